@@ -5,17 +5,18 @@ import { attributeByRules } from './rules/engine.ts'
 import { TAXONOMY } from './taxonomy.ts'
 
 /**
- * The engine that the deployment configures. An invalid setting fails the run; it never falls back to another engine.
+ * The engine that the deployment's settings select. An invalid setting fails the run instead of falling back to another
+ * engine.
  */
 export const engineOf = (env: Env): Engine => modelEngine(env) ?? rulesEngine
 
-/** Runs the rules, which know only the built-in error types. */
+/** Runs the rules, which can only choose built-in error types. */
 const rulesEngine: Engine = async (subject, findings, types) => {
   const enabled = new Set(types.map(({ errorType }) => errorType))
   const known = TAXONOMY.map(({ errorType }) => errorType)
   const switchedOff = new Set<string>(known.filter(errorType => !enabled.has(errorType)))
   if (switchedOff.size === known.length) {
-    throw new EngineError("The rules don't know any of the project's error types: enable a built-in one", {
+    throw new EngineError("The rules can't choose any of the project's enabled error types: enable a built-in one", {
       isFinal: true,
     })
   }

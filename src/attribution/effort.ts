@@ -1,13 +1,13 @@
-/** The effort of a search: the steps it has taken, and the limit for its current part. */
+/** How many steps a search has taken, and how many its current part may reach. */
 export interface Effort {
   spent: number
   until: number
 }
 
-/** The running search. It must not await anything while it runs, because another search may start. */
+/** The running search. It must not await anything, because another search could start in the meantime. */
 let current: Effort | undefined
 
-/** Runs a part of a search and counts its steps toward this effort. */
+/** Runs part of a search and counts its steps toward this effort. */
 export function within<Result>(effort: Effort, run: () => Result): Result {
   const before = current
   current = effort
@@ -21,11 +21,11 @@ export function within<Result>(effort: Effort, run: () => Result): Result {
 class OutOfEffort extends Error {}
 
 /**
- * Counts upcoming steps, each worth 100 to 200 nanoseconds, such as reading a character or looking up a
- * fact or word. A search is bounded by this count instead of the clock, so that a trace gets the same answer on any
- * machine. Outside a search, it counts nothing.
+ * Counts steps that are about to run. A step takes 100 to 200 nanoseconds: reading a character, for example, or looking
+ * up a fact or word. Searches are limited by this count and not by the clock, so a trace gets the same answer on any
+ * machine. Outside a search, does nothing.
  *
- * @throws If the limit is exceeded; `attempt` catches it.
+ * @throws If the limit is exceeded. `attempt` catches this error.
  */
 export function spend(steps: number): void {
   if (!current) return
@@ -33,7 +33,7 @@ export function spend(steps: number): void {
   if (current.spent > current.until) throw new OutOfEffort('the search has reached its limit')
 }
 
-/** Runs a part of a search. Returns undefined if it doesn't finish within this many steps. */
+/** Runs part of a search. Returns undefined if it doesn't finish within this many steps. */
 export function attempt<Result>(steps: number, run: () => Result): Result | undefined {
   const effort = current
   if (!effort) return run()
@@ -45,11 +45,11 @@ export function attempt<Result>(steps: number, run: () => Result): Result | unde
     if (error instanceof OutOfEffort) return undefined
     throw error
   } finally {
-    // The steps over the limit weren't taken.
+    // The steps past the limit never ran.
     effort.spent = Math.min(effort.spent, effort.until)
     effort.until = until
   }
 }
 
-/** The steps that the search has taken. */
+/** How many steps the running search has taken. */
 export const spentSteps = (): number => current?.spent ?? 0

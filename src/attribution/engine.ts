@@ -2,12 +2,13 @@ import type { Attribution, AttributionCost, ErrorType } from '../domain/attribut
 import type { Subject } from '../domain/subject.ts'
 import type { Finding } from './finding.ts'
 
-/** The facts about its job that an engine may use. */
+/** What an engine can see and do about its job. */
 export interface EngineContext {
-  /** Aborts when another run takes the job. The result of this run is then discarded. */
+  /** Aborts when another run takes over the job. This run's result is then discarded. */
   signal: AbortSignal
   /**
-   * Extends the lease on the job. This also happens automatically every 20 seconds. Returns false if the job is lost.
+   * Extends the lease on the job, which also happens automatically every 20 seconds. Returns false if another run has
+   * taken over the job.
    */
   renew: () => Promise<boolean>
   /**
@@ -18,16 +19,16 @@ export interface EngineContext {
   reserveCall: () => Promise<void>
 }
 
-/** An engine's answer and its cost. */
+/** An engine's answer and what it cost. */
 export interface EngineAnswer {
   attribution: Attribution
   cost: AttributionCost
 }
 
 /**
- * Names the cause of a disagreement: one of `types`, the error types that the project has enabled.
+ * Names the cause of a disagreement as one of `types`, the project's enabled error types.
  *
- * @throws {EngineError} If it has no answer. The reason that `signal` was aborted with is thrown unchanged.
+ * @throws {EngineError} If the engine can't answer. If `signal` is aborted, its reason is thrown unchanged.
  */
 export type Engine = (
   subject: Subject,
@@ -39,14 +40,14 @@ export type Engine = (
 interface EngineErrorOptions {
   /** Whether another attempt would fail the same way. */
   isFinal: boolean
-  /** When another attempt may succeed, if a provider says so. */
+  /** When the provider expects another attempt to succeed, if it says. */
   retryAfterSeconds?: number | undefined
 }
 
 /**
- * Why there is no answer. The message is safe to store, log and show: it contains no key, no payload and nothing that a
- * provider or a model said. For the same reason it has no `cause`: a provider's error contains the request and may
- * quote the key. For any other error, only the fact that one occurred is shown.
+ * Why an engine couldn't answer. The message is safe to store, log, and show: it never contains a key, a payload, or
+ * text from a provider or model. There is no `cause` either, because a provider's error contains the request and may
+ * quote the key. For errors of any other class, callers only learn that one occurred.
  */
 export class EngineError extends Error {
   readonly isFinal: boolean
@@ -60,9 +61,9 @@ export class EngineError extends Error {
   }
 }
 
-/** The project has used up its model calls for the day. The job waits; it hasn't failed. */
+/** The project has used up its model calls for the day. The job waits and doesn't fail. */
 export class ModelLimitError extends Error {
-  /** The end of the day in milliseconds since 1970. */
+  /** The end of the day, in milliseconds since 1970. */
   readonly until: number
 
   constructor(until: number) {

@@ -1,18 +1,18 @@
 import type { FindingKind } from './weights.ts'
 
-/** An observation about a trace, for the rules to weigh, a model to read and a person to look up. */
+/** An observation about a trace. The rules weigh it, the model reads it, and a person can look up its place. */
 export interface Finding {
-  /** What was observed. Indexes the table of weights. */
+  /** What was observed, as a key of the table of weights. */
   kind: FindingKind
-  /** The span; null for the trace as a whole or anything outside it. */
+  /** The span. Null for the whole trace and for anything outside it. */
   spanId: string | null
   /**
    * A JSON path in the span: `output.items[2].qty`, `input`, `state.config.today`, `prompt`, `feedback`,
    * `knowledgeDocs.<slug>`.
    */
   path: string
-  /** What the place says or does, as the predicate of a sentence with the place as its subject. */
+  /** The rest of a sentence whose subject is the place, such as `is empty`. */
   note: string
-  /** How clear the observation is: above 0, up to 1. */
+  /** How clear the observation is: above 0 and at most 1. */
   strength: number
 }

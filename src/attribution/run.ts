@@ -18,14 +18,14 @@ import { type EngineAnswer, type EngineContext, EngineError, ModelLimitError } f
 import { searchEvidence } from './evidence/evidence.ts'
 
 export const NO_FEEDBACK = 'The trace has no feedback to analyze'
-const UNAVAILABLE = 'The database or object storage did not respond'
+const UNAVAILABLE = "The database or object storage didn't respond"
 const FAILED = 'The analysis failed'
 
 /**
- * Works on a trace's job if it is pending and no other run holds it. Returns the job's status afterwards: `pending` if
- * it was requested again meanwhile, so another run is needed; undefined if there was nothing to do. If the run fails
- * and may be retried, it releases the job and throws. If the day's model calls are used up, the job waits for the next
- * day and there is nothing to do until then.
+ * Runs a trace's job if it's pending and no other run holds it. Returns the job's new status: `pending` if it was
+ * requested again in the meantime and needs another run, or undefined if there was nothing to do. A failed run that may
+ * be retried releases the job and throws. If the day's model calls are used up, postpones the job to the next day and
+ * returns undefined.
  */
 export async function runAttribution(env: Env, store: Store, traceKey: number): Promise<AttributionStatus | undefined> {
   const token = newRevision()
@@ -34,7 +34,7 @@ export async function runAttribution(env: Env, store: Store, traceKey: number): 
     return claim && (await work(env, store, claim))
   } catch (error) {
     if (error instanceof ModelLimitError) return postpone(store, { traceKey, token }, error)
-    const status = await giveBack(store, { traceKey, token }, error)
+    const status = await release(store, { traceKey, token }, error)
     if (status === 'pending') throw error
     logFault('attribution_failed', { traceKey }, error)
     return status
@@ -44,9 +44,10 @@ export async function runAttribution(env: Env, store: Store, traceKey: number): 
 const RETRYABLE = { isFinal: false, retryAfterSeconds: undefined }
 
 /**
- * Releases a job, even if the claim's response was lost. If releasing fails, the job becomes free when its lease ends.
+ * Releases a job, even if the response to the claim was lost. If releasing fails, the job is free again when its lease
+ * ends.
  */
-async function giveBack(store: Store, claim: Pick<Claim, 'traceKey' | 'token'>, error: unknown) {
+async function release(store: Store, claim: Pick<Claim, 'traceKey' | 'token'>, error: unknown) {
   const { isFinal, retryAfterSeconds } = error instanceof EngineError ? error : RETRYABLE
   const retryAfterMs = (retryAfterSeconds ?? 0) * 1000
   try {
@@ -57,13 +58,13 @@ async function giveBack(store: Store, claim: Pick<Claim, 'traceKey' | 'token'>, 
   }
 }
 
-/** Postpones a job. If that fails, the job becomes free when its lease ends, and the next run hits the same limit. */
+/** Postpones a job. If that fails, the job is free again when its lease ends, and the next run hits the same limit. */
 async function postpone(store: Store, claim: Pick<Claim, 'traceKey' | 'token'>, { until }: ModelLimitError) {
   await postponeAttribution(store, claim, until)
   return undefined
 }
 
-/** The part of an error that anyone may read. */
+/** The reason for an error, in words that anyone may read. */
 function reasonOf(error: unknown): string {
   if (error instanceof EngineError) return error.message
   return isUnavailable(error) ? UNAVAILABLE : FAILED
@@ -80,13 +81,13 @@ async function work(env: Env, store: Store, claim: Claim): Promise<AttributionSt
   return answer && finishAttribution(store, claim, { id: newId(), ...answer }, Date.now())
 }
 
-/** The daily limit. An invalid variable must neither stop all calls nor allow unlimited ones. */
+/** The daily limit of model calls. An invalid setting must neither stop all calls nor allow an unlimited number. */
 function dailyLimit({ MODEL_DAILY_LIMIT: configured }: Env): number {
   const calls = Math.floor(Number(configured))
   return calls >= 1 && Number.isFinite(calls) ? calls : MODEL_DAILY_LIMIT
 }
 
-/** Runs the engine on a trace. Undefined if the trace has been deleted; its purge then removes the job. */
+/** Runs the engine on a trace. Returns undefined if the trace has been deleted; its purge then removes the job. */
 async function analyze(
   env: Env,
   store: Store,
@@ -102,18 +103,18 @@ async function analyze(
 }
 
 /**
- * Whether there is still something to analyze: comments can be deleted and corrections reset. Praise alone doesn't
- * count.
+ * Whether there is still a disagreement to analyze, because comments can be deleted and corrections reset. Praise alone
+ * isn't one.
  */
 const isDisputed = ({ feedback, steps }: Subject): boolean =>
-  feedback.some(({ rating, comment, correction }) => !!comment || correction !== null || isNoPraise(rating)) ||
-  // The comment on a decision is part of its review, not of the feedback.
+  feedback.some(({ rating, comment, correction }) => !!comment || correction !== null || isNegative(rating)) ||
+  // A comment on a decision belongs to its review and not to the feedback.
   steps.some(({ review }) => review?.state === 'corrected' || !!review?.comment)
 
-const isNoPraise = (rating: Rating | null): boolean =>
+const isNegative = (rating: Rating | null): boolean =>
   rating === 'negative' || (typeof rating === 'number' && rating <= 0.5)
 
-/** Runs something slow while renewing the lease on the job. */
+/** Runs a task while renewing the lease on the job. */
 async function whileHeld<Result>(
   store: Store,
   claim: Claim,
@@ -135,7 +136,7 @@ async function whileHeld<Result>(
   }
 }
 
-/** Rejects an answer with an unknown error type or span, whichever engine gave it. */
+/** Rejects an answer with an unknown error type or span, from whichever engine. */
 function checkAnswer(
   { errorType, spanId, alternatives }: Attribution,
   { steps }: Subject,

@@ -16,7 +16,7 @@ const CHECKS: readonly [kind: FindingKind, seen: SubjectDraft, unseen: SubjectDr
     { root: { output: { total: 1300 }, approved: { total: 1310 }, prompt: aPrompt('Read the total.', TOTAL) } },
   ],
   [
-    'format_alone',
+    'only_format_changed',
     { root: { output: { day: '03/04/2026' }, approved: { day: '2026-04-03' } } },
     { root: { output: { day: '03/05/2026' }, approved: { day: '2026-04-03' } } },
   ],
@@ -61,7 +61,7 @@ const CHECKS: readonly [kind: FindingKind, seen: SubjectDraft, unseen: SubjectDr
     },
   ],
   [
-    'unfounded_removed',
+    'unsupported_value_removed',
     {
       root: {
         input: 'Write to care@lumen.example or use the chat.',
@@ -78,7 +78,7 @@ const CHECKS: readonly [kind: FindingKind, seen: SubjectDraft, unseen: SubjectDr
     },
   ],
   [
-    'gained_stands_unfetched',
+    'added_value_not_fetched',
     {
       root: { input: { question: 'How long is the warranty of a refurbished phone?' } },
       steps: {
@@ -104,7 +104,7 @@ const CHECKS: readonly [kind: FindingKind, seen: SubjectDraft, unseen: SubjectDr
     },
   ],
   [
-    'addition_stands_nowhere',
+    'pure_addition_not_found',
     { root: { input: 'A pipe burst.', output: { day: null }, approved: { day: '2026-01-17' } } },
     { root: { input: 'On 17 January 2026 a pipe burst.', output: { day: null }, approved: { day: '2026-01-17' } } },
   ],
@@ -489,7 +489,7 @@ describe('the evidence', () => {
     )
     const found = findEvidence(aDisagreement({ steps, feedback: [{ spanId: 's29', rating: 'negative' }] }))
     expect(found.filter(({ kind }) => kind === 'left_out').map(({ note }) => note)).toEqual([
-      '17 steps far from the disputed one',
+      '17 steps far from the disputed step',
     ])
   })
 })

@@ -6,7 +6,7 @@ import { aFinding, anAnswer, aProvider, aStep, aSubject, askModelThat, theErrorT
 import type { Asked, Reply } from '../support/model-wire.ts'
 
 const ANSWERED: Reply = { answer: anAnswer() }
-const TWICE = 'The model answered outside the schema twice: '
+const TWICE = "The model's answer was invalid twice: "
 
 describe('a model that answers', () => {
   it('is asked once, with the schema, and the result includes the answer’s cost', async ({ expect }) => {
@@ -108,26 +108,26 @@ interface Schema {
 describe('an answer outside the schema', () => {
   const QUOTE = { span_id: 'write', path: 'output', quote: 'The sky is green' }
   const FAULTS = [
-    ['is not JSON', { answer: 'I think it was the AI.' }, 'it was not a JSON object'],
-    ['is empty', { answer: '' }, 'it was not a JSON object'],
+    ['is not JSON', { answer: 'I think it was the AI.' }, "it wasn't a JSON object"],
+    ['is empty', { answer: '' }, "it wasn't a JSON object"],
     ['was refused', { answer: null, finishReason: 'content_filter' }, 'it was refused or filtered'],
-    ['was cut off', { answer: '{"quotes": [', finishReason: 'length' }, 'it did not end within 6000 tokens'],
-    ['is a list', { answer: [anAnswer()] }, 'quotes, reasoning, error_type, confidence, span_id, alternatives are not'],
-    ['is null', { answer: 'null' }, 'it was not a JSON object'],
-    ['is a text', { answer: '"me"' }, 'the answer is not valid against the schema'],
-    ['lacks a field', { answer: anAnswer({ reasoning: undefined }) }, 'reasoning is not valid against the schema'],
-    ['gives no reason', { answer: anAnswer({ reasoning: ' ' }) }, 'reasoning is not valid against the schema'],
+    ['was cut off', { answer: '{"quotes": [', finishReason: 'length' }, 'it was longer than 6000 tokens'],
     [
-      'is confident in words',
-      { answer: anAnswer({ confidence: 'very' }) },
-      'confidence is not valid against the schema',
+      'is a list',
+      { answer: [anAnswer()] },
+      "quotes, reasoning, error_type, confidence, span_id, alternatives don't match",
     ],
+    ['is null', { answer: 'null' }, "it wasn't a JSON object"],
+    ['is a text', { answer: '"me"' }, "the answer doesn't match the schema"],
+    ['lacks a field', { answer: anAnswer({ reasoning: undefined }) }, "reasoning doesn't match the schema"],
+    ['gives no reason', { answer: anAnswer({ reasoning: ' ' }) }, "reasoning doesn't match the schema"],
+    ['is confident in words', { answer: anAnswer({ confidence: 'very' }) }, "confidence doesn't match the schema"],
     ['names another type', { answer: anAnswer({ error_type: 'nobodys_fault' }) }, 'error_type is not one of'],
     ['names another span', { answer: anAnswer({ span_id: 'elsewhere' }) }, "span_id is not one of the trace's spans"],
     [
       'quotes what is nowhere',
       { answer: anAnswer({ quotes: [QUOTE] }) },
-      'none of the quotes was found where it should be',
+      'none of the quotes was found in the material',
     ],
   ] as const
 
@@ -157,7 +157,7 @@ describe('an answer outside the schema', () => {
 
   it('is not requested again if another run has taken the job', async ({ expect }) => {
     const { error, asked } = await askModelThat([{ answer: 'what?' }], { renew: async () => false })
-    expect(error).toMatchObject({ message: 'Another run took the job over', isFinal: false })
+    expect(error).toMatchObject({ message: 'Another run took over the job', isFinal: false })
     expect(asked).toHaveLength(1)
   })
 })
@@ -316,7 +316,7 @@ describe("a provider's errors", () => {
   ] as const)('%d: final is %s', async ([status, isFinal, headers, retryAfterSeconds], { expect }) => {
     const { error, asked } = await askModelThat([{ status, headers, body: LEAKY }])
     expect(error).toBeInstanceOf(EngineError)
-    expect(error?.message).toContain(`The model's provider answered ${status}`)
+    expect(error?.message).toContain(`The model's provider returned status ${status}`)
     expect(error).toMatchObject({ isFinal, retryAfterSeconds })
     expect(`${error?.stack}${error?.cause}`).not.toMatch(SECRETS)
     expect(asked).toHaveLength(1)
@@ -325,7 +325,7 @@ describe("a provider's errors", () => {
   it.for([
     ['a page instead of an answer', { body: '<html>Hello, warranty</html>' }, /sent an invalid response$/],
     ['an answer of another API', { body: '{"warranty": 24}' }, /sent an invalid response$/],
-    ['a connection that is closed', { hangsUp: true }, /could not be (reached|asked)/],
+    ['a connection that is closed', { hangsUp: true }, /couldn't be reached|provider failed/],
   ] as const)('%s is retried by the queue', async ([, reply, message], { expect }) => {
     const { error, asked } = await askModelThat([reply])
     expect(error).toBeInstanceOf(EngineError)
@@ -336,12 +336,15 @@ describe("a provider's errors", () => {
 
   it('an unreachable provider is retried by the queue', async ({ expect }) => {
     const { error } = await askModelThat([], { settings: { ATTRIBUTION_BASE_URL: 'http://localhost:1/v1' } })
-    expect(error).toMatchObject({ message: expect.stringMatching(/could not be (reached|asked)/), isFinal: false })
+    expect(error).toMatchObject({
+      message: expect.stringMatching(/couldn't be reached|provider failed/),
+      isFinal: false,
+    })
   })
 
   it('a model that is too slow is retried by the queue', async ({ expect }) => {
     const { error, asked } = await askModelThat([{ ...ANSWERED, delayMs: 30_000 }], { callMs: 200 })
-    expect(error).toMatchObject({ message: 'The model did not answer within 0.2 s', isFinal: false })
+    expect(error).toMatchObject({ message: "The model didn't answer within 0.2 seconds", isFinal: false })
     expect(asked).toHaveLength(1)
   })
 
@@ -386,7 +389,7 @@ describe('Anthropic', () => {
     const settings = { ATTRIBUTION_MODEL: 'anthropic/claude-sonnet-4-5' }
     const overloaded = await askModelThat([{ status: 529, headers: { 'retry-after': '5' }, body }], { settings })
     expect(overloaded.error).toMatchObject({
-      message: "The model's provider answered 529",
+      message: "The model's provider returned status 529",
       isFinal: false,
       retryAfterSeconds: 5,
     })
@@ -427,8 +430,11 @@ describe('Workers AI', () => {
   })
 
   it.for([
-    ['3040: Capacity temporarily exceeded, please try again.', "The model's provider answered 429: too many requests"],
-    ['the warranty of the X200', "The model's provider could not be reached"],
+    [
+      '3040: Capacity temporarily exceeded, please try again.',
+      "The model's provider returned status 429: too many requests",
+    ],
+    ['the warranty of the X200', "The model's provider couldn't be reached"],
   ] as const)('fails with %s', async ([message, told], { expect }) => {
     const AI = aBinding(async () => {
       throw new Error(message)
@@ -440,7 +446,7 @@ describe('Workers AI', () => {
   it('is not waited for if it takes too long', async ({ expect }) => {
     const AI = aBinding(() => new Promise(() => {}))
     const { error } = await askModelThat([], { settings: { AI, ATTRIBUTION_MODEL }, callMs: 100 })
-    expect(error).toMatchObject({ message: 'The model did not answer within 0.1 s', isFinal: false })
+    expect(error).toMatchObject({ message: "The model didn't answer within 0.1 seconds", isFinal: false })
   })
 })
 

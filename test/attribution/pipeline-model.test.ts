@@ -106,7 +106,7 @@ describe('an attribution by a model', () => {
     }
     expect(await deliver(job, bindings, { attempts: MAX_ATTRIBUTION_ATTEMPTS })).toMatchObject({ isTaken: true })
     expect(await asked()).toHaveLength(MAX_ATTRIBUTION_ATTEMPTS)
-    expect(await result()).toMatchObject({ status: 502, body: { error: "The model's provider answered 500" } })
+    expect(await result()).toMatchObject({ status: 502, body: { error: "The model's provider returned status 500" } })
     expect(JSON.stringify(errors.mock.calls)).not.toMatch(SECRETS)
     vi.restoreAllMocks()
   })
@@ -126,8 +126,8 @@ describe('an attribution by a model', () => {
   it.for([
     ['a setting that is no model', [], { ATTRIBUTION_MODEL: 'gpt-5' }, /^ATTRIBUTION_MODEL must be one of/, 0],
     ['an invalid price', [], { ATTRIBUTION_INPUT_PRICE: 'cheap' }, /^ATTRIBUTION_INPUT_PRICE/, 0],
-    ['answers outside the schema', [{ answer: 'It is 24 months' }], {}, /outside the schema twice/, 2],
-    ['a request that is refused', [{ status: 400 }], {}, /^The model's provider answered 400/, 1],
+    ['answers outside the schema', [{ answer: 'It is 24 months' }], {}, /answer was invalid twice/, 2],
+    ['a request that is refused', [{ status: 400 }], {}, /^The model's provider returned status 400/, 1],
   ] as const)('fails at once for %s', async ([, replies, settings, reason, requests], { expect }) => {
     const errors = vi.spyOn(console, 'error').mockImplementation(() => {})
     const { ask, stored } = await newDisputed()

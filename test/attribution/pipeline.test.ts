@@ -368,7 +368,7 @@ describe('a job', () => {
     expect(await stored()).toMatchObject({ job: { status: 'failed', due_at: null }, results: 0 })
     expect(await result()).toMatchObject({
       status: 502,
-      body: { error: 'The database or object storage did not respond', code: 'failed' },
+      body: { error: "The database or object storage didn't respond", code: 'failed' },
     })
     // It can be requested again.
     expect((await ask()).status).toBe(200)

@@ -184,7 +184,7 @@ describe('the prompt', () => {
     const { of, step } = await written(subject, [aFinding])
     expect(of('left_out')).toEqual([])
     expect(of('feedback')).toMatchObject([{ span_id: 'root', rating: 'negative', comment: 'Twice that.' }])
-    expect(of('finding')).toMatchObject([{ found: 'gained_stands_in_context', span_id: 'write', note: aFinding.note }])
+    expect(of('finding')).toMatchObject([{ found: 'added_value_in_context', span_id: 'write', note: aFinding.note }])
     expect(of('step')).toHaveLength(3)
     expect(step('write')).toMatchObject({
       parent_span_id: 'root',
@@ -263,8 +263,8 @@ describe('the prompt', () => {
     expect(of('left_out')[0]?.what).toEqual([
       '9,600 of 10,000 spans',
       expect.stringMatching(/^parts of long values in \d+ lines$/),
-      expect.stringMatching(/^the values of \d+ lines, of which only the names are shown$/),
-      expect.stringMatching(/^\d+ more lines, far from the disagreement$/),
+      expect.stringMatching(/^the values of \d+ lines, which show only their names$/),
+      expect.stringMatching(/^\d+ more lines far from the disagreement$/),
       '7 weaker findings',
     ])
   })

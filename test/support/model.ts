@@ -63,7 +63,7 @@ export const aSubject = (fields: Partial<Subject> = {}): Subject => ({
 })
 
 export const aFinding: Finding = {
-  kind: 'gained_stands_in_context',
+  kind: 'added_value_in_context',
   spanId: 'write',
   path: 'output.answer',
   note: 'the correction, 24 months, stands in a retrieved chunk',

@@ -3,15 +3,15 @@ import { DAY_MS } from '../../limits.ts'
 import { spend } from '../effort.ts'
 import { numbersOf, termsOf } from '../text/terms.ts'
 
-/** How many numbers are searched for relations. Among more, pairs would match by chance. */
+/** How many numbers to search for relations. Among more numbers, pairs would match by chance. */
 const MAX_NUMBERS = 60
 
-/** How many numbers of a column are added up, and how many dates, times and operands are tried pairwise. */
+/** How many numbers of a column to add up, and how many dates, times, and operands to try in pairs. */
 const MAX_COLUMN = 500
 const MAX_MOMENTS = 200
 const MAX_OPERANDS = 100
 
-/** The numbers in a value, including those in its texts. */
+/** The numbers in a value, including numbers inside strings. */
 export function numbersIn(value: Json): number[] {
   const numbers: number[] = []
   const visit = (item: Json): void => {
@@ -29,7 +29,7 @@ export function numbersIn(value: Json): number[] {
   return numbers
 }
 
-/** The columns of a value: the numbers in the same field of a list's items, or in consecutive lines of a text. */
+/** The columns of numbers in a value: one field across a list's items, or consecutive lines of a text. */
 export function columnsIn(value: Json): number[][] {
   spend(1)
   if (Array.isArray(value)) {
@@ -51,12 +51,12 @@ export function columnsIn(value: Json): number[][] {
   return isColumn(column) ? [column] : []
 }
 
-/** A longer column is data, not a sum to check. */
+/** A longer column is data and not a sum to check. */
 const isColumn = (column: readonly number[]): boolean => column.length > 1 && column.length <= MAX_COLUMN
 
 /**
- * How a number follows from others by one arithmetic step, such as `12 × 8.5`. Undefined if it doesn't, or if it is too
- * small to tell.
+ * How a number follows from others in one arithmetic step, such as `12 × 8.5`. Undefined if it doesn't, or if the
+ * number is too small for a match to mean anything.
  */
 export function derive(
   number: number,
@@ -72,7 +72,7 @@ export function derive(
   const together = sumOrProduct(number, numbers)
   if (together) return together
   const decimals = (String(number).split('.')[1] ?? '').length
-  // Converted or divided amounts are rounded up, down or to the nearest.
+  // Converted or divided amounts may be rounded up, down, or to the nearest integer.
   const isRounded = (value: number) =>
     Math.abs(number) >= 20 && !Number.isInteger(value * 10 ** decimals) && Math.abs(value - number) < 10 ** -decimals
   const distinct = [...new Set(numbers)].filter(value => value !== number && value !== 0).slice(0, MAX_NUMBERS)
@@ -90,7 +90,10 @@ export function derive(
   return undefined
 }
 
-/** How a number is the product of three or four numbers, if there are no more, or a sum and difference of three. */
+/**
+ * How a number follows from three numbers as a sum and difference, or, if there are only three or four numbers, as
+ * their product.
+ */
 function sumOrProduct(number: number, numbers: readonly number[]): string | undefined {
   const distinct = [...new Set(numbers)].filter(value => value !== number && value !== 0)
   spend(numbers.length + Math.min(distinct.length, MAX_TERMS) ** 3 / 10)
@@ -118,10 +121,10 @@ function sumOrProduct(number: number, numbers: readonly number[]): string | unde
   return undefined
 }
 
-/** How many numbers are searched for triples. */
+/** How many numbers to search for triples. */
 const MAX_TERMS = 12
 
-/** A run of numbers in a column that adds up to a number. */
+/** Consecutive numbers of a column that add up to a number, as text. */
 function sumIn(number: number, column: readonly number[]): string | undefined {
   spend(column.length ** 2 / 20)
   for (let start = 0; start < column.length; start++) {
@@ -166,13 +169,13 @@ const OPERATIONS: readonly {
 const isClose = (left: number, right: number): boolean =>
   Number.isFinite(left) && Math.abs(left - right) <= Math.max(0.005, Math.abs(right) * 1e-6)
 
-/** An operand of a computation, and its value if the result were another one. */
+/** An operand of a computation, and the value it would need for the wanted result. */
 interface Implied {
   operand: number
   implied: number
 }
 
-/** The operands of each one-step computation that gives `result`, with the value that would give `wanted`. */
+/** The operands of each one-step computation of `result`, each with the value that would give `wanted` instead. */
 export function impliedOperand(result: number, wanted: number, numbers: readonly number[]): Implied[] {
   const first = numbers.slice(0, MAX_OPERANDS)
   spend(first.length ** 2 / 2)
@@ -187,7 +190,7 @@ export function impliedOperand(result: number, wanted: number, numbers: readonly
   )
 }
 
-/** The addends of a column whose sum or mean is `sum`, with the value that would give `wanted`. */
+/** The addends of a column whose sum or mean is `sum`, each with the value that would give `wanted` instead. */
 export function impliedAddend(sum: number, wanted: number, column: readonly number[]): Implied[] {
   spend(column.length)
   const total = column.reduce((left, right) => left + right, 0)
@@ -199,7 +202,7 @@ export function impliedAddend(sum: number, wanted: number, column: readonly numb
 
 const rounded = (number: number): number => Math.round(number * 1e6) / 1e6
 
-/** How a number is the days between two dates, or the minutes or hours between two times. */
+/** Explains a number as the days between two dates or as the minutes or hours between two times. */
 export function deriveSpan(number: number, dates: readonly string[], times: readonly string[]): string | undefined {
   const days = dates.slice(0, MAX_MOMENTS).map(date => ({ date, at: Date.parse(date) }))
   spend(2 * days.length + days.length ** 2 / 10)
@@ -211,7 +214,7 @@ export function deriveSpan(number: number, dates: readonly string[], times: read
   return deriveTimes(times, minutes => minutes > 0 && (minutes === number || minutes === number * 60))
 }
 
-/** How a time of day or a duration is the difference of two others. */
+/** Explains a time of day or a duration as the difference between two others. */
 export function deriveTime(time: string, times: readonly string[]): string | undefined {
   const wanted = minutesOf(time)
   return deriveTimes(times, (minutes, start, end) => start !== end && Math.abs(minutes - wanted) < 1e-6)
@@ -240,7 +243,7 @@ const minutesOf = (time: string): number => {
   return Math.round((hours * 60 + minutes) * 60 + seconds) / 60
 }
 
-/** How a date is some number of days from another. Undefined if it isn't. */
+/** Explains a date as a number of days before or after another. Undefined if no number fits. */
 export function deriveDate(date: string, dates: readonly string[], numbers: readonly number[]): string | undefined {
   const at = Date.parse(date)
   for (const start of dates.slice(0, MAX_MOMENTS)) {

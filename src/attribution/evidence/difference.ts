@@ -6,7 +6,7 @@ import { canonical, isEqual } from '../text/canonical.ts'
 import { type Fact, isSameFact, NO_TERMS, plain, type Terms, termsOf, termsOfValue, type Word } from '../text/terms.ts'
 import { YES_OR_NO } from '../text/vocabulary.ts'
 
-/** A place where an approved output differs from the output. */
+/** A place where the approved output differs from the output. */
 export interface Change {
   /** `items[2].qty`, or '' for the whole output. */
   path: string
@@ -16,27 +16,27 @@ export interface Change {
   after: Json | undefined
 }
 
-/** The difference between an output and the approved one. */
+/** How an output differs from its approved version. */
 export interface Difference {
-  /** Changes in meaning. Changes in format alone are in `formatChanges`. */
+  /** Changes in meaning. Changes that only affect the format are in `formatChanges`. */
   changes: Change[]
-  /** Places with the same meaning in another format. */
+  /** Changes that keep the meaning but use another format. */
   formatChanges: Change[]
-  /** There is no difference at all. */
+  /** The two outputs are equal. */
   isNone: boolean
-  /** The same items are in another order. */
+  /** The two outputs have the same items in a different order. */
   isReordered: boolean
-  /** Terms in the changes that the output has and the approved output lacks. */
+  /** Terms in the changes that only the output has. */
   lost: Terms
-  /** Terms in the changes that the approved output has and the output lacks. */
+  /** Terms in the changes that only the approved output has. */
   gained: Terms
-  /** The share of words and facts in the changed places that both have: 0 to 1 (Dice). */
+  /** How many words and facts the two outputs share in the changed places, as Dice's coefficient, 0 to 1. */
   similarity: number
-  /** Both are too large to compare. The single change is then the whole, and nothing is known about its terms. */
+  /** The outputs are too large to compare. There is then one change, the whole output, and its terms are unknown. */
   isTooLarge: boolean
 }
 
-/** Compares an output with the approved one, value by value. Paths start inside the output: `items[2].qty`. */
+/** Compares an output with its approved version, value by value. Paths are relative to the output: `items[2].qty`. */
 export const differenceOf = (output: Json, approved: Json): Difference =>
   attempt(MAX_PART_EFFORT, () => compare(output, approved)) ?? wholeDifference(output, approved)
 
@@ -77,7 +77,7 @@ function termsOfChanges(changes: readonly Change[], side: 'before' | 'after'): T
   return termsOfValue(changes.flatMap(change => change[side] ?? []))
 }
 
-/** Terms that `others` lacks or contains fewer times. */
+/** The terms that are missing from `others` or occur less often there. */
 export function without(terms: Terms, others: Terms): Terms {
   spend(2 * (terms.facts.length + terms.words.size + others.facts.length))
   const facts = factsWithout(terms.facts, others.facts)
@@ -88,9 +88,9 @@ export function without(terms: Terms, others: Terms): Terms {
   return { facts, words: new Map(words) }
 }
 
-/** Each fact in `others` removes one from `facts`: the first that could have the same meaning. */
+/** Removes each fact in `others` from `facts` once. Facts match if they share a reading. */
 function factsWithout(facts: readonly Fact[], others: readonly Fact[]): Fact[] {
-  // For each reading, the facts that have it, last one first.
+  // The indexes of the facts with each reading, last one first.
   const places = new Map<string, number[]>()
   for (const [index, { readings }] of [...others.entries()].reverse()) {
     for (const reading of readings) {
@@ -112,7 +112,7 @@ function factsWithout(facts: readonly Fact[], others: readonly Fact[]): Fact[] {
   })
 }
 
-/** Dice's coefficient over stems and facts: 1 if all are the same, 0 if none is. */
+/** Dice's coefficient of two sets of stems and facts: 1 if they're equal, 0 if they have nothing in common. */
 export function similarity(left: Terms, right: Terms): number {
   const [keysOfLeft, keysOfRight] = [keysOf(left), keysOf(right)]
   const size = keysOfLeft.size + keysOfRight.size
@@ -124,7 +124,7 @@ export function similarity(left: Terms, right: Terms): number {
   return (2 * both) / size
 }
 
-/** Cached by terms, because an item is compared with many others. Terms must not be mutated. */
+/** Cached by terms, because each item is compared with many others. Terms must not be mutated. */
 const keysOfTerms = new WeakMap<Terms, ReadonlySet<string>>()
 
 function keysOf(terms: Terms): ReadonlySet<string> {
@@ -137,7 +137,7 @@ function keysOf(terms: Terms): ReadonlySet<string> {
   return keys
 }
 
-/** Unwraps an output that is the approved value inside a JSON string or an object. */
+/** Unwraps an output that wraps its value in a JSON string or an object that the approved output doesn't have. */
 function unwrapped(output: Json, approved: Json): Json {
   if (typeof output === 'string' && typeof approved !== 'string') {
     return jsonIn(output) ?? output
@@ -153,14 +153,14 @@ function unwrapped(output: Json, approved: Json): Json {
   return output
 }
 
-/** The JSON in a text, from its first bracket to its last. Undefined if there is none. */
+/** Parses the JSON in a text, from its first bracket to its last. Undefined if there is none. */
 function jsonIn(text: string): Json | undefined {
   const start = text.search(/[{[]/u)
   const end = Math.max(text.lastIndexOf('}'), text.lastIndexOf(']'))
   if (start < 0 || end < start) return undefined
   try {
     const value: Json = JSON.parse(text.slice(start, end + 1))
-    // JSON in a text may be nested deeper than values may be, and than our recursion allows.
+    // JSON in a text may be nested deeper than stored values, too deep for the recursion here.
     return findJsonFault(value) ? undefined : boundedValue(value)
   } catch {
     return undefined
@@ -189,7 +189,10 @@ function* changesAt(path: string, before: Json, after: Json): Generator<Change> 
   for (const field of gained) yield { path: at(field), before: undefined, after: after[field] }
 }
 
-/** Items that both have aren't changes, wherever they are. The others are compared in order. */
+/**
+ * Items that are in both lists aren't changes, wherever they are. Each remaining item is compared with the most similar
+ * one.
+ */
 function* changesOfItems(path: string, before: readonly Json[], after: readonly Json[]): Generator<Change> {
   const counts = new Map<string, number>()
   for (const item of after) counts.set(canonical(item), (counts.get(canonical(item)) ?? 0) + 1)
@@ -215,7 +218,7 @@ function* changesOfItems(path: string, before: readonly Json[], after: readonly 
   for (const [index, item] of gained) yield { path: `${path}[${index}]`, before: undefined, after: item }
 }
 
-/** The candidate that an item most likely became. Undefined if none has anything in common with it. */
+/** The index of the candidate that an item most likely became. Undefined if none has anything in common with it. */
 function closest(item: Json, candidates: readonly Json[]): number | undefined {
   const terms = termsOfValue(item)
   const scores = candidates.map(candidate => similarity(terms, termsOfValue(candidate)))
@@ -223,7 +226,7 @@ function closest(item: Json, candidates: readonly Json[]): number | undefined {
   return best > 0 ? scores.indexOf(best) : undefined
 }
 
-/** Whether two values mean the same, whatever the format. */
+/** Whether two values mean the same, regardless of format. */
 export function isSameMeaning(before: Json | undefined, after: Json | undefined): boolean {
   if (before === undefined || after === undefined) return isNothing(before) && isNothing(after)
   if (isNothing(before) || isNothing(after)) return isNothing(before) && isNothing(after)
@@ -235,7 +238,7 @@ export function isSameMeaning(before: Json | undefined, after: Json | undefined)
   }
   const [left, right] = [String(before), String(after)]
   if (letters(left) === letters(right)) return true
-  // In a whole sentence, each word counts.
+  // In a full sentence, each word counts.
   if (left.length > 60 || right.length > 60) return false
   if (typeof before === 'boolean' || typeof after === 'boolean')
     return YES_OR_NO.get(plain(left)) === YES_OR_NO.get(plain(right)) && YES_OR_NO.has(plain(left))
@@ -248,7 +251,7 @@ export function isSameMeaning(before: Json | undefined, after: Json | undefined)
   return hasSameFacts && isSameWords(terms.words, others.words)
 }
 
-/** Unwraps `[x]` and `{value: x}`. */
+/** Unwraps an array or object with one value, such as `[x]` or `{value: x}`. */
 function sole(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value
   const values = Object.values(value)
@@ -277,7 +280,7 @@ function isAlias(left: Terms, right: Terms): boolean {
 }
 
 const isSameWords = (left: ReadonlyMap<string, Word>, right: ReadonlyMap<string, Word>): boolean =>
-  // A unit or weekday next to a number makes no difference.
+  // One extra word, such as a unit or a weekday next to a number, makes no difference.
   [...left.keys()].filter(stem => !right.has(stem)).length + [...right.keys()].filter(stem => !left.has(stem)).length <=
   1
 

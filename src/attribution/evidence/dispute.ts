@@ -3,12 +3,12 @@ import { rootOf, type Step, type Subject, type SubjectFeedback } from '../../dom
 import { canonical, isEqual } from '../text/canonical.ts'
 import { type Difference, differenceOf } from './difference.ts'
 
-/** An output that somebody objected to. */
+/** An output that someone objected to. */
 export interface Dispute {
   step: Step
-  /** The output it should have had. Undefined if nobody said so. */
+  /** What the output should have been. Undefined if nobody said. */
   approved: Json | undefined
-  /** Undefined if nothing is approved. */
+  /** Undefined if there is no approved output. */
   readonly difference: Difference | undefined
   /** The feedback's correction, verbatim. */
   correction: JsonObject | null
@@ -18,15 +18,18 @@ export interface Dispute {
   source: 'review' | 'feedback'
 }
 
-/** A person's verdict that an output was right. */
+/** A person's confirmation that an output was right. */
 interface Support {
   step: Step
   userId: string
 }
 
-/** People's opinions about a trace's outputs. */
+/** Who objected to a trace's outputs and who confirmed them. */
 export interface Disputes {
-  /** Strongest first: corrected reviews, then corrections, then bare objections; within each, earlier steps first. */
+  /**
+   * Strongest first: corrected reviews, then corrections in feedback, then bare objections. Within each group, earlier
+   * steps come first.
+   */
   disputes: Dispute[]
   supports: Support[]
 }
@@ -49,7 +52,7 @@ export function findDisputes(subject: Subject): Disputes {
     const { userId, correction } = feedback
     const comments = feedback.comment ? [feedback.comment] : []
     if (correction) {
-      const step = contestedBy(correction, feedback, subject)
+      const step = correctedStepOf(correction, feedback, subject)
       const approved = applyCorrection(step.output, correction)
       if (isEqual(step.output, approved)) supports.push({ step, userId })
       else disputes.push(disputeOf(step, approved, { userId, comments, source: 'feedback', correction }))
@@ -60,7 +63,7 @@ export function findDisputes(subject: Subject): Disputes {
     }
   }
   if (disputes.length === 0) {
-    // If nobody else objects, reviewers' remarks are the disputes.
+    // If there are no other objections, reviewers' remarks count as disputes.
     const remarks = subject.feedback.filter(({ source, comment }) => source === 'review' || comment)
     disputes.push(...remarks.map(remark => objectionOf(remark, subject)))
   }
@@ -68,7 +71,7 @@ export function findDisputes(subject: Subject): Disputes {
   return { disputes: disputes.sort((left, right) => rank(left) - rank(right)), supports }
 }
 
-/** An objection that doesn't say what would be right. */
+/** Builds a dispute from an objection without a correction. */
 const objectionOf = (feedback: SubjectFeedback, subject: Subject): Dispute => ({
   step: outputStepOf(feedback, subject),
   approved: undefined,
@@ -88,7 +91,7 @@ function disputeOf(
   return {
     step,
     approved,
-    // Computed on demand, because only one of many disputes decides the answer, and few others are read.
+    // Computed on demand, because usually only the deciding dispute's difference is needed.
     get difference() {
       difference ??= differenceOf(step.output, approved)
       return difference
@@ -100,13 +103,16 @@ function disputeOf(
 const isPositive = ({ rating }: SubjectFeedback) =>
   rating === 'positive' || (typeof rating === 'number' && rating >= 0.7)
 
-/** Other comments on a step, or on the trace by the same person. */
+/** Comments on a step, the same person's comments on the trace, and comments from API feedback. */
 const commentsOn = (subject: Subject, step: Step, userId: string): string[] =>
   subject.feedback.flatMap(({ spanId, comment, userId: author, source }) =>
     comment && (spanId === step.spanId || author === userId || source === 'api') ? [comment] : [],
   )
 
-/** The step that feedback is about: the one it names, or else the root, or else the last step. */
+/**
+ * The step that feedback is about: the step it names, unless that is a root without an output, or else the last step
+ * with an output.
+ */
 function outputStepOf({ spanId }: SubjectFeedback, subject: Subject): Step {
   const { steps } = subject
   const named = steps.find(step => step.spanId === spanId)
@@ -116,9 +122,10 @@ function outputStepOf({ spanId }: SubjectFeedback, subject: Subject): Step {
 }
 
 /**
- * The step that a correction applies to: the one that feedback names, or else the one whose output has most of its fields.
+ * The step that a correction applies to: the one whose output has the most of its fields. On a tie, the step that the
+ * feedback names wins, then the root, then the last step.
  */
-function contestedBy(correction: JsonObject, feedback: SubjectFeedback, subject: Subject): Step {
+function correctedStepOf(correction: JsonObject, feedback: SubjectFeedback, subject: Subject): Step {
   const named = subject.steps.find(({ spanId }) => spanId === feedback.spanId)
   const fields = Object.keys(correction)
   const open = subject.steps.filter(({ review, hasOutput }) => hasOutput && review?.state !== 'accepted')
@@ -134,7 +141,10 @@ function contestedBy(correction: JsonObject, feedback: SubjectFeedback, subject:
   return preferred ?? candidates.at(-1) ?? rootOf(subject)
 }
 
-/** Applies a correction to an output. The correction may have only some of the fields, or the text under any name. */
+/**
+ * Applies a correction to an output. The correction may contain only some of the output's fields, or its text under any
+ * name.
+ */
 export function applyCorrection(output: Json, correction: JsonObject): Json {
   const fields = Object.entries(correction)
   const [only] = fields
@@ -150,7 +160,7 @@ export function applyCorrection(output: Json, correction: JsonObject): Json {
     const texts = Object.entries(output).filter(([, value]) => typeof value === 'string')
     const [longest] = texts.toSorted(([, left], [, right]) => textOf(right).length - textOf(left).length)
     if (longest && typeof sole === 'string' && texts.length === 1) return { ...output, [longest[0]]: sole }
-    // Its fields are added to an object with several fields; an output with a single field is replaced.
+    // If the output has several fields, add the correction's fields to it. If it has only one, replace it.
     return Object.keys(output).length > 1 ? { ...output, ...correction } : correction
   }
   let corrected: Json = output
@@ -161,17 +171,17 @@ export function applyCorrection(output: Json, correction: JsonObject): Json {
   return corrected
 }
 
-/** Merges an object in a correction, which may again have only some of the fields. */
+/** Merges a nested object of a correction, which may also contain only some of the fields. */
 const mergeFields = (value: Json | undefined, correction: Json): Json =>
   isJsonObject(value) && isJsonObject(correction) ? { ...value, ...correction } : correction
 
 const textOf = (value: Json): string => (typeof value === 'string' ? value : canonical(value))
 
-/** The path of a field with this name: at the top of an object, or in a nested object. */
+/** The path of the field with this name, at the top level or in a nested object. */
 const fieldPathOf = (value: Json, field: string): readonly string[] | undefined =>
   isJsonObject(value) ? fieldPathsOf(value).get(field) : undefined
 
-/** Cached by object, because each correction looks up its fields in each output. Objects must not be mutated. */
+/** Cached by object, because each correction's fields are looked up in each output. Objects must not be mutated. */
 const fieldPaths = new WeakMap<JsonObject, ReadonlyMap<string, readonly string[]>>()
 
 function fieldPathsOf(value: JsonObject): ReadonlyMap<string, readonly string[]> {

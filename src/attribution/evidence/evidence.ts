@@ -14,22 +14,22 @@ import { checkGrounding } from './checks/grounding.ts'
 import { checkGuidance } from './checks/guidance.ts'
 import { checkPeople } from './checks/people.ts'
 import { checkProhibitions } from './checks/prohibitions.ts'
+import { checkPropagation } from './checks/propagation.ts'
 import { checkRequest } from './checks/request.ts'
 import { checkRetrieval } from './checks/retrieval.ts'
 import { checkScope } from './checks/scope.ts'
 import { checkShape } from './checks/shape.ts'
 import { checkSlips } from './checks/slips.ts'
-import { checkTravel } from './checks/travel.ts'
 import { type Scene, sceneOf } from './scene.ts'
 
-/** The checks. Each has a label for the answer to name if the check is cut off. */
-const CHECKS: readonly (readonly [what: string, check: (scene: Scene) => Iterable<Finding>])[] = [
-  ['the path of the fault', checkTravel],
+/** The checks. If a check is cut off, the answer names it by its label. */
+const CHECKS: readonly (readonly [label: string, check: (scene: Scene) => Iterable<Finding>])[] = [
+  ['how the fault propagated', checkPropagation],
   ['the shape of the output', checkShape],
-  ['where values come from', checkGrounding],
+  ['where values came from', checkGrounding],
   ['computations', checkComputation],
-  ['slips', checkSlips],
-  ['items left out', checkCoverage],
+  ['typos', checkSlips],
+  ['missing items', checkCoverage],
   ['failures', checkFaults],
   ['calls', checkCalls],
   ['retrieval', checkRetrieval],
@@ -37,27 +37,27 @@ const CHECKS: readonly (readonly [what: string, check: (scene: Scene) => Iterabl
   ['prohibitions', checkProhibitions],
   ['equal items', checkConsistency],
   ['the scope', checkScope],
-  ['what people say', checkPeople],
-  ['dates of sources', checkAge],
+  ['what people said', checkPeople],
+  ['source dates', checkAge],
   ['the request', checkRequest],
 ]
 
-/** A search for evidence, which can pause at each yield. */
+/** Searches for evidence. The search can pause at each yield. */
 function* search(subject: Subject): Work<Finding[]> {
   const scene = yield* sceneOf(subject)
   const findings: Finding[] = []
   const cut: string[] = []
-  for (const [what, check] of CHECKS) {
+  for (const [label, check] of CHECKS) {
     yield
-    const isThrough = attempt(MAX_PART_EFFORT, () => {
-      // One by one, so that a check that is cut off keeps its findings so far.
+    const isComplete = attempt(MAX_PART_EFFORT, () => {
+      // Push one at a time: a check that is cut off keeps the findings it has so far.
       for (const finding of check(scene)) findings.push(finding)
       return true
     })
-    if (!isThrough) cut.push(what)
+    if (!isComplete) cut.push(label)
   }
   if (cut.length > 0) {
-    const note = `part of ${cut.join(', ')}: there is too much to compare`
+    const note = `part of ${cut.join(', ')}: there was too much to compare`
     findings.push({ kind: 'left_out', spanId: null, path: 'trace', note, strength: 1 })
   }
   return findings
@@ -66,8 +66,8 @@ function* search(subject: Subject): Work<Finding[]> {
 const newEffort = (): Effort => ({ spent: 0, until: MAX_EVIDENCE_EFFORT })
 
 /**
- * Checks a trace against itself, its prompts and the knowledge docs. Yields about every hundredth of a second, unless a
- * single check takes longer. Findings are in no particular order.
+ * Checks a trace for inconsistencies with itself, its prompts, and the knowledge docs. Yields about every 10
+ * milliseconds, unless a single check takes longer. Findings are in no particular order.
  */
 export function* searchEvidence(subject: Subject, effort: Effort = newEffort()): Work<Finding[]> {
   const texts = new Map<string, Terms>()
@@ -81,5 +81,5 @@ export function* searchEvidence(subject: Subject, effort: Effort = newEffort()):
   }
 }
 
-/** Like `searchEvidence`, without pauses. */
+/** Like `searchEvidence`, but without pauses. */
 export const findEvidence = (subject: Subject): Finding[] => atOnce(searchEvidence(subject))

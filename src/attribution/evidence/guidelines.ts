@@ -5,31 +5,31 @@ import {
   ABOVE,
   AT_LEAST,
   BELOW,
-  FORBIDS,
   FROM_TO,
   LENGTH,
-  NAMES_RULES,
   NUMBER_WORDS,
+  PROHIBITION,
+  RULE_NAMES,
   UNITS_OF_LENGTH,
 } from '../text/vocabulary.ts'
 import { isNothing } from './difference.ts'
 import type { Scene } from './scene.ts'
 import { locationOf, textsIn } from './sources.ts'
 
-/** A text that says what an output should be, or one sentence of it, with its place. */
+/** A text that says what an output should be, or a sentence of such a text, and where it is. */
 export interface Passage {
   text: string
   spanId: string | null
   path: string
 }
 
-/** The prompts, and rules that the run received in state or settings. */
+/** The prompts, and any rules that the run received in its state. */
 export function guidelinesOf({ prompts, visible }: Scene): Passage[] {
-  const given = visible.filter(({ path, kind }) => kind === 'state' && NAMES_RULES.test(path))
+  const given = visible.filter(({ path, kind }) => kind === 'state' && RULE_NAMES.test(path))
   return [...prompts, ...given].map(source => ({ text: wordingOf(source.value).join('\n'), ...locationOf(source) }))
 }
 
-/** The sentences and lines of passages, each with its passage's place. */
+/** Splits passages into sentences and lines, each with its passage's place. */
 export const sentencesOf = (passages: readonly Passage[]): Passage[] =>
   passages.flatMap(passage => sentencesIn(passage.text).map(text => ({ ...passage, text })))
 
@@ -38,25 +38,25 @@ function sentencesIn(text: string): string[] {
   return text.split(/(?<=[.!?。！？])\s+|\n+|(?<=[。！？])/u).filter(sentence => /\p{L}/u.test(sentence))
 }
 
-/** Whether a sentence forbids something or restricts to something. */
+/** Whether a sentence forbids something or restricts the output to something. */
 export function forbids({ text }: Passage): boolean {
   spend(text.length)
-  return FORBIDS.test(text)
+  return PROHIBITION.test(text)
 }
 
-/** The texts in a value, or none if the value is empty. */
+/** The texts in a value. Empty if the value is. */
 export const wordingOf = (value: Json | undefined): string[] => (isNothing(value) ? [] : textsIn(value))
 
-/** An upper limit of length. */
+/** An upper limit on length. */
 interface Limit {
   /** The original text. */
   text: string
-  /** In the unit of `count`. */
+  /** In the unit that `count` uses. */
   most: number
   count: (text: string) => number
 }
 
-/** The length of a text in each unit that prompts use for limits. */
+/** Measures a text in each unit that prompts use for limits. */
 const COUNTS: Readonly<Record<keyof typeof UNITS_OF_LENGTH, (text: string) => number>> = {
   words: text => text.trim().split(/\s+/u).length,
   characters: text => [...text].length,
@@ -71,7 +71,7 @@ const counting = (count: (text: string) => number) => (text: string) => {
 
 const UNITS = ['words', 'characters', 'sentences', 'lines'] as const
 
-/** The upper limits of length in a text. */
+/** The upper limits on length that a text mentions. */
 export function limitsIn(text: string): Limit[] {
   spend(2 * text.length)
   const sentences = sentencesIn(text).filter(sentence => !AT_LEAST.test(sentence))
@@ -90,7 +90,7 @@ export interface Bounds {
   readonly to: number
 }
 
-/** The range of numbers that a sentence gives, if any. */
+/** The range of numbers that a sentence gives. Undefined if it gives none. */
 export function boundsIn(sentence: string): Bounds | undefined {
   spend(3 * sentence.length)
   const numberOf = (text: string | undefined) => (text === undefined ? Number.NaN : (numbersOf(text)[0] ?? Number.NaN))

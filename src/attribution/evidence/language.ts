@@ -9,7 +9,8 @@ const LANGUAGES = Object.entries({ eng, deu, fra, spa, ita, nld, pol, por, swe, 
 )
 
 /**
- * The language of a value's texts as a three-letter code (`deu`), by their function words. Undefined if there are few.
+ * The language of a value's texts as a three-letter code (`deu`), judging by function words. Undefined if there are too
+ * few.
  */
 export function languageOf(value: Json): string | undefined {
   const words = textsIn(value)

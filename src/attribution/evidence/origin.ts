@@ -8,62 +8,62 @@ import { isSameMeaning, similarity } from './difference.ts'
 import type { Dispute } from './dispute.ts'
 import { type Source, sourceOf, supportOf } from './sources.ts'
 
-/** The share of the corrected content that an earlier output must have to count as its origin. */
+/** The minimum share of the corrected content in an earlier output that counts as its origin. */
 const CARRIES = 0.6
 
 /**
- * The earliest step whose own output carries the disputed content: errors propagate, blame does not. An error may
- * propagate as a copy, as a field that the correction also changes, as a value that is passed on, as a number that
- * another was computed from, or as something missing from everything the next step received. If `isThrough` is false,
- * there was too much to compare, and an earlier step may also carry it.
+ * Finds the earliest step whose own output contains the disputed content, because that step is to blame for errors it
+ * passes on. An error may propagate as a copy, as a field that the correction also changes, as a value that is passed
+ * on, as a number that another was computed from, or as content missing from everything that the next step received. If
+ * `isComplete` is false, there was too much to compare, and an even earlier step may be the origin.
  */
-export function originOf(dispute: Dispute, visibleTo: (step: Step) => Source[]): { origin: Step; isThrough: boolean } {
+export function originOf(dispute: Dispute, visibleTo: (step: Step) => Source[]): { origin: Step; isComplete: boolean } {
   let { step } = dispute
-  // Each turn goes back in time or up the tree.
-  const isThrough = attempt(MAX_PART_EFFORT, () => {
+  // Each turn moves back in time or up the tree.
+  const isComplete = attempt(MAX_PART_EFFORT, () => {
     for (let turn = 0; turn < MAX_TURNS; turn++) {
-      const giver = giverOf(dispute, step, visibleTo)
-      if (!giver) break
-      step = giver
+      const supplier = supplierOf(dispute, step, visibleTo)
+      if (!supplier) break
+      step = supplier
     }
     return true
   })
-  return { origin: step, isThrough: isThrough === true }
+  return { origin: step, isComplete: isComplete === true }
 }
 
 const MAX_TURNS = 16
 
-function giverOf(dispute: Dispute, step: Step, visibleTo: (step: Step) => Source[]): Step | undefined {
+function supplierOf(dispute: Dispute, step: Step, visibleTo: (step: Step) => Source[]): Step | undefined {
   const earlier = visibleTo(step)
     .filter(
       ({ kind, path, step: owner }) =>
-        kind === 'output' && path === 'output' && owner !== null && owner !== step && isOpen(owner),
+        kind === 'output' && path === 'output' && owner !== null && owner !== step && isUnconfirmed(owner),
     )
     .sort(byTime)
-  const checks = [isCopy, hasCorrectedField, isHandedOn, isSource]
+  const checks = [isCopy, hasCorrectedField, isPassedOn, isFirstSource]
   for (const check of checks) {
     const found = earlier.find(source => check(source, dispute, step, visibleTo))?.step
     if (found) return found
   }
-  return recomputed(dispute, step, earlier) ?? withheld(dispute, step, earlier, visibleTo)
+  return operandSupplier(dispute, step, earlier) ?? withholdingStep(dispute, step, earlier, visibleTo)
 }
 
-/** Nobody confirmed the step's output. */
-const isOpen = ({ review }: Step): boolean => review?.state !== 'accepted'
+/** Whether nobody has confirmed the step's output. */
+const isUnconfirmed = ({ review }: Step): boolean => review?.state !== 'accepted'
 
 type Check = (source: Source, dispute: Dispute, step: Step, visibleTo: (step: Step) => Source[]) => boolean
 
-/** The source has the same content as the later output. */
+/** Whether the source has the same content as the later output. */
 const isCopy: Check = (source, { difference }, step) => {
   const { terms } = source
   const output = termsOfValue(step.output)
-  // A source with much of the output and the right value is what the output was read from.
+  // If the source also has the right value, the step misread the source instead of copying its error.
   if (difference && hasTerms(difference.gained) && supportOf(difference.gained, [source], PLAIN_WORDS).found >= 0.5)
     return false
   return hasTerms(output) && similarity(output, terms) >= 0.8
 }
 
-/** The source has a field that the correction changes, with another value. */
+/** Whether the source has a field that the correction changes, with a different value. */
 const hasCorrectedField: Check = ({ value }, { correction }) =>
   isJsonObject(value) &&
   Object.entries(correction ?? {}).some(([field, right]) => {
@@ -71,8 +71,8 @@ const hasCorrectedField: Check = ({ value }, { correction }) =>
     return own !== undefined && !isSameMeaning(own, right)
   })
 
-/** The lost content is in the step's own input, which has it from the source. */
-const isHandedOn: Check = (source, { difference }, step) => {
+/** Whether the lost content is in the step's own input, and the input came from the source. */
+const isPassedOn: Check = (source, { difference }, step) => {
   if (!difference || step.input === null || difference.changes.length === 0) return false
   const input = supportOf(difference.lost, [sourceOf('input', step, 'input', step.input)], PLAIN_WORDS)
   const support = supportOf(difference.lost, [source], PLAIN_WORDS)
@@ -87,8 +87,8 @@ const isHandedOn: Check = (source, { difference }, step) => {
   )
 }
 
-/** The lost content is in the source and in nothing before it, and the right content isn't next to it. */
-const isSource: Check = (source, { difference }, _, visibleTo) => {
+/** Whether the source is the first to contain the lost content and doesn't also contain the right content. */
+const isFirstSource: Check = (source, { difference }, _, visibleTo) => {
   if (!difference || !source.step || !hasTerms(difference.gained)) return false
   const support = supportOf(difference.lost, [source], PLAIN_WORDS)
   if (support.weight < 1 || support.found < CARRIES || supportOf(difference.gained, [source], PLAIN_WORDS).found >= 0.5)
@@ -96,7 +96,7 @@ const isSource: Check = (source, { difference }, _, visibleTo) => {
   return supportOf(difference.lost, visibleTo(source.step), PLAIN_WORDS).found < CARRIES
 }
 
-/** The weight of common words, which hardly show an origin. */
+/** The weight of common words, which say little about an origin. */
 const PLAIN_WORDS = 0.1
 
 /** Whether most of a step's input comes from another step's output. */
@@ -107,28 +107,32 @@ const byTime = ({ step: left }: Source, { step: right }: Source): number =>
   (left?.timestamp ?? 0) - (right?.timestamp ?? 0)
 
 /**
- * The step that supplied a number from which the disputed one was computed correctly, if another number gives the
- * approved one.
+ * The step that supplied a wrong operand: the disputed number was computed correctly from it, and a different operand
+ * would give the approved number.
  */
-function recomputed({ step: disputed, difference }: Dispute, step: Step, earlier: readonly Source[]): Step | undefined {
+function operandSupplier(
+  { step: disputed, difference }: Dispute,
+  step: Step,
+  earlier: readonly Source[],
+): Step | undefined {
   if (step !== disputed) return undefined
   const given = numbersIn(step.input)
   for (const { before, after } of difference?.changes ?? []) {
     if (typeof before !== 'number' || typeof after !== 'number') continue
     for (const { operand, implied } of impliedOperand(before, after, given)) {
-      const giver = earlier.find(({ readings }) =>
+      const supplier = earlier.find(({ readings }) =>
         numberFact('', operand).readings.some(reading => readings.has(reading)),
       )
-      if (giver?.step && !giver.readings.has(`n:${implied}`)) return giver.step
+      if (supplier?.step && !supplier.readings.has(`n:${implied}`)) return supplier.step
     }
   }
   return undefined
 }
 
 /**
- * The step that had the right content but didn't pass it on, although everything the later step received came from it.
+ * The step that had the right content but didn't pass it on, although the later step got most of its input from there.
  */
-function withheld(
+function withholdingStep(
   { difference }: Dispute,
   step: Step,
   earlier: readonly Source[],

@@ -3,7 +3,7 @@ import type { KnowledgeDoc, Step, Subject } from '../../domain/subject.ts'
 import { MAX_PART_EFFORT } from '../../limits.ts'
 import { attempt, spend } from '../effort.ts'
 import { plain } from '../text/terms.ts'
-import { NAMES_RETRIEVAL } from '../text/vocabulary.ts'
+import { RETRIEVAL_NAMES } from '../text/vocabulary.ts'
 
 /** Content of the knowledge base that a step fetched or received. */
 export interface Retrieval {
@@ -11,21 +11,21 @@ export interface Retrieval {
   /** `output` or `state.<key>`. */
   path: string
   value: Json
-  /** The knowledge docs that it names or quotes. */
+  /** The knowledge docs that the content names or quotes. */
   slugs: string[]
-  /** Whether it has texts, not only names. */
+  /** Whether the content includes texts and not only names. */
   hasText: boolean
   isEmpty: boolean
 }
 
 /**
- * Finds what was retrieved: values that name or quote knowledge docs, and empty values of steps that search. If
- * `isThrough` is false, there was too much to search.
+ * Finds retrieved content: values that name or quote knowledge docs, and empty or text results of steps that search. If
+ * `isComplete` is false, there was too much to search.
  */
-export function retrievalsOf({ steps, knowledgeDocs }: Subject): { retrievals: Retrieval[]; isThrough: boolean } {
+export function retrievalsOf({ steps, knowledgeDocs }: Subject): { retrievals: Retrieval[]; isComplete: boolean } {
   const docs = new LabeledDocs(knowledgeDocs)
   const retrievals: Retrieval[] = []
-  const isThrough = attempt(MAX_PART_EFFORT, () => {
+  const isComplete = attempt(MAX_PART_EFFORT, () => {
     for (const step of steps) {
       for (const [key, value] of Object.entries(step.state))
         retrievals.push(...(retrievalAt(step, `state.${key}`, key, value, docs) ?? []))
@@ -33,13 +33,13 @@ export function retrievalsOf({ steps, knowledgeDocs }: Subject): { retrievals: R
     }
     return true
   })
-  return { retrievals, isThrough: isThrough === true }
+  return { retrievals, isComplete: isComplete === true }
 }
 
 function retrievalAt(step: Step, path: string, name: string, value: Json, docs: LabeledDocs): Retrieval[] | undefined {
   const items = itemsOf(value)
   if (!items) return undefined
-  const isNamed = NAMES_RETRIEVAL.test(name)
+  const isNamed = RETRIEVAL_NAMES.test(name)
   const slugs = [...new Set(items.flatMap(item => docOf(item, docs) ?? []))]
   const texts = items.flatMap(item => textIn(item) ?? [])
   const isEmpty = items.length === 0
@@ -48,7 +48,7 @@ function retrievalAt(step: Step, path: string, name: string, value: Json, docs: 
   return [{ step, path, value, slugs, hasText: texts.length > 0, isEmpty }]
 }
 
-/** A list, the only list in an object, or a single document. */
+/** The retrieved items in a value: a list, the only list in an object, or a single document. */
 function itemsOf(value: Json): Json[] | undefined {
   if (Array.isArray(value)) return value
   if (!isJsonObject(value)) return undefined
@@ -57,26 +57,26 @@ function itemsOf(value: Json): Json[] | undefined {
   return textIn(value) === undefined ? undefined : [value]
 }
 
-/** The knowledge doc that an item belongs to, by slug, title or text. */
+/** The slug of the knowledge doc that an item belongs to, found by slug, title, or text. */
 function docOf(item: Json, docs: LabeledDocs): string | undefined {
   const labels = typeof item === 'string' ? [item] : isJsonObject(item) ? Object.values(item).filter(isText) : []
   const keys = new Set(labels.map(plain))
-  const named = docs.named(keys)
+  const named = docs.findByKey(keys)
   if (named !== undefined) return named
   const text = textIn(item)
-  return text === undefined ? undefined : docs.withText(text)
+  return text === undefined ? undefined : docs.findByText(text)
 }
 
 const isText = (value: Json): value is string => typeof value === 'string'
 
-/** The longest string of an item, if it is longer than a name. */
+/** The longest string in an item. Undefined if it's no longer than a name. */
 function textIn(item: Json): string | undefined {
   const texts = typeof item === 'string' ? [item] : isJsonObject(item) ? Object.values(item).filter(isText) : []
   const [longest = ''] = texts.toSorted((left, right) => right.length - left.length)
   return longest.length >= 20 && /\s|[\p{sc=Han}\p{sc=Hiragana}\p{sc=Hangul}]/u.test(longest) ? longest : undefined
 }
 
-/** Knowledge docs, indexed for lookup: each is read once instead of once per item. */
+/** Indexes knowledge docs for lookup, so each is read once instead of once per item. */
 class LabeledDocs {
   readonly #docs: { slug: string; label: string; title: string; content: string }[]
   #texts: string[] | undefined
@@ -90,8 +90,8 @@ class LabeledDocs {
     return this.#docs.length === 0
   }
 
-  /** The slug of the doc whose slug or title is one of the keys, or the start of one: `returns#2`. */
-  named(keys: ReadonlySet<string>): string | undefined {
+  /** The slug of the doc whose slug or title is one of the keys, or whose slug starts one, as in `returns#2`. */
+  findByKey(keys: ReadonlySet<string>): string | undefined {
     spend(1 + this.#docs.length / 4)
     const named = this.#docs.find(({ label, title }) => keys.has(label) || keys.has(title))
     if (named) return named.slug
@@ -101,12 +101,12 @@ class LabeledDocs {
     return this.#docs.find(({ label }) => parted.some(key => key.length > label.length && isPart(key, label)))?.slug
   }
 
-  /** The slug of the doc that contains the start of a text. */
-  withText(text: string): string | undefined {
+  /** The slug of the doc that contains the beginning of a text. */
+  findByText(text: string): string | undefined {
     const beginning = flat(text).slice(0, 60).trim()
     if (this.#found.has(beginning)) return this.#found.get(beginning)
     this.#texts ??= this.#docs.map(({ content }) => flat(content))
-    spend(this.#texts.reduce((sum, content) => sum + content.length, 0) / CHARACTERS_A_STEP)
+    spend(this.#texts.reduce((sum, content) => sum + content.length, 0) / CHARACTERS_PER_STEP)
     const slug = this.#docs[this.#texts.findIndex(content => content.includes(beginning))]?.slug
     this.#found.set(beginning, slug)
     return slug
@@ -118,5 +118,5 @@ function flat(text: string): string {
   return plain(text).replace(/\s+/gu, ' ')
 }
 
-/** How many characters of a text search cost one step. */
-const CHARACTERS_A_STEP = 100
+/** How many characters a text search covers in one step. */
+const CHARACTERS_PER_STEP = 100

@@ -11,32 +11,30 @@ import { type Source, slugOf, sourceOf } from './sources.ts'
 /** A trace and its main dispute, prepared for the checks. */
 export interface Scene extends Disputes {
   subject: Subject
-  /** The parts that the checks left out, one clause each. */
+  /** The parts that weren't checked, one phrase each. */
   omitted: string[]
   root: Step
-  /** The first and deciding dispute. Undefined if nobody objects to an output. */
+  /** The strongest dispute, which decides. Undefined if nobody objects to an output. */
   dispute: Dispute | undefined
   retrievals: Retrieval[]
   sources: Source[]
-  /** The origin of the fault: the earliest step whose own output carries it. */
+  /** The origin of the fault: the earliest step whose own output contains it. */
   origin: Step
-  /** The content that the origin could know: earlier content and its own input. */
+  /** The content visible to the origin: earlier content and its own input. */
   visible: Source[]
   /** Knowledge docs that no step fetched. */
   unfetched: Source[]
   prompts: Source[]
 }
 
-/**
- * Prepares a trace for the checks, within a bounded effort. Yields between texts. Throws if the subject has no steps.
- */
+/** Prepares a trace for the checks, with limited effort. Yields between texts. Throws if the subject has no steps. */
 export function* sceneOf(whole: Subject): Generator<undefined, Scene> {
   const { subject, omitted } = boundedSubject(whole)
   const found = findDisputes(subject)
   const [dispute] = found.disputes
   yield
   const docs = fitting(subject.knowledgeDocs, ({ content }) => content.length)
-  const { retrievals, isThrough: isAllFound } = retrievalsOf(subject)
+  const { retrievals, isComplete: areRetrievalsComplete } = retrievalsOf(subject)
   yield
   const fetched = new Set(retrievals.flatMap(({ slugs }) => slugs))
   const near = nearest(subject, dispute?.step)
@@ -60,21 +58,21 @@ export function* sceneOf(whole: Subject): Generator<undefined, Scene> {
   yield
   const isTooLarge = dispute?.difference?.isTooLarge === true
   yield
-  const { origin, isThrough } = dispute ? originOf(dispute, visibleTo) : { origin: root, isThrough: true }
+  const { origin, isComplete } = dispute ? originOf(dispute, visibleTo) : { origin: root, isComplete: true }
   yield
-  const isConcerned = (step: Step) => step === origin || (dispute !== undefined && isSame(step, dispute.step))
+  const isOriginOrDisputed = (step: Step) => step === origin || (dispute !== undefined && isSame(step, dispute.step))
   return {
     ...found,
     subject,
     omitted: [
       ...omitted,
-      ...leftOut(subject.steps.length - near.size, 'steps far from the disputed one'),
-      ...leftOut(subject.knowledgeDocs.length - docs.size, 'knowledge docs'),
-      ...leftOut(unread, 'texts with more numbers and words than can be compared'),
-      ...(isAllFound ? [] : ['part of what was fetched']),
-      ...(isThrough ? [] : [`steps before "${origin.stepId}" that may have caused the fault`]),
+      ...countOf(subject.steps.length - near.size, 'steps far from the disputed step'),
+      ...countOf(subject.knowledgeDocs.length - docs.size, 'knowledge docs'),
+      ...countOf(unread, 'texts with too many numbers and words to compare'),
+      ...(areRetrievalsComplete ? [] : ['some of the fetched content']),
+      ...(isComplete ? [] : [`steps before "${origin.stepId}" that may have caused the fault`]),
       ...(isTooLarge
-        ? ['the exact differences between the output and the approved one, because both are too large']
+        ? ['the exact differences between the output and the approved output, because both are too large']
         : []),
     ],
     root,
@@ -84,11 +82,11 @@ export function* sceneOf(whole: Subject): Generator<undefined, Scene> {
     origin,
     visible: visibleTo(origin),
     unfetched: sources.filter(source => source.kind === 'doc' && !fetched.has(slugOf(source))),
-    prompts: sources.filter(({ kind, step }) => kind === 'prompt' && step !== null && isConcerned(step)),
+    prompts: sources.filter(({ kind, step }) => kind === 'prompt' && step !== null && isOriginOrDisputed(step)),
   }
 }
 
-/** Whether it is the same step, or one with the same output. */
+/** Whether two steps are the same step or have the same output. */
 const isSame = (step: Step, other: Step): boolean =>
   step === other || (step.output !== null && isEqual(step.output, other.output))
 
@@ -117,7 +115,7 @@ const docDraft = ({ slug, title, content }: KnowledgeDoc): Draft => [
   `${title}\n${content}`,
 ]
 
-/** Reads as many sources as the effort allows, nearest first. Returns them in their order. */
+/** Reads as many sources as the effort allows, in the order of the drafts. Returns them in the order of their steps. */
 function* readSources(
   drafts: readonly Draft[],
   { steps }: Subject,
@@ -142,7 +140,7 @@ function* readSources(
   }
 }
 
-/** The steps whose texts are compared: the root and the disputed step first, then their neighbors in time. */
+/** The steps to compare, as many as fit: the root and the disputed step first, then the steps closest in time. */
 function nearest({ steps }: Subject, disputed: Step | undefined): ReadonlySet<Step> {
   const at = disputed ? steps.indexOf(disputed) : steps.length
   const distance = (step: Step) => (step.isRoot ? -1 : Math.abs(steps.indexOf(step) - at))
@@ -153,7 +151,7 @@ function nearest({ steps }: Subject, disputed: Step | undefined): ReadonlySet<St
   )
 }
 
-/** The first items whose texts together are short enough to analyze; at least one. */
+/** The first items that together are short enough to analyze. Always at least one. */
 function fitting<Item>(items: readonly Item[], lengthOf: (item: Item) => number): ReadonlySet<Item> {
   let left = MAX_EVIDENCE_LENGTH
   return new Set(
@@ -165,16 +163,16 @@ function fitting<Item>(items: readonly Item[], lengthOf: (item: Item) => number)
   )
 }
 
-const leftOut = (count: number, what: string): string[] =>
+const countOf = (count: number, what: string): string[] =>
   count === 0 ? [] : [`${count.toLocaleString('en')} ${what}`]
 
 /**
- * Whether a step could know a source: its own and the trace's input and state, and what other steps returned before it
- * ended.
+ * Whether a source was visible to a step: the step's and the trace's input and state were, and so were earlier outputs
+ * of other steps.
  */
 function isVisible({ kind, path, step: owner }: Source, step: Step, subject: Subject): boolean {
   if (kind === 'prompt' || kind === 'doc' || !owner) return false
-  // A step's own metadata describes its run and isn't knowledge. The trace's metadata may be context.
+  // A step's own metadata describes its run and isn't context. The trace's metadata may be.
   if (kind === 'metadata' && !owner.isRoot) return false
   if (owner === step) return path !== 'output'
   if (owner.isRoot) return path !== 'output'
@@ -189,7 +187,7 @@ function isAncestor(upper: Step, lower: Step, subject: Subject): boolean {
   return known.get(lower)?.has(upper.spanId) === true
 }
 
-/** Cached by subject, because each pair of step and source asks. */
+/** Cached by subject, because every pair of a step and a source is checked. */
 const ancestors = new WeakMap<Subject, ReadonlyMap<Step, ReadonlySet<string>>>()
 
 function ancestorsIn({ steps }: Subject): ReadonlyMap<Step, ReadonlySet<string>> {
@@ -200,7 +198,7 @@ function ancestorsIn({ steps }: Subject): ReadonlyMap<Step, ReadonlySet<string>>
     steps.map(step => {
       const above = new Set<string>()
       let at = step.parentSpanId
-      // A cycle of parents ends where it started.
+      // The set ends a cycle of parents.
       while (at && above.size < 64 && !above.has(at)) {
         above.add(at)
         at = parents.get(at) ?? null

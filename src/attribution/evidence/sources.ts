@@ -3,23 +3,23 @@ import type { Step } from '../../domain/subject.ts'
 import { spend } from '../effort.ts'
 import { type Fact, isDigit, type Terms, termsOfValue } from '../text/terms.ts'
 
-/** A text or value that an output may be based on. */
+/** A value that an output may be based on. */
 export interface Source {
   kind: 'input' | 'state' | 'retrieved' | 'output' | 'prompt' | 'doc' | 'metadata'
   /** Null for a knowledge doc. */
   step: Step | null
-  /** A JSON path from the step. */
+  /** A JSON path in the step, or `knowledgeDocs.<slug>`. */
   path: string
   value: Json
   terms: Terms
-  /** The readings of all its facts. */
+  /** The readings of all facts in `terms`. */
   readings: ReadonlySet<string>
 }
 
 /** The slug of a knowledge doc. */
 export const slugOf = ({ path }: Source): string => path.replace(/^knowledgeDocs\./, '')
 
-/** A searchable value at a JSON path of a step, or of the knowledge base if `step` is null. */
+/** Reads a value into a source. `path` is a JSON path in the step, or in the knowledge base if `step` is null. */
 export function sourceOf(kind: Source['kind'], step: Step | null, path: string, value: Json): Source {
   const terms = termsOfValue(value)
   return { kind, step, path, value, terms, readings: readingsOf(terms.facts) }
@@ -40,7 +40,7 @@ export function readingsOf(facts: readonly Fact[]): Set<string> {
 
 const isDay = (reading: string): boolean => /^d:\d{4}-\d{2}-\d{2}$/.test(reading)
 
-/** Whether a source has a fact. One of two dates may leave out the year. */
+/** Whether a source with these readings contains a fact. A date matches another one without a year. */
 const hasFact = ({ readings }: Fact, known: ReadonlySet<string>): boolean =>
   readings.some(
     reading =>
@@ -49,11 +49,11 @@ const hasFact = ({ readings }: Fact, known: ReadonlySet<string>): boolean =>
       (reading.startsWith('y:') && known.has(`m:${reading.slice(2)}`)),
   )
 
-/** The first source that has a fact. */
+/** The first source that contains a fact. */
 export const findFact = (fact: Fact, sources: readonly Source[]): Source | undefined =>
   findCounting(sources, ({ readings }) => hasFact(fact, readings))
 
-/** The first source that has a word of this stem. */
+/** The first source that contains a word with this stem. */
 export const findWord = (stem: string, sources: readonly Source[]): Source | undefined =>
   findCounting(sources, ({ terms }) => terms.words.has(stem))
 
@@ -63,19 +63,19 @@ function findCounting(sources: readonly Source[], isFound: (source: Source) => b
   return sources[index]
 }
 
-/** How much of some terms is in sources, by weight. Facts and names weigh more than other words. */
+/** How many of some terms are in some sources, by weight. Facts and names weigh more than other words. */
 export interface Support {
-  /** 0 to 1; 0 if there is nothing to search for. */
+  /** The share that was found, 0 to 1. 0 if there was nothing to search for. */
   found: number
   /** The total weight of the terms. A single number weighs 2. */
   weight: number
-  /** The first term that was found, and its source. */
+  /** The first term that was found, with its source. */
   at: { text: string; source: Source } | undefined
-  /** The first term that was not found. */
+  /** The first term that wasn't found. */
   missing: string | undefined
 }
 
-/** Measures how much of some terms is in sources. */
+/** Measures how many of some terms are in some sources. */
 export function supportOf(terms: Terms, sources: readonly Source[], wordWeight = 0.5): Support {
   let [found, weight] = [0, 0]
   let at: Support['at']
@@ -107,24 +107,24 @@ export function* partsOf(value: Json, path: string): Generator<[path: string, pa
     for (const [field, item] of Object.entries(value)) yield* partsOf(item, `${path}.${field}`)
 }
 
-/** Each scalar in a value with its path. */
+/** Each scalar in a value, with its path. */
 export function* leavesOf(value: Json, path: string): Generator<[path: string, leaf: Scalar]> {
   for (const [place, part] of partsOf(value, path)) {
     if (typeof part !== 'object' || part === null) yield [place, part]
   }
 }
 
-/** The texts in a value; none if it is undefined. */
+/** The strings in a value. Empty if the value is undefined. */
 export const textsIn = (value: Json | undefined): string[] =>
   value === undefined ? [] : [...leavesOf(value, '')].flatMap(([, leaf]) => (typeof leaf === 'string' ? [leaf] : []))
 
-/** The field that a path ends in, or the list field if it ends in an item. */
+/** The field at the end of a path. If the path ends in a list item, the list's field. */
 export const fieldOf = (path: string): string => LAST_FIELD.exec(path)?.[1] ?? path
 
-// Starts only at the beginning of a name; otherwise it would be retried at each letter of each name.
+// The lookbehind makes a match start at the beginning of a name. Otherwise each letter of each name would be tried.
 const LAST_FIELD = /(?<![^.[\]])([^.[\]]+)(?:\[\d+\])?$/u
 
-/** A value in quotation marks on one line, at most 80 characters, for a note. */
+/** Quotes a value for a note: on one line, in quotation marks, and cut to 80 characters. */
 export function quote(value: Json | undefined): string {
   const text = (typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing')).replace(/\s+/gu, ' ').trim()
   return `"${text.length > 80 ? `${text.slice(0, 77)}...` : text}"`

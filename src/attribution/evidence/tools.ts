@@ -4,7 +4,7 @@ import { spend } from '../effort.ts'
 import { canonical } from '../text/canonical.ts'
 import { plain } from '../text/terms.ts'
 
-/** A tool, as described in a trace. */
+/** A tool, as a trace describes it. */
 export interface Tool {
   name: string
   description: string
@@ -12,7 +12,7 @@ export interface Tool {
   arguments: Record<string, string>
 }
 
-/** Tool descriptions in state or metadata: a list of named tools, or an object by name. */
+/** Finds tool descriptions in state or metadata: a list of tools with names, or an object keyed by name. */
 export function toolsOf({ steps }: Subject): Tool[] {
   const places = steps.flatMap(({ state, metadata }) => [...Object.entries(state), ...Object.entries(metadata)])
   return places.flatMap(([key, value]) => {
@@ -45,9 +45,7 @@ function argumentsOf(item: Json): Record<string, string> {
   )
 }
 
-/**
- * Returns a function that finds the tool that a step called, by name. If two tools share a name, the first one counts.
- */
+/** Returns a function that finds the tool that a step called. If two tools share a name, the first one wins. */
 export function toolFinder(tools: readonly Tool[]): (step: Step) => Tool | undefined {
   const byName = new Map(tools.toReversed().map(tool => [letters(tool.name), tool]))
   return ({ stepId }) => byName.get(letters(stepId))
@@ -58,7 +56,7 @@ function letters(name: string): string {
   return plain(name).replace(/\W/gu, '')
 }
 
-/** Calls listed in states, each as a step. */
+/** The calls listed in the steps' state, each as a step. */
 export function loggedSteps({ steps }: Subject): Step[] {
   return steps.flatMap(step =>
     Object.values(step.state).flatMap(value =>
@@ -80,7 +78,7 @@ export function loggedSteps({ steps }: Subject): Step[] {
   )
 }
 
-/** Calls that a state lists more than once. */
+/** The most frequent call in each list of calls in state, if the list contains it more than once. */
 export function loggedTwice({ steps }: Subject): { step: Step; key: string; count: number; call: Json }[] {
   return steps.flatMap(step =>
     Object.entries(step.state).flatMap(([key, value]) => {
@@ -92,7 +90,10 @@ export function loggedTwice({ steps }: Subject): { step: Step; key: string; coun
   )
 }
 
-/** The tool and arguments of a list item that has a call with its result. Tool descriptions have no result. */
+/**
+ * The tool and arguments of a list item that is a call with its result. Undefined for other items, such as tool
+ * descriptions, which have no result.
+ */
 function callIn(item: Json): JsonObject | undefined {
   if (!isJsonObject(item)) return undefined
   if (!['result', 'output', 'response', 'error'].some(field => field in item)) return undefined

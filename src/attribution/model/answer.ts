@@ -13,13 +13,13 @@ const Answer = v.object({
   alternatives: v.array(v.object({ error_type: v.string(), confidence: v.number() })),
 })
 
-/** A parsed answer, or the fault in it: a clause that quotes nothing from the answer. */
+/** A parsed answer, or a clause that says why the answer is invalid without quoting it. */
 export type Reading = { attribution: Omit<Attribution, 'engine'> } | { fault: string }
 
 /** Reads a model's answer. Checks everything that the schema requires, because not every provider enforces it. */
 export function readAnswer(value: unknown, subject: Subject, types: readonly ErrorType[]): Reading {
   const parsed = v.safeParse(Answer, value)
-  if (!parsed.success) return { fault: `${fieldsAtFault(parsed.issues)} not valid against the schema` }
+  if (!parsed.success) return { fault: `${fieldsAtFault(parsed.issues)} match the schema` }
   const answer = parsed.output
   const names = new Set(types.map(({ errorType }) => errorType))
   if (!names.has(answer.error_type)) return { fault: 'error_type is not one of the error types' }
@@ -27,7 +27,7 @@ export function readAnswer(value: unknown, subject: Subject, types: readonly Err
   if (answer.span_id !== null && !spans.has(answer.span_id)) return { fault: "span_id is not one of the trace's spans" }
   const evidence = findQuotes(answer.quotes, subject)
   if (answer.quotes.length > 0 && evidence.length === 0)
-    return { fault: 'none of the quotes was found where it should be' }
+    return { fault: 'none of the quotes was found in the material' }
   return {
     attribution: {
       errorType: answer.error_type,
@@ -49,7 +49,7 @@ function findQuotes(quotes: Answer['quotes'], subject: Subject) {
   })
 }
 
-/** Cuts a text and keeps it well formed: the database would change a lone surrogate. */
+/** Cuts a text without leaving a lone surrogate, which the database would change. */
 const shortened = (text: string, maxLength: number): string => text.slice(0, maxLength).toWellFormed()
 
 function nextTwo({ error_type, alternatives }: Answer, names: ReadonlySet<string>) {
@@ -66,16 +66,21 @@ function nextTwo({ error_type, alternatives }: Answer, names: ReadonlySet<string
 
 const clamped = (confidence: number): number => Math.min(Math.max(confidence, 0), 1)
 
-/** `confidence, quotes`: field names of the schema, never text of the answer. */
+/**
+ * The subject and verb of a fault, such as `confidence, quotes don't`. Names only the schema's fields and never
+ * contains text from the answer.
+ */
 function fieldsAtFault(issues: readonly v.InferIssue<typeof Answer>[]): string {
   const known = Object.keys(Answer.entries)
   const fields = new Set(issues.map(issue => String(issue.path?.[0]?.key)).filter(field => known.includes(field)))
-  return fields.size === 0 ? 'the answer is' : `${[...fields].join(', ')} ${fields.size === 1 ? 'is' : 'are'}`
+  return fields.size === 0
+    ? "the answer doesn't"
+    : `${[...fields].join(', ')} ${fields.size === 1 ? "doesn't" : "don't"}`
 }
 
 /**
- * The JSON schema for a model's answer. Fields come in the order they are written, evidence before conclusions. The
- * schema stands outside the fence, so the only content from the trace is span ids, which are UUIDs.
+ * The JSON schema for a model's answer. The model writes the fields in this order, so evidence comes before
+ * conclusions. The schema is outside the fence, so it contains nothing from the trace but span ids, which are UUIDs.
  */
 export function answerSchema(types: readonly ErrorType[], subject: Subject) {
   const errorType = { type: 'string' as const, enum: types.map(type => type.errorType) }
@@ -95,7 +100,7 @@ export function answerSchema(types: readonly ErrorType[], subject: Subject) {
   })
 }
 
-/** An object with exactly these fields, all required, as strict modes demand. */
+/** An object schema with exactly these fields, all required, as providers' strict modes demand. */
 const object = <Properties extends object>(properties: Properties) => ({
   type: 'object' as const,
   properties,

@@ -11,7 +11,7 @@ interface Question {
   /** The schema of the answer, for providers that enforce it. */
   schema: ReturnType<typeof answerSchema>
   signal: AbortSignal
-  /** The time limit for the answer. */
+  /** The time limit for the answer, in milliseconds. */
   callMs: number
 }
 
@@ -21,7 +21,7 @@ export interface Usage {
   outputTokens: number | undefined
 }
 
-/** A model's answer as JSON, or a fault that says why it can't be read: a clause. */
+/** A model's answer as JSON, or a clause that says why it can't be read. */
 interface Answer {
   value: unknown
   fault: string | undefined
@@ -29,9 +29,9 @@ interface Answer {
 }
 
 /**
- * Asks a model once. Retries are up to the queue.
+ * Calls a model once. The queue handles retries.
  *
- * @throws {EngineError} If the provider answers with an error, too late, or not at all.
+ * @throws {EngineError} If the provider returns an error or doesn't answer in time.
  */
 export async function askModel({ signal, callMs, ...asked }: Question): Promise<Answer> {
   signal.throwIfAborted()
@@ -41,12 +41,13 @@ export async function askModel({ signal, callMs, ...asked }: Question): Promise<
     return await Promise.race([generate(asked, ended), rejection(ended)])
   } catch (error) {
     signal.throwIfAborted()
-    if (tooLate.aborted) throw new EngineError(`The model did not answer within ${callMs / 1000} s`, { isFinal: false })
+    if (tooLate.aborted)
+      throw new EngineError(`The model didn't answer within ${callMs / 1000} seconds`, { isFinal: false })
     throw await safeError(error)
   }
 }
 
-/** Rejects when the signal is aborted, because not every provider honors it. */
+/** Rejects when the signal aborts, because not every provider honors it. */
 const rejection = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
@@ -74,7 +75,7 @@ async function generate(
     if (NoObjectGeneratedError.isInstance(error)) {
       return { value: undefined, fault: faultOf(error.finishReason), usage: error.usage ?? UNKNOWN }
     }
-    // Thrown when the output is read but null.
+    // The SDK throws this when the output is null.
     if (NoOutputGeneratedError.isInstance(error)) return { value: undefined, fault: faultOf('stop'), usage: UNKNOWN }
     throw error
   }
@@ -82,23 +83,23 @@ async function generate(
 
 const UNKNOWN: Usage = { inputTokens: undefined, outputTokens: undefined }
 
-/** Why an answer isn't JSON, as far as the provider says. */
+/** Explains why an answer isn't JSON, based on the provider's finish reason. */
 function faultOf(reason: FinishReason | undefined): string {
   if (reason === 'content-filter') return 'it was refused or filtered'
-  if (reason === 'length') return `it did not end within ${MAX_ANSWER_TOKENS} tokens`
-  return 'it was not a JSON object'
+  if (reason === 'length') return `it was longer than ${MAX_ANSWER_TOKENS} tokens`
+  return "it wasn't a JSON object"
 }
 
-/** Loads the SDK on first use, and stops it from writing warnings to the log, which is JSON. */
+/** Loads the SDK on first use and turns off its warnings, which would break the JSON log. */
 async function loadSdk() {
   globalThis.AI_SDK_LOG_WARNINGS = false
   return import('./model-sdk.ts')
 }
 
-/** The part of an error that is safe to show: the status of the provider's response, and nothing from its body. */
+/** Reduces an error to the part that's safe to show: the status of the provider's response, never its body. */
 async function safeError(error: unknown): Promise<EngineError> {
   const { APICallError } = await loadSdk()
   if (APICallError.isInstance(error)) return providerError(error.statusCode, error.responseHeaders)
   const name = error instanceof Error ? error.name : 'an error'
-  return new EngineError(`The model's provider could not be asked (${name})`, { isFinal: false })
+  return new EngineError(`Calling the model's provider failed (${name})`, { isFinal: false })
 }

@@ -1,8 +1,8 @@
 /**
- * Matches what chat templates treat as the start or end of a turn, a message or a tool result: in ChatML, Qwen, Llama
- * 3, Phi, Harmony, Command R and Gemma 3 and later (`<|im_end|>`, `<turn|>`); DeepSeek, with wide bars; Llama 2 and
- * Mistral (`<<SYS>>`, `</s>`); Gemma (`<start_of_turn>`, `<eos>`). Matches shapes instead of names, because new models
- * bring new names.
+ * Matches tokens that mark the start or end of a turn, a message, or a tool result in chat templates: in ChatML, Qwen,
+ * Llama 3, Phi, Harmony, Command R, and Gemma 3 and later (`<|im_end|>`, `<turn|>`); in DeepSeek, with full-width bars;
+ * in Llama 2 and Mistral (`<<SYS>>`, `</s>`); and in Gemma (`<start_of_turn>`, `<eos>`). Matches shapes and not names,
+ * because new models add new names.
  */
 const ANGLED =
   /<(?=[|｜]|\/?[a-z]\w*[|｜]>|<\/?sys>>|\/?(?:s|bos|eos|pad|unk|mask|sop|eop|think|unused\d+|[a-z]+(?:_[a-z0-9]+)+)>)/gi

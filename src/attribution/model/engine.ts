@@ -9,18 +9,18 @@ import { writePrompt } from './prompt.ts'
 import { type ModelSettings, modelSettings, type Prices } from './provider.ts'
 
 /**
- * The engine of the configured model, or undefined if none is configured. `callMs` limits each call. An error is final
- * if a setting is malformed, the provider rejects the request as invalid, or the model answers outside the schema
+ * Returns the engine for the configured model, or undefined if none is configured. `callMs` limits each call. An error
+ * is final if a setting is malformed, the provider rejects the request as invalid, or the model's answer is invalid
  * twice.
  */
 export function modelEngine(env: Env, callMs = MODEL_CALL_MS): Engine | undefined {
   const name = env.ATTRIBUTION_MODEL?.trim()
   if (!name) return undefined
-  // Settings are read during the run, so that a mistake in them becomes the run's error.
+  // Read the settings during the run: a mistake in them is then the run's error.
   return async (...question) => attributeByModel(modelSettings(name, env), callMs, ...question)
 }
 
-/** Questions per run. The second one says what was wrong with the first answer. */
+/** Model calls per run. The second call says what was wrong with the first answer. */
 const MAX_QUESTIONS = 2
 
 async function attributeByModel(
@@ -35,7 +35,7 @@ async function attributeByModel(
   const usages: Usage[] = []
   let fault = ''
   while (usages.length < MAX_QUESTIONS) {
-    if (fault && !(await renew())) throw new EngineError('Another run took the job over', { isFinal: false })
+    if (fault && !(await renew())) throw new EngineError('Another run took over the job', { isFinal: false })
     const question = fault ? `${material}\n${askAgain(fault)}` : material
     await reserveCall()
     const answer = await askModel({ model, instructions, question, schema, signal, callMs })
@@ -47,15 +47,17 @@ async function attributeByModel(
     }
     fault = reading.fault
   }
-  throw new EngineError(`The model answered outside the schema twice: ${fault}`, { isFinal: true })
+  throw new EngineError(`The model's answer was invalid twice: ${fault}`, { isFinal: true })
 }
 
-/** Doesn't repeat the answer: it may contain text injected through the trace, which must stay inside the fenced block. */
+/**
+ * Doesn't repeat the answer, which may contain text injected through the trace. Such text must stay inside the fence.
+ */
 const askAgain = (fault: string): string =>
   `You have already answered this, and the answer was rejected: ${fault}. Answer again, following the instructions.`
 
 /**
- * The total cost of the questions. A value is null if the provider doesn't report it for each, or if there is no price.
+ * The total cost of the calls. A value is null if the provider didn't report it for every call, or if no price is set.
  */
 function costOf(usages: readonly Usage[], prices: Prices | null): Omit<AttributionCost, 'durationMs'> {
   const inputTokens = sum(usages.map(({ inputTokens }) => inputTokens))

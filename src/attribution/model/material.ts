@@ -4,14 +4,14 @@ import type { Work } from '../../domain/turns.ts'
 import { BYTES_A_TOKEN, LENGTH_A_TURN } from '../../limits.ts'
 import { withoutControlTokens } from './control-tokens.ts'
 
-/** Something to show a model: a line of JSON whose long values may be cut or left out. */
+/** A line of JSON to show a model. Its long values may be cut or left out. */
 export interface Item {
   /** The line's first fields, which are always shown. */
   head: string
   fields: Field[]
   /** 0: the disagreement itself; 1: what led to it; 2: everything else. */
   rank: Rank
-  /** Within its rank, nearer items are shown first. */
+  /** Within a rank, items at a smaller distance are shown first. */
   distance: number
 }
 
@@ -25,7 +25,7 @@ interface Field {
   bytes: number
 }
 
-/** The size in bytes that values are cut to. At 0 they are left out, and only the item's head is shown. */
+/** The size in bytes that values are cut to. At 0, values are left out, and only the item's head is shown. */
 type Level = number
 
 const WHOLE: Level = Number.POSITIVE_INFINITY
@@ -33,14 +33,14 @@ const BY_NAME: Level = 0
 const PREVIEW: Level = 256
 const LEVELS: readonly Level[] = [WHOLE, 16 * 1024, 4096, 1024, PREVIEW]
 
-/** The lines that fit, in the order of their items, and what is missing. */
+/** The lines that fit, in the order of their items, and what was left out. */
 export interface Material {
   lines: string[]
-  /** A clause for each kind of loss. */
+  /** A phrase for each kind of omission. */
   omitted: string[]
 }
 
-/** Builds an item. Values in `long` may be cut. Fields that are undefined or null are left out. */
+/** Builds an item. Values in `long` may be cut. Leaves out fields that are undefined or null. */
 export function newItem(
   named: Readonly<Record<string, Json | undefined>>,
   long: Readonly<Record<string, Json | undefined>>,
@@ -59,8 +59,8 @@ export function newItem(
 }
 
 /**
- * JSON on a single line for any reader: escapes the characters that some treat as line breaks, and the control tokens
- * of model families (`<|im_end|>`).
+ * Serializes a value on a single line. Escapes characters that some readers treat as line breaks, and models' control
+ * tokens (`<|im_end|>`).
  */
 export const safeJson = (value: Json): string =>
   withoutControlTokens(
@@ -70,13 +70,14 @@ export const safeJson = (value: Json): string =>
     ),
   )
 
-/** A token estimate that is more often too high than too low. */
+/** Estimates a text's tokens, more often too high than too low. */
 export const tokensOf = (text: string): number => Math.ceil(utf8Length(text) / BYTES_A_TOKEN)
 
 /**
- * Chooses how much of each item to show within `maxTokens`: everything if it fits. Otherwise the items of a rank are
- * cut to the same size within two thirds of the remaining room, and the next rank gets the rest. If a rank doesn't fit
- * even as previews, the nearest items become previews, the next show only their head, and the rest are counted.
+ * Chooses how much of each item to show within `maxTokens`: everything, if it fits. Otherwise cuts all items of a rank
+ * to the same size to fit two thirds of the remaining space, and leaves the rest to the next ranks. If a rank doesn't
+ * fit even as previews, the nearest items become previews, the next ones show only their head, and the others are only
+ * counted.
  */
 export function* fitMaterial(items: readonly Item[], maxTokens: number): Work<Material> {
   const levels = new Map<Item, Level>()
@@ -87,7 +88,7 @@ export function* fitMaterial(items: readonly Item[], maxTokens: number): Work<Ma
   }
   for (const rank of [0, 1, 2] as const) {
     const group = items.filter(item => item.rank === rank).sort((one, other) => one.distance - other.distance)
-    // A rank that must be cut anyway leaves some room for the next.
+    // A rank that has to be cut anyway leaves some space for the next one.
     const room = rank === 2 ? left : (left * 2) / 3
     let level: Level | undefined
     for (const each of LEVELS) {
@@ -116,8 +117,8 @@ export function* fitMaterial(items: readonly Item[], maxTokens: number): Work<Ma
     lines: shown.map(({ item, level }) => lineOf(item, level)),
     omitted: [
       ...(cut.length > 0 ? [`parts of long values in ${cut.length} lines`] : []),
-      ...(named.length > 0 ? [`the values of ${named.length} lines, of which only the names are shown`] : []),
-      ...(shown.length < items.length ? [`${items.length - shown.length} more lines, far from the disagreement`] : []),
+      ...(named.length > 0 ? [`the values of ${named.length} lines, which show only their names`] : []),
+      ...(shown.length < items.length ? [`${items.length - shown.length} more lines far from the disagreement`] : []),
     ],
   }
 }
@@ -126,7 +127,7 @@ function* total(items: readonly Item[], level: Level): Work<number> {
   let [sum, length] = [0, 0]
   for (const item of items) {
     sum += cost(item, level)
-    // A longer value is cut to this level.
+    // Cutting a longer value to this level takes time.
     for (const { bytes } of item.fields) if (bytes > level) length += level
     if (length <= LENGTH_A_TURN) continue
     length = 0
@@ -135,7 +136,7 @@ function* total(items: readonly Item[], level: Level): Work<number> {
   return sum
 }
 
-/** The token count of `lineOf` without building the line, from lengths measured once. */
+/** The token count of `lineOf`, calculated from stored lengths without building the line. */
 function cost({ head, fields }: Item, level: Level): number {
   const shown = level === BY_NAME ? [] : fields
   const lengths = shown.map(
@@ -152,7 +153,7 @@ function lineOf({ head, fields }: Item, level: Level): string {
   return `${[head, ...shown].join().replace(/^\{,/, '{')}}`
 }
 
-/** The value, or its start and end, because errors are reported at either. */
+/** The value, or only its start and end, where errors are usually reported. */
 function shownValue({ value, text, bytes }: Field, level: Level): string {
   if (bytes <= level) return text
   const whole = typeof value === 'string' ? value : text

@@ -1,12 +1,12 @@
 import { MAX_RETRY_DELAY_SECONDS } from '../../limits.ts'
 import { EngineError } from '../engine.ts'
 
-/** An error about a setting that must be fixed first. */
+/** An error about a setting, which is final because the operator has to fix the setting first. */
 export const misconfigured = (message: string) => new EngineError(message, { isFinal: true })
 
-/** Statuses that the same request would get again. */
+/** Statuses that a retry of the same request would get again. */
 const FINAL_STATUSES: readonly number[] = [400, 405, 406, 413, 415, 422]
-/** Hints about what the operator must fix: the key, its permissions, the model's name. */
+/** Hints at what to fix, such as the key, its permissions, or the model's name. */
 const STATUS_HINTS: Readonly<Record<number, string>> = {
   400: 'it may not support JSON schemas, or the prompt is too long',
   401: 'check ATTRIBUTION_API_KEY',
@@ -16,18 +16,21 @@ const STATUS_HINTS: Readonly<Record<number, string>> = {
   429: 'too many requests',
 }
 
-/** The error for a provider's response. `status` is undefined if the provider could not be reached. */
+/** Builds the error for a provider's response. `status` is undefined if the provider couldn't be reached. */
 export function providerError(status: number | undefined, headers: Readonly<Record<string, string>> = {}): EngineError {
-  if (status === undefined) return new EngineError("The model's provider could not be reached", { isFinal: false })
+  if (status === undefined) return new EngineError("The model's provider couldn't be reached", { isFinal: false })
   if (status < 300) return new EngineError("The model's provider sent an invalid response", { isFinal: false })
   const hint = STATUS_HINTS[status]
-  return new EngineError(`The model's provider answered ${status}${hint ? `: ${hint}` : ''}`, {
+  return new EngineError(`The model's provider returned status ${status}${hint ? `: ${hint}` : ''}`, {
     isFinal: FINAL_STATUSES.includes(status),
     retryAfterSeconds: secondsUntil(headers['retry-after']),
   })
 }
 
-/** The seconds that a `Retry-After` header asks for, given as a number or a date. Undefined if it can't be read. */
+/**
+ * The seconds until the time in a `Retry-After` header, which is a number of seconds or a date. Undefined if it's
+ * invalid.
+ */
 function secondsUntil(retryAfter: string | undefined): number | undefined {
   if (!retryAfter) return undefined
   const seconds = /^\d+$/.test(retryAfter)

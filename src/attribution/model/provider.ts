@@ -10,9 +10,9 @@ export interface Prices {
 
 /** A deployment's model settings, validated. */
 export interface ModelSettings {
-  /** `ATTRIBUTION_MODEL`, which results name as their engine. */
+  /** `ATTRIBUTION_MODEL`, which results give as their engine. */
   name: string
-  /** Loads the provider's code, which never runs in a deployment without a model. */
+  /** Loads the provider's code, which a deployment without a model never runs. */
   open: () => Promise<LanguageModel>
   prices: Prices | null
 }
@@ -31,8 +31,8 @@ const OPENAI_URL = 'https://api.openai.com/v1'
 /**
  * Reads the settings of the configured model.
  *
- * @throws {EngineError} Final if a setting is malformed or missing: if a model is configured, the rules must not silently
- *   answer instead.
+ * @throws {EngineError} Final if a setting is malformed or missing. The rules must not silently answer in place of a
+ * configured model.
  */
 export function modelSettings(name: string, env: Env): ModelSettings {
   const [, provider = '', model = ''] = /^([^/]+)\/(\S+)$/.exec(name) ?? []
@@ -67,7 +67,7 @@ function openAiCompatible(model: string, env: Env): ModelSettings['open'] {
       supportsStructuredOutputs: true,
       fetch: fetchHere,
       ...(apiKey && { apiKey }),
-      // OpenAI's newer models reject the old parameter name; other providers know only the old one.
+      // OpenAI's newer models reject the old parameter name, and other providers support only the old one.
       ...(!baseURL && { transformRequestBody: renameAnswerLimit }),
     })
     return provider(model)
@@ -89,7 +89,10 @@ function anthropic(model: string, env: Env): ModelSettings['open'] {
   }
 }
 
-/** Doesn't follow redirects: a redirect could send the trace and the key, whichever header holds it, to another host. */
+/**
+ * A fetch that doesn't follow redirects. A redirect could send the trace and the key, which may be in any header, to
+ * another host.
+ */
 const fetchHere: typeof fetch = (input, init) => fetch(input, { ...init, redirect: 'manual' })
 
 function readBaseUrl(env: Env): string | undefined {
@@ -113,5 +116,5 @@ function readPrices(env: Env): Prices | null {
   )
 }
 
-/** A setting without surrounding whitespace from a file or terminal. Undefined if empty. */
+/** A setting without surrounding whitespace, which files and terminals may add. Undefined if empty. */
 const setting = (text: string | undefined): string | undefined => text?.trim() || undefined

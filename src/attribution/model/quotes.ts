@@ -3,7 +3,7 @@ import { isJsonObject, type Json } from '../../domain/json.ts'
 import type { Step, Subject } from '../../domain/subject.ts'
 import { withControlTokens } from './control-tokens.ts'
 
-/** Words that a model claims to quote from the trace. */
+/** Text that a model claims to quote from the trace. */
 export interface Quote {
   spanId: string | null
   path: string
@@ -17,7 +17,7 @@ interface Place {
   value: Json
 }
 
-/** Looks up a model's quotes in a subject. Each place's texts are prepared once, on first use. */
+/** Looks up a model's quotes in a subject. Prepares each place's texts once, on first use. */
 export class QuoteCheck {
   readonly #placesBySpan: ReadonlyMap<string | null, readonly Place[]>
   /** Places that may be quoted under any span id: feedback, knowledge docs, prompts. */
@@ -27,7 +27,7 @@ export class QuoteCheck {
   constructor({ steps, feedback, knowledgeDocs }: Subject) {
     const root = steps.find(({ isRoot }) => isRoot)
     this.#placesBySpan = new Map<string | null, Place[]>([
-      // A null span id means the trace as a whole: its root's content.
+      // A null span id means the trace, so look in the root's content.
       [null, root ? placesOf(root) : []],
       ...steps.map(step => [step.spanId, placesOf(step)] as const),
     ])
@@ -46,9 +46,9 @@ export class QuoteCheck {
     ]
   }
 
-  /** Finds a quote, at the given path if possible. Undefined if it isn't anywhere that it may come from. */
+  /** Finds a quote, at the given path if possible. Undefined if none of the allowed places contains it. */
   find({ spanId, path, quote }: Quote): Evidence | undefined {
-    // A model may copy an escape from the question as the escape or as the character.
+    // A model may copy an escape from the prompt as is or as the character it encodes.
     return this.#find({ spanId, path, quote }) ?? this.#find({ spanId, path, quote: withControlTokens(quote) })
   }
 
@@ -56,7 +56,7 @@ export class QuoteCheck {
     const wanted = normalized(quote)
     if (wanted === '') return undefined
     const places = [...(this.#placesBySpan.get(spanId) ?? []), ...this.#outside]
-    // The named place first: many values are in both an input and the output made from it.
+    // Try the named place first, because many values are both in an input and in the output built from it.
     const ordered = [...places.filter(place => isAt(path, place)), ...places.filter(place => !isAt(path, place))]
     const found = ordered.find(place => this.#textOf(place).includes(wanted))
     if (!found) return undefined
@@ -86,7 +86,7 @@ function placesOf({ spanId, input, output, state, metadata, review, precedents }
   ]
 }
 
-/** Whether a path leads into a place. */
+/** Whether a path points into a place. */
 const isAt = (path: string, place: Place): boolean =>
   path.startsWith(place.path) && /^($|[.[])/.test(path.slice(place.path.length))
 
@@ -102,7 +102,7 @@ function valueAt({ path: start, value }: Place, path: string): Json | undefined 
   return at
 }
 
-/** Everything quotable in a value: its JSON, and each string as plain text, separated by NUL. */
+/** All quotable text in a value: its JSON and each string as plain text, separated by NUL. */
 function textOf(value: Json | undefined): string {
   if (value === undefined) return ''
   return normalized([JSON.stringify(value), ...stringsOf(value)].join('\0'))
@@ -114,5 +114,5 @@ function stringsOf(value: Json): string[] {
   return Object.values(value).flatMap(stringsOf)
 }
 
-/** Removes whitespace, which changes when JSON is rewritten or text is wrapped. */
+/** Removes whitespace, which differs if JSON is reformatted or text is wrapped. */
 const normalized = (text: string): string => text.normalize('NFC').replace(/\s+/g, '')

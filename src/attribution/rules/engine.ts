@@ -15,9 +15,9 @@ interface Candidate {
 }
 
 /**
- * Weighs findings into an answer: the default engine, which needs nothing outside the Worker. `disabled` are the error
- * types that the project has turned off; at least one must remain. The confidence estimates the share of such answers
- * that are right, as far as cases resemble those that the weights were fitted to.
+ * The default engine: weighs findings and picks the most likely error type. It needs nothing outside the Worker.
+ * `disabled` holds the error types that the project has turned off; at least one must be enabled. The confidence
+ * estimates how likely the answer is to be right, for cases like those that the weights were fitted to.
  */
 export function attributeByRules(
   subject: Subject,
@@ -43,14 +43,14 @@ export function attributeByRules(
   }
 }
 
-/** Caps confidence: of a thousand answers, some are wrong for reasons that no case has shown. */
+/** Caps confidence, because some answers are wrong for reasons that no labeled case has shown. */
 const MAX_CONFIDENCE = 0.99
 
 const rounded = (probability: number): number => Math.round(Math.min(probability, MAX_CONFIDENCE) * 1000) / 1000
 
 /**
- * The strongest finding of each kind, because seeing something twice doesn't make it twice as likely. Drops findings
- * that follow from another finding.
+ * The strongest finding of each kind, because seeing something twice doesn't make it twice as likely. Findings that
+ * follow from another one are dropped.
  */
 export function weighable(findings: readonly Finding[]): Finding[] {
   const strongest = strongestOf(findings)
@@ -67,7 +67,7 @@ function strongestOf(findings: readonly Finding[]): Finding[] {
   return [...strongest.values()]
 }
 
-/** The probability of each type, highest first: a multinomial logistic regression on the strengths of the findings. */
+/** The probability of each type, highest first: a multinomial logistic regression on the findings' strengths. */
 export function distributionOver(findings: readonly Finding[], disabled: ReadonlySet<string>): Candidate[] {
   const types = TIE_ORDER.filter(errorType => !disabled.has(errorType))
   const scores = types.map(errorType => {
@@ -89,7 +89,7 @@ function weightOf(kind: FindingKind, errorType: BuiltInErrorType): number {
 /** The minimum contribution, in log odds, of a finding worth showing. */
 const MIN_CONTRIBUTION = 0.25
 
-/** The findings for a type that also favor it over the next one, by weight, one per place. */
+/** The findings that support a type over its rival, heaviest first, one per place. */
 function weigh(
   findings: readonly Finding[],
   errorType: BuiltInErrorType,
@@ -109,7 +109,7 @@ function weigh(
     })
 }
 
-/** The span of a finding that locates this type of error, else of the one where the fault first appears. */
+/** The span of a finding that locates this type of error, or else the span where the fault first appears. */
 function blamedSpan(errorType: BuiltInErrorType, findings: readonly Finding[]): string | null {
   if (errorType === 'unsupported_request') return null
   const kinds: readonly FindingKind[] = [...(LOCATING[errorType] ?? []), 'error_origin']
@@ -145,13 +145,13 @@ function reasoningOf(
 const nameOf = (errorType: BuiltInErrorType): string =>
   (TAXONOMY.find(type => type.errorType === errorType)?.name ?? errorType).toLowerCase()
 
-/** Ends a text with a period, unless it ends with a quoted sentence that has one. */
+/** Ends a text with a period unless it already ends a sentence, even inside a quotation. */
 const ended = (text: string): string => (/[.!?]"?$/u.test(text) ? text : `${text}.`)
 
 const percent = (share: number): string => `${Math.round(share * 100)}%`
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
-/** A finding's place in words: `the output.total of step "extract"`. */
+/** Describes a finding's place, as in `the output.total of step "extract"`. */
 function placeOf({ spanId, path }: Finding, { steps }: Subject): string {
   const [root, ...rest] = path.split('.')
   const step = steps.find(candidate => candidate.spanId === spanId)

@@ -30,25 +30,25 @@ function wholeWords(words: Words): RegExp {
 }
 
 /** Words that forbid something or restrict to something. */
-export const FORBIDS = wholeWords(words.forbids)
+export const PROHIBITION = wholeWords(words.prohibition)
 
 /** The part of a sentence up to its negation. What follows is forbidden. */
 export const UP_TO_NEGATION = new RegExp(`^.*?${wholeWords(words.upToNegation).source}`, 'iu')
 
 /** Phrases with which a prompt limits its scope. */
-export const DRAWS_SCOPE = anywhere(words.drawsScope)
+export const SCOPE_LIMIT = anywhere(words.scopeLimit)
 
 /** Phrases with which an output declines to answer. */
-export const DECLINES = anywhere(words.declines)
+export const REFUSAL = anywhere(words.refusal)
 
 /** Words of degree, which different readers interpret differently. */
 export const VAGUE = new RegExp(wholeWords(words.vague), 'giu')
 
 /** State keys that hold rules for the run. */
-export const NAMES_RULES = anywhere(words.namesRules)
+export const RULE_NAMES = anywhere(words.ruleNames)
 
 /** Names of steps and states that fetch from a knowledge base. */
-export const NAMES_RETRIEVAL = anywhere(words.namesRetrieval)
+export const RETRIEVAL_NAMES = anywhere(words.retrievalNames)
 
 /** Units of length, each as its own pattern. */
 export const UNITS_OF_LENGTH = {
@@ -90,16 +90,16 @@ export const BELOW =
 export const UNTIL = anywhere(words.until)
 
 /** Phrases that say something has changed. */
-export const TELLS_CHANGE = wholeWords(words.tellsChange)
+export const CHANGE = wholeWords(words.change)
 
 /** Phrases that say the speaker meant something else by the same words. */
-export const TELLS_INTENT = wholeWords(words.tellsIntent)
+export const INTENT = wholeWords(words.intent)
 
 /** Words whose meaning depends on the speaker, the date or a scale. */
 export const RELATIVE = wholeWords(words.relative)
 
 /** Phrases that say a run recovered from a failure. */
-export const TELLS_RECOVERY = anywhere(words.tellsRecovery)
+export const RECOVERY = anywhere(words.recovery)
 
 /** Words for yes and no, without case and accents. */
 export const YES_OR_NO: ReadonlyMap<string, boolean> = new Map([

@@ -2,24 +2,24 @@ import { DAY_MS } from '../../../limits.ts'
 import { spend } from '../../effort.ts'
 import type { Finding } from '../../finding.ts'
 import { termsOf, termsOfValue } from '../../text/terms.ts'
-import { TELLS_CHANGE, UNTIL } from '../../text/vocabulary.ts'
+import { CHANGE, UNTIL } from '../../text/vocabulary.ts'
 import type { Scene } from '../scene.ts'
 import { locationOf, quote, type Source, supportOf } from '../sources.ts'
 
-/** Older texts may be outdated. */
+/** Older texts count as possibly outdated. */
 const OLD_DAYS = 240
 
-/** Checks whether the sources of the output were still valid, by their dates and by people's comments about changes. */
+/** Checks whether the output's sources were still valid, based on their dates and on comments about changes. */
 export function* checkAge(scene: Scene): Generator<Finding> {
   const { dispute, subject, visible, prompts, sources } = scene
   if (!dispute) return
   const comments = dispute.comments.join('\n')
   const commentTerms = termsOf(comments)
-  const change = TELLS_CHANGE.exec(comments)
+  const change = CHANGE.exec(comments)
   const dated = commentTerms.facts.find(({ kind }) => kind === 'date')
   if (change || dated) {
     yield {
-      kind: 'comment_tells_change',
+      kind: 'comment_reports_change',
       spanId: dispute.step.spanId,
       path: 'feedback',
       note: `says ${quote(comments)}`,
@@ -59,7 +59,7 @@ export function* checkAge(scene: Scene): Generator<Finding> {
   }
 }
 
-/** The knowledge doc of a fetched text. Its dates may be outside the fetched passage. */
+/** The knowledge doc that a text was fetched from. It may contain dates that the fetched passage lacks. */
 function docBehind(source: Source, sources: readonly Source[]): Source | undefined {
   if (source.kind !== 'retrieved') return undefined
   const docs = sources.filter(({ kind }) => kind === 'doc')
@@ -68,7 +68,7 @@ function docBehind(source: Source, sources: readonly Source[]): Source | undefin
   return best && best.found > 0.6 ? best.doc : undefined
 }
 
-/** The dates and years in a text, as days before the run. */
+/** The dates and years in a text, each as the number of days before the run. */
 function agesOf({ value, terms }: Source, runAt: number): { text: string; days: number; isEnd: boolean }[] {
   const text = JSON.stringify(value)
   spend(text.length / 4)
@@ -79,7 +79,7 @@ function agesOf({ value, terms }: Source, runAt: number): { text: string; days: 
         ? (/^d:(\d{4}-\d{2}(?:-\d{2})?)$/.exec(reading)?.[1] ?? '')
         : (/^n:(20\d{2})$/.exec(reading)?.[1] ?? '')
     if (date === '') return []
-    // A month or year ends on its last day.
+    // A month or year counts from its last day.
     const end = date.length === 10 ? date : date.length === 7 ? `${date}-28` : `${date}-12-31`
     const at = text.indexOf(written)
     spend(20 + (at < 0 ? text.length : at) / 20)

@@ -11,7 +11,9 @@ import type { Tool } from '../tools.ts'
 /** An observation about one argument of a call. */
 type Argument = Pick<Finding, 'kind' | 'path' | 'note'>
 
-/** An argument that the tool doesn't have, or whose type or format differs from its description. */
+/**
+ * Finds an argument that the tool doesn't take, whose type or format doesn't match its description, or that is missing.
+ */
 export function argumentFault({ input }: Step, tool: Tool): Argument | undefined {
   const kind = 'arguments_break_description'
   const described = Object.entries(tool.arguments)
@@ -32,11 +34,11 @@ export function argumentFault({ input }: Step, tool: Tool): Argument | undefined
     ([field, description]) => !(field in input) && !/optional|\?|default/iu.test(description + field),
   )
   return missing && described.length > 1
-    ? { kind, path: `input.${missing[0]}`, note: `is missing in the call to ${tool.name}` }
+    ? { kind, path: `input.${missing[0]}`, note: `is missing from the call to ${tool.name}` }
     : undefined
 }
 
-/** `MM/DD/YYYY`: digits and separators must be in the same positions, and a month is at most 12. */
+/** Whether a date has the format's digits and separators, such as `MM/DD/YYYY`, and a month of at most 12. */
 function fitsFormat(value: string, format: string): boolean {
   if (value.replace(/\d/gu, '0') !== format.replace(/\p{L}/gu, '0')) return false
   const month = format.search(/M/u)
@@ -44,10 +46,10 @@ function fitsFormat(value: string, format: string): boolean {
 }
 
 /**
- * An argument whose name has another value in an earlier step or the request, or that contains a word found nowhere
- * before.
+ * Finds an argument whose name has a different value in the request or an earlier step, or that contains an identifier
+ * or address that appears nowhere earlier.
  */
-export function oddArgument(step: Step, { sources }: Scene): Argument | undefined {
+export function suspiciousArgument(step: Step, { sources }: Scene): Argument | undefined {
   spend(2 * sources.length)
   const before = sources.filter(
     source =>
@@ -62,50 +64,53 @@ export function oddArgument(step: Step, { sources }: Scene): Argument | undefine
     const { facts } = termsOfValue(leaf)
     const other = otherValue(path, facts[0], before)
     if (other) {
-      const note = `is ${quote(leaf)}, while ${other[0]} has ${quote(other[1])}`
+      const note = `is ${quote(leaf)}, but ${other[0]} is ${quote(other[1])}`
       return { kind: 'argument_differs', path, note }
     }
     const unknown = facts.find(
-      ({ kind, readings }) => (kind === 'identifier' || kind === 'address') && !knows(before, readings),
+      ({ kind, readings }) => (kind === 'identifier' || kind === 'address') && !hasReading(before, readings),
     )
     if (unknown)
-      return { kind: 'argument_unfounded', path, note: `contains "${unknown.text}", which appears nowhere before it` }
+      return { kind: 'argument_unsupported', path, note: `contains "${unknown.text}", which appears nowhere before it` }
   }
   return undefined
 }
 
 /**
- * One or two earlier places with another value under the argument's name, if no earlier place has the argument's own
- * value.
+ * An earlier place where a field of the same name has a different value. Undefined if the argument's value appears
+ * anywhere earlier, or if more than two places have such a field.
  */
 function otherValue(path: string, fact: Fact | undefined, before: readonly Source[]): [string, Json] | undefined {
   const field = /(?<![^.[\]])([^.[\]]+)$/u.exec(path)?.[1] ?? ''
-  if (!fact || field.length < 2 || knows(before, fact.readings)) return undefined
+  if (!fact || field.length < 2 || hasReading(before, fact.readings)) return undefined
   const same = before.flatMap(source => leavesNamed(field, source))
   spend(before.length + same.length)
   return same.length <= 2 && same.every(([, value]) => !hasFact(value, fact)) ? same[0] : undefined
 }
 
-/** The leaves of a source with this name, and their paths. */
+/** The source's scalar values under a field of this name, with their paths. */
 function leavesNamed(field: string, source: Source): readonly [path: string, leaf: Json][] {
   const known = leavesByName.get(source) ?? Map.groupBy(leavesOf(source.value, source.path), ([path]) => nameOf(path))
   leavesByName.set(source, known)
   return known.get(field) ?? []
 }
 
-/** Cached by source, because each argument of each call is looked up in all of them. */
+/** Cached by source, because each argument of each call is looked up in every source. */
 const leavesByName = new WeakMap<Source, ReadonlyMap<string, readonly [path: string, leaf: Json][]>>()
 
 const nameOf = (path: string): string => /\.([^.[\]]+)$/u.exec(path)?.[1] ?? ''
 
 /**
- * Whether a source of another step came before a step. The root's content is there from the start, except its output.
+ * Whether another step's source came before a step. The root's content exists from the start, except for its output.
  */
 const isBefore = ({ path, step: owner }: Source, step: Step): boolean =>
   owner !== null && (owner.isRoot ? path !== 'output' : owner.timestamp < step.timestamp)
 
-/** An argument that the call's own result repeats as another value: a day read as a month, or a hundredth. */
-export function otherEcho(step: Step, { sources }: Scene): Argument | undefined {
+/**
+ * Finds an argument that the call's result repeats with a different value: with day and month swapped, for example, or
+ * divided by 100.
+ */
+export function misreadArgument(step: Step, { sources }: Scene): Argument | undefined {
   const answered = readingsOf(termsOfValue(step.output).facts)
   spend(2 * sources.length)
   const before = sources.filter(source => source.step !== step && source.kind !== 'metadata' && isBefore(source, step))
@@ -119,7 +124,7 @@ export function otherEcho(step: Step, { sources }: Scene): Argument | undefined 
   return undefined
 }
 
-/** A date with two readings: the result has one, earlier content the other. */
+/** Describes a date that can be read in two ways: the result has one reading, and earlier content has the other. */
 function otherDate(
   { kind, readings, text }: Fact,
   answered: ReadonlySet<string>,
@@ -127,12 +132,12 @@ function otherDate(
 ): string | undefined {
   if (kind !== 'date' || readings.length < 2) return undefined
   const taken = readings.find(reading => answered.has(reading))
-  const meant = readings.find(reading => reading !== taken && knows(before, [reading]))
-  if (!taken || !meant || knows(before, [taken])) return undefined
-  return `is "${text}", which was read as ${taken.slice(2)} but meant ${meant.slice(2)}`
+  const meant = readings.find(reading => reading !== taken && hasReading(before, [reading]))
+  if (!taken || !meant || hasReading(before, [taken])) return undefined
+  return `is "${text}", which was read as ${taken.slice(2)} but means ${meant.slice(2)}`
 }
 
-/** Factors between units of the same thing, such as dollars and cents, or one and per mille. */
+/** Factors between common units, such as dollars and cents, or fractions and per mille. */
 const SCALES = [0.01, 100, 0.001, 1000]
 
 function otherScale({ kind, readings }: Fact, answered: ReadonlySet<string>): string | undefined {
@@ -142,10 +147,10 @@ function otherScale({ kind, readings }: Fact, answered: ReadonlySet<string>): st
   return scaled === undefined ? undefined : `is ${number}, which was read as ${scaled}`
 }
 
-/** An object with more fields isn't a hand-written call. */
+/** An object with more fields is data and not the arguments of a call. */
 const MAX_ARGUMENTS = 20
 
-/** Two swapped arguments: each has the value that an earlier record gives to the other. */
+/** Finds two swapped arguments: each has the value that the other has in an earlier record. */
 export function swappedArgument(step: Step, { sources }: Scene): Argument | undefined {
   if (!isJsonObject(step.input)) return undefined
   spend(sources.length)
@@ -164,17 +169,17 @@ export function swappedArgument(step: Step, { sources }: Scene): Argument | unde
       if (known === undefined || known === value) continue
       const other = fields.find(([name, item]) => name !== field && item === known && given.get(name) === value)
       if (!other) continue
-      const note = `and ${other[0]} are swapped: ${quote(value)} was given as ${other[0]}`
+      const note = `is ${quote(value)}, but an earlier record has that value in ${other[0]}: the two are swapped`
       return { kind: 'call_took_other_value', path: `input.${field}`, note }
     }
   }
   return undefined
 }
 
-/** How many fields of a record are searched. */
+/** How many fields of a record to search. */
 const MAX_FIELDS = 50
 
-/** A record's field with this name, or with a longer or shorter form of it. */
+/** The value of a record's field with this name or a longer or shorter form of it. */
 function fieldIn(record: JsonObject, name: string): Json | undefined {
   for (const key of Object.keys(record).slice(0, MAX_FIELDS)) {
     if (key.startsWith(name) || (key.length >= 3 && name.startsWith(key))) return record[key]
@@ -182,7 +187,7 @@ function fieldIn(record: JsonObject, name: string): Json | undefined {
   return undefined
 }
 
-function knows(sources: readonly Source[], readings: readonly string[]): boolean {
+function hasReading(sources: readonly Source[], readings: readonly string[]): boolean {
   spend(1 + sources.length)
   return sources.some(source => readings.some(reading => source.readings.has(reading)))
 }

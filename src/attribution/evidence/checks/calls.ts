@@ -8,12 +8,12 @@ import { isNothing } from '../difference.ts'
 import type { Scene } from '../scene.ts'
 import { quote } from '../sources.ts'
 import { loggedSteps, loggedTwice, type Tool, toolFinder, toolsOf } from '../tools.ts'
-import { argumentFault, oddArgument, otherEcho, swappedArgument } from './arguments.ts'
+import { argumentFault, misreadArgument, suspiciousArgument, swappedArgument } from './arguments.ts'
 import { isErrorShaped } from './faults.ts'
 
 /**
- * Checks tool calls: repeated ones, ones whose arguments break the tool's description or the plan, and ones that found
- * nothing.
+ * Checks for tool calls that were repeated, whose arguments contradict the tool's description or the plan, or that
+ * found nothing.
  */
 export function* checkCalls(scene: Scene): Generator<Finding> {
   const { subject, root } = scene
@@ -40,34 +40,34 @@ function* repeatedCalls(steps: readonly Step[]): Generator<Finding> {
   for (const [first, ...again] of calls.values()) {
     if (!first || again.length === 0 || isNothing(first.input)) continue
     const isVain = again.every(({ output }) => isEqual(output, first.output))
-    const note = `was sent ${again.length + 1} times${isVain ? ', with the same result' : ''}`
+    const note = `was sent ${again.length + 1} times${isVain ? ', with the same result each time' : ''}`
     yield { kind: 'call_repeated', spanId: first.spanId, path: 'input', note, strength: isVain ? 1 : 0.5 }
   }
 }
 
 function* repeatedInLogs(subject: Subject): Generator<Finding> {
   for (const { step, key, count, call } of loggedTwice(subject)) {
-    const note = `has the call ${quote(call)} ${count} times`
+    const note = `contains the call ${quote(call)} ${count} times`
     yield { kind: 'call_repeated', spanId: step.spanId, path: `state.${key}`, note, strength: 1 }
   }
 }
 
-/** Compares a call with the descriptions of its tool and of the others. */
+/** Compares a call with the description of its tool and with those of the other tools. */
 function* callAgainstTools(step: Step, tool: Tool, fit: number, uncalled: Uncalled | undefined): Generator<Finding> {
   const { spanId } = step
   const fault = argumentFault(step, tool)
   if (fault) yield { ...fault, spanId, strength: 1 }
   if (!uncalled || uncalled.fit <= fit) return
-  const note = `went to ${tool.name}, while ${uncalled.tool.name} is described as "${uncalled.tool.description}"`
+  const note = `was sent to ${tool.name}, but ${uncalled.tool.name} is described as "${uncalled.tool.description}"`
   yield { kind: 'other_tool_fits', spanId, path: 'input', note, strength: 1 }
 }
 
-/** Compares a call with what came before it. Without a tool description it may not be a call at all. */
+/** Compares a call with what came before it. Without a tool description, the step may not be a call at all. */
 function* callAgainstTrace(step: Step, tool: Tool | undefined, scene: Scene): Generator<Finding> {
   const { spanId } = step
-  const other = (tool && otherEcho(step, scene)) ?? swappedArgument(step, scene)
+  const other = (tool && misreadArgument(step, scene)) ?? swappedArgument(step, scene)
   if (other) yield { ...other, spanId, strength: 1 }
-  const odd = oddArgument(step, scene)
+  const odd = suspiciousArgument(step, scene)
   if (odd) yield { ...odd, spanId, strength: tool ? 1 : 0.7 }
 }
 
@@ -79,7 +79,7 @@ function* answerOf({ spanId, input, output, hasOutput }: Step, tool: Tool | unde
     yield { kind: 'call_found_nothing', ...at, note: 'is an empty result', strength: tool ? 1 : 0.6 }
 }
 
-/** How many words of the request are in a tool's description. */
+/** How many of the request's words are in a tool's description. */
 function fitOf({ name, description }: Tool, { root }: Scene): number {
   const request = termsOfValue(root.input).words
   const { words } = termsOf(`${name.replaceAll('_', ' ')} ${description}`)
@@ -92,7 +92,7 @@ interface Uncalled {
   fit: number
 }
 
-/** The uncalled tool whose description has the most words of the request. */
+/** The uncalled tool whose description shares the most words with the request. */
 function bestUncalled(tools: readonly Tool[], fits: readonly number[], { subject }: Scene): Uncalled | undefined {
   const steps = new Set(subject.steps.map(({ stepId }) => plain(stepId)))
   const uncalled = tools.flatMap((tool, index) =>
@@ -102,7 +102,7 @@ function bestUncalled(tools: readonly Tool[], fits: readonly number[], { subject
   return first && uncalled.reduce((best, other) => (other.fit > best.fit ? other : best), first)
 }
 
-/** `[]`, `{rows: []}`, `{count: 0}`, null. */
+/** Whether a result is empty: `[]`, `{rows: []}`, `{count: 0}`, null. */
 const isEmptyResult = (output: Json): boolean =>
   isNothing(output) ||
   (isJsonObject(output) &&

@@ -6,7 +6,9 @@ import { columnsIn, derive, deriveDate, deriveSpan, deriveTime, numbersIn } from
 import type { Dispute } from '../dispute.ts'
 import type { Scene } from '../scene.ts'
 
-/** Checks whether the output's numbers and dates, or the corrected ones, follow from what the step had. */
+/**
+ * Checks whether the output's numbers and dates, or the corrected ones, follow from the values that the step received.
+ */
 export function* checkComputation(scene: Scene): Generator<Finding> {
   const { dispute, origin } = scene
   if (!dispute) return
@@ -25,10 +27,10 @@ export function* checkComputation(scene: Scene): Generator<Finding> {
   }
 }
 
-/** A finding about the output. */
+/** A finding at the output. */
 type Verdict = Pick<Finding, 'kind' | 'note' | 'strength'>
 
-/** The values that the step could compute with. */
+/** The values that the step could use in a computation. */
 interface Given {
   values: Json[]
   numbers: number[]
@@ -56,7 +58,7 @@ function verdictOnNumber({ before, after }: NumberChange, given: Given, dispute:
   const inApproved = hasApproved ? numbersIn(approved) : inOutput.filter(number => number !== before)
   const isBeforeGiven = before !== undefined && given.numbers.includes(before)
   const isAfterGiven = given.numbers.includes(after)
-  // If both were given, only the output's own numbers show which one fits.
+  // If the step received both, only the output's other numbers show which one fits.
   const { numbers, columns } = isBeforeGiven && isAfterGiven ? { numbers: [], columns: [] } : given
   const dates = datesIn([...given.values, approved])
   const times = timesIn(given.values)
@@ -66,14 +68,14 @@ function verdictOnNumber({ before, after }: NumberChange, given: Given, dispute:
   const right = follows(after, inApproved, dispute.approved ?? output)
   const wrong = before === undefined ? undefined : follows(before, inOutput, output)
   if (right && isBeforeGiven && !isAfterGiven) {
-    const note = `repeats the given ${before}, while ${after} is ${right}`
+    const note = `repeats ${before} from the input, but ${after} is ${right}`
     return { kind: 'input_does_not_add_up', note, strength: 1 }
   }
   const isFilled = before === undefined && hasApproved
   if (right && !wrong && !isFilled)
     return { kind: 'correction_computes', note: `is wrong: ${after} is ${right}`, strength: 1 }
   if (wrong && !right) {
-    const note = `is right by the numbers: ${before} is ${wrong}, and ${after} is not`
+    const note = `matches the numbers: ${before} is ${wrong}, and ${after} is not`
     return { kind: 'output_computes', note, strength: isAfterGiven ? 1 : 0.6 }
   }
   return undefined
@@ -82,7 +84,7 @@ function verdictOnNumber({ before, after }: NumberChange, given: Given, dispute:
 function verdictOnSign(changes: readonly NumberChange[]): Verdict | undefined {
   const turned = changes.find(({ before, after }) => before !== undefined && before < 0 && after > 0)
   if (!turned) return undefined
-  const note = `is ${turned.before}, below zero, but ${turned.after} is approved`
+  const note = `is ${turned.before}, which is negative, but was corrected to ${turned.after}`
   return { kind: 'result_impossible', note, strength: 1 }
 }
 
@@ -97,7 +99,7 @@ function verdictOnTime(dispute: Dispute, { values }: Given): Verdict | undefined
   )
   if (right && !wrong) return { kind: 'correction_computes', note: `is wrong: ${after} is ${right}`, strength: 1 }
   if (wrong && !right)
-    return { kind: 'output_computes', note: `is right by the clock: ${before} is ${wrong}`, strength: 0.6 }
+    return { kind: 'output_computes', note: `matches the times: ${before} is ${wrong}`, strength: 0.6 }
   return undefined
 }
 
@@ -110,18 +112,18 @@ function verdictOnDate(dispute: Dispute, { values, numbers }: Given): Verdict | 
   if (right && !wrong)
     return { kind: 'correction_computes', note: `is wrong: ${after} follows from ${right}`, strength: 1 }
   if (wrong && !right)
-    return { kind: 'output_computes', note: `is right by the dates: ${before} follows from ${wrong}`, strength: 0.5 }
+    return { kind: 'output_computes', note: `matches the dates: ${before} follows from ${wrong}`, strength: 0.5 }
   return undefined
 }
 
-/** A number that was changed to another. */
+/** A number that was changed to another one. */
 interface NumberChange {
-  /** Undefined if there was none. */
+  /** Undefined if the output had no number there. */
   before: number | undefined
   after: number
 }
 
-/** Changed numbers. If there is no approved output, the numbers that comments mention replace it. */
+/** The changed numbers. Without an approved output, numbers that comments mention take its place. */
 export function numberChanges({ dispute, origin }: Scene): NumberChange[] {
   const changed = (dispute?.difference?.changes ?? []).flatMap(({ before, after }) => {
     const [left, right] = [soleNumber(before), soleNumber(after)]
@@ -130,7 +132,7 @@ export function numberChanges({ dispute, origin }: Scene): NumberChange[] {
   if (changed.length > 0 || dispute?.approved !== undefined) return changed
   const mentioned = dispute?.comments.flatMap(comment => numbersIn(comment)) ?? []
   const outputs = numbersIn(origin.output)
-  // The number in the output that is nearest to the one in the comment.
+  // Pair the comment's number with the closest one in the output.
   return mentioned.flatMap(after => {
     spend(1 + outputs.length)
     if (outputs.includes(after)) return []
@@ -146,7 +148,7 @@ function soleNumber(value: Json | undefined): number | undefined {
   return numbers.length === 1 ? numbers[0] : undefined
 }
 
-/** The only time of day or duration that was changed. */
+/** The changed time of day or duration. Undefined unless there is exactly one. */
 function timeChange({ difference }: Dispute): { before: string; after: string } | undefined {
   const { lost, gained } = difference ?? {}
   const [before, after] = [lost, gained].map(terms => timesIn((terms?.facts ?? []).map(({ text }) => text)))

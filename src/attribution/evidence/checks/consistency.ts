@@ -25,7 +25,7 @@ export function* checkConsistency({ dispute }: Scene): Generator<Finding> {
   }
 }
 
-/** Lists of records at the same place in output and correction, with the same length. */
+/** Lists of records at the same path and of the same length in the output and the correction. */
 function* listPairs(
   output: Json,
   approved: Json,
@@ -39,18 +39,19 @@ function* listPairs(
   }
 }
 
-/** The only field of a record that was changed. */
+/** The changed field of a record. Undefined unless there is exactly one. */
 function changedField(before: Json, after: Json | undefined): string | undefined {
   if (!isJsonObject(before) || !isJsonObject(after)) return undefined
   const changed = Object.keys(before).filter(field => !isSameMeaning(before[field], after[field]))
   return changed.length === 1 ? changed[0] : undefined
 }
 
-/** The number of words and facts in a value that two records hardly share by chance. */
+/** A value with this many words and facts is unlikely to be in two records by chance. */
 const TELLING = 3
 
 /**
- * Whether two records have the same value in a field, and are also similar otherwise unless that value is distinctive.
+ * Whether two records have the same value in a field. Unless that value is distinctive, the rest of the records must be
+ * similar too.
  */
 function isTwin(item: Json, other: Json, field: string): boolean {
   spend(5)

@@ -6,13 +6,13 @@ import { BETWEEN_ITEMS } from '../../text/vocabulary.ts'
 import type { Scene } from '../scene.ts'
 import { leavesOf, partsOf, quote, type Source, sourceOf, supportOf } from '../sources.ts'
 
-/** A text with more lines is data, and a list may be an excerpt of it. */
+/** A text with more lines is data that a list may only be an excerpt of. */
 const MAX_LINES = 200
 
-/** A shorter list doesn't show what belongs in it. */
+/** A shorter list doesn't show which items belong in it. */
 const LEAST_ITEMS = 2
 
-/** Checks whether a list in the output is missing items that its source has next to the items it took. */
+/** Checks whether a list in the output is missing items that are next to its items in their source. */
 export function* checkCoverage({ dispute, origin, visible }: Scene): Generator<Finding> {
   if (!dispute) return
   for (const [path, items] of partsOf(origin.output, 'output')) {
@@ -30,7 +30,9 @@ export function* checkCoverage({ dispute, origin, visible }: Scene): Generator<F
   }
 }
 
-/** A line of a text, or a part between commas, that resembles those the items were read from but is missing. */
+/**
+ * A line or comma-separated part of a text that resembles the ones the items came from but is missing from the list.
+ */
 function leftOut(items: readonly Json[], text: string): string | undefined {
   spend(3 * text.length)
   const wanted = items.map(termsOfValue)
@@ -57,7 +59,7 @@ function isReadFrom(item: Terms, line: Source): boolean {
   return weight > 0 && found > 0.7
 }
 
-/** The common traits of a list's lines: how they start, and roughly how long they are. */
+/** What a list's lines have in common: how they start, and roughly how long they are. */
 const shapeOf = (line: string): string =>
   `${line
     .slice(0, 1)

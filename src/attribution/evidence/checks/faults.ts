@@ -2,14 +2,14 @@ import { isJsonObject, type Json } from '../../../domain/json.ts'
 import type { Step } from '../../../domain/subject.ts'
 import { spend } from '../../effort.ts'
 import type { Finding } from '../../finding.ts'
-import { TELLS_RECOVERY } from '../../text/vocabulary.ts'
+import { RECOVERY } from '../../text/vocabulary.ts'
 import { isNothing } from '../difference.ts'
 import type { Scene } from '../scene.ts'
 import { fieldOf, leavesOf, quote } from '../sources.ts'
 
 const FAILURE =
   /time[- _]?d?[- _]?out|rate[- _]?limit|unavailable|unreachable|overload|throttl|too many requests|quota|ECONN|ETIMEDOUT|EPIPE|socket|connection (reset|refused|closed|error|lost)|closed the connection|terminated|disconnected|upstream|gateway|out of memory|\boom\b|killed|crash|segfault|internal (server )?error|cancell?ed|aborted|no response|deadline|\b(429|50[0-4]|529)\b/iu
-const CALLERS_FAULT =
+const BAD_REQUEST =
   /invalid|missing|required|unknown|\bunexpected\b|not allowed|does not exist|no such|malformed|must be|validation|schema|syntax|parse|\bexpected\b|unsupported|bad request|not found|\b(400|404|405|409|415|422)\b/iu
 const ERROR_FIELD =
   /^(errors?|err|exceptions?|last_error|failure|fault|traceback|stack|crash)$|(?<!on)_error$|^error_(?!rate|count)/iu
@@ -17,7 +17,7 @@ const CODE_FIELD = /status|http|code|response|attempt/iu
 const FALLBACK_FIELD = /fallback|degraded|default_used|canned|static_text|placeholder/iu
 const CUT_OFF = /^(length|max_tokens|max_output_tokens|token_limit|truncated|MAX_TOKENS)$/u
 
-/** Checks metadata, state and outputs for errors, timeouts and truncation, and whether the run recovered from them. */
+/** Checks metadata, state, and outputs for errors, timeouts, and truncation, and whether the run recovered. */
 export function* checkFaults({ subject, root, dispute, origin }: Scene): Generator<Finding> {
   const failures = new Map(subject.steps.map(step => [step, failureOf(step)]))
   for (const [step, failure] of failures) {
@@ -32,29 +32,29 @@ export function* checkFaults({ subject, root, dispute, origin }: Scene): Generat
         !isNothing(other.output),
     )
     const isRoot = step.isRoot && subject.steps.length > 1
-    // The trace's own output may be missing because its steps have outputs.
+    // A trace may have no output because its steps have theirs.
     const ownOutput = isRoot && !step.hasOutput ? (dispute?.step.output ?? step.output) : step.output
-    const isBlank = isNothing(ownOutput) || isErrorShaped(ownOutput) || isEcho(step, root) || isBroken(ownOutput)
+    const isBlank = isNothing(ownOutput) || isErrorShaped(ownOutput) || isEcho(step, root) || breaksOff(ownOutput)
     const at = { spanId: step.spanId, path: failure.path }
-    if (!retried && !failure.isSettled && (isBlank || failure.isFallback)) {
+    if (!retried && !failure.isRecovered && (isBlank || failure.isFallback)) {
       yield {
-        kind: failure.isCallers ? 'call_rejected' : 'step_failed',
+        kind: failure.isBadRequest ? 'call_rejected' : 'step_failed',
         ...at,
         note: `says ${quote(failure.text)}, and the output ${isNothing(step.output) ? 'is empty' : 'has no answer'}`,
         strength: 1,
       }
     } else if (
       !retried &&
-      !failure.isSettled &&
-      !failure.isCallers &&
+      !failure.isRecovered &&
+      !failure.isBadRequest &&
       (step === dispute?.step || step === origin || step.isRoot)
     ) {
-      yield { kind: 'failure_unsettled', ...at, note: `says ${quote(failure.text)}`, strength: 0.7 }
+      yield { kind: 'failure_unrecovered', ...at, note: `says ${quote(failure.text)}`, strength: 0.7 }
     } else {
       yield {
         kind: 'failure_recovered',
         ...at,
-        note: `says ${quote(failure.text)}, from which the run recovered`,
+        note: `says ${quote(failure.text)}, but the run recovered from it`,
         strength: 1,
       }
     }
@@ -71,10 +71,10 @@ export function* checkFaults({ subject, root, dispute, origin }: Scene): Generat
       }
   }
   const text = origin.output
-  const isMended = dispute?.approved === undefined || !isBroken(dispute.approved)
-  if (typeof text === 'string' && isBroken(text) && isMended) {
+  const isFixed = dispute?.approved === undefined || !breaksOff(dispute.approved)
+  if (typeof text === 'string' && breaksOff(text) && isFixed) {
     yield {
-      kind: 'ends_midway',
+      kind: 'ends_mid_sentence',
       spanId: origin.spanId,
       path: 'output',
       note: `ends in the middle of a sentence: ${quote(text.slice(-40))}`,
@@ -87,34 +87,34 @@ export function* checkFaults({ subject, root, dispute, origin }: Scene): Generat
       kind: 'run_unfinished',
       spanId: last?.spanId ?? null,
       path: 'output',
-      note: 'is the last record: the run never ended',
+      note: 'is the last one recorded: the run never ended',
       strength: 1,
     }
   }
 }
 
-/** Whether an output repeats its input: a fallback of translators and the like. */
+/** Whether an output repeats its input, as translators do when they fail. */
 const isEcho = ({ input, output }: Step, root: Step): boolean =>
   typeof output === 'string' &&
   output.length > 20 &&
   [...leavesOf([input, root.input], '')].some(([, leaf]) => leaf === output)
 
-/** Whether a text breaks off. */
-const isBroken = (output: Json): boolean =>
+/** Whether a text ends abruptly. */
+const breaksOff = (output: Json): boolean =>
   typeof output === 'string' &&
   output.length > 60 &&
   /[^\p{P}\p{S}\n]{12}[^\p{P}\p{S}\d\s]$/u.test(output.trimEnd().slice(-ENDING))
 
-/** How much of a text's end to look at, with room for characters of two units. */
+/** How much of a text's end to look at, in UTF-16 code units. Some characters take two. */
 const ENDING = 40
 
 interface Failure {
   path: string
   text: string
-  /** The call was at fault, not the service that answered it. */
-  isCallers: boolean
+  /** The request was invalid; the service itself didn't fail. */
+  isBadRequest: boolean
   /** The step itself says that it recovered. */
-  isSettled: boolean
+  isRecovered: boolean
   /** The step itself says that its answer is a substitute. */
   isFallback: boolean
 }
@@ -133,24 +133,24 @@ function failureOf(step: Step): Failure | undefined {
   if (!found && !isMarked) return undefined
   const [path, leaf] = found ?? ['status', 'error']
   const text = String(leaf)
-  const isDone = leaves.some(
+  const succeeded = leaves.some(
     ([place, value]) =>
       (/recovered|resolved|succeeded|settled/iu.test(place) && value !== false) ||
       (/status|http|result|outcome/iu.test(fieldOf(place)) &&
         (value === 200 || value === 201 || value === 'ok' || value === 'success')) ||
       value === '200',
   )
-  const isToldSo = leaves.some(([, value]) => {
+  const reportsRecovery = leaves.some(([, value]) => {
     if (typeof value !== 'string') return false
     spend(value.length)
-    return TELLS_RECOVERY.test(value)
+    return RECOVERY.test(value)
   })
   return {
     path,
     text,
-    isSettled: isDone || (isToldSo && !isNothing(step.output)),
+    isRecovered: succeeded || (reportsRecovery && !isNothing(step.output)),
     isFallback: fallback !== undefined,
-    isCallers: CALLERS_FAULT.test(text) && !FAILURE.test(text),
+    isBadRequest: BAD_REQUEST.test(text) && !FAILURE.test(text),
   }
 }
 

@@ -21,28 +21,28 @@ import { choicesOf } from './shape.ts'
 /** The minimum weight worth searching for: a number weighs 2, a word 0.5. */
 const ENOUGH = 0.5
 
-/** The support for the lost or gained terms in each of their possible sources. */
-interface Standing {
+/** How much of the lost or gained terms is in each kind of source. */
+interface SupportByKind {
   visible: Support
   prompt: Support
-  /** In docs that no step fetched. */
+  /** In knowledge docs that no step fetched. */
   unfetched: Support
-  /** 0 to 1: the share found nowhere. */
+  /** The share that no source contains, 0 to 1. */
   nowhere: number
   weight: number
 }
 
-/** Checks where removed and added values come from. */
+/** Checks where the removed and added values came from. */
 export function* checkGrounding(scene: Scene): Generator<Finding> {
   const { dispute } = scene
   if (!dispute) return
   const exchange = exchangeOf(scene, dispute)
-  if (exchange.isLost) yield* groundOfLost(exchange)
-  if (exchange.isGained) yield* groundOfGained(exchange)
-  if (exchange.isLost && exchange.isGained) yield* otherValueTaken(exchange)
-  yield* unknownFacts(exchange, scene)
-  if (exchange.isLost && exchange.isGained) yield* replacedByUnknown(exchange)
-  yield* bothComputed(exchange)
+  if (exchange.isLost) yield* checkRemoved(exchange)
+  if (exchange.isGained) yield* checkAdded(exchange)
+  if (exchange.isLost && exchange.isGained) yield* checkOtherValue(exchange)
+  yield* checkUnknownFacts(exchange, scene)
+  if (exchange.isLost && exchange.isGained) yield* checkReplacement(exchange)
+  yield* checkBothComputed(exchange)
 }
 
 /** The removed and added terms, and their sources. */
@@ -50,8 +50,8 @@ interface Exchange {
   dispute: Dispute
   lost: Terms
   gained: Terms
-  before: Standing
-  after: Standing
+  before: SupportByKind
+  after: SupportByKind
   /** Whether there are enough terms to search for. */
   isLost: boolean
   isGained: boolean
@@ -62,9 +62,9 @@ interface Exchange {
 function exchangeOf(scene: Scene, dispute: Dispute): Exchange {
   const { lost, gained } = dispute.difference
     ? valuesOf(dispute.difference, dispute.step)
-    : { lost: NO_TERMS, gained: saidBy(dispute) }
-  const before = standingOf(lost, gained, scene)
-  const after = standingOf(gained, lost, scene)
+    : { lost: NO_TERMS, gained: valuesInComments(dispute) }
+  const before = supportByKind(lost, gained, scene)
+  const after = supportByKind(gained, lost, scene)
   return {
     dispute,
     lost,
@@ -77,7 +77,7 @@ function exchangeOf(scene: Scene, dispute: Dispute): Exchange {
   }
 }
 
-/** The term that was found, in quotation marks. */
+/** The found term in quotation marks. */
 const quoted = ({ at }: Support): string => (at ? `"${at.text}"` : 'it')
 
 /** A support in words: `took "12" from state.rates of quote`. */
@@ -88,94 +88,97 @@ const took = (support: Support): string => {
 
 const ownerOf = ({ step }: Source): string => (step && !step.isRoot ? ` of ${step.stepId}` : '')
 
-const isOfDoc = ({ at }: Support): boolean => at?.source.kind === 'retrieved' || at?.source.kind === 'doc'
+const isInDoc = ({ at }: Support): boolean => at?.source.kind === 'retrieved' || at?.source.kind === 'doc'
 
 const locationIn = ({ at }: Support) => (at ? locationOf(at.source) : { spanId: null, path: 'output' })
 
-/** The source of the removed terms: none, what the step had, or the prompt. */
-function* groundOfLost({ before, isGained, at }: Exchange): Generator<Finding> {
+/** Reports where the removed terms came from: nowhere, content visible to the step, or the prompt. */
+function* checkRemoved({ before, isGained, at }: Exchange): Generator<Finding> {
   const { visible, prompt, nowhere, weight } = before
   if (nowhere > 0.3) {
     yield {
-      kind: isGained ? 'unfounded_replaced' : 'unfounded_removed',
+      kind: isGained ? 'unsupported_value_replaced' : 'unsupported_value_removed',
       ...at,
-      note: `contains "${visible.missing}", which is not in any input, state or knowledge doc`,
-      // One or two words without a source are hardly a claim.
+      note: `contains "${visible.missing}", which isn't in any input, state, or knowledge doc`,
+      // One or two unsupported words are hardly a claim.
       strength: nowhere * Math.min(1, weight / 1.5),
     }
   }
   if (visible.found > 0.5 && !isGained) {
     const note = `${took(visible)}, but should not have shown it`
-    yield { kind: 'founded_removed', ...at, note, strength: visible.found }
+    yield { kind: 'supported_value_removed', ...at, note, strength: visible.found }
   }
   if (visible.found > 0.5 && isGained) {
-    const kind = isOfDoc(visible) ? 'lost_stands_in_docs' : 'lost_stands_in_context'
+    const kind = isInDoc(visible) ? 'removed_value_in_docs' : 'removed_value_in_context'
     yield { kind, ...at, note: took(visible), strength: visible.found }
   }
   if (visible.found <= 0.5 && prompt.found > 0.5) {
     const note = `took ${quoted(prompt)} from the prompt`
-    yield { kind: 'lost_stands_in_prompt', ...at, note, strength: prompt.found }
+    yield { kind: 'removed_value_in_prompt', ...at, note, strength: prompt.found }
   }
 }
 
-/** The source of the added terms: what the step had, none, the prompt, or docs that nobody fetched. */
-function* groundOfGained(exchange: Exchange): Generator<Finding> {
+/**
+ * Reports where the added terms could have come from: content visible to the step, nowhere, the prompt, or docs that
+ * weren't fetched.
+ */
+function* checkAdded(exchange: Exchange): Generator<Finding> {
   const { dispute, after } = exchange
   const { visible, prompt, unfetched } = after
   const { spanId } = dispute.step
   if (visible.found > 0.5) {
     yield {
-      kind: kindOfKnown(exchange),
+      kind: kindOfFound(exchange),
       ...locationIn(visible),
-      note: `has ${quoted(visible)}, which is in the ${dispute.difference ? 'approved output' : 'comment'}`,
+      note: `contains ${quoted(visible)}, which the ${dispute.difference ? 'approved output' : 'comment'} also contains`,
       strength: visible.found,
     }
   }
   if (after.nowhere > 0.3) {
     const verb = dispute.difference ? 'was corrected to' : 'mentions'
     yield {
-      kind: kindOfUnknown(exchange),
+      kind: kindOfNotFound(exchange),
       spanId,
       path: dispute.difference ? 'output' : 'feedback',
-      note: `${verb} "${visible.missing}", which is not in any input, state or knowledge doc`,
+      note: `${verb} "${visible.missing}", which isn't in any input, state, or knowledge doc`,
       strength: after.nowhere,
     }
   }
   if (visible.found <= 0.6 && prompt.found > 0.5 && prompt.found > visible.found) {
     const note = `says ${quoted(prompt)}, as does the approved output`
-    yield { kind: 'gained_stands_in_prompt', spanId, path: 'prompt', note, strength: prompt.found }
+    yield { kind: 'added_value_in_prompt', spanId, path: 'prompt', note, strength: prompt.found }
   }
   const advantage = unfetched.found - visible.found
   if (advantage > 0.15 && unfetched.found > 0.4 && after.weight >= 2) {
     yield {
-      kind: 'gained_stands_unfetched',
+      kind: 'added_value_not_fetched',
       ...locationIn(unfetched),
-      note: `has ${quoted(unfetched)}, which is in the approved output, but was not fetched`,
+      note: `contains ${quoted(unfetched)}, which the approved output also contains, but wasn't fetched`,
       strength: Math.min(1, 0.4 + advantage),
     }
   }
 }
 
-function kindOfKnown({ dispute, after }: Exchange): FindingKind {
-  if (!dispute.difference) return 'comment_stands_in_context'
-  return isOfDoc(after.visible) ? 'gained_stands_in_docs' : 'gained_stands_in_context'
+function kindOfFound({ dispute, after }: Exchange): FindingKind {
+  if (!dispute.difference) return 'comment_value_in_context'
+  return isInDoc(after.visible) ? 'added_value_in_docs' : 'added_value_in_context'
 }
 
-function kindOfUnknown({ dispute, isLost }: Exchange): FindingKind {
-  if (!dispute.difference) return 'comment_stands_nowhere'
-  return isLost ? 'gained_stands_nowhere' : 'addition_stands_nowhere'
+function kindOfNotFound({ dispute, isLost }: Exchange): FindingKind {
+  if (!dispute.difference) return 'comment_value_not_found'
+  return isLost ? 'added_value_not_found' : 'pure_addition_not_found'
 }
 
-/** Both values were available, and the step took the wrong one. */
-function* otherValueTaken({ before, after, at }: Exchange): Generator<Finding> {
+/** Reports that both values were available and the step took the wrong one. */
+function* checkOtherValue({ before, after, at }: Exchange): Generator<Finding> {
   const [taken, right] = [before.visible, after.visible]
   if (taken.found <= 0.5 || right.found <= 0.5) return
   const note = `took ${quoted(taken)}, although ${quoted(right)} was also available`
   yield { kind: 'other_value_taken', ...at, note, strength: Math.min(taken.found, right.found) }
 }
 
-/** Facts that people know but that the run couldn't find anywhere. */
-function* unknownFacts({ dispute, lost, gained, after }: Exchange, scene: Scene): Generator<Finding> {
+/** Reports added facts that no source of the run contains. */
+function* checkUnknownFacts({ dispute, lost, gained, after }: Exchange, scene: Scene): Generator<Finding> {
   const places = [...scene.visible, ...scene.prompts, ...scene.unfetched]
   const added = gained.facts.filter(fact => !findFact(fact, places)).length
   if (!dispute.difference || added < 2 || added <= lost.facts.length) return
@@ -183,36 +186,39 @@ function* unknownFacts({ dispute, lost, gained, after }: Exchange, scene: Scene)
     kind: 'unknown_facts_added',
     spanId: dispute.step.spanId,
     path: 'output',
-    note: `was corrected with ${added} facts that appear nowhere, such as "${after.visible.missing}"`,
+    note: `was corrected with ${added} facts that no source contains, such as "${after.visible.missing}"`,
     strength: Math.min(1, (added - lost.facts.length) / 3),
   }
 }
 
-/** The output used available values, and the correction doesn't. */
-function* replacedByUnknown({ dispute, before, after, at }: Exchange): Generator<Finding> {
+/** Reports a correction that replaces an available value with one that no source contains. */
+function* checkReplacement({ dispute, before, after, at }: Exchange): Generator<Finding> {
   if (before.visible.found <= 0.5 || after.nowhere <= 0.5) return
-  const isAlike = (dispute.difference?.similarity ?? 0) > 0.3
+  const isSimilar = (dispute.difference?.similarity ?? 0) > 0.3
   yield {
-    kind: isAlike ? 'value_replaced_by_unknown' : 'founded_replaced_by_unknown',
+    kind: isSimilar ? 'value_replaced_by_unknown' : 'content_replaced_by_unknown',
     ...at,
-    note: `${took(before.visible)}; nothing says "${after.visible.missing}"`,
+    note: `${took(before.visible)}; "${after.visible.missing}" doesn't appear in any source`,
     strength: Math.min(before.visible.found, after.nowhere),
   }
 }
 
-/** Neither value is in a source, so each must have been computed. */
-function* bothComputed({ lost, gained, before, after, at }: Exchange): Generator<Finding> {
+/** Reports that no source contains either value, so both must have been computed. */
+function* checkBothComputed({ lost, gained, before, after, at }: Exchange): Generator<Finding> {
   const [fact] = lost.facts
   if (!fact || gained.facts.length === 0 || before.nowhere <= 0.5 || after.nowhere <= 0.5) return
   yield {
     kind: 'both_computed',
     ...at,
-    note: `was ${quote(fact.text)} and is approved as "${after.visible.missing}": neither is in what the step had`,
+    note: `was corrected from ${quote(fact.text)} to "${after.visible.missing}", and neither value is in the step's sources`,
     strength: Math.min(before.nowhere, after.nowhere),
   }
 }
 
-/** The removed and added terms, except labels that the step chooses from a list: those have no source. */
+/**
+ * The removed and added terms, except for labels that the step chooses from a fixed list, which don't come from a
+ * source.
+ */
 function valuesOf({ changes, lost, gained }: Difference, step: Step): { lost: Terms; gained: Terms } {
   const chosen = changes.filter(({ path }) => choicesOf(step, path) !== undefined)
   if (chosen.length === 0) return { lost, gained }
@@ -220,18 +226,22 @@ function valuesOf({ changes, lost, gained }: Difference, step: Step): { lost: Te
   return { lost: without(lost, side('before')), gained: without(gained, side('after')) }
 }
 
-/** What comments say about the right value, if there is no correction. */
-function saidBy({ comments, step }: Dispute): Terms {
+/** The facts and names in the comments that the output lacks. They take the place of a correction. */
+function valuesInComments({ comments, step }: Dispute): Terms {
   const { facts, words } = without(termsOf(comments.join('\n')), termsOfValue(step.output))
   return { facts, words: new Map([...words].filter(([, { isName }]) => isName)) }
 }
 
 /**
- * The support for terms in each kind of source. In a longer rewording, common words count for nothing, because a
- * paraphrase has them as well.
+ * Measures the support for terms in each kind of source. In a longer rewording, common words count for nothing, because
+ * any paraphrase contains them.
  */
-function standingOf(terms: Terms, counterpart: Terms, { visible, prompts, unfetched, dispute }: Scene): Standing {
-  // If a text isn't in the language of its sources, its words count little.
+function supportByKind(
+  terms: Terms,
+  counterpart: Terms,
+  { visible, prompts, unfetched, dispute }: Scene,
+): SupportByKind {
+  // If a text and its sources are in different languages, its words count for little.
   const kept = supportOf(
     { facts: [], words: termsOfValue(dispute?.approved ?? dispute?.step.output ?? null).words },
     visible,
@@ -252,7 +262,7 @@ function standingOf(terms: Terms, counterpart: Terms, { visible, prompts, unfetc
 
 const NO_SUPPORT: Support = { found: 0, weight: 0, at: undefined, missing: undefined }
 
-/** The first place in an output with any of the terms. */
+/** The path of the first value in an output that contains any of the terms. */
 function pathOf({ facts, words }: Terms, step: Step): string {
   for (const [path, leaf] of leavesOf(step.output, 'output')) {
     const source = [sourceOf('output', step, path, leaf)]

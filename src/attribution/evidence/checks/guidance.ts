@@ -26,19 +26,19 @@ export function* checkGuidance(scene: Scene): Generator<Finding> {
   const guidelines = guidelinesOf(scene)
   const sentences = sentencesOf(guidelines)
   const forbidding = sentences.filter(forbids)
-  yield* overLength(scene, dispute, guidelines)
-  yield* namedByGuideline(dispute, sentences, forbidding)
-  yield* backed(scene, dispute, sentences)
-  yield* forbiddenWord(dispute, forbidding)
+  yield* checkLength(scene, dispute, guidelines)
+  yield* checkMentions(dispute, sentences, forbidding)
+  yield* checkSupport(scene, dispute, sentences)
+  yield* checkForbiddenWords(dispute, forbidding)
   if (guidelines.length === 0)
     yield { kind: 'no_guideline', spanId: origin.spanId, path: 'prompt', note: 'is unknown', strength: 1 }
-  yield* vagueWords(sentences)
+  yield* checkVagueWords(sentences)
 }
 
 const placeOf = ({ spanId, path }: Passage) => ({ spanId, path })
 
-/** Length limits that only one of output and correction respects. */
-function* overLength(
+/** Reports length limits that the output exceeds and the correction doesn't, or the other way around. */
+function* checkLength(
   { origin }: Scene,
   { step, approved }: Dispute,
   guidelines: readonly Passage[],
@@ -47,13 +47,13 @@ function* overLength(
     for (const limit of limitsIn(guideline.text)) {
       const isOver = (value: Json | undefined) => wordingOf(value).some(item => limit.count(item) > limit.most)
       const [breaks, corrected] = [isOver(step.output), isOver(approved)]
-      if (breaks && !corrected) yield ruleBroken(origin.spanId, limit.text)
-      if (corrected && !breaks) yield ruleBrokenByCorrection(guideline, limit.text)
+      if (breaks && !corrected) yield outputTooLong(origin.spanId, limit.text)
+      if (corrected && !breaks) yield correctionTooLong(guideline, limit.text)
     }
   }
 }
 
-const ruleBroken = (spanId: string, limit: string): Finding => ({
+const outputTooLong = (spanId: string, limit: string): Finding => ({
   kind: 'rule_broken',
   spanId,
   path: 'output',
@@ -61,15 +61,18 @@ const ruleBroken = (spanId: string, limit: string): Finding => ({
   strength: 1,
 })
 
-const ruleBrokenByCorrection = (guideline: Passage, limit: string): Finding => ({
+const correctionTooLong = (guideline: Passage, limit: string): Finding => ({
   kind: 'correction_breaks_rule',
   ...placeOf(guideline),
-  note: `says "${limit}", and the correction is longer`,
+  note: `says "${limit}", but the correction is longer`,
   strength: 1,
 })
 
-/** The sentence with the most changed words, and the prohibition with the most words of the change and the comments. */
-function* namedByGuideline(
+/**
+ * Reports the sentence that shares the most words with the change, and the prohibition that shares the most words with
+ * the change and the comments.
+ */
+function* checkMentions(
   dispute: Dispute,
   sentences: readonly Passage[],
   forbidding: readonly Passage[],
@@ -81,20 +84,20 @@ function* namedByGuideline(
   const about = most(sentences, namesChanged)
   if (about && namesChanged(about) > 0) {
     const strength = Math.min(1, namesChanged(about) / 3)
-    yield { kind: 'guideline_names_change', ...placeOf(about), note: `says ${quote(about.text)}`, strength }
+    yield { kind: 'guideline_mentions_change', ...placeOf(about), note: `says ${quote(about.text)}`, strength }
   }
   const forbid = most(forbidding, concerns)
   if (!forbid) return
   const hits = concerns(forbid)
   yield {
-    kind: hits > 0 ? 'prohibition_concerned' : 'prohibition_given',
+    kind: hits > 0 ? 'prohibition_relevant' : 'prohibition_given',
     ...placeOf(forbid),
     note: `says ${quote(forbid.text)}`,
     strength: hits > 0 ? Math.min(1, 0.4 + hits / 4) : 0.5,
   }
 }
 
-/** Stems of the removed and added words and of the changed fields' names. */
+/** Stems of the removed words, the added words, and the changed fields' names. */
 function changedWords({ difference }: Dispute): ReadonlySet<string> {
   const { lost, gained, changes = [] } = difference ?? {}
   const fields = changes.flatMap(({ path }) => [...termsOf(path.replace(/[_.[\]\d]+/gu, ' ')).words.keys()])
@@ -115,41 +118,41 @@ function most(passages: readonly Passage[], score: (passage: Passage) => number)
 }
 
 /**
- * Checks whether a sentence of the guidelines or docs gives the output's or the correction's value for a case like
- * this.
+ * Checks whether a sentence in the guidelines or docs gives the output's or the correction's value for a case like this
+ * one.
  */
-function* backed(scene: Scene, dispute: Dispute, sentences: readonly Passage[]): Generator<Finding> {
+function* checkSupport(scene: Scene, dispute: Dispute, sentences: readonly Passage[]): Generator<Finding> {
   const docs = scene.sources.filter(({ kind }) => kind === 'doc')
   const inDocs = sentencesOf(docs.map(({ value, path }) => ({ text: String(value), spanId: null, path })))
-  const [forOutput, forCorrection] = backingOf(scene, dispute, [...sentences, ...inDocs])
+  const [forOutput, forCorrection] = supportingPassages(scene, dispute, [...sentences, ...inDocs])
   if (forOutput && !forCorrection) {
-    const note = `says ${quote(forOutput.text)}, as does the output`
+    const note = `says ${quote(forOutput.text)}, which supports the output`
     yield { kind: 'guideline_backs_output', ...placeOf(forOutput), note, strength: 1 }
   }
   if (forCorrection && !forOutput) {
-    const note = `says ${quote(forCorrection.text)}, as does the correction`
+    const note = `says ${quote(forCorrection.text)}, which supports the correction`
     yield { kind: 'guideline_backs_correction', ...placeOf(forCorrection), note, strength: 1 }
   }
-  const [againstOutput, againstCorrection] = contradictionsOf(scene, dispute, [...sentences, ...inDocs])
+  const [againstOutput, againstCorrection] = contradictingPassages(scene, dispute, [...sentences, ...inDocs])
   if (againstCorrection && !againstOutput) {
-    const note = `says ${quote(againstCorrection.text)}, but this is another case`
+    const note = `says ${quote(againstCorrection.text)}, which doesn't apply here`
     yield { kind: 'guideline_contradicts_correction', ...placeOf(againstCorrection), note, strength: 1 }
   }
   if (againstOutput && !againstCorrection) {
-    const note = `says ${quote(againstOutput.text)}, but this is another case`
+    const note = `says ${quote(againstOutput.text)}, which doesn't apply here`
     yield { kind: 'guideline_contradicts_output', ...placeOf(againstOutput), note, strength: 1 }
   }
   if (forOutput && forCorrection && forOutput !== forCorrection) {
-    const note = `says ${quote(forOutput.text)} for the output and ${quote(forCorrection.text)} for the correction`
+    const note = `supports the output with ${quote(forOutput.text)} and the correction with ${quote(forCorrection.text)}`
     yield { kind: 'guideline_supports_both', ...placeOf(forOutput), note, strength: 1 }
   }
 }
 
 /**
- * For the removed value and for the added one, a clause that gives it for other cases: with bounds that no number of
- * this case meets.
+ * A clause for the removed value and one for the added value, each of which gives the value only within bounds that no
+ * number of this case meets.
  */
-function contradictionsOf(
+function contradictingPassages(
   scene: Scene,
   dispute: Dispute,
   sentences: readonly Passage[],
@@ -181,7 +184,10 @@ function areMet({ from, to }: Bounds, numbers: readonly number[]): boolean {
 const shortChanges = ({ difference }: Dispute): Change[] =>
   (difference?.changes ?? []).filter(({ before, after }) => isShort(before) && isShort(after))
 
-/** The numbers to compare with bounds: those that output and correction share, else those that the step received. */
+/**
+ * The numbers to compare with bounds: the ones that the output and the correction share or, if there are none, the ones
+ * that the step received.
+ */
 function numbersOfCase({ visible }: Scene, { approved, step }: Dispute): number[] {
   const inOutput = new Set(numbersIn(step.output))
   const kept = numbersIn(approved ?? null).filter(number => inOutput.has(number))
@@ -189,8 +195,10 @@ function numbersOfCase({ visible }: Scene, { approved, step }: Dispute): number[
   return kept.length > 0 ? kept : given.flatMap(({ value }) => numbersIn(value))
 }
 
-/** For the removed value and for the added one, a sentence that gives it for a case like this. */
-function backingOf(
+/**
+ * A sentence for the removed value and one for the added value, each of which gives the value for a case like this one.
+ */
+function supportingPassages(
   scene: Scene,
   dispute: Dispute,
   sentences: readonly Passage[],
@@ -224,8 +232,8 @@ function backingOf(
 const isShort = (value: Json | undefined): boolean =>
   value !== undefined && value !== null && typeof value !== 'object' && String(value).length <= 30
 
-/** A word after a negation that the output has and the correction lacks. */
-function* forbiddenWord({ approved, step }: Dispute, forbidding: readonly Passage[]): Generator<Finding> {
+/** Reports a word that a guideline forbids, that the output uses, and that the correction removes. */
+function* checkForbiddenWords({ approved, step }: Dispute, forbidding: readonly Passage[]): Generator<Finding> {
   if (approved === undefined) return
   const [written, right] = [new Set(tokensOf(step.output)), new Set(tokensOf(approved))]
   const named = forbidding.flatMap(sentence => {
@@ -238,20 +246,20 @@ function* forbiddenWord({ approved, step }: Dispute, forbidding: readonly Passag
   yield {
     kind: 'forbidden_word_used',
     ...placeOf(used.sentence),
-    note: `says ${quote(used.sentence.text)}, and the output has "${used.word}"`,
+    note: `says ${quote(used.sentence.text)}, but the output uses "${used.word}"`,
     strength: Math.min(1, 0.5 + named.length / 4),
   }
 }
 
-/** Words and numbers of a value as written, including common ones. */
+/** The words and numbers in a value as written, including common words. */
 const tokensOf = (value: Json | undefined): string[] =>
   wordingOf(value).flatMap(text => {
     spend(2 * text.length)
     return plain(text).match(/[\p{L}\p{N}]+(?:[/._-][\p{L}\p{N}]+)*/gu) ?? []
   })
 
-/** The first vague word; the strength depends on how many there are. */
-function* vagueWords(sentences: readonly Passage[]): Generator<Finding> {
+/** Reports the first vague word. The strength depends on how many there are. */
+function* checkVagueWords(sentences: readonly Passage[]): Generator<Finding> {
   const vague = sentences.flatMap(sentence => {
     spend(2 * sentence.text.length)
     return [...sentence.text.matchAll(VAGUE)].map(([word]) => ({ word, sentence }))

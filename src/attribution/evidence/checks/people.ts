@@ -1,12 +1,12 @@
 import type { Finding } from '../../finding.ts'
 import { isEqual } from '../../text/canonical.ts'
 import { termsOfValue } from '../../text/terms.ts'
-import { TELLS_INTENT } from '../../text/vocabulary.ts'
+import { INTENT } from '../../text/vocabulary.ts'
 import { differenceOf, similarity } from '../difference.ts'
 import type { Scene } from '../scene.ts'
 import { quote } from '../sources.ts'
 
-/** Checks what the objectors, other reviewers and earlier decisions on equal cases say. */
+/** Checks the objector's ratings and comments, other reviewers' opinions, and earlier decisions on equal cases. */
 export function* checkPeople({ dispute, disputes, supports, subject }: Scene): Generator<Finding> {
   if (!dispute) return
   const { step, userId } = dispute
@@ -15,7 +15,7 @@ export function* checkPeople({ dispute, disputes, supports, subject }: Scene): G
     support => support.userId !== userId && (support.step === step || isEqual(support.step.output, step.output)),
   )
   if (others.length > 0)
-    yield { kind: 'reviewers_disagree', ...at, note: 'shows that another reviewer found the output right', strength: 1 }
+    yield { kind: 'reviewers_disagree', ...at, note: 'shows that another reviewer approved the output', strength: 1 }
   const rivals = disputes.filter(
     other =>
       other !== dispute &&
@@ -32,7 +32,7 @@ export function* checkPeople({ dispute, disputes, supports, subject }: Scene): G
         differenceOf(approved, dispute.approved).changes.length > 0,
     )
   ) {
-    yield { kind: 'reviewers_disagree', ...at, note: 'has two different corrections', strength: 0.8 }
+    yield { kind: 'reviewers_disagree', ...at, note: 'contains two different corrections', strength: 0.8 }
   }
   const ratings = subject.feedback.flatMap(({ rating, userId: author }) =>
     author === userId && typeof rating === 'number' ? [rating] : [],
@@ -51,9 +51,9 @@ export function* checkPeople({ dispute, disputes, supports, subject }: Scene): G
     ratings.some(given => given <= 0.3) ||
     subject.feedback.some(({ rating: word, userId: author }) => author === userId && word === 'negative')
   if (isLow) yield { kind: 'rated_low', ...at, note: 'rates the output low', strength: 1 }
-  const intent = dispute.comments.map(comment => TELLS_INTENT.exec(comment)?.[0]).find(word => word !== undefined)
+  const intent = dispute.comments.map(comment => INTENT.exec(comment)?.[0]).find(word => word !== undefined)
   if (intent !== undefined)
-    yield { kind: 'comment_tells_intent', ...at, note: `says what was meant: "${intent}"`, strength: 1 }
+    yield { kind: 'comment_states_intent', ...at, note: `explains what was meant: "${intent}"`, strength: 1 }
   if (dispute.comments.length === 0) yield { kind: 'no_comment', ...at, note: 'gives no reason', strength: 1 }
   const equal = subject.steps.find(
     other =>
@@ -88,7 +88,7 @@ export function* checkPeople({ dispute, disputes, supports, subject }: Scene): G
       kind: 'equal_case_accepted',
       spanId: accepted.spanId,
       path: 'output',
-      note: 'is the same output, and was accepted',
+      note: 'is the same and was accepted',
       strength: 1,
     }
   for (const precedent of step.precedents) {
@@ -97,7 +97,7 @@ export function* checkPeople({ dispute, disputes, supports, subject }: Scene): G
         kind: 'precedent_agrees',
         spanId: precedent.spanId,
         path: 'approvedOutput',
-        note: 'was approved for an equal input, as the correction is',
+        note: 'was approved for an equal input and matches the correction',
         strength: 1,
       }
     else if (isEqual(precedent.approvedOutput, step.output))

@@ -7,7 +7,7 @@ import { forbids, guidelinesOf, sentencesOf } from '../guidelines.ts'
 import type { Scene } from '../scene.ts'
 import { leavesOf, quote } from '../sources.ts'
 
-/** Things that a rule may forbid by kind: how rules refer to them, and how many a text has. */
+/** Kinds of things that a rule may forbid, how rules refer to each, and how to count it in a text. */
 const FORBIDDEN_KINDS: readonly { name: string; called: RegExp; count: (text: string) => number }[] = [
   {
     name: 'a date',
@@ -29,7 +29,7 @@ const FORBIDDEN_KINDS: readonly { name: string; called: RegExp; count: (text: st
     count: text => [...termsOf(text).words.values()].filter(({ isName }) => isName).length,
   },
   {
-    name: 'a telephone number',
+    name: 'a phone number',
     called: /\b(tele)?phone|telefon\w*|téléphone|teléfono|tel\.|電話|전화/iu,
     count: text => text.match(/\+?\d[\d ()/-]{6,}\d/gu)?.length ?? 0,
   },
@@ -61,7 +61,7 @@ const FORBIDDEN_KINDS: readonly { name: string; called: RegExp; count: (text: st
     count: text => text.match(/^[^\S\n]*(?:[-*•]|\d+[.)])\s/gmu)?.length ?? 0,
   },
   {
-    name: 'a word in capitals',
+    name: 'a word in all caps',
     called:
       /capitals?|upper-?case|großbuchstab|großschreib|majuscul|mayúscul|maiuscol|hoofdletter|wielki\w* liter|versal|maiúscul|velk\w* písmen|büyük harf/iu,
     count: text => text.match(/(?<!\p{L})\p{Lu}{4,}(?!\p{L})/gu)?.length ?? 0,
@@ -80,7 +80,9 @@ const FORBIDDEN_KINDS: readonly { name: string; called: RegExp; count: (text: st
   },
 ]
 
-/** Checks whether the output has a forbidden kind of thing that the correction lacks, or the other way around. */
+/**
+ * Checks whether the output contains a forbidden kind of thing that the correction doesn't, or the other way around.
+ */
 export function* checkProhibitions(scene: Scene): Generator<Finding> {
   const { dispute, origin } = scene
   if (dispute?.approved === undefined || isNothing(dispute.step.output)) return
@@ -94,18 +96,18 @@ export function* checkProhibitions(scene: Scene): Generator<Finding> {
       const [had, has] = counts.get(name) ?? [count(output ?? ''), count(approved ?? '')]
       counts.set(name, [had, has])
       if (had > 0 && has === 0) {
-        const note = `has ${name}, although the rule says ${quote(text)}`
+        const note = `contains ${name}, although the rule says ${quote(text)}`
         yield { kind: 'forbidden_kind_used', spanId: origin.spanId, path: 'output', note, strength: 1 }
       }
       if (has > 0 && had === 0) {
-        const note = `says ${quote(text)}, and the correction has ${name}`
+        const note = `says ${quote(text)}, but the correction contains ${name}`
         yield { kind: 'correction_breaks_rule', spanId, path, note, strength: 1 }
       }
     }
   }
 }
 
-/** The texts and numbers of a value, one per line. */
+/** The strings and numbers in a value, one per line. */
 const scalarsOf = (value: Json): string =>
   [...leavesOf(value, '')]
     .flatMap(([, leaf]) => (typeof leaf === 'string' || typeof leaf === 'number' ? [String(leaf)] : []))

@@ -7,10 +7,10 @@ import { similarity } from '../difference.ts'
 import type { Scene } from '../scene.ts'
 import { fieldOf, findFact, leavesOf, partsOf, quote, type Source } from '../sources.ts'
 
-/** A longer request describes what it wants in more than one way. */
+/** A longer request usually describes what it wants in more than one way. */
 const SHORT_REQUEST = 240
 
-/** Checks what the user's input leaves ambiguous or contradicts. */
+/** Checks the user's input for ambiguities and contradictions. */
 export function* checkRequest(scene: Scene): Generator<Finding> {
   const { dispute, root, origin, visible } = scene
   if (!dispute) return
@@ -54,25 +54,25 @@ export function* checkRequest(scene: Scene): Generator<Finding> {
   const advantage = closeness(dispute.approved) - closeness(dispute.step.output)
   if (advantage > 0.08)
     yield {
-      kind: 'correction_nearer_to_request',
+      kind: 'correction_closer_to_request',
       spanId: root.spanId,
       path: 'input',
-      note: 'has more in common with the approved output than with the output',
+      note: 'has more in common with the approved output than with the original one',
       strength: Math.min(1, advantage * 4),
     }
-  const [holdsLost, holdsGained] = [holderOf(lost), holderOf(gained)]
-  const isRequested = isAmong(requested.facts)
+  const [hasLost, hasGained] = [itemMatcher(lost), itemMatcher(gained)]
+  const isRequested = factMatcher(requested.facts)
   for (const source of visible) {
     for (const [path, items] of listsIn(source)) {
       const terms = items.map(termsOfValue)
-      const [taken, right] = [terms.findIndex(holdsLost), terms.findIndex(holdsGained)]
+      const [taken, right] = [terms.findIndex(hasLost), terms.findIndex(hasGained)]
       if (taken < 0 || right < 0 || taken === right) continue
       const score = (index: number) =>
         [...(terms[index]?.words.keys() ?? [])].filter(stem => requested.words.has(stem)).length +
         (terms[index]?.facts ?? []).filter(isRequested).length
-      // A request that contains the list itself has the words of each item.
-      const isOwn = source.value === request
-      const [fitOfTaken, fitOfRight] = isOwn ? [0, 0] : [score(taken), score(right)]
+      // A request that contains the list matches every item.
+      const isRequestItself = source.value === request
+      const [fitOfTaken, fitOfRight] = isRequestItself ? [0, 0] : [score(taken), score(right)]
       const kind =
         fitOfRight > fitOfTaken
           ? 'request_fits_approved'
@@ -83,7 +83,7 @@ export function* checkRequest(scene: Scene): Generator<Finding> {
         kind,
         spanId: source.step?.spanId ?? null,
         path,
-        note: `has both ${quote(items[taken])}, which was taken, and ${quote(items[right])}, which was meant`,
+        note: `contains both ${quote(items[taken])}, which was used, and ${quote(items[right])}, which was meant`,
         strength: 1,
       }
       return
@@ -93,7 +93,7 @@ export function* checkRequest(scene: Scene): Generator<Finding> {
   if (conflict) yield conflict
 }
 
-/** Lists of records or lines from which something is chosen. */
+/** Lists of records or lines that the output may choose from. */
 function* listsIn({ value, path }: Source): Generator<[path: string, items: Json[]]> {
   for (const [place, part] of partsOf(value, path)) {
     const lines = typeof part === 'string' ? part.split('\n') : []
@@ -103,10 +103,10 @@ function* listsIn({ value, path }: Source): Generator<[path: string, items: Json
   }
 }
 
-/** Returns a function that says whether an item has the facts or names of a value. */
-function holderOf(wanted: Terms): (item: Terms) => boolean {
+/** Returns a predicate for items that contain one of a value's facts or, if it has none, all of its words. */
+function itemMatcher(wanted: Terms): (item: Terms) => boolean {
   const facts = wanted.facts.filter(fact => !isDigit(fact))
-  const isWanted = isAmong(facts)
+  const isWanted = factMatcher(facts)
   const stems = wanted.words.size <= 6 ? [...wanted.words.keys()] : []
   return item => {
     spend(1 + item.facts.length)
@@ -115,16 +115,16 @@ function holderOf(wanted: Terms): (item: Terms) => boolean {
   }
 }
 
-/** Returns a function that says whether a fact may mean the same as one of these. */
-function isAmong(facts: readonly Fact[]): (fact: Fact) => boolean {
+/** Returns a predicate for facts that share a reading with one of these. */
+function factMatcher(facts: readonly Fact[]): (fact: Fact) => boolean {
   spend(2 * facts.length)
   const known = new Set(facts.flatMap(({ readings }) => readings))
   return ({ readings }) => readings.some(reading => known.has(reading))
 }
 
 /**
- * Two places that contradict each other: under the same name, one has the output's value and the other the approved
- * one.
+ * Finds two places that contradict each other: their labels share a word, but one has the output's value and the other
+ * the approved value.
  */
 function conflictOf({ visible }: Scene, lost: Terms, gained: Terms): Finding | undefined {
   const given = visible.filter(({ kind }) => kind !== 'metadata')
@@ -140,7 +140,7 @@ function conflictOf({ visible }: Scene, lost: Terms, gained: Terms): Finding | u
         kind: 'sources_disagree',
         spanId: wrong.source.step?.spanId ?? null,
         path: wrong.path,
-        note: `says ${quote(wrong.text)}, and ${other.path} says ${quote(other.text)}`,
+        note: `says ${quote(wrong.text)}, but ${other.path} says ${quote(other.text)}`,
         strength: 1,
       }
   }
@@ -160,7 +160,7 @@ interface Mention {
 function mentionsOf(terms: Terms, source: Source): Mention[] {
   const facts = terms.facts.filter(fact => !isDigit(fact))
   if (!facts.some(fact => findFact(fact, [source]))) return []
-  const isNamed = isAmong(facts)
+  const isNamed = factMatcher(facts)
   return [...leavesOf(source.value, source.path)].flatMap(([path, leaf]) => {
     const lines = typeof leaf === 'string' ? leaf.split('\n') : [String(leaf ?? '')]
     return lines.flatMap((line, index) => {

@@ -4,7 +4,9 @@ import { termsOf, termsOfValue } from '../../text/terms.ts'
 import type { Scene } from '../scene.ts'
 import { type Source, slugOf } from '../sources.ts'
 
-/** Checks whether what was fetched is what was needed, by the words of the request, the correction and the comments. */
+/**
+ * Checks whether the right docs were fetched, judging by the words of the request, the correction, and the comments.
+ */
 export function* checkRetrieval(scene: Scene): Generator<Finding> {
   const { retrievals, sources, dispute, root } = scene
   const [retrieval] = retrievals
@@ -13,7 +15,7 @@ export function* checkRetrieval(scene: Scene): Generator<Finding> {
   if (retrieval.isEmpty) yield { kind: 'fetched_nothing', ...at, note: 'is empty', strength: 1 }
   const docs = sources.filter(({ kind }) => kind === 'doc')
   if (docs.length === 0) {
-    yield { kind: 'fetched', ...at, note: 'is what was fetched', strength: 0.5 }
+    yield { kind: 'fetched', ...at, note: 'was fetched', strength: 0.5 }
     return
   }
   const fetched = new Set(retrievals.flatMap(({ slugs }) => slugs))
@@ -28,22 +30,22 @@ export function* checkRetrieval(scene: Scene): Generator<Finding> {
   const lead = best ? score(best) - (bestFetched ? score(bestFetched) : 0) : -1
   if (best && lead > 0.05) {
     yield {
-      kind: 'better_doc_unfetched',
+      kind: 'better_doc_not_fetched',
       ...at,
-      note: `lacks the knowledge doc "${slugOf(best)}", which has more of the request's words than what was fetched`,
+      note: `lacks the knowledge doc "${slugOf(best)}", which matches the request better than the fetched docs do`,
       strength: Math.min(1, 0.3 + lead),
     }
   } else if (bestFetched) {
     yield {
       kind: 'best_doc_fetched',
       ...at,
-      note: `has the knowledge doc "${slugOf(bestFetched)}", which fits the request best`,
+      note: `contains the knowledge doc "${slugOf(bestFetched)}", which matches the request best`,
       strength: 1,
     }
   }
 }
 
-/** For each doc, the weighted share of stems that it has. A stem that few docs have weighs more. */
+/** The weighted share of the stems that each doc contains. The fewer docs contain a stem, the more it weighs. */
 function scoresOf(docs: readonly Source[], stems: readonly string[]): Map<Source, number> {
   const distinct = [...new Set(stems)]
   spend(2 * docs.length * distinct.length)

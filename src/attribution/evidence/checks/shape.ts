@@ -11,12 +11,12 @@ import type { Scene } from '../scene.ts'
 import { leavesOf, quote, textsIn } from '../sources.ts'
 
 /**
- * Checks how the approved output differs from the output: in format, a label, a number, wording, or by adding or
- * removing.
+ * Checks how the approved output differs from the output: in format, a label, a number, wording, or added or removed
+ * content.
  */
 export function* checkShape(scene: Scene): Generator<Finding> {
   const { dispute } = scene
-  yield* brokenSchema(scene)
+  yield* checkSchema(scene)
   if (!dispute) return
   const { step, approved, difference } = dispute
   if (isNothing(step.output)) yield { kind: 'output_empty', ...at(step, ''), note: 'is empty', strength: 1 }
@@ -26,17 +26,17 @@ export function* checkShape(scene: Scene): Generator<Finding> {
     return
   }
   const change = { step, approved, difference, kinds: kindsOf(difference.changes) }
-  const whole = sameContent(change) ?? (isNothing(step.output) ? undefined : wholeChange(change))
-  if (whole) yield whole
-  if (whole || isNothing(step.output)) return
-  yield* changedNumber(change)
-  yield* changedLabel(change)
-  yield* changedText(change)
-  yield* changedForm(change)
-  yield* extent(change)
+  const found = formatChange(change) ?? (isNothing(step.output) ? undefined : uniformChange(change))
+  if (found) yield found
+  if (found || isNothing(step.output)) return
+  yield* checkNumbers(change)
+  yield* checkLabels(change)
+  yield* checkTexts(change)
+  yield* checkForm(change)
+  yield* checkExtent(change)
 }
 
-/** The output and its approved form. */
+/** An output, its approved version, and how they differ. */
 interface Correction {
   step: Step
   approved: Json
@@ -44,7 +44,7 @@ interface Correction {
   kinds: Kinds
 }
 
-/** Changes by the kind of value. */
+/** Changes, grouped by kind of value. */
 interface Kinds {
   leaves: Change[]
   numbers: Change[]
@@ -64,8 +64,8 @@ function kindsOf(changes: readonly Change[]): Kinds {
 
 const at = ({ spanId }: Step, path: string) => ({ spanId, path: path === '' ? 'output' : `output.${path}` })
 
-/** The first output that doesn't match its step's schema. */
-function* brokenSchema({ dispute, origin, subject }: Scene): Generator<Finding> {
+/** Reports the first output that doesn't match its step's schema. */
+function* checkSchema({ dispute, origin, subject }: Scene): Generator<Finding> {
   const checks = new OutputChecks()
   for (const broken of subject.steps) {
     const [fault] = schemaFaults(broken, checks)
@@ -75,32 +75,32 @@ function* brokenSchema({ dispute, origin, subject }: Scene): Generator<Finding> 
       kind: isDisputed ? 'schema_broken' : 'schema_broken_elsewhere',
       spanId: broken.spanId,
       path: fault.path.replace(/\.(\d+)(?=\.|$)/gu, '[$1]'),
-      note: `breaks the step's outputSchema: ${fault.message.replace(/\.$/u, '')}`,
+      note: `violates the step's outputSchema: ${fault.message.replace(/\.$/u, '')}`,
       strength: 1,
     }
     return
   }
 }
 
-/** A correction that doesn't change the output's meaning. */
-function sameContent({ step, approved, difference }: Correction): Finding | undefined {
+/** Reports a correction that doesn't change the output's meaning. */
+function formatChange({ step, approved, difference }: Correction): Finding | undefined {
   const { changes, formatChanges, isReordered, isNone } = difference
   if (isReordered) {
-    const note = 'has the same items as the approved output, in another order'
+    const note = 'has the same items as the approved output in a different order'
     return { kind: 'order_changed', ...at(step, ''), note, strength: 1 }
   }
   if (changes.length > 0) return undefined
   const [change] = formatChanges
   return {
-    kind: 'format_alone',
+    kind: 'only_format_changed',
     ...at(step, change?.path ?? ''),
-    note: `says the same as the approved ${quote(change?.after ?? approved)} in another form`,
+    note: `means the same as the approved ${quote(change?.after ?? approved)} but is formatted differently`,
     strength: isNone ? 0.3 : 1,
   }
 }
 
-/** A correction that does the same thing throughout, so that its single values say nothing. */
-function wholeChange({ step, approved, difference }: Correction): Finding | undefined {
+/** Reports a correction that only adds, only removes, or translates. Its individual values then say nothing more. */
+function uniformChange({ step, approved, difference }: Correction): Finding | undefined {
   const { changes, lost, gained } = difference
   const [first] = changes
   const place = at(step, first?.path ?? '')
@@ -112,46 +112,46 @@ function wholeChange({ step, approved, difference }: Correction): Finding | unde
     isNothing(after) || isExtended(after, before) || (isLosing && isProse(before))
   if (changes.every(isAdded)) {
     const isFilled = changes.every(({ before }) => before === null)
-    const note = `is unchanged, and the approved output adds ${quote(first?.after)}`
+    const note = `is unchanged, but the approved output adds ${quote(first?.after)}`
     return { kind: isFilled ? 'field_filled' : 'only_added', ...place, note, strength: 1 }
   }
   if (changes.every(isRemoved))
-    return { kind: 'only_removed', ...place, note: 'is unchanged, except for what was removed', strength: 1 }
+    return { kind: 'only_removed', ...place, note: 'is unchanged except for removed content', strength: 1 }
   const [spoken, wanted] = [languageOf(step.output), languageOf(approved)]
   if (!spoken || !wanted || spoken === wanted) return undefined
-  const note = 'is in another language than the approved output'
+  const note = 'is in a different language than the approved output'
   return { kind: 'language_changed', ...at(step, ''), note, strength: 1 }
 }
 
-const becoming = ({ before, after }: Change): string => `was ${quote(before)} and is approved as ${quote(after)}`
+const wasChanged = ({ before, after }: Change): string => `was corrected from ${quote(before)} to ${quote(after)}`
 
-function* changedNumber({ step, difference, kinds }: Correction): Generator<Finding> {
+function* checkNumbers({ step, difference, kinds }: Correction): Generator<Finding> {
   const { numbers, texts } = kinds
   const [number] = numbers
   if (!number) return
   const share = numbers.length / Math.max(1, difference.changes.length - texts.length)
-  yield { kind: 'number_changed', ...at(step, number.path), note: becoming(number), strength: Math.min(1, share) }
+  yield { kind: 'number_changed', ...at(step, number.path), note: wasChanged(number), strength: Math.min(1, share) }
 }
 
-function* changedLabel({ step, kinds }: Correction): Generator<Finding> {
+function* checkLabels({ step, kinds }: Correction): Generator<Finding> {
   const [label] = kinds.labels
   if (!label || kinds.numbers.length > 0) return
   const isChoice = isBoolean(label.before) || choicesOf(step, label.path) !== undefined
   const kind = isChoice ? 'choice_changed' : 'label_changed'
-  yield { kind, ...at(step, label.path), note: becoming(label), strength: 1 }
+  yield { kind, ...at(step, label.path), note: wasChanged(label), strength: 1 }
 }
 
-function* changedText({ step, difference, kinds }: Correction): Generator<Finding> {
+function* checkTexts({ step, difference, kinds }: Correction): Generator<Finding> {
   const { changes, lost, gained, similarity } = difference
   const [text] = kinds.texts
   if (text && kinds.texts.length === changes.length) {
     const place = at(step, text.path)
     const hasSameFacts = lost.facts.length + gained.facts.length === 0
     if (hasSameFacts && isSwapped(text)) {
-      const note = 'has the numbers and names of the approved text, but swapped'
+      const note = 'has the numbers and names of the approved text, but in a different order'
       yield { kind: 'values_swapped', ...place, note, strength: 1 }
     } else if (hasSameFacts) {
-      const note = 'keeps every number, date and name; only the wording differs'
+      const note = 'has every number, date, and name of the approved text; only the wording differs'
       yield { kind: 'reworded', ...place, note, strength: similarity }
     }
     if (similarity < 0.35) {
@@ -164,14 +164,14 @@ function* changedText({ step, difference, kinds }: Correction): Generator<Findin
   }
 }
 
-function* changedForm({ step, approved }: Correction): Generator<Finding> {
+function* checkForm({ step, approved }: Correction): Generator<Finding> {
   const [form, wanted] = [formOf(step.output), formOf(approved)]
   if (form === undefined || wanted === undefined || form === wanted) return
-  yield { kind: 'form_changed', ...at(step, ''), note: `is ${form}, and the approved output ${wanted}`, strength: 1 }
+  yield { kind: 'form_changed', ...at(step, ''), note: `is ${form}, but the approved output is ${wanted}`, strength: 1 }
 }
 
-/** How much of the output was changed. */
-function* extent({ step, difference: { changes }, kinds }: Correction): Generator<Finding> {
+/** Reports how much of the output was changed. */
+function* checkExtent({ step, difference: { changes }, kinds }: Correction): Generator<Finding> {
   const [first] = changes
   const [number] = kinds.numbers
   if (changes.length >= 2 && kinds.leaves.length >= 2) {
@@ -180,12 +180,12 @@ function* extent({ step, difference: { changes }, kinds }: Correction): Generato
   }
   const kept = keptShare(step.output, changes.length)
   if (kept > 0.5 && number && changes.length <= 2) {
-    const note = 'is the only thing changed among fields that were approved'
+    const note = 'is the only changed value; the other fields were approved'
     yield { kind: 'rest_kept', ...at(step, number.path), note, strength: kept }
   }
 }
 
-/** Violations of a step's output schema. A schema that can't be checked gives none. */
+/** Violations of a step's output schema. Empty if the schema can't be checked. */
 function schemaFaults({ prompt, output, hasOutput }: Step, checks: OutputChecks) {
   if (!prompt?.outputSchema || !hasOutput || isNothing(output)) return []
   const [schema, value] = [JSON.stringify(prompt.outputSchema), JSON.stringify(output)]
@@ -194,7 +194,7 @@ function schemaFaults({ prompt, output, hasOutput }: Step, checks: OutputChecks)
   return 'unchecked' in result ? [] : result.faults
 }
 
-/** Whether two texts have the same facts in another order. */
+/** Whether two texts have the same facts in a different order. */
 function isSwapped({ before, after }: Change): boolean {
   const sequence = (value: Json | undefined) =>
     termsOfValue(value ?? null)
@@ -236,7 +236,7 @@ function isExtended(before: Json | undefined, after: Json | undefined): boolean 
   return after.includes(stem)
 }
 
-/** The kind of text that a value is. Undefined if it isn't text. */
+/** Describes the form of a text. Undefined if the value isn't text. */
 function formOf(value: Json): string | undefined {
   const texts = textsIn(value).flatMap(text => (isProse(text) ? [text.trim()] : []))
   if (texts.length === 0) return undefined
@@ -256,7 +256,7 @@ export function choicesOf({ prompt }: Step, path: string): Json[] | undefined {
   return isJsonObject(schema) && Array.isArray(schema.enum) ? schema.enum : undefined
 }
 
-/** The share of an output's values that weren't changed. */
+/** The share of an output's values that weren't changed, 0 to 1. */
 function keptShare(output: Json, changed: number): number {
   const all = [...leavesOf(output, '')].length
   return all === 0 ? 0 : Math.max(0, all - changed) / all

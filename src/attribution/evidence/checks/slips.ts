@@ -9,7 +9,7 @@ import { locationOf, readingsOf, type Source, supportOf } from '../sources.ts'
 import { numberChanges } from './computation.ts'
 
 /**
- * Checks whether a given value is a slip of the value that people say is right: a wrong digit or a shifted decimal
+ * Checks whether the input has a typo in a value that people corrected, such as a wrong digit or a shifted decimal
  * point.
  */
 export function* checkSlips(scene: Scene): Generator<Finding> {
@@ -28,7 +28,7 @@ function impossibleDate(given: readonly Source[]): Finding | undefined {
     spend(source.terms.facts.length)
     const fact = source.terms.facts.find(isImpossible)
     if (!fact) continue
-    const note = `says "${fact.text}", a day that does not exist`
+    const note = `says "${fact.text}", a date that doesn't exist`
     return { kind: 'input_impossible', ...locationOf(source), note, strength: 1 }
   }
   return undefined
@@ -37,15 +37,16 @@ function impossibleDate(given: readonly Source[]): Finding | undefined {
 const slipAt = (source: Source, wrong: string, right: string): Finding => ({
   kind: 'input_slip',
   ...locationOf(source),
-  note: `says "${wrong}", probably a slip for "${right}"`,
+  note: `says "${wrong}", which is probably a typo for "${right}"`,
   strength: 1,
 })
 
-/** A given fact that is close to what people say is right. */
+/** Finds a fact in the input that is close to one that people say is right. */
 function slipOfFact(dispute: Dispute, given: readonly Source[]): Finding | undefined {
   const approved = dispute.approved === undefined ? [] : (dispute.difference?.gained.facts ?? [])
   const rightFacts = [...approved, ...dispute.comments.flatMap(comment => termsOf(comment).facts)]
-  // A slip that nobody copied did no harm. A shifted decimal point is visible anyway.
+  // A typo that the output doesn't repeat did no harm. A shifted decimal point counts either way, because it's
+  // unmistakable.
   const output = readingsOf(termsOfValue(dispute.step.output).facts)
   const isHarmful = (slip: Fact, fact: Fact) =>
     slip.readings.some(reading => output.has(reading)) || isShifted(slip, fact)
@@ -61,10 +62,13 @@ function slipOfFact(dispute: Dispute, given: readonly Source[]): Finding | undef
   return undefined
 }
 
-/** A year, which is probably a slip for many others. */
+/** Whether a fact is a year. Many years differ from each other by one digit. */
 const isYear = ({ readings }: Fact): boolean => /^n:(19|20)\d\d$/.test(readings[0] ?? '')
 
-/** A name, number or date that was copied from its source and differs from the approved one in a letter or two. */
+/**
+ * Finds a name, number, or date that the output copied from its source and that differs from the approved one by a
+ * letter or two.
+ */
 function typoIn({ dispute, visible }: Scene, given: readonly Source[]): Finding | undefined {
   for (const { before, after } of dispute?.difference?.changes ?? []) {
     const [wrong, right] = [before, after].map(value =>
@@ -78,7 +82,10 @@ function typoIn({ dispute, visible }: Scene, given: readonly Source[]): Finding 
   return undefined
 }
 
-/** A given number with a slip that, once fixed, makes the output's computation give the approved result. */
+/**
+ * Finds a number in the input that seems mistyped: with the typo fixed, the output's computation gives the approved
+ * result.
+ */
 function impliedSlip(scene: Scene, given: readonly Source[]): Finding | undefined {
   for (const { before, after } of numberChanges(scene)) {
     if (before === undefined) continue
@@ -90,7 +97,7 @@ function impliedSlip(scene: Scene, given: readonly Source[]): Finding | undefine
       ]
       const slip = implied.find(({ operand, implied: right }) => isNumberSlip(operand, right))
       if (slip) {
-        const note = `says ${slip.operand}; with ${slip.implied} the result would be the approved ${after}`
+        const note = `says ${slip.operand}; with ${slip.implied}, the result would be the approved ${after}`
         return { kind: 'input_slip', ...locationOf(source), note, strength: 1 }
       }
     }
@@ -109,7 +116,7 @@ function isImpossible({ kind, readings }: Fact): boolean {
   )
 }
 
-/** Whether two numbers differ by a shifted decimal point, or by one extra, missing or wrong digit. */
+/** Whether two numbers differ by a shifted decimal point, swapped digits, or one extra, missing, or wrong digit. */
 function isNumberSlip(left: number, right: number): boolean {
   if (left <= 0 || right <= 0 || left === right) return false
   spend(10)
