@@ -30,7 +30,7 @@ describe('a project with autoAttribute', () => {
     ['a correction', { correction: { answer: 'No' } }, true],
     ['a correction with a good rating', { rating: 'positive', correction: { answer: 'No' } }, true],
     ['positive feedback', { rating: 'positive' }, false],
-    ['a rating in the middle', { rating: 0.5 }, false],
+    ['a neutral rating', { rating: 0.5 }, false],
     ['a comment alone', { comment: 'Hm' }, false],
   ] as const)('after %s', async ([, fields, isAnalyzed], { expect }) => {
     const org = await newProject(true)
@@ -42,7 +42,7 @@ describe('a project with autoAttribute', () => {
     expect(attributions().map(({ traceKey }) => traceKey)).toEqual(isAnalyzed ? [traceKey] : [])
   })
 
-  it('analyzes new disagreements after a result, without being asked', async ({ expect }) => {
+  it('analyzes feedback that arrives after a result, without a request', async ({ expect }) => {
     const org = await newProject(true)
     const { trace_id, traceKey } = await traceOf(org)
     const result = () => org.ingest.get(`/api/v1/traces/${trace_id}/attribution`)
@@ -53,7 +53,9 @@ describe('a project with autoAttribute', () => {
     }
   })
 
-  it('asks once for a batch’s feedback on one trace, and sends few messages for many traces', async ({ expect }) => {
+  it('starts one analysis per trace in a batch of feedback, and sends few queue messages for many traces', async ({
+    expect,
+  }) => {
     const org = await newProject(true)
     const traces = Array.from({ length: MAX_QUEUE_BATCH + 1 }, () => aTrace())
     await resultsOf(
@@ -74,7 +76,7 @@ describe('a project with autoAttribute', () => {
     expect(counting.counts.queueSends).toBe(2)
   })
 
-  it('asks after a reviewer’s correction, and not after an acceptance', async ({ expect }) => {
+  it('starts an analysis after a reviewer’s correction, but not after an acceptance', async ({ expect }) => {
     const org = await newProject(true)
     for (const [decision, isAnalyzed] of [
       [{ decision: 'accept' }, false],
@@ -91,7 +93,7 @@ describe('a project with autoAttribute', () => {
     }
   })
 
-  it('asks once for all corrections of one trace in one call', async ({ expect }) => {
+  it('starts one analysis for all corrections of a trace in one call', async ({ expect }) => {
     const org = await newProject(true)
     const { spanId, step } = await newReviewed('Yes', org)
     const span_id = crypto.randomUUID()
@@ -102,7 +104,7 @@ describe('a project with autoAttribute', () => {
     expect(attributions()).toHaveLength(1)
   })
 
-  it('asks once although the database’s reply was lost', async ({ expect }) => {
+  it('starts one analysis even if the database’s reply is lost', async ({ expect }) => {
     const org = await newProject(true)
     const { trace_id, traceKey } = await traceOf(org)
     await org.bearer().get('/api/v1/traces/search?a=1')
@@ -114,9 +116,10 @@ describe('a project with autoAttribute', () => {
     expect((await storedJob(traceKey)).job?.status).toBe('pending')
   })
 
-  it('costs two rows and no round trip; without it, feedback costs nothing extra', async ({ expect }) => {
+  it('writes two extra rows per feedback in the same round trip', async ({ expect }) => {
     for (const [autoAttribute, rowsWritten] of [
-      // The record, its index, the trace, its index of negative ones; the job and its index of due ones.
+      // The feedback and its index entry, the trace and its entry among negative ones; the job and its entry among due
+      // jobs.
       [true, 6],
       [false, 4],
     ] as const) {
@@ -128,7 +131,7 @@ describe('a project with autoAttribute', () => {
     }
   })
 
-  it('can be switched off again', async ({ expect }) => {
+  it('stops analyzing automatically if autoAttribute is switched off', async ({ expect }) => {
     const org = await newProject(true)
     await org.owner.patch(`/api/projects/${org.project.id}`, { autoAttribute: false })
     const { trace_id, traceKey } = await traceOf(org)

@@ -6,12 +6,12 @@ describe('two values that differ', () => {
   it.for([
     ['a date in another format', { due: '03/04/2026' }, { due: '2026-04-03' }],
     ['a number as text', { total: '1 336,00 €' }, { total: 1336 }],
-    ['a label with a word more', { priority: 'High Priority' }, { priority: 'high' }],
+    ['a label with an extra word', { priority: 'High Priority' }, { priority: 'high' }],
     ['yes for true', { ok: 'yes' }, { ok: true }],
-    ['one item without its list', { skills: 'Sage' }, { skills: ['Sage'] }],
-    ['JSON in a text', '```json\n{"a": 1}\n```', { a: 1 }],
+    ['a bare item for a list of one', { skills: 'Sage' }, { skills: ['Sage'] }],
+    ['JSON inside text', '```json\n{"a": 1}\n```', { a: 1 }],
     ['a field under another name', { invoiceNo: '0091' }, { invoice_no: '0091' }],
-  ] as const)('in format alone: %s', ([, output, approved]) => {
+  ] as const)('differ only in format: %s', ([, output, approved]) => {
     const { changes, formatChanges } = differenceOf(output as never, approved as never)
     expect({ changes, hasFormatChanges: formatChanges.length > 0 }).toEqual({ changes: [], hasFormatChanges: true })
   })
@@ -24,15 +24,15 @@ describe('two values that differ', () => {
       'Uw aanvraag voor een nieuwe afvalcontainer is vandaag goedgekeurd.',
     ],
     ['true for false', { covered: false }, { covered: true }],
-  ] as const)('in meaning: %s', ([, output, approved]) => {
+  ] as const)('differ in meaning: %s', ([, output, approved]) => {
     expect(differenceOf(output as never, approved as never).changes).toHaveLength(1)
   })
 
-  it('in order alone', () => {
+  it('differ only in order', () => {
     expect(differenceOf(['a', 'b'], ['b', 'a'])).toMatchObject({ isReordered: true, changes: [] })
   })
 
-  it('lose a word that remains elsewhere', () => {
+  it('differ by a replaced word that still occurs elsewhere', () => {
     const { lost, gained } = differenceOf(
       'We asked for a chair for Ben and a meal for Ben.',
       'We asked for a chair for Ruth and a meal for Ben.',
@@ -40,7 +40,7 @@ describe('two values that differ', () => {
     expect([[...lost.words.keys()], [...gained.words.keys()]]).toEqual([['ben'], ['ruth']])
   })
 
-  it('have each list item compared with the one that it became', () => {
+  it('differ by the list item that changed, even if the items moved', () => {
     const { changes } = differenceOf(
       {
         items: [
@@ -61,16 +61,16 @@ describe('two values that differ', () => {
 
 describe('a correction', () => {
   it.for([
-    ['of a field leaves the others', { a: 1, b: 2 }, { b: 3 }, { a: 1, b: 3 }],
+    ['of one field keeps the others', { a: 1, b: 2 }, { b: 3 }, { a: 1, b: 3 }],
     [
-      'reaches a field inside',
+      'changes a nested field',
       { case: { date: null, place: 'x' } },
       { date: '2026-01-17' },
       { case: { date: '2026-01-17', place: 'x' } },
     ],
-    ['of a text comes under any name', 'It is 12.', { answer: 'It is 24.' }, 'It is 24.'],
+    ['of a text may use any field name', 'It is 12.', { answer: 'It is 24.' }, 'It is 24.'],
     [
-      'adds a field to several',
+      'adds a field to an object',
       { summary: 's', tasks: [] },
       { risks: ['r'] },
       { summary: 's', tasks: [], risks: ['r'] },

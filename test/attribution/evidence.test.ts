@@ -8,7 +8,7 @@ const kindsIn = (draft: SubjectDraft) => findEvidence(aDisagreement(draft)).map(
 const TOTAL = { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] }
 const LEVEL = { type: 'object', properties: { level: { type: 'string', enum: ['low', 'high'] } } }
 
-/** Signals of a disagreement, and a near-identical disagreement that lacks each. */
+/** A disagreement that shows each signal, and a nearly identical one that doesn't. */
 const CHECKS: readonly [kind: FindingKind, seen: SubjectDraft, unseen: SubjectDraft][] = [
   [
     'schema_broken',
@@ -462,14 +462,14 @@ const CHECKS: readonly [kind: FindingKind, seen: SubjectDraft, unseen: SubjectDr
 ]
 
 describe('the evidence', () => {
-  it.for(CHECKS)('sees %s, and only there', ([kind, seen, unseen]) => {
+  it.for(CHECKS)('includes %s only if the trace shows it', ([kind, seen, unseen]) => {
     expect({ seen: kindsIn(seen).includes(kind), unseen: kindsIn(unseen).includes(kind) }).toEqual({
       seen: true,
       unseen: false,
     })
   })
 
-  it('names existing places, and strengths between 0 and 1', () => {
+  it('has only existing locations, and strengths between 0 and 1', () => {
     for (const [, draft] of CHECKS) {
       const subject = aDisagreement(draft)
       const spanIds = new Set([null, 'p', ...subject.steps.map(({ spanId }) => spanId)])
@@ -483,7 +483,7 @@ describe('the evidence', () => {
     }
   })
 
-  it('is limited in size, and reports what was left out', () => {
+  it('is limited in size and reports omitted steps', () => {
     const steps = Object.fromEntries(
       Array.from({ length: 30 }, (_, index) => [`s${index}`, { output: `${index} ${'word '.repeat(8000)}` }]),
     )
@@ -495,7 +495,7 @@ describe('the evidence', () => {
 })
 
 describe('a reviewer’s remark', () => {
-  it('is the evidence if nobody else objects', () => {
+  it('is evidence if there is no other objection', () => {
     const steps = { say: { output: 'It is 12 months.' } }
     const feedback = [{ spanId: 'say', source: 'review' as const, comment: 'Is that so?' }]
     expect(findEvidence(aDisagreement({ steps, feedback }))).toContainEqual(
@@ -504,11 +504,11 @@ describe('a reviewer’s remark', () => {
   })
 })
 
-describe('a fault that travelled', () => {
+describe('an error that spread through the trace', () => {
   const originOf = (draft: SubjectDraft) =>
     findEvidence(aDisagreement(draft)).find(({ kind }) => kind === 'error_origin')?.spanId
 
-  it('is found where its value first appeared', () => {
+  it('is located in the step where its value first appeared', () => {
     const steps = {
       parse: { input: 'about 12 June', output: { day: '2026-06-11' } },
       book: { input: { day: '2026-06-11' }, output: { ok: true, day: '2026-06-11' } },
@@ -517,7 +517,7 @@ describe('a fault that travelled', () => {
     expect(originOf({ root: { input: 'on 12 June 2026 please' }, steps })).toBe('parse')
   })
 
-  it('is found where a number that others were computed from appeared', () => {
+  it('is located in the step where a number that later ones were computed from first appeared', () => {
     const steps = {
       weigh: { output: { kg: 40 } },
       price: { input: { kg: 40, rate: 2.1 }, output: { total: 84 }, approved: { total: 100.8 } },
@@ -525,7 +525,7 @@ describe('a fault that travelled', () => {
     expect(originOf({ steps })).toBe('weigh')
   })
 
-  it('stays in a step that had the right value at hand', () => {
+  it('is located in a step that had the right value in its input', () => {
     const steps = {
       load: { output: { paid: 49, owed: 12.5 } },
       say: { input: { order: 1 }, output: 'You owe 49.', approved: 'You owe 12.50.' },
@@ -533,7 +533,7 @@ describe('a fault that travelled', () => {
     expect(originOf({ steps })).toBe('say')
   })
 
-  it('does not go back to a step that a reviewer accepted', () => {
+  it('is never located in a step that a reviewer accepted', () => {
     const steps = {
       parse: {
         output: { day: '2026-06-11' },

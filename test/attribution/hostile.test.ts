@@ -9,7 +9,7 @@ import type { Step, Subject } from '../../src/domain/subject.ts'
 import { MAX_EVIDENCE_EFFORT, MAX_EVIDENCE_PATH_LENGTH, MAX_PART_EFFORT, MAX_TEXT_FACTS } from '../../src/limits.ts'
 import { aDisagreement, aPrompt, type SubjectDraft } from '../support/disputed.ts'
 
-/** Numbers from 0 to 1, the same for the same seed (Mulberry32). */
+/** A generator of numbers from 0 to 1 that repeats for the same seed (Mulberry32). */
 function numbersFrom(seed: number): () => number {
   let state = seed
   return () => {
@@ -72,7 +72,7 @@ function subjectFrom(seed: number): Subject {
     if (kind === 4) return Array.from({ length: below(5) }, () => json(depth - 1))
     return record(depth - 1)
   }
-  // Parse JSON, so that `__proto__` is an own property.
+  // Parse JSON so that `__proto__` becomes an own property.
   const record = (depth: number): JsonObject =>
     Object.fromEntries(Array.from({ length: below(5) }, () => [one(FIELDS), json(depth)]))
   const nested = () =>
@@ -154,14 +154,17 @@ function expectSound(subject: Subject, disabled: ReadonlySet<string> = NONE) {
 }
 
 describe('a hostile trace', () => {
-  it.for(Array.from({ length: 12 }, (_, index) => index))('gets a sound answer, whatever is in it: part %i', part => {
-    const next = numbersFrom(part)
-    for (let index = 0; index < 60; index++) {
-      const seed = part * 1000 + index
-      const disabled = new Set(TIE_ORDER.filter((_, place) => place > 0 && next() < 0.5))
-      expect(() => expectSound(subjectFrom(seed), disabled), `seed ${seed}`).not.toThrow()
-    }
-  })
+  it.for(Array.from({ length: 12 }, (_, index) => index))(
+    'gets a valid answer, whatever it contains: part %i',
+    part => {
+      const next = numbersFrom(part)
+      for (let index = 0; index < 60; index++) {
+        const seed = part * 1000 + index
+        const disabled = new Set(TIE_ORDER.filter((_, place) => place > 0 && next() < 0.5))
+        expect(() => expectSound(subjectFrom(seed), disabled), `seed ${seed}`).not.toThrow()
+      }
+    },
+  )
 
   const LENGTH = 200_000
   const times = (count: number, write: (index: number) => string) => Array.from({ length: count }, (_, at) => write(at))
@@ -171,15 +174,15 @@ describe('a hostile trace', () => {
   const ofFields = (count: number, write: (index: number) => [string, Json]) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => write(index)))
 
-  // Unbounded comparison took minutes for each of these, or threw; the suite's time limit catches that.
+  // Unbounded comparison threw or took minutes for each of these; the suite's timeout catches that.
   it.for<[string, SubjectDraft]>([
-    ['an address without an end', inAnswer(`@ ${'a'.repeat(LENGTH)}`, 'fine')],
-    ['a link of dots', inAnswer(`https://${'.'.repeat(LENGTH)}x`, 'fine')],
+    ['an endless email address', inAnswer(`@ ${'a'.repeat(LENGTH)}`, 'fine')],
+    ['a link made of dots', inAnswer(`https://${'.'.repeat(LENGTH)}x`, 'fine')],
     ['digits in a prompt', inAnswer('no', 'yes', { prompt: aPrompt(`a ${'1'.repeat(LENGTH)}`) })],
     ['open brackets', inAnswer('{'.repeat(LENGTH), { a: 1 })],
-    ['brackets in brackets', inAnswer(`${'['.repeat(LENGTH / 2)}${']'.repeat(LENGTH / 2)}`, { a: 1 })],
-    ['a list in a text', inAnswer(JSON.stringify(Array.from({ length: 30_000 }, (_, at) => at)), [1, 2, 'x'])],
-    ['100,000 numbers in a text', inAnswer('1 '.repeat(LENGTH / 2), 'fine 12.5')],
+    ['nested brackets', inAnswer(`${'['.repeat(LENGTH / 2)}${']'.repeat(LENGTH / 2)}`, { a: 1 })],
+    ['a list inside text', inAnswer(JSON.stringify(Array.from({ length: 30_000 }, (_, at) => at)), [1, 2, 'x'])],
+    ['100,000 numbers in one text', inAnswer('1 '.repeat(LENGTH / 2), 'fine 12.5')],
     [
       '100,000 items',
       inAnswer(
@@ -210,7 +213,7 @@ describe('a hostile trace', () => {
       inAnswer({ n: 7.5 }, { n: 8.5 }, { metadata: ofFields(9, at => [`${at}${'k'.repeat(20_000)}`, [1, 2]]) }),
     ],
     [
-      'numbers that may come of others',
+      'numbers that may be sums of others',
       inAnswer(
         ofFields(30, at => [`a${at}`, at + 0.25]),
         ofFields(30, at => [`a${at}`, at + 1000.75]),
@@ -225,7 +228,7 @@ describe('a hostile trace', () => {
       },
     ],
     [
-      'passages of many docs',
+      'passages from many docs',
       {
         steps: {
           retrieve: { output: times(3000, at => `Passage ${at} of a knowledge doc`) },
@@ -251,7 +254,7 @@ describe('a hostile trace', () => {
         ),
       },
     ],
-  ])('is got through: %s', ([, draft]) => {
+  ])('gets an answer in time: %s', ([, draft]) => {
     const { reasoning, evidence } = expectSound(aDisagreement(draft))
     expect(reasoning.length + JSON.stringify(evidence).length).toBeLessThan(10_000)
   })
@@ -344,7 +347,7 @@ describe('a hostile trace', () => {
     SHAPES.flatMap(([shape, draftOf]) =>
       WRITERS.map(([what, write]) => [`${shape} of ${what}`, draftOf(write)] as const),
     ),
-  )('is looked through in a bounded effort: %s', ([, draft]) => {
+  )('is searched with bounded effort: %s', ([, draft]) => {
     const subject = aDisagreement(draft)
     const effort = { spent: 0, until: MAX_EVIDENCE_EFFORT }
     let [seen, longest] = [0, 0]
@@ -356,13 +359,13 @@ describe('a hostile trace', () => {
     }
     const findings = part.value
     expect(effort.spent).toBeLessThanOrEqual(MAX_EVIDENCE_EFFORT)
-    // The time that others wait: for one part, or for one text.
+    // Other requests wait for at most one part, or one text.
     expect(longest).toBeLessThan(3 * MAX_PART_EFFORT)
     expect(findings.map(({ kind }) => kind)).toContain('error_origin')
     expect(findings.length).toBeLessThan(5000)
   })
 
-  it('is answered from the available evidence if there is too much to compare, and the answer says so', () => {
+  it('gets an answer from partial evidence that says so if there is too much to compare', () => {
     const draft = {
       steps: {
         answer: {
@@ -377,21 +380,21 @@ describe('a hostile trace', () => {
   })
 
   it.for<[string, string]>([
-    ['runs that are nearly no words', `${'a'.repeat(500)} `.repeat(500)],
-    ['runs before an at sign', `${`${'a'.repeat(500)} `.repeat(500)}@`],
-    ['punctuation without an end', `${', '.repeat(WORST / 2)}x`],
-    ['sentences without an end', `${'!?'.repeat(WORST / 2)}x`],
+    ['very long words', `${'a'.repeat(500)} `.repeat(500)],
+    ['very long words before an at sign', `${`${'a'.repeat(500)} `.repeat(500)}@`],
+    ['endless punctuation', `${', '.repeat(WORST / 2)}x`],
+    ['endless sentence marks', `${'!?'.repeat(WORST / 2)}x`],
     ['empty lines', `Never use lists. ${'\n'.repeat(WORST)}x`],
-    ['a scope without an end', `handle ${'handle '.repeat(WORST / 7)}`],
+    ['an endless scope', `handle ${'handle '.repeat(WORST / 7)}`],
     ['letters outside of ASCII', 'é'.repeat(WORST)],
-    ['a letter that is eighteen', '\ufdfa'.repeat(WORST / 3)],
-  ])('sets no trap for a pattern: %s', ([, text]) => {
+    ['a letter that normalizes to eighteen', '\ufdfa'.repeat(WORST / 3)],
+  ])('does not make a regular expression backtrack for long: %s', ([, text]) => {
     const rest = { input: text, prompt: aPrompt(`Answer in 3 sentences. ${text}`), state: { rules: text } }
     expectSound(aDisagreement(inAnswer(text, `${text.slice(0, 1000)} 12.5`, rest)))
     expectSound(aDisagreement(inAnswer('fine 12.5', text, rest)))
   })
 
-  it('has no place whose path is too long', () => {
+  it('yields no evidence with an overlong path', () => {
     const withinLongNames = (value: Json) =>
       Array.from({ length: 120 }).reduce<Json>(inner => ({ ['k'.repeat(256)]: inner, n: 1.5 }), value)
     const lists = withinLongNames(times(900, at => `ab${at} ${at}.5`))
@@ -401,12 +404,12 @@ describe('a hostile trace', () => {
     expect(Math.max(...findings.map(({ path }) => path.length))).toBeLessThan(2 * MAX_EVIDENCE_PATH_LENGTH)
   })
 
-  it('is reported as longer than was searched', () => {
+  it('gets an answer that reports values too long to search', () => {
     const { reasoning } = expectSound(aDisagreement(inAnswer(times(900, String), ['x'])))
     expect(reasoning).toContain('long values')
   })
 
-  it('skips the schema check of an output that is too long', () => {
+  it('gets no schema check of an overlong output', () => {
     const outputSchema = { type: 'array', minItems: 900 }
     const draft = inAnswer(times(900, String), ['x'], { prompt: aPrompt('List all.', outputSchema) })
     expect(findEvidence(aDisagreement(draft)).map(({ kind }) => kind)).not.toContain('schema_broken')
@@ -414,12 +417,12 @@ describe('a hostile trace', () => {
 })
 
 describe('a comparison', () => {
-  it('counts a fact once, whichever of its readings matches', () => {
+  it('counts a fact once, even if it has several readings', () => {
     const { facts } = without(termsOf('1.234 and 5 and 5 and 7'), termsOf('1,234 or 5'))
     expect(facts.map(({ text }) => text)).toEqual(['5', '7'])
   })
 
-  it('takes the first ten thousand facts of each text', () => {
+  it('uses only the first ten thousand facts of each text', () => {
     expect(termsOfValue(['1 '.repeat(150_000), 'two 2']).facts).toHaveLength(MAX_TEXT_FACTS + 1)
   })
 

@@ -19,7 +19,7 @@ const DISPUTE = { rating: 'negative', comment: 'It is 24 months' }
 
 const midnight = () => (Math.floor(Date.now() / DAY_MS) + 1) * DAY_MS
 
-/** Records a number of calls for the trace's project today. */
+/** Counts calls of the trace's project for today. */
 const spendCalls = (traceKey: number, calls: number) =>
   env.DB.prepare(
     `insert into model_calls select project_key, ?2, ?3 from traces where key = ?1
@@ -61,7 +61,7 @@ describe("a project's daily model calls", () => {
     expect(await callsOf(other.traceKey)).toBe(1)
   })
 
-  it('are a 429 with a time once used up, and the job waits until then', async ({ expect }) => {
+  it('give a 429 with a retry time once used up, and the job waits until then', async ({ expect }) => {
     const { ask, askAsync, result, job, stored, traceKey } = await newDisputed()
     const { bindings: provided, asked } = await aProvider([{ answer: ANSWER }])
     const bindings = withoutQueue(limited(provided, 2))
@@ -77,7 +77,7 @@ describe("a project's daily model calls", () => {
     const pending = { status: 'pending', waits_until: new Date(midnight()).toISOString() }
     expect(await result()).toMatchObject({ status: 202, body: pending })
     expect(await askAsync(bindings)).toMatchObject({ status: 202, body: pending })
-    // Neither the queue nor another request tries earlier.
+    // Neither the queue nor another request retries earlier.
     expect(await deliver(job, bindings)).toMatchObject({ isTaken: true })
     expect((await ask(bindings)).status).toBe(429)
     expect(await stored()).toMatchObject(waiting)
@@ -97,7 +97,7 @@ describe("a project's daily model calls", () => {
     await askAsync(withMessages().bindings)
     const handing = withMessages(bindings)
     await runJob(job, handing.bindings)
-    // The job isn't sent again and again.
+    // The job is sent only once.
     expect(handing.attributions()).toEqual([])
     const sentAt = async (now: number) => {
       const { bindings, attributions } = withMessages()
@@ -122,7 +122,7 @@ describe("a project's daily model calls", () => {
     expect((await ask(withoutQueue(limited(provided, 2)), '?force=true')).status).toBe(200)
   })
 
-  it('stop a run between its two questions', async ({ expect }) => {
+  it('can run out between the two questions of a run', async ({ expect }) => {
     const { ask, stored, traceKey } = await newDisputed()
     const { bindings, asked } = await aProvider([{ answer: OUTSIDE }, { answer: ANSWER }])
     expect((await ask(withoutQueue(limited(bindings, 1)))).status).toBe(429)
@@ -170,7 +170,7 @@ describe("a project's daily model calls", () => {
     ['-1', MODEL_DAILY_LIMIT],
     ['many', MODEL_DAILY_LIMIT],
     ['1e999', MODEL_DAILY_LIMIT],
-  ] as const)('with MODEL_DAILY_LIMIT %o, are %i', async ([configured, limit], { expect }) => {
+  ] as const)('are limited by MODEL_DAILY_LIMIT %o to %i', async ([configured, limit], { expect }) => {
     for (const [calls, status] of [
       [limit - 1, 200],
       [limit, 429],
@@ -193,7 +193,7 @@ describe("a project's daily model calls", () => {
     const reserved = [await reserve(now), await reserve(now + DAY_MS - 1), await reserve(now + 5)]
     expect(reserved).toEqual([true, true, false])
     expect(await reserve(now + DAY_MS)).toBe(true)
-    // If the clock is behind, the day that has begun counts.
+    // If the clock is behind, calls still count for the day that has begun.
     expect(await reserve(now)).toBe(true)
     expect(await reserve(now + DAY_MS)).toBe(false)
     expect(await reserveModelCall(foreign, projectKey, { now: now + 9 * DAY_MS, limit: 2 })).toBe(false)

@@ -5,7 +5,7 @@ import { deliver, newDisputed, withMessages, withoutQueue } from '../support/att
 import { anAnswer, aProvider } from '../support/model.ts'
 import type { Org } from '../support/org.ts'
 
-/** A model's answer about the trace of `newDisputed`, in which only the feedback has evidence. */
+/** A model's answer about the trace from `newDisputed`. Only the feedback has evidence. */
 const ANSWER = anAnswer({
   quotes: [{ span_id: null, path: 'feedback.comment', quote: 'It is 24 months' }],
   span_id: null,
@@ -19,7 +19,7 @@ const setType = (org: Org, errorType: string, body: object) =>
 const SECRETS = /sk-the-secret|24 months/
 
 describe('an attribution by a model', () => {
-  it('passes from the job to the model and from its answer to the result', async ({ expect }) => {
+  it('sends the trace to the model and stores its answer as the result', async ({ expect }) => {
     const { ask, result, trace_id, org } = await newDisputed()
     await setType(org, 'late_delivery', OWN_TYPE)
     await setType(org, 'system_failure', { isEnabled: false })
@@ -43,7 +43,7 @@ describe('an attribution by a model', () => {
     const requests = await asked()
     expect(requests).toHaveLength(1)
     const told = JSON.stringify(requests[0]?.body)
-    // The model may answer the project's own types, and none that it switched off.
+    // The model may answer the project's own types, but no disabled type.
     expect(told).toContain('It came too late.')
     const { enum: types } = schemaOf(requests[0]?.body.response_format).properties.error_type
     expect(types).toContain('late_delivery')
@@ -52,7 +52,7 @@ describe('an attribution by a model', () => {
     expect(told).toMatch(/\\"kind\\":\\"finding\\"/)
   })
 
-  it('may name a type of the project’s own', async ({ expect }) => {
+  it('may have a custom type', async ({ expect }) => {
     const { ask, org } = await newDisputed()
     await setType(org, 'late_delivery', OWN_TYPE)
     const { bindings } = await aProvider([{ answer: { ...ANSWER, error_type: 'late_delivery' } }])
@@ -80,7 +80,7 @@ describe('an attribution by a model', () => {
     })
   })
 
-  it('is retried if its provider fails, no sooner than that asks, and is a 502 in the end', async ({ expect }) => {
+  it('is retried no sooner than a failing provider asks, and finally becomes a 502', async ({ expect }) => {
     const errors = vi.spyOn(console, 'error').mockImplementation(() => {})
     const { askAsync, result, job, stored } = await newDisputed()
     await askAsync(withMessages().bindings)
@@ -101,7 +101,7 @@ describe('an attribution by a model', () => {
       expect(await deliver(job, bindings, { attempts })).toEqual({ isTaken: false, retriedAfter })
       const { job: row, results } = await stored()
       expect({ row, results }).toMatchObject({ row: { status: 'pending', attempts, lease_token: null }, results: 0 })
-      // Cron doesn't retry sooner either.
+      // Cron doesn't retry earlier either.
       expect(row?.due_at).toBeGreaterThanOrEqual(start + (attempts === 1 ? 900_000 : RESEND_AFTER_MS))
     }
     expect(await deliver(job, bindings, { attempts: MAX_ATTRIBUTION_ATTEMPTS })).toMatchObject({ isTaken: true })
@@ -124,11 +124,11 @@ describe('an attribution by a model', () => {
   })
 
   it.for([
-    ['a setting that is no model', [], { ATTRIBUTION_MODEL: 'gpt-5' }, /^ATTRIBUTION_MODEL must be one of/, 0],
+    ['an invalid model name', [], { ATTRIBUTION_MODEL: 'gpt-5' }, /^ATTRIBUTION_MODEL must be one of/, 0],
     ['an invalid price', [], { ATTRIBUTION_INPUT_PRICE: 'cheap' }, /^ATTRIBUTION_INPUT_PRICE/, 0],
-    ['answers outside the schema', [{ answer: 'It is 24 months' }], {}, /answer was invalid twice/, 2],
-    ['a request that is refused', [{ status: 400 }], {}, /^The model's provider returned status 400/, 1],
-  ] as const)('fails at once for %s', async ([, replies, settings, reason, requests], { expect }) => {
+    ['two answers outside the schema', [{ answer: 'It is 24 months' }], {}, /answer was invalid twice/, 2],
+    ['a refused request', [{ status: 400 }], {}, /^The model's provider returned status 400/, 1],
+  ] as const)('fails without a retry on %s', async ([, replies, settings, reason, requests], { expect }) => {
     const errors = vi.spyOn(console, 'error').mockImplementation(() => {})
     const { ask, stored } = await newDisputed()
     const { bindings, asked } = await aProvider(replies, settings)
@@ -142,7 +142,7 @@ describe('an attribution by a model', () => {
 })
 
 describe('an attribution by the rules', () => {
-  it('fails immediately in a project that only has custom types', async ({ expect }) => {
+  it('fails without a retry in a project that only has custom types', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { ask, org } = await newDisputed()
     await setType(org, 'late_delivery', OWN_TYPE)

@@ -16,7 +16,7 @@ import { newReviewed } from '../support/reviews.ts'
 
 const LARGE = 'x'.repeat(20_000)
 
-/** A deployment whose R2 refuses, so reads of large values fail. */
+/** A deployment whose R2 fails, so reads of large values fail. */
 const withoutValues = (): Env =>
   wrapBindings(async (binding, call) => {
     if (binding === 'PAYLOADS') throw new Error('get: Reduce your concurrent request rate for the same object. (10058)')
@@ -50,12 +50,12 @@ async function newLarge() {
   return disputed
 }
 
-/** Marks a job as tried once without success. */
+/** Marks a job as having failed once. */
 const setTried = (traceKey: number) =>
   env.DB.prepare('update attribution_jobs set attempts = 1 where trace_key = ?').bind(traceKey).run()
 
 describe('a request for an attribution', () => {
-  it('returns the consumer’s result, which can be read again', async ({ expect }) => {
+  it('returns the queue consumer’s result, which can be read later', async ({ expect }) => {
     const { ask, result, trace_id } = await newDisputed()
     const answer = await ask()
     expect(answer).toMatchObject({
@@ -81,7 +81,7 @@ describe('a request for an attribution', () => {
     }
   })
 
-  it('refuses a force that is neither true nor false', async ({ expect }) => {
+  it('rejects a force parameter that is neither true nor false', async ({ expect }) => {
     const { ask } = await newDisputed()
     expect((await ask(env, '?force=yes')).status).toBe(400)
   })
@@ -91,15 +91,18 @@ describe('a request for an attribution', () => {
     ['a correction', 'put', 'review', { decision: 'correct', approvedOutput: 'No' }, 200],
     ['an acceptance', 'put', 'review', { decision: 'accept' }, 422],
     ['an acceptance with a comment', 'put', 'review', { decision: 'accept', comment: 'Just so' }, 200],
-  ] as const)('takes reviewers’ input: %s', async ([, method, call, body, status], { expect }) => {
-    const { org, trace_id, spanId } = await newReviewed('Yes')
-    await org.owner[method](`/api/spans/${spanId}/${call}`, body)
-    const answer = await org.ingest.post(`/api/v1/traces/${trace_id}/attribute`)
-    expect(answer.status).toBe(status)
-    if (status === 422) expect(answer.body.error).toBe('The trace has no feedback to analyze')
-  })
+  ] as const)(
+    'considers a reviewer’s feedback and decisions: %s',
+    async ([, method, call, body, status], { expect }) => {
+      const { org, trace_id, spanId } = await newReviewed('Yes')
+      await org.owner[method](`/api/spans/${spanId}/${call}`, body)
+      const answer = await org.ingest.post(`/api/v1/traces/${trace_id}/attribute`)
+      expect(answer.status).toBe(status)
+      if (status === 422) expect(answer.body.error).toBe('The trace has no feedback to analyze')
+    },
+  )
 
-  it('is a 404 to read if nobody asked', async ({ expect }) => {
+  it('has to come before reading a result, which is otherwise a 404', async ({ expect }) => {
     const { result } = await newDisputed()
     expect(await result()).toMatchObject({
       status: 404,
@@ -107,7 +110,7 @@ describe('a request for an attribution', () => {
     })
   })
 
-  it('with nothing new returns the stored result, in one round trip and no rows written', async ({ expect }) => {
+  it('returns the stored result in one round trip and writes no rows if nothing is new', async ({ expect }) => {
     const { ask, org, trace_id, stored } = await newDisputed()
     const first = await ask()
     const { bindings, counts } = countingBindings()
@@ -127,14 +130,14 @@ describe('a request for an attribution', () => {
     ['a rating above 0.5', { rating: 0.51 }, 422],
     ['nothing at all', {}, 422],
     ['an empty comment', { comment: '' }, 422],
-  ] as const)('with %s alone', async ([, feedback, status], { expect }) => {
+  ] as const)('finds or lacks a disagreement in feedback with only %s', async ([, feedback, status], { expect }) => {
     const { ask, stored } = await newDisputed(feedback)
     const answer = await ask()
     expect(answer.status).toBe(status)
     if (status === 422) expect(await stored()).toEqual({ job: undefined, results: 0 })
   })
 
-  it('fails immediately if positive feedback has removed its reason meanwhile', async ({ expect }) => {
+  it('fails if positive feedback replaces the negative feedback before the run', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { askAsync, give, result, job } = await newDisputed({ feedback_id: 'mine', rating: 'negative' })
     await askAsync(withMessages().bindings)
@@ -144,7 +147,7 @@ describe('a request for an attribution', () => {
     vi.restoreAllMocks()
   })
 
-  it('can be forced by managers alone', async ({ expect }) => {
+  it('can be forced only by managers', async ({ expect }) => {
     const { org, trace_id, stored } = await newDisputed()
     const pipeline = client({ authorization: `Bearer ${await org.keyFor({ scopes: ['ingest', 'read', 'review'] })}` })
     const path = `/api/v1/traces/${trace_id}/attribute`
@@ -171,7 +174,7 @@ describe('a request for an attribution', () => {
 
   it.for([
     ['feedback', ({ give }) => give({ comment: 'Still wrong' })],
-    ['feedback that changed', ({ give }) => give({ feedback_id: 'mine', comment: 'Twice that' })],
+    ['changed feedback', ({ give }) => give({ feedback_id: 'mine', comment: 'Twice that' })],
     ['an observation', ({ observe }) => observe({ data: 'late' })],
     ['a span', ({ step }) => step({})],
     [
@@ -192,7 +195,7 @@ describe('a request for an attribution', () => {
     },
   )
 
-  it('gives one result for two concurrent requests', async ({ expect }) => {
+  it('produces one result together with a concurrent request', async ({ expect }) => {
     for (const bindings of [env, withoutQueue()]) {
       const { ask, stored } = await newDisputed()
       const answers = await Promise.all([ask(bindings), ask(bindings), ask(bindings)])
@@ -202,7 +205,7 @@ describe('a request for an attribution', () => {
     }
   })
 
-  it('that does not wait gets the URL of the result', async ({ expect }) => {
+  it('returns the URL of the result at once if it does not wait', async ({ expect }) => {
     const { askAsync, result, job, trace_id, stored } = await newDisputed()
     const { bindings, attributions } = withMessages()
     const answer = await askAsync(bindings)
@@ -217,7 +220,7 @@ describe('a request for an attribution', () => {
     expect((await askAsync(bindings)).status).toBe(200)
   })
 
-  it('does the work itself immediately if the queue is missing or refuses', async ({ expect }) => {
+  it('runs the job itself at once if the queue is missing or fails', async ({ expect }) => {
     const refusing = { send: () => Promise.reject(new Error('Too Many Requests')) } as unknown as Env['JOBS']
     vi.spyOn(console, 'error').mockImplementation(() => {})
     for (const bindings of [withoutQueue(), { ...env, ...(refusing && { JOBS: refusing }) }]) {
@@ -228,7 +231,7 @@ describe('a request for an attribution', () => {
     vi.restoreAllMocks()
   })
 
-  it('does the work itself if no consumer comes', { timeout: 15_000 }, async ({ expect }) => {
+  it('runs the job itself if no consumer picks it up', { timeout: 15_000 }, async ({ expect }) => {
     const { ask, stored } = await newDisputed()
     const { bindings, attributions } = withMessages()
     expect((await ask(bindings)).status).toBe(200)
@@ -248,7 +251,7 @@ describe('a request for an attribution', () => {
     expect((await stored()).results).toBe(0)
   })
 
-  it('during a run returns the results as of its arrival', async ({ expect }) => {
+  it('runs the analysis again if it arrives with new feedback during a run', async ({ expect }) => {
     const { askAsync, give, result, job, stored } = await newLarge()
     const { bindings: quiet, attributions } = withMessages()
     await askAsync(quiet)
@@ -268,7 +271,7 @@ describe('a request for an attribution', () => {
     expect(await stored()).toMatchObject({ job: { status: 'done' }, results: 2 })
   })
 
-  it('during a run creates no second result if nothing is new', async ({ expect }) => {
+  it('creates no second result if it arrives during a run without new feedback', async ({ expect }) => {
     const { askAsync, job, stored } = await newLarge()
     const { bindings: quiet } = withMessages()
     await askAsync(quiet)
@@ -287,7 +290,7 @@ const ACCEPT = { decision: 'accept' }
 const COMPLETED = { name: 'x', timestamp: '2026-11-20T10:00:00.000Z', status: 'completed', metadata: { new: 1 } }
 
 describe('the override', () => {
-  it('by a reviewer takes precedence over the engine’s answer, which stays beside it', async ({ expect }) => {
+  it('of a reviewer takes precedence over the engine’s answer, which is still returned', async ({ expect }) => {
     const { ask, result, observe, span, org } = await newDisputed()
     await observe({ data: 'Yes' })
     const { body: before } = await ask()
@@ -296,7 +299,7 @@ describe('the override', () => {
     await review({ decision: 'accept', errorType: 'reviewer_mistake', comment: 'Asked wrongly' })
     const { body } = await result()
     expect(body.engine_answer).toEqual(before.engine_answer)
-    // The engine's argument doesn't appear beside the reviewer's type.
+    // The engine's reasoning doesn't appear with the reviewer's type.
     expect(body).toMatchObject({
       error_type_category: 'Human Error',
       reasoning: 'Asked wrongly',
@@ -315,7 +318,7 @@ describe('the override', () => {
     expect((await result()).body).toMatchObject({ override: null, error_type: before.error_type })
   })
 
-  it('uses the project’s names for its own types', async ({ expect }) => {
+  it('uses the project’s name for a custom type', async ({ expect }) => {
     const { ask, result, observe, span, org, traceKey } = await newDisputed()
     await observe({ data: 'Yes' })
     await ask()
@@ -354,7 +357,7 @@ describe('a job', () => {
     expect(await stored()).toMatchObject({ job: { status: 'done', due_at: null }, results: 1 })
   })
 
-  it('that fails is retried after a growing delay, and fails permanently in the end', async ({ expect }) => {
+  it('that fails is retried after growing delays, and finally fails permanently', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { ask, askAsync, result, job, stored } = await newLarge()
     await askAsync(withMessages().bindings)
@@ -375,7 +378,7 @@ describe('a job', () => {
     vi.restoreAllMocks()
   })
 
-  it('that the queue gave up has failed, and starts over if requested again', async ({ expect }) => {
+  it('that the queue gives up on fails, and starts over if requested again', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { ask, askAsync, result, job, stored, traceKey } = await newDisputed()
     await askAsync(withMessages().bindings)
@@ -383,7 +386,7 @@ describe('a job', () => {
     expect(await deliver(job, env, { queue: 'of-any-name-dead' })).toMatchObject({ isTaken: true })
     expect(await result()).toMatchObject({ status: 502, body: { error: 'The analysis failed on every attempt' } })
     expect((await askAsync(withMessages().bindings)).status).toBe(202)
-    // A late message fails nothing: neither a job that nobody has tried yet nor a finished one.
+    // A late message fails neither a job that hasn't been tried yet nor a finished one.
     await deliver(job, env, { queue: 'of-any-name-dead' })
     expect(await stored()).toMatchObject({ job: { status: 'pending', attempts: 0 } })
     expect((await ask()).status).toBe(200)
@@ -402,7 +405,7 @@ describe('a job', () => {
     vi.restoreAllMocks()
   })
 
-  it('that fails during its request is a 503, and a retry has the result', async ({ expect }) => {
+  it('that fails during its request is a 503, and a retry returns the result', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { ask, stored } = await newLarge()
     expect((await ask(withoutQueue(withoutValues()))).status).toBe(503)
@@ -436,7 +439,7 @@ describe('a job', () => {
     expect(await stored()).toMatchObject({ job: { status: 'done' }, results: 1 })
   })
 
-  it('that nobody requested, or of another organization, does nothing', async ({ expect }) => {
+  it('does nothing if nobody requested it or another organization owns the trace', async ({ expect }) => {
     const { askAsync, job, stored } = await newDisputed()
     expect(await deliver(job)).toMatchObject({ isTaken: true })
     expect(await stored()).toEqual({ job: undefined, results: 0 })
@@ -448,7 +451,7 @@ describe('a job', () => {
     expect(await stored()).toMatchObject({ job: { status: 'pending', attempts: 0 }, results: 0 })
   })
 
-  it('is free again when its lease ends if its worker died', async ({ expect }) => {
+  it('can be claimed again after its worker died and its lease ended', async ({ expect }) => {
     const { askAsync, job, stored, traceKey } = await newDisputed()
     await askAsync(withMessages().bindings)
     const leasedUntil = (until: number) =>
@@ -468,7 +471,7 @@ describe('a job', () => {
     expect(await stored()).toMatchObject({ job: { status: 'done', lease_token: null }, results: 1 })
   })
 
-  it('fails in the end if its worker dies each time', async ({ expect }) => {
+  it('fails permanently if its worker dies on every attempt', async ({ expect }) => {
     const { askAsync, job, stored, result, traceKey } = await newDisputed()
     await askAsync(withMessages().bindings)
     await env.DB.prepare(
@@ -481,7 +484,7 @@ describe('a job', () => {
     expect(await result()).toMatchObject({ status: 502, body: { error: 'The analysis was cut off on every attempt' } })
   })
 
-  it('takes its lease holder’s result, and none from a worker that lost the lease', async ({ expect }) => {
+  it('accepts only the lease holder’s result, not one from a worker that lost the lease', async ({ expect }) => {
     const { askAsync, job, stored, traceKey } = await newLarge()
     await askAsync(withMessages().bindings)
     const { bindings, reached, letGo } = held()
@@ -496,7 +499,7 @@ describe('a job', () => {
     expect(await stored()).toEqual(after)
   })
 
-  it('is held as long as the work continues', async ({ expect }) => {
+  it('keeps its lease as long as the work continues', async ({ expect }) => {
     const { askAsync, job, stored } = await newLarge()
     await askAsync(withMessages().bindings)
     const { bindings, reached, letGo } = held()
@@ -509,7 +512,7 @@ describe('a job', () => {
       const until = start + renewals * ATTRIBUTION_RENEW_MS + ATTRIBUTION_LEASE_MS
       await expect.poll(async () => Number((await stored()).job?.lease_until)).toBeGreaterThanOrEqual(until)
     }
-    // Long after the first lease would have ended, no one else can take it.
+    // Nobody else can claim the job, even long after the first lease would have ended.
     await runJob(job, env)
     expect(await stored()).toMatchObject({ job: { status: 'pending', attempts: 1 }, results: 0 })
     letGo()
@@ -518,7 +521,7 @@ describe('a job', () => {
     expect(await stored()).toMatchObject({ job: { status: 'done' }, results: 1 })
   })
 
-  it('does nothing if its trace was deleted before, and is deleted with the trace', async ({ expect }) => {
+  it('does nothing if its trace is already deleted, and is deleted with the trace', async ({ expect }) => {
     const { askAsync, org, id, job, stored } = await newDisputed()
     await askAsync(withMessages().bindings)
     await org.bearer(withMessages().bindings).delete(`/api/traces/${id}`)
@@ -529,14 +532,14 @@ describe('a job', () => {
     expect(await deliver(job)).toMatchObject({ isTaken: true })
   })
 
-  it('leaves nothing behind if its trace is deleted meanwhile', async ({ expect }) => {
+  it('leaves nothing behind if its trace is deleted during the run', async ({ expect }) => {
     const { askAsync, org, id, job, stored, trace_id, give } = await newLarge()
     await askAsync(withMessages().bindings)
     const { bindings, reached, letGo } = held()
     const run = runJob(job, bindings)
     await reached
     await org.bearer(withMessages().bindings).delete(`/api/traces/${id}`)
-    // A new trace in its place is a different one.
+    // A new trace with the same id doesn't inherit anything.
     await org.ingest.post('/api/v1/traces', { ...COMPLETED, trace_id })
     await give({ rating: 'negative' })
     letGo()
@@ -547,12 +550,12 @@ describe('a job', () => {
     expect(await stored()).toEqual({ job: undefined, results: 0 })
   })
 
-  it('leaves nothing behind if its trace is deleted and purged meanwhile', async ({ expect }) => {
+  it('leaves nothing behind if its trace is deleted and purged during the run', async ({ expect }) => {
     const { askAsync, org, id, job, stored } = await newDisputed()
     await askAsync(withMessages().bindings)
     let isHeld = false
     const bindings = wrapBindings(async (binding, call) => {
-      // The third call follows the claim; later calls find no trace, or only its remains.
+      // The third call comes right after the claim. Later calls find no trace, or only part of it.
       if (binding === 'DB' && !isHeld && (await stored()).job?.lease_token) {
         isHeld = true
         await org.bearer(withMessages().bindings).delete(`/api/traces/${id}`)

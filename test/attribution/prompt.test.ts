@@ -38,7 +38,7 @@ async function written(subject: Subject, findings: readonly Finding[] = []) {
 const longText = (name: string, bytes: number) => `${name} begins ${'lorem ipsum '.repeat(bytes / 12)} ${name} ends`
 
 /**
- * A root with `count` steps in a row, each with an input and an output of `bytes`; the step at `focus` has feedback.
+ * A root with a chain of `count` steps, each with an input and an output of `bytes`. The step at `focus` has feedback.
  */
 function aLongTrace(count: number, bytes: number, focus: number): Subject {
   const steps = Array.from({ length: count }, (_, index) =>
@@ -59,7 +59,7 @@ function aLongTrace(count: number, bytes: number, focus: number): Subject {
   })
 }
 
-/** Texts that model families' templates read as the end of a message or the start of another. */
+/** Texts that the chat templates of model families read as the end or the start of a message. */
 const CONTROL_TOKENS: readonly [family: string, tokens: readonly string[]][] = [
   [
     'ChatML and Qwen',
@@ -108,7 +108,7 @@ const CONTROL_TOKENS: readonly [family: string, tokens: readonly string[]][] = [
 ]
 
 describe('control tokens', () => {
-  it.for(CONTROL_TOKENS)('of %s never appear in a question, and read as before', async ([, tokens], { expect }) => {
+  it.for(CONTROL_TOKENS)('of %s never reach the model, yet the text reads the same', async ([, tokens], { expect }) => {
     const text = tokens.map(token => `before ${token}after\\${token}`).join('\n')
     const subject = aSubject({
       steps: [
@@ -142,7 +142,7 @@ describe('control tokens', () => {
     expect(of('left_out')).toMatchObject([{ what: [text] }])
   })
 
-  it('are only those: people’s text is shown as they wrote it', async ({ expect }) => {
+  it('are the only text that is escaped', async ({ expect }) => {
     const text =
       'if a < b && c[0] > d[i] then <b>bold</b> [see note] [1] <br/> x << 2 | y, <Total>, user@x.com <me@x.com>'
     const { material } = writePrompt(
@@ -155,7 +155,7 @@ describe('control tokens', () => {
 })
 
 describe('the prompt', () => {
-  it('has the taxonomy with its rules, and the order that breaks ties', async ({ expect }) => {
+  it('contains the taxonomy with its rules, and the order that breaks ties', async ({ expect }) => {
     const { instructions } = await written(aSubject())
     for (const { errorType, name, category, rule } of await theErrorTypes()) {
       expect(instructions).toContain(`- ${errorType} (${name}, ${category}): ${rule}`)
@@ -166,7 +166,7 @@ describe('the prompt', () => {
     )
   })
 
-  it('leaves out disabled types, and keeps a project’s own type on one line', async ({ expect }) => {
+  it('leaves out disabled types, and keeps each custom type on one line', async ({ expect }) => {
     const own = {
       errorType: 'stale_price',
       id: 'x',
@@ -197,7 +197,7 @@ describe('the prompt', () => {
     expect(of('knowledge_doc')).toMatchObject([{ slug: 'warranty', content: subject.knowledgeDocs[0]?.content }])
   })
 
-  it('replaces people by numbers, the same person by the same number', async ({ expect }) => {
+  it('replaces each person with a number', async ({ expect }) => {
     const review = { state: 'corrected', approvedOutput: 1, userId: 'ann@example.com', comment: null } as const
     const precedents = [
       { spanId: 'x', state: 'accepted', approvedOutput: 2, userId: 'ann@example.com' },
@@ -211,7 +211,7 @@ describe('the prompt', () => {
     })
   })
 
-  it('shows a prompt that many steps used only once', async ({ expect }) => {
+  it('shows a prompt once, even if many steps used it', async ({ expect }) => {
     const prompt = { content: 'Sum up.', outputSchema: { type: 'string' } }
     const steps = [1, 2, 3].map(number => aStep({ spanId: `s${number}`, parentSpanId: 'root', stepId: 'sum', prompt }))
     const { of } = await written(aSubject({ steps: [aStep(), ...steps] }))
@@ -227,7 +227,7 @@ describe('the prompt', () => {
     const focus = count - 2
     const { tokens, step, of } = await written(aLongTrace(count, bytes, focus))
     expect(tokens).toBeLessThanOrEqual(MAX_PROMPT_TOKENS)
-    // Practically full: one more preview wouldn't have fitted.
+    // The prompt is almost full: one more preview wouldn't have fit.
     expect(tokens).toBeGreaterThan(MAX_PROMPT_TOKENS * (count === 400 || bytes > 2000 ? 0.5 : 0.3))
     const shown = (spanId: string) => JSON.stringify(step(spanId) ?? '').length
     expect(shown(`s${focus}`)).toBeGreaterThan(Math.min(2 * bytes, 2000))
@@ -236,7 +236,7 @@ describe('the prompt', () => {
     if (count > 3) expect(of('left_out')[0]?.what).toEqual(expect.arrayContaining([expect.any(String)]))
   })
 
-  it('fits, whatever JSON turns a value into', async ({ expect }) => {
+  it('fits even if JSON escapes make a value much longer', async ({ expect }) => {
     const long = ['\u0001', '"', '\\', '\u2028', '<|', '愛', '\ud800'].map(text => text.repeat(100_000))
     const { tokens, step } = await written(aSubject({ steps: [aStep({ input: long.join(''), output: long })] }))
     expect(tokens).toBeLessThanOrEqual(MAX_PROMPT_TOKENS)
@@ -252,7 +252,7 @@ describe('the prompt', () => {
     expect(of('left_out')).toEqual([{ kind: 'left_out', what: [expect.stringMatching(/^parts of long values in/)] }])
   })
 
-  it('reports which parts were left out and which never arrived', async ({ expect }) => {
+  it('reports parts that were left out and parts that never arrived', async ({ expect }) => {
     const findings = Array.from({ length: MAX_PROMPT_FINDINGS + 7 }, (_, index) => ({
       ...aFinding,
       note: `finding ${index}`,
@@ -269,7 +269,7 @@ describe('the prompt', () => {
     ])
   })
 
-  it('is written in pieces, each a small part of a large trace', async ({ expect }) => {
+  it('is written in small steps if the trace is large', async ({ expect }) => {
     const write = vi.spyOn(JSON, 'stringify')
     const prompts = aPrompt('word '.repeat(50_000))
     const trace = aLongTrace(400, 5000, 200)
@@ -298,7 +298,7 @@ describe('the prompt', () => {
     expect(of('step')).toHaveLength(3)
   })
 
-  it("leave room for the disagreement beside a project's own error types", async ({ expect }) => {
+  it('leave room for the disagreement, even with many custom error types', async ({ expect }) => {
     const own = Array.from({ length: MAX_PROJECT_ERROR_TYPES }, (_, index) => ({
       errorType: `own_${index}`,
       id: crypto.randomUUID(),

@@ -68,7 +68,7 @@ describe('the rules', () => {
     expect(answerTo(invented, new Set(others))).toMatchObject({ errorType: 'reviewer_mistake', alternatives: [] })
   })
 
-  it('use the order of ties if there is no evidence for any type', () => {
+  it('fall back on the tie-breaking order if there is no evidence for any type', () => {
     const candidates = distributionOver([], NONE)
     expect(candidates.map(({ errorType }) => errorType)).toEqual(TIE_ORDER)
     expect(candidates[0]?.probability).toBeCloseTo(1 / TIE_ORDER.length)
@@ -92,7 +92,7 @@ describe('the rules', () => {
     expect(answerTo(invented)).toEqual(answerTo(invented))
   })
 
-  it('have no finding that locates a type without supporting it', () => {
+  it('never locate a type that the findings don’t support', () => {
     for (const [errorType, kinds] of Object.entries(LOCATING)) {
       for (const kind of kinds)
         expect({ kind, weight: Reflect.get(WEIGHTS[kind], errorType) > 0 }).toEqual({ kind, weight: true })

@@ -11,15 +11,15 @@ import type { Org } from '../support/org.ts'
 import { aText, kindsOfText, newText } from '../support/texts.ts'
 
 const [PROMPT, DOC] = kindsOfText
-if (!PROMPT || !DOC) throw new Error('there are two kinds of text')
+if (!PROMPT || !DOC) throw new Error('expected two kinds of text')
 
 async function subjectOf(org: Org, traceKey: number, bindings: Env = env): Promise<Subject> {
   const subject = await findSubject(await storeOf(org, bindings), traceKey)
-  if (!subject) throw new Error('there is no such trace')
+  if (!subject) throw new Error('trace not found')
   return subject
 }
 
-/** Inserts many spans into a trace directly, a second apart. */
+/** Inserts many spans, a second apart, directly into a trace. */
 async function manySpans(traceKey: number, count: number): Promise<void> {
   await env.DB.prepare(
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?)
@@ -90,7 +90,7 @@ describe('the subject of an attribution', () => {
     ])
   })
 
-  it('distinguishes a null output from none', async ({ expect }) => {
+  it('distinguishes a null output from a missing one', async ({ expect }) => {
     const { org, traceKey, step, observe } = await newDisputed()
     for (const place of [0, 1]) {
       await step({ span_id: spanId(place), output: undefined, timestamp: timeAfter(place) })
@@ -154,7 +154,7 @@ describe('the subject of an attribution', () => {
     expect(omitted).toEqual(['1 values over 256 KiB', '2 values that come after the first 4 MiB'])
   })
 
-  it('distinguishes people, even by name alone', async ({ expect }) => {
+  it('distinguishes people, even if it knows only their names', async ({ expect }) => {
     const { org, traceKey, give } = await newDisputed({ rating: 'negative' })
     for (const [place, labeller] of [
       { name: 'Ada' },
@@ -170,7 +170,7 @@ describe('the subject of an attribution', () => {
     expect(people.map(userId => people.indexOf(userId))).toEqual([0, 1, 0, 3, 3, 5])
   })
 
-  it('has prompts and knowledge docs as they were active when the trace was received', async ({ expect }) => {
+  it('has the prompts and knowledge docs that were active when the trace was received', async ({ expect }) => {
     const before = await newDisputed()
     const { org } = before
     await scheduler.wait(5)
@@ -201,7 +201,7 @@ describe('the subject of an attribution', () => {
     expect(steps.map(({ prompt }) => prompt && [prompt.content, prompt.outputSchema])).toEqual([
       ['One', { type: 'object' }],
       ['One', { type: 'object' }],
-      // Without a schema, there is none to break.
+      // Without a schema, an output can't violate one.
       ['Later', null],
       null,
       ['Draft', { type: 'object' }],
@@ -212,7 +212,7 @@ describe('the subject of an attribution', () => {
     expect((await subjectOf(org, before.traceKey)).knowledgeDocs).toMatchObject([{ content: 'Old terms' }])
   })
 
-  it('with very many knowledge docs holds those that the trace names', { timeout: 60_000 }, async ({ expect }) => {
+  it('holds the knowledge docs that the trace names if there are too many', { timeout: 60_000 }, async ({ expect }) => {
     const { org, traceKey, observe } = await newDisputed()
     await org.owner.post(DOC.path, aText(DOC, 'aaa'))
     const project = await env.DB.prepare('select key, organization_key from projects where id = ?')
@@ -238,7 +238,7 @@ describe('the subject of an attribution', () => {
     expect(omitted).toEqual(['201 of 1,201 knowledge docs'])
   })
 
-  it('has the decisions on the same input of the same step, newest first', async ({ expect }) => {
+  it('has earlier decisions on the same step with the same input, newest first', async ({ expect }) => {
     const { org, traceKey, observe, step } = await newDisputed()
     const QUESTION = { question: 'Is it covered?' }
     await observe({ type: 'input', data: QUESTION })

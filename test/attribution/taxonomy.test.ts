@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import { findBuiltIn, TAXONOMY, TIE_ORDER } from '../../src/attribution/taxonomy.ts'
 
 describe('the taxonomy', () => {
-  it('is what the migration seeds, in its order', async ({ expect }) => {
+  it('matches the rows that the migration seeds, in the same order', async ({ expect }) => {
     const { results } = await env.DB.prepare(
       'select error_type as errorType, id, name, category, rule from error_types order by rowid',
     ).all()
@@ -11,7 +11,7 @@ describe('the taxonomy', () => {
     expect(TAXONOMY).toHaveLength(18)
   })
 
-  it('ranks all types for ties in the evidence', ({ expect }) => {
+  it('has a tie-breaking rank for every type', ({ expect }) => {
     expect(TIE_ORDER).toEqual([
       'system_failure',
       'output_format_violation',
@@ -34,7 +34,7 @@ describe('the taxonomy', () => {
     ])
   })
 
-  it('finds a built-in type by its name, and no other', ({ expect }) => {
+  it('finds built-in types by name, and nothing else', ({ expect }) => {
     expect(findBuiltIn('system_failure')).toMatchObject({ name: 'System failure', category: 'AI Error' })
     expect(findBuiltIn('constructor')).toBeUndefined()
   })

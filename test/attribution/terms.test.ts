@@ -44,7 +44,7 @@ describe('the facts of a text', () => {
 })
 
 describe('the words of a text', () => {
-  it('match despite another ending, case or accent', () => {
+  it('match despite different endings, case, or accents', () => {
     expect(words('Réservations')).toEqual(words('reservation'))
   })
 
@@ -53,7 +53,7 @@ describe('the words of a text', () => {
     expect(words('We asked Ben')).toContain('ben')
   })
 
-  it('are names if a capital shows it', () => {
+  it('are names if capitalization shows it', () => {
     const names = (text: string) =>
       [...termsOf(text).words.values()].filter(({ isName }) => isName).map(word => word.text)
     expect(names('Then Ruth went home.')).toEqual(['Ruth'])

@@ -100,7 +100,7 @@ describe('a Cloudflare Access user', () => {
     expect((await theirs.get(search, undefined, header)).status).toBe(200)
   })
 
-  it('comes after a key in a header and a live session, and before an ended one', async ({ expect }) => {
+  it('has lower precedence than a key or a live session, and higher than an ended session', async ({ expect }) => {
     await makeUser(org)
     const stranger = await newOrg()
     const token = await team.token({ email })
@@ -115,7 +115,7 @@ describe('a Cloudflare Access user', () => {
     expect((await team.page(token, team.bindings, { 'x-api-key': 'cs_wrong' }).get(TRACES)).status).toBe(401)
   })
 
-  it('changes nothing from a page of another origin', async ({ expect }) => {
+  it('cannot change anything from a page of another origin', async ({ expect }) => {
     await makeUser(org)
     const token = await team.token({ email })
     const spanIds = [crypto.randomUUID()]
@@ -144,13 +144,13 @@ describe('a Cloudflare Access user', () => {
 })
 
 describe('an email', () => {
-  it('without a user is a 403 that says so', async ({ expect }) => {
+  it('without a user gives a 403 that names the email', async ({ expect }) => {
     const answer = await team.page(await team.token({ email })).get(TRACES)
     expect(answer.status).toBe(403)
     expect(answer.body.details[0].message).toContain(email)
   })
 
-  /** Feedback through which a pipeline makes the email a labeller's; returns the labeller's user. */
+  /** Creates a labeller with the email through a pipeline's feedback, and returns the labeller's user. */
   const labeller = async () => {
     const trace = aTrace()
     await org.ingest.post('/api/v1/traces', trace)
@@ -159,7 +159,7 @@ describe('an email', () => {
     return (await org.owner.get('/api/users')).body.users.find((each: { email: string }) => each.email === email)
   }
 
-  it("that a pipeline named as a labeller's grants nothing, even if somebody creates keys for that user", async ({
+  it('of a labeller from a pipeline grants nothing, even if somebody creates keys for that user', async ({
     expect,
   }) => {
     const user = await labeller()
@@ -198,7 +198,7 @@ describe('an email', () => {
     expect((await later.get(TRACES)).status).toBe(403)
   })
 
-  it('of users of several organizations needs x-org-slug, and the error lists them', async ({ expect }) => {
+  it('of users in several organizations needs x-org-slug, and the error says so', async ({ expect }) => {
     const second = await newOrg()
     const [userId] = [await makeUser(org), await makeUser(second)]
     const app = team.page(await team.token({ email }))
@@ -216,7 +216,7 @@ describe('an email', () => {
     expect((await app.get('/api/session', undefined, { 'x-org-slug': third.slug })).status).toBe(403)
   })
 
-  it('of users in very many organizations locks nobody out', async ({ expect }) => {
+  it('of users in very many organizations works for each of them', async ({ expect }) => {
     await makeUser(org)
     const many = MAX_LISTED_MEMBERSHIPS + 20
     const numbers = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${many})`
@@ -238,14 +238,14 @@ describe('an email', () => {
     }
   })
 
-  it('lists organizations once D1 answers: a 503 before', async ({ expect }) => {
+  it('gets a 503 for the list of organizations if D1 is down', async ({ expect }) => {
     quietly()
     const DB = wrapBindings(failingFrom(1, OVERLOADED)).DB
     const silent = team.page(await team.token({ email }), { ...team.bindings, DB })
     expect((await silent.get('/api/session/organizations')).status).toBe(503)
   })
 
-  it('lists organizations only after Cloudflare Access let its user in', async ({ expect }) => {
+  it('lists organizations only for a user whom Cloudflare Access let in', async ({ expect }) => {
     const path = '/api/session/organizations'
     await makeUser(org)
     expect((await team.page('x').get(path)).status).toBe(401)
@@ -262,15 +262,15 @@ describe('a token', () => {
   const seconds = () => Math.floor(Date.now() / 1000)
 
   it.for([
-    ['of another audience', { aud: 'another' }],
-    ['of no audience', { aud: undefined }],
-    ['of another team', { iss: 'https://evil.cloudflareaccess.com' }],
-    ['of no issuer', { iss: undefined }],
-    ['that is past its time', () => ({ exp: seconds() - 1 })],
-    ['without an end', { exp: undefined }],
+    ['for another audience', { aud: 'another' }],
+    ['without an audience', { aud: undefined }],
+    ['from another team', { iss: 'https://evil.cloudflareaccess.com' }],
+    ['without an issuer', { iss: undefined }],
+    ['that has expired', () => ({ exp: seconds() - 1 })],
+    ['without an expiry', { exp: undefined }],
     ['that is not valid yet', () => ({ nbf: seconds() + HOUR })],
-    ['of a service, which has no email', { email: undefined, common_name: 'service' }],
-    ['with an email that is none', { email: { $ne: '' } }],
+    ['for a service, which has no email', { email: undefined, common_name: 'service' }],
+    ['with an invalid email', { email: { $ne: '' } }],
     ['with an empty email', { email: '' }],
   ] as const)('%s lets nobody in', async ([, claims], { expect }) => {
     await makeUser(org)
@@ -307,12 +307,12 @@ describe('a token', () => {
     }
   })
 
-  it('that somebody else signed grants nothing', async ({ expect }) => {
+  it('with another signature grants nothing', async ({ expect }) => {
     await makeUser(org)
     const other = await generateKeyPair('RS256')
     expect((await team.page(await team.token({ email }, { key: other.privateKey })).get(TRACES)).status).toBe(401)
     expect((await team.page(await team.token({ email }, { kid: 'unknown' })).get(TRACES)).status).toBe(401)
-    // Signed with the public key, as if it were a secret.
+    // This token is signed with the public key as if it were a shared secret.
     const claims = JSON.parse(
       new TextDecoder().decode(base64url.decode((await team.token({ email })).split('.')[1] ?? '')),
     )
@@ -327,7 +327,7 @@ describe('a token', () => {
 })
 
 describe('the Access keys', () => {
-  it('are fetched once, and again for a token that names another key, at most every 30 seconds', async ({ expect }) => {
+  it('are fetched once, and again at most every 30 seconds if a token names an unknown key', async ({ expect }) => {
     await makeUser(org)
     const app = team.page(await team.token({ email }))
     for (let index = 0; index < 3; index++) expect((await app.get(TRACES)).status).toBe(200)
@@ -342,12 +342,12 @@ describe('the Access keys', () => {
 
   it.for([
     ['cannot be reached', () => Promise.reject(new TypeError('Network connection lost.'))],
-    ['are an error', () => new Response('no', { status: 502 })],
-    ['are a redirect', () => Response.redirect('https://evil.example/certs')],
-    ['are no JSON', () => new Response('<html>')],
-    ['are no keys', () => Response.json({ keys: 'none' })],
+    ['return an error', () => new Response('no', { status: 502 })],
+    ['return a redirect', () => Response.redirect('https://evil.example/certs')],
+    ['are not JSON', () => new Response('<html>')],
+    ['have no list of keys', () => Response.json({ keys: 'none' })],
     ['are null', () => Response.json(null)],
-  ] as const)('%s: the request is a 503, and soon works again', async ([, answer], { expect }) => {
+  ] as const)('give a 503 if they %s, and the next request works again', async ([, answer], { expect }) => {
     quietly()
     await makeUser(org)
     const app = team.page(await team.token({ email }))
@@ -359,7 +359,7 @@ describe('the Access keys', () => {
     expect((await app.get(TRACES)).status).toBe(200)
   })
 
-  it('that do not arrive in time are a 503', async ({ expect }) => {
+  it('give a 503 if they do not arrive in time', async ({ expect }) => {
     quietly()
     await makeUser(org)
     vi.mocked(fetch).mockImplementation(
@@ -381,7 +381,7 @@ describe('while D1 is unreachable', () => {
     expect((await team.page(token, withAccess(wrapBindings(failingFrom(1, OVERLOADED)))).get(TRACES)).status).toBe(503)
     expect((await team.page(token).get(TRACES)).status).toBe(200)
     let isDown = false
-    // Only the user look-up fails, which is a request's first call.
+    // Only the first call of each request fails, which looks up the user.
     const once = withAccess(
       wrapBindings(async (binding, call) => {
         if (isDown && binding === 'DB') {

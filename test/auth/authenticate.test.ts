@@ -11,12 +11,12 @@ afterEach(() => {
 })
 
 describe('a key while D1 is unreachable', () => {
-  it('works for 10 minutes if it was seen before, and is otherwise a 503', async ({ expect }) => {
+  it('works for 10 minutes if it was seen before, and otherwise gives a 503', async ({ expect }) => {
     const org = await newOrg()
     await org.bearer().get('/api/traces?projectSlug=support')
     const unseen = await org.keyFor({})
     let isDown = false
-    // Only the key look-up fails, which is a request's first call.
+    // Only the first call of each request fails, which looks up the key.
     const bindings = wrapBindings(async (binding, call) => {
       if (isDown && binding === 'DB') {
         isDown = false

@@ -49,7 +49,7 @@ describe('signing in with a key', () => {
     expect(JSON.stringify(answer.body)).not.toContain(secretIn(value))
   })
 
-  it('names the cookie so that browsers keep it without https on localhost', async ({ expect }) => {
+  it('uses a cookie name that browsers accept without https on localhost', async ({ expect }) => {
     const request = (method: string, headers: Record<string, string>, body?: object) =>
       new Request('http://localhost:8787/api/session', {
         method,
@@ -61,11 +61,11 @@ describe('signing in with a key', () => {
       /^countersign=\w{32}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,
     )
     expect((await send(request('GET', { cookie: cookieIn(answer) }))).status).toBe(200)
-    // Over https, another host of the domain could have set this name, so it's ignored.
+    // Over https, another host of the domain could have set a cookie of this name, so it's ignored.
     expect((await page(cookieIn(answer)).get('/api/session')).status).toBe(401)
   })
 
-  it('says who is signed in, and what they may do and see', async ({ expect }) => {
+  it('returns who is signed in, and what they may do and see', async ({ expect }) => {
     const apiKey = await org.keyFor({ name: 'Of Ada', userId: org.userId, scopes: ['review', 'read'] })
     const answer = await visitor().post('/api/session', { apiKey })
     const project = { id: org.project.id, slug: 'support', name: 'Support' }
@@ -89,7 +89,7 @@ describe('signing in with a key', () => {
     expect(withKey.body).toEqual({ ...session, expiresAt: null })
   })
 
-  it('shows an owner key every project by slug, and the key itself as the actor', async ({ expect }) => {
+  it('returns every project to an owner key, with the key itself as the actor', async ({ expect }) => {
     const other = await newOrg()
     await other.owner.post('/api/projects', { slug: 'archive', name: 'Archive' })
     const { body } = await other.owner.get('/api/session')
@@ -158,7 +158,7 @@ describe('a sign-in link', () => {
     expect(answer.body.details[0].message).toContain('session')
   })
 
-  it('is worthless once its key is revoked', async ({ expect }) => {
+  it('stops working once its key is revoked', async ({ expect }) => {
     const key = await org.keyFor({})
     const link = await newLink(key)
     await revoke(key)
@@ -167,7 +167,7 @@ describe('a sign-in link', () => {
     expect(answer.headers.has('set-cookie')).toBe(false)
   })
 
-  it('survives a lost answer: the retry knows the first attempt', async ({ expect }) => {
+  it('works even if D1’s answer is lost, because the retry recognizes the first attempt', async ({ expect }) => {
     const link = await newLink(org.projectKey)
     const bindings = wrapBindings(failing('DB', 'D1_ERROR: Network connection lost.', 1, 'after'))
     expect((await visitor(bindings).post('/api/session', { link })).status).toBe(201)
@@ -188,7 +188,7 @@ describe('the audit log', () => {
     return acts.filter(({ action }) => action !== 'api_key.create')
   }
 
-  it('says who signed in and out with which key, and who created a link', async ({ expect }) => {
+  it('records who signed in and out with which key, and who created a link', async ({ expect }) => {
     const apiKey = await org.keyFor({ userId: org.userId })
     const keyId = (await client({ 'x-api-key': apiKey }).get('/api/session')).body.key.id
     const known = { actor: { keyId, userId: org.userId }, projectId: org.project.id, targetId: keyId }
@@ -215,7 +215,7 @@ describe('the audit log', () => {
   })
 
   it.for(['POST', 'DELETE'] as const)(
-    'has one line for a %s whose answer from D1 was lost',
+    'has one entry for a %s, even if D1’s answer was lost',
     async (method, { expect }) => {
       vi.spyOn(console, 'error').mockImplementation(() => {})
       const apiKey = await org.keyFor({})
@@ -228,7 +228,7 @@ describe('the audit log', () => {
     },
   )
 
-  it('costs no further round trip', async ({ expect }) => {
+  it('adds no round trips', async ({ expect }) => {
     const { bindings, counts } = countingBindings()
     const cookie = cookieIn(await visitor(bindings).post('/api/session', { apiKey: org.projectKey }))
     // The session, its look-up, and its identity; the key is cached.
@@ -273,14 +273,14 @@ describe('a session', () => {
     expect((await app.post('/api/v1/traces', aTrace(), headers)).status).toBe(202)
   })
 
-  it('comes after a key in a header', async ({ expect }) => {
+  it('has lower precedence than a key in a header', async ({ expect }) => {
     const cookie = await signIn(org.projectKey)
     const stranger = await newOrg()
     const both = client({ cookie, 'x-api-key': stranger.ownerKey })
     expect((await both.get('/api/session')).body.organization.slug).toBe(stranger.slug)
     expect((await client({ cookie, 'x-api-key': 'cs_wrong' }).get('/api/session')).status).toBe(401)
     expect((await client({ cookie, authorization: 'Bearer cs_wrong' }).get('/api/session')).status).toBe(401)
-    // Anything that isn't our key, such as a proxy's password, doesn't hide the session.
+    // Other credentials in the header, such as a proxy's password, don't hide the session.
     expect((await client({ cookie, authorization: 'Basic Y3M6Y3M=' }).get('/api/session')).status).toBe(200)
   })
 
@@ -293,20 +293,20 @@ describe('a session', () => {
   it.for([
     ['alone', (cookie: string) => cookie],
     ['among others', (cookie: string) => `a=1; x__Host-countersign=2;${cookie}; b="__Host-countersign=3"`],
-  ] as const)('is found in a cookie %s', async ([, around], { expect }) => {
+  ] as const)('is found in a cookie header %s', async ([, around], { expect }) => {
     expect((await page(around(await signIn(org.projectKey))).get(TRACES)).status).toBe(200)
   })
 
   it.for(['', '=', '__Host-countersign', '__Host-countersign=', '__Host-countersign=%00', ';;;', '__proto__=1'])(
-    'is not found in the cookie %j',
+    'is not found in the cookie header %j',
     async (cookie, { expect }) => {
       expect((await page(cookie).get(TRACES)).status).toBe(401)
     },
   )
 })
 
-describe('the end of a session', () => {
-  it('is immediate on sign-out, and removes the cookie', async ({ expect }) => {
+describe('a session ends', () => {
+  it('immediately on sign-out, which removes the cookie', async ({ expect }) => {
     const app = page(await signIn(org.projectKey))
     const { key } = (await app.get('/api/session')).body
     const answer = await app.delete('/api/session')
@@ -319,7 +319,7 @@ describe('the end of a session', () => {
     expect(await app.delete('/api/session')).toMatchObject({ status: 200, body: { id: key.id } })
   })
 
-  it('comes with the next sign-in of the same browser', async ({ expect }) => {
+  it('when the same browser signs in again', async ({ expect }) => {
     const before = await signIn(org.ownerKey)
     const answer = await page(before).post('/api/session', { apiKey: org.ownerKey })
     expect(answer.status).toBe(201)
@@ -327,7 +327,7 @@ describe('the end of a session', () => {
     expect((await page(cookieIn(answer)).get('/api/session')).status).toBe(200)
   })
 
-  it('can be requested without a session', async ({ expect }) => {
+  it('only if there is one: sign-out works without a session', async ({ expect }) => {
     for (const caller of [visitor(), page(`__Host-countersign=${'x'.repeat(32)}`), page('__Host-countersign=odd')]) {
       const answer = await caller.delete('/api/session')
       expect(answer).toMatchObject({ status: 200, body: { id: null } })
@@ -335,7 +335,7 @@ describe('the end of a session', () => {
     }
   })
 
-  it('comes within 30 seconds of a sign-out elsewhere', async ({ expect }) => {
+  it('within 30 seconds of a sign-out elsewhere', async ({ expect }) => {
     const cookie = await signIn(org.projectKey)
     await env.DB.prepare('update sessions set revoked_at = 1 where hash = ?')
       .bind(await sha256Hex(secretIn(cookie)))
@@ -345,7 +345,7 @@ describe('the end of a session', () => {
     expect((await page(cookie).get(TRACES)).status).toBe(401)
   })
 
-  it('comes within 30 seconds of the end of its key', async ({ expect }) => {
+  it('within 30 seconds after its key is revoked', async ({ expect }) => {
     const key = await org.keyFor({})
     const cookie = await signIn(key)
     await revoke(key)
@@ -353,14 +353,14 @@ describe('the end of a session', () => {
     expect((await page(cookie).get(TRACES)).status).toBe(401)
   })
 
-  it('comes after exactly 12 hours', async ({ expect }) => {
+  it('after exactly 12 hours', async ({ expect }) => {
     const cookie = await signIn(org.projectKey)
     await page(cookie).get(TRACES)
     later(1000 * SESSION_SECONDS + 1)
     expect((await page(cookie).get(TRACES)).status).toBe(401)
   })
 
-  it('comes when its key expires', async ({ expect }) => {
+  it('when its key expires', async ({ expect }) => {
     const expiresAt = new Date(Date.now() + 60_000).toISOString()
     const answer = await visitor().post('/api/session', { apiKey: await org.keyFor({ expiresAt }) })
     expect(answer.body.expiresAt).toBe(expiresAt)
@@ -376,14 +376,14 @@ describe('a page of another origin', () => {
     ['another port', { origin: 'https://countersign.test:8443' }],
     ['the same host without https', { origin: 'http://countersign.test' }],
     ['a sandboxed frame', { origin: 'null' }],
-    ['a page that says nothing', {}],
+    ['a page that sends no such header', {}],
     ['another site, without Origin', { 'sec-fetch-site': 'cross-site' }],
     ['another host of the domain, without Origin', { 'sec-fetch-site': 'same-site' }],
-    ['nobody, by an address typed in', { 'sec-fetch-site': 'none' }],
-    ['another site that claims more', { origin: 'https://evil.example', 'sec-fetch-site': 'same-origin' }],
+    ['a typed address', { 'sec-fetch-site': 'none' }],
+    ['another site that claims the same origin', { origin: 'https://evil.example', 'sec-fetch-site': 'same-origin' }],
   ] as const
 
-  it.for(tried)('changes nothing with its visitor’s cookie: %s', async ([, headers], { expect }) => {
+  it.for(tried)('cannot change anything with its visitor’s cookie: %s', async ([, headers], { expect }) => {
     const cookie = await signIn(org.ownerKey)
     const forged = client({ cookie, ...headers })
     const before = (await org.owner.get('/api/users')).body
@@ -412,7 +412,7 @@ describe('a page of another origin', () => {
     expect((await own.delete('/api/session')).status).toBe(200)
   })
 
-  it('may send GET and HEAD, because browsers hide the answers from it', async ({ expect }) => {
+  it('may send GET and HEAD requests, because browsers hide the answers from it', async ({ expect }) => {
     const cookie = await signIn(org.projectKey)
     for (const method of ['GET', 'HEAD']) {
       const headers = { cookie, origin: 'https://evil.example' }
@@ -423,7 +423,7 @@ describe('a page of another origin', () => {
     }
   })
 
-  it('may call with its own key', async ({ expect }) => {
+  it('may call the API with its own key', async ({ expect }) => {
     const cookie = await signIn(org.projectKey)
     const elsewhere = client({ cookie, origin: 'https://tool.example', 'x-api-key': org.projectKey })
     const answer = await elsewhere.post('/api/v1/traces', aTrace())
@@ -443,7 +443,7 @@ describe('a page of another origin', () => {
 describe('while D1 is unreachable', () => {
   const silent = () => wrapBindings(failingFrom(1, OVERLOADED))
 
-  it('a known session keeps working, and an unknown one is a 503', async ({ expect }) => {
+  it('a known session keeps working, and an unknown one gives a 503', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const seen = await signIn(org.projectKey)
     const unseen = `__Host-countersign=${'u'.repeat(32)}`
@@ -461,7 +461,7 @@ describe('while D1 is unreachable', () => {
     expect((await page(unseen, silent()).get(TRACES)).status).toBe(503)
   })
 
-  it('nobody is signed in or out, and nobody is falsely called signed out', async ({ expect }) => {
+  it('signing in and out fails, and no answer claims that anyone is signed out', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const cookie = await signIn(org.projectKey)
     const link = await newLink(org.projectKey)

@@ -103,8 +103,8 @@ describe('attempts', () => {
     ['at once', '0', 0],
     ['as a date', 'Sat, 21 Nov 2026 09:30:09 GMT', 9],
     ['as a date that is past', 'Sat, 21 Nov 2026 09:29:00 GMT', 0],
-    ['after an hour, which is cut to a minute and a second', '3600', 61],
-    ['in no form that there is, as where it says nothing', 'soon', 2],
+    ['after an hour, which is capped at a minute and a second', '3600', 61],
+    ['in an invalid format, as if there were none', 'soon', 2],
   ] as const)('follow Retry-After %s', async ([, retryAfter, after], { expect }) => {
     vi.setSystemTime('2026-11-21T09:30:00.000Z')
     const { countersign, sent } = newClient((request, nth) =>
@@ -138,10 +138,10 @@ describe('attempts', () => {
   })
 
   it.for([
-    ['a body that is none of ours', () => jsonResponse(200, { ok: true })],
+    ['a body from another server', () => jsonResponse(200, { ok: true })],
     ['a page', () => new Response('<html>Hello</html>')],
     ['too few results', () => jsonResponse(207, { results: [] })],
-  ] as const)('do not take %s for success', async ([, reply], { expect }) => {
+  ] as const)('do not mistake %s for success', async ([, reply], { expect }) => {
     const { countersign, losses } = newClient(reply)
     countersign.startTrace('run')
     await countersign.flush()
@@ -150,7 +150,7 @@ describe('attempts', () => {
 })
 
 describe('a batch', () => {
-  it('is sent when its time is up, with everything recorded meanwhile', async ({ expect }) => {
+  it('is sent after a delay, with everything recorded meanwhile', async ({ expect }) => {
     const { countersign, batches, sent } = newClient()
     const trace = countersign.startTrace('run')
     await seconds(1)
@@ -166,7 +166,7 @@ describe('a batch', () => {
     expect(batches()).toEqual([['trace', 'observation'], ['trace']])
   })
 
-  it('is sent immediately if it is long', async ({ expect }) => {
+  it('is sent immediately if it has many events', async ({ expect }) => {
     const { countersign, sent } = newClient(undefined, { flushAt: 3 })
     const trace = countersign.startTrace('run')
     trace.observe('input', 1)
@@ -215,7 +215,7 @@ describe('a batch', () => {
     expect([first, second]).toEqual([{ isSettled: true }, { isSettled: true }])
   })
 
-  it('is halved if a proxy accepts less than the service', async ({ expect }) => {
+  it('is halved if a proxy accepts smaller bodies than the service', async ({ expect }) => {
     const { countersign, sent, losses } = newClient(request =>
       JSON.stringify(request.events).length > 3000 ? errorResponse(413, 'too_large') : batchResponse(request),
     )
@@ -230,7 +230,9 @@ describe('a batch', () => {
 })
 
 describe('a flush', () => {
-  it('resolves when everything recorded before it is delivered, whatever is recorded after', async ({ expect }) => {
+  it('resolves when everything recorded before it is delivered, even if more is recorded after it', async ({
+    expect,
+  }) => {
     const { countersign, sent } = newClient(undefined, { flushAt: 1 })
     const trace = countersign.startTrace('run')
     const flushed = watch(countersign.flush())
@@ -245,7 +247,7 @@ describe('a flush', () => {
     expect(empty.isSettled).toBe(true)
   })
 
-  it('comes at the end of a block', async ({ expect }) => {
+  it('happens at the end of a block', async ({ expect }) => {
     const { countersign, batches } = newClient()
     await (async () => {
       await using inBlock = countersign
@@ -256,7 +258,7 @@ describe('a flush', () => {
 
   it('continues the work of a run that died with its request', async ({ expect }) => {
     const { countersign, batches, losses } = newClient((request, nth) =>
-      // As in a Worker: that request's answers and timers never fire.
+      // As in a Worker, the dead request's answers and timers never fire.
       nth === 1 ? new Promise(() => vi.clearAllTimers()) : batchResponse(request),
     )
     const trace = countersign.startTrace('run')
@@ -291,7 +293,7 @@ describe('a flush', () => {
 })
 
 describe('results of single events', () => {
-  it('are retried or reported as lost individually', async ({ expect }) => {
+  it('are handled individually, by a retry or by a reported loss', async ({ expect }) => {
     const { countersign, sent, losses } = newClient((request, nth) =>
       batchResponse(request, nth === 1 ? [202, 503, 400, 429, 202] : nth === 2 ? [500, 202] : [503]),
     )
@@ -367,7 +369,7 @@ describe('memory', () => {
 })
 
 describe('waitUntil', () => {
-  it('gets a promise at each event that resolves when all is sent', async ({ expect }) => {
+  it('gets a promise with each event that resolves when everything is sent', async ({ expect }) => {
     const waiting: Promise<unknown>[] = []
     const { countersign, sent } = newClient(undefined, { waitUntil: promise => waiting.push(promise) })
     const trace = countersign.startTrace('run')

@@ -38,14 +38,14 @@ describe('a list of traces', () => {
     expect(await filtered({ hasFeedback: false, status: 'completed' })).toEqual(['run-2', 'run-0'])
   })
 
-  it('reads no page that is not consumed', async ({ expect }) => {
+  it('fetches a page only when it is needed', async ({ expect }) => {
     const item = { name: 'run' }
     const { countersign, sent } = newClient(() => jsonResponse(200, { traces: [item, item], nextCursor: 'next' }))
     for await (const _ of countersign.traces.list()) break
     expect(sent).toHaveLength(1)
   })
 
-  it('names its project by the slug, or by the id if there is none', async ({ expect }) => {
+  it('sends the project’s slug, or its id if there is no slug', async ({ expect }) => {
     const org = await newOrg()
     const byId = newWorkerClient(org, { projectSlug: undefined })
     expect(await all(byId.countersign.traces.list())).toEqual([])
@@ -58,7 +58,7 @@ describe('a list of traces', () => {
 })
 
 describe('one trace', () => {
-  it('is read by either of its ids, in full or as a preview', async ({ expect }) => {
+  it('can be read by either of its ids, in full or as a preview', async ({ expect }) => {
     const org = await newOrg()
     const { countersign } = newWorkerClient(org)
     const trace = countersign.startTrace('run')
@@ -71,7 +71,7 @@ describe('one trace', () => {
     expect(preview.spans[0]?.truncated).toEqual(['output'])
   })
 
-  it('is read by its trace_id if the project is known, by slug or id', async ({ expect }) => {
+  it('can be read by its trace_id if the project’s slug or id is given', async ({ expect }) => {
     const org = await newOrg()
     const { countersign } = newWorkerClient(org)
     const sent = countersign.startTrace('sent')
@@ -100,7 +100,7 @@ describe('one trace', () => {
 })
 
 describe('an error', () => {
-  it('says what the service said', async ({ expect }) => {
+  it('contains the service’s message', async ({ expect }) => {
     const { countersign } = newWorkerClient(await newOrg())
     const error = await countersign.spans.get(crypto.randomUUID()).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(CountersignError)
@@ -117,15 +117,15 @@ describe('an error', () => {
   })
 
   it.for([
-    ['a page of another server', () => new Response('<html>'), { status: 200, code: 'invalid_answer' }],
-    ['JSON of another server', () => jsonResponse(200, { hello: 1 }), { status: 200, code: 'invalid_answer' }],
+    ['a page from another server', () => new Response('<html>'), { status: 200, code: 'invalid_answer' }],
+    ['JSON from another server', () => jsonResponse(200, { hello: 1 }), { status: 200, code: 'invalid_answer' }],
     [
-      'an error of another server',
+      'an error from another server',
       () => jsonResponse(400, { error: { toString: 1 }, code: 7 }),
       { status: 400, code: 'unknown' },
     ],
     ['an error page', () => new Response('<html>', { status: 404 }), { status: 404, code: 'unknown' }],
-  ] as const)('is what comes of %s', async ([, reply, expected], { expect }) => {
+  ] as const)('is thrown on %s', async ([, reply, expected], { expect }) => {
     const { countersign } = newClient(reply)
     await expect(countersign.search({ name: 'run' })).rejects.toMatchObject(expected)
     await expect(countersign.prompts.active('step')).rejects.toMatchObject(expected)
@@ -161,7 +161,7 @@ describe('an error', () => {
 })
 
 describe('an attribution', () => {
-  it('is requested until it is available', async ({ expect }) => {
+  it('is polled until it is available', async ({ expect }) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
     const pending = jsonResponse(202, { status: 'pending', trace_id: 'trace_a' })
     const { countersign, sent } = newClient((_, nth) =>
@@ -177,7 +177,7 @@ describe('an attribution', () => {
     ])
   })
 
-  it('is abandoned if it takes too long', async ({ expect }) => {
+  it('is given up if it takes too long', async ({ expect }) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
     const { countersign } = newClient(() => jsonResponse(202, { status: 'pending', trace_id: 'trace_a' }))
     const thrown = expect(countersign.attribute('trace_a', { waitMs: 5000 })).rejects.toMatchObject({ code: 'pending' })
@@ -187,7 +187,7 @@ describe('an attribution', () => {
 })
 
 describe('the active prompt', () => {
-  /** A tenant with a prompt, and a client whose connection to the service can be cut. */
+  /** Creates a tenant with a prompt, and a client whose connection to the service can be cut. */
   async function promptOf(stepId: string, promptFreshMs = 0) {
     const org = await newOrg()
     const prompt = await newPrompt(org, stepId)
@@ -205,7 +205,7 @@ describe('the active prompt', () => {
     return { prompt, statuses, way, active: () => countersign.prompts.active(stepId) }
   }
 
-  it('is requested by its ETag, and another version is used once it is active', async ({ expect }) => {
+  it('is revalidated by ETag, and a new version is used once it is active', async ({ expect }) => {
     const { prompt, statuses, active } = await promptOf('step')
     const first = await active()
     expect(first).toMatchObject({ versionId: prompt.created.versionId, content: 'First', isStale: false })
@@ -242,7 +242,7 @@ describe('the active prompt', () => {
     expect(statuses).toEqual([200, 304])
   })
 
-  it('comes from the cache for callers during a refresh', async ({ expect }) => {
+  it('comes from the cache while a refresh is running', async ({ expect }) => {
     let release: (response: Response) => void = () => {}
     const prompt = { id: '1', stepId: 'step', versionId: '2', content: 'First', outputSchema: {} }
     const { countersign, sent } = newClient(
@@ -260,7 +260,7 @@ describe('the active prompt', () => {
     expect(sent.map(({ headers }) => headers.get('if-none-match'))).toEqual([null, '"1"'])
   })
 
-  it('is an error if none was ever known, or it no longer exists', async ({ expect }) => {
+  it('is an error if none was ever loaded, or if it no longer exists', async ({ expect }) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const down = newClient(() => errorResponse(503, 'unavailable'))
     const thrown = expect(down.countersign.prompts.active('step')).rejects.toMatchObject({ status: 503 })

@@ -10,7 +10,7 @@ async function readBack(countersign: Countersign, traceId: string) {
   const trace = await countersign.traces.get(traceId)
   const spanOf = (stepId: string) => {
     const span = trace.spans.find(each => each.stepId === stepId)
-    if (!span) throw new Error(`No span of ${stepId}`)
+    if (!span) throw new Error(`no span of step ${stepId}`)
     return span
   }
   return { ...trace, root: spanOf(trace.name), spanOf }
@@ -100,7 +100,7 @@ describe('a run', () => {
     })
   })
 
-  it('finds the cause of a disagreement that was only just recorded', async ({ expect }) => {
+  it('finds the cause of a disagreement that was recorded just before', async ({ expect }) => {
     const { countersign } = newWorkerClient(await newOrg())
     const trace = countersign.startTrace('support-answer')
     await trace.span('generate-answer', span => {
@@ -177,7 +177,7 @@ describe('a run', () => {
     expect(read2.spanOf('left-of-another').parentSpanId).toBe(read2.root.id)
   })
 
-  it('requires explicit nesting if there is no context', async ({ expect }) => {
+  it('requires explicit parents if there is no context', async ({ expect }) => {
     const without = { run: <Result>(_: unknown, run: () => Result) => run(), getStore: () => undefined }
     const { countersign } = newWorkerClient(await newOrg(), { asyncLocalStorage: without })
     const trace = countersign.startTrace('support-answer')
@@ -190,7 +190,7 @@ describe('a run', () => {
     expect(read.spanOf('of-the-trace').parentSpanId).toBe(read.root.id)
   })
 
-  it('keeps inputs as they were, and accepts an output after the end, as from a stream', async ({ expect }) => {
+  it('keeps inputs as recorded, and accepts an output after the end, as from a stream', async ({ expect }) => {
     const { countersign } = newWorkerClient(await newOrg())
     const trace = countersign.startTrace('support-answer')
     const messages = ['first']
@@ -212,7 +212,7 @@ describe('a run', () => {
     expect(read.spanOf('stream')).toMatchObject({ status: 'ok', output: null })
   })
 
-  it('continues in another process that knows its id, and completes at the end of a block', async ({ expect }) => {
+  it('can continue by id in another process, and completes at the end of a block', async ({ expect }) => {
     const org = await newOrg()
     const [first, second] = [newWorkerClient(org), newWorkerClient(org)]
     const id = await (async () => {
@@ -229,7 +229,7 @@ describe('a run', () => {
     expect(read.spanOf('there').parentSpanId).toBe(read.spanOf('here').id)
   })
 
-  it('accepts two values that together exceed a batch', async ({ expect }) => {
+  it('accepts two values that don’t fit in one batch', async ({ expect }) => {
     const { countersign, losses } = newWorkerClient(await newOrg())
     const trace = countersign.startTrace('support-answer')
     const large = (letter: string) => letter.repeat(5 * 1024 * 1024 - 2)
@@ -266,7 +266,7 @@ describe('a run', () => {
     expect(countersign.lost).toBe(3)
   })
 
-  it('takes effect once if a reply was lost', async ({ expect }) => {
+  it('takes effect only once, even if a reply is lost', async ({ expect }) => {
     const org = await newOrg()
     let calls = 0
     const { countersign, losses } = newWorkerClient(org, {

@@ -6,10 +6,10 @@ import { type Org, send } from '../support/org.ts'
 /** A request that the client sent. */
 export interface Sent {
   method: string
-  /** With its query. */
+  /** Includes the query. */
   path: string
   headers: Headers
-  /** Of a batch. */
+  /** Set for a batch. */
   events: { type: string; body: Record<string, unknown> }[]
   signal: AbortSignal | undefined
 }
@@ -38,7 +38,7 @@ export const jsonResponse = (status: number, body: unknown, headers: Record<stri
 export const errorResponse = (status: number, code: string, headers: Record<string, string> = {}): Response =>
   jsonResponse(status, { error: `It is ${code}`, code, requestId: 'r' }, { 'x-request-id': 'r', ...headers })
 
-/** A batch's answer, with these statuses or one for all events. */
+/** A batch's answer, with a status for each event or one for all. */
 export const batchResponse = ({ events }: Sent, statuses: readonly number[] | number = 202): Response =>
   jsonResponse(207, {
     results: events.map((_, index) => {
@@ -47,7 +47,7 @@ export const batchResponse = ({ events }: Sent, statuses: readonly number[] | nu
     }),
   })
 
-/** A client of a stub, and the losses that it reports. */
+/** A client that calls a stub, and the losses that it reports. */
 export function newClient(
   reply: (sent: Sent, nth: number) => Response | Promise<Response> = sent => batchResponse(sent),
   options: Partial<CountersignOptions> = {},
@@ -64,7 +64,7 @@ export function newClient(
   return { countersign, sent, losses, batches: () => sent.map(({ events }) => events.map(({ type }) => type)) }
 }
 
-/** A `fetch` that calls the Worker itself, on the tests' bindings or wrapped ones. */
+/** A `fetch` that calls the Worker directly with the tests' bindings or wrapped ones. */
 export const workerFetch =
   (bindings: Env = env): Fetch =>
   async (url, init) => {
@@ -72,7 +72,7 @@ export const workerFetch =
     return new Response(body === undefined ? null : JSON.stringify(body), { status, headers })
   }
 
-/** A client of the Worker for a tenant's project, and the losses that it reports. */
+/** A client that calls the Worker for a tenant's project, and the losses that it reports. */
 export function newWorkerClient(org: Org, options: Partial<CountersignOptions> = {}) {
   const losses: Loss[] = []
   const countersign = new Countersign({
@@ -87,7 +87,7 @@ export function newWorkerClient(org: Org, options: Partial<CountersignOptions> =
   return { countersign, losses }
 }
 
-/** A prompt of a tenant's project, and a function that activates a new version of it. */
+/** A prompt in a tenant's project, and a function that activates a new version of it. */
 export async function newPrompt(org: Org, stepId: string) {
   const created = await org.owner.post('/api/prompts', { projectSlug: 'support', stepId, content: 'First' })
   if (created.status !== 201) throw new Error(`The prompt was answered ${created.status}`)

@@ -21,14 +21,14 @@ const unfit = [
   ['a cycle', cycle, 'not_serializable'],
   ['a BigInt', { count: 1n }, 'not_serializable'],
   ['a function', () => 1, 'not_serializable'],
-  ['what cannot be read', throwing, 'not_serializable'],
+  ['a value whose fields cannot be read', throwing, 'not_serializable'],
   ['nesting over 128', nested(129), 'not_serializable'],
-  ['nesting that no parser takes', nested(5000), 'not_serializable'],
+  ['nesting too deep for any parser', nested(5000), 'not_serializable'],
   ['more than 5 MiB', 'ä'.repeat(limits.MAX_VALUE_BYTES / 2), 'too_large'],
 ] as const
 
 describe('a value that cannot be sent', () => {
-  it.for(unfit)('is lost if it is %s, and nothing else is', async ([, value, reason], { expect }) => {
+  it.for(unfit)('is the only loss if it is %s', async ([, value, reason], { expect }) => {
     const { countersign, sent, losses } = newClient()
     const trace = countersign.startTrace('run', { metadata: { good: 1 } })
     trace.observe('output', value)
@@ -78,7 +78,7 @@ describe('a value that cannot be sent', () => {
     ])
   })
 
-  it('may be a time, which becomes the current time', async ({ expect }) => {
+  it('is replaced with the current time if it is a time', async ({ expect }) => {
     const { countersign, sent, losses } = newClient()
     const trace = countersign.startTrace('run', { timestamp: 'yesterday' })
     trace.feedback({ comment: 'Good', timestamp: new Date(Number.NaN) })
@@ -92,7 +92,7 @@ describe('a value that cannot be sent', () => {
     expect(times).toEqual([expect.any(String), expect.any(String), '2026-11-21T09:30:00.000Z'])
   })
 
-  it('never spoils a batch, whatever replaces a text', async ({ expect }) => {
+  it('never invalidates a batch, even in place of a string', async ({ expect }) => {
     const { countersign, sent } = newClient()
     const hostile = nested(2000) as string
     const trace = countersign.startTrace(hostile, { traceId: (() => 1) as unknown as string })
@@ -106,7 +106,7 @@ describe('a value that cannot be sent', () => {
     expect(good).toHaveLength(2)
   })
 
-  it('is not one with an unusual field name', async ({ expect }) => {
+  it('does not include values with unusual field names', async ({ expect }) => {
     const { countersign, sent } = newClient()
     const metadata = JSON.parse('{"__proto__": {"a": 1}, "constructor": 2}')
     const trace = countersign.startTrace('run', { metadata })
@@ -118,7 +118,7 @@ describe('a value that cannot be sent', () => {
     }
   })
 
-  it('is not one that JSON merely changes', async ({ expect }) => {
+  it('does not include values that JSON only changes', async ({ expect }) => {
     const { countersign, sent, losses } = newClient()
     const trace = countersign.startTrace('run')
     const brackets = '\\"\\\\"["{'.repeat(200)
@@ -136,11 +136,11 @@ describe('a value that cannot be sent', () => {
 
 describe('an error that a step throws', () => {
   it.for([
-    ['an error whose fields are none', Object.assign(new Error(), { name: cycle, message: { no: 1 } })],
+    ['an error with invalid fields', Object.assign(new Error(), { name: cycle, message: { no: 1 } })],
     ['an error that cannot be read', new Proxy(new Error(), { get: unreadable, getPrototypeOf: unreadable })],
-    ['what cannot be printed', Object.create(null)],
+    ['a value that cannot be printed', Object.create(null)],
     ['nothing', undefined],
-  ] as const)('is thrown on as it is: %s', async ([, thrown], { expect }) => {
+  ] as const)('is rethrown unchanged: %s', async ([, thrown], { expect }) => {
     const { countersign, sent, losses } = newClient()
     const step = countersign.startTrace('run').span('step', () => {
       throw thrown
@@ -154,7 +154,7 @@ describe('an error that a step throws', () => {
 })
 
 describe('onLoss', () => {
-  it('may throw, immediately or later, and the pipeline continues', async ({ expect }) => {
+  it('may throw, immediately or later, without stopping the pipeline', async ({ expect }) => {
     const calls: unknown[] = []
     const fail = (loss: unknown) => {
       calls.push(loss)
@@ -191,13 +191,13 @@ describe('options', () => {
   it.for([
     ['a base URL', { baseUrl: 'countersign.example.com' }],
     ['a key', { apiKey: '' }],
-  ] as const)('without %s are refused at once', ([, fields], { expect }) => {
+  ] as const)('are rejected immediately without %s', ([, fields], { expect }) => {
     expect(() => new Countersign({ baseUrl: 'https://countersign.test', apiKey: 'cs_key', ...fields })).toThrow(
       TypeError,
     )
   })
 
-  it('send no request and start no timer', ({ expect }) => {
+  it('start no request and no timer', ({ expect }) => {
     vi.useFakeTimers()
     try {
       newClient()
@@ -208,7 +208,7 @@ describe('options', () => {
   })
 })
 
-it("the client's limits are the service's", ({ expect }) => {
+it("the client's limits match the service's", ({ expect }) => {
   expect(limits.MAX_VALUE_BYTES).toBe(serviceLimits.MAX_OBSERVATION_BYTES)
   expect(limits.MAX_METADATA_BYTES).toBe(serviceLimits.MAX_METADATA_BYTES)
   expect(limits.MAX_CORRECTION_BYTES).toBe(serviceLimits.MAX_CORRECTION_BYTES)

@@ -1,7 +1,7 @@
 import { describe, it } from 'vitest'
 import { attributionQuality, type ComparedAnswers, cohensKappa } from '../../src/domain/agreement.ts'
 
-/** A table of counts: a row for each of one rater's labels and a column for each of the other's. */
+/** A table of counts, with a row for each label of one rater and a column for each label of the other. */
 const table = (rows: readonly (readonly number[])[]) =>
   rows.flatMap((row, answered) =>
     row.map((count, named) => ({ answered: `label ${answered}`, named: `label ${named}`, count })),
@@ -9,7 +9,7 @@ const table = (rows: readonly (readonly number[])[]) =>
 
 describe("Cohen's κ", () => {
   it.for([
-    // 35 of 50 agree: 0.7. By chance 25/50 × 30/50 + 25/50 × 20/50 = 0.5.
+    // 35 of 50 agree: 0.7. Chance agreement is 25/50 × 30/50 + 25/50 × 20/50 = 0.5.
     [
       'of two labels',
       [
@@ -18,7 +18,7 @@ describe("Cohen's κ", () => {
       ],
       0.2 / 0.5,
     ],
-    // 140 of 200 agree: 0.7. By chance (120 × 100 + 60 × 60 + 20 × 40) / 200² = 0.41.
+    // 140 of 200 agree: 0.7. Chance agreement is (120 × 100 + 60 × 60 + 20 × 40) / 200² = 0.41.
     [
       'of three labels',
       [
@@ -28,7 +28,7 @@ describe("Cohen's κ", () => {
       ],
       0.29 / 0.59,
     ],
-    // 30 of 100 agree. By chance 0.3 × 0.5 + 0.7 × 0.5 = 0.5.
+    // 30 of 100 agree. Chance agreement is 0.3 × 0.5 + 0.7 × 0.5 = 0.5.
     [
       'worse than chance',
       [
@@ -39,7 +39,7 @@ describe("Cohen's κ", () => {
     ],
     // 25 of 100 agree; each label fills a quarter of every row and column.
     [
-      'as good as chance',
+      'no better than chance',
       [
         [1, 1, 1, 1],
         [1, 1, 1, 1],
@@ -66,7 +66,7 @@ describe("Cohen's κ", () => {
     ],
     // 5 of 10 agree. One rater uses a single label, so chance agreement is 0.5 as well.
     [
-      'of a rater who has but one label',
+      'of a rater who uses only one label',
       [
         [5, 5],
         [0, 0],
@@ -79,9 +79,9 @@ describe("Cohen's κ", () => {
 
   it.for([
     ['nothing was rated', []],
-    ['both gave all one label', [[9]]],
+    ['both raters used the same single label', [[9]]],
     [
-      'both gave all one label of several',
+      'both raters used only one of several labels',
       [
         [0, 0],
         [0, 12],
@@ -116,7 +116,7 @@ describe('the quality of attribution', () => {
     )
     expect(quality.reviewed).toBe(10)
     expect(quality.agreement).toEqual({ errorType: 0.6, category: 0.7 })
-    // By chance (7 × 5 + 3 × 4) / 100 = 0.47 of the types, (7 × 6 + 3 × 4) / 100 = 0.54 of the categories.
+    // Chance agreement is (7 × 5 + 3 × 4) / 100 = 0.47 for types and (7 × 6 + 3 × 4) / 100 = 0.54 for categories.
     expect(quality.kappa.errorType).toBeCloseTo(0.13 / 0.53, 12)
     expect(quality.kappa.category).toBeCloseTo(0.16 / 0.46, 12)
     expect(quality.errorTypes).toEqual([

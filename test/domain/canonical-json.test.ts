@@ -26,7 +26,7 @@ describe('canonical JSON', () => {
     [JSON.parse('{"b":1,"__proto__":{"a":1e21}}'), '{"__proto__":{"a":1e+21},"b":1}'],
   ])('is %j', ([value, text]) => expect(canonicalJson(value)).toBe(text))
 
-  it('has the value that it was written from, whatever the order of its fields', () =>
+  it('parses to the original value and ignores field order', () =>
     fc.assert(
       fc.property(json(), value => {
         expect(JSON.parse(canonicalJson(value))).toEqual(value)
@@ -34,7 +34,7 @@ describe('canonical JSON', () => {
       }),
     ))
 
-  it('comes in pieces if it is long, each computed on demand', () => {
+  it('is written in chunks on demand if it is long', () => {
     const value = Array.from({ length: 100_000 }, (_, index) => ({ b: index, a: [] }))
     let visited = 0
     const pieces = canonicalPieces(value, () => visited++)

@@ -27,14 +27,14 @@ const merged = (...exports: TraceFacts[]): TraceState | undefined =>
 
 const root = { rank: '1', value: 'span-1' }
 
-describe('a trace known from telemetry', () => {
-  it('runs until a span without a parent arrives, and stays completed from then on', ({ expect }) => {
+describe('a trace derived from telemetry', () => {
+  it('runs until a span without a parent arrives, and then stays completed', ({ expect }) => {
     expect(merged(facts())).toMatchObject({ status: 'running', rootSpanId: DERIVED_ROOT, isPosted: false })
     expect(merged(facts({ root }))).toMatchObject({ status: 'completed', rootSpanId: 'span-1', closesAt: null })
     expect(merged(facts({ root }), facts())).toMatchObject({ status: 'completed', rootSpanId: 'span-1' })
   })
 
-  it('waits for its root, for less time if a parent is in another process', ({ expect }) => {
+  it('waits less long for its root if a parent is in another process', ({ expect }) => {
     expect(merged(facts())?.closesAt).toBe(NOW + ROOT_WAIT_MS)
     expect(merged(facts({ hasRemoteParent: true }), facts())?.closesAt).toBe(NOW + REMOTE_ROOT_WAIT_MS)
   })
@@ -44,7 +44,7 @@ describe('a trace known from telemetry', () => {
     expect(merged(facts(), late)).toMatchObject({ timestamp: 50, durationMs: 150 })
   })
 
-  it('says that it was closed by the clock until its root arrives', ({ expect }) => {
+  it('is marked incomplete from when it times out until its root arrives', ({ expect }) => {
     const incomplete = closed(merged(facts()) ?? newState({ name: '', timestamp: 0, rootSpanId: '' }))
     expect(incomplete).toMatchObject({ status: 'completed', metadata: { otel_incomplete: true }, closesAt: null })
     const options = { rootSpanId: DERIVED_ROOT, now: NOW }
@@ -54,7 +54,7 @@ describe('a trace known from telemetry', () => {
     expect(whole).toMatchObject({ status: 'completed', metadata: {}, rootSpanId: 'span-1' })
   })
 
-  it("keeps a client's own field of that name", ({ expect }) => {
+  it("keeps a client's own otel_incomplete field", ({ expect }) => {
     const own = merged(facts({ fields: new Map([['otel_incomplete', { rank: '2', value: 'mine' }]]) }))
     expect(closed(own ?? newState({ name: '', timestamp: 0, rootSpanId: '' })).metadata).toEqual({
       otel_incomplete: 'mine',
@@ -67,7 +67,7 @@ describe('a trace known from telemetry', () => {
     expect(merged(generic, facts(), generic)?.isGeneric).toBe(false)
   })
 
-  it('leaves out fields that no longer fit, and names them', ({ expect }) => {
+  it('leaves out fields that no longer fit, and reports their names', ({ expect }) => {
     const large = (field: string) =>
       facts({ fields: new Map([[field, { rank: '1', value: 'x'.repeat(MAX_METADATA_BYTES - 100) }]]) })
     const first = merged(large('first'))
@@ -109,7 +109,7 @@ describe('a trace that a client also posts', () => {
   })
 })
 
-/** Facts whose ranks never tie, like those of real spans: a rank names its span. */
+/** Facts whose ranks never tie. Real spans don't tie either, because the rank contains the span. */
 const someFacts = fc
   .array(
     fc.record({
@@ -140,7 +140,7 @@ const someFacts = fc
   )
 
 describe('exports', () => {
-  it('give the same trace in any order, and however often', ({ expect }) => {
+  it('give the same trace in any order, even if repeated', ({ expect }) => {
     fc.assert(
       fc.property(
         someFacts.chain(exports =>

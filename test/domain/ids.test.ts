@@ -6,7 +6,7 @@ describe('a name-based UUID', () => {
   it.for([
     ['6ba7b810-9dad-11d1-80b4-00c04fd430c8', 'www.example.com', '2ed6657d-e927-568b-95e1-2665a8aea6a2'],
     ['6ba7b810-9dad-11d1-80b4-00c04fd430c8', 'python.org', '886313e1-3b8a-5372-9b90-0c9aee199e5d'],
-  ] as const)('of %s and %s', async ([namespace, name, expected], { expect }) => {
+  ] as const)('is derived from namespace %s and name %s', async ([namespace, name, expected], { expect }) => {
     expect(await uuidV5(namespace, name)).toBe(expected)
     expect(isUuid(expected)).toBe(true)
   })

@@ -6,7 +6,7 @@ import { MAX_DIFF_PATH_LENGTH, MAX_JSON_DEPTH, MAX_SCHEMA_BYTES } from '../../sr
 
 const ABSENT = Symbol('absent')
 
-/** The value at a path, followed step by step. */
+/** The value at a path. */
 function valueAt(value: Json, path: string): Json | typeof ABSENT {
   return path.split('.').reduce<Json | typeof ABSENT>((within, step) => {
     if (typeof within !== 'object' || within === null || !Object.hasOwn(within, step)) return ABSENT
@@ -14,13 +14,13 @@ function valueAt(value: Json, path: string): Json | typeof ABSENT {
   }, value)
 }
 
-/** A value with one place set or removed. */
+/** A copy of a value with one path set or removed. */
 function withPlace(value: Json, [step = '', ...rest]: string[], place: Json | typeof ABSENT): Json {
   if (Array.isArray(value)) {
     const inner = rest.length === 0 ? place : withPlace(value[Number(step)] ?? null, rest, place)
     return value.toSpliced(Number(step), 1, ...(inner === ABSENT ? [] : [inner]))
   }
-  if (!isJsonObject(value)) throw new Error(`nothing is below ${JSON.stringify(value)}`)
+  if (!isJsonObject(value)) throw new Error(`no child of ${JSON.stringify(value)}`)
   const { [step]: former = null, ...others } = value
   const inner = rest.length === 0 ? place : withPlace(former, rest, place)
   return inner === ABSENT ? others : { ...others, [step]: inner }
@@ -38,7 +38,7 @@ const aSchema = fc.dictionary(fc.constantFrom('type', 'properties', 'required', 
   noNullPrototype: true,
 })
 
-/** The same value, the fields of its objects in the opposite order. */
+/** The same value with the fields of each object in the opposite order. */
 function reordered(value: Json): Json {
   if (Array.isArray(value)) return value.map(reordered)
   if (!isJsonObject(value)) return value
@@ -50,7 +50,7 @@ function reordered(value: Json): Json {
 }
 
 describe('the diff of two schemas', () => {
-  it('names places that match its description', ({ expect }) => {
+  it('has paths and values that match both schemas', ({ expect }) => {
     fc.assert(
       fc.property(aSchema, aSchema, (before, after) => {
         for (const { path, op, before: old, after: fresh } of diffJson(before, after)) {
@@ -65,12 +65,12 @@ describe('the diff of two schemas', () => {
     )
   })
 
-  it('names all of them, each once: applied in turn, they turn the first into the second', ({ expect }) => {
+  it('has each change once, and turns the first schema into the second if applied in order', ({ expect }) => {
     fc.assert(
       fc.property(aSchema, aSchema, (before, after) => {
         const changes = diffJson(before, after)
         expect(new Set(changes.map(({ path }) => path)).size).toBe(changes.length)
-        // Removals run from the end, so that no index moves before its turn.
+        // Removals run from the end so that they don't shift the indexes of later ones.
         const removed = changes.filter(({ op }) => op === 'remove').toReversed()
         const set = changes.filter(({ op }) => op !== 'remove')
         const made = [...set, ...removed].reduce<Json>(
@@ -83,7 +83,7 @@ describe('the diff of two schemas', () => {
     )
   })
 
-  it('is empty for equal ones, in whatever order their fields are', ({ expect }) => {
+  it('is empty for equal schemas with fields in any order', ({ expect }) => {
     fc.assert(
       fc.property(aSchema, schema => {
         expect(diffJson(schema, structuredClone(schema))).toEqual([])
@@ -117,11 +117,11 @@ describe('the diff of two schemas', () => {
       { type: 'object' },
       [{ path: 'required', op: 'remove', before: ['a', 'b'], after: null }],
     ],
-    ['null that is absent after', { a: null }, {}, [{ path: 'a', op: 'remove', before: null, after: null }]],
-    ['null that comes', {}, { a: null }, [{ path: 'a', op: 'add', before: null, after: null }]],
+    ['a removed null', { a: null }, {}, [{ path: 'a', op: 'remove', before: null, after: null }]],
+    ['an added null', {}, { a: null }, [{ path: 'a', op: 'add', before: null, after: null }]],
     ['another kind', { a: [] }, { a: {} }, [{ path: 'a', op: 'change', before: [], after: {} }]],
     [
-      'fields of any name',
+      'fields with unusual names',
       JSON.parse('{"__proto__": {"a": 1}, "constructor": 1}'),
       JSON.parse('{"__proto__": {"a": 2}, "toString": 1}'),
       [
@@ -134,7 +134,7 @@ describe('the diff of two schemas', () => {
     expect(diffJson(before, after)).toEqual(expected)
   })
 
-  it('is not much longer than the schemas, however long the paths', ({ expect }) => {
+  it('is not much longer than the schemas, even if the paths are long', ({ expect }) => {
     const long = 'x'.repeat(MAX_SCHEMA_BYTES / 2)
     const many = (value: number) => Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [index, value]))
     const changes = diffJson({ [long]: { same: 1, a: many(1) } }, { [long]: { same: 1, a: many(2) } })
@@ -146,7 +146,7 @@ describe('the diff of two schemas', () => {
     expect(diffJson({ [short]: many(1) }, { [short]: many(2) })).toHaveLength(5000)
   })
 
-  it('goes as deep as a schema may', ({ expect }) => {
+  it('covers the deepest schema allowed', ({ expect }) => {
     const nested = (leaf: Json): Json => Array.from({ length: MAX_JSON_DEPTH - 1 }).reduce<Json>(a => ({ a }), leaf)
     const path = Array(MAX_JSON_DEPTH - 1)
       .fill('a')

@@ -18,7 +18,7 @@ const DRAFT_4 = 'http://json-schema.org/draft-04/schema#'
 const DRAFT_7 = 'http://json-schema.org/draft-07/schema#'
 const DRAFT_2019 = 'https://json-schema.org/draft/2019-09/schema'
 
-/** `count` schemas, each of which names the next through some keyword. */
+/** `count` schemas, each of which refers to the next through some keyword. */
 const chainOf = (count: number, next: (reference: object) => object) => ({
   $ref: '#/$defs/a0',
   $defs: Object.fromEntries(
@@ -77,7 +77,7 @@ describe('a JSON schema', () => {
     [{ anyOf: [{ type: 'string' }, { minimum: 5 }] }, ['a', 5], [4]],
     [{ oneOf: [{ multipleOf: 2 }, { multipleOf: 3 }] }, [2, 3], [6, 1]],
     [{ allOf: [{ minimum: 1 }, { maximum: 2 }] }, [1], [3]],
-    // biome-ignore lint/suspicious/noThenProperty: JSON Schema's word, and no promise
+    // biome-ignore lint/suspicious/noThenProperty: `then` is a JSON Schema keyword, not a promise
     [{ if: { type: 'string' }, then: { minLength: 1 }, else: { minimum: 1 } }, ['a', 1], ['', 0]],
     [{ $defs: { 'a/b': { type: 'null' } }, $ref: '#/$defs/a~1b', type: 'null' }, [null], [1]],
     [{ $schema: DRAFT_7, definitions: { a: {} }, $ref: '#/definitions/a', type: 'null' }, [1], []],
@@ -99,13 +99,13 @@ describe('a JSON schema', () => {
       [{ a: { b: 1 } }],
     ],
     [{ title: 3, answer: 'string', description: [] }, [1], []],
-  ])('%j takes only values that satisfy it', ([schema, kept, broken], { expect }) => {
+  ])('%j accepts only values that satisfy it', ([schema, kept, broken], { expect }) => {
     expect(schemaErrors(JSON.parse(JSON.stringify(schema)))).toEqual([])
     for (const value of kept) expect(check(schema, value), JSON.stringify(value)).toEqual({ faults: [] })
     for (const value of broken) expect(check(schema, value), JSON.stringify(value)).not.toEqual({ faults: [] })
   })
 
-  it('names the innermost faults of every alternative that fails', ({ expect }) => {
+  it('reports the innermost faults of every alternative that fails', ({ expect }) => {
     const schema = {
       properties: { a: { anyOf: [{ type: 'string' }, { properties: { b: { minimum: 1 } }, required: ['c'] }] } },
     }
@@ -149,11 +149,11 @@ describe('a JSON schema', () => {
     [chainOf(MAX_SCHEMA_CHAIN + 2, reference => reference), '$defs.a1'],
     [chainOf(20, reference => ({ allOf: [reference, reference] })), '$defs.a7'],
     [{ anyOf: Array.from({ length: MAX_SCHEMA_APPLICATIONS }, () => ({})) }, ''],
-  ])('%j says where it is at fault', ([schema, path], { expect }) => {
+  ])('%j has its fault reported with its path', ([schema, path], { expect }) => {
     expect(schemaErrors(JSON.parse(JSON.stringify(schema))).map(error => error.path)).toContain(path)
   })
 
-  it('fails only for values that reach the fault', ({ expect }) => {
+  it('fails only for values that reach its invalid part', ({ expect }) => {
     const schema = { properties: { a: { pattern: '(' }, b: { type: 'string' } } }
     expect(check(schema, { b: 1 })).toMatchObject({ faults: [{ path: 'output.b' }] })
     expect(check(schema, { a: '' })).toEqual({
@@ -161,7 +161,7 @@ describe('a JSON schema', () => {
     })
   })
 
-  it('applies to values of any depth that can be stored', ({ expect }) => {
+  it('applies to values of any depth that the service stores', ({ expect }) => {
     const deep = (inner: string) =>
       JSON.parse(`${'['.repeat(MAX_JSON_DEPTH - 1)}${inner}${']'.repeat(MAX_JSON_DEPTH - 1)}`)
     const schema = {
@@ -184,48 +184,48 @@ describe('a check of hostile schemas and values', () => {
   const UNCHECKED = { unchecked: 'checking it takes more operations than one request may use' }
 
   it.for<[name: string, schema: unknown, json: () => string]>([
-    ['objects without end', {}, () => listOf('{}')],
-    ['lists that differ, compared', { uniqueItems: true }, () => unlike(index => `[${index}]`, 500_000)],
-    ['numbers that differ, compared', { uniqueItems: true }, () => unlike(String, 600_000)],
+    ['very many objects', {}, () => listOf('{}')],
+    ['unique lists', { uniqueItems: true }, () => unlike(index => `[${index}]`, 500_000)],
+    ['unique numbers', { uniqueItems: true }, () => unlike(String, 600_000)],
     [
-      'lists compared at every level',
+      'unique lists at every level',
       JSON.parse(`${'{"uniqueItems":true,"items":'.repeat(60)}{}${'}'.repeat(60)}`),
       () => `${'['.repeat(60)}${unlike(index => `"${index}"`, 300_000)}${']'.repeat(60)}`,
     ],
     [
-      'a field looked at by many',
+      'a field that many subschemas check',
       { allOf: Array.from({ length: 2000 }, () => ({ additionalProperties: true })) },
       () => wide,
     ],
     [
-      'fields remembered by many',
+      'fields that many subschemas record',
       { anyOf: Array.from({ length: 2000 }, () => ({ additionalProperties: true })), unevaluatedProperties: false },
       () => wide,
     ],
     [
-      'texts counted by many',
+      'text that many subschemas measure',
       { allOf: Array.from({ length: 2000 }, () => ({ maxLength: 1 })) },
       () => JSON.stringify('a'.repeat(MAX_OBSERVATION_BYTES - 2)),
     ],
+    ['a pattern with many states', { pattern: '(a|b)*a(a|b){300}x' }, () => JSON.stringify(pseudoRandom(1_000_000))],
     [
-      'a pattern with many situations',
-      { pattern: '(a|b)*a(a|b){300}x' },
-      () => JSON.stringify(pseudoRandom(1_000_000)),
-    ],
-    [
-      'long alternatives of an enum',
+      'long enum values',
       { items: { enum: [JSON.parse(wide.slice(0, 50_000).replace(/,[^,]*$/, '}'))] } },
       () => unlike(() => '{"a":1}', 200_000),
     ],
     ['fine divisions', { items: { multipleOf: 1e-300 } }, () => listOf('1e300')],
-    ['formats that compile', { items: { format: 'regex' } }, () => unlike(index => `"a${index}"`, 300_000)],
-  ])('ends and says so: %s', ([, schema, json], { expect }) => {
+    [
+      'formats that compile a regular expression',
+      { items: { format: 'regex' } },
+      () => unlike(index => `"a${index}"`, 300_000),
+    ],
+  ])('stops at the limit and reports it: %s', ([, schema, json], { expect }) => {
     expect(outputCheck(JSON.stringify(schema))(json(), 'output')).toEqual(UNCHECKED)
   })
 
   it.for<[name: string, schema: unknown, json: () => string]>([
     [
-      '20,000 objects, compared',
+      '20,000 unique objects',
       { uniqueItems: true },
       () => unlike(index => `{"id":${index},"name":"n${index}"}`, 20_000),
     ],
@@ -236,16 +236,16 @@ describe('a check of hostile schemas and values', () => {
       () => JSON.stringify(`${'a'.repeat(1_000_000)}!`),
     ],
     [
-      'a text as long as can be',
+      'a text of the maximum length',
       { type: 'string', minLength: 1 },
       () => JSON.stringify('a'.repeat(MAX_OBSERVATION_BYTES - 2)),
     ],
     ['an embedding', { items: { type: 'number' } }, () => unlike(index => `${index / 1e6}`, 100_000)],
-  ])('takes what looks it: %s', ([, schema, json], { expect }) => {
+  ])('completes for values that only look hostile: %s', ([, schema, json], { expect }) => {
     expect(outputCheck(JSON.stringify(schema))(json(), 'output')).toEqual({ faults: [] })
   })
 
-  it('shares the operations of a request among its values', ({ expect }) => {
+  it('counts all values of a request toward one limit', ({ expect }) => {
     const checks = new OutputChecks()
     const value = unlike(String, 100_000)
     const results = Array.from({ length: 40 }, (_, index) =>
@@ -328,7 +328,7 @@ describe('a pattern', () => {
     ['Secret1!', '^(?=.*\\d)(?=.*[A-Z]).{8,}$', true],
     ['2026-11-21', '^(?<year>\\d{4})-(?<month>\\d{2})', true],
     ['a-b.c', '^[\\w.-]+$', true],
-  ] as const)('reads whole characters, not surrogates: %s by %s', ([text, source, matches], { expect }) => {
+  ] as const)('matches whole characters, not surrogates: %s by %s', ([text, source, matches], { expect }) => {
     const whole: string = JSON.parse(`"${text}"`)
     expect(compile(source).test(whole, new Budget())).toBe(matches)
     expect(new RegExp(source, 'u').test(whole)).toBe(matches)
@@ -341,7 +341,7 @@ describe('a pattern', () => {
     },
   )
 
-  it('spends operations in proportion to the text, and no more', ({ expect }) => {
+  it('takes operations in proportion to the length of the text', ({ expect }) => {
     const budget = new Budget()
     expect(compile('^(?:a|aa|a*)*$').test('a'.repeat(1_000_000), budget)).toBe(true)
     expect(() => budget.spend(3_000_000)).not.toThrow()

@@ -18,15 +18,15 @@ describe('the spans nearest to a disagreement', () => {
   const line = ['a', 'b', 'c', 'd', 'e'].map((id, index) => span(id, index + 1))
 
   it.for([
-    ['those before the feedback, the latest first, then those after it', ['c'], ['root', 'c', 'b', 'a', 'd', 'e']],
-    ['the latest, where the root alone has feedback', ['root'], ['root', 'e', 'd', 'c', 'b', 'a']],
-    ['all with feedback before any other', ['b', 'd'], ['root', 'b', 'd', 'c', 'a', 'e']],
+    ['earlier spans, latest first, then later ones', ['c'], ['root', 'c', 'b', 'a', 'd', 'e']],
+    ['the latest spans if only the root has feedback', ['root'], ['root', 'e', 'd', 'c', 'b', 'a']],
+    ['spans with feedback before any others', ['b', 'd'], ['root', 'b', 'd', 'c', 'a', 'e']],
   ] as const)('are %s', ([, marked, expected], { expect }) => {
     expect(idsOf(line, marked)).toEqual(expected)
     for (const limit of [1, 3, 6]) expect(idsOf(line, marked, limit)).toEqual(expected.slice(0, limit))
   })
 
-  it('prefer reviewed ones, their ancestors, and errors', ({ expect }) => {
+  it('include reviewed spans, their ancestors, and errors first', ({ expect }) => {
     const others = [
       span('top', 1),
       span('middle', 2, { parentId: 'top' }),

@@ -3,14 +3,14 @@ import { describe, it } from 'vitest'
 import { diffLines, type LineChange } from '../../src/domain/text-diff.ts'
 import { MAX_CONTENT_BYTES, MAX_DIFF_EDITS } from '../../src/limits.ts'
 
-/** A diff without the lines of one op: the text before, or after. */
+/** The text before or after a diff: its lines without those of one op. */
 const without = (op: LineChange['op'], lines: readonly LineChange[]): string =>
   lines
     .filter(line => line.op !== op)
     .map(({ text }) => text)
     .join('\n')
 
-/** Few different lines, so that texts have much in common. */
+/** Only a few different lines, so that texts have much in common. */
 const aText = fc.array(fc.constantFrom('', 'a', 'b', 'c\r', 'ä 😀'), { maxLength: 30 }).map(lines => lines.join('\n'))
 
 const numbered = (prefix: string, count: number): string[] =>
@@ -43,20 +43,20 @@ describe('the diff of two texts', () => {
   })
 
   it.for([
-    ['a line changed', 'a\nb\nc', 'a\nx\nc', '=-+='],
-    ['a line added', 'a\nc', 'a\nb\nc', '=+='],
-    ['a line removed', 'a\nb\nc', 'a\nc', '=-='],
+    ['a changed line', 'a\nb\nc', 'a\nx\nc', '=-+='],
+    ['an added line', 'a\nc', 'a\nb\nc', '=+='],
+    ['a removed line', 'a\nb\nc', 'a\nc', '=-='],
     ['two places', 'a\nb\nc\nd\ne', 'a\nx\nc\ny\nz\ne', '=-+=-++='],
-    ['a newline at the end', 'a', 'a\n', '=+'],
+    ['a trailing newline', 'a', 'a\n', '=+'],
     ['other newlines', 'a\nb', 'a\r\nb', '-+='],
-    ['a line moved', 'a\nb\nc\nd', 'b\nc\nd\na', '-===+'],
+    ['a moved line', 'a\nb\nc\nd', 'b\nc\nd\na', '-===+'],
     ['a repeated line', 'a\na', 'a\na\na', '==+'],
     ['nothing in common', 'a\nb', 'c', '--+'],
   ] as const)('shows %s', ([, before, after, expected], { expect }) => {
     expect(ops(diffLines(before, after).lines)).toBe(expected)
   })
 
-  it('replaces all between the first and the last difference if too much differs', ({ expect }) => {
+  it('replaces everything between the first and the last difference if too much differs', ({ expect }) => {
     const [old, fresh] = [numbered('a', MAX_DIFF_EDITS), numbered('b', MAX_DIFF_EDITS)]
     const shared = ['shared']
     const { lines, isMinimal } = diffLines(
@@ -71,19 +71,19 @@ describe('the diff of two texts', () => {
   const most = MAX_CONTENT_BYTES / 2 - 10_000
   const middle = (count: number) => Array.from({ length: count }, () => 'x')
   it.for<[string, string[], string[]]>([
-    ['of short lines, none alike', numbered('a', 40_000), numbered('b', 40_000)],
-    ['of empty lines', ['a', ...Array(most).fill(''), 'b'], ['c', ...Array(most).fill(''), 'd']],
+    ['short lines that all differ', numbered('a', 40_000), numbered('b', 40_000)],
+    ['empty lines', ['a', ...Array(most).fill(''), 'b'], ['c', ...Array(most).fill(''), 'd']],
     [
-      'that are alike along many diagonals',
+      'lines that match along many diagonals',
       [...numbered('a', 900), ...middle(100_000), ...numbered('b', 900)],
       [...numbered('c', 900), ...middle(100_000), ...numbered('d', 900)],
     ],
     [
-      'of two lines in any order',
+      'two lines in any order',
       numbered('', 100_000).map(number => ((Math.imul(Number(number), 2_654_435_761) >>> 16) % 2 === 0 ? 'a' : 'b')),
       numbered('', 100_000).map(number => ((Math.imul(Number(number), 1_597_334_677) >>> 16) % 2 === 0 ? 'a' : 'b')),
     ],
-  ])('takes no long time for the longest texts: %s', ([, before, after], { expect }) => {
+  ])('is fast even for the longest texts: %s', ([, before, after], { expect }) => {
     const { lines } = diffLines(before.join('\n'), after.join('\n'))
     expect(without('add', lines) === before.join('\n')).toBe(true)
     expect(without('remove', lines) === after.join('\n')).toBe(true)

@@ -52,7 +52,7 @@ describe.for(withKey)('%s', ([, contract]) => {
     expect(messageOf(answer)).toBe('Forbidden')
   })
 
-  it('succeeds with either credential form, with each scope that it accepts', async ({ expect }) => {
+  it('succeeds with either header and with each scope that it accepts', async ({ expect }) => {
     for (const scope of accepted) {
       const key = await org.keyFor({ scopes: [scope], projectSlug: undefined, userId: org.userId })
       for (const headers of [{ 'x-api-key': key }, { authorization: `bearer ${key}` }]) {
@@ -74,7 +74,7 @@ describe.for(withAdminToken)('%s', ([, contract]) => {
   it.for([
     ['no token', {}],
     ['another token', { authorization: 'Bearer wrong' }],
-    ['a token that is no bearer token', { 'x-api-key': String(env.ADMIN_TOKEN) }],
+    ['the token as an API key', { 'x-api-key': String(env.ADMIN_TOKEN) }],
   ] as const)('401s with %s', async ([, headers], { expect }) => {
     const answer = await sendSample(contract, headers)
     expect(answer.status).toBe(401)
@@ -97,7 +97,7 @@ describe.for(withAdminToken)('%s', ([, contract]) => {
 })
 
 describe('a key', () => {
-  it('is refused from the moment that it expires', async ({ expect }) => {
+  it('is rejected as soon as it expires', async ({ expect }) => {
     const expiresAt = new Date(Date.now() + 700).toISOString()
     const key = client({ 'x-api-key': await org.keyFor({ expiresAt }) })
     expect((await key.get('/api/traces?projectSlug=support')).status).toBe(200)
@@ -105,7 +105,7 @@ describe('a key', () => {
     expect((await key.get('/api/traces?projectSlug=support')).status).toBe(401)
   })
 
-  it('gives a recovered organization all rights', async ({ expect }) => {
+  it('gives full access to a recovered organization', async ({ expect }) => {
     const recovered = await admin().post(`/api/orgs/${org.slug}/api-keys`)
     expect(recovered.body.scopes).toEqual(SCOPES)
     const owner = client({ 'x-api-key': recovered.body.key })

@@ -12,7 +12,7 @@ import { aHexSpanId, aHexTraceId, anExport, anExportedSpan, exportSpans } from '
 
 const NOTHING: Counts = { d1RoundTrips: 0, rowsWritten: 0, r2Calls: 0, limiterCalls: 0, queueSends: 0 }
 
-/** The cost of a warm request: the isolate has cached the key and the project. */
+/** The cost of a request if the isolate has cached the key and the project. */
 async function costOf(
   org: Org,
   method: 'get' | 'post' | 'put' | 'delete',
@@ -27,12 +27,12 @@ async function costOf(
 
 const large = 'x'.repeat(20_000)
 
-describe('the cost of', () => {
+describe('platform calls', () => {
   it.for([
-    ['of one trace', 100],
-    ['of ten traces', 10],
+    ['in one trace', 100],
+    ['in ten traces', 10],
   ] as const)(
-    'an export of 100 spans %s is one read and one batch of writes, two rows a span',
+    'an export of 100 spans %s takes one read and one batch of writes, two rows per span',
     async ([, spansATrace], { expect }) => {
       const org = await newOrg()
       await exportSpans(org, [anExportedSpan()])
@@ -44,7 +44,7 @@ describe('the cost of', () => {
         return [anExportedSpan({ traceId, spanId: rootId }), ...children]
       })
       const exported = anExport(traces.flat(), {})
-      // A root is one row less, and a trace without metadata is five.
+      // A root takes one row less, and a trace without metadata takes five.
       const rowsWritten = 200 + traces.length * (5 - 1)
       const cost = { ...NOTHING, d1RoundTrips: 2 }
       expect(await costOf(org, 'post', '/v1/traces', exported)).toEqual({ ...cost, rowsWritten })
@@ -52,7 +52,7 @@ describe('the cost of', () => {
     },
   )
 
-  it('an export with large values is one object a trace', async ({ expect }) => {
+  it('an export with large values writes one object per trace', async ({ expect }) => {
     const org = await newOrg()
     await exportSpans(org, [anExportedSpan()])
     const traceId = aHexTraceId()
@@ -62,7 +62,7 @@ describe('the cost of', () => {
     expect({ d1RoundTrips, r2Calls }).toEqual({ d1RoundTrips: 2, r2Calls: 1 })
   })
 
-  it('a trace is 7 rows and one per searchable field, in one round trip', async ({ expect }) => {
+  it('a new trace takes one round trip, 7 rows, and a row per searchable field', async ({ expect }) => {
     const org = await newOrg()
     await org.ingest.post('/api/v1/traces', aTrace())
     for (const [metadata, fields] of [
@@ -77,7 +77,7 @@ describe('the cost of', () => {
     }
   })
 
-  it('a completion with the same metadata is one round trip and one row', async ({ expect }) => {
+  it('a completion with the same metadata takes one round trip and one row', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     await org.ingest.post('/api/v1/traces', trace)
@@ -92,7 +92,7 @@ describe('the cost of', () => {
     const trace = aTrace({ metadata: { a: 1, b: 2, c: 3 } })
     await org.ingest.post('/api/v1/traces', trace)
     const completed = { ...trace, status: 'completed', metadata: { a: 1, b: 'changed' } }
-    // One trace row, one field out, one field in.
+    // One trace row, one deleted field, and one inserted field.
     expect(await costOf(org, 'post', '/api/v1/traces', completed)).toEqual({
       ...NOTHING,
       d1RoundTrips: 2,
@@ -105,7 +105,7 @@ describe('the cost of', () => {
     ['a state', { type: 'state', key: 'config' }, 1, 0],
     ['an output, which marks its span as reviewable', { type: 'output' }, 2, 0],
     ['a large input', { type: 'input', data: large }, 1, 1],
-  ] as const)('%s', async ([, fields, rowsWritten, r2Calls], { expect }) => {
+  ] as const)('%s takes one round trip, or two with R2', async ([, fields, rowsWritten, r2Calls], { expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))
@@ -113,7 +113,7 @@ describe('the cost of', () => {
     expect(await costOf(org, 'post', '/api/v1/observations', anObservation({ trace_id, ...fields }))).toEqual(cost)
   })
 
-  it('a second output is one row, its span’s mark', async ({ expect }) => {
+  it('a second output writes one row because its span is already reviewable', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))
@@ -124,12 +124,13 @@ describe('the cost of', () => {
 
   it.for([
     ['positive feedback', 'positive', 3],
-    ['negative feedback, by which its trace is found', 'negative', 4],
-  ] as const)('%s is one round trip', async ([, rating, rowsWritten], { expect }) => {
+    ['negative feedback, which adds its trace to an index', 'negative', 4],
+  ] as const)('%s takes one round trip', async ([, rating, rowsWritten], { expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))
-    // The record, its index by trace, and the trace's updatedAt; the first negative one, the index of such traces.
+    // The feedback, its index by trace, and the trace's updatedAt. The first negative feedback also adds the trace to
+    // an index.
     const cost = { ...NOTHING, d1RoundTrips: 1, rowsWritten }
     expect(await costOf(org, 'post', '/api/v1/feedback', aFeedback({ trace_id, rating }))).toEqual(cost)
     const again = aFeedback({ trace_id, rating })
@@ -139,11 +140,11 @@ describe('the cost of', () => {
   it.for([
     // The span, its index by trace, and the trace's updatedAt.
     ['a span', {}, 1, 3, 0],
-    ['a span with its metadata, status and duration', { metadata: { a: 1 }, status: 'ok', duration_ms: 5 }, 1, 3, 0],
-    // The trace is looked up before values are stored for it.
+    ['a span with metadata, status and duration', { metadata: { a: 1 }, status: 'ok', duration_ms: 5 }, 1, 3, 0],
+    // The trace is looked up before large values are stored.
     ['a span with large values', { input: large, output: large }, 2, 3, 1],
   ] as const)(
-    '%s, and of the same one sent again',
+    '%s takes one row less when sent again',
     async ([, fields, d1RoundTrips, rowsWritten, r2Calls], { expect }) => {
       const org = await newOrg()
       const { trace_id } = aTrace()
@@ -151,15 +152,15 @@ describe('the cost of', () => {
       const span = aSpan({ trace_id, ...fields })
       const cost = { ...NOTHING, d1RoundTrips, rowsWritten, r2Calls }
       expect(await costOf(org, 'post', '/api/v1/spans', span)).toEqual(cost)
-      // Its index doesn't change.
+      // The span's index doesn't change.
       expect(await costOf(org, 'post', '/api/v1/spans', span)).toEqual({ ...cost, rowsWritten: rowsWritten - 1 })
     },
   )
 
   it.for([
-    ['unknown', {}, 404],
-    ['of an unknown prompt version', { prompt_version_id: crypto.randomUUID() }, 422],
-  ] as const)('a span refused as %s is two round trips and no row', async ([, fields, status], { expect }) => {
+    ['an unknown trace', {}, 404],
+    ['an unknown prompt version', { prompt_version_id: crypto.randomUUID() }, 422],
+  ] as const)('a span rejected for %s takes two round trips and no rows', async ([, fields, status], { expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))
@@ -170,7 +171,7 @@ describe('the cost of', () => {
   })
 
   it.for([1, 10, 100])(
-    'a batch of %i traces with a span, two observations and feedback each is 4 round trips',
+    'a batch of %i traces, each with a span, two observations and feedback, takes 4 round trips',
     async (count, { expect }) => {
       const org = await newOrg()
       await resultsOf(org, [])
@@ -189,14 +190,15 @@ describe('the cost of', () => {
       const { bindings, counts } = countingBindings()
       const results = await resultsOf(org, events, bindings)
       expect(results.filter(({ status }) => status >= 300)).toEqual([])
-      // A trace with its two fields; its span; the span's updatedAt; two observations and a mark; negative feedback.
+      // Trace 7, its two fields 2, span 2, the trace's updatedAt 1, two observations and the reviewable mark 3,
+      // feedback 4.
       const each = 7 + 2 + 2 + 1 + 3 + 4
-      // The labeller becomes a user once: a row and its index.
+      // The labeller becomes a user once, which takes a row and its index.
       expect(counts).toEqual({ ...NOTHING, d1RoundTrips: 4, rowsWritten: count * each + 2 })
     },
   )
 
-  it('a batch that creates and completes 100 traces is less than one that only creates them', async ({ expect }) => {
+  it('a batch that creates and completes 100 traces writes each of them once', async ({ expect }) => {
     const org = await newOrg()
     await resultsOf(org, [])
     const traces = Array.from({ length: 100 }, () => aTrace())
@@ -210,7 +212,9 @@ describe('the cost of', () => {
     expect(counts).toMatchObject({ d1RoundTrips: 1, rowsWritten: 100 * (6 + 3) })
   })
 
-  it('a batch of the most large observations is one object, and their detail one read of it', async ({ expect }) => {
+  it('a full batch of large observations writes one object, and the trace’s detail reads it once', async ({
+    expect,
+  }) => {
     const org = await newOrg()
     const trace = aTrace()
     const { trace_id } = trace
@@ -233,7 +237,7 @@ describe('the cost of', () => {
     expect(await costOf(org, 'get', raw)).toEqual({ ...NOTHING, d1RoundTrips: 1, r2Calls: 1 })
   })
 
-  it('a detail of large outputs that replace each other is one read for each that counts', async ({ expect }) => {
+  it('the detail of a trace with replaced large outputs reads only the last one', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     const { trace_id } = trace
@@ -256,13 +260,13 @@ describe('the cost of', () => {
     ['the quality of attribution', '/api/attribution-quality?projectSlug=support&engine=rules'],
     ['a list of knowledge docs', '/api/knowledge-docs?projectSlug=support'],
     ['a search with several fields', '/api/v1/traces/search?a=1&b=2&c=3&name=a&status=running'],
-  ] as const)('%s is one round trip', async ([, path], { expect }) => {
+  ] as const)('%s takes one round trip', async ([, path], { expect }) => {
     const org = await newOrg()
     await org.bearer().get(path)
     expect(await costOf(org, 'get', path)).toEqual({ ...NOTHING, d1RoundTrips: 1 })
   })
 
-  it('reading: one round trip for a search, a list and a detail, and the reads of large values', async ({ expect }) => {
+  it('a search, a list and a detail each take one round trip, plus reads of large values', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
@@ -276,16 +280,16 @@ describe('the cost of', () => {
   })
 
   it.for([
-    // The decision and its index by time; the span and its index of reviewed ones; the trace; the line in the audit
-    // log; the count of such decisions of the day.
-    ['an acceptance is two round trips and seven rows', { decision: 'accept' }, 7, 0],
-    ['a correction, likewise', { decision: 'correct', approvedOutput: 'No' }, 7, 0],
+    // The decision and its index by time, the span and its index of reviewed spans, the trace, the audit entry, and the
+    // count of such decisions on the day.
+    ['an acceptance takes two round trips and seven rows', { decision: 'accept' }, 7, 0],
+    ['a correction takes the same', { decision: 'correct', approvedOutput: 'No' }, 7, 0],
     // The comment and its index by trace.
-    ['one with a comment is two rows more', { decision: 'accept', comment: 'Good' }, 9, 0],
-    // The index of decisions that name an error type.
-    ['one that names an error type is a row more', { decision: 'accept', errorType: 'reasoning_error' }, 8, 0],
-    ['a large correction is two calls of R2 more', { decision: 'correct', approvedOutput: large }, 7, 1],
-  ] as const)('%s, and sent again one and none', async ([, body, rowsWritten, puts], { expect }) => {
+    ['a decision with a comment takes two more rows', { decision: 'accept', comment: 'Good' }, 9, 0],
+    // The index of decisions with an error type.
+    ['a decision with an error type takes one more row', { decision: 'accept', errorType: 'reasoning_error' }, 8, 0],
+    ['a large correction takes two more R2 calls', { decision: 'correct', approvedOutput: large }, 7, 1],
+  ] as const)('%s, and sent again one round trip and no rows', async ([, body, rowsWritten, puts], { expect }) => {
     const { org, spanId } = await newReviewed({ answer: 'Yes' })
     await org.bearer().get('/api/prompts?projectSlug=support')
     const path = `/api/spans/${spanId}/review`
@@ -299,7 +303,7 @@ describe('the cost of', () => {
     })
   })
 
-  it('an acceptance of a large output copies nothing; the output is read for its schema and the answer', async ({
+  it('an acceptance of a large output copies nothing, and reads it for the schema check and for the answer', async ({
     expect,
   }) => {
     const { org, spanId } = await newReviewed({ text: large })
@@ -308,32 +312,33 @@ describe('the cost of', () => {
     expect(await costOf(org, 'put', `/api/spans/${spanId}/review`, { decision: 'accept' })).toEqual(cost)
   })
 
-  it('many decisions by one reviewer on one step and day share one counted row', async ({ expect }) => {
+  it('decisions by one reviewer on one step and day share a counter row', async ({ expect }) => {
     const { org, step } = await newReviewed('Yes')
     await org.bearer().get('/api/prompts?projectSlug=support')
     const spanIds = Array.from({ length: 20 }, () => crypto.randomUUID())
     for (const span_id of spanIds) await step({ span_id })
     const decideAll = (fields: object) =>
       costOf(org, 'post', '/api/reviews', { reviews: spanIds.map(spanId => ({ spanId, ...fields })) })
-    // The decision and its index, the span and its index, and the audit log, of each; the trace; and the count.
+    // For each decision, the decision and its index, the span and its index, and the audit entry; then the trace and
+    // the count.
     expect(await decideAll({ decision: 'accept' })).toMatchObject({ d1RoundTrips: 2, rowsWritten: 20 * 5 + 1 + 1 })
-    // The number of decisions in force is unchanged, and so are the counts.
+    // The number of decisions in force is unchanged, so the counts aren't written.
     expect(await decideAll({ decision: 'accept', comment: 'Sure' })).toMatchObject({ rowsWritten: 20 * 7 + 1 })
-    // An acceptance and a correction less and more.
+    // One count row changes: fewer acceptances and more corrections.
     expect(await decideAll({ decision: 'correct', approvedOutput: 'No' })).toMatchObject({
       rowsWritten: 20 * 5 + 1 + 1,
     })
   })
 
-  it('a comment is two round trips', async ({ expect }) => {
+  it('a comment takes two round trips', async ({ expect }) => {
     const { org, spanId } = await newReviewed('Yes')
     await org.bearer().get('/api/prompts?projectSlug=support')
-    // The look-up of the span; then the comment, its index by trace, the trace, and the line in the audit log.
+    // First the look-up of the span, then the comment, its index by trace, the trace, and the audit entry.
     const cost = { ...NOTHING, d1RoundTrips: 2, rowsWritten: 4 }
     expect(await costOf(org, 'post', `/api/spans/${spanId}/feedback`, { content: 'Why?' })).toEqual(cost)
   })
 
-  it('a change of an error type is one round trip, the type and the line in the audit log', async ({ expect }) => {
+  it('a change of an error type takes one round trip, and writes the type and the audit entry', async ({ expect }) => {
     const org = await newOrg()
     await org.bearer().get(`/api/prompts?projectId=${org.project.id}`)
     const path = `/api/projects/${org.project.id}/error-types/system_failure`
@@ -342,7 +347,7 @@ describe('the cost of', () => {
     expect(await costOf(org, 'put', path, { isEnabled: false })).toEqual({ ...cost, rowsWritten: 0 })
   })
 
-  it('a claim, its renewal and its release are one round trip and one row each', async ({ expect }) => {
+  it('a claim, its renewal and its release take one round trip and one row each', async ({ expect }) => {
     const { org, spanId } = await newReviewed('Yes')
     await org.bearer().get('/api/prompts?projectSlug=support')
     for (const verb of ['claim', 'heartbeat', 'release']) {
@@ -351,7 +356,7 @@ describe('the cost of', () => {
     }
   })
 
-  it('an output of a reviewed trace or span is one more round trip, which returns it to the queue', async ({
+  it('a new output of a reviewed trace or span takes one more round trip to return it to the queue', async ({
     expect,
   }) => {
     const { org, trace_id, spanId, review, step } = await newReviewed('Yes')
@@ -365,7 +370,7 @@ describe('the cost of', () => {
       d1RoundTrips: 2,
       rowsWritten: 4,
     })
-    // The observation, and the span whose review is stale.
+    // The observation and the span whose review is now stale.
     expect(await costOf(org, 'post', '/api/v1/observations', anObservation({ trace_id, span_id: spanId }))).toEqual({
       ...NOTHING,
       d1RoundTrips: 2,
@@ -373,13 +378,13 @@ describe('the cost of', () => {
     })
   })
 
-  it('an attribution run is six round trips and five rows; for a finished job it is two and none', async ({
+  it('an attribution run takes six round trips and five rows, or two and none for a finished job', async ({
     expect,
   }) => {
     const { askAsync, job } = await newDisputed()
     await askAsync(withMessages().bindings)
-    // The claim moves the job and its index of those that are due; the result, the job, which leaves the index, and the
-    // count of such answers of the day end it.
+    // The claim writes the job and its index of due jobs. The end writes the result, the job, which leaves the index,
+    // and the count of such answers on the day.
     for (const cost of [
       { d1RoundTrips: 6, rowsWritten: 5 },
       { d1RoundTrips: 2, rowsWritten: 0 },
@@ -390,14 +395,14 @@ describe('the cost of', () => {
     }
   })
 
-  it('a deletion is one round trip and one message', async ({ expect }) => {
+  it('a deletion takes one round trip and one message', async ({ expect }) => {
     const org = await newOrg()
     const { id } = (await org.ingest.post('/api/v1/traces', aTrace())).body
     const cost = await costOf(org, 'delete', `/api/traces/${id}`)
     expect(cost).toMatchObject({ d1RoundTrips: 1, queueSends: 1, r2Calls: 0 })
   })
 
-  it('a cached session costs no more than its key, and signing in costs little', async ({ expect }) => {
+  it('a request with a cached session takes as many calls as one with its key', async ({ expect }) => {
     const org = await newOrg()
     const cookie = await signIn(org.projectKey)
     const cost = async () => {
@@ -411,20 +416,18 @@ describe('the cost of', () => {
       ...NOTHING,
       d1RoundTrips: 1,
     })
-    // Its index by expiry is one more, and the line in the audit log another.
+    // The link's indexes and the audit entry are the other rows.
     expect(await costOf(org, 'post', '/api/sign-in-links')).toEqual({ ...NOTHING, d1RoundTrips: 1, rowsWritten: 4 })
   })
 
-  it('a cold key is one more look-up and one more request for tokens', async ({ expect }) => {
+  it('an uncached key takes one more look-up and one more request for tokens', async ({ expect }) => {
     const org = await newOrg()
     const { bindings, counts } = countingBindings()
     await org.bearer(bindings).post('/api/v1/traces', aTrace())
     expect(counts).toMatchObject({ d1RoundTrips: 2, limiterCalls: 1 })
   })
 
-  it('a request over its limit makes no D1 query, and after the first one no request for tokens either', async ({
-    expect,
-  }) => {
+  it('a request over the limit makes no D1 query, and only the first one requests tokens', async ({ expect }) => {
     const org = await newOrg()
     const key = await org.keyFor({ rateLimitPerMinute: 1 })
     await client({ 'x-api-key': key }).post('/api/v1/traces', aTrace())
@@ -435,7 +438,7 @@ describe('the cost of', () => {
     }
   })
 
-  it('300 requests in a row are fewer than 15 requests for tokens', async ({ expect }) => {
+  it('300 requests in a row take fewer than 15 requests for tokens', async ({ expect }) => {
     const org = await newOrg()
     const { bindings, counts } = countingBindings()
     for (let index = 0; index < 300; index++) await org.bearer(bindings).get('/api/v1/traces/search?a=1')

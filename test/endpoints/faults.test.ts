@@ -28,15 +28,15 @@ import { anExport, anExportedSpan, exportSpans } from '../support/telemetry.ts'
  * the service is willing to wait, however slow the machine is.
  *
  * `npm test` tries a third of the combinations: every fault on every request, at every call, but not every fault at
- * every call. The third differs between requests, so that calls that all requests make, such as authentication, see
- * every fault. ALL_FAULTS=yes tries all combinations, as `.ci/nightly` does.
+ * every call. Each request gets a different third, so calls that all requests make, such as authentication, meet every
+ * fault. ALL_FAULTS=yes tries all combinations, as `.ci/nightly` does.
  */
 
-/** The reference client and OpenTelemetry's exporters give up on a request after that. */
+/** The reference client and OpenTelemetry's exporters give up on a request after these timeouts. */
 const CLIENT_TIMEOUT_MS = 5000
 const EXPORTER_TIMEOUT_MS = 10_000
 
-/** How long a request may wait: one that waits for a result declares it. */
+/** How long a request may wait. Only a request for an attribution may wait longer, for its result. */
 const timeoutOf = ({ family, location }: Contract) =>
   family === 'otlp' ? EXPORTER_TIMEOUT_MS : CLIENT_TIMEOUT_MS + (location === 202 ? ATTRIBUTION_WAIT_MS : 0)
 
@@ -46,7 +46,7 @@ const isUnfinished = ({ location }: Contract, answer: Answer): boolean =>
 
 type Binding = Parameters<Intercept>[0]
 
-/** Faults that may pass, so a second attempt is worthwhile, and faults that a second attempt would make worse. */
+/** Transient faults, after which a second attempt is worthwhile, and faults that a second attempt would make worse. */
 const PASSING: Record<Binding, string> = {
   DB: 'D1_ERROR: Network connection lost.',
   PAYLOADS: 'put: We encountered an internal error. Please try again. (10001)',
@@ -64,7 +64,7 @@ interface Fault {
   message?: Record<Binding, string>
   /** Whether the call takes effect and only its answer is lost. */
   takesEffect: boolean
-  /** Whether every call from this one on fails the same way. */
+  /** Whether every later call fails the same way. */
   stays: boolean
   /** Whether the request succeeds anyway, at the cost of one more attempt. */
   isHidden: boolean
@@ -77,10 +77,10 @@ interface Strike {
 }
 
 const FAULTS: Record<string, Fault> = {
-  'fails and passes': { message: PASSING, takesEffect: false, stays: false, isHidden: true },
+  'fails once': { message: PASSING, takesEffect: false, stays: false, isHidden: true },
   'loses its answer': { message: PASSING, takesEffect: true, stays: false, isHidden: true },
   'is refused': { message: LASTING, takesEffect: false, stays: false, isHidden: false },
-  'takes effect and says it was refused': { message: LASTING, takesEffect: true, stays: false, isHidden: false },
+  'takes effect but reports a refusal': { message: LASTING, takesEffect: true, stays: false, isHidden: false },
   'hangs once': { takesEffect: false, stays: false, isHidden: true },
   'takes effect and hangs': { takesEffect: true, stays: false, isHidden: true },
   'is the first of many that lose their answers': { message: PASSING, takesEffect: true, stays: true, isHidden: false },
@@ -90,19 +90,19 @@ const FAULTS: Record<string, Fault> = {
 const THIRD = 3
 
 /**
- * Whether a fault hits a call of a request, each known by its number. A request with few calls meets all faults at
- * each.
+ * Whether to try a fault at a call of a request, all given by number. If a request makes few calls, each call gets
+ * every fault.
  */
 const isTried = (fault: number, call: number, calls: number, request: number): boolean =>
   env.ALL_FAULTS !== '' || calls < THIRD || (fault + call + request) % THIRD === 0
 
-/** Whether a request changes its world so that it can't be sent again. */
+/** Whether a request uses up its test data, so that it can't be sent again. */
 const isSpending = ({ method, path }: Contract) =>
   method === 'DELETE' || method === 'PATCH' || /(rotate|active-version|review|reviews|claim|attribute)$/.test(path)
 
 const largeText = 'x'.repeat(INLINE_BYTES + 1)
 
-/** A telemetry trace that exists from the start. */
+/** A trace from telemetry that exists before the tests. */
 const KNOWN_TRACE = 'f'.repeat(32)
 
 /** Requests beyond the samples: with client ids, and with values that go to R2. */
@@ -110,7 +110,7 @@ const variants: Record<string, Record<string, (world: World) => object>> = {
   'POST /v1/traces': {
     'with large values': () =>
       anExport([anExportedSpan({ attributes: { 'input.value': largeText, 'output.value': largeText } })]),
-    'of a trace that is there': () =>
+    'of an existing trace': () =>
       anExport([anExportedSpan({ traceId: KNOWN_TRACE, attributes: { 'session.id': crypto.randomUUID() } })]),
   },
   'POST /api/v1/observations': {
@@ -120,14 +120,14 @@ const variants: Record<string, Record<string, (world: World) => object>> = {
   },
   'POST /api/v1/spans': {
     'with large values': ({ traceId }) => aSpan({ trace_id: traceId, input: largeText, output: largeText }),
-    'of a prompt version': ({ traceId, prompt }) => aSpan({ trace_id: traceId, prompt_version_id: prompt.versionId }),
+    'with a prompt version': ({ traceId, prompt }) => aSpan({ trace_id: traceId, prompt_version_id: prompt.versionId }),
   },
   'POST /api/spans/{spanId}/feedback': {
     'with an id': () => ({ content: 'Why so?', id: crypto.randomUUID() }),
   },
   'POST /api/v1/feedback': {
     'with an id': ({ traceId }) => aFeedback({ trace_id: traceId, feedback_id: crypto.randomUUID() }),
-    'of a labeller': ({ traceId }) =>
+    'with a labeller': ({ traceId }) =>
       aFeedback({
         trace_id: traceId,
         feedback_id: crypto.randomUUID(),
@@ -139,7 +139,7 @@ const variants: Record<string, Record<string, (world: World) => object>> = {
       aTrace({ trace_id: traceId, status: 'completed', metadata: { [crypto.randomUUID()]: 1 } }),
   },
   'POST /api/v1/batch': {
-    'of all kinds': ({ traceId }) => {
+    'with all kinds of events': ({ traceId }) => {
       const trace = aTrace()
       return {
         events: [
@@ -154,8 +154,7 @@ const variants: Record<string, Record<string, (world: World) => object>> = {
 }
 
 /**
- * Calls without a client id take effect once per request received. An ingestion sample without its id is such a call as
- * well.
+ * Calls without a client id take effect once per request received. That includes an ingestion sample without its id.
  */
 const WITHOUT_ID = [
   'POST /api/v1/observations',
@@ -173,9 +172,9 @@ const WITHOUT_ID = [
 const requests = endpoints
   .map(({ contract }) => contract)
   .filter(({ scope, path, isOfSession }) => scope !== 'public' || path === '/readyz' || isOfSession)
-  // Only Cloudflare Access opens it: `test/auth/access.test.ts`.
+  // This endpoint needs Cloudflare Access, so `test/auth/access.test.ts` covers it.
   .filter(({ path }) => path !== '/api/session/organizations')
-  // Exports behave the same at each of their paths.
+  // Exports behave the same at each path, so one is enough.
   .filter(({ path, family }) => family !== 'otlp' || path.startsWith('/v1/'))
   .flatMap(contract => {
     const name = `${contract.method} ${contract.path}`
@@ -188,14 +187,14 @@ const requests = endpoints
     ]
   })
 
-describe('whichever platform call fails, in whichever way: ', () => {
+describe('a request survives any fault in any platform call', () => {
   let org: Org
   beforeAll(async () => {
-    // Faults are logged; other tests check that.
+    // Other tests check that faults are logged.
     vi.spyOn(console, 'error').mockImplementation(() => {})
     org = await newOrg()
     await exportSpans(org, [anExportedSpan({ traceId: KNOWN_TRACE, attributes: { 'session.id': 'known' } })])
-    // Only now, since nothing here advances the time while an export yields.
+    // The export above must come first, because it yields and nothing would advance the fake time.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
   })
   afterAll(() => {
@@ -217,7 +216,7 @@ describe('whichever platform call fails, in whichever way: ', () => {
       expect(outsideOf(fault.isHidden ? successes : [...successes, 503], first), place).toEqual([])
       if (first.status === 503) expect(Number(first.headers.get('retry-after')), place).toBeGreaterThanOrEqual(1)
       expect(waitedMs, place).toBeLessThan(timeoutOf(contract))
-      // A resource that already exists or is already gone is the effect of the first request.
+      // If the resource already exists or is already gone, the first request took effect.
       const isDone = [...successes, 409, ...(contract.method === 'DELETE' ? [404] : [])]
       if (retried) expect(outsideOf(isDone, retried), place).toEqual([])
       if (hasId || !retried) expect(added, place).toEqual(clean.added)
@@ -230,9 +229,9 @@ describe('whichever platform call fails, in whichever way: ', () => {
     /** The bindings that the request called, in order. */
     calls: Binding[]
     waitedMs: number
-    /** The same request without a fault, sent again if the first answer says so or has no result yet. */
+    /** The answer to the same request without a fault, if the first answer asks for a retry or has no result yet. */
     retried: Answer | undefined
-    /** The values that both requests added to each column. */
+    /** How many values both requests added to each column. */
     added: Record<string, number>
   }
 
@@ -271,17 +270,19 @@ describe('whichever platform call fails, in whichever way: ', () => {
   }
 })
 
-/** The status of an answer; of a batch, those of its events. */
+/** The status of an answer, or the statuses of a batch's events. */
 const statusesOf = ({ status, body }: Answer): number[] =>
   status === 207 ? body.results.map((result: { status: number }) => result.status) : [status]
 
-/** The statuses of an answer outside this set; any success is fine for an event of a batch. */
+/** The statuses of an answer that aren't allowed. Any success is fine for an event in a batch. */
 const outsideOf = (allowed: readonly number[], answer: Answer): number[] =>
   statusesOf(answer).filter(status => !(answer.status === 207 && status < 300) && !allowed.includes(status))
 
 const ALL_SCOPES = ['ingest', 'read', 'review', 'manage']
 
-/** Bindings with a fault in one call; the calls made, whether none is in progress, and whether the last hangs. */
+/**
+ * Bindings with a fault in one call, and the calls made, whether none is in progress, and whether the last one hangs.
+ */
 function bindingsWith(strike: Strike | undefined) {
   const calls: Binding[] = []
   let underWay = 0
@@ -309,7 +310,7 @@ function bindingsWith(strike: Strike | undefined) {
   }
 }
 
-/** The queue's consumer is not part of a request's effects. */
+/** Leaves out the queue's consumer, whose effects aren't those of the request. */
 function withoutConsumer(bindings: Env, intercept: Intercept): Env {
   return { ...bindings, JOBS: { send: () => intercept('JOBS', async () => 'sent') } as unknown as Queue<Job> }
 }
@@ -318,9 +319,8 @@ function withoutConsumer(bindings: Env, intercept: Intercept): Env {
 const STEP_MS = 250
 
 /**
- * Advances the time while `answer` waits for nothing but timers. Unless a call hangs, it advances in small steps,
- * because a busy machine may be slow at work that isn't a call, and an earlier request's timer may be far in the
- * future.
+ * Advances the time while `answer` waits only for timers. Unless a call hangs, it advances in small steps, because work
+ * between calls may be slow on a busy machine, and an earlier request's timer may be far in the future.
  */
 async function passTime<T>(answer: Promise<T>, { isWaiting, isHanging }: ReturnType<typeof bindingsWith>): Promise<T> {
   let isAnswered = false
@@ -339,7 +339,7 @@ async function passTime<T>(answer: Promise<T>, { isWaiting, isHanging }: ReturnT
   return watched
 }
 
-/** Tables whose counts are compared as sums, since only a day's first decision adds a row. */
+/** Tables whose counts are compared as sums, because only the first decision of a day adds a row. */
 const COUNTERS: Readonly<Record<string, string[]>> = {
   review_days: ['accepted', 'corrected'],
   answer_days: ['answers'],
@@ -347,7 +347,7 @@ const COUNTERS: Readonly<Record<string, string[]>> = {
 
 const SCHEMA: readonly object[] = [accounts, attribution, counts, reviews, spans, sweeps, texts, traces]
 
-/** For each table, how many rows have each of its columns set. */
+/** The number of rows that have a value, for each column of each table. */
 async function countValues(): Promise<Record<string, number>> {
   const statements = SCHEMA.flatMap(part => Object.values(part))
     .filter(each => is(each, SQLiteTable))

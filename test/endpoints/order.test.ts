@@ -56,7 +56,7 @@ describe.for(withBody)('%s', ([, contract]) => {
     expect(answer.body.error).toBe('The body is not valid UTF-8')
   })
 
-  it('415s for a content type that is not JSON, and parses none as JSON', async ({ expect }) => {
+  it('415s for a content type that is not JSON', async ({ expect }) => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp']) {
       expect((await post('{}', { 'content-type': type })).status).toBe(415)
     }
@@ -65,7 +65,7 @@ describe.for(withBody)('%s', ([, contract]) => {
     }
   })
 
-  it.for(['with content-length', 'chunked', 'chunked, with a lying content-length'])(
+  it.for(['with content-length', 'chunked', 'chunked, with a wrong content-length'])(
     '413s past its limit, %s',
     async (how, { expect }) => {
       const limit = contract.maxBytes ?? MAX_BODY_BYTES
@@ -73,9 +73,9 @@ describe.for(withBody)('%s', ([, contract]) => {
       const headers: Record<string, string> = {
         ...credentials(),
         ...(how === 'with content-length' && { 'content-length': String(bytes.byteLength) }),
-        ...(how.includes('lying') && { 'content-length': '10' }),
+        ...(how.includes('wrong') && { 'content-length': '10' }),
       }
-      // Its content-length alone gets it refused, before any of it is read.
+      // Its content-length is enough to reject it before any of it is read.
       const body = how === 'with content-length' ? '{' : new Blob([bytes]).stream()
       const url = `https://countersign.test${sampleOf(contract).path(world)}`
       const answer = await send(new Request(url, { method: contract.method, headers, body }))
@@ -84,7 +84,7 @@ describe.for(withBody)('%s', ([, contract]) => {
     },
   )
 
-  it('400s for no body at all, if it needs one', async ({ expect }) => {
+  it('400s for a missing body if it needs one', async ({ expect }) => {
     const answer = await post('')
     if (contract.body?.type === 'optional') expect(Object.keys(contract.responses)).toContain(String(answer.status))
     else expect(answer.body.error).toBe('The body is empty; a JSON object is required')
@@ -97,7 +97,7 @@ describe.for(withBody)('%s', ([, contract]) => {
     expect(status).toBe(contract.scope === 'public' ? 403 : 401)
   })
 
-  it('treats an unknown field like its interface does', async ({ expect }) => {
+  it('treats an unknown field as its interface specifies', async ({ expect }) => {
     const body = { ...sampleOf(contract).body?.(world), surprise: 1 }
     const answer = await callerFor()[methodOf(contract)](sampleOf(contract).path(world), body)
     if (contract.path.startsWith('/api/v1/')) {
@@ -120,7 +120,7 @@ describe.for(named.filter(([, { query }]) => query && 'projectSlug' in query.ent
 })
 
 describe.for(named.filter(([, { scope }]) => scope !== 'public' && scope !== 'admin'))('%s', ([, contract]) => {
-  it('429s before it looks at the body or the query, and after the scope', async ({ expect }) => {
+  it('429s before it checks the body or the query, and after it checks the scope', async ({ expect }) => {
     const spent = async (scopes: readonly string[]) => {
       const key = client({
         'x-api-key': await org.keyFor({ scopes, rateLimitPerMinute: 1 }),
@@ -170,7 +170,7 @@ describe('any request', () => {
     expect(answer.body).toBeUndefined()
   })
 
-  it('may come from any origin, with a key', async ({ expect }) => {
+  it('may come from any origin with a key', async ({ expect }) => {
     const preflight = await send(new Request('https://countersign.test/api/v1/traces', { method: 'OPTIONS' }))
     expect(preflight.status).toBe(204)
     expect(preflight.headers.get('access-control-allow-origin')).toBe('*')
@@ -185,9 +185,9 @@ describe('any request', () => {
     ['a parameter named constructor', '/api/traces?projectSlug=support&constructor=1', 'constructor'],
     ['a limit of 0', '/api/traces?projectSlug=support&limit=0', 'limit'],
     ['a limit over 200', '/api/traces?projectSlug=support&limit=201', 'limit'],
-    ['a limit that is no number', '/api/traces?projectSlug=support&limit=10abc', 'limit'],
-    ['a cursor that is none', '/api/traces?projectSlug=support&cursor=abc', 'cursor'],
-    ['an unknown parameter where none is known', '/api/projects?typo=1', 'typo'],
+    ['a limit that is not a number', '/api/traces?projectSlug=support&limit=10abc', 'limit'],
+    ['an invalid cursor', '/api/traces?projectSlug=support&cursor=abc', 'cursor'],
+    ['a parameter of a call that has none', '/api/projects?typo=1', 'typo'],
     ['an unknown parameter of a detail', '/api/traces/7c5be9e2-5a6a-4a35-b8c9-2f1d6a7f0c11?payload=preview', 'payload'],
     ['two project selectors', '/api/traces?projectSlug=support&projectId=1', 'projectId'],
   ] as const)('400s for %s', async ([, path, field], { expect }) => {

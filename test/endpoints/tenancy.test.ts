@@ -32,7 +32,7 @@ describe.for(contracts)('%s', ([, contract]) => {
   const sample = sampleOf(contract)
   const method = methodOf(contract)
 
-  it('declares in its sample which of a tenant’s ids it names', ({ expect }) => {
+  it('has a sample that declares which of a tenant’s ids it uses', ({ expect }) => {
     const takesIds = contract.path.includes('{') || JSON.stringify(sample.body?.(mine) ?? {}).includes(mine.traceId)
     expect(sample.namesTenants).toBe(takesIds || sample.path(mine).includes(mine.org.project.id))
   })
@@ -83,7 +83,7 @@ describe('the same ids in two organizations', () => {
     }
   })
 
-  it('refuse a cursor that was forged with values of other types', async ({ expect }) => {
+  it('reject a forged cursor with values of other types', async ({ expect }) => {
     const list = JSON.stringify(['traces', mine.org.id, mine.org.project.id])
     for (const place of ['[]', '["a","b"]', '[1e999,"a"]', '[1,"a",2]']) {
       const tag = (await sha256Hex(JSON.stringify([...JSON.parse(list), place]))).slice(0, 16)
@@ -92,7 +92,7 @@ describe('the same ids in two organizations', () => {
     }
   })
 
-  it('refuse the cursor of another organization', async ({ expect }) => {
+  it('reject the cursor of another organization', async ({ expect }) => {
     await mine.org.ingest.post('/api/v1/traces', {
       trace_id: 'trace_c1',
       name: 'c',

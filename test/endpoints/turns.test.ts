@@ -35,35 +35,38 @@ const CALLS: readonly [what: string, prepare: (org: Org) => Promise<() => Promis
   ],
 ]
 
-describe('a call yields to others', () => {
-  it.for(CALLS)('between parts of many records: %s', async ([, prepare], { expect }) => {
+describe('a long call yields to other requests', () => {
+  it.for(CALLS)('between groups of records: %s', async ([, prepare], { expect }) => {
     const send = await prepare(await newOrg())
     const { hashes } = await longestPieceOf(async () => expect((await send()).status).toBeLessThan(300))
-    // Each record has a few ids and a name, all hashes.
+    // Each record takes a few hashes, for its ids and its name.
     expect(hashes).toBeLessThan(5 * RECORDS_A_TURN)
   })
 
-  it.for(['accept', 'correct'] as const)('between the outputs of many reviews: %s', async (decision, { expect }) => {
-    const org = await newOrg()
-    const trace = aTrace()
-    await org.ingest.post('/api/v1/traces', trace)
-    const text = 'a'.repeat(LENGTH_A_TURN)
-    const spans = times(12, index => aSpan({ trace_id: trace.trace_id, output: { a: index, text } }))
-    for (const span of spans) await org.ingest.post('/api/v1/spans', span)
-    // Equal to the stored output in another order, so both are parsed to compare them.
-    const approvedOutput = (index: number) => ({ text, a: index })
-    const reviews = spans.map(({ span_id: spanId }, index) => ({
-      spanId,
-      decision,
-      ...(decision === 'correct' && { approvedOutput: approvedOutput(index) }),
-    }))
-    const sent = JSON.stringify({ reviews })
-    const { parsed } = await longestPieceOf(async () => {
-      const { body } = await org.owner.post('/api/reviews', sent)
-      expect(body.results.map(({ body }: { body: { review: unknown } }) => body.review)).toEqual(
-        spans.map(() => expect.objectContaining({ state: 'accepted' })),
-      )
-    })
-    expect(parsed).toBeLessThan(Math.max(4 * LENGTH_A_TURN, 1.1 * sent.length))
-  })
+  it.for(['accept', 'correct'] as const)(
+    'between the outputs in a list of reviews: %s',
+    async (decision, { expect }) => {
+      const org = await newOrg()
+      const trace = aTrace()
+      await org.ingest.post('/api/v1/traces', trace)
+      const text = 'a'.repeat(LENGTH_A_TURN)
+      const spans = times(12, index => aSpan({ trace_id: trace.trace_id, output: { a: index, text } }))
+      for (const span of spans) await org.ingest.post('/api/v1/spans', span)
+      // The fields have another order than in the stored output, so both must be parsed to compare them.
+      const approvedOutput = (index: number) => ({ text, a: index })
+      const reviews = spans.map(({ span_id: spanId }, index) => ({
+        spanId,
+        decision,
+        ...(decision === 'correct' && { approvedOutput: approvedOutput(index) }),
+      }))
+      const sent = JSON.stringify({ reviews })
+      const { parsed } = await longestPieceOf(async () => {
+        const { body } = await org.owner.post('/api/reviews', sent)
+        expect(body.results.map(({ body }: { body: { review: unknown } }) => body.review)).toEqual(
+          spans.map(() => expect.objectContaining({ state: 'accepted' })),
+        )
+      })
+      expect(parsed).toBeLessThan(Math.max(4 * LENGTH_A_TURN, 1.1 * sent.length))
+    },
+  )
 })

@@ -14,7 +14,7 @@ import { newRun, take } from './run.ts'
 /** The runs per seed. A regular `npm test` tries one seed. */
 const RUNS = 8
 
-/** The number of seeds to try, however short the time, before an operation that never succeeded fails the test. */
+/** The minimum number of seeds, even in a short run, before an operation that never succeeded fails the test. */
 const MAX_ROUNDS = 5
 
 /** The most requests in a run, after one to each operation. */
@@ -24,7 +24,7 @@ const REQUESTS = 100
 const SHRINKING_MS = 120_000
 
 const seconds = Number(env.FUZZ_SECONDS)
-/** Long runs look for new cases, whereas `npm test` tries the same ones each time. */
+/** Long runs look for new cases, but `npm test` tries the same ones each time. */
 const newSeed = seconds > 0 ? crypto.getRandomValues(new Int32Array(1))[0] : 1
 const firstSeed = Number(env.FUZZ_SEED || newSeed)
 
@@ -67,7 +67,9 @@ function steps(operations: readonly Operation[]): fc.Arbitrary<(Plan | Repetitio
     .map(([first, then]) => [...first, ...then])
 }
 
-/** A value of each arbitrary. Shrinking drops halves, quarters and so on that a failure doesn't need. */
+/**
+ * A list with a value from each arbitrary. Shrinking drops halves, then quarters and so on, that aren't needed to fail.
+ */
 function droppable<T>(each: readonly fc.Arbitrary<T>[]): fc.Arbitrary<T[]> {
   const half = Math.ceil(each.length / 2)
   const all =

@@ -1,5 +1,5 @@
 /**
- * Remembers texts from answers to a tenant by normalized names, so that later requests can use them. A trace's `id`, a
+ * Remembers strings from a tenant's answers by normalized name, so that later requests can use them. A trace's `id`, a
  * `trace_id` and a `traceId` all have a name that ends in `traceid`.
  */
 export class Memory {
@@ -7,17 +7,17 @@ export class Memory {
   readonly #uuids = new Set<string>()
   readonly #reserved: ReadonlySet<string>
 
-  /** No request may use the `reserved` texts, so that no tenant locks itself out. */
+  /** Requests never use the `reserved` strings, so that a tenant can't lock itself out. */
   constructor(reserved: readonly string[] = []) {
     this.#reserved = new Set(reserved)
   }
 
-  /** Remembers every text in the answer to a request to a path. */
+  /** Remembers every string in the answer to a request to `path`. */
   learnFrom(path: string, body: unknown): void {
     this.learn(collectionsIn(path).join(''), body)
   }
 
-  /** Remembers every text in the value of `holder`. */
+  /** Remembers every string in the value of the field `holder`. */
   learn(holder: string, value: unknown): void {
     if (typeof value === 'string') {
       if (!this.#reserved.has(value)) this.#values.set(holder, (this.#values.get(holder) ?? new Set()).add(value))
@@ -28,14 +28,14 @@ export class Memory {
     }
   }
 
-  /** The known values that fit, for the first of these meanings that has any. */
+  /** The known values that fit the first meaning that has any. */
   known(meanings: readonly string[], fits: (value: string) => boolean): string[] {
     const knownBy = (meaning: string) =>
       [...this.#values].flatMap(([known, values]) => (known.endsWith(meaning) ? [...values].filter(fits) : []))
     return meanings.map(knownBy).find(({ length }) => length > 0) ?? []
   }
 
-  /** Remembers every id in a text as the tenant's own. */
+  /** Remembers every id in a string as the tenant's own. */
   own(text: string): void {
     for (const uuid of uuidsIn(text)) this.#uuids.add(uuid)
   }
@@ -54,8 +54,8 @@ const collectionsIn = (path: string): string[] =>
   path.split('/').flatMap(segment => (/^(?!api$|v\d+$)\w/.test(segment) ? singular(plain(segment)) : []))
 
 /**
- * The possible meanings of a name in a path, the most specific first: a span's `parent_span_id` is also any `spanid`. A
- * single letter is the id of the resource before it in the path: the `b` in `/prompts/{promptId}/versions/{a}/diff/{b}`
+ * The possible meanings of a name in a path, the most specific first. A span's `parent_span_id` is also a `spanid`. A
+ * single letter is the id of the preceding resource in the path, so `b` in `/prompts/{promptId}/versions/{a}/diff/{b}`
  * is a `promptversionid`.
  */
 export function meaningsOf(name: string, path: string): string[] {

@@ -12,10 +12,10 @@ export interface Received {
 
 const ERROR: Schema = { $ref: '#/components/schemas/Error' }
 
-/** Text that no error may reveal: stack traces, SQL, messages from D1. */
+/** Text that no error may reveal, such as stack traces, SQL and messages from D1. */
 const INNARDS = /\n\s+at |\.ts:\d|SQLITE|D1_|\bselect\b.*\bfrom\b|\binsert into\b/i
 
-/** Yields how an answer violates HTTP or the document. */
+/** Yields each way in which an answer violates HTTP or the document. */
 export function* complaintsOf(document: ApiDocument, sent: Sent, received: Received): Generator<string> {
   const { method } = sent
   const { status, headers, text } = received
@@ -80,7 +80,7 @@ export function faultOf(document: ApiDocument, operation: Operation, sent: Sent)
   return operation.requestBody && bodyFault(document, operation.requestBody, sent)
 }
 
-/** A parameter's text as a value of its schema's type. */
+/** Converts a parameter's text to the type in its schema. */
 const typed = ({ type }: Schema, text: string): unknown =>
   (type === 'integer' || type === 'number') && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
 

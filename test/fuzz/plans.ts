@@ -20,7 +20,7 @@ export interface Parts {
   body?: unknown
 }
 
-/** Changes to an allowed request: to its values, and to the bytes that are sent. */
+/** Changes to an allowed request's values and to its bytes. */
 interface Twists {
   changes: Change[]
   bend?: ((sent: Sent) => Sent) | undefined
@@ -69,7 +69,7 @@ export function allowed(operation: Operation): fc.Arbitrary<Plan> {
 
 /**
  * Plans for any requests by any callers, with more requests to operations that take more input. The document doesn't
- * allow most of them, many only by a small margin.
+ * allow most of them, often only for a small reason.
  */
 export function anyPlan(operations: readonly Operation[]): fc.Arbitrary<Plan> {
   const weightOf = ({ parameters, requestBody }: Operation) => 1 + parameters.length + (requestBody ? 4 : 0)
@@ -105,7 +105,7 @@ const CONTENT_TYPES = [
   ...['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'text/json', ';', '*/*'],
 ]
 
-/** Functions that corrupt the body that would have been sent. */
+/** Functions that corrupt the body before it is sent. */
 const bodies = fc.oneof(
   fc.nat().map(at => (text: string) => text.slice(0, at % (text.length + 1))),
   fc.constantFrom<(text: string) => string | Uint8Array>(

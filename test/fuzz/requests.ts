@@ -82,7 +82,9 @@ const textFor = (value: unknown): string => (typeof value === 'string' ? value :
 const pathOf = (template: string, parameters: object): string =>
   template.replace(/{(\w+)}/g, (_, name: string) => encodeURIComponent(textFor(Reflect.get(parameters, name) ?? '')))
 
-/** A list repeats its parameter, and an object's fields are separate parameters, as the document's `explode` says. */
+/**
+ * A list repeats its parameter, and an object's fields are separate parameters, as `explode` in the document specifies.
+ */
 function queryOf(parameters: object): string {
   const pairs = Object.entries(parameters).flatMap(([name, value]): [string, unknown][] => {
     if (Array.isArray(value)) return value.map(item => [name, item])
@@ -91,7 +93,7 @@ function queryOf(parameters: object): string {
   return String(new URLSearchParams(pairs.map(([name, value]) => [name, textFor(value)])))
 }
 
-/** The headers that the platform is able to send. */
+/** The headers that the platform can send. */
 function headersOf(parameters: object): Record<string, string> {
   const sendable = Object.entries(parameters).filter(([name, value]) => /^[\w-]+$/.test(name) && value !== undefined)
   return Object.fromEntries(sendable.map(([name, value]) => [name, textFor(value).replace(/[^\t -~]/g, '?')]))

@@ -80,7 +80,7 @@ export async function take(run: Run, step: Plan | Repetition): Promise<Operation
   const sent = requestOf({ ...plan, parts, bend: step.bend }, headersFor(run, plan))
   const isAllowed = plan === step && plan.changes.length === 0 && !plan.bend
   const fault = isAllowed ? faultOf(document, plan.operation, sent) : undefined
-  if (fault) fail(run, `the document does not allow what was made after it: ${fault}`, sent)
+  if (fault) fail(run, `the document does not allow the generated request: ${fault}`, sent)
   const received = await send(sent).catch((error: unknown) => fail(run, `no answer: ${error}`, sent))
   for (const complaint of complaintsOf(document, sent, received)) fail(run, complaint, sent, received)
   for (const uuid of foreignIn(run, sent, received)) fail(run, `${uuid} is another tenant's`, sent, received)
@@ -97,7 +97,7 @@ function recalled({ document, identities }: Run, caller: Caller, { text }: Known
   return known[text.nth % known.length] ?? text.otherwise
 }
 
-/** The caller's credentials and the other headers that it always sends. */
+/** The caller's credentials and the other headers that the caller always sends. */
 function headersFor({ document, identities }: Run, { operation, caller, scheme }: Plan): Record<string, string> {
   const { project, session, ...identity } = identities[caller]
   const schemes = schemesOf(operation)
@@ -115,10 +115,10 @@ function headersFor({ document, identities }: Run, { operation, caller, scheme }
 /** The ids of the built-in error types, which all tenants share. */
 const SHARED: ReadonlySet<string> = new Set(TAXONOMY.map(({ id }) => id))
 
-/** The other tenant's own ids that an answer reveals or that a request successfully changed. */
+/** The other tenant's ids that an answer reveals or that a request changed. */
 function foreignIn({ document, identities }: Run, sent: Sent, { status, text }: Received): string[] {
   const operation = document.operationAt(sent.method, urlOf(sent))
-  // Anybody who has a secret may sign in with it.
+  // Anyone with a secret may sign in with it.
   if (operation && schemesOf(operation).length === 0) return []
   const { owner, stranger, [sent.caller]: caller } = identities
   const named = uuidsIn(textOf(sent))
@@ -131,7 +131,7 @@ function foreignIn({ document, identities }: Run, sent: Sent, { status, text }: 
 
 /** Learns from an answer, and adds its cursor or ETag to the request's parts, for a repetition. */
 function learn({ identities }: Run, operation: Operation, sent: Sent, { headers, text }: Received, parts: Parts): void {
-  // Values in public answers belong to no tenant.
+  // Values in public answers don't belong to a tenant.
   if (text === '' || schemesOf(operation).length === 0) return
   const { learns } = identities[sent.caller]
   const body = JSON.parse(text)

@@ -2,11 +2,11 @@ import type { Schema } from '@cfworker/json-schema'
 import * as fc from 'fast-check'
 import { isAbout, meaningsOf } from './memory.ts'
 
-/** A placeholder for a text from an earlier answer, which only the run knows. */
+/** A placeholder for a string from an earlier answer, which exists only during the run. */
 export class Known {
   readonly text: { meanings: readonly string[]; schema: Schema; nth: number; otherwise: string }
 
-  /** Is replaced by the `nth` known text that has one of the meanings and fits the schema, or by `otherwise`. */
+  /** Stands in for the `nth` known string that has one of the meanings and fits the schema, or for `otherwise`. */
   constructor(text: Known['text']) {
     this.text = text
   }
@@ -20,7 +20,7 @@ export const sometimes = <T>(percent: number, values: fc.Arbitrary<T>): fc.Arbit
     { arbitrary: values, weight: percent },
   )
 
-/** Texts that code, SQL, globs, JSON, URLs, headers, terminals or people may misinterpret. */
+/** Strings that code, SQL, globs, JSON, URLs, headers, terminals or people may misread. */
 const ODD_TEXTS = [
   ...['', ' ', '0', '-1', '1e9', 'null', '__proto__', 'constructor', 'toString', 'hasOwnProperty', '.', '..', 'a.b'],
   ...["'; drop table traces; --", '" or 1=1', '%', '_', '*?[a-z]', '$', '$.a[0]', '\\', '"', '%2F', '{{7*7}}'],
@@ -63,7 +63,7 @@ export const hostile: fc.Arbitrary<unknown> = fc.oneof(
 /** A value as JSON, with `SPELLINGS` as numbers. */
 export const spelled = (value: unknown): string => JSON.stringify(value).replace(/"<(-?[\d.e]+)>"/g, '$1')
 
-/** The field or parameter that values are for ('' for a whole body), and the operation's path up to its position. */
+/** The field or parameter that the values are for ('' for a whole body), and the operation's path up to that point. */
 interface Place {
   name: string
   path: string
@@ -119,9 +119,7 @@ const times = fc.oneof(
     .map(date => date.toISOString()),
 )
 
-/**
- * Texts or placeholders for known texts. Most are known, except that an operation's own resource mostly gets new texts.
- */
+/** Strings or placeholders for known strings. Most are known, but an operation's own resource mostly gets new ones. */
 function knownOr(texts: fc.Arbitrary<string>, schema: Schema, { name, path }: Place): fc.Arbitrary<unknown> {
   const percent = path.endsWith('/') ? 97 : isAbout(name, path) ? 30 : 85
   const known = fc

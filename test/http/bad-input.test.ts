@@ -29,7 +29,7 @@ interface Schema {
 const WRONG = { null: null, boolean: true, number: 7, string: 'text', array: [], object: {} }
 type Kind = keyof typeof WRONG
 
-/** The kinds of JSON value that a schema allows; empty if it allows all. */
+/** The kinds of JSON values that a schema allows, or an empty list if it allows all. */
 function kindsOf({ type, const: constant, anyOf = [] }: Schema): string[] {
   const variants = anyOf.map(kindsOf)
   if (variants.some(kinds => kinds.length === 0)) return []
@@ -39,9 +39,9 @@ function kindsOf({ type, const: constant, anyOf = [] }: Schema): string[] {
 }
 
 interface BodyField {
-  /** As errors name it. */
+  /** The field's path in error messages. */
   path: string
-  /** Otherwise valid bodies with a value of a wrong kind. */
+  /** Valid bodies except that the field's value has the wrong kind. */
   wrongs: (readonly [kind: string, body: object])[]
   /** The valid body without the field, if the field is required. */
   without: object | undefined
@@ -91,7 +91,7 @@ const contracts = endpoints
   .map(({ contract }) => [`${contract.method} ${contract.path}`, contract] as const)
   .filter(([, { body }]) => body !== undefined)
 
-/** The fields of every variant of a body; each variant starts from a valid base. */
+/** The fields of every variant of a body. Each variant starts from a valid base. */
 function variantsOf(path: string, method: string, base: object): BodyField[] {
   const schema = document.paths[path]?.[method.toLowerCase()]?.requestBody?.content['application/json']?.schema ?? {}
   const differences = VARIANTS[`${method} ${path}`] ?? []
@@ -158,17 +158,17 @@ describe('an invalid event', () => {
   it.for([
     ['null', null, 'events.0'],
     ['a number', 7, 'events.0'],
-    ['a text', 'trace', 'events.0'],
+    ['a string', 'trace', 'events.0'],
     ['a list', [], 'events.0.type'],
     ['without a type', { body: {} }, 'events.0.type'],
     ['of an unknown type', { type: 'metric', body: {} }, 'events.0.type'],
-    ['of a type that is a number', { type: 1, body: {} }, 'events.0.type'],
+    ['with a number as its type', { type: 1, body: {} }, 'events.0.type'],
     ['of the type __proto__', { type: '__proto__', body: {} }, 'events.0.type'],
     ['of the type constructor', { type: 'constructor', body: {} }, 'events.0.type'],
     ['without a body', { type: 'trace' }, 'events.0.body'],
-    ['with a body that is null', { type: 'feedback', body: null }, 'events.0.body'],
-    ['with a body that is a text', { type: 'span', body: 'x' }, 'events.0.body'],
-  ] as const)('is a 400 of its own and fails alone: %s', async ([, event, path], { expect }) => {
+    ['with null as its body', { type: 'feedback', body: null }, 'events.0.body'],
+    ['with a string as its body', { type: 'span', body: 'x' }, 'events.0.body'],
+  ] as const)('gets a 400 and does not affect other events: %s', async ([, event, path], { expect }) => {
     const good = aTrace()
     const { status, body } = await org.ingest.post('/api/v1/batch', { events: [event, { type: 'trace', body: good }] })
     expect(status).toBe(207)
@@ -177,7 +177,7 @@ describe('an invalid event', () => {
     expect(body.results[1]).toMatchObject({ status: 202, body: { trace_id: good.trace_id } })
   })
 
-  it('names the fields of its body in faults found only on storing it', async ({ expect }) => {
+  it('gets errors with field paths, even for faults that are found only when it is stored', async ({ expect }) => {
     const { org, trace_id, give } = await newTrace()
     const other = aTrace()
     await org.ingest.post('/api/v1/traces', other)
@@ -200,7 +200,7 @@ describe('an invalid event', () => {
 })
 
 describe('an answer to bad input', () => {
-  it('never reads the position of a JSON error from the JSON’s own text', async ({ expect }) => {
+  it('never takes the position of a JSON error from text in the body', async ({ expect }) => {
     for (const body of [
       '{"a": position 99}',
       '{"a": at position 99 (line 1 column 100)}',
@@ -211,7 +211,7 @@ describe('an answer to bad input', () => {
     expect((await org.ingest.post('/api/v1/traces', '{"a": 1,}')).body.error).toBe('Malformed JSON at character 8')
   })
 
-  it('is short, however many or long the faults are', async ({ expect }) => {
+  it('is short, even if there are many or long faults', async ({ expect }) => {
     const long = 'x'.repeat(7000)
     const answers = [
       await org.owner.post('/api/api-keys', { name: 'x', scopes: Array.from({ length: 50_000 }, () => 0) }),
@@ -230,7 +230,7 @@ describe('an answer to bad input', () => {
     }
   })
 
-  it('says what is wrong with an empty name', async ({ expect }) => {
+  it('explains the problem with an empty field name', async ({ expect }) => {
     const answers = [
       await org.read.get('/api/traces?projectSlug=support&=1'),
       await org.owner.post('/api/projects', { slug: 'x', name: 'X', '': 1 }),
@@ -242,9 +242,9 @@ describe('an answer to bad input', () => {
   })
 })
 
-describe('keys named like prototypes', () => {
+describe('fields named like object prototypes', () => {
   const NAMES = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf', 'then', 'toJSON', '']
-  /** Parsed from JSON, because __proto__ in an object literal isn't a field. */
+  /** This is parsed from JSON because __proto__ in an object literal isn't a field. */
   const OBJECT = `{${NAMES.map(name => `"${name}":{"polluted":true}`).join()}}`
 
   const values: (readonly [
@@ -314,7 +314,7 @@ describe('keys named like prototypes', () => {
     expect((await org.read.get('/api/traces?projectSlug=support&metadata.__proto__.b=1')).body.traces).toHaveLength(1)
   })
 
-  it('name state like any other key', async ({ expect }) => {
+  it('can be keys of state', async ({ expect }) => {
     const { observe, span, org, trace_id } = await newTrace()
     const names = NAMES.filter(name => name !== '')
     for (const [index, key] of names.entries()) await observe({ type: 'state', key, data: index })
@@ -326,7 +326,7 @@ describe('keys named like prototypes', () => {
     expect(observations.map(({ key }: { key: string }) => key).sort()).toEqual(names.toSorted())
   })
 
-  it.for(['__proto__', 'constructor', 'toString'])('are unknown as a field of a body: %s', async (name, { expect }) => {
+  it.for(['__proto__', 'constructor', 'toString'])('are unknown fields in a body: %s', async (name, { expect }) => {
     const refused = await org.owner.post('/api/projects', `{"slug":"x","name":"X","${name}":{"slug":"y"}}`)
     expect(refused.body.details).toEqual([{ path: name, message: 'is not recognized' }])
     const trace = aTrace()
@@ -344,14 +344,14 @@ describe('keys named like prototypes', () => {
     ['a type', '/api/v1/observations', anObservation({ type: 'constructor' }), 'type'],
     ['a rating', '/api/v1/feedback', aFeedback({ rating: 'toString' }), 'rating'],
     ['a scope', '/api/api-keys', { name: 'x', scopes: ['__proto__'] }, 'scopes.0'],
-  ] as const)('are not values of %s', async ([, path, body, field], { expect }) => {
+  ] as const)('are not valid as %s', async ([, path, body, field], { expect }) => {
     const answer = await org.owner.post(path, body, { 'x-project-slug': 'support' })
     expect(answer.status).toBe(400)
     expect(answer.body.details[0].path).toBe(field)
   })
 })
 
-/** A row in the form test names use. */
+/** Moves a row's status to second place, for test names. */
 const statusSecond = <Input>([name, input, status]: readonly [string, Input, number]) => [name, status, input] as const
 
 describe('an odd query string', () => {
@@ -365,22 +365,22 @@ describe('an odd query string', () => {
     ['a NUL', '%00=%00', 200],
     ['a broken escape', '%zz=%', 200],
     ['an escape of bytes that are not UTF-8', '%ff=%c3%28', 200],
-    ['half a surrogate pair, escaped', '%ed%a0%80=1', 200],
-    ['a plus, which is a space', 'a+b=c+d', 200],
+    ['an escaped half of a surrogate pair', '%ed%a0%80=1', 200],
+    ['a plus sign for a space', 'a+b=c+d', 200],
     ['a semicolon', 'a=1;b=2', 200],
     ['brackets', 'a[]=1&a[0]=2', 200],
     ['15 KB of one parameter', `${LONG}=${LONG}`, 200],
     ['15 KB of parameters', Array.from({ length: 3000 }, (_, index) => `${index}=`).join('&'), 400],
-    ['15 KB of one parameter again and again', 'a&'.repeat(7500), 400],
-    ['a name twice, once escaped', 'a=1&%61=2', 400],
+    ['15 KB of a repeated parameter', 'a&'.repeat(7500), 400],
+    ['a repeated name, once escaped', 'a=1&%61=2', 400],
     ['a limit with a sign', 'a=1&limit=%2B5', 400],
     ['a limit with a space', 'a=1&limit=+5', 400],
     ['an empty limit', 'a=1&limit=', 400],
-    ['a limit of other digits', 'a=1&limit=٣', 400],
+    ['a limit in non-ASCII digits', 'a=1&limit=٣', 400],
     ['an empty status', 'status=', 400],
   ] as const
 
-  it.for(searches.map(statusSecond))('of a search, %s, is answered with %i', async ([, status, query], { expect }) => {
+  it.for(searches.map(statusSecond))('with %s gets a %i from the search', async ([, status, query], { expect }) => {
     const answer = await org.ingest.get(`/api/v1/traces/search?${query}`)
     expect(answer.status).toBe(status)
     if (status === 200) expect(answer.body).toEqual({ traces: [], count: 0 })
@@ -388,27 +388,27 @@ describe('an odd query string', () => {
   })
 
   const lists = [
-    ['an unknown name that is broken', 'projectSlug=support&%zz=1', 400],
+    ['a broken unknown name', 'projectSlug=support&%zz=1', 400],
     ['a NUL in a slug', 'projectSlug=support%00', 404],
     ['bytes that are not UTF-8 in a slug', 'projectSlug=%ff', 404],
     ['a NUL in a project id', 'projectId=%00', 404],
     ['a NUL in a name', 'projectSlug=support&name=%00', 200],
     ['15 KB of a name', `projectSlug=support&name=${LONG}${LONG}`, 200],
     ['15 KB of a cursor', `projectSlug=support&cursor=${LONG}${LONG}`, 400],
-    ['a cursor with characters that no cursor has', 'projectSlug=support&cursor=%00%ff%F0%9F%98%80', 400],
+    ['a cursor with invalid characters', 'projectSlug=support&cursor=%00%ff%F0%9F%98%80', 400],
     ['an empty cursor', 'projectSlug=support&cursor=', 400],
     ['a metadata filter without a path', 'projectSlug=support&metadata.=1', 200],
-    ['a metadata filter without its dot', 'projectSlug=support&metadata=1', 400],
+    ['a metadata filter without a dot', 'projectSlug=support&metadata=1', 400],
     ['a name in another case', 'projectslug=support', 400],
     ['separators around', '&&projectSlug=support&&', 200],
   ] as const
 
-  it.for(lists.map(statusSecond))('of a list, %s, is answered with %i', async ([, status, query], { expect }) => {
+  it.for(lists.map(statusSecond))('with %s gets a %i from a list', async ([, status, query], { expect }) => {
     const answer = await org.read.get(`/api/traces?${query}`)
     expect(answer.status).toBe(status)
   })
 
-  it('is matched verbatim', async ({ expect }) => {
+  it('has its filters matched verbatim', async ({ expect }) => {
     const odd = { 'a+b': 'c+d', 'a b': 'c d', 'é😀': '%zz', '&=': '&=', '\u0000': '\u0000', '': '' }
     const { org } = await newTrace()
     await org.ingest.post('/api/v1/traces', aTrace({ metadata: odd }))
@@ -420,7 +420,7 @@ describe('an odd query string', () => {
     expect((await org.ingest.get('/api/v1/traces/search?a+b=c+d')).body.count).toBe(1)
   })
 
-  it('is accepted if the endpoint reads no parameters', async ({ expect }) => {
+  it('is accepted by endpoints that read no parameters', async ({ expect }) => {
     expect((await org.ingest.post('/api/v1/traces?a=1&a=2', aTrace())).status).toBe(202)
     for (const path of ['/healthz?a=1&a=2', '/openapi.json?v=1&v=2'])
       expect((await client({}).get(path)).status).toBe(200)
@@ -434,10 +434,10 @@ describe('an odd path', () => {
   const LONG = 'x'.repeat(15_000)
 
   const paths: (readonly [name: string, path: () => string, status: number])[] = [
-    ['a slash at its end', () => '/api/traces/?projectSlug=support', 200],
-    ['a slash at the end of an id', () => `/api/traces/${world.id}/`, 200],
-    ['a double slash within', () => '/api//traces?projectSlug=support', 404],
-    ['an escaped slash for a slash', () => `/api/traces%2F${world.id}`, 404],
+    ['a trailing slash', () => '/api/traces/?projectSlug=support', 200],
+    ['a trailing slash after an id', () => `/api/traces/${world.id}/`, 200],
+    ['a double slash', () => '/api//traces?projectSlug=support', 404],
+    ['an escaped slash between segments', () => `/api/traces%2F${world.id}`, 404],
     ['an escaped slash in an id', () => `/api/traces/%2F${world.id}`, 404],
     [
       'an escaped letter in an id',
@@ -448,7 +448,7 @@ describe('an odd path', () => {
     ['a NUL in an id', () => '/api/traces/%00', 404],
     ['a broken escape in an id', () => '/api/traces/%zz', 404],
     ['bytes that are not UTF-8 in an id', () => '/api/traces/%ff', 404],
-    ['dots that climb', () => `/api/prompts/../traces/${world.id}`, 200],
+    ['parent directories', () => `/api/prompts/../traces/${world.id}`, 200],
     ['escaped dots', () => '/api/traces/%2e%2e%2ftraces', 404],
     ['another case', () => '/API/traces?projectSlug=support', 404],
     ['an id of 15 KB', () => `/api/traces/${LONG}`, 404],
@@ -458,7 +458,7 @@ describe('an odd path', () => {
     ['a semicolon', () => `/api/traces/${world.id};a=1`, 404],
   ]
 
-  it.for(paths.map(statusSecond))('with %s is answered with %i', async ([, status, path], { expect }) => {
+  it.for(paths.map(statusSecond))('with %s gets a %i', async ([, status, path], { expect }) => {
     const answer = await org.read.get(path())
     expect(answer.status).toBe(status)
     if (status === 404) expect(answer.body).toMatchObject({ error: 'Not found', code: 'not_found' })
@@ -501,7 +501,7 @@ describe('odd headers', () => {
   })
 
   it.for(['', '__proto__', 'x'.repeat(15_000), 'support '.repeat(2)])(
-    'x-project-slug %o names no project',
+    '404 for x-project-slug %o',
     async (slug, { expect }) => {
       const answer = await org.owner.post('/api/v1/traces', aTrace(), { 'x-project-slug': slug })
       expect(answer.status).toBe(404)

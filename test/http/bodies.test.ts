@@ -18,7 +18,7 @@ import { storedCounts } from '../support/stored.ts'
 
 const contracts = endpoints
   .map(({ contract }) => [`${contract.method} ${contract.path}`, contract] as const)
-  // OTLP paths read bodies their own way: test/otlp/body.test.ts.
+  // OTLP paths read bodies differently; see test/otlp/body.test.ts.
   .filter(([, { body, family }]) => body !== undefined && family !== 'otlp')
 
 const limitOf = ({ maxBytes }: Contract) => maxBytes ?? MAX_BODY_BYTES
@@ -28,7 +28,7 @@ beforeAll(async () => {
   world = await newWorld(await newOrg())
 })
 
-/** How a body travels: the headers that give its size, and whether it arrives in one piece. */
+/** How a body is sent: the headers that give its size, and whether it arrives in one chunk. */
 type Way = (size: number) => { headers: Record<string, string>; isChunked: boolean }
 const ways: Readonly<Record<string, Way>> = {
   'with content-length': size => ({ headers: { 'content-length': String(size) }, isChunked: false }),
@@ -40,7 +40,7 @@ const ways: Readonly<Record<string, Way>> = {
   }),
 }
 
-/** The bytes in pieces, none of which ends at the limit. */
+/** The bytes in chunks, none of which ends at the limit. */
 function pieces(bytes: Uint8Array): ReadableStream<Uint8Array> {
   let offset = 0
   return new ReadableStream({
@@ -52,11 +52,11 @@ function pieces(bytes: Uint8Array): ReadableStream<Uint8Array> {
   })
 }
 
-/** Whether a call works only once on its target: a key is rotated, a project deleted. */
+/** Whether a call works only once on its target, such as a rotation or a project's deletion. */
 const isOnce = ({ method, path }: Contract) =>
   path.endsWith('/rotate') || (method === 'DELETE' && path === '/api/projects/{projectId}')
 
-/** The world with a fresh key, and its spare project created again if it was deleted. */
+/** The test data with a fresh key, and with the spare project created again if it was deleted. */
 const renewed = async (): Promise<World> => {
   const { owner } = world.org
   const { body: key } = await owner.post('/api/api-keys', { name: 'Spare', scopes: ['manage'] })
@@ -82,10 +82,10 @@ async function postBytes(contract: Contract, bytes: Uint8Array, { headers, isChu
   )
 }
 
-/** A valid body of a given number of bytes, padded with white space at its end. */
+/** A valid body of a given number of bytes, padded with trailing whitespace. */
 const padded = (contract: Contract, size: number) => JSON.stringify(sampleOf(contract).body?.(world) ?? {}).padEnd(size)
 
-/** A body of a given number of bytes, in a field of 4-byte characters that no endpoint knows. */
+/** A body of a given number of bytes, padded by an unknown field with 4-byte characters. */
 function withUnknownField(contract: Contract, size: number): string {
   const text = JSON.stringify({ ...sampleOf(contract).body?.(world), surprise: '' })
   const room = size - utf8Length(text)
@@ -109,7 +109,7 @@ describe.for(contracts)('the body of %s', ([, contract]) => {
     if (before) expect(await storedCounts()).toEqual(before)
   })
 
-  it('is measured in bytes of UTF-8', async ({ expect }) => {
+  it('is measured in UTF-8 bytes', async ({ expect }) => {
     for (const size of [limit - 1, limit]) {
       const text = withUnknownField(contract, size)
       expect(utf8Length(text)).toBe(size)
@@ -124,7 +124,7 @@ describe.for(contracts)('the body of %s', ([, contract]) => {
     expect(answer.status).toBe(413)
   })
 
-  it('is refused by its content-length only if that exceeds the limit', async ({ expect }) => {
+  it('is rejected by its content-length only if that exceeds the limit', async ({ expect }) => {
     const claiming = (size: number) => () => ({ headers: { 'content-length': String(size) }, isChunked: true })
     expect((await post(contract, padded(contract, 0), claiming(limit + 1))).status).toBe(413)
     const answer = await post(contract, padded(contract, 0), claiming(limit))
@@ -150,7 +150,7 @@ describe.for(contracts)('the body of %s', ([, contract]) => {
       }),
     )
     expect(answer.status).toBe(413)
-    // The limit, plus the piece or two that the stream reads ahead.
+    // The stream reads ahead by a chunk or two.
     expect(given).toBeLessThanOrEqual(limit + 3 * piece.byteLength)
   })
 })
@@ -160,7 +160,7 @@ async function compressed(format: 'gzip' | 'deflate', bytes: Uint8Array): Promis
   return new Uint8Array(await new Response(packed).arrayBuffer())
 }
 
-// Traces share their path with exports; test/otlp/endpoint.test.ts covers how they're distinguished.
+// Traces share their path with exports. test/otlp/endpoint.test.ts covers how the service tells them apart.
 const alone = contracts.filter(([, { path }]) => path !== '/api/v1/traces')
 
 describe.for(alone)('the compressed body of %s', ([, contract]) => {
@@ -185,13 +185,13 @@ describe.for(alone)('the compressed body of %s', ([, contract]) => {
     }
   })
 
-  it('415s in any other encoding, and in a combination of two', async ({ expect }) => {
+  it('415s in any other encoding or a combination of encodings', async ({ expect }) => {
     for (const encoding of ['br', 'zstd', 'gzip, gzip', 'identity, gzip', 'none']) {
       expect((await postPacked(bytesOf(0), encoding)).status, encoding).toBe(415)
     }
   })
 
-  it('400s if it is in another encoding than announced, breaks off, or continues', async ({ expect }) => {
+  it('400s if it does not match its encoding, is truncated, or has trailing bytes', async ({ expect }) => {
     const packed = await compressed('gzip', bytesOf(0))
     const faulty = [bytesOf(1), packed.subarray(0, -1), packed.subarray(0, 12), new Uint8Array([...packed, 0])]
     for (const bytes of faulty) expect((await postPacked(bytes, 'gzip')).status).toBe(400)
@@ -201,7 +201,7 @@ describe.for(alone)('the compressed body of %s', ([, contract]) => {
 describe('the beginning of a body', () => {
   const bytes = new TextEncoder().encode('{"resourceSpans":[]}'.padEnd(100_000))
 
-  it.for(['gzip', 'deflate'] as const)('is inflated from the first bytes of %s', async (format, { expect }) => {
+  it.for(['gzip', 'deflate'] as const)('is inflated from the first bytes of a %s body', async (format, { expect }) => {
     const packed = await compressed(format, bytes)
     const start = inflatedStart(packed.subarray(0, 64), format)
     expect(start.byteLength).toBeGreaterThan(20)
@@ -210,7 +210,7 @@ describe('the beginning of a body', () => {
     expect(inflatedStart(bytes, format)).toEqual(new Uint8Array())
   })
 
-  it('is unchanged without an encoding, and refused in an unknown one', ({ expect }) => {
+  it('is unchanged without an encoding, and rejected in an unknown one', ({ expect }) => {
     expect(inflatedStart(bytes, null)).toEqual(bytes)
     expect(inflatedStart(bytes, ' Identity')).toEqual(bytes)
     expect(() => inflatedStart(bytes, 'br')).toThrow('compressed with gzip or deflate')

@@ -7,7 +7,7 @@ import { newOrg } from '../support/org.ts'
 
 const LIST = ['list', 'tenant']
 
-/** A valid cursor from somebody who has read how cursors are built. */
+/** A cursor with a valid tag. Anyone who reads the code can build one. */
 async function forged(payload: string): Promise<string> {
   const tag = (await sha256Hex(JSON.stringify([...LIST, payload]))).slice(0, 16)
   return btoa(tag + payload)
@@ -31,7 +31,7 @@ async function readPage(cursor: string): Promise<unknown> {
 }
 
 describe('a forged cursor', () => {
-  it('works if it holds a valid place', async ({ expect }) => {
+  it('works if its position is valid', async ({ expect }) => {
     expect(await readPage(await forged('[1,"a"]'))).toEqual([1, 'a'])
   })
 
@@ -63,7 +63,7 @@ describe('a URL of the platform’s maximum length', () => {
     ['limit', '/api/traces?projectSlug=support&limit='],
     ['from', '/api/traces?projectSlug=support&from='],
     ['review', '/api/traces?projectSlug=support&review='],
-  ])('400s for its %s without a query: %s', async ([field, path], { expect }) => {
+  ])('gets a 400 for its %s without a database query: %s', async ([field, path], { expect }) => {
     const org = await newOrg()
     await org.bearer().get('/api/traces?projectSlug=support')
     await org.read.get('/api/projects')
@@ -83,7 +83,7 @@ describe('a URL of the platform’s maximum length', () => {
     '/api/traces?projectSlug=support&metadata.a=',
     `/api/traces?projectSlug=support&metadata.${'b'.repeat(1000)}=`,
     '/api/v1/traces/search?a=',
-  ])('is one query at most: %s', async (path, { expect }) => {
+  ])('takes at most one database query: %s', async (path, { expect }) => {
     const org = await newOrg()
     await org.bearer().get('/api/traces?projectSlug=support')
     const { bindings, counts } = countingBindings()
@@ -92,8 +92,8 @@ describe('a URL of the platform’s maximum length', () => {
     expect(counts.d1RoundTrips).toBeLessThanOrEqual(1)
   })
 
-  it('has room for a cursor of any place', ({ expect }) => {
-    // 256 characters of two units, each of which is an escape, plus a time and a tag, in base64.
+  it('has room for any cursor', ({ expect }) => {
+    // A cursor holds 256 characters of two escaped units each, a time and a tag, all in base64.
     expect(Math.ceil((256 * 12 + 100) * (4 / 3))).toBeLessThan(MAX_CURSOR_LENGTH)
   })
 })

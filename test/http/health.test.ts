@@ -25,7 +25,7 @@ const UNAVAILABLE = {
 }
 
 describe('/healthz', () => {
-  it('answers although every dependency is silent, and calls none', async ({ expect }) => {
+  it('answers without calling any dependency', async ({ expect }) => {
     const { bindings, called } = silentBindings()
     expect(await get('/healthz', bindings)).toMatchObject(OK)
     expect(called).toEqual([])
@@ -44,7 +44,7 @@ describe('/healthz', () => {
 })
 
 describe.for(['/healthz', '/readyz'])('%s', path => {
-  it('answers HEAD, takes any query, and no other method', async ({ expect }) => {
+  it('accepts HEAD and any query, but no other method', async ({ expect }) => {
     expect(await get(path, env, { method: 'HEAD' })).toMatchObject({ status: 200, body: undefined })
     expect(await get(`${path}?probe=1`)).toMatchObject(OK)
     const answer = await get(path, env, { method: 'POST', body: '{}' })
@@ -54,7 +54,7 @@ describe.for(['/healthz', '/readyz'])('%s', path => {
 })
 
 describe('/readyz', () => {
-  it('answers with one call if the database is reachable and migrated', async ({ expect }) => {
+  it('answers after one call if the database is reachable and migrated', async ({ expect }) => {
     const called: string[] = []
     const bindings = wrapBindings((binding, call) => {
       called.push(binding)
@@ -73,16 +73,19 @@ describe('/readyz', () => {
     'D1_ERROR: Network connection lost.',
     'D1_ERROR: D1 DB is overloaded. Requests queued for too long.',
     'D1_ERROR: no such table: sweeps: SQLITE_ERROR',
-    'D1_ERROR: something that nobody has seen',
-  ])('is a 503 with Retry-After if D1 says %o, and does not repeat that', async (message, { expect }) => {
-    const answer = await get('/readyz', wrapBindings(failing('DB', message, Number.POSITIVE_INFINITY)))
-    expect(answer).toMatchObject(UNAVAILABLE)
-    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
-    const { requestId, ...shown } = answer.body
-    expect([requestId, shown]).toEqual([expect.any(String), UNAVAILABLE.body])
-  })
+    'D1_ERROR: an unknown message',
+  ])(
+    'gives a 503 with Retry-After if D1 fails with %o, and does not reveal the message',
+    async (message, { expect }) => {
+      const answer = await get('/readyz', wrapBindings(failing('DB', message, Number.POSITIVE_INFINITY)))
+      expect(answer).toMatchObject(UNAVAILABLE)
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+      const { requestId, ...shown } = answer.body
+      expect([requestId, shown]).toEqual([expect.any(String), UNAVAILABLE.body])
+    },
+  )
 
-  it('is a 503 while a table is missing, and recovers with it', async ({ expect }) => {
+  it('gives a 503 while a table is missing, and then recovers', async ({ expect }) => {
     await env.DB.exec('alter table sweeps rename to sweeps_away')
     try {
       const answer = await get('/readyz')
@@ -94,7 +97,7 @@ describe('/readyz', () => {
     expect(await get('/readyz')).toMatchObject(OK)
   })
 
-  it('is a 503 in bounded time if D1 never answers', async ({ expect }) => {
+  it('gives a 503 in bounded time if D1 never answers', async ({ expect }) => {
     const { bindings, called } = silentBindings()
     const begin = Date.now()
     const answer = await get('/readyz', bindings)

@@ -38,19 +38,19 @@ import { newTrace } from '../support/trace.ts'
 
 type Place = Awaited<ReturnType<typeof newTrace>>
 
-/** A field with a limit: how to create a value of a given size, send it and read it back. */
+/** A field with a limit, and how to create a value of a given size, send it and read it back. */
 interface Field {
   name: string
-  /** The field as errors name it. */
+  /** The field's path in error messages. */
   path: string
   max: number
-  /** How the error states the limit, if not by `max`. */
+  /** How the error states the limit, if it doesn't contain `max`. */
   says?: string
   make: (character: string, size: number) => Json
   send: (place: Place, value: Json) => Promise<Answer>
   /** Every value that is currently stored. */
   held: (place: Place) => Promise<unknown[]>
-  /** The form in which a value is read back, if it differs. */
+  /** The value that is read back, if it differs from the one sent. */
   shown?: (place: Place, value: Json) => Promise<unknown>
   /** Whether a value replaces the previous one. */
   replaces?: boolean
@@ -127,7 +127,7 @@ const pick =
 const aPrompt = (fields: object) => ({ projectSlug: 'support', stepId: freshSlug(), content: 'Answer.', ...fields })
 const aDoc = (fields: object) => ({ projectSlug: 'support', slug: freshSlug(), title: 'T', content: 'C', ...fields })
 
-/** A place's only prompt or doc, created on first use. */
+/** The only prompt or doc of a place. Created on first use. */
 async function textOf(place: Place, kind: 'prompts' | 'knowledge-docs'): Promise<string> {
   const slot = kind === 'prompts' ? { stepId: 'versioned' } : { slug: 'versioned' }
   const draft = kind === 'prompts' ? aPrompt(slot) : aDoc(slot)
@@ -433,7 +433,7 @@ describe.for([
   ['bytes', sizes],
 ] as const)('a limit in %s', ([, fields]) => {
   it.for(inAlphabets(fields))(
-    'of %s is exact, in %s',
+    'applies to %s exactly, in %s',
     { timeout: 20_000 },
     async ([, , character, field], { expect }) => {
       const place = await newTrace()
@@ -464,14 +464,17 @@ describe.for([
 
 describe('a required text', () => {
   const required = texts.filter(({ name }) => !/comment|note|labeller\.name|organization: slug/.test(name))
-  it.for(required.map(field => [field.name, field] as const))('is not empty: %s', async ([, field], { expect }) => {
-    const place = await newTrace()
-    const counts = await storedCounts()
-    const refused = await field.send(place, '')
-    expect(refused.status).toBe(400)
-    expect(refused.body.details[0].path).toBe(field.path)
-    expect(await storedCounts()).toEqual(counts)
-  })
+  it.for(required.map(field => [field.name, field] as const))(
+    'must not be empty: %s',
+    async ([, field], { expect }) => {
+      const place = await newTrace()
+      const counts = await storedCounts()
+      const refused = await field.send(place, '')
+      expect(refused.status).toBe(400)
+      expect(refused.body.details[0].path).toBe(field.path)
+      expect(await storedCounts()).toEqual(counts)
+    },
+  )
 })
 
 describe('a large value', () => {
@@ -500,7 +503,7 @@ describe('a large value', () => {
   ]
 
   it.for(values.flatMap(value => alphabets.map(alphabet => [value[0], alphabet[0], value, alphabet[1]] as const)))(
-    '%s is bounded in bytes of JSON, in %s',
+    'in %s is limited by its bytes of JSON, in %s',
     { timeout: 20_000 },
     async ([, , [, send, held], character], { expect }) => {
       const place = await newTrace()
@@ -530,7 +533,7 @@ describe('a large value', () => {
   })
 })
 
-describe('a body in ASCII alone, as many JSON libraries write it,', () => {
+describe('a body in escaped ASCII, as many JSON libraries write it,', () => {
   const escaped = (body: object) =>
     JSON.stringify(body).replace(/[^ -~]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
@@ -550,7 +553,7 @@ describe('a body in ASCII alone, as many JSON libraries write it,', () => {
       'span',
       { step_id: characters(EMOJI, MAX_NAME_LENGTH), metadata: object(EMOJI, MAX_METADATA_BYTES) },
     ],
-  ] as const)('reaches the same limits: %s', async ([, type, fields], { expect }) => {
+  ] as const)('has the same limits: %s', async ([, type, fields], { expect }) => {
     const { org, trace_id } = await newTrace()
     const body = { ...{ trace: aTrace(), span: aSpan(), feedback: aFeedback() }[type], trace_id, ...fields }
     const merged = { ...body, ...(type === 'trace' && { trace_id: aTrace().trace_id }) }
@@ -558,7 +561,7 @@ describe('a body in ASCII alone, as many JSON libraries write it,', () => {
     expect(answer.status, answer.body.error).toBeLessThan(300)
   })
 
-  it('reaches the same limits: a content and a schema', async ({ expect }) => {
+  it('has the same limits: content and a schema', async ({ expect }) => {
     const org = await newOrg()
     const fields = { content: bytes(EMOJI, MAX_CONTENT_BYTES), outputSchema: object(EMOJI, MAX_SCHEMA_BYTES) }
     expect((await org.owner.post('/api/prompts', escaped(aPrompt(fields)))).status).toBe(201)
@@ -615,7 +618,7 @@ describe('an integer', () => {
         return (Date.parse(revokedAt) - Date.parse(body.createdAt)) / 1000
       },
     ],
-  ] as const)('of %s has an exact limit', async ([, path, min, max, send, read], { expect }) => {
+  ] as const)('has exact limits in %s', async ([, path, min, max, send, read], { expect }) => {
     const place = await newTrace()
     for (const value of [min, min + 1, max - 1, max]) {
       const answer = await send(place, value)
@@ -650,7 +653,7 @@ describe('nesting', () => {
       async ({ read }: Place) => (await read()).feedback[0].correction,
     ],
     ['trace: metadata', 'metadata', tree, 'trace', async ({ read }: Place) => (await read()).metadata],
-  ] as const)('of %s goes 128 deep, also in a batch', async ([, path, nested, type, held], { expect }) => {
+  ] as const)('of %s may be 128 deep, by itself and in a batch', async ([, path, nested, type, held], { expect }) => {
     for (const send of ['by itself', 'in a batch']) {
       const place = await newTrace()
       const { org, trace_id, id } = place
@@ -676,7 +679,7 @@ describe('nesting', () => {
     }
   })
 
-  it('of a schema goes 128 deep', async ({ expect }) => {
+  it('of a schema may be 128 deep', async ({ expect }) => {
     const { org } = await newTrace()
     for (const depth of [MAX_JSON_DEPTH - 1, MAX_JSON_DEPTH]) {
       const { status, body } = await org.owner.post('/api/prompts', aPrompt({ outputSchema: tree(depth) }))
@@ -717,7 +720,7 @@ describe('searchable metadata', () => {
     (await org.ingest.get(`/api/v1/traces/search?${encodeURIComponent(path)}=${encodeURIComponent(value)}`)).body.count
 
   it.for([MAX_SEARCHABLE_FIELDS - 1, MAX_SEARCHABLE_FIELDS, MAX_SEARCHABLE_FIELDS + 1])(
-    'is the first 64 of %i values',
+    'includes the first 64 of %i values',
     async (leaves, { expect }) => {
       const org = await newOrg()
       const metadata = Object.fromEntries(Array.from({ length: leaves }, (_, index) => [`f${index}`, index]))
@@ -748,7 +751,7 @@ describe('searchable metadata', () => {
   })
 
   it.for(alphabets)(
-    'has values of any length, of which rows hold 256 bytes, in %s',
+    'has values of any length, stored in at most 256 bytes, in %s',
     async ([, character], { expect }) => {
       const org = await newOrg()
       const values = [-1, 0, 1].map(more => bytes(character, MAX_FIELD_VALUE_BYTES + more))
@@ -779,10 +782,10 @@ describe('filters', () => {
 
   it.for([
     ['the search', '/api/v1/traces/search?', '', 0],
-    ['the search, name and status among them', '/api/v1/traces/search?name=n&status=running&', '', 2],
+    ['the search, including name and status', '/api/v1/traces/search?name=n&status=running&', '', 2],
     ['the trace list', '/api/traces?projectSlug=support&', 'metadata.', 0],
     [
-      'the trace list, beside all its others',
+      'the trace list, in addition to all other filters',
       `/api/traces?projectSlug=support&name=n&stepId=n&status=running&hasFeedback=false&from=${TIME}&to=${timeAfter(1)}&`,
       'metadata.',
       0,
@@ -811,7 +814,7 @@ describe('a page', () => {
     return org
   }
 
-  it('of the search has up to 100 hits, however many more are asked for', async ({ expect }) => {
+  it('of the search has at most 100 hits, even if the limit is higher', async ({ expect }) => {
     const org = await manyTraces(SEARCH_MAX_LIMIT + 1)
     const found = async (limit: string) =>
       (await org.ingest.get(`/api/v1/traces/search?name=support-answer${limit}`)).body.traces.length
@@ -822,7 +825,7 @@ describe('a page', () => {
     }
   })
 
-  it('of the traces has up to 200', async ({ expect }) => {
+  it('of traces has at most 200', async ({ expect }) => {
     const org = await manyTraces(PAGE_MAX_LIMIT + 1)
     const get = (limit: string) => org.read.get(`/api/traces?projectSlug=support${limit}`)
     expect((await get('')).body.traces).toHaveLength(PAGE_DEFAULT_LIMIT)
@@ -831,7 +834,7 @@ describe('a page', () => {
     }
   })
 
-  it('of the observations has up to 1,000', { timeout: 20_000 }, async ({ expect }) => {
+  it('of observations has at most 1,000', { timeout: 20_000 }, async ({ expect }) => {
     const { org, trace_id } = await newTrace()
     const body = anObservation({ trace_id, type: 'input', data: 1 })
     const events = Array.from({ length: OBSERVATIONS_MAX_LIMIT }, () => ({ type: 'observation', body }))
@@ -852,7 +855,7 @@ describe('a page', () => {
     '/api/projects?',
     '/api/api-keys?',
     '/api/users?',
-  ])('of %s has 1 to 200 items', async (path, { expect }) => {
+  ])('of %s has a limit from 1 to 200', async (path, { expect }) => {
     const org = await newOrg()
     for (const limit of [1, PAGE_MAX_LIMIT - 1, PAGE_MAX_LIMIT]) {
       expect((await org.read.get(`${path}limit=${limit}`)).status).toBe(200)

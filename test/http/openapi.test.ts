@@ -13,7 +13,7 @@ interface Operation {
   responses: Record<string, Message>
 }
 
-/** The shape that client generators turn into types. */
+/** The shape from which client generators create types. */
 const RESOURCES = [
   'ApiKey',
   'AttributionResult',
@@ -36,7 +36,7 @@ const RESOURCES = [
 ]
 
 describe('the OpenAPI document', () => {
-  it('has every endpoint, its credentials, its fields and every status it can answer with', async ({ expect }) => {
+  it('has every endpoint with its credentials, its fields and every possible status', async ({ expect }) => {
     const { status, body } = await send(new Request('https://countersign.test/openapi.json'))
     expect(status).toBe(200)
     expect(body.openapi).toBe('3.1.0')
@@ -58,7 +58,7 @@ describe('the OpenAPI document', () => {
     expect(new Set(ids).size).toBe(endpoints.length)
   })
 
-  it('has a valid example for every body and every answer', async ({ expect }) => {
+  it('has valid examples for all bodies and answers', async ({ expect }) => {
     for (const { contract } of endpoints) {
       const name = `${contract.method} ${contract.path}`
       const { params, query = {}, body, answers } = contract.example
@@ -70,7 +70,7 @@ describe('the OpenAPI document', () => {
         const shown = answers[Number(status)]
         const { issues, output } = v.safeParse(schema, shown)
         expect(issues, name).toBeUndefined()
-        // Fields that the schema doesn't know would be missing.
+        // Fields that aren't in the schema would be missing.
         expect(output, name).toEqual(shown)
       }
     }
@@ -84,7 +84,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('names each resource, and refers to it everywhere', async ({ expect }) => {
+  it('names each resource once and refers to it everywhere else', async ({ expect }) => {
     const { body } = await send(new Request('https://countersign.test/openapi.json'))
     const { schemas } = body.components
     expect(Object.keys(schemas)).toEqual(expect.arrayContaining(RESOURCES))
@@ -104,11 +104,11 @@ describe('the OpenAPI document', () => {
     expect(references.filter(name => !schemas[name ?? ''])).toEqual([])
   })
 
-  it('may be asked for with any query', async ({ expect }) => {
+  it('may be requested with any query', async ({ expect }) => {
     expect((await send(new Request('https://countersign.test/openapi.json?v=2'))).status).toBe(200)
   })
 
-  it('says what the code enforces', async ({ expect }) => {
+  it('matches the limits that the code enforces', async ({ expect }) => {
     const { body } = await send(new Request('https://countersign.test/openapi.json'))
     const { NewFeedback: feedback, NewObservation } = body.components.schemas
     expect(feedback.required).toEqual(['trace_id'])
@@ -129,7 +129,7 @@ describe('the OpenAPI document', () => {
       body.paths[path].get.parameters.find(({ name }: { name: string }) => name === 'limit').schema
     expect(limitOf('/api/traces')).toEqual({ type: 'integer', minimum: 1, maximum: 200, default: 50 })
     expect(limitOf('/api/v1/traces/search')).toMatchObject({ type: 'integer', minimum: 1, default: 10 })
-    // E-mail addresses aren't held to RFC 5321, which `format` would promise.
+    // Email addresses aren't checked against RFC 5321, which `format` would promise.
     const { email } = body.paths['/api/users'].post.requestBody.content['application/json'].schema.properties
     expect(email).toMatchObject({ type: 'string', maxLength: 320, pattern: expect.any(String) })
     expect(email.format).toBeUndefined()

@@ -30,7 +30,7 @@ const detailOf = async (org: Org, trace_id: string) =>
   (await org.read.get(`/api/traces/${await traceUuid(org.project.id, trace_id)}`)).body
 
 describe('a batch', () => {
-  it('has the effects and the results of the same single calls, in order', async ({ expect }) => {
+  it('has the same effects and results as the same single calls, in order', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     const [span_id, observation_id] = [uuid(), uuid()]
@@ -69,8 +69,8 @@ describe('a batch', () => {
 
   it.for([
     ['no events', {}, 'events'],
-    ['events that are not a list', { events: {} }, 'events'],
-    ['events that are null', { events: null }, 'events'],
+    ['an object for events', { events: {} }, 'events'],
+    ['null for events', { events: null }, 'events'],
     ['one event too many', { events: Array.from({ length: MAX_BATCH_EVENTS + 1 }, () => 0) }, 'events'],
   ] as const)('400s as a whole for %s', async ([, body, path], { expect }) => {
     const org = await newOrg()
@@ -79,7 +79,7 @@ describe('a batch', () => {
     expect(answer.body.details).toMatchObject([{ path }])
   })
 
-  it('takes as many events as the limit allows', async ({ expect }) => {
+  it('may have as many events as the limit allows', async ({ expect }) => {
     const org = await newOrg()
     const traces = Array.from({ length: MAX_BATCH_EVENTS / 4 }, (_, index) => aTrace({ timestamp: timeAfter(index) }))
     const statuses = await statusesOf(org, [
@@ -95,7 +95,7 @@ describe('a batch', () => {
     for (const item of listed) expect(item).toMatchObject({ spanCount: 2, feedbackCount: 1 })
   })
 
-  it('is a 413 as a whole past the size limit, and is accepted just below it', async ({ expect }) => {
+  it('is accepted just below the size limit, and gets a 413 above it', async ({ expect }) => {
     const { org, trace_id, read } = await newTrace()
     const ofBytes = (bytes: number) => [
       event('observation', anObservation({ trace_id, data: 'x'.repeat(MAX_OBSERVATION_BYTES - 2) })),
@@ -108,7 +108,9 @@ describe('a batch', () => {
     expect((await read()).spans[0].input).toHaveLength(MAX_BATCH_BYTES - 1000 - MAX_OBSERVATION_BYTES)
   })
 
-  it('takes values nested as deep as in a single call; a deeper one fails alone', async ({ expect }) => {
+  it('accepts values nested as deep as in a single call, and rejects only the events with deeper ones', async ({
+    expect,
+  }) => {
     const { org, trace_id, span } = await newTrace()
     const data = nested(MAX_JSON_DEPTH)
     const ofDepth = (depth: number) => event('observation', anObservation({ trace_id, data: nested(depth) }))
@@ -118,7 +120,7 @@ describe('a batch', () => {
     expect((await span()).output).toEqual(data)
   })
 
-  it('costs one token of the rate limit, however many events it has', async ({ expect }) => {
+  it('costs one token of the rate limit, no matter how many events it has', async ({ expect }) => {
     const { org, trace_id } = await newTrace()
     const limited = org.clientOf(await org.keyFor({ rateLimitPerMinute: 2 }))
     const events = Array.from({ length: 50 }, () => event('observation', anObservation({ trace_id })))
@@ -141,7 +143,7 @@ describe('a batch', () => {
   })
 })
 
-describe('one bad event fails alone:', () => {
+describe('a bad event does not affect other events:', () => {
   const SPAN_ID = uuid()
 
   it.for<[name: string, bad: unknown, path: string]>([
@@ -152,13 +154,13 @@ describe('one bad event fails alone:', () => {
     ['an empty event', {}, 'events.1.type'],
     ['no type', { body: aTrace() }, 'events.1.type'],
     ['an unknown type', { type: 'metric', body: aTrace() }, 'events.1.type'],
-    ['a type named like a prototype', { type: '__proto__', body: aTrace() }, 'events.1.type'],
+    ['a type named __proto__', { type: '__proto__', body: aTrace() }, 'events.1.type'],
     ['no body', { type: 'trace' }, 'events.1.body'],
-    ['a body that is null', event('span', null), 'events.1.body'],
-    ['a body that is a text', event('feedback', 'good'), 'events.1.body'],
-    ['a body that is a list', event('trace', []), 'events.1.body.trace_id'],
+    ['a null body', event('span', null), 'events.1.body'],
+    ['a string body', event('feedback', 'good'), 'events.1.body'],
+    ['a list body', event('trace', []), 'events.1.body.trace_id'],
     [
-      'an observation’s body under another type',
+      'an observation’s body with another type',
       event('feedback', anObservation({ trace_id: 5 })),
       'events.1.body.trace_id',
     ],
@@ -185,7 +187,7 @@ describe('one bad event fails alone:', () => {
       event('feedback', aFeedback({ labeller: { name: 5 } })),
       'events.1.body.labeller.name',
     ],
-  ])('%s is a 400 that names the place', async ([, bad, path], { expect }) => {
+  ])('%s gets a 400 with its path', async ([, bad, path], { expect }) => {
     const { org, trace_id, read } = await newTrace()
     const trace = aTrace()
     const results = await resultsOf(org, [
@@ -206,7 +208,7 @@ describe('one bad event fails alone:', () => {
     expect((await detailOf(org, trace.trace_id)).spans[0].output).toBe('after')
   })
 
-  it('a number that overflows is a 400 that names the place', async ({ expect }) => {
+  it('a number that overflows gets a 400 with its path', async ({ expect }) => {
     const { org, trace_id } = await newTrace()
     const events = [
       event('observation', anObservation({ trace_id, data: { a: ['N'] } })),
@@ -223,7 +225,7 @@ describe('one bad event fails alone:', () => {
     ['an observation', 'observation', (trace_id: string, value: string) => anObservation({ trace_id, data: value })],
     ['a span’s input', 'span', (trace_id: string, value: string) => aSpan({ trace_id, input: value })],
     ['a span’s output', 'span', (trace_id: string, value: string) => aSpan({ trace_id, output: value })],
-  ] as const)('%s that is too large is a 413', async ([, type, bodyOf], { expect }) => {
+  ] as const)('%s that is too large gets a 413', async ([, type, bodyOf], { expect }) => {
     const { org, trace_id, read } = await newTrace()
     const results = await resultsOf(org, [
       event('observation', anObservation({ trace_id, data: 'before' })),
@@ -259,14 +261,19 @@ describe('an event’s result equals the single call’s answer:', () => {
   const PATHS = { trace: 'traces', span: 'spans', observation: 'observations', feedback: 'feedback' } as const
 
   it.for<[name: string, status: number, type: Type, body: () => object]>([
-    ['a trace whose metadata is full', 202, 'trace', () => aTrace({ trace_id, metadata: { b: 'x'.repeat(40_000) } })],
+    [
+      'a trace with no room for more metadata',
+      202,
+      'trace',
+      () => aTrace({ trace_id, metadata: { b: 'x'.repeat(40_000) } }),
+    ],
     [
       'a trace whose metadata is only partly searchable',
       202,
       'trace',
       () => aTrace({ trace_id: other.trace_id, metadata: { ['x'.repeat(300)]: 1 } }),
     ],
-    ['a trace without its fields', 400, 'trace', () => ({ trace_id })],
+    ['a trace without required fields', 400, 'trace', () => ({ trace_id })],
     ['a span of a missing trace', 404, 'span', () => aSpan()],
     ['a large span of a missing trace', 404, 'span', () => aSpan({ output: large('') })],
     ['a span of another trace', 409, 'span', () => aSpan({ trace_id, span_id: taken })],
@@ -290,7 +297,7 @@ describe('an event’s result equals the single call’s answer:', () => {
       () => aFeedback({ trace_id, labeller: { email: 'ada' } }),
     ],
     ['feedback with several faults', 400, 'feedback', () => aFeedback({ trace_id: 5, rating: 'good', comment: 7 })],
-  ])('%s is a %i', async ([, status, type, bodyOf], { expect }) => {
+  ])('%s gets a %i', async ([, status, type, bodyOf], { expect }) => {
     const body = bodyOf()
     const single = await org.ingest.post(`/api/v1/${PATHS[type]}`, body)
     const [, result] = await resultsOf(org, [event('trace', aTrace()), event(type, body)])
@@ -309,7 +316,7 @@ describe('the order of a batch', () => {
     ['observation', trace_id => anObservation({ trace_id, type: 'input', data: large('kept') }), 201],
     ['span', trace_id => aSpan({ trace_id }), 202],
     ['feedback', trace_id => aFeedback({ trace_id }), 201],
-  ])('lets no %s before its trace, unless that was there', async ([type, body, status], { expect }) => {
+  ])('puts a trace before its first %s, unless the trace already exists', async ([type, body, status], { expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     const events = [event(type, body(trace_id)), event('trace', aTrace({ trace_id })), event(type, body(trace_id))]
@@ -321,7 +328,7 @@ describe('the order of a batch', () => {
     expect((await statusesOf(org, events)).slice(0, 2)).toEqual([status, 202])
   })
 
-  it('is that of each trace’s first accepted event: a refused event creates no trace', async ({ expect }) => {
+  it('does not count a rejected event that would create a trace', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     const statuses = await statusesOf(org, [
@@ -333,7 +340,7 @@ describe('the order of a batch', () => {
     expect(statuses).toEqual([400, 404, 202, 201])
   })
 
-  it('decides which metadata fits; each event is warned about its own fields that did not', async ({ expect }) => {
+  it('decides which metadata fits, and warns each event about its own fields that did not', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     const [first, filling, completing] = await resultsOf(org, [
@@ -368,7 +375,9 @@ describe('the order of a batch', () => {
     expect([await count('b=2'), await count('b=1'), await count('a=3')]).toEqual([1, 0, 1])
   })
 
-  it('breaks ties between timestamps: the last output and state win, inputs line up', async ({ expect }) => {
+  it('breaks ties between timestamps: the last output and state win, and inputs keep their order', async ({
+    expect,
+  }) => {
     const { org, trace_id, span } = await newTrace()
     const numbers = Array.from({ length: 300 }, (_, index) => index)
     await resultsOf(org, [
@@ -379,7 +388,7 @@ describe('the order of a batch', () => {
     expect(await span()).toMatchObject({ input: numbers, output: 299, state: { a: 299 } })
   })
 
-  it('breaks ties between feedback with one timestamp', async ({ expect }) => {
+  it('breaks ties between feedback with the same timestamp', async ({ expect }) => {
     const { org, trace_id, read } = await newTrace()
     const comments = Array.from({ length: 50 }, (_, index) => `${index}`)
     await resultsOf(
@@ -391,7 +400,7 @@ describe('the order of a batch', () => {
 })
 
 describe('an id repeated in a batch', () => {
-  it('updates its feedback in order: created, then updated', async ({ expect }) => {
+  it('creates the feedback first and then updates it', async ({ expect }) => {
     const { org, trace_id, read } = await newTrace()
     const give = (fields: object) => event('feedback', { trace_id, feedback_id: 'one', ...fields })
     const statuses = await statusesOf(org, [
@@ -413,7 +422,7 @@ describe('an id repeated in a batch', () => {
     })
   })
 
-  it('updates its span in order, field by field', async ({ expect }) => {
+  it('updates the span in order, field by field', async ({ expect }) => {
     const { org, trace_id, read, spanOf } = await newTrace()
     const span_id = uuid()
     const prompt = (await org.owner.post('/api/prompts', { projectSlug: 'support', stepId: 'a', content: 'A' })).body
@@ -468,7 +477,7 @@ describe('an id repeated in a batch', () => {
     ['large', large('first'), large('second')],
     ['small, then large', 'first', large('second')],
     ['large, then small', large('first'), 'second'],
-  ] as const)('keeps the first body of its observation: %s', async ([, first, second], { expect }) => {
+  ] as const)('keeps the first body of an observation: %s', async ([, first, second], { expect }) => {
     const { org, trace_id, span } = await newTrace()
     const observation_id = uuid()
     const observe = (data: string, fields = {}) =>
@@ -485,7 +494,7 @@ describe('an id repeated in a batch', () => {
     expect(observations).toHaveLength(1)
   })
 
-  it('is a separate observation on another trace', async ({ expect }) => {
+  it('names a separate observation on another trace', async ({ expect }) => {
     const org = await newOrg()
     const traces = [aTrace(), aTrace()]
     const observation_id = uuid()
@@ -498,7 +507,7 @@ describe('an id repeated in a batch', () => {
     for (const { trace_id } of traces) expect((await detailOf(org, trace_id)).spans[0].output).toBe(trace_id)
   })
 
-  it('costs no further round trips for a span, however often it repeats', async ({ expect }) => {
+  it('costs no extra round trips for a span, no matter how often it repeats', async ({ expect }) => {
     const { org, trace_id, spanOf } = await newTrace()
     const span_id = uuid()
     await sendBatch(org, [])
@@ -510,7 +519,7 @@ describe('an id repeated in a batch', () => {
     expect((await spanOf(span_id)).output).toBe(MAX_BATCH_EVENTS - 1)
   })
 
-  it('costs no further round trips for feedback, however often it repeats', async ({ expect }) => {
+  it('costs no extra round trips for feedback, no matter how often it repeats', async ({ expect }) => {
     const { org, trace_id, read } = await newTrace()
     await sendBatch(org, [])
     const { bindings, counts } = countingBindings()
@@ -524,7 +533,7 @@ describe('an id repeated in a batch', () => {
 })
 
 describe('large values in a batch', () => {
-  it('share one object per trace, and a missing trace has none', async ({ expect }) => {
+  it('share one object per trace, and are not stored for a missing trace', async ({ expect }) => {
     const org = await newOrg()
     const traces = [aTrace(), aTrace()]
     const events = traces.flatMap(({ trace_id }) => [
@@ -549,7 +558,7 @@ describe('large values in a batch', () => {
 })
 
 describe('concurrent batches', () => {
-  it('have one effect if they are equal, and all their effects if they differ', async ({ expect }) => {
+  it('take effect once if they are equal, and each if they differ', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     const [span_id, observation_id] = [uuid(), uuid()]
@@ -579,7 +588,7 @@ describe('concurrent batches', () => {
     expect(new Set(outputs)).toEqual(new Set([large('span'), ...batches.keys()]))
   })
 
-  it('never fail if one deletes what the other writes', async ({ expect }) => {
+  it('never fail if one call deletes the trace that another writes to', async ({ expect }) => {
     const { org, trace_id, id } = await newTrace()
     const events = [
       event('trace', aTrace({ trace_id })),
@@ -616,7 +625,7 @@ describe('a D1 fault in a batch', () => {
       event('trace', { ...traces[1], status: 'completed', metadata: { group_id: 'changed' } }),
     ]
   }
-  /** The statuses when these events are first sent. */
+  /** The statuses when the events are sent for the first time. */
   const FIRST = [202, 202, 202, 202, 422, 201, 201, 201, 201, 202]
 
   const expectOneEffect = async (expect: typeof import('vitest').expect, org: Org, read: Client) => {
@@ -636,7 +645,7 @@ describe('a D1 fault in a batch', () => {
     expect(observations).toHaveLength(2)
   }
 
-  it('at any point is a 503 as a whole, and a retry takes effect once', async ({ expect }) => {
+  it('gives a 503 for the whole batch at any point, and a retry takes effect once', async ({ expect }) => {
     let faults = 0
     for (let first = 1; ; first++) {
       const org = await newOrg()
@@ -656,7 +665,7 @@ describe('a D1 fault in a batch', () => {
     expect(faults).toBeGreaterThanOrEqual(5)
   })
 
-  it.for(['before', 'after'] as const)('that passes goes unnoticed, %s the commit', async (when, { expect }) => {
+  it.for(['before', 'after'] as const)('does not show if it is transient, %s the commit', async (when, { expect }) => {
     for (let nth = 1; nth <= 7; nth++) {
       const org = await newOrg()
       await sendBatch(org, [])
@@ -665,7 +674,7 @@ describe('a D1 fault in a batch', () => {
     }
   })
 
-  it('or an R2 fault is a 503 as a whole, and a retry takes effect once', async ({ expect }) => {
+  it('and an R2 fault give the same 503, and a retry takes effect once', async ({ expect }) => {
     const org = await newOrg()
     const events = world()
     const down = wrapBindings(failing('PAYLOADS', 'internal error (10001)', Number.POSITIVE_INFINITY))

@@ -8,7 +8,7 @@ import { newTrace } from '../support/trace.ts'
 describe('feedback', () => {
   it.for([
     ['no trace_id', { trace_id: undefined }, 'trace_id'],
-    ['a rating that is another word', { rating: 'good' }, 'rating'],
+    ['an unknown word as a rating', { rating: 'good' }, 'rating'],
     ['a rating over 1', { rating: 1.01 }, 'rating'],
     ['a rating under 0', { rating: -0.01 }, 'rating'],
     ['a comment that is not a string', { comment: 5 }, 'comment'],
@@ -40,7 +40,7 @@ describe('feedback', () => {
     expect((await org.owner.get('/api/users')).body.users).toEqual([])
   })
 
-  it('names the allowed ratings', async ({ expect }) => {
+  it('lists the allowed ratings in the error', async ({ expect }) => {
     const { give } = await newTrace()
     for (const rating of ['good', -1, 2, true]) {
       const { error } = (await give({ rating })).body
@@ -48,14 +48,14 @@ describe('feedback', () => {
     }
   })
 
-  it('is a new record each time without a feedback_id', async ({ expect }) => {
+  it('creates a new record each time if it has no feedback_id', async ({ expect }) => {
     const { give, read } = await newTrace()
     const ids = [(await give({ comment: 'a' })).body.feedback_id, (await give({ comment: 'a' })).body.feedback_id]
     expect(new Set(ids).size).toBe(2)
     expect((await read()).feedback).toHaveLength(2)
   })
 
-  it('with a known feedback_id updates the fields that are sent', async ({ expect }) => {
+  it('updates only the fields that are sent if its feedback_id exists', async ({ expect }) => {
     const { give, read } = await newTrace()
     const feedback_id = 'mine/1 ✓'
     const first = await give({ feedback_id, rating: 0, comment: 'first', correction: { answer: 'x' }, timestamp: TIME })
@@ -83,7 +83,7 @@ describe('feedback', () => {
     expect((await read()).feedback).toMatchObject([{ content: 'b' }])
   })
 
-  it('is one record, however many copies arrive in parallel', async ({ expect }) => {
+  it('creates one record, even if many copies arrive in parallel', async ({ expect }) => {
     const { give, read } = await newTrace()
     const answers = await Promise.all(Array.from({ length: 20 }, () => give({ feedback_id: 'one', rating: 1 })))
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
@@ -107,7 +107,7 @@ describe('feedback', () => {
     expect((await org.owner.get('/api/users')).body.users).toMatchObject([{ email: 'bob@example.com' }])
   })
 
-  it('belongs to the labeller’s user, else to the key’s user, else to the key', async ({ expect }) => {
+  it('belongs to the labeller’s user, or else to the key’s user, or else to the key', async ({ expect }) => {
     const { org, trace_id, give, read } = await newTrace()
     await give({ timestamp: TIME, labeller: { name: 'Ada', email: 'Ada@Example.com' } })
     const [{ id: adaId }] = (await org.owner.get('/api/users')).body.users
@@ -121,7 +121,7 @@ describe('feedback', () => {
     expect(feedback[2].labeller).toEqual({ name: 'no email' })
   })
 
-  it('folds the case of its labeller’s email', async ({ expect }) => {
+  it('ignores the case of its labeller’s email', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     await give({ labeller: { email: 'Ada@Example.COM' } })
     expect((await read()).feedback[0].labeller).toEqual({ email: 'ada@example.com' })
@@ -139,7 +139,7 @@ describe('feedback', () => {
     expect(feedback.labeller).toEqual({ name: 'Bob' })
   })
 
-  it('belongs to the span it names, or else the root; an update may name the span later', async ({ expect }) => {
+  it('belongs to its span or else the root, and an update may set the span later', async ({ expect }) => {
     const { give, read, step } = await newTrace()
     const spanId = crypto.randomUUID()
     await step({ span_id: spanId })

@@ -6,7 +6,7 @@ import { newTrace } from '../support/trace.ts'
 describe('observations fold into their span', () => {
   it.for([
     ['objects merge', [{ a: 1, b: 1 }, { b: 2 }], { a: 1, b: 2 }],
-    ['a single value stays as it is', ['question'], 'question'],
+    ['a single value stays unchanged', ['question'], 'question'],
     ['mixed values become a list', [{ a: 1 }, 'text', null], [{ a: 1 }, 'text', null]],
   ] as const)('inputs: %s', async ([, inputs, expected], { expect }) => {
     const { observe, span } = await newTrace()
@@ -14,7 +14,7 @@ describe('observations fold into their span', () => {
     expect((await span()).input).toEqual(expected)
   })
 
-  it('the latest by timestamp wins, whatever order they arrive in', async ({ expect }) => {
+  it('the one with the latest timestamp wins, in any order of arrival', async ({ expect }) => {
     const { observe, span } = await newTrace()
     await observe({ type: 'output', data: 'late', timestamp: timeAfter(10) })
     await observe({ type: 'output', data: 'early', timestamp: timeAfter(1) })
@@ -26,12 +26,12 @@ describe('observations fold into their span', () => {
     expect(JSON.stringify(state)).toBe('{"__proto__":3,"config":2}')
   })
 
-  it('have no input or output if none was observed', async ({ expect }) => {
+  it('a span without observations has no input or output', async ({ expect }) => {
     const { span } = await newTrace()
     expect(await span()).toMatchObject({ input: null, output: null, approvedOutput: null, state: {} })
   })
 
-  it('put many values back in order', async ({ expect }) => {
+  it('many values return in order', async ({ expect }) => {
     const { observe, span } = await newTrace()
     const inputs = Array.from({ length: 60 }, (_, index) =>
       String(index).padEnd(index % 5 === 0 ? INLINE_BYTES * 2 : 5, '.'),

@@ -10,7 +10,7 @@ import { newTrace } from '../support/trace.ts'
 
 const uuid = () => crypto.randomUUID()
 
-/** The calls that can name a span: how each is sent, and the span that the read interface shows for it. */
+/** The calls that can name a span, with how to send each one and read back its span. */
 const KINDS = {
   feedback: {
     path: '/api/v1/feedback',
@@ -50,7 +50,7 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
   const { path, body, shown } = KINDS[kindName]
   const type = path.endsWith('feedback') ? 'feedback' : 'observation'
 
-  it('shows the root until the span comes, and joins it then', async ({ expect }) => {
+  it('shows the root until the span arrives, and then the span', async ({ expect }) => {
     const { org, id, trace_id, step } = await newTrace()
     const root = await rootSpanUuid(org.project.id, trace_id)
     const span_id = uuid()
@@ -60,7 +60,7 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
     expect(await shown({ org, id, trace_id })).toBe(span_id)
   })
 
-  it('409s and names the field for a span of another trace, until that trace is deleted', async ({ expect }) => {
+  it('409s with its field for a span of another trace, until that trace is deleted', async ({ expect }) => {
     const { org, id, trace_id, other } = await twoTraces()
     const span_id = uuid()
     await org.ingest.post('/api/v1/spans', aSpan({ trace_id: other.trace_id, span_id }))
@@ -83,7 +83,7 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
     expect(await shown({ org, id, trace_id })).toBe(await rootOf(trace_id))
   })
 
-  it('stays on its trace if another trace takes the span, and may be sent again', async ({ expect }) => {
+  it('keeps its trace if another trace claims the span, and may be sent again', async ({ expect }) => {
     const { org, id, trace_id, other, step } = await twoTraces()
     const ids = { span_id: uuid(), ...(type === 'feedback' ? { feedback_id: 'mine' } : { observation_id: uuid() }) }
     const { span_id } = ids
@@ -98,7 +98,7 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
     expect(await shown({ org, id, trace_id })).toBe(span_id)
   })
 
-  it('may come before or after it in a batch; a 409 fails alone', async ({ expect }) => {
+  it('may come before or after it in a batch, and a 409 does not affect other events', async ({ expect }) => {
     const { org, id, trace_id, other } = await twoTraces()
     const [mine, theirs] = [uuid(), uuid()]
     const statuses = await statusesOf(org, [
@@ -115,7 +115,7 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
   })
 
   it.for(['span', 'root'] as const)(
-    'keeps its place in a batch if a later event gives the %s to another trace',
+    'keeps its effect in a batch if a later event gives the %s to another trace',
     async (what, { expect }) => {
       const { org, id, trace_id } = await newTrace()
       const other = aTrace()
@@ -133,7 +133,7 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
     },
   )
 
-  it('with a repeated id in a batch is the first that names no span of another trace', async ({ expect }) => {
+  it('uses the first valid span if its id is repeated in a batch', async ({ expect }) => {
     const { org, id, trace_id, other, step } = await twoTraces()
     const [mine, theirs] = [uuid(), uuid()]
     await step({ span_id: mine })
@@ -144,7 +144,7 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
       event(type, body({ ...sameId, span_id: mine })),
       event(type, body({ ...sameId, span_id: theirs })),
     ])
-    // An observation keeps its first body; feedback would move.
+    // An observation keeps its first body, but an update would move feedback.
     expect(statuses).toEqual(type === 'observation' ? [409, 201, 201] : [409, 201, 409])
     expect(await shown({ org, id, trace_id })).toBe(mine)
   })
@@ -156,7 +156,7 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
     expect((await org.ingest.post(path, body({ trace_id, span_id }))).status).toBe(201)
   })
 
-  it('shows an existing root on a telemetry trace whose own root never arrived', async ({ expect }) => {
+  it('shows an existing span if a telemetry trace’s own root never arrived', async ({ expect }) => {
     const org = await newOrg()
     const exported = anExportedSpan({
       parentSpanId: 'ffffffffffffffff',
@@ -179,8 +179,8 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
   })
 })
 
-describe('an id that can be computed', () => {
-  it('cannot be taken by another project: a telemetry span', async ({ expect }) => {
+describe('a predictable id', () => {
+  it('of a telemetry span cannot be taken by another project', async ({ expect }) => {
     const { org, other, projectTwo } = await twoProjects()
     const [traceId, spanId] = [aHexTraceId(), 'bbbbbbbbbbbbbbbb']
     const span_id = await exportedSpanUuid(org.project.id, traceId, spanId)
@@ -199,7 +199,7 @@ describe('an id that can be computed', () => {
     expect((await org.ingest.post('/api/v1/feedback', given)).status).toBe(201)
   })
 
-  it('cannot be taken by another project: a root', async ({ expect }) => {
+  it('of a root cannot be taken by another project', async ({ expect }) => {
     const { org, other, projectTwo } = await twoProjects()
     const trace = aTrace({ name: 'real' })
     const span_id = await rootSpanUuid(org.project.id, trace.trace_id)
@@ -212,7 +212,7 @@ describe('an id that can be computed', () => {
     expect((await org.ingest.post('/api/v1/observations', anObservation(ids))).status).toBe(201)
   })
 
-  it('is refused for a comment', async ({ expect }) => {
+  it('is rejected for a comment', async ({ expect }) => {
     const { org, trace_id, give, step } = await newTrace()
     const span_id = uuid()
     await step({ span_id })
@@ -223,9 +223,7 @@ describe('an id that can be computed', () => {
     expect((await statusesOf(org, [event('feedback', aFeedback({ trace_id, feedback_id: 'ticket-1' }))]))[0]).toBe(200)
   })
 
-  it('that a comment took before they were refused blocks no other trace and is never overwritten', async ({
-    expect,
-  }) => {
+  it('of an old comment does not block other traces, and the comment is never overwritten', async ({ expect }) => {
     const { org, id: traceUuid, trace_id, give, read, other } = await twoTraces()
     const { feedback_id } = (await give({ comment: 'A comment once' })).body
     await env.DB.prepare("update feedback set source = 'review' where id = ?")

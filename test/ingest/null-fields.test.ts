@@ -52,8 +52,8 @@ const sendInBatch = async (org: Org, type: Type, body: object) => (await results
 describe.for([
   ['call', sendSingly],
   ['batch', sendInBatch],
-] as const)('null for an optional field of a %s', ([, sendBy]) => {
-  it.for(TYPES)('of a %s counts as absent', async (type, { expect }) => {
+] as const)('null for an optional field in a %s', ([, sendBy]) => {
+  it.for(TYPES)('of %s counts as absent', async (type, { expect }) => {
     const readAfter = async (fields: object) => {
       const { org, trace_id, read } = await newTrace()
       const status = await sendBy(org, type, { ...BARE[type](trace_id), ...fields })
@@ -67,11 +67,11 @@ describe.for([
     expect(await readAfter(nulls(type))).toBe(await readAfter({}))
   })
 
-  it.for(TYPES)('of a %s keeps what was sent before', async (type, { expect }) => {
+  it.for(TYPES)('of %s keeps the earlier value', async (type, { expect }) => {
     const { org, trace_id, read } = await newTrace()
     await sendBy(org, type, { ...BARE[type](trace_id), ...FULL[type] })
     const { updatedAt: _, ...before } = await read()
-    // A null id names nothing, so the call would create another record.
+    // With a null id, the call would create another record.
     const ids = { feedback_id: 'mine', observation_id: SPAN_ID }
     await sendBy(org, type, { ...BARE[type](trace_id), ...nulls(type), ...ids })
     const { updatedAt: __, ...after } = await read()
@@ -79,7 +79,7 @@ describe.for([
   })
 })
 
-it('null for a part of a labeller counts as absent', async ({ expect }) => {
+it('null for a labeller’s name or email counts as absent', async ({ expect }) => {
   const { org, give, read } = await newTrace()
   await give({ feedback_id: 'a', labeller: { name: null, email: 'ada@example.com' } })
   await give({ feedback_id: 'b', labeller: { name: 'Bob', email: null } })
@@ -93,21 +93,21 @@ it('null for a part of a labeller counts as absent', async ({ expect }) => {
   ])
 })
 
-it('null for a span’s values erases none that came earlier in its batch', async ({ expect }) => {
+it('null for a span’s value keeps an earlier one in the same batch', async ({ expect }) => {
   const { org, trace_id, read } = await newTrace()
   const span = (fields: object) => event('span', { ...BARE.span(trace_id), ...fields })
   await resultsOf(org, [span({ input: 1 }), span({ input: null, output: 2 }), span({ output: null })])
   expect((await read()).spans.at(-1)).toMatchObject({ input: 1, output: 2 })
 })
 
-it('null in an observation’s data is a value and overrides what its span was given', async ({ expect }) => {
+it('null as an observation’s data is a value, which overrides the span’s own one', async ({ expect }) => {
   const { step, observe, spanOf } = await newTrace()
   await step({ span_id: SPAN_ID, input: 'Why?', output: 'Yes' })
   for (const type of ['input', 'output']) await observe({ span_id: SPAN_ID, type, data: null })
   expect(await spanOf(SPAN_ID)).toMatchObject({ input: ['Why?', null], output: null })
 })
 
-it('null for a required field is a 400', async ({ expect }) => {
+it('null for a required field gives a 400', async ({ expect }) => {
   const org = await newOrg()
   for (const type of TYPES) {
     for (const [field, value] of Object.entries(BARE[type](aTrace().trace_id))) {

@@ -21,12 +21,12 @@ interface Listed {
   data: unknown
 }
 
-/** Every page of a trace's observations, `limit` each, following the cursors. */
+/** Every page of a trace's observations, with `limit` observations each. */
 async function pagesOf(org: Org, trace_id: string, limit: number): Promise<Listed[][]> {
   const pages: Listed[][] = []
   for (let cursor: string | null = ''; cursor !== null; ) {
     const { body } = await list(org, trace_id, `?limit=${limit}${cursor && `&cursor=${cursor}`}`)
-    if (pages.push(body.observations) > 1000) throw new Error('the cursors go round in circles')
+    if (pages.push(body.observations) > 1000) throw new Error('the cursors form a cycle')
     cursor = body.next_cursor
   }
   return pages
@@ -78,7 +78,7 @@ describe('the raw observations of a trace', () => {
     })
   })
 
-  it('are all listed, even those that folding drops', async ({ expect }) => {
+  it('are all listed, even those that folding discards', async ({ expect }) => {
     const { org, trace_id, observe } = await newTrace()
     for (const data of ['a', 'b', large('c')]) await observe({ type: 'output', data })
     await observe({ type: 'output', data: 'of no span', span_id: uuid() })
@@ -89,7 +89,7 @@ describe('the raw observations of a trace', () => {
   it('are listed in folding order, at any page size, without gaps or duplicates', async ({ expect }) => {
     const { org, trace_id, observe } = await newTrace()
     const ids = Array.from({ length: 6 }, uuid)
-    // Three timestamps, each with two observations from one batch, so only their order tells them apart.
+    // Each of three timestamps has two observations from one batch, so only their order distinguishes them.
     const times = [2, 0, 1].map(timeAfter)
     await resultsOf(
       org,
@@ -110,7 +110,7 @@ describe('the raw observations of a trace', () => {
     }
   })
 
-  it('with one timestamp from one batch keep their order across pages', async ({ expect }) => {
+  it('from one batch with the same timestamp keep their order across pages', async ({ expect }) => {
     const { org, trace_id } = await newTrace()
     const numbers = Array.from({ length: 1000 }, (_, index) => index)
     await resultsOf(
@@ -134,7 +134,7 @@ describe('the raw observations of a trace', () => {
     expect(second.observations.map(({ data }: Listed) => data)).toEqual([2, 3, 'after'])
   })
 
-  it('have their large values back in place; one read fetches those of a batch', async ({ expect }) => {
+  it('include their large values, fetched in one read per batch', async ({ expect }) => {
     const { org, trace_id, observe } = await newTrace()
     const values = Array.from({ length: 40 }, (_, index) =>
       index % 10 === 9 ? `small ${index}` : large(`😀 ${index}`),
@@ -155,7 +155,7 @@ describe('the raw observations of a trace', () => {
     }
   })
 
-  it('come complete even if their size shortens a page', async ({ expect }) => {
+  it('are complete even if their size shortens a page', async ({ expect }) => {
     const { org, trace_id, observe } = await newTrace()
     const big = 'x'.repeat(MAX_OBSERVATION_BYTES - 2)
     const count = 3
@@ -205,7 +205,7 @@ describe('the raw observations of a trace', () => {
     expect((await list(org, other.trace_id, `?cursor=${next_cursor}`)).status).toBe(400)
   })
 
-  it('404 for a trace that is unknown, or belongs to another organization or project', async ({ expect }) => {
+  it('404 for an unknown trace or one of another organization or project', async ({ expect }) => {
     const [mine, theirs] = [await newTrace(), await newOrg()]
     await mine.observe({})
     await mine.org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
@@ -227,7 +227,7 @@ describe('the raw observations of a trace', () => {
     expect((await org.clientOf(await org.keyFor({ scopes: ['read'] })).get(path)).status).toBe(200)
   })
 
-  it('are gone with their trace, and its successor begins empty', async ({ expect }) => {
+  it('are deleted with their trace, and a new trace with its id starts empty', async ({ expect }) => {
     const { org, trace_id, id, observe } = await newTrace()
     for (const data of ['small', large('')]) await observe({ data, timestamp: TIME })
     const { next_cursor } = (await list(org, trace_id, '?limit=1')).body

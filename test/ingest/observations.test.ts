@@ -73,7 +73,7 @@ describe('an observation', () => {
     })
   })
 
-  it('400s for a number that overflows, and names the place', async ({ expect }) => {
+  it('400s with the path of a number that overflows', async ({ expect }) => {
     const { org, trace_id } = await newTrace()
     const body = `{"trace_id":"${trace_id}","type":"input","timestamp":"${TIME}","data":{"a":[1,1e400]}}`
     const answer = await org.ingest.post('/api/v1/observations', body)
@@ -115,7 +115,7 @@ describe('an observation', () => {
     expect(JSON.stringify((await span()).output)).toBe('[1,100,0,9007199254740992,0.1,0]')
   })
 
-  it('keeps fields named like prototypes', async ({ expect }) => {
+  it('keeps fields named like object prototypes', async ({ expect }) => {
     const { org, trace_id, span, observe } = await newTrace()
     const data = '{"__proto__":{"polluted":true},"constructor":1,"toString":"x"}'
     const body = `{"trace_id":"${trace_id}","type":"input","timestamp":"${TIME}","data":${data}}`
@@ -128,7 +128,7 @@ describe('an observation', () => {
   it.for([
     ['ASCII', 'x'],
     ['4-byte UTF-8', '😀'],
-  ] as const)('is limited in bytes of JSON, in %s', async ([, character], { expect }) => {
+  ] as const)('is limited by its bytes of JSON, in %s', async ([, character], { expect }) => {
     const { observe, span } = await newTrace()
     const bytes = new TextEncoder().encode(character).byteLength
     const ofBytes = (size: number) =>
@@ -143,7 +143,7 @@ describe('an observation', () => {
   })
 
   it.for([INLINE_BYTES - 1, INLINE_BYTES, INLINE_BYTES + 1, INLINE_BYTES * 40])(
-    'reads the same at %i bytes, wherever it is stored',
+    'reads the same at %i bytes, in D1 or in R2',
     async (size, { expect }) => {
       const { observe, span } = await newTrace()
       const data = { text: 'é'.repeat((size - 11) >> 1) + 'x'.repeat((size - 11) % 2) }
@@ -154,7 +154,7 @@ describe('an observation', () => {
   )
 
   it.for(['small', 'x'.repeat(INLINE_BYTES * 2)])(
-    'is stored once however often it is sent, and keeps its first body',
+    'is stored once even if sent repeatedly, and keeps its first body',
     async (data, { expect }) => {
       const { observe, span } = await newTrace()
       const observation_id = crypto.randomUUID()
@@ -219,14 +219,14 @@ describe('an observation', () => {
     expect(await isMarked()).toBe(1)
   })
 
-  it('413s for data that is too large, whatever else is wrong with it', async ({ expect }) => {
+  it('413s for data that is too large, even if it is also invalid', async ({ expect }) => {
     const { observe } = await newTrace()
     const data = 'x'.repeat(MAX_OBSERVATION_BYTES)
     expect((await observe({ data, timestamp: undefined })).status).toBe(413)
     expect((await observe({ data, trace_id: 'trace_none' })).status).toBe(413)
   })
 
-  it('takes a value of millions of items', async ({ expect }) => {
+  it('accepts a value with millions of items', async ({ expect }) => {
     const { observe, span } = await newTrace()
     const data = Array.from({ length: 2_000_000 }, () => 1)
     expect((await observe({ data })).status).toBe(201)
@@ -253,7 +253,7 @@ describe('an observation', () => {
   })
 })
 
-describe('an observation of a trace with 20,000 of them', () => {
+describe('an observation on a trace with 20,000 observations', () => {
   it.for<[name: string, fields: Record<string, unknown>]>([
     ['an input', { type: 'input' }],
     ['a state', { type: 'state', key: 'config' }],
@@ -261,12 +261,12 @@ describe('an observation of a trace with 20,000 of them', () => {
     ['null as an output', { type: 'output', data: null }],
     ['an output of a step', { type: 'output', isOfStep: true }],
     ['an output that is sent again', { type: 'output', observation_id: crypto.randomUUID(), isAgain: true }],
-  ])('reads no more than of one that has one: %s', async ([, { isOfStep, isAgain, ...fields }], { expect }) => {
+  ])('reads no more rows than on a trace with one: %s', async ([, { isOfStep, isAgain, ...fields }], { expect }) => {
     const rowsFor = async (count: number) => {
       const { org, id, trace_id, step, observe } = await newTrace()
       const span_id = isOfStep ? crypto.randomUUID() : undefined
       if (span_id) await step({ span_id })
-      // A seek that ends at the last row of a table reads one row less.
+      // A seek that ends at the last row of a table reads one row less, so this span comes last.
       await step({ span_id: 'ffffffff-ffff-4fff-bfff-ffffffffffff' })
       if (isAgain) await observe(fields)
       await env.DB.prepare(

@@ -10,7 +10,7 @@ describe('the search', () => {
   it.for([
     ['a number as text', { n: 5 }, 'n=5', true],
     ['text as text', { n: '5' }, 'n=5', true],
-    ['no other spelling of a number', { n: 5 }, 'n=5.0', false],
+    ['only the same spelling of a number', { n: 5 }, 'n=5.0', false],
     ['a fraction', { n: 1.5 }, 'n=1.5', true],
     ['a boolean', { b: true }, 'b=true', true],
     ['null', { a: null }, 'a=null', true],
@@ -25,19 +25,19 @@ describe('the search', () => {
     ['a key named constructor', { constructor: 1 }, 'constructor=1', true],
     ['a key named toString', { toString: 1 }, 'toString=1', true],
     ['a long value', { a: 'x'.repeat(1000) }, `a=${'x'.repeat(1000)}`, true],
-    ['no other long value', { a: 'x'.repeat(1000) }, `a=${'x'.repeat(999)}`, false],
+    ['only the same long value', { a: 'x'.repeat(1000) }, `a=${'x'.repeat(999)}`, false],
     ['half a surrogate pair as its replacement', { a: '\ud800' }, `a=${encodeURIComponent('\ufffd')}`, true],
     ['a NUL', { a: 'x\u0000y' }, 'a=x%00y', true],
     ['case-sensitively', { a: 'Gold' }, 'a=gold', false],
     ['wildcards literally', { a: 'gold' }, 'a=%25', false],
-    ['an object never', { a: { b: 1 } }, 'a=1', false],
+    ['no objects', { a: { b: 1 } }, 'a=1', false],
   ] as const)('finds %s', async ([, metadata, query, isFound], { expect }) => {
     const org = await newOrg()
     await org.ingest.post('/api/v1/traces', aTrace({ metadata }))
     expect((await search(org, query)).count).toBe(isFound ? 1 : 0)
   })
 
-  it('never mistakes a value for the one that it is a hash of', async ({ expect }) => {
+  it('never mistakes a hash for the value that it is the hash of', async ({ expect }) => {
     const org = await newOrg()
     const long = 'y'.repeat(300)
     const hash = `sha256:${await sha256Hex(long)}`

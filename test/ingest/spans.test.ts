@@ -63,15 +63,12 @@ describe('a span', () => {
     expect((await read()).spans).toHaveLength(1)
   })
 
-  it.for(['input', 'output'])(
-    '400s for a number in its %s that overflows, and names the place',
-    async (field, { expect }) => {
-      const { org, trace_id } = await newTrace()
-      const body = JSON.stringify(aSpan({ trace_id, [field]: ['NUMBER'] })).replace('"NUMBER"', '-1e400')
-      const answer = await org.ingest.post('/api/v1/spans', body)
-      expect(answer.body.details).toEqual([{ path: `${field}.0`, message: 'is a number out of range' }])
-    },
-  )
+  it.for(['input', 'output'])('400s with the path of a number in its %s that overflows', async (field, { expect }) => {
+    const { org, trace_id } = await newTrace()
+    const body = JSON.stringify(aSpan({ trace_id, [field]: ['NUMBER'] })).replace('"NUMBER"', '-1e400')
+    const answer = await org.ingest.post('/api/v1/spans', body)
+    expect(answer.body.details).toEqual([{ path: `${field}.0`, message: 'is a number out of range' }])
+  })
 
   it.for([
     ['the longest step id', { step_id: 'x'.repeat(MAX_NAME_LENGTH) }],
@@ -80,7 +77,7 @@ describe('a span', () => {
     ['a step id that looks like a number', { step_id: '1e3' }],
     ['a step id of quotes and backslashes', { step_id: `'"\\"';--` }],
     ['the largest metadata', { metadata: { a: 'x'.repeat(MAX_METADATA_BYTES - 8) } }],
-    ['metadata of NULs, which JSON spells out', { metadata: { a: '\u0000'.repeat(10_000) } }],
+    ['metadata of NULs, which JSON escapes', { metadata: { a: '\u0000'.repeat(10_000) } }],
     ['metadata with half a surrogate pair in a key', { metadata: { '\ud800': '\udc00' } }],
     ['metadata with keys in any script', { metadata: { 'ключ.鍵': { '👩‍👩‍👧': [1, null] } } }],
     ['an output with half a surrogate pair', { output: { '\ud83d': '\ude00' } }],
@@ -93,7 +90,7 @@ describe('a span', () => {
     ['a long duration', { duration_ms: Number.MAX_SAFE_INTEGER }],
     ['a time before 1970', { timestamp: '1969-12-31T23:59:59.999Z' }],
     ['the last moment', { timestamp: '9999-12-31T23:59:59.999Z' }],
-  ] as const)('may have %s, and reads as it was sent', async ([, fields], { expect }) => {
+  ] as const)('may have %s, and is read back as sent', async ([, fields], { expect }) => {
     const { step, spanOf } = await newTrace()
     const body = { step_id: 'a', input: null, output: null, metadata: {}, timestamp: TIME, duration_ms: 0, ...fields }
     expect((await step({ span_id: SPAN_ID, ...body })).status).toBe(202)
@@ -116,7 +113,7 @@ describe('a span', () => {
     for (const field of ['input', 'output', 'metadata']) expect(JSON.stringify(span[field])).toBe(value)
   })
 
-  it('is answered with its id in lower case, and is known by every spelling of it', async ({ expect }) => {
+  it('returns its id in lower case, and can be read by any spelling of it', async ({ expect }) => {
     const { org, step, trace_id, spanOf } = await newTrace()
     const ids = { span_id: SPAN_ID.toUpperCase(), parent_span_id: PARENT_ID.toUpperCase() }
     expect(await step(ids)).toMatchObject({ status: 202, body: { status: 'accepted', span_id: SPAN_ID } })
@@ -154,7 +151,7 @@ describe('a span', () => {
     expect((await read()).spans).toHaveLength(1)
   })
 
-  it('takes an input and an output of the largest size together, and refuses one more byte in either', async ({
+  it('accepts an input and an output of the maximum size together, and rejects one more byte in either', async ({
     expect,
   }) => {
     const { step, spanOf } = await newTrace()
@@ -183,9 +180,9 @@ describe('a span that is sent again', () => {
       { input: { a: 1 }, output: { b: 1 }, status: 'ok', durationMs: 5, parentSpanId: PARENT_ID },
     ],
     ['keeps a value if null is sent for it', { input: null, output: null }, { input: { a: 1 }, output: { b: 1 } }],
-    ['replaces an object as a whole', { input: { c: 1 } }, { input: { c: 1 }, output: { b: 1 } }],
-    ['replaces its metadata as a whole', { metadata: { y: { z: 2 } } }, { metadata: { y: { z: 2 } } }],
-    ['replaces its metadata with none', { metadata: {} }, { metadata: {} }],
+    ['replaces a whole object', { input: { c: 1 } }, { input: { c: 1 }, output: { b: 1 } }],
+    ['replaces all of its metadata', { metadata: { y: { z: 2 } } }, { metadata: { y: { z: 2 } } }],
+    ['removes its metadata if an empty object is sent', { metadata: {} }, { metadata: {} }],
     [
       'moves to another parent',
       { parent_span_id: SPAN_ID.replace(/a$/, 'c') },
@@ -224,7 +221,7 @@ describe('a span that is sent again', () => {
     expect(await spanOf(SPAN_ID)).toMatchObject({ input: 'small', output: large('out') })
   })
 
-  it('is one span, however often and however parallel it is sent', async ({ expect }) => {
+  it('is one span, even if sent repeatedly and in parallel', async ({ expect }) => {
     const { step, read } = await newTrace()
     const fields = { span_id: SPAN_ID, input: 1, output: large('same') }
     const answers = await Promise.all(Array.from({ length: 20 }, () => step(fields)))
@@ -247,11 +244,11 @@ describe('a span that is sent again', () => {
 })
 
 describe('the spans of a trace', () => {
-  it('are listed root first, then by time and id, however parallel they arrived', async ({ expect }) => {
+  it('are listed root first, then by time and id, even if they arrived in parallel', async ({ expect }) => {
     const { step, read, id, org } = await newTrace()
     const sent = Array.from({ length: 50 }, (_, index) => ({
       span_id: crypto.randomUUID(),
-      // Several share a time.
+      // Several spans have the same time.
       timestamp: timeAfter((index * 7) % 10),
     }))
     await Promise.all(sent.map(step))
@@ -267,7 +264,9 @@ describe('the spans of a trace', () => {
     expect((await read()).spanCount).toBe(51)
   })
 
-  it('hang under their parents, which may come later, or under the root if those never come', async ({ expect }) => {
+  it('appear below their parents, which may come later, or below the root if the parents never come', async ({
+    expect,
+  }) => {
     const { step, read, trace_id, org } = await newTrace()
     const [child, parent, orphan, never, free] = Array.from({ length: 5 }, () => crypto.randomUUID())
     await step({ span_id: child, parent_span_id: parent, timestamp: timeAfter(1) })
@@ -287,7 +286,7 @@ describe('the spans of a trace', () => {
     expect(await tree()).toEqual([...before, [parent, root]])
   })
 
-  it('go back under the root if it is named as their parent', async ({ expect }) => {
+  it('return to the root if it is set as their parent', async ({ expect }) => {
     const { step, read } = await newTrace()
     const parentOf = async () => (await read()).spans.find(({ id }: { id: string }) => id === SPAN_ID).parentSpanId
     await step({ span_id: SPAN_ID, parent_span_id: PARENT_ID })
@@ -336,7 +335,7 @@ describe('the spans of a trace', () => {
     },
   )
 
-  it('may refer to each other in a circle if the client sends them so', async ({ expect }) => {
+  it('may form a cycle if the client sends one', async ({ expect }) => {
     const { step, read } = await newTrace()
     await step({ span_id: SPAN_ID, parent_span_id: PARENT_ID })
     await step({ span_id: PARENT_ID, parent_span_id: SPAN_ID })
@@ -345,7 +344,7 @@ describe('the spans of a trace', () => {
 })
 
 describe('the root span', () => {
-  it('takes values by its computed id, and keeps what its trace says', async ({ expect }) => {
+  it('accepts values by its computed id, and keeps the fields from its trace', async ({ expect }) => {
     const { org, trace_id, step, read, spanOf } = await newTrace()
     const root = await rootSpanUuid(org.project.id, trace_id)
     const prompt = await org.owner.post('/api/prompts', { projectSlug: 'support', stepId: 'a', content: 'Answer.' })
@@ -379,7 +378,7 @@ describe('the root span', () => {
     expect(await spanOf(root)).toMatchObject(spans[0])
   })
 
-  it('takes observations that name it like those that name no span', async ({ expect }) => {
+  it('treats observations that name it like those that name no span', async ({ expect }) => {
     const { org, trace_id, observe, span } = await newTrace()
     const root = await rootSpanUuid(org.project.id, trace_id)
     await observe({ type: 'input', data: { a: 1 } })
@@ -404,13 +403,13 @@ describe('observations fold over a span’s given values:', () => {
 
   it.for([
     [
-      'input objects merge, and observed fields win',
+      'input objects merge, and observed fields take precedence',
       { input: { a: 1, b: 1 } },
       [input({ b: 2 }), input({ c: 3 })],
       { input: { a: 1, b: 2, c: 3 } },
     ],
     [
-      'other inputs become a list that begins with the given one',
+      'other inputs become a list that starts with the given one',
       { input: 'a' },
       [input({ b: 1 }), input(null)],
       { input: ['a', { b: 1 }, null] },
@@ -421,7 +420,7 @@ describe('observations fold over a span’s given values:', () => {
     ['the last observed output wins', { output: 'given' }, [output(1), output(2)], { output: 2 }],
     ['an observed null wins too', { output: 'given' }, [output(null)], { output: null }],
     [
-      'the given output counts if none is observed',
+      'the given output is used if none is observed',
       { output: 'given' },
       [input(1), state('a', 1)],
       { output: 'given' },
@@ -433,7 +432,7 @@ describe('observations fold over a span’s given values:', () => {
       { state: { a: 2, b: 1 } },
     ],
     [
-      'large and small values alike',
+      'large values fold like small ones',
       { input: { a: large('a') } },
       [input({ b: large('b') }), output(large('c'))],
       { input: { a: large('a'), b: large('b') }, output: large('c') },
@@ -530,8 +529,8 @@ describe('a span_id', () => {
 })
 
 describe('a prompt_version_id', () => {
-  it.for(['unknown', 'of a knowledge doc', 'of another project', 'of another organization', 'a prompt’s own id'])(
-    '422s if it is %s, and nothing is stored',
+  it.for(['unknown', 'a knowledge doc’s', 'another project’s', 'another organization’s', 'a prompt’s own id'])(
+    '422s and stores nothing if it is %s',
     async (kind, { expect }) => {
       const { org, step, read } = await newTrace()
       await addProject(org, 'other')
@@ -541,9 +540,9 @@ describe('a prompt_version_id', () => {
       const doc = { projectSlug: 'support', slug: 'a', title: 'A', content: 'Text' }
       const made: Record<string, string> = {
         unknown: crypto.randomUUID(),
-        'of a knowledge doc': (await org.owner.post('/api/knowledge-docs', doc)).body.versionId,
-        'of another project': (await org.owner.post('/api/prompts', prompt('other'))).body.versionId,
-        'of another organization': (await stranger.owner.post('/api/prompts', prompt('support'))).body.versionId,
+        'a knowledge doc’s': (await org.owner.post('/api/knowledge-docs', doc)).body.versionId,
+        'another project’s': (await org.owner.post('/api/prompts', prompt('other'))).body.versionId,
+        'another organization’s': (await stranger.owner.post('/api/prompts', prompt('support'))).body.versionId,
         'a prompt’s own id': mine.id,
       }
       await step({ span_id: PARENT_ID, output: 'before', prompt_version_id: mine.versionId })
@@ -558,7 +557,7 @@ describe('a prompt_version_id', () => {
     },
   )
 
-  it('may name any version of the project’s prompts, active or not, and stays if it is not sent again', async ({
+  it('may be any version of the project’s prompts, active or not, and stays if it is not sent again', async ({
     expect,
   }) => {
     const { org, step, spanOf } = await newTrace()
@@ -569,7 +568,7 @@ describe('a prompt_version_id', () => {
     expect((await spanOf(SPAN_ID)).promptVersionId).toBe(prompt.versionId)
   })
 
-  it('outlives its prompt: its span, and no other, may be sent with it again', async ({ expect }) => {
+  it('remains after its prompt is deleted, and only its own span may be sent with it again', async ({ expect }) => {
     const { org, step, spanOf, span } = await newTrace()
     const text = { projectSlug: 'support', stepId: 'a', content: 'v1' }
     const prompt = (await org.owner.post('/api/prompts', text)).body
@@ -583,7 +582,7 @@ describe('a prompt_version_id', () => {
       expect((await step({ span_id, ...gone, status: 'error' })).status).toBe(202)
       expect(await spanOf(span_id)).toMatchObject({ status: 'error', promptVersionId: prompt.versionId })
     }
-    // Refused for a new span, a span without a version, one that has moved to another version, and the same id
+    // The version is rejected for a new span, a span without a version, a span with another version, and the same id
     // elsewhere.
     const elsewhere = (await newTrace()).step
     expect((await step({ span_id: SPAN_ID, prompt_version_id: again.versionId })).status).toBe(202)
@@ -599,12 +598,12 @@ describe('a prompt_version_id', () => {
     expect((await spanOf(PARENT_ID)).promptVersionId).toBeNull()
   })
 
-  it('is not blamed if the trace arrives a moment too late', async ({ expect }) => {
+  it('does not cause an error if the trace arrives a moment later', async ({ expect }) => {
     const org = await newOrg()
     const prompt = (await org.owner.post('/api/prompts', { projectSlug: 'support', stepId: 'a', content: 'v1' })).body
     for (const [output, status] of [
       ['small', 202],
-      // Large values had nowhere to go yet.
+      // Large values need the trace to be stored.
       [large(''), 404],
     ]) {
       const trace = aTrace()
@@ -627,19 +626,19 @@ describe('a prompt_version_id', () => {
 
 describe('the etag of a span', () => {
   it.for([
-    ['stays when the same output is sent again', { output: 'a' }, 'stays'],
+    ['does not change when the same output is sent again', { output: 'a' }, 'stays'],
     [
-      'stays when only other fields are sent',
+      'does not change when only other fields are sent',
       { output: undefined, input: 2, metadata: { a: 1 }, status: 'error' },
       'stays',
     ],
     ['changes with another output', { output: 'b' }, 'changes'],
-    ['stays when null is sent for the output', { output: null }, 'stays'],
+    ['does not change when null is sent for the output', { output: null }, 'stays'],
     ['changes with null as an observed output', { type: 'output', data: null }, 'changes'],
     ['changes with a large output', { output: large('b') }, 'changes'],
     ['changes with an observed output', { type: 'output', data: 'b' }, 'changes'],
-    ['stays with an observed input', { type: 'input', data: 'b' }, 'stays'],
-    ['stays with an observed state', { type: 'state', key: 'output', data: 'b' }, 'stays'],
+    ['does not change with an observed input', { type: 'input', data: 'b' }, 'stays'],
+    ['does not change with an observed state', { type: 'state', key: 'output', data: 'b' }, 'stays'],
   ] as const)('%s', async ([, fields, what], { expect }) => {
     const { step, observe, spanOf } = await newTrace()
     await step({ span_id: SPAN_ID, output: 'a' })
@@ -651,8 +650,8 @@ describe('the etag of a span', () => {
   })
 
   it.for([
-    ['stays when the same large output is sent again, as a retry does', large('a'), 'stays'],
-    ['changes with a large output that begins alike', large('b'), 'changes'],
+    ['does not change when the same large output is sent again, as in a retry', large('a'), 'stays'],
+    ['changes with a large output that starts the same', large('b'), 'changes'],
   ] as const)('%s', async ([, output, what], { expect }) => {
     const { step, spanOf } = await newTrace()
     await step({ span_id: SPAN_ID, output: large('a') })
@@ -661,7 +660,7 @@ describe('the etag of a span', () => {
     expect((await spanOf(SPAN_ID)).etag === etag).toBe(what === 'stays')
   })
 
-  it('is that of the observed output, whatever is given to the span or observed earlier', async ({ expect }) => {
+  it('is the observed output’s, even after the span is given another output', async ({ expect }) => {
     const { step, observe, spanOf, read } = await newTrace()
     await step({ span_id: SPAN_ID, output: 'given' })
     const winning = { span_id: SPAN_ID, type: 'output', data: 'observed', observation_id: crypto.randomUUID() }
@@ -688,7 +687,7 @@ describe('the etag of a span', () => {
   })
 })
 
-describe('a span has something to review', () => {
+describe('a span is reviewable if it has an output', () => {
   type Call = ['span' | 'observation', object]
   const given = (output?: unknown): Call => ['span', { output }]
   const observed = (data: unknown, type = 'output'): Call => ['observation', { type, data, key: 'a' }]
@@ -704,11 +703,11 @@ describe('a span has something to review', () => {
     ['given an output, then null', [given('a'), given(null)], 1],
     ['observed after the span arrived', [given(), observed('a')], 1],
     ['observed before the span arrived', [observed('a'), given()], 1],
-    ['a large one observed before the span arrived', [observed(large('a')), given()], 1],
-    ['observed before the span arrived with null', [observed('a'), given(null)], 1],
-    ['observed before the span arrived twice', [observed('a'), given(), given()], 1],
-    ['observed as null only, before', [observed(null), given()], 0],
-    ['observed as null only, after', [given(), observed(null)], 0],
+    ['observed as a large value before the span arrived', [observed(large('a')), given()], 1],
+    ['observed before the span arrived with a null output', [observed('a'), given(null)], 1],
+    ['observed before the span arrived repeatedly', [observed('a'), given(), given()], 1],
+    ['observed only as null, before the span arrived', [observed(null), given()], 0],
+    ['observed only as null, after the span arrived', [given(), observed(null)], 0],
     ['observed as an input and a state', [observed('a', 'input'), given(), observed('a', 'state')], 0],
   ] as const)('%s', async ([, calls, hasOutput], { expect }) => {
     const { step, observe, org } = await newTrace()
@@ -735,7 +734,7 @@ describe('large values of a span', () => {
     expect(await spanOf(SPAN_ID)).toMatchObject({ input: { a: large('😀') }, output: large('out') })
   })
 
-  it('are a 404 if their trace is deleted during the write to R2, even if it is then re-created', async ({
+  it('give a 404 if their trace is deleted during the write to R2, even if it is then re-created', async ({
     expect,
   }) => {
     const { org, trace_id, id, read } = await newTrace()
@@ -760,17 +759,17 @@ describe('the updatedAt of a trace', () => {
   it.for([
     ['changes with a span', 'span', {}, true],
     ['changes with a span that is sent again', 'span', { span_id: SPAN_ID }, true],
-    ['stays with a refused span', 'span', { prompt_version_id: SPAN_ID }, false],
+    ['does not change with a rejected span', 'span', { prompt_version_id: SPAN_ID }, false],
     [
-      'stays with a span that is sent again and refused',
+      'does not change with an existing span that is rejected',
       'span',
       { span_id: SPAN_ID, prompt_version_id: SPAN_ID },
       false,
     ],
     ['changes with feedback', 'feedback', { comment: 'a' }, true],
-    ['stays with an output', 'observation', { type: 'output' }, false],
-    ['stays with an output of a span', 'observation', { type: 'output', span_id: SPAN_ID }, false],
-    ['stays with an input', 'observation', { type: 'input' }, false],
+    ['does not change with an output', 'observation', { type: 'output' }, false],
+    ['does not change with an output of a span', 'observation', { type: 'output', span_id: SPAN_ID }, false],
+    ['does not change with an input', 'observation', { type: 'input' }, false],
   ] as const)('%s', async ([, kind, fields, moves], { expect }) => {
     const { step, give, observe, read, org, id } = await newTrace()
     await step({ span_id: SPAN_ID })
@@ -782,7 +781,7 @@ describe('the updatedAt of a trace', () => {
     expect((await org.read.get('/api/traces?projectSlug=support')).body.traces).toMatchObject([{ id, updatedAt: now }])
   })
 
-  it('stays on both traces if a span is refused because it belongs to the other', async ({ expect }) => {
+  it('does not change on either trace if a span is rejected because it belongs to the other', async ({ expect }) => {
     const { step, read, org } = await newTrace()
     await step({ span_id: SPAN_ID })
     const other = aTrace()
@@ -810,7 +809,7 @@ describe('a D1 fault', () => {
     (['before', 'after'] as const).map(when => [kind, when] as const),
   )
 
-  it.for(cases)('that passes goes unnoticed by a %s, %s the commit', async ([kind, when], { expect }) => {
+  it.for(cases)('does not affect a %s if it is transient, %s the commit', async ([kind, when], { expect }) => {
     const { org, trace_id, read } = await newTrace()
     const [path, fields, status] = calls[kind]
     await org.bearer().post(path, {})
@@ -831,7 +830,7 @@ describe('a D1 fault', () => {
   })
 
   it.for(cases)(
-    'that persists is a 503 to a %s, %s the commit, and the retry takes effect once',
+    'gives a 503 to a %s if it lasts, %s the commit, and the retry takes effect once',
     async ([kind, when], { expect }) => {
       const { org, trace_id, read } = await newTrace()
       const [path, fields, status] = calls[kind]

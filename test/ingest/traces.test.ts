@@ -6,7 +6,7 @@ import { newOrg, type Org } from '../support/org.ts'
 
 const read = async (org: Org, id: string) => (await org.read.get(`/api/traces/${id}`)).body
 
-/** Posts calls on one trace in order, and reads the merged trace. */
+/** Posts calls for one trace in order, and reads the merged trace. */
 async function afterCalls(calls: readonly object[]) {
   const org = await newOrg()
   const { trace_id } = aTrace()
@@ -76,7 +76,7 @@ describe('a trace', () => {
     expect(root).toMatchObject({ id: await rootSpanUuid(org.project.id, trace.trace_id), parentSpanId: null })
   })
 
-  it('is one trace, however often and however parallel it is sent', async ({ expect }) => {
+  it('is one trace, even if sent repeatedly and in parallel', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     const answers = await Promise.all(Array.from({ length: 50 }, () => org.ingest.post('/api/v1/traces', trace)))
@@ -97,7 +97,7 @@ describe('a trace', () => {
     }
   })
 
-  it('says which metadata is not searchable, each time it is sent', async ({ expect }) => {
+  it('warns which metadata is not searchable, each time it is sent', async ({ expect }) => {
     const org = await newOrg()
     const metadata = Object.fromEntries(
       Array.from({ length: MAX_SEARCHABLE_FIELDS + 1 }, (_, index) => [`f${index}`, 1]),
@@ -112,7 +112,7 @@ describe('a trace', () => {
     expect((await org.ingest.get('/api/v1/traces/search?f64=1')).body.count).toBe(0)
     const long = await org.ingest.post('/api/v1/traces', aTrace({ metadata: { ['x'.repeat(257)]: 1 } }))
     expect(long.body.warnings).toEqual(['metadata: values with a path over 256 bytes are not searchable'])
-    // Written out, the paths of these 16,000 values would take 480 MB.
+    // The full paths of these 16,000 values would take 480 MB.
     const bomb = { ['a'.repeat(15_000)]: { ['b'.repeat(15_000)]: Array.from({ length: 16_000 }, () => 0) } }
     expect((await org.ingest.post('/api/v1/traces', aTrace({ metadata: bomb }))).body.warnings).toEqual(
       long.body.warnings,
@@ -120,16 +120,16 @@ describe('a trace', () => {
   })
 })
 
-describe('calls on one trace merge:', () => {
+describe('calls for one trace merge:', () => {
   const running = { status: 'running' }
   const completed = { status: 'completed' }
 
   it.for([
     ['completed wins', [running, completed, running], { status: 'completed' }],
-    ['completed may come first', [completed, running], { status: 'completed' }],
+    ['the completing call may come first', [completed, running], { status: 'completed' }],
     ['a running call has no duration', [{ ...running, duration_ms: 5 }], { durationMs: null }],
     [
-      'without a duration, the first completing call leaves none',
+      'a first completing call without a duration leaves none',
       [completed, { ...completed, duration_ms: 9 }],
       { durationMs: null },
     ],
@@ -144,15 +144,23 @@ describe('calls on one trace merge:', () => {
     ['the first name stays', [{ name: 'a' }, { name: 'b', ...completed }], { name: 'a' }],
     ['the first timestamp stays', [{}, { timestamp: timeAfter(9), ...completed }], { createdAt: TIME }],
     ['metadata merges', [{ metadata: { a: 1 } }, { metadata: { b: 2 } }], { metadata: { a: 1, b: 2 } }],
-    ['later running fields win', [{ metadata: { a: 1 } }, { metadata: { a: 2 } }], { metadata: { a: 2 } }],
-    ['at the top level', [{ metadata: { a: { b: 1 } } }, { metadata: { a: { c: 1 } } }], { metadata: { a: { c: 1 } } }],
     [
-      'completing fields win over later running ones',
+      'later running fields replace earlier ones',
+      [{ metadata: { a: 1 } }, { metadata: { a: 2 } }],
+      { metadata: { a: 2 } },
+    ],
+    [
+      'fields merge only at the top level',
+      [{ metadata: { a: { b: 1 } } }, { metadata: { a: { c: 1 } } }],
+      { metadata: { a: { c: 1 } } },
+    ],
+    [
+      'completing fields take precedence over later running ones',
       [{ metadata: { a: 0, b: 0 } }, { ...completed, metadata: { a: 1 } }, { metadata: { a: 2, b: 2 } }],
       { metadata: { a: 1, b: 2 } },
     ],
     [
-      'later completing fields win over earlier ones',
+      'later completing fields replace earlier ones',
       [{ ...completed, metadata: { a: 1 } }, { ...completed, metadata: { a: 2 } }, { metadata: { a: 3 } }],
       { metadata: { a: 2 } },
     ],
@@ -173,7 +181,7 @@ describe('calls on one trace merge:', () => {
   const of = (kilobytes: number) => 'x'.repeat(1024 * kilobytes)
   it.for([
     [
-      'completes, keeps the existing fields and adds those that fit',
+      'completes the trace, keeps the existing fields and adds those that fit',
       [{ metadata: { a: of(40) } }, { ...completed, duration_ms: 7, metadata: { b: of(40), c: 1 } }],
       { status: 'completed', durationMs: 7, metadata: { a: of(40), c: 1 } },
       ['b'],
@@ -185,19 +193,19 @@ describe('calls on one trace merge:', () => {
       ['b'],
     ],
     [
-      'frees room before it fills it',
+      'frees space before it uses it',
       [{ metadata: { a: of(40) } }, { metadata: { b: of(60), a: 'small' } }],
       { metadata: { a: 'small', b: of(60) } },
       [],
     ],
     [
-      'adds fields in the order in which they are sent',
+      'adds fields in the order sent',
       [{ metadata: { a: of(30) } }, { metadata: { b: of(30), c: of(30) } }],
       { metadata: { a: of(30), b: of(30) } },
       ['c'],
     ],
     [
-      'leaves a field that did not fit to later calls',
+      'lets later calls add a field that did not fit',
       [{ metadata: { a: of(40) } }, { ...completed, metadata: { b: of(40) } }, { metadata: { b: 'small' } }],
       { metadata: { a: of(40), b: 'small' } },
       [],
@@ -221,7 +229,7 @@ describe('calls on one trace merge:', () => {
     expect(stored.metadata).toEqual(expected.metadata)
   })
 
-  it('metadata may fill its 64 KiB to the last byte, and no further', async ({ expect }) => {
+  it('metadata may fill exactly 64 KiB', async ({ expect }) => {
     const half = MAX_METADATA_BYTES / 2
     // {"a":"…","b":"…"}
     const metadata = { b: 'x'.repeat(half - 15) }

@@ -6,7 +6,7 @@ import { newTrace } from '../support/trace.ts'
 const withdraw = '/api/v1/feedback/'
 
 describe('withdrawn feedback', () => {
-  it('is gone from every read, and updates the updatedAt of its trace', async ({ expect }) => {
+  it('disappears from every read, and updates its trace’s updatedAt', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     await give({ feedback_id: 'mine/1 ✓', rating: 'negative', comment: 'Wrong', correction: { answer: 'No' } })
     await give({ feedback_id: 'other', rating: 'positive', timestamp: timeAfter(1) })
@@ -29,7 +29,7 @@ describe('withdrawn feedback', () => {
     ]).toEqual([0, 0, 1])
   })
 
-  it('leaves its trace negative as long as other feedback is', async ({ expect }) => {
+  it('leaves its trace negative as long as other feedback is negative', async ({ expect }) => {
     const { org, give } = await newTrace()
     await give({ feedback_id: 'a', rating: 'negative' })
     await give({ feedback_id: 'b', rating: 0.2 })
@@ -41,7 +41,7 @@ describe('withdrawn feedback', () => {
     expect(await negatives()).toBe(0)
   })
 
-  it('is a 404 afterwards, and a new record if it is given again', async ({ expect }) => {
+  it('gives a 404 afterwards, and a new record if it is sent again', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     await give({ feedback_id: 'a', rating: 'negative', comment: 'first' })
     expect((await org.ingest.delete(`${withdraw}a`)).status).toBe(200)
@@ -60,7 +60,7 @@ describe('withdrawn feedback', () => {
     expect(await attribute()).toBe(422)
   })
 
-  it('can be named by the id that the service created', async ({ expect }) => {
+  it('can be withdrawn by the id that the service created', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     const { feedback_id } = (await give({ comment: 'a' })).body
     expect((await org.ingest.delete(withdraw + feedback_id)).status).toBe(200)
@@ -78,7 +78,7 @@ describe('withdrawn feedback', () => {
     expect((await read()).feedback).toEqual([])
   })
 
-  it('is its own project’s: an organization’s key must name the project', async ({ expect }) => {
+  it('must be withdrawn in its own project', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     await give({ feedback_id: 'a' })
     await org.owner.post('/api/projects', { slug: 'second', name: 'Second' })
@@ -89,7 +89,7 @@ describe('withdrawn feedback', () => {
     expect((await org.owner.delete(`${withdraw}a`, undefined, { 'x-project-slug': 'support' })).status).toBe(200)
   })
 
-  it('cannot be a reviewer’s comment', async ({ expect }) => {
+  it('does not include reviewers’ comments', async ({ expect }) => {
     const { org, read, span } = await newTrace()
     const { id } = await span()
     const comment = (await org.owner.post(`/api/spans/${id}/feedback`, { content: 'Mine' })).body
@@ -97,7 +97,7 @@ describe('withdrawn feedback', () => {
     expect((await read()).feedback).toHaveLength(1)
   })
 
-  it('is a 404 after its trace is deleted', async ({ expect }) => {
+  it('gives a 404 after its trace is deleted', async ({ expect }) => {
     const { org, id, give } = await newTrace()
     await give({ feedback_id: 'a' })
     await org.owner.delete(`/api/traces/${id}`)

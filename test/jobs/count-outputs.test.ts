@@ -18,7 +18,7 @@ import { anObservation, aSpan, aTrace, aTraceId } from '../support/builders.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { newReviewed } from '../support/reviews.ts'
 
-/** Each cron run is late enough to see what existed before it, and to recount what it has counted. */
+/** Each cron run is late enough to count everything that existed before it, and to recount days. */
 let clock = Date.now() + NOTING_DELAY_MS
 async function cron(bindings: Env = env, later = 2 * MIN_COUNT_REST_MS): Promise<number> {
   clock += later
@@ -26,14 +26,14 @@ async function cron(bindings: Env = env, later = 2 * MIN_COUNT_REST_MS): Promise
   return clock
 }
 
-/** The counts of the days around those of the tests' traces. */
+/** The counts for a range of days that includes the tests' traces. */
 const insights = async ({ read }: Org, from = '2026-11-01', to = '2026-12-01') =>
   (await read.get(`/api/insights?projectSlug=support&from=${from}T00:00:00.000Z&to=${to}T00:00:00.000Z`)).body
 
 const DAY = '2026-11-10'
 const at = (day = DAY, time = '12:00:00.000') => `${day}T${time}Z`
 
-/** A trace with an output on a day; its name is its step. */
+/** Creates a trace with an output on a day. Its name is its step. */
 async function traced(org: Org, timestamp = at(), name = 'run') {
   const trace_id = aTraceId()
   const { id } = (await org.ingest.post('/api/v1/traces', aTrace({ trace_id, name, timestamp }))).body
@@ -43,7 +43,7 @@ async function traced(org: Org, timestamp = at(), name = 'run') {
 }
 
 describe('outputs', () => {
-  it('are counted by cron, by step, together with the reviewed ones', async ({ expect }) => {
+  it('are counted by cron for each step, together with the reviewed ones', async ({ expect }) => {
     const made = await newReviewed('Yes')
     const { org } = made
     const spanIds = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()]
@@ -68,7 +68,7 @@ describe('outputs', () => {
     ])
   })
 
-  it('are counted for traces whose timestamp is in the window', async ({ expect }) => {
+  it('are counted if their trace’s timestamp is in the window', async ({ expect }) => {
     const org = await newOrg()
     for (const timestamp of [at('2026-11-09', '23:59:59.999'), at(DAY, '00:00:00.000'), at(DAY, '23:59:59.999')]) {
       await traced(org, timestamp)
@@ -82,7 +82,7 @@ describe('outputs', () => {
     expect((await insights(org, '1970-01-01', '1970-01-02')).outputs.total).toBe(0)
   })
 
-  it('leave the counts with their trace, also if retention deletes it', async ({ expect }) => {
+  it('leave the counts when their trace or retention deletes them', async ({ expect }) => {
     const org = await newOrg()
     const [{ id }] = [await traced(org), await traced(org), await traced(org, at('2026-01-05'))]
     await cron()
@@ -98,7 +98,7 @@ describe('outputs', () => {
     expect((await insights(org)).outputs.total).toBe(1)
   })
 
-  it('that are null do not count', async ({ expect }) => {
+  it('that are null are not counted', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = await traced(org)
     await org.ingest.post(
@@ -109,7 +109,7 @@ describe('outputs', () => {
     expect((await insights(org)).outputs.total).toBe(0)
   })
 
-  it('of a day with more traces than a run looks at are stored once the whole day is counted', async ({ expect }) => {
+  it('of a day with more traces than one run counts are stored once the whole day is counted', async ({ expect }) => {
     const org = await newOrg()
     const count = COUNTED_TRACES + 1000
     for (let made = 0; made < count; made += 500) {
@@ -136,7 +136,7 @@ describe('outputs', () => {
     })
   })
 
-  it('of unchanged days are counted again a day later and then no more', async ({ expect }) => {
+  it('of unchanged days are counted again once, a day later', async ({ expect }) => {
     const org = await newOrg()
     const { spanId } = await traced(org)
     const countedAt = async (): Promise<string> => (await insights(org)).outputs.countedAt
@@ -156,7 +156,7 @@ describe('outputs', () => {
     expect(await isSettled()).toBe(true)
     await cron(env, 10 * DAY_MS)
     expect(await countedAt()).toBe(settled)
-    // Unless something changes.
+    // A change makes the day due again.
     await org.owner.put(`/api/spans/${spanId}/review`, { decision: 'accept' })
     expect(await isSettled()).toBe(false)
     await cron()
@@ -179,7 +179,7 @@ describe('outputs', () => {
     expect((await countedAt()) > first).toBe(true)
   })
 
-  it('cost 6 rows read for each trace of one span, and nothing if nothing is new', async ({ expect }) => {
+  it('cost 6 rows read per trace with one span, and nothing if nothing is new', async ({ expect }) => {
     const org = await newOrg()
     await cron(env, 2 * DAY_MS)
     await cron(env, 2 * DAY_MS)
@@ -192,13 +192,13 @@ describe('outputs', () => {
         return [event('trace', body), event('observation', anObservation({ trace_id: body.trace_id, timestamp: at() }))]
       }).flat(),
     )
-    // Plus three to note its day, once.
+    // Each trace costs three more rows once, to mark its day as changed.
     expect(await rowsReadBy(cron)).toBeLessThan(idle + 300 * (6 + 3) + 100)
     expect((await insights(org)).outputs.total).toBe(300)
     expect(idle).toBeLessThan(45)
   })
 
-  it('are counted once, whichever database call loses its answer', async ({ expect }) => {
+  it('are counted once, even if any database call loses its answer', async ({ expect }) => {
     const quiet = vi.spyOn(console, 'error').mockImplementation(() => {})
     for (let call = 1; call <= 14; call++) {
       const org = await newOrg()
@@ -212,7 +212,7 @@ describe('outputs', () => {
     quiet.mockRestore()
   })
 
-  it('are counted in few queries, however many days wait', async ({ expect }) => {
+  it('are counted in few queries, even if many days are due', async ({ expect }) => {
     const org = await newOrg()
     const days = Array.from({ length: COUNTED_DAYS + 5 }, (_, index) => new Date(Date.UTC(2026, 2, 1 + index)))
     for (const day of days) await traced(org, day.toISOString())
@@ -220,7 +220,7 @@ describe('outputs', () => {
     await cron(bindings)
     expect(counts.d1RoundTrips).toBeLessThan(20)
     const { total } = (await insights(org, '2026-03-01', '2026-05-01')).outputs
-    // Days of other tests may have waited longer.
+    // Days from other tests may have been due for longer, and so come first.
     expect(total > COUNTED_DAYS / 2 && total <= COUNTED_DAYS).toBe(true)
     await cron(env, 60_000)
     expect((await insights(org, '2026-03-01', '2026-05-01')).outputs.total).toBe(days.length)

@@ -6,7 +6,7 @@ import { aFeedback, aTrace } from '../support/builders.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { reviewerOf } from '../support/reviews.ts'
 
-/** A pass starts when the previous one is done, so every cron run here has a different time. */
+/** A new pass starts only some time after the previous one, so each cron run here has a later time. */
 let time = Date.now()
 async function cron(runs = 3): Promise<void> {
   const { JOBS, ...bindings } = env
@@ -19,7 +19,7 @@ async function cron(runs = 3): Promise<void> {
 const emailsIn = async (org: Org): Promise<string[]> =>
   (await org.owner.get('/api/users?limit=200')).body.users.map(({ email }: { email: string }) => email)
 
-/** A trace with feedback from labellers. */
+/** Creates a trace with feedback from labellers. */
 async function traceOf(org: Org, ...emails: string[]) {
   const trace = aTrace()
   const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
@@ -43,7 +43,7 @@ describe('a labeller', () => {
     expect(await emailsIn(org)).toEqual([])
   })
 
-  it('is deleted when their feedback passes to another labeller', async ({ expect }) => {
+  it('is deleted when their feedback is given to another labeller', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = await traceOf(org)
     for (const labeller of [{ email: 'ada@x.y' }, { email: 'bob@x.y' }, { name: 'Bob' }]) {
@@ -54,9 +54,9 @@ describe('a labeller', () => {
   })
 
   it.for<[string, (org: Org) => Promise<unknown>]>([
-    ['a manager confirmed', org => org.owner.post('/api/users', { email: 'ada@x.y', name: 'Ada' })],
+    ['is confirmed by a manager', org => org.owner.post('/api/users', { email: 'ada@x.y', name: 'Ada' })],
     [
-      'a key acts for',
+      'is the user of a key',
       async org => {
         const [{ id }] = (await org.owner.get('/api/users')).body.users
         await org.keyFor({ userId: id })
@@ -73,7 +73,7 @@ describe('a labeller', () => {
         await other.post('/api/v1/feedback', aFeedback({ trace_id: trace.trace_id, labeller: { email: 'ada@x.y' } }))
       },
     ],
-  ])('whom %s stays', async ([, keep], { expect }) => {
+  ])('who %s is kept', async ([, keep], { expect }) => {
     const org = await newOrg()
     const { remove } = await traceOf(org, 'ada@x.y')
     await keep(org)
@@ -82,7 +82,7 @@ describe('a labeller', () => {
     expect(await emailsIn(org)).toEqual(['ada@x.y'])
   })
 
-  it('who gives feedback while cron looks is kept', async ({ expect }) => {
+  it('who gives feedback during cron’s search is kept', async ({ expect }) => {
     const org = await newOrg()
     const { remove } = await traceOf(org, 'ada@x.y')
     await remove()
@@ -92,7 +92,7 @@ describe('a labeller', () => {
     expect(await emailsIn(org)).toEqual(['ada@x.y'])
   })
 
-  it('is looked for in bounded steps, over all traces', async ({ expect }) => {
+  it('is searched for in all traces, in bounded steps', async ({ expect }) => {
     const org = await newOrg()
     const [gone, old] = [await traceOf(org, 'ada@x.y', 'bob@x.y'), await traceOf(org, 'bob@x.y')]
     await env.DB.prepare('update traces set timestamp = 0 where id = ?').bind(old.id).run()
@@ -112,7 +112,7 @@ describe('a labeller', () => {
     expect(await emailsIn(org)).toEqual(['bob@x.y'])
   })
 
-  it('of another organization is left alone', async ({ expect }) => {
+  it('of another organization is not affected', async ({ expect }) => {
     const [org, theirs] = [await newOrg(), await newOrg()]
     await traceOf(theirs, 'ada@x.y')
     const { remove } = await traceOf(org, 'ada@x.y')
@@ -122,7 +122,7 @@ describe('a labeller', () => {
   })
 })
 
-it('stays without any record if the user was created explicitly', async ({ expect }) => {
+it('a user who was created explicitly is kept without any records', async ({ expect }) => {
   const org = await newOrg()
   await reviewerOf(org, 'ada@x.y')
   const { remove } = await traceOf(org, 'ada@x.y')

@@ -7,7 +7,7 @@ import { newTrace } from '../support/trace.ts'
 
 const large = () => `${crypto.randomUUID()}${'x'.repeat(INLINE_BYTES * 2)}`
 
-/** Runs cron often enough for a whole pass, some time from now. */
+/** Runs cron often enough for a whole pass, as if `later` milliseconds had passed. */
 async function sweepAll(later: number): Promise<void> {
   await env.DB.prepare('delete from sweeps').run()
   for (let run = 0; run < 3; run++) await sweep(env, Date.now() + later)
@@ -17,7 +17,7 @@ const objectsOf = async (organizationId: string) =>
   (await env.PAYLOADS.list({ prefix: `${organizationId}/` })).objects.map(({ key }) => key)
 
 describe('the sweep of unreferenced objects', () => {
-  it('removes what refused and repeated writes left, and keeps what rows name', async ({ expect }) => {
+  it('removes objects left by rejected and repeated writes, and keeps referenced ones', async ({ expect }) => {
     const { org, trace_id, observe, read } = await newTrace()
     const observation_id = crypto.randomUUID()
     await Promise.all(Array.from({ length: 5 }, () => observe({ observation_id, data: large() })))
@@ -29,7 +29,7 @@ describe('the sweep of unreferenced objects', () => {
     const before = await read()
     expect(await objectsOf(org.id)).toHaveLength(8)
     await sweepAll(ORPHAN_AGE_MS + 60_000)
-    // The observation, the span's output with its first input, its second input, and the root's input.
+    // The four objects hold the observation, the span's output and first input, its second input, and the root's input.
     expect(await objectsOf(org.id)).toHaveLength(4)
     expect(await read()).toEqual(before)
   })
@@ -41,7 +41,7 @@ describe('the sweep of unreferenced objects', () => {
     const [output, corrected] = [large(), large()]
     await step({ span_id, output })
     await review({ decision: 'accept' })
-    // The output and its approval share one object; the replaced correction stays in the history.
+    // The output and its approval share one object. The replaced correction remains in the history.
     await review({ decision: 'correct', approvedOutput: corrected })
     await review({ decision: 'correct', approvedOutput: large() })
     await step({ span_id, output: large() })
@@ -59,7 +59,7 @@ describe('the sweep of unreferenced objects', () => {
     expect((await history()).reviews.at(-1).after).toBe(output)
   })
 
-  it('leaves objects alone that a request in progress may still name', async ({ expect }) => {
+  it('keeps objects that a request in progress may still refer to', async ({ expect }) => {
     const { org } = await newTrace()
     const key = `${org.id}/123/${crypto.randomUUID()}`
     await env.PAYLOADS.put(key, '"x"')
@@ -69,7 +69,7 @@ describe('the sweep of unreferenced objects', () => {
     expect(await objectsOf(org.id)).toEqual([])
   })
 
-  it('passes once a day, page by page, and ignores foreign objects', async ({ expect }) => {
+  it('runs once a day, page by page, and ignores unknown objects', async ({ expect }) => {
     const { org } = await newTrace()
     await env.PAYLOADS.put('somebody-elses', 'x')
     await sweepAll(ORPHAN_AGE_MS + 60_000)

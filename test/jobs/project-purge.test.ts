@@ -24,7 +24,7 @@ afterEach(() => {
 
 type PurgeJob = Job & { kind: 'purge_project' }
 
-/** A deployment whose queue keeps its messages. */
+/** A deployment whose queue only records its messages. */
 function queueInto(sent: Job[], bindings: Env = env): Env {
   const JOBS = {
     ...env.JOBS,
@@ -34,7 +34,7 @@ function queueInto(sent: Job[], bindings: Env = env): Env {
   return { ...bindings, JOBS }
 }
 
-/** Runs jobs and the jobs they send until none is left; each runs twice, since a queue may deliver it twice. */
+/** Runs jobs and the jobs that they send until none is left. Each runs twice, because a queue may deliver it twice. */
 async function runAll(first: Job, bindings: Env = env): Promise<void> {
   const sent: Job[] = [first]
   for (let job = sent.shift(); job; job = sent.shift()) {
@@ -43,7 +43,7 @@ async function runAll(first: Job, bindings: Env = env): Promise<void> {
   }
 }
 
-/** A project with rows in every table that names one, and its purge job, which hasn't run. */
+/** A project with rows in every table that refers to projects, and its purge job, which hasn't run. */
 async function newFilled() {
   const org = await newOrg()
   const world = await newWorld(org)
@@ -86,7 +86,7 @@ async function newDeleted() {
   return filled
 }
 
-/** The tables that have a column. */
+/** The tables with a given column. */
 async function tablesWith(column: string): Promise<string[]> {
   const { results } = await env.DB.prepare("select name from sqlite_master where type = 'table' and sql like ?")
     .bind(`%\`${column}\` %`)
@@ -100,7 +100,7 @@ const OF_PROJECT = {
   text_key: 'text_key in (select key from versioned_texts where project_key = ?1)',
 }
 
-/** The project's row count in every table that names a project, a trace or a text; and its object count. */
+/** The project's row count in every table that refers to a project, a trace or a text, and its object count. */
 async function leftOf({ org, job }: { org: { id: string }; job: PurgeJob }): Promise<Record<string, number>> {
   const left: Record<string, number> = {}
   for (const [column, condition] of Object.entries(OF_PROJECT)) {
@@ -115,10 +115,10 @@ async function leftOf({ org, job }: { org: { id: string }; job: PurgeJob }): Pro
   return { ...left, objects }
 }
 
-/** The same tables, all empty. */
+/** The same counts, all 0. */
 const none = (left: Record<string, number>) => Object.fromEntries(Object.keys(left).map(name => [name, 0]))
 
-/** Keys of the project's children, to find their rows once the project's own are gone. */
+/** The keys of the project's traces and texts, to find their rows after the project's own rows are gone. */
 async function childKeys({ projectKey }: PurgeJob) {
   const keysIn = async (table: string) =>
     (
@@ -143,12 +143,10 @@ async function orphansOf(keys: Awaited<ReturnType<typeof childKeys>>): Promise<s
 }
 
 describe('the purge of a deleted project', () => {
-  it('leaves no row and no object of it, except its name in the log, and touches no other project', async ({
-    expect,
-  }) => {
+  it('removes all rows and objects except the audit log, and affects no other project', async ({ expect }) => {
     const untouched = await newFilled()
     const restOf = async () => {
-      // Cron continues to count.
+      // Cron continues to count outputs.
       const { counted_days, output_days, ...rest } = await leftOf(untouched)
       return rest
     }
@@ -168,13 +166,13 @@ describe('the purge of a deleted project', () => {
     expect(row).toEqual({ slug: `~${deleted.org.project.id}`, name: '' })
   })
 
-  /** The purge of a trace that this test deleted is cron's work. */
+  /** Lets cron purge the traces that a test deleted. */
   async function sweepPurges(): Promise<void> {
     const { JOBS, ...bindings } = env
     for (let run = 0; run < 20; run++) await sweep(bindings, Date.now() + 2 * RESEND_AFTER_MS)
   }
 
-  it('is sent by the deletion, and by cron until it is finished', async ({ expect }) => {
+  it('is queued by the deletion, and again by cron until it is finished', async ({ expect }) => {
     const { org, job } = await newFilled()
     const sent: Job[] = []
     const bindings = queueInto(sent)
@@ -192,12 +190,12 @@ describe('the purge of a deleted project', () => {
     expect(ofProject()).toHaveLength(3)
   })
 
-  it('finishes wherever it is interrupted', { timeout: 120_000 }, async ({ expect }) => {
+  it('finishes after an interruption at any point', { timeout: 120_000 }, async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const deleted = await newDeleted()
     const keys = await childKeys(deleted.job)
     const filled = await leftOf(deleted)
-    // Each run fails one call later; finished work stays done.
+    // Each run fails one call later than the last one.
     for (let place = 1, isCut = true; isCut; place++) {
       isCut = false
       let calls = 0
@@ -209,13 +207,13 @@ describe('the purge of a deleted project', () => {
       })
       await runAll(deleted.job, bindings).catch(() => {})
     }
-    // Cron sends what was interrupted between a trace's deletion and its message.
+    // Cron sends the messages that an interruption prevented.
     await sweepPurges()
     expect(await leftOf(deleted)).toEqual(none(filled))
     expect(await orphansOf(keys)).toEqual([])
   })
 
-  it('removes what an isolate wrote with a stale project, and then stops', async ({ expect }) => {
+  it('removes rows that an isolate with a stale cache wrote later, and then stops', async ({ expect }) => {
     const deleted = await newDeleted()
     const { job } = deleted
     await runAll(job)
@@ -249,10 +247,10 @@ describe('the purge of a deleted project', () => {
     expect(await isDue()).toBeNull()
   })
 
-  it('takes no count below zero, and no count comes after it', async ({ expect }) => {
+  it('leaves no counts behind, not even negative ones', async ({ expect }) => {
     const deleted = await newDeleted()
     const { JOBS, ...bindings } = env
-    // The trace deleted before the project still subtracts its decision from the counts, if they exist.
+    // The purge of the trace that was deleted first still subtracts its decision from the counts, if they exist.
     await runJob(deleted.job, queueInto([]))
     vi.useFakeTimers({ toFake: ['Date'] })
     for (let minute = 1; minute < 6; minute++) {
@@ -263,7 +261,7 @@ describe('the purge of a deleted project', () => {
     for (const table of ['review_days', 'output_days', 'counted_days']) expect([table, left[table]]).toEqual([table, 0])
   })
 
-  it('runs in bounded parts, each of which sends the next', { timeout: 60_000 }, async ({ expect }) => {
+  it('runs in bounded parts, each of which queues the next', { timeout: 60_000 }, async ({ expect }) => {
     const deleted = await newDeleted()
     const { job } = deleted
     const count = PROJECT_PURGE_TRACES * PROJECT_PURGE_STEPS + 1
@@ -309,7 +307,7 @@ describe('the purge of a deleted project', () => {
     expect(await leftOf(deleted)).toEqual(filled)
   })
 
-  it('accepts nothing new meanwhile, wherever the project is still cached', async ({ expect }) => {
+  it('lets no writes in while it runs, even if the project is still cached', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))
@@ -332,7 +330,7 @@ describe('the purge of a deleted project', () => {
     return { kind: 'purge_project', organizationKey: Number(row?.organization_key), projectKey: Number(row?.key) }
   }
 
-  it('deletes labellers who have no other records', async ({ expect }) => {
+  it('lets cron delete labellers who have no other records', async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const other = org.clientOf(await org.keyFor({ projectSlug: 'other' }))
@@ -360,7 +358,7 @@ describe('the purge of a deleted project', () => {
           .all<{ email: string }>()
       ).results.map(({ email }) => email)
     expect(await marked()).toEqual(['both@example.com', 'gone@example.com'])
-    // Cron looks for their other records.
+    // Cron searches for their other records.
     vi.useFakeTimers({ toFake: ['Date'] })
     const { JOBS, ...bindings } = env
     for (let run = 0; run < 60 && (await marked()).length > 0; run++) {

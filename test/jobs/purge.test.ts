@@ -9,19 +9,19 @@ import { wrapBindings } from '../support/bindings.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from '../support/builders.ts'
 import { newOrg } from '../support/org.ts'
 
-/** A deployment whose queue takes no message, so only the test's own calls run. */
+/** A deployment without a queue, so that jobs run only when the test runs them. */
 const withoutQueue = (): Env => {
   const { JOBS, ...bindings } = env
   return bindings
 }
 
-/** Records messages instead of delivering them. */
 type PurgeJob = Job & { kind: 'purge_trace' }
 
+/** A queue that records messages instead of delivering them. */
 const queueInto = (sent: Job[]): Queue<Job> =>
   ({ ...env.JOBS, send: async (message: Job) => sent.push(message) }) as unknown as Queue<Job>
 
-/** Without a queue, cron does one purge a run. */
+/** Without a queue, each cron run does one purge. */
 async function sweepAll(now: number): Promise<void> {
   for (let run = 0; run < 20; run++) await sweep(withoutQueue(), now)
 }
@@ -73,7 +73,7 @@ describe('the purge of a deleted trace', () => {
     expect(await leftOf(deleted)).toEqual(NOTHING)
   })
 
-  it('removes objects and spans by the thousand', { timeout: 30_000 }, async ({ expect }) => {
+  it('removes thousands of objects and spans', { timeout: 30_000 }, async ({ expect }) => {
     const deleted = await deletedTrace()
     const prefix = `${deleted.org.id}/${deleted.job.traceKey}/`
     const names = Array.from({ length: 1100 }, () => prefix + crypto.randomUUID())
@@ -88,7 +88,7 @@ describe('the purge of a deleted trace', () => {
     expect(await leftOf(deleted)).toEqual(NOTHING)
   })
 
-  it('is sent by the deletion and run by the queue’s consumer', async ({ expect }) => {
+  it('is queued by the deletion and run by the consumer', async ({ expect }) => {
     const { org, id, job } = await deletedTrace()
     const again = aTrace()
     const created = (await org.ingest.post('/api/v1/traces', again)).body
@@ -106,7 +106,7 @@ describe('the purge of a deleted trace', () => {
     expect(await leftOf({ org, job })).toEqual(NOTHING)
   })
 
-  it('happens by itself, through the queue that wrangler.toml declares', async ({ expect }) => {
+  it('runs automatically, through the queue that wrangler.toml declares', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
@@ -117,7 +117,7 @@ describe('the purge of a deleted trace', () => {
     await expect.poll(left, { timeout: 10_000 }).toBe(0)
   })
 
-  it('leaves a live trace alone, even if it has the trace_id of the deleted one', async ({ expect }) => {
+  it('does not affect a live trace with the trace_id of the deleted one', async ({ expect }) => {
     const { org, trace, id, job } = await deletedTrace()
     await org.ingest.post('/api/v1/traces', trace)
     await org.ingest.post('/api/v1/observations', anObservation({ trace_id: trace.trace_id, data: 'z'.repeat(20_000) }))
@@ -142,7 +142,7 @@ describe('the purge of a deleted trace', () => {
     expect(await leftOf(deleted)).toEqual(EVERYTHING)
   })
 
-  it('is retried after a fault, with a growing delay', async ({ expect }) => {
+  it('is retried after a fault, with growing delays', async ({ expect }) => {
     const deleted = await deletedTrace()
     const broken = wrapBindings(async () => {
       throw new Error('D1_ERROR: D1 DB is overloaded. Requests queued for too long.')
@@ -161,7 +161,7 @@ describe('the purge of a deleted trace', () => {
     expect(await leftOf(deleted)).toEqual(EVERYTHING)
   })
 
-  it('that failed permanently is taken from the dead-letter queue, and cron finds its trace again', async ({
+  it('is removed from the dead-letter queue if it failed permanently, and cron finds its trace again', async ({
     expect,
   }) => {
     const deleted = await deletedTrace()
@@ -177,7 +177,7 @@ describe('the purge of a deleted trace', () => {
     expect(await leftOf(deleted)).toEqual(NOTHING)
   })
 
-  it('is sent again by cron once a minute, the longest waiting first, and starves nobody', async ({ expect }) => {
+  it('is queued again by cron once a minute', async ({ expect }) => {
     const jobs: Job[] = []
     for (let index = 0; index < 3; index++) jobs.push((await deletedTrace()).job)
     const sent: Job[] = []
@@ -192,10 +192,10 @@ describe('the purge of a deleted trace', () => {
     expect(sent).toHaveLength(2 * first)
   })
 
-  it('never touches a new trace, even if a late purge still holds its predecessor', async ({ expect }) => {
+  it('never affects a new trace, even if a late purge of the deleted one is still running', async ({ expect }) => {
     const deleted = await deletedTrace()
     let isHeld = true
-    // The first run pauses in R2 while a second one finishes and the trace_id is used again.
+    // The first run waits for R2 while a second one finishes and the trace_id is used again.
     const held = wrapBindings(async (binding, call) => {
       while (binding === 'PAYLOADS' && isHeld) await scheduler.wait(5)
       return call()
@@ -213,7 +213,7 @@ describe('the purge of a deleted trace', () => {
     expect(read.spans).toMatchObject([{ output: 'new' }])
   })
 
-  it('runs in bounded parts, each of which sends the next', async ({ expect }) => {
+  it('runs in bounded parts, each of which queues the next', async ({ expect }) => {
     const deleted = await deletedTrace()
     const rows = PURGE_ROWS * PURGE_STEPS + 1000
     await env.DB.prepare(

@@ -10,7 +10,7 @@ import { newOrg, type Org } from '../support/org.ts'
 
 const DAY_MS = 86_400_000
 
-/** A pass starts when the previous one is an hour old, so every cron run here is in a different hour. */
+/** A pass starts an hour after the previous one, so each cron run here is in a different hour. */
 let hour = Date.now()
 async function cron(bindings: Env = env): Promise<number> {
   hour += 2 * RETENTION_PASS_MS
@@ -18,7 +18,7 @@ async function cron(bindings: Env = env): Promise<number> {
   return hour
 }
 
-/** A trace whose root has an output, a given number of days ago. */
+/** Creates a trace whose root has an output, a given number of days ago. */
 async function aged(org: Org, days: number, fields: object = {}) {
   const timestamp = new Date(Date.now() - days * DAY_MS).toISOString()
   const trace_id = aTraceId()
@@ -33,7 +33,7 @@ const isThere = async (org: Org, id: string) => (await org.read.get(`/api/traces
 const rootOf = async (org: Org, id: string) => (await org.read.get(`/api/traces/${id}`)).body.spans[0].id
 
 describe('a project with retentionDays', () => {
-  it('loses older traces and no others', async ({ expect }) => {
+  it('has only older traces deleted', async ({ expect }) => {
     const org = await newOrg()
     const [old, young] = [await aged(org, 31), await aged(org, 29)]
     await cron()
@@ -47,7 +47,7 @@ describe('a project with retentionDays', () => {
     expect((await org.read.get('/api/traces?projectSlug=support')).body.traces).toHaveLength(1)
   })
 
-  it('keeps ground truth: a trace with a reviewed span', async ({ expect }) => {
+  it('keeps traces with a reviewed span', async ({ expect }) => {
     const org = await newOrg()
     const [reviewed, reset, commented] = [await aged(org, 40), await aged(org, 40), await aged(org, 40)]
     const review = async (id: string, decision: string) =>
@@ -66,7 +66,7 @@ describe('a project with retentionDays', () => {
     expect(await there()).toEqual([false, false, false])
   })
 
-  it('is the only one that loses traces', async ({ expect }) => {
+  it('does not affect other projects', async ({ expect }) => {
     const [org, other] = [await newOrg(), await newOrg()]
     const mine = await aged(org, 400)
     const theirs = await aged(other, 400)
@@ -109,7 +109,7 @@ describe('a project with retentionDays', () => {
     expect((await env.PAYLOADS.list({ prefix: `${org.id}/${key}/` })).objects).toEqual([])
   })
 
-  it('loses a limited number at a time, and skips those that it keeps', async ({ expect }) => {
+  it('has a limited number of traces deleted at a time, and skips those that are kept', async ({ expect }) => {
     const org = await newOrg()
     const total = RETENTION_STEPS * RETENTION_TRACES + 150
     const traces = Array.from({ length: total }, (_, index) => ({

@@ -9,9 +9,9 @@ import { page, signIn } from '../support/session.ts'
 it.for([
   ['ages ahead', Date.now() + 1_000_000 * DAY_MS],
   ['long gone', 0],
-  ['that is none', Number.NaN],
+  ['that is invalid', Number.NaN],
 ] as const)(
-  'cron uses its own clock, and deletes nothing early even if a request names a time %s',
+  'cron uses its own clock, and deletes nothing early if a request gives a time %s',
   async ([, time], { expect }) => {
     const org = await newOrg()
     await org.ingest.post('/api/v1/traces', {

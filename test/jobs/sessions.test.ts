@@ -20,7 +20,7 @@ it('cron deletes expired sessions and sign-in links, and no others', async ({ ex
   expect(await countOf('sessions')).toBe(0)
 })
 
-it('cron deletes a limited number at a time', async ({ expect }) => {
+it('cron deletes a limited number of sessions at a time', async ({ expect }) => {
   const numbers = `with recursive n(i) as (select 1 union all select i + 1 from n where i <= ${SESSION_SWEEP_ROWS})`
   await env.DB.prepare(`insert into sessions ${numbers} select 'x' || i, '', 0, 1, null from n`).run()
   await sweep(env, Date.now())

@@ -15,20 +15,20 @@ afterEach(() => {
 const LOST = 'D1_ERROR: Network connection lost.'
 const LIST = '/api/traces?projectSlug=support'
 
-/** Sets this isolate's clock and stops it. */
+/** Stops this isolate's clock at a time. */
 const setTime = (now: number) => vi.useFakeTimers({ toFake: ['Date'], now })
 
-/** The status that a key gets from an isolate that may have cached it. */
+/** The status that a request with a key gets from this isolate, which may have cached the key. */
 const statusFor = async (key: string) => (await client({ 'x-api-key': key }).get(LIST)).status
 
-/** A key as its creation returns it. */
+/** Creates a key, and returns it with its secret. */
 const newKey = async (org: Org, fields: object = {}) => {
   const answer = await org.owner.post('/api/api-keys', { name: 'CI', scopes: ['read'], ...fields })
-  if (answer.status !== 201) throw new Error(`a key was answered ${answer.status}`)
+  if (answer.status !== 201) throw new Error(`creating a key returned ${answer.status}`)
   return answer.body
 }
 
-/** A key as the list shows it. */
+/** The key's entry in the list of keys. */
 const listed = async (org: Org, id: string) =>
   (await org.owner.get('/api/api-keys?limit=200')).body.apiKeys.find((each: { id: string }) => each.id === id)
 
@@ -68,7 +68,7 @@ describe('an API key', () => {
     expect(await listed(org, shown.id)).toEqual(shown)
   })
 
-  it('is stored as a SHA-256 and shown in no list', async ({ expect }) => {
+  it('is stored as a SHA-256 hash, and no list shows it', async ({ expect }) => {
     const org = await newOrg()
     const { key, id } = await newKey(org)
     const rotated = (await rotate(org, id)).body
@@ -81,7 +81,7 @@ describe('an API key', () => {
         .all()
       expect(results).toHaveLength(1)
     }
-    // The secret appears in no column of any row.
+    // No column of any row contains the secret.
     const { results } = await env.DB.prepare('select * from api_keys').all()
     for (const secret of [key, rotated.key]) expect(JSON.stringify(results)).not.toContain(secret.slice(8))
   })
@@ -93,8 +93,8 @@ describe('an API key', () => {
     ['an expiry in the past', { expiresAt: '2020-01-01T00:00:00.000Z' }, 'expiresAt'],
     ['an expiry that is not a time', { expiresAt: '2099-02-30T00:00:00.000Z' }, 'expiresAt'],
     ['a limit of 0', { rateLimitPerMinute: 0 }, 'rateLimitPerMinute'],
-    ['a limit of half a request', { rateLimitPerMinute: 1.5 }, 'rateLimitPerMinute'],
-    ['a limit past all measure', { rateLimitPerMinute: 1_000_001 }, 'rateLimitPerMinute'],
+    ['a limit that is not an integer', { rateLimitPerMinute: 1.5 }, 'rateLimitPerMinute'],
+    ['a limit above the maximum', { rateLimitPerMinute: 1_000_001 }, 'rateLimitPerMinute'],
     ['a user that is not a UUID', { userId: 'ada' }, 'userId'],
     ['a typo', { projectslug: 'support' }, 'projectslug'],
   ] as const)('400s for %s', async ([, fields, path], { expect }) => {
@@ -104,14 +104,14 @@ describe('an API key', () => {
     expect(await keysIn(org)).toHaveLength(2)
   })
 
-  it('accepts null for optional fields, as answers show them', async ({ expect }) => {
+  it('accepts null for optional fields, as in answers', async ({ expect }) => {
     const org = await newOrg()
     const nothing = { projectSlug: null, userId: null, expiresAt: null, rateLimitPerMinute: null }
     const answer = await org.owner.post('/api/api-keys', { name: 'x', scopes: ['read'], ...nothing })
     expect(answer).toMatchObject({ status: 201, body: { projectId: null, userId: null, expiresAt: null } })
   })
 
-  it('404s for a project and 422s for a user that the organization does not have', async ({ expect }) => {
+  it('404s for an unknown project and 422s for an unknown user', async ({ expect }) => {
     const [org, theirs] = [await newOrg(), await newOrg()]
     await theirs.owner.post('/api/projects', { slug: 'theirs', name: 'Theirs' })
     const foreign = (await theirs.owner.post('/api/users', { email: 'ada@example.com', name: 'Ada' })).body.id
@@ -142,7 +142,7 @@ describe('an API key', () => {
   })
 
   it.for(['before', 'after'] as const)(
-    'is created once if D1’s answer is lost %s it was stored',
+    'is created once, even if D1’s answer is lost %s it was stored',
     async (when, { expect }) => {
       const org = await newOrg()
       const owner = org.clientOf(org.ownerKey, wrapBindings(failing('DB', LOST, 1, when)))
@@ -153,7 +153,7 @@ describe('an API key', () => {
     },
   )
 
-  it('expires on time, even if it is cached', async ({ expect }) => {
+  it('expires on time, even if cached', async ({ expect }) => {
     const org = await newOrg()
     const expiresAt = Date.now() + 60_000
     const { key } = await newKey(org, { expiresAt: new Date(expiresAt).toISOString() })
@@ -163,7 +163,7 @@ describe('an API key', () => {
     expect(await statusFor(key)).toBe(401)
   })
 
-  it('is listed oldest first, page by page, and only to its organization', async ({ expect }) => {
+  it('is listed only to its organization, oldest first, page by page', async ({ expect }) => {
     const [org] = [await newOrg(), await newOrg()]
     const made = []
     for (const name of ['c', 'a', 'b']) made.push((await newKey(org, { name })).id)
@@ -179,7 +179,7 @@ describe('an API key', () => {
   })
 })
 
-describe('the credentials of a request', () => {
+describe('the credentials in a request', () => {
   it.for<[string, (org: Org, theirs: Org) => Record<string, string>, number]>([
     ['a key', org => ({ 'x-api-key': org.ownerKey }), 200],
     ['a key as a Bearer token', org => ({ authorization: `bearer  ${org.ownerKey}` }), 200],
@@ -190,18 +190,18 @@ describe('the credentials of a request', () => {
       (org, theirs) => ({ 'x-api-key': org.ownerKey, 'x-org-slug': theirs.slug }),
       401,
     ],
-    ['a key and no organization that there is', org => ({ 'x-api-key': org.ownerKey, 'x-org-slug': 'nope' }), 401],
+    ['a key and an unknown organization', org => ({ 'x-api-key': org.ownerKey, 'x-org-slug': 'nope' }), 401],
     ['a key and an empty organization', org => ({ 'x-api-key': org.ownerKey, 'x-org-slug': '' }), 401],
     [
-      'a key and its organization in capitals',
+      'a key and its organization in upper case',
       org => ({ 'x-api-key': org.ownerKey, 'x-org-slug': org.slug.toUpperCase() }),
       401,
     ],
-    ['a key with a letter more', org => ({ 'x-api-key': `${org.ownerKey}x` }), 401],
-    ['a key in capitals', org => ({ 'x-api-key': org.ownerKey.toUpperCase() }), 401],
+    ['a key with an extra letter', org => ({ 'x-api-key': `${org.ownerKey}x` }), 401],
+    ['a key in upper case', org => ({ 'x-api-key': org.ownerKey.toUpperCase() }), 401],
     ["a key's prefix", org => ({ 'x-api-key': org.ownerKey.slice(0, 8) }), 401],
     ['a key as a basic password', org => ({ authorization: `Basic ${btoa(`x:${org.ownerKey}`)}` }), 401],
-    ['an organization alone', org => ({ 'x-org-slug': org.slug }), 401],
+    ['only an organization', org => ({ 'x-org-slug': org.slug }), 401],
     ['nothing', () => ({}), 401],
   ])('that are %s', async ([, headersOf, status], { expect }) => {
     const [org, theirs] = [await newOrg(), await newOrg()]
@@ -212,7 +212,7 @@ describe('the credentials of a request', () => {
 })
 
 describe('a revoked key', () => {
-  it('stays in the list with the time, and is rejected immediately if it was not cached', async ({ expect }) => {
+  it('stays in the list with its revocation time, and is rejected immediately if not cached', async ({ expect }) => {
     const org = await newOrg()
     const { key, ...shown } = await newKey(org)
     setTime(Date.now() + 1000)
@@ -224,7 +224,7 @@ describe('a revoked key', () => {
     expect(refused).toMatchObject({ status: 401, body: { error: 'Not authenticated' } })
   })
 
-  it('is refused within 30 s if it was cached', async ({ expect }) => {
+  it('is rejected within 30 s if it was cached', async ({ expect }) => {
     const org = await newOrg()
     const { key, id } = await newKey(org)
     const now = Date.now()
@@ -247,15 +247,18 @@ describe('a revoked key', () => {
     expect((await listed(org, id)).revokedAt).toBe(revokedAt)
   })
 
-  it.for(['before', 'after'] as const)('is revoked although D1’s answers are lost %s', async (when, { expect }) => {
-    const org = await newOrg()
-    const { id } = await newKey(org)
-    const bindings = wrapBindings(failing('DB', LOST, 1, when))
-    expect((await org.clientOf(org.ownerKey, bindings).delete(`/api/api-keys/${id}`)).status).toBe(200)
-    expect((await listed(org, id)).revokedAt).toEqual(expect.any(String))
-  })
+  it.for(['before', 'after'] as const)(
+    'is revoked even if D1’s answers are lost, %s the commit',
+    async (when, { expect }) => {
+      const org = await newOrg()
+      const { id } = await newKey(org)
+      const bindings = wrapBindings(failing('DB', LOST, 1, when))
+      expect((await org.clientOf(org.ownerKey, bindings).delete(`/api/api-keys/${id}`)).status).toBe(200)
+      expect((await listed(org, id)).revokedAt).toEqual(expect.any(String))
+    },
+  )
 
-  it('may be the calling one', async ({ expect }) => {
+  it('may be the calling key', async ({ expect }) => {
     const org = await newOrg()
     const { key, id } = await newKey(org, { scopes: ['manage'] })
     expect((await client({ 'x-api-key': key }).delete(`/api/api-keys/${id}`)).status).toBe(200)
@@ -264,15 +267,15 @@ describe('a revoked key', () => {
   })
 })
 
-/** A key in some state, and the answers to its deletion and its rotation. */
+/** Keys, with the statuses of their deletion and their rotation. */
 const places: [string, (org: Org, theirs: Org) => Promise<string>, number, number][] = [
   ['that does not exist', async () => crypto.randomUUID(), 404, 404],
-  ['with an id that is none', async () => 'ci', 404, 404],
+  ['with an invalid id', async () => 'ci', 404, 404],
   ["of another organization's", async (_, theirs) => (await newKey(theirs)).id, 404, 403],
 ]
 
 describe.for(places)('a key %s', ([, place, revoked, rotated]) => {
-  it('is neither revoked nor replaced', async ({ expect }) => {
+  it('cannot be revoked or rotated', async ({ expect }) => {
     const [org, theirs] = [await newOrg(), await newOrg()]
     const id = await place(org, theirs)
     const before = [await keysIn(org), await keysIn(theirs)]
@@ -291,7 +294,7 @@ describe("a project's key", () => {
     ["of its own project's", { projectSlug: 'support' }, 200],
     ["of another project's", { projectSlug: 'other' }, 403],
     ['of the whole organization', {}, 403],
-  ])('may or may not govern keys %s', async ([, fields, status], { expect }) => {
+  ])('can manage keys of its own project only: keys %s', async ([, fields, status], { expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const { id } = await newKey(org, fields)
@@ -330,13 +333,13 @@ describe('a rotation', () => {
     expect(await listed(org, old.id)).toEqual({ ...old, revokedAt: createdAt, replacedBy: successor.id })
     expect(await statusFor(newSecret)).toBe(200)
     expect(await statusFor(key)).toBe(401)
-    // The key is its project's, so ingestion needs no x-project-slug, and scopes it lacks are refused.
+    // The key still belongs to its project, so ingestion needs no x-project-slug, and it lacks the other scopes.
     const successorClient = org.clientOf(newSecret)
     expect((await successorClient.post('/api/v1/traces', aTrace())).headers.get('ratelimit-policy')).toContain('q=7;')
     expect((await successorClient.get('/api/users')).status).toBe(403)
   })
 
-  it('keeps an organization key one of the organization', async ({ expect }) => {
+  it('keeps an organization’s key valid for the whole organization', async ({ expect }) => {
     const org = await newOrg()
     const { id } = await newKey(org, { scopes: [...SCOPES] })
     const { body } = await rotate(org, id, {})
@@ -351,7 +354,7 @@ describe('a rotation', () => {
   })
 
   it.for([undefined, {}, { graceSeconds: 0 }])(
-    'without a grace period (%o) ends the old one immediately',
+    'without a grace period (%o) ends the old key immediately',
     async (body, { expect }) => {
       const org = await newOrg()
       const known = await newKey(org)
@@ -367,7 +370,7 @@ describe('a rotation', () => {
   )
 
   it.for([1, 60, MAX_ROTATION_GRACE_SECONDS])(
-    'with a grace of %i s ends the old one after it',
+    'with a grace period of %i s ends the old key after it',
     async (graceSeconds, { expect }) => {
       const org = await newOrg()
       const { key, id } = await newKey(org)
@@ -377,14 +380,14 @@ describe('a rotation', () => {
       expect((await listed(org, id)).revokedAt).toBe(new Date(now + graceSeconds * 1000).toISOString())
       setTime(now + graceSeconds * 1000 - 1)
       expect(await statusFor(key)).toBe(200)
-      // The isolate has cached the key, which still ends in time.
+      // The isolate has cached the key, but it still ends on time.
       setTime(now + graceSeconds * 1000)
       expect(await statusFor(key)).toBe(401)
       expect(await statusFor(successor.key)).toBe(200)
     },
   )
 
-  it('never extends the life of the old one', async ({ expect }) => {
+  it('never extends the life of the old key', async ({ expect }) => {
     const org = await newOrg()
     const expiresAt = new Date(Date.now() + 30_000).toISOString()
     const { key, id } = await newKey(org, { expiresAt })
@@ -395,7 +398,7 @@ describe('a rotation', () => {
     expect(await statusFor(successor.key)).toBe(401)
   })
 
-  it('with a grace happens once among many concurrent ones', async ({ expect }) => {
+  it('with a grace period happens once, even if requested concurrently', async ({ expect }) => {
     const org = await newOrg()
     const { key, id } = await newKey(org)
     const answers = await Promise.all(Array.from({ length: 12 }, () => rotate(org, id, { graceSeconds: 600 })))
@@ -407,7 +410,7 @@ describe('a rotation', () => {
     expect((await listed(org, id)).replacedBy).toBe(made[0]?.body.id)
   })
 
-  it('may follow a lost one in its grace, once the successor is revoked; the end can only come sooner', async ({
+  it('can be repeated in the grace period once the successor is revoked, but never moves the end later', async ({
     expect,
   }) => {
     const org = await newOrg()
@@ -436,7 +439,7 @@ describe('a rotation', () => {
     for (const secret of secrets) expect(await statusFor(secret)).toBe(401)
   })
 
-  it('of the successor ends the line of the old one', async ({ expect }) => {
+  it('of the successor makes another rotation of the old key a 409', async ({ expect }) => {
     const org = await newOrg()
     const { id } = await newKey(org)
     const successor = (await rotate(org, id, { graceSeconds: 600 })).body
@@ -446,16 +449,16 @@ describe('a rotation', () => {
 
   it.for<[string, (org: Org, id: string, now: number) => Promise<unknown>]>([
     ['revoked', (org, id) => org.owner.delete(`/api/api-keys/${id}`)],
-    ['replaced without a grace', (org, id) => rotate(org, id)],
+    ['replaced without a grace period', (org, id) => rotate(org, id)],
     [
-      'replaced, its grace over',
+      'replaced, with its grace period over',
       async (org, id, now) => {
         await rotate(org, id, { graceSeconds: 30 })
         setTime(now + 30_000)
       },
     ],
     ['expired', async (_org, _id, now) => setTime(now + 60_000)],
-  ])('of a key that is %s: 409, and no new key', async ([, end], { expect }) => {
+  ])('of a key that is %s gives a 409 and no new key', async ([, end], { expect }) => {
     const org = await newOrg()
     const now = Date.now()
     setTime(now)
@@ -489,7 +492,7 @@ describe('a rotation', () => {
     expect((await listed(org, id)).revokedAt).toBeNull()
   })
 
-  it('may be of the calling key', async ({ expect }) => {
+  it('may replace the calling key', async ({ expect }) => {
     const org = await newOrg()
     const { key, id } = await newKey(org, { scopes: [...SCOPES] })
     const own = { owner: org.clientOf(key) }
@@ -514,7 +517,7 @@ describe('a rotation', () => {
   })
 
   it.for([1, 2].flatMap(place => (['before', 'after'] as const).map(when => ({ place, when }))))(
-    'gives one key when answer $place of D1 is lost $when it took effect',
+    'gives one key if D1’s answer $place is lost $when the commit',
     async ({ place, when }, { expect }) => {
       const org = await newOrg()
       const { key, id } = await newKey(org)
@@ -570,7 +573,7 @@ describe('a change', () => {
     expect(lifted.body).toMatchObject({ rateLimitPerMinute: null, expiresAt: null })
   })
 
-  it('that changes something leaves one line in the audit log', async ({ expect }) => {
+  it('adds one entry to the audit log if it changes something', async ({ expect }) => {
     const org = await newOrg()
     const { id } = await newKey(org)
     for (const fields of [{ name: 'B' }, { name: 'B' }, {}]) await change(org, id, fields)
@@ -581,7 +584,7 @@ describe('a change', () => {
   it.for<[string, (org: Org, id: string, now: number) => Promise<unknown>]>([
     ['revoked', (org, id) => org.owner.delete(`/api/api-keys/${id}`)],
     ['expired', async (_org, _id, now) => setTime(now + 60_000)],
-  ])('of a key that is %s: 409', async ([, end], { expect }) => {
+  ])('of a key that is %s gives a 409', async ([, end], { expect }) => {
     const org = await newOrg()
     const now = Date.now()
     setTime(now)
@@ -607,7 +610,7 @@ describe('a change', () => {
     expect(await listed(org, old.id)).toEqual(old)
   })
 
-  it("403s for another project's key and another organization's, and 404s for a missing one", async ({ expect }) => {
+  it("403s for another project's or another organization's key, and 404s for a missing key", async ({ expect }) => {
     const [org, theirs] = [await newOrg(), await newOrg()]
     const ofAll = await newKey(org)
     const foreign = await newKey(theirs)
@@ -624,17 +627,17 @@ describe('a limited key', () => {
   const within = { scopes: ['read'], rateLimitPerMinute: 10, expiresAt: soon }
 
   it.for<[string, object, number]>([
-    ['all of what it has', {}, 201],
-    ['less', { rateLimitPerMinute: 1, expiresAt: earlier }, 201],
-    ['a later end', { expiresAt: later }, 403],
-    ['no end', { expiresAt: null }, 403],
-    ['no end by saying nothing', { expiresAt: undefined }, 403],
+    ['all of its own rights', {}, 201],
+    ['fewer rights', { rateLimitPerMinute: 1, expiresAt: earlier }, 201],
+    ['a later expiry', { expiresAt: later }, 403],
+    ['no expiry', { expiresAt: null }, 403],
+    ['no expiry by default', { expiresAt: undefined }, 403],
     ['a higher limit', { rateLimitPerMinute: 11 }, 403],
     ['the highest limit', { rateLimitPerMinute: 1_000_000 }, 403],
     ["the deployment's limit", { rateLimitPerMinute: null }, 403],
-    ["the deployment's limit by saying nothing", { rateLimitPerMinute: undefined }, 403],
+    ["the deployment's limit by default", { rateLimitPerMinute: undefined }, 403],
     ['another scope', { scopes: ['ingest'] }, 403],
-  ])('gives %s, or not: by creation, change, rotation, and in a session', async ([, fields, status], { expect }) => {
+  ])('can give a key at most its own rights: %s', async ([, fields, status], { expect }) => {
     const org = await newOrg()
     const bounds = { scopes: ['read', 'manage'], rateLimitPerMinute: 10, expiresAt: soon }
     const { key } = await newKey(org, bounds)
@@ -668,12 +671,12 @@ describe('a cached key', () => {
   const LAPSED: [string, (org: Org, id: string) => Promise<unknown>][] = [
     ['revoked', (org, id) => org.owner.delete(`/api/api-keys/${id}`)],
     ['replaced', (org, id) => rotate(org, id)],
-    ['of fewer scopes', (org, id) => org.owner.patch(`/api/api-keys/${id}`, { scopes: ['manage'] })],
+    ['given fewer scopes', (org, id) => org.owner.patch(`/api/api-keys/${id}`, { scopes: ['manage'] })],
     ['no longer a manager', (org, id) => org.owner.patch(`/api/api-keys/${id}`, { scopes: ['read'] })],
   ]
 
-  it.for(LAPSED.filter(([how]) => how !== 'of fewer scopes'))(
-    'lets nobody in once it is %s',
+  it.for(LAPSED.filter(([how]) => how !== 'given fewer scopes'))(
+    'cannot create or change users once it is %s',
     async ([, end], { expect }) => {
       const org = await newOrg()
       const manager = await newKey(org, { scopes: ['manage'] })
@@ -687,7 +690,7 @@ describe('a cached key', () => {
     },
   )
 
-  it.for(LAPSED)('reveals nothing once it is %s', async ([, end], { expect }) => {
+  it.for(LAPSED)('gets no secrets once it is %s', async ([, end], { expect }) => {
     const org = await newOrg()
     const manager = await newKey(org, { scopes: ['read', 'manage'] })
     const other = await newKey(org, { scopes: ['read'] })

@@ -15,7 +15,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** One entry as the log shows it. */
+/** An entry in the log. */
 interface Entry {
   id: string
   at: string
@@ -30,11 +30,11 @@ interface Entry {
 
 type Expected = Pick<Entry, 'action' | 'targetId' | 'projectId' | 'beforeId' | 'afterId'>
 
-/** The log of an organization, newest first, up to one page. */
+/** The first page of an organization's log, newest first. */
 const logOf = async (owner: Client, query = ''): Promise<Entry[]> =>
   (await owner.get(`/api/audit-log?limit=200${query}`)).body.entries
 
-/** The fields of an entry for a creation, in a project or the organization. */
+/** The fields of an entry for a creation in a project or the organization. */
 const created = (action: string, targetId: string, projectId: string | null): Expected => ({
   action,
   targetId,
@@ -43,7 +43,7 @@ const created = (action: string, targetId: string, projectId: string | null): Ex
   afterId: targetId,
 })
 
-/** The log entry that each write by a manager or reviewer leaves. */
+/** The log entries that each write by a manager or reviewer adds. */
 const expectedOf: Record<string, (world: World, answer: Answer) => Expected[]> = {
   'POST /api/orgs': (_, { body }) => [
     created('organization.create', body.id, null),
@@ -72,9 +72,9 @@ const expectedOf: Record<string, (world: World, answer: Answer) => Expected[]> =
   ],
   'POST /api/users': (_, { body }) => [created('user.create', body.id, null)],
   'PATCH /api/users/{userId}': ({ spareUserId }) => [{ ...created('user.change', spareUserId, null), afterId: null }],
-  // The deleted user's records now carry another id.
+  // The deleted user's records now have another id.
   'DELETE /api/users/{userId}': () => [{ ...created('user.delete', expect.any(String), null), afterId: null }],
-  // The decision has its own id, which the history shows.
+  // The decision has its own id, which is in the history.
   'PUT /api/spans/{spanId}/review': ({ spanId, org }) => [
     { ...created('review.correct', spanId, org.project.id), afterId: expect.any(String) },
   ],
@@ -117,15 +117,15 @@ const expectedOf: Record<string, (world: World, answer: Answer) => Expected[]> =
 const nameOf = ({ method, path }: Contract) => `${method} ${path}`
 const scopesOf = ({ scope }: Contract): readonly string[] => (typeof scope === 'string' ? [scope] : scope)
 
-/** Whether the log covers a call: writes by managers or reviewers, but not claims. */
+/** Whether the log covers a call. It covers writes by managers or reviewers, but not claims. */
 const isAudited = (contract: Contract) =>
   contract.method !== 'GET' &&
   scopesOf(contract).some(scope => ['manage', 'review', 'admin'].includes(scope)) &&
   !/^\/api\/(review-queue|sign-in-links)/.test(contract.path)
 
 /**
- * Whether a call signs in or out, or creates a link for it: the log names the key. Covered by
- * `test/auth/session.test.ts`.
+ * Whether a call signs in or out, or creates a sign-in link. Its entry has the key; `test/auth/session.test.ts` covers
+ * it.
  */
 const isOfSigningIn = ({ path }: Contract) => /^\/api\/(session|session\/organizations|sign-in-links)$/.test(path)
 
@@ -150,7 +150,7 @@ describe('the audit log', () => {
   const actorOf = ({ scope }: Contract) =>
     scope === 'admin' ? { keyId: null, userId: null } : { keyId: key.id, userId }
 
-  /** Sends an endpoint's sample; returns the answer and the log entries of this call. */
+  /** Sends an endpoint's sample. Returns the answer and the log entries of this call. */
   async function sent(contract: Contract, bindings?: Env) {
     const world = await newWorld(org)
     const sample = sampleOf(contract)
@@ -169,7 +169,7 @@ describe('the audit log', () => {
       const { world, answer, entries, added } = await sent(contract)
       expect(successesOf(contract)).toContain(answer.status)
       const expected = expectedOf[name]?.(world, answer)
-      if (!expected) throw new Error(`test/manage/audit-log.test.ts does not say what ${name} leaves in the log`)
+      if (!expected) throw new Error(`test/manage/audit-log.test.ts does not specify the log entries of ${name}`)
       expect(expected.length).toBeGreaterThan(0)
       const common = { actor: actorOf(contract), requestId: answer.headers.get('x-request-id') }
       expect(byAction(entries)).toEqual(
@@ -181,7 +181,7 @@ describe('the audit log', () => {
   )
 
   it.for(contracts.filter(([, contract]) => !isAudited(contract) && !isOfSigningIn(contract)))(
-    'has nothing of %s',
+    'has no entries for %s',
     async ([, contract], { expect }) => {
       const { answer, added } = await sent(contract)
       expect(successesOf(contract)).toContain(answer.status)
@@ -190,7 +190,7 @@ describe('the audit log', () => {
   )
 
   it.for(contracts.filter(([, contract]) => isAudited(contract)))(
-    'has one line of %s whose answer from D1 was lost',
+    'has one entry for %s, even if D1’s answer was lost',
     async ([name, contract], { expect }) => {
       vi.spyOn(console, 'error').mockImplementation(() => {})
       const calls = await callsOf(contract)
@@ -217,7 +217,7 @@ describe('the audit log', () => {
     return calls
   }
 
-  it('has nothing about calls that were refused or changed nothing', async ({ expect }) => {
+  it('has no entries for calls that were rejected or changed nothing', async ({ expect }) => {
     const world = await newWorld(org)
     const theirs = await newWorld(await newOrg())
     const owner = org.owner
@@ -264,30 +264,33 @@ describe('the audit log', () => {
     expect(await entriesInAll()).toBe(before)
   })
 
-  it.for(kindsOfText)('has each activation at $path once, if 20 come at once', async (kind, { expect }) => {
-    const own = await newOrg()
-    const text = await newText(kind, own)
-    const added = await Promise.all([1, 2, 3].map(index => text.add({ content: `Nr ${index}`, activate: false })))
-    const ids = [text.created.versionId, ...added.map(({ body }) => body.id)]
-    await Promise.all(Array.from({ length: 20 }, (_, index) => text.activate(ids[index % ids.length])))
-    const { activations } = await storedText(text.id)
-    const entries = await logOf(own.owner, `&action=${kind.kind}.activate`)
-    expect(entries.map(({ afterId }) => afterId).sort()).toEqual(
-      activations
-        .slice(1)
-        .map(({ id }) => id)
-        .sort(),
-    )
-    expect(entries.map(({ beforeId }) => beforeId).sort()).toEqual(
-      activations
-        .slice(0, -1)
-        .map(({ id }) => id)
-        .sort(),
-    )
-  })
+  it.for(kindsOfText)(
+    'has one entry per activation at $path, even with 20 concurrent requests',
+    async (kind, { expect }) => {
+      const own = await newOrg()
+      const text = await newText(kind, own)
+      const added = await Promise.all([1, 2, 3].map(index => text.add({ content: `Nr ${index}`, activate: false })))
+      const ids = [text.created.versionId, ...added.map(({ body }) => body.id)]
+      await Promise.all(Array.from({ length: 20 }, (_, index) => text.activate(ids[index % ids.length])))
+      const { activations } = await storedText(text.id)
+      const entries = await logOf(own.owner, `&action=${kind.kind}.activate`)
+      expect(entries.map(({ afterId }) => afterId).sort()).toEqual(
+        activations
+          .slice(1)
+          .map(({ id }) => id)
+          .sort(),
+      )
+      expect(entries.map(({ beforeId }) => beforeId).sort()).toEqual(
+        activations
+          .slice(0, -1)
+          .map(({ id }) => id)
+          .sort(),
+      )
+    },
+  )
 })
 
-/** Loses the answer to one D1 call, given its position, after it took effect. */
+/** Loses the answer to the D1 call at a given position after it takes effect. */
 function losing(place: number) {
   const fail = failing('DB', 'D1_ERROR: Network connection lost.', 1, 'after')
   let calls = 0
@@ -313,7 +316,7 @@ const numberOf = async (organizationId: string): Promise<number> =>
     )?.n,
   )
 
-/** Inserts many entries into a tenant's log directly, a millisecond apart, oldest first. */
+/** Inserts many entries, a millisecond apart, oldest first, directly into a tenant's log. */
 const manyEntries = (org: Org, count: number, firstAt: number, action = 'user.create') =>
   env.DB.prepare(
     `with recursive n(i) as (select 0 union all select i + 1 from n where i + 1 < ?1)
@@ -327,7 +330,7 @@ describe('a list of the audit log', () => {
   it('covers all entries, newest first, without gaps or duplicates', async ({ expect }) => {
     const org = await newOrg()
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })
-    // All in one millisecond.
+    // All entries have the same time.
     await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
         org.owner.post('/api/users', { email: `user-${index}@example.com`, name: 'x' }),
@@ -335,7 +338,7 @@ describe('a list of the audit log', () => {
     )
     vi.useRealTimers()
     const all = await logOf(org.owner)
-    // The organization with its key, the project, its key, and the users.
+    // The entries are the organization with its key, the project, the project's key, and the users.
     expect(all).toHaveLength(14)
     expect(all).toEqual(all.toSorted((a, b) => (a.at === b.at ? (a.id < b.id ? 1 : -1) : a.at < b.at ? 1 : -1)))
     for (const limit of [1, 3, 13, 14]) {
@@ -347,14 +350,14 @@ describe('a list of the audit log', () => {
         expect(body.entries.length).toBeLessThanOrEqual(limit)
         walked.push(...body.entries)
         cursor = body.nextCursor
-        // Later entries are newer and shift nothing.
+        // Entries added meanwhile are newer and don't shift the list.
         if (walked.length < 3) await org.owner.patch(`/api/projects/${org.project.id}`, { name: crypto.randomUUID() })
       }
       expect(walked.filter(({ action }) => action !== 'project.change')).toEqual(all)
     }
   })
 
-  it('can be filtered by action, actor, target, place and time', async ({ expect }) => {
+  it('can be filtered by action, actor, target, project and time', async ({ expect }) => {
     const org = await newOrg()
     const user = (await org.owner.post('/api/users', { email: 'ada@example.com', name: 'Ada' })).body
     const key = (await org.owner.post('/api/api-keys', { name: 'x', scopes: ['manage', 'read'], userId: user.id })).body
@@ -397,7 +400,7 @@ describe('a list of the audit log', () => {
     expect(await org.owner.get(`/api/audit-log?${query}`)).toMatchObject({ status: 400, body: { details: [{ path }] } })
   })
 
-  it("shows a project's key the entries of its project alone", async ({ expect }) => {
+  it("shows a project's key only the entries of its project", async ({ expect }) => {
     const [org, theirs] = [await newOrg(), await newOrg()]
     const other = (await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })).body
     const all = await logOf(org.owner)
@@ -415,7 +418,7 @@ describe('a list of the audit log', () => {
     }
   })
 
-  it('refuses the cursor of another organization or project', async ({ expect }) => {
+  it('rejects the cursor of another organization or project', async ({ expect }) => {
     const [org, theirs] = [await newOrg(), await newOrg()]
     const { nextCursor } = (await org.owner.get('/api/audit-log?limit=1')).body
     for (const caller of [theirs.owner, org.bearer()]) {
@@ -424,7 +427,7 @@ describe('a list of the audit log', () => {
     }
   })
 
-  it('looks at a limited number of entries a page, and continues on the next', async ({ expect }) => {
+  it('reads a limited number of entries per page, and continues on the next page', async ({ expect }) => {
     const org = await newOrg()
     await manyEntries(org, 2 * MAX_SCANNED_ENTRIES + 100, Date.now() - 1_000_000)
     const found: Entry[] = []
@@ -440,7 +443,7 @@ describe('a list of the audit log', () => {
     }
     expect(found.map(({ action }) => action)).toEqual(['trace.delete', 'trace.delete', 'trace.delete'])
     expect(pages).toBe(3)
-    // A page that fills quickly looks no further.
+    // A page that fills quickly reads no further.
     const rows = await rowsReadBy(bindings => org.clientOf(org.ownerKey, bindings).get('/api/audit-log?limit=10'))
     expect(rows).toBeLessThan(100)
   })
@@ -448,13 +451,13 @@ describe('a list of the audit log', () => {
 
 describe('old entries of the audit log', () => {
   const DAY_MS = 24 * 3_600_000
-  /** Runs cron as often as a pass over all organizations may take. */
+  /** Runs cron often enough for a pass over all organizations. */
   const sweepAll = async (now: number, bindings: Env = env) => {
     await env.DB.prepare("delete from sweeps where name = 'audit'").run()
     for (let run = 0; run < 5; run++) await sweep(bindings, now)
   }
 
-  it('are deleted once they are older than a year, and no others', async ({ expect }) => {
+  it('are deleted only if they are older than a year', async ({ expect }) => {
     const [org, other] = [await newOrg(), await newOrg()]
     const now = Date.now()
     const old = now - AUDIT_RETENTION_DAYS * DAY_MS
@@ -480,7 +483,7 @@ describe('old entries of the audit log', () => {
     ['0.001', AUDIT_RETENTION_DAYS],
     ['a year', AUDIT_RETENTION_DAYS],
     ['1e999', AUDIT_RETENTION_DAYS],
-  ] as const)('with AUDIT_RETENTION_DAYS %o, are those older than %i days', async ([configured, days], { expect }) => {
+  ] as const)('with AUDIT_RETENTION_DAYS %o are older than %i days', async ([configured, days], { expect }) => {
     const org = await newOrg()
     const now = Date.now()
     await manyEntries(org, 1, now - days * DAY_MS - 1)
@@ -490,7 +493,7 @@ describe('old entries of the audit log', () => {
     expect(await numberOf(org.id)).toBe(before - 1)
   })
 
-  it('are looked for once a day', async ({ expect }) => {
+  it('are deleted once a day', async ({ expect }) => {
     const org = await newOrg()
     const now = Date.now()
     await sweepAll(now)

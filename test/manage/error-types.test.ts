@@ -11,7 +11,7 @@ const put = ({ owner, project }: Org, errorType: string, body: object): Promise<
 
 const OWN = { name: 'Late delivery', category: 'Human Error', rule: 'The documents came too late.' }
 
-/** A project's error types by name, and whether each is enabled. */
+/** Whether each error type of a project is enabled, by name. */
 async function statesOf(org: Org): Promise<Map<string, boolean>> {
   const { body } = await org.read.get('/api/error-types?projectSlug=support&limit=200')
   return new Map(
@@ -20,7 +20,7 @@ async function statesOf(org: Org): Promise<Map<string, boolean>> {
 }
 
 describe('the error types of a project', () => {
-  it('are the built-in ones in the order of the taxonomy, then its own, oldest first', async ({ expect }) => {
+  it('are the built-in types in taxonomy order, then the custom types, oldest first', async ({ expect }) => {
     const org = await newOrg()
     const builtIn = TAXONOMY.map(type => ({ ...type, isBuiltIn: true, isEnabled: true }))
     expect((await org.read.get('/api/error-types')).body).toEqual({ errorTypes: builtIn, nextCursor: null })
@@ -39,12 +39,12 @@ describe('the error types of a project', () => {
     for (const query of ['projectSlug=support', `projectId=${org.project.id.toUpperCase()}`]) {
       expect((await org.read.get(`/api/error-types?${query}`)).body.errorTypes).toEqual([...builtIn, ...own])
     }
-    // A key of one project gets that project's types.
+    // A project's key gets that project's types.
     expect((await org.bearer().get('/api/error-types')).body.errorTypes).toEqual([...builtIn, ...own])
     expect((await org.read.get('/api/error-types')).body.errorTypes).toEqual(builtIn)
   })
 
-  it('come in pages like other lists', async ({ expect }) => {
+  it('are listed in pages like other lists', async ({ expect }) => {
     const org = await newOrg()
     await put(org, 'late', { name: 'Late', category: 'Human Error', rule: 'It came too late.' })
     const path = '/api/error-types?projectSlug=support'
@@ -63,7 +63,7 @@ describe('the error types of a project', () => {
     }
   })
 
-  it('are those of one project alone', async ({ expect }) => {
+  it('do not affect other projects', async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     await put(org, 'late_delivery', OWN)
@@ -74,7 +74,7 @@ describe('the error types of a project', () => {
     expect((await org.read.get('/api/error-types?projectSlug=none')).status).toBe(404)
   })
 
-  it('are sent again only if they changed', async ({ expect }) => {
+  it('are returned again only if they changed', async ({ expect }) => {
     const org = await newOrg()
     const path = '/api/error-types?projectSlug=support'
     const etag = (await org.read.get(path)).headers.get('etag') ?? ''
@@ -88,7 +88,7 @@ describe('the error types of a project', () => {
 })
 
 describe('a change of an error type', () => {
-  it('disables and enables a built-in one', async ({ expect }) => {
+  it('disables and enables a built-in type', async ({ expect }) => {
     const org = await newOrg()
     for (const isEnabled of [false, false, true, true]) {
       const answer = await put(org, 'system_failure', { isEnabled })
@@ -99,7 +99,7 @@ describe('a change of an error type', () => {
     expect(log).toHaveLength(2)
   })
 
-  it("replaces one of the project's own, under the same id", async ({ expect }) => {
+  it('replaces a custom type, which keeps its id', async ({ expect }) => {
     const org = await newOrg()
     const { id } = (await put(org, 'late_delivery', OWN)).body
     const changed = { name: 'Late', category: 'User Error', rule: 'Too late.', isEnabled: false }
@@ -113,7 +113,7 @@ describe('a change of an error type', () => {
     expect((await statesOf(org)).size).toBe(TAXONOMY.length + 1)
   })
 
-  it('is created once by many concurrent requests', async ({ expect }) => {
+  it('creates a type once, even with many concurrent requests', async ({ expect }) => {
     const org = await newOrg()
     const answers = await Promise.all(Array.from({ length: 10 }, () => put(org, 'late_delivery', OWN)))
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200))
@@ -125,15 +125,15 @@ describe('a change of an error type', () => {
     ['a name that begins with a digit', '2_late', OWN, 400, 'errorType'],
     ['a name with an empty word', 'late__delivery', OWN, 400, 'errorType'],
     ['a name that is too long', 'x'.repeat(65), OWN, 400, 'errorType'],
-    ['no name of its own', 'late', { ...OWN, name: undefined }, 400, 'name'],
+    ['no display name', 'late', { ...OWN, name: undefined }, 400, 'name'],
     ['no category', 'late', { ...OWN, category: undefined }, 400, 'category'],
     ['an invalid category', 'late', { ...OWN, category: 'Error' }, 400, 'category'],
     ['no rule', 'late', { isEnabled: false, name: 'Late', category: 'User Error' }, 400, 'rule'],
     ['a rule that is too long', 'late', { ...OWN, rule: 'x'.repeat(1025) }, 400, 'rule'],
-    ['another name for a built-in one', 'system_failure', { name: 'x', isEnabled: true }, 422, 'name'],
-    ['another category for a built-in one', 'system_failure', { category: 'User Error' }, 422, 'category'],
-    ['another rule for a built-in one', 'system_failure', { rule: 'x' }, 422, 'rule'],
-  ] as const)('is refused for %s', async ([, errorType, body, status, path], { expect }) => {
+    ['another name for a built-in type', 'system_failure', { name: 'x', isEnabled: true }, 422, 'name'],
+    ['another category for a built-in type', 'system_failure', { category: 'User Error' }, 422, 'category'],
+    ['another rule for a built-in type', 'system_failure', { rule: 'x' }, 422, 'rule'],
+  ] as const)('is rejected for %s', async ([, errorType, body, status, path], { expect }) => {
     const org = await newOrg()
     const answer = await put(org, errorType, body)
     expect(answer.status).toBe(status)
@@ -154,7 +154,7 @@ describe('a change of an error type', () => {
     expect([...(await statesOf(org))].filter(([, isEnabled]) => isEnabled)).toEqual([['late_delivery', true]])
   })
 
-  it('is refused if the project has reached its limit of own types', async ({ expect }) => {
+  it('is rejected if the project has the maximum number of custom types', async ({ expect }) => {
     const org = await newOrg()
     for (let index = 0; index < MAX_PROJECT_ERROR_TYPES; index++) await put(org, `type_${index}`, OWN)
     expect(await put(org, 'one_more', OWN)).toMatchObject({ status: 422, body: { details: [{ path: 'errorType' }] } })
@@ -163,7 +163,7 @@ describe('a change of an error type', () => {
     expect((await statesOf(org)).size).toBe(TAXONOMY.length + MAX_PROJECT_ERROR_TYPES)
   })
 
-  it("is limited to its project's owners", async ({ expect }) => {
+  it('needs a key for its project', async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const path = `/api/projects/${org.project.id}/error-types/late`
@@ -175,7 +175,7 @@ describe('a change of an error type', () => {
 })
 
 describe('a review', () => {
-  it('may name enabled types; the error names a disabled one', async ({ expect }) => {
+  it('accepts only enabled types', async ({ expect }) => {
     const { org, review, spanId } = await newReviewed('Yes')
     const naming = (errorType: string) => review({ decision: 'accept', errorType })
     expect(await naming('late_delivery')).toMatchObject({
@@ -194,7 +194,7 @@ describe('a review', () => {
         body: { error: 'This error type is switched off in the project', details: [{ path: 'errorType' }] },
       })
     }
-    // Types named earlier stay named.
+    // Earlier reviews keep their types.
     expect((await org.read.get(`/api/spans/${spanId}`)).body.review.errorType).toBe('late_delivery')
     await put(org, 'system_failure', { isEnabled: true })
     expect((await naming('system_failure')).status).toBe(200)
@@ -202,7 +202,7 @@ describe('a review', () => {
     expect((await other.review({ decision: 'accept', errorType: 'late_delivery' })).status).toBe(422)
   })
 
-  it('uses the types of its span’s project, with several projects in one call', async ({ expect }) => {
+  it('accepts the types of its span’s project, even with several projects in one call', async ({ expect }) => {
     const { org, spanId } = await newReviewed('Yes')
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const elsewhere = client({ 'x-api-key': await org.keyFor({ projectSlug: 'other' }) })

@@ -3,7 +3,7 @@ import { SCOPES } from '../../src/domain/api-key.ts'
 import { admin, client, newOrg } from '../support/org.ts'
 
 describe('an organization', () => {
-  it('comes with a key that has all scopes, shown once', async ({ expect }) => {
+  it('is created with a key that has all scopes and is shown once', async ({ expect }) => {
     const slug = `org-${crypto.randomUUID()}`
     const { status, body } = await admin().post('/api/orgs', { slug, name: 'Acme' })
     expect(status).toBe(201)
@@ -23,7 +23,7 @@ describe('an organization', () => {
     expect(answer.body.details[0].path).toBe('slug')
   })
 
-  it('404s for the key of a missing one', async ({ expect }) => {
+  it('404s for a new key if it does not exist', async ({ expect }) => {
     expect((await admin().post('/api/orgs/nope/api-keys')).status).toBe(404)
   })
 

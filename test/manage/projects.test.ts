@@ -34,7 +34,7 @@ describe('a project', () => {
     expect(await projectsIn(org)).toEqual([org.project, body])
   })
 
-  it('has a unique slug in its organization', async ({ expect }) => {
+  it('has a slug that is unique in its organization', async ({ expect }) => {
     const org = await newOrg()
     const again = await org.owner.post('/api/projects', { slug: 'support', name: 'Again' })
     expect(again).toMatchObject({ status: 409, body: { details: [{ path: 'slug' }] } })
@@ -42,7 +42,7 @@ describe('a project', () => {
     expect((await (await newOrg()).owner.post('/api/projects', { slug: 'x', name: 'X' })).status).toBe(201)
   })
 
-  it('is created once when 20 concurrent requests use the same slug', async ({ expect }) => {
+  it('is created once if 20 concurrent requests use the same slug', async ({ expect }) => {
     const org = await newOrg()
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => org.owner.post('/api/projects', { slug: 'new', name: 'New' })),
@@ -53,7 +53,7 @@ describe('a project', () => {
   })
 
   it.for(['before', 'after'] as const)(
-    'is created once if D1’s answer is lost %s it was stored',
+    'is created once if D1’s answer is lost, %s the commit',
     async (when, { expect }) => {
       const org = await newOrg()
       const owner = org.clientOf(org.ownerKey, wrapBindings(failing('DB', LOST, 1, when)))
@@ -72,7 +72,7 @@ describe('a project', () => {
     expect(second).toMatchObject({ projects: [{ slug: 'c' }], nextCursor: null })
   })
 
-  it('cannot be created by a key of one project, which sees its own alone', async ({ expect }) => {
+  it('cannot be created with a project’s key, which sees only its own project', async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     expect((await org.ingest.post('/api/projects', { slug: 'x', name: 'X' })).status).toBe(403)
@@ -83,7 +83,7 @@ describe('a project', () => {
 describe('a change of a project', () => {
   const change = (org: Org, body: unknown, id = org.project.id, by = org.owner) => by.patch(`/api/projects/${id}`, body)
 
-  it('shows immediately in every key’s lists, and changes nothing else', async ({ expect }) => {
+  it('appears immediately in every key’s lists, and changes nothing else', async ({ expect }) => {
     const org = await newOrg()
     const other = (await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })).body
     // The isolate has cached the project and the keys.
@@ -95,7 +95,7 @@ describe('a change of a project', () => {
     expect((await org.read.get('/api/traces?projectSlug=support')).status).toBe(200)
   })
 
-  it('without a field changes nothing', async ({ expect }) => {
+  it('changes nothing without fields', async ({ expect }) => {
     const org = await newOrg()
     const answer = await change(org, {})
     expect([answer.status, answer.body]).toEqual([200, org.project])
@@ -104,13 +104,13 @@ describe('a change of a project', () => {
 
   it.for<[string, unknown, number, string]>([
     ['an unknown field', { nmae: 'x' }, 400, 'nmae'],
-    ['a slug, which stays for good', { slug: 'new' }, 400, 'slug'],
+    ['a slug, which cannot change', { slug: 'new' }, 400, 'slug'],
     ['an id', { id: crypto.randomUUID() }, 400, 'id'],
     ['an empty name', { name: '' }, 400, 'name'],
     ['null for a name', { name: null }, 400, 'name'],
     ['a name that is too long', { name: 'x'.repeat(257) }, 400, 'name'],
-    ['a good field and a bad one', { name: 'New', x: 1 }, 400, 'x'],
-  ])('is refused for %s', async ([, body, status, path], { expect }) => {
+    ['a valid field and an invalid one', { name: 'New', x: 1 }, 400, 'x'],
+  ])('is rejected for %s', async ([, body, status, path], { expect }) => {
     const org = await newOrg()
     expect(await change(org, body)).toMatchObject({ status, body: { details: [{ path }] } })
     expect(await projectsIn(org)).toEqual([org.project])
@@ -118,10 +118,10 @@ describe('a change of a project', () => {
 
   it.for<[string, unknown]>([
     ['nothing', undefined],
-    ['no JSON', '{name: x}'],
+    ['not JSON', '{name: x}'],
     ['a list', '[]'],
     ['null', 'null'],
-  ])('is refused for a body that is %s', async ([, body], { expect }) => {
+  ])('is rejected for a body that is %s', async ([, body], { expect }) => {
     const org = await newOrg()
     expect((await change(org, body)).status).toBe(400)
     expect(await projectsIn(org)).toEqual([org.project])
@@ -129,25 +129,22 @@ describe('a change of a project', () => {
 
   it.for<[string, (ids: { foreign: string }) => string, number, string]>([
     ["another organization's project", ({ foreign }) => foreign, 403, 'Forbidden'],
-    ['one that does not exist', () => crypto.randomUUID(), 404, 'Not found'],
+    ['a project that does not exist', () => crypto.randomUUID(), 404, 'Not found'],
     ['an invalid id', () => 'support', 404, 'Not found'],
-  ])(
-    "is not made of %s, be the key an organization's or a project's",
-    async ([, idFrom, status, error], { expect }) => {
-      const [org, theirs] = [await newOrg(), await newOrg()]
-      const id = idFrom({ foreign: theirs.project.id })
-      for (const by of [org.owner, org.bearer()]) {
-        for (const body of [{ name: 'Taken' }, {}]) {
-          const answer = await change(org, body, id, by)
-          expect(answer).toMatchObject({ status, body: { error } })
-          expect(JSON.stringify(answer.body)).not.toContain('Support')
-        }
+  ])("is rejected for %s, with an organization's or a project's key", async ([, idFrom, status, error], { expect }) => {
+    const [org, theirs] = [await newOrg(), await newOrg()]
+    const id = idFrom({ foreign: theirs.project.id })
+    for (const by of [org.owner, org.bearer()]) {
+      for (const body of [{ name: 'Taken' }, {}]) {
+        const answer = await change(org, body, id, by)
+        expect(answer).toMatchObject({ status, body: { error } })
+        expect(JSON.stringify(answer.body)).not.toContain('Support')
       }
-      expect(await projectsIn(theirs)).toEqual([theirs.project])
-    },
-  )
+    }
+    expect(await projectsIn(theirs)).toEqual([theirs.project])
+  })
 
-  it('is allowed to a key of the project itself, and of no other', async ({ expect }) => {
+  it('is allowed with the project’s own key, but not with another project’s', async ({ expect }) => {
     const org = await newOrg()
     const other = (await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })).body
     expect(await change(org, { name: 'New' }, other.id, org.bearer())).toMatchObject({
@@ -167,7 +164,7 @@ describe('a change of a project', () => {
   })
 
   it.for(['before', 'after'] as const)(
-    'takes effect if D1’s answer is lost %s it was stored',
+    'takes effect even if D1’s answer is lost, %s the commit',
     async (when, { expect }) => {
       const org = await newOrg()
       const owner = org.clientOf(org.ownerKey, wrapBindings(failing('DB', LOST, 1, when)))
@@ -184,13 +181,13 @@ describe('the deletion of a project', () => {
   const remove = (org: Org, body: unknown = { confirm: 'support' }, id = org.project.id, by = org.owner) =>
     by.delete(`/api/projects/${id}`, body)
 
-  /** A project with a resource of each kind that has an id. */
+  /** Creates a project with a resource of each kind that has an id. */
   async function newFilled() {
     const org = await newOrg()
     return { org, world: await newWorld(org) }
   }
 
-  /** The answers to reads of a world's project and its resources. */
+  /** The statuses of reads of a project and its resources. */
   async function statusesOf({ org, world }: Awaited<ReturnType<typeof newFilled>>) {
     const byProject = ['traces', 'review-queue', 'insights', 'prompts', 'knowledge-docs', 'error-types']
     const paths = [
@@ -205,17 +202,17 @@ describe('the deletion of a project', () => {
     return Promise.all(paths.map(async path => [path, (await org.owner.get(path)).status] as const))
   }
 
-  it.for(['by the isolate that did it', 'elsewhere'] as const)(
-    'hides it with all its contents immediately %s',
+  it.for(['in the isolate that did it', 'in other isolates'] as const)(
+    'immediately hides it with all its contents %s',
     async (where, { expect }) => {
       const filled = await newFilled()
       const { org, world } = filled
       for (const [path, status] of await statusesOf(filled)) {
         expect([path, status]).toEqual([path, 200])
       }
-      if (where === 'elsewhere') await deleteElsewhere(org.project.id)
+      if (where === 'in other isolates') await deleteElsewhere(org.project.id)
       else expect(await remove(org)).toMatchObject({ status: 200, body: { id: org.project.id } })
-      const reads = (await statusesOf(filled)).filter(([path]) => where !== 'elsewhere' || !path.includes('?'))
+      const reads = (await statusesOf(filled)).filter(([path]) => where !== 'in other isolates' || !path.includes('?'))
       for (const [path, status] of reads) {
         expect([path, status]).toEqual([path, 404])
       }
@@ -243,7 +240,7 @@ describe('the deletion of a project', () => {
     },
   )
 
-  it('ends its keys, with their sessions and links, and no others', async ({ expect }) => {
+  it('ends only its own keys, with their sessions and links', async ({ expect }) => {
     const org = await newOrg()
     const other = (await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })).body
     const otherKey = org.clientOf(await org.keyFor({ projectSlug: 'other' }))
@@ -259,7 +256,7 @@ describe('the deletion of a project', () => {
     expect((await otherKey.get('/api/session')).body.project).toMatchObject({ id: other.id })
   })
 
-  it('shows its keys as revoked until they are gone', async ({ expect }) => {
+  it('shows its keys as revoked until they are deleted', async ({ expect }) => {
     const org = await newOrg()
     const { JOBS, ...bindings } = env
     await remove(org, { confirm: 'support' }, org.project.id, org.clientOf(org.ownerKey, bindings))
@@ -289,11 +286,11 @@ describe('the deletion of a project', () => {
     ['no confirmation', {}, 'confirm'],
     ['null', { confirm: null }, 'confirm'],
     ['a number', { confirm: 1 }, 'confirm'],
-    ['an empty text', { confirm: '' }, 'confirm'],
+    ['an empty string', { confirm: '' }, 'confirm'],
     ['another slug', { confirm: 'supporT' }, 'confirm'],
     ['the name', { confirm: 'Support' }, 'confirm'],
-    ['a field more', { confirm: 'support', force: true }, 'force'],
-  ])('is refused for %s', async ([, body, path], { expect }) => {
+    ['an extra field', { confirm: 'support', force: true }, 'force'],
+  ])('is rejected for %s', async ([, body, path], { expect }) => {
     const org = await newOrg()
     expect(await remove(org, body)).toMatchObject({ status: 400, body: { details: [{ path }] } })
     expect(await projectsIn(org)).toEqual([org.project])
@@ -301,15 +298,15 @@ describe('the deletion of a project', () => {
 
   it.for<[string, unknown]>([
     ['nothing', undefined],
-    ['no JSON', '{confirm: support}'],
-    ['a slug alone', '"support"'],
-  ])('is refused for a body that is %s', async ([, body], { expect }) => {
+    ['not JSON', '{confirm: support}'],
+    ['only a slug', '"support"'],
+  ])('is rejected for a body that is %s', async ([, body], { expect }) => {
     const org = await newOrg()
     expect((await org.owner.delete(`/api/projects/${org.project.id}`, body)).status).toBe(400)
     expect(await projectsIn(org)).toEqual([org.project])
   })
 
-  it('finds no project of another organization, and no missing one', async ({ expect }) => {
+  it('404s for another organization’s project and for a missing one', async ({ expect }) => {
     const [org, theirs] = [await newOrg(), await newOrg()]
     for (const id of [theirs.project.id, crypto.randomUUID(), 'support']) {
       expect((await remove(org, { confirm: 'support' }, id)).status).toBe(404)
@@ -318,7 +315,7 @@ describe('the deletion of a project', () => {
   })
 
   it.for(['before', 'after'] as const)(
-    'happens once if D1’s answer is lost %s it was stored; repeated, it finds nothing',
+    'happens once if D1’s answer is lost, %s the commit, and is a 404 if repeated',
     async (when, { expect }) => {
       const org = await newOrg()
       // The look-up is the first D1 call.
@@ -334,7 +331,7 @@ describe('the deletion of a project', () => {
     },
   )
 
-  it('leaves one line in the log after 10 concurrent requests', async ({ expect }) => {
+  it('adds one entry to the audit log after 10 concurrent requests', async ({ expect }) => {
     const org = await newOrg()
     const answers = await Promise.all(Array.from({ length: 10 }, () => remove(org)))
     expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(0)
@@ -342,7 +339,7 @@ describe('the deletion of a project', () => {
     expect((await org.owner.get('/api/audit-log?action=project.delete')).body.entries).toHaveLength(1)
   })
 
-  it('keeps the log of the project’s changes', async ({ expect }) => {
+  it('keeps the project’s earlier log entries', async ({ expect }) => {
     const { org, world } = await newFilled()
     const before = (await org.owner.get('/api/audit-log?limit=200')).body.entries
     await remove(org)
@@ -351,7 +348,7 @@ describe('the deletion of a project', () => {
     expect(before.map(({ targetId }: { targetId: string }) => targetId)).toContain(world.prompt.id)
   })
 
-  it('frees its slug immediately, as well as every id that its clients chose', async ({ expect }) => {
+  it('immediately frees its slug and every id that its clients chose', async ({ expect }) => {
     const { org, world } = await newFilled()
     await remove(org)
     const created = await org.owner.post('/api/projects', { slug: 'support', name: 'Again' })
@@ -368,7 +365,7 @@ describe('the deletion of a project', () => {
     expect((await org.owner.get(`/api/traces/${world.id}`)).status).toBe(404)
   })
 
-  it('tells another organization no more than before', async ({ expect }) => {
+  it('reveals nothing to another organization', async ({ expect }) => {
     const { org, world } = await newFilled()
     const stranger = await newOrg()
     await deleteElsewhere(org.project.id)

@@ -18,7 +18,7 @@ afterEach(() => {
 const EMAIL = 'ada@example.com'
 const LABELLER = { name: 'Ada Lopez', email: EMAIL }
 
-/** Runs cron until all work of deletions is done; without a queue, jobs take turns. */
+/** Runs cron until all deletions are finished. Without a queue, each cron run does one job. */
 async function settle(): Promise<void> {
   const { JOBS, ...bindings } = env
   const left = async () => Number((await env.DB.prepare('select count(*) as n from user_deletions').first())?.n)
@@ -29,7 +29,7 @@ async function settle(): Promise<void> {
   vi.useRealTimers()
 }
 
-/** Every place in the database that holds an id, as `table.column`. */
+/** Every column that contains a text, as `table.column`. */
 async function placesOf(text: string): Promise<string[]> {
   const columns = {
     users: ['id', 'email', 'name'],
@@ -52,7 +52,7 @@ async function placesOf(text: string): Promise<string[]> {
   return places
 }
 
-/** A user with records of every kind in two projects, and those records as read. */
+/** Creates a user with records of every kind in two projects, and functions that read them. */
 async function userWithRecords() {
   const made = await newReviewed('Yes')
   const { org, trace_id, id } = made
@@ -78,7 +78,7 @@ const remove = (org: Org, userId: string, bindings: Env = env) =>
   org.clientOf(org.ownerKey, bindings).delete(`/api/users/${userId}`)
 
 describe('a deleted user', () => {
-  it('leaves the records under one random id, without email, name or labeller', async ({ expect }) => {
+  it('leaves records with one random id, without email, name or labeller', async ({ expect }) => {
     const { org, userId, read, history, insights } = await userWithRecords()
     const before = { detail: (await read()).trace, insights: await insights(), history: await history() }
     const removed = await remove(org, userId)
@@ -105,7 +105,7 @@ describe('a deleted user', () => {
     expect(reviewers).toEqual([])
   })
 
-  it('is locked out, with every key and session', async ({ expect }) => {
+  it('loses access with every key and session', async ({ expect }) => {
     const { org, userId, key, keyId, reviewer } = await userWithRecords()
     const other = (await org.owner.post('/api/api-keys', { name: 'Other', scopes: ['read'] })).body
     const app = page(await signIn(key))
@@ -122,7 +122,7 @@ describe('a deleted user', () => {
     expect((await org.owner.post('/api/api-keys', { name: 'x', scopes: ['read'], userId })).status).toBe(422)
   })
 
-  it('allows a new user with the same email later, whose records stay separate', async ({ expect }) => {
+  it('does not share records with a later user with the same email', async ({ expect }) => {
     const { org, trace_id, userId, read } = await userWithRecords()
     await remove(org, userId)
     await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id, comment: 'again', labeller: LABELLER }))
@@ -136,7 +136,7 @@ describe('a deleted user', () => {
     expect(feedback.filter((each: { userId: string }) => each.userId === user.id)).toHaveLength(1)
   })
 
-  it('is removed from records written by a key that was still cached', async ({ expect }) => {
+  it('is removed from records that a cached key wrote', async ({ expect }) => {
     const { org, spanId, userId, reviewer, read } = await userWithRecords()
     const sent: Job[] = []
     const bindings = { ...env, JOBS: { send: async (job: Job) => sent.push(job) } as unknown as Queue<Job> }
@@ -152,13 +152,16 @@ describe('a deleted user', () => {
     expect(reviewers).toMatchObject([{ days: [{ reviewed: 1 }] }])
   })
 
-  it.for(['before', 'after'] as const)('is deleted once if D1’s answer is lost %s', async (when, { expect }) => {
-    const { org, userId } = await userWithRecords()
-    const bindings = wrapBindings(failing('DB', 'D1_ERROR: Network connection lost.', 1, when))
-    expect((await remove(org, userId, bindings)).status).toBe(200)
-    expect((await remove(org, userId)).status).toBe(404)
-    expect((await org.owner.get('/api/audit-log?action=user.delete')).body.entries).toHaveLength(1)
-  })
+  it.for(['before', 'after'] as const)(
+    'is deleted once if D1’s answer is lost %s the commit',
+    async (when, { expect }) => {
+      const { org, userId } = await userWithRecords()
+      const bindings = wrapBindings(failing('DB', 'D1_ERROR: Network connection lost.', 1, when))
+      expect((await remove(org, userId, bindings)).status).toBe(200)
+      expect((await remove(org, userId)).status).toBe(404)
+      expect((await org.owner.get('/api/audit-log?action=user.delete')).body.entries).toHaveLength(1)
+    },
+  )
 
   it('is deleted once by several concurrent deletions', async ({ expect }) => {
     const { org, userId } = await userWithRecords()
@@ -168,7 +171,7 @@ describe('a deleted user', () => {
     expect(statuses.toSorted()).toEqual([200, 404, 404, 404, 404, 404])
   })
 
-  it('is a 404 in another organization and has no effect', async ({ expect }) => {
+  it('is a 404 in another organization', async ({ expect }) => {
     const { org, userId } = await userWithRecords()
     const theirs = await newOrg()
     expect((await remove(theirs, userId)).status).toBe(404)
@@ -177,9 +180,7 @@ describe('a deleted user', () => {
 })
 
 describe('the job that renames records', () => {
-  it('works in bounded steps, also twice and in parallel, each of which sends the next', { timeout: 60_000 }, async ({
-    expect,
-  }) => {
+  it('runs in bounded steps, even twice and in parallel', { timeout: 60_000 }, async ({ expect }) => {
     const { org, userId, read } = await userWithRecords()
     const row = await env.DB.prepare('select key, organization_key from projects where id = ?')
       .bind(org.project.id)
@@ -187,7 +188,7 @@ describe('the job that renames records', () => {
     const [projectKey, organizationKey] = [Number(row?.key), Number(row?.organization_key)]
     const numbers = (count: number) =>
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})`
-    // Older traces in several steps, the last with feedback; as many counts and log entries.
+    // Older traces that take several steps, the last with feedback, and counts and log entries that do as well.
     await env.DB.batch([
       env.DB.prepare(
         `insert into traces (key, id, organization_key, project_key, trace_id, root_span_id, name, status, timestamp, metadata,
@@ -212,7 +213,7 @@ describe('the job that renames records', () => {
     const bindings = { ...env, JOBS: { send: async (job: Job) => sent.push(job) } as unknown as Queue<Job> }
     await remove(org, userId, bindings)
     const [job] = sent
-    if (!job) throw new Error('nothing was sent')
+    if (!job) throw new Error('no message was sent')
     await Promise.all([runJob(job, bindings), runJob(job, bindings)])
     expect(DELETION_STEPS).toBeGreaterThan(8)
     expect(await placesOf(userId)).toEqual(['user_deletions.user_id'])

@@ -31,7 +31,7 @@ describe('a user', () => {
   })
 
   it.for(['ada@example.com', 'ADA@EXAMPLE.COM', 'Ada@example.com'])(
-    'is unique by email: 409 for %s',
+    'has a unique email, so %s gets a 409',
     async (email, { expect }) => {
       const org = await newOrg()
       const first = (await create(org)).body
@@ -40,7 +40,7 @@ describe('a user', () => {
     },
   )
 
-  it('is created once when 20 concurrent requests use the same email', async ({ expect }) => {
+  it('is created once if 20 concurrent requests use the same email', async ({ expect }) => {
     const org = await newOrg()
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -54,7 +54,7 @@ describe('a user', () => {
   })
 
   it.for(['before', 'after'] as const)(
-    'is created once if D1’s answer is lost %s it was stored',
+    'is created once if D1’s answer is lost, %s the commit',
     async (when, { expect }) => {
       const org = await newOrg()
       const owner = org.clientOf(org.ownerKey, wrapBindings(failing('DB', LOST, 1, when)))
@@ -72,7 +72,7 @@ describe('a user', () => {
     expect(await usersIn(otherOrg)).toEqual([other])
   })
 
-  it('cannot be created by a key of one project or without the scope', async ({ expect }) => {
+  it('cannot be created with a project’s key or without the scope', async ({ expect }) => {
     const org = await newOrg()
     const draft = { email: 'ada@example.com', name: 'Ada' }
     expect(await org.bearer().post('/api/users', draft)).toMatchObject({ status: 403, body: { error: 'Forbidden' } })
@@ -88,9 +88,9 @@ describe('a user', () => {
     ['an email without @', { email: 'ada.example.com' }, 'email'],
     ['an email with two @', { email: 'ada@home@example.com' }, 'email'],
     ['an email with a space', { email: 'ada @example.com' }, 'email'],
-    ['an email with a space before it', { email: ' ada@example.com' }, 'email'],
-    ['an email with a line end after it', { email: 'ada@example.com\n' }, 'email'],
-    ['an email that is not a text', { email: ['ada@example.com'] }, 'email'],
+    ['an email with a leading space', { email: ' ada@example.com' }, 'email'],
+    ['an email with a trailing newline', { email: 'ada@example.com\n' }, 'email'],
+    ['an email that is not a string', { email: ['ada@example.com'] }, 'email'],
     ['an email that is too long', { email: `${'a'.repeat(MAX_EMAIL_LENGTH)}@b` }, 'email'],
     ['no name', { name: undefined }, 'name'],
     ['an empty name', { name: '' }, 'name'],
@@ -123,7 +123,7 @@ describe('the list of users', () => {
     }
   })
 
-  it('refuses a cursor of another organization', async ({ expect }) => {
+  it('rejects a cursor of another organization', async ({ expect }) => {
     const [org, otherOrg] = [await newOrg(), await newOrg()]
     for (const email of ['a@x', 'b@x']) await create(org, { email })
     const { nextCursor } = (await org.owner.get('/api/users?limit=1')).body
@@ -146,7 +146,7 @@ describe("a labeller's user", () => {
     }
   })
 
-  it('exists from the first feedback on, and can be confirmed once, in any letter case', async ({ expect }) => {
+  it('exists after the first feedback, and can be confirmed once, with the email in any case', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     await give({ comment: 'Wrong', labeller: { name: 'Ada', email: 'Ada@Example.com' } })
     const [user] = await usersIn(org)
@@ -158,7 +158,7 @@ describe("a labeller's user", () => {
     expect(await usersIn(org)).toEqual([confirmed.body])
   })
 
-  it('is the existing user, whose name stays', async ({ expect }) => {
+  it('is the existing user with that email, who keeps the name', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     const user = (await create(org)).body
     for (const email of ['ada@example.com', 'ADA@example.com'])
@@ -171,9 +171,7 @@ describe("a labeller's user", () => {
 })
 
 describe('a key that acts for a user', () => {
-  it('gives the user feedback unless a labeller is named; a key without a user gives it to itself', async ({
-    expect,
-  }) => {
+  it('assigns feedback to the user unless a labeller is given, or to the key if it has no user', async ({ expect }) => {
     const { org, trace_id, read } = await newTrace()
     const ada = (await create(org)).body
     const grace = (await create(org, { email: 'grace@example.com', name: 'Grace' })).body

@@ -23,7 +23,7 @@ const OVERLOADED = 'D1_ERROR: D1 DB is overloaded. Requests queued for too long.
 /** For tests that store megabytes on a busy machine. */
 const SLOW_MS = 30_000
 
-/** Fails one D1 call, given its position, before or after it took effect. */
+/** Fails the D1 call at a given position before or after it takes effect. */
 function failingAt(place: number, when: 'before' | 'after', message: string): Intercept {
   let count = 0
   return async (binding, call) => {
@@ -48,7 +48,7 @@ const breakingOffAt = (place: number): Env => ({
 const times = <T>(count: number, act: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => act(index)))
 
-/** The number of rows of all texts. */
+/** The number of rows in each table of texts. */
 async function rowsOfTexts() {
   const count = async (table: string) => Number((await env.DB.prepare(`select count(*) as n from ${table}`).first())?.n)
   return {
@@ -58,12 +58,12 @@ async function rowsOfTexts() {
   }
 }
 
-/** The number of answers with each status. */
+/** The number of answers by status. */
 const statuses = (answers: Answer[]) =>
   Object.entries(Object.groupBy(answers, ({ status }) => status)).map(([status, all]) => [status, all?.length])
 
 describe.for(kindsOfText)('a creation at $path', kind => {
-  it('returns the text as the list shows it, its first version active', async ({ expect }) => {
+  it('returns the text as in the list, with its first version active', async ({ expect }) => {
     const org = await newOrg()
     const before = Date.now()
     const { status, body } = await org.owner.post(kind.path, aText(kind, 'answer', { content: 'Ünï\u0000code 😀' }))
@@ -78,7 +78,7 @@ describe.for(kindsOfText)('a creation at $path', kind => {
     expect(detail.versions).toMatchObject([{ id: body.versionId, content: 'Ünï\u0000code 😀', isActive: true }])
   })
 
-  it('409s for a name that the project has, and changes nothing', async ({ expect }) => {
+  it('409s for a name that exists in the project, and changes nothing', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     const answer = await org.owner.post(kind.path, aText(kind, 'answer', { content: 'Again' }))
@@ -101,7 +101,7 @@ describe.for(kindsOfText)('a creation at $path', kind => {
     }
   })
 
-  it('happens once if 20 requests are concurrent', async ({ expect }) => {
+  it('happens once with 20 concurrent requests', async ({ expect }) => {
     const org = await newOrg()
     await newText(kind, org, 'warm')
     const answers = await times(20, index =>
@@ -130,16 +130,16 @@ describe.for(kindsOfText)('a creation at $path', kind => {
     ['no project', { projectSlug: undefined }, 'projectSlug'],
     ['no name', { NAME: undefined }, 'NAME'],
     ['an empty name', { NAME: '' }, 'NAME'],
-    ['a name that is not a text', { NAME: 7 }, 'NAME'],
+    ['a name that is not a string', { NAME: 7 }, 'NAME'],
     ['a name of 257 characters', { NAME: 'x'.repeat(257) }, 'NAME'],
-    ['half a character in its name', { NAME: 'a\ud800' }, 'NAME'],
+    ['half a surrogate pair in its name', { NAME: 'a\ud800' }, 'NAME'],
     ['no content', { content: undefined }, 'content'],
     ['empty content', { content: '' }, 'content'],
-    ['content that is not a text', { content: { text: 'x' } }, 'content'],
-    ['half a character in its content', { content: '\udc00' }, 'content'],
-    ['content of a byte too many', { content: `${'é'.repeat(MAX_CONTENT_BYTES / 2)}x` }, 'content'],
+    ['content that is not a string', { content: { text: 'x' } }, 'content'],
+    ['half a surrogate pair in its content', { content: '\udc00' }, 'content'],
+    ['content that is a byte too long', { content: `${'é'.repeat(MAX_CONTENT_BYTES / 2)}x` }, 'content'],
     ['a note that is too long', { note: 'x'.repeat(MAX_NOTE_LENGTH + 1) }, 'note'],
-    ['a version that is not to be active', { activate: false }, 'activate'],
+    ['an inactive first version', { activate: false }, 'activate'],
     ['a typo', { contents: 'x' }, 'contents'],
   ])('400s for %s and stores nothing', async ([, fields, path], { expect }) => {
     const org = await newOrg()
@@ -151,7 +151,7 @@ describe.for(kindsOfText)('a creation at $path', kind => {
     expect((await org.read.get(`${kind.path}?projectSlug=support`)).body[kind.list]).toEqual([])
   })
 
-  it('accepts content up to its limit, however it is escaped', async ({ expect }) => {
+  it('accepts content up to its limit, escaped or not', async ({ expect }) => {
     const org = await newOrg()
     const draft = JSON.stringify(aText(kind, 'answer', { content: 'CONTENT' }))
     const answer = await org.owner.post(kind.path, draft.replace('CONTENT', '\\u0061'.repeat(MAX_CONTENT_BYTES)))
@@ -161,8 +161,8 @@ describe.for(kindsOfText)('a creation at $path', kind => {
 
   it.for<[string, object, number, string]>([
     ['a project that does not exist', { projectSlug: 'nope' }, 404, 'Not found'],
-    ["another project than the key's", { projectSlug: 'other' }, 403, 'Forbidden'],
-  ])('is refused for %s', async ([, fields, status, error], { expect }) => {
+    ["a project that isn't the key's", { projectSlug: 'other' }, 403, 'Forbidden'],
+  ])('is rejected for %s', async ([, fields, status, error], { expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     expect(await org.bearer().post(kind.path, aText(kind, 'answer', fields))).toMatchObject({ status, body: { error } })
@@ -198,7 +198,7 @@ describe.for(kindsOfText)('a version at $path', kind => {
     expect(activeIn(await text.detail())).toEqual([third.body.id])
   })
 
-  it('becomes active, and an earlier one again, at the time of the call', async ({ expect }) => {
+  it('becomes active at the time of the call, even if it was active before', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     const first = text.created.versionId
@@ -215,7 +215,7 @@ describe.for(kindsOfText)('a version at $path', kind => {
     }
   })
 
-  it('that is already active is activated without a change', async ({ expect }) => {
+  it('does not change if it is activated again', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 5000 })
@@ -225,12 +225,12 @@ describe.for(kindsOfText)('a version at $path', kind => {
   })
 
   it.for<[string, (ids: { other: string; foreign: string; kindred: string; text: string }) => string]>([
-    ["of another text of the project's", ({ other }) => other],
+    ['of another text in the project', ({ other }) => other],
     ['of another organization', ({ foreign }) => foreign],
     ['of the other kind', ({ kindred }) => kindred],
     ["with the text's own id", ({ text }) => text],
     ['that does not exist', () => crypto.randomUUID()],
-  ])('%s cannot be activated: 422, and nothing changes', async ([, idFrom], { expect }) => {
+  ])('%s gets a 422 on activation, and nothing changes', async ([, idFrom], { expect }) => {
     const [org, theirs] = [await newOrg(), await newOrg()]
     const text = await newText(kind, org)
     const others = [
@@ -255,9 +255,9 @@ describe.for(kindsOfText)('a version at $path', kind => {
   it.for<[string, string, (ids: { foreign: string; kindred: string }) => string, number, string]>([
     ['absent', 'owner', () => crypto.randomUUID(), 404, 'Not found'],
     ['of the other kind', 'owner', ({ kindred }) => kindred, 404, 'Not found'],
-    ['no UUID', 'owner', () => 'answer', 404, 'Not found'],
+    ['not given by a UUID', 'owner', () => 'answer', 404, 'Not found'],
     ["another organization's", 'owner', ({ foreign }) => foreign, 403, 'Forbidden'],
-  ])('is refused for a text that is %s', async ([, , idFrom, status, error], { expect }) => {
+  ])('is rejected for a text that is %s', async ([, , idFrom, status, error], { expect }) => {
     const [org, theirs] = [await newOrg(), await newOrg()]
     const foreign = await newText(kind, theirs)
     const kindred = await newText(otherKind(kind), org)
@@ -272,7 +272,7 @@ describe.for(kindsOfText)('a version at $path', kind => {
     ])
   })
 
-  it("is refused with a key of another project, and accepted with its own project's", async ({ expect }) => {
+  it("is rejected with a key of another project, and accepted with its own project's", async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const text = await newText(kind, org)
@@ -285,7 +285,7 @@ describe.for(kindsOfText)('a version at $path', kind => {
   it.for<[string, object | undefined, string]>([
     ['no content', {}, 'content'],
     ['empty content', { content: '' }, 'content'],
-    ['a wish that is neither true nor false', { content: 'x', activate: 'yes' }, 'activate'],
+    ['an activate that is not a boolean', { content: 'x', activate: 'yes' }, 'activate'],
     ['a note that is too long', { content: 'x', note: 'x'.repeat(MAX_NOTE_LENGTH + 1) }, 'note'],
     ['a name', { content: 'x', stepId: 'b', slug: 'b' }, 'stepId'],
   ])('400s for %s', async ([, body, path], { expect }) => {
@@ -309,7 +309,7 @@ describe.for(kindsOfText)('a version at $path', kind => {
 })
 
 describe.for(kindsOfText)('a deletion at $path', kind => {
-  it('takes the text with all its versions, and no other one', async ({ expect }) => {
+  it('deletes the text with all its versions, and no other text', async ({ expect }) => {
     const org = await newOrg()
     const [text, other] = [await newText(kind, org), await newText(kind, org, 'other')]
     for (const each of [text, other]) await each.add({ content: 'Second' })
@@ -332,7 +332,7 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
     expect(await other.detail()).toEqual(before.detail)
   })
 
-  it('frees its name immediately, and a new text with that name starts over', async ({ expect }) => {
+  it('immediately frees its name for a new text, which starts over', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     await text.add({ content: 'Second' })
@@ -350,7 +350,7 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
     ['no UUID', 404],
     ["another organization's", 404],
     ["another project's", 403],
-  ])('is refused for a text that is %s', async ([which, status], { expect }) => {
+  ])('is rejected for a text that is %s', async ([which, status], { expect }) => {
     const [org, theirs] = [await newOrg(), await newOrg()]
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const [own, foreign, kindred] = [
@@ -371,7 +371,7 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
     expect(await rowsOfTexts()).toEqual(before)
   })
 
-  it('answers a concurrent version or activation with 404, or comes after it', async ({ expect }) => {
+  it('makes a concurrent version or activation a 404, or comes after it', async ({ expect }) => {
     const org = await newOrg()
     for (let round = 0; round < 5; round++) {
       const before = await rowsOfTexts()
@@ -390,7 +390,7 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
   })
 
   it.for(['a version', 'an activation'])(
-    'between the two steps of %s: 404, and nothing is left',
+    'between the two steps of %s makes it a 404 and leaves nothing behind',
     async (write, { expect }) => {
       const org = await newOrg()
       const before = await rowsOfTexts()
@@ -411,8 +411,8 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
   )
 })
 
-describe.for(kindsOfText)('of the versions at $path', kind => {
-  it('exactly one is active at any moment during 20 concurrent activations', async ({ expect }) => {
+describe.for(kindsOfText)('the active version at $path', kind => {
+  it('is exactly one at any moment during 20 concurrent activations', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     const added = await times(9, index => text.add({ content: `Nr ${index}`, activate: false }))
@@ -426,7 +426,7 @@ describe.for(kindsOfText)('of the versions at $path', kind => {
       times(20, async index => {
         const id = ids[index % ids.length]
         const answer = await text.activate(id)
-        // Each call's own answer shows its version as the active one.
+        // Each answer has its own version as the active one.
         return { status: answer.status, own: answer.body.versionId === id }
       }),
       times(20, look),
@@ -437,7 +437,7 @@ describe.for(kindsOfText)('of the versions at $path', kind => {
     expect(active).toEqual([(await text.listed()).versionId])
   })
 
-  it('exactly one is active, and none is lost, after 20 concurrent creations', async ({ expect }) => {
+  it('is exactly one after 20 concurrent creations, and no version is lost', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     const added = await times(20, index => text.add({ content: `Nr ${index}` }))
@@ -447,11 +447,11 @@ describe.for(kindsOfText)('of the versions at $path', kind => {
     expect(active).toEqual([(await text.listed()).versionId])
   })
 
-  it('the one activated last is the last in its history, whatever the clocks said', async ({ expect }) => {
+  it('is always the last one in the history, even if clocks differ', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     const lastOf = async () => (await storedText(text.id)).activations.at(-1)?.id
-    // Two activations in one millisecond, and one by an isolate whose clock is behind.
+    // Two activations in the same millisecond, and one in an isolate whose clock is behind.
     const begin = Date.now() + 1000
     for (const now of [begin, begin, begin - 500, begin + 5]) {
       vi.useFakeTimers({ toFake: ['Date'], now })
@@ -470,7 +470,7 @@ describe.for(kindsOfText)('of the versions at $path', kind => {
     expect([await lastOf()]).toEqual((await storedText(text.id)).active)
   })
 
-  it('a second active one is refused by the database itself', async ({ expect }) => {
+  it('is unique, which the database enforces', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     const { id } = (await text.add({ content: 'Second', activate: false })).body
@@ -485,13 +485,13 @@ describe.for(kindsOfText)('of the versions at $path', kind => {
   })
 
   it(
-    'all together fit a detail’s limit; beyond it none is stored',
+    'shares a limit with all other versions, beyond which none is stored',
     async ({ expect }) => {
       const org = await newOrg()
       const text = await newText(kind, org)
       const content = 'x'.repeat(MAX_CONTENT_BYTES)
       const fitting = MAX_VERSIONS_BYTES / MAX_CONTENT_BYTES - 1
-      // At once, so that no two take the last place.
+      // Concurrent requests must not both take the last space.
       const added = await times(fitting + 5, index => text.add({ content, activate: index === 0 }))
       expect(statuses(added)).toEqual([
         ['201', fitting],
@@ -520,7 +520,9 @@ describe.for(kindsOfText)('of the versions at $path', kind => {
     SLOW_MS,
   )
 
-  it('count as JSON spells them: one byte may be six', { timeout: SLOW_MS }, async ({ expect }) => {
+  it('counts toward the limit as escaped JSON, in which one byte may become six', { timeout: SLOW_MS }, async ({
+    expect,
+  }) => {
     const text = await newText(kind, await newOrg())
     const content = '\u0001'.repeat(MAX_CONTENT_BYTES)
     const fitting = Math.floor(MAX_VERSIONS_BYTES / (6 * MAX_CONTENT_BYTES + 2 + VERSION_BYTES))
@@ -533,7 +535,7 @@ describe.for(kindsOfText)('of the versions at $path', kind => {
 })
 
 describe.for(kindsOfText)('the versions at $path', kind => {
-  it('become active on request, and not by themselves', async ({ expect }) => {
+  it('become active only on request', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     const added = await org.owner.post(`${text.path}/versions`, { content: 'Second' })
@@ -542,7 +544,7 @@ describe.for(kindsOfText)('the versions at $path', kind => {
     expect((await text.add({ content: 'Third', activate: true })).body.isActive).toBe(true)
   })
 
-  it('are numbered from 1 without gaps, however many are added concurrently', async ({ expect }) => {
+  it('are numbered from 1 without gaps, even if added concurrently', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     const added = await times(12, index => text.add({ content: `Nr ${index}`, activate: index % 2 === 0 }))
@@ -553,7 +555,7 @@ describe.for(kindsOfText)('the versions at $path', kind => {
     for (const { body } of added) expect(versions[body.number - 1]).toMatchObject({ id: body.id, number: body.number })
   })
 
-  it('get numbers even if a release without numbers added them', async ({ expect }) => {
+  it('get numbers even if an older release added them without numbers', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     const { body } = await text.add({ content: 'Second' })
@@ -572,7 +574,7 @@ describe("a knowledge doc's title", () => {
     return { org, doc: await newText(kind, org, 'returns') }
   }
 
-  it('changes in the list and the detail, and nothing else does', async ({ expect }) => {
+  it('changes in the list and the detail, without other changes', async ({ expect }) => {
     const { org, doc } = await newDoc()
     const list = () => org.read.get('/api/knowledge-docs?projectSlug=support')
     const before = (await list()).headers.get('etag')
@@ -583,7 +585,7 @@ describe("a knowledge doc's title", () => {
     expect((await list()).headers.get('etag')).not.toBe(before)
   })
 
-  it('is audited when it changes, and only then', async ({ expect }) => {
+  it('adds an audit entry only when it changes', async ({ expect }) => {
     const { org, doc } = await newDoc()
     for (const body of [{ title: 'New' }, { title: 'New' }, {}])
       expect((await org.owner.patch(doc.path, body)).body.title).toBe('New')
@@ -612,7 +614,7 @@ describe("a prompt's outputSchema", () => {
     'x-1.0': [null, 1e3, ''],
   }
 
-  it('is that of the active version if none is sent', async ({ expect }) => {
+  it('is inherited from the active version if none is sent', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org, 'answer', { outputSchema: SCHEMA })
     expect(text.created.outputSchema).toEqual(SCHEMA)
@@ -647,7 +649,7 @@ describe("a prompt's outputSchema", () => {
     expect((await text.detail()).outputSchema).toEqual({})
   })
 
-  it('is returned unchanged, whatever the names of its fields', async ({ expect }) => {
+  it('is returned unchanged, even with unusual field names', async ({ expect }) => {
     const org = await newOrg()
     const schema = '{"b":1,"a":2,"__proto__":{"x":[]},"constructor":"😀","toJSON":{}}'
     const draft = JSON.stringify(aText(kind, 'answer', { outputSchema: 'SCHEMA' })).replace('"SCHEMA"', schema)
@@ -662,7 +664,7 @@ describe("a prompt's outputSchema", () => {
     ['a list', []],
     ['null', null],
     ['a text', '{}'],
-    ['a byte too many', { x: 'x'.repeat(MAX_SCHEMA_BYTES - 7) }],
+    ['a byte too long', { x: 'x'.repeat(MAX_SCHEMA_BYTES - 7) }],
   ])('cannot be %s', async ([, outputSchema], { expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
@@ -684,7 +686,7 @@ describe("a prompt's outputSchema", () => {
     [{ required: 'a' }, 'outputSchema.required'],
     [{ $schema: 'http://json-schema.org/draft-03/schema#' }, 'outputSchema.$schema'],
     [{ $ref: '#' }, 'outputSchema'],
-  ])('that cannot be applied is refused when it is sent: %j', async ([outputSchema, path], { expect }) => {
+  ])('is rejected when it is sent if it is invalid: %j', async ([outputSchema, path], { expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     for (const answer of [
@@ -697,7 +699,7 @@ describe("a prompt's outputSchema", () => {
     expect((await text.detail()).versions).toHaveLength(1)
   })
 
-  it('is not inherited if it cannot be applied', async ({ expect }) => {
+  it('is not inherited if it is invalid', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     const broken = JSON.stringify({ properties: { a: { type: 'text' } } })
@@ -724,7 +726,7 @@ describe("a prompt's outputSchema", () => {
       const fitting = Math.floor(MAX_VERSIONS_BYTES / each)
       const added = await times(fitting - 1, () => text.add({ content, activate: false }))
       expect(statuses(added)).toEqual([['201', fitting - 1]])
-      // There is room left for one more schema and this much content.
+      // There's room for one more schema and this much content.
       const left = MAX_VERSIONS_BYTES - fitting * each - MAX_SCHEMA_BYTES - quotes
       expect((await text.add({ content: 'x'.repeat(left + 1) })).status).toBe(422)
       expect((await text.add({ content: 'x'.repeat(left) })).status).toBe(201)
@@ -734,8 +736,8 @@ describe("a prompt's outputSchema", () => {
   )
 })
 
-describe("the other kind's fields", () => {
-  it('are refused: a knowledge doc has no schema and a prompt no title', async ({ expect }) => {
+describe('kinds of texts', () => {
+  it('reject each other’s fields: a knowledge doc has no schema and a prompt no title', async ({ expect }) => {
     const org = await newOrg()
     for (const kind of kindsOfText) {
       const alien = kind.named === 'slug' ? { outputSchema: {} } : { title: 'x' }
@@ -768,7 +770,7 @@ describe("the other kind's fields", () => {
   })
 })
 
-/** A write, its D1 calls, and its result: the number of versions and the active one's content. */
+/** Writes, with their D1 calls and their result: the number of versions and the active version's content. */
 const writes = [
   { write: 'a creation', calls: 1, versions: 1, content: 'First' },
   { write: 'a version', calls: 2, versions: 3, content: 'Third' },
@@ -777,7 +779,7 @@ const writes = [
 const cases = kindsOfText.flatMap(kind => writes.map(write => ({ ...write, kind, path: kind.path })))
 
 describe.for(cases)('$write at $path', ({ kind, write, calls, versions, content }) => {
-  /** A tenant and the write, made with the given bindings. */
+  /** Creates a tenant, and a function that does the write with given bindings. */
   const prepare = async () => {
     const org = await newOrg()
     if (write === 'a creation') {
@@ -809,7 +811,7 @@ describe.for(cases)('$write at $path', ({ kind, write, calls, versions, content 
   const done = { versions, active: 1, activations, content }
 
   it.for(faults)(
-    'takes effect once if the answer to D1 call $place is lost $when it took effect',
+    'takes effect once if the answer to D1 call $place is lost $when the commit',
     async ({ place, when }, { expect }) => {
       const { org, run } = await prepare()
       let reached = 0
@@ -823,13 +825,13 @@ describe.for(cases)('$write at $path', ({ kind, write, calls, versions, content 
       expect(await stored(org)).toEqual(done)
       if (write === 'a version') expect(answer.body).toMatchObject({ content, isActive: true })
       else expect(answer.body).toMatchObject({ content, [kind.named]: 'answer' })
-      // One call was repeated, and the table lists every call.
+      // Only one call was repeated, so the table lists every call.
       expect(reached).toBe(calls + 1)
     },
   )
 
   it.for(faults)(
-    'is a 503, applied entirely or not at all, if D1 gives up at call $place, $when it took effect',
+    'is a 503, applied entirely or not at all, if D1 fails at call $place $when the commit',
     async ({ place, when }, { expect }) => {
       const { org, run } = await prepare()
       const before = await stored(org)
@@ -843,7 +845,7 @@ describe.for(cases)('$write at $path', ({ kind, write, calls, versions, content 
     },
   )
 
-  it('changes nothing if its batch breaks off, at whichever statement', async ({ expect }) => {
+  it('changes nothing if its batch fails at any statement', async ({ expect }) => {
     const { org, run } = await prepare()
     const before = await stored(org)
     for (const place of [0, 1, 2, 3, 4, 5, 6]) {

@@ -10,11 +10,11 @@ import { aSpan, recordedSpans } from '../support/decoded-telemetry.ts'
 import { recorded } from '../support/recorded.ts'
 
 /*
- * Whatever a sender puts under the keys that conventions know, a span becomes a step within all limits, and unread
- * values are kept.
+ * Any values under the keys of the conventions make a span a step within all limits, and values that aren't read are
+ * kept.
  */
 
-/** Keys that no recorded client has sent. */
+/** Keys that aren't in the recordings. */
 const MORE_KEYS = [
   'countersign.step_id',
   'countersign.trace_id',
@@ -231,9 +231,7 @@ it('reads the first 10,000 attributes of a span and reports how many there were'
   expect(JSON.stringify(words.metadata.attributes).length).toBeGreaterThan(10_000)
 })
 
-it('counts an event or link as one attribute, reads 10,000 of either, and reports how many there were', ({
-  expect,
-}) => {
+it('counts an event or link as one attribute, reads 10,000 of each, and reports how many there were', ({ expect }) => {
   const attributes = new Map(Array.from({ length: 9 }, (_, index) => [`k${index}`, index]))
   const link = { traceId: '1'.repeat(32), spanId: '2'.repeat(16), traceState: '', attributes: new Map() }
   const given = aSpan({ attributes: {} })

@@ -71,16 +71,16 @@ describe('the body of an export', () => {
     ['deflate as gzip', 'gzip', deflate],
     ['raw deflate as deflate', 'deflate', rawDeflate],
     ['an empty body as gzip', 'gzip', new Uint8Array()],
-    ['bytes after the gzip', 'gzip', new Uint8Array([...gzip, 1, 2, 3])],
-    ['zeros after the gzip', 'gzip', new Uint8Array([...gzip, 0, 0, 0])],
-    ['bytes after the deflate', 'deflate', new Uint8Array([...deflate, 1, 2, 3])],
+    ['bytes after the gzip data', 'gzip', new Uint8Array([...gzip, 1, 2, 3])],
+    ['zeros after the gzip data', 'gzip', new Uint8Array([...gzip, 0, 0, 0])],
+    ['bytes after the deflate data', 'deflate', new Uint8Array([...deflate, 1, 2, 3])],
     ['a wrong checksum', 'gzip', gzip.with(-5, 0)],
   ] as const)('400s for %s', async ([, encoding, body], { expect }) => {
     const given = request(stream([body]), { 'content-encoding': encoding })
     await expect(readExport(given)).rejects.toMatchObject({ status: 400 })
   })
 
-  it.for(['gzip', 'deflate'] as const)('400s wherever %s breaks off', async (format, { expect }) => {
+  it.for(['gzip', 'deflate'] as const)('400s for truncated %s data', async (format, { expect }) => {
     const body = await compressed(format, bytes)
     for (let length = 1; length < body.length; length++) {
       const given = request(body.subarray(0, length), { 'content-encoding': format })
@@ -89,7 +89,7 @@ describe('the body of an export', () => {
   })
 
   it.for(['gzip', 'deflate'] as const)(
-    '413s for 200 MB inflated from %s, without holding it',
+    '413s for %s data that inflates to 200 MB, without buffering it',
     async (format, { expect }) => {
       const packed = stream(zeros(200)).pipeThrough(new CompressionStream(format))
       const bomb = new Uint8Array(await new Response(packed).arrayBuffer())
@@ -113,7 +113,7 @@ describe('the body of an export', () => {
     expect(sent).toBeLessThan(24)
   })
 
-  it('413s by its content-length', async ({ expect }) => {
+  it('413s for its content-length alone', async ({ expect }) => {
     const headers = { 'content-length': String(MAX_EXPORT_BYTES + 1) }
     for (const encoding of ['identity', 'gzip']) {
       const given = request(bytes, { ...headers, 'content-encoding': encoding })
@@ -121,7 +121,7 @@ describe('the body of an export', () => {
     }
   })
 
-  it('may reach the limit but not exceed it, whatever length is announced', async ({ expect }) => {
+  it('may reach the limit but not exceed it, even with a smaller content-length', async ({ expect }) => {
     for (const encoding of ['identity', 'gzip'] as const) {
       for (const excess of [0, 1]) {
         const whole = new Uint8Array(MAX_EXPORT_BYTES + excess)

@@ -8,7 +8,7 @@ import type { Signal } from '../../src/otlp/reading/telemetry.ts'
 const PROTOBUF = 'application/x-protobuf'
 const JSON_TYPE = 'application/json'
 
-/** The bytes as hex, except that text stays readable. */
+/** The bytes as hex, without the text at the end. */
 const show = (bytes: Uint8Array, text = '') =>
   [...new Uint8Array(bytes.subarray(0, bytes.length - new TextEncoder().encode(text).length))]
     .map(byte => byte.toString(16).padStart(2, '0'))
@@ -20,7 +20,7 @@ describe('the answer to an export', () => {
     ['traces', 'rejectedSpans'],
     ['logs', 'rejectedLogRecords'],
     ['metrics', 'rejectedDataPoints'],
-  ])('of %s reports what was refused', ([signal, field]) => {
+  ])('for %s reports how many records were refused', ([signal, field]) => {
     expect(encodeSuccess(PROTOBUF, signal)).toEqual(new Uint8Array())
     expect(textOf(encodeSuccess(JSON_TYPE, signal))).toBe('{}')
     const refusal = { count: 2, message: 'no' }
@@ -33,15 +33,20 @@ describe('the answer to an export', () => {
 
   it.for<[string, Refusal, string, string]>([
     ['a warning', { count: 0, message: 'no' }, '0a 04 12 02 6e 6f', '{"rejectedSpans":"0","errorMessage":"no"}'],
-    ['many', { count: 10_000, message: '' }, '0a 03 08 90 4e', '{"rejectedSpans":"10000","errorMessage":""}'],
+    ['a large count', { count: 10_000, message: '' }, '0a 03 08 90 4e', '{"rejectedSpans":"10000","errorMessage":""}'],
     [
-      'very many',
+      'a very large count',
       { count: 2 ** 40 + 1, message: '' },
       '0a 07 08 81 80 80 80 80 20',
       `{"rejectedSpans":"${2 ** 40 + 1}","errorMessage":""}`,
     ],
-    ['umlauts', { count: 1, message: 'ü' }, '0a 06 08 01 12 02 c3 bc', '{"rejectedSpans":"1","errorMessage":"ü"}'],
-  ])('may be %s', ([, refusal, protobuf, json]) => {
+    [
+      'non-ASCII text',
+      { count: 1, message: 'ü' },
+      '0a 06 08 01 12 02 c3 bc',
+      '{"rejectedSpans":"1","errorMessage":"ü"}',
+    ],
+  ])('may contain %s', ([, refusal, protobuf, json]) => {
     expect(show(encodeSuccess(PROTOBUF, 'traces', refusal))).toBe(protobuf)
     expect(textOf(encodeSuccess(JSON_TYPE, 'traces', refusal))).toBe(`{"partialSuccess":${json}}`)
   })
@@ -68,7 +73,7 @@ describe('the answer to an export', () => {
     [500, 13, '08 0d 12 02 6e 6f'],
     [502, 14, '08 0e 12 02 6e 6f'],
     [503, 14, '08 0e 12 02 6e 6f'],
-  ])('that it failed with %i has the code %i of gRPC', ([status, code, protobuf]) => {
+  ])('has for status %i the gRPC code %i', ([status, code, protobuf]) => {
     expect(show(encodeStatus(PROTOBUF, status, 'no'))).toBe(protobuf)
     expect(textOf(encodeStatus(JSON_TYPE, status, 'no'))).toBe(`{"code":${code},"message":"no"}`)
   })

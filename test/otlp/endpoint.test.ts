@@ -13,7 +13,7 @@ import { aHexTraceId, aLogExport, aMessage, anExport, anExportedSpan } from '../
 const PROTOBUF = 'application/x-protobuf'
 const JSON_TYPE = 'application/json'
 
-/** Sends bytes as an exporter does, and returns the bytes of the answer. */
+/** Sends bytes as an exporter does, and returns the answer's bytes. */
 async function post(path: string, headers: Record<string, string>, body: BodyInit, bindings = env) {
   const context = createExecutionContext()
   const request = new Request(`https://countersign.test${path}`, { method: 'POST', headers, body })
@@ -29,7 +29,7 @@ const jsonOf = (value: object) => JSON.stringify(value)
 /** A model call that OpenTelemetry's JavaScript exporter sent in protobuf. */
 function aRecordedExport(): Uint8Array {
   const found = recorded().find(({ directory, signal }) => directory === 'otel-js2-proto' && signal === 'traces')
-  if (!found) throw new Error('it was recorded')
+  if (!found) throw new Error('the recording is missing')
   return found.bytes
 }
 
@@ -83,7 +83,7 @@ describe('an export', () => {
     ['a Bearer token', (key: string) => ({ authorization: `Bearer ${key}` })],
     ['a bare key', (key: string) => ({ authorization: key })],
     ['x-api-key', (key: string) => ({ 'x-api-key': key })],
-    ['the password of Basic', (key: string) => ({ authorization: `Basic ${btoa(`pk-lf-any:${key}`)}` })],
+    ['a Basic password', (key: string) => ({ authorization: `Basic ${btoa(`pk-lf-any:${key}`)}` })],
   ] as const)('may carry its key as %s', async ([, credentials], { expect }) => {
     const org = await newOrg()
     const body = jsonOf(anExport([anExportedSpan()]))
@@ -96,7 +96,7 @@ describe('an export', () => {
   it.for([
     [PROTOBUF, new Uint8Array(), ''],
     [JSON_TYPE, '{}', '{}'],
-  ] as const)('that is empty is accepted: %s', async ([type, body, text], { expect }) => {
+  ] as const)('may be empty: %s', async ([type, body, text], { expect }) => {
     const org = await newOrg()
     for (const signal of ['traces', 'logs', 'metrics']) {
       expect(await post(`/v1/${signal}`, { ...bearer(org), 'content-type': type }, body)).toMatchObject({
@@ -109,8 +109,8 @@ describe('an export', () => {
   it.for([
     ['a trace of the native interface', JSON_TYPE, jsonOf(aTrace()), 'resourceSpans: is required'],
     ['a span outside an export', JSON_TYPE, jsonOf({ name: 'a' }), 'resourceSpans: is required'],
-    ['protobuf of unknown fields alone', PROTOBUF, new Uint8Array([0x7a, 0x01, 0x61]), 'no field of an OTLP export'],
-  ] as const)('that is none is refused, and is no empty success: %s', async ([, type, body, said], { expect }) => {
+    ['protobuf with only unknown fields', PROTOBUF, new Uint8Array([0x7a, 0x01, 0x61]), 'no field of an OTLP export'],
+  ] as const)('is refused, and not accepted as empty, if it is %s', async ([, type, body, said], { expect }) => {
     const org = await newOrg()
     for (const path of ['/v1/traces', '/api/v1/otel/v1/traces']) {
       const answered = await post(path, { ...bearer(org), 'content-type': type }, body)
@@ -119,7 +119,7 @@ describe('an export', () => {
     }
   })
 
-  it('says how many records were refused and why, and keeps the others', async ({ expect }) => {
+  it('reports how many records were refused and why, and keeps the others', async ({ expect }) => {
     const org = await newOrg()
     const spans = [anExportedSpan(), anExportedSpan({ spanId: '0000000000000000' }), anExportedSpan({ traceId: 'ab' })]
     const partly = await org.ingest.post('/v1/traces', anExport(spans))
@@ -138,7 +138,7 @@ describe('an export', () => {
     })
   })
 
-  it('takes a limited number of records', async ({ expect }) => {
+  it('has a limited number of records', async ({ expect }) => {
     const org = await newOrg()
     const [traceId, parentSpanId] = [aHexTraceId(), '00000000000000aa']
     const spans = Array.from({ length: MAX_EXPORT_RECORDS + 5 }, () =>
@@ -148,7 +148,9 @@ describe('an export', () => {
     expect(body.partialSuccess.rejectedSpans).toBe('5')
   })
 
-  it('may hold more traces than a millisecond has keys, and sends D1 no text that is too large', async ({ expect }) => {
+  it('may have more traces than a millisecond has keys, and binds no string that is too large for D1', async ({
+    expect,
+  }) => {
     const org = await newOrg()
     const { bindings, statements } = recordingBindings()
     const metadata = Object.fromEntries(
@@ -163,10 +165,10 @@ describe('an export', () => {
     expect(Math.max(...lengths)).toBeLessThan(2_000_000)
   })
 
-  it('keeps a limited number of states of a span', async ({ expect }) => {
+  it('keeps a limited number of states per span', async ({ expect }) => {
     const org = await newOrg()
     const names = Array.from({ length: MAX_EXPORTED_STATES + 1 }, (_, index) => `countersign.state.key-${index}`)
-    // The span's JSON doubles the backslashes of each quote, and so do the row's and the rows'.
+    // Each level of JSON doubles the backslashes of each quote: the span's, the row's and the rows'.
     const attributes = Object.fromEntries(names.map(name => [name, '"'.repeat(4000)]))
     const { bindings, statements } = recordingBindings()
     const { body } = await org.bearer(bindings).post('/v1/traces', anExport([anExportedSpan({ attributes })]))
@@ -179,7 +181,7 @@ describe('an export', () => {
     )
   })
 
-  it('cuts a value that is too large, says so, and loses no other', async ({ expect }) => {
+  it('has a value that is too large cut and reported, and all others kept', async ({ expect }) => {
     const org = await newOrg()
     const large = anExportedSpan({
       attributes: { 'gen_ai.operation.name': 'chat', 'output.value': 'x'.repeat(6 * 1024 * 1024) },
@@ -196,7 +198,7 @@ describe('an invalid export', () => {
     ['401', {}, JSON_TYPE, '{}', 401, 16],
     ['415 for another type', undefined, 'text/plain', '{}', 415, 3],
     ['415 for another compression', undefined, JSON_TYPE, '{}', 415, 3],
-    ['400 for what cannot be decoded', undefined, JSON_TYPE, '{', 400, 3],
+    ['400 for a malformed body', undefined, JSON_TYPE, '{', 400, 3],
     [
       '400 for log records',
       undefined,
@@ -206,7 +208,7 @@ describe('an invalid export', () => {
       3,
     ],
     ['400 for names in snake_case', undefined, JSON_TYPE, jsonOf({ resource_spans: [] }), 400, 3],
-  ] as const)('is answered %s, as a Status', async ([name, credentials, type, body, status, code], { expect }) => {
+  ] as const)('gets a Status with %s', async ([name, credentials, type, body, status, code], { expect }) => {
     const org = await newOrg()
     const headers = {
       ...(credentials ?? bearer(org)),
@@ -218,7 +220,7 @@ describe('an invalid export', () => {
     expect(JSON.parse(refused.text)).toEqual({ code, message: expect.stringMatching(/./) })
   })
 
-  it('is answered in protobuf if it was sent as protobuf', async ({ expect }) => {
+  it('gets a protobuf answer if it was sent as protobuf', async ({ expect }) => {
     const org = await newOrg()
     const refused = await post('/v1/traces', { ...bearer(org), 'content-type': PROTOBUF }, new Uint8Array([0xff, 0xff]))
     expect(refused.status).toBe(400)
@@ -227,7 +229,7 @@ describe('an invalid export', () => {
     expect([...refused.bytes.subarray(0, 3)]).toEqual([0x08, 3, 0x12])
   })
 
-  it('is refused past 16 MiB, however small its compressed size', async ({ expect }) => {
+  it('is refused if it is over 16 MiB, even if it is small when compressed', async ({ expect }) => {
     const org = await newOrg()
     const body = await compressed(new Uint8Array(MAX_EXPORT_BYTES + 1), 'gzip')
     expect(body.byteLength).toBeLessThan(100_000)
@@ -250,10 +252,10 @@ describe('an invalid export', () => {
     expect(Number(denied.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
   })
 
-  it('gets a retryable error for any fault of ours', async ({ expect }) => {
+  it('gets a retryable error for any fault in the service', async ({ expect }) => {
     const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
     const org = await newOrg()
-    for (const message of ['D1_ERROR: D1 DB is overloaded.', 'something that nobody has seen']) {
+    for (const message of ['D1_ERROR: D1 DB is overloaded.', 'an unknown message']) {
       const bindings = wrapBindings(failing('DB', message, Number.POSITIVE_INFINITY))
       const denied = await org.bearer(bindings).post('/v1/traces', anExport([anExportedSpan()]))
       expect(denied).toMatchObject({ status: 503, body: { code: 14 } })
@@ -267,7 +269,7 @@ describe('an invalid export', () => {
 describe('the project of an export', () => {
   const span = () => anExportedSpan()
 
-  it("is the key's, the header's, or the one that its resource names", async ({ expect }) => {
+  it('comes from the key, the header, or the resource', async ({ expect }) => {
     const org = await newOrg()
     const slugs = { 'openinference.project.name': 'support' }
     expect((await org.owner.post('/v1/traces', anExport([span()]))).body).toMatchObject({
@@ -286,7 +288,7 @@ describe('the project of an export', () => {
     expect((await org.ingest.post('/v1/traces', anExport([span()]), { 'x-project-slug': 'nope' })).status).toBe(403)
   })
 
-  it('keeps organizations apart that export the same trace', async ({ expect }) => {
+  it('separates organizations that export the same trace', async ({ expect }) => {
     const exported = span()
     const trace_id = `trace_${exported.traceId}`
     for (const org of [await newOrg(), await newOrg()]) {
@@ -297,7 +299,7 @@ describe('the project of an export', () => {
   })
 })
 
-describe('the path that traces and exports share', () => {
+describe('the shared path of traces and exports', () => {
   const encoded = async (body: string, encoding: string) =>
     encoding === 'gzip' || encoding === 'deflate'
       ? compressed(new TextEncoder().encode(body), encoding)
@@ -306,10 +308,10 @@ describe('the path that traces and exports share', () => {
   describe.for(['', 'identity', 'gzip', 'deflate'])('in the encoding "%s"', encoding => {
     it.for([
       ['a trace of the native interface', jsonOf(aTrace()), 202],
-      ['a trace whose metadata speaks of spans', jsonOf(aTrace({ metadata: { resourceSpans: [] } })), 202],
+      ['a trace with resourceSpans in its metadata', jsonOf(aTrace({ metadata: { resourceSpans: [] } })), 202],
       ['a long trace', jsonOf(aTrace({ metadata: { random: randomText(30_000) } })), 202],
       ['an export', jsonOf(anExport([anExportedSpan()])), 200],
-      ['an export after white space', ` \n{ "resourceSpans" : [] }`, 200],
+      ['an export after whitespace', ` \n{ "resourceSpans" : [] }`, 200],
       ['an empty object', '{}', 400],
       ['an object that is neither', '{"spans":[]}', 400],
       ['a list', '[]', 400],
@@ -325,12 +327,12 @@ describe('the path that traces and exports share', () => {
     })
   })
 
-  it('refuses an empty body as a trace', async ({ expect }) => {
+  it('treats an empty body as an invalid trace', async ({ expect }) => {
     const org = await newOrg()
     expect((await post('/api/v1/traces', { ...bearer(org), 'content-type': JSON_TYPE }, '')).status).toBe(400)
   })
 
-  it('refuses an unknown encoding from a known caller', async ({ expect }) => {
+  it('rejects an unknown encoding from a known caller', async ({ expect }) => {
     const org = await newOrg()
     for (const type of [JSON_TYPE, PROTOBUF]) {
       const headers = { 'content-type': type, 'content-encoding': 'br' }
@@ -348,6 +350,6 @@ describe('the path that traces and exports share', () => {
   })
 })
 
-/** Text that hardly compresses. */
+/** Text that barely compresses. */
 const randomText = (length: number): string =>
   Array.from({ length: length / 30 }, () => crypto.randomUUID().replaceAll('-', '').slice(2)).join('')

@@ -4,12 +4,12 @@ import { aSpan } from '../support/decoded-telemetry.ts'
 
 const project = { key: 1, id: '6e4d2c1b-8a7f-4e5d-9c3b-2a1f0e9d8c61', slug: 'support' }
 
-it('loses no other span to one that could not be read, and logs none of its content', async () => {
+it('skips only a span that cannot be read, without logging its content', async () => {
   const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
   const broken = aSpan({ attributes: { secret: 'sk-1' } })
   Object.defineProperty(broken, 'spanKind', {
     get: () => {
-      throw new TypeError('sk-1 is no object')
+      throw new TypeError('sk-1 is not an object')
     },
   })
   const whole = { ...aSpan({ name: 'whole' }), spanId: '00000000000000bb' }

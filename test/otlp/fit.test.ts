@@ -9,7 +9,7 @@ const bytesOf = (value: Json): number => utf8Length(JSON.stringify(value))
 
 const LONG = 'x'.repeat(2_000_000)
 
-/** Lists nested to a depth. */
+/** Lists nested to a given depth. */
 const nested = (depth: number): Json => Array.from({ length: depth - 1 }).reduce<Json>(inner => [inner], [])
 
 describe('a value that fits', () => {
@@ -19,7 +19,7 @@ describe('a value that fits', () => {
     ['a value of multi-byte characters', 'é'.repeat(127), 256],
     ['a value of characters that JSON escapes', '\u0000'.repeat(42), 256],
     ['a value as deep as values may nest', nested(MAX_JSON_DEPTH), 1024],
-  ])('stays as it is: %s', ([, value, maxBytes], { expect }) => {
+  ])('stays unchanged: %s', ([, value, maxBytes], { expect }) => {
     const { value: same, cuts } = fitted(value, maxBytes)
     expect(same).toBe(value)
     expect(cuts).toEqual([])
@@ -39,7 +39,7 @@ describe('a value that is too large', () => {
     ['quotes', '"', 2],
     ['line feeds', '\n', 2],
     ['control characters', '\u0001', 6],
-    ['half characters', '\udc00', 6],
+    ['lone surrogates', '\udc00', 6],
     ['three bytes', '€', 3],
     ['one byte', '~', 1],
   ] as const)('keeps as much of %s as fits', ([, character, width], { expect }) => {
@@ -48,7 +48,7 @@ describe('a value that is too large', () => {
     expect(bytesOf(value)).toBeGreaterThan(1000 - width)
   })
 
-  it('loses from its largest parts, and nothing from the small ones', ({ expect }) => {
+  it('has its largest parts cut, and keeps the small ones', ({ expect }) => {
     const large = { small: 'kept', list: ['kept', 'y'.repeat(5000)], large: 'x'.repeat(3000) }
     const { value, cuts } = fitted(large, 1024)
     expect(value).toEqual({
@@ -63,7 +63,7 @@ describe('a value that is too large', () => {
     ])
   })
 
-  it('ends early if it has too many parts, and says how many are missing', ({ expect }) => {
+  it('ends early if it has too many parts, with the number of missing parts', ({ expect }) => {
     const list = fitted(
       Array.from({ length: 10_000 }, (_, index) => index),
       512,
@@ -81,7 +81,7 @@ describe('a value that is too large', () => {
     expect(bytesOf(object)).toBeLessThanOrEqual(1024)
   })
 
-  it('never cuts a character in two', ({ expect }) => {
+  it('never splits a character', ({ expect }) => {
     for (let maxBytes = 256; maxBytes < 262; maxBytes++) {
       const { value } = fitted('😀'.repeat(200), maxBytes)
       expect(value).toMatch(/^(?:😀)+… \[cut, 802 bytes\]$/u)
@@ -104,7 +104,7 @@ it('turns levels that nest too deep into text', ({ expect }) => {
   expect(cuts.length).toBe(1)
 })
 
-it('any value fits after the cut, and a second cut changes nothing', ({ expect }) => {
+it('any value fits after it is cut, and a second cut changes nothing', ({ expect }) => {
   const value = fc.jsonValue({ maxDepth: 12, noUnicodeString: false }) as fc.Arbitrary<Json>
   const long = fc.oneof(fc.string({ maxLength: 400, unit: 'binary' }), fc.string({ unit: 'grapheme', maxLength: 400 }))
   const large: fc.Arbitrary<Json> = fc.oneof(

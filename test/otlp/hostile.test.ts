@@ -6,7 +6,7 @@ import type { Attributes, TelemetryLog, TelemetrySpan } from '../../src/otlp/rea
 import { countDataPoints, decodeLogs, decodeTraces } from '../support/decode.ts'
 import { recorded, unpacked } from '../support/recorded.ts'
 
-/** Bodies of real clients that are short enough to decode often. */
+/** Real clients' bodies that are short enough to decode many times. */
 const bodies = await Promise.all(
   recorded().map(async recording => ({
     name: `${recording.directory}/${recording.file}`,
@@ -18,7 +18,8 @@ const short = bodies.filter(({ bytes }) => bytes.length < 25_000)
 const byName = new Map(bodies.map(body => [body.name, body]))
 
 /**
- * Decodes a body as every type it may be sent as. It may only throw an `ApiError`, and may only return storable values.
+ * Decodes a body as every type that it may be sent as. It must return only storable values and throw only an
+ * `ApiError`.
  */
 function decodeAll(bytes: Uint8Array, type: MediaType): void {
   attempt(() => decodeTraces(bytes, type).records.forEach(expectSpan))
@@ -39,7 +40,8 @@ function expectSpan(span: TelemetrySpan): void {
   if (!/^[0-9a-f]{32}$/.test(traceId) || !/^[0-9a-f]{16}$/.test(spanId)) throw new Error(`ids ${traceId} ${spanId}`)
   if (parentSpanId !== null && !/^[0-9a-f]{16}$/.test(parentSpanId)) throw new Error(`parent ${parentSpanId}`)
   if (startNs < 0n || endNs < startNs || endNs >= 2n ** 64n) throw new Error(`times ${startNs} ${endNs}`)
-  for (const text of [name, statusMessage, traceState]) if (!text.isWellFormed()) throw new Error('half a pair')
+  for (const text of [name, statusMessage, traceState])
+    if (!text.isWellFormed()) throw new Error('half a surrogate pair')
   for (const { attributes } of [span, ...events, ...links, span.source.scope]) expectAttributes(attributes)
   expectAttributes(span.source.resource)
 }
@@ -57,7 +59,7 @@ function expectJson(value: Json): void {
   if (fault) throw new Error(fault.message)
 }
 
-/** Numbers from 0 to 1, the same in each run (mulberry32). */
+/** A generator of numbers from 0 to 1, the same in each run (Mulberry32). */
 function randomFrom(seed: number): () => number {
   let state = seed
   return () => {
@@ -97,7 +99,7 @@ describe('a damaged body', () => {
     'otel-js3-proto/001-traces.pb.gz',
     'otel-js2-json/001-traces.json',
     'quirks/any-value-all-kinds.json',
-  ])('%s: is refused wherever it breaks off', name => {
+  ])('is rejected at any truncation: %s', name => {
     const { bytes, type } = byName.get(name) ?? { bytes: new Uint8Array(), type: 'application/json' }
     expect(decodeTraces(bytes, type).records.length).toBeGreaterThan(0)
     const refused = expect.objectContaining({ status: 400 })
@@ -107,7 +109,7 @@ describe('a damaged body', () => {
     }
   })
 
-  it('with random changes is read or refused', () => {
+  it('is decoded or rejected after random changes', () => {
     const random = randomFrom(20261121)
     for (let round = 0; round < 2000; round++) {
       const body = short[round % short.length]
@@ -115,7 +117,7 @@ describe('a damaged body', () => {
     }
   })
 
-  it('of random bytes is read or refused', () => {
+  it('is decoded or rejected if its bytes are random', () => {
     const random = randomFrom(7)
     for (let round = 0; round < 500; round++) {
       const bytes = Uint8Array.from({ length: Math.floor(random() * 200) }, () => random() * 256)
@@ -124,7 +126,7 @@ describe('a damaged body', () => {
     }
   })
 
-  it('of one type, sent as the other, is refused', () => {
+  it('is rejected if it is sent as the other type', () => {
     for (const { bytes, type, name } of bodies) {
       const other = type === 'application/json' ? 'application/x-protobuf' : 'application/json'
       expect(() => decodeTraces(bytes, other), name).toThrow(expect.objectContaining({ status: 400 }))

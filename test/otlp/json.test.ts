@@ -7,7 +7,7 @@ import { jsonBytes, jsonExport, jsonSpan, SPAN_ID, TRACE_ID } from '../support/o
 const encode = (text: string) => new TextEncoder().encode(text)
 const traces = (body: Uint8Array) => decodeTraces(body, 'application/json')
 
-/** The only span of its export. */
+/** The only span of an export. */
 const span = (fields?: Readonly<Record<string, Json>>) => traces(jsonExport(jsonSpan(fields))).records[0]
 
 /** An attribute's value, read from its AnyValue. */
@@ -18,13 +18,13 @@ const refusal = (path: string, message = '') =>
 
 describe('a value', () => {
   it.for<[string, Json, Json]>([
-    ['an empty text', { stringValue: '' }, ''],
-    ['a number in place of a text', { stringValue: 5 }, '5'],
+    ['an empty string', { stringValue: '' }, ''],
+    ['a number for a string', { stringValue: 5 }, '5'],
     ['half a surrogate pair', { stringValue: 'a\ud800b' }, 'a\ufffdb'],
     ['true', { boolValue: true }, true],
     ['false', { boolValue: false }, false],
-    ['a boolean as a text', { boolValue: 'false' }, false],
-    ['an integer as a text', { intValue: '-7' }, -7],
+    ['a boolean as a string', { boolValue: 'false' }, false],
+    ['an integer as a string', { intValue: '-7' }, -7],
     ['an integer as a number', { intValue: -7 }, -7],
     ['2^53 - 1', { intValue: '9007199254740991' }, Number.MAX_SAFE_INTEGER],
     ['2^53 + 1', { intValue: '9007199254740993' }, '9007199254740993'],
@@ -34,10 +34,10 @@ describe('a value', () => {
     ['an invalid integer', { intValue: 1.5 }, 1.5],
     ['an integer that is not a number', { intValue: 'many' }, 'many'],
     ['a double', { doubleValue: 42 }, 42],
-    ['a double as a text', { doubleValue: '-1.5e3' }, -1500],
+    ['a double as a string', { doubleValue: '-1.5e3' }, -1500],
     ['NaN', { doubleValue: 'NaN' }, 'NaN'],
     ['infinity', { doubleValue: '-Infinity' }, '-Infinity'],
-    ['a double out of range, as a text', { doubleValue: '1e400' }, 'Infinity'],
+    ['a double out of range as a string', { doubleValue: '1e400' }, 'Infinity'],
     ['bytes', { bytesValue: 'AQL/' }, 'AQL/'],
     ['bytes as a list', { bytesValue: [1, 2, 255] }, 'AQL/'],
     ['bytes as a Node buffer', { bytesValue: { type: 'Buffer', data: [1, 2, 255] } }, 'AQL/'],
@@ -45,26 +45,26 @@ describe('a value', () => {
     ['a list', { arrayValue: { values: [{ stringValue: 'a' }, {}, { arrayValue: { values: [] } }] } }, ['a', null, []]],
     ['an empty object', { kvlistValue: {} }, {}],
     [
-      'an object with a key twice',
+      'an object with a duplicate key',
       { kvlistValue: { values: [{ key: 'k', value: { intValue: 1 } }, { key: 'k' }] } },
       { k: null },
     ],
     ['nothing', {}, null],
     ['null', null, null],
-    ['a kind that is null, beside one that is not', { stringValue: null, intValue: 3 }, 3],
+    ['a null kind and another kind', { stringValue: null, intValue: 3 }, 3],
     ['a future kind of value', { futureValue: 1 }, null],
     ['an index into a table of profiles', { stringValueStrindex: 1 }, null],
   ])('is read: %s', ([, anyValue, expected]) => {
     expect(value(anyValue)).toEqual(expected)
   })
 
-  it('out of range is text, since JSON has no such number', () => {
+  it('becomes text if it is out of range for JSON', () => {
     const text = JSON.stringify(jsonSpan({ attributes: [{ key: 'a', value: { doubleValue: 12345 } }] }))
     const body = encode(`{"resourceSpans":[{"scopeSpans":[{"spans":[${text.replace('12345', '1e400')}]}]}]}`)
     expect(traces(body).records[0]?.attributes.get('a')).toBe('Infinity')
   })
 
-  it('may have a field of any name', () => {
+  it('may have a field with any name', () => {
     const read = value({ kvlistValue: { values: [{ key: '__proto__', value: { boolValue: true } }] } })
     expect(JSON.stringify(read)).toBe('{"__proto__":true}')
   })
@@ -94,10 +94,10 @@ describe('an id', () => {
 
   it.for<[string, (hex: string) => Json]>([
     ['hex', hex => hex],
-    ['hex in capitals', hex => hex.toUpperCase()],
+    ['upper-case hex', hex => hex.toUpperCase()],
     ['base64', base64],
-    ['base64 without its padding', hex => base64(hex).replaceAll('=', '')],
-    ['base64 of URLs', hex => base64(hex).replaceAll('+', '-').replaceAll('/', '_')],
+    ['base64 without padding', hex => base64(hex).replaceAll('=', '')],
+    ['URL-safe base64', hex => base64(hex).replaceAll('+', '-').replaceAll('/', '_')],
     ['a list of bytes', bytes],
     ['a Node buffer', hex => ({ type: 'Buffer', data: bytes(hex) })],
   ])('is read as %s', ([, write]) => {
@@ -123,25 +123,22 @@ describe('an id', () => {
     'é'.repeat(16),
     { type: 'Buffer' },
     '\u{1f600}',
-  ])('is invalid for a trace as %j', traceId => {
+  ])('%j is invalid for a trace', traceId => {
     const { records, rejected } = traces(jsonExport(jsonSpan(), jsonSpan({ traceId })))
     expect(records).toHaveLength(1)
     expect([...rejected]).toEqual([[expect.stringMatching(/^the trace id/), 1]])
   })
 
-  it.for<Json>(['', '0', '0000000000000000', null, [], Array(8).fill(0)])(
-    'of the parent means no parent as %j',
-    parentSpanId => {
-      expect(span({ parentSpanId })?.parentSpanId).toBeNull()
-    },
-  )
+  it.for<Json>(['', '0', '0000000000000000', null, [], Array(8).fill(0)])('%j means no parent', parentSpanId => {
+    expect(span({ parentSpanId })?.parentSpanId).toBeNull()
+  })
 })
 
 describe('a span', () => {
   it.for<[string, Json, string]>([
     ['a number', 3, 'client'],
     ['a name', 'SPAN_KIND_CLIENT', 'client'],
-    ['a number in a text', '3', 'client'],
+    ['a number as a string', '3', 'client'],
     ['a future number', 99, 'unspecified'],
     ['a future name', 'SPAN_KIND_FUTURE', 'unspecified'],
     ['an object', {}, 'unspecified'],
@@ -170,7 +167,7 @@ describe('a span', () => {
     '1'.repeat(100_000),
     true,
     {},
-  ])('is refused together with all others if it starts at %j', startTimeUnixNano => {
+  ])('makes the whole export invalid if it starts at %j', startTimeUnixNano => {
     const path = 'resourceSpans.0.scopeSpans.0.spans.0.startTimeUnixNano'
     expect(() => span({ startTimeUnixNano })).toThrow(refusal(path, 'nanoseconds'))
   })
@@ -192,7 +189,7 @@ describe('a span', () => {
     })
   })
 
-  it('is read even if its counts and flags make no sense', () => {
+  it('is read even if its counts and flags are invalid', () => {
     expect(
       span({ flags: 'x', droppedAttributesCount: {}, droppedEventsCount: -1, droppedLinksCount: 1e300 }),
     ).toMatchObject({
@@ -224,15 +221,15 @@ describe('a span', () => {
 describe('an export', () => {
   it.for<[string, Json, string, string]>([
     ['a list', [], '', 'must be a JSON object'],
-    ['a text', 'x', '', 'must be a JSON object'],
+    ['a string', 'x', '', 'must be a JSON object'],
     ['null', null, '', 'must be a JSON object'],
     ['names with underscores', { resource_spans: [] }, 'resource_spans', '`resourceSpans`'],
-    ['underscores further in', { resourceSpans: [{ scope_spans: [] }] }, 'resourceSpans.0.scope_spans', '`scopeSpans`'],
+    ['nested underscores', { resourceSpans: [{ scope_spans: [] }] }, 'resourceSpans.0.scope_spans', '`scopeSpans`'],
     ['logs', { resourceLogs: [] }, 'resourceLogs', 'takes traces only'],
     ['logs, with underscores', { resource_logs: [] }, 'resource_logs', 'takes traces only'],
     ['metrics', { resourceMetrics: [] }, 'resourceMetrics', 'takes traces only'],
     ['an object for a list', { resourceSpans: {} }, 'resourceSpans', 'a list'],
-    ['a text for a resource', { resourceSpans: ['x'] }, 'resourceSpans.0', 'an object'],
+    ['a string for a resource', { resourceSpans: ['x'] }, 'resourceSpans.0', 'an object'],
     ['a list for a resource', { resourceSpans: [{ resource: [] }] }, 'resourceSpans.0.resource', 'an object'],
     [
       'an object for the resource’s attributes',
@@ -241,7 +238,7 @@ describe('an export', () => {
       'a list of {key, value}',
     ],
     [
-      'a text for a scope',
+      'a string for a scope',
       { resourceSpans: [{ scopeSpans: [{ scope: 'x' }] }] },
       'resourceSpans.0.scopeSpans.0.scope',
       'an object',
@@ -252,17 +249,17 @@ describe('an export', () => {
       'resourceSpans.0.scopeSpans.0.spans.0',
       'an object',
     ],
-  ])('of %s is refused, with its place', ([, body, path, message]) => {
+  ])('is rejected with the path of %s', ([, body, path, message]) => {
     expect(() => traces(jsonBytes(body))).toThrow(refusal(path, message))
   })
 
   it.for<[string, Record<string, Json>, string, string]>([
     ['an object for attributes', { attributes: { a: 1 } }, 'attributes', 'a list of {key, value}'],
-    ['a text for an attribute', { attributes: [{ key: 'a' }, 'x'] }, 'attributes.1', 'an object'],
-    ['a text for a value', { attributes: [{ key: 'a', value: 'x' }] }, 'attributes.0.value', 'stringValue'],
+    ['a string for an attribute', { attributes: [{ key: 'a' }, 'x'] }, 'attributes.1', 'an object'],
+    ['a string for a value', { attributes: [{ key: 'a', value: 'x' }] }, 'attributes.0.value', 'stringValue'],
     ['an object for a key', { attributes: [{ key: {} }] }, 'attributes.0.key', 'a string'],
     [
-      'a list for a text',
+      'a list for a string',
       { attributes: [{ value: { stringValue: [] } }] },
       'attributes.0.value.stringValue',
       'a string',
@@ -280,28 +277,28 @@ describe('an export', () => {
       'a list',
     ],
     [
-      'a text in a list',
+      'a string in a list',
       { attributes: [{ value: { arrayValue: { values: [{}, 'x'] } } }] },
       'attributes.0.value.arrayValue.values.1',
       'stringValue',
     ],
     ['an object for a name', { name: {} }, 'name', 'a string'],
-    ['a text for the status', { status: 'ok' }, 'status', 'an object'],
+    ['a string for the status', { status: 'ok' }, 'status', 'an object'],
     ['an object for the status’s message', { status: { message: {} } }, 'status.message', 'a string'],
     ['an object for events', { events: {} }, 'events', 'a list'],
     ['a broken event', { events: [{}, { name: [] }] }, 'events.1.name', 'a string'],
     ['a broken link', { links: [{ attributes: 'x' }] }, 'links.0.attributes', 'a list'],
-  ])('with %s in a span is refused, with its place', ([, fields, path, message]) => {
+  ])('is rejected with the path of %s in a span', ([, fields, path, message]) => {
     expect(() => span(fields)).toThrow(refusal(`resourceSpans.0.scopeSpans.0.spans.0.${path}`, message))
   })
 
   it.for([
-    ['no JSON', encode('resourceSpans')],
+    ['not JSON', encode('resourceSpans')],
     ['empty', new Uint8Array()],
     ['protobuf', Uint8Array.of(0x0a, 0x00)],
     ['too deep', encode(`{"resourceSpans":${'['.repeat(5000)}${']'.repeat(5000)}}`)],
     ['too deep inside an ignored field', encode(`{"x":${'{"x":'.repeat(100_000)}1${'}'.repeat(100_000)}}`)],
-  ] as const)('that is %s is refused', ([, body]) => {
+  ] as const)('is rejected if it is %s', ([, body]) => {
     expect(() => traces(body)).toThrow(expect.objectContaining({ status: 400 }))
   })
 
@@ -309,12 +306,12 @@ describe('an export', () => {
     ['objects', '{},'],
     ['lists', '[],'],
     ['numbers', '0,'],
-  ])('is too large with too many %s, wherever they are', ([, item]) => {
+  ])('is too large with too many %s anywhere', ([, item]) => {
     const items = item.repeat(MAX_EXPORT_ITEMS + 1)
     expect(() => traces(encode(`{"x":[${items}0]}`))).toThrow(expect.objectContaining({ status: 413 }))
   })
 
-  it('may have any number of commas and brackets in its texts', () => {
+  it('may have any number of commas and brackets in strings', () => {
     const name = '{[,"\\'.repeat(MAX_EXPORT_ITEMS / 2)
     expect(span({ name })?.name).toBe(name)
   })
@@ -328,7 +325,7 @@ describe('an export', () => {
     expect(traces(Uint8Array.of(0xef, 0xbb, 0xbf, ...jsonExport(jsonSpan()))).records).toHaveLength(1)
   })
 
-  it('takes the last of duplicate keys, and nothing from prototypes', () => {
+  it('uses the last of duplicate keys, and nothing from prototypes', () => {
     const body = encode(
       `{"__proto__":{"resourceSpans":[5]},"resourceSpans":5,"resourceSpans":[{"__proto__":{"scopeSpans":5}}]}`,
     )

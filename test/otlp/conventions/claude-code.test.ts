@@ -63,7 +63,7 @@ describe('a model request', () => {
     })
   })
 
-  it('has its messages, by their labels', ({ expect }) => {
+  it('has its messages split at their labels', ({ expect }) => {
     const attributes = {
       model: 'claude-sonnet',
       user_system_prompt: 'Be brief',
@@ -131,7 +131,7 @@ it.for(['tool.execution', 'tool.blocked_on_user', 'hook'])('reads %s as a task',
   expect(of(type, {}).reading).toEqual({ kind: 'task' })
 })
 
-it('reads no other span and no unknown type', ({ expect }) => {
+it('ignores other spans and unknown types', ({ expect }) => {
   expect(readAs(claudeCode, aSpan({ attributes: { 'span.type': 'tool', model: 'T' } })).reading).toBeUndefined()
   expect(of('walk', {}).reading).toBeUndefined()
 })

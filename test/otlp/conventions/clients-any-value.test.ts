@@ -12,7 +12,7 @@ import { foldMessages, messagesOf, recordKeys } from '../../../src/otlp/log-mess
 import { type Convention, SpanReader } from '../../../src/otlp/reading/convention.ts'
 import { aLog, aSpan } from '../../support/decoded-telemetry.ts'
 
-/** The names that readers look for inside values. */
+/** The field names that the conventions read in values. */
 const FIELDS = [
   'role',
   'content',
@@ -87,7 +87,7 @@ const { value: aStructure } = fc.letrec<{ value: Json }>(tie => ({
   ),
 }))
 
-/** Values as a decoder gives them: structured, or serialized, complete or cut off. */
+/** Values as a decoder returns them: structured or serialized, complete or truncated. */
 const aValue: fc.Arbitrary<Json> = fc.oneof(
   aStructure,
   aStructure.map(value => JSON.stringify(value)),
@@ -103,7 +103,7 @@ const anObject = (keys: readonly string[], below: readonly string[]): fc.Arbitra
   return fc.dictionary(aKey, aValue, { noNullPrototype: true, maxKeys: 12 })
 }
 
-/** False for what JSON can't round-trip: undefined, NaN and infinities, class instances. */
+/** Whether JSON can round-trip a value. It can't for undefined, NaN, infinities and class instances. */
 function isJson(value: unknown): boolean {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return true
   if (typeof value === 'number') return Number.isFinite(value)
@@ -292,8 +292,8 @@ const EVENT_KEYS = [
   'event.name',
 ]
 
-describe('whatever a sender puts under a known key', () => {
-  it.for(SOURCES)('$convention.name reads as JSON, from a span of $scope', (source, { expect }) => {
+describe('any value under a known key', () => {
+  it.for(SOURCES)('is read as JSON by $convention.name from a span of $scope', (source, { expect }) => {
     const { convention, scope, names = ['step'], keys, below = [], events = [] } = source
     const anEvent = fc.record({
       name: fc.constantFrom('exception', ...events),
@@ -315,11 +315,11 @@ describe('whatever a sender puts under a known key', () => {
       ),
       { numRuns: 400 },
     )
-    // Guards against inputs that are all noise.
+    // Fails if the generated inputs are mostly noise.
     expect(read).toBeGreaterThan(40)
   })
 
-  it('messages of a log record are JSON', async ({ expect }) => {
+  it('is read as JSON from the messages of a log record', async ({ expect }) => {
     const aRecord = fc
       .record({
         eventName: fc.constantFrom(

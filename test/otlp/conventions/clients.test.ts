@@ -2,7 +2,7 @@ import { it } from 'vitest'
 import { stepOf } from '../../../src/otlp/map.ts'
 import { aSpan, recordedSpans } from '../../support/decoded-telemetry.ts'
 
-/** Which convention wins if several describe one span. */
+/** The tests in this file show which convention takes precedence if several describe a span. */
 
 it('reads a recorded model call by OpenTelemetry’s conventions, and its trace by Traceloop’s', async ({ expect }) => {
   const span = (await recordedSpans('traceloop')).find(({ name }) => name === 'chat gpt-4.1-mini')
@@ -26,7 +26,7 @@ it('reads a recorded model call by OpenTelemetry’s conventions, and its trace 
   })
 })
 
-it('takes the failure that Langfuse reports if the span’s status is unset', async ({ expect }) => {
+it('uses the error that Langfuse reports if the span’s status is unset', async ({ expect }) => {
   const span = (await recordedSpans('langfuse-js')).find(({ name }) => name === 'get_order')
   expect(span?.status).toBe('unset')
   const { status, metadata, trace } = stepOf(span ?? aSpan())
@@ -42,7 +42,7 @@ it('takes the failure that Langfuse reports if the span’s status is unset', as
   })
 })
 
-it('counts only three of Codex’ hundreds of recorded spans as pipeline steps', async ({ expect }) => {
+it('counts only three of Codex’s hundreds of recorded spans as pipeline steps', async ({ expect }) => {
   const steps = (await recordedSpans('codex-cli')).map(stepOf)
   const told = steps.filter(({ kind }) => kind !== 'generic')
   expect(told.map(({ kind, stepId }) => [kind, stepId])).toEqual([
@@ -99,7 +99,7 @@ it('reads a pydantic-ai run with its instructions and its messages', ({ expect }
   })
 })
 
-it('names a Logfire step by its template, and skips spans that have only begun', ({ expect }) => {
+it('names a Logfire step by its template, and skips spans that have only started', ({ expect }) => {
   const attributes = {
     'logfire.msg_template': 'answer {q}',
     'logfire.json_schema': '{"type":"object","properties":{"q":{}}}',

@@ -2,7 +2,7 @@ import { it } from 'vitest'
 import { codex } from '../../../src/otlp/conventions/codex.ts'
 import { aSpan, readAs, recordedSpans } from '../../support/decoded-telemetry.ts'
 
-it('reads only the recorded spans that did something for the prompt', async ({ expect }) => {
+it('reads only the recorded spans of the prompt’s own steps', async ({ expect }) => {
   const spans = await recordedSpans('codex-cli')
   const readings = spans.map(span => [span.name, readAs(codex, span).reading] as const)
   expect(readings.filter(([, reading]) => reading)).toEqual([
@@ -34,7 +34,7 @@ it('reads only the recorded spans that did something for the prompt', async ({ e
   expect(readings).toHaveLength(435)
 })
 
-it('reads a tool call’s span by its event', ({ expect }) => {
+it('reads a tool call’s span from its event', ({ expect }) => {
   const span = aSpan({
     name: 'dispatch_tool_call',
     resource: { 'service.name': 'codex_cli_rs' },
@@ -48,7 +48,7 @@ it('reads a tool call’s span by its event', ({ expect }) => {
   expect(readAs(codex, span).reading).toEqual({ kind: 'tool', stepId: 'shell' })
 })
 
-it('reads no span of another service', ({ expect }) => {
+it('ignores spans of other services', ({ expect }) => {
   const attributes = { 'gen_ai.usage.input_tokens': 1 }
   expect(readAs(codex, aSpan({ name: 'handle_responses', attributes })).reading).toBeUndefined()
 })

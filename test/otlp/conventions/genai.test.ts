@@ -13,7 +13,7 @@ const CALL = { id: 'call_1', name: 'searchKb', arguments: { query: 'refund polic
 const FOUND = [{ id: 'doc_1', text: 'Refunds within 30 days', score: 0.9, query: 'refund policy' }]
 const ANSWER = { role: 'assistant', content: 'Refunds are accepted within 30 days.' }
 
-/** The parts of a recorded client's steps that this convention alone decides. */
+/** The parts of a recorded client's steps that only this convention sets. */
 async function stepsOf(directory: string) {
   const steps = (await recordedSpans(directory)).map(stepOf)
   return steps.map(({ kind, stepId, input, output, state, metadata: { model, provider, usage, finish_reasons } }) => ({
@@ -29,7 +29,7 @@ async function stepsOf(directory: string) {
 }
 
 describe('recorded OpenTelemetry spans', () => {
-  it('with a retrieval, a model, a failing tool and an agent', async ({ expect }) => {
+  it('include a retrieval, a model, a failing tool and an agent', async ({ expect }) => {
     expect(await stepsOf('otel-js2-json')).toEqual([
       {
         kind: 'retriever',
@@ -62,7 +62,7 @@ describe('recorded OpenTelemetry spans', () => {
     ])
   })
 
-  it('with structured values, and attributes that no convention knows', async ({ expect }) => {
+  it('include structured values, and attributes that no convention reads', async ({ expect }) => {
     const [chat] = await recordedSpans('otel-js3-proto')
     const { input, output, metadata } = stepOf(chat ?? aSpan())
     expect({ input, output, attributes: metadata.attributes }).toEqual({
@@ -80,7 +80,7 @@ describe('recorded OpenTelemetry spans', () => {
     })
   })
 
-  it('of the AI SDK 7, in which the agent repeats the usage of its model', async ({ expect }) => {
+  it('of the AI SDK 7 count the usage of a model only once', async ({ expect }) => {
     const usage = { input_tokens: 42, output_tokens: 9, cache_read_tokens: 7, cache_write_tokens: 0 }
     const config = { model: 'gpt-4.1-mini', provider: 'openai' }
     const steps = await stepsOf('ai-sdk-v7')
@@ -140,7 +140,7 @@ describe('recorded OpenTelemetry spans', () => {
     ])
   })
 
-  it('of a client that sends content in log records alone', async ({ expect }) => {
+  it('of a client may have content only in log records', async ({ expect }) => {
     expect(await stepsOf('otel-contrib-openai')).toEqual([
       {
         kind: 'llm',
@@ -175,7 +175,7 @@ it.for([
   ['plan', 'chain'],
   ['search_memory', 'retriever'],
   ['update_memory', 'task'],
-  ['a custom one', undefined],
+  ['a custom operation', undefined],
 ] as const)('maps the operation %s to the kind %s', ([operation, kind], { expect }) => {
   const { reading, unread } = readAs(genAi, aSpan({ attributes: { 'gen_ai.operation.name': operation } }))
   expect([reading?.kind, unread]).toEqual([kind, ['gen_ai.operation.name']])
@@ -198,11 +198,11 @@ describe('the name of a step', () => {
       { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'm', 'logfire.msg_template': 'chat {m}' },
       undefined,
     ],
-  ])('is that of %s', ([, name, attributes, stepId], { expect }) => {
+  ])('comes from %s', ([, name, attributes, stepId], { expect }) => {
     expect(readAs(genAi, aSpan({ name, attributes })).reading?.fallback?.stepId).toBe(stepId)
   })
 
-  it('is the tool’s', ({ expect }) => {
+  it('comes from the tool’s name', ({ expect }) => {
     const attributes = { 'gen_ai.tool.name': 'get_order', 'gen_ai.tool.call.arguments': '"{\\"order\\":1}"' }
     expect(readAs(genAi, aSpan({ attributes }))).toEqual({
       reading: { stepId: 'get_order', input: { order: 1 }, fallback: { kind: 'tool' } },
@@ -249,7 +249,7 @@ it('reads the parameters, the usage and the prompt of a call', ({ expect }) => {
 })
 
 describe('content', () => {
-  it('in an event counts as the span’s', ({ expect }) => {
+  it('in an event is the span’s content', ({ expect }) => {
     const events = [
       {
         name: 'gen_ai.client.inference.operation.details',
@@ -274,7 +274,7 @@ describe('content', () => {
     })
   })
 
-  it('requested as JSON is parsed', ({ expect }) => {
+  it('is parsed if it was requested as JSON', ({ expect }) => {
     const attributes = {
       'gen_ai.output.type': 'json',
       'gen_ai.output.messages': '[{"role":"assistant","parts":[{"type":"text","content":"{\\"answer\\":42}"}]}]',
@@ -287,7 +287,7 @@ describe('content', () => {
     })
   })
 
-  it('that is not a list of messages stays unchanged, as do its instructions', ({ expect }) => {
+  it('stays unchanged if it is not a list of messages, as do its instructions', ({ expect }) => {
     const attributes = {
       'gen_ai.input.messages': '{"q":1}',
       'gen_ai.output.messages': 'plain text',
@@ -300,7 +300,7 @@ describe('content', () => {
   })
 })
 
-it('takes evaluation results as automatic judgments', ({ expect }) => {
+it('reads evaluation results as automatic feedback', ({ expect }) => {
   const events = [
     {
       name: 'gen_ai.evaluation.result',
@@ -372,7 +372,7 @@ describe('messages in events', () => {
       },
     ],
     [
-      'each in one attribute, or flat',
+      'each in one attribute, or in flat attributes',
       [
         { name: 'gen_ai.user.message', attributes: { 'gen_ai.event.content': '{"role":"user","content":"q"}' } },
         { name: 'gen_ai.choice', attributes: { 'message.content': 'a', 'message.role': 'assistant', index: 0 } },
@@ -390,7 +390,7 @@ describe('messages in events', () => {
       },
     ],
     [
-      'one of which holds the whole request',
+      'as a whole request in one event',
       [
         { name: 'gen_ai.content.prompt', attributes: { 'gen_ai.prompt': '[{"role":"user","content":"q"}]' } },
         { name: 'gen_ai.content.completion', attributes: { 'gen_ai.completion': 'a' } },
@@ -404,8 +404,8 @@ describe('messages in events', () => {
   })
 })
 
-describe('the oldest form', () => {
-  it('has a key for each part of a message', ({ expect }) => {
+describe('the oldest format', () => {
+  it('may have a key for each part of a message', ({ expect }) => {
     const attributes = {
       'llm.request.type': 'chat',
       'llm.usage.total_tokens': 51,
@@ -449,7 +449,7 @@ describe('the oldest form', () => {
     })
   })
 
-  it('or one key for all messages', ({ expect }) => {
+  it('may have one key for all messages', ({ expect }) => {
     const attributes = {
       'gen_ai.prompt': '{"messages":[{"role":"user","content":"q"}],"temperature":0}',
       'gen_ai.completion': '{"id":"c","choices":[{"message":{"role":"assistant","content":"a"}}]}',

@@ -25,14 +25,14 @@ it('reads an observed function', ({ expect }) => {
   })
 })
 
-it('reads the SDK’s own spans without a type as tasks, and no others', ({ expect }) => {
+it('reads only the SDK’s own spans without a type as tasks', ({ expect }) => {
   const attributes = { 'lmnr.span.path': ['answer_question'] }
   const kindIn = (scope: string) => readAs(laminar, aSpan({ scope, attributes })).reading?.fallback?.kind
   expect(kindIn('lmnr.tracer')).toBe('task')
   expect(kindIn('http')).toBeUndefined()
 })
 
-it('reads a model call recorded by hand', ({ expect }) => {
+it('reads a manually recorded model call', ({ expect }) => {
   const attributes = {
     'lmnr.span.type': 'LLM',
     'lmnr.span.input': '[{"role":"user","content":"hi"}]',
@@ -63,7 +63,7 @@ it.for<[string, Record<string, Json>, string]>([
   ['EXECUTOR', {}, 'task'],
   ['CACHED', {}, 'llm'],
   ['CACHED', { 'lmnr.span.original_type': 'TOOL' }, 'tool'],
-])('a span of type %s is of its kind', ([type, more, kind], { expect }) => {
+])('maps the span type %s to its kind', ([type, more, kind], { expect }) => {
   expect(readAs(laminar, aSpan({ attributes: { 'lmnr.span.type': type, ...more } })).reading).toEqual({ kind })
 })
 

@@ -7,7 +7,7 @@ const TRACE = { name: 'answer_question', environment: 'test', release: '1.0.0', 
 const VERSION = { langfuse: { version: 'v1' } }
 
 describe('recorded Langfuse spans', () => {
-  it('are read by their types', async ({ expect }) => {
+  it('are read according to their types', async ({ expect }) => {
     const spans = await recordedSpans('langfuse-js')
     const readings = Object.fromEntries(spans.map(span => [span.name, readAs(langfuse, span).reading]))
     expect(readings).toEqual({
@@ -46,7 +46,7 @@ describe('recorded Langfuse spans', () => {
         input: { messages: [{ role: 'user', content: 'hi' }] },
         output: { role: 'assistant', content: 'Refunds are accepted within 30 days.' },
         model: 'gpt-4.1-mini-2025-04-14',
-        // The client sent 35 and 6; 7 more were cached and 3 more were reasoning.
+        // The client sent 35 and 6. Another 7 were cached and another 3 were reasoning.
         usage: { input_tokens: 42, output_tokens: 9, total_tokens: 51, cache_read_tokens: 7, reasoning_tokens: 3 },
         trace: TRACE,
         metadata: VERSION,
@@ -64,17 +64,17 @@ describe('recorded Langfuse spans', () => {
 
 it.for<[string, Json, Json]>([
   [
-    'parts reported beside the rest',
+    'parts in addition to the rest',
     { input: 35, output: 6, input_cached_tokens: 7 },
     { input_tokens: 42, output_tokens: 6, cache_read_tokens: 7 },
   ],
   [
-    'parts of the whole, judging by the total',
+    'parts of the whole, as the total shows',
     { input: 42, output: 9, total: 51, input_cached_tokens: 7 },
     { input_tokens: 42, output_tokens: 9, total_tokens: 51, cache_read_tokens: 7 },
   ],
   [
-    'a provider’s own names',
+    'a provider’s names',
     { prompt_tokens: 42, completion_tokens: 9, total_tokens: 51 },
     { input_tokens: 42, output_tokens: 9, total_tokens: 51 },
   ],
@@ -92,7 +92,7 @@ it.for<[string, Record<string, Json>, Json]>([
     { 'langfuse.observation.type': 'span', 'langfuse.observation.model.name': 'gpt' },
     'llm',
   ],
-  ['a type in capitals', { 'langfuse.observation.type': 'AGENT' }, 'agent'],
+  ['a type in upper case', { 'langfuse.observation.type': 'AGENT' }, 'agent'],
 ])('tells %s', ([, attributes, kind], { expect }) => {
   expect(readAs(langfuse, aSpan({ attributes })).reading).toMatchObject({ kind })
 })
@@ -111,7 +111,7 @@ it('reads the attributes that the processor adds to other libraries’ spans', (
   })
 })
 
-it('keeps what it does not understand', ({ expect }) => {
+it('keeps values that it does not understand', ({ expect }) => {
   const attributes = {
     'langfuse.observation.type': 'walk',
     'langfuse.environment': 5,

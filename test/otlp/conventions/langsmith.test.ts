@@ -6,7 +6,7 @@ import { aSpan, readAs } from '../../support/decoded-telemetry.ts'
 
 const run = (attributes: Record<string, Json>) => readAs(langsmith, aSpan({ scope: 'langsmith', attributes }))
 
-it('reads a retriever as one, whatever its operation is called', ({ expect }) => {
+it('reads a retriever, even if its operation has another name', ({ expect }) => {
   const attributes = {
     'langsmith.span.kind': 'retriever',
     'gen_ai.operation.name': 'embeddings',
@@ -111,11 +111,11 @@ it('leaves another library’s prompt to its own convention', ({ expect }) => {
   })
 })
 
-it('reads no other span', ({ expect }) => {
+it('ignores other spans', ({ expect }) => {
   expect(readAs(langsmith, aSpan({ attributes: { 'gen_ai.prompt': 'hi' } })).reading).toBeUndefined()
 })
 
-it('reads a model called by a function: its only argument, and its answer without the usage', ({ expect }) => {
+it('reads a traced model function: its only argument, and its answer without the usage', ({ expect }) => {
   const usage = '{"input_tokens":42,"output_tokens":9,"total_tokens":51}'
   const attributes = {
     'langsmith.span.kind': 'llm',
@@ -137,7 +137,7 @@ it('reads a model called by a function: its only argument, and its answer withou
   })
 })
 
-it('takes a run with an exception as failed, though its status is ok', ({ expect }) => {
+it('treats a run with an exception as failed, even if its status is ok', ({ expect }) => {
   const events = [{ name: 'exception', attributes: { 'exception.type': 'Error', 'exception.message': 'Not found' } }]
   const attributes = { 'langsmith.span.kind': 'tool', 'langsmith.trace.name': 'get_order' }
   const { status, metadata } = stepOf(aSpan({ scope: 'langsmith', status: 'ok', attributes, events }))

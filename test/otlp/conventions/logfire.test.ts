@@ -6,7 +6,7 @@ import { aSpan, readAs } from '../../support/decoded-telemetry.ts'
 const of = (scope: string, attributes: Record<string, Json>, name = 'span') =>
   readAs(logfire, aSpan({ scope, name, attributes }))
 
-/** Messages in pydantic-ai's form since version 2. */
+/** Messages in the format that pydantic-ai has used since version 2. */
 const said = (role: string, ...parts: Json[]): Json => ({ role, parts })
 const text = (content: string): Json => ({ type: 'text', content })
 
@@ -33,12 +33,12 @@ describe('Logfire', () => {
           output: { answer: '30 days' },
         },
       },
-      // The arguments stay in the metadata: they aren't the input if another convention knows the real one.
+      // The arguments stay in the metadata. They aren't the input if another convention finds the real one.
       unread: ['logfire.msg_template', 'logfire.msg', 'logfire.span_type', 'q', 'nested', 'session.id', 'return'],
     })
   })
 
-  it('takes no input from a log line', ({ expect }) => {
+  it('reads no input from a log line', ({ expect }) => {
     const attributes = {
       'logfire.msg_template': 'retrieved {n} docs',
       'logfire.span_type': 'log',
@@ -48,7 +48,7 @@ describe('Logfire', () => {
     expect(of('logfire', attributes).reading).toEqual({ fallback: { stepId: 'retrieved {n} docs' } })
   })
 
-  it('skips spans that have only begun', ({ expect }) => {
+  it('skips spans that have only started', ({ expect }) => {
     const attributes = {
       'logfire.span_type': 'pending_span',
       'logfire.pending_parent_id': '0000000000000000',
@@ -57,7 +57,7 @@ describe('Logfire', () => {
     expect(of('logfire', attributes).reading).toEqual({ isPending: true })
   })
 
-  it('reads an OpenAI call from before OpenTelemetry’s attributes', ({ expect }) => {
+  it('reads an OpenAI call without OpenTelemetry’s attributes', ({ expect }) => {
     const attributes = {
       'logfire.msg_template': 'Chat Completion with {request_data[model]!r}',
       request_data: JSON.stringify({
@@ -93,7 +93,9 @@ describe('Logfire', () => {
     })
   })
 
-  it('reads an Anthropic call, which separates instructions and counts input without the cache', ({ expect }) => {
+  it('reads an Anthropic call, which has separate instructions and counts input tokens without the cache', ({
+    expect,
+  }) => {
     const attributes = {
       'gen_ai.request.model': 'claude',
       request_data: JSON.stringify({
@@ -157,7 +159,7 @@ describe('Logfire', () => {
     })
   })
 
-  it('leaves names alone that only resemble its own', ({ expect }) => {
+  it('does not read names that only resemble its own', ({ expect }) => {
     const attributes = {
       events: '[{"name":"click"}]',
       request_data: '{"path":"/"}',
@@ -190,7 +192,9 @@ describe('pydantic-ai', () => {
     { role: 'tool', content: '30 days', tool_call_id: 'c1', name: 'search' },
   ]
 
-  it('5: a run’s input is the question, its output the answer, and its steps lie between', ({ expect }) => {
+  it('5: a run’s input is the question, its output is the answer, and its steps are the messages between them', ({
+    expect,
+  }) => {
     const attributes = {
       model_name: 'gpt-4o',
       agent_name: 'support',
@@ -225,7 +229,7 @@ describe('pydantic-ai', () => {
     })
   })
 
-  it('5: a structured result is the output value, and instructions come first', ({ expect }) => {
+  it('5: a structured result is the output, and instructions come first', ({ expect }) => {
     const attributes = {
       agent_name: 'support',
       'gen_ai.system_instructions': '[{"type":"text","content":"Be brief"}]',

@@ -13,10 +13,10 @@ const CALL = { id: 'call_1', name: 'search', arguments: { q: 'refund' } }
 
 describe('a message', () => {
   it.for<[string, Json, Json[]]>([
-    ['a text that is not a message', 'hi', [{ role: 'user', content: 'hi' }]],
-    ['OpenAI’s, with a text', { role: 'user', content: 'hi' }, [{ role: 'user', content: 'hi' }]],
+    ['a string that is not a message', 'hi', [{ role: 'user', content: 'hi' }]],
+    ['OpenAI’s, with text', { role: 'user', content: 'hi' }, [{ role: 'user', content: 'hi' }]],
     ['a message without content', { role: 'assistant', content: null }, [{ role: 'assistant', content: null }]],
-    ['an empty text', { role: 'user', content: '' }, [{ role: 'user', content: '' }]],
+    ['empty text', { role: 'user', content: '' }, [{ role: 'user', content: '' }]],
     [
       'OpenAI’s, with an image',
       {
@@ -50,12 +50,12 @@ describe('a message', () => {
       [{ role: 'assistant', content: null, tool_calls: [CALL, { id: 'call_2', name: 'now', arguments: '' }] }],
     ],
     [
-      'OpenAI’s first form of a call',
+      'OpenAI’s original format of a call',
       { role: 'assistant', content: null, function_call: { name: 'search', arguments: '{"q":"refund"}' } },
       [{ role: 'assistant', content: null, tool_calls: [{ name: 'search', arguments: { q: 'refund' } }] }],
     ],
     [
-      'OpenAI’s, of a tool',
+      'OpenAI’s tool message',
       { role: 'tool', tool_call_id: 'call_1', name: 'search', content: '[{"id":1}]' },
       [{ role: 'tool', content: [{ id: 1 }], tool_call_id: 'call_1', name: 'search' }],
     ],
@@ -110,7 +110,7 @@ describe('a message', () => {
       ],
     ],
     [
-      'an OpenTelemetry tool result, old and new',
+      'OpenTelemetry tool results, old and new',
       {
         role: 'tool',
         parts: [
@@ -124,7 +124,7 @@ describe('a message', () => {
       ],
     ],
     [
-      'an agent’s text, calls and results together',
+      'an agent’s text, calls and results in one message',
       {
         role: 'assistant',
         parts: [
@@ -155,7 +155,7 @@ describe('a message', () => {
       [{ role: 'assistant', content: 'ok', reasoning: 'hm', tool_calls: [CALL] }],
     ],
     [
-      'AI SDK results in their wrapper',
+      'wrapped AI SDK results',
       {
         role: 'tool',
         content: [
@@ -176,7 +176,7 @@ describe('a message', () => {
       ],
     ],
     [
-      'Anthropic’s result of a tool, before what the user says',
+      'Anthropic’s tool result before the user’s text',
       {
         role: 'user',
         content: [
@@ -190,7 +190,7 @@ describe('a message', () => {
       ],
     ],
     [
-      'Anthropic’s thinking, with its signature, and the provider’s own tool',
+      'Anthropic’s thinking with its signature, and a server tool',
       {
         role: 'assistant',
         content: [
@@ -211,7 +211,7 @@ describe('a message', () => {
       ],
     ],
     [
-      'LangChain’s, serialized as a call',
+      'LangChain’s, serialized as a constructor call',
       {
         lc: 1,
         type: 'constructor',
@@ -228,9 +228,9 @@ describe('a message', () => {
       },
       [{ role: 'assistant', content: '', tool_calls: [CALL], response_metadata: { model: 'm' } }],
     ],
-    ['LangChain’s, by its type', { type: 'human', content: 'hi' }, [{ role: 'user', content: 'hi' }]],
+    ['LangChain’s, with a type', { type: 'human', content: 'hi' }, [{ role: 'user', content: 'hi' }]],
     [
-      'LangChain’s, as its dictionary',
+      'LangChain’s, as a dictionary',
       { type: 'tool', data: { content: '{"a":1}', tool_call_id: 'call_1' } },
       [{ role: 'tool', content: { a: 1 }, tool_call_id: 'call_1' }],
     ],
@@ -254,12 +254,12 @@ describe('a message', () => {
       ],
     ],
     [
-      'Genkit’s result of a tool',
+      'Genkit’s tool result',
       { role: 'tool', content: [{ toolResponse: { name: 'search', ref: '1', output: { a: 1 } } }] },
       [{ role: 'tool', content: { a: 1 }, tool_call_id: '1', name: 'search' }],
     ],
     [
-      'OpenInference’s, in its wrappers',
+      'OpenInference’s, wrapped',
       {
         message: {
           role: 'user',
@@ -285,12 +285,12 @@ describe('a message', () => {
       ],
     ],
     [
-      'unknown fields, one under a name of ours',
+      'unknown fields, one with a name that we use',
       { role: 'assistant', content: 'a', reasoning: 'r', thinking: { deep: true }, tool_calls: 'none', x: 1, y: {} },
       [{ role: 'assistant', content: 'a', reasoning: 'r', thinking: { deep: true }, tool_calls: 'none', x: 1 }],
     ],
     [
-      'a field of ours with another value, beside the right one',
+      'two fields with the same meaning, one of them invalid',
       { role: 'assistant', content: 'a', toolCalls: [CALL], tool_calls: 'none' },
       [{ role: 'assistant', content: 'a', tool_calls: [CALL], other: { tool_calls: 'none' } }],
     ],
@@ -298,7 +298,7 @@ describe('a message', () => {
     expect(messagesFrom(message, 'user')).toEqual(expected)
   })
 
-  it('keeps a field of any name', ({ expect }) => {
+  it('keeps fields with any name', ({ expect }) => {
     const [message = {}] = messagesFrom(
       JSON.parse('{"role":"user","content":"a","__proto__":{"role":"system"}}'),
       'user',
@@ -308,7 +308,7 @@ describe('a message', () => {
   })
 })
 
-describe('what a model was asked', () => {
+describe('the input of a model', () => {
   const asked = { messages: [{ role: 'user', content: 'q' }] }
 
   it.for<[string, Json, Json | undefined, Json | undefined]>([
@@ -365,20 +365,20 @@ describe('what a model was asked', () => {
       asked,
     ],
     ['a list of documents', [{ id: 1, content: 'd' }], undefined, undefined],
-    ['a role that no message has', { role: 'admin', name: 'Ann' }, undefined, undefined],
+    ['an unknown role', { role: 'admin', name: 'Ann' }, undefined, undefined],
     ['a text', 'hello', undefined, undefined],
     ['no messages', [], 'Be brief.', undefined],
   ])('is read: %s', ([, value, instructions, expected], { expect }) => {
     expect(inputMessages(value, instructions)).toEqual(expected)
   })
 
-  it('is the instructions if nothing else arrived', ({ expect }) => {
+  it('is only the instructions if nothing else was sent', ({ expect }) => {
     expect(inputMessages(undefined, 'Be brief.')).toEqual({ messages: [{ role: 'system', content: 'Be brief.' }] })
     expect(inputMessages(undefined)).toBeUndefined()
   })
 })
 
-describe('what a model answered', () => {
+describe('the output of a model', () => {
   it.for<[string, Json, Json | undefined]>([
     [
       'OpenTelemetry’s',
@@ -449,7 +449,7 @@ describe('what a model answered', () => {
       { output: { role: 'assistant', content: 'a' }, finishReasons: [], rest: {} },
     ],
     [
-      'OpenAI Responses items as one answer',
+      'OpenAI Responses items',
       {
         id: 'resp_1',
         output: [
@@ -471,7 +471,7 @@ describe('what a model answered', () => {
         rest: { id: 'resp_1' },
       },
     ],
-    ['a list of something else', [{ id: 1 }], undefined],
+    ['a list of other objects', [{ id: 1 }], undefined],
     ['a text', 'a', undefined],
     ['an object', { answer: 42 }, undefined],
   ])('is read: %s', ([, value, expected], { expect }) => {
@@ -509,13 +509,13 @@ describe('a conversation with too many messages to normalize', () => {
 
   it.for<[string, (list: Json[]) => unknown]>([
     ['a list', inputMessages],
-    ['a list in a list', list => inputMessages([list])],
-    ['a text', list => inputMessages(JSON.stringify(list))],
+    ['a nested list', list => inputMessages([list])],
+    ['a string', list => inputMessages(JSON.stringify(list))],
     ['a request', list => inputMessages({ messages: list })],
     ['an answer', outputMessage],
-    ['an answer with a list in it', list => outputMessage([message, list.slice(1)])],
+    ['an answer that contains a list', list => outputMessage([message, list.slice(1)])],
     ['choices', list => outputMessage({ choices: list })],
-  ])('stays as it came: %s', ([, read], { expect }) => {
+  ])('stays unchanged: %s', ([, read], { expect }) => {
     expect(read(most)).toBeDefined()
     expect(read(more)).toBeUndefined()
   })

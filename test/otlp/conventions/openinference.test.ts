@@ -152,7 +152,7 @@ describe('recorded OpenInference spans', () => {
       ],
     })
     expect(Object.fromEntries(steps[5]?.state ?? [])).toEqual({ context: { question: QUESTION, context: CONTEXT } })
-    // LangChain's own additions are left out.
+    // LangChain's extra metadata is left out.
     expect(steps[6]?.trace).toEqual({
       groupId: 'conv-42',
       userId: 'u-7',
@@ -160,7 +160,7 @@ describe('recorded OpenInference spans', () => {
     })
   })
 
-  it('of the AI SDK have its kinds; the SDK’s own attributes give the rest', async ({ expect }) => {
+  it('of the AI SDK have its kinds, and everything else from the SDK’s own attributes', async ({ expect }) => {
     const steps = (await recordedSpans('ai-sdk-v6-openinference')).map(stepOf)
     expect(steps.map(({ kind, stepId }) => [kind, stepId])).toEqual([
       ['llm', 'answer-question.doGenerate'],
@@ -182,7 +182,7 @@ describe('recorded OpenInference spans', () => {
 })
 
 describe('documents', () => {
-  it('of a retriever are its output if it has no other', ({ expect }) => {
+  it('of a retriever are its output if there is no other output', ({ expect }) => {
     const attributes = {
       'openinference.span.kind': 'RETRIEVER',
       'input.value': 'q',
@@ -227,7 +227,7 @@ describe('documents', () => {
   })
 })
 
-it('keeps the texts of an embedding but no vector', ({ expect }) => {
+it('keeps the text of an embedding but not the vector', ({ expect }) => {
   const attributes = {
     'openinference.span.kind': 'EMBEDDING',
     'embedding.model_name': 'e',
@@ -240,14 +240,19 @@ it('keeps the texts of an embedding but no vector', ({ expect }) => {
 
 it.for<[string, Record<string, Json>, Json | undefined, Json | undefined]>([
   [
-    'JSON, as its type says',
+    'JSON, according to its MIME type',
     { 'input.value': '{"a":1}', 'input.mime_type': 'application/json', 'output.value': '[1]' },
     { a: 1 },
     [1],
   ],
-  ['a text, as its type says', { 'input.value': '{"a":1}', 'input.mime_type': 'text/plain' }, '{"a":1}', undefined],
   [
-    'a request and a response of a model',
+    'text, according to its MIME type',
+    { 'input.value': '{"a":1}', 'input.mime_type': 'text/plain' },
+    '{"a":1}',
+    undefined,
+  ],
+  [
+    'a model’s request and response',
     {
       'openinference.span.kind': 'LLM',
       'input.value': '{"model":"m","messages":[{"role":"user","content":"q"}]}',
@@ -257,7 +262,7 @@ it.for<[string, Record<string, Json>, Json | undefined, Json | undefined]>([
     { role: 'assistant', content: 'a' },
   ],
   ['a redacted value', { 'input.value': '__REDACTED__', 'output.value': 'a' }, undefined, 'a'],
-])('takes for a raw value %s', ([, attributes, input, output], { expect }) => {
+])('reads as a raw value %s', ([, attributes, input, output], { expect }) => {
   const { fallback } = readAs(openInference, aSpan({ attributes })).reading ?? {}
   expect([fallback?.input, fallback?.output]).toEqual([input, output])
 })
@@ -287,7 +292,7 @@ it('reads the cost, parameters and prompt of a call', ({ expect }) => {
       prompt: { name: 'support-answer', version: 4 },
       fallback: { kind: 'llm' },
     },
-    // The tool definitions appear nowhere else.
+    // The tool definitions don't appear anywhere else.
     unread: ['llm.system', 'llm.invocation_parameters', 'graph.node.id', 'agent.name'],
   })
   const id = '6ba7b810-9dad-41d1-80b4-00c04fd430c8'
@@ -317,7 +322,7 @@ describe('judgments', () => {
     ['a good label', { label: 'thumbs-up' }, { rating: 'positive', comment: 'thumbs-up' }],
     ['a bad label', { label: 'irrelevant', explanation: 'off topic' }, { rating: 'negative', comment: 'off topic' }],
     ['words', { explanation: 'hm' }, { comment: 'hm' }],
-  ])('of a person are feedback: %s', ([, fields, expected], { expect }) => {
+  ])('by a person are feedback: %s', ([, fields, expected], { expect }) => {
     const told = { name: 'correctness', annotator_kind: 'HUMAN', identifier: 'ann@acme.test', ...fields }
     expect(judgmentOf(told)).toEqual({
       feedback: [{ name: 'correctness', identifier: 'ann@acme.test', ...Object(expected) }],

@@ -32,7 +32,7 @@ it.for<[string, Record<string, Json>, Json]>([
     },
   ],
   [
-    'ADK, of a model',
+    'an ADK model call',
     {
       'gcp.vertex.agent.llm_request':
         '{"model":"g","contents":[{"role":"user","parts":[{"text":"q"}]}],"config":{"temperature":0}}',
@@ -45,7 +45,7 @@ it.for<[string, Record<string, Json>, Json]>([
     },
   ],
   [
-    'ADK, of a tool',
+    'an ADK tool call',
     {
       'gcp.vertex.agent.llm_request': '{}',
       'gcp.vertex.agent.tool_call_args': '{"order":7}',
@@ -58,9 +58,9 @@ it.for<[string, Record<string, Json>, Json]>([
     { 'lk.function_tool.name': 'search', 'lk.function_tool.arguments': '{"q":1}', 'lk.function_tool.output': 'ok' },
     { fallback: { kind: 'tool', stepId: 'search', input: { q: 1 }, output: 'ok' } },
   ],
-  ['the plainest attributes', { input: '{"q":1}', output: 'a' }, { fallback: { input: { q: 1 }, output: 'a' } }],
+  ['the simplest attributes', { input: '{"q":1}', output: 'a' }, { fallback: { input: { q: 1 }, output: 'a' } }],
   [
-    'a model with a question',
+    'a model and a question',
     { model: 'm', prompt: 'q', completion: 'a' },
     { model: 'm', fallback: { kind: 'llm', input: 'q', output: 'a' } },
   ],
@@ -69,7 +69,7 @@ it.for<[string, Record<string, Json>, Json]>([
   expect(readAs(plain, aSpan({ attributes })).reading).toEqual(expected)
 })
 
-it('leaves the values of duplicate keys among the attributes', ({ expect }) => {
+it('leaves values under duplicate keys in the attributes', ({ expect }) => {
   const attributes = { input: 'a', inputs: 'b', query: 7, model: { a: 1 } }
   expect(readAs(plain, aSpan({ attributes }))).toEqual({
     reading: { fallback: { input: 'a' } },
@@ -115,7 +115,7 @@ describe('our own attributes', () => {
     })
   })
 
-  it('take precedence over any other', ({ expect }) => {
+  it('take precedence over all others', ({ expect }) => {
     const attributes = {
       'countersign.step_id': 'draft',
       'countersign.state.config': '{"temperature":1}',
@@ -133,7 +133,7 @@ describe('our own attributes', () => {
     ])
   })
 
-  it('may hold a state of any form', ({ expect }) => {
+  it('may contain any state', ({ expect }) => {
     const attributes = {
       'countersign.state.config': 'fast',
       'gen_ai.request.model': 'm',

@@ -6,18 +6,22 @@ describe('a serialized value', () => {
   it.for<[string, Json, Json]>([
     ['an object', '{"a":1}', { a: 1 }],
     ['a value serialized twice', '"{\\"a\\":1}"', { a: 1 }],
-    ['a value serialized three times, whose last level stays', JSON.stringify(JSON.stringify('{"a":1}')), '{"a":1}'],
-    ['a quoted text', '"refund"', 'refund'],
-    ['a number, which might be meant as text', '42', '42'],
+    [
+      'a value serialized three times, which keeps its last level',
+      JSON.stringify(JSON.stringify('{"a":1}')),
+      '{"a":1}',
+    ],
+    ['quoted text', '"refund"', 'refund'],
+    ['a number, which may be meant as text', '42', '42'],
     ['a word', 'true', 'true'],
-    ['a text that only begins like JSON', '[see above] {', '[see above] {'],
+    ['text that only starts like JSON', '[see above] {', '[see above] {'],
     ['a number that overflows', '{"a":1e400}', '{"a":1e400}'],
     ['no text', 7, 7],
   ])('is parsed: %s', ([, value, expected], { expect }) => {
     expect(parsed(value)).toEqual(expected)
   })
 
-  it('stays text if it nests deeper than values may', ({ expect }) => {
+  it('remains text if it nests too deep', ({ expect }) => {
     const deep = '['.repeat(129) + ']'.repeat(129)
     expect(parsed(deep)).toBe(deep)
     expect(parsed('['.repeat(128) + ']'.repeat(128))).toBeInstanceOf(Array)
@@ -30,7 +34,7 @@ describe('keys with indices', () => {
   it.for<[string, [string, Json][], Json | undefined]>([
     ['nothing', [], undefined],
     [
-      'a list, by number',
+      'a list in numeric order',
       [
         ['10', 'c'],
         ['2', 'b'],
@@ -56,7 +60,7 @@ describe('keys with indices', () => {
       [{ a: 1 }, { a: 2 }],
     ],
     [
-      'names among indices',
+      'names between indices',
       [
         ['0', 'a'],
         ['x', 'b'],
@@ -87,11 +91,11 @@ describe('keys with indices', () => {
       ],
       { a: { '': 1, b: 2 } },
     ],
-  ])('make a value of %s', ([, entries, expected], { expect }) => {
+  ])('become a value from %s', ([, entries, expected], { expect }) => {
     expect(unflatten(entries)).toEqual(expected)
   })
 
-  it('never reach a prototype', ({ expect }) => {
+  it('never modify a prototype', ({ expect }) => {
     const value = unflatten([
       ['__proto__.polluted', 1],
       ['constructor.prototype.polluted', 2],
@@ -100,7 +104,7 @@ describe('keys with indices', () => {
     expect(Reflect.get({}, 'polluted')).toBeUndefined()
   })
 
-  it('nest no deeper than values may, however many dots they have', ({ expect }) => {
+  it('never nest too deep, even with many dots', ({ expect }) => {
     const value = unflatten([['a.'.repeat(100_000), 1]])
     expect(JSON.stringify(value).match(/\{/g)?.length).toBeLessThan(100)
   })

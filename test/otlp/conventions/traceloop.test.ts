@@ -7,7 +7,7 @@ import { aSpan, type GivenEvent, readAs, recordedSpans } from '../../support/dec
 const ASSOCIATION = { metadata: { user_id: 'u-7', session_id: 'conv-42', tenant: 'acme' } }
 
 describe('recorded Traceloop spans', () => {
-  it('are read by what was decorated', async ({ expect }) => {
+  it('are read by the kind of decorated function', async ({ expect }) => {
     const spans = await recordedSpans('traceloop')
     const readings = new Map(spans.map(span => [span.name, readAs(traceloop, span).reading]))
     expect(readings.get('retrieve.task')).toEqual({
@@ -65,7 +65,7 @@ describe('an entity’s input', () => {
     expect(readAs(traceloop, aSpan({ attributes })).reading).toEqual({ kind: 'task', fallback: { input: expected } })
   })
 
-  it('from LangChain is the value given; the rest is kept', ({ expect }) => {
+  it('from LangChain is its value, and the rest is kept as metadata', ({ expect }) => {
     const attributes = {
       'traceloop.entity.name': 'ChatPromptTemplate',
       'traceloop.entity.input': '{"inputs":{"q":"hi"},"tags":["seq:step:1"],"metadata":{},"kwargs":{"name":"p"}}',
@@ -183,8 +183,8 @@ describe('a vector database’s answer', () => {
 })
 
 it.for([
-  ['nothing of its own', { 'gen_ai.request.model': 'gpt' }],
+  ['no attributes of its own', { 'gen_ai.request.model': 'gpt' }],
   ['a database’s attributes', { 'db.system': 'postgresql' }],
-] as const)('reads no span with %s', ([, attributes], { expect }) => {
+] as const)('ignores a span with %s', ([, attributes], { expect }) => {
   expect(readAs(traceloop, aSpan({ attributes })).reading).toBeUndefined()
 })
