@@ -22,24 +22,31 @@ const files = import.meta.glob<string>(['../otlp/recorded/**', '../otlp/recorded
 const DECODES = '../otlp/recorded-decodes.json.gz'
 
 /** All recorded requests, in the order of their names. */
-export const recorded = (): Recorded[] =>
-  Object.keys(files)
+export const recorded = (): readonly Recorded[] => {
+  all ??= Object.keys(files)
     .filter(file => file !== DECODES && !file.endsWith('.headers.json'))
     .sort()
     .map(read)
+  return all
+}
+
+let all: readonly Recorded[] | undefined
 
 /** The body, decompressed if it was compressed on the wire. */
-export const unpacked = async ({ headers, bytes }: Recorded): Promise<Uint8Array> =>
-  headers['content-encoding'] === 'gzip' ? new Uint8Array(await gunzipped(bytes).arrayBuffer()) : bytes
+export async function unpacked({ headers, bytes }: Recorded): Promise<Uint8Array> {
+  const encoding = headers['content-encoding']
+  if (encoding !== 'gzip' && encoding !== 'deflate') return bytes
+  return new Uint8Array(await decompressed(bytes, encoding).arrayBuffer())
+}
 
-const gunzipped = (bytes: Uint8Array): Response =>
-  new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip')))
+const decompressed = (bytes: Uint8Array, encoding: 'gzip' | 'deflate'): Response =>
+  new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream(encoding)))
 
 /**
  * The bodies in OTLP/JSON, by directory and file. An independent decoder wrote them at recording time: protobufjs by
  * reflection over all of OpenTelemetry's .proto files.
  */
-export const recordedDecodes = (): Promise<Record<string, JsonObject>> => gunzipped(bytesOf(DECODES)).json()
+export const recordedDecodes = (): Promise<Record<string, JsonObject>> => decompressed(bytesOf(DECODES), 'gzip').json()
 
 function read(name: string): Recorded {
   const [directory = '', file = ''] = name.split('/').slice(-2)
@@ -47,7 +54,7 @@ function read(name: string): Recorded {
 }
 
 function sentWith(name: string): Pick<Recorded, 'headers' | 'path'> {
-  const notes = name.replace(/\.(?:pb|json)(?:\.gz)?$/, '.headers.json')
+  const notes = name.replace(/\.(?:pb|json)(?:\.gz|\.zz)?$/, '.headers.json')
   if (!(notes in files)) return { path: '/v1/traces', headers: { 'content-type': 'application/json' } }
   const { path, headers } = JSON.parse(new TextDecoder().decode(bytesOf(notes)))
   return { path, headers }
