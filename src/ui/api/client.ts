@@ -45,7 +45,7 @@ export function pathWith(path: string, query: Readonly<Record<string, Parameter>
   return text === '' ? path : `${path}?${text}`
 }
 
-/** Longer rate-limit waits aren't retried. It's the counting window plus a second. */
+/** The longest wait before a retry: the rate limit's window plus a second. */
 const MAX_WAIT_SECONDS = 61
 const MAX_ATTEMPTS = 3
 

@@ -23,7 +23,7 @@ const theme = EditorView.theme({
   },
   '&.cm-merge-a .cm-changedLine': { backgroundColor: 'var(--negative-soft) !important' },
   '.cm-collapsedLines': { background: 'var(--panel)', color: 'var(--mantine-color-dimmed)' },
-  // Many fonts lack CodeMirror's own character.
+  // Many fonts lack the character that CodeMirror uses.
   '.cm-collapsedLines:before, .cm-collapsedLines:after': { content: '"⋯"' },
 })
 

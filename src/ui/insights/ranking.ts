@@ -22,7 +22,7 @@ const Z = 1.959964
  * Wilson's score interval: the 95% confidence interval of a share, given `part` of `whole`. Unlike the share alone, it
  * ranks 1 of 1 below 30 of 30. It holds for few trials and for shares near 0 and 1, where the textbook interval fails.
  * E. B. Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", Journal of the American
- * Statistical Association 22 (1927), 209-212. Of nothing: 0 to 1.
+ * Statistical Association 22 (1927), 209-212. Without trials, it's 0 to 1.
  */
 export function wilsonInterval(part: number, whole: number): { low: number; high: number } {
   if (whole <= 0) return { low: 0, high: 1 }
@@ -47,7 +47,7 @@ export interface RankedStep extends Decided {
   outputs: number
   /** Unreviewed outputs. */
   waiting: number
-  /** Newest first, without outputs that name no version. */
+  /** Newest first, without outputs that don't name a version. */
   versions: VersionDecided[]
   /** The active version, if it has enough decisions to rank the step by it alone. */
   active: VersionDecided | null

@@ -9,7 +9,7 @@ const OPEN_DEPTH = 3
 export interface JsonRow {
   /** A JSON pointer (RFC 6901), which distinguishes `{"a.b": 1}` from `{"a": {"b": 1}}`. */
   pointer: string
-  /** The dotted path, as in the API; '' for a value of a single line. */
+  /** The dotted path, as in the API; '' for a value on a single line. */
   path: string
   /** The field's name, or an item's index; null for the value itself. */
   name: string | null

@@ -19,7 +19,7 @@ interface DialogFormProps<Draft, Answer> {
   title: string
   /** The form's values each time it opens. */
   initial: Draft
-  /** The API's names of the fields that show their own errors. */
+  /** The fields that show their own errors, by their names in the API. */
   fields?: readonly string[]
   button: (draft: Draft) => SubmitButton
   send: (draft: Draft) => Promise<Answer>

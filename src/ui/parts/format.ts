@@ -4,7 +4,7 @@ const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFrac
 /** A count in the reader's format. */
 export const count = (value: number): string => number.format(value)
 
-/** A share in percent, or '–' if the whole is 0. Rounding never reaches 0% or 100%. */
+/** A share in percent, or '–' if the whole is 0. It's 0% or 100% only if that's exact. */
 export function share(part: number, whole: number): string {
   if (whole === 0) return '–'
   const ratio = part / whole
@@ -16,7 +16,7 @@ export function share(part: number, whole: number): string {
 /** Milliseconds in readable units: `840 ms`, `1.2 s`, `3 min 5 s`, `2 h 10 min`. */
 export function duration(milliseconds: number | null): string {
   if (milliseconds === null) return '–'
-  // Rounding would reach the next unit here.
+  // From here on, rounding would give 1,000 ms.
   if (milliseconds < 999.5) return `${Math.round(milliseconds)} ms`
   if (milliseconds < 59_950) return `${(milliseconds / 1_000).toFixed(1)} s`
   const seconds = Math.round(milliseconds / 1_000)

@@ -4,7 +4,7 @@ export const itemsOf = (queued: readonly string[], named: string | null): string
   return named === null || ids.includes(named) ? ids : [named, ...ids]
 }
 
-/** The next open item after the given one, else the first open item. */
+/** The next open item after the given one, or else the first open item. */
 export function nextOpen(
   ids: readonly string[],
   after: string | undefined,

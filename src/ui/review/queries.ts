@@ -7,7 +7,10 @@ import type { QueueFilter } from './filters.ts'
 const PAGE = 25
 const MAX_PAGE = 200
 
-/** The queue at the time of the request. It never refetches by itself, which would move items under the reviewer. */
+/**
+ * The queue at the time of the request. It never refetches on its own, because items would move while the reviewer
+ * works.
+ */
 export const queueQuery = (projectSlug: string | undefined, filter: QueueFilter) =>
   infiniteQueryOptions({
     queryKey: ['review-queue', projectSlug, filter],

@@ -11,7 +11,7 @@ export function did(act: () => unknown): true {
 }
 
 /**
- * Runs commands by their keys. Letters typed into a field stay letters, and an open dialog or list takes all keys.
+ * Runs commands by their keys. Letters typed into a field aren't commands, and an open dialog or list gets all keys.
  */
 export function useKeys(commands: Commands): void {
   const current = useRef(commands)

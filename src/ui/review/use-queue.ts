@@ -101,7 +101,9 @@ export function useQueue(projectSlug: string) {
   }
 }
 
-/** Puts the current span in the URL once its claim has likely succeeded. A refused claim no longer replaces it then. */
+/**
+ * Puts the current span in the URL once its claim has likely succeeded. After that, a refused claim doesn't replace it.
+ */
 function useCurrentInAddress(spanId: string | undefined, show: (spanId: string) => void): void {
   const name = useRef(show)
   name.current = show

@@ -5,7 +5,7 @@ import { promptQuery, promptsQuery } from './queries.ts'
 export type JsonObject = { [name: string]: Json }
 
 /**
- * The schema for a span's approved output: from the prompt version that the span names, else from its step's active
+ * The schema for a span's approved output: from the prompt version that the span names, or else from its step's active
  * version. Null if there is none; undefined while loading.
  */
 export function useSchema(span: SpanOfTrace, projectSlug: string | undefined): JsonObject | null | undefined {

@@ -124,7 +124,7 @@ const DeletionWarning = ({ deleted }: { deleted: string | undefined }) => (
   </div>
 )
 
-/** Deletes a project with everything in it, once its slug is typed. */
+/** Deletes a project and everything in it, after the user types its slug. */
 export function DeleteProject({ project: { id, slug, name } }: { project: Project }) {
   const leaveProject = useLeaveProject()
   const isOwn = useOnlyProject() !== null

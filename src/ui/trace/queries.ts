@@ -70,7 +70,7 @@ export const reviewsQuery = (spanId: string) =>
     getNextPageParam: ({ nextCursor }) => nextCursor,
   })
 
-/** A trace as the ingestion interface names it: by the client's ID, in a project. */
+/** A trace as the ingestion API identifies it: by the client's ID, in a project. */
 export interface NamedTrace {
   traceId: string
   project: string | undefined

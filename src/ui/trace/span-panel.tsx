@@ -128,7 +128,7 @@ export function SpanPanel({ span, feedback, id, trace, section, place, onSection
   )
 }
 
-/** The first tab to show: the output, or else the first value that there is. */
+/** The first tab to show: the output, or else the first value that the span has. */
 function firstSection({ output, input, state }: Span): Section {
   if (output !== null) return 'output'
   if (input !== null) return 'input'

@@ -72,7 +72,7 @@ export function withoutMetadata(address: URLSearchParams, path: string): URLSear
   return changed
 }
 
-/** Parses `path=value`; undefined if the text isn't one. */
+/** Parses `path=value`; undefined if the text doesn't have that form. */
 export function parseMetadataFilter(text: string): MetadataFilter | undefined {
   const middle = text.indexOf('=')
   const path = text.slice(0, Math.max(middle, 0)).trim()

@@ -17,7 +17,7 @@ import { useListPlace } from './use-list-place.ts'
 import { useNewTraces } from './use-new-traces.ts'
 import { WaitingTraces } from './waiting-traces.tsx'
 
-/** After this many pages without a match (100,000 traces) the list asks before it goes on. */
+/** After this many pages without a match (100,000 traces) the list asks before it continues. */
 const MAX_EMPTY_PAGES = 20
 
 /** A project's traces. */

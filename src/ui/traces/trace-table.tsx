@@ -16,7 +16,7 @@ const AHEAD = 30
 const SKELETONS = Array.from({ length: 20 }, (_, index) => index)
 
 interface TraceTableProps {
-  /** Identifies the list: another one starts at its top. Undefined while loading. */
+  /** Identifies the list. A different list starts at the top. Undefined while loading. */
   list: string | undefined
   traces: readonly TraceItem[]
   project: string | undefined
