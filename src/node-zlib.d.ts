@@ -4,6 +4,8 @@ declare module 'node:zlib' {
     /** The output's maximum size; exceeding it throws a RangeError. */
     maxOutputLength?: number
     finishFlush?: number
+    /** Parameters of zstd's decoder, by constant. */
+    params?: Record<number, number>
     info: true
   }
   interface Inflated {
@@ -13,5 +15,10 @@ declare module 'node:zlib' {
   }
   export function gunzipSync(bytes: Uint8Array, options: Options): Inflated
   export function inflateSync(bytes: Uint8Array, options: Options): Inflated
-  export const constants: { readonly Z_SYNC_FLUSH: number }
+  export function zstdDecompressSync(bytes: Uint8Array, options: Options): Inflated
+  export const constants: {
+    readonly Z_SYNC_FLUSH: number
+    readonly ZSTD_e_flush: number
+    readonly ZSTD_d_windowLogMax: number
+  }
 }

@@ -1,4 +1,4 @@
-import { constants, gunzipSync, inflateSync } from 'node:zlib'
+import { constants, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib'
 import { isJsonObject, type JsonObject } from '../domain/json.ts'
 import { findExcess } from '../domain/json-structure.ts'
 import { turnsByLength } from '../domain/turns.ts'
@@ -40,14 +40,14 @@ export function parseJson(text: string): unknown {
 
 /**
  * Reads a request's body and decodes its `content-encoding`. Never holds more than `maxBytes`, of what arrives or of
- * what it inflates to. Errors, in this order: 413, 415 for an encoding other than gzip, deflate and identity, 400 if
- * the body is truncated or isn't in its encoding.
+ * what it inflates to. Errors, in this order: 413, 415 for an encoding other than gzip, deflate, zstd and identity, 400
+ * if the body is truncated or isn't in its encoding.
  */
 export async function readBytes(request: Request, maxBytes: number, tooLargeMessage?: string): Promise<Uint8Array> {
   const announced = Number(request.headers.get('content-length') ?? Number.NaN)
   // Compression doesn't make a body larger: if it's too large compressed, it's too large without compression.
   if (announced > maxBytes) throw tooLarge(tooLargeMessage)
-  const inflate = findInflater(request.headers.get('content-encoding'))
+  const inflate = findCodec(request.headers.get('content-encoding'))?.inflate
   if (request.body === null) return new Uint8Array()
   const bytes = await readWire(request, request.body, announced, maxBytes, tooLargeMessage)
   return inflate && announced !== 0 ? decompress(inflate, bytes, maxBytes, tooLargeMessage) : bytes
@@ -69,19 +69,22 @@ function decompress(
 }
 
 /**
- * Decodes the beginning of a body from its first bytes: as much as they contain, or nothing if they aren't in their
- * encoding. Bytes inflate to at most a thousand times their size, so pass a few hundred. Errors: 415 for an encoding
- * other than gzip, deflate and identity.
+ * Decodes the beginning of a body from its first bytes: as much as they contain. Returns nothing if the encoding is
+ * unknown, the bytes aren't in it, or they inflate to more than `maxBytes`. Pass at least `startBytes` of them.
  */
-export function inflatedStart(wire: Uint8Array, contentEncoding: string | null): Uint8Array {
-  const inflate = findInflater(contentEncoding)
-  if (!inflate) return wire
+export function inflatedStart(wire: Uint8Array, contentEncoding: string | null, maxBytes: number): Uint8Array {
   try {
-    return plain(inflate(wire, { finishFlush: constants.Z_SYNC_FLUSH, info: true }).buffer)
+    const codec = findCodec(contentEncoding)
+    if (!codec) return wire
+    return plain(codec.inflate(wire, { finishFlush: codec.flush, maxOutputLength: maxBytes, info: true }).buffer)
   } catch {
     return new Uint8Array()
   }
 }
+
+/** How many bytes of a body show its beginning. */
+export const startBytes = (contentEncoding: string | null): number =>
+  CODECS.get(nameOf(contentEncoding))?.startBytes ?? 512
 
 /** The bytes as a plain Uint8Array. Some of Buffer's methods behave differently. */
 const plain = ({ buffer, byteOffset, byteLength }: Uint8Array): Uint8Array =>
@@ -89,29 +92,59 @@ const plain = ({ buffer, byteOffset, byteLength }: Uint8Array): Uint8Array =>
 
 type Inflater = typeof gunzipSync
 
+interface Codec {
+  inflate: Inflater
+  /** Makes the decoder return what it has when the input breaks off. */
+  flush: number
+  startBytes: number
+}
+
+const gzip: Codec = { inflate: gunzipSync, flush: constants.Z_SYNC_FLUSH, startBytes: 512 }
+const deflate: Codec = { ...gzip, inflate: inflateSync }
+
+/** The largest window that HTTP allows (RFC 9659): 8 MiB. The decoder reserves as much as a frame asks for. */
+const MAX_ZSTD_WINDOW_LOG = 23
+
+const zstd: Codec = {
+  inflate: (bytes, options) => {
+    if (bytes.byteLength === 0) throw new Error('There is no frame')
+    return zstdDecompressSync(bytes, {
+      ...options,
+      params: { [constants.ZSTD_d_windowLogMax]: MAX_ZSTD_WINDOW_LOG },
+    })
+  },
+  flush: constants.ZSTD_e_flush,
+  // The decoder returns whole blocks. A block has at most 128 KiB, and its frame's header 18 bytes.
+  startBytes: 128 * 1024 + 32,
+}
+
 /**
- * The decoders of content encodings. HTTP's deflate is the zlib format. `DecompressionStream` wouldn't do: it buffers
- * everything that a chunk inflates to, a gigabyte for a megabyte, before the reader can stop.
+ * The decoders of content encodings. HTTP's deflate is the zlib format. A zstd body is one frame without a dictionary.
+ * `DecompressionStream` wouldn't do: it buffers everything that a chunk inflates to, a gigabyte for a megabyte, before
+ * the reader can stop.
  */
-const INFLATERS: ReadonlyMap<string, Inflater | undefined> = new Map([
+const CODECS: ReadonlyMap<string, Codec | undefined> = new Map([
   ['', undefined],
   ['identity', undefined],
-  ['gzip', gunzipSync],
-  ['x-gzip', gunzipSync],
-  ['deflate', inflateSync],
+  ['gzip', gzip],
+  ['x-gzip', gzip],
+  ['deflate', deflate],
+  ['zstd', zstd],
 ])
 
 /**
  * The decoder of a content encoding, undefined if none is needed. 415 for unknown encodings and for several combined
  * ones.
  */
-function findInflater(contentEncoding: string | null): Inflater | undefined {
-  const encoding = (contentEncoding ?? '').trim().toLowerCase()
-  if (!INFLATERS.has(encoding)) {
-    throw unsupportedMediaType('The body may only be compressed with gzip or deflate')
+function findCodec(contentEncoding: string | null): Codec | undefined {
+  const encoding = nameOf(contentEncoding)
+  if (!CODECS.has(encoding)) {
+    throw unsupportedMediaType('The body may only be compressed with gzip, deflate, or zstd')
   }
-  return INFLATERS.get(encoding)
+  return CODECS.get(encoding)
 }
+
+const nameOf = (contentEncoding: string | null): string => (contentEncoding ?? '').trim().toLowerCase()
 
 async function readWire(
   request: Request,

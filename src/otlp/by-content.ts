@@ -1,9 +1,9 @@
 import type { Endpoint } from '../api/endpoint.ts'
-import { inflatedStart } from '../http/body.ts'
-import { ApiError } from '../http/errors.ts'
+import { inflatedStart, startBytes } from '../http/body.ts'
+import { MAX_EXPORT_BYTES } from '../limits.ts'
 
-/** How much of the raw body to look at for its first field. Compressed bytes may inflate to a thousand times that. */
-const PEEKED_BYTES = 512
+/** How much of the body to look at for its first field. */
+const MAX_FIELD_BYTES = 512
 
 /**
  * Serves two endpoints on one path, because exporters configured with `{base_url}/api` send to the path of `native`. A
@@ -15,24 +15,33 @@ export const byContent = (native: Endpoint, telemetry: Endpoint): Endpoint => ({
   serve: async (request, params, runtime) => {
     const type = request.headers.get('content-type') ?? ''
     if (type.includes('protobuf')) return telemetry.serve(request, params, runtime)
-    const { start, whole } = await peek(request)
-    const text = textOf(start, request.headers.get('content-encoding'))
+    const { text, whole } = await peek(request)
     return (/^\s*{\s*"resource_?spans"/i.test(text) ? telemetry : native).serve(whole, params, runtime)
   },
 })
 
 /** Reads the start of a request's body, and returns an equivalent unread request. */
-async function peek(request: Request): Promise<{ start: Uint8Array; whole: Request }> {
-  const start = new Uint8Array(PEEKED_BYTES)
-  if (!request.body) return { start: start.subarray(0, 0), whole: request }
+async function peek(request: Request): Promise<{ text: string; whole: Request }> {
+  const encoding = request.headers.get('content-encoding')
+  if (!request.body) return { text: '', whole: request }
   const [looked, body] = request.body.tee()
-  const reader = looked.getReader()
+  const start = await readStart(looked.getReader(), startBytes(encoding))
+  const inflated = inflatedStart(start, encoding, MAX_EXPORT_BYTES)
+  return {
+    text: new TextDecoder().decode(inflated.subarray(0, MAX_FIELD_BYTES)),
+    whole: new Request(request, { body }),
+  }
+}
+
+/** The first bytes of a body, at most `length`. */
+async function readStart(reader: ReadableStreamDefaultReader<Uint8Array>, length: number): Promise<Uint8Array> {
+  const start = new Uint8Array(length)
   let size = 0
   try {
-    while (size < PEEKED_BYTES) {
+    while (size < length) {
       const { done, value } = await reader.read()
       if (done) break
-      const piece = value.subarray(0, PEEKED_BYTES - size)
+      const piece = value.subarray(0, length - size)
       start.set(piece, size)
       size += piece.byteLength
     }
@@ -40,15 +49,5 @@ async function peek(request: Request): Promise<{ start: Uint8Array; whole: Reque
     // The body broke off. Whoever reads the whole request reports it.
   }
   reader.cancel().catch(() => undefined)
-  return { start: start.subarray(0, size), whole: new Request(request, { body }) }
-}
-
-/** The start of the body as text, or '' for an unknown encoding, which the endpoint rejects later. */
-function textOf(start: Uint8Array, contentEncoding: string | null): string {
-  try {
-    return new TextDecoder().decode(inflatedStart(start, contentEncoding))
-  } catch (error) {
-    if (error instanceof ApiError) return ''
-    throw error
-  }
+  return start.subarray(0, size)
 }

@@ -16,7 +16,7 @@ const Export = v.pipe(
   v.looseObject({}),
   v.metadata({
     description:
-      'An export as OTLP/HTTP defines it, in JSON or, as application/x-protobuf, in protobuf; gzip and deflate are accepted. The response uses the same encoding.',
+      'An export as OTLP/HTTP defines it, in JSON or, as application/x-protobuf, in protobuf; gzip, deflate, and zstd are accepted. The response uses the same encoding.',
   }),
 )
 

@@ -3,7 +3,7 @@ import { beforeAll, describe, it } from 'vitest'
 import type { Contract } from '../../src/api/contract.ts'
 import { endpoints } from '../../src/app.ts'
 import { utf8Length } from '../../src/domain/text.ts'
-import { inflatedStart } from '../../src/http/body.ts'
+import { inflatedStart, startBytes } from '../../src/http/body.ts'
 import {
   ENVELOPE_BYTES,
   MAX_BATCH_BYTES,
@@ -11,6 +11,7 @@ import {
   MAX_METADATA_BYTES,
   MAX_OBSERVATION_BYTES,
 } from '../../src/limits.ts'
+import { compressed, zstdSpaces } from '../support/compressed.ts'
 import { type Answer, newOrg, send } from '../support/org.ts'
 import { newWorld, sampleOf, type World } from '../support/samples.ts'
 import { ORIGIN } from '../support/session.ts'
@@ -155,11 +156,6 @@ describe.for(contracts)('the body of %s', ([, contract]) => {
   })
 })
 
-async function compressed(format: 'gzip' | 'deflate', bytes: Uint8Array): Promise<Uint8Array> {
-  const packed = new Blob([bytes]).stream().pipeThrough(new CompressionStream(format))
-  return new Uint8Array(await new Response(packed).arrayBuffer())
-}
-
 // Traces share their path with exports. test/otlp/endpoint.test.ts covers how the service tells them apart.
 const alone = contracts.filter(([, { path }]) => path !== '/api/v1/traces')
 
@@ -168,7 +164,7 @@ describe.for(alone)('the compressed body of %s', ([, contract]) => {
     postBytes(contract, bytes, { headers: { 'content-encoding': encoding }, isChunked: true })
   const bytesOf = (size: number) => new TextEncoder().encode(padded(contract, size))
 
-  it.for(['gzip', 'deflate', 'identity'] as const)('is accepted in %s', async (encoding, { expect }) => {
+  it.for(['gzip', 'deflate', 'zstd', 'identity'] as const)('is accepted in %s', async (encoding, { expect }) => {
     const bytes = bytesOf(0)
     const answer = await postPacked(encoding === 'identity' ? bytes : await compressed(encoding, bytes), encoding)
     expect(Object.keys(contract.responses), answer.body.error).toContain(String(answer.status))
@@ -178,15 +174,21 @@ describe.for(alone)('the compressed body of %s', ([, contract]) => {
     const limit = limitOf(contract)
     const taken = await postPacked(await compressed('gzip', bytesOf(limit)), 'gzip')
     expect(Object.keys(contract.responses), taken.body.error).toContain(String(taken.status))
-    for (const size of [limit + 1, limit + 40 * 1024 * 1024]) {
-      const answer = await postPacked(await compressed('gzip', bytesOf(size)), 'gzip')
+    const tooLarge = [
+      [await compressed('gzip', bytesOf(limit + 1)), 'gzip'],
+      [await compressed('gzip', bytesOf(limit + 40 * 1024 * 1024)), 'gzip'],
+      [zstdSpaces(Math.floor(limit / 128 / 1024) + 1), 'zstd'],
+      [zstdSpaces(2000), 'zstd'],
+    ] as const
+    for (const [packed, encoding] of tooLarge) {
+      const answer = await postPacked(packed, encoding)
       expect(answer.status).toBe(413)
       expect(answer.body.error).toBe(contract.errors?.[413] ?? 'Request body too large')
     }
   })
 
   it('415s in any other encoding or a combination of encodings', async ({ expect }) => {
-    for (const encoding of ['br', 'zstd', 'gzip, gzip', 'identity, gzip', 'none']) {
+    for (const encoding of ['br', 'compress', 'gzip, gzip', 'identity, gzip', 'none']) {
       expect((await postPacked(bytesOf(0), encoding)).status, encoding).toBe(415)
     }
   })
@@ -203,17 +205,29 @@ describe('the beginning of a body', () => {
 
   it.for(['gzip', 'deflate'] as const)('is inflated from the first bytes of a %s body', async (format, { expect }) => {
     const packed = await compressed(format, bytes)
-    const start = inflatedStart(packed.subarray(0, 64), format)
+    const start = inflatedStart(packed.subarray(0, 64), format, bytes.byteLength)
     expect(start.byteLength).toBeGreaterThan(20)
     expect(start).toEqual(bytes.subarray(0, start.byteLength))
-    expect(inflatedStart(packed.subarray(0, 3), format)).toEqual(new Uint8Array())
-    expect(inflatedStart(bytes, format)).toEqual(new Uint8Array())
+    expect(inflatedStart(packed.subarray(0, 3), format, 1000)).toEqual(new Uint8Array())
+    expect(inflatedStart(bytes, format, 1000)).toEqual(new Uint8Array())
   })
 
-  it('is unchanged without an encoding, and rejected in an unknown one', ({ expect }) => {
-    expect(inflatedStart(bytes, null)).toEqual(bytes)
-    expect(inflatedStart(bytes, ' Identity')).toEqual(bytes)
-    expect(() => inflatedStart(bytes, 'br')).toThrow('compressed with gzip or deflate')
+  it('is inflated from the first block of a zstd body', async ({ expect }) => {
+    const packed = await compressed('zstd', bytes)
+    expect(packed.byteLength).toBeLessThan(startBytes('zstd'))
+    expect(inflatedStart(packed, 'zstd', bytes.byteLength)).toEqual(bytes)
+    expect(inflatedStart(packed.subarray(0, 20), 'zstd', 1000)).toEqual(new Uint8Array())
+    expect(inflatedStart(bytes, 'zstd', 1000)).toEqual(new Uint8Array())
+  })
+
+  it('is unchanged without an encoding, and empty in an unknown one', ({ expect }) => {
+    expect(inflatedStart(bytes, null, 0)).toEqual(bytes)
+    expect(inflatedStart(bytes, ' Identity', 0)).toEqual(bytes)
+    expect(inflatedStart(bytes, 'br', 1000)).toEqual(new Uint8Array())
+  })
+
+  it.for(['gzip', 'deflate', 'zstd'] as const)('is empty if %s inflates to too much', async (format, { expect }) => {
+    expect(inflatedStart(await compressed(format, bytes), format, 1000)).toEqual(new Uint8Array())
   })
 })
 

@@ -1,6 +1,7 @@
 import { describe, it } from 'vitest'
 import { MAX_EXPORT_BYTES } from '../../src/limits.ts'
 import { readExport } from '../../src/otlp/body.ts'
+import { compressed, zstdSpaces } from '../support/compressed.ts'
 import { recorded, unpacked } from '../support/recorded.ts'
 
 const bytes = new TextEncoder().encode('{"resourceSpans":[]}'.padEnd(100_000))
@@ -19,11 +20,6 @@ const stream = (parts: Iterable<Uint8Array>): ReadableStream<Uint8Array> => {
 const request = (body: Uint8Array | ReadableStream<Uint8Array> | null, headers: Record<string, string> = {}) =>
   new Request('https://example.com/v1/traces', { method: 'POST', body, headers })
 
-async function compressed(format: 'gzip' | 'deflate' | 'deflate-raw', body: Uint8Array): Promise<Uint8Array> {
-  const packed = new Blob([body]).stream().pipeThrough(new CompressionStream(format))
-  return new Uint8Array(await new Response(packed).arrayBuffer())
-}
-
 /** A number of MiB. */
 function* zeros(count: number) {
   const piece = new Uint8Array(1024 * 1024)
@@ -32,6 +28,7 @@ function* zeros(count: number) {
 
 const gzip = await compressed('gzip', bytes)
 const deflate = await compressed('deflate', bytes)
+const zstd = await compressed('zstd', bytes)
 const rawDeflate = await compressed('deflate-raw', bytes)
 
 describe('the body of an export', () => {
@@ -42,12 +39,13 @@ describe('the body of an export', () => {
     ['GZIP', { 'content-encoding': ' GZIP ' }, gzip],
     ['x-gzip', { 'content-encoding': 'x-gzip' }, gzip],
     ['deflate', { 'content-encoding': 'deflate' }, deflate],
+    ['zstd', { 'content-encoding': 'zstd' }, zstd],
   ] as const)('is read with %s', async ([, headers, body], { expect }) => {
     expect(await readExport(request(body, headers))).toEqual(bytes)
     expect(await readExport(request(stream([body.subarray(0, 7), body.subarray(7)]), headers))).toEqual(bytes)
   })
 
-  it.for(['gzip', 'deflate', 'identity'])('may be missing with %s', async (encoding, { expect }) => {
+  it.for(['gzip', 'deflate', 'zstd', 'identity'])('may be missing with %s', async (encoding, { expect }) => {
     expect(await readExport(request(null, { 'content-encoding': encoding }))).toEqual(new Uint8Array())
   })
 
@@ -57,7 +55,7 @@ describe('the body of an export', () => {
     }
   })
 
-  it.for(['br', 'zstd', 'compress', 'gzip, gzip', 'identity, gzip', '__proto__', 'constructor'])(
+  it.for(['br', 'compress', 'gzip, gzip', 'identity, gzip', '__proto__', 'constructor'])(
     '415s for %s',
     async (encoding, { expect }) => {
       await expect(readExport(request(bytes, { 'content-encoding': encoding }))).rejects.toMatchObject({ status: 415 })
@@ -75,12 +73,24 @@ describe('the body of an export', () => {
     ['zeros after the gzip data', 'gzip', new Uint8Array([...gzip, 0, 0, 0])],
     ['bytes after the deflate data', 'deflate', new Uint8Array([...deflate, 1, 2, 3])],
     ['a wrong checksum', 'gzip', gzip.with(-5, 0)],
+    ['plain bytes as zstd', 'zstd', bytes],
+    ['gzip as zstd', 'zstd', gzip],
+    ['zstd as gzip', 'gzip', zstd],
+    ['an empty body as zstd', 'zstd', new Uint8Array()],
+    ['bytes after the zstd data', 'zstd', new Uint8Array([...zstd, 1, 2, 3])],
+    ['zeros after the zstd data', 'zstd', new Uint8Array([...zstd, 0, 0, 0])],
+    ['a second frame of zstd', 'zstd', new Uint8Array([...zstd, ...zstd])],
+    [
+      'zstd with a dictionary',
+      'zstd',
+      new Uint8Array([...zstd.subarray(0, 4), 1, 7 << 3, 5, ...zstdSpaces(1).subarray(6)]),
+    ],
   ] as const)('400s for %s', async ([, encoding, body], { expect }) => {
     const given = request(stream([body]), { 'content-encoding': encoding })
     await expect(readExport(given)).rejects.toMatchObject({ status: 400 })
   })
 
-  it.for(['gzip', 'deflate'] as const)('400s for truncated %s data', async (format, { expect }) => {
+  it.for(['gzip', 'deflate', 'zstd'] as const)('400s for truncated %s data', async (format, { expect }) => {
     const body = await compressed(format, bytes)
     for (let length = 1; length < body.length; length++) {
       const given = request(body.subarray(0, length), { 'content-encoding': format })
@@ -98,6 +108,17 @@ describe('the body of an export', () => {
       await expect(readExport(given)).rejects.toMatchObject({ status: 413 })
     },
   )
+
+  it('413s for 10 GB inflated from zstd, without holding it', async ({ expect }) => {
+    const given = request(zstdSpaces(80_000), { 'content-encoding': 'zstd' })
+    await expect(readExport(given)).rejects.toMatchObject({ status: 413 })
+  })
+
+  it('may ask for a window of 8 MiB in zstd, but not for a larger one', async ({ expect }) => {
+    const read = (windowLog: number) => readExport(request(zstdSpaces(1, windowLog), { 'content-encoding': 'zstd' }))
+    expect((await read(23)).byteLength).toBe(128 * 1024)
+    for (const windowLog of [24, 27, 31]) await expect(read(windowLog)).rejects.toMatchObject({ status: 400 })
+  })
 
   it('413s for an endless body', async ({ expect }) => {
     let sent = 0
@@ -131,5 +152,9 @@ describe('the body of an export', () => {
         else expect((await read).length).toBe(MAX_EXPORT_BYTES)
       }
     }
+    const blocks = MAX_EXPORT_BYTES / 128 / 1024
+    const inflated = (count: number) => readExport(request(zstdSpaces(count), { 'content-encoding': 'zstd' }))
+    expect((await inflated(blocks)).length).toBe(MAX_EXPORT_BYTES)
+    await expect(inflated(blocks + 1)).rejects.toMatchObject({ status: 413 })
   })
 })

@@ -1,3 +1,5 @@
+/// <reference types="vite/types/importMeta.d.ts" />
+
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { describe, it, vi } from 'vitest'
@@ -6,6 +8,7 @@ import { traceUuid } from '../../src/domain/ids.ts'
 import { MAX_EXPORT_BYTES, MAX_EXPORT_RECORDS, MAX_EXPORTED_STATES } from '../../src/limits.ts'
 import { failing, recordingBindings, wrapBindings } from '../support/bindings.ts'
 import { aTrace } from '../support/builders.ts'
+import { compressed } from '../support/compressed.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { recorded } from '../support/recorded.ts'
 import { aHexTraceId, aLogExport, aMessage, anExport, anExportedSpan } from '../support/telemetry.ts'
@@ -33,10 +36,10 @@ function aRecordedExport(): Uint8Array {
   return found.bytes
 }
 
-async function compressed(bytes: Uint8Array, format: 'gzip' | 'deflate'): Promise<Uint8Array> {
-  const stream = new Blob([bytes]).stream().pipeThrough(new CompressionStream(format))
-  return new Uint8Array(await new Response(stream).arrayBuffer())
-}
+/** What the Collector sent with `compression: zstd`, by signal. */
+const collected = Object.entries(
+  import.meta.glob<string>('./compressed/*', { query: '?url&inline', import: 'default', eager: true }),
+).map(([file, url]) => [/collector-(\w+)/.exec(file)?.[1], url] as const)
 
 const namesOf = async (org: Org): Promise<string[]> =>
   (await org.read.get('/api/traces?projectSlug=support')).body.traces.map(({ name }: { name: string }) => name)
@@ -64,15 +67,26 @@ describe('an export', () => {
     expect(await namesOf(org)).toHaveLength(2)
   })
 
-  it.for(['gzip', 'deflate'] as const)(
+  it('is accepted as the Collector compresses it with zstd', async ({ expect }) => {
+    const org = await newOrg()
+    const headers = { ...bearer(org), 'content-type': PROTOBUF, 'content-encoding': 'zstd' }
+    expect(collected.map(([signal]) => signal)).toEqual(['logs', 'traces'])
+    for (const [signal, url] of collected) {
+      const body = await (await fetch(url)).arrayBuffer()
+      expect((await post(`/api/v1/otel/v1/${signal}`, headers, body)).status).toBe(200)
+    }
+    expect(await namesOf(org)).toEqual(['support-answer'])
+  })
+
+  it.for(['gzip', 'deflate', 'zstd'] as const)(
     'is accepted compressed by %s and sent in pieces',
     async (format, { expect }) => {
       const org = await newOrg()
-      const body = new Blob([await compressed(aRecordedExport(), format)]).stream()
+      const body = new Blob([await compressed(format, aRecordedExport())]).stream()
       const headers = { ...bearer(org), 'content-type': PROTOBUF, 'content-encoding': format }
       expect((await post('/v1/traces', headers, body)).status).toBe(200)
       expect(
-        (await post('/api/v1/traces', headers, new Blob([await compressed(aRecordedExport(), format)]).stream()))
+        (await post('/api/v1/traces', headers, new Blob([await compressed(format, aRecordedExport())]).stream()))
           .status,
       ).toBe(200)
       expect(await namesOf(org)).toEqual(['support'])
@@ -231,7 +245,7 @@ describe('an invalid export', () => {
 
   it('is refused if it is over 16 MiB, even if it is small when compressed', async ({ expect }) => {
     const org = await newOrg()
-    const body = await compressed(new Uint8Array(MAX_EXPORT_BYTES + 1), 'gzip')
+    const body = await compressed('gzip', new Uint8Array(MAX_EXPORT_BYTES + 1))
     expect(body.byteLength).toBeLessThan(100_000)
     const refused = await post(
       '/v1/traces',
@@ -301,11 +315,11 @@ describe('the project of an export', () => {
 
 describe('the shared path of traces and exports', () => {
   const encoded = async (body: string, encoding: string) =>
-    encoding === 'gzip' || encoding === 'deflate'
-      ? compressed(new TextEncoder().encode(body), encoding)
+    encoding === 'gzip' || encoding === 'deflate' || encoding === 'zstd'
+      ? compressed(encoding, new TextEncoder().encode(body))
       : new TextEncoder().encode(body)
 
-  describe.for(['', 'identity', 'gzip', 'deflate'])('in the encoding "%s"', encoding => {
+  describe.for(['', 'identity', 'gzip', 'deflate', 'zstd'])('in the encoding "%s"', encoding => {
     it.for([
       ['a trace of the native interface', jsonOf(aTrace()), 202],
       ['a trace with resourceSpans in its metadata', jsonOf(aTrace({ metadata: { resourceSpans: [] } })), 202],
@@ -344,7 +358,7 @@ describe('the shared path of traces and exports', () => {
 
   it('never inflates a native call past its limit', async ({ expect }) => {
     const org = await newOrg()
-    const bomb = await compressed(new TextEncoder().encode(' '.repeat(20 * 1024 * 1024)), 'gzip')
+    const bomb = await compressed('gzip', new TextEncoder().encode(' '.repeat(20 * 1024 * 1024)))
     const headers = { ...bearer(org), 'content-type': JSON_TYPE, 'content-encoding': 'gzip' }
     expect((await post('/api/v1/traces', headers, bomb)).status).toBe(413)
   })
