@@ -1,43 +1,29 @@
-import { Box, Button, Checkbox, Group, Pill, Select, Skeleton, Text, TextInput } from '@mantine/core'
-import { useDebouncedCallback, useDisclosure } from '@mantine/hooks'
+import { Box, Button, Checkbox, Group, Pill, Select, type SelectProps, Skeleton, Text, TextInput } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useEffect, useState } from 'react'
-import { useSearchParams } from 'wouter'
+import { lazy, Suspense } from 'react'
 import { errorTypesQuery } from '../api/error-types.ts'
 import { IconFilter, IconFilterOff } from '../icons/index.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { useProject } from '../session/project.ts'
 import classes from './filter-bar.module.css'
-import {
-  countFilters,
-  type FilterName,
-  metadataFilters,
-  withFilter,
-  withMetadata,
-  withoutFilters,
-  withoutMetadata,
-} from './filters.ts'
+import { type FilterName, metadataFilters, withMetadata, withoutFilters, withoutMetadata } from './filters.ts'
 import { MetadataInput } from './metadata-input.tsx'
+import { useFilters, useTypedFilter } from './use-filters.ts'
 
 /** The calendars are large, so they load separately. */
 const TimeInput = lazy(async () => ({ default: (await import('./time-input.tsx')).TimeInput }))
 
-const TYPING_MS = 400
-
 /** The list's filters, all stored in the URL. */
 export function FilterBar() {
-  const [address, setAddress] = useSearchParams()
+  const { address, change, active, set } = useFilters()
   const [isOpen, { toggle }] = useDisclosure()
-  const active = countFilters(address)
-  const set = (name: FilterName, value: string | null) => setAddress(current => withFilter(current, name, value))
-  const metadata = metadataFilters(address)
-  const version = address.get('promptVersionId')
   const clear = active > 0 && (
     <Button
       size="compact-sm"
       variant="subtle"
       leftSection={<IconFilterOff size={14} aria-hidden />}
-      onClick={() => setAddress(withoutFilters)}
+      onClick={() => change(withoutFilters)}
     >
       Clear filters
     </Button>
@@ -59,22 +45,15 @@ export function FilterBar() {
       <div className={classes.fields} data-open={isOpen || undefined}>
         <TextFilter name="name" label="Name" placeholder="Exact name" />
         <TextFilter name="stepId" label="Step" placeholder="Exact step" />
-        <Choice name="status" label="Status" options={STATUSES} onChange={set} value={address.get('status')} />
-        <Choice name="review" label="Review" options={REVIEWS} onChange={set} value={address.get('review')} />
-        <Choice
-          name="hasFeedback"
-          label="Feedback"
-          options={FEEDBACK}
-          onChange={set}
-          value={address.get('hasFeedback')}
-        />
-        <Choice name="rating" label="Rating" options={RATINGS} onChange={set} value={address.get('rating')} />
-        <ErrorTypeFilter value={address.get('errorType')} onChange={set} />
+        {CHOICES.map(choice => (
+          <Choice key={choice.name} {...choice} />
+        ))}
+        <ErrorTypeFilter />
         <Suspense fallback={<Skeleton className={classes.times} h={47} />}>
           <TimeInput label="From" value={address.get('from')} onChange={time => set('from', time)} />
           <TimeInput label="To" value={address.get('to')} onChange={time => set('to', time)} />
         </Suspense>
-        <MetadataInput onAdd={filter => setAddress(current => withMetadata(current, filter))} />
+        <MetadataInput onAdd={filter => change(current => withMetadata(current, filter))} />
         <Checkbox
           size="xs"
           className={classes.check}
@@ -85,79 +64,102 @@ export function FilterBar() {
         />
         <Box visibleFrom="sm">{clear}</Box>
       </div>
-      {(version !== null || metadata.length > 0) && (
-        <Group gap={6}>
-          {version !== null && (
-            <Chip label={`prompt version ${version}`} onRemove={() => set('promptVersionId', null)} />
-          )}
-          {metadata.map(filter => (
-            <Chip
-              key={`${filter.path}=${filter.value}`}
-              label={`${filter.path}=${filter.value}`}
-              onRemove={() => setAddress(current => withoutMetadata(current, filter.path))}
-            />
-          ))}
-        </Group>
-      )}
+      <Chips />
     </search>
   )
 }
 
-const STATUSES = [
-  { value: 'running', label: 'Running' },
-  { value: 'completed', label: 'Completed' },
-]
-const REVIEWS = [
-  { value: 'unreviewed', label: 'Unreviewed' },
-  { value: 'mixed', label: 'Partly reviewed' },
-  { value: 'accepted', label: 'Accepted' },
-  { value: 'corrected', label: 'Corrected' },
-]
-const FEEDBACK = [
-  { value: 'true', label: 'With feedback' },
-  { value: 'false', label: 'Without feedback' },
-]
-const RATINGS = [
-  { value: 'positive', label: 'Positive' },
-  { value: 'negative', label: 'Negative' },
-]
-
-interface ChoiceProps {
-  name: FilterName
-  label: string
-  value: string | null
-  options: { value: string; label: string }[]
-  onChange: (name: FilterName, value: string | null) => void
+/** The filters that have no field of their own. */
+function Chips() {
+  const { address, change, set } = useFilters()
+  const metadata = metadataFilters(address)
+  const version = address.get('promptVersionId')
+  if (version === null && metadata.length === 0) return null
+  return (
+    <Group gap={6}>
+      {version !== null && <Chip label={`prompt version ${version}`} onRemove={() => set('promptVersionId', null)} />}
+      {metadata.map(({ path, value }) => (
+        <Chip
+          key={`${path}=${value}`}
+          label={`${path}=${value}`}
+          onRemove={() => change(current => withoutMetadata(current, path))}
+        />
+      ))}
+    </Group>
+  )
 }
 
-const Choice = ({ name, label, value, options, onChange }: ChoiceProps) => (
-  <Select
-    size="xs"
-    label={label}
-    placeholder="Any"
-    data={options}
-    value={value}
-    onChange={chosen => onChange(name, chosen)}
-    clearable
-    clearButtonProps={{ 'aria-label': `Any ${label.toLowerCase()}` }}
-  />
-)
+const CHOICES: readonly ChoiceProps[] = [
+  {
+    name: 'status',
+    label: 'Status',
+    options: [
+      { value: 'running', label: 'Running' },
+      { value: 'completed', label: 'Completed' },
+    ],
+  },
+  {
+    name: 'review',
+    label: 'Review',
+    options: [
+      { value: 'unreviewed', label: 'Unreviewed' },
+      { value: 'mixed', label: 'Partly reviewed' },
+      { value: 'accepted', label: 'Accepted' },
+      { value: 'corrected', label: 'Corrected' },
+    ],
+  },
+  {
+    name: 'hasFeedback',
+    label: 'Feedback',
+    options: [
+      { value: 'true', label: 'With feedback' },
+      { value: 'false', label: 'Without feedback' },
+    ],
+  },
+  {
+    name: 'rating',
+    label: 'Rating',
+    options: [
+      { value: 'positive', label: 'Positive' },
+      { value: 'negative', label: 'Negative' },
+    ],
+  },
+]
 
-function ErrorTypeFilter({ value, onChange }: Pick<ChoiceProps, 'value' | 'onChange'>) {
-  const { data } = useQuery(errorTypesQuery(useProject()))
-  const types = (data?.errorTypes ?? []).map(({ errorType, name }) => ({ value: errorType, label: name }))
-  const isKnown = value === null || types.some(type => type.value === value)
+interface ChoiceProps extends Omit<SelectProps, 'data'> {
+  name: FilterName
+  label: string
+  options: { value: string; label: string }[]
+}
+
+function Choice({ name, label, options, ...props }: ChoiceProps) {
+  const { address, set } = useFilters()
   return (
     <Select
       size="xs"
-      label="Error type"
+      label={label}
       placeholder="Any"
-      data={isKnown ? types : [...types, { value, label: value }]}
-      value={value}
-      onChange={chosen => onChange('errorType', chosen)}
-      searchable
+      data={options}
+      value={address.get(name)}
+      onChange={chosen => set(name, chosen)}
       clearable
-      clearButtonProps={{ 'aria-label': 'Any error type' }}
+      clearButtonProps={{ 'aria-label': `Any ${label.toLowerCase()}` }}
+      {...props}
+    />
+  )
+}
+
+function ErrorTypeFilter() {
+  const { data } = useQuery(errorTypesQuery(useProject()))
+  const value = useFilters().address.get('errorType')
+  const types = (data?.errorTypes ?? []).map(({ errorType, name }) => ({ value: errorType, label: name }))
+  const isKnown = value === null || types.some(type => type.value === value)
+  return (
+    <Choice
+      name="errorType"
+      label="Error type"
+      options={isKnown ? types : [...types, { value, label: value }]}
+      searchable
       comboboxProps={{ width: 220, position: 'bottom-start' }}
     />
   )
@@ -165,28 +167,14 @@ function ErrorTypeFilter({ value, onChange }: Pick<ChoiceProps, 'value' | 'onCha
 
 /** A text filter that applies after a pause in typing. */
 function TextFilter({ name, label, placeholder }: { name: FilterName; label: string; placeholder: string }) {
-  const [address, setAddress] = useSearchParams()
-  const given = address.get(name) ?? ''
-  const [text, setText] = useState(given)
-  const take = useDebouncedCallback(
-    (value: string) => setAddress(current => withFilter(current, name, value.trim()), { replace: true }),
-    TYPING_MS,
-  )
-  useEffect(() => {
-    take.cancel()
-    // The URL leaves out trailing spaces.
-    setText(current => (current.trim() === given ? current : given))
-  }, [given, take])
+  const [text, type] = useTypedFilter(name)
   return (
     <TextInput
       size="xs"
       label={label}
       placeholder={placeholder}
       value={text}
-      onChange={({ currentTarget }) => {
-        setText(currentTarget.value)
-        take(currentTarget.value)
-      }}
+      onChange={({ currentTarget }) => type(currentTarget.value)}
     />
   )
 }
