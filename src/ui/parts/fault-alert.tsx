@@ -35,11 +35,7 @@ export function FaultAlert({ error, title = 'Something went wrong', onRetry }: F
         )}
         {(requestId !== '' || onRetry) && (
           <Group justify="space-between">
-            {requestId !== '' && (
-              <Text size="xs">
-                Request <Code>{requestId}</Code>
-              </Text>
-            )}
+            {requestId !== '' && <RequestId id={requestId} />}
             {onRetry && (
               <Button
                 size="xs"
@@ -56,3 +52,9 @@ export function FaultAlert({ error, title = 'Something went wrong', onRetry }: F
     </Alert>
   )
 }
+
+export const RequestId = ({ id }: { id: string }) => (
+  <Text size="xs">
+    Request <Code>{id}</Code>
+  </Text>
+)

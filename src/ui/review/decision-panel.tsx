@@ -49,19 +49,8 @@ const MAX_NOTE_LENGTH = 16_384
 
 /** The decision, its reason, and the buttons. */
 export function DecisionPanel(props: DecisionPanelProps) {
-  const {
-    actions,
-    draft,
-    write,
-    isDraftOld,
-    isDraftKept,
-    isEditing,
-    hindrance,
-    isDecided,
-    errorTypes,
-    children,
-    comment,
-  } = props
+  const { actions, draft, write, isDraftOld, isDraftKept, isEditing, hindrance, isDecided } = props
+  const { errorTypes, children, comment } = props
   const hasEdit = draft !== undefined && draft.text !== null
   return (
     <Stack gap="sm">
@@ -80,15 +69,7 @@ export function DecisionPanel(props: DecisionPanelProps) {
         </Button>
       )}
       {children}
-      {hasEdit && !isEditing && (
-        <Text size="sm" className={classes.draft}>
-          You have an unsaved draft from <Moment at={new Date(draft.at).toISOString()} />. Press <b>E</b> to continue.{' '}
-          {isDraftOld && 'The output has changed since then. '}
-          <Button size="compact-xs" variant="subtle" color="gray" onClick={actions.discard}>
-            Discard draft
-          </Button>
-        </Text>
-      )}
+      {hasEdit && !isEditing && <UnsavedDraft at={draft.at} isOld={isDraftOld} onDiscard={actions.discard} />}
       <Textarea
         label="Reason"
         description="Saved with the decision"
@@ -124,6 +105,16 @@ export function DecisionPanel(props: DecisionPanelProps) {
   )
 }
 
+const UnsavedDraft = ({ at, isOld, onDiscard }: { at: number; isOld: boolean; onDiscard: () => void }) => (
+  <Text size="sm" className={classes.draft}>
+    You have an unsaved draft from <Moment at={new Date(at).toISOString()} />. Press <b>E</b> to continue.{' '}
+    {isOld && 'The output has changed since then. '}
+    <Button size="compact-xs" variant="subtle" color="gray" onClick={onDiscard}>
+      Discard draft
+    </Button>
+  </Text>
+)
+
 /** Ignores the second half of a double click, which would decide an item that nobody has seen. */
 const once =
   (act: () => void) =>
@@ -131,73 +122,56 @@ const once =
     if (detail < 2) act()
   }
 
-const Buttons = ({
-  actions,
-  onComment,
-  isEditing,
-  hindrance,
-}: Pick<DecisionPanelProps, 'actions' | 'onComment' | 'isEditing' | 'hindrance'>) => (
-  <div className={classes.buttons}>
-    {isEditing ? (
-      <>
-        <Button
-          className={classes.wide}
-          leftSection={<IconCheck size={16} aria-hidden />}
-          rightSection={<KeyHint keys={['mod', 'Enter']} />}
-          disabled={hindrance !== undefined}
-          onClick={once(actions.save)}
-        >
-          Save
-        </Button>
-        <Button
-          variant="default"
-          leftSection={<IconX size={16} aria-hidden />}
-          rightSection={<KeyHint keys={['Esc']} />}
-          onClick={actions.leave}
-        >
-          Close
-        </Button>
-      </>
-    ) : (
-      <>
-        <Button
-          className={classes.wide}
-          leftSection={<IconCheck size={16} aria-hidden />}
-          rightSection={<KeyHint keys={['A']} />}
-          disabled={hindrance !== undefined}
-          onClick={once(actions.accept)}
-        >
-          Accept
-        </Button>
-        <Button
-          variant="default"
-          leftSection={<IconPencil size={16} aria-hidden />}
-          rightSection={<KeyHint keys={['E']} />}
-          disabled={hindrance !== undefined}
-          onClick={actions.edit}
-        >
-          Edit
-        </Button>
-      </>
-    )}
-    <Button
-      variant="default"
-      leftSection={<IconPlayerSkipForward size={16} aria-hidden />}
-      rightSection={<KeyHint keys={['S']} />}
-      onClick={once(actions.skip)}
-    >
-      Skip
-    </Button>
-    <Button
-      className={classes.wide}
-      variant="default"
-      leftSection={<IconMessagePlus size={16} aria-hidden />}
-      rightSection={<KeyHint keys={['C']} />}
-      onClick={onComment}
-    >
-      Comment
-    </Button>
-  </div>
+const Buttons = ({ actions, onComment, isEditing, hindrance }: DecisionPanelProps) => {
+  const disabled = hindrance !== undefined
+  return (
+    <div className={classes.buttons}>
+      {isEditing ? (
+        <>
+          <Act
+            label="Save"
+            Icon={IconCheck}
+            keys={['mod', 'Enter']}
+            isMain
+            disabled={disabled}
+            onClick={once(actions.save)}
+          />
+          <Act label="Close" Icon={IconX} keys={['Esc']} onClick={actions.leave} />
+        </>
+      ) : (
+        <>
+          <Act label="Accept" Icon={IconCheck} keys={['A']} isMain disabled={disabled} onClick={once(actions.accept)} />
+          <Act label="Edit" Icon={IconPencil} keys={['E']} disabled={disabled} onClick={actions.edit} />
+        </>
+      )}
+      <Act label="Skip" Icon={IconPlayerSkipForward} keys={['S']} onClick={once(actions.skip)} />
+      <Act label="Comment" Icon={IconMessagePlus} keys={['C']} isWide onClick={onComment} />
+    </div>
+  )
+}
+
+interface ActProps {
+  label: string
+  Icon: typeof IconCheck
+  /** Its keyboard shortcut. */
+  keys: readonly string[]
+  isMain?: boolean
+  isWide?: boolean
+  disabled?: boolean
+  onClick: (event: MouseEvent) => void
+}
+
+const Act = ({ label, Icon, keys, isMain = false, isWide = isMain, disabled = false, onClick }: ActProps) => (
+  <Button
+    {...(isWide && { className: classes.wide })}
+    variant={isMain ? 'filled' : 'default'}
+    leftSection={<Icon size={16} aria-hidden />}
+    rightSection={<KeyHint keys={keys} />}
+    disabled={disabled}
+    onClick={onClick}
+  >
+    {label}
+  </Button>
 )
 
 /** The enabled error types, by category. */

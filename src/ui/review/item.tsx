@@ -20,7 +20,7 @@ export function Item(options: ItemOptions) {
   const columns = useRef<HTMLDivElement>(null)
   useShownFromTop(columns, span.id, draft?.isEditing ?? false)
   useItemKeys(columns, item, comment)
-  const troublePanel = trouble && <TroublePanel trouble={trouble} span={span} {...item.troubleActions} />
+  const troublePanel = trouble && <TroublePanel trouble={trouble} span={span} actions={item.troubleActions} />
   return (
     <div className={classes.columns} data-editing={isEditing || undefined} ref={columns}>
       <section className={classes.column} aria-label="Context">
@@ -68,9 +68,7 @@ export function Item(options: ItemOptions) {
         >
           {hold && <HeldWarning onAskAgain={hold.askAgain} onTakeOver={hold.takeOver} />}
           {!isConflict && troublePanel}
-          {blocked && (
-            <SchemaAlert message="" faults={blocked.faults} onForce={blocked.force} onBack={blocked.goBack} />
-          )}
+          {blocked && <SchemaAlert faults={blocked.faults} onForce={blocked.force} onBack={blocked.goBack} />}
         </DecisionPanel>
         {/* It loads last, so it's at the bottom, where it can't move anything. */}
         <SpanFeedback key={span.id} span={span} />

@@ -1,9 +1,9 @@
-import { Button, Code, Group, Stack, Text } from '@mantine/core'
+import { Button, Group, Stack, Text } from '@mantine/core'
 import { useNames } from '../api/names.ts'
 import type { SpanOfTrace } from '../api/wire.ts'
 import { CodeDiff } from '../code/index.tsx'
 import { IconUsers } from '../icons/index.ts'
-import { FaultAlert } from '../parts/fault-alert.tsx'
+import { FaultAlert, RequestId } from '../parts/fault-alert.tsx'
 import { Warning } from '../parts/warning.tsx'
 import { DecisionWords } from './decision-words.tsx'
 import { textOf } from './json-text.ts'
@@ -11,10 +11,7 @@ import { FaultList } from './schema-warning.tsx'
 import type { Trouble } from './sitting.ts'
 import { whatChanged } from './what-changed.ts'
 
-interface TroublePanelProps {
-  trouble: Trouble
-  /** The span as it is now. */
-  span: SpanOfTrace
+export interface TroubleActions {
   onDecideAgain: () => void
   onLeave: () => void
   onForce: () => void
@@ -22,30 +19,20 @@ interface TroublePanelProps {
   onRetry: () => void
 }
 
+interface TroublePanelProps {
+  trouble: Trouble
+  /** The span as it is now. */
+  span: SpanOfTrace
+  actions: TroubleActions
+}
+
 /** Why a decision failed, and how to continue. The draft is still there. */
-export function TroublePanel({
-  trouble,
-  span,
-  onDecideAgain,
-  onLeave,
-  onForce,
-  onTakeOver,
-  onRetry,
-}: TroublePanelProps) {
+export function TroublePanel({ trouble, span, actions }: TroublePanelProps) {
   const { fault, request } = trouble
-  if (fault.status === 412) {
-    return <Conflict trouble={trouble} span={span} onDecideAgain={onDecideAgain} onLeave={onLeave} />
-  }
+  const { onDecideAgain, onForce, onTakeOver, onRetry } = actions
+  if (fault.status === 412) return <Conflict trouble={trouble} span={span} actions={actions} />
   if (request !== 'reset' && fault.status === 422 && fault.details.length > 0) {
-    return (
-      <SchemaAlert
-        message={fault.message}
-        faults={fault.details}
-        requestId={fault.requestId}
-        onForce={onForce}
-        onBack={onDecideAgain}
-      />
-    )
+    return <SchemaAlert faults={fault.details} requestId={fault.requestId} onForce={onForce} onBack={onDecideAgain} />
   }
   if (fault.heldBy !== undefined) {
     return <HeldWarning heldBy={fault.heldBy} onAskAgain={onRetry} onTakeOver={onTakeOver} />
@@ -76,19 +63,14 @@ export function HeldWarning({ heldBy, onAskAgain, onTakeOver }: HeldWarningProps
         {holder && `${holder} is reviewing it. `}It becomes available when they decide or leave the page.
       </Text>
       <Group gap="xs">
-        <Button size="xs" variant="default" onClick={onAskAgain}>
-          Try again
-        </Button>
-        <Button size="xs" variant="default" onClick={onTakeOver}>
-          Take over
-        </Button>
+        <Way label="Try again" onClick={onAskAgain} />
+        <Way label="Take over" onClick={onTakeOver} />
       </Group>
     </Warning>
   )
 }
 
 interface SchemaAlertProps {
-  message: string
   faults: readonly { path: string; message: string }[]
   requestId?: string
   onForce: () => void
@@ -96,34 +78,21 @@ interface SchemaAlertProps {
 }
 
 /** Where a value doesn't match its step's schema, with the option to approve it anyway. */
-export const SchemaAlert = ({ message, faults, requestId, onForce, onBack }: SchemaAlertProps) => (
+export const SchemaAlert = ({ faults, requestId = '', onForce, onBack }: SchemaAlertProps) => (
   <Warning isUrgent title="Not saved: this doesn't match the step's schema">
     <Stack gap="xs">
-      {faults.length > 0 ? <FaultList faults={faults} /> : <Text size="sm">{message}</Text>}
-      {requestId !== undefined && requestId !== '' && (
-        <Text size="xs">
-          Request <Code>{requestId}</Code>
-        </Text>
-      )}
+      <FaultList faults={faults} />
+      {requestId !== '' && <RequestId id={requestId} />}
       <Group gap="xs">
-        <Button size="xs" variant="default" onClick={onBack}>
-          Keep editing
-        </Button>
-        <Button size="xs" variant="default" onClick={onForce}>
-          Save anyway
-        </Button>
+        <Way label="Keep editing" onClick={onBack} />
+        <Way label="Save anyway" onClick={onForce} />
       </Group>
     </Stack>
   </Warning>
 )
 
 /** Says that the span changed while it was being reviewed. */
-function Conflict({
-  trouble,
-  span,
-  onDecideAgain,
-  onLeave,
-}: Pick<TroublePanelProps, 'span' | 'onDecideAgain' | 'onLeave' | 'trouble'>) {
+function Conflict({ trouble, span, actions }: TroublePanelProps) {
   const { seen, request } = trouble
   const { isOutputOther, review } = whatChanged(seen, span)
   const mine = request === 'reset' ? undefined : (request.approvedOutput ?? seen.output)
@@ -150,17 +119,27 @@ function Conflict({
         )}
         {request !== 'reset' && <Text size="sm">Your draft is still here.</Text>}
         <Group gap="xs">
-          <Button size="xs" variant="default" onClick={onLeave}>
-            Keep the current version
-          </Button>
-          <Button size="xs" variant="light" onClick={onDecideAgain}>
-            Decide again
-          </Button>
+          <Way label="Keep the current version" onClick={actions.onLeave} />
+          <Way label="Decide again" isSuggested onClick={actions.onDecideAgain} />
         </Group>
       </Stack>
     </Warning>
   )
 }
+
+const Way = ({
+  label,
+  isSuggested = false,
+  onClick,
+}: {
+  label: string
+  isSuggested?: boolean
+  onClick: () => void
+}) => (
+  <Button size="xs" variant={isSuggested ? 'light' : 'default'} onClick={onClick}>
+    {label}
+  </Button>
+)
 
 const Compared = ({ label, before, after }: { label: string; before: string; after: string }) => (
   <div>

@@ -14,6 +14,7 @@ import { takesText } from './keys.ts'
 import { spanQuery } from './queries.ts'
 import { type Decision, withSkipped } from './sitting.ts'
 import { hideTrouble, showTrouble } from './trouble-notice.tsx'
+import type { TroubleActions } from './trouble-panel.tsx'
 import { useDesk, useDraft, useRefused, useSitting } from './use-desk.ts'
 import { useSchema } from './use-schema.ts'
 import { faultsOf, useOutputCheck } from './use-schema-faults.ts'
@@ -95,7 +96,7 @@ export function useItem({ span, isWhole, projectSlug, onAdvance, onUndo }: ItemO
     discard: () => write({ text: null, errorType: null, isEditing: false }),
   }
   const continueWithout = () => goOn(desk, id)
-  const troubleActions = {
+  const troubleActions: TroubleActions = {
     onDecideAgain: continueWithout,
     onLeave: () => {
       desk.drafts.remove(id)
