@@ -3,8 +3,9 @@ import { useQuery } from '@tanstack/react-query'
 import { useNames } from '../api/names.ts'
 import { sessionQuery } from '../api/session.ts'
 import type { Feedback } from '../api/wire.ts'
+import { FeedbackCard } from '../feedback/feedback-card.tsx'
 import { CommentForm } from './comment-form.tsx'
-import { FeedbackCard } from './feedback-card.tsx'
+import { OwnComment } from './own-comment.tsx'
 import { comment } from './queries.ts'
 
 interface FeedbackSectionProps {
@@ -21,15 +22,15 @@ export function FeedbackSection({ spanId, traceId, feedback }: FeedbackSectionPr
   return (
     <Stack gap="xs">
       {feedback.length === 0 && <Text c="dimmed">No feedback or comments on this span yet.</Text>}
-      {feedback.map(item => (
-        <FeedbackCard
-          key={item.id}
-          feedback={item}
-          traceId={traceId}
-          name={names.get(item.userId)}
-          isOwn={mayComment === true && item.source === 'review' && item.userId === session?.actorId}
-        />
-      ))}
+      {feedback.map(item => {
+        const name = names.get(item.userId)
+        const isOwn = mayComment && item.source === 'review' && item.userId === session?.actorId
+        return isOwn ? (
+          <OwnComment key={item.id} feedback={item} traceId={traceId} name={name} />
+        ) : (
+          <FeedbackCard key={item.id} feedback={item} name={name} />
+        )
+      })}
       {mayComment ? (
         <CommentForm
           draft={spanId}
