@@ -18,7 +18,7 @@ const describeApi = endpoint({
   family: 'operation',
   method: 'GET',
   path: '/openapi.json',
-  summary: 'Read this document',
+  summary: 'Get this document',
   scope: 'public',
   responses: { 200: v.looseObject({ openapi: v.string() }) },
   example: {
@@ -38,7 +38,8 @@ const checkHealth = endpoint({
   family: 'operation',
   method: 'GET',
   path: '/healthz',
-  summary: 'Check that the Worker is up, without dependencies',
+  summary: 'Check that the Worker is running',
+  description: 'Does not check its dependencies.',
   scope: 'public',
   responses: { 200: Status },
   example: {
@@ -84,8 +85,8 @@ for (const { contract, serve } of endpoints) {
 type RoutedRequest = Request & { params: Record<string, string> }
 
 /**
- * Answers any request: an endpoint's response, or 405 with the methods that the path has, or 404. A browser's navigation
- * to a path that is no endpoint's gets the app, which has pages of its own.
+ * Responds to any request: 404 for a path without an endpoint, 405 for a method that the path doesn't have. A browser
+ * that navigates to a path without an endpoint gets the app, which has its own pages.
  */
 export async function answer(request: Request, env: Env, context: ExecutionContext): Promise<Response> {
   const requestId = crypto.randomUUID()
@@ -105,12 +106,15 @@ export async function answer(request: Request, env: Env, context: ExecutionConte
   return response
 }
 
-/** Whether pages of other origins may see the answer: those that send a key of their own, not those that have a browser's session. */
+/**
+ * Whether pages of other origins may read the response. They may if they send their own key, but not if they use a
+ * browser's session.
+ */
 const isForAnyOrigin = (request: Request): boolean =>
-  !isAmbient(request) && !pathsOfSession.has(new URL(request.url).pathname.replace(/\/+$/, ''))
+  !isAmbient(request) && !sessionPaths.has(new URL(request.url).pathname.replace(/\/+$/, ''))
 
-const pathsOfSession: ReadonlySet<string> = new Set(
-  endpoints.filter(({ contract }) => contract.isOfSession).map(({ contract }) => contract.path),
+const sessionPaths: ReadonlySet<string> = new Set(
+  endpoints.filter(({ contract }) => contract.managesSession).map(({ contract }) => contract.path),
 )
 
 const EXPOSED_HEADERS =
@@ -119,7 +123,7 @@ const ALLOWED_HEADERS =
   'authorization, content-encoding, content-type, if-match, if-none-match, prefer, x-api-key, x-org-slug, x-project-slug'
 
 async function dispatch(request: Request, runtime: Runtime): Promise<Response> {
-  // Answered as its GET; `answer` leaves the body out.
+  // HEAD runs as GET; `answer` drops the body.
   const isHead = request.method === 'HEAD'
   const response = await router.fetch(isHead ? new Request(request, { method: 'GET' }) : request, runtime)
   if (response) return response
@@ -136,14 +140,14 @@ async function unknownPath(request: Request, { ASSETS }: Env): Promise<Response>
   return new Response(page.body, page)
 }
 
-/** The methods that some route has for a path; none where there is no such path. */
+/** The methods that the path's endpoints accept. Empty if the path has no endpoint. */
 function methodsOf(path: string): string[] {
   const methods = router.routes.filter(([, pattern]) => pattern.test(path)).map(([method]) => method)
   if (methods.length === 0) return []
   return [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS']
 }
 
-/** Any origin may call with a key, which travels in a header that a page must set itself. */
+/** Any origin may call with a key: a page has to set that header itself. */
 const preflight = (methods: readonly string[]): Response =>
   new Response(null, {
     status: 204,
@@ -155,7 +159,7 @@ const preflight = (methods: readonly string[]): Response =>
     },
   })
 
-/** `/traces/{id}`, as OpenAPI writes it, is `/traces/:id` to the router. */
+/** Turns OpenAPI's `/traces/{id}` into the router's `/traces/:id`. */
 function routePath(path: string): string {
   return path.replace(/{(\w+)}/g, ':$1')
 }

@@ -25,11 +25,9 @@ import { VersionDiff } from './read/version-diff.ts'
 import { Feedback, Span, SpanOfTrace, Trace, TraceItem } from './read/wire.ts'
 import { ReviewRecord } from './review/reviews.ts'
 
-/*
- * What the OpenAPI document calls its schemas. Generators of clients name their types so: a name that is given stays.
- */
+/* The names of schemas in the OpenAPI document. Client generators use them as type names, so never change one. */
 
-/** Resources, as answers show them. */
+/** Resources, as responses show them. */
 const output = {
   ApiKey,
   ApiKeyWithSecret,

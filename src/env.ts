@@ -15,9 +15,9 @@ export interface Env extends StoreBindings {
   RATE_LIMITER: DurableObjectNamespace<RateLimiter>
   /** Absent on a deployment without queues; cron does the work there. */
   JOBS?: Queue<Job>
-  /** Only the platform sends to it. It's bound so that a deploy creates it. */
+  /** Only the platform sends to it. This binding makes a deploy create it. */
   DEAD_JOBS?: Queue<Job>
-  /** Secret. Creates organizations and recovers lost keys. Without it, those endpoints answer 404. */
+  /** Secret. Creates organizations and recovers lost keys. Without it, those endpoints return 404. */
   ADMIN_TOKEN?: string
   /** Requests per minute for a key without its own limit. Default: DEFAULT_RATE_LIMIT_PER_MINUTE. */
   RATE_LIMIT_PER_MINUTE?: string
@@ -30,11 +30,11 @@ export interface Env extends StoreBindings {
   /** How many days the audit log keeps an entry. Default: the constant AUDIT_RETENTION_DAYS. */
   AUDIT_RETENTION_DAYS?: string
   /**
-   * `<provider>/<model>`: the model that attributes instead of the rules. `attribution/provider.ts` lists the
+   * `<provider>/<model>`: the model to use instead of the rules. `attribution/provider.ts` lists the
    * providers.
    */
   ATTRIBUTION_MODEL?: string
-  /** The provider's URL, if it isn't the default one. */
+  /** The provider's URL, if not the default one. */
   ATTRIBUTION_BASE_URL?: string
   /** Secret. The provider's API key. */
   ATTRIBUTION_API_KEY?: string

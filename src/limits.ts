@@ -1,4 +1,4 @@
-/** Every limit on size, count and time, each with its reason. `BYTES` are UTF-8 bytes, `LENGTH` is characters. */
+/** Every limit on size, count, and time, each with its reason. `BYTES` are UTF-8 bytes, `LENGTH` is characters. */
 
 export const DAY_MS = 24 * 3_600_000
 
@@ -13,7 +13,7 @@ export const ENVELOPE_BYTES = 64 * 1024
 export const escaped = (bytes: number): number => 6 * bytes
 /** Events in one batch. Each has its own result in the response. */
 export const MAX_BATCH_EVENTS = 1000
-/** Sub-millisecond arrival times that keep a batch's events in order. At least `MAX_BATCH_EVENTS`. */
+/** Sub-millisecond arrival times, which keep a batch's events in order. At least `MAX_BATCH_EVENTS`. */
 export const ARRIVALS_A_MILLISECOND = 1024
 /** Events to parse or turn into rows before other requests get a turn: a few milliseconds of work. */
 export const EVENTS_A_TURN = 100
@@ -57,7 +57,7 @@ export const MAX_PAGE_VALUE_BYTES = 8 * 1024 * 1024
 /** A trace's detail shows every value in full up to these totals of value bytes and spans. */
 export const MAX_DETAIL_BYTES = MAX_PAGE_VALUE_BYTES
 export const MAX_WHOLE_SPANS = 2000
-/** Spans in one response, and their bytes: how much of a trace an isolate holds beside its other requests. */
+/** Spans in one response, and their bytes. An isolate holds them alongside its other requests. */
 export const MAX_DETAIL_SPANS = 20_000
 export const MAX_DETAIL_ANSWER_BYTES = 16 * 1024 * 1024
 /** A trace with more observations than this is read in parts, together with its spans. */
@@ -65,9 +65,9 @@ export const MAX_WHOLE_OBSERVATIONS = 10_000
 /** How much of a large trace to read at once. Other requests get a turn between parts. */
 export const DETAIL_PART_BYTES = 2 * 1024 * 1024
 export const DETAIL_PART_SPANS = 2000
-/** How much of its values a span's own detail gives in full. */
+/** How much of its values a span's own detail shows in full. */
 export const MAX_SPAN_BYTES = 16 * 1024 * 1024
-/** Values of one span to read, outputs and inputs first. Each takes at least a preview and a name. */
+/** Values of one span to read, outputs and inputs first. Each one shows at least a preview and a name. */
 export const MAX_SPAN_VALUES = 20_000
 /** In responses with previews, metadata and the state sent with a span are complete up to these sizes. */
 export const MAX_BRIEF_METADATA_BYTES = 1024
@@ -80,7 +80,7 @@ export const MAX_DETAIL_APPROVED_BYTES = 8 * 1024 * 1024
 export const MAX_DETAIL_FEEDBACK = 1000
 /** Comments and corrections that one detail gives in full, as JSON. */
 export const MAX_DETAIL_FEEDBACK_BYTES = 4 * 1024 * 1024
-/** A JSON array of rows for `json_each`. D1 rejects bound strings over 2,000,000 bytes; the local one doesn't. */
+/** A JSON array of rows for `json_each`. Production D1 rejects bound strings over 2,000,000 bytes; local D1 doesn't. */
 export const MAX_ARRAY_BYTES = 1_500_000
 
 /** Searchable metadata leaves. Each costs a row write. */
@@ -107,7 +107,7 @@ export const MAX_FEEDBACK_ID_LENGTH = 128
 export const MAX_COMMENT_LENGTH = 16 * 1024
 /** A correction as JSON. It's part of the feedback's row. */
 export const MAX_CORRECTION_BYTES = 128 * 1024
-/** One version of a prompt or knowledge doc. It's stored in its row, and lists show it. */
+/** One version of a prompt or knowledge doc. It's stored in its row, and lists include it. */
 export const MAX_CONTENT_BYTES = 256 * 1024
 /** A prompt version's `outputSchema` as JSON. */
 export const MAX_SCHEMA_BYTES = 64 * 1024
@@ -138,13 +138,13 @@ export const VERSION_BYTES = 256
 export const MAX_DIFF_EDITS = 700
 /** Edits times lines of both versions: the comparisons that a diff may make, about a tenth of a second. */
 export const MAX_DIFF_STEPS = 10_000_000
-/** A schema diff doesn't go below longer paths: there may be many places, and each names its whole path. */
+/** Schema diffs don't descend past this length: there may be many paths, and each is shown whole. */
 export const MAX_DIFF_PATH_LENGTH = 256
 /** The note on a version. */
 export const MAX_NOTE_LENGTH = 1024
 /** An error type's `error_type`. */
 export const MAX_ERROR_TYPE_LENGTH = 64
-/** An error type's `rule`. Engines read every type's. */
+/** An error type's `rule`. Engines read the rules of all types. */
 export const MAX_RULE_LENGTH = 1024
 /** A project's own error types. They're listed on one page, and engines choose among them all. */
 export const MAX_PROJECT_ERROR_TYPES = 100
@@ -170,7 +170,7 @@ export const MAX_SCANNED_TRACES = 5000
 export const MAX_REMAINING = 10_000
 /** Traces scanned for that count. A project may have any number of traces with nothing to review. */
 export const MAX_COUNTED_TRACES = 20_000
-/** Traces that one random order draws from. The next ones follow when these run out. */
+/** Traces that are shuffled together. After these, the next ones are shuffled. */
 export const SHUFFLED_TRACES = 5000
 /** How long a claim reserves a span for its reviewer. */
 export const CLAIM_MS = 15 * 60_000
@@ -189,57 +189,57 @@ export const MAX_INSIGHT_ROWS = 10_000
 export const PROBED_TRACES = 1000
 
 export const DEFAULT_RATE_LIMIT_PER_MINUTE = 6000
-/** How long a rotated key may stay valid beside its successor. */
+/** How long a rotated key may stay valid alongside its replacement. */
 export const MAX_ROTATION_GRACE_SECONDS = 30 * 24 * 3600
-/** Far more than one D1 can serve, and far below the largest integer in a header (15 digits). */
+/** Far more than one D1 database can serve, and far below the largest integer in a header (15 digits). */
 export const MAX_RATE_LIMIT_PER_MINUTE = 1_000_000
 /** The window in which requests are counted. */
 export const WINDOW_SECONDS = 60
 /** How long an isolate may spend its leased tokens. A lease that's never returned counts for this much longer. */
 export const LEASE_SECONDS = 10
-/** The first and smallest lease. Isolates with a few requests a minute shouldn't ask for each one. */
+/** The first and smallest lease. Isolates with a few requests a minute shouldn't lease a token for each one. */
 export const FIRST_LEASE_TOKENS = 8
 /** If a lease runs out sooner, the next one has twice as many tokens. */
 export const BUSY_LEASE_MS = 3000
-/** Below this limit tokens are taken one by one: an unspent token in one isolate denies a request in another. */
+/** Below this limit, tokens are taken one by one: an unspent token in one isolate would deny a request in another. */
 export const MIN_LEASED_LIMIT = 100
 /**
- * The smallest lease is this fraction of a minute's limit: near the limit, isolates together ask about four times a
- * second.
+ * The smallest lease is this fraction of a minute's limit: near the limit, all isolates together make about four calls
+ * a second to the limiter.
  */
 export const SHARES_A_MINUTE = 240
 /** How long a denial lasts while leases are out. Any of them may be returned. */
 export const UNRETURNED_RETRY_SECONDS = 1
 /** Failed lookups of keys, sessions and sign-in links per address in 60 seconds, in one isolate. */
 export const MAX_FAILED_LOOK_UPS = 60
-/** How long an address with more failures is paused. Keys that the isolate knows still work. */
+/** How long an address with more failures is paused. Keys that the isolate has cached still work. */
 export const LOOK_UP_PAUSE_MS = 10_000
 /**
  * Lookups a second that a paused address still gets: a new pipeline may share its address with someone guessing keys.
  */
 export const PAUSED_LOOK_UPS_A_SECOND = 5
-/** How long to reject an unknown key without asking D1 again. Keys are random, so a new key is never among them. */
+/** How long to reject an unknown key without querying D1 again. Keys are random, so a new key is never among them. */
 export const KEY_UNKNOWN_MS = 30_000
 /** Longer texts are never keys and aren't cached as unknown, which keeps that cache small. */
 export const MAX_SECRET_LENGTH = 64
 /**
- * Calls a minute that one address may make to an endpoint that asks D1 without a key, in one isolate. A health probe
- * asks every second.
+ * Calls a minute that one address may make, in one isolate, to an endpoint that queries D1 without a key. A health
+ * probe calls every second.
  */
 export const MAX_OPEN_CALLS = 120
-/** How long a request waits for the rate limiter. After that it passes uncounted. */
+/** How long a request waits for the rate limiter. After that, it passes uncounted. */
 export const LIMITER_TIMEOUT_MS = 250
-/** How long requests pass without asking after the rate limiter couldn't be reached. */
+/** How long requests skip the rate limiter after it couldn't be reached. */
 export const LIMITER_PAUSE_MS = 1000
 
 /** How long a request waits for D1 and R2 in total. Clients give up after 5 s. */
 export const STORE_DEADLINE_MS = 4000
-/** One attempt at a D1 or R2 call. A second one fits into the deadline. */
+/** One attempt at a D1 or R2 call. A second one fits within the deadline. */
 export const STORE_ATTEMPT_MS = 1800
 /** The same for an export, which may write thousands of rows. Exporters wait 10 s. */
 export const EXPORT_DEADLINE_MS = 8000
 export const EXPORT_ATTEMPT_MS = 4500
-/** How long a request waits to refresh a key that this isolate knows. After that, the cached answer is used. */
+/** How long a request waits to refresh a key that this isolate has cached. After that, it uses the cached result. */
 export const REFRESH_TIMEOUT_MS = 500
 /** `Retry-After` for a request that ran past its deadline. */
 export const PAST_DEADLINE_RETRY_SECONDS = 2
@@ -255,13 +255,13 @@ export const JOB_ATTEMPT_MS = 30_000
 
 /** How long a key is cached before it's looked up again. This bounds how long a revoked key still works. */
 export const KEY_FRESH_MS = 30_000
-/** How long a cached key keeps working while D1 doesn't answer. */
+/** How long a cached key keeps working while D1 doesn't respond. */
 export const KEY_STALE_MS = 10 * 60_000
 /** How long a project is cached. This bounds how long a deleted project still works. */
 export const PROJECT_FRESH_MS = KEY_FRESH_MS
 /** Entries in each of an isolate's caches: keys, sessions, projects. */
 export const ISOLATE_CACHE_ENTRIES = 5000
-/** How long a request waits for Cloudflare Access's signing keys. D1 still has to be asked after that. */
+/** How long a request waits for Cloudflare Access's signing keys. After that, it still has to query D1. */
 export const ACCESS_CERTS_TIMEOUT_MS = 1000
 /** `Retry-After` if those keys couldn't be fetched. */
 export const ACCESS_CERTS_RETRY_SECONDS = 5
@@ -273,22 +273,22 @@ export const SESSION_SECONDS = 12 * 3600
 export const SIGN_IN_LINK_SECONDS = 900
 export const MIN_SIGN_IN_LINK_SECONDS = 60
 export const MAX_SIGN_IN_LINK_SECONDS = 3600
-/** Projects that a session lists. The projects endpoint has pages for all of them. */
+/** Projects that a session lists. The projects endpoint lists all of them, in pages. */
 export const MAX_SESSION_PROJECTS = 1000
 /** Reviewer ids in one call: a page of reviewers, in a URL of 4 KB. */
 export const MAX_REVIEWER_IDS = 100
 
-/** Rows that a purge deletes in one statement: tens of milliseconds, during which the database answers nobody else. */
+/** Rows that a purge deletes in one statement: tens of milliseconds, during which the database serves nobody else. */
 export const PURGE_ROWS = 1000
-/** Steps of one purge job. With its fixed statements it stays under the free plan's 50 queries an invocation. */
+/** Steps of one purge job. With its other statements, it stays under the free plan's 50 queries per invocation. */
 export const PURGE_STEPS = 30
 /** A deletion that no job has touched for this long is sent to the queue again. */
 export const RESEND_AFTER_MS = 60_000
-/** Deletions that one cron run sends again. Without a queue it runs only one, because of the 50 queries. */
+/** Deletions that one cron run sends again. Without a queue, it runs only one, because of the 50 queries. */
 export const RESEND_BATCH = 100
-/** The oldest traces that one retention step looks at: as many as one queue call takes messages. */
+/** The oldest traces that one retention step checks: as many as fit in one call to the queue. */
 export const RETENTION_TRACES = 100
-/** Steps of one cron run: 800 traces a minute, within the free plan's 50 queries an invocation. */
+/** Steps of one cron run: 800 traces a minute, within the free plan's 50 queries per invocation. */
 export const RETENTION_STEPS = 8
 /** The pause between two passes over all projects. */
 export const RETENTION_PASS_MS = 3_600_000
@@ -330,11 +330,11 @@ export const DELETION_STEPS = 30
  * then looks again for rows that were written in the meantime.
  */
 export const DELETION_SETTLE_MS = KEY_STALE_MS + 60_000
-/** Traces of a deleted project that one step deletes: as many as one queue call takes messages. */
+/** Traces of a deleted project that one step deletes: as many as fit in one call to the queue. */
 export const PROJECT_PURGE_TRACES = MAX_QUEUE_BATCH
-/** Statements of one project purge job, within the free plan's 50 queries an invocation. */
+/** Statements of one project purge job, within the free plan's 50 queries per invocation. */
 export const PROJECT_PURGE_STEPS = 40
-/** Versions of prompts and knowledge docs that one statement deletes. Each holds up to 320 KB. */
+/** Versions of prompts and knowledge docs that one statement deletes. Each takes up to 320 KB. */
 export const PROJECT_PURGE_VERSIONS = 200
 /** Traces that one step searches for labellers, steps per minute, and labellers deleted at the end of a pass. */
 export const LABELLER_TRACES = 500
@@ -345,19 +345,19 @@ export const LABELLER_PASS_MS = 15 * 60_000
 /** The pause between two passes over all organizations' audit log entries. */
 export const AUDIT_PASS_MS = DAY_MS
 
-/** New traces whose days one cron run notes. Each costs a row read. */
+/** New traces whose days one cron run records. Each costs a row read. */
 export const NOTED_TRACES = 10_000
-/** A trace's row is visible this long after its key was drawn: requests end sooner, and clocks differ by less. */
+/** A trace's row is visible this long after its key was assigned: requests end sooner, and clocks differ by less. */
 export const NOTING_DELAY_MS = 30_000
 /** Traces whose outputs one cron run counts, and the days that share them. */
 export const COUNTED_TRACES = 3000
 export const COUNTED_DAYS = 20
-/** Steps counted separately per project and day. Clients name steps, and every trace may have new ones. */
+/** Steps counted separately per project and day. Clients choose the names, and every trace may have new ones. */
 export const MAX_COUNTED_STEPS = 500
-/** How long a day belongs to the cron run that took it. */
+/** How long a cron run keeps the days that it claims. */
 export const COUNT_LEASE_MS = 60_000
 /**
- * How long a day rests after a count: 5 seconds per trace, between 5 minutes and an hour. This keeps reads well below
+ * How long a day waits for its next count: 5 seconds per trace, between 5 minutes and an hour. This keeps reads well below
  * the free plan's 5 million rows a day for as many traces as its other limits allow, in any number of projects.
  */
 export const COUNT_REST_A_TRACE_MS = 5000
@@ -366,16 +366,16 @@ export const MAX_COUNT_REST_MS = 3_600_000
 
 /** Spans of a trace that an engine reads. */
 export const MAX_SUBJECT_SPANS = 400
-/** Spans that those are chosen from. Each costs a row of a few ids. */
+/** Candidates for those spans. Each costs a row of a few ids. */
 export const MAX_SUBJECT_CANDIDATES = 20_000
-/** The values of those spans, in total and each. Larger values tell an engine little, and an isolate has 128 MB. */
+/** The values of those spans, in total and each. Larger values add little, and an isolate has 128 MB. */
 export const MAX_SUBJECT_BYTES = 4 * 1024 * 1024
 export const MAX_SUBJECT_VALUE_BYTES = 256 * 1024
-/** Prompts that an engine reads, in total. The same goes for knowledge docs. */
+/** The total size of the prompts that an engine reads, and of the knowledge docs. */
 export const MAX_SUBJECT_TEXT_BYTES = 4 * 1024 * 1024
 /** Knowledge docs that an engine reads. */
 export const MAX_SUBJECT_DOCS = 1000
-/** Knowledge docs that those are chosen from. */
+/** Candidates for those knowledge docs. */
 export const MAX_SUBJECT_DOC_CANDIDATES = 10_000
 /** Characters of steps, and of knowledge docs, that the rules analyze. */
 export const MAX_EVIDENCE_LENGTH = 512 * 1024
@@ -383,7 +383,7 @@ export const MAX_EVIDENCE_LENGTH = 512 * 1024
 export const MAX_TEXT_FACTS = 10_000
 /**
  * Work that the rules may do, in units of one to two ten-millionths of a second (`attribution/effort.ts`): to read all
- * texts, in one part such as a check, which nothing interrupts, and in total. One part ends within about a tenth of a
+ * texts, in one part such as a check, and in total. A part isn't interrupted, and ends within about a tenth of a
  * second.
  */
 export const MAX_READING_EFFORT = 3_000_000
@@ -413,7 +413,7 @@ export const MAX_PRECEDENTS = 50
 export const ATTRIBUTION_LEASE_MS = 60_000
 /** How often a run renews its lease. Two renewals may fail. */
 export const ATTRIBUTION_RENEW_MS = 20_000
-/** How often a job runs: the queue's first delivery and its retries. */
+/** How many times a job runs: the queue's first delivery and its retries. */
 export const MAX_ATTRIBUTION_ATTEMPTS = 6
 /** How long a request waits for a result. */
 export const ATTRIBUTION_WAIT_MS = 25_000
@@ -424,7 +424,7 @@ export const MIN_ATTRIBUTION_POLL_MS = 50
 export const MAX_ATTRIBUTION_POLL_MS = 500
 /** The input sent to a model. With the answer, it fits the 24,000 tokens of Workers AI's larger models. */
 export const MAX_PROMPT_TOKENS = 16_000
-/** Error types' part of that, shared equally. A project's own types must leave room for the trace. */
+/** Error types' share of that, split equally. A project's own types must leave room for the trace. */
 export const MAX_TYPES_TOKENS = 4000
 /** Estimated bytes per token: English has four; JSON, ids and other scripts have about three. */
 export const BYTES_A_TOKEN = 3
@@ -440,16 +440,16 @@ export const MAX_PROMPT_FINDINGS = 50
 export const MAX_LISTED_SPANS = 50
 /** Quotes of one answer to look up. */
 export const MAX_QUOTES = 10
-/** A quote. It points to a place and needn't contain all of it. */
+/** A quote. It only has to identify a place, not contain all of it. */
 export const MAX_QUOTE_LENGTH = 500
 /** A model's reasoning, which should be two to four sentences. */
 export const MAX_REASONING_LENGTH = 2000
 
-/** An OTLP export's body after decompression. The specification's 64 MiB don't fit into an isolate's 128 MB. */
+/** An OTLP export's body after decompression. The specification's 64 MiB wouldn't fit into an isolate's 128 MB. */
 export const MAX_EXPORT_BYTES = 16 * 1024 * 1024
 /** Spans or log records in one export. SDKs send 512 at once, collectors thousands. */
 export const MAX_EXPORT_RECORDS = 10_000
-/** Records written at once. The rows of more would block the database and take memory together. */
+/** Records written at once. More would block the database and take too much memory. */
 export const MAX_WRITTEN_RECORDS = 1000
 /** Records to read before other requests get a turn: a few milliseconds of work. */
 export const RECORDS_A_TURN = 100

@@ -1,7 +1,9 @@
-/** The parts of Node's zlib that the Worker uses. All of Node's types would declare globals that the Worker doesn't have. */
+/**
+ * The parts of Node's zlib that the Worker uses. Node's full types would declare globals that the Worker doesn't have.
+ */
 declare module 'node:zlib' {
   interface Options {
-    /** The output's maximum size; exceeding it throws a RangeError. */
+    /** The output's maximum size. Exceeding it throws a RangeError. */
     maxOutputLength?: number
     finishFlush?: number
     /** Parameters of zstd's decoder, by constant. */
@@ -10,7 +12,7 @@ declare module 'node:zlib' {
   }
   interface Inflated {
     buffer: Uint8Array
-    /** `bytesWritten` counts the bytes of the input that were used. */
+    /** `bytesWritten` counts the input bytes that were consumed. */
     engine: { bytesWritten: number }
   }
   export function gunzipSync(bytes: Uint8Array, options: Options): Inflated

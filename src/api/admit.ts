@@ -9,16 +9,16 @@ import { type Organization, openStore } from '../store/core/store.ts'
 import type { Contract } from './contract.ts'
 
 /**
- * Lets a request in, with what its handler may work on. 401, 403 for a caller without the scope or a page of another origin,
- * 404 without ADMIN_TOKEN, 429 for an address that calls or guesses too often.
+ * Admits a request, and returns what its handler may use. 401; 403 if the caller lacks the scope or the page has
+ * another origin; 404 without ADMIN_TOKEN; 429 if the address calls or guesses too often.
  */
 export async function admit(
-  { scope, method, path, isOfSession = false, isLimitedByAddress = false }: Contract,
+  { scope, method, path, managesSession = false, isLimitedByAddress = false }: Contract,
   authenticate: (lookup: Lookup) => Promise<Caller>,
   lookup: Lookup,
 ) {
   const { request, env, requestId, deadline, now } = lookup
-  if (isOfSession && method !== 'GET') requireSameOrigin(request)
+  if (managesSession && method !== 'GET') requireSameOrigin(request)
   if (isLimitedByAddress) takeOpenCall(`${method} ${path}`, lookup.address, now)
   if (scope === 'public') return {}
   if (scope === 'admin') {
@@ -29,7 +29,7 @@ export async function admit(
   return admitCaller(scope, await authenticate(lookup), lookup)
 }
 
-/** Lets a caller in. 403 without any of the scopes. */
+/** Admits a caller. 403 if it has none of the scopes. */
 function admitCaller(scope: Scope | readonly Scope[], caller: Caller, { env, requestId, deadline, now }: Lookup) {
   const accepted: readonly Scope[] = typeof scope === 'string' ? [scope] : scope
   if (!accepted.some(each => caller.scopes.includes(each))) {

@@ -11,22 +11,22 @@ export type Context<C extends Contract> = {
   query: Parsed<C['query']>
   body: Parsed<C['body']>
   headers: Headers
-  /** Milliseconds since 1970, one for the whole request. */
+  /** Milliseconds since 1970, the same for the whole request. */
   now: number
   unscoped: UnscopedStore
-  /** The filters that `metadataPrefix` admits. */
+  /** Filters from the query parameters that begin with `metadataPrefix`. */
   metadataFilters: SearchableField[]
-  /** As it came; its body is read already. */
+  /** As received. Its body has already been read. */
   request: Request
   requestId: string
   /**
-   * Sends hints to the queue, if need be after the response; a queue that refuses is no fault of the request. Resolves to
-   * whether the queue took them, and never rejects.
+   * Sends hints to the queue, after the response if necessary. Resolves to whether the queue accepted them, and never
+   * rejects: cron does the work if the queue fails.
    */
   enqueue: (...jobs: Job[]) => Promise<boolean>
-  /** For what may take longer than a request's own deadline: work that goes on beside the request, or after it. */
+  /** For work that may outlast the request or its deadline. */
   runtime: Runtime
-  /** Aborts when the client goes away. */
+  /** Aborts when the client disconnects. */
   signal: AbortSignal
 } & (C['scope'] extends 'public'
   ? unknown

@@ -8,44 +8,48 @@ type Fields = v.ObjectEntries
 /** An endpoint's group. `session` is for signing in, `operation` for monitoring a deployment. */
 export type Family = 'ingest' | 'otlp' | 'read' | 'review' | 'manage' | 'session' | 'operation'
 
-/** An endpoint's contract: all that the router, the OpenAPI document and the auth and tenancy suites need to know of it. */
+/** An endpoint's contract: everything that the router, the OpenAPI document, and the auth and tenancy suites need. */
 export interface Contract {
   readonly family: Family
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** With parameters in braces, as OpenAPI writes them. */
+  /** Parameters are in braces, as in OpenAPI. */
   readonly path: `/${string}`
   readonly summary: string
+  /** Anything a caller needs to know beyond the summary. Full sentences. */
+  readonly description?: string
   /** The scope that a key needs (any one of several); `admin` needs ADMIN_TOKEN; `public` needs nothing. */
   readonly scope: Scope | readonly Scope[] | 'admin' | 'public'
   readonly params?: v.ObjectSchema<Fields, undefined>
   readonly query?: v.StrictObjectSchema<Fields, undefined>
-  /** Query parameters that begin so and are not in `query` filter by a metadata field: the rest of their name is its path. */
+  /** Query parameters with this prefix that aren't in `query` filter by metadata: the rest of the name is the path. */
   readonly metadataPrefix?: string
   readonly body?: v.GenericSchema<unknown, unknown>
-  /** How much of a body is read; MAX_BODY_BYTES where absent. */
+  /** The largest body to read. Default: MAX_BODY_BYTES. */
   readonly maxBytes?: number
   /**
-   * Which `ETag` the answer carries. `body`: a hash of the answer, and a client that already has it gets a 304. `own`: the
-   * handler gives it, and a later `If-Match` may name it. `guard`: likewise, and `If-Match` guards against what has changed since.
+   * The kind of `ETag` in the response. `body`: a hash of the body; a client that already has it gets a 304. `own`: set
+   * by the handler, and valid in a later `If-Match`. `guard`: like `own`, and this endpoint checks `If-Match` itself.
    */
   readonly etag?: 'body' | 'own' | 'guard'
   /**
-   * The status whose answer has a `Location`. 201: where what was created can be read. 202: where the result will be, for
-   * which the request waits unless it says `Prefer: respond-async`.
+   * The status whose response has a `Location`. 201: the URL of the created resource. 202: the URL of the future
+   * result; the request waits for it unless it has `Prefer: respond-async`.
    */
   readonly location?: 201 | 202
-  /** Whether it is about the browser's session: for pages of this origin alone, and its answer may set the cookie. */
-  readonly isOfSession?: boolean
-  /** Whether it asks the database for callers without a key: how often an address may call it is limited. */
+  /** Whether it manages the browser's session: only pages of this origin may call it, and it may set the cookie. */
+  readonly managesSession?: boolean
+  /** Whether it queries the database for callers without a key. Each address may call it only so often. */
   readonly isLimitedByAddress?: boolean
-  /** Messages of the errors that this endpoint's own rules add, by status. */
+  /** Messages of the errors that this endpoint adds, by status. */
   readonly errors?: Readonly<Partial<Record<ErrorStatus, string>>>
   readonly responses: Readonly<Record<number, v.GenericSchema<unknown, unknown>>>
-  /** A request that succeeds, and what it is answered: in the OpenAPI document, and sent by the suites over all endpoints. */
+  /**
+   * A successful request and its responses. The OpenAPI document shows it, and the suites over all endpoints send it.
+   */
   readonly example: Example
 }
 
-/** Of a contract. `endpoint` holds it to the contract's schemas. */
+/** A contract's example. `endpoint` checks it against the contract's schemas. */
 export interface Example {
   readonly params?: object
   readonly query?: object
@@ -54,7 +58,7 @@ export interface Example {
   readonly answers: Readonly<Record<number, object>>
 }
 
-/** An example that the schemas of a contract allow. */
+/** An example that matches a contract's schemas. */
 export type ExampleOf<C extends Contract> = {
   readonly answers: { readonly [S in keyof C['responses'] & number]: Shown<C['responses'][S]> }
 } & (C extends { params: infer S extends v.GenericSchema<unknown, unknown> } ? { readonly params: Sent<S> } : unknown) &
@@ -67,7 +71,7 @@ type Sent<S extends v.GenericSchema<unknown, unknown>> = Plain<v.InferInput<S>>
 /** An example of a schema's output. */
 export type Shown<S extends v.GenericSchema<unknown, unknown>> = Plain<v.InferOutput<S>>
 
-/** A value that nothing changes, with stored JSON as anything. */
+/** A read-only value. Stored JSON may be anything. */
 type Plain<T> = unknown extends T
   ? unknown
   : T extends JsonText
@@ -84,22 +88,22 @@ type Plain<T> = unknown extends T
 
 export type Parsed<S> = S extends v.GenericSchema<unknown, infer Output> ? Output : undefined
 
-/** A status, the body that its schema allows, and the headers that the contract promises. */
+/** A status, a body that its schema allows, and the headers that the contract promises. */
 export type Reply<C extends Contract> = {
   [S in keyof C['responses'] & number]: {
     status: S
     body: v.InferOutput<C['responses'][S]>
-    /** With its quotes. */
+    /** Includes the quotes. */
     etag?: string
     /** A path. */
     location?: string
-    /** The secret of the session that the browser gets; null takes its own away. */
+    /** The secret of the session to set in the browser. Null clears the browser's session. */
     session?: string | null
   }
 }[keyof C['responses'] & number]
 
 /**
- * Whether an endpoint is of the ingestion interface: it accepts what newer clients add, names its project in a header, and
- * answers a bad path parameter with a 400 where the others answer 404.
+ * Whether an endpoint belongs to the ingestion interface. Those ignore unknown fields, take the project from a header,
+ * and return 400 for an invalid path parameter; the others return 404.
  */
 export const isIngestion = ({ family }: Contract): boolean => family === 'ingest' || family === 'otlp'

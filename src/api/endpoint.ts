@@ -11,8 +11,8 @@ export interface Endpoint<C extends Contract = Contract> {
 }
 
 /**
- * Declares an endpoint that speaks JSON: `endpoint(contract).handle(handler)`. Two steps, because in one object literal
- * TypeScript widens the statuses and literals that the handler's result is checked against.
+ * Declares a JSON endpoint: `endpoint(contract).handle(handler)`. This takes two steps because in a single object
+ * literal TypeScript would widen the statuses and literals that the handler's result is checked against.
  */
 export function endpoint<const C extends Contract>(contract: C & { readonly example: ExampleOf<C> }) {
   return {

@@ -9,7 +9,7 @@ import { Deadline } from '../store/core/deadline.ts'
 import type { Contract, Reply } from './contract.ts'
 import type { Protocol } from './protocol.ts'
 
-/** JSON both ways, with a key, a browser's session, or a sign-in through Cloudflare Access. */
+/** JSON requests and responses. The caller has a key, a browser session, or a sign-in through Cloudflare Access. */
 export const json: Protocol<Reply<Contract>> = {
   deadline: () => new Deadline(STORE_DEADLINE_MS),
   authenticate,

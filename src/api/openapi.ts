@@ -8,7 +8,7 @@ type JsonSchema = Record<string, unknown>
 
 type Schemas = Readonly<Record<string, v.GenericSchema<unknown, unknown>>>
 
-/** Named schemas of responses and request bodies. Each becomes one component, however often it's used. */
+/** Named schemas of responses and request bodies. Each appears as one component, however often it's used. */
 interface Components {
   output: Schemas
   input: Schemas
@@ -50,9 +50,9 @@ export function openApiDocument(
           type: 'apiKey',
           in: 'cookie',
           name: '__Host-countersign',
-          description: "The app's session cookie, over HTTPS",
+          description: "The app's session cookie (HTTPS only)",
         },
-        adminToken: { type: 'http', scheme: 'bearer', description: "The deployment's ADMIN_TOKEN" },
+        adminToken: { type: 'http', scheme: 'bearer', description: "The deployment's `ADMIN_TOKEN`" },
       },
       schemas: schemas.components(),
     },
@@ -63,6 +63,7 @@ export function openApiDocument(
 function operation(contract: Contract, schemas: NamedSchemas): JsonSchema {
   return {
     summary: contract.summary,
+    ...(contract.description !== undefined && { description: contract.description }),
     operationId: operationId(contract),
     tags: [TAGS[contract.family]],
     security: security(contract),
@@ -95,7 +96,7 @@ const TAGS: Readonly<Record<Family, string>> = {
   operation: 'Operation',
 }
 
-/** `POST /api/v1/traces` is `postApiV1Traces`. */
+/** Turns `POST /api/v1/traces` into `postApiV1Traces`. */
 const operationId = ({ method, path }: Contract): string =>
   method.toLowerCase() + path.replace(/[^a-zA-Z0-9]+(\w?)/g, (_, letter: string) => letter.toUpperCase())
 
@@ -130,7 +131,7 @@ function metadataParameters({ metadataPrefix }: Contract): JsonSchema[] {
       name: 'metadata',
       in: 'query',
       required: false,
-      description: `${isAnyName ? 'Any other name' : `Any name that begins with ${metadataPrefix}`} matches the metadata field at that dotted path`,
+      description: `Filters by a metadata field: ${isAnyName ? 'any other parameter name' : `the parameter name, without \`${metadataPrefix}\`,`} is the field's dotted path`,
       style: 'form',
       explode: true,
       schema: {
@@ -151,9 +152,9 @@ function headerParameters(contract: Contract): JsonSchema[] {
   })
   if (!hasCaller(contract)) return []
   return [
-    header('x-org-slug', "The key's organization. Naming another one makes the credentials invalid"),
+    header('x-org-slug', "The key's organization. If it's another one, the request gets a 401."),
     ...(isIngestion(contract)
-      ? [header('x-project-slug', 'The project, if the key serves all projects of its organization')]
+      ? [header('x-project-slug', 'The project, for a key that can access all projects of its organization.')]
       : []),
     ...(contract.etag === 'body'
       ? [header('if-none-match', 'The ETag you already have. Returns 304 if nothing has changed.')]
@@ -161,7 +162,7 @@ function headerParameters(contract: Contract): JsonSchema[] {
     ...(contract.etag === 'guard'
       ? [header('if-match', 'The ETag you last read. Returns 412 if the resource has changed since.')]
       : []),
-    ...(contract.location === 202 ? [header('prefer', 'respond-async: respond immediately with 202')] : []),
+    ...(contract.location === 202 ? [header('prefer', '`respond-async` returns 202 immediately.')] : []),
   ]
 }
 
@@ -184,19 +185,19 @@ const ANSWERS: Readonly<Record<number, string>> = {
   200: 'Success',
   201: 'Created',
   202: 'Accepted',
-  207: 'Each item has its own result',
+  207: 'A separate result for each item',
 }
 
 const textHeader = (description: string, example: string) => ({ description, schema: { type: 'string' }, example })
 
-const ETAG = textHeader('Changes whenever the resource changes', '"2f0a9c41d7ab3e58"')
-const RATE_LIMIT = textHeader('Requests remaining, and seconds until the limit resets', '"default";r=5999;t=60')
+const ETAG = textHeader('Identifies the current version of the resource', '"2f0a9c41d7ab3e58"')
+const RATE_LIMIT = textHeader('Remaining requests, and seconds until the limit resets', '"default";r=5999;t=60')
 const RATE_LIMIT_POLICY = textHeader('Requests allowed in any 60 seconds', '"default";q=6000;w=60')
 const LOCATION = textHeader(
   'URL of the resource, which may not be ready yet',
   '/api/prompts/a7b8c9d0-1e2f-4a3b-8c4d-5e6f7a8b9c71',
 )
-const RETRY_AFTER = textHeader('Seconds to wait before trying again', '2')
+const RETRY_AFTER = textHeader('Seconds to wait before retrying', '2')
 
 /** Every error status that the request pipeline or the endpoint itself can return, with its message. */
 export function errorStatuses(contract: Contract): Map<ErrorStatus, string> {
@@ -205,7 +206,7 @@ export function errorStatuses(contract: Contract): Map<ErrorStatus, string> {
   const fromOrder: Partial<Record<ErrorStatus, boolean>> = {
     400: !isOpen || family !== 'operation',
     401: !isOpen,
-    403: (!isOpen && scope !== 'admin') || contract.isOfSession === true,
+    403: (!isOpen && scope !== 'admin') || contract.managesSession === true,
     404: scope === 'admin' || isIngestion(contract) || contract.params !== undefined,
     412: contract.etag === 'guard',
     413: body !== undefined,
@@ -222,12 +223,12 @@ const failures = (contract: Contract): JsonSchema =>
   Object.fromEntries(
     Array.from(errorStatuses(contract), ([status, message]) => {
       const content = contract.family === 'otlp' ? STATUS : errorContent(status, message)
-      const headers = HEADERS_OF_ERRORS[status]
+      const headers = ERROR_HEADERS[status]
       return [status, { description: message, ...(headers && { headers }), content }]
     }),
   )
 
-const HEADERS_OF_ERRORS: Readonly<Partial<Record<ErrorStatus, JsonSchema>>> = {
+const ERROR_HEADERS: Readonly<Partial<Record<ErrorStatus, JsonSchema>>> = {
   401: { 'WWW-Authenticate': textHeader('How to authenticate', 'Bearer realm="countersign"') },
   429: { 'Retry-After': RETRY_AFTER },
   503: { 'Retry-After': RETRY_AFTER },
@@ -248,7 +249,7 @@ const errorContent = (status: ErrorStatus, message: string): JsonSchema =>
 
 type TypeMode = 'input' | 'output'
 
-/** Component names by schema. */
+/** Maps each schema to its component name. */
 type Names = ReadonlyMap<object, string>
 
 /** Named schemas. The document references them instead of repeating them. */
@@ -268,12 +269,12 @@ class NamedSchemas {
   }
 
   components(): Record<string, JsonSchema> {
-    const ofMode = (typeMode: TypeMode) =>
+    const componentsIn = (typeMode: TypeMode) =>
       Object.entries(this.#schemas[typeMode]).map(([name, schema]) => [
         name,
         jsonSchema(schema, typeMode, this.#names[typeMode]),
       ])
-    return Object.fromEntries([...ofMode('output'), ...ofMode('input')])
+    return Object.fromEntries([...componentsIn('output'), ...componentsIn('input')])
   }
 }
 
@@ -281,7 +282,7 @@ const namesOf = (schemas: Schemas): Names => new Map(Object.entries(schemas).map
 
 const referenceTo = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 
-/** Checks in code (a real date, well-formed text) have no JSON Schema, except those that atoms.ts documents. */
+/** Checks in code (a real date, well-formed text) don't appear in the JSON Schema unless atoms.ts documents them. */
 function jsonSchema(schema: v.GenericSchema<unknown, unknown>, typeMode: TypeMode, names: Names): JsonSchema {
   const { $schema, ...rest } = toJsonSchema(schema, {
     typeMode,
@@ -291,8 +292,8 @@ function jsonSchema(schema: v.GenericSchema<unknown, unknown>, typeMode: TypeMod
       if (name !== undefined) return referenceTo(name)
       if (!('shown' in valibotSchema)) return withDocumented(valibotSchema, converted)
       const shown = valibotSchema.shown as v.GenericSchema<unknown, unknown>
-      const nameOfShown = names.get(shown)
-      return nameOfShown === undefined ? jsonSchema(shown, typeMode, names) : referenceTo(nameOfShown)
+      const shownName = names.get(shown)
+      return shownName === undefined ? jsonSchema(shown, typeMode, names) : referenceTo(shownName)
     },
     overrideAction: ({ valibotAction, jsonSchema: converted }) => withDocumented(valibotAction, converted),
   })

@@ -4,7 +4,7 @@ import { invalidRequest, notFound } from '../http/errors.ts'
 import { parse, validationDetails } from '../http/validation.ts'
 import { type Contract, isIngestion } from './contract.ts'
 
-/** The router has parsed the whole URL already. */
+/** The query of a URL. Avoids `new URL`: the router has already parsed the whole URL. */
 export function queryOf({ url }: Request): URLSearchParams {
   const start = url.indexOf('?')
   return start === -1 ? NO_PARAMETERS : new URLSearchParams(url.slice(start))
@@ -12,10 +12,13 @@ export function queryOf({ url }: Request): URLSearchParams {
 
 const NO_PARAMETERS = new URLSearchParams()
 
-/** A typo must not pass unnoticed, but ingestion accepts what newer clients add, and `operation` what probes add. */
+/**
+ * Rejects unknown parameters, which may be typos. But ingestion ignores them for newer clients, and `operation` for
+ * health probes.
+ */
 export function parseQuery(contract: Contract, searchParams: URLSearchParams) {
   const { query, metadataPrefix, family } = contract
-  // Filters are kept apart before valibot, which leaves out fields named __proto__ or constructor, sees them.
+  // Separates the filters before valibot runs, because valibot drops fields named __proto__ or constructor.
   const metadataFilters: SearchableField[] = []
   const parameters: Record<string, string> = Object.create(null)
   const isStrict = !isIngestion(contract) && family !== 'operation'
@@ -39,7 +42,7 @@ export function parseParams(contract: Contract, raw: Record<string, string>): un
   throw isIngestion(contract) ? invalidRequest(validationDetails(result.issues)) : notFound()
 }
 
-/** The router leaves path parameters as they came. A broken escape stays, and fails its schema. */
+/** Decodes a path parameter, which the router doesn't do. An invalid escape stays as it is, and fails its schema. */
 function decode(value: string): string {
   try {
     return decodeURIComponent(value)
@@ -48,11 +51,11 @@ function decode(value: string): string {
   }
 }
 
-/** The parameters that are read; one given twice is an error, because no reader could say which one counts. */
+/** The value of each parameter. A repeated one is an error, because it's unclear which value to use. */
 function singleValues(parameters: readonly (readonly [name: string, value: string])[]): Map<string, string> {
   const values = new Map(parameters)
   if (values.size === parameters.length) return values
   const names = parameters.map(([name]) => name)
   const repeated = names.find((name, index) => names.indexOf(name) !== index) ?? ''
-  throw invalidRequest([{ path: repeated, message: 'is given more than once' }])
+  throw invalidRequest([{ path: repeated, message: 'must not be repeated' }])
 }

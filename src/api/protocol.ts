@@ -3,16 +3,16 @@ import type { Lookup } from '../auth/lookup.ts'
 import type { Deadline } from '../store/core/deadline.ts'
 import type { Contract } from './contract.ts'
 
-/** How one kind of client shows its key, and how its requests are read and answered. `serve` keeps the order. */
+/** How one kind of client authenticates, sends requests, and receives responses. `serve` defines the order. */
 export interface Protocol<Answer> {
   /** How long a request may wait for D1 and R2. */
   deadline: () => Deadline
-  /** Who is calling. Errors: those of `authenticate`. */
+  /** Identifies the caller. Errors: those of `authenticate`. */
   authenticate: (lookup: Lookup) => Promise<Caller>
-  /** The body, as the contract's schema takes it. */
+  /** Reads the body for the contract's schema. */
   readBody: (request: Request, contract: Contract) => unknown
-  /** The response to what the handler returned. */
+  /** The response for a handler's result. */
   success: (answer: Answer, request: Request, contract: Contract) => Response | Promise<Response>
-  /** The response to whatever was thrown. Logs every fault. */
+  /** The response for a thrown error. Logs every fault. */
   failure: (error: unknown, request: Request, requestId: string) => Response
 }

@@ -2,7 +2,10 @@ import type { Job, Runtime } from '../env.ts'
 import { logFault } from '../http/errors.ts'
 import { MAX_QUEUE_BATCH } from '../limits.ts'
 
-/** Sends hints, after the response if need be. A queue that refuses, or none, is no fault: cron does what lies too long. */
+/**
+ * Sends hints to the queue, after the response if necessary. It's fine if the queue is missing or fails: cron picks up
+ * overdue work.
+ */
 export async function enqueue(jobs: readonly Job[], { env, requestId, waitUntil }: Runtime): Promise<boolean> {
   if (!env.JOBS) return false
   const sent = sendAll(env.JOBS, jobs).then(
@@ -16,7 +19,7 @@ export async function enqueue(jobs: readonly Job[], { env, requestId, waitUntil 
   return sent
 }
 
-/** In as few calls as can be: each is one of those that an invocation may make. */
+/** Uses as few calls as possible, because an invocation may make only so many. */
 async function sendAll(queue: Queue<Job>, jobs: readonly Job[]): Promise<void> {
   const [job] = jobs
   if (job && jobs.length === 1) {

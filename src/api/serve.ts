@@ -11,9 +11,9 @@ import type { Protocol } from './protocol.ts'
 import { enqueue } from './queue.ts'
 
 /**
- * The one request order, whatever the protocol: who is calling, may they, have they tokens left, can the body be read, is it
- * valid, and only then the handler. Whatever is thrown on the way becomes the answer. Once the limiter has answered, every
- * response carries its headers.
+ * The one request pipeline, for every protocol: authenticates, checks permissions, takes a token, reads and validates
+ * the body, and only then calls the handler. Any error that's thrown becomes the response. Every response after the
+ * rate limiter's reply has the rate limit headers.
  */
 export async function serve<C extends Contract, Answer>(
   contract: C,
@@ -47,7 +47,7 @@ export async function serve<C extends Contract, Answer>(
       runtime,
       signal: request.signal,
     }
-    // Each field was parsed by the schema that its type is taken from; TypeScript cannot follow that for a generic C.
+    // Each field was parsed by the schema that its type comes from; TypeScript can't follow that for a generic C.
     const answer = await handler(context as Context<C>)
     return withHeaders(await protocol.success(answer, request, contract), headers)
   } catch (error) {

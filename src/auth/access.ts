@@ -17,7 +17,7 @@ import { Remembered } from './remembered.ts'
 import { cookieOf } from './session.ts'
 
 /*
- * Cloudflare Access sits in front of a deployment, signs people in, and adds a signed token to each request
+ * Cloudflare Access sits in front of a deployment, signs users in, and adds a signed token to each request
  * (developers.cloudflare.com/cloudflare-one/access-controls/applications/http-apps/authorization-cookie/validating-json).
  */
 
@@ -54,8 +54,8 @@ export async function authenticateAccess(token: string, lookup: Lookup): Promise
 }
 
 /**
- * Lists the organizations of the person that an Access token identifies, sorted by name: `x-org-slug` can name any of
- * them. Empty if there are none. 401 and 503 as above, and 401 if the deployment doesn't use Access.
+ * Lists the organizations of the user that an Access token identifies, sorted by name: `x-org-slug` can name any of
+ * them. Empty if the user has none. 401 and 503 as above, and 401 if the deployment doesn't use Access.
  */
 export async function listAccessOrganizations(
   token: string | undefined,
@@ -72,7 +72,7 @@ export async function listAccessOrganizations(
     .toSorted((left, right) => left.name.localeCompare(right.name))
 }
 
-/** By email and `x-org-slug`. Misses aren't cached: the person may be added as a user at any time. */
+/** Looks up by email and `x-org-slug`. Misses aren't cached: somebody may add the user at any time. */
 const members = new Remembered<readonly Membership[]>(
   async (unscoped, name) => {
     const [email, organizationSlug]: [string, string | null] = JSON.parse(name)
@@ -82,7 +82,7 @@ const members = new Remembered<readonly Membership[]>(
   { isSecret: false },
 )
 
-/** The URL of a team's Access, given with or without `https://`. */
+/** The URL of a team's Access domain, given with or without `https://`. */
 const issuerOf = (teamDomain: string): string => `https://${teamDomain.trim().replace(/^https:\/\/|\/+$/g, '')}`
 
 /** The email in a token, lowercased. 401 for a service token, which has no email. */
@@ -126,14 +126,14 @@ function certsOf(issuer: string): JWTVerifyGetKey {
   return getKey
 }
 
-/** Errors of the token: it names no usable key. Any other error is a failure to fetch the keys. */
+/** An error in the token: it names no usable key. Any other error is a failure to fetch the keys. */
 const TOKEN_FAULTS = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, errors.JOSENotSupported] as const
 
 const DEFAULT_SCOPES: readonly Scope[] = ['read', 'review']
 
 const scopesByText = new Map<string, readonly Scope[]>()
 
-/** The scopes of Access users. Unknown words grant nothing. */
+/** The scopes of Access users. Ignores unknown words. */
 function scopesFrom({ ACCESS_SCOPES = '' }: Env): readonly Scope[] {
   const words = ACCESS_SCOPES.split(/[\s,]+/).filter(Boolean)
   if (words.length === 0) return DEFAULT_SCOPES

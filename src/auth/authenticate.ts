@@ -14,14 +14,14 @@ import { Remembered } from './remembered.ts'
 import { requireSameOrigin } from './same-origin.ts'
 import { sessionOf, sessionSecretOf } from './session.ts'
 
-/** A caller's rights. */
+/** A caller's permissions. */
 interface Rights {
   organization: Organization
   /** The one project that the caller may use. Null for all projects of the organization. */
   project: Project | null
   scopes: readonly Scope[]
   rateLimitPerMinute: number
-  /** The limits of the caller's key, which also bound the keys that it creates. Null if it has none. */
+  /** The limits of the caller's key, which also apply to keys that it creates. Null if it has none. */
   ownLimits: Pick<Credential, 'expiresAt' | 'rateLimitPerMinute'>
   /** When the caller's session ends. Null if the caller uses something else. */
   sessionExpiresAt: number | null
@@ -40,7 +40,7 @@ interface AccessCaller extends Rights {
   userId: string
 }
 
-/** The caller and their rights. */
+/** The caller with its permissions. */
 export type Caller = KeyCaller | AccessCaller
 
 const keys = new Remembered<Credential>(
@@ -50,9 +50,9 @@ const keys = new Remembered<Credential>(
 
 /**
  * Authenticates a request by its key, else by its session, else by its Cloudflare Access token. 401 if none is valid,
- * or if it belongs to another organization than `x-org-slug` names; 403 if a page of another origin would change
- * something without a key; 429 if the credential is new to this isolate and its address sent too many unknown ones; 503
- * if it's new and D1 doesn't answer.
+ * or if `x-org-slug` names another organization; 403 if a page of another origin tries to change something without a
+ * key; 429 if this isolate hasn't seen the credential and its address has sent too many unknown ones; 503 if it hasn't
+ * seen the credential and D1 doesn't respond.
  */
 export async function authenticate(lookup: Lookup): Promise<Caller> {
   const { request } = lookup
@@ -62,7 +62,7 @@ export async function authenticate(lookup: Lookup): Promise<Caller> {
   const token = accessTokenOf(request)
   const caller = (secret && (await sessionCaller(secret, lookup))) || (token && (await accessCaller(token, lookup)))
   if (!caller) throw notAuthenticated()
-  // A HEAD arrives here as its GET.
+  // A HEAD request arrives here as GET.
   if (request.method !== 'GET') requireSameOrigin(request)
   return caller
 }
@@ -74,7 +74,7 @@ export async function authenticateKey(secret: string | undefined, lookup: Lookup
   return callerOf(credential, lookup, null)
 }
 
-/** Authenticates a session, which has all the rights of its key. Undefined if the session isn't live. */
+/** Authenticates a session, which has all the permissions of its key. Undefined if the session isn't live. */
 export async function sessionCaller(secret: string, lookup: Lookup): Promise<KeyCaller | undefined> {
   const { now } = lookup
   const session = await sessionOf(secret, lookup)
@@ -90,7 +90,7 @@ async function accessCaller(token: string, lookup: Lookup): Promise<AccessCaller
   return user && { ...user, keyId: null, project: null, rateLimitPerMinute, ownLimits, sessionExpiresAt: null }
 }
 
-/** The rights of a valid credential. 401 if `x-org-slug` names another organization. */
+/** The permissions of a valid credential. 401 if `x-org-slug` names another organization. */
 function callerOf(
   { keyId, userId, organization, project, scopes, rateLimitPerMinute, expiresAt }: Credential,
   { request: { headers }, env }: Lookup,
@@ -104,8 +104,8 @@ function callerOf(
 }
 
 /**
- * Whether a request's only credentials are ambient: the browser, or Cloudflare Access, adds them whatever page sends
- * it.
+ * Whether a request's only credentials are ambient: the browser or Cloudflare Access adds them, whichever page sends
+ * the request.
  */
 export const isAmbient = (request: Request): boolean =>
   !keyOf(request) && (sessionSecretOf(request) !== undefined || accessTokenOf(request) !== undefined)

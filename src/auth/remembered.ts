@@ -33,7 +33,7 @@ export class Remembered<Found> {
   readonly #isSecret: boolean
 
   /**
-   * `isSecret` says that the credentials are random: an unknown one was guessed or revoked, and never becomes valid.
+   * `isSecret` means that the credentials are random, so an unknown one was guessed or revoked and never becomes valid.
    * Such lookups count against their address, and their result is cached.
    */
   constructor(find: Find<Found>, { isSecret }: { isSecret: boolean }) {
@@ -42,10 +42,10 @@ export class Remembered<Found> {
   }
 
   /**
-   * Returns what a credential identifies, or undefined if nothing. Looks it up again once it's no longer fresh. While
-   * D1 is slow or doesn't answer, a credential seen in the last ten minutes keeps working, because clients don't retry
-   * a 401; an unknown one gets 503. The lookup continues after the response, so that a slow D1 doesn't keep a revoked
-   * credential alive. 429 if an address that guesses credentials sends one that isn't cached.
+   * Returns the identity behind a credential, or undefined if it's unknown. Looks it up again once the cached result is
+   * stale. While D1 is slow or doesn't respond, a credential seen in the last ten minutes keeps working, because
+   * clients don't retry a 401; an unknown one gets a 503. The lookup continues after the response, so a slow D1 doesn't
+   * keep a revoked credential alive. 429 if an address that guesses credentials sends one that isn't cached.
    */
   async get(
     credential: string,

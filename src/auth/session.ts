@@ -9,13 +9,13 @@ const sessions = new Remembered(async (unscoped, secret) => findSession(unscoped
 })
 
 /**
- * The session of a secret, live or not; undefined if there is none. 503 if D1 doesn't answer and this isolate hasn't
- * seen the session before.
+ * The session with this secret, live or not. Undefined if there's none. 503 if D1 doesn't respond and this isolate
+ * hasn't seen the session before.
  */
 export const sessionOf = (secret: string, lookup: Lookup): Promise<SessionCredential | undefined> =>
   sessions.get(secret, lookup)
 
-/** Ends a session in this isolate at once. Other isolates ask D1 within 30 s. */
+/** Ends a session in this isolate at once. Other isolates check D1 again within 30 s. */
 export const forgetSession = (secret: string): void => sessions.end(secret)
 
 /** The secret of a request's session, if its cookie has one. */
@@ -34,8 +34,8 @@ export function cookieOf(cookies: string, name: string): string | undefined {
 }
 
 /**
- * The `Set-Cookie` that sets a session, or with null clears it. Scripts can't read the cookie, and other sites can't
- * send it.
+ * The `Set-Cookie` header that sets a session, or clears it if null. Scripts can't read the cookie, and other sites
+ * can't send it.
  */
 export function sessionCookie(request: Request, secret: string | null): string {
   const lifetime = secret === null ? 0 : SESSION_SECONDS

@@ -10,8 +10,8 @@ interface Runtime {
 let shared: SpanContext | undefined
 
 /**
- * The context of all clients. It's found at run time rather than imported: an import of `node:async_hooks` would break
- * browsers, and bundlers that build for them. If there is none, only `span.span(...)` nests spans.
+ * The context of all clients. It's looked up at run time: importing `node:async_hooks` would break browsers, and
+ * bundlers that build for them. Without it, only `span.span(...)` nests spans.
  */
 export function sharedContext(): SpanContext {
   shared ??= newContext()

@@ -20,27 +20,27 @@ import type { Attribution, TraceHit } from './wire.ts'
 export interface CountersignOptions {
   /** Where the service is: `https://countersign.example.workers.dev`. */
   baseUrl: string
-  /** A key: the scope `ingest` records, searches, and attributes; `read` reads. */
+  /** An API key. With the scope `ingest`, it can record, search, and attribute; with `read`, it can read. */
   apiKey: string
-  /** The project, for a key that serves several, and for reading lists and prompts. */
+  /** The project's slug. Needed if the key serves several projects, and to read lists and prompts. */
   projectSlug?: string | undefined
-  /** The project's UUID, for lists and for traces by their `trace_id` if you give no slug. */
+  /** The project's UUID. Without a slug, it's needed for lists and to get traces by their `trace_id`. */
   projectId?: string | undefined
   /** Replaces the global `fetch`. */
   fetch?: Fetch | undefined
-  /** Gets everything that was recorded and didn't arrive. Without it, the first loss is a warning on the console. */
+  /** Receives everything that was recorded and didn't arrive. Without it, only the first loss logs a warning. */
   onLoss?: ((loss: Loss) => unknown) | undefined
-  /** Keeps a Worker alive until what it recorded is sent: `promise => ctx.waitUntil(promise)`. */
+  /** Keeps a Worker alive until everything recorded is sent: `promise => ctx.waitUntil(promise)`. */
   waitUntil?: ((promise: Promise<unknown>) => unknown) | undefined
-  /** How long events wait to be sent together with others, in milliseconds. Default: 2000. */
+  /** How long events wait to be sent together, in milliseconds. Default: 2000. */
   flushIntervalMs?: number | undefined
-  /** How many waiting events are sent at once, before that time is over. Default: 100. */
+  /** Sends the waiting events once there are this many, even before that time is over. Default: 100. */
   flushAt?: number | undefined
   /** The largest total size of waiting events, in bytes. Default: 16 MiB. */
   maxQueueBytes?: number | undefined
-  /** How long a prompt is answered from memory, in milliseconds. Default: 10,000. */
+  /** How long a prompt is served from memory, in milliseconds. Default: 10,000. */
   promptFreshMs?: number | undefined
-  /** An `AsyncLocalStorage` for nesting by context, if the client can't find the runtime's own. */
+  /** An `AsyncLocalStorage` to nest spans by context, if the client can't find the runtime's own. */
   asyncLocalStorage?: SpanContext | undefined
 }
 
@@ -48,9 +48,9 @@ export interface CountersignOptions {
 export interface SearchQuery {
   name?: string | undefined
   status?: TraceHit['status'] | undefined
-  /** 100 at most. Default: 10. */
+  /** At most 100. Default: 10. */
   limit?: number | undefined
-  /** Any other name is a metadata field, by its dotted path: `group_id`, `customer.tier`, ... */
+  /** Any other name is a metadata field's dotted path: `group_id`, `customer.tier`, ... */
   [field: string]: string | number | boolean | undefined
 }
 
@@ -63,15 +63,15 @@ export interface SearchResult {
 }
 
 export interface AttributionOptions {
-  /** Whether to analyze again although nothing on the trace is new. Needs the scope `manage`. */
+  /** Analyze again even if the trace has nothing new. Needs the scope `manage`. */
   force?: boolean | undefined
   /** How long to wait for a result, in milliseconds. Default: 60,000. */
   waitMs?: number | undefined
 }
 
 /**
- * A client of one Countersign project. Calls that record neither wait nor throw, and send in the background; calls that
- * read do both. Creating a client is free: it makes no request and starts no timer.
+ * A client for one Countersign project. Recording calls return at once, never throw, and send in the background.
+ * Reading calls wait and may throw. Creating a client is cheap: it makes no request and starts no timer.
  */
 export class Countersign {
   /** Reads traces. */
@@ -98,12 +98,12 @@ export class Countersign {
     this.prompts = new Prompts(this.#service, options, options.promptFreshMs ?? PROMPT_FRESH_MS)
   }
 
-  /** How many events, and fields of events, were recorded and didn't arrive. */
+  /** The number of events, and of single fields, that were recorded and didn't arrive. */
   get lost(): number {
     return this.#losses.count
   }
 
-  /** Begins a trace: one run of a pipeline. */
+  /** Starts a trace: one run of a pipeline. */
   startTrace(name: string, options?: TraceOptions): Trace {
     return new RecordedTrace(this.#recorder, this.#context, name, options)
   }
@@ -111,17 +111,20 @@ export class Countersign {
   /** The span whose callback is running, if the runtime has an `AsyncLocalStorage`. */
   currentSpan(): Span | undefined {
     const span = this.#context.getStore()
-    // Clients share the context: the span may be another one's.
+    // All clients share one context, so the span may belong to another client.
     const isOwn = span?.trace instanceof RecordedTrace && span.trace.recorder === this.#recorder
     return isOwn ? span : undefined
   }
 
-  /** Rates, comments on, or corrects a trace, even long after it ended. Returns the feedback's id. */
+  /** Rates, comments on, or corrects a trace, even long after it has ended. Returns the feedback's id. */
   feedback(traceId: string, fields: FeedbackFields): string {
     return recordFeedback(this.#recorder, traceId, fields)
   }
 
-  /** Withdraws feedback by its id, after it sends what waits. Returns whether it existed. Throws a `CountersignError`. */
+  /**
+   * Deletes feedback by its id, after sending the waiting events. Returns whether it existed. Throws a
+   * `CountersignError`.
+   */
   async deleteFeedback(feedbackId: string): Promise<boolean> {
     await this.flush()
     try {
@@ -144,9 +147,9 @@ export class Countersign {
   }
 
   /**
-   * Sends what waits, then names the root cause of a disagreement between the AI and what people said about it. Throws a
-   * `CountersignError`: 422 if nobody disagreed, `pending` if it takes longer than `waitMs`, `model_limit_reached` if the
-   * project has used up its model calls for the day; the analysis continues at 00:00 UTC.
+   * Sends the waiting events, then finds the root cause of a disagreement between the AI and the feedback on it. Throws
+   * a `CountersignError`: 422 if nobody disagreed, `pending` if it takes longer than `waitMs`, `model_limit_reached` if
+   * the project has used up its model calls for the day; the analysis continues at 00:00 UTC.
    */
   async attribute(
     traceId: string,
@@ -160,13 +163,13 @@ export class Countersign {
       const { status, body } = await this.#service.read<Attribution>(path + query, 'trace_id', request)
       if (status === 200) return body
       if (Date.now() + ATTRIBUTION_PAUSE_MS > until) {
-        throw new CountersignError(status, 'pending', 'The trace is still being analyzed; ask again')
+        throw new CountersignError(status, 'pending', 'The trace is still being analyzed; try again')
       }
       await pause(ATTRIBUTION_PAUSE_MS, { keepsAlive: true }).over
     }
   }
 
-  /** Sends what waits. Resolves when everything recorded so far has arrived or is lost; never rejects. */
+  /** Sends the waiting events. Resolves once everything recorded so far has arrived or is lost. Never rejects. */
   flush(): Promise<void> {
     return this.#queue.flush()
   }

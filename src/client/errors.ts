@@ -1,10 +1,10 @@
-/** Why a call that reads, searches, or attributes failed. Calls that record never throw: what they lose is a `Loss`. */
+/** Thrown if a call that reads, searches, or attributes fails. Calls that record never throw; they report a `Loss`. */
 export class CountersignError extends Error {
   override readonly name = 'CountersignError'
-  /** The answer's HTTP status; 0 if there was no answer. */
+  /** The HTTP status of the response. 0 if there was none. */
   readonly status: number
   /**
-   * From the answer: `not_found`, `not_authenticated`, `rate_limited`, ... The client's own are `unreachable`,
+   * From the response: `not_found`, `not_authenticated`, `rate_limited`, ... The client adds `unreachable`,
    * `timed_out`, `invalid_answer`, `pending` (an attribution that takes longer), `prompt_not_found`, and
    * `project_id_missing`.
    */
@@ -26,7 +26,7 @@ export class CountersignError extends Error {
 }
 
 /**
- * The name and message of whatever was thrown. Never throws: an error's fields may be anything.
+ * The name and message of a thrown value. Never throws: an error's fields may be anything.
  * @internal
  */
 export function describe(error: unknown): { name?: string; message: string } {

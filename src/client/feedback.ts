@@ -7,13 +7,13 @@ export interface FeedbackFields {
   /** `positive`, `negative`, or a number from 0.0 to 1.0. */
   rating?: FeedbackBody['rating']
   comment?: FeedbackBody['comment']
-  /** The right result, in fields of your choice: `answer`, `category`, `explanation`, ... */
+  /** The correct result, in fields of your choice: `answer`, `category`, `explanation`, ... */
   correction?: object | undefined
-  /** Who says so. */
+  /** The person who gave the feedback. */
   labeller?: FeedbackBody['labeller']
   /** The id of earlier feedback, to update it. */
   feedbackId?: string | undefined
-  /** The span that it's about; without one, the trace as a whole. */
+  /** The span it's about. Without one, it's about the whole trace. */
   spanId?: string | undefined
   /** When it was given, if not now. */
   timestamp?: Date | string | undefined

@@ -1,4 +1,4 @@
-/** `countersign/client`: records runs of AI pipelines, and reads their results. docs/client.md shows how. */
+/** `countersign/client`: records runs of AI pipelines and reads their results. See docs/client.md. */
 
 export {
   type AttributionOptions,

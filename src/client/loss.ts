@@ -12,15 +12,15 @@ export interface EventName {
 /** Something that was recorded and didn't arrive. */
 export interface Loss extends EventName {
   /**
-   * - `not_serializable`: a value that JSON can't hold (a cycle, a BigInt), an invalid time, nesting over 128
+   * - `not_serializable`: a value that JSON can't represent (a cycle, a BigInt), an invalid time, nesting over 128
    * - `too_large`: a value over 5 MiB as JSON, metadata over 64 KiB, a correction over 128 KiB
-   * - `queue_full`: more was waiting to be sent than `maxQueueBytes`
-   * - `refused`: the service answered that it's wrong; `status` and `message` say why
-   * - `incomplete`: the service took the trace, but left out metadata that has no room or can't be searched: see `message`
-   * - `undelivered`: no attempt got through; `status` is the last answer's, or 0 if there was none
+   * - `queue_full`: the waiting events exceeded `maxQueueBytes`
+   * - `refused`: the service rejected it; `status` and `message` say why
+   * - `incomplete`: the service took the trace, but left out metadata that didn't fit or can't be searched; see `message`
+   * - `undelivered`: no attempt succeeded; `status` is the last response's, or 0 if there was none
    */
   reason: 'not_serializable' | 'too_large' | 'queue_full' | 'refused' | 'incomplete' | 'undelivered'
-  /** The field that was lost, in whole or in part, while the rest arrived. Without one, the whole event was lost. */
+  /** The field that was lost, in whole or in part. The rest arrived. Without it, the whole event was lost. */
   field?: string
   status?: number
   message: string

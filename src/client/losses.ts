@@ -1,7 +1,7 @@
 import type { Loss } from './loss.ts'
 import { safely } from './safely.ts'
 
-/** Counts losses and reports them to the caller, whose own errors go nowhere. */
+/** Counts losses and reports them to the caller. Ignores errors from the caller's callback. */
 export class Losses {
   count = 0
   readonly #onLoss: (loss: Loss) => unknown
@@ -18,6 +18,8 @@ export class Losses {
   #warnOnce({ type, traceId, field, reason, message }: Loss): void {
     if (this.count > 1) return
     const what = `${field ? `the ${field} of ` : ''}a ${type} of ${traceId}`
-    console.warn(`countersign: lost ${what} (${reason}: ${message}); this warning comes once, onLoss gets every loss`)
+    console.warn(
+      `countersign: lost ${what} (${reason}: ${message}); this warning is logged once; onLoss receives every loss`,
+    )
   }
 }

@@ -1,7 +1,7 @@
 import { newUuid } from './ids.ts'
 import type { Recorder } from './recorder.ts'
 
-/** The kinds of observations; a state has a key besides. */
+/** The kinds of observations. Only a state has a key. */
 export type ObservationKind = { type: 'input' | 'output' } | { type: 'state'; key: string }
 
 /** Records an observation of a trace, or of one of its spans. */

@@ -4,13 +4,13 @@ export interface Selector {
   projectId?: string | undefined
 }
 
-/** The parameter that names a list's project: the service takes exactly one. */
+/** The query parameter that identifies a list's project. The service requires exactly one. */
 export const projectOf = ({ projectSlug, projectId }: Selector): Selector =>
   projectSlug === undefined ? { projectId } : { projectSlug }
 
 type Parameter = string | number | boolean | Date | undefined
 
-/** A query of the parameters that have a value. */
+/** A query string of the parameters that have a value. */
 export function parametersOf(parameters: Readonly<{ [name: string]: Parameter }>): URLSearchParams {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(parameters)) {

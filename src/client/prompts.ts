@@ -6,7 +6,7 @@ import type { Prompt } from './wire.ts'
 
 /** A step's prompt as a pipeline uses it. */
 export interface ActivePrompt extends Prompt {
-  /** Whether the service didn't answer: another version may be active by now. */
+  /** Whether the service didn't respond, so another version may be active by now. */
   isStale: boolean
 }
 
@@ -14,11 +14,11 @@ interface Known {
   prompt: Prompt
   etag: string
   isStale: boolean
-  /** Until this time it's answered without a request, in milliseconds since 1970. */
+  /** Until this time, it's served without a request. In milliseconds since 1970. */
   freshUntil: number
 }
 
-/** Reads prompts, for pipelines that ask before every run. */
+/** Reads prompts for pipelines that need one before every run. */
 export class Prompts {
   readonly #service: Service
   readonly #project: Selector
@@ -33,15 +33,16 @@ export class Prompts {
   }
 
   /**
-   * A step's prompt with its active version, whose `versionId` a span takes as its `promptVersionId`. The answer comes from
-   * memory while it's fresh (`promptFreshMs`), then from a request with its ETag; while the service fails, it's the last
-   * known prompt. Throws a `CountersignError` if no prompt was ever known, or if the step has none.
+   * A step's prompt with its active version, whose `versionId` becomes a span's `promptVersionId`. The prompt comes
+   * from memory while it's fresh (`promptFreshMs`), then from a request with its ETag. While the service fails, it's
+   * the last known prompt. Throws a `CountersignError` if no prompt is known, or if the step has none.
    */
   async active(stepId: string): Promise<ActivePrompt> {
     const known = this.#known.get(stepId)
     if (!known) return answerOf(await this.#ask(stepId))
     if (Date.now() < known.freshUntil) return answerOf(known)
-    // Calls made meanwhile are answered from memory and don't wait: in a Worker, this fetch may be another request's.
+    // Calls made in the meantime are served from memory and don't wait: in a Worker, this fetch may belong to another
+    // request.
     known.freshUntil = Date.now() + REQUEST_MS
     try {
       return answerOf(await this.#ask(stepId, known))
@@ -58,7 +59,7 @@ export class Prompts {
       `/api/prompts?${parametersOf({ ...projectOf(this.#project), stepId })}`,
       'prompts',
       known?.etag ? { headers: { 'if-none-match': known.etag } } : {},
-      // The known prompt will do: don't wait for a second attempt.
+      // The known prompt is good enough: don't wait for a second attempt.
       known && 1,
     )
     const prompt = status === 304 ? known?.prompt : body.prompts[0]
@@ -75,5 +76,5 @@ export class Prompts {
 
 const NO_PROMPT = 'prompt_not_found'
 
-/** A copy: what the pipeline changes must not show in the next answer. */
+/** Copies a prompt, so that the pipeline's changes don't show up in the next result. */
 const answerOf = ({ prompt, isStale }: Known): ActivePrompt => structuredClone({ ...prompt, isStale })

@@ -26,15 +26,15 @@ interface Entry {
   event: EventName
   json: string
   bytes: number
-  /** Its position among all entries ever queued, from 1. */
+  /** Its position among all entries ever queued, starting at 1. */
   sequence: number
   attempts: number
 }
 
 /**
  * Delivers events in the background, in the order they were recorded: one batch at a time, retries first. So no event
- * overtakes its trace, and a late answer to an older event undoes nothing. Entries stay until they're delivered or lost: a
- * run that dies with the Worker request that started it leaves everything to the next run.
+ * overtakes its trace, and a late retry of an older event can't undo a newer one. Entries stay queued until they're
+ * delivered or lost. If a run dies with the Worker request that started it, the next run delivers everything.
  */
 export class Queue {
   readonly #service: Service
@@ -46,18 +46,18 @@ export class Queue {
 
   #entries: Entry[] = []
   #bytes = 0
-  /** The newest entry's. */
+  /** The position of the newest entry. */
   #sequence = 0
   /** Entries up to this one are due. */
   #dueSequence = 0
   #batchBytes = BATCH_BYTES
 
   #run: Promise<void> | undefined
-  /** What the run waits for: an answer, or the next attempt. */
+  /** What the run waits for: a response, or the time of the next attempt. */
   #step: Promise<unknown> | undefined
-  /** The number of the current run; older ones must not touch the queue. */
+  /** The number of the current run. Older runs must not touch the queue. */
   #runNumber = 0
-  /** A run that hasn't moved by this time is dead. In milliseconds since 1970. */
+  /** A run that makes no progress by this time is dead. In milliseconds since 1970. */
   #silentUntil = 0
 
   #timer: Promise<void> | undefined
@@ -83,12 +83,12 @@ export class Queue {
     this.#schedule()
   }
 
-  /** Resolves when everything queued now is delivered or lost. Never rejects. */
+  /** Resolves once everything that's queued now is delivered or lost. Never rejects. */
   async flush(): Promise<void> {
     const last = this.#sequence
     while (this.#first <= last) {
       this.#start(last)
-      // Keeps the process alive while somebody waits, and ends the wait for a run that died.
+      // Keeps the process alive while a caller waits, and ends the wait for a dead run.
       const silence = pause(Math.max(0, this.#silentUntil - Date.now()), { keepsAlive: true })
       await Promise.race([this.#step, silence.over])
       silence.cancel()
@@ -99,7 +99,7 @@ export class Queue {
     return this.#entries[0]?.sequence ?? Number.POSITIVE_INFINITY
   }
 
-  /** Sends the queue: at once if it holds much, else soon. */
+  /** Sends the queue: at once if it's long enough, else soon. */
   #schedule(): void {
     const isMuch = this.#entries.length >= this.#flushAt || this.#bytes >= this.#batchBytes
     const sent = isMuch ? this.#start(this.#sequence) : this.#startLater()
@@ -118,7 +118,7 @@ export class Queue {
     return this.#timer
   }
 
-  /** Delivers the queue up to a position. Resolves when the run ends, which is when nothing more is due. */
+  /** Delivers the queue up to a position. Resolves when the run ends, once nothing more is due. */
   #start(dueSequence: number): Promise<void> {
     this.#dueSequence = Math.max(this.#dueSequence, dueSequence)
     if (!this.#run || Date.now() > this.#silentUntil) {
@@ -154,7 +154,7 @@ export class Queue {
     return this.#service.attempt('/api/v1/batch', { method: 'POST', body })
   }
 
-  /** From the front, as many entries as one request takes; the first one however large it is. */
+  /** As many entries from the front as one request can hold. The first one is included, however large it is. */
   #nextBatch(): Entry[] {
     let bytes = 0
     const end = this.#entries.findIndex((entry, index) => {
@@ -164,10 +164,10 @@ export class Queue {
     return this.#entries.slice(0, end === -1 ? undefined : end)
   }
 
-  /** Removes what was delivered or is lost. Returns how many milliseconds to wait before the next attempt at the rest. */
+  /** Removes entries that were delivered or lost. Returns how many milliseconds to wait before retrying the rest. */
   #settle(batch: readonly Entry[], answer: Answer): number {
     if (answer.status === 413 && batch.length > 1) {
-      // Something between here and the service has a lower limit than the service.
+      // A proxy between here and the service has a lower limit than the service.
       this.#batchBytes = batch.reduce((sum, { bytes }) => sum + bytes, 0) / 2
       return 0
     }
@@ -180,9 +180,9 @@ export class Queue {
       const outcome = outcomes[index] ?? answer
       entry.attempts++
       const mayRetry = isTemporary(outcome) && entry.attempts < MAX_ATTEMPTS
-      // Its trace wasn't stored, so it wasn't found; and what it updates must not arrive after it.
-      const isHeldUp = (outcome.status === 404 && keptIds.has(traceId)) || (id !== undefined && keptIds.has(id))
-      if (mayRetry || isHeldUp) {
+      // A 404 means that its trace is still queued; and an update must not arrive before the event that it updates.
+      const mustWait = (outcome.status === 404 && keptIds.has(traceId)) || (id !== undefined && keptIds.has(id))
+      if (mayRetry || mustWait) {
         kept.push(entry)
         keptIds.add(type === 'trace' ? traceId : id)
         delayMs = Math.max(delayMs, Math.min(retryDelayMs(outcome, entry.attempts), MAX_RETRY_AFTER_MS))
@@ -201,7 +201,7 @@ export class Queue {
     this.#losses.add({ ...event, reason: isTemporary(outcome) ? 'undelivered' : 'refused', status, message })
   }
 
-  /** The service takes nothing but metadata in part. */
+  /** Only metadata can be accepted in part. */
   #reportWarnings({ event }: Entry, { status, body }: Answer): void {
     const warnings = fieldOf(body, 'warnings')
     if (!Array.isArray(warnings) || warnings.length === 0) return
@@ -209,13 +209,13 @@ export class Queue {
   }
 }
 
-/** The outcome of each event in a batch: its own result, or the answer to the whole batch. */
+/** The outcome of each event in a batch: its own result, or else the response to the whole batch. */
 function outcomesOf(answer: Answer, count: number): readonly Answer[] {
   if (!isSuccess(answer.status)) return Array<Answer>(count).fill(answer)
   const results = fieldOf(answer.body, 'results')
   if (Array.isArray(results) && results.length === count) {
     return results.map(result => ({ status: Number(fieldOf(result, 'status')), body: fieldOf(result, 'body') }))
   }
-  // A success that says nothing about the events is another server's.
+  // A success without results comes from another server.
   return Array<Answer>(count).fill({ ...answer, error: errorOf(answer) })
 }

@@ -34,7 +34,7 @@ interface Bodies {
 /** The values of an event, as JSON. */
 export type Values = Partial<Record<ValueField, Encoded | undefined>>
 
-/** Queues what the pipeline records. Nothing here throws: what can't be sent is a loss. */
+/** Queues what the pipeline records. Nothing here throws: anything that can't be sent is a loss. */
 export class Recorder {
   readonly #queue: Queue
   readonly #losses: Losses
@@ -44,7 +44,7 @@ export class Recorder {
     this.#losses = losses
   }
 
-  /** A value as it is now. Undefined if it can't be sent: it alone is lost then, not the rest of its event. */
+  /** A value's current JSON. Undefined if it can't be sent: only the value is lost, not the rest of its event. */
   encode(event: EventName, field: ValueField, read: () => unknown): Encoded | undefined {
     const encoded = encode(read, VALUE_BYTES[field])
     if ('json' in encoded) return encoded
@@ -52,7 +52,7 @@ export class Recorder {
     return undefined
   }
 
-  /** A time as the wire has it. An invalid one is reported as a loss, and the current time is used. */
+  /** A time in the wire format. An invalid one is reported as a loss, and replaced by the current time. */
   time(event: EventName, time: Date | string | undefined): string {
     try {
       if (time !== undefined) return new Date(time).toISOString()

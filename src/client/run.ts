@@ -1,9 +1,9 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { FeedbackFields } from './feedback.ts'
 
-/** A trace's fields that are known when it begins. */
+/** A trace's fields that are known at its start. */
 export interface TraceOptions {
-  /** Its fields are searchable. */
+  /** The fields are searchable. */
   metadata?: object | undefined
   /** Continues the trace that another process began with this id and the same name. Without it, the client creates an id. */
   traceId?: string | undefined
@@ -14,77 +14,77 @@ export interface TraceOptions {
 /** How a trace ended. */
 export interface TraceResult {
   output?: unknown
-  /** Added to the metadata given at the start. */
+  /** Merged into the metadata from the start. */
   metadata?: object | undefined
 }
 
-/** A span's fields that are known when it begins. All of them can also be set later. */
+/** A span's fields that are known at its start. All of them can also be set later. */
 export interface SpanOptions {
   /** The step's input. */
   input?: unknown
   /** The prompt that the step uses: the `versionId` of `prompts.active(...)`. */
   promptVersionId?: string | undefined
   metadata?: object | undefined
-  /** The span that this one is a part of, if another process runs that one. */
+  /** The id of the parent span, if it runs in another process. */
   parentSpanId?: string | undefined
 }
 
-/** One run of a pipeline. Its calls return at once and never throw; the client sends what they record in the background. */
+/** One run of a pipeline. Calls return at once and never throw; the client sends everything in the background. */
 export interface Trace {
   /** The `trace_id`: `trace_` and 22 lowercase hex characters, unless you gave another. */
   readonly id: string
 
   /**
    * Runs a step of the pipeline. The callback's result is the step's output, unless the callback sets another with
-   * `span.output(...)`; an error that it throws is recorded and rethrown. Inside another span's callback, the step becomes
-   * a part of that span if the runtime has an AsyncLocalStorage; `span.span(...)` does so everywhere.
+   * `span.output(...)`. An error that it throws is recorded and rethrown. Inside another span's callback, the new span
+   * becomes its child if the runtime has an AsyncLocalStorage; `span.span(...)` works everywhere.
    */
   span<Result>(stepId: string, run: (span: Span) => Result, options?: SpanOptions): Promise<Awaited<Result>>
 
-  /** Records what went into the run as a whole, in parts if you like, or what came out of it. */
+  /** Records the input or output of the whole run, in parts if you like. */
   observe(type: 'input' | 'output', data: unknown): void
 
-  /** Records what the run used, so that it can be replayed: `config`, `documents`, `retrieved_chunks`, ... */
+  /** Records data that the run used, so that it can be replayed: `config`, `documents`, `retrieved_chunks`, ... */
   state(key: string, value: unknown): void
 
-  /** Rates, comments on or corrects the run. Returns the feedback's id, which later changes need. */
+  /** Rates, comments on, or corrects the run. Returns the feedback's id, which you need to change it later. */
   feedback(fields: FeedbackFields): string
 
   /** Ends the run. */
   complete(result?: TraceResult): void
 
-  /** `using trace = ...` completes the trace at the end of the block, unless it's complete already. */
+  /** `using trace = ...` completes the trace at the end of the block, unless it's already complete. */
   [Symbol.dispose](): void
 }
 
 /** A step of a trace, while its callback runs. It's sent as a whole when the callback ends. */
 export interface Span {
-  /** Its id in both interfaces, a UUID. */
+  /** A UUID, the same in both interfaces. */
   readonly id: string
   readonly trace: Trace
 
-  /** Runs a step that is a part of this one. */
+  /** Runs a child step. */
   span<Result>(stepId: string, run: (span: Span) => Result, options?: SpanOptions): Promise<Awaited<Result>>
 
-  /** Sets what went in; the last call counts. Null changes nothing: the service keeps what it already has. */
+  /** Sets the input; the last call wins. Null changes nothing: the service keeps the value it has. */
   input(value: unknown): void
 
   /**
-   * Sets what came out, instead of the callback's result. After the span's end, as with a stream, it replaces the output.
-   * Null changes nothing: the service keeps what it already has.
+   * Sets the output, instead of the callback's result. After the span's end, as with a stream, it replaces the output.
+   * Null changes nothing: the service keeps the value it has.
    */
   output(value: unknown): void
 
   /** Adds fields to the metadata. */
   metadata(fields: object): void
 
-  /** Says which prompt the step uses: the `versionId` of `prompts.active(...)`. */
+  /** Sets the prompt that the step uses: the `versionId` of `prompts.active(...)`. */
   promptVersion(versionId: string): void
 
-  /** Records what the step used, so that it can be replayed: `config`, `documents`, `retrieved_chunks`, ... */
+  /** Records data that the step used, so that it can be replayed: `config`, `documents`, `retrieved_chunks`, ... */
   state(key: string, value: unknown): void
 
-  /** Rates, comments on or corrects the step. Returns the feedback's id, which later changes need. */
+  /** Rates, comments on, or corrects the step. Returns the feedback's id, which you need to change it later. */
   feedback(fields: FeedbackFields): string
 }
 

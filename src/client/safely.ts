@@ -1,4 +1,4 @@
-/** Calls the caller's own code, whose errors, at once or later, must not reach the pipeline. */
+/** Calls the caller's own code. Its errors, thrown or rejected later, must not reach the pipeline. */
 export function safely(call: () => unknown): void {
   try {
     Promise.resolve(call()).catch(() => {})

@@ -13,7 +13,7 @@ export interface ServiceOptions {
 
 export interface RequestOptions {
   method?: 'GET' | 'POST' | 'DELETE'
-  /** JSON. */
+  /** A JSON text. */
   body?: string
   headers?: Readonly<Record<string, string>>
   timeoutMs?: number
@@ -21,16 +21,16 @@ export interface RequestOptions {
 
 /** The outcome of one attempt at a request. */
 export interface Answer {
-  /** 0 if no answer came. */
+  /** 0 without a response. */
   status: number
   /** Undefined if it isn't JSON. */
   body?: unknown
   headers?: Headers
-  /** Why no usable answer came. */
+  /** Why there's no usable response. */
   error?: CountersignError
 }
 
-/** The service over HTTP, with the retries of the reference client. */
+/** Calls the service over HTTP, and retries like the reference client. */
 export class Service {
   readonly #baseUrl: string
   readonly #headers: Readonly<Record<string, string>>
@@ -44,13 +44,13 @@ export class Service {
       authorization: `Bearer ${apiKey}`,
       ...(projectSlug !== undefined && { 'x-project-slug': projectSlug }),
     }
-    // Looked up at each request: instrumentation may replace it, and browsers want it called on the global.
+    // Looked up for each request: instrumentation may replace it, and browsers require that it's called on the global.
     this.#fetch = fetch ?? ((url, init) => globalThis.fetch(url, init))
   }
 
   /**
-   * The answer to a request, which has the field `field`, or 304 without a body. Retries after 429, 5xx, and no answer: after
-   * Retry-After, or else 2^attempt seconds. Throws a `CountersignError`.
+   * The response to a request: a body with the field `field`, or a 304 without a body. Retries after 429, 5xx, and no
+   * response. Waits for Retry-After, or else 2^attempt seconds. Throws a `CountersignError`.
    */
   async read<Body extends object>(
     path: string,
@@ -62,7 +62,7 @@ export class Service {
       const answer = await this.attempt(path, request)
       const { status, body, headers } = answer
       if (status === 304 || (isSuccess(status) && fieldOf(body, field) !== undefined)) {
-        // The field tells the service from another server; for the rest, the service keeps its word.
+        // The field shows that this is the service and not another server. The rest of the body is trusted.
         return { status, body: body as Body, headers }
       }
       const delayMs = retryDelayMs(answer, attempt)
@@ -75,12 +75,12 @@ export class Service {
   async attempt(path: string, request: RequestOptions): Promise<Answer> {
     const { timeoutMs = REQUEST_MS } = request
     const controller = new AbortController()
-    // An open connection keeps the process alive by itself.
+    // An open connection already keeps the process alive.
     const time = pause(timeoutMs, { keepsAlive: false })
-    // The signal alone won't do: the caller's own `fetch` may ignore it.
+    // The signal alone isn't enough: the caller's own `fetch` may ignore it.
     const timedOut = time.over.then((): Answer => {
       controller.abort()
-      const error = new CountersignError(0, 'timed_out', `No answer within ${timeoutMs / 1000} seconds`)
+      const error = new CountersignError(0, 'timed_out', `No response within ${timeoutMs / 1000} seconds`)
       return { status: 0, error }
     })
     try {
@@ -110,38 +110,40 @@ export class Service {
 export const isSuccess = (status: number): boolean => status >= 200 && status < 300
 
 /**
- * Whether another attempt may help. It would only restart an attribution that has failed (502), and one that waits for the
- * next day's model calls continues by itself.
+ * Whether another attempt may help. It would only restart a failed attribution (502), and an attribution that waits for
+ * the next day's model calls continues by itself.
  */
 export const isTemporary = ({ status, body }: Answer): boolean =>
   status === 0 ||
   (status === 429 && fieldOf(body, 'code') !== 'model_limit_reached') ||
   (status >= 500 && fieldOf(body, 'code') !== 'failed')
 
-/** Milliseconds to wait after an attempt (the first is 1): Retry-After's seconds or date, else 2^attempt seconds. */
+/**
+ * Milliseconds to wait after an attempt (the first is 1): Retry-After in seconds or as a date, else 2^attempt seconds.
+ */
 export function retryDelayMs({ headers }: Answer, attempt: number): number {
   const retryAfter = headers?.get('retry-after') ?? ''
   const requestedMs = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - Date.now()
   return Number.isNaN(requestedMs) ? 2 ** attempt * 1000 : Math.max(0, requestedMs)
 }
 
-/** An unusable answer, as an error. */
+/** The error for an unusable response. */
 export function errorOf({ status, body, headers, error }: Answer): CountersignError {
   if (error) return error
   const about = { requestId: headers?.get('x-request-id') ?? undefined }
-  if (isSuccess(status)) return new CountersignError(status, 'invalid_answer', NO_COUNTERSIGN, about)
+  if (isSuccess(status)) return new CountersignError(status, 'invalid_answer', NOT_COUNTERSIGN, about)
   const [code, message] = [fieldOf(body, 'code'), fieldOf(body, 'error')]
   return new CountersignError(
     status,
     typeof code === 'string' ? code : 'unknown',
-    typeof message === 'string' ? message : `The service answered ${status}`,
+    typeof message === 'string' ? message : `The service returned ${status}`,
     about,
   )
 }
 
-const NO_COUNTERSIGN = "The answer isn't a Countersign service's; is the baseUrl right?"
+const NOT_COUNTERSIGN = "The response isn't from a Countersign service; is baseUrl correct?"
 
-/** A field of a body that may be anything. */
+/** A field of a body that may be any value. */
 export const fieldOf = (body: unknown, field: string): unknown =>
   typeof body === 'object' && body !== null ? Reflect.get(body, field) : undefined
 

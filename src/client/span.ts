@@ -7,14 +7,14 @@ import { recordObservation } from './observation.ts'
 import type { Recorder, Values } from './recorder.ts'
 import type { Span, SpanContext, SpanOptions, Trace } from './run.ts'
 
-/** State that all spans of a trace share. */
+/** State shared by all spans of a trace. */
 export interface SpanSetting {
   trace: Trace
   recorder: Recorder
   context: SpanContext
 }
 
-/** Runs a step in the context of its span. Returns what the callback returns, and throws what it throws. */
+/** Runs a step in the context of its span. Returns the callback's result, and throws what the callback throws. */
 export async function runSpan<Result>(
   setting: SpanSetting,
   parentId: string | undefined,
@@ -34,7 +34,7 @@ export async function runSpan<Result>(
   return result
 }
 
-/** A span that a recorder takes down. */
+/** A span that's sent through a recorder. */
 class RecordedSpan implements Span {
   readonly id: string = newUuid()
   readonly trace: Trace
@@ -94,13 +94,13 @@ class RecordedSpan implements Span {
     return this.trace.feedback({ ...fields, spanId: this.id })
   }
 
-  /** Ends the span with the callback's result, which is its output if nothing else is. */
+  /** Ends the span with the callback's result, which is its output unless one was set. */
   succeed(result: unknown): void {
     if (!this.#hasOutput && result !== undefined && !isStream(result)) this.output(result)
     this.#end('ok')
   }
 
-  /** Ends the span with what the callback threw. */
+  /** Ends the span with the error that the callback threw. */
   fail(error: unknown): void {
     this.#metadata.push({ error: errorFields(error) })
     this.#end('error')
@@ -116,12 +116,12 @@ class RecordedSpan implements Span {
 
   #end(status: 'ok' | 'error'): void {
     this.#status = status
-    // A clock set back meanwhile must not make it negative.
+    // The clock may have been set back, but the duration must not be negative.
     this.#durationMs = Math.max(0, Date.now() - this.#startedAt)
     this.#send()
   }
 
-  /** Sends what comes after the end: the service updates the fields that it gets. */
+  /** Sends changes made after the end. The service updates only the fields that it receives. */
   #update(): void {
     if (this.#status) this.#send()
   }
@@ -148,14 +148,14 @@ class RecordedSpan implements Span {
     const [input, output] = [this.#input, this.#output]
     this.#input = undefined
     this.#output = undefined
-    // Together they may be more than a batch takes.
+    // Together, they may exceed a batch's limit.
     const isMuch = input && output && input.bytes + output.bytes > BATCH_BYTES
     if (isMuch) add({ input })
     add({ ...(!isMuch && { input }), output, metadata })
   }
 }
 
-/** A stream is read later: it isn't an output yet, and JSON would turn it into an empty object. */
+/** A stream isn't an output yet: it's read later, and JSON would turn it into an empty object. */
 function isStream(value: unknown): boolean {
   try {
     return typeof value === 'object' && value !== null && Symbol.asyncIterator in value

@@ -1,10 +1,10 @@
-/** A time to wait for, which can be canceled. */
+/** A wait that can be canceled. */
 export interface Pause {
   over: Promise<void>
   cancel(): void
 }
 
-/** A pause from now on. In Node it keeps the process alive only if `keepsAlive` is set, for a caller who waits for it. */
+/** A pause that starts now. In Node, it keeps the process alive only with `keepsAlive`, for a caller that awaits it. */
 export function pause(milliseconds: number, { keepsAlive }: { keepsAlive: boolean }): Pause {
   let cancel = () => {}
   const over = new Promise<void>(resolve => {
@@ -15,7 +15,7 @@ export function pause(milliseconds: number, { keepsAlive }: { keepsAlive: boolea
   return { over, cancel }
 }
 
-/** Node's timers are objects, others' are numbers. */
+/** Node's timers are objects; in other runtimes they're numbers. */
 function unref(timer: unknown): void {
   if (typeof timer === 'object' && timer && 'unref' in timer && typeof timer.unref === 'function') timer.unref()
 }

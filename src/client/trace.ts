@@ -6,7 +6,7 @@ import type { Recorder } from './recorder.ts'
 import type { Span, SpanContext, SpanOptions, Trace, TraceOptions, TraceResult } from './run.ts'
 import { runSpan, type SpanSetting } from './span.ts'
 
-/** A trace that a recorder takes down. */
+/** A trace that's sent through a recorder. */
 export class RecordedTrace implements Trace {
   readonly id: string
   readonly recorder: Recorder
@@ -56,7 +56,7 @@ export class RecordedTrace implements Trace {
 
   #send(status: 'running' | 'completed'): void {
     const event = { type: 'trace', traceId: this.id } as const
-    // A clock set back meanwhile must not make it negative.
+    // The clock may have been set back, but the duration must not be negative.
     const durationMs = Math.max(0, Date.now() - Date.parse(this.#timestamp))
     const fields = { trace_id: this.id, name: this.#name, timestamp: this.#timestamp, status }
     this.recorder.add(event, status === 'completed' ? { ...fields, duration_ms: durationMs } : fields, {

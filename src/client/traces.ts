@@ -4,34 +4,34 @@ import type { SpanDetail, TraceDetail, TraceFilters, TraceItem } from './wire.ts
 
 /** The filters of a list of traces. */
 export interface TraceListOptions extends Omit<TraceFilters, 'from' | 'to' | 'hasFeedback'> {
-  /** At this time or later. */
+  /** Start of the range, inclusive. */
   from?: Date | string | undefined
-  /** Before this time. */
+  /** End of the range, exclusive. */
   to?: Date | string | undefined
   hasFeedback?: boolean | undefined
   /** By dotted path: `{ 'customer.tier': 'gold' }`. */
   metadata?: Readonly<Record<string, string | number | boolean>> | undefined
-  /** Traces per request, from 1 to 200; the list has all of them either way. */
+  /** Traces per request, from 1 to 200. The list always includes all of them. */
   pageSize?: number | undefined
 }
 
-/** `full` values, or a `preview`, which cuts long ones. */
+/** `full` values, or a `preview`, which truncates long ones. */
 export interface ReadOptions {
   payloads?: 'full' | 'preview' | undefined
 }
 
-/** A part of a trace's detail. A page by one of the cursors continues that list alone. */
+/** A part of a trace's detail. A page requested with one of the cursors continues only that list. */
 export interface DetailPage {
-  /** Spans per answer, from 1 to 20,000: up to 2,000 with their values in full. */
+  /** Spans per response, from 1 to 20,000: up to 2,000 with their values in full. */
   spanLimit?: number | undefined
   spanCursor?: string | undefined
-  /** Pieces of feedback per answer, from 1 to 1,000. */
+  /** Feedback entries per response, from 1 to 1,000. */
   feedbackLimit?: number | undefined
   feedbackCursor?: string | undefined
 }
 
 export interface SpansOptions extends ReadOptions {
-  /** Spans per request, from 1 to 2,000; all of them come either way. */
+  /** Spans per request, from 1 to 2,000. The list always includes all of them. */
   pageSize?: number | undefined
 }
 
@@ -54,7 +54,7 @@ export class Traces {
     this.#project = project
   }
 
-  /** The project's traces, newest first, read page by page as the loop runs: `for await (const trace of traces.list())`. */
+  /** The project's traces, newest first, read page by page: `for await (const trace of traces.list())`. */
   async *list({ metadata, pageSize, ...filters }: TraceListOptions = {}): AsyncGenerator<TraceItem, void, undefined> {
     const fields = Object.entries({ ...metadata }).map(([path, value]) => [`metadata.${path}`, value] as const)
     const parameters = { ...projectOf(this.#project), ...filters, limit: pageSize, ...Object.fromEntries(fields) }
@@ -69,14 +69,14 @@ export class Traces {
   }
 
   /**
-   * A trace with its spans and feedback, by its UUID or its `trace_id`. A very large one has previews of long values, and a
-   * `nextSpanCursor` or `nextFeedbackCursor` for the rest: `spansOf` reads all of its spans in full.
+   * A trace with its spans and feedback, by its UUID or its `trace_id`. A very large one has previews of long values,
+   * and a `nextSpanCursor` or `nextFeedbackCursor` for the rest; `spansOf` reads all of its spans in full.
    */
   get(id: string, { payloads, ...page }: ReadOptions & DetailPage = {}): Promise<TraceDetail> {
     return this.#read(id, { payloads, ...page })
   }
 
-  /** All spans of a trace, in full, read page by page as the loop runs: the root first, then by time. */
+  /** All spans of a trace in full, read page by page: the root first, then by time. */
   async *spansOf(
     id: string,
     { payloads, pageSize = 200 }: SpansOptions = {},

@@ -8,14 +8,14 @@ import type { traceFilters } from '../read/trace-filters.ts'
 import type { SpanOfTrace, TraceItem as TraceItemSchema, Trace as TraceSchema } from '../read/wire.ts'
 
 /*
- * What the service takes and answers, from the Worker's wire schemas. `scripts/client-declarations.ts` writes these types
- * out for the package, which needs no schemas then.
+ * The service's requests and responses, derived from the Worker's wire schemas. For the package,
+ * `scripts/client-declarations.ts` writes these types out in full, so it needs no schemas.
  */
 
 /** Fields that are always objects; other stored values may be any JSON. */
 type ObjectField = 'metadata' | 'outputSchema' | 'correction'
 
-/** A wire type as a client sees it: JSON text that the Worker passes on, and any JSON, is `unknown`. */
+/** A wire type as a client sees it. Any JSON, and JSON text that the Worker passes on, is `unknown`. */
 type Plain<Wire> =
   Wire extends WrittenJson<infer Shape>
     ? Plain<Shape>
@@ -49,7 +49,7 @@ export type Attribution = Plain<InferOutput<typeof AttributionSchema>>
 /** The filters of a list of traces, as in its query. */
 export type TraceFilters = Plain<InferInput<StrictObjectSchema<typeof traceFilters, undefined>>>
 
-/** The body of feedback, as the service takes it. */
+/** The body of feedback, as the service accepts it. */
 export type FeedbackBody = Plain<InferInput<typeof FeedbackSchema>>
 
 /** A trace that a search found. */

@@ -1,4 +1,4 @@
-/** A key's rights. The endpoint list says which scope each call needs. */
+/** The scopes of a key. The endpoint list says which scope each call needs. */
 export const SCOPES = ['ingest', 'read', 'review', 'manage'] as const
 export type Scope = (typeof SCOPES)[number]
 

@@ -4,10 +4,10 @@ export interface Ranked<Value> {
   value: Value
 }
 
-/** How a trace's state was derived from telemetry, beside the columns of its row. */
+/** The data from telemetry that a trace's state was derived from, beyond the columns of its row. */
 export interface Derivation {
   nameRank: string
-  /** Ranks of the metadata fields from telemetry. Other fields come from a client and stay. */
+  /** Ranks of the metadata fields from telemetry. Other fields come from a client and are never overwritten. */
   ranks: Record<string, string>
   startMs: number
   endMs: number

@@ -61,8 +61,7 @@ export function mergeExport(
 }
 
 /**
- * Returns `before` if the new state is the same: resent data says nothing new, and doesn't extend the wait for the
- * root.
+ * Returns `before` if the new state is the same: resent data adds nothing, and doesn't extend the wait for the root.
  */
 const unlessSame = (before: TraceState | undefined, state: TraceState): TraceState =>
   before && isSameState({ ...state, closesAt: before.closesAt }, before) ? before : state
@@ -86,8 +85,8 @@ export function closed(state: TraceState): TraceState {
 }
 
 /**
- * Prepares a state known only from telemetry for a client's first call on the trace. From now on the client's word
- * counts.
+ * Prepares a state known only from telemetry for a client's first call on the trace. From now on, the client's values
+ * win.
  */
 export function posted(
   state: TraceState,

@@ -3,7 +3,7 @@ import { isJsonObject, type Json } from './json.ts'
 export const OBSERVATION_TYPES = ['input', 'output', 'state'] as const
 export type ObservationType = (typeof OBSERVATION_TYPES)[number]
 
-/** The state key of an input that is one message of a conversation. A span's messages form one input. */
+/** The state key of an input that's one message of a conversation. A span's messages form one input. */
 export const MESSAGE_KEY = 'message'
 
 /** The parts of an observation that matter to its span. `Value` is the type of its data: parsed, or as stored. */

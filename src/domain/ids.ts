@@ -15,10 +15,10 @@ const KEY_EPOCH_MS = Date.UTC(2026, 0)
 const KEYS_A_MILLISECOND = 2 ** 12
 
 /**
- * New internal keys. Unlike SQLite's row ids they are never reused, and unlike AUTOINCREMENT they need no counter row.
+ * New internal keys. Unlike SQLite's row ids, they're never reused, and unlike AUTOINCREMENT, they need no counter row.
  * A key is milliseconds since 2026 and 12 bits that start at random: 53 bits until 2095. Keys past a millisecond's
- * 4,096 come from the following milliseconds. Two requests in the same millisecond may draw the same key: an insert
- * must handle that.
+ * 4,096 come from the following milliseconds. Two requests in the same millisecond may get the same key, which an
+ * insert must handle.
  */
 export function newKeys(now: number, count: number): number[] {
   const [random = 0] = crypto.getRandomValues(new Uint16Array(1))
@@ -29,13 +29,13 @@ export function newKeys(now: number, count: number): number[] {
   })
 }
 
-/** The lowest key that `newKeys` returns at a time. */
+/** The lowest key that `newKeys` can return at a given time. */
 export const firstKeyAt = (time: number): number => (Math.floor(time) - KEY_EPOCH_MS) * KEYS_A_MILLISECOND
 
 /** A token unique to one write. A guarded write compares it to detect a write in between. */
 export const newRevision = (): string => crypto.randomUUID().slice(24)
 
-/** The read interface's id of the trace that a client named `traceId`. */
+/** The read interface's id of a trace, derived from the client's `traceId`. */
 export const traceUuid = (projectId: string, traceId: string) => uuidV5(projectId, `trace:${traceId}`)
 
 /** The id of a trace's root span. */
@@ -52,7 +52,7 @@ export const exportedObservationUuid = (
   { spanHex, type, key }: { spanHex: string; type: string; key: string },
 ) => uuidV5(projectId, `obs:${traceId}:${spanHex}:${type}:${key}`)
 
-/** The read interface's id of the feedback that a client named `feedbackId`. */
+/** The read interface's id of feedback, derived from the client's `feedbackId`. */
 export const feedbackUuid = (projectId: string, feedbackId: string) => uuidV5(projectId, `feedback:${feedbackId}`)
 
 /** The id of a project's own error type. */

@@ -25,7 +25,7 @@ export class JsonText {
 
 /** Records the pieces for the current place in `JSON.stringify`, and returns the marker for it. */
 function takePieces(pieces: readonly string[]): string {
-  if (!taken || !marker) throw new Error('stored JSON is written by jsonPieces alone')
+  if (!taken || !marker) throw new Error('only jsonPieces can write stored JSON')
   taken.push(pieces)
   return marker
 }
@@ -52,9 +52,11 @@ export class WrittenJson<Shape> {
 
 const MAX_JOINED_LENGTH = 16 * 1024
 
-/** Replaces stored texts while a value is written. Drawn on first use: Workers allow no randomness at module load. */
+/**
+ * Replaces stored texts while a value is written. Generated on first use: Workers have no randomness at module load.
+ */
 let marker: string | undefined
-/** The pieces that `jsonPieces` has met so far. */
+/** The pieces that `jsonPieces` has found so far. */
 let taken: (readonly string[])[] | undefined
 
 /** Writes a value as JSON in pieces: each `JsonText` in it is its own piece, and each `WrittenJson` adds its pieces. */

@@ -29,7 +29,7 @@ export function leftWarnings(left: readonly string[]): string[] {
   if (left.length === 0) return []
   const named = left.slice(0, MAX_NAMED_FIELDS).map(field => JSON.stringify(cutText(field, MAX_FIELD_PATH_BYTES)))
   const others = left.length > named.length ? ` and ${left.length - named.length} more` : ''
-  return [`metadata: all together may have ${MAX_METADATA_BYTES} bytes; left out ${named.join(', ')}${others}`]
+  return [`metadata: limited to ${MAX_METADATA_BYTES} bytes in total; left out ${named.join(', ')}${others}`]
 }
 
 /** Warns about metadata leaves that aren't searchable. Empty if all are. */
@@ -74,7 +74,7 @@ async function comparable(value: string): Promise<string> {
 
 const HASH_PREFIX = 'sha256:'
 
-/** Replaces a path that's too long to search by. Building such paths would take gigabytes: 64 KiB can spell them. */
+/** Replaces a path that's too long to search by. Building such paths could take gigabytes: 64 KiB can describe them. */
 const TOO_LONG = Symbol('path too long')
 
 interface Leaf {

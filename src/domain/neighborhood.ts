@@ -1,4 +1,4 @@
-/** The parts of a span that tell how near it is to a disagreement. */
+/** The parts of a span that determine its distance from a disagreement. */
 export interface NearSpan {
   id: string
   /** Null or '' if its parent is the root. */
@@ -9,9 +9,9 @@ export interface NearSpan {
 }
 
 /**
- * Up to `limit` of a trace's spans, in order of distance from what people said: the root, spans with feedback or a
- * review, their ancestors, spans with an error, then the spans before the last of those people spoke about, latest
- * first, then the spans after it. If people spoke only about the root, every other span counts as before.
+ * Up to `limit` of a trace's spans, ordered by distance from what people said: the root, spans with feedback or a
+ * review, their ancestors, spans with an error, then the spans before the last span with feedback or a review, latest
+ * first, then the spans after it. If people only commented on the root, all other spans count as before it.
  */
 export function nearestSpans<Span extends NearSpan>(
   root: Span,

@@ -21,7 +21,7 @@ export interface CountProgress {
 }
 
 /** Adds up counts by step. Steps past the first `MAX_COUNTED_STEPS` are counted together. */
-export function addedUp(...counts: readonly (readonly StepOutputs[])[]): StepOutputs[] {
+export function sumByStep(...counts: readonly (readonly StepOutputs[])[]): StepOutputs[] {
   const byStep = new Map<string, StepOutputs>()
   const together = { stepId: '', outputs: 0, reviewed: 0 }
   for (const { stepId, outputs, reviewed } of counts.flat()) {

@@ -53,8 +53,7 @@ function pausingCheck(schemaJson: string) {
 }
 
 /**
- * One request's checks, which share a budget: the request ends in bounded time, however many values and schemas it
- * names.
+ * One request's checks, which share a budget: the request takes bounded time, however many values and schemas it has.
  */
 export class OutputChecks {
   readonly #budget = new Budget()
@@ -75,7 +74,7 @@ export const schemaErrors = (schema: Json): readonly SchemaError[] => compileSch
 
 const spelled = ({ path, message }: SchemaError): string => (path === '' ? message : `${path} ${message}`)
 
-/** For a schema, which is parsed, compiled and kept. */
+/** For a schema, which is parsed, compiled, and cached. */
 const OPERATIONS_A_CHARACTER = 10
 
 /** The approximate time and memory to parse a JSON text, computed without parsing it. */

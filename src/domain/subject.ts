@@ -15,7 +15,7 @@ export interface Subject {
   knowledgeDocs: KnowledgeDoc[]
   /** Oldest first. */
   feedback: SubjectFeedback[]
-  /** What is missing above, a clause each: "9,700 of 10,000 spans that are far from the feedback". */
+  /** Omitted data, one phrase each: "9,700 of 10,000 spans that are far from the feedback". */
   omitted: string[]
 }
 

@@ -28,7 +28,7 @@ export const giveTurn = (): Promise<void> => new Promise(resolve => setTimeout(r
 
 /**
  * Runs a task for each item and returns the results in order. It starts `size` items at once, then gives other requests
- * a turn. If all were started at once, they would run as one piece, even if each awaits something already there.
+ * a turn. If all were started at once, they would run without a pause, even if each awaits a resolved promise.
  */
 export async function mapInTurns<Item, Result>(
   items: readonly Item[],

@@ -94,7 +94,7 @@ type Inflater = typeof gunzipSync
 
 interface Codec {
   inflate: Inflater
-  /** Makes the decoder return what it has when the input breaks off. */
+  /** Makes the decoder return what it has decoded so far if the input is incomplete. */
   flush: number
   startBytes: number
 }
@@ -102,7 +102,7 @@ interface Codec {
 const gzip: Codec = { inflate: gunzipSync, flush: constants.Z_SYNC_FLUSH, startBytes: 512 }
 const deflate: Codec = { ...gzip, inflate: inflateSync }
 
-/** The largest window that HTTP allows (RFC 9659): 8 MiB. The decoder reserves as much as a frame asks for. */
+/** The largest window that HTTP allows (RFC 9659): 8 MiB. The decoder reserves as much memory as a frame requests. */
 const MAX_ZSTD_WINDOW_LOG = 23
 
 const zstd: Codec = {
@@ -120,7 +120,7 @@ const zstd: Codec = {
 
 /**
  * The decoders of content encodings. HTTP's deflate is the zlib format. A zstd body is one frame without a dictionary.
- * `DecompressionStream` wouldn't do: it buffers everything that a chunk inflates to, a gigabyte for a megabyte, before
+ * `DecompressionStream` wouldn't work: it buffers everything that a chunk inflates to, a gigabyte for a megabyte, before
  * the reader can stop.
  */
 const CODECS: ReadonlyMap<string, Codec | undefined> = new Map([

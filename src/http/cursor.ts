@@ -70,7 +70,7 @@ export async function pageOf<Item, const Types extends PlaceTypes>({
   return { items, nextCursor: nextPlace && (await encodeCursor(list, nextPlace)) }
 }
 
-/** Makes a page of `limit` items from up to `limit + 1` found ones. The extra one shows that there's a next page. */
+/** Builds a page of `limit` items from up to `limit + 1` found ones. The extra one shows that there's a next page. */
 export function firstOf<Item, const P extends readonly (string | number)[]>(
   found: readonly Item[],
   limit: number,
@@ -127,7 +127,7 @@ async function decodeCursor<const Types extends PlaceTypes>(
     const values: unknown = JSON.parse(payload)
     if (text.slice(0, TAG_LENGTH) === (await tag(list, payload)) && isPlace(values, place)) return values
   } catch {
-    // Not base64, not JSON or not a place: all get the error below.
+    // Not base64, JSON, or a place: all get the error below.
   }
   throw badRequest('is not a cursor of this list', parameter)
 }

@@ -37,7 +37,7 @@ export const ERRORS = {
   422: { code: 'unprocessable', message: "The request is well-formed but can't be carried out" },
   429: { code: 'rate_limited', message: 'Rate limit exceeded' },
   500: { code: 'internal', message: 'Internal error' },
-  502: { code: 'failed', message: 'Failed after all retries; you can request it again' },
+  502: { code: 'failed', message: 'Failed after all retries; you can try again' },
   503: { code: 'unavailable', message: 'Temporarily unavailable, please retry' },
 } as const
 
@@ -64,7 +64,10 @@ export const ErrorBody = v.strictObject({
   until: v.optional(v.pipe(v.string(), v.metadata({ description: 'When the claim ends, ISO 8601' }))),
 })
 
-/** The body of every error on a path of OTLP: `google.rpc.Status` (github.com/googleapis/googleapis, google/rpc/status.proto). */
+/**
+ * The body of every error on OTLP paths: `google.rpc.Status` (github.com/googleapis/googleapis,
+ * google/rpc/status.proto).
+ */
 export const StatusBody = v.object({ code: v.number(), message: v.string() })
 
 /** An error that the caller may see. The constructors below create it, and one function maps it to a response. */
@@ -106,19 +109,19 @@ const shortened = (faults: readonly ErrorDetail[]): ErrorDetail[] =>
     .slice(0, MAX_ERROR_DETAILS)
     .map(({ path, message }) => ({ path: path.slice(0, MAX_ERROR_PATH_LENGTH), message }))
 
-/** The authentication scheme that RFC 9110 requires in a 401. `Bearer` doesn't make browsers show a login dialog. */
+/** The authentication scheme that RFC 9110 requires in a 401. `Bearer` doesn't trigger the browser's login dialog. */
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="countersign"' }
 
 export const notAuthenticated = () => new ApiError(401, undefined, { headers: CHALLENGE })
-/** 401 for a user of several organizations who didn't name one. */
+/** 401 for a user of several organizations who didn't select one. */
 export const organizationRequired = () => {
-  const message = 'You are a user of several organizations; name one'
+  const message = 'You belong to several organizations; select one'
   return new ApiError(401, undefined, { details: [{ path: 'x-org-slug', message }], headers: CHALLENGE })
 }
-/** 403. `reason` says which right is missing, if the caller may know. */
+/** 403. `reason` says which permission is missing, if the caller may know. */
 export const forbidden = (reason?: string) =>
   new ApiError(403, undefined, reason ? { details: [{ path: '', message: reason }] } : {})
-/** 403 for a project's key on another project. Its holder may know that the other one exists. */
+/** 403 for a project's key on another project. The caller may learn that the other project exists. */
 export const otherProject = () => forbidden('This key is for another project')
 export const notFound = (message?: string) => new ApiError(404, message)
 export const conflict = (message: string, path: string) => new ApiError(409, message, { details: [{ path, message }] })
@@ -133,7 +136,7 @@ export const unprocessableFields = (message: string, faults: readonly ErrorDetai
 /** 412 because `If-Match` doesn't match the current version. */
 export const changedSince = () => new ApiError(412)
 export const tooLarge = (message?: string) => new ApiError(413, message)
-/** 415. `message` says what is supported, if more than JSON is. */
+/** 415. `message` lists the supported types, if JSON isn't the only one. */
 export const unsupportedMediaType = (message?: string) => new ApiError(415, message)
 
 export const methodNotAllowed = (allowed: readonly string[]) =>
@@ -144,14 +147,14 @@ export const rateLimited = (retryAfterSeconds: number, headers: Record<string, s
     headers: { ...headers, 'retry-after': String(retryAfterSeconds) },
   })
 
-/** 429 because the project's model calls of the day are used up. The request's job continues by itself the next day. */
+/** 429 because the project has used up its model calls for the day. The job continues by itself the next day. */
 export const modelLimitReached = (retryAfterSeconds: number) =>
   new ApiError(429, "This project has used up today's model calls; the analysis continues at 00:00 UTC", {
     code: 'model_limit_reached',
     headers: { 'retry-after': String(retryAfterSeconds) },
   })
 
-/** 503 because a part of the platform didn't answer. Whether a write took effect is unknown. */
+/** 503 because a part of the platform didn't respond. Whether a write took effect is unknown. */
 export const unavailable = (retryAfterSeconds: number, cause: unknown) =>
   new ApiError(503, undefined, {
     headers: { 'retry-after': String(retryAfterSeconds) },
@@ -159,7 +162,7 @@ export const unavailable = (retryAfterSeconds: number, cause: unknown) =>
   })
 
 /** 502 because a job failed on every attempt. `reason` contains no data from the job. */
-export const failedForGood = (reason: string) => new ApiError(502, reason)
+export const failedPermanently = (reason: string) => new ApiError(502, reason)
 
 const internal = () => new ApiError(500)
 
@@ -172,7 +175,7 @@ export function findApiError(error: unknown): ApiError | undefined {
   return error instanceof Error && error.cause !== undefined ? findApiError(error.cause) : undefined
 }
 
-/** Whether an error was caused by a part of the platform that didn't answer. */
+/** Whether an error was caused by a part of the platform that didn't respond. */
 export const isUnavailable = (error: unknown): boolean => findApiError(error)?.status === 503
 
 /**
@@ -183,7 +186,7 @@ function rootCause(error: unknown): unknown {
   return error instanceof Error && error.cause !== undefined ? rootCause(error.cause) : error
 }
 
-/** Logs a JSON line with the ids of what the fault is about, without payloads or secrets. */
+/** Logs a fault as a JSON line. `about` has the ids of its subject; it must not have payloads or secrets. */
 export function logFault(event: string, about: Readonly<Record<string, string | number>>, error: unknown): void {
   const cause = rootCause(error)
   const fault = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
@@ -199,15 +202,15 @@ export const errorBody = ({ message, code, details, fields }: ApiError, requestI
   requestId,
 })
 
-/** Moves an error in a part of a request to that part's place in the whole. */
+/** Turns an error in a part of a request into an error of the whole request, by prefixing its paths with `place`. */
 export function errorWithin(place: string, { status, message, details, fields }: ApiError): ApiError {
   const placed = details.map(detail => ({ ...detail, path: [place, detail.path].filter(Boolean).join('.') }))
   return status === 400 ? invalidRequest(placed) : new ApiError(status, message, { details: placed, fields })
 }
 
 /**
- * The only place that turns a thrown error into a response. Anything but an `ApiError` becomes a 500 without details.
- * Every 500 and 503 is logged.
+ * The only place that turns a thrown error into a response. Any error except an `ApiError` becomes a 500 without
+ * details. Every 500 and 503 is logged.
  */
 export function errorResponse(error: unknown, requestId: string): Response {
   const known = findApiError(error) ?? internal()

@@ -1,6 +1,6 @@
 import { jsonPieces } from '../domain/json.ts'
 
-/** Larger bodies are sent in pieces, so that they never lie in memory both as text and as bytes. */
+/** Larger bodies are sent in pieces, so that they're never in memory both as text and as bytes. */
 const MAX_WHOLE_LENGTH = 1024 * 1024
 
 /** A JSON response. Stored values are copied in as they are. */

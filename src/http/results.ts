@@ -17,8 +17,8 @@ export class Results {
   }
 
   /**
-   * Returns the value made for a part, in a list. If that throws an `ApiError`, records it as the part's result, at
-   * `place`, and returns an empty list.
+   * Returns a list with the value created for a part. If creating it throws an `ApiError`, records the error as the
+   * part's result, at `place`, and returns an empty list.
    */
   take<Value>(index: number, place: string, make: () => Value): Value[] {
     try {

@@ -8,7 +8,7 @@ export function parse<Output>(schema: v.GenericSchema<unknown, Output>, input: u
   throw invalidRequest(validationDetails(result.issues))
 }
 
-/** Turns Valibot's issues into error details: dotted paths, and messages that tell a person what to fix. */
+/** Turns Valibot's issues into error details: dotted paths, and messages that say what to fix. */
 export function validationDetails(issues: readonly v.BaseIssue<unknown>[]): ErrorDetail[] {
   return issues.map(issue => ({ path: pathOf(issue), message: messageOf(issue) }))
 }

@@ -4,7 +4,7 @@ import { TRACE_ID } from '../api/story.ts'
 import { NO_FEEDBACK } from '../attribution/run.ts'
 import { traceUuid } from '../domain/ids.ts'
 import { IsoTime, isoTime } from '../http/atoms.ts'
-import { ERRORS, failedForGood, forbidden, modelLimitReached, notFound, unprocessable } from '../http/errors.ts'
+import { ERRORS, failedPermanently, forbidden, modelLimitReached, notFound, unprocessable } from '../http/errors.ts'
 import { attributionMessages, requestAttribution } from '../store/attribution/requests.ts'
 import { type AttributionState, findAttribution } from '../store/attribution/state.ts'
 import { Attribution, toAttribution } from './attribution-wire.ts'
@@ -13,15 +13,18 @@ import { attribution, pendingAttribution } from './examples.ts'
 import { ingestProject } from './project.ts'
 import { TRACE_NOT_FOUND, TraceId } from './wire.ts'
 
-const NEVER_ASKED = 'No attribution was requested for this trace'
+const NOT_REQUESTED = 'No attribution was requested for this trace'
 
-const LIMITED = "Rate limit exceeded; with the code model_limit_reached, the project has used up today's model calls"
+const LIMITED = "Rate limit exceeded, or (code model_limit_reached) the project has used up today's model calls"
 
 export const Pending = v.object({
   status: v.literal('pending'),
   trace_id: v.string(),
   waits_until: v.optional(
-    v.pipe(IsoTime, v.metadata({ description: "When it continues, if the project has used up today's model calls" })),
+    v.pipe(
+      IsoTime,
+      v.metadata({ description: "When the analysis continues, if the project has used up today's model calls" }),
+    ),
   ),
 })
 
@@ -29,14 +32,15 @@ export const attributeTrace = endpoint({
   family: 'ingest',
   method: 'POST',
   path: '/api/v1/traces/{trace_id}/attribute',
-  summary: 'Find the root cause of a disagreement; without new data, this returns the previous result',
+  summary: 'Find the root cause of a disagreement',
+  description: 'Without new data, this returns the previous result.',
   scope: ['ingest', 'read'],
   params: v.object({ trace_id: TraceId }),
   query: v.strictObject({
     force: v.optional(
       v.pipe(
         v.picklist(['true', 'false']),
-        v.metadata({ description: 'Whether to analyze again without new data; needs the scope manage' }),
+        v.metadata({ description: 'Whether to analyze again without new data. Requires the scope manage' }),
       ),
       'false',
     ),
@@ -50,7 +54,7 @@ export const attributeTrace = endpoint({
   },
 }).handle(async ({ params: { trace_id }, query, caller, store, headers, now, enqueue, runtime, signal }) => {
   const force = query.force === 'true'
-  if (force && !caller.scopes.includes('manage')) throw forbidden('force needs the scope manage')
+  if (force && !caller.scopes.includes('manage')) throw forbidden('force requires the scope manage')
   const project = await ingestProject({ caller, store, headers })
   const id = await traceUuid(project.id, trace_id)
   const requested = await requestAttribution(store, id, { force, now })
@@ -71,7 +75,8 @@ export const getAttribution = endpoint({
   family: 'ingest',
   method: 'GET',
   path: '/api/v1/traces/{trace_id}/attribution',
-  summary: 'Read the root cause of a disagreement after it was requested',
+  summary: 'Get the root cause of a disagreement',
+  description: 'Returns 404 if no attribution was requested.',
   scope: ['ingest', 'read'],
   params: v.object({ trace_id: TraceId }),
   errors: { 404: TRACE_NOT_FOUND, 502: ERRORS[502].message },
@@ -96,14 +101,14 @@ const waitOf = (state: AttributionState | undefined): number =>
 function replyOf(traceId: string, state: AttributionState | undefined) {
   if (!state) throw notFound(TRACE_NOT_FOUND)
   const { status, failure, result } = state
-  if (status === 'failed') throw failedForGood(failure ?? ERRORS[502].message)
+  if (status === 'failed') throw failedPermanently(failure ?? ERRORS[502].message)
   if (status === 'done' && result) return { status: 200 as const, body: toAttribution(traceId, result) }
-  if (status === null) throw notFound(NEVER_ASKED)
+  if (status === null) throw notFound(NOT_REQUESTED)
   const until = waitOf(state) > 0 && state.waitsUntil !== null && { waits_until: isoTime(state.waitsUntil) }
   const body = { status: 'pending' as const, trace_id: traceId, ...until }
   return { status: 202 as const, body, location: `/api/v1/traces/${traceId}/attribution` }
 }
 
-/** Whether a client prefers to poll instead of waiting (RFC 7240). */
+/** Whether the client prefers polling to waiting (RFC 7240). */
 const prefersAsync = (headers: Headers): boolean =>
   (headers.get('prefer') ?? '').split(',').some(preference => /^respond-async\s*(;|$)/i.test(preference.trim()))

@@ -45,7 +45,10 @@ export const Attribution = v.object({
     EngineAnswer.entries.alternatives,
     v.metadata({ description: 'The next two types. Empty if a reviewer named the cause' }),
   ),
-  span_id: v.pipe(v.nullable(Uuid), v.metadata({ description: 'The span where it went wrong. Null if none did' })),
+  span_id: v.pipe(
+    v.nullable(Uuid),
+    v.metadata({ description: 'The span that caused the problem. Null if no span did' }),
+  ),
   evidence: v.pipe(
     v.array(Evidence),
     v.metadata({ description: 'The strongest evidence first, or the decision of the reviewer who named the cause' }),
@@ -103,7 +106,7 @@ const toEngineAnswer = (result: AttributionResult): v.InferOutput<typeof EngineA
   created_at: isoTime(result.createdAt),
 })
 
-/** A reviewer's answer instead of the engine's. It contains nothing of the engine's argument. */
+/** The reviewer's error type instead of the engine's. Contains none of the engine's reasoning. */
 function toStatement(override: AttributionOverride) {
   const { spanId, createdAt } = override
   const { reasoning, evidence } = reviewersStatement(override)

@@ -19,15 +19,15 @@ interface Waiting {
   traceKey: number
   /** Whether the queue accepted the job. */
   sent: Promise<boolean>
-  /** Aborts when the client is gone. */
+  /** Aborts when the client disconnects. */
   signal: AbortSignal
 }
 
 /**
  * Waits until a job is done, for at most 25 seconds. If no consumer claims the job within 2 seconds, or the queue
- * refused it, the job runs here, and continues after the response if it isn't done in time. It doesn't wait if the
- * job is paused until tomorrow because the project has used up today's model calls. Returns the job's state, or undefined if the trace is gone. 503 if
- * the platform fails: a retried request finds the job as it was left.
+ * refused it, the job runs here, and continues after the response if necessary. It doesn't wait for a job that's paused
+ * until tomorrow because the project has used up today's model calls. Returns the job's state, or undefined if the
+ * trace is gone. 503 if the platform fails: a retried request finds the job as it was left.
  */
 export async function awaitAttribution(waiting: Waiting): Promise<AttributionState | undefined> {
   const { runtime, organization, traceKey, sent, signal } = waiting
@@ -70,6 +70,6 @@ export async function awaitAttribution(waiting: Waiting): Promise<AttributionSta
   return findAttribution(open(STORE_DEADLINE_MS), { key: traceKey })
 }
 
-/** Resolves if the promise yields false, else never. */
+/** Resolves if the promise resolves to false, else never. */
 const whenFalse = (promise: Promise<boolean>): Promise<void> =>
   new Promise(resolve => promise.then(isTrue => (isTrue ? undefined : resolve())))

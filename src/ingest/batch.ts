@@ -42,7 +42,8 @@ export const postBatch = endpoint({
   family: 'ingest',
   method: 'POST',
   path: '/api/v1/batch',
-  summary: 'Send many events at once; each gets the result that its single call would return',
+  summary: 'Send events in a batch',
+  description: 'Each event gets the result that its single call would return.',
   scope: 'ingest',
   body: v.object({ events: Events }),
   maxBytes: MAX_BATCH_BYTES,
@@ -216,7 +217,7 @@ async function storeDependents(
   return disputed
 }
 
-/** Makes an event's draft and keeps the event's index. */
+/** Creates an event's draft, with the event's index. */
 const toIndexedDraft =
   <Body, Draft>(draftOf: (body: Body, index: number) => Promise<Draft>) =>
   async ({ index, body }: { index: number; body: Body }) => ({ index, draft: await draftOf(body, index) })

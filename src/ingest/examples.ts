@@ -61,14 +61,14 @@ const attributedType = {
 const engineAnswer = {
   ...attributedType,
   reasoning:
-    'The warranty doc was retrieved and says 24 months. The answer says 12, which stands in the doc for used devices alone.',
+    'The warranty doc was retrieved and says 24 months. The answer says 12, which only the doc for used devices says.',
   confidence: 0.82,
   alternatives: [
     { error_type: 'hallucinated_content', confidence: 0.09 },
     { error_type: 'outdated_reference', confidence: 0.04 },
   ],
   span_id: SPAN_ID,
-  evidence: [{ span_id: SPAN_ID, path: 'output.answer', note: '12 months, where the correction says 24' }],
+  evidence: [{ span_id: SPAN_ID, path: 'output.answer', note: '12 months, but the correction says 24' }],
   engine: 'rules',
   created_at: JUDGED,
 }

@@ -26,7 +26,7 @@ import {
 } from '../store/reviews/feedback.ts'
 import { feedback } from './examples.ts'
 import { ingestProject } from './project.ts'
-import { SPAN_OF_OTHER, TRACE_NOT_FOUND, TraceId } from './wire.ts'
+import { SPAN_OF_OTHER_TRACE, TRACE_NOT_FOUND, TraceId } from './wire.ts'
 
 const NO_RATING = 'must be positive, negative or a number from 0.0 to 1.0'
 const Rating = v.union(
@@ -70,7 +70,8 @@ export const createFeedback = endpoint({
   family: 'ingest',
   method: 'POST',
   path: '/api/v1/feedback',
-  summary: 'Rate, comment on, or correct a trace; with a known feedback_id, update the fields you send',
+  summary: 'Create or update feedback',
+  description: 'Rates, comments on, or corrects a trace. If the feedback_id exists, this updates the fields you send.',
   scope: 'ingest',
   body: Feedback,
   maxBytes: escaped(4 * MAX_COMMENT_LENGTH + MAX_CORRECTION_BYTES) + ENVELOPE_BYTES,
@@ -100,7 +101,8 @@ export const withdrawFeedback = endpoint({
   family: 'ingest',
   method: 'DELETE',
   path: '/api/v1/feedback/{feedback_id}',
-  summary: 'Withdraw feedback; sending its feedback_id again creates it again',
+  summary: 'Delete feedback',
+  description: 'Sending its feedback_id again creates it again.',
   scope: 'ingest',
   params: v.object({ feedback_id: text(1, MAX_FEEDBACK_ID_LENGTH) }),
   errors: { 404: NOT_FOUND },
@@ -152,7 +154,7 @@ export async function feedbackDraft(
 export function feedbackReply({ feedbackId }: NamedFeedback, outcome: FeedbackOutcome) {
   if (outcome === 'trace_missing') throw notFound(TRACE_NOT_FOUND)
   if (outcome === 'on_other_trace') throw conflict(TAKEN, 'feedback_id')
-  if (outcome === 'span_on_other_trace') throw conflict(SPAN_OF_OTHER, 'span_id')
+  if (outcome === 'span_on_other_trace') throw conflict(SPAN_OF_OTHER_TRACE, 'span_id')
   const body = { status: 'success' as const, feedback_id: feedbackId }
   return outcome === 'created' ? { status: 201 as const, body } : { status: 200 as const, body }
 }

@@ -10,7 +10,7 @@ import { addObservations, type ObservationDraft, type ObservationOutcome } from 
 import { placeValues } from '../store/traces/payloads.ts'
 import { observation } from './examples.ts'
 import { ingestProject } from './project.ts'
-import { JsonPayload, SPAN_OF_OTHER, TOO_LARGE, TRACE_NOT_FOUND, TraceId } from './wire.ts'
+import { JsonPayload, SPAN_OF_OTHER_TRACE, TOO_LARGE, TRACE_NOT_FOUND, TraceId } from './wire.ts'
 
 const common = {
   data: JsonPayload,
@@ -31,12 +31,12 @@ export const createObservation = endpoint({
   family: 'ingest',
   method: 'POST',
   path: '/api/v1/observations',
-  summary: 'Record an input, output, or state observation on a trace',
+  summary: 'Create an input, output, or state observation',
   scope: 'ingest',
   body: Observation,
   maxBytes: MAX_OBSERVATION_BYTES + ENVELOPE_BYTES,
   location: 201,
-  errors: { 404: TRACE_NOT_FOUND, 409: SPAN_OF_OTHER, 413: TOO_LARGE },
+  errors: { 404: TRACE_NOT_FOUND, 409: SPAN_OF_OTHER_TRACE, 413: TOO_LARGE },
   responses: { 201: v.object({ status: v.literal('created'), observation_id: v.string() }) },
   example: {
     body: observation,
@@ -72,6 +72,6 @@ export async function observationDraft(
 /** The response for one observation. 404 if its trace doesn't exist, 409 if its span belongs to another trace. */
 export function observationReply({ id }: ObservationDraft, outcome: ObservationOutcome) {
   if (outcome === 'trace_missing') throw notFound(TRACE_NOT_FOUND)
-  if (outcome === 'span_on_other_trace') throw conflict(SPAN_OF_OTHER, 'span_id')
+  if (outcome === 'span_on_other_trace') throw conflict(SPAN_OF_OTHER_TRACE, 'span_id')
   return { status: 201 as const, body: { status: 'created' as const, observation_id: id } }
 }

@@ -3,10 +3,10 @@ import { badRequest, notFound, otherProject } from '../http/errors.ts'
 import { findProject, type Project } from '../store/accounts/projects.ts'
 import type { Store } from '../store/core/store.ts'
 
-/** The header that names the project if a key serves all projects. */
+/** The header that selects the project, for a key that can access all projects. */
 export const PROJECT_HEADER = 'x-project-slug'
 
-/** The project of an ingestion call: the key's own, or the one that `x-project-slug` names. */
+/** The project of an ingestion call: the key's own, or the one in `x-project-slug`. */
 export async function ingestProject({
   caller,
   store,
@@ -22,7 +22,7 @@ export async function ingestProject({
     return caller.project
   }
   if (slug === null) {
-    throw badRequest('is required with a key that serves all projects of its organization', PROJECT_HEADER)
+    throw badRequest('is required if the key can access all projects of its organization', PROJECT_HEADER)
   }
   const project = await findProject(store, { slug })
   if (!project) throw notFound('Project not found')

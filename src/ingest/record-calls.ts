@@ -22,9 +22,9 @@ export interface Recorded {
 }
 
 /**
- * Merges calls into their traces and creates the traces if needed. New traces, and completions that repeat the
- * metadata, take one round trip. Otherwise a second one writes the merged state if nobody wrote in between, and rereads
- * and retries until it succeeds. Each group must be on a different trace. Returns the results by trace id.
+ * Merges calls into their traces, and creates the traces if needed. New traces, and completions that repeat the
+ * metadata, take one round trip. Otherwise, a second one writes the merged state. If somebody else wrote in between, it
+ * rereads and retries until it succeeds. Each group must be on a different trace. Returns the results by trace id.
  */
 export async function recordCalls(
   store: Store,
@@ -34,7 +34,7 @@ export async function recordCalls(
   const recorded = new Map<string, Recorded>()
   const created = new Set<string>()
   let losses = 0
-  // A remaining group drew a key that was taken, or its trace was deleted after it was read. It starts over, unless the
+  // A remaining group got a key that was taken, or its trace was deleted after it was read. It starts over, unless the
   // project is gone.
   for (let pending = groups; pending.length > 0; pending = pending.filter(({ draft }) => !recorded.has(draft.id))) {
     if (pending !== groups) await requireExisting(store, project)
@@ -65,7 +65,7 @@ async function asNewTrace({ draft, calls }: CallsOnTrace) {
   return { draft, state, fields: await searchableFields(state.metadata) }
 }
 
-/** Calls merged into their trace as it was read. */
+/** Calls, merged into the trace that was read. */
 interface Merge {
   group: CallsOnTrace
   trace: TraceRecord
@@ -73,7 +73,7 @@ interface Merge {
   warnings: ReadonlyMap<TraceCall, string[]>
 }
 
-/** `isNew` says that these calls created the trace, so they are merged as they were then. */
+/** `isNew` means that these calls created the trace, so they're merged as they were at its creation. */
 type FoundTrace = TraceRecord & { isNew?: boolean }
 
 function mergeInto(traces: ReadonlyMap<string, FoundTrace>, groups: readonly CallsOnTrace[]): Merge[] {
@@ -103,7 +103,7 @@ function mergeCalls(from: TraceState, calls: readonly TraceCall[]) {
   return { state, warnings }
 }
 
-/** Writes the changed traces, and returns the merges that lost to another write. */
+/** Writes the changed traces. Returns the merges that lost the race to another write. */
 async function writeMerges(store: Store, merges: readonly Merge[]): Promise<Merge[]> {
   const changed = merges.filter(({ trace, state }) => !isSameState(trace, state))
   if (changed.length === 0) return []

@@ -11,7 +11,7 @@ import { Status, TraceId } from './wire.ts'
 
 const Query = v.strictObject({
   group_id: v.optional(
-    v.pipe(v.string(), v.metadata({ description: 'Conversation or session id, from the metadata' })),
+    v.pipe(v.string(), v.metadata({ description: 'Conversation or session ID, from the metadata' })),
   ),
   name: v.optional(v.string()),
   status: v.optional(Status),
@@ -30,7 +30,7 @@ const Query = v.strictObject({
         v.number(),
         v.integer(),
         v.minValue(1),
-        v.metadata({ description: `Larger values count as ${SEARCH_MAX_LIMIT}` }),
+        v.metadata({ description: `At most ${SEARCH_MAX_LIMIT}; larger values are reduced to it` }),
       ),
       SEARCH_DEFAULT_LIMIT,
     ),
@@ -38,7 +38,7 @@ const Query = v.strictObject({
 })
 
 export const Hit = v.object({
-  id: v.pipe(Uuid, v.metadata({ description: 'The id for GET /api/traces/{traceId}' })),
+  id: v.pipe(Uuid, v.metadata({ description: 'The ID for GET /api/traces/{traceId}' })),
   trace_id: TraceId,
   name: v.string(),
   status: Status,
@@ -52,7 +52,8 @@ export const searchTraces = endpoint({
   family: 'ingest',
   method: 'GET',
   path: '/api/v1/traces/search',
-  summary: 'Find traces by name, status, and any metadata field; all given filters must match',
+  summary: 'Search traces by name, status, and metadata',
+  description: 'Returns the traces that match all filters.',
   scope: ['ingest', 'read'],
   query: Query,
   metadataPrefix: '',

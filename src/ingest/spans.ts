@@ -12,7 +12,7 @@ import { type SpanDraft, type SpanOutcome, saveSpans } from '../store/spans/span
 import { type NewValue, placeValues } from '../store/traces/payloads.ts'
 import { spanEvent } from './examples.ts'
 import { ingestProject } from './project.ts'
-import { JsonPayload, SPAN_OF_OTHER, StepId, TOO_LARGE, TRACE_NOT_FOUND, TraceId } from './wire.ts'
+import { JsonPayload, SPAN_OF_OTHER_TRACE, StepId, TOO_LARGE, TRACE_NOT_FOUND, TraceId } from './wire.ts'
 
 const Fields = v.object({
   trace_id: TraceId,
@@ -42,11 +42,12 @@ export const postSpan = endpoint({
   family: 'ingest',
   method: 'POST',
   path: '/api/v1/spans',
-  summary: 'Record one step of a trace; if you send it again, fields that are not null replace earlier ones',
+  summary: 'Create or update a span',
+  description: 'A span is one step of a trace. If you send it again, fields that are not null replace earlier ones.',
   scope: 'ingest',
   body: Span,
   maxBytes: 2 * MAX_OBSERVATION_BYTES + escaped(MAX_METADATA_BYTES) + ENVELOPE_BYTES,
-  errors: { 404: TRACE_NOT_FOUND, 409: SPAN_OF_OTHER, 413: TOO_LARGE, 422: NO_PROMPT_VERSION },
+  errors: { 404: TRACE_NOT_FOUND, 409: SPAN_OF_OTHER_TRACE, 413: TOO_LARGE, 422: NO_PROMPT_VERSION },
   responses: { 202: v.object({ status: v.literal('accepted'), span_id: Uuid }) },
   example: {
     body: spanEvent,
@@ -101,7 +102,7 @@ export function spanReply({ id }: SpanDraft, outcome: SpanOutcome) {
     case 'trace_missing':
       throw notFound(TRACE_NOT_FOUND)
     case 'on_other_trace':
-      throw conflict(SPAN_OF_OTHER, 'span_id')
+      throw conflict(SPAN_OF_OTHER_TRACE, 'span_id')
     case 'prompt_version_missing':
       throw unprocessable(NO_PROMPT_VERSION, 'prompt_version_id')
   }

@@ -16,7 +16,7 @@ export const TraceId = v.pipe(
 export const TRACE_NOT_FOUND = 'Trace not found'
 export const TOO_LARGE = 'Observation data too large'
 
-export const SPAN_OF_OTHER = 'This span_id belongs to another trace'
+export const SPAN_OF_OTHER_TRACE = 'This span_id belongs to another trace'
 
 /** An observation's or a span's value, as JSON. */
 export const JsonPayload = jsonPayload(TOO_LARGE)

@@ -8,12 +8,14 @@ import { openStore, openUnscopedStore, type Store } from '../store/core/store.ts
 
 type AttributionJob = Job & { kind: 'attribute_trace' }
 
-/** Analyzes a trace's disagreement if that's still needed. If it was requested again meanwhile, sends a new job. */
+/**
+ * Analyzes a trace's disagreement if that's still needed. If it was requested again in the meantime, sends a new job.
+ */
 export async function runAttributionJob(job: AttributionJob, env: Env): Promise<void> {
   const store = await storeOf(job, env)
   if (!store) return
   const status = await runAttribution(env, store, job.traceKey)
-  // Like a trace's purge: without a queue cron continues, and a queue that refuses fails this message.
+  // As in purge-trace.ts: without a queue, cron continues; if the queue fails, so does this message.
   if (status === 'pending') await env.JOBS?.send(job)
 }
 

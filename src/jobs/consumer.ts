@@ -3,16 +3,17 @@ import type { Env, Job } from '../env.ts'
 import { logFault } from '../http/errors.ts'
 import { MAX_RETRY_DELAY_SECONDS } from '../limits.ts'
 import { failAttributionJob, runAttributionJob } from './attribute-trace.ts'
-import { runForgetUser } from './forget-user.ts'
+import { runUserDeletion } from './delete-user.ts'
 import { runProjectPurge } from './purge-project.ts'
-import { runPurge } from './purge-trace.ts'
+import { runTracePurge } from './purge-trace.ts'
 
-/** The suffix of the dead-letter queue's name. The rest is up to the deployment. */
+/** The suffix of the dead-letter queue's name. The deployment chooses the rest. */
 const DEAD_LETTER_SUFFIX = '-dead'
 
 /**
- * Runs the jobs of one delivery. A message is only a hint, which may arrive twice, late or never; the rows in D1 say
- * what to do. A failed job is retried after a growing delay. Jobs from the dead-letter queue are logged and given up.
+ * Runs the jobs of one delivery. A message is only a hint, which may arrive twice, late, or never; the rows in D1 are
+ * authoritative. A failed job is retried after a growing delay. Jobs from the dead-letter queue are logged and never
+ * retried.
  */
 export async function consume(batch: MessageBatch<Job>, env: Env): Promise<void> {
   const isDead = batch.queue.endsWith(DEAD_LETTER_SUFFIX)
@@ -27,7 +28,10 @@ export async function consume(batch: MessageBatch<Job>, env: Env): Promise<void>
   }
 }
 
-/** The delay before a job's next attempt. It grows each time, and is at least what the engine's provider asks for. */
+/**
+ * The delay before a job's next attempt. It grows with each attempt, and is at least as long as the engine's provider
+ * requests.
+ */
 function retryDelaySeconds(error: unknown, attempts: number): number {
   const requested = error instanceof EngineError ? (error.retryAfterSeconds ?? 0) : 0
   return Math.min(Math.max(2 ** attempts, requested), MAX_RETRY_DELAY_SECONDS)
@@ -43,12 +47,12 @@ async function giveUp(job: Job, env: Env): Promise<void> {
 export function runJob(job: Job, env: Env): Promise<void> {
   switch (job.kind) {
     case 'purge_trace':
-      return runPurge(job, env)
+      return runTracePurge(job, env)
     case 'purge_project':
       return runProjectPurge(job, env)
     case 'attribute_trace':
       return runAttributionJob(job, env)
     case 'forget_user':
-      return runForgetUser(job, env)
+      return runUserDeletion(job, env)
   }
 }

@@ -1,4 +1,4 @@
-import { addedUp, type CountProgress, changesOf } from '../domain/output-count.ts'
+import { type CountProgress, changesOf, sumByStep } from '../domain/output-count.ts'
 import { COUNT_REST_A_TRACE_MS, DAY_MS, MAX_COUNT_REST_MS, MIN_COUNT_REST_MS } from '../limits.ts'
 import type { UnscopedStore } from '../store/core/store.ts'
 import {
@@ -12,8 +12,8 @@ import {
 } from '../store/counts/output-days.ts'
 
 /**
- * Counts outputs by day, step and project, for a bounded number of traces each minute. It takes days on which something
- * changed, longest wait first. Days with more traces than one run counts take turns.
+ * Counts outputs by day, step, and project, for a bounded number of traces per minute. Among the days that changed, it
+ * takes those that have waited longest. Days with more traces than one run can count take turns.
  */
 export async function countOutputs(unscoped: UnscopedStore, now: number): Promise<void> {
   await noteNewTraces(unscoped, now)
@@ -33,11 +33,11 @@ export async function countOutputs(unscoped: UnscopedStore, now: number): Promis
 const progressOf = ({ progress }: DueDay): CountProgress | undefined =>
   progress === null ? undefined : JSON.parse(progress)
 
-/** Adds one more piece to a day's count. */
+/** Adds the next piece of a day's count. */
 function addPiece(day: DueDay, before: CountProgress | undefined, piece: Piece, now: number): CountedPiece {
   const startedAt = before?.startedAt ?? now
   const traces = (before?.traces ?? 0) + piece.traces
-  const steps = addedUp(before?.steps ?? [], piece.steps)
+  const steps = sumByStep(before?.steps ?? [], piece.steps)
   if (piece.after) {
     const progress = { startedAt, traces, after: piece.after, steps }
     return { day, progress, countedAt: day.countedAt, restsUntil: now, dueAt: now, changed: [], gone: [] }
@@ -49,10 +49,10 @@ function addPiece(day: DueDay, before: CountProgress | undefined, piece: Piece, 
   return { day, progress: null, countedAt: startedAt, restsUntil, dueAt, ...changes }
 }
 
-/** How long a day rests after a count. This bounds the cost of a day, however often it changes. */
+/** How long a day waits for its next count. This bounds the cost of a day, however often it changes. */
 const restOf = (traces: number): number =>
   Math.min(Math.max(MIN_COUNT_REST_MS, traces * COUNT_REST_A_TRACE_MS), MAX_COUNT_REST_MS)
 
-/** When to look at an unchanged day again: once more a day later, because outputs may arrive late, and then never. */
+/** When to count an unchanged day again: once more a day later, because outputs may arrive late, and then never. */
 const nextLook = ({ countedAt }: DueDay, startedAt: number): number | null =>
   countedAt !== null && startedAt - countedAt >= DAY_MS ? null : startedAt + DAY_MS

@@ -6,8 +6,8 @@ import { openStore, openUnscopedStore } from '../store/core/store.ts'
 import { purgeProject } from '../store/traces/project-purge.ts'
 
 /**
- * Removes a deleted project's data: traces in jobs of their own, the rest here. If there is much, a new job continues
- * after a bounded part.
+ * Deletes a deleted project's data: traces in separate jobs, everything else here. If there's too much for one job, a
+ * new job continues.
  */
 export async function runProjectPurge(job: Job & { kind: 'purge_project' }, env: Env): Promise<void> {
   const { organizationKey, projectKey } = job
@@ -17,7 +17,7 @@ export async function runProjectPurge(job: Job & { kind: 'purge_project' }, env:
   const isDone = await purgeProject(openStore(env, organization, deadline), projectKey, {
     now: Date.now(),
     steps: PROJECT_PURGE_STEPS,
-    // If there's no queue, or it refuses, cron finds the tombstones.
+    // If there's no queue, or it fails, cron finds the deleted traces.
     onTraces: async traceKeys => {
       const jobs = traceKeys.map((traceKey): { body: Job } => ({
         body: { kind: 'purge_trace', organizationKey, traceKey },
@@ -25,6 +25,6 @@ export async function runProjectPurge(job: Job & { kind: 'purge_project' }, env:
       await env.JOBS?.sendBatch(jobs)
     },
   })
-  // Like a trace's purge: without a queue cron continues, and a queue that refuses fails this message.
+  // As in purge-trace.ts: without a queue, cron continues; if the queue fails, so does this message.
   if (!isDone) await env.JOBS?.send(job)
 }

@@ -5,12 +5,12 @@ import { Deadline } from '../store/core/deadline.ts'
 import { openStore, openUnscopedStore } from '../store/core/store.ts'
 import { purgeTrace } from '../store/traces/purge.ts'
 
-/** Removes a deleted trace's rows and objects. If there are many, a new job continues after a bounded part. */
-export async function runPurge(job: Job & { kind: 'purge_trace' }, env: Env): Promise<void> {
+/** Deletes a deleted trace's rows and objects. If there are too many for one job, a new job continues. */
+export async function runTracePurge(job: Job & { kind: 'purge_trace' }, env: Env): Promise<void> {
   const deadline = new Deadline(JOB_DEADLINE_MS, JOB_ATTEMPT_MS)
   const organization = await findOrganizationByKey(openUnscopedStore(env, deadline), job.organizationKey)
   if (!organization) return
   const isDone = await purgeTrace(openStore(env, organization, deadline), job.traceKey, Date.now())
-  // Without a queue cron continues. A queue that refuses fails this message, which is then delivered again.
+  // Without a queue, cron continues. If the queue fails, so does this message, and it's delivered again.
   if (!isDone) await env.JOBS?.send(job)
 }

@@ -4,10 +4,10 @@ import type { UnscopedStore } from '../store/core/store.ts'
 import { expireTraces } from '../store/traces/retention.ts'
 
 /**
- * Deletes traces older than their projects' `retentionDays`, a bounded number each minute, and queues their purge. If
- * there's no queue, or it refuses, cron purges them.
+ * Deletes traces older than their projects' `retentionDays`, a bounded number per minute, and queues their purge. If
+ * there's no queue, or it fails, cron purges them.
  */
-export async function retain(env: Env, unscoped: UnscopedStore, now: number): Promise<void> {
+export async function applyRetention(env: Env, unscoped: UnscopedStore, now: number): Promise<void> {
   for (let step = 0; step < RETENTION_STEPS; step++) {
     const expired = await expireTraces(unscoped, now)
     if (!expired) return

@@ -12,13 +12,13 @@ import { takeDuePurges } from '../store/traces/purge.ts'
 import { closeTraces } from './close-traces.ts'
 import { runJob } from './consumer.ts'
 import { countOutputs } from './count-outputs.ts'
-import { forgetOldActs } from './forget-acts.ts'
-import { forgetLabellers } from './forget-labellers.ts'
-import { retain } from './retention.ts'
+import { deleteUnusedLabellers } from './delete-labellers.ts'
+import { expireAuditLog } from './expire-audit-log.ts'
+import { applyRetention } from './retention.ts'
 
 /**
- * Cron's work, every minute. It sends lost jobs again, or runs them if there is no queue; completes traces whose root
- * didn't arrive; deletes expired data and labellers without records; counts outputs; and if there is nothing to purge,
+ * Cron's work, every minute. It sends lost jobs again, or runs them if there's no queue; completes traces whose root
+ * didn't arrive; deletes expired data and labellers without records; counts outputs; and if there's nothing to purge,
  * looks for objects without a row.
  */
 export async function sweep(env: Env, now: number): Promise<void> {
@@ -39,15 +39,15 @@ export async function sweep(env: Env, now: number): Promise<void> {
     for (const deletion of due) await resend({ kind: 'forget_user', ...deletion }, env)
   })
   await attempt({ kind: 'closing' }, () => closeTraces(env, unscoped, now))
-  await attempt({ kind: 'retention' }, () => retain(env, unscoped, now))
-  await attempt({ kind: 'audit_retention' }, () => forgetOldActs(env, unscoped, now))
+  await attempt({ kind: 'retention' }, () => applyRetention(env, unscoped, now))
+  await attempt({ kind: 'audit_retention' }, () => expireAuditLog(env, unscoped, now))
   await attempt({ kind: 'outputs' }, () => countOutputs(unscoped, now))
   await attempt({ kind: 'sessions' }, () => deleteExpiredSessions(unscoped, now, SESSION_SWEEP_ROWS))
-  await attempt({ kind: 'labellers' }, () => forgetLabellers(env, unscoped, now))
+  await attempt({ kind: 'labellers' }, () => deleteUnusedLabellers(env, unscoped, now))
   if (purges.length === 0) await attempt({ kind: 'orphans' }, () => sweepOrphans(unscoped, now))
 }
 
-/** Sends a job again, or runs it if there is no queue. */
+/** Sends a job again, or runs it if there's no queue. */
 const resend = (job: Job, env: Env): Promise<void> =>
   attempt(job, () => (env.JOBS ? env.JOBS.send(job) : runJob(job, env)))
 

@@ -31,7 +31,10 @@ const RateLimit = wholeNumber(1, MAX_RATE_LIMIT_PER_MINUTE)
 
 const NewApiKey = v.strictObject({
   name: Name,
-  projectSlug: v.nullish(v.pipe(Slug, v.metadata({ description: 'Without one, the key serves every project' })), null),
+  projectSlug: v.nullish(
+    v.pipe(Slug, v.metadata({ description: 'The only project that the key can access. Default: every project' })),
+    null,
+  ),
   scopes: Scopes,
   userId: v.nullish(uuid('The user that the key acts for'), null),
   expiresAt: v.nullish(Timestamp, null),
@@ -45,9 +48,9 @@ const Changes = v.strictObject({
   expiresAt: v.optional(v.nullable(Timestamp)),
 })
 
-const NO_USER = "This organization doesn't have this user"
+const NO_USER = "This user isn't in this organization"
 const DEAD = 'This key is revoked or expired'
-const NOT_ROTATED = `${DEAD}, or was already rotated. To rotate it again within its grace period, revoke its successor first`
+const NOT_ROTATED = `${DEAD}, or was already rotated. To rotate it again within its grace period, first revoke its replacement`
 
 export const listApiKeys = endpoint({
   family: 'manage',
@@ -77,7 +80,8 @@ export const createApiKey = endpoint({
   family: 'manage',
   method: 'POST',
   path: '/api/api-keys',
-  summary: 'Create an API key with at most the rights of the calling key',
+  summary: 'Create an API key',
+  description: 'The new key can have at most the permissions of the calling key.',
   scope: 'manage',
   body: NewApiKey,
   errors: { 404: 'Not found', 422: NO_USER },
@@ -114,7 +118,8 @@ export const changeApiKey = endpoint({
   family: 'manage',
   method: 'PATCH',
   path: '/api/api-keys/{keyId}',
-  summary: 'Change an API key, with at most the rights of the calling key; omitted fields stay unchanged',
+  summary: 'Update an API key',
+  description: 'Omitted fields stay unchanged. The key can have at most the permissions of the calling key.',
   scope: 'manage',
   params: v.object({ keyId: Uuid }),
   body: Changes,
@@ -142,7 +147,8 @@ export const revokeApiKey = endpoint({
   family: 'manage',
   method: 'DELETE',
   path: '/api/api-keys/{keyId}',
-  summary: 'Revoke an API key; it stays in the list',
+  summary: 'Revoke an API key',
+  description: 'The revoked key stays in the list.',
   scope: 'manage',
   params: v.object({ keyId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },
@@ -162,8 +168,9 @@ export const rotateApiKey = endpoint({
   family: 'manage',
   method: 'POST',
   path: '/api/api-keys/{keyId}/rotate',
-  summary:
-    'Replace an API key once with a new one that has the same rights; the old key expires after the grace period. If the response was lost, revoke the successor (`replacedBy`) and rotate again within the grace period',
+  summary: 'Rotate an API key',
+  description:
+    'Replaces the key with a new one that has the same permissions. The old key expires after the grace period and cannot be rotated again. If the response was lost, revoke the new key (`replacedBy`) and rotate again within the grace period.',
   scope: 'manage',
   params: v.object({ keyId: Uuid }),
   body: v.optional(v.strictObject({ graceSeconds: v.optional(wholeNumber(0, MAX_ROTATION_GRACE_SECONDS), 0) }), {
@@ -188,14 +195,14 @@ export const rotateApiKey = endpoint({
   return { status: 201, body: { ...toApiKey(successor), key: newKey.secret } }
 })
 
-/** 403 if the key isn't in the caller's project: a project's key manages only its own project's keys. */
+/** 403 if the key isn't in the caller's project: a project's key manages only that project's keys. */
 function requireProjectOf(caller: Caller, { projectId }: StoredKey): void {
   if (caller.project && caller.project.id !== projectId) throw otherProject()
 }
 
 /**
- * 403 for a right that the caller's own key lacks; otherwise keys could extend themselves. Undefined grants nothing,
- * and a limit of null grants the deployment's.
+ * 403 for a permission that the caller's own key lacks: otherwise, a key could extend its own permissions. Undefined
+ * grants nothing, and a null limit grants the deployment's default.
  */
 function requireWithin(
   { scopes: own, ownLimits }: Caller,
@@ -203,7 +210,7 @@ function requireWithin(
   { env }: Pick<Runtime, 'env'>,
 ): void {
   const lacking = scopes.find(scope => !own.includes(scope))
-  if (lacking) throw forbidden(`This key can't grant the scope ${lacking}, which it lacks`)
+  if (lacking) throw forbidden(`This key can't grant the scope ${lacking}, which it doesn't have`)
   if (isPast(expiresAt, ownLimits.expiresAt)) {
     throw forbidden(`This key can't set a later expiresAt than its own, ${isoTime(ownLimits.expiresAt ?? 0)}`)
   }
@@ -213,7 +220,7 @@ function requireWithin(
   }
 }
 
-/** Whether a requested limit exceeds the key's own. Null is no limit. */
+/** Whether a requested limit exceeds the key's own. Null means no limit. */
 const isPast = (given: number | null | undefined, own: number | null): boolean =>
   given !== undefined && own !== null && (given === null || given > own)
 

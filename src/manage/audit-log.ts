@@ -24,13 +24,13 @@ export const Entry = v.object({
     v.object({ keyId: v.nullable(Uuid), userId: v.nullable(Uuid) }),
     v.metadata({
       description:
-        'The calling key, and the user that it acts for. Without a key, a user signed in through Cloudflare Access; without either, the ADMIN_TOKEN',
+        'The calling key and the user it acts for. A user without a key signed in through Cloudflare Access. Neither means the ADMIN_TOKEN',
     }),
   ),
   projectId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'Null if it concerns the whole organization' })),
   targetId: v.pipe(Uuid, v.metadata({ description: 'The target of the action' })),
-  beforeId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'What was active before, such as a version' })),
-  afterId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'What has been active since' })),
+  beforeId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'The previously active item, such as a version' })),
+  afterId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'The newly active item' })),
   requestId: v.pipe(Uuid, v.metadata({ description: "The `x-request-id` of the call's response" })),
 })
 
@@ -38,15 +38,16 @@ export const listAuditLog = endpoint({
   family: 'manage',
   method: 'GET',
   path: '/api/audit-log',
-  summary: "List who did what, newest first; a project's key sees its own project",
+  summary: 'List audit log entries, newest first',
+  description: 'A key limited to one project gets only the entries of that project.',
   scope: 'manage',
   query: v.strictObject({
     action: v.optional(v.picklist(AUDIT_ACTIONS)),
-    keyId: v.optional(uuid('Actions of this key')),
-    userId: v.optional(uuid('Actions of this user, or of keys that act for them')),
+    keyId: v.optional(uuid('Actions by this key')),
+    userId: v.optional(uuid('Actions by this user, or by keys that act for them')),
     targetId: v.optional(uuid('Actions on this target')),
     projectId: v.optional(uuid('Actions in this project')),
-    from: v.optional(timestamp('Entries from this time on')),
+    from: v.optional(timestamp('Entries at or after this time')),
     to: v.optional(timestamp('Entries before this time')),
     ...pageParameters,
   }),

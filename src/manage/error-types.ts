@@ -16,7 +16,7 @@ import { findProject } from '../store/accounts/projects.ts'
 import { saveErrorType } from '../store/attribution/error-types.ts'
 import { Name } from './wire.ts'
 
-const IS_BUILT_IN = 'A built-in error type can only be switched on or off'
+const IS_BUILT_IN = 'A built-in error type can only be enabled or disabled'
 
 /** Why a change is rejected. */
 const REFUSED = {
@@ -39,7 +39,7 @@ const definition = {
 
 const IsEnabled = v.pipe(
   v.boolean(),
-  v.metadata({ description: 'Whether engines and reviewers may choose it. Default: true' }),
+  v.metadata({ description: 'Whether engines and reviewers can choose this type. Default: true' }),
 )
 
 const OwnErrorType = v.strictObject({ ...definition, isEnabled: v.optional(IsEnabled, true) })
@@ -48,7 +48,8 @@ export const putErrorType = endpoint({
   family: 'manage',
   method: 'PUT',
   path: '/api/projects/{projectId}/error-types/{errorType}',
-  summary: "Create or change a project's own error type, or switch any type on or off",
+  summary: 'Create or update an error type',
+  description: "Creates or updates a project's own error type, or enables or disables any type.",
   scope: 'manage',
   // The handler checks the name, because a 404 wouldn't say what's wrong with it.
   params: v.object({ projectId: Uuid, errorType: shownAs(v.string(), ErrorTypeName) }),
@@ -77,7 +78,7 @@ export const putErrorType = endpoint({
   const builtIn = findBuiltIn(errorType)
   const fixed = builtIn ? (['name', 'category', 'rule'] as const).filter(field => body[field] !== undefined) : []
   if (fixed.length > 0) {
-    const details = fixed.map(path => ({ path, message: "can't be changed on a built-in error type" }))
+    const details = fixed.map(path => ({ path, message: "can't be changed for a built-in error type" }))
     throw unprocessableFields(IS_BUILT_IN, details)
   }
   const { name, category, rule } = builtIn ?? parse(OwnErrorType, body)

@@ -36,7 +36,7 @@ export const user: Shown<typeof User> = {
   createdAt: CREATED,
 }
 
-/** Of a sign-in link. */
+/** The token of a sign-in link. */
 export const TOKEN = '8cQ2mLw7RbV0nKd3HsJ6eX4fT9xQ1zAp'
 
 const sessionProject = { id: PROJECT_ID, slug: project.slug, name: project.name }

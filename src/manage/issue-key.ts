@@ -8,7 +8,7 @@ import { addOrganization, type OrganizationDraft } from '../store/accounts/organ
 import type { Store, UnscopedStore } from '../store/core/store.ts'
 import { type ApiKeyWithSecret, toApiKey } from './wire.ts'
 
-/** A new key with its secret, which is shown only now. */
+/** A new key with its secret, which is never shown again. */
 type IssuedKey = v.InferOutput<typeof ApiKeyWithSecret>
 
 /** Creates and stores a key. */
@@ -18,10 +18,10 @@ export async function issueApiKey(store: Store, act: Act, draft: ApiKeyDraft): P
   return { ...toApiKey(stored), key: newKey.secret }
 }
 
-/** Creates a key with every right in its organization, which also recovers a locked-out organization. */
+/** Creates a key with all scopes in its organization. It can also recover a locked-out organization. */
 export const issueOwnerKey = (store: Store, act: Act): Promise<IssuedKey> => issueApiKey(store, act, ownerKey(act.at))
 
-/** Creates an organization and such a key for it. Undefined if the slug is taken. */
+/** Creates an organization and a key with all scopes for it. Undefined if the slug is taken. */
 export async function issueOrganization(
   unscoped: UnscopedStore,
   act: Act,

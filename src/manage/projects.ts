@@ -20,7 +20,7 @@ import { Name, Project, toProject } from './wire.ts'
 
 const RetentionDays = v.pipe(
   v.nullable(wholeNumber(1, MAX_RETENTION_DAYS)),
-  v.metadata({ description: 'Traces with an older timestamp are deleted within the hour. Null keeps all' }),
+  v.metadata({ description: 'Traces whose timestamp is older are deleted within the hour. Null keeps all traces' }),
 )
 
 const TAKEN = 'A project with this slug already exists'
@@ -29,7 +29,8 @@ export const listProjects = endpoint({
   family: 'manage',
   method: 'GET',
   path: '/api/projects',
-  summary: "List the organization's projects, oldest first; a project's key sees its own project",
+  summary: "List the organization's projects, oldest first",
+  description: 'A key limited to one project gets only that project.',
   scope: 'manage',
   query: v.strictObject(pageParameters),
   responses: { 200: v.object({ projects: v.array(Project), nextCursor: NextCursor }) },
@@ -73,7 +74,8 @@ export const changeProject = endpoint({
   family: 'manage',
   method: 'PATCH',
   path: '/api/projects/{projectId}',
-  summary: 'Change a project; omitted fields stay unchanged',
+  summary: 'Update a project',
+  description: 'Omitted fields stay unchanged.',
   scope: 'manage',
   params: v.object({ projectId: Uuid }),
   body: v.strictObject({
@@ -111,8 +113,9 @@ export const deleteProject = endpoint({
   family: 'manage',
   method: 'DELETE',
   path: '/api/projects/{projectId}',
-  summary:
-    'Delete a project with its traces, reviews, prompts, knowledge docs, counts, and keys. It is hidden at once, purged within minutes, and cannot be restored. Its slug can be used again',
+  summary: 'Delete a project',
+  description:
+    'Deletes its traces, reviews, prompts, knowledge docs, counts, and keys. The project is hidden at once, purged within minutes, and cannot be restored. Its slug can be used again.',
   scope: 'manage',
   params: v.object({ projectId: Uuid }),
   body: v.strictObject({ confirm: v.pipe(v.string(), v.metadata({ description: "The project's slug" })) }),

@@ -39,8 +39,8 @@ const OutputSchema = v.pipe(
       })
   }),
   v.metadata({
-    description: `JSON Schema of the step's output: draft 4, 6, 7, 2019-09 or 2020-12 as \`$schema\` says, by default the
-last one. References must stay within the schema. Patterns can't have back-references, and all of a schema's patterns
+    description: `JSON Schema of the step's output. \`$schema\` can be draft 4, 6, 7, 2019-09, or 2020-12, which is the
+default. References must stay within the schema. Patterns can't have back-references, and all of a schema's patterns
 together may have at most ${MAX_PATTERN_STATES} states; \`a{1000}\` has a thousand.`,
     examples: [{ type: 'object', properties: { answer: { type: 'string' } }, required: ['answer'] }],
   }),
@@ -52,7 +52,8 @@ export const createPrompt = endpoint({
   family: 'manage',
   method: 'POST',
   path: '/api/prompts',
-  summary: "Create a step's prompt with its first version, which is active",
+  summary: "Create a step's prompt",
+  description: 'Its first version becomes active.',
   scope: 'manage',
   body: v.strictObject({
     projectSlug: ProjectSlug,
@@ -88,7 +89,8 @@ export const createPromptVersion = endpoint({
   family: 'manage',
   method: 'POST',
   path: '/api/prompts/{promptId}/versions',
-  summary: "Add a version to a prompt; if you omit outputSchema, it keeps the active version's",
+  summary: 'Create a version of a prompt',
+  description: "If you omit outputSchema, the new version gets the active version's.",
   scope: 'manage',
   params: v.object({ promptId: Uuid }),
   body: v.strictObject({
@@ -103,8 +105,8 @@ export const createPromptVersion = endpoint({
   responses: { 201: PromptVersion },
   example: {
     params: { promptId: PROMPT_ID },
-    body: { content: prompt.content, note: 'Say that the chunks are all there is' },
-    answers: { 201: { ...promptVersion, note: 'Say that the chunks are all there is' } },
+    body: { content: prompt.content, note: 'Forbid answers from outside the chunks' },
+    answers: { 201: { ...promptVersion, note: 'Forbid answers from outside the chunks' } },
   },
 }).handle(async context => {
   const { params, body, store, act, now } = context
@@ -115,7 +117,7 @@ export const createPromptVersion = endpoint({
   return { status: 201, body: toPromptVersion(version), location: `/api/prompts/${params.promptId}` }
 })
 
-/** 400 if a version would inherit an invalid schema, stored before schemas were checked. */
+/** 400 if a version would inherit an invalid schema that was stored before schemas were validated. */
 function requireApplicable(inherited: JsonText | null): void {
   const errors = inherited ? schemaErrors(JSON.parse(inherited.text)) : []
   if (errors.length === 0) return
@@ -132,7 +134,8 @@ export const activatePromptVersion = endpoint({
   family: 'manage',
   method: 'PUT',
   path: '/api/prompts/{promptId}/active-version',
-  summary: 'Activate a version; activate an earlier one to roll back',
+  summary: 'Activate a version of a prompt',
+  description: 'To roll back, activate an earlier version.',
   scope: 'manage',
   params: v.object({ promptId: Uuid }),
   body: VersionChoice,
@@ -154,7 +157,8 @@ export const deletePrompt = endpoint({
   family: 'manage',
   method: 'DELETE',
   path: '/api/prompts/{promptId}',
-  summary: 'Delete a prompt with all its versions; spans keep the IDs of the versions they used',
+  summary: 'Delete a prompt',
+  description: 'Deletes all its versions. Spans keep the IDs of the versions they used.',
   scope: 'manage',
   params: v.object({ promptId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },

@@ -26,10 +26,13 @@ const Project = v.object({ id: Uuid, slug: Slug, name: v.string() })
 
 export const Session = v.object({
   organization: v.object({ id: Uuid, slug: Slug, name: v.string() }),
-  project: described(v.nullable(Project), "The key's own project. Null if it serves all projects"),
+  project: described(
+    v.nullable(Project),
+    'The only project that the key can access. Null if it can access all projects',
+  ),
   projects: described(
     v.array(Project),
-    `The projects that the caller may see, sorted by slug; at most the first ${MAX_SESSION_PROJECTS}`,
+    `The projects that the caller can access, sorted by slug; at most the first ${MAX_SESSION_PROJECTS}`,
   ),
   user: described(
     v.nullable(v.object({ id: Uuid, email: v.string(), name: v.string() })),
@@ -41,7 +44,7 @@ export const Session = v.object({
   ),
   actorId: described(
     Uuid,
-    "The author of the caller's reviews and comments: the user, or the key if it acts for no user",
+    "The ID on the caller's reviews and comments: the user's, or the key's if it acts for no user",
   ),
   scopes: v.array(v.picklist(SCOPES)),
   expiresAt: described(v.nullable(IsoTime), 'When the session ends. Null without a session'),
@@ -63,9 +66,10 @@ export const beginSession = endpoint({
   family: 'session',
   method: 'POST',
   path: '/api/session',
-  summary: 'Sign a browser in with an API key or a link: its cookie acts as that key for 12 hours',
+  summary: 'Create a browser session',
+  description: 'Signs in with an API key or a sign-in link. The cookie acts as that key for 12 hours.',
   scope: 'public',
-  isOfSession: true,
+  managesSession: true,
   isLimitedByAddress: true,
   body: Credentials,
   errors: { 401: ERRORS[401].message, 503: ERRORS[503].message },
@@ -93,7 +97,7 @@ export const beginSession = endpoint({
   return { status: 201, body: await toSession(store, caller), session: secret, location: '/api/session' }
 })
 
-/** 401 if the link is used, expired or unknown; 429 if an address tries too many. */
+/** 401 if the link is used, expired, or unknown; 429 if an address tries too many. */
 async function openWithLink(
   unscoped: UnscopedStore,
   link: string,
@@ -109,9 +113,9 @@ export const getSession = endpoint({
   family: 'session',
   method: 'GET',
   path: '/api/session',
-  summary: 'Read who is calling and what they may do',
+  summary: "Get the caller's identity and permissions",
   scope: SCOPES,
-  isOfSession: true,
+  managesSession: true,
   responses: { 200: Session },
   example: {
     answers: { 200: session },
@@ -122,9 +126,10 @@ export const listOwnOrganizations = endpoint({
   family: 'session',
   method: 'GET',
   path: '/api/session/organizations',
-  summary: "List a Cloudflare Access user's organizations; `x-org-slug` names one of them",
+  summary: "List a Cloudflare Access user's organizations",
+  description: 'Send the slug of one of them in `x-org-slug`.',
   scope: 'public',
-  isOfSession: true,
+  managesSession: true,
   isLimitedByAddress: true,
   errors: { 401: ERRORS[401].message, 503: ERRORS[503].message },
   responses: {
@@ -147,9 +152,10 @@ export const endSession = endpoint({
   family: 'session',
   method: 'DELETE',
   path: '/api/session',
-  summary: "Sign a browser out: end its cookie's session, if any, and clear the cookie",
+  summary: 'Delete the browser session',
+  description: "Signs out: ends the cookie's session, if any, and clears the cookie.",
   scope: 'public',
-  isOfSession: true,
+  managesSession: true,
   isLimitedByAddress: true,
   errors: { 503: ERRORS[503].message },
   responses: {

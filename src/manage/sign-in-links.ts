@@ -17,7 +17,8 @@ export const createSignInLink = endpoint({
   family: 'session',
   method: 'POST',
   path: '/api/sign-in-links',
-  summary: 'Create a token that signs a browser in once, as the calling key, at /sign-in#<token>',
+  summary: 'Create a sign-in link',
+  description: 'Returns a token for /sign-in#<token>, which signs in one browser, once, as the calling key.',
   scope: SCOPES,
   body: v.optional(v.strictObject({ expiresInSeconds }), { expiresInSeconds: SIGN_IN_LINK_SECONDS }),
   responses: {
@@ -32,8 +33,8 @@ export const createSignInLink = endpoint({
   },
 }).handle(async ({ body: { expiresInSeconds }, caller, store, act, now }) => {
   if (caller.keyId === null)
-    throw forbidden('A link signs in as a key, and you signed in through Cloudflare Access without one')
-  // Otherwise whoever once held a session could renew it forever.
+    throw forbidden('A sign-in link needs a key, but you signed in through Cloudflare Access without one')
+  // Otherwise, anybody who once had a session could renew it forever.
   if (caller.sessionExpiresAt !== null) throw forbidden("A session can't create a link; use the key itself")
   const { secret, hash } = await makeToken()
   const expiresAt = now + 1000 * expiresInSeconds

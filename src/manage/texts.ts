@@ -32,7 +32,10 @@ import {
 export const Content = textOfBytes(MAX_CONTENT_BYTES)
 export const Note = v.pipe(text(0, MAX_NOTE_LENGTH), v.metadata({ description: 'The reason for this version' }))
 export const ProjectSlug = v.pipe(Slug, v.metadata({ examples: ['support'] }))
-export const IsToBeActive = v.pipe(v.boolean(), v.metadata({ description: 'Whether to activate this version at once' }))
+export const IsToBeActive = v.pipe(
+  v.boolean(),
+  v.metadata({ description: 'Whether to activate this version immediately' }),
+)
 export const VersionChoice = v.strictObject({ versionId: Uuid })
 
 export const MAX_TEXT_BODY_BYTES = escaped(MAX_CONTENT_BYTES + MAX_SCHEMA_BYTES) + ENVELOPE_BYTES
@@ -40,7 +43,7 @@ export const MAX_TEXT_BODY_BYTES = escaped(MAX_CONTENT_BYTES + MAX_SCHEMA_BYTES)
 export const TOO_MUCH = `All versions together may have at most ${MAX_VERSIONS_BYTES} bytes as JSON`
 export const NO_VERSION = 'There is no version with this id'
 
-/** The project that a body names. 404 if it doesn't exist, 403 if the key doesn't serve it. */
+/** The project in a body. 404 if it doesn't exist, 403 if the key can't access it. */
 export async function namedProject(
   { caller, store }: { caller: Caller; store: Store },
   projectSlug: string,
@@ -51,7 +54,7 @@ export async function namedProject(
   return project
 }
 
-/** A body's version in the store's form. */
+/** Converts a body's version to the store's form. */
 export const versionDraft = (
   body: { content: string; outputSchema?: JsonObject | undefined; note?: string | undefined },
   now: number,
@@ -63,7 +66,7 @@ export const versionDraft = (
   createdAt: now,
 })
 
-/** Adds a version. 422 if all versions would be too large for a detail, 404 if the text was deleted meanwhile. */
+/** Adds a version. 422 if all versions would be too large for a detail, 404 if the text has been deleted. */
 export async function addTextVersion(
   store: Store,
   act: Act,
@@ -77,7 +80,7 @@ export async function addTextVersion(
   return version
 }
 
-/** Activates a version. 422 if the text has no such version, 404 if it was deleted meanwhile. */
+/** Activates a version. 422 if the text has no such version, 404 if the text has been deleted. */
 export async function activateText(store: Store, act: Act, text: TextHead, versionId: string) {
   const active = await activateVersion(store, act, text, versionId)
   if (active === 'text_missing') throw notFound()
@@ -85,7 +88,7 @@ export async function activateText(store: Store, act: Act, text: TextHead, versi
   return active
 }
 
-/** Deletes a text. 404 if the organization doesn't have it, 403 if the key doesn't serve its project. */
+/** Deletes a text. 404 if the organization doesn't have it, 403 if the key can't access its project. */
 export async function removeText(
   { caller, store, act }: { caller: Caller; store: Store; act: Act },
   named: { kind: TextKind; id: string },

@@ -10,7 +10,7 @@ export const deleteTrace = endpoint({
   family: 'manage',
   method: 'DELETE',
   path: '/api/traces/{traceId}',
-  summary: 'Delete a trace, its spans, and its feedback',
+  summary: 'Delete a trace with its spans and feedback',
   scope: 'manage',
   params: v.object({ traceId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },

@@ -23,7 +23,8 @@ export const listUsers = endpoint({
   family: 'manage',
   method: 'GET',
   path: '/api/users',
-  summary: "List the organization's users by email; a project's key sees the users that the project's keys act for",
+  summary: "List the organization's users, sorted by email",
+  description: "A key limited to one project gets only the users that the project's keys act for.",
   scope: 'manage',
   query: v.strictObject(pageParameters),
   responses: { 200: v.object({ users: v.array(User), nextCursor: NextCursor }) },
@@ -47,8 +48,9 @@ export const createUser = endpoint({
   family: 'manage',
   method: 'POST',
   path: '/api/users',
-  summary:
-    'Create a user who can sign in through Cloudflare Access and for whom keys can act; confirms a user known only from feedback',
+  summary: 'Create a user',
+  description:
+    'The user can sign in through Cloudflare Access, and keys can act for them. If the user is known only from feedback, this confirms them.',
   scope: 'manage',
   body: v.strictObject({ email: Email, name: Name }),
   errors: { 409: TAKEN },
@@ -68,7 +70,8 @@ export const changeUser = endpoint({
   family: 'manage',
   method: 'PATCH',
   path: '/api/users/{userId}',
-  summary: 'Change a user; the ID, their records, and omitted fields stay unchanged',
+  summary: 'Update a user',
+  description: 'The ID, the records, and omitted fields stay unchanged.',
   scope: 'manage',
   params: v.object({ userId: Uuid }),
   body: v.strictObject({ email: v.optional(Email), name: v.optional(Name) }),
@@ -91,8 +94,9 @@ export const deleteUser = endpoint({
   family: 'manage',
   method: 'DELETE',
   path: '/api/users/{userId}',
-  summary:
-    'Delete a user: revoke the keys that act for them, clear name and email, and keep their records under a random ID',
+  summary: 'Delete a user',
+  description:
+    'Revokes the keys that act for the user, clears the name and email, and keeps the records under a random ID.',
   scope: 'manage',
   params: v.object({ userId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },

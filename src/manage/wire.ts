@@ -30,12 +30,12 @@ export const ApiKey = v.object({
   revokedAt: v.nullable(IsoTime),
   replacedBy: v.pipe(
     v.nullable(Uuid),
-    v.metadata({ description: 'The successor from a rotation. Null if the key was not rotated' }),
+    v.metadata({ description: 'The key that replaced this one. Null if it was not rotated' }),
   ),
   createdAt: IsoTime,
 })
 
-/** A key at its creation, the only time when its secret is shown. */
+/** A newly created key. Its secret is shown only this once. */
 export const ApiKeyWithSecret = v.object({
   ...ApiKey.entries,
   key: v.pipe(v.string(), v.metadata({ description: 'The secret, shown only once' })),

@@ -11,15 +11,15 @@ import {
 import { IsolateCache } from '../store/core/isolate-cache.ts'
 
 /*
- * Requests without a key are counted by address, in each isolate alone. So strangers cost no Durable Object, and what
- * they may ask of D1 is bounded per isolate.
+ * Requests without a key are counted by address, separately in each isolate. So unknown callers cost no Durable Object,
+ * and the D1 queries that they can cause are bounded per isolate.
  */
 
 const WINDOW_MS = 1000 * WINDOW_SECONDS
 
 /**
- * The address to count a request by: `cf-connecting-ip`, for IPv6 its first 64 bits, which one subscriber has. Without
- * the header, as in local development, all requests share one address.
+ * The address to count a request by: `cf-connecting-ip`, but only the first 64 bits of an IPv6 address, because one
+ * subscriber has all the rest. Without the header, as in local development, all requests share one address.
  */
 export function addressOf({ headers }: Request): string {
   const address = headers.get('cf-connecting-ip') ?? ''
@@ -33,15 +33,15 @@ export function addressOf({ headers }: Request): string {
 /** The lookups from one address. Times are milliseconds since 1970. */
 class LookUps {
   readonly #failedAt: number[] = []
-  /** Start times instead of a count: a request whose client went away may never call `end`. */
+  /** Start times instead of a count: a request whose client disconnected may never call `end`. */
   readonly #underWay = new Set<{ since: number }>()
   #pausedUntil = 0
   #second = 0
   #passed = 0
 
   /**
-   * Admits a lookup, which is under way until `end`. 429 if the address is paused and this second's lookups are used
-   * up.
+   * Admits a lookup, which is in progress until `end`. 429 if the address is paused and has used up this second's
+   * lookups.
    */
   begin(now: number): { since: number } {
     if (this.#isPaused(now) && !this.#passes(now)) {
@@ -63,7 +63,7 @@ class LookUps {
     if (now < since + WINDOW_MS) this.#pausedUntil = now + LOOK_UP_PAUSE_MS
   }
 
-  /** Counts lookups under way as failed: many at once must not slip through before the first one fails. */
+  /** Counts lookups in progress as failed. Otherwise, many at once would pass before the first one fails. */
   #isPaused(now: number): boolean {
     if (now < this.#pausedUntil) return true
     for (const lookUp of this.#underWay) if (now >= lookUp.since + STORE_DEADLINE_MS) this.#underWay.delete(lookUp)
@@ -82,8 +82,8 @@ class LookUps {
 const lookUpsByAddress = new IsolateCache<LookUps>(ISOLATE_CACHE_ENTRIES)
 
 /**
- * Looks a secret up. If it finds nothing, that counts against the address. 429 if that has failed more than 60 times in
- * a minute, until 10 seconds after the last failure; 5 lookups a second still pass.
+ * Looks up a secret. A miss counts against the address. 429 if the address has had more than 60 misses in a minute,
+ * until 10 seconds after the last one; 5 lookups a second still pass.
  */
 export async function lookUpFor<Found>(
   address: string,
@@ -104,8 +104,9 @@ export async function lookUpFor<Found>(
 const openCalls = new IsolateCache<{ since: number; calls: number }>(ISOLATE_CACHE_ENTRIES)
 
 /**
- * Counts a call that asks the database without a key. 429 past what an address may make in a minute. Each endpoint has
- * its own count, because any page may make its visitors' browsers probe, but must not keep them from signing in.
+ * Counts a call without a key to an endpoint that queries the database. 429 if the address exceeds its limit per
+ * minute. Each endpoint has its own count: any page can make its visitors' browsers call a health probe, but that must
+ * not keep them from signing in.
  */
 export function takeOpenCall(endpoint: string, address: string, now: number): void {
   const caller = `${endpoint} ${address}`

@@ -4,9 +4,9 @@ import type { Ask, Grant } from './window.ts'
 /** Whether a request may pass, and the key's remaining requests. */
 export interface Verdict {
   allowed: boolean
-  /** Further requests that would pass now. */
+  /** Number of requests that could pass now. */
   remaining: number
-  /** Seconds until more requests may pass than now, at least 1. */
+  /** Seconds until that number grows, at least 1. */
   resetSeconds: number
 }
 
@@ -17,9 +17,9 @@ interface Lease extends Grant {
 }
 
 /**
- * One key's tokens in one isolate. Spends the tokens of its lease, and asks the key's Durable Object for the next lease
- * when they are used up or 10 seconds old. A denial lasts until a token may be free. A busy isolate asks for twice as
- * many tokens as it last spent, any other for as many as it spent.
+ * One key's tokens in one isolate. Spends the tokens of its lease, and requests the next lease from the key's Durable
+ * Object once they're used up or 10 seconds old. A denial lasts until a token may be free. A busy isolate requests
+ * twice as many tokens as it last spent; any other isolate requests as many as it spent.
  */
 export class Tokens {
   #lease: Lease | undefined
@@ -29,7 +29,7 @@ export class Tokens {
   #pauseUntil = 0
 
   /**
-   * Takes one token at `now`, in milliseconds. Rethrows what `ask` throws; for a second after that it doesn't ask the
+   * Takes one token at `now`, in milliseconds. Rethrows what `ask` throws. For a second after that, it doesn't call the
    * limiter, and returns undefined if it would have to.
    */
   async take(limit: number, now: number, ask: (request: Ask) => Promise<Grant>): Promise<Verdict | undefined> {
@@ -63,13 +63,13 @@ export class Tokens {
   }
 
   /**
-   * Returns the old lease and takes a new one. Requests that arrive meanwhile each ask for one token: they can't wait
-   * for it.
+   * Returns the old lease and takes a new one. Requests that arrive in the meantime can't wait for it, so each requests
+   * one token.
    */
   async #renew(limit: number, now: number, ask: (request: Ask) => Promise<Grant>): Promise<Grant> {
     const old = this.#lease
     this.#lease = undefined
-    // A time instead of a flag: a request whose client went away may never clear it.
+    // A time instead of a flag: a request whose client disconnected may never clear it.
     this.#renewingUntil = now + LIMITER_TIMEOUT_MS
     if (old) this.#size = nextSize(old, now)
     const returned = old?.lease ? { returned: { lease: old.lease, spent: old.tokens - 1 - old.left } } : {}

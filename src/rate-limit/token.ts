@@ -18,9 +18,8 @@ interface Spender {
 type Limiters = DurableObjectNamespace<RateLimiter>
 
 /**
- * Spends one of the caller's tokens and returns the headers that say what remains
- * (draft-ietf-httpapi-ratelimit-headers). 429 if none remain. If the limiter doesn't answer within 250 ms, the request
- * passes without headers.
+ * Spends one of the caller's tokens. Returns headers with the remaining tokens (draft-ietf-httpapi-ratelimit-headers).
+ * 429 if none remain. If the limiter doesn't respond within 250 ms, the request passes without headers.
  */
 export async function takeToken(
   limiters: Limiters,
@@ -39,7 +38,7 @@ export async function takeToken(
   return headers
 }
 
-/** The holder of the tokens: the key, whoever uses it, or the user if there is no key. */
+/** The owner of the tokens: the key, whoever uses it, or the user if there's no key. */
 const countedAs = ({ keyId, userId }: Spender): string => keyId ?? userId ?? ''
 
 async function askFor(

@@ -6,7 +6,7 @@ import {
   WINDOW_SECONDS,
 } from '../limits.ts'
 
-/** Tokens spent in one second: the second since 1970, and how many. */
+/** Tokens spent in one second: the second since 1970, and the number of tokens. */
 type Slot = readonly [second: number, tokens: number]
 
 /** Tokens that one isolate may spend until the end of a second since 1970, unless it returns them. */
@@ -26,7 +26,7 @@ export interface Count {
 
 export const EMPTY_COUNT: Count = { spent: [], leases: [], leaseId: 0 }
 
-/** An isolate's request for tokens, one of which it spends at once. It returns its previous lease. */
+/** An isolate's request for tokens. It spends one of them at once, and returns its previous lease. */
 export interface Ask {
   limit: number
   tokens: number
@@ -39,22 +39,22 @@ export interface Grant {
   tokens: number
   /** The lease of the tokens after the first, for LEASE_SECONDS. 0 if there are none. */
   lease: number
-  /** Tokens left for others. */
+  /** Tokens left for other isolates. */
   remaining: number
-  /** Seconds until more tokens come back, at least 1. */
+  /** Seconds until more tokens are free, at least 1. */
   resetSeconds: number
-  /** Seconds in which no token can come back, at least 1. A denial lasts as long. */
+  /** Seconds in which no token can become free, at least 1. A denial lasts this long. */
   retrySeconds: number
 }
 
 /**
- * Decides on an ask. At most `limit` tokens are spent in any 60 seconds, wherever they begin: tokens are counted by the
- * second, and a second is forgotten only when all of it is more than 60 seconds old. The price is that a token may come
+ * Decides how many tokens to grant. At most `limit` tokens are spent in any 60 seconds, whenever they start: tokens are
+ * counted by the second, and a second is forgotten only once all of it is more than 60 seconds old. So a token may come
  * back up to a second late. A lease counts as spent at its very end. Once it's returned, its spent tokens count as of
  * now.
  */
 export function grant(count: Count, { limit, tokens, returned }: Ask, nowMs: number): { grant: Grant; count: Count } {
-  // A clock set back must not revive old tokens.
+  // Old tokens must not become valid again if the clock is set back.
   const now = Math.max(Math.floor(nowMs / 1000), count.spent.at(-1)?.[0] ?? 0)
   const known = forget(giveBack(count, returned, now), now)
   const free = limit - sum(known.spent.map(([, tokens]) => tokens)) - sum(known.leases.map(({ tokens }) => tokens))
@@ -69,9 +69,9 @@ export function grant(count: Count, { limit, tokens, returned }: Ask, nowMs: num
 }
 
 /**
- * One isolate's share of the free tokens: as much as any other holder's, but at least a fixed part of the limit,
- * because ever smaller shares would need an ask each. With a small limit a share is one token, since an unspent token
- * in one isolate denies a request in another.
+ * One isolate's share of the free tokens: as many as any other holder's, but at least a fixed part of the limit.
+ * Without that minimum, shares would keep shrinking, and each would need a call. If the limit is small, a share is one
+ * token, because an unspent token in one isolate would deny a request in another.
  */
 function share({ leases }: Count, limit: number, free: number, now: number): number {
   if (limit < MIN_LEASED_LIMIT) return 1
@@ -101,7 +101,7 @@ function lend(count: Count, tokens: number, now: number): Count {
   return { ...count, leaseId, leases: [...count.leases, { id: leaseId, tokens, until: now + LEASE_SECONDS }] }
 }
 
-/** Adds tokens to a second, not necessarily the last one. */
+/** Adds tokens to a second, which isn't necessarily the last one. */
 function spend(spent: readonly Slot[], second: number, tokens: number): readonly Slot[] {
   if (tokens === 0) return spent
   const before = spent.filter(([each]) => each < second)

@@ -12,7 +12,7 @@ export const ErrorType = v.object({
   id: v.pipe(
     Uuid,
     v.metadata({
-      description: 'UUIDv5 of error-type:<errorType> in the project. A built-in type has the same id everywhere',
+      description: 'UUIDv5 of error-type:<errorType> in the project. A built-in type has the same ID in every project',
     }),
   ),
   errorType: v.string(),
@@ -20,21 +20,26 @@ export const ErrorType = v.object({
   category: v.picklist(ERROR_CATEGORIES),
   rule: v.pipe(v.string(), v.metadata({ description: 'When this type is the cause' })),
   isBuiltIn: v.boolean(),
-  isEnabled: v.pipe(v.boolean(), v.metadata({ description: 'Whether engines and reviewers may choose it' })),
+  isEnabled: v.pipe(v.boolean(), v.metadata({ description: 'Whether engines and reviewers can choose this type' })),
 })
 
 export const listErrorTypes = endpoint({
   family: 'read',
   method: 'GET',
   path: '/api/error-types',
-  summary: "List the possible causes of a disagreement: the built-in types, then a project's own, oldest first",
+  summary: 'List error types',
+  description:
+    "These are the possible causes of a disagreement: the built-in types, then a project's own, oldest first.",
   scope: 'read',
   query: v.strictObject({
     projectSlug: v.optional(v.pipe(v.string(), v.metadata({ description: "Includes this project's own types" }))),
     projectId: v.optional(
       v.pipe(
         v.string(),
-        v.metadata({ description: "The same, by the project's id. Default for a project's key: its project" }),
+        v.metadata({
+          description:
+            "Includes this project's own types. For a key limited to one project, the default is that project",
+        }),
         v.toLowerCase(),
       ),
     ),
@@ -56,7 +61,7 @@ export const listErrorTypes = endpoint({
     query,
     place: ['string'],
     read: async (limit, after) => {
-      // There are few types, they fit one query, and none is ever removed.
+      // There are few types: they fit in one query, and none is ever removed.
       const types = await readErrorTypes(store, project?.key ?? null)
       const start = after ? types.findIndex(({ errorType }) => errorType === after[0]) + 1 : 0
       return firstOf(types.slice(start), limit, ({ errorType }) => [errorType] as const)

@@ -54,7 +54,8 @@ export const getInsights = endpoint({
   family: 'read',
   method: 'GET',
   path: '/api/insights',
-  summary: `Read review results for a project's outputs over whole UTC days; each list has at most ${MAX_INSIGHT_ROWS} entries`,
+  summary: "Get review results for a project's outputs",
+  description: `Covers whole UTC days. Each list has at most ${MAX_INSIGHT_ROWS} entries.`,
   scope: 'read',
   query: v.strictObject({
     ...projectSelector,

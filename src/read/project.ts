@@ -6,7 +6,7 @@ import { isForeignProject } from '../store/accounts/ownership.ts'
 import { findProject, type Project } from '../store/accounts/projects.ts'
 import type { Store, UnscopedStore } from '../store/core/store.ts'
 
-/** The query parameters that name a list's project. Exactly one is required. */
+/** The query parameters that select a list's project. Exactly one is required. */
 export const projectSelector = {
   projectSlug: v.optional(v.pipe(v.string(), v.metadata({ description: 'Either this or projectId is required' }))),
   projectId: v.optional(
@@ -15,8 +15,8 @@ export const projectSelector = {
 }
 
 /**
- * The project that a list's query selects. 400 if the query names none or both; 404 if the project doesn't exist; 403
- * if it belongs to another organization, or the key doesn't serve it.
+ * The project that a list's query selects. 400 if the query has none or both of the parameters; 404 if the project
+ * doesn't exist; 403 if it belongs to another organization, or the key can't access it.
  */
 export async function selectedProject(
   { caller, store, unscoped }: { caller: Caller; store: Store; unscoped: UnscopedStore },
@@ -34,7 +34,7 @@ export async function selectedProject(
   return project
 }
 
-/** An empty selector selects nothing: scripts send one if a variable isn't set. */
+/** An empty selector counts as missing: scripts send one if a variable isn't set. */
 function findSelected(store: Store, slug: string | undefined, id: string | undefined): Promise<Project | undefined> {
   if (slug) return findProject(store, { slug })
   if (id) return findProject(store, { id })

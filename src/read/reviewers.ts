@@ -24,7 +24,8 @@ export const listReviewers = endpoint({
   family: 'read',
   method: 'GET',
   path: '/api/reviewers',
-  summary: 'Read the names for IDs in `by` and `userId`; IDs that belong to no user or key are left out',
+  summary: 'List the names of reviewers',
+  description: 'Use it for the IDs in `by` and `userId`. IDs without a user or key are left out.',
   scope: ['read', 'review'],
   query: v.strictObject({ ids: Ids }),
   responses: {
@@ -36,7 +37,7 @@ export const listReviewers = endpoint({
             v.string(),
             v.metadata({
               description:
-                "The name of a user or key, or the email of a user without a name. A project's key sees no emails, so such users are left out",
+                "The name of a user or key, or the email of a user without a name. Keys limited to one project can't see emails, so such users are left out",
             }),
           ),
         }),

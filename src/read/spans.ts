@@ -12,7 +12,7 @@ export const getSpan = endpoint({
   family: 'read',
   method: 'GET',
   path: '/api/spans/{spanId}',
-  summary: 'Read one span in full',
+  summary: 'Get a span',
   scope: 'read',
   params: v.object({ spanId: Uuid }),
   etag: 'own',

@@ -51,7 +51,7 @@ export const PromptVersion = v.object({ ...KnowledgeDocVersion.entries, outputSc
 export const PromptDetail = v.object({
   id: Uuid,
   stepId: v.string(),
-  outputSchema: v.pipe(StoredObject, v.metadata({ description: "The active version's" })),
+  outputSchema: v.pipe(StoredObject, v.metadata({ description: "The active version's schema" })),
   versions: v.array(v.object({ ...PromptVersion.entries, ...Decided })),
 })
 

@@ -12,7 +12,7 @@ import type { TraceFilter } from '../store/traces/trace-filter.ts'
 export const traceFilters = {
   status: v.optional(v.picklist(TRACE_STATUSES)),
   name: v.optional(v.string()),
-  from: v.optional(timestamp('Traces from this time on')),
+  from: v.optional(timestamp('Traces at or after this time')),
   to: v.optional(timestamp('Traces before this time')),
   stepId: v.optional(v.pipe(v.string(), v.metadata({ description: 'Traces with a span of this step' }))),
   promptVersionId: v.optional(uuid('Traces with a span that used this version')),

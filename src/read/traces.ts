@@ -68,19 +68,20 @@ export const getTrace = endpoint({
   family: 'read',
   method: 'GET',
   path: '/api/traces/{traceId}',
-  summary: 'Read a trace with its spans and feedback; a page by spanCursor or feedbackCursor continues only that list',
+  summary: 'Get a trace with its spans and feedback',
+  description: 'A page requested with spanCursor or feedbackCursor continues only that list.',
   scope: 'read',
   params: v.object({
-    traceId: described(v.union([Uuid, TraceId]), "The trace's id, or with a project selector its trace_id"),
+    traceId: described(v.union([Uuid, TraceId]), "The trace's ID, or with a project selector, its trace_id"),
   }),
   query: v.strictObject({
     ...projectSelector,
     payloads: Payloads,
     spanLimit: limitParameter(
       MAX_DETAIL_SPANS,
-      `Spans per page. Up to ${MAX_WHOLE_SPANS} have full values, and the page ends when these reach 8 MiB. Without a limit, ` +
-        `up to ${MAX_DETAIL_SPANS} spans or a response of 16 MiB; past ${MAX_WHOLE_SPANS} spans or 8 MiB of values, each value ` +
-        'over 256 bytes is cut to a string',
+      `Spans per page. With up to ${MAX_WHOLE_SPANS}, all values are shown in full, and the page ends when they reach 8 MiB. ` +
+        `Default: up to ${MAX_DETAIL_SPANS} spans or 16 MiB; if there are more than ${MAX_WHOLE_SPANS} spans or 8 MiB of values, ` +
+        'each value over 256 bytes is truncated to a string',
     ),
     spanCursor: described(v.optional(v.string()), 'The nextSpanCursor of the previous page'),
     feedbackLimit: limitParameter(MAX_DETAIL_FEEDBACK, `Feedback per page. Default: ${MAX_DETAIL_FEEDBACK}`),

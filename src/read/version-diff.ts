@@ -15,7 +15,8 @@ export const VersionDiff = v.object({
   lines: v.pipe(
     v.array(v.object({ op: v.picklist(['same', 'add', 'remove']), text: v.string() })),
     v.metadata({
-      description: "The content's lines, removed ones before added ones. 'add' lines are only in the second version",
+      description:
+        "The content's lines, removed ones before added ones. Lines with 'add' are only in the second version",
     }),
   ),
   isMinimal: v.pipe(

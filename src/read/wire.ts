@@ -36,7 +36,7 @@ export const TraceItem = v.object({
     v.picklist(TRACE_REVIEW_STATES),
     v.metadata({
       description:
-        'unreviewed: no span with an output is reviewed; accepted: all are, without changes; corrected: all are; mixed: some are. Stale reviews do not count',
+        'unreviewed: no span with an output is reviewed; accepted: all are, without changes; corrected: all are, some with changes; mixed: only some are. Stale reviews do not count',
     }),
   ),
 })
@@ -46,7 +46,7 @@ export const Payloads = v.optional(
   v.pipe(
     v.picklist(PAYLOAD_MODES),
     v.metadata({
-      description: 'preview: cuts strings over 256 bytes, and shows the beginning of large values as JSON',
+      description: 'preview: truncates strings over 256 bytes and shows only the beginning of large values, as JSON',
     }),
   ),
   'full',
@@ -103,7 +103,7 @@ export const Feedback = v.object({
   rating: v.nullable(v.union([v.picklist(RATINGS), v.number()])),
   correction: v.nullable(StoredObject),
   labeller: v.nullable(v.object({ name: v.optional(v.string()), email: v.optional(v.string()) })),
-  source: v.pipe(v.picklist(FEEDBACK_SOURCES), v.metadata({ description: 'review is a comment by a reviewer' })),
+  source: v.pipe(v.picklist(FEEDBACK_SOURCES), v.metadata({ description: "review: a reviewer's comment" })),
   truncated: Truncated,
   createdAt: IsoTime,
   receivedAt: IsoTime,
@@ -113,12 +113,9 @@ export const Trace = v.object({
   ...TraceItem.entries,
   project: v.object({ id: Uuid, slug: v.string() }),
   spans: v.array(written(Span)),
-  nextSpanCursor: described(
-    NextCursor,
-    'The cursor of the next spans, if there are more than fit the response or spanLimit. Null if these are all',
-  ),
+  nextSpanCursor: described(NextCursor, 'The cursor of the next page of spans. Null on the last page'),
   feedback: v.array(Feedback),
-  nextFeedbackCursor: described(NextCursor, 'The same for feedback'),
+  nextFeedbackCursor: described(NextCursor, 'The cursor of the next page of feedback. Null on the last page'),
 })
 
 export const toTraceItem = (trace: CountedTrace): v.InferOutput<typeof TraceItem> => ({

@@ -26,12 +26,12 @@ import { comparedValue, type Judged, judge, type ReviewRequest } from './judge.t
 /** Why a reviewer can't name an error type. */
 const UNNAMEABLE = {
   unknown: 'There is no such error type',
-  switched_off: 'This error type is switched off in the project',
+  switched_off: 'This error type is disabled in this project',
 }
 
 const NOTHING_ADDED: Awaited<ReturnType<typeof addReviews>> = { added: new Map(), toAttribute: new Set() }
 
-const TOO_MUCH_TO_JUDGE = `One call can review outputs of up to ${MAX_JUDGED_BYTES / 1024 ** 2} MiB in total; send the rest in another call`
+const TOO_MUCH_OUTPUT = `One call can review outputs of up to ${MAX_JUDGED_BYTES / 1024 ** 2} MiB in total; send the rest in another call`
 
 const NO_VALUE = { text: '', ref: null }
 
@@ -44,10 +44,10 @@ interface Scope {
 }
 
 /**
- * Applies decisions to spans, each to the span's current state: if somebody else decides on a span or claims it
- * meanwhile, the decision is checked again. Takes two D1 round trips without such conflicts, however many spans there
- * are. Each request must be on a different span. Returns the span after each request, or the request's error: 413 for
- * those left after `MAX_JUDGED_BYTES` of outputs were read.
+ * Applies decisions to spans, each to the span's current state. If somebody else decides on a span or claims it in the
+ * meantime, the decision is checked again. Without such conflicts, this takes two D1 round trips, however many spans
+ * there are. Each request must be on a different span. Returns the span after each request, or the request's error: 413
+ * for requests that are left after `MAX_JUDGED_BYTES` of outputs were read.
  */
 export async function decideAll(
   scope: Scope,
@@ -64,12 +64,12 @@ export async function decideAll(
     judgedBytes += round.bytes
     open = open.filter(request => !outcomes.has(request))
   }
-  return requests.map(request => outcomes.get(request) ?? tooLarge(TOO_MUCH_TO_JUDGE))
+  return requests.map(request => outcomes.get(request) ?? tooLarge(TOO_MUCH_OUTPUT))
 }
 
 /**
- * Runs one round of decisions. Leaves out requests whose span somebody else decided on or claimed meanwhile, and those
- * whose outputs don't fit into memory with the others. `bytes` counts the outputs that were read.
+ * Runs one round of decisions. Skips requests whose span somebody else decided on or claimed in the meantime, and
+ * requests whose outputs don't fit into memory with the others. `bytes` counts the outputs that were read.
  */
 async function decideRound(scope: Scope, asked: readonly ReviewRequest[], mode: PayloadMode, checks: OutputChecks) {
   const { store, act, enqueue } = scope
@@ -110,7 +110,7 @@ async function decideRound(scope: Scope, asked: readonly ReviewRequest[], mode: 
   )
   const shown = await showSpans(store, spans, mode)
   // The trace is being deleted. A retried request gets its 404.
-  if (!shown) throw unavailable(1, new Error('an object of a span under review is gone'))
+  if (!shown) throw unavailable(1, new Error('an object of the reviewed span is gone'))
   for (const [index, { request, subject }] of decided.entries()) {
     const detail = shown[index]
     if (detail) outcomes.set(request, withTrace(detail, subject.trace))
@@ -119,7 +119,10 @@ async function decideRound(scope: Scope, asked: readonly ReviewRequest[], mode: 
   return { outcomes, bytes }
 }
 
-/** Checks requests one after another, giving others turns in between. Errors of single requests go to `outcomes`. */
+/**
+ * Checks requests one after another, and gives other HTTP requests turns in between. Errors of single requests go to
+ * `outcomes`.
+ */
 async function judgeAll(
   scope: Scope,
   requests: readonly ReviewRequest[],
@@ -147,7 +150,7 @@ async function judgeAll(
       if (!subject) throw foreign.has(request.spanId) ? forbidden() : notFound()
       requireProject(caller, subject.trace.projectKey)
       const output = outputs.get(subject.span)
-      if (output === undefined) throw unavailable(1, new Error('an object of a span under review is gone'))
+      if (output === undefined) throw unavailable(1, new Error('an object of the reviewed span is gone'))
       const typeState = request.errorType && errorTypeState(subject.trace.projectKey, request.errorType)
       if (typeState && typeState !== 'enabled') throw unprocessable(UNNAMEABLE[typeState], 'errorType')
       await giveTurns(output.length)

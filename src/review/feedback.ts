@@ -22,13 +22,14 @@ import {
 
 const Content = text(1, MAX_COMMENT_LENGTH)
 const MAX_BYTES = escaped(4 * MAX_COMMENT_LENGTH) + ENVELOPE_BYTES
-const TAKEN = 'Other feedback has this id'
+const TAKEN = 'This id belongs to other feedback'
 
 export const createComment = endpoint({
   family: 'review',
   method: 'POST',
   path: '/api/spans/{spanId}/feedback',
-  summary: "Comment on a span; the comment appears in the trace's feedback",
+  summary: 'Create a comment on a span',
+  description: "The comment appears in the trace's feedback.",
   scope: 'review',
   params: v.object({ spanId: Uuid }),
   body: v.strictObject({
@@ -63,7 +64,7 @@ export const updateComment = endpoint({
   family: 'review',
   method: 'PATCH',
   path: '/api/feedback/{feedbackId}',
-  summary: 'Change your own comment',
+  summary: 'Update your own comment',
   scope: 'review',
   params: v.object({ feedbackId: Uuid }),
   body: v.strictObject({ content: Content }),

@@ -34,20 +34,20 @@ const UNCHECKED =
 export const BREAKS_SCHEMA =
   "The approved output doesn't match the step's outputSchema; set `force` to approve it anyway"
 
-/** A request that its span permits. */
+/** A request that's valid for its span. */
 export interface Judged {
   request: ReviewRequest
   subject: ReviewSubject
   draft: ReviewDraft
   /** The reviewer's own approved output, which must be stored. */
   correction: { traceKey: number; json: string } | undefined
-  /** False if it repeats the last decision, by the same reviewer: the request was sent again. */
+  /** False if it repeats the same reviewer's last decision: the request was sent twice. */
   isNew: boolean
 }
 
 /**
- * The approved output in R2 to read, if any, to tell whether a request repeats the last one. Only an output of the same
- * length can be equal, so this reads no more than was sent.
+ * The approved output in R2 to read, if it's needed to check whether a request repeats the last decision. Only an
+ * output of the same length can be equal, so this never reads more than was sent.
  */
 export function comparedValue(act: Act, request: ReviewRequest, { span }: ReviewSubject): FoundValue | undefined {
   const { approved } = span
@@ -55,7 +55,7 @@ export function comparedValue(act: Act, request: ReviewRequest, { span }: Review
   return lengthOf(approved) === utf8Length(request.approvedOutput ?? '') ? approved : undefined
 }
 
-/** The values that a request is checked against: the span's output, and the one from `comparedValue`. */
+/** The values that a request is checked against: the span's output, and the value from `comparedValue`. */
 interface Values {
   output: string
   approved: string | undefined
@@ -112,7 +112,7 @@ async function verdictOn(
   output: string,
 ): Promise<Verdict> {
   if (decision === 'reset') return { state: null, approved: null, correction: undefined }
-  // The text may have been cut when it was read together with large values.
+  // The text may have been truncated because it was read together with large values.
   const accepted = span.output && (span.output.ref === null ? { text: output, ref: null } : span.output)
   if (decision === 'accept') {
     if (!accepted || output === 'null') throw unprocessable(NO_OUTPUT, 'decision')
@@ -132,8 +132,9 @@ function requireFree(act: Act, { takeOver }: ReviewRequest, { row: { claimedBy, 
 }
 
 /**
- * Whether a decision repeats the last one, on an equal output and with an equal value, however it's spelled. It then
- * counts once. A different comment or error type makes it a new decision; omitting the comment doesn't.
+ * Whether a decision repeats the last one, on an equal output and with an equal value, however they're serialized. A
+ * repeated decision counts only once. A different comment or error type makes it a new decision; omitting the comment
+ * doesn't.
  */
 async function isRepeated(
   act: Act,
@@ -150,7 +151,7 @@ async function isRepeated(
   return text !== undefined && isSameOutput(text, correction)
 }
 
-/** Whether the last decision is by the same reviewer, says the same, and the output hasn't changed. */
+/** Whether the last decision is the same, by the same reviewer, and the output hasn't changed. */
 const isByTheSame = (act: Act, { comment, errorType }: ReviewRequest, { row, decision: last }: FoldedSpan): boolean =>
   last?.userId === actorOf(act) &&
   row.isStale === 0 &&

@@ -18,7 +18,7 @@ const Order = v.optional(
   v.pipe(
     v.picklist(QUEUE_ORDERS),
     v.metadata({
-      description: 'The order of traces; their spans stay together. negative: traces with negative feedback first',
+      description: "The order of traces. A trace's spans stay together. negative: traces with negative feedback first",
     }),
   ),
   'oldest',
@@ -28,8 +28,9 @@ export const getReviewQueue = endpoint({
   family: 'review',
   method: 'GET',
   path: '/api/review-queue',
-  summary:
-    "List a project's spans with an output that need review (unreviewed or stale), except those that others have claimed",
+  summary: "List a project's spans that need review",
+  description:
+    'Includes spans with an output that is unreviewed, or whose review is stale. Leaves out spans that others have claimed.',
   scope: 'review',
   query: v.strictObject({
     ...projectSelector,
@@ -93,7 +94,7 @@ export const getReviewQueue = endpoint({
   }
 })
 
-/** A place in the queue, in the form of a cursor. */
+/** A place in the queue, as a cursor stores it. */
 const PLACE = [
   'number',
   'number',
@@ -130,8 +131,9 @@ export const claimForReview = endpoint({
   family: 'review',
   method: 'POST',
   path: '/api/review-queue/claim',
-  summary:
-    'Claim spans for 15 minutes or until their review; spans that others have claimed, or that need no review, are refused',
+  summary: 'Claim spans',
+  description:
+    "Claims last for 15 minutes or until the spans are reviewed. Spans that others have claimed, or that don't need review, are rejected.",
   scope: 'review',
   body: SpanIds,
   responses: { 200: v.object({ claimed: v.array(Uuid), refused: v.array(Uuid) }) },
@@ -148,7 +150,8 @@ export const renewReviewClaims = endpoint({
   family: 'review',
   method: 'POST',
   path: '/api/review-queue/heartbeat',
-  summary: "Extend claims for another 15 minutes; expired claims can't be extended",
+  summary: 'Renew claims',
+  description: "Extends claims by another 15 minutes. Expired claims can't be renewed.",
   scope: 'review',
   body: SpanIds,
   responses: { 200: v.object({ held: v.array(Uuid), lost: v.array(Uuid) }) },
@@ -165,7 +168,8 @@ export const releaseFromReview = endpoint({
   family: 'review',
   method: 'POST',
   path: '/api/review-queue/release',
-  summary: 'Return claimed spans to the queue',
+  summary: 'Release claims',
+  description: 'Returns the spans to the queue.',
   scope: 'review',
   body: SpanIds,
   responses: { 200: v.object({ released: v.array(Uuid) }) },

@@ -42,12 +42,12 @@ const common = {
     false,
   ),
   takeOver: v.optional(
-    v.pipe(v.boolean(), v.metadata({ description: 'Decide even if somebody else holds the span' })),
+    v.pipe(v.boolean(), v.metadata({ description: 'Decide even if somebody else has claimed the span' })),
     false,
   ),
 }
 
-/** A decision, with additional fields for its target. */
+/** A decision, with the additional fields of its target. */
 const decisionOn = <Fields extends v.ObjectEntries>(fields: Fields) =>
   v.variant('decision', [
     v.strictObject({ ...fields, ...common, decision: v.literal('correct'), approvedOutput: jsonPayload(TOO_LARGE) }),
@@ -58,14 +58,15 @@ const Review = decisionOn({})
 
 const ReviewOfSpan = decisionOn({
   spanId: Uuid,
-  ifMatch: v.optional(v.pipe(v.string(), v.metadata({ description: 'Like the header If-Match of the single call' }))),
+  ifMatch: v.optional(v.pipe(v.string(), v.metadata({ description: 'Like the If-Match header of the single call' }))),
 })
 
 export const putReview = endpoint({
   family: 'review',
   method: 'PUT',
   path: '/api/spans/{spanId}/review',
-  summary: "Accept or correct a span's output, or reset its review; repeating a decision changes nothing",
+  summary: 'Review a span',
+  description: "Accepts or corrects the span's output, or resets its review. Repeating a decision changes nothing.",
   scope: 'review',
   params: v.object({ spanId: Uuid }),
   body: Review,
@@ -90,7 +91,8 @@ export const postReviews = endpoint({
   family: 'review',
   method: 'POST',
   path: '/api/reviews',
-  summary: 'Review many spans at once, each with its own result; values over 256 bytes are previews',
+  summary: 'Review many spans at once',
+  description: 'Each span gets its own result. Values over 256 bytes are shown as previews.',
   scope: 'review',
   body: v.strictObject({
     reviews: v.pipe(

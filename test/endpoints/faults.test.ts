@@ -171,7 +171,7 @@ const WITHOUT_ID = [
 
 const requests = endpoints
   .map(({ contract }) => contract)
-  .filter(({ scope, path, isOfSession }) => scope !== 'public' || path === '/readyz' || isOfSession)
+  .filter(({ scope, path, managesSession }) => scope !== 'public' || path === '/readyz' || managesSession)
   // This endpoint needs Cloudflare Access, so `test/auth/access.test.ts` covers it.
   .filter(({ path }) => path !== '/api/session/organizations')
   // Exports behave the same at each path, so one is enough.
@@ -251,7 +251,7 @@ describe('a request survives any fault in any platform call', () => {
     }
     const path = sampleOf(contract).path(world)
     const sent = body?.(world)
-    if (contract.isOfSession) Object.assign(headers, { origin: ORIGIN, cookie: await signIn(key) })
+    if (contract.managesSession) Object.assign(headers, { origin: ORIGIN, cookie: await signIn(key) })
     const before = await countValues()
     const faulted = bindingsWith(strike)
     const context = createExecutionContext()

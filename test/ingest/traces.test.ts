@@ -220,7 +220,7 @@ describe('calls for one trace merge:', () => {
       left.length === 0
         ? undefined
         : [
-            `metadata: all together may have ${MAX_METADATA_BYTES} bytes; left out ${left.map(field => `"${field}"`).join(', ')}`,
+            `metadata: limited to ${MAX_METADATA_BYTES} bytes in total; left out ${left.map(field => `"${field}"`).join(', ')}`,
           ]
     expect([first.status, first.body.warnings]).toEqual([202, warnings])
     expect(again.body).toEqual(first.body)

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { describe, it, vi } from 'vitest'
-import { addedUp } from '../../src/domain/output-count.ts'
+import { sumByStep } from '../../src/domain/output-count.ts'
 import type { Env } from '../../src/env.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
 import {
@@ -249,7 +249,7 @@ describe('counts by step', () => {
       outputs: 1,
       reviewed: 0,
     }))
-    const sum = addedUp(counts, counts)
+    const sum = sumByStep(counts, counts)
     expect(sum).toHaveLength(MAX_COUNTED_STEPS + 1)
     expect(sum.at(-1)).toEqual({ stepId: '', outputs: 4, reviewed: 0 })
     expect(sum[0]).toEqual({ stepId: '0', outputs: 2, reviewed: 0 })

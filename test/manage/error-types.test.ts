@@ -191,7 +191,7 @@ describe('a review', () => {
       await put(org, errorType, body)
       expect(await naming(errorType)).toMatchObject({
         status: 422,
-        body: { error: 'This error type is switched off in the project', details: [{ path: 'errorType' }] },
+        body: { error: 'This error type is disabled in this project', details: [{ path: 'errorType' }] },
       })
     }
     // Earlier reviews keep their types.

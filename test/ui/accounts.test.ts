@@ -17,7 +17,7 @@ test('asks a user of several organizations which one to open, and remembers the 
     const requested = route.request().headers()['x-org-slug']
     requestedSlugs.push(requested)
     if (requested === slug) return route.fulfill({ json: { ...session, key: null } })
-    const details = [{ path: 'x-org-slug', message: 'You are a user of several organizations; name one' }]
+    const details = [{ path: 'x-org-slug', message: 'You belong to several organizations; select one' }]
     return route.fulfill({ status: 401, json: { error: 'Not authenticated', code: 'unauthorized', details } })
   })
   const organizations = [

@@ -66,7 +66,7 @@ class Check {
   /** The enclosing resources, the outermost first. */
   readonly #scope: Resource[] = []
   #depth = 0
-  /** Fields of large objects, because several schemas may ask for them. */
+  /** Fields of large objects, because several schemas may need them. */
   readonly #fields = new Map<JsonObject, string[]>()
 
   constructor(budget: Budget, faults: FoundFault[]) {
@@ -378,7 +378,7 @@ class Check {
   }
 }
 
-/** In operations, each about 40 ns: the cost of what takes longer than applying an empty schema. */
+/** Costs in operations, each about 40 ns, of everything that takes longer than applying an empty schema. */
 const COST = {
   /** Applying a schema whose faults are collected separately. */
   asking: 3,

@@ -73,7 +73,7 @@ export interface Schema {
   format?: string
 }
 
-/** A schema's place in its document, as a list from the inside out: most places are never asked for. */
+/** A schema's place in its document, as a list from the inside out: most places are never needed. */
 type Place = { outer: Place; step: string } | undefined
 
 /** A compiled schema, and every error that keeps it or parts of it from being applied. */
@@ -128,7 +128,7 @@ class Compiler {
   constructor(document: Json) {
     const $schema = isJsonObject(document) ? document.$schema : undefined
     const draft = draftOf($schema)
-    // Still read as the newest draft: schemas stored before this check existed keep checking what they checked.
+    // Still compiled as the newest draft: schemas stored before this check existed must keep working as before.
     if (!draft) this.errors.push({ path: '$schema', message: 'is not the URI of a known draft of JSON Schema' })
     this.#draft = draft ?? '2020-12'
     this.root = { base: NO_BASE, value: document, anchors: new Map(), dynamic: new Map() }
@@ -296,7 +296,7 @@ class Compiler {
         Object.assign(schema, { [keyword]: inner(given) })
         return undefined
       case 'schemas':
-        if (!Array.isArray(given) || given.length === 0) return 'must be a list of schemas, one at least'
+        if (!Array.isArray(given) || given.length === 0) return 'must be a list of at least one schema'
         Object.assign(schema, { [keyword]: list(given) })
         return undefined
       case 'definitions':

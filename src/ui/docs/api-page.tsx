@@ -65,7 +65,7 @@ export function ApiPage({ document }: { document: ApiDocument }) {
           />
           <TextInput
             label="Filter"
-            description="Search by path, method, or summary"
+            description="Search by path, method, or description"
             value={filter}
             onChange={event => setFilter(event.currentTarget.value)}
           />
@@ -91,5 +91,5 @@ export function ApiPage({ document }: { document: ApiDocument }) {
   )
 }
 
-const matches = ({ method, path, summary, tags }: Endpoint, filter: string): boolean =>
-  `${method} ${path} ${summary} ${tags}`.toLowerCase().includes(filter.trim().toLowerCase())
+const matches = ({ method, path, summary, description, tags }: Endpoint, filter: string): boolean =>
+  `${method} ${path} ${summary} ${description ?? ''} ${tags}`.toLowerCase().includes(filter.trim().toLowerCase())

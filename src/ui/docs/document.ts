@@ -44,6 +44,7 @@ export interface Answer {
 
 interface Operation {
   summary: string
+  description?: string
   operationId: string
   tags: string[]
   security: Record<string, never[]>[]

@@ -49,6 +49,11 @@ function Description({ endpoint, schemas }: Pick<EndpointItemProps, 'endpoint' |
   const body = endpoint.requestBody?.content['application/json']
   return (
     <div>
+      {endpoint.description && (
+        <p>
+          <Inline text={endpoint.description} />
+        </p>
+      )}
       <p className={classes.quiet}>{credentials(endpoint)}</p>
       {endpoint.parameters.length > 0 && (
         <>

@@ -5,8 +5,8 @@ import { Deadline } from '../store/core/deadline.ts'
 import { openStore, openUnscopedStore } from '../store/core/store.ts'
 import { continueDeletion } from '../store/reviews/user-deletion.ts'
 
-/** Gives a deleted user's records their new id. If there are many, a new job continues after a bounded part. */
-export async function runForgetUser(job: Job & { kind: 'forget_user' }, env: Env): Promise<void> {
+/** Replaces a deleted user's id in their records. If there are many, a new job continues after a bounded part. */
+export async function runUserDeletion(job: Job & { kind: 'forget_user' }, env: Env): Promise<void> {
   const deadline = new Deadline(JOB_DEADLINE_MS, JOB_ATTEMPT_MS)
   const organization = await findOrganizationByKey(openUnscopedStore(env, deadline), job.organizationKey)
   if (!organization) return
@@ -14,6 +14,6 @@ export async function runForgetUser(job: Job & { kind: 'forget_user' }, env: Env
   for (let step = 0; step < DELETION_STEPS; step++) {
     if (!(await continueDeletion(store, job.userId, Date.now()))) return
   }
-  // Like a trace's purge: without a queue cron continues, and a queue that refuses fails this message.
+  // As in purge-trace.ts: without a queue, cron continues; if the queue fails, so does this message.
   await env.JOBS?.send(job)
 }
