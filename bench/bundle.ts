@@ -3,13 +3,13 @@ import { gzipSync } from 'node:zlib'
 import type { Benchmark } from './report.ts'
 import { buildWorker } from './server.ts'
 
-/** The size of what a deploy uploads. */
+/** The size of a deploy's upload. */
 export const bundle: Benchmark = async () => {
   const script = await readFile(await buildWorker())
   const kibibytes = (bytes: number) => bytes / 1024
   return [
     {
-      title: 'The bundle of a deploy',
+      title: 'The deployed bundle',
       measurements: [
         {
           what: 'gzip',

@@ -1,8 +1,6 @@
-/*
- * What the benchmarks' Workers report to the process that runs them.
- */
+/* The measurements that the benchmarks' Workers report to the process that runs them. */
 
-/** What a request used on the platform. */
+/** A request's use of the platform. */
 export interface Costs {
   d1RoundTrips: number
   statements: number
@@ -29,10 +27,10 @@ export interface AttributionCosts {
   bytes: number
   /** The spans that an engine sees. */
   shownSpans: number
-  /** What it doesn't see, one clause each. */
+  /** The data that's left out, one phrase each. */
   omitted: string[]
   findings: number
-  /** The time of the evidence and the rules, which await nothing: first in a new isolate, then repeated. */
+  /** The time for the evidence and the rules, which never wait: the first run in a new isolate, then repeated runs. */
   firstMs: number
   againMs: number[]
   /** A whole run, from the claim to the result. */
@@ -46,9 +44,7 @@ declare module 'vitest' {
   }
   interface TaskMeta {
     attribution?: AttributionCosts
-    /**
-     * What one request to a test's endpoint costs: the first in its isolate, and a later one that finds its key cached.
-     */
+    /** The cost of one request to an endpoint: the first in its isolate, and a later one that finds its key cached. */
     costs?: { cold: Costs; warm: Costs }
   }
 }

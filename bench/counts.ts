@@ -12,9 +12,7 @@ const COLUMNS = [
   ['queueSends', 'queue sends'],
 ] as const satisfies [keyof Costs, string][]
 
-/**
- * What one request to each endpoint uses on the platform. Sends the sample request of the suites over all endpoints.
- */
+/** The platform use of one request to each endpoint. Sends the sample requests of the suites over all endpoints. */
 export const counts: Benchmark = async ({ isQuick }) => {
   // Runs as a test, because the samples need a tenant that the tests create.
   const tests = await runInWorkerd({

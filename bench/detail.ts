@@ -45,7 +45,7 @@ export const detail: Benchmark = async ({ isQuick }) => {
       more: {
         'SQLite ms': partMs(({ sqlMs }) => sqlMs),
         'D1 around it': partMs(({ sqlMs, d1Ms }) => d1Ms - sqlMs),
-        'Worker until it answers': partMs(({ d1Ms, answeredMs }) => answeredMs - d1Ms),
+        'Worker until it responds': partMs(({ d1Ms, answeredMs }) => answeredMs - d1Ms),
         'body of MB': (answers[0]?.body.length ?? 0) / 1e6,
       },
     })

@@ -21,7 +21,7 @@ export async function postEvents(
     const answer = await client.call('POST', '/api/v1/batch', { events: batch })
     const { results } = v.parse(Results, JSON.parse(answer.body))
     const refused = results.find(({ status }) => status >= 300)
-    if (refused) throw new Error(`An event was refused: ${JSON.stringify(refused)}`)
+    if (refused) throw new Error(`An event was rejected: ${JSON.stringify(refused)}`)
   }
   let batch: BatchEvent[] = []
   for (const event of events) {
@@ -33,7 +33,7 @@ export async function postEvents(
   if (batch.length > 0) await post(batch)
 }
 
-/** The time of everything on a large trace. */
+/** The timestamp of all events of a large trace. */
 const TIMESTAMP = '2026-11-20T10:00:00.000Z'
 
 const Created = v.object({ id: v.string() })

@@ -81,7 +81,7 @@ if (flags.json) {
   print(`${JSON.stringify(report, undefined, 2)}\n`)
 }
 
-/** A section whose measurements say how far they are from their goals. */
+/** Adds to each measurement of a section how far it is from its goal. */
 function judged({ measurements, ...section }: Section) {
   return {
     ...section,

@@ -24,14 +24,14 @@ export async function findPlace(client: Client, measuredClient: Client, traces: 
   const page = v.parse(Page, JSON.parse((await client.call('GET', middle)).body))
   const [{ id: traceId }] = page.traces
   const { spans } = v.parse(Detail, JSON.parse((await client.call('GET', `/api/traces/${traceId}`)).body))
-  // From here on its isolate has the key and the project cached.
+  // From here on, its isolate has the key and the project cached.
   await measuredClient.call('GET', middle)
   return { traces, client, measuredClient, traceId, spanId: spans.at(-1)?.id ?? '', cursor: page.nextCursor }
 }
 
 const list = (query: string) => `/api/traces?projectSlug=bench&${query}`
 const search = (query: string) => `/api/v1/traces/search?${query}`
-/** The start of the trace that this many are newer than. */
+/** The start of the trace that has this many newer ones. */
 const timeOf = (place: number) => new Date(NEWEST - place * APART_MS).toISOString()
 
 export interface Read {

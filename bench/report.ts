@@ -18,7 +18,7 @@ export interface Measurement {
 /** A table of the report. */
 export interface Section {
   title: string
-  /** What a reader must know to interpret the figures. */
+  /** Notes on how to interpret the figures. */
   notes?: string[]
   measurements: Measurement[]
 }

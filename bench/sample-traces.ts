@@ -61,7 +61,7 @@ export function* sampleTraces(count: number, versions: PromptVersions): Generato
     yield { type: 'observation', body: { trace_id, type: 'output', data: answer, timestamp } }
     if (index % 10 === 0) {
       const rating = index % 20 === 0 ? 'negative' : 'positive'
-      yield { type: 'feedback', body: { trace_id, rating, comment: 'Seen by a person', timestamp } }
+      yield { type: 'feedback', body: { trace_id, rating, comment: 'Checked by a person', timestamp } }
     }
   }
 }

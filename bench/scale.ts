@@ -89,7 +89,7 @@ function sectionsOf([smallest, ...larger]: readonly Place[], readings: readonly 
           [`at ${many}`]: ms,
           [`rows read at ${few}`]: baseRows,
           [`rows at ${many}`]: rows,
-          'traces looked at, about': lookedAt,
+          'traces examined, about': lookedAt,
         },
       }
       return { lookedAt: read.isCounting ? 0 : lookedAt, measurement }
@@ -98,12 +98,12 @@ function sectionsOf([smallest, ...larger]: readonly Place[], readings: readonly 
     return {
       title: `Reading at ${many} traces relative to ${few}: p50`,
       notes: [
-        'A request that an index answers must cost the same at every size. Other filters check one trace after another, which',
-        'costs more until a page is full or 5,000 traces were checked.',
+        'A request served by an index must cost the same at every size. Other filters check one trace after another, which',
+        'costs more until a page is full or 5,000 traces have been checked.',
       ],
       measurements: [
         ...lines.map(({ measurement }) => measurement),
-        { what: `most traces looked at, by ${most.measurement.what}`, value: most.lookedAt, goal: LOOKED_AT },
+        { what: `most traces examined, by ${most.measurement.what}`, value: most.lookedAt, goal: LOOKED_AT },
       ],
     }
   })

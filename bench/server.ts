@@ -48,7 +48,7 @@ interface ServerOptions {
 }
 
 /**
- * Starts Workers in a single workerd, so that what is compared shares its process, storage and time. Their bindings are
+ * Starts Workers in a single workerd, so that compared Workers share a process, storage, and time. Their bindings are
  * those of wrangler.toml, except that there are no assets, which are served before the Worker, and that jobs aren't
  * processed unless `consumesJobs`. Databases start empty, and all data is discarded with the server.
  */

@@ -4,7 +4,7 @@ import type { Benchmark } from './report.ts'
 import { buildWorker, startServer } from './server.ts'
 import { median, spreadOf } from './statistics.ts'
 
-/** The time from starting workerd to the first answer, relative to a minimal Worker, and the script's share of it. */
+/** The time from starting workerd to the first response, relative to a minimal Worker, and the script's share of it. */
 export const startup: Benchmark = async ({ isQuick }) => {
   const rounds = isQuick ? 1 : 15
   // Build before the clock starts.
@@ -19,7 +19,7 @@ export const startup: Benchmark = async ({ isQuick }) => {
   const evaluation = await evaluationMs(rounds)
   return [
     {
-      title: 'Startup: from the start of workerd to the first answer, relative to a bare Worker',
+      title: 'Startup: from the start of workerd to the first response, relative to a bare Worker',
       measurements: [
         {
           what: 'first answer',

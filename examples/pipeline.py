@@ -30,7 +30,7 @@ def retrieve(query):
 
 
 def generate(query, documents):
-    """Stands in for a call of a model."""
+    """Stands in for a call to a model."""
     return {"answer": documents[0]["content"] if documents else "I don't know."}
 
 
@@ -46,7 +46,7 @@ with tracer.start_as_current_span("support-answer") as root:
         span.set_attribute("gen_ai.retrieval.documents", json.dumps(documents))
 
     with tracer.start_as_current_span("answer") as span:
-        # The name that prompts, reviews, and insights know the step by.
+        # Prompts, reviews, and insights identify the step by this name.
         span.set_attribute("countersign.step_id", "answer")
         span.set_attribute("gen_ai.operation.name", "chat")
         span.set_attribute("input.value", json.dumps({"question": question}))
@@ -55,6 +55,6 @@ with tracer.start_as_current_span("support-answer") as root:
 
     root.set_attribute("output.value", json.dumps(output))
 
-# A script that ends has to wait until everything is sent.
+# Wait until everything is sent before the script ends.
 provider.shutdown()
 print(f"trace_{root.get_span_context().trace_id:032x}")

@@ -1,4 +1,4 @@
-/** Answers a question from a knowledge base, and records the run with the client of Countersign. */
+/** Answers a question from a knowledge base, and records the run with Countersign's client. */
 import { Countersign } from 'countersign/client'
 
 const { COUNTERSIGN_URL: baseUrl = 'http://localhost:8787', COUNTERSIGN_KEY: apiKey = '' } = process.env
@@ -15,7 +15,7 @@ async function retrieve(query: string): Promise<{ id: string; text: string }[]> 
   return documents.filter(({ id }) => query.toLowerCase().includes(id.slice(0, 6)))
 }
 
-/** Stands in for a call of a model. */
+/** Stands in for a call to a model. */
 async function generate(_question: string, documents: readonly { text: string }[]): Promise<{ answer: string }> {
   return { answer: documents[0]?.text ?? "I don't know." }
 }
@@ -27,7 +27,7 @@ trace.state('retrieved_chunks', documents)
 const output = await trace.span('answer', () => generate(question, documents), { input: { question } })
 trace.complete({ output })
 
-// A script that ends has to wait until everything is sent.
+// Wait until everything is sent before the script ends.
 await countersign.flush()
 if (countersign.lost > 0) process.exitCode = 1
 console.log(trace.id)

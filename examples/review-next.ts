@@ -15,22 +15,22 @@ interface QueuedSpan {
   stepId: string
   input: unknown
   output: unknown
-  /** Names what was read: a decision that sends it is refused if the output changed since. */
+  /** Identifies the version that was read: a decision with this tag is rejected if the output has changed since. */
   etag: string
 }
 
-/** Makes one call. The caller says which answer the API documents for it. */
+/** Makes one call. The type parameter is the response body that the API documents for it. */
 async function call<Answer>(method: string, path: string, body?: object, headers = {}): Promise<Answer> {
   const response = await fetch(url + path, {
     method,
     headers: { 'x-api-key': key, 'content-type': 'application/json', ...headers },
     ...(body && { body: JSON.stringify(body) }),
   })
-  if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`)
+  if (!response.ok) throw new Error(`${method} ${path} returned ${response.status}: ${await response.text()}`)
   return (await response.json()) as Answer
 }
 
-/** The first span of the queue that no other reviewer claims meanwhile, held for 15 minutes. */
+/** The first span of the queue that nobody else claims first. It's claimed for 15 minutes. */
 async function claimNext(): Promise<QueuedSpan | undefined> {
   const list = `/api/review-queue?projectSlug=${project}&limit=10`
   const { spans } = await call<{ spans: QueuedSpan[] }>('GET', list)

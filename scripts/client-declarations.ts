@@ -1,7 +1,7 @@
 /**
- * Writes the declarations of `countersign/client` next to its code: those of each module that the entry reaches, with
- * the wire types, which are computed from the Worker's schemas, expanded. The package then needs no other package's
- * types.
+ * Writes the declarations of `countersign/client` next to its code: one for each module that the entry imports,
+ * directly or indirectly. The wire types, which are derived from the Worker's schemas, are written out in full, so the
+ * package needs no types from other packages.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -64,7 +64,7 @@ function compile(): void {
       outDir: join(workspace, 'out'),
     },
     include: [],
-    // The wire types' schemas reach into the Worker, which needs its platform's declarations.
+    // The wire types' schemas import parts of the Worker, which need its platform's declarations.
     files: [join(workspace, WIRE), join(SOURCE, 'index.ts'), join(PROJECT, 'src/node-zlib.d.ts')],
   }
   writeFileSync(join(workspace, 'tsconfig.json'), JSON.stringify(options))

@@ -1,6 +1,6 @@
 /**
  * `npm run deploy`: deploys the whole service to the Cloudflare account that wrangler is logged in to. Creates what is
- * missing, migrates the database, deploys the Worker and gives it an ADMIN_TOKEN. Every step checks what exists, so the
+ * missing, migrates the database, deploys the Worker, and gives it an ADMIN_TOKEN. Every step checks what exists, so the
  * next run completes one that failed or was interrupted. Migrations run before the code is deployed: they remove
  * nothing, so the running code works with the new schema, and new code never sees an old one.
  *
@@ -40,7 +40,7 @@ const Config = v.looseObject({
     v.looseObject({ binding: v.string(), bucket_name: v.string(), jurisdiction: v.optional(v.string()) }),
   ),
 })
-/** Its only other field is the schema's address, which belongs to the file itself. */
+/** The file's only other field, `$schema`, isn't copied: it's the file's own. */
 const Overlay = v.object({ ai: v.looseObject({ binding: v.literal('AI') }) })
 const Database = v.looseObject({ uuid: v.string(), name: v.string(), jurisdiction: v.nullish(v.string()) })
 type Database = v.InferOutput<typeof Database>
@@ -105,7 +105,7 @@ async function readConfig() {
   const { rawConfig, configPath } = readRawConfig({})
   const configFile = basename(configPath)
   const read = v.safeParse(Config, rawConfig)
-  if (!read.success) fail(`${configFile} lacks what a deploy needs:\n${v.summarize(read.issues)}`)
+  if (!read.success) fail(`${configFile} is missing required settings:\n${v.summarize(read.issues)}`)
   const overlay = flags.workersAi
     ? v.parse(Overlay, readRawConfig({ config: 'wrangler.workers-ai.toml' }).rawConfig)
     : {}
@@ -151,11 +151,11 @@ function checkPlace({ name, jurisdiction }: Database): void {
     )
   }
   if (!flags.location) return
-  // The command also asks for statistics, which the token may not be allowed to read.
+  // The command also requests statistics, which the token may not be allowed to read.
   const info = ask(['d1', 'info', name, '--json'], stdout => json(DatabaseInfo)(stdout) ?? null)
   if (info?.running_in_region.toLowerCase() === flags.location) return
   const place = info ? `in ${info.running_in_region}` : 'created'
-  console.warn(`The database is ${place} already: it stays where it is, --location can't move it.`)
+  console.warn(`The database is already ${place}; --location can't move it.`)
 }
 
 /**
@@ -244,13 +244,15 @@ async function report(): Promise<void> {
 }
 
 async function waitUntilReady(url: string): Promise<void> {
-  step('Asking whether it is ready')
+  step('Checking that it is ready')
   for (let attempt = 1; attempt <= READY_ATTEMPTS; attempt++) {
     const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(READY_PAUSE_MS) }).catch(() => undefined)
     if (answer?.ok) return
     await pause(READY_PAUSE_MS)
   }
-  console.warn(`${url}/readyz does not answer yet. An account's first address can take some minutes to become known.`)
+  console.warn(
+    `${url}/readyz doesn't respond yet. An account's first workers.dev address can take a few minutes to become reachable.`,
+  )
 }
 
 /**
@@ -262,7 +264,7 @@ function run(args: readonly string[], environment: Record<string, string>): void
 }
 
 /**
- * Runs wrangler silently and returns what `read` makes of its output. Undefined stops the deploy. The output decides,
+ * Runs wrangler silently and returns what `read` finds in its output. Undefined stops the deploy. The output decides,
  * not the exit code, because wrangler's launcher exits with 0 even if the process it started was killed.
  */
 function ask<T>(args: readonly string[], read: (stdout: string, stderr: string) => T | undefined, input = ''): T {

@@ -15,7 +15,9 @@ const OPTIONS = [
   ...['encode', 'create', 'verify', 'convert', 'delimited', 'service', 'typeurl'].map(part => `--no-${part}`),
 ]
 
-/** Runs a program of a package that only this script needs, and that is larger than all that the service needs. */
+/**
+ * Runs a program from a package that only this script needs, and that's larger than all of the service's dependencies.
+ */
 const run = (program: 'pbjs' | 'pbts', options: readonly string[], input?: string): string =>
   execFileSync('npx', ['--yes', '--package', 'protobufjs-cli@2.7.1', program, ...options], {
     input,

@@ -64,7 +64,7 @@ const PICTURES: readonly Picture[] = [
   })),
 ]
 
-/** The pictures that cover signing in, preparing a page and looking up an address. */
+/** The pictures that cover signing in, preparing a page, and looking up an address. */
 const QUICK = ['review-editing', 'trace']
 
 async function edit(page: Page): Promise<void> {

@@ -26,7 +26,7 @@ export async function makeReviewers(url: string, owner: string): Promise<Reviewe
   return keys
 }
 
-/** Creates the key that opens the app: the first reviewer's, with permission for everything there is to try. */
+/** Creates the key that opens the app. It acts for the first reviewer, and has every scope that the demo needs. */
 export const makeReviewerKey = (url: string, owner: string): Promise<string> =>
   makeKeyFor(url, owner, REVIEWERS[0], { scopes: ['ingest', 'read', 'review', 'manage'] })
 
@@ -91,5 +91,5 @@ async function spanIds(url: string, projectKey: string) {
 async function postReviews(url: string, key: string, reviews: object[]): Promise<void> {
   const { results } = v.parse(Results, await call(url, key, 'POST', '/api/reviews', { reviews }))
   const refused = results.find(({ status }) => status !== 200)
-  if (refused) throw new Error(`A review of the demo was refused: ${JSON.stringify(refused)}`)
+  if (refused) throw new Error(`A review of the demo was rejected: ${JSON.stringify(refused)}`)
 }

@@ -116,7 +116,7 @@ async function seedProject(url: string, owner: string, project: DemoProject): Pr
   return key
 }
 
-/** When a version becomes the active one of its text. */
+/** The time at which a version becomes the active one. */
 interface Activation {
   at: number
   path: string
@@ -191,5 +191,5 @@ async function seedText(
 async function postBatch(url: string, key: string, events: DemoEvent[]): Promise<void> {
   const { results } = v.parse(Results, await call(url, key, 'POST', '/api/v1/batch', { events }))
   const refused = results.find(({ status }) => status >= 300)
-  if (refused) throw new Error(`A batch of the demo has an event that was refused: ${JSON.stringify(refused)}`)
+  if (refused) throw new Error(`A batch of the demo has an event that was rejected: ${JSON.stringify(refused)}`)
 }

@@ -66,7 +66,7 @@ setInterval(runCron, CRON_INTERVAL_MS).unref()
 async function runCron(): Promise<void> {
   try {
     const response = await fetch(`${url}/cdn-cgi/handler/scheduled`, { headers: { 'x-cron-secret': cronSecret } })
-    if (!response.ok) throw new Error(`the handler answered ${response.status}`)
+    if (!response.ok) throw new Error(`the handler returned ${response.status}`)
   } catch (error) {
     if (!isStopping) console.error('Cron failed:', error)
   }
@@ -126,7 +126,8 @@ async function requireFreePort(port: number): Promise<void> {
     server.once('error', () => settle(false))
     server.listen(port, 'localhost', () => server.close(() => settle(true)))
   })
-  if (!isFree) fail(`Port ${port} is taken. Stop what uses it, or choose another one: PORT=8788 npm start`)
+  if (!isFree)
+    fail(`Port ${port} is in use. Stop the program that uses it, or choose another port: PORT=8788 npm start`)
 }
 
 /** The token in .dev.vars, created on the first start. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
 /**
- * The largest database that is checked in full at each start, at about a second per gigabyte. Of larger ones only the
+ * The largest database that's checked in full at each start, at about a second per gigabyte. For a larger one, only the
  * schema is checked.
  */
 const CHECKED_BYTES = 256 * 1024 * 1024

@@ -1,4 +1,4 @@
-/** Runs the browser tests for `npm test`. Without a Chromium it says so and passes, except in CI. */
+/** Runs the browser tests for `npm test`. If Chromium isn't installed, it says so and passes, except in CI. */
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { findChromium } from './find-chromium.ts'

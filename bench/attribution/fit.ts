@@ -18,8 +18,8 @@ import { type LabeledCase, readCases } from './cases.ts'
 import { PRIORS } from './priors.ts'
 import { subjectOfCase } from './subject-of-case.ts'
 
-/** How strongly a weight is pulled back: like one case that the deviation makes wrong. */
-const DRAW_BACK = 2
+/** How strongly a weight is pulled back to its prior. */
+const PRIOR_STRENGTH = 2
 const STEPS = 600
 const STEP_SIZE = 0.04
 /** Smaller weights are noise and would only lengthen the table. */
@@ -70,7 +70,7 @@ function fitted(cases: readonly Example[]): Table {
   const table = priors.map(row => [...row])
   for (let step = 0; step < STEPS; step++) {
     const slope = table.map((row, kind) =>
-      row.map((weight, type) => DRAW_BACK * (weight - (priors[kind]?.[type] ?? 0))),
+      row.map((weight, type) => PRIOR_STRENGTH * (weight - (priors[kind]?.[type] ?? 0))),
     )
     for (const { type, strengths } of cases) {
       const likelihoods = softmax(scoresOf(table, strengths), 1)

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:attribution [file ...]`: how often the engine names the right category, type and span. Posts labeled
+ * `npm run bench:attribution [file ...]`: how often the engine names the right category, type, and span. Posts labeled
  * cases through the public API into a fresh tenant. Without a file, uses the cases next to this one. The held-out ones
  * were never used for tuning.
  *

@@ -46,7 +46,7 @@ export async function postCase(owner: Client, projectSlug: string, labeled: Labe
     JSON.parse((await client.call('POST', '/api/v1/batch', { events: labeled.events })).body),
   )
   const refused = results.find(({ status }) => status >= 300)
-  if (refused) throw new Error(`${labeled.id}: an event was refused: ${JSON.stringify(refused)}`)
+  if (refused) throw new Error(`${labeled.id}: an event was rejected: ${JSON.stringify(refused)}`)
   const { traces } = v.parse(
     Traces,
     JSON.parse((await client.call('GET', `/api/traces?projectSlug=${projectSlug}`)).body),
@@ -56,7 +56,7 @@ export async function postCase(owner: Client, projectSlug: string, labeled: Labe
     const span = spans.find(({ stepId }) => stepId === step_id)
     if (!span) throw new Error(`${labeled.id}: there is no step ${step_id} to review`)
     const body = { decision, ...(decision === 'correct' && { approvedOutput: approved_output }) }
-    // With another key than the feedback, because reviewers aren't the pipeline.
+    // Uses another key than the feedback, because reviewers aren't the pipeline.
     await owner.call('PUT', `/api/spans/${span.id}/review`, body)
   }
   const traceId = labeled.events.find(({ type }) => type === 'trace')?.body.trace_id

@@ -13,7 +13,7 @@ export interface Scores {
   category: number
   type: number
   span: number
-  /** The mean F1 over the types, so that a type that is never answered counts. */
+  /** The mean F1 over all types, including types that the engine never names. */
   macroF1: number
 }
 

@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import type { Answer, Client } from '../client.ts'
 import { type BatchEvent, postEvents } from '../events.ts'
 
-/** Prepares a request. Returns a function that sends it and that does the same work however often it is called. */
+/** Prepares a request. Returns a function that sends it, and that does the same work on every call. */
 export type Attack = (client: Client) => Promise<() => Promise<Answer>>
 
 /** Attacks by name. `share`, up to 1, is how much of the limits they use. */

@@ -49,7 +49,7 @@ export const neighbors: Benchmark = async ({ isQuick, attack: wanted }) => {
         computing: seen.longest.computingMs,
         'answered with': seen.status,
         'after ms': seen.ms,
-        'MB of answer': seen.bytes / MB,
+        'MB of response': seen.bytes / MB,
       }
       stalls.push({ what, value: seen.longest.ms, unit: 'ms', goal: STALL, more })
       rises.push({ what, value: seen.riseBytes / MB, unit: 'MB', goal: RISE_MB })
@@ -69,7 +69,7 @@ export const neighbors: Benchmark = async ({ isQuick, attack: wanted }) => {
       measurements: stalls,
     },
     {
-      title: "The rise of workerd's memory over idle while it answers one such request",
+      title: "How far workerd's memory rises above idle during one such request",
       notes: [`Includes the local D1 and R2. V8 may keep ${OLD_SPACE_MB} MB of old objects.`],
       measurements: rises,
     },
@@ -117,7 +117,7 @@ async function observe(
 
 async function stopped(): Promise<never> {
   await sleep(LONGEST_MS, undefined, { ref: false })
-  throw new Error(`no answer in ${LONGEST_MS} ms`)
+  throw new Error(`no response in ${LONGEST_MS} ms`)
 }
 
 /** The neighbor's response time on an idle server. Anything above it is due to the attack. */

@@ -22,7 +22,7 @@ const ask = (): Promise<void> =>
       .end()
   })
 
-// Any message asks for the longest response since the last message.
+// Replies to any message with the longest response time since the previous message.
 parentPort?.on('message', () => {
   parentPort?.postMessage(longest)
   longest = { ms: 0, computingMs: 0 }

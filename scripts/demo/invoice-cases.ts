@@ -1,22 +1,22 @@
 import type { Fields, Invoice } from './invoice-document.ts'
 import type { Flaw, Objection, Opinion } from './trace.ts'
 
-/** An extraction in which the model, the supplier or the reviewer was wrong. */
+/** An extraction in which the model, the supplier, or the reviewer was wrong. */
 export interface InvoiceCase {
   flaw: Flaw
-  /** The invoice as printed, if it differs from what it should be. */
+  /** The invoice as printed, if it's wrong. */
   printed?: (invoice: Invoice) => Invoice
-  /** The document has no VAT id. */
+  /** The document has no VAT ID. */
   hidesVatId?: boolean
-  /** The extracted fields, given the right ones. */
+  /** The extracted fields, computed from the correct ones. */
   read: (fields: Required<Fields>) => Fields
-  /** A reviewer's opinion, given the right fields. */
+  /** A reviewer's opinion, computed from the correct fields. */
   opinion?: (fields: Required<Fields>) => Opinion
   /** The mistake, in a reviewer's words. */
   why?: string
-  /** The document lacks what the schema requires, so no output can be right. */
+  /** The document lacks a field that the schema requires, so no output can be correct. */
   cannotBeRight?: boolean
-  /** If nothing is wrong: the reason of a reviewer who wrongly corrects the output as the opinion says. */
+  /** If nothing is wrong: the reason given by a reviewer who wrongly makes the correction in `opinion`. */
   objection?: Objection
 }
 
@@ -30,58 +30,58 @@ export const INVOICE_CASES: readonly InvoiceCase[] = [
     read: fields => ({ ...fields, total: transposedAmount(fields.total) }),
     opinion: ({ total }) => ({
       rating: 'negative',
-      comment: 'Two digits of the total are swapped. The validation saw it, too.',
+      comment: 'Two digits of the total are swapped. The validation caught it as well.',
       correction: { total },
       stepId: 'extract-fields',
     }),
-    why: 'Two digits of the total are swapped. Net and tax are right and add up to another number.',
+    why: 'Two digits of the total are swapped. Net and tax are correct and add up to a different number.',
   },
   {
     flaw: 'transposed_digits',
     read: fields => ({ ...fields, net: transposedAmount(fields.net) }),
-    why: 'The net total has two digits the wrong way round; the lines add up to the one that is printed.',
+    why: 'Two digits of the net total are swapped. The lines add up to the printed one.',
   },
   {
     flaw: 'transposed_digits',
     read: fields => ({ ...fields, invoice_number: transposed(fields.invoice_number) }),
-    why: 'Compared with the scan digit by digit: the last two different digits of the number are the wrong way round.',
+    why: 'I compared it with the scan digit by digit: the last two different digits of the number are swapped.',
   },
   {
     flaw: 'missing_line',
     read: fields => ({ ...fields, lines: fields.lines.slice(1) }),
-    why: 'It took the first line for a part of the heading. Position 1 is missing.',
+    why: 'It read the first line as part of the heading. Line 1 is missing.',
   },
   {
     flaw: 'missing_line',
     read: fields => ({ ...fields, lines: fields.lines.slice(0, -1) }),
     opinion: ({ lines }) => ({
       rating: 0.2,
-      comment: 'The last line of the table is missing, so the lines do not add up to the net total.',
+      comment: "The last line of the table is missing, so the lines don't add up to the net total.",
       correction: { lines },
       stepId: 'extract-fields',
     }),
-    why: 'The table has one line more than we read, the one right above the net total.',
+    why: 'We missed a line of the table, the one right above the net total.',
   },
   {
     flaw: 'dropped_prefix',
     read: fields => ({ ...fields, invoice_number: fields.invoice_number.slice(-5) }),
-    why: 'The number without its prefix. “Exactly as printed, with all prefixes” could not be clearer, and the supplier will not find our payment.',
+    why: "The number lacks its prefix. “Exactly as printed, with all prefixes” couldn't be clearer, and the supplier won't be able to match our payment.",
   },
   {
     flaw: 'swapped_dates',
     read: fields => ({ ...fields, issue_date: fields.due_date, due_date: fields.issue_date }),
     opinion: ({ issue_date, due_date }) => ({
       rating: 'negative',
-      comment: 'An invoice cannot be due before it was issued.',
+      comment: "An invoice can't be due before it's issued.",
       correction: { issue_date, due_date },
       stepId: 'extract-fields',
     }),
-    why: 'Due before it was issued. The two dates were put into each other’s field.',
+    why: "It's due before it was issued. The two dates are in each other's fields.",
   },
   {
     flaw: 'misread_number',
     read: fields => ({ ...fields, total: fields.net }),
-    why: 'This is the net total once more. The total due is one line further down, below the tax.',
+    why: 'This is the net total again. The total due is one line down, below the tax.',
   },
   {
     flaw: 'contradictory_input',
@@ -89,30 +89,30 @@ export const INVOICE_CASES: readonly InvoiceCase[] = [
     read: asPrinted,
     opinion: ({ net, tax, total }) => ({
       rating: 'negative',
-      comment: 'Read as printed, but the supplier added up wrongly. We have to ask for a new invoice.',
+      comment: "It was read as printed, but the supplier's sum is wrong. We have to ask for a new invoice.",
       correction: { net, tax, total: Math.round((net + tax.amount) * 100) / 100, remark: `printed total is ${total}` },
     }),
   },
   {
     flaw: 'misread_number',
     read: fields => ({ ...fields, tax: { ...fields.tax, rate: fields.tax.rate / 10 } }),
-    why: 'The rate lost a place: the tax that is printed is ten times this share of the net total.',
+    why: 'The rate lost a digit: the printed tax is ten times this share of the net total.',
   },
   {
     flaw: 'missing_field',
     read: ({ due_date: _, ...fields }) => fields,
     opinion: ({ due_date }) => ({
       rating: 'negative',
-      comment: 'The due date stands right below the invoice date.',
+      comment: 'The due date is right below the invoice date.',
       correction: { due_date },
       stepId: 'extract-fields',
     }),
-    why: 'The due date is printed below the invoice date, and the schema wants it since 6 November.',
+    why: 'The due date is printed below the invoice date, and the schema has required it since November 6.',
   },
   {
     flaw: 'invented_fact',
     read: fields => ({ ...fields, lines: [...fields.lines, HANDLING_FEE] }),
-    why: 'I find no handling fee on the scan. Without it the lines come to the net total.',
+    why: "There's no handling fee on the scan. Without it, the lines add up to the net total.",
   },
   {
     flaw: 'invented_fact',
@@ -123,7 +123,7 @@ export const INVOICE_CASES: readonly InvoiceCase[] = [
     }),
     opinion: () => ({
       rating: 'negative',
-      comment: 'There is no VAT id on this document. Where does this one come from?',
+      comment: "There's no VAT ID on this document. Where did this one come from?",
       stepId: 'extract-fields',
     }),
     cannotBeRight: true,
@@ -131,7 +131,7 @@ export const INVOICE_CASES: readonly InvoiceCase[] = [
   {
     flaw: 'transposed_digits',
     read: fields => ({ ...fields, invoice_number: transposed(fields.invoice_number) }),
-    why: 'Number misread: two neighbors swapped at the end. We have paid an invoice twice because of this before.',
+    why: "It misread the number: two digits at the end are swapped. We've paid an invoice twice because of this before.",
   },
   {
     flaw: 'mistaken_reviewer',
@@ -144,14 +144,13 @@ export const INVOICE_CASES: readonly InvoiceCase[] = [
     }),
     objection: {
       why: 'We book net amounts, so the total should be the net amount.',
-      overruled:
-        'The total is what is printed as the total, tax included. Nobody asked the extraction for what we book.',
+      overruled: "The total is the printed total, including tax. The extraction isn't supposed to return what we book.",
     },
   },
   {
     flaw: 'missing_line',
     read: fields => ({ ...fields, lines: fields.lines.filter((_, index) => index !== 1) }),
-    why: 'From position 1 straight to position 3. The second line is on the scan, a little paler than the others.',
+    why: 'It goes from line 1 straight to line 3. The second line is on the scan, slightly fainter than the others.',
   },
   {
     flaw: 'misread_number',
@@ -159,12 +158,12 @@ export const INVOICE_CASES: readonly InvoiceCase[] = [
       ...fields,
       lines: first ? [{ ...first, quantity: first.quantity * 10 }, ...others] : [],
     }),
-    why: 'The first quantity is ten times too high; with the unit price it does not come to the amount of the line.',
+    why: "The first quantity is ten times too high: multiplied by the unit price, it doesn't give the line's amount.",
   },
   {
     flaw: 'misread_number',
     read: fields => ({ ...fields, tax: { ...fields.tax, amount: fields.net } }),
-    why: 'The tax cannot be as high as the net total. The row was read from the left instead of from the right.',
+    why: "The tax can't be as high as the net total. The row was read from left to right instead of right to left.",
   },
 ]
 

@@ -119,7 +119,7 @@ function writtenDate(iso: string, layout: Layout): string {
 }
 
 /**
- * What the pipeline reads from an invoice. A type alias instead of an interface, so that the compiler accepts it as
+ * The fields that the pipeline reads from an invoice. A type alias instead of an interface, so that the compiler accepts it as
  * JSON.
  */
 export type Fields = {
@@ -138,7 +138,7 @@ export type Fields = {
   total: number
 }
 
-/** The right fields of an invoice. */
+/** The correct fields of an invoice. */
 export const fieldsOf = ({ supplier, number, issued, due, lines, net, tax, total }: Invoice): Required<Fields> => ({
   supplier: {
     name: supplier.name,

@@ -60,29 +60,29 @@ Return one JSON object with these fields, and nothing else.
       slots: {
         dates: '',
         sums: 'If the printed amounts do not add up, correct them.',
-        missing: '- Leave out what you cannot find.',
+        missing: '- Leave out fields that you cannot find.',
         purchaseOrder: '',
       },
       outputSchema: object(FIELDS, ALWAYS_REQUIRED),
     },
     {
       since: '2026-10-22',
-      note: 'Never correct amounts: the validation has to see what the supplier printed',
-      slots: { sums: 'Never calculate and never correct: another step checks the sums.' },
+      note: 'Never correct amounts: the validation must see what the supplier printed',
+      slots: { sums: 'Never calculate or correct anything: another step checks the sums.' },
       outputSchema: object(FIELDS, ALWAYS_REQUIRED),
     },
     {
       since: '2026-11-06',
-      note: 'Due date and currency are now required, payments were late without them; say how dates are written',
+      note: 'Due date and currency are now required, because payments were late without them; explain date formats',
       slots: {
-        dates: '03.11.2026 and 03/11/2026 are both 3 November.',
+        dates: '03.11.2026 and 03/11/2026 both mean November 3.',
         missing: '- All fields are required. If the due date is not printed, take the issue date.',
       },
       outputSchema: object(FIELDS),
     },
     {
-      note: 'Draft: read our purchase order as well, once the suppliers print it',
-      slots: { purchaseOrder: '- purchase_order: our order number, PO and eight digits, where it is printed.' },
+      note: 'Draft: also read our purchase order number, once suppliers print it',
+      slots: { purchaseOrder: '- purchase_order: our order number (PO and eight digits), if it is printed.' },
       outputSchema: object(
         { ...FIELDS, purchase_order: { type: 'string', pattern: '^PO\\d{8}$' } },
         Object.keys(FIELDS),

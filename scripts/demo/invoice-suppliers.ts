@@ -12,7 +12,7 @@ export const LAYOUTS = {
     tax: 'VAT',
     total: 'Total due',
     page: 'Page',
-    thanks: 'Please quote the invoice number with your payment.',
+    thanks: 'Please include the invoice number with your payment.',
     decimal: '.',
     group: ',',
     date: (year: string, month: string, day: string) => `${year}-${month}-${day}`,
@@ -141,8 +141,8 @@ Parts & Pieces Wholesale B.V. | NL857341906B01 | Havenweg 118 | 3089 JK | Rotter
 - Hinge for desk lamp | piece | 179
 - USB-C socket, soldered | piece | 133
 - Housing screw set | set | 58
-- Lens for head torch | piece | 97
-- Motor 12 V for hand vacuum | piece | 1285
+- Lens for headlamp | piece | 97
+- Motor 12 V for handheld vacuum | piece | 1285
 - Charging contact for toothbrush | piece | 64
 - Display module for smart scale | piece | 742
 - Rubber foot, self-adhesive | piece | 12

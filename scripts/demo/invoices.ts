@@ -68,7 +68,7 @@ function invoiceTrace(index: number, startedAt: number, usualSupplier: Supplier)
   }
 }
 
-/** What accounting receives. Accounting checks an invoice that doesn't add up before booking it. */
+/** The result for accounting, which checks an invoice that doesn't add up before booking it. */
 const resultOf = (fields: Fields) => ({
   invoice_number: fields.invoice_number,
   total: fields.total,
@@ -103,11 +103,11 @@ function truthOfCase(
 const LARGEST = SUPPLIERS.reduce((most, each) => (each.catalog.length > most.catalog.length ? each : most))
 
 const PRAISE = [
-  'All fields checked against the scan.',
-  'Right, also across the page break.',
+  'Checked all fields against the scan.',
+  'Correct, even across the page break.',
   'Correct.',
-  'Compared with the order, fits.',
-  'The dates are right this time.',
+  'Matches the order.',
+  'The dates are correct this time.',
 ]
 
 const FAILURES = [
@@ -118,7 +118,7 @@ const FAILURES = [
   },
   {
     stepId: 'extract-fields',
-    error: { type: 'timeout', message: 'The model did not answer within 30000 ms' },
+    error: { type: 'timeout', message: 'The model did not respond within 30000 ms' },
     workMs: 30_000,
   },
 ]

@@ -1,4 +1,4 @@
-/** A stream of choices that looks random and is the same everywhere and every time. */
+/** A stream of choices that looks random but is the same everywhere, every time. */
 export interface Random {
   /** A whole number from `least` to `most`, inclusive. */
   whole: (least: number, most: number) => number

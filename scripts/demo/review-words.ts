@@ -1,37 +1,37 @@
 import type { Flaw } from './trace.ts'
 
-/** Occasional comments of reviewers who accept an output, by step. */
+/** Occasional comments by reviewers who accept an output, by step. */
 export const APPROVALS: Record<string, readonly string[]> = {
-  'rewrite-query': [
-    'These are the words that decide.',
-    'Nothing lost on the way.',
-    'Short, and what the question is about.',
-  ],
-  'embed-query': ['Model and size as configured.', 'Nothing to object to.'],
+  'rewrite-query': ['These are the words that matter.', 'Nothing got lost.', 'Short and to the point.'],
+  'embed-query': ['Model and size as configured.', 'No objections.'],
   retrieve: [
     'The first chunk is the one that counts.',
-    'Compared with the handbook of that day.',
-    'The third one is beside the point, but the right one is there.',
+    "Checked against that day's handbook.",
+    'The third one is irrelevant, but the right one is there.',
   ],
   'generate-answer': [
-    'Says what the chunk says, no more.',
+    'Says exactly what the chunk says.',
     'Checked against the doc.',
-    'Numbers and source are right.',
+    'The numbers and the source are correct.',
     'I would have written the same.',
   ],
-  'support-answer': ['The answer fits the question.', 'Right, read from beginning to end.', 'Fine as it went out.'],
-  classify: ['Clear case.', 'Agreed, also with the priority.', 'Clear from the words of the customer.'],
-  route: ['The right team for this label.', 'By the list of teams.', 'Reason and team fit together.'],
-  'ticket-triage': ['Would have filed it the same way.', 'Nothing to change.', 'Arrived where it belongs.'],
-  'read-document': ['Compared with the scan, complete.', 'All lines are there.', 'Page by page with the scan.'],
+  'support-answer': ['This answers the question.', 'Correct; I read all of it.', 'Fine as sent.'],
+  classify: ['Clear case.', 'Agreed, including the priority.', "Clear from the customer's words."],
+  route: ['The right team for this label.', 'Matches the list of teams.', 'The reason and the team match.'],
+  'ticket-triage': ['Would have filed it the same way.', 'Nothing to change.', 'Ended up in the right place.'],
+  'read-document': [
+    'Compared with the scan. Complete.',
+    'All lines are there.',
+    'Compared with the scan, page by page.',
+  ],
   'extract-fields': [
     'Every field compared with the scan.',
-    'Dates and amounts are right.',
+    'Dates and amounts are correct.',
     'All lines, in order.',
     'Number copied exactly.',
   ],
-  'validate-totals': ['Calculated again by hand.', 'It sees what there is to be seen.', 'Agreed.'],
-  'invoice-extraction': ['Booked like this.', 'Number, total and status are right.', 'Follows from the fields.'],
+  'validate-totals': ['Recalculated by hand.', 'It finds everything there is to find.', 'Agreed.'],
+  'invoice-extraction': ['Booked as is.', 'Number, total, and status are correct.', 'Follows from the fields.'],
 }
 
 /** Comments on outputs that are wrong only because of an earlier output, by step. */
@@ -39,69 +39,69 @@ export type Sequels = Readonly<Record<string, readonly string[]>>
 
 export const SEQUELS: Sequels = {
   retrieve: [
-    'With that query it could only find half. The doc {doc} also says: {facts}.',
+    'With that query, it could only find half. The doc {doc} also says: {facts}.',
     'The query is to blame. Added the paragraphs that say {facts}.',
   ],
   'generate-answer': [
-    'True to the chunks, but they were the wrong ones: {facts} is what the doc {doc} says.',
-    'No fault of this step. With the right paragraph of {doc} in front of it, it would have said {facts}.',
-    'The model used what it was given. From {doc}: {facts}.',
-    'Wrong because of what was retrieved. The customer needs to hear {facts}.',
+    'It follows the chunks, but they were the wrong ones. The doc {doc} says {facts}.',
+    "Not this step's fault. With the right paragraph of {doc}, it would have said {facts}.",
+    'The model used what it got. From {doc}: {facts}.',
+    'Wrong because of the retrieved chunks. The customer needs to know: {facts}.',
   ],
   'support-answer': [
-    'This is what the customer got. It has to say {facts}, see the steps.',
-    'Corrected as in the step before: {facts}.',
-    '{facts}, by the doc {doc}. Somebody should write to this customer.',
+    'This is what the customer got. It must say {facts}; see the steps.',
+    'Same correction as in the previous step: {facts}.',
+    'According to the doc {doc}: {facts}. Somebody should contact this customer.',
     'The same answer as in generate-answer, and the same correction: {facts}.',
-    'Went out like this. {facts} would have been right.',
-    'For the whole run, too: {facts}.',
+    'This was sent. The correct answer is {facts}.',
+    'The whole run has the same problem: {facts}.',
   ],
   route: [
-    'Follows from the label. As {category}, {priority}, it is for {team}.',
-    'The label should be {category}, {priority}. With that, it goes to {team}.',
-    'Routed by the book, but by the wrong label: {category}, {priority} goes to {team}.',
-    'The reason has to name {category}, and for {category}, {priority} the team is {team}.',
+    'Follows from the label. {category}, {priority} belongs to {team}.',
+    'The label should be {category}, {priority}, so it goes to {team}.',
+    'Routed correctly for the wrong label: {category}, {priority} goes to {team}.',
+    'The reason must mention {category}, and the team for {category}, {priority} is {team}.',
   ],
   'ticket-triage': [
-    'The ticket as it should have come out: {category}, {priority}, {language}, for {team}.',
+    'The correct result: {category}, {priority}, {language}, for {team}.',
     'Corrected like the steps: {category}, {priority}, {language}, for {team}.',
-    'Written over by hand: {category}, {priority}, {language}, {team}.',
-    'See the steps: {category} in {language} with priority {priority}, and {team} settles it.',
+    'Overwritten by hand: {category}, {priority}, {language}, {team}.',
+    'See the steps: {category} in {language} with priority {priority}, and {team} handles it.',
   ],
   'invoice-extraction': [
-    'With the fields as corrected, {invoice_number} is {status} with {total} {currency}.',
-    'Accounting gets {total} {currency} for {invoice_number}. The fields are to blame, not this.',
+    'With the corrected fields, {invoice_number} is {status} with {total} {currency}.',
+    'Accounting gets {total} {currency} for {invoice_number}. The fields are wrong, not this step.',
     'Follows from the extraction: {invoice_number}, {total} {currency}, {status}.',
-    'Told accounting: number {invoice_number}, {total} {currency}.',
+    'I told accounting: number {invoice_number}, {total} {currency}.',
   ],
 }
 
 /** For flaws other than wrong facts. */
 export const SEQUELS_OF_FLAW: Partial<Record<Flaw, Sequels>> = {
   wrong_language: {
-    'support-answer': ['The same in the language of the customer.', 'Nothing but the language is wrong here, too.'],
+    'support-answer': ["The same answer in the customer's language.", 'Here too, only the language is wrong.'],
   },
-  wrong_conclusion: { 'support-answer': ['As in the step: two days are fewer than five, so there is time.'] },
+  wrong_conclusion: { 'support-answer': ["As in the step: two days is less than five, so there's still time."] },
   wrong_order_number: {
-    'support-answer': ['As in the step: we know which order is meant, and the answer should name it.'],
+    'support-answer': ['As in the step: we know which order the customer means, and the answer should mention it.'],
   },
 }
 
 /** For runs in which no doc has an answer. */
 export const SEQUELS_WITHOUT_FACTS: Sequels = {
   'support-answer': [
-    'The customer relies on this, and no doc bears it out. Corrected as in the step.',
-    'We would have to keep that promise. The handbook makes none.',
-    'Same as in generate-answer: it must not promise what we do not have.',
+    'The customer relies on this, but no doc supports it. Same correction as in the step.',
+    "We would have to keep that promise, and the handbook doesn't make it.",
+    "Same as in generate-answer: it must not promise things we don't offer.",
   ],
 }
 
 /** Comments on the fallback answer that customers get if a run fails, used in turn. */
 export const FALLBACK_WORDS = [
-  'The search did not answer, so the customer got the fallback. This is what he should have read.',
-  'Rate limit at the provider, three times. The question itself is an easy one.',
-  'No answer because of the provider, not because of the question. The colleague wrote this by hand.',
-  'Time-out of the index. With the chunks at hand, the answer is plain.',
+  "The search didn't respond, so the customer got the fallback. This is what the answer should have said.",
+  'The provider rate-limited us three times. The question itself is easy.',
+  'No answer because of the provider, not the question. A colleague wrote this by hand.',
+  'The index timed out. With the chunks, the answer is obvious.',
 ]
 
 /** A conversation between reviewers about an output, turn by turn. The reviewer who took the run answers. */
@@ -117,34 +117,34 @@ export const THREADS: readonly Thread[] = [
     stepId: 'extract-fields',
     run: 'invoices/64',
     said: [
-      'The document has no VAT id, and the schema wants one. What are we to approve here?',
-      'Not the invented one, that is certain. I leave this open until the schema allows null.',
-      'Good. I have asked the supplier for an invoice with its VAT id.',
+      'The document has no VAT ID, but the schema requires one. What should we approve here?',
+      "Certainly not the invented one. I'll leave this open until the schema allows null.",
+      "Good. I've asked the supplier for an invoice with its VAT ID.",
     ],
   },
   {
     stepId: 'extract-fields',
     run: 'invoices/44',
     said: [
-      'The supplier added up wrongly by 9.00. Do we correct the total?',
-      'No: it is read as printed, and the validation found it. The supplier has to send a new one.',
+      "The supplier's total is off by 9.00. Do we correct it?",
+      'No, it was read as printed, and the validation caught it. The supplier has to send a new one.',
     ],
   },
   {
     stepId: 'generate-answer',
     run: 'support/64',
     said: [
-      'Where do the 10 working days come from? The doc says 5.',
-      'From memory, I am afraid. That was the rule at my last shop.',
+      'Where do the 10 business days come from? The doc says 5.',
+      "From memory, I'm afraid. That was the rule at my last job.",
     ],
   },
   {
     stepId: 'generate-answer',
     run: 'support/44',
     said: [
-      'Cancel or return? The order is from this morning, so both are open to him.',
-      'Then the answer should ask back. The prompt has nothing about that.',
-      'I suggest a line for version 5: if a message can be read in two ways, say both.',
+      'Cancel or return? The order is from this morning, so he can do either.',
+      'Then the answer should ask which one he means. The prompt says nothing about that.',
+      'I suggest a line for version 5: if a message can be read two ways, answer both.',
     ],
   },
   {
@@ -152,90 +152,90 @@ export const THREADS: readonly Thread[] = [
     run: 'support/114',
     said: [
       'Is this the right thing to say about taxes?',
-      'By the prompt, yes: nothing to do with the shop, one sentence, no source.',
+      'According to the prompt, yes: nothing to do with the shop, one sentence, no source.',
     ],
   },
   {
     stepId: 'classify',
     run: 'triage/24',
     said: [
-      'The lamp flickers, and the workshop sees it first in both cases. I would keep technical.',
-      'Fine with me. He leaves it to us, after all.',
+      'The lamp flickers, and the workshop sees it first either way. I would keep technical.',
+      'Fine with me. He leaves it up to us, after all.',
     ],
   },
   {
     stepId: 'classify',
     run: 'triage/44',
     said: [
-      'A phone is no device of ours. Please have a second look.',
-      'You are right, I read “phone” and stopped there.',
+      "A phone isn't one of our devices. Please take another look.",
+      "You're right. I read “phone” and stopped there.",
     ],
   },
-  { stepId: 'rewrite-query', said: ['Does the name of the product help the search, or is it in the way?'] },
+  { stepId: 'rewrite-query', said: ['Does the product name help the search, or does it get in the way?'] },
   {
     stepId: 'rewrite-query',
-    said: ['Are six key words ever needed?', 'For two questions in one message they are.'],
+    said: ['Do we ever need six keywords?', 'Yes, if a message has two questions.'],
   },
-  { stepId: 'rewrite-query', said: ['One of those where the heading of the doc is the best query.'] },
-  { stepId: 'embed-query', said: ['Do we have to review this step at all? There is nothing to read in it.'] },
+  { stepId: 'rewrite-query', said: ["This is a case where the doc's heading is the best query."] },
+  { stepId: 'embed-query', said: ["Do we have to review this step at all? There's nothing to read."] },
   {
     stepId: 'embed-query',
-    said: ['Same model as the index?', 'Yes, the index is built with embedding-small-1 as well.'],
+    said: ['Same model as the index?', 'Yes, the index also uses embedding-small-1.'],
   },
   {
     stepId: 'retrieve',
     said: [
       'The last chunk has nothing to do with it. Do we need three?',
-      'It does no harm here. I would look at more of them first.',
+      "It does no harm here. I'd look at more of them first.",
     ],
   },
-  { stepId: 'retrieve', said: ['Good example for new colleagues: the first chunk alone answers the question.'] },
-  { stepId: 'retrieve', said: ['The score drops a lot after the first chunk. Could the search cut there?'] },
+  { stepId: 'retrieve', said: ['A good example for new colleagues: the first chunk alone answers the question.'] },
+  { stepId: 'retrieve', said: ['The score drops a lot after the first chunk. Could the search stop there?'] },
   {
     stepId: 'generate-answer',
-    said: [
-      'Should it end with an offer to help further?',
-      'No: “what the customer needs in order to act, and no more”.',
-    ],
+    said: ['Should it end with an offer to help further?', 'No: “only what the customer needs to act”.'],
   },
-  { stepId: 'generate-answer', said: ['Keep this one for the training of the new colleagues.'] },
-  { stepId: 'generate-answer', said: ['I had to look twice. It is right.'] },
+  { stepId: 'generate-answer', said: ["Let's keep this one for training new colleagues."] },
+  { stepId: 'generate-answer', said: ["I had to look twice. It's correct."] },
   { stepId: 'generate-answer', said: ['A greeting would be nice, though nobody asked for one.'] },
-  { stepId: 'support-answer', said: ['Did this customer write again afterwards?', 'Not that I can see.'] },
-  { stepId: 'support-answer', said: ['A question that we get every week. Perhaps it should be on the product page.'] },
-  { stepId: 'support-answer', said: ['Fast enough, also for a chat.'] },
+  { stepId: 'support-answer', said: ['Did this customer write again?', 'Not that I can see.'] },
+  {
+    stepId: 'support-answer',
+    said: ['We get this question every week. Maybe the answer should be on the product page.'],
+  },
+  { stepId: 'support-answer', said: ['Fast enough, even for a chat.'] },
   {
     stepId: 'classify',
-    said: ['Does “Thank you” at the end make it less pressing?', 'No. Only “it can wait” and the like do.'],
+    said: ['Does “Thank you” at the end make it less urgent?', 'No, only phrases like “it can wait” do.'],
   },
-  { stepId: 'classify', said: ['One for the examples in the prompt, should we ever add some.'] },
-  { stepId: 'classify', said: ['How would we label this if the customer had asked for the money back as well?'] },
-  { stepId: 'route', said: ['The team says that it reads the reason first. Good that it is short.'] },
+  { stepId: 'classify', said: ['This would make a good example in the prompt, if we ever add some.'] },
+  { stepId: 'classify', said: ['How would we label this if the customer had also asked for a refund?'] },
+  { stepId: 'route', said: ["The team says they read the reason first, so it's good that it's short."] },
   {
     stepId: 'route',
-    said: ['Could a table do this step?', 'It could. The reason is what the model is for.'],
+    said: ['Could a lookup table do this step?', 'Yes, except for the reason. We need the model for that.'],
   },
-  { stepId: 'ticket-triage', said: ['Settled by the team on the same day, I asked.'] },
+  { stepId: 'ticket-triage', said: ['I asked: the team resolved it the same day.'] },
   {
     stepId: 'ticket-triage',
-    said: ['Please look at this one with me before the weekly meeting.', 'Done, no doubts on my side.'],
+    said: ['Please look at this one with me before the weekly meeting.', 'Done. It looks fine to me.'],
   },
   {
     stepId: 'read-document',
-    said: ['Is the line with our own address always read?', 'Yes, it is part of the heading.'],
+    said: ['Does it always read the line with our own address?', "Yes, it's part of the heading."],
   },
-  { stepId: 'read-document', said: ['Columns are in place. The old page reader would have mixed them up.'] },
-  { stepId: 'extract-fields', said: ['The number is easy to mistake here. It is copied rightly.'] },
+  { stepId: 'read-document', said: ['The columns are in place. The old page reader would have mixed them up.'] },
+  { stepId: 'extract-fields', said: ["The number is easy to misread here, but it's correct."] },
   {
     stepId: 'extract-fields',
-    said: ['Units are lost: pieces, boxes, hours. Does accounting miss them?', 'No, it books by amount.'],
+    said: ['The units get lost: pieces, boxes, hours. Does accounting need them?', 'No, they book by amount.'],
   },
-  { stepId: 'extract-fields', said: ['Took me three minutes to compare, mostly because of the lines.'] },
-  { stepId: 'validate-totals', said: ['Rounds the tax like our accounting does. Good.'] },
-  { stepId: 'validate-totals', said: ['Should this also compare the due date with the terms of the supplier?'] },
+  { stepId: 'extract-fields', said: ['It took me three minutes to compare, mostly because of the lines.'] },
+  { stepId: 'validate-totals', said: ['It rounds the tax like our accounting does. Good.'] },
+  { stepId: 'validate-totals', said: ["Should this also check the due date against the supplier's terms?"] },
   {
     stepId: 'invoice-extraction',
-    said: ['Accounting asks for the supplier in this result.', 'Noted for the next version.'],
+    said: ['Accounting wants the supplier in this result.', 'Noted for the next version.'],
   },
-  { stepId: 'invoice-extraction', said: ['Paid in time.'] },
+  { stepId: 'invoice-extraction', said: ['Paid on time.'] },
 ]

@@ -32,7 +32,7 @@ export interface DemoComment extends DemoPlace {
 }
 
 /**
- * The reviews of a run. The last decision on an output is right: right outputs are accepted, and wrong ones are
+ * The reviews of a run. The last decision on an output is correct: correct outputs are accepted, and wrong ones are
  * corrected to what they should have been. The exception is a case with an objection that nobody overrules: there, a
  * reviewer corrected a right output by mistake or by taste. A hasty decision may precede the last one.
  */
@@ -108,11 +108,11 @@ function decisionsOn(
 }
 
 const RESETS = [
-  'Accepted without a look at the whole run. Back into the queue.',
-  'I would like somebody who knows the docs to see this one.',
+  'Accepted without looking at the whole run. Back to the queue.',
+  "I'd like somebody who knows the docs to look at this one.",
   'Not so fast: we agreed to read these in pairs.',
-  'Wrong button, I think. Please look again.',
-  'Reset for the training on Monday.',
+  'Wrong button, I think. Please take another look.',
+  "Reset for Monday's training.",
 ]
 
 /** The reviewers' conversations about a project's runs, each on a different output. */

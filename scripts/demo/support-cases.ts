@@ -1,54 +1,54 @@
 import type { Language } from './support-handbook.ts'
 import type { Flaw, Objection, Opinion } from './trace.ts'
 
-/** Paragraphs of a doc, identified by the facts in them; of an old version if one is named. */
+/** Paragraphs of a doc, identified by their facts. `version` selects an old version. */
 export interface Passage {
   doc: string
   facts: readonly string[]
   version?: number
 }
 
-/** A run in which the pipeline, the customer or the reviewer was wrong. */
+/** A run in which the pipeline, the customer, or the reviewer was wrong. */
 export interface SupportCase {
   flaw: Flaw
   language?: Language
   query: string
   question: string
-  /** What the right answer is based on. */
+  /** The paragraphs that support the correct answer. */
   rightPassage: Passage
-  /** What was retrieved, if it was something else. */
+  /** The retrieved paragraphs, if they were different. */
   retrieved?: Passage
   answer: string
   sources?: string[]
-  /** Words without evidence: in the answer or, if the reviewer is wrong, in the correction. */
+  /** Words without evidence in the answer, or in the correction if the reviewer is wrong. */
   wrong?: string
-  /** The order number that the customer gives, which belongs to someone else. */
+  /** The customer's actual order number, if the one in the question is wrong. */
   orderNumber?: string
   opinion?: Opinion
-  /** If the pipeline is wrong: the right answer, the right query if that was the cause, and a reviewer's reason. */
+  /** If the pipeline is wrong: the correct answer, the correct query if that was the cause, and a reviewer's reason. */
   mistake?: { answer: string; query?: string; why: string }
-  /** If the pipeline is right: the reason of a reviewer who wrongly corrects the output as the opinion says. */
+  /** If the pipeline is right: the reason given by a reviewer who wrongly makes the correction in `opinion`. */
   objection?: Objection
 }
 
-/** One case for each fifth run. Times matter: outdated docs are used after their successors were published. */
+/** One case for every fifth run. The order matters: outdated docs are used after newer versions were published. */
 export const SUPPORT_CASES: readonly SupportCase[] = [
   {
     flaw: 'misread_number',
     query: 'battery warranty after 18 months',
-    question: 'The battery of my head torch is dead after 18 months. Is it still covered?',
+    question: 'The battery of my headlamp is dead after 18 months. Is it still covered?',
     rightPassage: { doc: 'warranty', facts: ['batteryTime'] },
-    answer: 'Yes, it is: your head torch has a warranty of 24 months from the day of delivery.',
+    answer: 'Yes, it is: your headlamp has a warranty of 24 months from the day of delivery.',
     wrong: '24 months',
     opinion: {
       rating: 'negative',
-      comment: 'The chunk says it: rechargeable batteries are covered for 12 months only.',
+      comment: 'The chunk says rechargeable batteries are covered for only 12 months.',
       correction: { answer: 'I am sorry, rechargeable batteries are covered for 12 months.', sources: ['warranty'] },
       stepId: 'generate-answer',
     },
     mistake: {
-      answer: 'I am sorry, after 18 months it is not: rechargeable batteries are covered for 12 months.',
-      why: '24 months is for the device. The same chunk gives rechargeable batteries 12 months, and the question is about one.',
+      answer: 'I am sorry, not after 18 months: rechargeable batteries are covered for 12 months.',
+      why: '24 months is for the device. The same chunk says 12 months for rechargeable batteries, and the question is about a battery.',
     },
   },
   {
@@ -56,10 +56,10 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     query: 'locked account duration',
     question: 'For how many minutes is an account locked after too many wrong passwords?',
     rightPassage: { doc: 'accounts', facts: ['lockTime'] },
-    answer: 'Your account is locked for 5 minutes. Then it opens again by itself.',
+    answer: 'Your account is locked for 5 minutes. Then it unlocks automatically.',
     wrong: 'for 5 minutes',
     mistake: {
-      answer: 'Your account is locked for 15 minutes. Then it opens again by itself.',
+      answer: 'Your account is locked for 15 minutes. Then it unlocks automatically.',
       why: 'Five is the number of failed sign-ins. The lock itself lasts 15 minutes.',
     },
   },
@@ -73,7 +73,7 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     wrong: '6 months',
     opinion: {
       rating: 'negative',
-      comment: 'It found the guarantee of repairs. The customer asks about the warranty of refurbished devices.',
+      comment: 'It found the repair guarantee. The customer is asking about the warranty on refurbished devices.',
       correction: {
         answer: 'Refurbished devices have a warranty of 18 months, batteries included.',
         sources: ['warranty'],
@@ -82,7 +82,7 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     },
     mistake: {
       answer: 'Refurbished devices have a warranty of 18 months, batteries included.',
-      why: 'Asked about the warranty of a refurbished speaker, found the guarantee of repairs. The paragraph on refurbished devices was there to be found.',
+      why: 'The question was about the warranty on a refurbished speaker, but it found the repair guarantee. The doc has a paragraph on refurbished devices.',
     },
   },
   {
@@ -91,11 +91,11 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     question: 'I found a gift card from 2024. Can I still pay with it?',
     rightPassage: { doc: 'payments', facts: ['giftCardTime'] },
     retrieved: { doc: 'loyalty', facts: ['expiry'] },
-    answer: 'I am sorry, they expire 24 months after they were collected.',
+    answer: 'I am sorry, they expire 24 months after you earn them.',
     wrong: '24 months',
     mistake: {
       answer: 'Yes: gift cards are valid for 3 years.',
-      why: 'Points expire, gift cards are another matter: asked for their validity, it found that of points. Payments has 3 years.',
+      why: "That's when points expire. Gift cards are different: the payments doc says 3 years.",
     },
   },
   {
@@ -104,15 +104,15 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     question: 'Can you gift-wrap the desk lamp, and what does it cost?',
     rightPassage: { doc: 'orders', facts: [] },
     retrieved: { doc: 'orders', facts: ['bulkMail'] },
-    answer: 'Yes, we gladly gift-wrap your order for 2.90 EUR. Choose the option in the last step of your order.',
+    answer: 'Yes, we can gift-wrap your order for 2.90 EUR. Choose the option in the last step of your order.',
     wrong: '2.90 EUR',
     opinion: {
       rating: 'negative',
-      comment: 'We have no gift wrapping, and no doc says that we do. Where is this price from?',
+      comment: "We don't offer gift wrapping, and no doc says we do. Where did this price come from?",
     },
     mistake: {
       answer: 'I am sorry, we do not offer gift wrapping.',
-      why: 'No doc knows of gift wrapping, let alone of 2.90 EUR. The chunks are about large orders.',
+      why: 'No doc mentions gift wrapping, let alone 2.90 EUR. The chunks are about large orders.',
     },
   },
   {
@@ -121,33 +121,33 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     query: 'repair duration',
     question: 'Hola, ¿cuánto tarda la reparación de una batidora?',
     rightPassage: { doc: 'repairs', facts: ['repairTime'] },
-    answer: 'A repair takes 8 working days from the day on which the device arrives.',
+    answer: 'A repair takes 8 business days from the day the device arrives.',
     wrong: 'A repair takes',
     mistake: {
       answer: 'La reparación tarda 8 días laborables desde el día en que llega el aparato.',
-      why: 'Written in Spanish, answered in English, a day after the prompt was told not to do that.',
+      why: 'The question was in Spanish, but the answer is in English, a day after the new prompt ruled that out.',
     },
   },
   {
     flaw: 'incomplete_answer',
     query: 'return label cost and refund time',
-    question: 'Two things: what does the return label cost, and when will I have the money back?',
+    question: 'Two things: what does the return label cost, and when will I get my money back?',
     rightPassage: { doc: 'returns', facts: ['labelCost', 'refundTime'] },
     answer: 'The return label costs 3.50 EUR, which we take off the refund.',
     opinion: {
       rating: 0.4,
-      comment: 'Half of the question is left open: nothing about the time of the refund.',
+      comment: 'This only answers half the question. It says nothing about when the refund arrives.',
       correction: {
         answer:
-          'The label costs 3.50 EUR, which we take off the refund. The money goes back to you within 5 working days after we have checked the parcel.',
+          'The label costs 3.50 EUR, which we take off the refund. The money goes back to you within 5 business days after we have checked the package.',
         sources: ['returns'],
       },
       stepId: 'generate-answer',
     },
     mistake: {
       answer:
-        'The label costs 3.50 EUR, which we take off the refund. The money goes back to you within 5 working days after we have checked the parcel.',
-      why: 'She asks two things. The label is answered, the time of the refund is not, although both paragraphs were found.',
+        'The label costs 3.50 EUR, which we take off the refund. The money goes back to you within 5 business days after we have checked the package.',
+      why: 'She asks two things. The answer covers the label but not the refund time, even though both paragraphs were found.',
     },
   },
   {
@@ -160,7 +160,7 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     wrong: 'Hamburg-Altona',
     mistake: {
       answer: 'I am sorry, we are an online shop and have no place to visit.',
-      why: 'There is no shop in Altona. Nothing in the handbook is about shops, and somebody would have gone there.',
+      why: "There is no shop in Altona. The handbook doesn't mention any shops, and the customer might have gone there.",
     },
   },
   {
@@ -171,11 +171,11 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     answer: 'You can cancel the order in your account for 60 minutes after it was placed.',
     opinion: {
       rating: 'negative',
-      comment: 'I read this as a question about returns. One could also ask back.',
+      comment: 'I read this as a question about returns. We could also ask the customer.',
       correction: { answer: 'You can return it within 14 days of delivery.', sources: ['returns'] },
     },
     objection: {
-      why: 'The scale was only ordered this morning, but how much time to change one’s mind is what we call the return window. I answer that.',
+      why: 'The scale was only ordered this morning, but the time to change your mind is what we call the return window, so I answered that.',
     },
   },
   {
@@ -183,40 +183,40 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     query: 'collecting points',
     question: 'How many points will I get for the table fan, and when do I see them in my account?',
     rightPassage: { doc: 'loyalty', facts: ['rate', 'creditTime'] },
-    answer: 'You collect 2 points for each euro that you spend, shipping not included.',
+    answer: 'You earn 2 points for each euro you spend, shipping not included.',
     mistake: {
-      answer: 'You collect 2 points for each euro that you spend. They are added 21 days after delivery.',
-      why: 'The “when” got no answer. It is in the very next sentence of the chunk: 21 days after delivery.',
+      answer: 'You earn 2 points for each euro you spend. They are added 21 days after delivery.',
+      why: "The “when” wasn't answered. It's in the very next sentence of the chunk: 21 days after delivery.",
     },
   },
   {
     flaw: 'wrong_order_number',
-    query: 'parcel not delivered storage time',
-    question: 'The carrier missed me twice. Where is my order LF-418263, and how long is it kept?',
+    query: 'package not delivered storage time',
+    question: 'The carrier missed me twice. Where is my order LF-418263, and how long will it be kept?',
     rightPassage: { doc: 'shipping', facts: ['holdTime'] },
     answer:
-      'I find no order LF-418263 in your account. In general, a parcel waits at the nearest parcel shop for 7 days and is then sent back to us.',
+      'I cannot find order LF-418263 in your account. In general, a package waits at the nearest pickup point for 7 days and is then sent back to us.',
     orderNumber: 'LF-418236',
     opinion: {
       rating: 'negative',
-      comment: 'The order is there, it is LF-418236. The customer swapped the last two digits.',
-      correction: { answer: 'Your order LF-418236 waits at the nearest parcel shop for 7 days.' },
+      comment: "The order exists: it's LF-418236. The customer swapped the last two digits.",
+      correction: { answer: 'Your order LF-418236 waits at the nearest pickup point for 7 days.' },
     },
     mistake: {
-      answer: 'Your order LF-418236 waits at the nearest parcel shop for 7 days and is then sent back to us.',
-      why: 'The customer swapped two digits: the latest order is LF-418236, and that is the parcel that waits.',
+      answer: 'Your order LF-418236 waits at the nearest pickup point for 7 days and is then sent back to us.',
+      why: "The customer swapped two digits: the latest order is LF-418236, and that's the package being held.",
     },
   },
   {
     flaw: 'wrong_conclusion',
     query: 'report broken item',
-    question: 'The desk lamp came broken the day before yesterday. Is it too late to report that?',
+    question: 'The desk lamp arrived broken the day before yesterday. Is it too late to report that?',
     rightPassage: { doc: 'orders', facts: ['reportTime'] },
-    answer: 'I am sorry, it is: broken items have to be reported within 5 days of delivery.',
+    answer: 'I am sorry, it is: broken items must be reported within 5 days of delivery.',
     wrong: 'it is:',
     mistake: {
-      answer: 'No, there is time: please report it within 5 days of delivery, with a photo of the parcel.',
-      why: 'Two days are less than five. It quotes the rule rightly and then turns it round.',
+      answer: 'No, there is still time: please report it within 5 days of delivery, with a photo of the package.',
+      why: 'Two days is less than five. It quotes the rule correctly and then draws the opposite conclusion.',
     },
   },
   {
@@ -224,57 +224,57 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     query: 'refund time after return',
     question: 'You confirmed on Monday that my table fan came back. When will I see the refund?',
     rightPassage: { doc: 'returns', facts: ['refundTime'] },
-    answer: 'The money goes back to your payment method within 5 working days after we have checked the parcel.',
-    wrong: '10 working days',
+    answer: 'The money goes back to your payment method within 5 business days after we have checked the package.',
+    wrong: '10 business days',
     opinion: {
       rating: 'negative',
-      comment: 'Refunds take 10 working days.',
-      correction: { answer: 'The refund takes up to 10 working days.', sources: ['returns'] },
+      comment: 'Refunds take 10 business days.',
+      correction: { answer: 'The refund takes up to 10 business days.', sources: ['returns'] },
       stepId: 'generate-answer',
     },
     objection: {
-      why: 'Our refunds take 10 working days.',
-      overruled: 'The returns doc has said 5 working days from its first version on. The answer was right as it was.',
+      why: 'Our refunds take 10 business days.',
+      overruled: 'The returns doc has said 5 business days since its first version. The answer was correct.',
     },
   },
   {
     flaw: 'lost_question',
     query: 'repair guarantee',
-    question: 'For how long is a repair guaranteed, and do you still have spare parts for older bike lights?',
+    question: 'How long is a repair guaranteed, and do you still have spare parts for older bike lights?',
     rightPassage: { doc: 'repairs', facts: ['repairGuarantee', 'partsTime'] },
     retrieved: { doc: 'repairs', facts: ['repairGuarantee'] },
     answer: 'Repairs are guaranteed for 6 months.',
     mistake: {
-      answer: 'Repairs are guaranteed for 6 months. Spare parts are kept for 7 years after a device was last sold.',
+      answer: 'Repairs are guaranteed for 6 months. We keep spare parts for 7 years after a device was last sold.',
       query: 'repair guarantee spare parts',
-      why: 'Spare parts are missing from the query. Since 4 November the prompt asks for the key words of all questions.',
+      why: 'Spare parts are missing from the query. Since November 4, the prompt has asked for the keywords of all questions.',
     },
   },
   {
     flaw: 'wrong_document',
     query: 'missing items report deadline',
-    question: 'Half of my order is missing from the parcel. How long do I have to report it?',
+    question: 'Half of my order is missing from the package. How long do I have to report it?',
     rightPassage: { doc: 'orders', facts: ['reportTime'] },
     retrieved: { doc: 'shipping', facts: ['holdTime'] },
-    answer: 'You have 7 days. After that the parcel is sent back to us.',
+    answer: 'You have 7 days. After that the package is sent back to us.',
     sources: ['shipping'],
     wrong: '7 days',
     mistake: {
-      answer: 'I am sorry about that. Please report it within 5 days of delivery, with a photo of the parcel.',
-      why: 'How long a parcel shop keeps a parcel is beside the point: he has the parcel, half of it is missing. That is in the doc about orders.',
+      answer: 'I am sorry about that. Please report it within 5 days of delivery, with a photo of the package.',
+      why: "How long a pickup point keeps a package doesn't matter here: he has the package, but half of it is missing. The doc about orders covers that.",
     },
   },
   {
     flaw: 'outdated_document',
     query: 'points expiry',
-    question: 'I collected points with an order in spring. By when do I have to use them?',
+    question: 'I earned points with an order in the spring. When do they expire?',
     rightPassage: { doc: 'loyalty', facts: ['expiry'] },
     retrieved: { doc: 'loyalty', facts: ['expiry'], version: 1 },
-    answer: 'Points expire 24 months after they were collected.',
+    answer: 'Points expire 24 months after you earn them.',
     wrong: '24 months',
     mistake: {
-      answer: 'Points expire 18 months after they were collected. You get a reminder a month before.',
-      why: 'The chunk is from the first version of the loyalty doc. 18 months since 1 November.',
+      answer: 'Points expire 18 months after you earn them. You get a reminder one month before.',
+      why: "The chunk is from the first version of the loyalty doc. It's been 18 months since November 1.",
     },
   },
   {
@@ -282,15 +282,15 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     query: 'locked account',
     question: 'I am locked out after too many wrong passwords. What can I do?',
     rightPassage: { doc: 'accounts', facts: ['lockTime'] },
-    answer: 'Your account is locked for 15 minutes. Then it opens again by itself.',
+    answer: 'Your account is locked for 15 minutes. Then it unlocks automatically.',
     opinion: {
       rating: 0.6,
-      comment: 'Right, but I would begin with what the customer can do.',
+      comment: 'Correct, but I would start with what the customer can do.',
       correction: {
-        answer: 'Please try again in a while: an account is locked for 15 minutes and then opens by itself.',
+        answer: 'Please try again later: an account is locked for 15 minutes and then unlocks automatically.',
       },
     },
-    objection: { why: 'Nothing wrong with it, I only put what the customer can do first.' },
+    objection: { why: "There's nothing wrong with it. I just put what the customer can do first." },
   },
   {
     flaw: 'invented_fact',
@@ -298,42 +298,43 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     question: 'I am a student. Do I get a discount on the power bank?',
     rightPassage: { doc: 'loyalty', facts: [] },
     retrieved: { doc: 'loyalty', facts: ['goldFrom'] },
-    answer: 'Yes, students get 10 % off. Please upload your student card in your account.',
-    wrong: '10 %',
+    answer: 'Yes, students get 10% off. Please upload your student card in your account.',
+    wrong: '10%',
     mistake: {
-      answer: 'I find nothing about a student discount in our rules. A colleague will answer you.',
-      why: 'We have no student discount. The chunks are silent, so the answer has to leave this to a colleague and name no source.',
+      answer: 'I cannot find a student discount in our rules. A colleague will get back to you.',
+      why: "We don't have a student discount. The chunks don't mention one, so the answer must refer this to a colleague and cite no source.",
     },
   },
   {
     flaw: 'outdated_document',
     query: 'return window after delivery',
-    question: 'My sonic toothbrush came three weeks ago, still in its box. Can I send it back?',
+    question: 'My sonic toothbrush arrived three weeks ago and is still in its box. Can I send it back?',
     rightPassage: { doc: 'returns', facts: ['window'] },
     retrieved: { doc: 'returns', facts: ['window'], version: 1 },
     answer: 'I am sorry, items can only be returned within 14 days of delivery.',
     wrong: '14 days',
     opinion: {
       rating: 'negative',
-      comment: 'This is the rule from before 5 November. The index still holds the old text.',
+      comment: 'This is the rule from before November 5. The index still has the old text.',
       correction: { answer: 'Yes, items can be returned within 30 days of delivery.', sources: ['returns'] },
       stepId: 'retrieve',
     },
     mistake: {
       answer: 'Yes, items can be returned within 30 days of delivery.',
-      why: 'Version 1 of the returns doc. Since 5 November it is 30 days, so three weeks are fine; the index was not built anew.',
+      why: "This is version 1 of the returns doc. It's been 30 days since November 5, so three weeks is fine. The index wasn't rebuilt.",
     },
   },
   {
     flaw: 'wrong_task',
     query: 'change address of order',
-    question: 'I do not want to cancel anything, only to change the address of my order. Until when is that possible?',
+    question:
+      'I do not want to cancel anything, I just want to change the address on my order. How long can I do that?',
     rightPassage: { doc: 'orders', facts: ['addressRule'] },
     answer: 'You can cancel the order in your account for 60 minutes after it was placed.',
     wrong: 'cancel the order',
     mistake: {
-      answer: 'The address can be changed until the parcel has been packed.',
-      why: '“I do not want to cancel anything”, and it explains how to cancel. The question was about the address.',
+      answer: 'The address can be changed until the package has been packed.',
+      why: 'The customer says “I do not want to cancel anything”, and it explains how to cancel. The question was about the address.',
     },
   },
   {
@@ -352,82 +353,82 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     },
     mistake: {
       answer: 'Die Rechnung ist 21 Tage nach der Lieferung fällig.',
-      why: 'A German question gets a German answer, the prompt says so. The 21 days are right.',
+      why: 'The prompt says to answer a German question in German. The 21 days are correct.',
     },
   },
   {
     flaw: 'wrong_document',
     query: 'spare parts availability years',
-    question: 'For how many years can I count on spare parts for the hand vacuum?',
+    question: 'For how many years will I be able to get spare parts for the handheld vacuum?',
     rightPassage: { doc: 'repairs', facts: ['partsTime'] },
     retrieved: { doc: 'privacy', facts: ['invoiceTime'] },
     answer: 'We keep them for 10 years.',
     wrong: '10 years',
     mistake: {
-      answer: 'Spare parts are kept for 7 years after a device was last sold.',
-      why: 'Ten years is how long invoices are stored. The doc about repairs has a paragraph on spare parts, and it says 7.',
+      answer: 'We keep spare parts for 7 years after a device was last sold.',
+      why: 'Ten years is how long we store invoices. The paragraph on spare parts in the repairs doc says 7.',
     },
   },
   {
     flaw: 'unsupported_question',
     query: 'deduct purchase from income tax',
-    question: 'I use the desk lamp for work at home. Which part of the price can I deduct from my income tax?',
+    question: 'I use the desk lamp for working from home. How much of the price can I deduct from my income tax?',
     rightPassage: { doc: 'payments', facts: [] },
     answer: 'I am sorry, I can only answer questions about our shop. A tax adviser can help you with this one.',
     sources: [],
-    opinion: { rating: 'negative', comment: 'The customer is not helped by this. Is there nothing that we can say?' },
+    opinion: { rating: 'negative', comment: "This doesn't help the customer. Isn't there anything we can say?" },
   },
   {
     flaw: 'lost_question',
     query: 'express delivery',
-    question: 'How fast is express delivery, and until when must I order so that it leaves today?',
+    question: 'How fast is express delivery, and how late can I order for it to ship today?',
     rightPassage: { doc: 'shipping', facts: ['expressTime', 'cutOff'] },
     retrieved: { doc: 'shipping', facts: ['expressTime'] },
-    answer: 'Express delivery takes 1 working day and is offered for items in stock.',
+    answer: 'Express delivery takes 1 business day and is offered for items in stock.',
     mistake: {
-      answer: 'Express delivery takes 1 working day. Orders placed before 15:30 leave the warehouse on the same day.',
+      answer: 'Express delivery takes 1 business day. Orders placed before 15:30 leave the warehouse on the same day.',
       query: 'express delivery same-day dispatch deadline',
-      why: 'Two questions, one query: “until when today” was dropped, and with it the paragraph about dispatch.',
+      why: 'There were two questions but only one query. “How late” was dropped, and so was the paragraph about dispatch.',
     },
   },
   {
     flaw: 'outdated_document',
     query: 'standard delivery time',
-    question: 'I have just ordered a power bank, standard delivery. Will it be here within four working days?',
+    question: 'I just ordered a power bank with standard delivery. Will it arrive within four business days?',
     rightPassage: { doc: 'shipping', facts: ['standardTime'] },
     retrieved: { doc: 'shipping', facts: ['standardTime'], version: 1 },
-    answer: 'I cannot promise it: standard delivery takes 3 to 5 working days.',
-    wrong: '3 to 5 working days',
+    answer: 'I cannot promise that: standard delivery takes 3 to 5 business days.',
+    wrong: '3 to 5 business days',
     mistake: {
-      answer: 'Yes, it should be: standard delivery takes 2 to 4 working days.',
-      why: 'Still the times of the old warehouse. Since 10 November standard delivery takes 2 to 4 working days.',
+      answer: 'Yes, it should: standard delivery takes 2 to 4 business days.',
+      why: "Those are the old warehouse's times. Since November 10, standard delivery has taken 2 to 4 business days.",
     },
   },
   {
     flaw: 'misread_number',
     query: 'reminder fee',
-    question: 'I forgot to pay an invoice. What will the reminder cost me?',
+    question: 'I forgot to pay an invoice. How much will the reminder cost me?',
     rightPassage: { doc: 'payments', facts: ['reminderFee'] },
     answer: 'A reminder costs 21 EUR.',
     wrong: '21 EUR',
     mistake: {
       answer: 'A reminder costs 2.50 EUR.',
-      why: 'It took the 21 of “21 days after delivery” for the fee. The fee is 2.50 EUR.',
+      why: 'It mistook the 21 in “21 days after delivery” for the fee. The fee is 2.50 EUR.',
     },
   },
   {
     flaw: 'mistaken_reviewer',
     query: 'points expiry',
-    question: 'Until when can I use the points that I collect this month?',
+    question: 'How long can I use the points that I earn this month?',
     rightPassage: { doc: 'loyalty', facts: ['expiry'] },
-    answer: 'Points expire 18 months after they were collected. You get a reminder a month before.',
+    answer: 'Points expire 18 months after you earn them. You get a reminder one month before.',
     wrong: '24 months',
     opinion: {
       rating: 'negative',
       comment: 'No, points are valid for two years.',
-      correction: { answer: 'Points expire 24 months after they were collected.', sources: ['loyalty'] },
+      correction: { answer: 'Points expire 24 months after you earn them.', sources: ['loyalty'] },
     },
-    objection: { why: 'Points are good for two years, it always was like that.' },
+    objection: { why: 'Points have always been good for two years.' },
   },
   {
     flaw: 'incomplete_answer',
@@ -437,33 +438,33 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     answer: 'You become a gold member with 1,500 points in a calendar year.',
     mistake: {
       answer: 'With 1,500 points in a calendar year you become a gold member and get free express delivery.',
-      why: 'Says how, but not what for: free express delivery is in the same paragraph.',
+      why: 'It says how to become one, but not what you get. Free express delivery is in the same paragraph.',
     },
   },
   {
     flaw: 'misread_number',
-    query: 'instalments minimum order',
-    question: 'Can I pay in instalments if my order comes to 60 EUR?',
-    rightPassage: { doc: 'payments', facts: ['instalmentsFrom'] },
-    answer: 'Yes, orders from 50 EUR can be paid in 3, 6 or 12 monthly parts without interest.',
+    query: 'installments minimum order',
+    question: 'Can I pay in installments if my order is 60 EUR?',
+    rightPassage: { doc: 'payments', facts: ['installmentsFrom'] },
+    answer: 'Yes, orders from 50 EUR can be paid in 3, 6, or 12 monthly payments without interest.',
     wrong: 'orders from 50 EUR',
     mistake: {
       answer:
-        'I am sorry, instalments are offered for orders from 150 EUR. An order of 60 EUR can be paid 30 days later.',
-      why: '50 EUR is for paying later. Instalments begin at 150 EUR, so 60 EUR are not enough.',
+        'I am sorry, installments are offered for orders from 150 EUR. You can pay for an order of 60 EUR 30 days later.',
+      why: "50 EUR is the minimum for paying later. Installments start at 150 EUR, so 60 EUR isn't enough.",
     },
   },
   {
     flaw: 'outdated_document',
     query: 'password link validity',
-    question: 'I asked for a new password 45 minutes ago. Will the link still work?',
+    question: 'I requested a new password 45 minutes ago. Will the link still work?',
     rightPassage: { doc: 'accounts', facts: ['resetTime'] },
     retrieved: { doc: 'accounts', facts: ['resetTime'], version: 1 },
-    answer: 'I am sorry, it will not: the link works for 30 minutes and only once.',
+    answer: 'I am sorry, it will not: the link works only once, for 30 minutes.',
     wrong: '30 minutes',
     mistake: {
-      answer: 'Yes, it will: the link works for 60 minutes and only once.',
-      why: 'Three weeks after the accounts doc changed to 60 minutes, the search still brings the 30.',
+      answer: 'Yes, it will: the link works only once, for 60 minutes.',
+      why: 'The accounts doc changed to 60 minutes three weeks ago, but the search still returns the 30.',
     },
   },
 ]

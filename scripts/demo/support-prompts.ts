@@ -6,7 +6,7 @@ const STRING = { type: 'string' }
 const rewrittenQuery = (languages: string[]): JsonObject => ({
   type: 'object',
   properties: {
-    query: { ...STRING, minLength: 1, description: 'Two to six English key words' },
+    query: { ...STRING, minLength: 1, description: 'Two to six English keywords' },
     language: { ...STRING, enum: languages, description: "The language of the customer's message" },
   },
   required: ['query', 'language'],
@@ -17,7 +17,7 @@ const answer = (fields: JsonObject): JsonObject => ({
   type: 'object',
   properties: {
     answer: { ...STRING, minLength: 1 },
-    sources: { type: 'array', items: STRING, description: 'Slugs of the docs that the answer rests on' },
+    sources: { type: 'array', items: STRING, description: 'Slugs of the docs that support the answer' },
     ...fields,
   },
   required: ['answer', 'sources'],
@@ -29,14 +29,14 @@ export const REWRITE_QUERY: PromptHistory = {
 You turn a customer's message into a query for the handbook of an online shop.
 
 The handbook is written in English. It has short docs about returns, shipping, delivery abroad, warranty, customer
-accounts, privacy, loyalty points, payments, repairs and orders.
+accounts, privacy, loyalty points, payments, repairs, and orders.
 
 Rules
-- Write two to six key words in English, whatever the language of the message.
-- Keep what decides about the rule that applies: a battery, a refurbished device, a country, a way of paying.
-- Leave out greetings, names, order numbers and the story around the question.
+- Write two to six keywords in English, whatever language the message is in.
+- Keep the details that determine which rule applies: a battery, a refurbished device, a country, a payment method.
+- Leave out greetings, names, order numbers, and background.
 {several}
-- Name the language of the message by its code: {languages}.
+- Give the language of the message by its code: {languages}.
 
 Return JSON with the fields "query" and "language", and nothing else.
 `,
@@ -49,10 +49,10 @@ Return JSON with the fields "query" and "language", and nothing else.
     },
     {
       since: '2026-11-04',
-      note: 'Messages with two questions lost the second one; Spanish is now named too',
+      note: 'The second of two questions got lost; Spanish is now listed',
       slots: {
-        several: '- If the message asks several things, put the key words of all of them into one query.',
-        languages: 'en, de or es',
+        several: '- If the message asks several questions, put the keywords of all of them into one query.',
+        languages: 'en, de, or es',
       },
       outputSchema: rewrittenQuery(['en', 'de', 'es', 'fr']),
     },
@@ -62,25 +62,25 @@ Return JSON with the fields "query" and "language", and nothing else.
 export const GENERATE_ANSWER: PromptHistory = {
   stepId: 'generate-answer',
   text: `
-You answer questions of customers of Larkfield, an online shop for small household and outdoor devices. You are given
+You answer questions from customers of Larkfield, an online shop for small household and outdoor devices. You are given
 the customer's message, the customer's latest orders, and some chunks of the handbook.
 
 What to write
-- Answer the question in the first sentence. Then add what the customer needs in order to act, and no more.
+- Answer the question in the first sentence. Then add only what the customer needs to act.
 - {length}
-- Be friendly and plain. Say "we" for the shop. Do not promise anything that the chunks do not say.
+- Be friendly and plain. Say "we" for the shop. Do not promise anything that is not in the chunks.
 {language}
 
 What to rely on
-- Use the chunks only. They are the rules as they are today, even if you remember others.
+- Use only the chunks. They are today's rules, even if you remember different ones.
 {numbers}
 {unknown}
 - If the customer names an order that is not among the latest orders, say so before the answer.
-- Questions that have nothing to do with the shop are declined in one sentence.
+- Decline questions that have nothing to do with the shop in one sentence.
 
 What to return
-- JSON with "answer" and "sources". Sources are the slugs of the docs on which the answer rests, the most important one
-  first, each of them once. An answer that rests on no doc has an empty list.
+- JSON with "answer" and "sources". Sources are the slugs of the docs that support the answer, most important first,
+  without duplicates. If no doc supports the answer, the list is empty.
 {confidence}
 `,
   versions: [
@@ -98,20 +98,20 @@ What to return
     },
     {
       since: '2026-11-09',
-      note: 'Prices and periods were mixed up; say what to do when the chunks are silent',
+      note: 'Prices and periods were mixed up; say what to do if the chunks have no answer',
       slots: {
         length: 'Use at most three sentences.',
-        numbers: `- Copy numbers, prices and periods exactly. Where a chunk has several, check to which case each of them belongs.`,
+        numbers: `- Copy numbers, prices, and periods exactly. If a chunk has several, check which case each one applies to.`,
         unknown:
-          '- If the chunks do not hold the answer, say that a colleague will answer, and leave the sources empty. Never guess.',
+          '- If the chunks do not contain the answer, say that a colleague will answer, and leave the sources empty. Never guess.',
       },
       outputSchema: { ...answer({}), additionalProperties: false },
     },
     {
-      note: 'Draft: let the model say how sure it is. To be tried on the reviewed traces first',
+      note: 'Draft: have the model say how sure it is. Try it on the reviewed traces first',
       slots: {
         confidence:
-          '- "confidence" from 0 to 1: how surely the chunks answer the question. Below 0.5 a colleague looks at it.',
+          '- "confidence" from 0 to 1: how well the chunks answer the question. Below 0.5, a colleague reads the answer.',
       },
       outputSchema: {
         ...answer({ confidence: { type: 'number', minimum: 0, maximum: 1 } }),

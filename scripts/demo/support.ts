@@ -19,7 +19,7 @@ import {
 import { mistakesIn } from './truth.ts'
 import { fill, slotNames, slotsOf, versionAt } from './versions.ts'
 
-/** A support run, with the facts that a right answer and a right chunk must contain verbatim. */
+/** A support run, with the facts that a correct answer and a correct chunk must contain verbatim. */
 export interface SupportTrace extends DemoTrace {
   facts: string[]
   /** Words without evidence. */
@@ -123,7 +123,7 @@ function supportTrace(index: number, turn: Turn): SupportTrace {
     input: { question },
     state: {
       config: { model: 'assistant-small-2', temperature: 0, top_k: CHUNKS, index: 'handbook' },
-      guidelines: ['Rely on the handbook only', 'Name the docs that you used', 'At most three sentences'],
+      guidelines: ['Rely only on the handbook', 'List the docs that you used', 'At most three sentences'],
       customer_orders: [
         {
           number: exchange.orderNumber ?? orderNumber,
@@ -145,27 +145,27 @@ function supportTrace(index: number, turn: Turn): SupportTrace {
 const DAY_MS = 86_400_000
 
 const PRAISE = [
-  'Right, and short enough.',
+  'Correct, and short enough.',
   'Checked against the doc.',
-  'Good: it names the exception as well.',
+  'Good: it also mentions the exception.',
   'Correct. The tone fits.',
-  'That is what I would have written.',
-  'The right doc, and nothing added.',
+  "That's what I would have written.",
+  'The right doc, with nothing added.',
 ]
 
 const STEP_IDS = ['retrieve', 'generate-answer']
 
-const FALLBACK = { answer: 'I cannot look this up at the moment. A colleague will write to you today.', sources: [] }
+const FALLBACK = { answer: 'I cannot look this up at the moment. A colleague will email you today.', sources: [] }
 
 const FAILURES = [
   {
     stepId: 'retrieve',
-    error: { type: 'timeout', message: 'The search index did not answer within 10000 ms' },
+    error: { type: 'timeout', message: 'The search index did not respond within 10000 ms' },
     workMs: 10_000,
   },
   {
     stepId: 'generate-answer',
-    error: { type: 'rate_limited', message: 'The model provider answered 429 three times in a row' },
+    error: { type: 'rate_limited', message: 'The model provider returned 429 three times in a row' },
     workMs: 7412,
   },
 ]

@@ -40,7 +40,7 @@ export type ErrorType = (typeof ERROR_TYPE_OF_FLAW)[Flaw] | 'system_failure'
 
 /** A mistake in an output, known to the demo but not to the service. */
 export interface Mistake {
-  /** What the output should have been. Absent if nothing that fits the step's schema is right. */
+  /** The correct output. Absent if no correct output fits the step's schema. */
   right?: Json
   errorType: ErrorType
   /** In a reviewer's words. */

@@ -7,7 +7,7 @@ export type Category = (typeof CATEGORIES)[number]
 export const PRIORITIES = ['low', 'normal', 'high', 'urgent'] as const
 export type Priority = (typeof PRIORITIES)[number]
 
-/** A ticket as customers write it. Its category follows from its words, and so from the list it is in. */
+/** A ticket as customers write it. Its category follows from its words. */
 export interface Ticket {
   category: Category
   language: Language
@@ -19,32 +19,32 @@ export interface Ticket {
 const TICKET_LINES: Record<Category, Partial<Record<Language, string>>> = {
   billing: {
     en: `
-Charged twice: My card was charged twice for order {order}: two bookings of {amount} EUR on the same day.
+Charged twice: My card was charged twice for order {order}: two charges of {amount} EUR on the same day.
 Invoice address: Please issue the invoice for {order} to my company. I need it for our accounts.
-Gift card not accepted: At the checkout my gift card over {amount} EUR was declined, so I paid by card instead.
+Gift card not accepted: At checkout, my gift card for {amount} EUR was declined, so I paid by card instead.
 Wrong amount: The invoice for {order} says {amount} EUR, but the shop showed a lower price for the {product}.
 Reminder: I got a payment reminder for {order}, although I paid {amount} EUR by bank transfer on Monday.
-Instalments: My second instalment for the {product} was taken twice this month. Please check the payment plan.`,
+Installments: My second installment for the {product} was taken twice this month. Please check the payment plan.`,
     de: `
 Doppelt abgebucht: Für die Bestellung {order} wurden zweimal {amount} EUR abgebucht.
 Rechnung fehlt: Zu meiner Bestellung {order} habe ich keine Rechnung bekommen. Ich brauche sie für die Steuer.`,
   },
   delivery: {
     en: `
-Where is my parcel?: The tracking of {order} has not moved for {days} days. Where is my parcel?
-Delivered to a neighbor: The carrier says that {order} was handed to a neighbor. Nobody here has the parcel.
+Where is my package?: The tracking of {order} has not moved for {days} days. Where is my package?
+Delivered to a neighbor: The carrier says that {order} was handed to a neighbor. Nobody here has the package.
 Wrong address: I moved last week. Can the courier bring the {product} from {order} to my new address?
-Empty box: The parcel for {order} arrived open and the {product} was missing from it.
+Empty box: The package for {order} arrived open, and the {product} was missing.
 Still not shipped: The {product} has been in stock all week, yet {order} has not been shipped. When will it leave?
-Parcel shop closed: My parcel shop is closed for holidays and the parcel with the {product} lies inside.`,
+Pickup point closed: My pickup point is closed for the holidays, and the package with the {product} is inside.`,
     de: `
 Paket fehlt: Laut Sendungsverfolgung wurde {order} gestern zugestellt, bei mir ist aber kein Paket angekommen.`,
   },
   returns: {
     en: `
 Send it back: I would like to return the {product} from {order}. It is unused. How do I get a label?
-Return not registered: I handed in my return of {order} {days} days ago. The status still says "waiting".
-Exchange: Could I exchange the {product} from {order} for the grey one?
+Return not registered: I dropped off my return of {order} {days} days ago. The status still says "waiting".
+Exchange: Could I exchange the {product} from {order} for the gray one?
 Label does not print: The return label for {order} comes out blank. Could you send it as a PDF?
 Changed my mind: I ordered two of the {product} and need only one. I would like to send the other one back.`,
     es: `
@@ -52,30 +52,30 @@ Devolución: Quiero devolver el artículo del pedido {order}. Está sin usar y e
   },
   technical: {
     en: `
-Does not switch on: My {product} no longer switches on, with the charger connected as well.
-App loses connection: The app loses the connection to my {product} after a few minutes. I installed it again.
+Does not switch on: My {product} no longer switches on, even with the charger connected.
+App loses connection: The app loses the connection to my {product} after a few minutes. I already reinstalled it.
 Strange noise: Since yesterday the {product} makes a grinding noise when it runs. It is {days} weeks old.
-Update failed: The firmware update of the {product} stops at 80 percent and starts again from the beginning.
-Battery drains: The battery of the {product} is empty after {days} minutes. In the beginning it lasted for hours.
+Update failed: The firmware update of the {product} stops at 80 percent and starts over.
+Battery drains: The battery of the {product} is empty after {days} minutes. It used to last for hours.
 Error E4: The {product} shows error E4 and blinks three times. The manual does not mention it.`,
     de: `
 Gerät geht nicht an: Mein Gerät aus {order} lässt sich nicht mehr einschalten, auch nicht am Ladekabel.`,
   },
   account: {
     en: `
-Cannot sign in: I cannot sign in. The password mail does not arrive, and I looked in the spam folder too.
-New e-mail: Please change my sign-in from my work e-mail to my private one. I no longer have the old mailbox.
+Cannot sign in: I cannot sign in. The password email never arrives, and I checked my spam folder.
+New email: Please change my sign-in from my work email to my private one. I no longer have the old mailbox.
 Delete my data: I would like to close my account and have my personal data deleted.
-Locked: My account is locked since this morning, and I do not know why.
-Two-step codes: I have a new phone, and the sign-in asks for codes that only the old one could show.`,
+Locked: My account is locked. It has been since this morning, and I do not know why.
+Two-step codes: I have a new phone, and the sign-in asks for codes that only the old one could generate.`,
     es: `
 No puedo entrar: No puedo iniciar sesión y el correo para cambiar la contraseña no llega.`,
   },
   other: {
     en: `
-Thank you: I only want to say thank you to the colleague who helped me on the phone on Tuesday.
+Thank you: I just want to say thank you to your colleague who helped me on the phone on Tuesday.
 Suggestion: A suggestion: please offer the {product} without plastic packaging.
-Press: I write about household devices for a local newspaper. Whom may I ask for an interview?
+Press: I write about household devices for a local newspaper. Who can I ask for an interview?
 Job: Do you offer summer jobs for students in the warehouse?`,
   },
 }
@@ -93,9 +93,9 @@ export const TICKETS: readonly Ticket[] = CATEGORIES.flatMap(category =>
 export const PRESSING: Record<Language, Record<Priority, readonly string[]>> = {
   en: {
     low: ['There is no hurry.', 'This can wait until you have time.'],
-    normal: ['', '', 'Thank you.', 'Kind regards', 'I look forward to your answer.'],
-    high: ['This is the second time that I write.', 'I need an answer by tomorrow, please.'],
-    urgent: ['The plug got hot and smelled of smoke.', 'I felt an electric shock when I touched it.'],
+    normal: ['', '', 'Thank you.', 'Kind regards', 'I look forward to your reply.'],
+    high: ['This is the second time I am writing.', 'I need an answer by tomorrow, please.'],
+    urgent: ['The plug got hot and smelled of smoke.', 'I got an electric shock when I touched it.'],
   },
   de: {
     low: ['Es eilt nicht.'],
@@ -118,19 +118,19 @@ export interface Label {
   language: Language
 }
 
-/** A ticket whose label or content is wrong, or that a reviewer misjudges. */
+/** A ticket with a wrong label or wrong content, or one that a reviewer misjudges. */
 export interface TriageCase extends Pick<Ticket, 'subject' | 'text'> {
   flaw: Flaw
   /** The classifier's output. */
   label: Label
-  /** The right output, if it can be known. */
+  /** The correct output, if it's known. */
   right: Required<Label>
   /** The team that got it, if that doesn't follow from the label. */
   team?: string
   opinion?: Opinion
   /** The mistake, in a reviewer's words. */
   why?: string
-  /** If nothing is wrong: the reason of a reviewer who wrongly corrects the output as the opinion says. */
+  /** If nothing is wrong: the reason given by a reviewer who wrongly makes the correction in `opinion`. */
   objection?: Objection
 }
 
@@ -138,16 +138,16 @@ export const TRIAGE_CASES: readonly TriageCase[] = [
   {
     flaw: 'wrong_label',
     subject: 'Refund',
-    text: 'I want to return the head torch from LF-552901. Please do not charge me for the label, it was faulty.',
+    text: 'I want to return the headlamp from LF-552901. Please do not charge me for the label, it was faulty.',
     label: { category: 'billing', priority: 'normal', language: 'en' },
     right: { category: 'returns', priority: 'normal', language: 'en' },
     opinion: {
       rating: 'negative',
-      comment: 'The customer wants to send something back. The label is a side remark.',
+      comment: 'The customer wants to send something back. The label is only mentioned in passing.',
       correction: { category: 'returns' },
       stepId: 'classify',
     },
-    why: '“Do not charge me” is a side remark. What she wants is to return the head torch.',
+    why: '“Do not charge me” is said in passing. She wants to return the headlamp.',
   },
   {
     flaw: 'wrong_label',
@@ -155,7 +155,7 @@ export const TRIAGE_CASES: readonly TriageCase[] = [
     text: 'I ordered the hand blender in red and got a black one that works. May I exchange it?',
     label: { category: 'technical', priority: 'normal', language: 'en' },
     right: { category: 'returns', priority: 'normal', language: 'en' },
-    why: 'The blender works, it has the wrong color. An exchange is returns.',
+    why: 'The blender works but has the wrong color. An exchange goes to returns.',
   },
   {
     flaw: 'wrong_label',
@@ -169,15 +169,15 @@ export const TRIAGE_CASES: readonly TriageCase[] = [
       correction: { category: 'technical', priority: 'urgent' },
       stepId: 'classify',
     },
-    why: 'Smoke from a plug. The prompt names it as urgent, whatever else the ticket says.',
+    why: "There's smoke from a plug. The prompt says that's urgent, whatever else the ticket says.",
   },
   {
     flaw: 'wrong_label',
     subject: 'Gift card again',
-    text: 'The code of my gift card over 50 EUR is refused. This is the second time that I write.',
+    text: 'The code of my gift card for 50 EUR is rejected. This is the second time I am writing.',
     label: { category: 'billing', priority: 'low', language: 'en' },
     right: { category: 'billing', priority: 'high', language: 'en' },
-    why: 'Writes for the second time: that is high by definition, and nothing in it says that it can wait.',
+    why: "The customer is writing for the second time. That's high by definition, and nothing says that it can wait.",
   },
   {
     flaw: 'ambiguous_input',
@@ -187,13 +187,13 @@ export const TRIAGE_CASES: readonly TriageCase[] = [
     right: { category: 'technical', priority: 'normal', language: 'en' },
     opinion: {
       rating: 'negative',
-      comment: 'I would treat this as a return. It can be seen either way.',
+      comment: 'I would treat this as a return, but it could go either way.',
       correction: { category: 'returns' },
     },
     objection: {
-      why: '“Repair it or take it back”: I would take it back, so returns.',
+      why: '“Repair it or take it back”: I would take it back, so this is returns.',
       overruled:
-        'He minds neither, and what he writes about is a lamp that flickers. Technical is a fair reading, I leave it.',
+        "He's fine with either, and he's writing about a lamp that flickers. Technical is a fair reading, so I'm leaving it.",
     },
   },
   {
@@ -202,23 +202,23 @@ export const TRIAGE_CASES: readonly TriageCase[] = [
     text: 'My bank account was charged although I returned nothing and ordered nothing. Whose invoice is this?',
     label: { category: 'account', priority: 'normal', language: 'en' },
     right: { category: 'billing', priority: 'normal', language: 'en' },
-    why: 'It fell for the word account. A bank account that was charged is billing.',
+    why: 'It was misled by the word account. A charge to a bank account is billing.',
   },
   {
     flaw: 'missing_field',
     subject: 'Tracking',
-    text: 'The tracking of LF-774120 says "handed over", but the parcel never came. There is no hurry.',
+    text: 'The tracking of LF-774120 says "handed over", but the package never came. There is no hurry.',
     label: { category: 'delivery', language: 'en' },
     right: { category: 'delivery', priority: 'low', language: 'en' },
-    why: 'The priority is missing altogether. “There is no hurry” makes it low.',
+    why: 'The priority is missing entirely. “There is no hurry” makes it low.',
   },
   {
     flaw: 'wrong_label',
     subject: 'Neighbor',
-    text: 'Nobody in my house knows the neighbor to whom the courier gave the parcel. Thank you.',
+    text: 'Nobody in my house knows the neighbor to whom the courier gave the package. Thank you.',
     label: { category: 'other', priority: 'normal', language: 'en' },
     right: { category: 'delivery', priority: 'normal', language: 'en' },
-    why: 'No praise and no suggestion, in spite of the “Thank you”: a parcel is missing.',
+    why: 'Despite the “Thank you”, this is neither praise nor a suggestion: a package is missing.',
   },
   {
     flaw: 'mistaken_reviewer',
@@ -234,38 +234,38 @@ export const TRIAGE_CASES: readonly TriageCase[] = [
     },
     objection: {
       why: 'A new phone, so this is about a device.',
-      overruled: 'It is about signing in. The definition of technical says a device of ours that does not work.',
+      overruled: "It's about signing in. By definition, technical is about our own devices not working.",
     },
   },
   {
     flaw: 'wrong_team',
     subject: 'Hand vacuum',
-    text: 'My hand vacuum does not switch on, and the plug got hot and smelled of smoke.',
+    text: 'My handheld vacuum does not switch on, and the plug got hot and smelled of smoke.',
     label: { category: 'technical', priority: 'urgent', language: 'en' },
     right: { category: 'technical', priority: 'urgent', language: 'en' },
     team: 'workshop',
-    why: 'Urgent goes to the duty desk since 6 November. In the queue of the workshop this waits for hours.',
+    why: "Urgent tickets have gone to the duty desk since November 6. In the workshop's queue, this waits for hours.",
   },
   {
     flaw: 'contradictory_input',
     subject: 'Return of LF-129988',
-    text: 'My parcel LF-129988 has not arrived yet. As I wrote, it works well, but I have sent it back today.',
+    text: 'My package LF-129988 has not arrived yet. As I wrote, it works well, but I have sent it back today.',
     label: { category: 'returns', priority: 'normal', language: 'en' },
     right: { category: 'delivery', priority: 'normal', language: 'en' },
     opinion: {
       rating: 'negative',
-      comment: 'Not arrived, working well and sent back cannot all be true. We have to ask the customer.',
+      comment: "“Not arrived”, “works well”, and “sent back” can't all be true. We have to ask the customer.",
       correction: { category: 'delivery' },
     },
-    why: 'Three things that cannot all be true. “Has not arrived” is the one that we can act on, so delivery, and we ask back.',
+    why: "Those three things can't all be true. We can act on “has not arrived”, so this is delivery, and we have to ask the customer.",
   },
   {
     flaw: 'wrong_label',
     subject: 'Orders that are not mine',
-    text: 'Since this morning somebody else orders with my account. I cannot sign in to stop it.',
+    text: 'Since this morning, somebody else has been ordering with my account. I cannot sign in to stop it.',
     label: { category: 'account', priority: 'high', language: 'en' },
     right: { category: 'account', priority: 'urgent', language: 'en' },
-    why: 'An account that somebody else uses is urgent as of version 3, which came out for tickets like this one.',
+    why: 'An account used by somebody else is urgent as of version 3, which was written for tickets like this one.',
   },
   {
     flaw: 'wrong_label',
@@ -279,23 +279,23 @@ export const TRIAGE_CASES: readonly TriageCase[] = [
       correction: { language: 'es' },
       stepId: 'classify',
     },
-    why: 'The text is Spanish, the code says en. The rest is right.',
+    why: 'The text is Spanish, but the code says en. Everything else is correct.',
   },
   {
     flaw: 'wrong_label',
     subject: 'Speaker',
-    text: 'I do not want to send the portable speaker back, I like it. Only the app loses it every few minutes. Can you help?',
+    text: 'I do not want to send the portable speaker back, I like it. But the app loses it every few minutes. Can you help?',
     label: { category: 'returns', priority: 'normal', language: 'en' },
     right: { category: 'technical', priority: 'normal', language: 'en' },
-    why: '“I do not want to send it back”: read up to “send back” only. The app is the problem.',
+    why: 'The customer does not want to send it back. The app is the problem.',
   },
   {
     flaw: 'wrong_label',
     subject: 'LF-660215',
-    text: 'The invoice for LF-660215 lists delivery twice, 4.90 EUR each. I look forward to your answer.',
+    text: 'The invoice for LF-660215 lists delivery twice, 4.90 EUR each. I look forward to your reply.',
     label: { category: 'delivery', priority: 'normal', language: 'en' },
     right: { category: 'billing', priority: 'normal', language: 'en' },
-    why: 'An invoice that lists something twice is billing, even where the something is a delivery.',
+    why: "An invoice that lists something twice is billing, even if it's a delivery.",
   },
   {
     flaw: 'wrong_label',
@@ -303,6 +303,6 @@ export const TRIAGE_CASES: readonly TriageCase[] = [
     text: 'I have moved. Please change the address in my account, there is no order on its way. This can wait until you have time.',
     label: { category: 'delivery', priority: 'low', language: 'en' },
     right: { category: 'account', priority: 'low', language: 'en' },
-    why: 'Nothing is on its way, so there is nothing to deliver. Personal data in the account: account.',
+    why: "Nothing is on its way, so there's nothing to deliver. Personal data belongs to account.",
   },
 ]

@@ -25,7 +25,7 @@ import {
 import { mistakesIn } from './truth.ts'
 import { fill, type PromptHistory, versionAt } from './versions.ts'
 
-/** A triage run, and the right label for its ticket. */
+/** A triage run, and the correct label for its ticket. */
 export interface TriageTrace extends DemoTrace {
   right: Required<Label>
 }
@@ -54,8 +54,8 @@ You sort the tickets that reach the customer service of an online shop for small
 the subject and the text of one ticket.
 
 Category: choose one, by what the customer wants us to do, not by single words
-- billing: charges, invoices, payment reminders, instalments, gift cards
-- delivery: parcels on their way, missing, open or sent to the wrong address
+- billing: charges, invoices, payment reminders, installments, gift cards
+- delivery: packages on their way, missing, open or sent to the wrong address
 - returns: sending something back or exchanging it, labels and the state of a return
 - technical: a device or its app does not work as it should
 - account: sign-in, passwords, personal data, closing an account
@@ -87,19 +87,19 @@ Return JSON with {fields}, and nothing else.
     },
     {
       since: '2026-10-31',
-      note: 'A confidence, so that doubtful tickets can be read by a person first',
+      note: 'Adds a confidence, so that a person can read doubtful tickets first',
       slots: {
-        confidence: 'Confidence: a number from 0 to 1. Below 0.6 a person reads the ticket before it is routed.',
+        confidence: 'Confidence: a number from 0 to 1. Below 0.6, a person reads the ticket before it is routed.',
         fields: '"category", "priority", "language" and "confidence"',
       },
       outputSchema: classification({ ...LABELS, confidence: { type: 'number', minimum: 0, maximum: 1 } }),
     },
     {
       since: '2026-11-12',
-      note: 'Accounts used by others are urgent too; what to do with two wishes in one ticket',
+      note: 'Accounts used by others are urgent as well; explains how to label tickets with two requests',
       slots: {
         urgent: 'heat, smoke, an electric shock, or an account or card that somebody else uses',
-        several: 'If a ticket has two wishes, label the one that has to be settled first.\n',
+        several: 'If a ticket has two requests, label the one that must be handled first.\n',
       },
       outputSchema: classification({ ...LABELS, confidence: { type: 'number', minimum: 0, maximum: 1 } }),
     },
@@ -154,9 +154,9 @@ Return JSON with "team" and "reason", and nothing else.
     },
     {
       since: '2026-11-06',
-      note: 'Urgent tickets lay in the queues of the teams for hours: they go to the duty desk now',
+      note: "Urgent tickets waited in the teams' queues for hours, so now they go to the duty desk",
       slots: {
-        dutyDesk: '- duty-desk: everything urgent, whatever its category. Somebody is there until 22:00 every day.',
+        dutyDesk: '- duty-desk: everything urgent, in any category. It is staffed until 22:00 every day.',
         also: ' and the priority',
       },
       outputSchema: routing([...Object.values(TEAMS), 'duty-desk']),
@@ -256,13 +256,13 @@ const PRAISE = [
   'Right team.',
   'The priority fits.',
   'Agreed.',
-  'Good: seen from the second sentence.',
-  'Label is right.',
+  'Good: it follows from the second sentence.',
+  'The label is correct.',
 ]
 
 const FAILURE = {
   stepId: 'classify',
-  error: { type: 'timeout', message: 'The model did not answer within 5000 ms' },
+  error: { type: 'timeout', message: 'The model did not respond within 5000 ms' },
   workMs: 5000,
 }
 
@@ -291,7 +291,7 @@ const PRIORITY_SHARES: Record<Category, readonly Priority[]> = {
   other: ['normal', 'low'],
 }
 
-/** The fields of an answer that the schema of its time allowed. */
+/** The fields of an answer that the schema allowed at the time. */
 const onlyKnown = (answer: JsonObject, properties: Json | undefined): JsonObject =>
   Object.fromEntries(Object.entries(answer).filter(([field]) => Object.keys(properties ?? {}).includes(field)))
 

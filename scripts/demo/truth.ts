@@ -5,14 +5,14 @@ import { SEQUELS, type Sequels } from './review-words.ts'
 import type { Mistake } from './trace.ts'
 import { fill, type Slots } from './versions.ts'
 
-/** What an output of a run is, and what it should have been. */
+/** An output of a run, and the correct output. */
 interface Comparison {
   stepId: string
   output: Json
   right: Json
 }
 
-/** Why a run went wrong, and the values for comments on outputs that only follow from that. */
+/** Why a run went wrong, and the values to fill into comments on outputs that are wrong only as a result. */
 interface Cause extends Omit<Mistake, 'right'> {
   sequels?: Sequels
   slots: Slots

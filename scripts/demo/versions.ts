@@ -5,10 +5,10 @@ export type Slots = Readonly<Record<string, string>>
 
 /** One version of a text. */
 export interface TextVersion {
-  /** The day from which it was current. A draft has none. */
+  /** The day it became current. A draft has none. */
   since?: string
   note: string
-  /** The slots that this version changed. The others are as in the version before. */
+  /** The slots that this version changed. The others stay as in the previous version. */
   slots: Slots
 }
 
