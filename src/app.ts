@@ -5,9 +5,10 @@ import { openApiDocument } from './api/openapi.ts'
 import { isAmbient } from './auth/authenticate.ts'
 import { components } from './components.ts'
 import type { Env, Runtime } from './env.ts'
-import { ERRORS, errorResponse, methodNotAllowed, notFound } from './http/errors.ts'
+import { ERRORS, errorResponse, methodNotAllowed } from './http/errors.ts'
 import { ingest } from './ingest/index.ts'
 import { manage } from './manage/index.ts'
+import { unknownPath } from './native-protocols.ts'
 import { otlp } from './otlp/index.ts'
 import { addressOf } from './rate-limit/address.ts'
 import { read } from './read/index.ts'
@@ -128,14 +129,14 @@ async function dispatch(request: Request, runtime: Runtime): Promise<Response> {
   const response = await router.fetch(isHead ? new Request(request, { method: 'GET' }) : request, runtime)
   if (response) return response
   const methods = methodsOf(new URL(request.url).pathname)
-  if (methods.length === 0) return unknownPath(request, runtime.env)
+  if (methods.length === 0) return pageOrError(request, runtime.env)
   if (request.method === 'OPTIONS') return preflight(methods)
   throw methodNotAllowed(methods)
 }
 
-async function unknownPath(request: Request, { ASSETS }: Env): Promise<Response> {
+async function pageOrError(request: Request, { ASSETS }: Env): Promise<Response> {
   const isNavigation = request.method === 'GET' && request.headers.get('sec-fetch-mode') === 'navigate'
-  if (!isNavigation || !ASSETS) throw notFound()
+  if (!isNavigation || !ASSETS) throw unknownPath(new URL(request.url).pathname)
   const page = await ASSETS.fetch(new URL('/', request.url))
   return new Response(page.body, page)
 }

@@ -46,6 +46,7 @@ const ROOMS = [
   'client',
   'ui',
   'components',
+  'native-protocols',
   'app',
   'index',
 ]
