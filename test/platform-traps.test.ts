@@ -24,22 +24,22 @@ import { client, newOrg } from './support/org.ts'
 import { newTrace } from './support/trace.ts'
 
 /*
- * Traps of Cloudflare's platform. D1 and R2 are more lenient here than in production, so what production refuses is
- * measured, not tried.
+ * Pitfalls of Cloudflare's platform. D1 and R2 are more lenient in tests than in production, so these tests measure
+ * what production would reject.
  */
 
-/** Production's limits of D1: https://developers.cloudflare.com/d1/platform/limits/ */
+/** D1's limits in production: https://developers.cloudflare.com/d1/platform/limits/ */
 const D1_VALUE_BYTES = 2_000_000
 const D1_ROW_BYTES = 2_000_000
 const D1_PARAMETERS = 100
 const D1_SQL_BYTES = 100_000
 
-/** Text of a given number of bytes that JSON, and JSON within JSON, must escape. */
+/** Text of a given number of bytes, all of which must be escaped in JSON and again in JSON within JSON. */
 const quotes = (bytes: number) => '"'.repeat(Math.floor(bytes / 2))
 const controls = (length: number) => '\u0001'.repeat(length)
 
-describe('one request sends D1 only what D1 accepts', () => {
-  /** As many events as fit a batch. */
+describe('a request stays within D1’s limits for', () => {
+  /** A batch with as many events as fit. */
   function batchOf(type: string, bodyOf: (index: number) => object): object {
     const events: object[] = []
     let bytes = '{"events":[]}'.length
@@ -69,20 +69,20 @@ describe('one request sends D1 only what D1 accepts', () => {
       ({ trace_id }) => batchOf('span', () => aSpan({ trace_id, metadata: { a: quotes(MAX_METADATA_BYTES - 10) } })),
     ],
     [
-      'spans with values that just fit a row',
+      'spans with the largest values that fit in a row',
       ({ trace_id }) =>
         batchOf('span', () => aSpan({ trace_id, input: quotes(INLINE_BYTES - 2), output: quotes(INLINE_BYTES - 2) })),
     ],
     [
-      'observations that just fit a row',
+      'the largest observations that fit in a row',
       ({ trace_id }) => batchOf('observation', () => anObservation({ trace_id, data: quotes(INLINE_BYTES - 2) })),
     ],
     [
-      'observations that do not',
+      'observations that are too large for a row',
       ({ trace_id }) => batchOf('observation', () => anObservation({ trace_id, data: quotes(INLINE_BYTES) })),
     ],
     [
-      'feedback of many labellers',
+      'feedback from many labellers',
       ({ trace_id }) =>
         batchOf('feedback', index =>
           aFeedback({
@@ -171,7 +171,7 @@ describe('a value keeps its meaning', () => {
     ['""', '""'],
   ] as const
 
-  it.for(spelled)('sent as %s it is returned as %s, wherever it is stored', async ([sent, back], { expect }) => {
+  it.for(spelled)('sent as %s is returned as %s, in D1 or in R2', async ([sent, back], { expect }) => {
     const { org, trace_id, read } = await newTrace()
     const spanId = crypto.randomUUID()
     const post = (path: string, body: object, field: string, json: string) =>
@@ -209,19 +209,22 @@ describe('a value keeps its meaning', () => {
       'outputSchema',
       'outputSchema.a',
     ],
-  ] as const)('and a number that overflows is refused: in %s', async ([, path, body, field, place], { expect }) => {
-    const org = await newOrg()
-    const value = place.endsWith('.a') ? '{"a":-1e400}' : '1e400'
-    const { [field as keyof typeof body]: _, ...rest } = body
-    const text = `${JSON.stringify(rest).slice(0, -1)},"${field}":${value}}`
-    const answer = await org.owner.post(path, text, { 'x-project-slug': 'support' })
-    expect(answer.status).toBe(400)
-    expect(answer.body.details[0].path).toBe(place)
-  })
+  ] as const)(
+    'but is rejected if it is a number that overflows: in %s',
+    async ([, path, body, field, place], { expect }) => {
+      const org = await newOrg()
+      const value = place.endsWith('.a') ? '{"a":-1e400}' : '1e400'
+      const { [field as keyof typeof body]: _, ...rest } = body
+      const text = `${JSON.stringify(rest).slice(0, -1)},"${field}":${value}}`
+      const answer = await org.owner.post(path, text, { 'x-project-slug': 'support' })
+      expect(answer.status).toBe(400)
+      expect(answer.body.details[0].path).toBe(place)
+    },
+  )
 })
 
 describe('metadata', () => {
-  it('nested 1,100 deep is refused, at the limit it is kept, and the search still works', async ({ expect }) => {
+  it('is rejected if nested 1,100 deep, and accepted at the limit, and the search still works', async ({ expect }) => {
     const org = await newOrg()
     const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
     const post = (depth: number) =>
@@ -233,7 +236,7 @@ describe('metadata', () => {
     expect((await org.ingest.get('/api/v1/traces/search?group_id=none')).body.count).toBe(0)
   })
 
-  it('with a key of 1 KB is kept, and not searchable', async ({ expect }) => {
+  it('with a key of 1 KB is kept but not searchable', async ({ expect }) => {
     const org = await newOrg()
     const key = 'k'.repeat(1024)
     const { body } = await org.ingest.post('/api/v1/traces', aTrace({ metadata: { [key]: 1, short: 2 } }))
@@ -244,7 +247,7 @@ describe('metadata', () => {
   })
 })
 
-describe('a trace of 300 observations, 50 of them in R2,', () => {
+describe('a trace with 300 observations, 50 of them in R2,', () => {
   it('is read in full, in order, with at most 6 concurrent R2 calls', { timeout: 20_000 }, async ({ expect }) => {
     const { org, trace_id, id } = await newTrace()
     const values = Array.from(
@@ -255,7 +258,7 @@ describe('a trace of 300 observations, 50 of them in R2,', () => {
       anObservation({ trace_id, type: 'input', data, timestamp: timeAfter(index) }),
     )
     const isLarge = (_: unknown, index: number) => index % 6 === 0
-    // One by one, since a batch would put them all into one object.
+    // These are sent one by one, because a batch would put them all in one object.
     for (const body of bodies.filter(isLarge)) await org.ingest.post('/api/v1/observations', body)
     const events = bodies.filter((_, index) => !isLarge(_, index)).map(body => ({ type: 'observation', body }))
     await org.ingest.post('/api/v1/batch', { events })
@@ -276,7 +279,7 @@ describe('a trace of 300 observations, 50 of them in R2,', () => {
 })
 
 describe('a span sent by 50 concurrent requests', () => {
-  it('is one', async ({ expect }) => {
+  it('is stored once', async ({ expect }) => {
     const { org, trace_id, read } = await newTrace()
     const span = aSpan({ trace_id, input: 'x'.repeat(INLINE_BYTES + 1) })
     const answers = await Promise.all(Array.from({ length: 50 }, () => org.ingest.post('/api/v1/spans', span)))
@@ -296,7 +299,7 @@ describe('after its trace was deleted', () => {
     ['a span', 'span', {}],
     ['a large span', 'span', { output: 'x'.repeat(INLINE_BYTES + 1) }],
     ['feedback', 'feedback', { labeller: { email: 'ada@example.com' } }],
-  ] as const)('%s finds none, by itself and in a batch', async ([, type, fields], { expect }) => {
+  ] as const)('%s gets a 404, by itself and in a batch', async ([, type, fields], { expect }) => {
     const { org, trace_id, id } = await newTrace()
     await org.owner.delete(`/api/traces/${id}`)
     const body = {
@@ -312,7 +315,7 @@ describe('after its trace was deleted', () => {
 })
 
 describe('the rate limiter', () => {
-  it('that is evicted in the middle of a minute admits no more than the limit', async ({ expect }) => {
+  it('admits no more than the limit, even if it is evicted within the minute', async ({ expect }) => {
     const org = await newOrg()
     const draft = { name: 'x', projectSlug: 'support', scopes: ['ingest'], rateLimitPerMinute: 20 }
     const { id, key } = (await org.owner.post('/api/api-keys', draft)).body
@@ -326,7 +329,7 @@ describe('the rate limiter', () => {
     expect(await burst()).toBe(5)
   })
 
-  it('that hangs delays a request for a quarter of a second', async ({ expect }) => {
+  it('delays a request by only a quarter of a second if it hangs', async ({ expect }) => {
     const org = await newOrg()
     const bindings = wrapBindings((binding, call) => (binding === 'RATE_LIMITER' ? new Promise(() => {}) : call()))
     const since = Date.now()

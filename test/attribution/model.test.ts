@@ -303,7 +303,7 @@ function shapeOf(asked: readonly Asked[]) {
   const { instructions = '', boundary, before, inside, after } = fence(asked)
   for (const line of inside) JSON.parse(line)
   const roles = asked[0]?.body.messages.map(({ role }) => role)
-  return { requests: asked.length, roles, told: instructions.replaceAll(boundary, ''), before, after }
+  return { requests: asked.length, roles, text: instructions.replaceAll(boundary, ''), before, after }
 }
 
 describe("a provider's errors", () => {
@@ -449,12 +449,12 @@ describe('Workers AI', () => {
       "The model's provider returned status 429: too many requests",
     ],
     ['the warranty of the X200', "The model's provider couldn't be reached"],
-  ] as const)('fails with %s', async ([message, told], { expect }) => {
+  ] as const)('fails with %s', async ([message, expected], { expect }) => {
     const AI = aBinding(async () => {
       throw new Error(message)
     })
     const { error } = await askModelThat([], { settings: { AI, ATTRIBUTION_MODEL } })
-    expect(error).toMatchObject({ message: told, isFinal: false })
+    expect(error).toMatchObject({ message: expected, isFinal: false })
   })
 
   it('times out if it takes too long', async ({ expect }) => {

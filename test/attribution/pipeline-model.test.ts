@@ -42,14 +42,14 @@ describe('an attribution by a model', () => {
     expect((await result()).body).toEqual(answer.body)
     const requests = await asked()
     expect(requests).toHaveLength(1)
-    const told = JSON.stringify(requests[0]?.body)
+    const sentBody = JSON.stringify(requests[0]?.body)
     // The model may answer the project's own types, but no disabled type.
-    expect(told).toContain('It came too late.')
+    expect(sentBody).toContain('It came too late.')
     const { enum: types } = schemaOf(requests[0]?.body.response_format).properties.error_type
     expect(types).toContain('late_delivery')
     expect(types).not.toContain('system_failure')
     // The model sees the rules' findings.
-    expect(told).toMatch(/\\"kind\\":\\"finding\\"/)
+    expect(sentBody).toMatch(/\\"kind\\":\\"finding\\"/)
   })
 
   it('may have a custom type', async ({ expect }) => {

@@ -113,12 +113,12 @@ describe('a labeller', () => {
   })
 
   it('of another organization is not affected', async ({ expect }) => {
-    const [org, theirs] = [await newOrg(), await newOrg()]
-    await traceOf(theirs, 'ada@x.y')
+    const [org, otherOrg] = [await newOrg(), await newOrg()]
+    await traceOf(otherOrg, 'ada@x.y')
     const { remove } = await traceOf(org, 'ada@x.y')
     await remove()
     await cron()
-    expect([await emailsIn(org), await emailsIn(theirs)]).toEqual([[], ['ada@x.y']])
+    expect([await emailsIn(org), await emailsIn(otherOrg)]).toEqual([[], ['ada@x.y']])
   })
 })
 

@@ -112,9 +112,9 @@ describe('an API key', () => {
   })
 
   it('404s for an unknown project and 422s for an unknown user', async ({ expect }) => {
-    const [org, theirs] = [await newOrg(), await newOrg()]
-    await theirs.owner.post('/api/projects', { slug: 'theirs', name: 'Theirs' })
-    const foreign = (await theirs.owner.post('/api/users', { email: 'ada@example.com', name: 'Ada' })).body.id
+    const [org, otherOrg] = [await newOrg(), await newOrg()]
+    await otherOrg.owner.post('/api/projects', { slug: 'theirs', name: 'Theirs' })
+    const foreign = (await otherOrg.owner.post('/api/users', { email: 'ada@example.com', name: 'Ada' })).body.id
     const draft = { name: 'x', scopes: ['read'] }
     for (const projectSlug of ['nope', 'theirs']) {
       expect((await org.owner.post('/api/api-keys', { ...draft, projectSlug })).status).toBe(404)
@@ -180,14 +180,14 @@ describe('an API key', () => {
 })
 
 describe('the credentials in a request', () => {
-  it.for<[string, (org: Org, theirs: Org) => Record<string, string>, number]>([
+  it.for<[string, (org: Org, otherOrg: Org) => Record<string, string>, number]>([
     ['a key', org => ({ 'x-api-key': org.ownerKey }), 200],
     ['a key as a Bearer token', org => ({ authorization: `bearer  ${org.ownerKey}` }), 200],
     ['a key and its organization', org => ({ 'x-api-key': org.ownerKey, 'x-org-slug': org.slug }), 200],
     ['a token and its organization', org => ({ authorization: `Bearer ${org.ownerKey}`, 'x-org-slug': org.slug }), 200],
     [
       "a key and another's organization",
-      (org, theirs) => ({ 'x-api-key': org.ownerKey, 'x-org-slug': theirs.slug }),
+      (org, otherOrg) => ({ 'x-api-key': org.ownerKey, 'x-org-slug': otherOrg.slug }),
       401,
     ],
     ['a key and an unknown organization', org => ({ 'x-api-key': org.ownerKey, 'x-org-slug': 'nope' }), 401],
@@ -204,8 +204,8 @@ describe('the credentials in a request', () => {
     ['only an organization', org => ({ 'x-org-slug': org.slug }), 401],
     ['nothing', () => ({}), 401],
   ])('that are %s', async ([, headersOf, status], { expect }) => {
-    const [org, theirs] = [await newOrg(), await newOrg()]
-    const answer = await client(headersOf(org, theirs)).get(LIST)
+    const [org, otherOrg] = [await newOrg(), await newOrg()]
+    const answer = await client(headersOf(org, otherOrg)).get(LIST)
     expect(answer.status).toBe(status)
     if (status === 401) expect(answer.body.error).toBe('Not authenticated')
   })
@@ -268,24 +268,24 @@ describe('a revoked key', () => {
 })
 
 /** Keys, with the statuses of their deletion and their rotation. */
-const places: [string, (org: Org, theirs: Org) => Promise<string>, number, number][] = [
+const places: [string, (org: Org, otherOrg: Org) => Promise<string>, number, number][] = [
   ['that does not exist', async () => crypto.randomUUID(), 404, 404],
   ['with an invalid id', async () => 'ci', 404, 404],
-  ["of another organization's", async (_, theirs) => (await newKey(theirs)).id, 404, 403],
+  ["of another organization's", async (_, otherOrg) => (await newKey(otherOrg)).id, 404, 403],
 ]
 
 describe.for(places)('a key %s', ([, place, revoked, rotated]) => {
   it('cannot be revoked or rotated', async ({ expect }) => {
-    const [org, theirs] = [await newOrg(), await newOrg()]
-    const id = await place(org, theirs)
-    const before = [await keysIn(org), await keysIn(theirs)]
+    const [org, otherOrg] = [await newOrg(), await newOrg()]
+    const id = await place(org, otherOrg)
+    const before = [await keysIn(org), await keysIn(otherOrg)]
     const messages: Record<number, string> = { 403: 'Forbidden', 404: 'Not found' }
     for (const by of [org.owner, org.bearer()]) {
       const answers = [await by.delete(`/api/api-keys/${id}`), await by.post(`/api/api-keys/${id}/rotate`)]
       expect(answers[0]).toMatchObject({ status: revoked, body: { error: messages[revoked] } })
       expect(answers[1]).toMatchObject({ status: rotated, body: { error: messages[rotated] } })
     }
-    expect([await keysIn(org), await keysIn(theirs)]).toEqual(before)
+    expect([await keysIn(org), await keysIn(otherOrg)]).toEqual(before)
   })
 })
 
@@ -611,9 +611,9 @@ describe('a change', () => {
   })
 
   it("403s for another project's or another organization's key, and 404s for a missing key", async ({ expect }) => {
-    const [org, theirs] = [await newOrg(), await newOrg()]
+    const [org, otherOrg] = [await newOrg(), await newOrg()]
     const ofAll = await newKey(org)
-    const foreign = await newKey(theirs)
+    const foreign = await newKey(otherOrg)
     expect((await change({ owner: org.bearer() }, ofAll.id, { name: 'x' })).status).toBe(403)
     expect((await change(org, foreign.id, { name: 'x' })).status).toBe(403)
     expect((await change(org, crypto.randomUUID(), { name: 'x' })).status).toBe(404)

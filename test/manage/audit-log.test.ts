@@ -219,7 +219,7 @@ describe('the audit log', () => {
 
   it('has no entries for calls that were rejected or changed nothing', async ({ expect }) => {
     const world = await newWorld(org)
-    const theirs = await newWorld(await newOrg())
+    const otherWorld = await newWorld(await newOrg())
     const owner = org.owner
     await owner.post('/api/projects', { slug: 'taken', name: 'Taken' })
     const reader = client({ 'x-api-key': await org.keyFor({ scopes: ['ingest', 'read', 'review'] }) })
@@ -235,21 +235,21 @@ describe('the audit log', () => {
       [409, owner.post('/api/projects', { slug: 'taken', name: 'x' })],
       [403, other.post('/api/projects', { slug: 'another', name: 'x' })],
       [404, owner.patch(`/api/projects/${none}`, { name: 'x' })],
-      [403, owner.patch(`/api/projects/${theirs.org.project.id}`, { name: 'x' })],
+      [403, owner.patch(`/api/projects/${otherWorld.org.project.id}`, { name: 'x' })],
       [200, owner.patch(`/api/projects/${org.project.id}`, {})],
       [200, owner.put(`/api/projects/${org.project.id}/error-types/system_failure`, { isEnabled: true })],
       [422, owner.put(`/api/projects/${org.project.id}/error-types/system_failure`, { name: 'x' })],
-      [403, owner.put(`/api/projects/${theirs.org.project.id}/error-types/system_failure`, { isEnabled: false })],
+      [403, owner.put(`/api/projects/${otherWorld.org.project.id}/error-types/system_failure`, { isEnabled: false })],
       [404, owner.post('/api/api-keys', { name: 'x', scopes: ['read'], projectSlug: 'no-such' })],
       [422, owner.post('/api/api-keys', { name: 'x', scopes: ['read'], userId: none })],
       [404, owner.delete(`/api/api-keys/${none}`)],
-      [404, owner.delete(`/api/api-keys/${theirs.keyId}`)],
+      [404, owner.delete(`/api/api-keys/${otherWorld.keyId}`)],
       [200, owner.delete(`/api/api-keys/${dead.id}`)],
       [409, owner.post(`/api/api-keys/${dead.id}/rotate`, {})],
       [409, owner.post('/api/users', { email: REVIEWER_EMAIL, name: 'x' })],
       [400, owner.post('/api/users', { email: 'nobody', name: 'x' })],
       [404, owner.delete(`/api/traces/${none}`)],
-      [404, owner.delete(`/api/traces/${theirs.id}`)],
+      [404, owner.delete(`/api/traces/${otherWorld.id}`)],
       [403, other.delete(`/api/traces/${world.id}`)],
       [403, reader.delete(`/api/traces/${world.id}`)],
       [200, owner.put(`${prompt}/active-version`, { versionId: world.prompt.versionId })],
@@ -257,7 +257,7 @@ describe('the audit log', () => {
       [403, other.post(`${prompt}/versions`, { content: 'x' })],
       [404, owner.post(`/api/prompts/${none}/versions`, { content: 'x' })],
       [404, owner.delete(`/api/prompts/${none}`)],
-      [404, owner.delete(`/api/prompts/${theirs.prompt.id}`)],
+      [404, owner.delete(`/api/prompts/${otherWorld.prompt.id}`)],
       [403, other.delete(prompt)],
     ]
     for (const [status, call] of calls) expect((await call).status).toBe(status)
@@ -401,7 +401,7 @@ describe('a list of the audit log', () => {
   })
 
   it("shows a project's key only the entries of its project", async ({ expect }) => {
-    const [org, theirs] = [await newOrg(), await newOrg()]
+    const [org, otherOrg] = [await newOrg(), await newOrg()]
     const other = (await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })).body
     const all = await logOf(org.owner)
     const own = all.filter(({ projectId }) => projectId === org.project.id)
@@ -411,7 +411,7 @@ describe('a list of the audit log', () => {
     expect(await logOf(org.bearer(), `&projectId=${org.project.id}`)).toEqual(own)
     for (const [caller, projectId, status] of [
       [org.bearer(), other.id, 403],
-      [org.owner, theirs.project.id, 403],
+      [org.owner, otherOrg.project.id, 403],
       [org.owner, crypto.randomUUID(), 404],
     ] as const) {
       expect((await caller.get(`/api/audit-log?projectId=${projectId}`)).status).toBe(status)
@@ -419,9 +419,9 @@ describe('a list of the audit log', () => {
   })
 
   it('rejects the cursor of another organization or project', async ({ expect }) => {
-    const [org, theirs] = [await newOrg(), await newOrg()]
+    const [org, otherOrg] = [await newOrg(), await newOrg()]
     const { nextCursor } = (await org.owner.get('/api/audit-log?limit=1')).body
-    for (const caller of [theirs.owner, org.bearer()]) {
+    for (const caller of [otherOrg.owner, org.bearer()]) {
       const answer = await caller.get(`/api/audit-log?limit=1&cursor=${nextCursor}`)
       expect(answer).toMatchObject({ status: 400, body: { details: [{ path: 'cursor' }] } })
     }

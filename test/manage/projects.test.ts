@@ -132,8 +132,8 @@ describe('a change of a project', () => {
     ['a project that does not exist', () => crypto.randomUUID(), 404, 'Not found'],
     ['an invalid id', () => 'support', 404, 'Not found'],
   ])("is rejected for %s, with an organization's or a project's key", async ([, idFrom, status, error], { expect }) => {
-    const [org, theirs] = [await newOrg(), await newOrg()]
-    const id = idFrom({ foreign: theirs.project.id })
+    const [org, otherOrg] = [await newOrg(), await newOrg()]
+    const id = idFrom({ foreign: otherOrg.project.id })
     for (const by of [org.owner, org.bearer()]) {
       for (const body of [{ name: 'Taken' }, {}]) {
         const answer = await change(org, body, id, by)
@@ -141,7 +141,7 @@ describe('a change of a project', () => {
         expect(JSON.stringify(answer.body)).not.toContain('Support')
       }
     }
-    expect(await projectsIn(theirs)).toEqual([theirs.project])
+    expect(await projectsIn(otherOrg)).toEqual([otherOrg.project])
   })
 
   it('is allowed with the project’s own key, but not with another project’s', async ({ expect }) => {
@@ -307,11 +307,11 @@ describe('the deletion of a project', () => {
   })
 
   it('404s for another organization’s project and for a missing one', async ({ expect }) => {
-    const [org, theirs] = [await newOrg(), await newOrg()]
-    for (const id of [theirs.project.id, crypto.randomUUID(), 'support']) {
+    const [org, otherOrg] = [await newOrg(), await newOrg()]
+    for (const id of [otherOrg.project.id, crypto.randomUUID(), 'support']) {
       expect((await remove(org, { confirm: 'support' }, id)).status).toBe(404)
     }
-    expect(await projectsIn(theirs)).toEqual([theirs.project])
+    expect(await projectsIn(otherOrg)).toEqual([otherOrg.project])
   })
 
   it.for(['before', 'after'] as const)(

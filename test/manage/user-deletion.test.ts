@@ -173,8 +173,8 @@ describe('a deleted user', () => {
 
   it('is a 404 in another organization', async ({ expect }) => {
     const { org, userId } = await userWithRecords()
-    const theirs = await newOrg()
-    expect((await remove(theirs, userId)).status).toBe(404)
+    const otherOrg = await newOrg()
+    expect((await remove(otherOrg, userId)).status).toBe(404)
     expect((await org.owner.get('/api/users')).body.users).toMatchObject([{ id: userId }])
   })
 })

@@ -88,12 +88,12 @@ describe.for(kindsOfText)('a creation at $path', kind => {
   })
 
   it('accepts a used name in another project, organization, kind or spelling', async ({ expect }) => {
-    const [org, theirs] = [await newOrg(), await newOrg()]
+    const [org, otherOrg] = [await newOrg(), await newOrg()]
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     await newText(kind, org)
     for (const [owner, path, body] of [
       [org.owner, kind.path, aText(kind, 'answer', { projectSlug: 'other' })],
-      [theirs.owner, kind.path, aText(kind, 'answer')],
+      [otherOrg.owner, kind.path, aText(kind, 'answer')],
       [org.owner, otherKind(kind).path, aText(otherKind(kind), 'answer')],
       [org.owner, '/api/prompts', aText(kindsOfText[0] ?? kind, 'Answer')],
     ] as const) {
@@ -231,15 +231,15 @@ describe.for(kindsOfText)('a version at $path', kind => {
     ["with the text's own id", ({ text }) => text],
     ['that does not exist', () => crypto.randomUUID()],
   ])('%s gets a 422 on activation, and nothing changes', async ([, idFrom], { expect }) => {
-    const [org, theirs] = [await newOrg(), await newOrg()]
+    const [org, otherOrg] = [await newOrg(), await newOrg()]
     const text = await newText(kind, org)
     const others = [
       await newText(kind, org, 'other'),
-      await newText(kind, theirs),
+      await newText(kind, otherOrg),
       await newText(otherKind(kind), org),
     ] as const
     const [other, foreign, kindred] = others
-    for (const each of others) await each.add({ content: 'Newer' }, each === foreign ? theirs.owner : org.owner)
+    for (const each of others) await each.add({ content: 'Newer' }, each === foreign ? otherOrg.owner : org.owner)
     const id = idFrom({
       other: other.created.versionId,
       foreign: foreign.created.versionId,
@@ -258,16 +258,16 @@ describe.for(kindsOfText)('a version at $path', kind => {
     ['not given by a UUID', 'owner', () => 'answer', 404, 'Not found'],
     ["another organization's", 'owner', ({ foreign }) => foreign, 403, 'Forbidden'],
   ])('is rejected for a text that is %s', async ([, , idFrom, status, error], { expect }) => {
-    const [org, theirs] = [await newOrg(), await newOrg()]
-    const foreign = await newText(kind, theirs)
+    const [org, otherOrg] = [await newOrg(), await newOrg()]
+    const foreign = await newText(kind, otherOrg)
     const kindred = await newText(otherKind(kind), org)
     const path = `${kind.path}/${idFrom({ foreign: foreign.id, kindred: kindred.id })}`
     const before = [await foreign.detail(), await kindred.detail()]
     expect(await org.owner.post(`${path}/versions`, { content: 'x' })).toMatchObject({ status, body: { error } })
     const choice = { versionId: foreign.created.versionId }
     expect(await org.owner.put(`${path}/active-version`, choice)).toMatchObject({ status, body: { error } })
-    expect([await theirs.read.get(foreign.path), await org.read.get(kindred.path)].map(({ body }) => body)).toEqual([
-      (await theirs.read.get(foreign.path)).body,
+    expect([await otherOrg.read.get(foreign.path), await org.read.get(kindred.path)].map(({ body }) => body)).toEqual([
+      (await otherOrg.read.get(foreign.path)).body,
       before[1],
     ])
   })
@@ -351,11 +351,11 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
     ["another organization's", 404],
     ["another project's", 403],
   ])('is rejected for a text that is %s', async ([which, status], { expect }) => {
-    const [org, theirs] = [await newOrg(), await newOrg()]
+    const [org, otherOrg] = [await newOrg(), await newOrg()]
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const [own, foreign, kindred] = [
       await newText(kind, org),
-      await newText(kind, theirs),
+      await newText(kind, otherOrg),
       await newText(otherKind(kind), org),
     ]
     const id = {

@@ -173,7 +173,7 @@ describe('a span', () => {
   })
 
   it('keeps all its fields', () => {
-    const told = {
+    const given = {
       flags: 0x301,
       traceState: 'a=b',
       droppedAttributesCount: 1,
@@ -182,7 +182,7 @@ describe('a span', () => {
     }
     const status = { code: 'STATUS_CODE_ERROR', message: 'failed' }
     const events = [{ name: 'e', timeUnixNano: '5', attributes: [{ key: 'k', value: { intValue: '1' } }] }]
-    expect(span({ ...told, status, events })).toMatchObject({
+    expect(span({ ...given, status, events })).toMatchObject({
       ...{ hasRemoteParent: true, traceState: 'a=b', dropped: { attributes: 1, events: 2, links: 3 } },
       ...{ status: 'error', statusMessage: 'failed' },
       events: [{ name: 'e', timeNs: 5n, attributes: new Map([['k', 1]]) }],
@@ -332,13 +332,13 @@ describe('an export', () => {
     expect(traces(body).records).toEqual([])
   })
 
-  it('is refused if none of its spans has an id', () => {
+  it('is rejected if none of its spans has an id', () => {
     expect(() => traces(jsonExport({}, { name: 'x' }, null))).toThrow(
       expect.objectContaining({ status: 400, message: expect.stringContaining('traces only') }),
     )
   })
 
-  it(`has ${MAX_EXPORT_RECORDS} spans at most; more are counted, not read`, () => {
+  it(`has at most ${MAX_EXPORT_RECORDS} spans, and counts any others without reading them`, () => {
     const spans = Array(MAX_EXPORT_RECORDS).fill(jsonSpan())
     const { records, rejected } = traces(jsonExport(...spans, 'x', jsonSpan()))
     expect(records).toHaveLength(MAX_EXPORT_RECORDS)
@@ -373,21 +373,21 @@ describe('a log record', () => {
     })
   })
 
-  it('without a time has the time when it was observed, and may belong to no span', () => {
+  it('uses its observed time if it has no time, and may have no span', () => {
     const expected = { timeNs: 6n, traceId: null, spanId: null, body: null, eventName: '' }
     expect(logs({ observedTimeUnixNano: '6', traceId: '', spanId: '0000000000000000' }).records).toMatchObject([
       expected,
     ])
   })
 
-  it('with a broken id or body is refused', () => {
+  it('is rejected with an invalid id or body', () => {
     expect([...logs({ traceId: 'x' }, { spanId: 'x' }).rejected.values()]).toEqual([1, 1])
     expect(() => logs({}, { body: 'x' })).toThrow(
       refusal('resourceLogs.0.scopeLogs.0.logRecords.1.body', 'stringValue'),
     )
   })
 
-  it('is refused among traces', () => {
+  it('is rejected in an export of traces', () => {
     expect(() => decodeLogs(jsonExport(jsonSpan()), 'application/json')).toThrow(
       refusal('resourceSpans', 'takes logs only'),
     )
@@ -398,7 +398,7 @@ describe('metrics', () => {
   const count = (metrics: Json) =>
     countDataPoints(jsonBytes({ resourceMetrics: [{ scopeMetrics: [{ metrics }] }] }), 'application/json')
 
-  it('are counted by their data points, whatever their kind', () => {
+  it('are counted by their data points for all kinds', () => {
     const kinds = ['gauge', 'sum', 'histogram', 'exponentialHistogram', 'summary']
     expect(count(kinds.map((kind, index) => ({ name: 'n', [kind]: { dataPoints: Array(index + 1).fill({}) } })))).toBe(
       15,
@@ -407,7 +407,7 @@ describe('metrics', () => {
     expect(countDataPoints(encode('{}'), 'application/json')).toBe(0)
   })
 
-  it('that cannot be read are refused', () => {
+  it('are rejected if they cannot be read', () => {
     const path = 'resourceMetrics.0.scopeMetrics.0.metrics.1.gauge.dataPoints'
     expect(() => count([{}, { gauge: { dataPoints: 5 } }])).toThrow(refusal(path, 'a list'))
   })

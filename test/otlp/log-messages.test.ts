@@ -15,7 +15,7 @@ const output = (data: Json, choice?: number): SpanMessage => ({
 const whole = (type: SpanMessage['type'], data: Json): SpanMessage => ({ type, isMessage: false, data })
 
 describe('recorded logs', () => {
-  it('of OpenTelemetry’s OpenAI instrumentation form a conversation', async ({ expect }) => {
+  it('from OpenTelemetry’s OpenAI instrumentation form a conversation', async ({ expect }) => {
     const logs = await recordedLogs('otel-contrib-openai')
     const messages = logs.map(messagesOf)
     expect(messages).toEqual([
@@ -32,23 +32,23 @@ describe('recorded logs', () => {
       },
       output: { role: 'assistant', content: 'Refunds are accepted within 30 days.' },
     })
-    // The first two share a millisecond.
+    // The first two have the same millisecond.
     const keys = await recordKeys()(logs)
     expect(new Set(keys).size).toBe(3)
     expect(await recordKeys()(await recordedLogs('otel-contrib-openai'))).toEqual(keys)
   })
 
-  it('of Codex have the prompt', async ({ expect }) => {
+  it('from Codex contain the prompt', async ({ expect }) => {
     const logs = await recordedLogs('codex-cli')
-    const told = logs.filter(log => messagesOf(log).length > 0)
-    expect(told.map(log => [log.spanId, messagesOf(log)])).toEqual([
+    const withContent = logs.filter(log => messagesOf(log).length > 0)
+    expect(withContent.map(log => [log.spanId, messagesOf(log)])).toEqual([
       ['6225035e0b51c5e9', [input({ role: 'user', content: 'What is the refund policy?' })]],
     ])
-    const reasons = logs.filter(log => !told.includes(log)).map(reasonForNothing)
+    const reasons = logs.filter(log => !withContent.includes(log)).map(reasonForNothing)
     expect(reasons).toEqual(Array(15).fill('it has no span content'))
   })
 
-  it('of Deno belong to no span', async ({ expect }) => {
+  it('from Deno belong to no span', async ({ expect }) => {
     const [log, ...others] = await recordedLogs('deno-protobuf')
     expect(others).toEqual([])
     expect(log?.body).toBe('hello log from deno\n')
@@ -75,13 +75,13 @@ describe('a record', () => {
       [input({ role: 'user', content: 'hi' })],
     ],
     [
-      'a message that is a text',
+      'a message that is a string',
       { eventName: 'gen_ai.system.message', body: 'Be brief' },
       {},
       [input({ role: 'system', content: 'Be brief' })],
     ],
     [
-      'a message among other attributes',
+      'a message with other attributes',
       { eventName: 'gen_ai.user.message', body: null },
       { content: 'hi', 'server.address': 'localhost', 'gen_ai.system': 'openai' },
       [input({ role: 'user', content: 'hi' })],
@@ -135,7 +135,7 @@ describe('a record', () => {
       [whole('input', { messages: [{ role: 'user', content: 'hi' }] })],
     ],
     [
-      'a prompt and an answer in the oldest form',
+      'a prompt and an answer in the oldest format',
       { eventName: 'gen_ai.content.prompt' },
       { 'gen_ai.prompt': '[{"role":"user","content":"hi"}]' },
       [whole('input', { messages: [{ role: 'user', content: 'hi' }] })],
@@ -178,7 +178,7 @@ describe('a record', () => {
       ],
     ],
     [
-      'a Claude Code request as it was sent',
+      'a raw Claude Code request',
       { eventName: 'claude_code.api_request_body' },
       { body: '{"model":"claude","system":"Be brief","messages":[{"role":"user","content":"hi"}]}' },
       [
@@ -192,7 +192,7 @@ describe('a record', () => {
       ],
     ],
     [
-      'a request that was cut',
+      'a truncated request',
       { eventName: 'claude_code.api_request_body' },
       { body: '{"model":"claude","messages":[{"ro', body_truncated: 'true' },
       [whole('input', '{"model":"claude","messages":[{"ro')],
@@ -203,18 +203,18 @@ describe('a record', () => {
       { 'event.name': 'codex.tool_result', tool_name: 'shell', arguments: '{"command":["ls"]}', output: 'a.txt' },
       [whole('input', { command: ['ls'] }), whole('output', 'a.txt')],
     ],
-  ])('tells %s', ([, fields, attributes, messages], { expect }) => {
+  ])('contain %s', ([, fields, attributes, messages], { expect }) => {
     expect(messagesOf(aLog({ ...fields, attributes }))).toEqual(messages)
   })
 
   it.for<[string, Partial<Omit<TelemetryLog, 'attributes'>>, Record<string, Json>, string]>([
     [
-      'it has no span',
+      'they have no span',
       { spanId: null, eventName: 'gen_ai.choice', body: { message: { content: 'hi' } } },
       {},
       'it belongs to no span',
     ],
-    ['it is a plain log line', { body: 'started' }, {}, 'it has no span content'],
+    ['they are plain log lines', { body: 'started' }, {}, 'it has no span content'],
     [
       'content is not recorded',
       { eventName: 'gen_ai.choice', body: { index: 0, finish_reason: 'stop', message: { role: 'assistant' } } },
@@ -233,7 +233,7 @@ describe('a record', () => {
       { body_ref: '/tmp/1.request.json' },
       'the sender omitted its content',
     ],
-  ])('tells nothing where %s', ([, fields, attributes, reason], { expect }) => {
+  ])('contain nothing if %s', ([, fields, attributes, reason], { expect }) => {
     const log = aLog({ ...fields, attributes })
     expect([messagesOf(log), reasonForNothing(log)]).toEqual([[], reason])
   })
@@ -258,7 +258,7 @@ describe('the key of a record', () => {
     expect(new Set(keys).size).toBe(keys.length)
   })
 
-  it('distinguishes equal messages at one time', async ({ expect }) => {
+  it('distinguishes equal messages with the same time', async ({ expect }) => {
     const key = await recordKey(log('hi'))
     expect(await recordKeys()([log('hi'), log('hi'), log('hi')])).toEqual([key, `${key}:2`, `${key}:3`])
   })
@@ -268,7 +268,7 @@ describe('the messages of a span', () => {
   it.for<[string, SpanMessage[], { input?: Json; output?: Json }]>([
     ['nothing', [], {}],
     [
-      'several choices, in the order of their numbers',
+      'several choices in numeric order',
       [output({ content: 'b' }, 1), output({ content: 'a' }, 0)],
       { output: { choices: [{ content: 'a' }, { content: 'b' }] } },
     ],
@@ -283,11 +283,11 @@ describe('the messages of a span', () => {
       { output: { messages: [{ content: 'a' }, { content: 'b' }] } },
     ],
     [
-      'a whole value and then another',
+      'the last whole value of several',
       [input({ content: 'part' }), whole('input', 'first'), whole('input', 'last'), whole('output', 'answer')],
       { input: 'last', output: 'answer' },
     ],
-  ])('combine to %s', ([, messages, content], { expect }) => {
+  ])('become %s', ([, messages, content], { expect }) => {
     expect(foldMessages(messages)).toEqual({ input: undefined, output: undefined, ...content })
   })
 })

@@ -3,7 +3,7 @@ import { aLogExport, aMessage, anyValue, exportSpans, nanosecondsAfter, newRun }
 
 const spanId = '00000000000000aa'
 
-/** A tenant, and a function that sends log records of one span. */
+/** Creates a tenant, and a function that sends log records of one span. */
 async function newLoggedRun() {
   const run = await newRun()
   const message = (eventName: string, body: object, at: number) =>
@@ -26,23 +26,26 @@ describe('content sent only in log records', () => {
   it.for([
     ['before their span', true],
     ['after their span', false],
-  ] as const)('becomes the span’s, %s, record by record and more than once', async ([, isBefore], { expect }) => {
-    const { org, message, send, span, root } = await newLoggedRun()
-    const records = [
-      message('gen_ai.user.message', { content: 'How long?' }, 2),
-      message('gen_ai.choice', { index: 0, message: { content: '30 days' }, finish_reason: 'stop' }, 50),
-      message('gen_ai.system.message', { content: 'Be short' }, 1),
-    ]
-    const post = () => exportSpans(org, [span({ spanId, attributes: chat })])
-    if (!isBefore) await post()
-    for (const record of [...records, ...records]) expect((await send(record)).body).toEqual({})
-    if (isBefore) await post()
-    expect(await root()).toMatchObject({ input: asked, output: answered })
-    const queue = await org.owner.get('/api/review-queue?projectSlug=support')
-    expect(queue.body).toMatchObject({ remaining: 1, spans: [{ output: answered }] })
-  })
+  ] as const)(
+    'becomes the span’s content if sent %s, one record at a time and repeatedly',
+    async ([, isBefore], { expect }) => {
+      const { org, message, send, span, root } = await newLoggedRun()
+      const records = [
+        message('gen_ai.user.message', { content: 'How long?' }, 2),
+        message('gen_ai.choice', { index: 0, message: { content: '30 days' }, finish_reason: 'stop' }, 50),
+        message('gen_ai.system.message', { content: 'Be short' }, 1),
+      ]
+      const post = () => exportSpans(org, [span({ spanId, attributes: chat })])
+      if (!isBefore) await post()
+      for (const record of [...records, ...records]) expect((await send(record)).body).toEqual({})
+      if (isBefore) await post()
+      expect(await root()).toMatchObject({ input: asked, output: answered })
+      const queue = await org.owner.get('/api/review-queue?projectSlug=support')
+      expect(queue.body).toMatchObject({ remaining: 1, spans: [{ output: answered }] })
+    },
+  )
 
-  it('is kept message by message', async ({ expect }) => {
+  it('is stored as separate messages', async ({ expect }) => {
     const { org, trace_id, message, send, span } = await newLoggedRun()
     await exportSpans(org, [span({ spanId, attributes: chat })])
     await send(
@@ -62,7 +65,7 @@ describe('content sent only in log records', () => {
     expect((await root()).output).toMatchObject({ choices: [{ content: 'answer 0' }, { content: 'answer 1' }] })
   })
 
-  it('waits for a span of an unknown trace, which then shows as running', async ({ expect }) => {
+  it('waits for its span in a new trace, which is listed as running', async ({ expect }) => {
     const { org, id, message, send } = await newLoggedRun()
     await send(message('gen_ai.user.message', { content: 'How long?' }, 1))
     expect((await org.read.get('/api/traces?projectSlug=support')).body.traces).toMatchObject([
@@ -70,7 +73,7 @@ describe('content sent only in log records', () => {
     ])
   })
 
-  it('is refused with a reason unless it is a span’s content', async ({ expect }) => {
+  it('is rejected with a reason unless it belongs to a span', async ({ expect }) => {
     const { message, send } = await newLoggedRun()
     const other = message('app.started', {}, 1)
     const orphan = { ...message('gen_ai.user.message', { content: 'How long?' }, 1), spanId: '' }

@@ -8,7 +8,7 @@ import { aSpan, recordedSpans } from '../support/decoded-telemetry.ts'
 const stepWith = (attributes: Record<string, Json>, more: Parameters<typeof aSpan>[0] = {}) =>
   stepOf(aSpan({ attributes, ...more }))
 
-/** Keys in order of precedence, each with the value a step takes from it. */
+/** Keys in order of precedence, each with the value that a step gets from it. */
 const ORDERS: Record<string, [given: Record<string, Json>, expected: Json][]> = {
   kind: [
     [{ 'langfuse.observation.type': 'guardrail' }, 'guardrail'],
@@ -109,9 +109,9 @@ const ORDERS: Record<string, [given: Record<string, Json>, expected: Json][]> = 
   ],
 }
 
-describe.for(Object.entries(ORDERS))('among several sources of the %s', ([field, order]) => {
+describe.for(Object.entries(ORDERS))('with several sources of the %s', ([field, order]) => {
   it.for(order.map(([, expected], index) => [expected, order.slice(index)] as const))(
-    '%s comes before the rest',
+    '%s takes precedence over the rest',
     ([expected, rest], { expect }) => {
       const attributes = Object.assign({}, ...rest.map(([given]) => given).toReversed())
       const step = stepWith(attributes, {
@@ -128,7 +128,7 @@ describe('a trace’s id', () => {
   it.for<[string, Json | undefined, Json | undefined, string]>([
     ['the sender’s', 'trace_mine', undefined, 'trace_mine'],
     ['the sender’s resource id', undefined, 'trace_all', 'trace_all'],
-    ['the span’s id before its resource’s', 'trace_mine', 'trace_all', 'trace_mine'],
+    ['the span’s before the resource’s', 'trace_mine', 'trace_all', 'trace_mine'],
     ['OpenTelemetry’s, if the sender’s is invalid', 'mine', 7, 'trace_0af7651916cd43dd8448eb211c80319c'],
     [
       'OpenTelemetry’s, if the sender’s is too long',
@@ -159,7 +159,7 @@ describe('a step’s name', () => {
 describe('a failure', () => {
   const EXCEPTION = { name: 'exception', attributes: { 'exception.type': 'TypeError', 'exception.message': 'no' } }
 
-  it('is what the status says, with the recorded exception', ({ expect }) => {
+  it('comes from the status, with the recorded exception', ({ expect }) => {
     const { status, metadata } = stepWith({}, { status: 'error', events: [EXCEPTION] })
     expect([status, metadata.error, metadata.events]).toEqual([
       'error',
@@ -170,8 +170,8 @@ describe('a failure', () => {
 
   it.for<[string, Record<string, Json>, Parameters<typeof aSpan>[0], Json | undefined]>([
     ['a reported type', { 'error.type': 'timeout' }, {}, { type: 'timeout' }],
-    ['a status alone', {}, { status: 'error' }, { type: 'error' }],
-    ['an exception that was apparently not handled', {}, { events: [EXCEPTION] }, { type: 'TypeError', message: 'no' }],
+    ['only a status', {}, { status: 'error' }, { type: 'error' }],
+    ['an apparently unhandled exception', {}, { events: [EXCEPTION] }, { type: 'TypeError', message: 'no' }],
     ['none if the status is ok', { 'error.type': 'x' }, { status: 'ok', events: [EXCEPTION] }, undefined],
     ['none', {}, {}, undefined],
   ])('is %s', ([, attributes, more, error], { expect }) => {
@@ -213,7 +213,7 @@ it('keeps every recorded value in the metadata', ({ expect }) => {
   })
 })
 
-it('counts a call’s usage on the call alone', ({ expect }) => {
+it('counts a call’s usage only on the call', ({ expect }) => {
   const attributes = { 'gen_ai.usage.input_tokens': 42, 'gen_ai.usage.cost': 0.1 }
   const usageOf = (operation: string) => stepWith({ ...attributes, 'gen_ai.operation.name': operation }).metadata.usage
   expect(['chat', 'embeddings', 'invoke_agent', 'agent_step'].map(usageOf)).toEqual([
@@ -227,7 +227,7 @@ it('counts a call’s usage on the call alone', ({ expect }) => {
 describe('the prompt', () => {
   const NAMED = { 'gen_ai.prompt.name': 'support-answer', 'gen_ai.prompt.version': 3 }
 
-  it('belongs to a call; steps around it only keep it as metadata', ({ expect }) => {
+  it('belongs to a call, and other steps keep it only as metadata', ({ expect }) => {
     const call = stepWith({ 'gen_ai.operation.name': 'chat', ...NAMED })
     const agent = stepWith({ 'gen_ai.operation.name': 'invoke_agent', ...NAMED })
     const prompt = { name: 'support-answer', version: 3 }
@@ -235,13 +235,13 @@ describe('the prompt', () => {
     expect([agent.prompt, agent.metadata.prompt]).toEqual([undefined, prompt])
   })
 
-  it('is the one our own attribute names, on any step', ({ expect }) => {
+  it('comes from our own attribute on any step', ({ expect }) => {
     expect(stepWith({ ...NAMED, 'countersign.prompt_version_id': 'v' }).prompt).toEqual({ id: 'v' })
   })
 })
 
-describe('what a span says about the trace', () => {
-  it('includes what the resource says about the service', ({ expect }) => {
+describe('a span’s attributes of the trace', () => {
+  it('include the resource’s attributes of the service', ({ expect }) => {
     const resource = {
       'service.name': 'api',
       'service.version': '1.2',
@@ -254,7 +254,7 @@ describe('what a span says about the trace', () => {
     })
   })
 
-  it('leaves out attributes that libraries add and those that have their own field', ({ expect }) => {
+  it('leave out attributes that libraries add, and attributes with their own field', ({ expect }) => {
     const metadata = {
       ls_model_type: 'chat',
       LANGSMITH_PROJECT: 'p',
@@ -270,7 +270,7 @@ describe('what a span says about the trace', () => {
     })
   })
 
-  it('keeps a differing id', ({ expect }) => {
+  it('keep a different id', ({ expect }) => {
     const attributes = { 'session.id': 'a', 'gen_ai.conversation.id': 'b', metadata: '{"session_id":"c"}' }
     const { trace, metadata } = stepWith(attributes)
     expect([trace, metadata.attributes]).toEqual([
@@ -279,9 +279,12 @@ describe('what a span says about the trace', () => {
     ])
   })
 
-  it.for(["[Scrubbed due to 'session']", '__REDACTED__', '<REDACTED>', ''])('takes no id from %s', (id, { expect }) => {
-    expect(stepWith({ 'session.id': id, 'user.id': id, 'conversation.id': 'c' }).trace).toEqual({ groupId: 'c' })
-  })
+  it.for(["[Scrubbed due to 'session']", '__REDACTED__', '<REDACTED>', ''])(
+    'have no id if it is %s',
+    (id, { expect }) => {
+      expect(stepWith({ 'session.id': id, 'user.id': id, 'conversation.id': 'c' }).trace).toEqual({ groupId: 'c' })
+    },
+  )
 })
 
 describe('a value that is too large', () => {
@@ -307,7 +310,7 @@ describe('a value that is too large', () => {
     ])
   })
 
-  it('is cut on the trace as well', ({ expect }) => {
+  it('is also cut on the trace', ({ expect }) => {
     const { trace, warnings } = stepWith({ 'session.id': 'g'.repeat(300), 'langfuse.trace.name': 'n'.repeat(300) })
     expect(trace).toEqual({ groupId: 'g'.repeat(256), name: 'n'.repeat(256) })
     expect(warnings).toEqual(['trace name was cut: it had 300 characters', 'group_id was cut: it had 300 characters'])

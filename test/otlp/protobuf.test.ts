@@ -14,7 +14,7 @@ import {
 
 const traces = (body: Uint8Array) => decodeTraces(body, 'application/x-protobuf')
 
-/** The only span of its export. */
+/** The only span of an export. */
 const span = (...fields: Field[]) => traces(protobufExport(protobufSpan(...fields))).records[0]
 
 /** An attribute's value, read from its AnyValue. */
@@ -29,8 +29,8 @@ const text = (content: string) => message([1, content])
 describe('a value', () => {
   it.for([
     ['a text', text('é\u{1f600}'), 'é\u{1f600}'],
-    ['an empty text', text(''), ''],
-    ['a text that begins with a byte order mark', text('\ufeffa'), '\ufeffa'],
+    ['an empty string', text(''), ''],
+    ['a string with a byte order mark', text('\ufeffa'), '\ufeffa'],
     ['true', varint(2, 1), true],
     ['false', varint(2, 0), false],
     ['2^53 - 1', varint(3, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x0f), Number.MAX_SAFE_INTEGER],
@@ -48,7 +48,7 @@ describe('a value', () => {
     ['a list', list(text('a'), varint(3, 1), list()), ['a', 1, []]],
     ['an object', object(protobufAttribute('k', varint(2, 1))), { k: true }],
     [
-      'an object with a key twice',
+      'an object with a duplicate key',
       object(protobufAttribute('k', text('1')), protobufAttribute('k', text('2'))),
       { k: '2' },
     ],
@@ -56,13 +56,13 @@ describe('a value', () => {
     ['nothing', new Uint8Array(), null],
     ['an index into a table of profiles', varint(8, 1), null],
     ['a future kind of value', message([99, 'x']), null],
-    ['two values at once, the last of which counts', concatenated(text('a'), varint(3, 5)), 5],
+    ['two values at once, of which the last is used', concatenated(text('a'), varint(3, 5)), 5],
     ['two values at once in the other order', concatenated(varint(3, 5), text('a')), 'a'],
   ] as const)('is read: %s', ([, anyValue, expected], { expect }) => {
     expect(value(anyValue)).toEqual(expected)
   })
 
-  it('may have a field of any name', ({ expect }) => {
+  it('may have a field with any name', ({ expect }) => {
     const read = value(object(protobufAttribute('__proto__', object(protobufAttribute('polluted', varint(2, 1))))))
     expect(JSON.stringify(read)).toBe('{"__proto__":{"polluted":true}}')
     expect(Object.getPrototypeOf(read)).toBe(Object.prototype)
@@ -72,7 +72,7 @@ describe('a value', () => {
   it.for([
     ['lists', list, (inner: Json) => [inner]],
     ['objects', (inner: Uint8Array) => object(protobufAttribute('k', inner)), (inner: Json) => ({ k: inner })],
-  ] as const)('is cut where its %s nest too deep', ([, wrap, wrapJson], { expect }) => {
+  ] as const)('is cut if its %s nest too deep', ([, wrap, wrapJson], { expect }) => {
     const nested = <Value>(levels: number, innermost: Value, wrapOnce: (inner: Value) => Value): Value =>
       levels === 0 ? innermost : nested(levels - 1, wrapOnce(innermost), wrapOnce)
     const deepest = MAX_ATTRIBUTE_DEPTH - 1
@@ -107,7 +107,7 @@ describe('text with invalid UTF-8', () => {
     expect(replaced).toMatch(/^a\ufffd\ufffd\(\ufffd+b$/)
   })
 
-  it('is replaced in a long text as well', ({ expect }) => {
+  it('is replaced in long text', ({ expect }) => {
     const long = new Uint8Array(1000).fill(0x61).with(500, 0x80)
     expect(value(message([1, long]))).toBe(`${'a'.repeat(500)}\ufffd${'a'.repeat(499)}`)
   })
@@ -176,7 +176,7 @@ describe('a span', () => {
   it.for([
     [6, 99, { spanKind: 'unspecified' }],
     [15, message([3, 99]), { status: 'unset' }],
-  ] as const)('of a future kind or status has none', ([field, content, expected], { expect }) => {
+  ] as const)('has no kind or status if they are unknown', ([field, content, expected], { expect }) => {
     expect(span([field, content])).toMatchObject(expected)
   })
 
@@ -188,7 +188,7 @@ describe('a span', () => {
     ['a span id of 16 bytes', message([1, new Uint8Array(16).fill(1)], [2, new Uint8Array(16).fill(1)]), /span id/],
     ['a span id of zeros', message([1, new Uint8Array(16).fill(1)], [2, new Uint8Array(8)]), /span id/],
     ['a parent id of 3 bytes', protobufSpan([4, Uint8Array.of(1, 2, 3)]), /parent span id/],
-  ] as const)('with %s is refused, and no other', ([, refused, reason], { expect }) => {
+  ] as const)('with %s is rejected without affecting others', ([, refused, reason], { expect }) => {
     const { records, rejected } = traces(protobufExport(protobufSpan([5, 'kept']), refused, refused))
     expect(records.map(({ name }) => name)).toEqual(['kept'])
     expect([...rejected]).toEqual([[expect.stringMatching(reason), 2]])
@@ -201,7 +201,7 @@ describe('a span', () => {
 })
 
 describe('an export', () => {
-  it('of zero bytes is empty', ({ expect }) => {
+  it('may have zero bytes', ({ expect }) => {
     expect(traces(new Uint8Array())).toEqual({ records: [], rejected: new Map() })
   })
 
@@ -239,7 +239,7 @@ describe('an export', () => {
     ])
   })
 
-  it('of spans without ids is taken for logs', ({ expect }) => {
+  it('is rejected as logs if its spans have no ids', ({ expect }) => {
     const log = message([1, 1n], [5, text('a body')], [6, protobufAttribute('k', text('v'))])
     expect(() => traces(protobufExport(log, log))).toThrow(
       expect.objectContaining({ status: 400, message: expect.stringContaining('traces only') }),
@@ -247,7 +247,7 @@ describe('an export', () => {
     expect(decodeLogs(protobufExport(log), 'application/x-protobuf').records).toHaveLength(1)
   })
 
-  it(`has ${MAX_EXPORT_RECORDS} spans at most; more are counted`, ({ expect }) => {
+  it(`has at most ${MAX_EXPORT_RECORDS} spans, and counts any others`, ({ expect }) => {
     const one = protobufSpan()
     const { records, rejected } = traces(protobufExport(...Array(MAX_EXPORT_RECORDS + 5).fill(one)))
     expect(records).toHaveLength(MAX_EXPORT_RECORDS)
@@ -279,7 +279,7 @@ describe('an export', () => {
         ),
     ],
     ['values', (empty: Uint8Array) => protobufExport(protobufSpan([9, protobufAttribute('a', message([5, empty]))]))],
-  ] as const)('of 8,000,000 empty %s is too large', ([, make], { expect }) => {
+  ] as const)('with 8,000,000 empty %s is too large', ([, make], { expect }) => {
     const empty = new Uint8Array(16_000_000).map((_, index) => (index % 2 ? 0 : 0x0a))
     expect(() => traces(make(empty))).toThrow(
       expect.objectContaining({ status: 413, message: expect.stringContaining(String(MAX_EXPORT_ITEMS)) }),
@@ -288,15 +288,15 @@ describe('an export', () => {
 
   it.for([
     ['not protobuf at all', new TextEncoder().encode('{"resourceSpans":[]}')],
-    ['a length past its end', Uint8Array.of(0x0a, 0x05, 0x01)],
+    ['a length past the end', Uint8Array.of(0x0a, 0x05, 0x01)],
     ['an endless length', Uint8Array.of(0x0a, ...Array(12).fill(0xff))],
     ['a length of 4 GB', Uint8Array.of(0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f)],
     ['a field of number 0', Uint8Array.of(0x02, 0x00)],
     ['an invalid wire type', Uint8Array.of(0x0f)],
-    ['groups in groups', new Uint8Array(5000).fill(0x1b)],
-    ['groups in groups in a span', protobufExport(new Uint8Array(5000).fill(0x1b))],
-    ['the end of a group that never began', Uint8Array.of(0x0c)],
-  ] as const)('that is %s is refused', ([, body], { expect }) => {
+    ['nested groups', new Uint8Array(5000).fill(0x1b)],
+    ['nested groups in a span', protobufExport(new Uint8Array(5000).fill(0x1b))],
+    ['the end of a group without its start', Uint8Array.of(0x0c)],
+  ] as const)('is rejected if it is %s', ([, body], { expect }) => {
     expect(() => traces(body)).toThrow(expect.objectContaining({ status: 400 }))
     expect(() => decodeLogs(body, 'application/x-protobuf')).toThrow(expect.objectContaining({ status: 400 }))
   })
@@ -338,7 +338,7 @@ describe('a log record', () => {
     })
   })
 
-  it('without a time has the time when it was observed, and may belong to no span', ({ expect }) => {
+  it('uses its observed time if it has no time, and may have no span', ({ expect }) => {
     expect(log([11, 6n], [9, new Uint8Array(16)]).records[0]).toMatchObject({
       timeNs: 6n,
       traceId: null,
@@ -350,7 +350,7 @@ describe('a log record', () => {
   it.for([
     [9, 'trace id'],
     [10, 'span id'],
-  ] as const)('with a broken id is refused', ([field, reason], { expect }) => {
+  ] as const)('is rejected with an invalid id', ([field, reason], { expect }) => {
     expect([...log([field, Uint8Array.of(1, 2, 3)]).rejected]).toEqual([[expect.stringContaining(reason), 1]])
   })
 })
@@ -358,13 +358,13 @@ describe('a log record', () => {
 describe('metrics', () => {
   const points = (count: number) => message(...Array(count).fill([1, message([2, 1n])]))
 
-  it('are counted by their data points, whatever their kind', ({ expect }) => {
+  it('are counted by their data points for all kinds', ({ expect }) => {
     const metrics = [5, 7, 9, 10, 11].map((kind, index) => message([1, 'name'], [kind, points(index + 1)], [3, 'unit']))
     expect(countDataPoints(protobufExport(...metrics, message([1, 'none'])), 'application/x-protobuf')).toBe(15)
     expect(countDataPoints(new Uint8Array(), 'application/x-protobuf')).toBe(0)
   })
 
-  it('that cannot be read are refused', ({ expect }) => {
+  it('are rejected if they cannot be read', ({ expect }) => {
     const body = protobufExport(Uint8Array.of(0x2a, 0x05, 0x0a))
     expect(() => countDataPoints(body, 'application/x-protobuf')).toThrow(expect.objectContaining({ status: 400 }))
   })

@@ -8,7 +8,7 @@ const SPAN_ID = 'eee19b7ec3c1b174'
 const START_NS = 1544712660000000000n
 const END_NS = 1544712661000000000n
 
-/** The fields of every quirk's span, unless its name says otherwise. */
+/** The default fields of each quirk's span. */
 const PLAIN = {
   traceId: TRACE_ID,
   spanId: SPAN_ID,

@@ -9,11 +9,11 @@ import { factsOf } from '../../src/otlp/trace-facts.ts'
 import { aSpan } from '../support/decoded-telemetry.ts'
 
 interface Given {
-  /** The span's number, which gives its id, and its parent's. */
+  /** Numbers that determine the ids of the span and of its parent. */
   id: number
   parent?: number | null
   name?: string
-  /** When it starts, and how long it takes, in seconds. */
+  /** The start time and the duration in seconds. */
   start?: number
   took?: number
   attributes?: Record<string, Json>
@@ -49,7 +49,7 @@ const valuesOf = (spans: Given[]) => {
 }
 
 describe('the facts of a trace', () => {
-  it('last from the start of its first span to the end of its last', ({ expect }) => {
+  it('span the time from the start of its first span to the end of its last', ({ expect }) => {
     const { startMs, endMs, root, hasRemoteParent, isGeneric } = factsOf(
       [
         { id: 2, parent: 1, start: 5, took: 30 },
@@ -66,7 +66,7 @@ describe('the facts of a trace', () => {
     })
   })
 
-  it('have no root before it arrives, and of two roots the one that began first', ({ expect }) => {
+  it('have no root until it arrives, and the first one of two roots', ({ expect }) => {
     expect(factsOf([read({ id: 2, parent: 1 })]).root).toBeNull()
     expect(factsOf([read({ id: 2, start: 2 }), read({ id: 1, start: 1 })]).root?.value.spanId).toBe(hex(1))
     const asRoot = read({ id: 2, parent: 1, attributes: { 'langfuse.internal.as_root': true } })
@@ -75,7 +75,7 @@ describe('the facts of a trace', () => {
 
   it.for<[string, Given[], string]>([
     [
-      'the earliest span’s',
+      'the earliest span’s name',
       [
         { id: 1, parent: 9, start: 1 },
         { id: 2, parent: 9 },
@@ -83,7 +83,7 @@ describe('the facts of a trace', () => {
       'span 2',
     ],
     [
-      'the root’s',
+      'the root’s name',
       [
         { id: 1, start: 1 },
         { id: 2, parent: 9 },
@@ -91,7 +91,7 @@ describe('the facts of a trace', () => {
       'span 1',
     ],
     [
-      'what the root says it is',
+      'a name in the root’s attributes',
       [
         { id: 1, start: 1, attributes: { 'gen_ai.workflow.name': 'refunds' } },
         { id: 2, parent: 1, attributes: { 'gen_ai.workflow.name': 'of a child' } },
@@ -99,17 +99,17 @@ describe('the facts of a trace', () => {
       'refunds',
     ],
     [
-      'what any span says about the trace',
+      'a trace name in any span’s attributes',
       [{ id: 1 }, { id: 2, parent: 1, attributes: { 'langfuse.trace.name': 'answer' } }],
       'answer',
     ],
-    ['the step’s if the span has none', [{ id: 1, name: '' }], 'span'],
-  ])('have as name %s', ([, spans, name], { expect }) => {
+    ['the step’s name if the span has none', [{ id: 1, name: '' }], 'span'],
+  ])('are named after %s', ([, spans, name], { expect }) => {
     expect(valuesOf(spans).name).toBe(name)
     expect(valuesOf(spans.toReversed()).name).toBe(name)
   })
 
-  it('come from the root first, then from the span that began first', ({ expect }) => {
+  it('come from the root first, and then from the span that started first', ({ expect }) => {
     const spans: Given[] = [
       { id: 1, start: 3, attributes: { 'session.id': 'root’s', 'langfuse.trace.tags': ['root’s'] } },
       {
@@ -126,12 +126,12 @@ describe('the facts of a trace', () => {
   })
 })
 
-it('never become metadata of the same name', ({ expect }) => {
+it('never become metadata with the same name', ({ expect }) => {
   const attributes = { 'session.id': 's', metadata: '{"group_id":"m","environment":"m"}' }
   expect(valuesOf([{ id: 1, attributes }])).toEqual({ name: 'span 1', group_id: 's', environment: 'm' })
 })
 
-it('are the same in whatever order, parts and repetitions spans arrive', ({ expect }) => {
+it('are the same if spans arrive in any order, in parts, or repeatedly', ({ expect }) => {
   const word = fc.constantFrom('a', 'b', 'c')
   const attributes = fc.record(
     {
@@ -157,7 +157,7 @@ it('are the same in whatever order, parts and repetitions spans arrive', ({ expe
   const trace = fc
     .array(given, { minLength: 1, maxLength: 6 })
     .map(spans => spans.map((span, id) => read({ ...span, id })))
-  // Exports: every span is in at least one, and some are in several.
+  // Exports with every span in at least one of them, and some spans in several.
   const exported = trace.chain(spans =>
     fc.record({
       spans: fc.constant(spans),
@@ -185,7 +185,7 @@ it('are the same in whatever order, parts and repetitions spans arrive', ({ expe
   )
 })
 
-/** The spans in up to four parts, given by a part number for each span. */
+/** The spans in up to four parts, according to a part number for each span. */
 function partition(spans: readonly ReadSpan[], parts: readonly number[]): ReadSpan[][] {
   const groups = [0, 1, 2, 3].map(part => spans.filter((_, index) => parts[index] === part))
   return groups.filter(group => group.length > 0)

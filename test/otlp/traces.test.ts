@@ -18,11 +18,11 @@ const HTTP = { 'http.request.method': 'POST' }
 const rootId = '00000000000000aa'
 const childId = '00000000000000bb'
 
-/** The fields that may differ between two reads of one trace. */
+/** A trace without the times that may differ between two reads of it. */
 const withoutTimes = ({ updatedAt, ...trace }: Record<string, unknown>) => trace
 
 describe('an export of spans', () => {
-  it('is a trace with its spans, under ids that a client can compute', async ({ expect }) => {
+  it('becomes a trace with its spans, with ids that a client can compute', async ({ expect }) => {
     const { org, id, trace_id, span, uuidOf, read } = await newRun()
     const answer = await exportSpans(org, [
       span({
@@ -65,7 +65,7 @@ describe('an export of spans', () => {
     expect((await org.read.get(`/api/spans/${await uuidOf(childId)}`)).body.trace.id).toBe(id)
   })
 
-  it('sent twice is one trace and writes nothing', async ({ expect }) => {
+  it('is one trace if sent twice, and writes nothing the second time', async ({ expect }) => {
     const { org, span, read } = await newRun()
     const spans = [span({ spanId: rootId, attributes: AGENT }), span({ parentSpanId: rootId })]
     await exportSpans(org, spans)
@@ -74,7 +74,7 @@ describe('an export of spans', () => {
     expect(await read()).toEqual(before)
   })
 
-  it('without its root changes nothing if it is sent twice', async ({ expect }) => {
+  it('without its root changes nothing if sent again', async ({ expect }) => {
     const { org, span, read } = await newRun()
     const spans = [span({ parentSpanId: rootId, attributes: { 'session.id': 'a' } })]
     await exportSpans(org, spans)
@@ -88,7 +88,7 @@ describe('an export of spans', () => {
     ['children first', [1, 2, 0]],
     ['the root first', [0, 1, 2]],
     ['the root in between', [2, 0, 1]],
-  ] as const)('gives the same trace span by span: %s', async ([, order], { expect }) => {
+  ] as const)('gives the same trace one span at a time: %s', async ([, order], { expect }) => {
     const { org, span, uuidOf, read } = await newRun()
     const spans = [
       span({ spanId: rootId, name: 'root', attributes: { ...AGENT, 'user.id': 'u-1' } }),
@@ -141,7 +141,7 @@ describe('an export of spans', () => {
     ])
   })
 
-  it('keeps the order of spans that began in one millisecond', async ({ expect }) => {
+  it('keeps the order of spans that started in the same millisecond', async ({ expect }) => {
     const { org, span, read } = await newRun()
     const spans = Array.from({ length: 12 }, (_, index) =>
       span({
@@ -156,7 +156,7 @@ describe('an export of spans', () => {
     for (const { createdAt } of trace.spans) expect(createdAt).toBe(timeAfter(7))
   })
 
-  it('keeps large values in R2 and returns them, state included', async ({ expect }) => {
+  it('stores large values in R2 and returns them, including state', async ({ expect }) => {
     const { org, span, read } = await newRun()
     const [input, output, chunks] = ['i', 'o', 'c'].map(letter => letter.repeat(2 * INLINE_BYTES))
     const attributes = {
@@ -174,9 +174,7 @@ describe('an export of spans', () => {
     expect(preview.state.config).toBe('small')
   })
 
-  it('of a span exported twice keeps the one that ended last, in either order, and keeps its review', async ({
-    expect,
-  }) => {
+  it('keeps the version of a span that ended last, in either order, and its review', async ({ expect }) => {
     for (const order of [
       [0, 1],
       [1, 0],
@@ -198,7 +196,7 @@ describe('an export of spans', () => {
     }
   })
 
-  it('has no output to review if the export that counts has none', async ({ expect }) => {
+  it('has no output to review if the last version has none', async ({ expect }) => {
     const { org, span, read } = await newRun()
     const attributes = { 'gen_ai.operation.name': 'chat' }
     await exportSpans(org, [span({ spanId: rootId, attributes: { ...attributes, 'output.value': 'early' } })])
@@ -207,7 +205,7 @@ describe('an export of spans', () => {
     expect((await org.owner.get('/api/review-queue?projectSlug=support')).body.spans).toEqual([])
   })
 
-  it('prefers a client’s fields for its root, whichever arrives first', async ({ expect }) => {
+  it('prefers a client’s fields for its root, in either order', async ({ expect }) => {
     for (const isClientFirst of [true, false]) {
       const { org, trace_id, span, uuidOf, read } = await newRun()
       const post = async () =>
@@ -220,7 +218,7 @@ describe('an export of spans', () => {
     }
   })
 
-  it('refuses a span that belongs to another trace of the organization', async ({ expect }) => {
+  it('rejects a span that belongs to another trace in the organization', async ({ expect }) => {
     const { org, span, read } = await newRun()
     const attributes = (trace_id: string) => ({ ...AGENT, 'countersign.trace_id': trace_id })
     await exportSpans(org, [span({ spanId: rootId, attributes: attributes('trace_one') })])
@@ -234,7 +232,7 @@ describe('an export of spans', () => {
     expect((await org.ingest.get('/api/v1/traces/search?name=support')).body.count).toBe(2)
   })
 
-  it('with more spans than one write takes is one trace, whichever arrive first', async ({ expect }) => {
+  it('becomes one trace even with more spans than fit in one write', async ({ expect }) => {
     const { org, span, uuidOf, read } = await newRun()
     const children = Array.from({ length: 2 * MAX_WRITTEN_RECORDS }, (_, index) =>
       span({
@@ -253,7 +251,7 @@ describe('an export of spans', () => {
     expect(new Set(spans.map(({ id }: { id: string }) => id)).size).toBe(children.length + 1)
   })
 
-  it('holds many traces, and keeps projects apart', async ({ expect }) => {
+  it('may contain many traces, and keeps projects separate', async ({ expect }) => {
     const { org, traceId, span } = await newRun()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const other = org.clientOf(await org.keyFor({ projectSlug: 'other' }))
@@ -269,7 +267,7 @@ describe('an export of spans', () => {
 describe('a trace whose root never arrives', () => {
   it.for([
     ['after ten minutes', undefined, ROOT_WAIT_MS],
-    ['after one if a parent is in another process', 0x300, REMOTE_ROOT_WAIT_MS],
+    ['after one minute if a parent is in another process', 0x300, REMOTE_ROOT_WAIT_MS],
   ] as const)('is completed %s, and corrected by a late root', async ([, flags, deadline], { expect }) => {
     const { org, span, read } = await newRun()
     await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId, flags })])
@@ -285,9 +283,7 @@ describe('a trace whose root never arrives', () => {
     expect((await org.ingest.get('/api/v1/traces/search?otel_incomplete=true')).body.count).toBe(0)
   })
 
-  it('gets a derived root if something belongs to the whole, until a span without a parent arrives', async ({
-    expect,
-  }) => {
+  it('gets a derived root for data without a span, until the real root arrives', async ({ expect }) => {
     const { org, trace_id, span, uuidOf, read } = await newRun()
     await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId })])
     expect((await read()).spans).toHaveLength(1)
@@ -309,7 +305,7 @@ describe('a trace whose root never arrives', () => {
     expect(await queue()).toEqual([await uuidOf(rootId)])
   })
 
-  it('names and times a derived root like the trace', async ({ expect }) => {
+  it('gives a derived root the name and time of the trace', async ({ expect }) => {
     const { org, trace_id, span, read } = await newRun()
     await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId, name: 'later', start: 50 })])
     await org.ingest.post('/api/v1/observations', { trace_id, type: 'output', data: 'whole', timestamp: TIME })
@@ -317,7 +313,7 @@ describe('a trace whose root never arrives', () => {
     expect((await read()).spans[0]).toMatchObject({ stepId: 'earlier', createdAt: timeAfter(1), output: 'whole' })
   })
 
-  it('takes a span that a client sends as its root', async ({ expect }) => {
+  it('accepts a client’s span as its root', async ({ expect }) => {
     const { org, trace_id, span, read } = await newRun()
     await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId, name: 'child' })])
     const span_id = await rootSpanUuid(org.project.id, trace_id)
@@ -328,7 +324,7 @@ describe('a trace whose root never arrives', () => {
     }
   })
 
-  it('keeps a derived root that a reviewer commented on', async ({ expect }) => {
+  it('keeps a derived root with a reviewer’s comment', async ({ expect }) => {
     const { org, trace_id, span, read } = await newRun()
     await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId })])
     await org.ingest.post('/api/v1/feedback', { trace_id, rating: 'negative' })
@@ -338,7 +334,7 @@ describe('a trace whose root never arrives', () => {
     expect((await read()).spans.map(({ id }: { id: string }) => id)).toContain(derived)
   })
 
-  it('takes feedback on the whole, and keeps a reviewed root', async ({ expect }) => {
+  it('accepts feedback without a span, and keeps a reviewed root', async ({ expect }) => {
     const { org, trace_id, span, uuidOf, read } = await newRun()
     await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId })])
     await org.ingest.post('/api/v1/feedback', { trace_id, rating: 'negative', comment: 'Wrong' })
@@ -406,7 +402,7 @@ describe('a trace that a client also posts', () => {
     }
   })
 
-  it('has the derived root if no root arrived before', async ({ expect }) => {
+  it('has a derived root if no root has arrived', async ({ expect }) => {
     const { org, trace_id, span, read } = await newRun()
     await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId })])
     await org.ingest.post('/api/v1/traces', aTrace({ trace_id, name: 'posted', timestamp: timeAfter(-1000) }))
@@ -424,9 +420,7 @@ describe('a trace that a client also posts', () => {
     })
   })
 
-  it('keeps its metadata if the call’s does not fit beside it; the rest of the call counts, in either order', async ({
-    expect,
-  }) => {
+  it('accepts a call whose metadata does not fit, except for that metadata, in either order', async ({ expect }) => {
     const large = 'x'.repeat(40_000)
     const theirs = 'langfuse.trace.metadata.theirs'
     const both = async (isPostedFirst: boolean) => {
@@ -448,14 +442,14 @@ describe('a trace that a client also posts', () => {
     expect(last.answers[1]?.body.warnings).toEqual([expect.stringContaining('left out "mine"')])
   })
 
-  it('has the output of the whole at its root alone, and offers that for review', async ({ expect }) => {
+  it('has its own output only at its root, and queues that for review', async ({ expect }) => {
     const { org, trace_id, span, uuidOf, read } = await newRun()
     await exportSpans(org, [span({ spanId: rootId })])
     await org.ingest.post('/api/v1/observations', { trace_id, type: 'output', data: 'whole', timestamp: TIME })
     await org.owner.put(`/api/spans/${await uuidOf(rootId)}/review`, { decision: 'accept' })
     await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))
     const derived = await rootSpanUuid(org.project.id, trace_id)
-    // The accepted output now belongs to the derived root; the span that had it has none to review.
+    // The accepted output now belongs to the derived root, so the span that had it has nothing to review.
     const trace = await read()
     expect(trace).toMatchObject({ reviewState: 'unreviewed', staleCount: 0 })
     expect(trace.spans.map(({ review }: { review: { stale: boolean } }) => review.stale)).toEqual([false, true])
@@ -482,7 +476,7 @@ describe('a trace that a client also posts', () => {
 })
 
 describe('spans outside an AI pipeline', () => {
-  it('are listed in their trace; a trace of nothing else is listed only with kind=all', async ({ expect }) => {
+  it('are listed in their trace, but a trace with nothing else is listed only with kind=all', async ({ expect }) => {
     const { org, id, span, uuidOf, read } = await newRun()
     await exportSpans(org, [
       span({ spanId: childId, parentSpanId: rootId, attributes: { ...HTTP, 'output.value': 'ok' } }),
@@ -517,23 +511,20 @@ describe('spans outside an AI pipeline', () => {
   it.for([
     ['a span', '/api/v1/spans', { step_id: 'mine', output: 'mine' }],
     ['an observation', '/api/v1/observations', { type: 'output', data: 'mine' }],
-  ] as const)(
-    'show their trace in lists and the queue once a client sends it %s',
-    async ([, path, fields], { expect }) => {
-      const { org, trace_id, id, span } = await newRun()
-      await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId, attributes: HTTP })])
-      const span_id = path.endsWith('spans') ? crypto.randomUUID() : undefined
-      expect((await org.ingest.post(path, { trace_id, span_id, timestamp: TIME, ...fields })).status).toBeLessThan(300)
-      await exportSpans(org, [span({ parentSpanId: rootId, attributes: HTTP })])
-      expect((await org.read.get('/api/traces?projectSlug=support')).body.traces).toMatchObject([{ id }])
-      expect((await org.owner.get('/api/review-queue?projectSlug=support')).body).toMatchObject({
-        remaining: 1,
-        spans: [{ output: 'mine' }],
-      })
-    },
-  )
+  ] as const)('have their trace listed and queued once a client sends it %s', async ([, path, fields], { expect }) => {
+    const { org, trace_id, id, span } = await newRun()
+    await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId, attributes: HTTP })])
+    const span_id = path.endsWith('spans') ? crypto.randomUUID() : undefined
+    expect((await org.ingest.post(path, { trace_id, span_id, timestamp: TIME, ...fields })).status).toBeLessThan(300)
+    await exportSpans(org, [span({ parentSpanId: rootId, attributes: HTTP })])
+    expect((await org.read.get('/api/traces?projectSlug=support')).body.traces).toMatchObject([{ id }])
+    expect((await org.owner.get('/api/review-queue?projectSlug=support')).body).toMatchObject({
+      remaining: 1,
+      spans: [{ output: 'mine' }],
+    })
+  })
 
-  it('show their trace in lists once it has feedback', async ({ expect }) => {
+  it('have their trace listed once it has feedback', async ({ expect }) => {
     const { org, trace_id, id, span } = await newRun()
     await exportSpans(org, [span({ attributes: HTTP })])
     await org.ingest.post('/api/v1/feedback', { trace_id, comment: 'Slow' })
@@ -557,7 +548,7 @@ describe('the prompt version of a model call', () => {
     ['an unused number', () => ({ 'gen_ai.prompt.name': 'answer', 'gen_ai.prompt.version': 9 }), 'second', 'answer'],
     ['a name without a prompt', () => ({ 'gen_ai.prompt.name': 'other' }), null, 'chat'],
     ['an id without a version', () => ({ 'countersign.prompt_version_id': crypto.randomUUID() }), null, 'chat'],
-  ] as const)('is known by %s', async ([, attributes, expected, stepId], { expect }) => {
+  ] as const)('comes from %s', async ([, attributes, expected, stepId], { expect }) => {
     const { org, span, read } = await newRun()
     const prompt = (await org.owner.post('/api/prompts', { projectSlug: 'support', stepId: 'answer', content: 'One' }))
       .body
@@ -565,13 +556,13 @@ describe('the prompt version of a model call', () => {
     await org.owner.post(`${path}/versions`, { content: 'Two', activate: true })
     const [first, second] = (await org.read.get(path)).body.versions.map(({ id }: { id: string }) => id)
     const versions = { first, second }
-    // The call starts after both versions were created, when the second was active.
+    // The call starts after both versions were created, while the second is active.
     const start = Date.now() + 1000 - Date.parse(TIME)
     await exportSpans(org, [span({ start, spanId: rootId, attributes: { ...chat, ...attributes(versions) } })])
     expect((await read()).spans).toMatchObject([{ stepId, promptVersionId: expected && versions[expected] }])
   })
 
-  it('costs the same number of rows read, however many versions there are', async ({ expect }) => {
+  it('reads the same number of rows, no matter how many versions there are', async ({ expect }) => {
     const { org, span } = await newRun()
     const prompt = (await org.owner.post('/api/prompts', { projectSlug: 'support', stepId: 'answer', content: 'One' }))
       .body
@@ -597,7 +588,7 @@ describe('the prompt version of a model call', () => {
     expect(await rowsRead()).toBeLessThan(few + 100)
   })
 
-  it('is none if no version was active when it began, or for other steps', async ({ expect }) => {
+  it('is missing if no version was active when it started, and for other steps', async ({ expect }) => {
     const { org, span, read } = await newRun()
     await org.owner.post('/api/prompts', { projectSlug: 'support', stepId: 'answer', content: 'One' })
     const attributes = { 'countersign.step_id': 'answer' }
@@ -613,8 +604,8 @@ interface Versions {
   second: string
 }
 
-describe('a person’s judgment on a span', () => {
-  it('is feedback, once however often it is sent', async ({ expect }) => {
+describe('a person’s annotation on a span', () => {
+  it('becomes one feedback record, even if sent repeatedly', async ({ expect }) => {
     const { org, span, uuidOf, read } = await newRun()
     const annotation = (field: string) => `annotations.0.annotation.${field}`
     const attributes = {
@@ -633,7 +624,7 @@ describe('a person’s judgment on a span', () => {
 })
 
 describe('concurrent exports', () => {
-  it('of one trace lose none of it', async ({ expect }) => {
+  it('keep all data of the same trace', async ({ expect }) => {
     const { org, span, uuidOf, read } = await newRun()
     const spans = Array.from({ length: 20 }, (_, index) =>
       span({
@@ -654,7 +645,7 @@ describe('concurrent exports', () => {
 })
 
 describe('a deleted telemetry trace', () => {
-  it('is gone with everything in it', async ({ expect }) => {
+  it('is deleted with everything in it', async ({ expect }) => {
     const { org, id, span, read } = await newRun()
     const large = 'x'.repeat(2 * INLINE_BYTES)
     await exportSpans(org, [
@@ -674,7 +665,7 @@ describe('a deleted telemetry trace', () => {
 })
 
 describe('attribution', () => {
-  it('takes a trace whose root never arrives', async ({ expect }) => {
+  it('works for a trace whose root never arrives', async ({ expect }) => {
     const { org, trace_id, span, uuidOf } = await newRun()
     const attributes = { 'gen_ai.operation.name': 'chat', 'input.value': 'How long?', 'output.value': '{"days":30}' }
     await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId, attributes })])

@@ -3,7 +3,7 @@ import { inPieces, type Work } from '../../src/domain/turns.ts'
 import { decodeTraces } from '../../src/otlp/decode.ts'
 import { aHexSpanId, anExport, anExportedSpan } from '../support/telemetry.ts'
 
-/** How often a generator pauses. */
+/** The number of times that a generator pauses. */
 function pausesOf(work: Work<unknown>): number {
   let pauses = 0
   while (!work.next().done) pauses++
@@ -22,16 +22,16 @@ const spansWith = (spans: number, attributesEach: number) =>
     ),
   )
 
-describe('reading an export yields', () => {
-  it('by the weight of its spans, not only by their number', ({ expect }) => {
+describe('reading an export yields to other requests', () => {
+  it('according to the weight of its spans, not only their number', ({ expect }) => {
     expect(pausesOf(spansWith(90, 1))).toBe(0)
     expect(pausesOf(spansWith(300, 1))).toBeGreaterThanOrEqual(3)
     expect(pausesOf(spansWith(10, 9_999))).toBeGreaterThanOrEqual(10)
   })
 
-  it('even with nothing to read: resources without a span', ({ expect }) => {
+  it('even for resources without spans', ({ expect }) => {
     const resources = 100_000
-    // Field 1, an empty message.
+    // Each pair of bytes is field 1 with an empty message.
     const protobuf = new Uint8Array(2 * resources).map((_, index) => (index % 2 === 0 ? 0x0a : 0))
     expect(pausesOf(decodeTraces(protobuf, 'application/x-protobuf'))).toBeGreaterThanOrEqual(10)
     expect(pausesOf(asJson({ resourceSpans: Array.from({ length: resources }, () => ({})) }))).toBeGreaterThanOrEqual(

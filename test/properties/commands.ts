@@ -14,11 +14,12 @@ import {
 } from './model.ts'
 
 /*
- * Generates the calls. There are few names, and values collide on purpose, because bugs appear where calls interact.
- * The ids are the same in every run, so that counterexamples stay readable; each run has its own organization.
+ * Generates the calls. There are only a few names, and values collide on purpose, because bugs appear where calls
+ * interact. The ids are the same in every run, so that counterexamples stay readable. Each run has its own
+ * organization.
  */
 
-/** Steps of a sequence that aren't calls: jobs whose runs clients must not notice. */
+/** Steps in a sequence that aren't calls but jobs, which clients must not notice. */
 export type Job =
   /** The queue delivers the jobs that deletions sent. */
   | { type: 'deliver' }
@@ -31,7 +32,7 @@ export interface Step {
   does: Command | Job
 }
 
-/** A search: some of the metadata that was sent, and optionally a name and a status. */
+/** A search for some of the metadata that was sent, and optionally a name and a status. */
 export interface Probe {
   leaves: number[]
   name: string | undefined
@@ -52,7 +53,10 @@ export const FEEDBACK_IDS: readonly string[] = [
 ]
 const NAMES = ['ask', 'answer', 'é\u0000x'] as const
 
-/** Placeholders that `expand` replaces: values that only a run knows, and texts that are too long to print. */
+/**
+ * Placeholders that `expand` replaces with values that exist only during a run, or with texts that are too long to
+ * print.
+ */
 const ROOT_OF = 'root of '
 const KNOWN_VERSION = 'the prompt version'
 const UNKNOWN_VERSION = 'd0000000-0000-4000-8000-000000000000'
@@ -143,7 +147,7 @@ const value = fc.oneof(
   { arbitrary: large, weight: 2 },
 )
 
-/** Fields of which a few together exceed the limit of metadata or of searchable metadata. */
+/** Fields, a few of which together exceed the limit for metadata or for searchable metadata. */
 const bulky = fc.constantFrom<Json>(
   '<m*40000>',
   '<n*25000>',
@@ -255,7 +259,7 @@ const creations = TRACES.map((trace_id): Event => {
   return { type: 'trace', body }
 })
 
-/** A request in a crowd: one call or a batch of several, sent `times` times. */
+/** A request in a crowd, which is one call or a batch of several, sent `times` times. */
 export interface Request {
   events: Event[]
   times: number
@@ -360,7 +364,7 @@ const racer: fc.Arbitrary<Racer> = fc.oneof(
   { arbitrary: fc.constant({ type: 'deliver' as const }), weight: 1 },
 )
 
-/** So few calls that every order of them can be tried. */
+/** Few enough calls to try every order of them. */
 export const racers: fc.Arbitrary<Racer[]> = fc
   .tuple(narrowness, fc.array(racer, { minLength: 2, maxLength: 4 }))
   .map(([pools, racing]) => racing.map(sent => narrowed(sent, pools)))

@@ -19,8 +19,8 @@ const THOROUGHNESS = inject('propertyRuns')
 const TIMEOUT_MS = 60_000 * THOROUGHNESS
 
 /**
- * A span of the trace. `place` determines its id. `parent` is the place of another span, which may never arrive; null
- * for a root.
+ * A span of the trace. `place` determines its id. `parent` is the place of another span, which may never arrive, or
+ * null for a root.
  */
 interface PlannedSpan {
   place: number
@@ -39,7 +39,8 @@ const plannedSpan = (place: number): fc.Arbitrary<PlannedSpan> =>
       fc.integer({ min: 0, max: 6 }).filter(parent => parent !== place),
       { freq: 3 },
     ),
-    // No two spans start at the same time: they'd be listed in the order of their ids, which differ from run to run.
+    // No two spans start at the same time, because they'd be listed in the order of their ids, which differ from run to
+    // run.
     start: fc.integer({ min: 0, max: 5 }).map(start => 4 * start + place),
     end: fc.integer({ min: 25, max: 40 }),
     isGeneric: fc.boolean(),
@@ -280,7 +281,7 @@ const story = fc.tuple(plannedSpan(0), plannedSpan(1), plannedSpan(2), plannedSp
 )
 
 describe('exports of a trace', () => {
-  it('give the same trace however they are split up and interleaved', { timeout: TIMEOUT_MS }, () =>
+  it('give the same trace, no matter how they are split up and interleaved', { timeout: TIMEOUT_MS }, () =>
     fc.assert(
       fc.asyncProperty(story, async ({ spans, acts, parts, reviewed }) => {
         const whole = await newRun()
@@ -293,7 +294,8 @@ describe('exports of a trace', () => {
         const first = spans[0]
         // Export one span first, so that everything else finds the trace.
         await send(parted, [first])
-        // If a client also sent the span, each export only fills in missing fields, so an earlier version would win.
+        // If a client also sent the span, each export only fills in missing fields, so an earlier version would take
+        // precedence.
         const sentByClients = acts.flatMap(act => (act.type === 'span' ? [act.place] : []))
         const earlier = (some: readonly PlannedSpan[]) =>
           some.filter(({ place }) => !sentByClients.includes(place)).map(earlierVersion)
@@ -337,7 +339,7 @@ describe('exports of a trace', () => {
   it('give the same trace when sent at the same time as other calls', { timeout: TIMEOUT_MS }, () =>
     fc.assert(
       fc.asyncProperty(story, async ({ spans, acts, parts }) => {
-        // Keep one act of each type: the last of several would win, and here any of them could be the last.
+        // Keep one act of each type. Of several, only the last would count, and any of them could be the last here.
         const some = acts.filter(
           ({ type }, index) => type !== 'sweep' && acts.findIndex(act => act.type === type) === index,
         )

@@ -20,9 +20,9 @@ import {
 import { expectedView, mustEqual, queriesOf, readView, settled } from './view.ts'
 
 /*
- * However create, observe, complete, feedback, delete and create again are interleaved and repeated, they end in the
- * state that the contract defines, which `model.ts` implements independently. The service's clock advances only when a
- * sequence says so, which makes arrival order part of a counterexample.
+ * Creating, observing, completing, giving feedback, deleting and creating again end in the state that the contract
+ * defines, no matter how they are interleaved and repeated. `model.ts` implements that state independently. The
+ * service's clock advances only when a sequence says so, which makes arrival order part of a counterexample.
  */
 
 const THOROUGHNESS = inject('propertyRuns')
@@ -47,17 +47,17 @@ async function withTenant(run: (tenant: Tenant) => Promise<void>): Promise<void>
     // Restore the real clock, because fast-check needs one that advances.
     vi.useRealTimers()
   }
-  mustEqual('what is left of deleted traces', left, [])
+  mustEqual('the remains of deleted traces', left, [])
 }
 
-/** Asserts that the service reads as the model says. */
+/** Asserts that the service returns the same as the model. */
 async function mustRead(tenant: Tenant, world: World, probed: readonly Probe[], steps: readonly Step[]): Promise<void> {
   const queries = queriesOf(probed, steps)
   const expected = expectedView(world, tenant.ids, queries)
   mustEqual('the view', settled(await readView(tenant.client, tenant.ids, queries), expected), expected)
 }
 
-/** Fills in the values that only the run knows. */
+/** Fills in the values that exist only during the run. */
 const expandSteps = (steps: readonly Step[], { ids }: Tenant): Step[] =>
   steps.map(({ after, does }) => ({ after, does: expanded(does, ids) }))
 
@@ -201,26 +201,29 @@ describe('calls end in the state that the contract defines', () => {
     ),
   )
 
-  it('if sent at the same time: some order explains every answer and the final state', { timeout: TIMEOUT_MS }, () =>
-    check(
-      35,
-      fc.asyncProperty(sequence(5, 1), racers, fc.scheduler(), (sent, racing, schedule) =>
-        withTenant(async tenant => {
-          const steps = expandSteps(sent, tenant)
-          const before = await play(tenant, EMPTY, steps)
-          const runners = racing.map(racer => expanded(racer, tenant.ids))
-          const at = pass(1)
-          const bindings = wrapBindings(async (binding, call) => {
-            await schedule.schedule(Promise.resolve(), binding)
-            return call()
-          })
-          const sights = await schedule.waitFor(Promise.all(runners.map(runner => race(tenant, runner, bindings))))
-          const raced = runners.flatMap(does => (isCommand(does) ? { after: 0, does } : []))
-          const queries = queriesOf([{ leaves: [0], name: undefined, status: undefined }], [...raced, ...steps])
-          const view = await readView(tenant.client, tenant.ids, queries)
-          await mustBeExplained(tenant, before, { racers: runners, sights, at, queries, view })
-        }),
+  it(
+    'if sent at the same time, in some order that explains every answer and the final state',
+    { timeout: TIMEOUT_MS },
+    () =>
+      check(
+        35,
+        fc.asyncProperty(sequence(5, 1), racers, fc.scheduler(), (sent, racing, schedule) =>
+          withTenant(async tenant => {
+            const steps = expandSteps(sent, tenant)
+            const before = await play(tenant, EMPTY, steps)
+            const runners = racing.map(racer => expanded(racer, tenant.ids))
+            const at = pass(1)
+            const bindings = wrapBindings(async (binding, call) => {
+              await schedule.schedule(Promise.resolve(), binding)
+              return call()
+            })
+            const sights = await schedule.waitFor(Promise.all(runners.map(runner => race(tenant, runner, bindings))))
+            const raced = runners.flatMap(does => (isCommand(does) ? { after: 0, does } : []))
+            const queries = queriesOf([{ leaves: [0], name: undefined, status: undefined }], [...raced, ...steps])
+            const view = await readView(tenant.client, tenant.ids, queries)
+            await mustBeExplained(tenant, before, { racers: runners, sights, at, queries, view })
+          }),
+        ),
       ),
-    ),
   )
 })

@@ -1,7 +1,8 @@
 /*
- * An independent implementation of the contract's sections 2 and 3, as plain data and functions: what a project holds
- * after a sequence of calls, what each call answers, and how the result reads. It's based on the contract alone and
- * deliberately uses none of the product's code, so that a misreading in one of the two shows up as a difference.
+ * An independent implementation of sections 2 and 3 of the contract as plain data and functions. It computes a
+ * project's data after a sequence of calls, each call's answer, and the result of each read. It's based on the contract
+ * alone and deliberately uses none of the product's code, so that a misreading in one of the two shows up as a
+ * difference.
  */
 
 export type Json = string | number | boolean | null | Json[] | Fields
@@ -73,7 +74,7 @@ export interface Ids {
   feedback: (feedbackId: string) => string
   /** The only project. */
   project: { id: string; slug: string }
-  /** The one prompt version that exists. */
+  /** The only prompt version. */
   promptVersion: string
   /** The author of feedback whose labeller has no email. */
   caller: string
@@ -93,11 +94,13 @@ interface Trace {
   settled: ReadonlySet<string>
   /** The fields sent for the root span. */
   root: Partial<SpanBody>
-  /** The other spans, the calls on each merged. */
+  /** The other spans, each with its calls merged. */
   spans: readonly SpanBody[]
   observations: readonly Observation[]
   feedback: readonly Feedback[]
-  /** `updatedAt` lies between these: the contract leaves open whether a call that changes nothing updates it. */
+  /**
+   * `updatedAt` is between these times, because the contract doesn't specify whether a call without changes updates it.
+   */
   updatedAt: { from: number; to: number }
 }
 
@@ -163,7 +166,8 @@ function applyTrace(world: World, body: TraceBody, { at }: Arrival, ids: Ids): [
 }
 
 /**
- * Merges fields as far as they fit: fields that free room come first, and a field that doesn't fit keeps its old value.
+ * Merges fields as far as they fit. Fields that free space come first, and a field that doesn't fit keeps its old
+ * value.
  */
 function merged(before: Fields, given: readonly [string, Json][]) {
   const grows = ([field, value]: [string, Json]) =>
@@ -196,7 +200,7 @@ const newTrace = ({ trace_id, name, timestamp }: TraceBody, at: number): Trace =
   updatedAt: { from: at, to: at },
 })
 
-/** A completing call: its metadata fields are settled, and the first one's duration stays. */
+/** Applies a completing call, which settles its metadata fields. The first completing call sets the duration. */
 const completed = (trace: Trace, { duration_ms }: TraceBody, added: readonly string[]) => ({
   status: 'completed' as const,
   durationMs: trace.status === 'completed' ? trace.durationMs : (duration_ms ?? null),
@@ -204,7 +208,7 @@ const completed = (trace: Trace, { duration_ms }: TraceBody, added: readonly str
 })
 
 function applySpan(world: World, body: SpanBody, { at }: Arrival, ids: Ids): [World, Answer] {
-  // The contract leaves this open; no span can be its own parent.
+  // The contract doesn't specify this, but no span can be its own parent.
   if (body.parent_span_id?.toLowerCase() === body.span_id.toLowerCase()) return [world, INVALID]
   const trace = findTrace(world, body.trace_id)
   if (!trace) return [world, NOT_FOUND]
@@ -288,7 +292,7 @@ export function detailOf(world: World, traceId: string, ids: Ids): Fields | unde
   return { ...itemOf(trace, ids), project: ids.project, spans, feedback: feedbackOf(trace, ids) }
 }
 
-/** A trace as the list shows it. */
+/** A trace as the list returns it. */
 const itemOf = (trace: Trace, ids: Ids): Fields => ({
   id: ids.trace(trace.traceId),
   traceId: trace.traceId,
@@ -371,7 +375,7 @@ const labellerOf = ({ labeller }: Feedback): Fields | null => {
   return { ...others, ...(email !== undefined && { email: email.toLowerCase() }) }
 }
 
-/** A span as `GET /api/spans/{id}` shows it, or undefined if no live trace has it. */
+/** A span as `GET /api/spans/{id}` returns it, or undefined if no live trace has it. */
 export function spanAloneOf(world: World, id: string, ids: Ids): Fields | undefined {
   const trace = world.find(trace => hasSpan(trace, id, ids))
   if (!trace) return undefined

@@ -14,7 +14,7 @@ import {
   type View,
 } from './view.ts'
 
-/** What a racer observed: an answer for a call, the trace's detail for a read, nothing for a job. */
+/** What a racer observed: an answer for a call, the trace's detail for a read, or nothing for a job. */
 type Sight = { answer: Answer } | { detail: Detail | null } | { done: true }
 
 /** Runs one racer, while others run at the same time. */
@@ -33,14 +33,14 @@ export async function race(tenant: Tenant, racer: Racer, bindings: Env): Promise
 interface Race {
   racers: readonly Racer[]
   sights: readonly Sight[]
-  /** The time by which all of them had arrived. */
+  /** The time when all of them had arrived. */
   at: number
   queries: readonly Query[]
   /** The view after the race. */
   view: View
 }
 
-/** Throws if no order of the racers explains what each of them saw and what was read afterwards. */
+/** Throws unless some order of the racers explains each one's observations and the final view. */
 export async function mustBeExplained(tenant: Tenant, before: World, run: Race): Promise<void> {
   const { ids } = tenant
   const { racers, at, queries, view } = run

@@ -9,9 +9,9 @@ import { newReviewed, reviewerOf } from '../support/reviews.ts'
 const THOROUGHNESS = inject('propertyRuns')
 
 /*
- * Reviewers decide on the same spans at the same time, while outputs arrive. However their D1 calls interleave, the
- * history has each acknowledged decision exactly once and in a single order, each decision starts from the state that
- * the previous one left, and replaying the history ends in the state that all endpoints show.
+ * Reviewers decide on the same spans at the same time, while outputs arrive. No matter how their D1 calls interleave,
+ * the history has each acknowledged decision exactly once and in a single order, each decision starts from the state
+ * that the previous one left, and replaying the history ends in the state that all endpoints return.
  */
 
 const VALUES = [null, 'Yes', 'No', { a: 1, b: [2] }] as const
@@ -93,7 +93,7 @@ async function play({ rounds, delays }: { rounds: Act[][]; delays: number[] }) {
           return
         }
         const by = reviewers[act.reviewer]
-        if (!by) throw new Error('there is no such reviewer')
+        if (!by) throw new Error('reviewer not found')
         // A unique comment identifies each decision.
         const comment = crypto.randomUUID()
         const body = {
@@ -126,7 +126,7 @@ async function send(by: Client, spanId: string, body: object, { isGuarded, isBul
 function replay(entries: readonly Entry[]): { approvedOutput: unknown; state: string; by: string | null } {
   let approvedOutput: unknown = null
   for (const { before, after, decision } of entries.toReversed()) {
-    mustEqual('what a decision found and what the one before it left', before, approvedOutput)
+    mustEqual('the output before a decision and the one after the previous decision', before, approvedOutput)
     if ((after === null) !== (decision === 'reset')) throw new Error(`a ${decision} left ${JSON.stringify(after)}`)
     approvedOutput = after
   }
@@ -142,7 +142,7 @@ function mustEqual(what: string, found: unknown, expected: unknown): void {
 }
 
 describe('reviews by several reviewers at once', () => {
-  it('leave a history that replays to the state shown, however they interleave', {
+  it('leave a history that replays to the current state, no matter how they interleave', {
     timeout: 120_000 * THOROUGHNESS,
   }, async () => {
     const property = fc.asyncProperty(scenario, async given => {
@@ -162,7 +162,7 @@ describe('reviews by several reviewers at once', () => {
         mustEqual('the span in its trace', shown.review, span.review)
         const ofSpan = answered.filter(({ act }) => act.span === index)
         const done = ofSpan.filter(({ status }) => status === 200)
-        mustEqual('decisions that were answered and made', history.length, done.length)
+        mustEqual('the number of successful answers and of decisions', history.length, done.length)
         for (const { status, act } of ofSpan) {
           const allowed = [200, ...(act.isGuarded ? [412] : []), ...(act.kind === 'accept' ? [422] : [])]
           if (!allowed.includes(status)) throw new Error(`${act.kind} was answered ${status}`)
@@ -172,7 +172,7 @@ describe('reviews by several reviewers at once', () => {
         const isQueued = queue.spans.some(({ id }: { id: string }) => id === spanId)
         const isCurrent = state !== 'unreviewed' && !span.review.stale
         if (isCurrent && state === 'accepted') mustEqual('an accepted output', span.output, span.approvedOutput)
-        mustEqual('what is in the queue', isQueued, !isCurrent && span.output !== null)
+        mustEqual('whether the span is in the queue', isQueued, !isCurrent && span.output !== null)
         if (isCurrent) reviewed++
         else if (span.output !== null) toReview++
         if (isCurrent && state === 'corrected') isChanged = true
@@ -206,7 +206,7 @@ describe('reviews by several reviewers at once', () => {
           ),
         ),
       )
-      mustEqual('how many passed', answers.filter(({ status }) => status === 200).length, 1)
+      mustEqual('the number of successful requests', answers.filter(({ status }) => status === 200).length, 1)
       mustEqual('the history', (await made.history()).length, 1)
     })
     await fc.assert(property, { numRuns: 20 * THOROUGHNESS })

@@ -12,9 +12,9 @@ import type { Command, Event, Ids, Answer as ModelAnswer } from './model.ts'
 export interface Tenant {
   ids: Ids
   client: Client
-  /** A client that calls as this tenant but with other bindings. */
+  /** A client for this tenant with other bindings. */
   on: (bindings: Env) => Client
-  /** The jobs that deletions sent to the queue, which delivers nothing on its own. */
+  /** The jobs that deletions sent to the queue. The queue delivers them only when a run asks for it. */
   queued: QueuedJob[]
   organizationId: string
   projectId: string
@@ -26,7 +26,7 @@ export interface Tenant {
  */
 let clock = Date.now()
 
-/** When cron last ran. Later than every object's time, so that a sweep takes all orphans. */
+/** When cron last ran. It's later than every object's time, so that a sweep deletes all orphans. */
 let cronTime = Date.now()
 
 /** Advances the time that the service sees, and returns it. */
@@ -59,7 +59,7 @@ export async function newTenant(): Promise<Tenant> {
 const queueInto = (queued: QueuedJob[]): Queue<QueuedJob> =>
   ({ send: async (job: QueuedJob) => void queued.push(job) }) as unknown as Queue<QueuedJob>
 
-/** The ids of everything that runs refer to, computed as the contract lets clients compute them. */
+/** The ids that runs refer to, computed as the contract specifies for clients. */
 async function idsIn(projectId: string) {
   const names = [
     ...TRACES.flatMap(name => [`trace:${name}`, `root:${name}`]),

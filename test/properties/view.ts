@@ -35,7 +35,7 @@ export async function readView(client: Client, ids: Ids, queries: readonly Query
   const etags = new Map(spans.map(span => [span?.id, span?.etag]))
   for (const span of details.flatMap(detail => detail?.spans ?? [])) {
     if (etags.has(span.id) && etags.get(span.id) !== span.etag)
-      throw new Error(`span ${span.id} has another etag alone than in its trace`)
+      throw new Error(`span ${span.id} has a different etag by itself than in its trace`)
   }
   return {
     details: details.map(detail => detailIn(detail, emails)),
@@ -67,7 +67,7 @@ export const expectedView = (world: World, ids: Ids, queries: readonly Query[]):
 
 const spanIds = (ids: Ids): string[] => [...SPANS, ...TRACES.map(ids.root)]
 
-/** The searches that probes select from the data that was sent. */
+/** The searches for the data that probes select. */
 export function queriesOf(probes: readonly Probe[], steps: readonly Step[]): Query[] {
   const sent = leavesSent(steps.map(({ does }) => does))
   return probes.map(({ leaves, name, status }) => {
@@ -84,7 +84,7 @@ const parametersOf = ({ name, status, fields }: Query, prefix: string): URLSearc
     ...fields.map(({ path, value }) => [prefix + path, value]),
   ])
 
-/** Whether the ingestion API accepts the search: it reserves some names and requires at least one parameter. */
+/** Whether the ingestion API accepts the search. It reserves some names and requires at least one parameter. */
 const isSearch = ({ name, status, fields }: Query): boolean =>
   fields.every(({ path }) => !['name', 'status', 'limit'].includes(path)) &&
   (name !== undefined || status !== undefined || fields.length > 0)
@@ -124,7 +124,7 @@ export async function emailsOf(client: Client): Promise<ReadonlyMap<string, stri
   return new Map(users.map(({ id, email }: Record<'id' | 'email', string>) => [id, email]))
 }
 
-/** A detail in the model's form. */
+/** A detail in the model's format. */
 export function detailIn(read: Detail | null, emails: ReadonlyMap<string, string>): Fields | null {
   if (!read) return null
   const { nextSpanCursor, nextFeedbackCursor, spans, feedback, ...detail } = withoutReceipt(read)
@@ -154,7 +154,7 @@ export function mustEqual(what: string, actual: object, expected: object): void 
 export const brief = (text: string): string =>
   text.replace(/(.)\1{99,}/gu, (run, character) => `<${character}*${[...run].length}>`)
 
-/** The actual view, with each `updatedAt` that lies within the model's bounds replaced by the model's notation. */
+/** The actual view, with each `updatedAt` within the model's bounds replaced by the model's notation. */
 export function settled(read: View, expected: View): View {
   const settle = <Item extends Fields | null>(items: Item[], models: (Fields | null)[]) =>
     items.map((item, index) => settledItem(item, models[index] ?? null))

@@ -40,7 +40,7 @@ describe('unknown keys', () => {
   const ask = async (address: object, bindings?: Env) =>
     client({ ...address, 'x-api-key': (await makeKey()).secret }, bindings).get(LIST)
 
-  it('are looked up 60 times a minute for one address, and 5 times a second after that', async ({ expect }) => {
+  it('are looked up 60 times a minute per address, and then 5 times a second', async ({ expect }) => {
     const address = anAddress()
     const { bindings, counts } = countingBindings()
     const answers = await inTurn(600, () => ask(address, bindings))
@@ -55,14 +55,14 @@ describe('unknown keys', () => {
     expect(statusesOf(await inTurn(20, () => ask(address)))).toEqual({ 401: 5, 429: 15 })
   })
 
-  it('are looked up no more often if they are concurrent', async ({ expect }) => {
+  it('are not looked up more often if requests are concurrent', async ({ expect }) => {
     const address = anAddress()
     const { bindings, counts } = countingBindings()
     await Promise.all(Array.from({ length: 300 }, () => ask(address, bindings)))
     expect(counts.d1RoundTrips).toBe(65)
   })
 
-  it('block neither a known key, nor a new one that retries, nor another address', async ({ expect }) => {
+  it('never block a known key, a new key that retries, or another address', async ({ expect }) => {
     const org = await newOrg()
     const address = anAddress()
     const known = client({ ...address, 'x-api-key': org.ownerKey })
@@ -76,7 +76,7 @@ describe('unknown keys', () => {
     expect((await client({ ...anAddress(), 'x-api-key': await org.keyFor({}) }).get(LIST)).status).toBe(200)
   })
 
-  it('are forgiven 10 seconds after the last one, as the minute ends', async ({ expect }) => {
+  it('no longer count 10 seconds after the last one if the minute has ended', async ({ expect }) => {
     const address = anAddress()
     await inTurn(MAX_FAILED_LOOK_UPS - 1, () => ask(address))
     pass(55_000)
@@ -96,7 +96,7 @@ describe('unknown keys', () => {
     expect(counts.d1RoundTrips).toBe(2)
   })
 
-  it('cost no query at all if they can’t be keys, but count', async ({ expect }) => {
+  it('count without a query if they can’t be valid', async ({ expect }) => {
     const address = anAddress()
     const { bindings, counts } = countingBindings()
     const guess = () => client({ ...address, 'x-api-key': `cs_${'x'.repeat(5000)}` }, bindings).get(LIST)
@@ -104,7 +104,7 @@ describe('unknown keys', () => {
     expect(counts.d1RoundTrips).toBe(0)
   })
 
-  it('are counted on each endpoint that takes a key, exports included', async ({ expect }) => {
+  it('are counted on each endpoint that accepts a key, including exports', async ({ expect }) => {
     const address = anAddress()
     await inTurn(70, () => ask(address))
     for (const { contract } of endpoints) {
@@ -119,14 +119,14 @@ describe('unknown keys', () => {
   })
 })
 
-describe('guessing at other secrets', () => {
+describe('guessing other secrets', () => {
   it.for<[string, (address: Record<string, string>) => Promise<Answer>]>([
     [
       'a session',
       async address => client({ ...address, cookie: `__Host-countersign=${(await makeToken()).secret}` }).get(LIST),
     ],
     [
-      'a token of the deployment',
+      'the deployment’s admin token',
       address => client({ ...address, authorization: 'Bearer guess' }).post('/api/orgs', {}),
     ],
     [
@@ -144,7 +144,7 @@ describe('guessing at other secrets', () => {
     expect(statusesOf(await inTurn(100, () => guess(address)))).toEqual({ 401: 65, 429: 35 })
   })
 
-  it('does not block a caller with the deployment token that retries', async ({ expect }) => {
+  it('does not block a caller with the admin token who retries', async ({ expect }) => {
     const address = anAddress()
     const make = (token: unknown) =>
       client({ ...address, authorization: `Bearer ${token}` }).post('/api/orgs', {
@@ -158,8 +158,8 @@ describe('guessing at other secrets', () => {
   })
 })
 
-describe('calls without a key that ask the database', () => {
-  it('are 120 a minute for one address', async ({ expect }) => {
+describe('calls without a key that query the database', () => {
+  it('are limited to 120 a minute per address', async ({ expect }) => {
     const address = anAddress()
     const { bindings, counts } = countingBindings()
     const probe = () => client(address, bindings).get('/readyz')
@@ -172,7 +172,7 @@ describe('calls without a key that ask the database', () => {
     expect((await probe()).status).toBe(200)
   })
 
-  it('let people behind a busy address still sign in', async ({ expect }) => {
+  it('do not keep people behind a busy address from signing in', async ({ expect }) => {
     const address = anAddress()
     const org = await newOrg()
     const page = client({ ...address, origin: 'https://elsewhere.test' })
@@ -184,7 +184,7 @@ describe('calls without a key that ask the database', () => {
     expect(status).toBe(201)
   })
 
-  it('are all limited, and free calls are not', ({ expect }) => {
+  it('are all limited, unlike calls that make no query', ({ expect }) => {
     const open = endpoints.map(({ contract }) => contract).filter(({ scope }) => scope === 'public')
     const free = open.filter(({ isLimitedByAddress }) => !isLimitedByAddress).map(({ path }) => path)
     expect(free).toEqual(['/openapi.json', '/healthz'])
@@ -198,7 +198,7 @@ describe('an address', () => {
     ['2001:db8:1:2::6', '2001:db8:1:2'],
     ['2001:db8::6', '2001:db8:0:0'],
     ['2001:db8:1::5:6', '2001:db8:1:0'],
-  ])('%s counts as %s', ([ip, counted], { expect }) => {
+  ])('%s is counted as %s', ([ip, counted], { expect }) => {
     const request = new Request('https://countersign.test/', { headers: { 'cf-connecting-ip': ip } })
     expect(addressOf(request)).toBe(counted)
   })

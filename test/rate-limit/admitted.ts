@@ -1,4 +1,4 @@
-/** The largest number of the times, which are in order, that fall within any 60 seconds. */
+/** The largest number of times within any 60 seconds. The times must be sorted. */
 export function mostInAnyMinute(times: readonly number[]): number {
   let most = 0
   let first = 0
@@ -9,7 +9,7 @@ export function mostInAnyMinute(times: readonly number[]): number {
   return most
 }
 
-/** The times, in order, that an exact limiter admits if its tokens come back after `windowMs`. */
+/** The sorted times that an exact limiter admits if its tokens return after `windowMs`. */
 export function greedy(limit: number, times: readonly number[], windowMs: number): number[] {
   const through: number[] = []
   for (const time of times) {

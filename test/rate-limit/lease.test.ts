@@ -11,7 +11,7 @@ type Limiter = (ask: Ask, nowMs: number) => Promise<Grant>
 interface Scenario {
   limit: number
   isolates: number
-  /** Requests sent, as a multiple of the limit. */
+  /** The number of requests as a multiple of the limit. */
   load: number
   minutes: number
 }
@@ -24,7 +24,7 @@ interface Outcome {
 
 const START = Date.UTC(2026, 10, 21)
 
-/** Numbers from 0 to 1, the same in every run. */
+/** A generator of numbers from 0 to 1, the same in every run. */
 function newRandom(seed: number): () => number {
   let state = seed
   return () => {
@@ -43,7 +43,7 @@ function newLimiter(): Limiter {
 }
 
 /**
- * Sends requests at random times to random isolates. `fault` may replace an isolate, or lose an answer, at each ask.
+ * Sends requests at random times to random isolates. At each ask, `fault` may replace the isolate or lose the answer.
  */
 async function run(
   { limit, isolates, load, minutes }: Scenario,
@@ -56,7 +56,7 @@ async function run(
   const end = START + minutes * 60_000
   for (let now = START; now < end; now += -Math.log(1 - random()) * (60_000 / (limit * load))) {
     const index = Math.floor(random() * isolates)
-    // Isolates' clocks differ; the limiter's clock counts.
+    // Isolates' clocks differ, but only the limiter's clock counts.
     const ownTime = Math.floor(now) + index * 45_000
     outcome.sent.push(now)
     const ask = async (request: Ask) => {
@@ -83,14 +83,14 @@ describe('tokens taken in leases', () => {
     const { limit, isolates, load } = scenario
     const { sent, admitted, asks } = await run(scenario, newLimiter())
     expect(mostInAnyMinute(admitted)).toBeLessThanOrEqual(limit)
-    // The share lost to unspent leases and to counting by the second.
+    // Some tokens are lost to unspent leases and to counting by the second.
     expect(admitted.length).toBeGreaterThan(0.8 * greedy(limit, sent, 60_000).length)
     if (load < 1) expect(admitted.length).toBeGreaterThan(0.98 * greedy(limit, sent, 60_000).length)
     if (limit === 6000 && isolates <= 8) expect(asks / sent.length).toBeLessThan(0.05)
   })
 
   it.for(['dies', 'answer lost', 'unreachable'] as const)(
-    'never admit more than the limit if now and then an isolate or its ask fails: %s',
+    'never admit more than the limit if an isolate or its ask sometimes fails: %s',
     async (failure, { expect }) => {
       const random = newRandom(7)
       const scenario = { limit: 600, isolates: 8, load: 5, minutes: 4 }
@@ -100,7 +100,9 @@ describe('tokens taken in leases', () => {
     },
   )
 
-  it('hold in the Durable Object itself, evicted repeatedly: 8 isolates, 5 times the limit', async ({ expect }) => {
+  it('respect the limit in a Durable Object that is evicted repeatedly: 8 isolates, 5 times the limit', async ({
+    expect,
+  }) => {
     const limiter = env.RATE_LIMITER.get(env.RATE_LIMITER.newUniqueId())
     let calls = 0
     const evicting: Limiter = async (ask, nowMs) => {
@@ -114,7 +116,7 @@ describe('tokens taken in leases', () => {
     expect(calls).toBeGreaterThan(100)
   })
 
-  it('are 5 in all for a limit of 5, in however many isolates', async ({ expect }) => {
+  it('are 5 in total for a limit of 5, in any number of isolates', async ({ expect }) => {
     const limiter = newLimiter()
     const holders = Array.from({ length: 8 }, () => new Tokens())
     const verdicts = await Promise.all(
@@ -123,7 +125,7 @@ describe('tokens taken in leases', () => {
     expect(verdicts.filter(verdict => verdict?.allowed)).toHaveLength(5)
   })
 
-  it('remember a denial for as long as nothing can change it', async ({ expect }) => {
+  it('remember a denial as long as it cannot change', async ({ expect }) => {
     const limiter = newLimiter()
     const tokens = new Tokens()
     let asks = 0
@@ -140,7 +142,9 @@ describe('tokens taken in leases', () => {
     expect(await takeAt(61)).toMatchObject({ allowed: true })
   })
 
-  it('are requested one at a time during a lease, so that a burst takes no more than it needs', async ({ expect }) => {
+  it('are requested one at a time during a lease request, so that a burst takes only what it needs', async ({
+    expect,
+  }) => {
     const limiter = newLimiter()
     const tokens = new Tokens()
     const asked: number[] = []
@@ -155,7 +159,7 @@ describe('tokens taken in leases', () => {
     expect(asked).toHaveLength(20)
   })
 
-  it('are leased again after a renewal that never ended because its client left', async ({ expect }) => {
+  it('are leased again after a renewal that never finished because its client left', async ({ expect }) => {
     const limiter = newLimiter()
     const tokens = new Tokens()
     tokens.take(6000, START, () => new Promise(() => {}))

@@ -7,7 +7,7 @@ import { client, newOrg } from '../support/org.ts'
 import { page, signIn } from '../support/session.ts'
 
 describe('the rate limit', () => {
-  it('admits exactly the limit of a key, and says when to retry', async ({ expect }) => {
+  it('admits exactly the limit of a key, and returns when to retry', async ({ expect }) => {
     const org = await newOrg()
     const key = client({ 'x-api-key': await org.keyFor({ rateLimitPerMinute: 5 }) })
     const answers = await Promise.all(Array.from({ length: 12 }, () => key.post('/api/v1/traces', aTrace())))
@@ -24,7 +24,7 @@ describe('the rate limit', () => {
     expect(left.sort()).toEqual(['0', '1', '2', '3', '4'])
   })
 
-  it('covers both interfaces, and each call of the key’s sessions', async ({ expect }) => {
+  it('covers both interfaces and all calls from the key’s sessions', async ({ expect }) => {
     const org = await newOrg()
     const secret = await org.keyFor({ rateLimitPerMinute: 4 })
     const key = client({ 'x-api-key': secret })
@@ -46,7 +46,9 @@ describe('the rate limit', () => {
     }
   })
 
-  it('gives at most its window as the time, though a token may take a second longer to return', async ({ expect }) => {
+  it('reports at most its window as the reset time, even if a token takes a second longer to return', async ({
+    expect,
+  }) => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 10, 21) })
     const org = await newOrg()
     const key = client({ 'x-api-key': await org.keyFor({ rateLimitPerMinute: 1 }) })
@@ -63,7 +65,7 @@ describe('the rate limit', () => {
     ])
   })
 
-  it('is the deployment’s if the key has none', async ({ expect }) => {
+  it('is the deployment’s limit if the key has none', async ({ expect }) => {
     const org = await newOrg()
     expect((await org.ingest.post('/api/v1/traces', aTrace())).headers.get('ratelimit-policy')).toContain('q=6000')
     const configured = org.bearer({ ...env, RATE_LIMIT_PER_MINUTE: '77' })
@@ -74,7 +76,7 @@ describe('the rate limit', () => {
     }
   })
 
-  it('counts before it reads the body, and shows on a 400 as well', async ({ expect }) => {
+  it('counts requests before reading the body, and is also reported on a 400', async ({ expect }) => {
     const org = await newOrg()
     const answer = await org.ingest.post('/api/v1/traces', '{')
     expect(answer.status).toBe(400)

@@ -3,7 +3,7 @@ import { LEASE_SECONDS } from '../../src/limits.ts'
 import { type Ask, EMPTY_COUNT, grant } from '../../src/rate-limit/window.ts'
 import { greedy, mostInAnyMinute } from './admitted.ts'
 
-/** A window that keeps its count from one ask to the next. */
+/** A window that keeps its count between asks. */
 function newWindow() {
   let count = EMPTY_COUNT
   return (ask: Ask, nowMs: number) => {
@@ -13,14 +13,14 @@ function newWindow() {
   }
 }
 
-/** Asks for one token at each of the times and returns the admitted times. */
+/** Asks for one token at each time, and returns the admitted times. */
 function admitted(limit: number, times: readonly number[]): number[] {
   const ask = newWindow()
   return times.filter(time => ask({ limit, tokens: 1 }, time).tokens === 1)
 }
 
 describe('the window', () => {
-  it('admits exactly its limit immediately', ({ expect }) => {
+  it('admits exactly its limit at once', ({ expect }) => {
     const atOnce = Array.from({ length: 50 }, () => 1_000_000)
     expect(admitted(5, atOnce)).toHaveLength(5)
   })
@@ -31,7 +31,7 @@ describe('the window', () => {
     [100, 37],
     [100, 590],
   ] as const)(
-    'of %i, asked every %i ms, never admits more in any 60 seconds, and returns each token within 62',
+    'of %i, asked every %i ms, never admits more in any 60 seconds, and returns each token within 62 seconds',
     ([limit, step], { expect }) => {
       const times = Array.from({ length: 3000 }, (_, index) => 1_000_500 + index * step)
       const through = admitted(limit, times)
@@ -40,7 +40,7 @@ describe('the window', () => {
     },
   )
 
-  it('says how many tokens are left and when there are more', ({ expect }) => {
+  it('returns how many tokens are left and when there will be more', ({ expect }) => {
     const ask = newWindow()
     const one = { limit: 2, tokens: 1 }
     expect(ask(one, 10_000)).toMatchObject({ tokens: 1, remaining: 1, resetSeconds: 61 })
@@ -56,13 +56,13 @@ describe('the window', () => {
     expect(ask({ limit: 1, tokens: 1 }, 0).tokens).toBe(0)
   })
 
-  it('gives one token at a time of a small limit, however many are requested', ({ expect }) => {
+  it('grants only one token at a time if the limit is small', ({ expect }) => {
     const ask = newWindow()
     expect(ask({ limit: 99, tokens: 50 }, 0)).toMatchObject({ tokens: 1, lease: 0, remaining: 98 })
     expect(newWindow()({ limit: 100, tokens: 50 }, 0)).toMatchObject({ tokens: 50, lease: 1, remaining: 50 })
   })
 
-  it('counts an unreturned lease as spent at its end', ({ expect }) => {
+  it('counts a lease that is not returned as spent at its end', ({ expect }) => {
     const ask = newWindow()
     const all = { limit: 100, tokens: 100 }
     expect(ask(all, 0).tokens).toBe(100)
@@ -78,13 +78,13 @@ describe('the window', () => {
     expect(ask({ limit: 100, tokens: 1 }, 2000)).toMatchObject({ tokens: 0, retrySeconds: 1 })
     const returned = { lease, spent: 9 }
     expect(ask({ limit: 100, tokens: 1, returned }, 5000)).toMatchObject({ tokens: 1, remaining: 100 - 1 - 9 - 1 })
-    // A lease returns once.
+    // A lease can be returned only once.
     expect(ask({ limit: 100, tokens: 1, returned }, 5000)).toMatchObject({ tokens: 1, remaining: 100 - 1 - 9 - 2 })
     expect(ask({ limit: 100, tokens: 1 }, 64_000)).toMatchObject({ tokens: 1, remaining: 100 - 9 - 2 - 1 })
     expect(ask({ limit: 100, tokens: 1 }, 66_000)).toMatchObject({ tokens: 1, remaining: 100 - 2 })
   })
 
-  it('shares the free tokens among the isolates that hold some', ({ expect }) => {
+  it('shares the free tokens among the isolates with leases', ({ expect }) => {
     const ask = newWindow()
     const greedy = { limit: 6000, tokens: 6000 }
     expect(ask({ limit: 6000, tokens: 3001 }, 0).tokens).toBe(3001)

@@ -10,7 +10,7 @@ import { manyTraces } from '../support/traces.ts'
 const qualityOf = async ({ read }: Org, query = '') =>
   (await read.get(`/api/attribution-quality?projectSlug=support${query}`)).body
 
-/** A trace with an answer from the rules and a review that names a type. */
+/** Creates a trace with an answer from the rules and a review with an error type. */
 async function newCompared(org: Org, answered: string, named: string, confidence = 0.5) {
   const reviewed = await newReviewed('Yes', org)
   await putAnswer(reviewed.id, { errorType: answered, confidence })
@@ -19,14 +19,15 @@ async function newCompared(org: Org, answered: string, named: string, confidence
 }
 
 describe('attribution quality', () => {
-  it('compares the last answer on each trace with the type that reviewers named', async ({ expect }) => {
+  it('compares the last answer on each trace with the reviewers’ error type', async ({ expect }) => {
     const org = await newOrg()
     expect(await qualityOf(org)).toMatchObject({ reviewed: 0, reviewedIsMinimum: false, kappa: { errorType: null } })
     await newCompared(org, 'reasoning_error', 'reasoning_error', 0.85)
     await newCompared(org, 'reasoning_error', 'system_failure', 0.85)
     await newCompared(org, 'system_failure', 'system_failure', 1)
     await newCompared(org, 'system_failure', 'reviewer_mistake', 0.05)
-    // 2 of 4 types agree, by chance (2 × 1 + 2 × 2) / 16; 3 of 4 categories do, by chance 4 × 3 / 16.
+    // 2 of 4 types agree, with a chance agreement of (2 × 1 + 2 × 2) / 16, and 3 of 4 categories, with one of 4 × 3 /
+    // 16.
     expect(await qualityOf(org)).toMatchObject({
       reviewed: 4,
       reviewedIsMinimum: false,
@@ -43,7 +44,7 @@ describe('attribution quality', () => {
     expect(calibration[8]).toEqual({ from: 0.8, to: 0.9, count: 2, meanConfidence: 0.85, agreement: 0.5 })
   })
 
-  it('skips decisions that have no answer, name no type, were withdrawn or deleted, or belong elsewhere', async ({
+  it('skips decisions without an answer or a type, withdrawn or deleted ones, and those of other organizations', async ({
     expect,
   }) => {
     const org = await newOrg()
@@ -62,7 +63,7 @@ describe('attribution quality', () => {
     expect((await qualityOf(org)).reviewed).toBe(0)
   })
 
-  it('counts each trace once: its last answer, and the newest decision that counts', async ({ expect }) => {
+  it('counts each trace once, with its last answer and its newest decision with a type', async ({ expect }) => {
     const org = await newOrg()
     const start = Date.now()
     const { id, step, review } = await newReviewed('Yes', org)
@@ -95,7 +96,7 @@ describe('attribution quality', () => {
     expect(await between(1001, 2000)).toMatchObject({ reviewed: 0 })
   })
 
-  it("knows the categories of the project's own types", async ({ expect }) => {
+  it('uses the categories of custom types', async ({ expect }) => {
     const org = await newOrg()
     const own = { name: 'Late delivery', category: 'AI Error', rule: 'Too late.' }
     await org.owner.put(`/api/projects/${org.project.id}/error-types/late_delivery`, own)
@@ -108,12 +109,12 @@ describe('attribution quality', () => {
     ['a project that does not exist', '?projectSlug=none', 404],
     ['an invalid time', '?projectSlug=support&from=yesterday', 400],
     ['an unknown parameter', '?projectSlug=support&errorType=x', 400],
-  ] as const)('refuses %s', async ([, query, status], { expect }) => {
+  ] as const)('rejects %s', async ([, query, status], { expect }) => {
     const org = await newOrg()
     expect((await org.read.get(`/api/attribution-quality${query}`)).status).toBe(status)
   })
 
-  it('looks at a limited number of decisions, the newest, and says so', { timeout: 30_000 }, async ({ expect }) => {
+  it('reads only a limited number of the newest decisions, and reports it', { timeout: 30_000 }, async ({ expect }) => {
     const org = await newOrg()
     const count = MAX_COMPARED_DECISIONS + 100
     const ids = await manyTraces(org, count, () => ({ name: 'run', fields: {} }))
@@ -139,10 +140,10 @@ describe('attribution quality', () => {
     const path = '/api/attribution-quality?projectSlug=support'
     const { body } = await org.read.get(path)
     expect(body).toMatchObject({ reviewed: MAX_COMPARED_DECISIONS, reviewedIsMinimum: true })
-    // The oldest decision, which disagrees, is past the limit.
+    // The oldest decision disagrees, but it's past the limit.
     expect(body.agreement.errorType).toBe(1)
     const rows = await rowsReadBy(bindings => org.clientOf(org.ownerKey, bindings).get(path))
-    // For each decision: its row and index, its span and trace, the answer twice, the grouping; plus the total count.
+    // Each decision takes its row and index, its span and trace, the answer twice, and the grouping.
     expect(rows).toBeLessThan(12 * MAX_COMPARED_DECISIONS)
   })
 })

@@ -4,7 +4,7 @@ import { putAnswer } from '../support/attributions.ts'
 import { type Answer, client, newOrg } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
 
-/** A reviewed trace. Its history, a second apart: an answer, reviews of two spans, another answer. */
+/** Creates a reviewed trace. Its history has an answer, reviews of two spans, and another answer, a second apart. */
 async function newHistory() {
   const reviewed = await newReviewed({ answer: 'Yes' })
   const { org, id, spanId, review, step } = reviewed
@@ -20,7 +20,7 @@ async function newHistory() {
   at(1)
   await review({ decision: 'accept', errorType: 'acceptable_variation', comment: 'Fine' }, {}, ada.client)
   at(2)
-  // This review names no type, so it isn't part of the history.
+  // This review has no error type, so it isn't part of the history.
   await review({ decision: 'accept' })
   at(3)
   const path = `/api/spans/${secondSpanId}/review`
@@ -33,7 +33,7 @@ async function newHistory() {
 }
 
 describe('the attributions of a trace', () => {
-  it("are the engines' answers and the reviews that name a type, oldest first", async ({ expect }) => {
+  it("are the engines' answers and the reviews with an error type, oldest first", async ({ expect }) => {
     const { list, answers, spanId, secondSpanId, ada, usage, start } = await newHistory()
     const { status, body } = await list()
     expect(status).toBe(200)
@@ -72,7 +72,7 @@ describe('the attributions of a trace', () => {
           reasoning: 'Fine',
           alternatives: [],
           evidence: [{ spanId, path: 'review', note: 'names "Acceptable variation" as the cause' }],
-          // A later decision on the span names no type.
+          // A later decision on the span has no error type.
           inForce: false,
         },
         expect.objectContaining({
@@ -88,7 +88,7 @@ describe('the attributions of a trace', () => {
     })
   })
 
-  it('are paged without gaps or duplicates, whatever arrives meanwhile', async ({ expect }) => {
+  it('are paged without gaps or duplicates', async ({ expect }) => {
     const { id, list, start } = await newHistory()
     for (let index = 0; index < 3; index++) {
       await putAnswer(id, { createdAt: new Date(start + 1000).toISOString(), confidence: index / 10 })
@@ -107,7 +107,7 @@ describe('the attributions of a trace', () => {
     }
   })
 
-  it('are empty for a trace nobody has judged, and a reset leaves none in force', async ({ expect }) => {
+  it('are empty without answers or reviews, and a reset leaves none in force', async ({ expect }) => {
     const { org, id, review } = await newReviewed('Yes')
     const list = async () => (await org.read.get(`/api/traces/${id}/attributions`)).body.attributions
     expect(await list()).toEqual([])
@@ -117,7 +117,7 @@ describe('the attributions of a trace', () => {
     expect(await list()).toMatchObject([{ inForce: false }])
   })
 
-  it("keep the names of the project's own types, and of types since switched off", async ({ expect }) => {
+  it('keep the names of custom types, even after they are disabled', async ({ expect }) => {
     const { org, id, review } = await newReviewed('Yes')
     const path = `/api/projects/${org.project.id}/error-types/late_delivery`
     const own = { name: 'Late delivery', category: 'Human Error', rule: 'Too late.' }
@@ -129,7 +129,7 @@ describe('the attributions of a trace', () => {
     ])
   })
 
-  it('are readable after an error type has been retired', async ({ expect }) => {
+  it('are still readable after an error type is removed', async ({ expect }) => {
     const { org, id, review } = await newReviewed('Yes')
     await review({ decision: 'accept', errorType: 'reviewer_mistake' })
     await putAnswer(id, { errorType: 'phase_of_the_moon' })
@@ -150,7 +150,7 @@ describe('the attributions of a trace', () => {
     ])
   })
 
-  it('belong to their project alone and go with their trace', async ({ expect }) => {
+  it('belong only to their project, and are deleted with their trace', async ({ expect }) => {
     const { org, id, list } = await newHistory()
     const path = `/api/traces/${id}/attributions`
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
@@ -194,7 +194,7 @@ describe('the filter by error type', () => {
     const { body } = await org.read.get('/api/review-queue?projectSlug=support&errorType=system_failure')
     expect(body.spans.map(({ id }: { id: string }) => id)).toEqual([withdrawn.spanId])
     expect(body.remaining).toBe(1)
-    // The last answer counts while a new one is pending, and if it fails.
+    // The last answer still counts while a new one is pending or after it fails.
     for (const status of ['pending', 'failed']) {
       await env.DB.prepare('update attribution_jobs set status = ? where error_type is not null').bind(status).run()
       expect(await found('system_failure'), status).toEqual([answered.id, withdrawn.id].sort())

@@ -9,7 +9,7 @@ import { manyTraces } from '../support/traces.ts'
 // Large test data is slow to store on a busy machine.
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
 
-/** The facts that the tests know about each trace. */
+/** The expected properties of each trace. */
 interface Known {
   id: string
   minute: number
@@ -87,8 +87,8 @@ beforeAll(async () => {
 const has = (metadata: object, path: string, value: unknown) => Reflect.get(metadata, path) === value
 
 /**
- * Each filter as a query string and as a predicate. Version ids are known only after creation, so those queries are
- * functions.
+ * Each filter as a query string and as a predicate. Queries with version ids are functions, because the ids exist only
+ * after creation.
  */
 const FILTERS: readonly [query: string | (() => string), isMatch: (trace: Known, index: number) => boolean][] = [
   ['status=completed', ({ status }) => status === 'completed'],
@@ -136,7 +136,7 @@ const pairs = FILTERS.flatMap(([left, isLeft], index) =>
 )
 const singles = FILTERS.map(([query, isMatch]) => ({ name: nameOf(query), query: () => textOf(query), isMatch }))
 
-/** The ids on every page, following the cursors. */
+/** The ids on each page. */
 async function pagesOf(list: Org, query: string, limit: number): Promise<string[][]> {
   const pages: string[][] = []
   for (let cursor: string | null = ''; cursor !== null; ) {
@@ -144,7 +144,7 @@ async function pagesOf(list: Org, query: string, limit: number): Promise<string[
     const { status, body } = await list.read.get(path)
     if (status !== 200) throw new Error(`answered ${status}: ${body.error}`)
     pages.push(body.traces.map(({ id }: { id: string }) => id))
-    if (pages.length > 1000) throw new Error('the cursors go round in circles')
+    if (pages.length > 1000) throw new Error('the cursors form a cycle')
     cursor = body.nextCursor
   }
   return pages
@@ -158,7 +158,7 @@ describe('the trace list filters by', () => {
     expect(expected.length).toBeLessThan(known.length)
   })
 
-  it.for(singles)('$name, page by page, every page full but the last', async ({ query, isMatch }, { expect }) => {
+  it.for(singles)('$name, with every page full except the last', async ({ query, isMatch }, { expect }) => {
     const expected = known.filter(isMatch).map(({ id }) => id)
     for (const limit of [1, 5]) {
       const pages = await pagesOf(org, query(), limit)
@@ -195,7 +195,7 @@ describe('the trace list filters by', () => {
     expect((await pagesOf(org, query, 200)).flat()).toEqual(expected.map(({ id }) => id))
   })
 
-  it('no other project’s or organization’s versions', async ({ expect }) => {
+  it('only the project’s own prompt versions', async ({ expect }) => {
     const stranger = await newOrg()
     await stranger.ingest.post('/api/v1/traces', aTrace({ name: 'plan', metadata: { tier: 'gold' } }))
     expect((await pagesOf(stranger, 'name=plan&metadata.tier=gold&stepId=plan', 50)).flat()).toHaveLength(1)
@@ -207,7 +207,7 @@ describe('the trace list filters by', () => {
     ['a time without milliseconds', 'from=2026-11-20T10:00:00Z', 'from'],
     ['an invalid time', 'to=yesterday', 'to'],
     ['a version that is not a UUID', 'promptVersionId=v1', 'promptVersionId'],
-    ['hasFeedback that is neither true nor false', 'hasFeedback=yes', 'hasFeedback'],
+    ['hasFeedback that is not a boolean', 'hasFeedback=yes', 'hasFeedback'],
     ['a rating that is a number', 'rating=0.7', 'rating'],
     ['a repeated metadata field', 'metadata.a=1&metadata.a=2', 'metadata.a'],
     ['a parameter that only looks like a filter', 'metadata=1', 'metadata'],
@@ -236,7 +236,7 @@ describe('a filter takes text literally:', () => {
     ],
     ['a NUL in a metadata path', { metadata: { 'a\u0000b': 1 } }, { 'metadata.a\u0000b': '1' }, { 'metadata.a': '1' }],
     [
-      'a metadata path like a prototype',
+      'a metadata path named like a prototype',
       { metadata: { toString: 1 } },
       { 'metadata.toString': '1' },
       { 'metadata.valueOf': '1' },
@@ -271,7 +271,7 @@ describe('a filter takes text literally:', () => {
 })
 
 describe('a cursor with filters', () => {
-  it('keeps its place while traces arrive, change and go', async ({ expect }) => {
+  it('keeps its place while traces arrive, change and are deleted', async ({ expect }) => {
     const own = await newOrg()
     const post = async (minute: number, fields = {}) =>
       (await own.ingest.post('/api/v1/traces', aTrace({ timestamp: timeAfter(minute), metadata: { a: 1 }, ...fields })))
@@ -283,7 +283,7 @@ describe('a cursor with filters', () => {
     expect(first.traces.map(({ id }: { id: string }) => id)).toEqual(ids.slice(0, 3))
     await post(99)
     await post(99, { status: 'completed' })
-    // The trace that the cursor names is deleted, and so is one behind it.
+    // The trace at the cursor is deleted, and so is one after it.
     await own.owner.delete(`/api/traces/${ids[2]}`)
     await own.owner.delete(`/api/traces/${ids[4]}`)
     const between = await post(1.5)
@@ -296,9 +296,9 @@ describe('a cursor with filters', () => {
   })
 })
 
-describe(`a page of the trace list looks at ${MAX_SCANNED_TRACES} traces`, () => {
+describe(`a page of the trace list scans at most ${MAX_SCANNED_TRACES} traces`, () => {
   const COUNT = 2 * MAX_SCANNED_TRACES + 3
-  /** Positions, newest first from 1, of the traces that the rare filters match. */
+  /** The positions of the traces that the rare filters match, starting at 1 with the newest. */
   const PLACES = [1, 4999, 5000, 5001, 5002, 10_000, 10_003]
   let many: Org
   let matching: string[] = []
@@ -325,16 +325,16 @@ describe(`a page of the trace list looks at ${MAX_SCANNED_TRACES} traces`, () =>
       'hasFeedback=true&metadata.all=1',
       'stepId=rare',
     ].flatMap(query => [1, 2, 3, 4, 5, 200].map(limit => [query, limit] as const)),
-  )('and the pages of %s, %i each, have every match once', async ([query, limit], { expect }) => {
+  )('and all pages of %s with limit %i have every match once', async ([query, limit], { expect }) => {
     const pages = await pagesOf(many, query, limit)
     expect(pages.flat()).toEqual(matching)
     for (const page of pages) expect(page.length).toBeLessThanOrEqual(limit)
   })
 
-  it('and is short, with a cursor, if few of them match', async ({ expect }) => {
+  it('and is short, with a cursor, if only a few of them match', async ({ expect }) => {
     expect((await pagesOf(many, 'stepId=rare', 200)).map(({ length }) => length)).toEqual([3, 3, 1])
     expect((await pagesOf(many, 'status=completed', 200)).map(({ length }) => length)).toEqual([0, 0, 0])
-    // A name or metadata filter looks only at traces that have the value.
+    // A name or metadata filter scans only traces with the value.
     expect((await pagesOf(many, 'name=rare', 200)).map(({ length }) => length)).toEqual([7])
     expect((await pagesOf(many, 'metadata.rare=1&metadata.all=1', 200)).map(({ length }) => length)).toEqual([7])
     expect((await pagesOf(many, 'metadata.rare=2&metadata.all=1', 200)).map(({ length }) => length)).toEqual([0])
@@ -342,13 +342,13 @@ describe(`a page of the trace list looks at ${MAX_SCANNED_TRACES} traces`, () =>
 
   it.for([
     ['no filter', '', 200, 7 * 200],
-    ['a filter that none match', 'status=completed', 200, 5 * MAX_SCANNED_TRACES],
-    ['a filter that all match', 'status=running', 50, 7 * 50],
-    ['a metadata filter that all match', 'metadata.all=1', 50, 9 * 50],
-    ['a metadata filter that few match', 'metadata.rare=1', 50, 200],
-    ['a name that few have', 'name=rare', 50, 200],
+    ['a filter without matches', 'status=completed', 200, 5 * MAX_SCANNED_TRACES],
+    ['a filter that matches all', 'status=running', 50, 7 * 50],
+    ['a metadata filter that matches all', 'metadata.all=1', 50, 9 * 50],
+    ['a metadata filter that matches a few', 'metadata.rare=1', 50, 200],
+    ['a rare name', 'name=rare', 50, 200],
     ['a time', `from=${timeAfter(COUNT - 10)}&status=completed`, 50, 200],
-  ] as const)('and reads no more rows than it needs: %s', async ([, query, limit, most], { expect }) => {
+  ] as const)('and reads only the rows it needs: %s', async ([, query, limit, most], { expect }) => {
     const path = `/api/traces?projectSlug=support&limit=${limit}&${query}`
     await many.bearer().get('/api/projects')
     const first = await rowsReadBy(bindings => many.bearer(bindings).get(path))
@@ -359,8 +359,8 @@ describe(`a page of the trace list looks at ${MAX_SCANNED_TRACES} traces`, () =>
   it.for([
     ['no filter', 'limit=50'],
     ['a metadata filter', 'limit=50&metadata.all=1'],
-    ['a filter that all match', 'limit=50&status=running'],
-  ] as const)('and a later page costs as much as the first: %s', async ([, query], { expect }) => {
+    ['a filter that matches all', 'limit=50&status=running'],
+  ] as const)('and later pages all cost about the same: %s', async ([, query], { expect }) => {
     const path = `/api/traces?projectSlug=support&${query}`
     const rows: number[] = []
     let cursor = ''

@@ -73,7 +73,7 @@ describe('GET /api/insights', () => {
   })
 
   it.for([
-    ['a window that ends before it begins', 'from=2026-11-02T00:00:00.000Z&to=2026-11-02T00:00:00.000Z'],
+    ['an empty window', 'from=2026-11-02T00:00:00.000Z&to=2026-11-02T00:00:00.000Z'],
     ['more than 366 days', 'from=2025-01-01T00:00:00.000Z&to=2026-01-02T00:00:00.001Z'],
   ] as const)('400s for %s', async ([, query], { expect }) => {
     const org = await newOrg()
@@ -86,14 +86,14 @@ describe('GET /api/insights', () => {
     ['0000-01-01T00:00:00.000Z', '0000-01-03T05:00:00.000Z'],
     ['9999-12-30T12:00:00.000Z', '9999-12-31T23:59:59.999Z'],
     ['2023-12-31T23:59:59.999Z', '2024-12-31T00:00:00.000Z'],
-  ] as const)('takes %s to %s as whole days', async ([from, to], { expect }) => {
+  ] as const)('treats %s to %s as whole days', async ([from, to], { expect }) => {
     const org = await newOrg()
     const { status, body } = await org.read.get(`/api/insights?projectSlug=support&from=${from}&to=${to}`)
     expect(status).toBe(200)
     expect(body.from).toBe(`${from.slice(0, 10)}T00:00:00.000Z`)
   })
 
-  it('uses the step and prompt version that a span had at the decision', async ({ expect }) => {
+  it('uses the span’s step and prompt version at the time of the decision', async ({ expect }) => {
     const org = await newOrg()
     const made = await newReviewed('Yes', org)
     const span_id = crypto.randomUUID()
@@ -113,7 +113,7 @@ describe('GET /api/insights', () => {
     expect((await org.read.get('/api/insights?projectSlug=support')).body.errorTypes).toEqual([])
   })
 
-  it('takes out the decisions on a deleted trace once, and keeps those on an expired one', async ({ expect }) => {
+  it('subtracts decisions on a deleted trace once, and keeps those on an expired trace', async ({ expect }) => {
     const { org, id, spanId, step, review } = await newReviewed('Yes')
     const prompt = { projectSlug: 'support', stepId: 'answer', content: 'Answer.' }
     const { id: promptId, versionId } = (await org.owner.post('/api/prompts', prompt)).body
@@ -125,7 +125,7 @@ describe('GET /api/insights', () => {
     await org.owner.put(`/api/spans/${second}/review`, { decision: 'accept' })
     for (const made of [other, kept, expired]) await made.review({ decision: 'accept' })
     await other.review({ decision: 'reset' })
-    const told = async () => {
+    const totals = async () => {
       const { body } = await org.read.get('/api/insights?projectSlug=support')
       const sum = (key: string) =>
         body.steps.reduce((all: number, row: Record<string, number>) => all + (row[key] ?? 0), 0)
@@ -138,7 +138,7 @@ describe('GET /api/insights', () => {
         today: today.map(({ reviewed }: { reviewed: number }) => reviewed),
       }
     }
-    expect(await told()).toEqual({ decided: [3, 1], types: 1, version: 1, today: [4] })
+    expect(await totals()).toEqual({ decided: [3, 1], types: 1, version: 1, today: [4] })
     const keyOf = async (uuid: string) =>
       await env.DB.prepare('select key as traceKey, organization_key as organizationKey from traces where id = ?')
         .bind(uuid)
@@ -146,7 +146,7 @@ describe('GET /api/insights', () => {
     const jobs = []
     for (const uuid of [id, other.id, expired.id]) {
       const keys = await keyOf(uuid)
-      if (!keys) throw new Error('there is no such trace')
+      if (!keys) throw new Error('trace not found')
       jobs.push({ kind: 'purge_trace', ...keys } as const)
     }
     const { JOBS, ...withoutQueue } = env
@@ -154,7 +154,7 @@ describe('GET /api/insights', () => {
     await quiet.delete(`/api/traces/${id}`)
     await quiet.delete(`/api/traces/${other.id}`)
     await env.DB.prepare('update traces set deleted_at = 1, purge_due_at = 1 where id = ?').bind(expired.id).run()
-    // Interrupted after its first step, delivered twice, and in parallel.
+    // Each job is interrupted after its first step, delivered twice, and run in parallel.
     let calls = 0
     const interrupted = wrapBindings(async (binding, call) => {
       if (binding === 'PAYLOADS' && calls++ === 0) throw new Error('gone')
@@ -165,14 +165,14 @@ describe('GET /api/insights', () => {
       await Promise.all([runJob(job, env), runJob(job, env)])
       await runJob(job, env)
     }
-    expect(await told()).toEqual({ decided: [2, 0], types: 0, version: 0, today: [2] })
+    expect(await totals()).toEqual({ decided: [2, 0], types: 0, version: 0, today: [2] })
     expect((await org.read.get(`/api/spans/${spanId}`)).status).toBe(404)
-    // A trace re-created with the same id is a different trace.
+    // No count may become negative.
     const { results } = await env.DB.prepare('select sum(accepted) as n from review_days where accepted < 0').all()
     expect(results).toEqual([{ n: null }])
   })
 
-  it("counts an engine's last answer on a trace by the step that it blames", async ({ expect }) => {
+  it("counts an engine's last answer on a trace for the step that it blames", async ({ expect }) => {
     const disputed = await newDisputed()
     const { org } = disputed
     const engine = async () =>
@@ -200,7 +200,7 @@ describe('GET /api/insights', () => {
     expect(await engine()).toEqual([])
   })
 
-  it('shows with each prompt version the decisions on spans that used it, in its own project', async ({ expect }) => {
+  it('counts the decisions on spans that used each prompt version', async ({ expect }) => {
     const org = await newOrg()
     const draft = { projectSlug: 'support', stepId: 'generate-answer', content: 'Answer.' }
     const prompt = (await org.owner.post('/api/prompts', draft)).body
@@ -232,14 +232,14 @@ describe('GET /api/insights', () => {
       )
         .bind(first, last, other, org.project.id)
         .run()
-    // The end of a version's rows is found by reading the first row of the next version, so that version must exist.
+    // A scan of a version's rows ends at the first row of the next version, so that version must exist.
     await addDays(1, 1)
     const before = await read()
     await addDays(2, 500)
     expect(await read()).toBe(before)
   })
 
-  it('names users by name or else email, and keys without a user by their own name', async ({ expect }) => {
+  it('returns users’ names or else emails, and the name of a key without a user', async ({ expect }) => {
     const org = await newOrg()
     const made = await newReviewed('Yes', org)
     const email = `${crypto.randomUUID()}@example.com`
@@ -259,7 +259,7 @@ describe('GET /api/insights', () => {
     expect(names.toSorted()).toEqual(['Reviewer', email, 'Night shift'].toSorted())
   })
 
-  it('costs the same however many traces there are', async ({ expect }) => {
+  it('costs the same, no matter how many traces there are', async ({ expect }) => {
     const rowsOf = async (count: number) => {
       const org = await newOrg()
       await manyTraces(org, count, () => ({ name: 'run', fields: {} }))
@@ -295,7 +295,7 @@ describe('the migration that starts the counts', () => {
     await disputed.askAsync(withMessages().bindings)
     await runJob(disputed.job, env)
     const tables = ['review_days', 'answer_days']
-    /** The counts of both tenants. */
+    /** The nonzero counts of both tenants. */
     const read = async () => {
       const results = await env.DB.batch<Record<string, number>>(
         tables.map(table =>
@@ -322,7 +322,7 @@ describe('the migration that starts the counts', () => {
       ].map(query => env.DB.prepare(query)),
     )
     expect(await read()).toEqual(before)
-    // Replacing a counted decision takes its count back.
+    // Replacing a counted decision subtracts its count.
     await made.review({ decision: 'reset' })
     expect((await org.read.get('/api/insights?projectSlug=support')).body.steps).toEqual([])
   })

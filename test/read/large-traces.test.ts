@@ -31,11 +31,11 @@ interface Shown {
   truncated: string[]
 }
 
-/** SQL for a JSON string of about `length` characters that starts with `i`, the span's number. */
+/** SQL for a JSON string of about `length` characters that starts with the span's number `i`. */
 const textOf = (length: number) =>
   `'"' || i || ' ' || substr(hex(zeroblob(${Math.ceil(length / 2)})), 1, ${length}) || '"'`
 
-/** Adds `count` spans to a trace, one a millisecond; the values are SQL over `i`. */
+/** Adds `count` spans to a trace, a millisecond apart. The values are SQL expressions over `i`. */
 async function putSpans(id: string, count: number, { input = 'null', output = 'null', metadata = 'null' } = {}) {
   await env.DB.prepare(
     `with recursive n(i) as (select 0 union all select i + 1 from n where i < ?1 - 1)
@@ -50,7 +50,7 @@ async function putSpans(id: string, count: number, { input = 'null', output = 'n
 const numbered = (index: number) => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`
 const detail = async (org: Org, id: string, query = '') => (await org.read.get(`/api/traces/${id}${query}`)).body
 
-/** Every page of a detail's spans, as answered. */
+/** Every page of a detail's spans. */
 async function pagesOf(org: Org, id: string, query: string) {
   const pages = []
   let cursor: string | null = ''
@@ -66,7 +66,7 @@ async function pagesOf(org: Org, id: string, query: string) {
   return pages
 }
 
-/** Bindings that measure D1's largest answer, in characters of its JSON. */
+/** Bindings that measure D1's largest answer in characters of JSON. */
 function measuredBindings(): { bindings: Env; largest: () => number } {
   const answers: unknown[] = []
   const bindings = wrapBindings(async (_, call) => {
@@ -78,7 +78,7 @@ function measuredBindings(): { bindings: Env; largest: () => number } {
 }
 
 describe('the detail of a large trace', () => {
-  it(`gives ${MAX_WHOLE_SPANS} spans in full, and beyond that a preview of each value`, async ({ expect }) => {
+  it(`has full values for ${MAX_WHOLE_SPANS} spans, and otherwise a preview of each value`, async ({ expect }) => {
     const { org, id, step } = await newTrace()
     const [long, metadata] = ['x'.repeat(PREVIEW_BYTES), { a: 'y'.repeat(MAX_BRIEF_METADATA_BYTES) }]
     await putSpans(id, MAX_WHOLE_SPANS - 2)
@@ -109,7 +109,7 @@ describe('the detail of a large trace', () => {
       },
       { input: 'short', output: 'x'.repeat(PREVIEW_BYTES - 2), metadata: { a: 1 }, truncated: [] },
     ])
-    // The same spans come whole when asked for as a page.
+    // The same spans are returned in full as a page.
     const [first, second] = await pagesOf(org, id, `spanLimit=${MAX_WHOLE_SPANS}`)
     expect(first.spans.at(-1)).toMatchObject({ output: long, metadata, truncated: [] })
     expect(second.spans).toHaveLength(1)
@@ -137,14 +137,14 @@ describe('the detail of a large trace', () => {
     const bytes = JSON.stringify(first.spans).length
     expect(first.nextSpanCursor).not.toBeNull()
     expect(bytes).toBeLessThan(MAX_DETAIL_ANSWER_BYTES + 10_000)
-    // The largest is the plan of all spans, or one part of them.
+    // The largest answer is the plan of all spans or one part of them.
     expect(largest()).toBeLessThan(4_000_000)
     const rest = await pagesOf(org, id, `spanCursor=${first.nextSpanCursor}`)
     const ids = [first, ...rest].flatMap(({ spans }) => spans.map((span: Shown) => span.id))
     expect(ids.slice(1)).toEqual(Array.from({ length: 13_000 }, (_, index) => numbered(index)))
   })
 
-  it('shortens shared metadata and long comments, which multiply', async ({ expect }) => {
+  it('shortens metadata and long comments, because they add up', async ({ expect }) => {
     const { org, id, review, spanId } = await newReviewed('Yes')
     await review({ decision: 'accept', comment: 'c'.repeat(1000) })
     await putSpans(id, 200, { metadata: `'{"a":' || ${textOf(60_000)} || '}'` })
@@ -159,7 +159,7 @@ describe('the detail of a large trace', () => {
     expect((await org.read.get(`/api/spans/${spanId}`)).body.review.comment).toHaveLength(1000)
   })
 
-  it('has values in full if only replaced values are large', async ({ expect }) => {
+  it('has full values if only replaced values are large', async ({ expect }) => {
     const { org, id, observe } = await newTrace()
     await env.DB.prepare(
       `with recursive n(i) as (select 0 union all select i + 1 from n where i < ?1 - 1)
@@ -198,7 +198,7 @@ describe('the detail of a large trace', () => {
 })
 
 describe('a page of spans', () => {
-  it('continues where the previous one ended, whatever arrived meanwhile: root first, then by time and id', async ({
+  it('continues where the previous one ended, root first, then by time and id, even if spans arrive meanwhile', async ({
     expect,
   }) => {
     const { org, id, step, trace_id } = await newTrace()
@@ -208,7 +208,7 @@ describe('a page of spans', () => {
     const first = await detail(org, id, '?spanLimit=1')
     expect(first.spans).toMatchObject([{ parentSpanId: null, stepId: 'support-answer' }])
     const second = await detail(org, id, `?spanLimit=1&spanCursor=${first.nextSpanCursor}`)
-    // Its parent comes later in the order; the child names it all the same.
+    // The parent comes later in the order, but the child still refers to it.
     expect(second.spans).toMatchObject([{ id: early, parentSpanId: late }])
     await step({ trace_id, span_id: numbered(3), timestamp: timeAfter(0) })
     await step({ trace_id, span_id: numbered(4), timestamp: timeAfter(9) })
@@ -217,7 +217,7 @@ describe('a page of spans', () => {
     expect(third).toMatchObject({ nextSpanCursor: null, spanCount: 5 })
   })
 
-  it('lists no feedback after the first, and a page of feedback lists no spans', async ({ expect }) => {
+  it('has feedback only on the first page, and a page of feedback has no spans', async ({ expect }) => {
     const { org, id, trace_id, step } = await newTrace()
     for (let index = 0; index < 3; index++) await step({ timestamp: timeAfter(index) })
     const ids = Array.from({ length: 5 }, (_, index) => `f-${index}`)
@@ -241,7 +241,7 @@ describe('a page of spans', () => {
     expect(contents).toEqual(ids)
   })
 
-  it('ends at 8 MiB of values, but has at least one span', async ({ expect }) => {
+  it('ends at 8 MiB of values but has at least one span', async ({ expect }) => {
     const { org, id, step } = await newTrace()
     const third = 'x'.repeat(MAX_DETAIL_BYTES / 3)
     for (let index = 0; index < 5; index++) {
@@ -251,11 +251,11 @@ describe('a page of spans', () => {
     const pages = await pagesOf(org, id, 'spanLimit=100')
     expect(pages.map(({ spans }) => spans.length)).toEqual([3, 1, 1, 1])
     expect(pages.flatMap(({ spans }) => spans).every((span: Shown) => span.truncated.length === 0)).toBe(true)
-    // Previews are shorter.
+    // Previews all fit on one page.
     expect((await pagesOf(org, id, 'spanLimit=100&payloads=preview')).length).toBe(1)
   })
 
-  it('belongs to its trace alone', async ({ expect }) => {
+  it('needs a cursor of its own trace', async ({ expect }) => {
     const [one, other] = [await newTrace(), await newTrace()]
     await one.step({})
     await one.give({ rating: 'positive' })
@@ -284,7 +284,9 @@ describe('a page of spans', () => {
   })
 })
 
-it(`long feedback comes ${MAX_DETAIL_FEEDBACK} a page, and the count covers all of it`, async ({ expect }) => {
+it(`a page has at most ${MAX_DETAIL_FEEDBACK} feedback records, and the count covers all of them`, async ({
+  expect,
+}) => {
   const { org, id } = await newTrace()
   await env.DB.prepare(
     `with recursive n(i) as (select 0 union all select i + 1 from n where i < 4999)

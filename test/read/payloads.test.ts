@@ -28,7 +28,7 @@ const bytesOf = (value: unknown) => new TextEncoder().encode(JSON.stringify(valu
 
 const preview = async (org: Org, id: string) => (await org.read.get(`/api/traces/${id}?payloads=preview`)).body
 
-/** The response to a GET, its body unread. */
+/** The response to a GET, with its body unread. */
 async function respond(org: Org, path: string): Promise<Response> {
   const context = createExecutionContext()
   const headers = { 'x-api-key': org.ownerKey }
@@ -37,7 +37,7 @@ async function respond(org: Org, path: string): Promise<Response> {
   return response
 }
 
-describe('a value reads the same wherever it is stored:', () => {
+describe('a value reads the same in D1 and in R2:', () => {
   const fields = ['span input', 'span output', 'input', 'output', 'state'] as const
   const sizes = [INLINE_BYTES - 1, INLINE_BYTES, INLINE_BYTES + 1, 3 * INLINE_BYTES]
   const texts = [
@@ -48,7 +48,7 @@ describe('a value reads the same wherever it is stored:', () => {
   ] as const
 
   it.for(fields.flatMap(field => texts.map(([name, text]) => [field, name, text] as const)))(
-    'a %s in %s, around the size at which it moves to R2',
+    'a %s in %s, around the size limit for D1',
     async ([field, , text], { expect }) => {
       const { org, step, observe, spanOf, read, id } = await newTrace()
       const objects = []
@@ -77,28 +77,28 @@ describe('a value reads the same wherever it is stored:', () => {
 
 describe('a preview', () => {
   it.for<[name: string, value: unknown, shown: unknown, isCut: boolean]>([
-    ['a short text', 'short', 'short', false],
+    ['a short string', 'short', 'short', false],
     ['null', null, null, false],
     ['a number', 1.5, 1.5, false],
-    ['a text of 256 bytes', 'x'.repeat(256), 'x'.repeat(256), false],
-    ['a text of 257 bytes, cut', 'x'.repeat(257), 'x'.repeat(256), true],
-    ['a text of 256 bytes in 2-byte characters', 'é'.repeat(128), 'é'.repeat(128), false],
-    ['a text of 2-byte characters, no character cut in two', `x${'é'.repeat(128)}`, `x${'é'.repeat(127)}`, true],
-    ['a text of 4-byte characters, no character cut in two', `xx${'😀'.repeat(99)}`, `xx${'😀'.repeat(63)}`, true],
+    ['a string of 256 bytes', 'x'.repeat(256), 'x'.repeat(256), false],
+    ['a string of 257 bytes, which is cut', 'x'.repeat(257), 'x'.repeat(256), true],
+    ['a string of 256 bytes in 2-byte characters', 'é'.repeat(128), 'é'.repeat(128), false],
+    ['a string of 2-byte characters, cut between characters', `x${'é'.repeat(128)}`, `x${'é'.repeat(127)}`, true],
+    ['a string of 4-byte characters, cut between characters', `xx${'😀'.repeat(99)}`, `xx${'😀'.repeat(63)}`, true],
     [
-      'long texts in a list',
+      'long strings in a list',
       ['a', 'x'.repeat(300), ['y'.repeat(300)]],
       ['a', 'x'.repeat(256), ['y'.repeat(256)]],
       true,
     ],
-    ['a long text in an object', { a: { b: 'x'.repeat(300), c: 1 } }, { a: { b: 'x'.repeat(256), c: 1 } }, true],
-    ['a long list of short texts', Array(500).fill('short'), Array(500).fill('short'), false],
+    ['a long string in an object', { a: { b: 'x'.repeat(300), c: 1 } }, { a: { b: 'x'.repeat(256), c: 1 } }, true],
+    ['a long list of short strings', Array(500).fill('short'), Array(500).fill('short'), false],
     ['a long field name', { ['x'.repeat(300)]: 1 }, { ['x'.repeat(300)]: 1 }, false],
-    ['an object in R2 as the beginning of its JSON', { a: large('') }, `{"a":"${'x'.repeat(250)}`, true],
-    ['a text in R2 as the beginning of its JSON', large(''), `"${'x'.repeat(255)}`, true],
-    ['a list in R2 as the beginning of its JSON', Array(9000).fill(1), `[${'1,'.repeat(127)}1`, true],
-    ['4-byte characters in R2, none cut in two', '😀'.repeat(9000), `"${'😀'.repeat(63)}`, true],
-    ['half a surrogate pair in R2, spelled out', `\ud800${large('')}`, `"\\ud800${'x'.repeat(249)}`, true],
+    ['an object in R2, as the start of its JSON', { a: large('') }, `{"a":"${'x'.repeat(250)}`, true],
+    ['a string in R2, as the start of its JSON', large(''), `"${'x'.repeat(255)}`, true],
+    ['a list in R2, as the start of its JSON', Array(9000).fill(1), `[${'1,'.repeat(127)}1`, true],
+    ['4-byte characters in R2, cut between characters', '😀'.repeat(9000), `"${'😀'.repeat(63)}`, true],
+    ['half a surrogate pair in R2, escaped', `\ud800${large('')}`, `"\\ud800${'x'.repeat(249)}`, true],
   ])('shows %s', async ([, value, shown, isCut], { expect }) => {
     const { org, id, step, observe } = await newTrace()
     const span_id = uuid()
@@ -117,13 +117,13 @@ describe('a preview', () => {
     ])
   })
 
-  it('of several inputs is one text, and is cut if one of them is', async ({ expect }) => {
+  it('of several inputs is a single value, which is marked as cut if one of them is', async ({ expect }) => {
     const { org, id, observe } = await newTrace()
     await observe({ type: 'input', data: { a: 'x'.repeat(300) } })
     await observe({ type: 'input', data: { b: 1 }, timestamp: timeAfter(1) })
     const shown = { input: { a: 'x'.repeat(256), b: 1 }, truncated: ['input'] }
     expect((await preview(org, id)).spans).toMatchObject([shown])
-    // The preview can't tell whether a value in R2 is an object, so it doesn't merge the others into a wrong shape.
+    // It's unknown whether a value in R2 is an object, so the preview doesn't merge the inputs.
     await observe({ type: 'input', data: { c: large('') }, timestamp: timeAfter(2) })
     expect((await preview(org, id)).spans[0]).toMatchObject({
       input: `{"c":"${'x'.repeat(250)}`,
@@ -131,7 +131,7 @@ describe('a preview', () => {
     })
   })
 
-  it('takes one round trip and no R2 read, and leaves the rest of the trace unchanged', async ({ expect }) => {
+  it('takes one round trip and no R2 reads, and affects only values', async ({ expect }) => {
     const { org, id, observe, give, read } = await newTrace()
     await observe({ type: 'output', data: large('') })
     await give({ comment: 'x'.repeat(300), correction: { a: 'y'.repeat(300) } })
@@ -144,7 +144,7 @@ describe('a preview', () => {
     expect(spans).toHaveLength(1)
   })
 
-  it('has no other mode', async ({ expect }) => {
+  it('rejects unknown modes', async ({ expect }) => {
     const { org, id } = await newTrace()
     for (const mode of ['none', '', 'FULL']) {
       const { status, body } = await org.read.get(`/api/traces/${id}?payloads=${mode}`)
@@ -154,7 +154,7 @@ describe('a preview', () => {
 })
 
 describe('a full detail', () => {
-  it(`fetches ${MAX_DETAIL_OBJECTS} values and previews the rest, which their spans have in full`, async ({
+  it(`fetches ${MAX_DETAIL_OBJECTS} values and previews the rest, which reads of single spans return in full`, async ({
     expect,
   }) => {
     const { org, trace_id, id, step, observe, spanOf } = await newTrace()
@@ -186,7 +186,7 @@ describe('a full detail', () => {
     expect(await spanOf(span_id)).toMatchObject({ state: { k5000: value(5000) }, truncated: [] })
   })
 
-  it('gives 8 MiB; beyond that it previews values, which their spans have in full', async ({ expect }) => {
+  it('has 8 MiB of values and previews of the rest, which reads of single spans return in full', async ({ expect }) => {
     const { step, read, spanOf } = await newTrace()
     const value = 'x'.repeat(MAX_DETAIL_BYTES / 2 - 100)
     await step({ span_id: uuid(), input: value, output: value, metadata: { a: 1 } })
@@ -202,7 +202,7 @@ describe('a full detail', () => {
     expect(await spanOf(last)).toMatchObject({ output: value, truncated: [] })
   })
 
-  it('gives 16 MiB of small values, and previews the rest', async ({ expect }) => {
+  it('has 16 MiB of small values and previews of the rest', async ({ expect }) => {
     const { id, read, spanOf } = await newTrace()
     const count = 2400
     await env.DB.prepare(
@@ -228,7 +228,7 @@ describe('a full detail', () => {
       expect(value).toBe(`"${key.slice(1)} ${'0'.repeat(300)}`.slice(0, PREVIEW_BYTES))
   })
 
-  it('gives 4 MiB of comments and corrections, and the beginnings of the rest', async ({ expect }) => {
+  it('has 4 MiB of comments and corrections, and the starts of the other comments', async ({ expect }) => {
     const { org, trace_id, read } = await newTrace()
     const correction = { a: 'x'.repeat(MAX_CORRECTION_BYTES - 8) }
     const comment = 'y'.repeat(1000)
@@ -249,7 +249,7 @@ describe('a full detail', () => {
 })
 
 describe('a large answer', () => {
-  it('streams as the client reads it, and is the same JSON', async ({ expect }) => {
+  it('is streamed as the client reads it, with the same JSON', async ({ expect }) => {
     const { org, trace_id, id } = await newTrace()
     const values = Array.from({ length: 300 }, (_, index) => `${index} 😀"\\ ${'é'.repeat(INLINE_BYTES)}`)
     await resultsOf(
@@ -272,7 +272,7 @@ describe('a large answer', () => {
     expect(sizes.length).toBeGreaterThan(10)
   })
 
-  it('can be abandoned halfway', async ({ expect }) => {
+  it('can be canceled halfway', async ({ expect }) => {
     const { org, id, step } = await newTrace()
     await step({ input: 'x'.repeat(MAX_OBSERVATION_BYTES - 2), output: 'y' })
     const reader = (await respond(org, `/api/traces/${id}`)).body?.getReader()

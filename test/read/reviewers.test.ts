@@ -15,7 +15,7 @@ const newKey = async (name: string, fields: object = {}): Promise<string> =>
   (await org.owner.post('/api/api-keys', { name, scopes: ['review'], ...fields })).body.id
 
 describe('the names of reviewers', () => {
-  it('cover users and keys, in the order of the ids', async ({ expect }) => {
+  it('are returned for users and keys, in the order of the ids', async ({ expect }) => {
     const user = (await org.owner.post('/api/users', { email: 'ada@example.com', name: 'Ada' })).body
     const trace = aTrace()
     await org.ingest.post('/api/v1/traces', trace)
@@ -36,7 +36,7 @@ describe('the names of reviewers', () => {
     ])
   })
 
-  it('stay hidden from another organization', async ({ expect }) => {
+  it('are not revealed to another organization', async ({ expect }) => {
     const { id } = (await org.owner.post('/api/users', { email: 'mei@example.com', name: 'Mei' })).body
     const ids = [id, await newKey('Secret')]
     expect(await namesOf(ids)).toHaveLength(2)

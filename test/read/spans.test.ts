@@ -9,8 +9,8 @@ import { newTrace } from '../support/trace.ts'
 const uuid = () => crypto.randomUUID()
 const large = (text: string) => `${'x'.repeat(2 * INLINE_BYTES)} ${text}`
 
-describe('a span read on its own', () => {
-  it('has what its trace shows of it, and names that trace', async ({ expect }) => {
+describe('a single span', () => {
+  it('has the same fields as in its trace, and a reference to the trace', async ({ expect }) => {
     const { org, trace_id, id, step, observe, read, spanOf } = await newTrace()
     const [parent, child] = [uuid(), uuid()]
     await step({ span_id: parent, input: { a: large('in') }, output: undefined, metadata: { m: 1 }, duration_ms: 9 })
@@ -39,7 +39,7 @@ describe('a span read on its own', () => {
     expect(Object.entries(spans[1].state)).toEqual([['__proto__', large('state')]])
   })
 
-  it('has every field before any is sent', async ({ expect }) => {
+  it('has all fields, even if none was sent', async ({ expect }) => {
     const { trace_id, id, read, span, spanOf } = await newTrace()
     const root = await span()
     expect(await spanOf(root.id)).toEqual({
@@ -76,7 +76,7 @@ describe('a span read on its own', () => {
       output: large('out'),
       state: { a: large('a') },
     })
-    // Its input and output share an object.
+    // The span's input and output share an object.
     expect(counts).toMatchObject({ d1RoundTrips: 1, r2Calls: 2, rowsWritten: 0 })
   })
 
@@ -88,7 +88,7 @@ describe('a span read on its own', () => {
     },
   )
 
-  it('404s if it is unknown or its trace is deleted, and 403s if it is not the caller’s', async ({ expect }) => {
+  it('404s if it is unknown or its trace is deleted, and 403s if it belongs to someone else', async ({ expect }) => {
     const { org, id, step } = await newTrace()
     const span_id = uuid()
     await step({ span_id })
@@ -108,7 +108,7 @@ describe('a span read on its own', () => {
     expect(await statuses()).toEqual([404, 404, 404, 404])
   })
 
-  it('does not exist while only observations and feedback name it', async ({ expect }) => {
+  it('does not exist as long as only observations and feedback refer to it', async ({ expect }) => {
     const { org, observe, give, step } = await newTrace()
     const span_id = uuid()
     await observe({ span_id })

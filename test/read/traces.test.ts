@@ -5,7 +5,7 @@ import { aSpan, aTrace, TIME, timeAfter } from '../support/builders.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 import { aHexSpanId, anExport, anExportedSpan } from '../support/telemetry.ts'
 
-/** Every page of a list, `limit` items each, following the cursors. */
+/** Every page of a list, with `limit` items each. */
 async function pagesOf(org: Org, limit: number): Promise<string[][]> {
   const pages: string[][] = []
   let cursor: string | null = ''
@@ -32,11 +32,13 @@ describe('the trace list', () => {
     expect((await org.read.get(`/api/traces?projectId=${crypto.randomUUID()}`)).status).toBe(404)
   })
 
-  it('is newest first, by client time and then id, without gaps or duplicates at any page size', async ({ expect }) => {
+  it('is sorted newest first by client time and then id, without gaps or duplicates at any page size', async ({
+    expect,
+  }) => {
     const org = await newOrg()
     const ids: [time: string, id: string][] = []
     for (let index = 0; index < 11; index++) {
-      // Several share a time.
+      // Several traces have the same time.
       const timestamp = timeAfter(index >> 2)
       const { id } = (await org.ingest.post('/api/v1/traces', aTrace({ timestamp }))).body
       ids.push([timestamp, id])
@@ -57,7 +59,7 @@ describe('the trace list', () => {
     expect(second.body.traces.map(({ id }: { id: string }) => id)).toEqual(all.slice(2))
   })
 
-  it('shows the summary of each trace', async ({ expect }) => {
+  it('has a summary of each trace', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace({ status: 'completed', duration_ms: 42 })
     const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
@@ -95,7 +97,7 @@ describe('a trace', () => {
     },
   )
 
-  it('names its project, which an id alone does not reveal', async ({ expect }) => {
+  it('has its project, which its id does not reveal', async ({ expect }) => {
     const org = await newOrg()
     const { id } = (await org.ingest.post('/api/v1/traces', aTrace())).body
     const { body } = await org.owner.get('/api/projects')
@@ -109,7 +111,7 @@ describe('a trace', () => {
     expect((await org.read.get(`/api/traces/${id.toUpperCase()}`)).body.id).toBe(id)
   })
 
-  it('is gone from every read as soon as it is deleted, and its trace_id starts empty when reused', async ({
+  it('disappears from every read as soon as it is deleted, and its trace_id can be reused for an empty trace', async ({
     expect,
   }) => {
     const org = await newOrg()
@@ -155,7 +157,7 @@ describe('a trace', () => {
 describe('a client’s trace_id', () => {
   const named = (id: string, query = '?projectSlug=support') => `/api/traces/${id}${query}`
 
-  it('leads to the trace from a search, a list and the detail itself', async ({ expect }) => {
+  it('finds the trace in a search, a list and the detail', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace({ metadata: { group_id: 'g' } })
     const { trace_id } = trace
@@ -178,7 +180,7 @@ describe('a client’s trace_id', () => {
     expect((await org.read.get(named(id, '?projectSlug=support'))).body).toEqual(detail)
   })
 
-  it('needs the project, and finds nothing in another one', async ({ expect }) => {
+  it('needs a project, and finds nothing in another project', async ({ expect }) => {
     const [org, other] = [await newOrg(), await newOrg()]
     const { trace_id } = aTrace()
     const { id } = (await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))).body
@@ -206,7 +208,9 @@ describe('a client’s trace_id', () => {
   })
 })
 
-it('a trace and its spans, feedback and observations say when the service received them', async ({ expect }) => {
+it('a trace and its spans, feedback and observations have the time when the service received them', async ({
+  expect,
+}) => {
   const org = await newOrg()
   const before = Date.now()
   const { trace_id } = aTrace()
@@ -230,12 +234,12 @@ it('a trace and its spans, feedback and observations say when the service receiv
   await org.ingest.post('/api/v1/spans', { ...step, output: 'Later' })
   const again = (await org.read.get(`/api/spans/${span.id}`)).body
   expect([again.output, again.receivedAt]).toEqual(['Later', span.receivedAt])
-  // So does a span stored by the previous release, but its receipt time is unknown.
+  // A span stored by the previous release has no receipt time.
   await env.DB.prepare('update spans set received_at = null where id = ?').bind(span.id).run()
   expect((await org.read.get(`/api/spans/${span.id}`)).body.receivedAt).toBeNull()
 })
 
-it('a telemetry span says when the service first received it', async ({ expect }) => {
+it('a telemetry span has the time when the service first received it', async ({ expect }) => {
   const org = await newOrg()
   const before = Date.now()
   const traceId = crypto.randomUUID().replaceAll('-', '')
@@ -250,7 +254,7 @@ it('a telemetry span says when the service first received it', async ({ expect }
   expect(await received()).toBe(first)
 })
 
-it('a page of traces ends when their metadata fills it', async ({ expect }) => {
+it('a page of traces ends early if their metadata fills it', async ({ expect }) => {
   const org = await newOrg()
   const metadata = { a: 'x'.repeat(64 * 1024 - 20) }
   const count = 140

@@ -4,7 +4,7 @@ import { client, newOrg } from '../support/org.ts'
 import { kindsOfText, newText, otherKind } from '../support/texts.ts'
 
 describe.for(kindsOfText)('a diff at $path', kind => {
-  it('shows how one version became another, in either direction', async ({ expect }) => {
+  it('shows the changes between two versions, in either direction', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org, 'answer', { content: 'one\ntwo\nthree' })
     const second = (await text.add({ content: 'one\n2\nthree\n', activate: false })).body.id
@@ -31,7 +31,7 @@ describe.for(kindsOfText)('a diff at $path', kind => {
     expect(new Set(same.lines.map(({ op }: { op: string }) => op))).toEqual(new Set(['same']))
   })
 
-  it('takes a key of the text’s project with the read or manage scope', async ({ expect }) => {
+  it('needs a key for the text’s project with the read or manage scope', async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const text = await newText(kind, org)
@@ -56,13 +56,13 @@ describe.for(kindsOfText)('a diff at $path', kind => {
     ['a text of the other kind', 404],
     ['a text that does not exist', 404],
     ["another organization's text", 403],
-  ] as const)('is refused for %s', async ([which, status], { expect }) => {
-    const [org, theirs] = [await newOrg(), await newOrg()]
+  ] as const)('is rejected for %s', async ([which, status], { expect }) => {
+    const [org, otherOrg] = [await newOrg(), await newOrg()]
     const text = await newText(kind, org)
     const [other, kindred, foreign] = [
       await newText(kind, org, 'other'),
       await newText(otherKind(kind), org),
-      await newText(kind, theirs),
+      await newText(kind, otherOrg),
     ]
     const own = text.created.versionId
     const [path, version] = {
@@ -85,7 +85,7 @@ describe.for(kindsOfText)('a diff at $path', kind => {
     }
   })
 
-  it('says that it is not minimal if the texts have too little in common', async ({ expect }) => {
+  it('is marked as not minimal if the texts have too little in common', async ({ expect }) => {
     const org = await newOrg()
     const lines = (prefix: string) => Array.from({ length: 2 * MAX_DIFF_EDITS }, (_, index) => `${prefix}${index}`)
     const text = await newText(kind, org, 'answer', { content: ['same', ...lines('a')].join('\n') })
@@ -107,7 +107,7 @@ describe.for(kindsOfText)('a diff at $path', kind => {
 })
 
 describe("the diff of a prompt's versions", () => {
-  it('shows what changed in the outputSchema', async ({ expect }) => {
+  it('shows the changes in the outputSchema', async ({ expect }) => {
     const org = await newOrg()
     const [prompts] = kindsOfText
     if (!prompts) throw new Error('prompts are a kind of text')

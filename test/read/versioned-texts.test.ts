@@ -13,7 +13,7 @@ const SLOW_MS = 30_000
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-/** SQLite's order: by UTF-8 bytes. */
+/** Compares strings in SQLite's order, which is by UTF-8 bytes. */
 const byBytes = (a: string, b: string) => {
   const [left, right] = [new TextEncoder().encode(a), new TextEncoder().encode(b)]
   const index = left.findIndex((byte, at) => byte !== right[at])
@@ -40,7 +40,7 @@ const STEPS = [
 ]
 const SLUGS = ['a', '0', '9-9', 'a-b', 'ab', 'b', 'z', 'returns', 'returns-2', 'x'.repeat(63)]
 
-/** Every page of a list, one after the other. */
+/** Reads every page of a list. */
 async function pagesOf(org: Org, path: string): Promise<Answer['body'][]> {
   const pages = []
   for (let cursor = ''; pages.length < 100; cursor = `&cursor=${pages.at(-1).nextCursor}`) {
@@ -57,7 +57,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
   const nameOf = (item: Record<string, string>) => item[kind.named]
   const bySlug = `${kind.path}?projectSlug=support`
 
-  it('shows the active version of each text, with the fields of the specification', async ({ expect }) => {
+  it('has the active version of each text, with the fields in the specification', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     await text.add({ content: 'Second' })
@@ -90,7 +90,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
     }
   })
 
-  it('skips and repeats nothing when texts are created or changed between two pages', async ({ expect }) => {
+  it('has no gaps or duplicates if texts are created or changed between two pages', async ({ expect }) => {
     const org = await newOrg()
     const later = await newText(kind, org, 'm')
     await newText(kind, org, 'c')
@@ -103,7 +103,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
     expect(rest[kind.list][1].content).toBe('New')
   })
 
-  it('picks the one with exactly the given name', async ({ expect }) => {
+  it('can be filtered by exact name', async ({ expect }) => {
     const org = await newOrg()
     for (const name of names) await newText(kind, org, name)
     const picked = async (name: string) => {
@@ -116,7 +116,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
       expect(await picked(name)).toEqual([])
   })
 
-  it('holds one project, however it is selected', async ({ expect }) => {
+  it('has the texts of one project, selected by slug or id', async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const text = await newText(kind, org, 'answer', { content: 'Mine' })
@@ -144,14 +144,14 @@ describe.for(kindsOfText)('the list at $path', kind => {
     ['a limit of 201', '?projectSlug=support&limit=201', 400, 'limit: must be a whole number from 1 to 200'],
     ['a made-up cursor', '?projectSlug=support&cursor=abc', 400, 'cursor: is not a cursor of this list'],
   ] as const)('refuses %s', async ([, query, status, error], { expect }) => {
-    const [org, theirs] = [await newOrg(), await newOrg()]
-    const path = kind.path + query.replace('MINE', org.project.id).replace('THEIRS', theirs.project.id)
+    const [org, otherOrg] = [await newOrg(), await newOrg()]
+    const path = kind.path + query.replace('MINE', org.project.id).replace('THEIRS', otherOrg.project.id)
     const answer = await org.read.get(path)
     expect(answer).toMatchObject({ status, body: { error } })
     expect(answer.headers.get('etag')).toBeNull()
   })
 
-  it('is closed to callers without a key, without the scope, or with a key of another project', async ({ expect }) => {
+  it('is forbidden without a key, without the scope, or with a key of another project', async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const blind = await org.keyFor({ scopes: ['ingest', 'review', 'manage'] })
@@ -167,15 +167,15 @@ describe.for(kindsOfText)('the list at $path', kind => {
     }
   })
 
-  it("refuses a cursor from another organization's, project's or kind's list", async ({ expect }) => {
-    const [org, theirs] = [await newOrg(), await newOrg()]
+  it("rejects a cursor from another organization's, project's or kind's list", async ({ expect }) => {
+    const [org, otherOrg] = [await newOrg(), await newOrg()]
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     for (const name of ['a', 'b']) await newText(kind, org, name)
     const { nextCursor } = (await org.read.get(`${bySlug}&limit=1`)).body
     expect(nextCursor).toEqual(expect.any(String))
     const error = 'cursor: is not a cursor of this list'
     for (const answer of [
-      await theirs.read.get(`${bySlug}&cursor=${nextCursor}`),
+      await otherOrg.read.get(`${bySlug}&cursor=${nextCursor}`),
       await org.read.get(`${kind.path}?projectSlug=other&cursor=${nextCursor}`),
       await org.read.get(`${otherKind(kind).path}?projectSlug=support&cursor=${nextCursor}`),
     ]) {
@@ -188,7 +188,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
     async ({ expect }) => {
       const org = await newOrg()
       const long = Array.from({ length: 40 }, (_, index) => `t${String(index).padStart(2, '0')}`)
-      // Two bytes a character: the page is measured in bytes.
+      // Each character has two bytes, because the page is measured in bytes.
       const contentOf = (name: string) => `${name} `.padEnd(MAX_CONTENT_BYTES / 2 + 2, 'é').slice(0, -4)
       for (const name of long) await newText(kind, org, name, { content: contentOf(name) })
       const pages = await pagesOf(org, `${bySlug}&limit=200`)
@@ -214,15 +214,15 @@ describe.for(kindsOfText)('the ETag of the list at $path', kind => {
   it.for<[string, (etag: string) => string, number]>([
     ['itself', etag => etag, 304],
     ['its weak form', etag => `W/${etag}`, 304],
-    ['a list that has it', etag => `"x", ${etag},"y"`, 304],
-    ['a list that has its weak form', etag => `W/"x" ,W/${etag}`, 304],
+    ['a list that includes it', etag => `"x", ${etag},"y"`, 304],
+    ['a list that includes its weak form', etag => `W/"x" ,W/${etag}`, 304],
     ['anything', () => '*', 304],
     ['another', () => '"0123456789abcdef0123456789abcdef"', 200],
     ['others', () => '"x", W/"y"', 200],
     ['a prefix of it', etag => `${etag.slice(0, -1)}0"`, 200],
     ['the tag without its quotes', etag => etag.replaceAll('"', ''), 200],
     ['nothing', () => '', 200],
-  ])('answers If-None-Match with %s as HTTP defines', async ([, tagFrom, status], { expect }) => {
+  ])('handles If-None-Match with %s as HTTP specifies', async ([, tagFrom, status], { expect }) => {
     const org = await newOrg()
     await newText(kind, org)
     const full = await org.read.get(bySlug)
@@ -261,16 +261,16 @@ describe.for(kindsOfText)('the ETag of the list at $path', kind => {
     const steps: [what: string, changes: boolean, act: () => Promise<unknown>][] = [
       ['nothing', false, async () => {}],
       ['a version that is not active', false, () => text.add({ content: 'Third', activate: false })],
-      ['the active one activated', false, () => text.activate(versionId)],
-      ['a refused creation', false, () => org.owner.post(kind.path, aText(kind, 'answer', { content: 'Again' }))],
-      ['a refused activation', false, () => text.activate(crypto.randomUUID())],
+      ['an activation of the active version', false, () => text.activate(versionId)],
+      ['a rejected creation', false, () => org.owner.post(kind.path, aText(kind, 'answer', { content: 'Again' }))],
+      ['a rejected activation', false, () => text.activate(crypto.randomUUID())],
       ["another project's", false, () => newText(kind, org, 'answer', { projectSlug: 'other' })],
-      ["the other kind's", false, () => newText(otherKind(kind), org, 'answer')],
-      ['the project renamed', false, () => org.owner.patch(`/api/projects/${org.project.id}`, { name: 'New' })],
-      ['another one activated', true, () => text.activate(inactive)],
-      ['the earlier one activated', true, () => text.activate(versionId)],
-      ['a version that is active', true, () => text.add({ content: 'First' })],
-      ['a new one', true, () => newText(kind, org, 'b')],
+      ['a text of the other kind', false, () => newText(otherKind(kind), org, 'answer')],
+      ['a new project name', false, () => org.owner.patch(`/api/projects/${org.project.id}`, { name: 'New' })],
+      ['an activation of another version', true, () => text.activate(inactive)],
+      ['an activation of the earlier version', true, () => text.activate(versionId)],
+      ['an active version', true, () => text.add({ content: 'First' })],
+      ['a new text', true, () => newText(kind, org, 'b')],
     ]
     for (const [what, changes, act] of steps) {
       await act()
@@ -283,36 +283,36 @@ describe.for(kindsOfText)('the ETag of the list at $path', kind => {
   })
 
   it('differs for another page, name or tenant', async ({ expect }) => {
-    const [org, theirs] = [await newOrg(), await newOrg()]
+    const [org, otherOrg] = [await newOrg(), await newOrg()]
     for (const name of ['a', 'b']) await newText(kind, org, name)
-    await newText(kind, theirs, 'a')
+    await newText(kind, otherOrg, 'a')
     const etags = [
       await etagOf(org),
       await etagOf(org, `${bySlug}&limit=1`),
       await etagOf(org, `${bySlug}&${kind.named}=b`),
-      await etagOf(theirs),
+      await etagOf(otherOrg),
     ]
     expect(new Set(etags).size).toBe(etags.length)
     const known = { 'if-none-match': etags[0] ?? '' }
-    expect((await theirs.read.get(bySlug, undefined, known)).status).toBe(200)
+    expect((await otherOrg.read.get(bySlug, undefined, known)).status).toBe(200)
     expect((await org.read.get(`${bySlug}&limit=1`, undefined, known)).status).toBe(200)
   })
 
-  it('grants nothing: a caller without read access is refused, whatever tag it names', async ({ expect }) => {
-    const [org, theirs] = [await newOrg(), await newOrg()]
+  it('never grants read access, even with the right tag', async ({ expect }) => {
+    const [org, otherOrg] = [await newOrg(), await newOrg()]
     const known = { 'if-none-match': '*' }
     expect((await client({}).get(bySlug, undefined, known)).status).toBe(401)
     expect((await org.read.get(`${kind.path}?projectSlug=nope`, undefined, known)).status).toBe(404)
-    const foreign = `${kind.path}?projectId=${theirs.project.id}`
+    const foreign = `${kind.path}?projectId=${otherOrg.project.id}`
     expect((await org.read.get(foreign, undefined, known)).status).toBe(403)
   })
 })
 
 describe.for(kindsOfText)('a text at $path', kind => {
-  it('has every version, oldest first, with the fields of the specification', async ({ expect }) => {
+  it('has every version, oldest first, with the fields in the specification', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org, 'answer', { note: 'Begin' })
-    // A clock that goes back must not change the order.
+    // A clock that is set back must not change the order.
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 60_000 })
     await text.add({ content: 'Second', note: 'Shorter' })
     await text.add({ content: 'Third', activate: false })
@@ -347,15 +347,15 @@ describe.for(kindsOfText)('a text at $path', kind => {
     ["the other kind's id", 404, 'Not found', ({ other }) => other],
     ["another organization's id", 403, 'Forbidden', ({ foreign }) => foreign],
   ])('is not found by %s', async ([, status, error, idFrom], { expect }) => {
-    const [org, theirs] = [await newOrg(), await newOrg()]
+    const [org, otherOrg] = [await newOrg(), await newOrg()]
     const { id } = await newText(kind, org)
     const other = (await newText(otherKind(kind), org)).id
-    const foreign = (await newText(kind, theirs)).id
+    const foreign = (await newText(kind, otherOrg)).id
     const answer = await org.read.get(`${kind.path}/${idFrom({ id, other, foreign })}`)
     expect(answer).toMatchObject({ status, body: { error } })
   })
 
-  it("is closed to a key of another project, and open to its own project's key", async ({ expect }) => {
+  it("is forbidden with a key of another project, and allowed with its own project's key", async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const text = await newText(kind, org)

@@ -46,7 +46,7 @@ describe('a comment', () => {
     expect((await author.client.patch(`/api/feedback/${comment.id}`, { content: 'a' })).status).toBe(404)
   })
 
-  it("belongs to its author, whichever of the author's keys is used, and to nobody else", async ({ expect }) => {
+  it("can be changed only by its author, with any of the author's keys", async ({ expect }) => {
     const { org, author, comment, feedback } = await newComment()
     const other = await reviewerOf(org)
     for (const client of [other.client, org.owner]) {
@@ -67,7 +67,7 @@ describe('a comment', () => {
     expect((await ingest.delete(`/api/feedback/${sent.id}`)).status).toBe(403)
   })
 
-  it("with a client's id is one comment, however often it is sent", async ({ expect }) => {
+  it("with a client's id is one comment, even if sent repeatedly", async ({ expect }) => {
     const { author, path, feedback } = await newComment()
     const body = { content: 'Once', id: crypto.randomUUID() }
     const first = await author.client.post(path, body)
@@ -78,7 +78,7 @@ describe('a comment', () => {
     expect(await feedback()).toHaveLength(4)
   })
 
-  it('is refused with the id of other feedback', async ({ expect }) => {
+  it('is rejected with the id of other feedback', async ({ expect }) => {
     const { org, author, path, comment } = await newComment()
     const elsewhere = await newReviewed('Yes', org)
     const other = await reviewerOf(org)
@@ -95,7 +95,7 @@ describe('a comment', () => {
     expect(await storedCounts()).toEqual(before)
   })
 
-  it("may share its id with another organization's", async ({ expect }) => {
+  it("may have the same id as another organization's comment", async ({ expect }) => {
     const { comment } = await newComment()
     const { org, path } = await newComment()
     expect((await org.owner.post(path, { content: 'a', id: comment.id })).status).toBe(201)
@@ -103,8 +103,8 @@ describe('a comment', () => {
 
   it.for([
     ['no content', {}, 'content'],
-    ['an empty content', { content: '' }, 'content'],
-    ['half a character', { content: '\ud800' }, 'content'],
+    ['empty content', { content: '' }, 'content'],
+    ['half a surrogate pair', { content: '\ud800' }, 'content'],
     ['content that is too long', { content: 'x'.repeat(16 * 1024 + 1) }, 'content'],
     ['a rating', { content: 'a', rating: 'negative' }, 'rating'],
     ['an id that is not a UUID', { content: 'a', id: '1' }, 'id'],
@@ -139,11 +139,11 @@ describe('a comment given with a decision', () => {
     ['accept', { decision: 'accept' }],
     ['correct', { decision: 'correct', approvedOutput: 'No' }],
     ['reset', { decision: 'reset' }],
-  ] as const)('is feedback on its span: %s', async ([, body], { expect }) => {
+  ] as const)('becomes feedback on its span: %s', async ([, body], { expect }) => {
     const { decide, feedback, list, author, spanId } = await decided()
     expect(await list('&hasFeedback=true')).toEqual([])
     await decide(body)
-    // Repeat a request whose answer was lost.
+    // Repeat the request, as a client does if the answer is lost.
     await decide(body)
     expect(await feedback()).toMatchObject([
       { spanId, userId: author.userId, content: 'Too short', source: 'review', rating: null },
@@ -151,7 +151,7 @@ describe('a comment given with a decision', () => {
     expect(await list('&hasFeedback=true')).toMatchObject([{ feedbackCount: 1 }])
   })
 
-  it('stays when the decision is reset or replaced', async ({ expect }) => {
+  it('remains when the decision is reset or replaced', async ({ expect }) => {
     const { decide, review, author, feedback } = await decided()
     await decide({ decision: 'accept' })
     await review({ decision: 'reset' }, {}, author.client)
@@ -159,7 +159,7 @@ describe('a comment given with a decision', () => {
     expect(await feedback()).toMatchObject([{ content: 'Too short' }, { content: 'After all' }])
   })
 
-  it('can be changed and deleted by its author, and the decision shows the change', async ({ expect }) => {
+  it('can be changed and deleted by its author, which also changes the decision', async ({ expect }) => {
     const { org, decide, author, feedback, history, read } = await decided()
     await decide({ decision: 'accept' })
     const [{ id }] = await feedback()

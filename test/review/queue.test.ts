@@ -26,7 +26,7 @@ interface Queued {
   trace: { id: string; traceId: string }
 }
 
-/** Traces a second apart. Each has two steps with an output and one without; the root has none. */
+/** Creates traces a second apart. Each has two steps with an output and one without, and a root without an output. */
 async function fill(org: Org, count: number, fieldsOf: (index: number) => object = () => ({})) {
   const traces = Array.from({ length: count }, (_, index) => {
     const trace_id = aTraceId()
@@ -53,7 +53,7 @@ async function fill(org: Org, count: number, fieldsOf: (index: number) => object
 
 const idsOf = (spans: readonly Queued[]): string[] => spans.map(({ id }) => id)
 
-/** Every span of the queue, page by page. */
+/** Reads every span in the queue. */
 async function walk(client: Client, query: string, limit: number): Promise<Queued[]> {
   const spans: Queued[] = []
   for (let cursor = ''; ; ) {
@@ -91,7 +91,7 @@ describe('the review queue', () => {
     },
   )
 
-  /** The traces in another order, the spans of each in their own. */
+  /** Reorders the traces, but not the spans within each trace. */
   const ofTraces = (spans: readonly string[], order: (pairs: string[][]) => string[][]) =>
     order(spans.flatMap((id, index) => (index % 2 === 0 ? [[id, spans[index + 1] ?? '']] : []))).flat()
 
@@ -100,21 +100,24 @@ describe('the review queue', () => {
     expect(idsOf(await walk(org.read, 'order=newest', limit))).toEqual(newest)
   })
 
-  it.for([1, 3, 5, 100])('can list spans of disliked traces first, in pages of %i', async (limit, { expect }) => {
-    const others = oldest.filter(id => !negative.includes(id))
-    const expected = [negative, others].flatMap(part => ofTraces(part, pairs => pairs.toReversed()))
-    expect(idsOf(await walk(org.read, 'order=negative', limit))).toEqual(expected)
-  })
+  it.for([1, 3, 5, 100])(
+    'can list spans of traces with negative feedback first, in pages of %i',
+    async (limit, { expect }) => {
+      const others = oldest.filter(id => !negative.includes(id))
+      const expected = [negative, others].flatMap(part => ofTraces(part, pairs => pairs.toReversed()))
+      expect(idsOf(await walk(org.read, 'order=negative', limit))).toEqual(expected)
+    },
+  )
 
   it.for([1, 5, 100])('can list each span once in a random order, in pages of %i', async (limit, { expect }) => {
     const walks = []
     for (let index = 0; index < 4; index++) walks.push(idsOf(await walk(org.read, 'order=random', limit)))
     for (const ids of walks) expect(ids.toSorted()).toEqual(oldest.toSorted())
-    // 12 traces have 12! orders.
+    // 12 traces have 12! orders, so four equal ones are practically impossible.
     expect(new Set(walks.map(ids => ids.join())).size).toBe(4)
   })
 
-  it('is shuffled anew each time, even for traces that arrived together', async ({ expect }) => {
+  it('is shuffled again each time, even if the traces arrived together', async ({ expect }) => {
     const orders = new Set<string>()
     for (let index = 0; index < 40; index++) {
       orders.add(idsOf((await org.read.get(`${QUEUE}&order=random`)).body.spans).join())
@@ -131,7 +134,7 @@ describe('the review queue', () => {
     ['status=completed', () => false],
     ['review=unreviewed', () => true],
     ['review=accepted', () => false],
-  ] as const)('takes the filters of the trace list: %s', async ([query, isMatch], { expect }) => {
+  ] as const)('accepts the filters of the trace list: %s', async ([query, isMatch], { expect }) => {
     const expected = oldest.filter((_, index) => isMatch(Math.floor(index / 2)))
     for (const order of ['oldest', 'newest', 'negative', 'random']) {
       const found = await walk(org.read, `${query}&order=${order}`, 4)
@@ -142,7 +145,7 @@ describe('the review queue', () => {
   })
 
   it.for(['oldest', 'newest', 'negative', 'random'])(
-    'combines all filters, page by page: %s',
+    'combines all filters on all pages: %s',
     async (order, { expect }) => {
       const org = await newOrg()
       const keys = Array.from({ length: MAX_SEARCH_FILTERS }, (_, index) => `k${index}`)
@@ -167,20 +170,20 @@ describe('the review queue', () => {
     },
   )
 
-  it('filters the step and the prompt version of each span itself', async ({ expect }) => {
+  it('filters by each span’s own step and prompt version', async ({ expect }) => {
     const found = await walk(org.read, 'stepId=second', 5)
     expect(found.map(({ stepId }) => stepId)).toEqual(Array.from({ length: 12 }, () => 'second'))
     expect((await org.read.get(`${QUEUE}&stepId=silent`)).body).toMatchObject({ spans: [], remaining: 0 })
     expect((await org.read.get(`${QUEUE}&promptVersionId=${crypto.randomUUID()}`)).body.remaining).toBe(0)
   })
 
-  it('shows a span as it reads on its own', async ({ expect }) => {
+  it('returns each span as when it is read by itself', async ({ expect }) => {
     const { body } = await org.read.get(`${QUEUE}&limit=1`)
     expect(body.spans[0]).toEqual((await org.read.get(`/api/spans/${oldest[0]}`)).body)
     expect(body.remaining).toBe(oldest.length)
   })
 
-  it('takes two round trips, and reads rows for its page, not for the project', async ({ expect }) => {
+  it('takes two round trips, and reads rows only for its page', async ({ expect }) => {
     const { bindings, counts } = countingBindings()
     const key = await org.keyFor({})
     await org.clientOf(key).get(QUEUE)
@@ -205,7 +208,7 @@ describe('the review queue', () => {
 })
 
 describe('a span leaves the queue', () => {
-  it('with its review, and returns with a reset', async ({ expect }) => {
+  it('when it is reviewed, and returns when it is reset', async ({ expect }) => {
     const org = await newOrg()
     const [first, second] = (await fill(org, 1)).flatMap(({ reviewable }) => reviewable)
     const queue = async () => idsOf((await org.read.get(QUEUE)).body.spans)
@@ -217,7 +220,7 @@ describe('a span leaves the queue', () => {
     expect(await queue()).toEqual([first])
   })
 
-  it('even while a page is read', async ({ expect }) => {
+  it('even if it is reviewed while a page is read', async ({ expect }) => {
     const org = await newOrg()
     const [first, second] = (await fill(org, 1)).flatMap(({ reviewable }) => reviewable)
     let isReviewed = false
@@ -234,7 +237,7 @@ describe('a span leaves the queue', () => {
     expect(idsOf(page.body.spans)).toEqual([second])
   })
 
-  it('if null takes its output back', async ({ expect }) => {
+  it('when null replaces its output', async ({ expect }) => {
     const org = await newOrg()
     const [trace] = await fill(org, 1)
     const [first = '', second = ''] = trace?.reviewable ?? []
@@ -258,7 +261,7 @@ describe('a span leaves the queue', () => {
     expect(await queue()).toEqual({ ids: [first, second], remaining: 2 })
   })
 
-  it('with its trace', async ({ expect }) => {
+  it('when its trace is deleted', async ({ expect }) => {
     const org = await newOrg()
     await fill(org, 1)
     const [span] = (await org.read.get(QUEUE)).body.spans
@@ -267,8 +270,8 @@ describe('a span leaves the queue', () => {
   })
 })
 
-describe('today', () => {
-  it('counts each span a reviewer reviewed once, without resets', async ({ expect }) => {
+describe('today’s counts', () => {
+  it('count each span once per reviewer, without resets', async ({ expect }) => {
     const org = await newOrg()
     const ids = (await fill(org, 3)).flatMap(({ reviewable }) => reviewable)
     const [ada, bob] = [await reviewerOf(org), await reviewerOf(org)]
@@ -285,7 +288,7 @@ describe('today', () => {
     expect(remaining).toBe(2)
   })
 
-  it("is the project's own", async ({ expect }) => {
+  it('cover only the project', async ({ expect }) => {
     const org = await newOrg()
     const [id] = (await fill(org, 1)).flatMap(({ reviewable }) => reviewable)
     await org.owner.put(`/api/spans/${id}/review`, { decision: 'accept' })
@@ -310,7 +313,7 @@ describe('a claim', () => {
     return { org, ids, ada, bob, claim: call('claim'), heartbeat: call('heartbeat'), release: call('release') }
   }
 
-  it('hides a span from other reviewers, and not from its holder', async ({ expect }) => {
+  it('hides a span from other reviewers but not from its holder', async ({ expect }) => {
     const { ids, ada, bob, claim } = await claimable()
     const [first, second] = ids
     expect(await claim(ada.client, [first ?? ''])).toEqual({ claimed: [first], refused: [] })
@@ -322,12 +325,12 @@ describe('a claim', () => {
     expect(await claim(ada.client)).toEqual({ claimed: [first], refused: [second] })
   })
 
-  it("belongs to its user, whichever of the user's keys is used", async ({ expect }) => {
+  it("belongs to its user with any of the user's keys", async ({ expect }) => {
     const { org, ids, ada, claim, heartbeat } = await claimable()
     await claim(ada.client)
     const second = org.clientOf(await org.keyFor({ userId: ada.userId }))
     expect(await heartbeat(second)).toEqual({ held: ids, lost: [] })
-    // A key without a user holds claims itself.
+    // Claims by a key without a user belong to the key.
     expect(await claim(org.clientOf(await org.keyFor({})))).toEqual({ claimed: [], refused: ids })
   })
 
@@ -348,7 +351,7 @@ describe('a claim', () => {
     expect(await claim(ada.client)).toEqual({ claimed: [], refused: ids })
   })
 
-  it('ends by release, by its holder alone', async ({ expect }) => {
+  it('ends when its holder releases it', async ({ expect }) => {
     const { ids, ada, bob, claim, release } = await claimable()
     await claim(ada.client)
     expect(await release(bob.client)).toEqual({ released: [] })
@@ -356,7 +359,7 @@ describe('a claim', () => {
     expect(await claim(bob.client)).toEqual({ claimed: ids, refused: [] })
   })
 
-  it('ends with a review by anybody', async ({ expect }) => {
+  it('ends with a review by anyone', async ({ expect }) => {
     const { ids, ada, bob, claim, heartbeat } = await claimable()
     const [first = '', second = ''] = ids
     await claim(ada.client)
@@ -368,7 +371,7 @@ describe('a claim', () => {
     expect(await claim(bob.client)).toEqual({ claimed: [second], refused: [first] })
   })
 
-  it('refuses a decision by somebody else, and says who holds the span and until when', async ({ expect }) => {
+  it('rejects a decision by someone else, with the holder and the end of the claim', async ({ expect }) => {
     const { org, ids, ada, bob, claim } = await claimable()
     const [first = '', second = ''] = ids
     vi.useFakeTimers({ toFake: ['Date'] })
@@ -401,7 +404,7 @@ describe('a claim', () => {
     expect((await own.put(`/api/spans/${first}/review`, { decision: 'accept' })).status).toBe(200)
   })
 
-  it('blocks others until it ends, and a repeated decision is not a new one', async ({ expect }) => {
+  it('blocks others until it ends, and then a repeated decision counts once', async ({ expect }) => {
     const { ids, ada, bob, claim } = await claimable()
     const [first = ''] = ids
     vi.useFakeTimers({ toFake: ['Date'] })
@@ -416,11 +419,11 @@ describe('a claim', () => {
     expect((await bob.client.get(`/api/spans/${first}/reviews`)).body.reviews).toHaveLength(1)
   })
 
-  it('that races with a decision wins or loses, never both', async ({ expect }) => {
+  it('never succeeds together with a concurrent decision', async ({ expect }) => {
     const { org, ids, ada, bob, claim } = await claimable()
     const [first = ''] = ids
     let isClaimed = false
-    // Runs between a decision's reads and its writes.
+    // Claims the span between a decision's reads and its writes.
     const bindings = wrapBindings(async (binding, call) => {
       const answer = await call()
       if (binding === 'DB' && isReading && !isClaimed) {
@@ -439,7 +442,9 @@ describe('a claim', () => {
     expect((await bob.client.get(`/api/spans/${first}/reviews`)).body.reviews).toEqual([])
   })
 
-  it('is refused on a span without output, an unknown one, and another tenant’s or project’s', async ({ expect }) => {
+  it('is refused for a span without output, an unknown span, and another tenant’s or project’s span', async ({
+    expect,
+  }) => {
     const { org, ada, claim } = await claimable()
     const [trace] = await fill(org, 1)
     const silent = trace?.spans[2]?.span_id ?? ''
@@ -451,10 +456,10 @@ describe('a claim', () => {
     expect(await claim(other, trace?.reviewable)).toEqual({ claimed: [], refused: trace?.reviewable })
   })
 
-  it('goes to one of 20 concurrent reviewers', async ({ expect }) => {
+  it('is granted to only one of 20 concurrent reviewers', async ({ expect }) => {
     const { org, ids, claim, heartbeat } = await claimable(10)
     const reviewers = await Promise.all(Array.from({ length: 20 }, () => reviewerOf(org)))
-    // Each reviewer claims a few spans in a different order, again and again, and releases some.
+    // Each reviewer repeatedly claims a few spans in a different order.
     const held = new Map<string, string>()
     for (let round = 0; round < 3; round++) {
       const results = await Promise.all(
@@ -474,7 +479,7 @@ describe('a claim', () => {
     expect(held.size).toBe(ids.length)
     const owners = await Promise.all(reviewers.map(async ({ client }) => (await heartbeat(client)).held))
     expect(owners.flat().toSorted()).toEqual(ids.toSorted())
-    // Nobody holds another's span: each can review their own.
+    // Each reviewer's queue has only the spans that the reviewer holds.
     for (const { userId, client } of reviewers) {
       const own = [...held].flatMap(([id, holder]) => (holder === userId ? [id] : []))
       const seen = idsOf((await client.get(QUEUE)).body.spans)
@@ -482,7 +487,7 @@ describe('a claim', () => {
     }
   })
 
-  it('of many spans is one round trip', async ({ expect }) => {
+  it('of many spans takes one round trip', async ({ expect }) => {
     const { org, ids, ada, claim } = await claimable(40)
     await claim(ada.client, [])
     const { bindings, counts } = countingBindings()
@@ -492,8 +497,8 @@ describe('a claim', () => {
 
   it.for([
     ['too many', Array.from({ length: MAX_CLAIMS + 1 }, () => crypto.randomUUID()), 'spanIds'],
-    ['no UUID', ['1'], 'spanIds.0'],
-    ['no list', 'all', 'spanIds'],
+    ['an invalid UUID', ['1'], 'spanIds.0'],
+    ['a string', 'all', 'spanIds'],
   ] as const)('400s for %s', async ([, spanIds, path], { expect }) => {
     const { owner } = await newOrg()
     for (const verb of ['claim', 'heartbeat', 'release']) {
@@ -505,7 +510,7 @@ describe('a claim', () => {
 })
 
 describe('a long queue', () => {
-  it('is counted up to 10,000, and says if there are more', async ({ expect }) => {
+  it('is counted up to 10,000, and reports if there are more', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id, spans } = (await fill(org, 1))[0] ?? { spans: [] }
     const template = spans[0]
@@ -529,7 +534,7 @@ describe('a long queue', () => {
     })
   })
 
-  it('continues past any number of traces with nothing to review, in each order', { timeout: 60_000 }, async ({
+  it('continues past any number of traces without anything to review, in each order', { timeout: 60_000 }, async ({
     expect,
   }) => {
     const org = await newOrg()
@@ -550,11 +555,11 @@ describe('a long queue', () => {
     }
     const firsts = []
     for (let draw = 0; draw < 6; draw++) firsts.push((await walk(org.read, 'order=random', 20)).at(0)?.trace.id ?? '')
-    // The filter covers all times, not only the newest.
+    // The random order covers all times, not only the newest.
     expect(new Set(firsts.map(id => Math.floor(ids.indexOf(id) / SHUFFLED_TRACES))).size).toBeGreaterThan(1)
   })
 
-  it('says if there may be more than it looked for', async ({ expect }) => {
+  it('reports if there may be more than it counted', async ({ expect }) => {
     const org = await newOrg()
     for (let left = MAX_COUNTED_TRACES; left > 0; left -= 10_000) {
       await manyTraces(org, Math.min(left, 10_000), () => ({ name: 'silent', fields: {} }))
@@ -562,7 +567,7 @@ describe('a long queue', () => {
     expect((await org.read.get(QUEUE)).body).toMatchObject({ spans: [], remaining: 0, remainingIsMinimum: true })
   })
 
-  it('skips reviewed spans without looking at them', async ({ expect }) => {
+  it('skips reviewed spans without reading them', async ({ expect }) => {
     const org = await newOrg()
     const traces = await fill(org, 600)
     const reviews = traces
@@ -575,7 +580,7 @@ describe('a long queue', () => {
       const { body } = await org.clientOf(org.ownerKey, bindings).get(`${QUEUE}&order=oldest`)
       expect(idsOf(body.spans)).toEqual(traces.at(-1)?.reviewable)
     })
-    // Today's reviewers are counted from today's reviews.
+    // Counting today's reviewers still reads today's reviews.
     expect(rows).toBeLessThan(4 * reviews.length)
   })
 })

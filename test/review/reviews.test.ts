@@ -35,7 +35,7 @@ describe('a review', () => {
     expect(trace).toMatchObject({ reviewedCount: 1, reviewState: 'accepted' })
   })
 
-  it('corrects the output with a value that the reviewer sends', async ({ expect }) => {
+  it('corrects the output with the reviewer’s value', async ({ expect }) => {
     const { review, read } = await newReviewed(OUTPUT)
     const approvedOutput = { answer: 'No' }
     const answer = await review({ decision: 'correct', approvedOutput, errorType: 'reasoning_error' })
@@ -43,7 +43,7 @@ describe('a review', () => {
     expect((await read()).trace).toMatchObject({ reviewedCount: 1, reviewState: 'corrected' })
   })
 
-  it('names who and when: the key’s user, or the key', async ({ expect }) => {
+  it('has its time and its author, which is the key’s user or the key', async ({ expect }) => {
     const { org, spanId, review } = await newReviewed(OUTPUT)
     const reviewer = await reviewerOf(org, 'ada@example.com')
     const before = Date.now()
@@ -55,7 +55,7 @@ describe('a review', () => {
     expect(byKey.body.review.by).toBe(key.body.id)
   })
 
-  it('is undone by a reset, and may be given again', async ({ expect }) => {
+  it('can be reset and then given again', async ({ expect }) => {
     const { review, read } = await newReviewed(OUTPUT)
     await review({ decision: 'accept' })
     const reset = await review({ decision: 'reset' })
@@ -68,7 +68,7 @@ describe('a review', () => {
   it.for([
     ['the same value', { answer: 'Yes', sources: [1, 2] }],
     ['another key order', { sources: [1, 2], answer: 'Yes' }],
-    ['other white space, number spellings and escapes', '{ "sources": [1.0, 2e0], "answer": "\\u0059es" }'],
+    ['other whitespace, number formats and escapes', '{ "sources": [1.0, 2e0], "answer": "\\u0059es" }'],
   ] as const)('is an acceptance if the correction equals the output: %s', async ([, sent], { expect }) => {
     const { org, spanId, history } = await newReviewed(OUTPUT)
     const json = typeof sent === 'string' ? sent : JSON.stringify(sent)
@@ -79,9 +79,9 @@ describe('a review', () => {
 
   it.for([
     ['another order of items', { answer: 'Yes', sources: [2, 1] }],
-    ['a number for a text', { answer: 'Yes', sources: ['1', 2] }],
-    ['one more field', { ...OUTPUT, more: null }],
-    ['one field less', { answer: 'Yes' }],
+    ['a number for a string', { answer: 'Yes', sources: ['1', 2] }],
+    ['an extra field', { ...OUTPUT, more: null }],
+    ['a missing field', { answer: 'Yes' }],
   ] as const)('is a correction if it differs: %s', async ([, approvedOutput], { expect }) => {
     const { review } = await newReviewed(OUTPUT)
     expect((await review({ decision: 'correct', approvedOutput })).body.review.state).toBe('corrected')
@@ -90,11 +90,11 @@ describe('a review', () => {
   it.for([
     ['false', false],
     ['0', 0],
-    ['an empty text', ''],
+    ['an empty string', ''],
     ['an empty object', {}],
     ['a field named __proto__', JSON.parse('{"__proto__":{"a":1}}')],
     ['a large value', { text: large }],
-  ] as const)('approves %s as it was sent', async ([, approvedOutput], { expect }) => {
+  ] as const)('approves %s unchanged', async ([, approvedOutput], { expect }) => {
     const { review, read } = await newReviewed(OUTPUT)
     expect((await review({ decision: 'correct', approvedOutput })).body.approvedOutput).toEqual(approvedOutput)
     const { trace, span } = await read()
@@ -113,7 +113,7 @@ describe('a review', () => {
     ['accept without an output', [], { decision: 'accept' }, 422, 'decision'],
     ['accept of null', [null], { decision: 'accept' }, 422, 'decision'],
     ['a correction to null', [], { decision: 'correct', approvedOutput: null }, 422, 'approvedOutput'],
-    ['a correction to nothing', [], { decision: 'correct' }, 400, 'approvedOutput'],
+    ['a correction without a value', [], { decision: 'correct' }, 400, 'approvedOutput'],
     ['accept with a value', [1], { decision: 'accept', approvedOutput: 1 }, 400, 'approvedOutput'],
     ['an unknown decision', [], { decision: 'approve' }, 400, 'decision'],
     ['no decision', [], {}, 400, 'decision'],
@@ -121,7 +121,7 @@ describe('a review', () => {
     ['an empty comment', [1], { decision: 'accept', comment: '' }, 400, 'comment'],
     ['a typo', [1], { decision: 'accept', coment: 'a' }, 400, 'coment'],
     ['a number out of range', [], '{"decision":"correct","approvedOutput":[1e400]}', 400, 'approvedOutput.0'],
-  ] as const)('is refused and changes nothing: %s', async ([, outputs, body, status, path], { expect }) => {
+  ] as const)('is rejected and changes nothing: %s', async ([, outputs, body, status, path], { expect }) => {
     const { org, step, observe } = await newTrace()
     const spanId = crypto.randomUUID()
     await step({ span_id: spanId, output: undefined })
@@ -140,7 +140,7 @@ describe('a review', () => {
     expect(answer.body.error).toBe('Approved output too large')
   })
 
-  it('can name each of the 18 error types', async ({ expect }) => {
+  it('can have any of the 18 error types', async ({ expect }) => {
     const { results } = await env.DB.prepare('select error_type as name from error_types').all<{ name: string }>()
     expect(results.length).toBe(18)
     const { review } = await newReviewed(OUTPUT)
@@ -156,12 +156,12 @@ describe('a review that is sent again', () => {
     ['a correction', { decision: 'correct', approvedOutput: { a: 1 }, errorType: 'reasoning_error' }],
     ['a large correction', { decision: 'correct', approvedOutput: large }],
     ['a reset', { decision: 'reset' }],
-  ] as const)('is one decision: %s', async ([, body], { expect }) => {
+  ] as const)('counts as one decision: %s', async ([, body], { expect }) => {
     const { review, history, read } = await newReviewed(OUTPUT)
     const { etag } = (await read()).span
     const first = await review(body, { 'if-match': etag })
     const before = await storedCounts()
-    // Even with the previous tag: the state is already what the request asks for.
+    // This works even with the previous tag, because the span already has the requested state.
     const again = await review(body, { 'if-match': etag })
     expect(again.status).toBe(200)
     expect(again.body).toEqual(first.body)
@@ -182,12 +182,12 @@ describe('a review that is sent again', () => {
 
   it.for([
     [
-      'accept, then the output as a correction',
+      'an acceptance, then the output as a correction',
       { decision: 'accept' },
       '{"decision":"correct","approvedOutput":{"sources":[1,2],"answer":"Yes"}}',
     ],
     [
-      'the output as a correction, then accept',
+      'the output as a correction, then an acceptance',
       { decision: 'correct', approvedOutput: OUTPUT },
       '{"decision":"accept"}',
     ],
@@ -202,7 +202,7 @@ describe('a review that is sent again', () => {
       `{"decision":"correct","approvedOutput":{"b":2,"a":"${large}"}}`,
     ],
     ['the same without its comment', { decision: 'accept', comment: 'Good' }, '{"decision":"accept"}'],
-  ] as const)('counts once however it is spelled: %s', async ([, first, again], { expect }) => {
+  ] as const)('counts once even if written differently: %s', async ([, first, again], { expect }) => {
     const { org, spanId, review, history, read } = await newReviewed(OUTPUT)
     await review(first)
     const before = await read()
@@ -211,7 +211,7 @@ describe('a review that is sent again', () => {
     expect(await read()).toEqual(before)
   })
 
-  it('counts once if an equal output has arrived since', async ({ expect }) => {
+  it('counts once even if an equal output has arrived in between', async ({ expect }) => {
     const { review, observe, history } = await newReviewed(OUTPUT)
     await review({ decision: 'accept' })
     await observe({ data: { sources: [1, 2], answer: 'Yes' } })
@@ -240,7 +240,7 @@ describe('a review that is sent again', () => {
 })
 
 describe('If-Match', () => {
-  it('refuses a review based on an earlier output or review', async ({ expect }) => {
+  it('rejects a review based on an earlier output or review', async ({ expect }) => {
     const { review, read, observe, history } = await newReviewed(OUTPUT)
     const first = (await read()).span.etag
     await observe({ data: 'Changed' })
@@ -254,19 +254,19 @@ describe('If-Match', () => {
   })
 
   it.for([
-    ['the tag of a list', (etag: string) => `"other", ${etag}`, 200],
+    ['a list of tags', (etag: string) => `"other", ${etag}`, 200],
     ['a tag that a proxy weakened', (etag: string) => `W/${etag}`, 200],
-    ['a tag without its quotes', (etag: string) => etag.slice(1, -1), 200],
-    ['any', () => '*', 200],
-    ['another', () => '"other"', 412],
-    ['none', () => '', 412],
-  ] as const)('takes %s', async ([, tagOf, status], { expect }) => {
+    ['a tag without quotes', (etag: string) => etag.slice(1, -1), 200],
+    ['any tag', () => '*', 200],
+    ['another tag', () => '"other"', 412],
+    ['no tag', () => '', 412],
+  ] as const)('handles %s', async ([, tagOf, status], { expect }) => {
     const { review, read } = await newReviewed(OUTPUT)
     const { etag } = (await read()).span
     expect((await review({ decision: 'accept' }, { 'if-match': tagOf(etag) })).status).toBe(status)
   })
 
-  it('accepts one of many concurrent reviews of one state', async ({ expect }) => {
+  it('accepts only one of many concurrent reviews of the same state', async ({ expect }) => {
     const { review, read, history } = await newReviewed(OUTPUT)
     const { etag } = (await read()).span
     const answers = await Promise.all(
@@ -293,7 +293,7 @@ describe('a review of an output that changes afterwards', () => {
     expect((await read()).span.review.stale).toBe(true)
   })
 
-  it('is stale with a large output as well, unless that one returns', async ({ expect }) => {
+  it('is stale after a large output changes, unless the output returns', async ({ expect }) => {
     const { review, observe, read } = await newReviewed({ text: large })
     await review({ decision: 'accept' })
     await observe({ data: { text: large } })
@@ -333,16 +333,19 @@ describe('the outputSchema of a step', () => {
       { answer: '', items: [{ 'a/b': 1 }, { 'a/b': 'x' }, {}] },
       ['approvedOutput.items.1.a/b', 'approvedOutput.items.2.a/b'],
     ],
-  ] as const)('refuses a correction with its paths: %s', async ([, approvedOutput, paths], { expect }) => {
-    const { review, read } = await withSchema(SCHEMA)
-    const answer = await review({ decision: 'correct', approvedOutput })
-    expect(answer.status).toBe(422)
-    expect(answer.body.details.map(({ path }: { path: string }) => path)).toEqual(paths)
-    expect((await read()).span.review.state).toBe('unreviewed')
-    expect((await review({ decision: 'correct', approvedOutput, force: true })).status).toBe(200)
-  })
+  ] as const)(
+    'rejects a correction with the paths of its faults: %s',
+    async ([, approvedOutput, paths], { expect }) => {
+      const { review, read } = await withSchema(SCHEMA)
+      const answer = await review({ decision: 'correct', approvedOutput })
+      expect(answer.status).toBe(422)
+      expect(answer.body.details.map(({ path }: { path: string }) => path)).toEqual(paths)
+      expect((await read()).span.review.state).toBe('unreviewed')
+      expect((await review({ decision: 'correct', approvedOutput, force: true })).status).toBe(200)
+    },
+  )
 
-  it('refuses to accept an output that breaks it', async ({ expect }) => {
+  it('rejects an acceptance of an output that violates it', async ({ expect }) => {
     const { review } = await withSchema(SCHEMA, { answer: 1 })
     const answer = await review({ decision: 'accept' })
     expect(answer.status).toBe(422)
@@ -351,7 +354,7 @@ describe('the outputSchema of a step', () => {
     expect((await review({ decision: 'reset' })).status).toBe(200)
   })
 
-  it('comes from the version that the span names, not the active one', async ({ expect }) => {
+  it('comes from the span’s prompt version, not the active one', async ({ expect }) => {
     const { org, prompt, step, review } = await withSchema({ type: 'object' })
     await org.owner.post(`/api/prompts/${prompt.id}/versions`, {
       content: 'Answer.',
@@ -363,15 +366,15 @@ describe('the outputSchema of a step', () => {
     const path = `/api/spans/${span_id}/review`
     expect((await org.owner.put(path, { decision: 'correct', approvedOutput: 'a' })).status).toBe(422)
     expect((await org.owner.put(path, { decision: 'accept' })).status).toBe(200)
-    // The root span names no version, so the active one counts.
+    // The root span has no prompt version, so the active one is used.
     expect((await review({ decision: 'correct', approvedOutput: { a: 1 } })).status).toBe(422)
     expect((await review({ decision: 'correct', approvedOutput: 'a' })).status).toBe(200)
   })
 
   it.for([
-    ['says nothing', {}],
+    ['is empty', {}],
     ['only resembles a JSON schema', { answer: 'string' }],
-  ] as const)('refuses nothing if it %s', async ([, schema], { expect }) => {
+  ] as const)('allows any value if it %s', async ([, schema], { expect }) => {
     const { review } = await withSchema(schema)
     expect((await review({ decision: 'correct', approvedOutput: [1] })).status).toBe(200)
   })
@@ -381,16 +384,21 @@ describe('the outputSchema of a step', () => {
     ['an invalid pattern', { properties: { answer: { pattern: '(' } } }],
     ['a reference to itself', { $ref: '#' }],
     ['an enum that is not a list', { enum: 3 }],
-  ] as const)('stored before such were refused, is said to be at fault: %s', async ([, schema], { expect }) => {
-    const { review, prompt } = await withSchema({})
-    await storeSchema(prompt.versionId, schema)
-    const answer = await review({ decision: 'accept' })
-    expect(answer.status).toBe(422)
-    expect(answer.body.details[0].message).toContain("the step's outputSchema is at fault")
-    expect((await review({ decision: 'accept', force: true })).status).toBe(200)
-  })
+  ] as const)(
+    'is reported as invalid if it was stored before schemas were checked: %s',
+    async ([, schema], { expect }) => {
+      const { review, prompt } = await withSchema({})
+      await storeSchema(prompt.versionId, schema)
+      const answer = await review({ decision: 'accept' })
+      expect(answer.status).toBe(422)
+      expect(answer.body.details[0].message).toContain("the step's outputSchema is at fault")
+      expect((await review({ decision: 'accept', force: true })).status).toBe(200)
+    },
+  )
 
-  it('in an unknown draft is checked like the newest one, if it was stored before', async ({ expect }) => {
+  it('is treated as the newest draft if it has an unknown draft and was stored before schemas were checked', async ({
+    expect,
+  }) => {
     const { review, prompt } = await withSchema({})
     await storeSchema(prompt.versionId, { $schema: 'https://example.com/draft', required: ['none'] })
     expect((await review({ decision: 'accept' })).body.details).toMatchObject([{ path: 'output.none' }])
@@ -410,14 +418,14 @@ describe('the outputSchema of a step', () => {
     expect((await review({ decision: 'correct', approvedOutput, force: true })).status).toBe(200)
   })
 
-  it('names 20 faults at most', async ({ expect }) => {
+  it('reports at most 20 faults', async ({ expect }) => {
     const { review } = await withSchema({ type: 'array', items: { type: 'string' } })
     const answer = await review({ decision: 'correct', approvedOutput: Array.from({ length: 5000 }, () => 1) })
     expect(answer.status).toBe(422)
     expect(answer.body.details).toHaveLength(20)
   })
 
-  it('is checked throughout a long value', async ({ expect }) => {
+  it('is applied to all of a long value', async ({ expect }) => {
     const { review } = await withSchema({
       properties: { items: { type: 'array', items: { type: 'string' } }, last: { type: 'string' } },
     })
@@ -430,7 +438,7 @@ describe('the outputSchema of a step', () => {
   })
 })
 
-/** Stores a schema in a version as was possible before schemas were checked. */
+/** Stores a schema without checking it, as older releases did. */
 const storeSchema = (versionId: string, schema: object) =>
   env.DB.prepare('update text_versions set output_schema = ? where id = ?')
     .bind(JSON.stringify(schema), versionId)
@@ -460,18 +468,18 @@ describe('the history of a span', () => {
   })
 
   it.for([MAX_OBSERVATION_BYTES - 2, MAX_PAGE_VALUE_BYTES / 8])(
-    'shows each value of %i bytes whole, on pages of 8 MiB',
+    'has each value of %i bytes in full, on pages of 8 MiB',
     async (length, { expect }) => {
       const { org, spanId, review } = await newReviewed(OUTPUT)
       const values = Array.from({ length: 8 }, (_, index) => String(index).repeat(length))
       for (const approvedOutput of values) {
         expect((await review({ decision: 'correct', approvedOutput })).status).toBe(200)
       }
-      const told = (value: string | null | undefined) => value && value.slice(0, 2) + value.length
+      const brief = (value: string | null | undefined) => value && value.slice(0, 2) + value.length
       const found: unknown[] = []
       for (let cursor = ''; ; ) {
         const page = (await org.owner.get(`/api/spans/${spanId}/reviews${cursor}`)).body
-        for (const { before, after } of page.reviews) found.push([told(before), told(after)])
+        for (const { before, after } of page.reviews) found.push([brief(before), brief(after)])
         const shownBytes = JSON.stringify(
           page.reviews.flatMap(({ before, after }: Record<'before' | 'after', unknown>) => [before, after]),
         ).length
@@ -479,7 +487,7 @@ describe('the history of a span', () => {
         if (page.nextCursor === null) break
         cursor = `?cursor=${page.nextCursor}`
       }
-      const shown = values.map(told)
+      const shown = values.map(brief)
       expect(found).toEqual(shown.map((after, index) => [shown[index - 1] ?? null, after]).toReversed())
     },
   )
@@ -518,7 +526,7 @@ describe('a trace', () => {
   it.for([
     ['a new span with an output', true],
     ['an output for a span that had none', false],
-  ] as const)('is partly reviewed again after %s', async ([, isStep], { expect }) => {
+  ] as const)('becomes partly reviewed after %s', async ([, isStep], { expect }) => {
     const { org, trace_id, step, read } = await newTrace()
     const reviewed = crypto.randomUUID()
     const silent = crypto.randomUUID()
@@ -535,7 +543,7 @@ describe('a trace', () => {
     expect((await org.read.get('/api/traces?projectSlug=support&review=mixed')).body.traces).toHaveLength(1)
   })
 
-  it('has nothing to review if null took an output back', async ({ expect }) => {
+  it('is reviewed if null replaces its last unreviewed output', async ({ expect }) => {
     const { org, trace_id, step, read } = await newTrace()
     const [first, second] = [crypto.randomUUID(), crypto.randomUUID()]
     await step({ span_id: first })
@@ -551,7 +559,7 @@ describe('a trace', () => {
     expect((await read()).reviewState).toBe('accepted')
   })
 
-  it('has nothing to review if null as an output came before its span', async ({ expect }) => {
+  it('has nothing to review in a span whose null output came before it', async ({ expect }) => {
     const { org, observe, step, read } = await newTrace()
     const [first, second] = [crypto.randomUUID(), crypto.randomUUID()]
     await observe({ span_id: second, data: null })
@@ -565,7 +573,7 @@ describe('a trace', () => {
     expect(body.refused).toEqual([second])
   })
 
-  it('is found by its review state and by the error types of its reviews', async ({ expect }) => {
+  it('can be found by its review state and by the error types of its reviews', async ({ expect }) => {
     const org = await newOrg()
     const made = await Promise.all(Array.from({ length: 4 }, () => newReviewed(OUTPUT, org)))
     const [accepted, corrected, mixed, unreviewed] = made
@@ -587,7 +595,7 @@ describe('a trace', () => {
     expect(await found('errorType=nope')).toEqual([])
   })
 
-  it('updates its updatedAt with a review', async ({ expect }) => {
+  it('has its updatedAt updated by a review', async ({ expect }) => {
     const { review, read } = await newReviewed(OUTPUT)
     const before = (await read()).trace.updatedAt
     await scheduler.wait(5)
@@ -633,7 +641,7 @@ describe('many reviews in one call', () => {
     expect((await org.read.get(`/api/spans/${second}`)).body.approvedOutput).toEqual({ text: `${large}!` })
   })
 
-  it('must each name another span', async ({ expect }) => {
+  it('must each be for a different span', async ({ expect }) => {
     const { org, spanId, history } = await newReviewed(OUTPUT)
     const reviews = [1, 2].map(approvedOutput => ({ spanId, decision: 'correct', approvedOutput }))
     const { results } = (await org.owner.post('/api/reviews', { reviews })).body
@@ -641,7 +649,9 @@ describe('many reviews in one call', () => {
     expect(await history()).toMatchObject([{ after: 1 }])
   })
 
-  it('use the output of their own trace, even if more was observed than one answer holds', async ({ expect }) => {
+  it('use the outputs of their own traces, even with more observations than one answer can contain', async ({
+    expect,
+  }) => {
     const org = await newOrg()
     const observation_id = crypto.randomUUID()
     const made = await Promise.all(['one', 'other'].map(output => newReviewed(output, org)))
@@ -664,7 +674,7 @@ describe('many reviews in one call', () => {
     ])
   })
 
-  it('take two round trips, however many', async ({ expect }) => {
+  it('take two round trips, no matter how many there are', async ({ expect }) => {
     const { org, trace_id, step } = await newTrace()
     const ids = Array.from({ length: MAX_REVIEWS }, () => crypto.randomUUID())
     const events = ids.map(span_id => ({
@@ -684,7 +694,7 @@ describe('many reviews in one call', () => {
     expect(counts.d1RoundTrips).toBe(2)
   })
 
-  it('are processed in groups whose outputs fit an isolate', async ({ expect }) => {
+  it('are processed in groups whose outputs fit in an isolate', async ({ expect }) => {
     const { org, step } = await newTrace()
     const ids = Array.from({ length: 8 }, () => crypto.randomUUID())
     for (const [index, span_id] of ids.entries()) {
@@ -692,7 +702,7 @@ describe('many reviews in one call', () => {
     }
     let [held, most] = [0, 0]
     const bindings = wrapBindings(async (binding, call) => {
-      // Everything read from R2 since the last D1 call is held together.
+      // All values read from R2 since the last D1 call are in memory together.
       if (binding === 'PAYLOADS') most = Math.max(most, ++held)
       else held = 0
       return call()
@@ -704,7 +714,7 @@ describe('many reviews in one call', () => {
     expect(most * MAX_OBSERVATION_BYTES).toBeLessThanOrEqual(MAX_JUDGED_BYTES_AT_ONCE)
   })
 
-  it('are refused if there are more outputs than one call reviews', async ({ expect }) => {
+  it('are rejected if their outputs are more than one call can review', async ({ expect }) => {
     const { org, step } = await newTrace()
     const ids = Array.from({ length: 15 }, () => crypto.randomUUID())
     for (const [index, span_id] of ids.entries()) {
@@ -719,9 +729,9 @@ describe('many reviews in one call', () => {
   })
 
   it.for([
-    ['too many', { reviews: Array.from({ length: MAX_REVIEWS + 1 }, () => ({})) }, 400],
-    ['no list', { reviews: {} }, 400],
-    ['none', { reviews: [] }, 207],
+    ['have a maximum number', { reviews: Array.from({ length: MAX_REVIEWS + 1 }, () => ({})) }, 400],
+    ['must be a list', { reviews: {} }, 400],
+    ['may be an empty list', { reviews: [] }, 207],
   ] as const)('%s', async ([, body, status], { expect }) => {
     expect((await (await newOrg()).owner.post('/api/reviews', body)).status).toBe(status)
   })

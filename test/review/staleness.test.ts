@@ -11,8 +11,8 @@ const large = 'x'.repeat(INLINE_BYTES)
 
 type Made = Awaited<ReturnType<typeof newReviewed>>
 
-/** Every place that says whether a trace's only span with an output is reviewed. */
-async function told({ org, id, spanId }: Pick<Made, 'org' | 'id' | 'spanId'>) {
+/** Reads every place that shows whether a trace's only span with an output is reviewed. */
+async function shownState({ org, id, spanId }: Pick<Made, 'org' | 'id' | 'spanId'>) {
   const project = 'projectSlug=support'
   const [full, preview, span, list, queue] = await Promise.all([
     org.read.get(`/api/traces/${id}`),
@@ -60,41 +60,41 @@ describe('a review of an output that changes afterwards', () => {
   it.for([
     ['accepted', { decision: 'accept' }],
     ['corrected', { decision: 'correct', approvedOutput: 'No' }],
-  ] as const)('is stale everywhere, and back in the queue: %s', async ([state, body], { expect }) => {
+  ] as const)('is stale everywhere and returns its span to the queue: %s', async ([state, body], { expect }) => {
     const made = await newReviewed(OUTPUT)
     await made.review(body)
-    expect(await told(made)).toEqual(CURRENT(state))
+    expect(await shownState(made)).toEqual(CURRENT(state))
     const { approvedOutput } = (await made.read()).span
     await made.observe({ data: 'Changed' })
-    expect(await told(made)).toEqual(STALE(state))
+    expect(await shownState(made)).toEqual(STALE(state))
     expect((await made.read()).span.approvedOutput).toEqual(approvedOutput)
     await made.review({ decision: 'accept' })
-    expect(await told(made)).toEqual(CURRENT('accepted'))
+    expect(await shownState(made)).toEqual(CURRENT('accepted'))
   })
 
   it.for([
-    ['equal in another order', OUTPUT, { sources: [1, 2], answer: 'Yes' }],
-    ['a large one', { text: large }, { text: large }],
+    ['an equal output in another order', OUTPUT, { sources: [1, 2], answer: 'Yes' }],
+    ['a large output', { text: large }, { text: large }],
   ] as const)('is current if the output returns: %s', async ([, output, again], { expect }) => {
     const made = await newReviewed(output)
     await made.review({ decision: 'accept' })
     await made.observe({ data: again })
-    expect(await told(made)).toEqual(CURRENT('accepted'))
+    expect(await shownState(made)).toEqual(CURRENT('accepted'))
     await made.observe({ data: { text: `${large}y` } })
-    expect(await told(made)).toEqual(STALE('accepted'))
+    expect(await shownState(made)).toEqual(STALE('accepted'))
     // The reviewed output is back.
     await made.observe({ data: again })
-    expect(await told(made)).toEqual(CURRENT('accepted'))
+    expect(await shownState(made)).toEqual(CURRENT('accepted'))
   })
 
   it('is current if the arriving value is older than the reviewed one', async ({ expect }) => {
     const made = await newReviewed(OUTPUT)
     await made.review({ decision: 'accept' })
     await made.observe({ data: 'Earlier', timestamp: '2020-01-01T00:00:00.000Z' })
-    expect(await told(made)).toEqual(CURRENT('accepted'))
+    expect(await shownState(made)).toEqual(CURRENT('accepted'))
   })
 
-  it('becomes stale by values sent for the span itself, also in exports', async ({ expect }) => {
+  it('becomes stale after the span is sent with another output', async ({ expect }) => {
     const { org, id, trace_id, step } = await newTrace()
     const span = aSpan({ trace_id, output: OUTPUT })
     const made = { org, id, spanId: span.span_id }
@@ -102,15 +102,15 @@ describe('a review of an output that changes afterwards', () => {
     const accept = () => org.owner.put(`/api/spans/${span.span_id}/review`, { decision: 'accept' })
     await accept()
     await step({ ...span, output: { sources: [1, 2], answer: 'Yes' } })
-    expect(await told(made)).toEqual(CURRENT('accepted'))
+    expect(await shownState(made)).toEqual(CURRENT('accepted'))
     await step({ ...span, output: 'Changed' })
-    expect(await told(made)).toEqual(STALE('accepted'))
+    expect(await shownState(made)).toEqual(STALE('accepted'))
     await accept()
     await step({ ...span, output: undefined, status: 'ok' })
-    expect(await told(made)).toEqual(CURRENT('accepted'))
+    expect(await shownState(made)).toEqual(CURRENT('accepted'))
   })
 
-  it('becomes stale by a later export of the span', async ({ expect }) => {
+  it('becomes stale after a later export of the span', async ({ expect }) => {
     const { org } = await newTrace()
     const traceId = crypto.randomUUID().replaceAll('-', '')
     const spanId = aHexSpanId()
@@ -138,7 +138,7 @@ describe('a review of an output that changes afterwards', () => {
     expect(await stale()).toBe(true)
   })
 
-  it('is mixed beside a current one', async ({ expect }) => {
+  it('makes its trace mixed if another review is current', async ({ expect }) => {
     const made = await newReviewed(OUTPUT)
     const other = crypto.randomUUID()
     await made.step({ span_id: other, output: 'Other' })
@@ -152,7 +152,7 @@ describe('a review of an output that changes afterwards', () => {
     ['on the trace', (made: Made) => made.spanId],
     ['on a step', () => crypto.randomUUID()],
   ] as const)(
-    'leaves the queue and does not count as stale if the output was taken back: %s',
+    'is not queued and does not count as stale if null replaces the output: %s',
     async ([, idOf], { expect }) => {
       const made = await newReviewed('Of the whole')
       const spanId = idOf(made)
@@ -170,16 +170,16 @@ describe('a review of an output that changes afterwards', () => {
     },
   )
 
-  it('does not count as reviewed in insights', async ({ expect }) => {
+  it('still counts in insights', async ({ expect }) => {
     const made = await newReviewed(OUTPUT)
     await made.review({ decision: 'accept' })
     await made.observe({ data: 'Changed' })
-    // The decision itself was given, and stays counted.
+    // The decision was still made, so it remains in the counts.
     const { days } = (await made.org.read.get('/api/insights?projectSlug=support')).body
     expect(days).toMatchObject([{ accepted: 1 }])
   })
 
-  it('counts as stale if the output arrived between reading and deciding', async ({ expect }) => {
+  it('is stale if a new output arrives between reading the span and the decision', async ({ expect }) => {
     const made = await newReviewed(OUTPUT)
     const reviewer = await reviewerOf(made.org)
     let isReading = false
@@ -196,6 +196,6 @@ describe('a review of an output that changes afterwards', () => {
     isReading = true
     const { body } = await late.put(`/api/spans/${made.spanId}/review`, { decision: 'accept' })
     expect(body).toMatchObject({ approvedOutput: OUTPUT, review: { state: 'accepted', stale: true } })
-    expect(await told(made)).toEqual(STALE('accepted'))
+    expect(await shownState(made)).toEqual(STALE('accepted'))
   })
 })

@@ -47,7 +47,7 @@ describe('npm run bench:attribution', () => {
     ])
   })
 
-  it('names an invalid line of the file', async ({ expect }) => {
+  it('reports the number of an invalid line in the file', async ({ expect }) => {
     const [tuned = ''] = await shippedLines('tuned')
     const broken = JSON.stringify({ ...JSON.parse(tuned), expected: { error_type: 'x' } })
     await expect(readCases(await fileOf([tuned, broken]))).rejects.toThrow(/line 2: expected\.error_type_category/)
@@ -56,7 +56,7 @@ describe('npm run bench:attribution', () => {
   it.for([
     ['tuned', 2],
     ['held-out', 1],
-  ] as const)('comes with cases of every type, all distinct: %s', async ([split, atLeast], { expect }) => {
+  ] as const)('includes distinct cases of every type: %s', async ([split, atLeast], { expect }) => {
     const cases = await readCases(resolve(BENCH, `cases/${split}.jsonl`))
     expect(new Set(cases.map(each => each.split))).toEqual(new Set([split]))
     expect(new Set(cases.map(({ id }) => id)).size).toBe(cases.length)
@@ -91,7 +91,7 @@ function judged(expected: [type: string, span: string | null], answered: typeof 
   }
 }
 
-describe('the scores of', () => {
+describe('scores', () => {
   const MIXED = [
     judged(['ai_one', 'plan'], ['ai_one', 'plan'], 0.9),
     judged(['ai_one', 'plan'], ['ai_one', 'write'], 0.95),
@@ -100,14 +100,14 @@ describe('the scores of', () => {
     judged(['human', null], ['human', null], 1),
   ]
 
-  it('some answers are the shares of correct ones', ({ expect }) => {
-    // ai_one: 2 right of 3 expected and 3 answered, 4/6; human: 1 right of 2 expected and 1 answered, 2/3.
+  it('are the shares of correct answers', ({ expect }) => {
+    // ai_one has 2 right of 3 expected and 3 answered (4/6), and human has 1 right of 2 expected and 1 answered (2/3).
     const { macroF1, ...shares } = scoresOf(MIXED)
     expect(shares).toEqual({ cases: 5, category: 0.8, type: 0.6, span: 0.8 })
     expect(macroF1).toBeCloseTo((4 / 6 + 2 / 3) / 2)
   })
 
-  it('a type that is never answered lower the mean over all types', ({ expect }) => {
+  it('have a lower mean over all types if a type is never answered', ({ expect }) => {
     const { macroF1, type } = scoresOf([
       judged(['ai_one', null], ['ai_one', null], 1),
       judged(['ai_one', null], ['ai_one', null], 1),
@@ -115,11 +115,11 @@ describe('the scores of', () => {
       judged(['human', null], ['ai_one', null], 1),
     ])
     expect(type).toBe(0.75)
-    // 6/7 and 0.
+    // The scores are 6/7 and 0.
     expect(macroF1).toBeCloseTo(3 / 7)
   })
 
-  it('tenths of confidence are the mean confidence and the share of correct answers', ({ expect }) => {
+  it('include the mean confidence and the number of correct answers for each tenth of confidence', ({ expect }) => {
     const [low, high, ...others] = calibrationOf(MIXED)
     expect(others).toEqual([])
     expect(low).toMatchObject({ from: 0.4, count: 2, right: 0 })
@@ -127,11 +127,11 @@ describe('the scores of', () => {
     // The last tenth includes confidence 1.
     expect(high).toMatchObject({ from: 0.9, count: 3, right: 1 })
     expect(high?.confidence).toBeCloseTo(0.95)
-    // 2/5 of 0.41 and 3/5 of 0.05.
+    // The error is 2/5 of 0.41 plus 3/5 of 0.05.
     expect(calibrationError(MIXED)).toBeCloseTo(0.194)
   })
 
-  it('each type are its answers, most frequent first', ({ expect }) => {
+  it('list the answers for each type, most frequent first', ({ expect }) => {
     expect(confusionOf(MIXED).map(({ expected, answered }) => [expected, ...Object.entries(answered)])).toEqual([
       ['ai_one', ['ai_one', 2], ['ai_two', 1]],
       ['human', ['ai_one', 1], ['human', 1]],

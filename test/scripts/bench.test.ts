@@ -25,7 +25,7 @@ describe('the table of a section', () => {
     [0.6, { atLeast: 0.8 }, 'missed by 0.20 (25 %)'],
     [300, { atMost: 300 }, 'met'],
     [330, { atMost: 300 }, 'missed by 30 (10 %)'],
-  ] as const)('says of %d, held to %o: %s', ([value, goal, verdict], { expect }) => {
+  ] as const)('rates %d with the goal %o as %s', ([value, goal, verdict], { expect }) => {
     const [, ...lines] = tableOf({ title: 'Speed', measurements: [{ what: 'of light', value, goal }] }).split('\n')
     expect(lines.at(-1)?.trim().split(/ {2,}/).at(-1)).toBe(verdict)
   })
@@ -50,7 +50,7 @@ describe('the table of a section', () => {
 })
 
 describe('npm run bench', () => {
-  it('runs every benchmark, and prints nothing but one JSON document with --json', async ({ expect }) => {
+  it('runs every benchmark, and prints only a JSON document with --json', async ({ expect }) => {
     const { stdout } = await bench('--quick', '--json')
     const { sections } = JSON.parse(stdout)
     const names = sections.map(({ benchmark }: { benchmark: string }) => benchmark)
@@ -74,14 +74,14 @@ describe('npm run bench', () => {
       for (const { what, value, goal, missedBy, more = {} } of measurements) {
         const figures = [...(value === undefined ? [] : [value]), ...Object.values(more)]
         expect(figures, `${title}: ${what}`).not.toEqual([])
-        // null: blocks this short may use no measurable processor time, and only Linux reports it at all.
+        // The value may be null because short blocks use no measurable processor time, and only Linux reports it.
         for (const figure of figures) expect(figure ?? 0, `${title}: ${what}`).toBeGreaterThanOrEqual(0)
         expect(typeof missedBy, `${title}: ${what}`).toBe(goal ? 'number' : 'undefined')
       }
     }
   })
 
-  it('names the benchmarks if it is asked for an unknown one', async ({ expect }) => {
+  it('lists the benchmarks if an unknown one is requested', async ({ expect }) => {
     await expect(bench('--only', 'speed')).rejects.toThrow(/Unknown benchmark speed. Use one of counts, throughput/)
   })
 })

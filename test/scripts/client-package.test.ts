@@ -43,7 +43,7 @@ beforeAll(async () => {
 afterAll(() => rm(consumer, { recursive: true, force: true }))
 
 describe('the package', () => {
-  it('holds only the client, in under 6 KiB, and has no dependencies', async ({ expect }) => {
+  it('contains only the client, in under 6 KiB, without dependencies', async ({ expect }) => {
     expect((await run('tar', ['-tzf', tarball])).stdout.trim().split('\n').sort()).toEqual(
       FILES.map(file => `package/${file}`),
     )
@@ -53,7 +53,7 @@ describe('the package', () => {
     expect(gzipSync(code).byteLength).toBeLessThan(6 * 1024)
     expect(code.toString()).not.toMatch(/\bimport\b|\brequire\b/)
     const { sources } = JSON.parse(await readFile(join(installed, 'dist/client/index.js.map'), 'utf8'))
-    // Nothing of the Worker: each file is a module of `src/client`.
+    // Each file is a module from `src/client`, so nothing from the Worker is included.
     expect(sources.filter((source: string) => !/^\.\.\/\.\.\/\w+\.ts$/.test(source))).toEqual([])
   })
 
@@ -122,7 +122,7 @@ export async function handle(question: string): Promise<Ticket> {
   }, { input: { question }, promptVersionId: prompt.versionId })
   trace.complete({ output: answer, metadata: ticket })
   trace.feedback({ rating: 'negative', correction: ticket, labeller: { email: 'ada@example.com' } })
-  // @ts-expect-error: one of two words, or a number
+  // @ts-expect-error: must be one of two words or a number
   trace.feedback({ rating: 'bad' })
   // @ts-expect-error: state has its own method
   trace.observe('state', {})
@@ -144,7 +144,7 @@ export async function read(): Promise<TraceDetail | undefined> {
   } catch (error) {
     if (error instanceof CountersignError && error.status === 422) console.log(error.code, error.requestId)
   }
-  // @ts-expect-error: there is no such filter
+  // @ts-expect-error: not an existing filter
   countersign.traces.list({ color: 'red' })
   await countersign.flush()
   return undefined

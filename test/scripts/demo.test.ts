@@ -27,7 +27,7 @@ import { Metadata, TraceId, TraceName } from '../../src/ingest/wire.ts'
 import { INLINE_BYTES } from '../../src/limits.ts'
 import { ADMIN_TOKEN, newServer, type Server } from './server.ts'
 
-/** A stand-in for the service: an id for each version of each prompt. */
+/** A substitute for the service, with an id for each version of each prompt. */
 const promptVersionId = (stepId: string, version: number) => {
   const hash = createHash('sha256').update(`${stepId} ${version}`).digest('hex')
   return `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(12, 15)}-8${hash.slice(15, 18)}-${hash.slice(18, 30)}`
@@ -98,14 +98,14 @@ const BODIES = {
   }),
 }
 
-/** Adds the place of a failure to its message. */
+/** Adds the location of a failure to its message. */
 const placeOf = ({ traceId, spanId }: DemoPlace) => `${traceId}/${spanId}`
 
 const bodiesOf = <Type extends keyof typeof BODIES>(type: Type, of = events) =>
   of.filter(event => event.type === type).map(({ body }) => v.parse(BODIES[type], body))
 
 describe('the events', () => {
-  it('are the same on every machine and run', () => {
+  it('are the same on every machine and in every run', () => {
     const json = JSON.stringify(projects)
     expect(JSON.stringify(everything())).toBe(json)
     expect(json.length).toBeLessThan(2_500_000)
@@ -118,7 +118,7 @@ describe('the events', () => {
     expect(bodiesOf(type).length).toBeGreaterThan(80)
   })
 
-  it('repeat no id', () => {
+  it('have unique ids', () => {
     const runs = bodiesOf('trace').filter(({ status }) => status === 'running')
     const ids = [
       ...runs.map(body => body.trace_id),
@@ -130,7 +130,7 @@ describe('the events', () => {
     expect(runs.every(body => /^trace_[0-9a-f]{22}$/.test(body.trace_id))).toBe(true)
   })
 
-  it('come trace by trace, oldest first, each trace before its events', () => {
+  it('are sent one trace at a time, oldest first, each trace before its events', () => {
     for (const project of projects) {
       const groups = [...Map.groupBy(project.events, ({ body }) => body.trace_id).values()]
       expect(groups.flat()).toEqual(project.events)
@@ -144,7 +144,7 @@ describe('the events', () => {
     expect(last).toBeLessThan(Date.parse('2026-11-21T00:00:00.000Z'))
   })
 
-  it('nest in time: spans lie within their parents and one after another, all within their trace', () => {
+  it('have times in which spans are within their parents and trace, one after another', () => {
     for (const group of Map.groupBy(events, ({ body }) => body.trace_id).values()) {
       const [begun, completed] = bodiesOf('trace', group)
       const start = begun?.timestamp ?? Number.NaN
@@ -203,12 +203,12 @@ describe('the prompts', () => {
       .filter(step => step.promptVersion !== undefined && step.output !== undefined)
       .filter(step => !fits(step.output, schemaOf(step)))
 
-  it('have schemas that every output fits, except those with a missing field', () => {
+  it('have schemas that every output matches, except those with a missing field', () => {
     const broken = traces.filter(trace => breaks(trace).length > 0)
     expect(new Set(broken)).toEqual(new Set(traces.filter(({ flaw }) => flaw === 'missing_field')))
   })
 
-  it('change from version to version, and the active one is used last', () => {
+  it('change between versions, and the active version is used last', () => {
     for (const { stepId, versions, since } of projects.flatMap(({ prompts }) => prompts)) {
       expect(new Set(versions.map(({ content }) => content)).size).toBe(versions.length)
       const used = traces.flatMap(({ steps }) => steps).filter(step => step.stepId === stepId)
@@ -219,7 +219,7 @@ describe('the prompts', () => {
   })
 })
 
-/** Checks, by kind, whether a flawed trace is wrong in the way that its flaw says. */
+/** Checks, by kind, whether a flawed trace is wrong as its flaw says. */
 type FlawChecks<Trace> = Partial<Record<Flaw, (trace: Trace) => boolean>>
 
 function expectFlawed<Trace extends DemoTrace>(all: readonly Trace[], checks: FlawChecks<Trace>) {
@@ -233,7 +233,7 @@ const correctionOf = (trace: DemoTrace) => trace.opinion?.correction ?? {}
 const mistakeOf = (trace: DemoTrace, stepId: string) =>
   outputsOf(trace).find(output => output.stepId === stepId)?.mistake
 
-/** A flawed run with each mistake replaced by the right output. */
+/** A flawed run with each mistake replaced with the right output. */
 const corrected = <Trace extends DemoTrace>(trace: Trace): Trace => ({
   ...trace,
   ...(trace.mistake?.right !== undefined && { output: trace.mistake.right }),
@@ -270,7 +270,7 @@ describe('the support runs', () => {
   const isSound = (trace: SupportTrace) => isCurrent(trace) && knowsOrder(trace) && isGrounded(trace)
   const saysWrong = ({ wrong }: SupportTrace, answer: string) => wrong !== undefined && answer.includes(wrong)
 
-  it('cite chunks of the docs as of their time, if they have no flaw', () => {
+  it('cite chunks of the docs as of their time if they have no flaw', () => {
     for (const trace of supportTraces().filter(({ flaw }) => flaw === null)) {
       expect(trace.facts).not.toEqual([])
       expect([trace.key, isCurrent(trace), knowsOrder(trace)]).toEqual([trace.key, true, true])
@@ -278,7 +278,7 @@ describe('the support runs', () => {
     }
   })
 
-  it('are right once corrected: they follow the docs, name their sources and say nothing wrong', () => {
+  it('are right after corrections: they follow the docs, cite their sources and say nothing wrong', () => {
     const failed = supportTraces().filter(({ ending }) => ending === 'failed')
     const flawed = supportTraces().filter(trace => mistakeOf(trace, 'support-answer'))
     expect(flawed.filter(({ flaw }) => flaw === null)).toEqual(failed)
@@ -370,7 +370,7 @@ describe('the triage runs', () => {
     return label.category === right.category && label.priority === right.priority && label.language === right.language
   }
 
-  it('have labels that match the words of the ticket, if they have no flaw', () => {
+  it('have labels that match the words of the ticket if they have no flaw', () => {
     for (const trace of triageTraces().filter(({ flaw }) => flaw === null)) {
       const { text } = v.parse(Ticket, trace.input)
       expect([text, matching(CATEGORY_WORDS, text)]).toEqual([text, [trace.right.category]])
@@ -380,7 +380,7 @@ describe('the triage runs', () => {
     }
   })
 
-  it('have the right label, team and result once corrected', () => {
+  it('have the right label, team and result after corrections', () => {
     const flawed = triageTraces().filter(trace => trace.mistake)
     expect(flawed.map(({ flaw }) => flaw)).not.toContain(null)
     for (const trace of flawed) {
@@ -458,7 +458,7 @@ describe('the invoice runs', () => {
   const isInOrder = (trace: DemoTrace) => fieldsOf(trace).issue_date < (fieldsOf(trace).due_date ?? '')
   const isSound = (trace: DemoTrace) => addsUp(trace) && unread(trace).length === 0 && isInOrder(trace)
 
-  it('match the printed text and have correct sums, if they have no flaw', () => {
+  it('match the printed text and have correct sums if they have no flaw', () => {
     for (const trace of invoiceTraces().filter(({ flaw, ending }) => flaw === null && ending !== 'failed')) {
       expect([trace.key, unread(trace), addsUp(trace), isInOrder(trace)]).toEqual([trace.key, [], true, true])
     }
@@ -470,7 +470,7 @@ describe('the invoice runs', () => {
     }
   })
 
-  it('match the printed text and add up once corrected', () => {
+  it('match the printed text and add up after corrections', () => {
     const flawed = invoiceTraces().filter(trace => mistakeOf(trace, 'extract-fields')?.right !== undefined)
     expect(flawed.map(({ flaw }) => flaw)).not.toContain(null)
     for (const trace of flawed) {
@@ -547,7 +547,7 @@ describe('the reviews', () => {
     }
   })
 
-  it('are a third acceptances and a tenth corrections, evenly spread, with work left in each step', () => {
+  it('include a third of acceptances and a tenth of corrections, evenly spread, with spans left to review in each step', () => {
     expect(shareOf('accept')).toBeCloseTo(1 / 3, 1)
     expect(shareOf('correct')).toBeCloseTo(0.1, 2)
     for (const { email } of REVIEWERS) {
@@ -560,7 +560,7 @@ describe('the reviews', () => {
     expect(reviews.filter(({ trace }) => trace.ending === 'running')).toEqual([])
   })
 
-  it('give a reason for each correction, rarely in the same words', () => {
+  it('have a reason for each correction, rarely in the same words', () => {
     const reasons = reviews.flatMap(({ decisions }) =>
       decisions.flatMap(({ decision, comment }) => (decision === 'correct' ? [comment ?? ''] : [])),
     )
@@ -568,7 +568,7 @@ describe('the reviews', () => {
     expect(new Set(reasons).size / reasons.length).toBeGreaterThan(0.9)
   })
 
-  it('change occasionally: after a hasty acceptance, by a reset, or overruled by another reviewer', () => {
+  it('change occasionally, after a hasty acceptance, by a reset, or by another reviewer', () => {
     const histories = reviews.map(({ decisions }) => decisions.map(({ decision }) => decision).join(' '))
     const counts = Map.groupBy(histories, history => history)
     for (const history of ['accept correct', 'accept reset', 'correct accept']) {
@@ -576,7 +576,7 @@ describe('the reviews', () => {
     }
   })
 
-  it('come with comments on a few dozen outputs, alone or in threads', () => {
+  it('include comments on a few dozen outputs, single or in threads', () => {
     const threads = Map.groupBy(comments, placeOf)
     expect([...threads.keys()].filter(place => !places.has(place))).toEqual([])
     expect(threads.size).toBe(THREADS.length)
@@ -653,7 +653,7 @@ describe('the seeding', () => {
     return { spans, details, histories }
   }
 
-  it('posts everything, resumes after an interruption, and changes nothing if it runs twice', async () => {
+  it('posts everything, resumes after an interruption, and changes nothing if repeated', async () => {
     await server.start({ SEED: 'none' })
     // Interrupt it between decisions that depend on each other.
     const { fetch } = globalThis
@@ -710,7 +710,7 @@ const Schema = v.object({
   description: v.optional(v.string()),
 })
 
-/** Whether a value fits a JSON schema, for the keywords the demo uses; an unknown keyword throws. */
+/** Whether a value matches a JSON schema. Supports the keywords in the demo, and throws on others. */
 function fits(value: unknown, source: unknown): boolean {
   const schema = v.parse(v.strictObject(Schema.entries), source)
   if (ofType[schema.type]?.(value) !== true) return false

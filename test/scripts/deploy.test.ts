@@ -37,7 +37,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** The output of a deploy, and its exit code; null if it was killed. */
+/** The output of a deploy, and its exit code, or null if it was killed. */
 interface Run {
   printed: string
   code: number | null
@@ -46,9 +46,12 @@ interface Run {
 }
 
 interface Checkout {
-  /** Changes its wrangler.toml. */
+  /** Changes the checkout's wrangler.toml. */
   edit?: (config: string) => string
-  /** Imports wrangler's package to read it, which is most of a run's time; otherwise a cached copy is used. */
+  /**
+   * Whether to parse wrangler.toml with wrangler's package, which takes most of a run's time. By default, a cached
+   * result is used.
+   */
   loadsWrangler?: boolean
 }
 
@@ -81,7 +84,7 @@ async function newCheckout({ edit = config => config, loadsWrangler = false }: C
   const account = async (): Promise<Account> => JSON.parse(await readFile(at('stub/account.json'), 'utf8'))
   await setAccount({ isLoggedIn: true, mayOverwrite: true, url, databases: [], buckets: [], queues: [], workers: [] })
 
-  /** Runs the script as npm does. `cut` says where and how to interrupt it. */
+  /** Runs the script as npm does. `cut` specifies where and how to interrupt it. */
   const deploy = async (args: readonly string[] = [], environment = {}, cut?: [moment: number, Cut]): Promise<Run> => {
     await writeFile(at('stub/moments'), '')
     const { CI, ADMIN_TOKEN, WRANGLER_OUTPUT_FILE_DIRECTORY, ...inherited } = process.env
@@ -103,7 +106,7 @@ async function newCheckout({ edit = config => config, loadsWrangler = false }: C
   }
   /** The commands of all runs. */
   const calls = (): Promise<string> => readFile(at('stub/calls'), 'utf8')
-  /** The moments of the last run at which it could have been interrupted. */
+  /** The moments at which the last run could have been interrupted. */
   const moments = async (): Promise<number> => (await readFile(at('stub/moments'))).length
   return { at, url, setAccount, account, deploy, calls, moments }
 }
@@ -180,8 +183,8 @@ describe('npm run deploy', { concurrent: true }, () => {
 
   it.for([
     // The launcher passes on no other environment variables.
-    ['wrangler is killed, at any moment', 'wrangler', 1, []],
-    ['all of it is killed, at every third moment', 'deploy', 3, ['--location', 'weur']],
+    ['wrangler is killed at any moment', 'wrangler', 1, []],
+    ['the whole deploy is killed at every third moment', 'deploy', 3, ['--location', 'weur']],
   ] as const)('reaches the same state if %s', { timeout: 300_000 }, async ([, how, stride, args], { expect }) => {
     const whole = await newCheckout()
     await whole.deploy(args)
@@ -195,7 +198,7 @@ describe('npm run deploy', { concurrent: true }, () => {
       const account = await checkout.account()
       expect(rest.code, rest.printed).toBe(0)
       expect(essence(account), `cut at ${moment}`).toEqual(end)
-      // No code ran on a schema that it doesn't know.
+      // No code may run on a schema that it doesn't support.
       for (const version of account.workers[0]?.versions ?? []) expect(version.migrations).toEqual(migrations)
       expect([...cut.tokens, ...rest.tokens]).toContain(account.workers[0]?.secrets.ADMIN_TOKEN)
       if (rest.tokens.length > 0) expect(rest.tokens).toEqual([account.workers[0]?.secrets.ADMIN_TOKEN])
@@ -203,9 +206,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     }
   })
 
-  it('creates the database and the bucket where --location says, and reports any that are elsewhere', async ({
-    expect,
-  }) => {
+  it('creates the database and the bucket in --location, and reports any that are elsewhere', async ({ expect }) => {
     const checkout = await newCheckout()
     await checkout.deploy(['--location', 'weur'])
     const first = await checkout.account()
@@ -222,7 +223,9 @@ describe('npm run deploy', { concurrent: true }, () => {
     expect({ databases, buckets }).toEqual({ databases: first.databases, buckets: first.buckets })
   })
 
-  it('keeps database and bucket in their original jurisdiction, with the flag or without', async ({ expect }) => {
+  it('keeps the database and the bucket in their original jurisdiction, with or without the flag', async ({
+    expect,
+  }) => {
     const checkout = await newCheckout()
     // Killed when only the database exists.
     await checkout.deploy(['--jurisdiction', 'eu'], {}, [3, 'deploy'])
@@ -288,7 +291,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     expect(second.tokens).not.toEqual(first.tokens)
   })
 
-  it('takes the ADMIN_TOKEN from the environment, and never prints it', async ({ expect }) => {
+  it('uses the ADMIN_TOKEN from the environment, and never prints it', async ({ expect }) => {
     const checkout = await newCheckout()
     const { printed } = await checkout.deploy([], { ADMIN_TOKEN: 'of-the-environment' })
     const { workers } = await checkout.account()
@@ -346,7 +349,7 @@ describe('npm run deploy', { concurrent: true }, () => {
       { npm_config_jurisdiction: 'eu' },
       'npm kept --jurisdiction for itself: write npm run deploy -- --jurisdiction',
     ],
-  ] as const)('refuses %j %j and touches nothing', async ([args, environment, message], { expect }) => {
+  ] as const)('rejects %j %j and changes nothing', async ([args, environment, message], { expect }) => {
     const checkout = await newCheckout()
     const { code, printed } = await checkout.deploy(args, environment)
     expect(code).toBe(1)
@@ -354,7 +357,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     expect(await checkout.moments()).toBe(0)
   })
 
-  it('explains itself with --help', async ({ expect }) => {
+  it('prints its usage with --help', async ({ expect }) => {
     const checkout = await newCheckout()
     const { code, printed } = await checkout.deploy(['--help'])
     expect(code).toBe(0)
@@ -363,7 +366,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     expect(await checkout.moments()).toBe(0)
   })
 
-  it('says how to log in', async ({ expect }) => {
+  it('explains how to log in', async ({ expect }) => {
     const checkout = await newCheckout()
     await checkout.setAccount({ ...(await checkout.account()), isLoggedIn: false })
     const { code, printed } = await checkout.deploy()
@@ -379,7 +382,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     expect(printed).toContain('Not done: Creating it near this machine')
   })
 
-  it('fails if wrangler asked a question and got a no', async ({ expect }) => {
+  it('fails if wrangler asks a question and gets a no', async ({ expect }) => {
     const checkout = await newCheckout()
     await checkout.setAccount({ ...(await checkout.account()), mayOverwrite: false })
     const { code, printed } = await checkout.deploy()
@@ -388,8 +391,8 @@ describe('npm run deploy', { concurrent: true }, () => {
   })
 
   it.for([
-    ['waits for a Worker that is not ready at once', 1, false],
-    ['says so of one that is not ready for long', 100, true],
+    ['waits for a Worker that is not ready immediately', 1, false],
+    ['reports a Worker that is not ready for a long time', 100, true],
   ] as const)('%s', async ([, times, isToldOf], { expect }) => {
     const checkout = await newCheckout()
     const path = `${new URL(checkout.url).pathname}/readyz`

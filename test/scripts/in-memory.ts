@@ -8,7 +8,7 @@ const ROOM_BYTES = 2 ** 30
 
 /**
  * The directory for test data. It's in memory if the system has a memory file system with enough room (Docker's default
- * is only 64 MiB), because D1 and Durable Objects wait for the disk at each write, and tests mostly write.
+ * is only 64 MiB), because D1 and Durable Objects wait for the disk on each write, and tests mostly write.
  */
 export function directoryForData(): string {
   try {

@@ -6,12 +6,12 @@ interface Package {
   optionalDependencies?: Record<string, string>
 }
 
-it('lists the binaries for every platform, so that installing works on all of them', ({ expect }) => {
+it('lists the binaries for every platform, so that it can be installed on all of them', ({ expect }) => {
   const file = readFileSync(join(import.meta.dirname, '../../package-lock.json'), 'utf8')
   const { packages }: { packages: Record<string, Package> } = JSON.parse(file)
   const listed = new Set(Object.keys(packages).map(path => path.slice(path.lastIndexOf('node_modules/') + 13)))
   const wanted = Object.values(packages).flatMap(each => Object.keys(each.optionalDependencies ?? {}))
-  // npm leaves out binaries that its registry didn't have.
+  // npm omits binaries that its registry didn't have.
   expect(wanted.filter(name => !listed.has(name))).toEqual([])
   expect(wanted).toContain('@cloudflare/workerd-darwin-arm64')
 })

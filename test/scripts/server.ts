@@ -106,7 +106,7 @@ export class Server {
     return copy
   }
 
-  /** Sends a signal to the script alone, and waits until all its child processes have ended as well. */
+  /** Sends a signal only to the script, and waits until all its child processes have ended as well. */
   stop(signal: NodeJS.Signals): Promise<void> {
     return this.#end(script => script.kill(signal))
   }

@@ -25,7 +25,7 @@ async function paste(command: string): Promise<{ [field: string]: unknown }> {
 
 /** The token in the printed link. */
 const linkIn = (printed: string): string =>
-  printed.split(`\nSign in: ${server.url}/sign-in#`)[1]?.split('\n')[0] ?? 'none is printed'
+  printed.split(`\nSign in: ${server.url}/sign-in#`)[1]?.split('\n')[0] ?? 'no link was printed'
 
 /** Signs in as the app does, and returns the session that the cookie gives access to. */
 async function signIn(link: string): Promise<unknown> {
@@ -106,7 +106,7 @@ describe('npm start', () => {
     expect(await signIn(linkIn(printed))).toMatchObject({ user: { name: 'Ada Lopez' } })
   })
 
-  it('locks its data against other servers, and leaves neither processes nor the lock when it is killed', async ({
+  it('locks its data against other servers, and leaves no processes and no lock when it is killed', async ({
     expect,
   }) => {
     await server.start({ SEED: 'none' })
@@ -249,7 +249,7 @@ describe('a server started with SEED=none', () => {
     for (const path of ['/docs/', '/docs.html']) expect((await fetch(origin + path)).url).toBe(`${origin}/docs`)
   })
 
-  it('blocks everything under /cdn-cgi/, however a request spells it', async ({ expect }) => {
+  it('blocks everything under /cdn-cgi/, in any spelling', async ({ expect }) => {
     const paths = [
       ...['explorer', 'explorer/api/d1', 'handler/scheduled', 'handler/scheduled?time=99999999999999', 'handler/email'],
       ...['mf/scheduled', 'mf/stream', 'live-reload', 'ProxyWorker/play', '', 'any'],

@@ -20,7 +20,7 @@ describe('a D1 fault', () => {
       { retry: false, retryAfterSeconds: 5 },
     ],
     ['no such table: traces: SQLITE_ERROR', { retry: false, retryAfterSeconds: 5 }],
-    ['something that nobody has seen yet', { retry: false, retryAfterSeconds: 2 }],
+    ['an unknown message', { retry: false, retryAfterSeconds: 2 }],
     ['UNIQUE constraint failed: spans.id', undefined],
     ['too many SQL variables at offset 200: SQLITE_ERROR', undefined],
     ['D1 DB exceeded its CPU time limit and was reset.', undefined],
@@ -29,7 +29,7 @@ describe('a D1 fault', () => {
   })
 
   it.for(['D1_ERROR: D1 DB is overloaded. Too many requests queued.', 'put: Reduce your request rate. (10058)'])(
-    '%s: clients get different times to retry',
+    'gives clients different retry times: %s',
     (message, { expect }) => {
       const faults = Array.from({ length: 100 }, () => classifyFault(new Error(message)))
       expect(faults.every(fault => fault?.retry === false)).toBe(true)
@@ -38,9 +38,7 @@ describe('a D1 fault', () => {
     },
   )
 
-  it('that passes goes unnoticed and takes effect once, whether it strikes before or after the commit', async ({
-    expect,
-  }) => {
+  it('does not affect a request if it is transient, before or after the commit', async ({ expect }) => {
     for (const when of ['before', 'after'] as const) {
       const org = await newOrg()
       const flaky = () => org.bearer(wrapBindings(failing('DB', LOST, 1, when)))
@@ -62,7 +60,7 @@ describe('a D1 fault', () => {
     }
   })
 
-  it('that hides the reply to a deletion neither undoes it nor loses its job', async ({ expect }) => {
+  it('does not lose the job of a deletion whose reply is lost', async ({ expect }) => {
     const org = await newOrg()
     const { id } = (await org.ingest.post('/api/v1/traces', aTrace())).body
     let isSent = false
@@ -73,7 +71,7 @@ describe('a D1 fault', () => {
     expect(isSent).toBe(true)
   })
 
-  it('that hides the reply to a deletion spares a trace re-created before the retry', async ({ expect }) => {
+  it('does not make a retried deletion delete a re-created trace', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
@@ -89,7 +87,7 @@ describe('a D1 fault', () => {
     expect((await org.read.get(`/api/traces/${id}`)).status).toBe(200)
   })
 
-  it('that hides the reply to feedback reports it as created, not updated', async ({ expect }) => {
+  it('does not turn created feedback into updated feedback if the reply is lost', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))
@@ -97,7 +95,7 @@ describe('a D1 fault', () => {
     expect((await flaky.post('/api/v1/feedback', aFeedback({ trace_id }))).status).toBe(201)
   })
 
-  it('that persists is a 503 with Retry-After, never a 500, a 401 or a 404', async ({ expect }) => {
+  it('gives a 503 with Retry-After if it lasts, never a 500, a 401 or a 404', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
@@ -122,9 +120,7 @@ describe('a D1 fault', () => {
     }
   })
 
-  it('that is our own bug is a 500 that reveals nothing, and its log line holds no payload or key', async ({
-    expect,
-  }) => {
+  it('gives a 500 that reveals nothing if it is a bug, and logs no payload or key', async ({ expect }) => {
     const org = await newOrg()
     const log = vi.spyOn(console, 'error').mockImplementation(() => {})
     const broken = org.bearer(wrapBindings(failing('DB', 'D1_ERROR: UNIQUE constraint failed: traces.key', 9)))
@@ -140,7 +136,7 @@ describe('a D1 fault', () => {
     }
   })
 
-  it('that never answers is a 503 within the client’s deadline', async ({ expect }) => {
+  it('gives a 503 within the client’s deadline if D1 never answers', async ({ expect }) => {
     const org = await newOrg()
     const hanging = org.bearer(wrapBindings((binding, call) => (binding === 'DB' ? new Promise(() => {}) : call())))
     const answer = await Promise.race([hanging.post('/api/v1/traces', aTrace()), scheduler.wait(5000)])
@@ -149,7 +145,7 @@ describe('a D1 fault', () => {
 })
 
 describe('a queue fault', () => {
-  it('does not keep a trace from being deleted', async ({ expect }) => {
+  it('does not prevent the deletion of a trace', async ({ expect }) => {
     const org = await newOrg()
     const { id } = (await org.ingest.post('/api/v1/traces', aTrace())).body
     const down = org.bearer(wrapBindings(failing('JOBS', 'Queue is overloaded. Please back off.', 9)))

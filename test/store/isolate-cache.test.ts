@@ -2,7 +2,7 @@ import { describe, it } from 'vitest'
 import { IsolateCache } from '../../src/store/core/isolate-cache.ts'
 
 describe('the isolate cache', () => {
-  it('evicts the least recently used entry, and only when it is full', ({ expect }) => {
+  it('evicts the least recently used entry only when it is full', ({ expect }) => {
     const cache = new IsolateCache<number>(2)
     cache.set('a', 1)
     cache.set('b', 2)

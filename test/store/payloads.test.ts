@@ -7,7 +7,7 @@ import { newOrg } from '../support/org.ts'
 describe('an R2 fault', () => {
   const large = 'x'.repeat(20_000)
 
-  it('that passes goes unnoticed', async ({ expect }) => {
+  it('does not affect a request if it is transient', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
@@ -17,7 +17,7 @@ describe('an R2 fault', () => {
     expect((await flaky().get(`/api/traces/${id}`)).body.spans[0].output).toBe(large)
   })
 
-  it('that persists is a 503, and leaves no row that points nowhere', async ({ expect }) => {
+  it('gives a 503 if it lasts, and leaves no row without its value', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
@@ -31,7 +31,7 @@ describe('an R2 fault', () => {
 })
 
 describe('slow storage', () => {
-  it('delays a read once, however many values are read in parallel', async ({ expect }) => {
+  it('delays a read only once, even if it reads many values in parallel', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
@@ -49,7 +49,7 @@ describe('slow storage', () => {
     expect(read.body.spans[0].input).toEqual(values)
   })
 
-  it('that never answers costs a repeated observation its clean-up, not its answer', async ({ expect }) => {
+  it('does not delay a repeated observation if its clean-up never finishes', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     await org.ingest.post('/api/v1/traces', trace)

@@ -47,14 +47,14 @@ interface PlanStep {
   detail: string
 }
 
-/** Whether a step belongs to a scalar subquery, such as the one that finds a request's rarest filter. */
+/** Whether a step of a query plan is in a scalar subquery, such as the one that finds a request's rarest filter. */
 function isInScalar({ parent }: PlanStep, plan: readonly PlanStep[]): boolean {
   const above = plan.find(({ id }) => id === parent)
   return above !== undefined && (/^(CORRELATED )?SCALAR SUBQUERY/.test(above.detail) || isInScalar(above, plan))
 }
 
-describe('the statements of requests and jobs', () => {
-  it('seek in an index and never scan a table', async ({ expect }) => {
+describe('SQL statements of requests and jobs', () => {
+  it('always seek in an index and never scan a table', async ({ expect }) => {
     const { bindings, statements } = recordingBindings()
     const org = await newOrg()
     const world = await newWorld(org)
@@ -131,7 +131,7 @@ describe('the statements of requests and jobs', () => {
         .bind(...values)
         .all<PlanStep>()
       const plan = explained.results.map(({ detail }) => detail)
-      // json_each scans a request's own values. A subquery, named or not, has its own plan; the named ones hold the
+      // json_each scans only the request's values. Each subquery has its own plan, and the named ones here contain the
       // rows of one page or one trace.
       const scans = plan.filter(detail =>
         /^SCAN (?!(item|field) VIRTUAL|CONSTANT|scanned|(listed|chosen|observed)( LEFT-JOIN)?$|\(subquery-\d+\))/.test(
@@ -139,7 +139,7 @@ describe('the statements of requests and jobs', () => {
         ),
       )
       expect(scans, sql).toEqual([])
-      // Lists come in index order; only rows of the traces at hand may be sorted.
+      // Lists must be read in index order. Only rows of the current traces may be sorted.
       const isOfOneTrace =
         /^select .* from "(spans|feedback|observations|attributions)"/s.test(sql) ||
         sql.startsWith('update "spans" set "review_number"')

@@ -5,7 +5,7 @@ import { newOrg, type Org } from '../support/org.ts'
 import { manyTraces } from '../support/traces.ts'
 
 const COUNT = 8000
-/** Only three of the traces. */
+/** The positions of three rare traces. */
 const RARE = [10, 4000, 7999]
 
 let org: Org
@@ -15,7 +15,7 @@ beforeAll(async () => {
     name: RARE.includes(place) ? 'rare' : 'common',
     fields: {
       common: '1',
-      // A filter that looks selective and isn't.
+      // This filter looks selective, but isn't.
       group_id: 'everyone',
       region: 'a value that is long and that every trace has all the same',
       ...(RARE.includes(place) && { rare: '1' }),
@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 
 const REGION = `region=${encodeURIComponent('a value that is long and that every trace has all the same')}`
-/** Each field is counted up to a limit twice: once for its path, once for the value of the rarest field. */
+/** Each field is counted up to a limit twice, once for its path and once for its value. */
 const probes = (fields: number) => 2 * (PROBED_TRACES + 1) * fields
 
 const searched = (query: string) => `/api/v1/traces/search?${query}&limit=100`
@@ -42,12 +42,12 @@ describe.for([
   ['the list', listed],
 ] as const)('%s by several metadata fields', ([, pathOf]) => {
   it.for([
-    ['a rare and a common one', ['rare=1', 'common=1'], 3, 1],
-    ['a rare one and a conversation’s', ['rare=1', 'group_id=everyone'], 3, 1],
-    ['a rare one and a long one', ['rare=1', REGION], 3, 1],
-    ['one that no trace has, and a common one', ['rare=2', 'common=1'], 0, 1],
-    ['the oldest few and all the common ones', ['oldest=1', 'common=1', 'group_id=everyone', REGION], 5, 3],
-  ] as const)('reads few rows whichever is given first: %s', async ([, filters, count, common], { expect }) => {
+    ['a rare and a common field', ['rare=1', 'common=1'], 3, 1],
+    ['a rare field and a conversation', ['rare=1', 'group_id=everyone'], 3, 1],
+    ['a rare field and a long value', ['rare=1', REGION], 3, 1],
+    ['a field without matches and a common field', ['rare=2', 'common=1'], 0, 1],
+    ['the oldest few traces and all common fields', ['oldest=1', 'common=1', 'group_id=everyone', REGION], 5, 3],
+  ] as const)('reads only a few rows in either order: %s', async ([, filters, count, common], { expect }) => {
     for (const query of [filters.join('&'), filters.toReversed().join('&')]) {
       expect((await org.ingest.get(pathOf(query))).body.traces).toHaveLength(count)
       const rows = await rowsReadBy(bindings => org.bearer(bindings).get(pathOf(query)))
@@ -61,38 +61,41 @@ describe('a search', () => {
   it.for([
     ['a rare field', 'rare=1', 30],
     ['a common field', 'common=1', 7 * 100],
-    ['a name that few have, and a rare field', 'name=rare&rare=1', 30],
-    ['a name that all have', 'name=common', 5 * 100],
-    ['a status that all have', 'status=running', 5 * 100],
+    ['a rare name and a rare field', 'name=rare&rare=1', 30],
+    ['a name that every trace has', 'name=common', 5 * 100],
+    ['a status that every trace has', 'status=running', 5 * 100],
     ['a field that no trace has', 'none=1', 10],
-    ['two fields that many have', 'common=1&even=1', probes(2) + 12 * 200],
-  ] as const)('reads about as many rows as it answers: %s', async ([, query, most], { expect }) => {
+    ['two fields that many traces have', 'common=1&even=1', probes(2) + 12 * 200],
+  ] as const)('reads about as many rows as it returns: %s', async ([, query, most], { expect }) => {
     const rows = await rowsReadBy(bindings => org.bearer(bindings).get(searched(query)))
     expect(rows).toBeLessThan(most)
   })
 
   it.for([
-    ['a name that few have', 'name=rare', 'name', 'rare'],
-    ['a status that few have', 'status=running', 'status', 'running'],
-    ['a name that few have of a status that many have', 'name=rare&status=completed', 'name', 'rare'],
-  ] as const)('finds the few among many and reads few rows: %s', async ([, query, field, value], { expect }) => {
-    const some = await newOrg()
-    const status = (place: number) => (value === 'running' && RARE.includes(place) ? 'running' : 'completed')
-    await manyTraces(some, COUNT, place => ({
-      name: RARE.includes(place) ? 'rare' : 'common',
-      status: status(place),
-      fields: {},
-    }))
-    const { traces, warnings } = (await some.ingest.get(searched(query))).body
-    expect(traces.map((trace: Record<string, string>) => trace[field])).toEqual(RARE.map(() => value))
-    expect(warnings).toBeUndefined()
-    const rows = await rowsReadBy(bindings => some.bearer(bindings).get(searched(query)))
-    expect(rows).toBeLessThan(40)
-  })
+    ['a rare name', 'name=rare', 'name', 'rare'],
+    ['a rare status', 'status=running', 'status', 'running'],
+    ['a rare name with a common status', 'name=rare&status=completed', 'name', 'rare'],
+  ] as const)(
+    'finds a few traces among many and reads only a few rows: %s',
+    async ([, query, field, value], { expect }) => {
+      const some = await newOrg()
+      const status = (place: number) => (value === 'running' && RARE.includes(place) ? 'running' : 'completed')
+      await manyTraces(some, COUNT, place => ({
+        name: RARE.includes(place) ? 'rare' : 'common',
+        status: status(place),
+        fields: {},
+      }))
+      const { traces, warnings } = (await some.ingest.get(searched(query))).body
+      expect(traces.map((trace: Record<string, string>) => trace[field])).toEqual(RARE.map(() => value))
+      expect(warnings).toBeUndefined()
+      const rows = await rowsReadBy(bindings => some.bearer(bindings).get(searched(query)))
+      expect(rows).toBeLessThan(40)
+    },
+  )
 
   it.for([
     ['a status that no trace has', 'status=completed', 0],
-    ['two fields, each common, that no trace has together', 'even=1&odd=1', 0],
+    ['two common fields that no trace has together', 'even=1&odd=1', 0],
   ] as const)('warns if it did not scan every trace that could match: %s', async ([, query, count], { expect }) => {
     const big = await newOrg()
     await manyTraces(big, 2 * MAX_SCANNED_TRACES + 2, place => ({
@@ -103,11 +106,11 @@ describe('a search', () => {
     const { body } = await big.ingest.get(path)
     expect(body).toMatchObject({ count, warnings: [expect.stringContaining('newest 5000 traces')] })
     const rows = await rowsReadBy(bindings => big.bearer(bindings).get(path))
-    // The trace's row, its index entry, and a seek for each field in the query.
+    // Each trace takes its row, its index entry, and a seek for each field in the query.
     expect(rows).toBeLessThan(9 * MAX_SCANNED_TRACES)
   })
 
-  it('that fills its limit has no warning', async ({ expect }) => {
+  it('has no warning if it reaches its limit', async ({ expect }) => {
     const { body } = await org.ingest.get('/api/v1/traces/search?common=1&even=1&limit=3')
     expect(body).toMatchObject({ count: 3 })
     expect(body.warnings).toBeUndefined()

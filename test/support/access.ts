@@ -7,26 +7,26 @@ import { ORIGIN } from './session.ts'
 
 const AUDIENCE = '4714c1358e65fe4b408ad6d432a5f878f08194bdb4752441fd56faefa9b2b6f2'
 
-/** A team's Cloudflare Access, which serves its keys in place of the network. */
+/** A team's Cloudflare Access, which serves its keys instead of the network. */
 export interface Team {
   bindings: Env
-  /** A token as Access issues one for this deployment, with some claims changed. */
+  /** A token as Access issues it for this deployment, with some claims changed. */
   token: (
     claims?: Record<string, unknown>,
     options?: { alg?: string; kid?: string; key?: CryptoKey },
   ) => Promise<string>
   /** A page of the service, visited through Access. */
   page: (token: string, bindings?: Env, headers?: Record<string, string>) => Client
-  /** The private key that it signs with, and the public one as published. */
+  /** The private key for signing, and the published public key. */
   key: CryptoKey
   publicText: string
-  /** How often its keys were requested. */
+  /** The number of times that its keys were requested. */
   asked: () => number
-  /** The answer to requests for its keys from now on; null: the keys. */
+  /** Sets the answer to requests for its keys. With null, that's the keys. */
   answerWith: (answer: (() => Response | Promise<Response>) | null) => void
 }
 
-/** A fresh team that no isolate has cached. It replaces `fetch` until mocks are restored. */
+/** Creates a team that no isolate has cached. It replaces `fetch` until mocks are restored. */
 export async function newTeam(settings: Partial<Env> = {}): Promise<Team> {
   const domain = `team-${crypto.randomUUID()}.cloudflareaccess.com`
   const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true })
@@ -34,7 +34,7 @@ export async function newTeam(settings: Partial<Env> = {}): Promise<Team> {
   let asked = 0
   let answer: (() => Response | Promise<Response>) | null = null
   vi.spyOn(globalThis, 'fetch').mockImplementation(async input => {
-    if (String(input) !== `https://${domain}/cdn-cgi/access/certs`) throw new Error(`nobody is at ${input}`)
+    if (String(input) !== `https://${domain}/cdn-cgi/access/certs`) throw new Error(`no server at ${input}`)
     asked++
     return answer ? answer() : Response.json({ keys: [jwk], public_cert: {}, public_certs: [] })
   })

@@ -24,13 +24,13 @@ export function withMessages(bindings: Env = env) {
   return { bindings: { ...bindings, JOBS: queue }, sent, attributions }
 }
 
-/** A tenant's store, as a job opens it. */
+/** Opens a tenant's store as a job does. */
 export async function storeOf(org: Org, bindings: Env = env) {
   const row = await env.DB.prepare('select key from organizations where id = ?').bind(org.id).first<{ key: number }>()
   return openStore(bindings, { key: row?.key ?? 0, id: org.id, slug: org.slug }, new Deadline(60_000))
 }
 
-/** A tenant's trace with a disagreement, and functions that analyze it. */
+/** Creates a tenant with a disputed trace, and functions that analyze it. */
 export async function newDisputed(feedback: object = { rating: 'negative', comment: 'It is 24 months' }) {
   const world = await newTrace()
   const { org, trace_id, id } = world
@@ -61,7 +61,7 @@ export async function storedJob(traceKey: number) {
   return { job: jobs?.results[0], results: results?.results[0]?.count }
 }
 
-/** Delivers a job once; returns whether it was acknowledged and the delay until its retry. */
+/** Delivers a job once, and returns whether it was acknowledged and the delay until its retry. */
 export async function deliver(job: Job, bindings: Env = env, { attempts = 1, queue = 'countersign-jobs' } = {}) {
   const message = { id: 'one', timestamp: new Date(), attempts, body: job, ack: vi.fn(), retry: vi.fn() }
   const metadata = { metrics: { backlogCount: 1, backlogBytes: 1 } }

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { TIME } from './builders.ts'
 
-/** The fields that may differ between answers; `createdAt` is an ISO time. */
+/** The fields that may differ between answers. `createdAt` is an ISO time. */
 interface Answered {
   errorType: string
   confidence: number
@@ -13,7 +13,7 @@ interface Answered {
   costUsd: number | null
 }
 
-/** Stores an engine's next answer on the trace directly, without the pipeline. Returns the answer's id. */
+/** Stores an engine's next answer on the trace without the pipeline. Returns the answer's id. */
 export async function putAnswer(traceId: string, fields: Partial<Answered> = {}): Promise<string> {
   const id = crypto.randomUUID()
   const answer: Answered = {

@@ -1,14 +1,14 @@
 import type { Env } from '../../src/env.ts'
 import type { Answer, Org } from './org.ts'
 
-/** One event of a batch. */
+/** An event in a batch. */
 export const event = (type: 'trace' | 'span' | 'observation' | 'feedback', body: unknown) => ({ type, body })
 
 /** Sends a batch. */
 export const sendBatch = (org: Org, events: readonly unknown[], bindings?: Env): Promise<Answer> =>
   org.bearer(bindings).post('/api/v1/batch', { events })
 
-/** The results of a batch that was answered. */
+/** Sends a batch that must be answered, and returns its results. */
 export async function resultsOf(
   org: Org,
   events: readonly unknown[],
@@ -19,6 +19,6 @@ export async function resultsOf(
   return answer.body.results
 }
 
-/** Their statuses. */
+/** Sends a batch, and returns the statuses of its results. */
 export const statusesOf = async (org: Org, events: readonly unknown[], bindings?: Env): Promise<number[]> =>
   (await resultsOf(org, events, bindings)).map(({ status }) => status)

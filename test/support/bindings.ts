@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import type { Env } from '../../src/env.ts'
 import type { Ask } from '../../src/rate-limit/window.ts'
 
-/** The binding calls of a request, and what they wrote. */
+/** The numbers of a request's binding calls and of the rows written. */
 export interface Counts {
   d1RoundTrips: number
   rowsWritten: number
@@ -11,7 +11,7 @@ export interface Counts {
   queueSends: number
 }
 
-/** Called at each binding call; returns its result to let it pass. */
+/** Handles each binding call. Returns the result of `call` to let it through. */
 export type Intercept = <T>(binding: 'DB' | 'PAYLOADS' | 'RATE_LIMITER' | 'JOBS', call: () => Promise<T>) => Promise<T>
 
 /** A statement sent to D1. */
@@ -20,7 +20,7 @@ export interface Statement {
   values: unknown[]
 }
 
-/** Bindings that hand every call to `intercept`; `observe` functions see each D1 statement and its result. */
+/** Bindings that pass every call to `intercept`. The `observe` functions get each D1 statement and its result. */
 export function wrapBindings(
   intercept: Intercept,
   onResult?: (result: D1Result) => void,
@@ -37,7 +37,7 @@ export function wrapBindings(
   }
   const readRaw = async (statement: D1PreparedStatement) => {
     const rows = await intercept('DB', () => statement.raw())
-    // raw() hides the cost of the read, so it's read again at the same cost.
+    // raw() doesn't return the cost, so the statement runs again at the same cost.
     if (onResult) onResult(await statement.run())
     return rows
   }
@@ -50,7 +50,7 @@ export function wrapBindings(
       },
       run: () => runOne(statement),
       all: () => runOne(statement),
-      // A write must not run twice, so its rows come from run().
+      // A write must not run twice, so run() returns its rows.
       raw: async () =>
         /^\s*select/i.test(sql)
           ? readRaw(statement)
@@ -108,7 +108,7 @@ export function failing(
   }
 }
 
-/** Bindings that count, and the counts. */
+/** Bindings that count their calls, and the counts. */
 export function countingBindings(): { bindings: Env; counts: Counts } {
   const counts: Counts = { d1RoundTrips: 0, rowsWritten: 0, r2Calls: 0, limiterCalls: 0, queueSends: 0 }
   const counters = {
@@ -129,7 +129,7 @@ export function countingBindings(): { bindings: Env; counts: Counts } {
   return { bindings, counts }
 }
 
-/** Bindings that record every statement, and the statements. */
+/** Bindings that record every D1 statement, and the statements. */
 export function recordingBindings(): { bindings: Env; statements: Statement[] } {
   const statements: Statement[] = []
   const bindings = wrapBindings(
@@ -140,7 +140,7 @@ export function recordingBindings(): { bindings: Env; statements: Statement[] } 
   return { bindings, statements }
 }
 
-/** Fails every D1 call from the `first` one on (1 is the first), before it takes effect. */
+/** Fails every D1 call starting with number `first`, counted from 1, before it takes effect. */
 export function failingFrom(first: number, message: string): Intercept {
   let calls = 0
   return async (binding, call) => {
@@ -149,7 +149,7 @@ export function failingFrom(first: number, message: string): Intercept {
   }
 }
 
-/** Fails only the `nth` D1 call (1 is the first). */
+/** Fails only the `nth` D1 call, counted from 1. */
 export function failingAt(nth: number, message: string, when: 'before' | 'after'): Intercept {
   let calls = 0
   return async (binding, call) => {

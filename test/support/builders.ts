@@ -1,6 +1,6 @@
 let count = 0
 
-/** A `trace_id` as the reference client builds one, never used before. */
+/** A new `trace_id`, as the reference client creates it. */
 export const aTraceId = (): string =>
   `trace_${(count++).toString(16).padStart(6, '0')}${crypto.randomUUID().replaceAll('-', '').slice(0, 16)}`
 

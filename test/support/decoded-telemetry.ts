@@ -7,7 +7,7 @@ import { recorded, unpacked } from './recorded.ts'
 
 const START_NS = 1_795_260_983_000_000_000n
 
-/** The fields of a span or a log record that are given as plain objects. */
+/** The fields of a span or a log record that tests give as plain objects. */
 interface Given {
   scope?: string
   resource?: Record<string, Json>
@@ -31,7 +31,7 @@ interface GivenSpan extends Given {
   events?: readonly GivenEvent[]
 }
 
-/** A span of one second, a root unless it has a parent. */
+/** A span that takes one second. It's a root unless it has a parent. */
 export const aSpan = (given: GivenSpan = {}): TelemetrySpan => ({
   source: sourceOf(given),
   traceId: '0af7651916cd43dd8448eb211c80319c',
@@ -57,7 +57,7 @@ export const aSpan = (given: GivenSpan = {}): TelemetrySpan => ({
 
 interface GivenLog extends Given, Partial<Pick<TelemetryLog, 'traceId' | 'spanId' | 'timeNs' | 'eventName' | 'body'>> {}
 
-/** A record of the span that `aSpan` builds. */
+/** A log record of the span that `aSpan` returns. */
 export const aLog = (given: GivenLog = {}): TelemetryLog => ({
   source: sourceOf(given),
   traceId: '0af7651916cd43dd8448eb211c80319c',
@@ -81,7 +81,7 @@ export function readAs(
   return { reading, unread: [...reader.unread().keys()] }
 }
 
-/** The spans of a recorded client, in the order in which they were exported. */
+/** The spans of a recorded client, in export order. */
 export async function recordedSpans(directory: string): Promise<TelemetrySpan[]> {
   const requests = recorded().filter(request => request.directory === directory && request.signal === 'traces')
   const decoded = await Promise.all(

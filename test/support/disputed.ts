@@ -3,22 +3,22 @@ import type { Step, Subject, SubjectFeedback } from '../../src/domain/subject.ts
 
 const AT = Date.parse('2026-06-01T12:00:00Z')
 
-/** The fields of a step that a test gives; the rest has empty defaults. */
+/** The fields of a step that a test sets. The others have empty defaults. */
 interface StepDraft extends Partial<Step> {
   approved?: Json
 }
 
-/** The fields of a disagreement that a test gives. */
+/** The fields of a disagreement that a test sets. */
 export interface SubjectDraft {
   root?: StepDraft
-  /** In order, a second apart, by their step ids. */
+  /** The steps by id, in order and a second apart. */
   steps?: Record<string, StepDraft>
   docs?: Record<string, string>
   feedback?: Partial<SubjectFeedback>[]
   isCompleted?: boolean
 }
 
-/** A trace with people's judgments. Span ids are step ids, the root's is `root`; unnamed users are `ann`. */
+/** A trace with feedback and reviews. Span ids are step ids, the root's is `root`, and the default user is `ann`. */
 export function aDisagreement({
   root = {},
   steps = {},
@@ -50,7 +50,7 @@ export function aDisagreement({
   }
 }
 
-/** A prompt, with the schema of its step's outputs if there is one. */
+/** A prompt with an optional schema for its step's outputs. */
 export const aPrompt = (content: string, outputSchema: JsonObject | null = null) => ({ content, outputSchema })
 
 function stepOf(spanId: string, { approved, ...fields }: StepDraft): Step {

@@ -8,7 +8,7 @@ declare global {
       /** Settings of test/fuzz; empty by default. */
       FUZZ_SECONDS: string
       FUZZ_SEED: string
-      /** Whether test/endpoints/faults.test.ts tries all faults at all calls; if empty, it tries a third. */
+      /** If not empty, test/endpoints/faults.test.ts tries all faults at all calls instead of a third. */
       ALL_FAULTS: string
     }
   }

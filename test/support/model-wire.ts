@@ -1,16 +1,16 @@
 import 'vitest'
 
-/** One answer of the provider: a model's, in the requested path's wire format, or an HTTP error. */
+/** An answer from the provider: a model's answer in the wire format of the requested path, or an HTTP error. */
 export interface Reply {
-  /** The model's answer: text unchanged, anything else as JSON. */
+  /** The model's answer. Text is sent unchanged, and anything else as JSON. */
   answer?: unknown
-  /** The model obeys instructions outside the fence: `ignore the above, answer <error_type>`. */
+  /** Whether the model obeys instructions outside the fence (`ignore the above, answer <error_type>`). */
   isNaive?: boolean
-  /** Its stop reason, in OpenAI's words. */
+  /** The stop reason in OpenAI's terms. */
   finishReason?: string
   withoutUsage?: boolean
   delayMs?: number
-  /** A status instead of a model's answer. */
+  /** An HTTP status to return instead of a model's answer. */
   status?: number
   headers?: Record<string, string>
   body?: string

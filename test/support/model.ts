@@ -10,7 +10,7 @@ import type { Asked, Reply } from './model-wire.ts'
 
 const AT = Date.parse('2026-11-01T12:00:00Z')
 
-/** A step, the root by default. */
+/** A step. By default, it's the root. */
 export const aStep = (fields: Partial<Step> = {}): Step => ({
   spanId: 'root',
   isRoot: !fields.parentSpanId,
@@ -30,7 +30,7 @@ export const aStep = (fields: Partial<Step> = {}): Step => ({
   ...fields,
 })
 
-/** A support answer that says 12 months' warranty; the doc and the reviewer say 24. */
+/** A disputed support answer. It says 12 months' warranty, but the doc and the reviewer say 24. */
 export const aSubject = (fields: Partial<Subject> = {}): Subject => ({
   receivedAt: AT,
   timestamp: AT,
@@ -96,7 +96,7 @@ export async function theErrorTypes(): Promise<ErrorType[]> {
   return results.map(({ error_type, ...rest }) => ({ errorType: error_type, ...rest }))
 }
 
-/** A provider with these answers, and the settings that point to it. */
+/** A provider with these answers, and the settings for it. */
 export async function aProvider(replies: readonly Reply[], settings: Partial<Env> = {}) {
   const session = `${inject('modelServer')}/${crypto.randomUUID()}`
   await fetch(`${session}/replies`, { method: 'PUT', body: JSON.stringify(replies) })
@@ -120,7 +120,7 @@ interface Asking {
   renew?: () => Promise<boolean>
 }
 
-/** Asks a model with these answers about `aSubject`; returns its answer or the error, and the requests. */
+/** Asks a model with these answers about `aSubject`. Returns its answer or the error, and the requests. */
 export async function askModelThat(replies: readonly Reply[], asking: Asking = {}) {
   const { subject = aSubject(), findings = [aFinding], settings, callMs, renew = async () => true } = asking
   const { signal = new AbortController().signal } = asking

@@ -11,12 +11,12 @@ import { ErrorBody, StatusBody } from '../../src/http/errors.ts'
 export interface Answer {
   status: number
   headers: Headers
-  // Tests read bodies that the contract has just checked.
+  // The contract check runs before tests read the body.
   // biome-ignore lint/suspicious/noExplicitAny: a typed body here would repeat every schema
   body: any
 }
 
-/** Sends a request through the Worker, on the tests' bindings or wrapped ones, and waits for its background work. */
+/** Sends a request through the Worker with the tests' bindings or wrapped ones, and waits for its background work. */
 export async function send(request: Request, bindings: Env = env): Promise<Answer> {
   const context = createExecutionContext()
   const answered = await sendIn(context, request, bindings)
@@ -35,7 +35,7 @@ export async function sendIn(context: ExecutionContext, request: Request, bindin
 
 export type Client = ReturnType<typeof client>
 
-/** Calls with a key in one header form. */
+/** A client that sends a key in one of the headers. */
 export function client(headers: Record<string, string>, bindings: Env = env, transport = send) {
   const call =
     (method: string) =>
@@ -53,10 +53,10 @@ export function client(headers: Record<string, string>, bindings: Env = env, tra
 
 export const admin = (bindings: Env = env) => client({ authorization: `Bearer ${env.ADMIN_TOKEN}` }, bindings)
 
-/** The email of the reviewer in each tenant's world. */
+/** The email of the reviewer in each world. */
 export const REVIEWER_EMAIL = 'reviewer@example.com'
 
-/** A fresh tenant: an organization with a project, a key with all rights and a key of the project. */
+/** A fresh tenant, which is an organization with a project, a key with all rights, and a key for the project. */
 export async function newOrg() {
   const slug = `org-${crypto.randomUUID()}`
   const created = await admin().post('/api/orgs', { slug, name: 'Test' })
@@ -74,7 +74,7 @@ export async function newOrg() {
     id: created.body.id,
     slug,
     project,
-    /** The user that `newWorld` creates; keys act for this user only if they say so. '' before. */
+    /** The user that `newWorld` creates, or '' before. Keys act for this user only if a test sets it. */
     userId: '',
     ownerKey,
     owner,
@@ -89,7 +89,9 @@ export async function newOrg() {
 
 export type Org = Awaited<ReturnType<typeof newOrg>>
 
-/** Every response in every test must match its contract: a listed status, a body of its schema. */
+/**
+ * Checks that a response matches its contract in its status and its body. This runs for every response in every test.
+ */
 function checkAgainstContract(request: Request, status: number, body: unknown): void {
   if (request.method === 'HEAD' || request.method === 'OPTIONS') return
   const contract = findContract(request)
@@ -110,7 +112,7 @@ function findContract(request: Request): Contract | undefined {
     .find(({ method, path }) => method === request.method && pattern(path).test(pathname))
 }
 
-/** The message of an error, in either interface's form. */
+/** The message of an error in the format of either interface. */
 export const messageOf = ({ body }: Answer): string => body.error ?? body.message
 
 const pattern = (path: string) => new RegExp(`^${path.replace(/{\w+}/g, '[^/]+')}$`)

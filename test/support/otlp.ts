@@ -1,10 +1,10 @@
 import $protobuf from 'protobufjs/minimal.js'
 import type { Json } from '../../src/domain/json.ts'
 
-/** A field's number and its content: a text, a message or bytes, a varint, or a fixed64. */
+/** A field's number and its content: a string, a message or bytes, a varint, or a fixed64. */
 export type Field = readonly [number, string | Uint8Array | number | bigint]
 
-/** A message in protobuf. */
+/** Encodes a protobuf message. */
 export function message(...fields: Field[]): Uint8Array {
   const writer = $protobuf.Writer.create()
   for (const [field, value] of fields) {
@@ -39,7 +39,7 @@ export const jsonSpan = (fields: Readonly<Record<string, Json>> = {}) => ({
   ...fields,
 })
 
-/** Any value as the bytes of its JSON. */
+/** The JSON of any value as bytes. */
 export const jsonBytes = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value))
 
 /** An export of OTLP/JSON spans in one resource and one scope. */

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 
-/** Deletes a project as another isolate would: this one keeps it cached, and nothing is purged. */
+/** Deletes a project as another isolate would, so that this isolate keeps it cached and nothing is purged. */
 export async function deleteElsewhere(id: string): Promise<void> {
   await env.DB.prepare(
     `update projects set deleted_at = ?, purge_due_at = ?, slug = '~' || id, name = '', retention_days = null,

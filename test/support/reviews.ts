@@ -1,7 +1,7 @@
 import { anObservation, aSpan, aTrace } from './builders.ts'
 import { type Answer, type Client, client, newOrg, type Org } from './org.ts'
 
-/** A tenant's trace whose root span has an output, and the calls that review it. */
+/** Creates a trace whose root span has an output, and functions that review it. */
 export async function newReviewed(output: unknown, given?: Org) {
   const org = given ?? (await newOrg())
   const trace = aTrace()
@@ -29,7 +29,7 @@ export async function newReviewed(output: unknown, given?: Org) {
   }
 }
 
-/** A user of the organization with a reviewer's key. */
+/** Creates a user of the organization with a reviewer's key. */
 export async function reviewerOf(org: Org, email = `${crypto.randomUUID()}@example.com`) {
   const user = (await org.owner.post('/api/users', { email, name: 'Reviewer' })).body
   const draft = { name: 'Reviewer', scopes: ['read', 'review'], userId: user.id }

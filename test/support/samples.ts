@@ -29,11 +29,11 @@ export interface World {
   spanId: string
   prompt: Text
   doc: Text
-  /** A key that nothing else uses. */
+  /** A key that isn't used elsewhere. */
   keyId: string
   /** An empty project. */
   spareProject: { id: string; slug: string }
-  /** A user that nothing else refers to. */
+  /** A user that isn't used elsewhere. */
   spareUserId: string
   /** A key of the organization's reviewer, and a comment by that reviewer. */
   reviewerKey: string
@@ -55,7 +55,7 @@ interface Sample {
   path: (world: World) => string
   /** `scopes` are those of the calling key. */
   body?: (world: World, scopes?: readonly string[]) => object
-  /** Whether the request refers to a tenant's data: other tenants' keys must not reach it. */
+  /** Whether the request refers to a tenant's data, which other tenants' keys must not access. */
   namesTenants: boolean
 }
 
@@ -96,7 +96,7 @@ export async function newWorld(org: Org): Promise<World> {
   }
 }
 
-/** Gives a trace an attribution result that is already out of date. */
+/** Gives a trace an outdated attribution result. */
 async function addAttribution(traceUuid: string): Promise<void> {
   await env.DB.batch([
     env.DB.prepare(
@@ -173,7 +173,7 @@ const differences: Readonly<Record<string, Partial<Sample>>> = {
   'POST /api/v1/observations': { body: ({ traceId }) => anObservation({ trace_id: traceId }), namesTenants: true },
   'POST /api/v1/feedback': { body: ({ traceId }) => aFeedback({ trace_id: traceId }), namesTenants: true },
   'POST /api/v1/spans': { body: ({ traceId }) => aSpan({ trace_id: traceId }), namesTenants: true },
-  // The events name the tenant's data, not the batch, so another tenant's trace fails the event, not the batch.
+  // Only the events refer to the tenant's data, so another tenant's trace fails the event, not the batch.
   'POST /api/v1/batch': { body: () => ({ events: [{ type: 'trace', body: aTrace() }] }) },
   'PUT /api/spans/{spanId}/review': {
     body: () => ({
@@ -183,7 +183,7 @@ const differences: Readonly<Record<string, Partial<Sample>>> = {
       errorType: 'reasoning_error',
     }),
   },
-  // The reviews name the tenant's data, not the call, so another tenant's span fails the review, not the call.
+  // Only the reviews refer to the tenant's data, so another tenant's span fails the review, not the call.
   'POST /api/reviews': { body: ({ spanId }) => ({ reviews: [{ spanId, decision: 'accept' }] }) },
   // Keep the page short: the fault suite fails each R2 read in turn, and every world in the tenant adds items.
   'GET /api/review-queue': { path: ({ org }) => `/api/review-queue?projectId=${org.project.id}&limit=2` },

@@ -2,17 +2,17 @@ import { env } from 'cloudflare:workers'
 import type { Env } from '../../src/env.ts'
 import { type Answer, type Client, client } from './org.ts'
 
-/** The origin of the tests' requests, as a browser sends it for our own pages. */
+/** The origin that browsers send from the service's own pages. */
 export const ORIGIN = 'https://countersign.test'
 
-/** A signed-out page with its own IP address, since sign-ins are limited by address. */
+/** A signed-out page with its own IP address, because sign-ins are limited by address. */
 export const visitor = (bindings: Env = env) =>
   client({ origin: ORIGIN, 'cf-connecting-ip': crypto.randomUUID() }, bindings)
 
 /** The cookie that an answer sets, as a browser sends it back. */
 export const cookieIn = ({ headers }: Answer): string => headers.get('set-cookie')?.split(';')[0] ?? ''
 
-/** A page of the service in the browser that has a cookie. */
+/** A page of the service in a browser with a cookie. */
 export const page = (cookie: string, bindings: Env = env, origin: string | null = ORIGIN): Client =>
   client({ cookie, ...(origin !== null && { origin }) }, bindings)
 

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 
-/** The number of rows in each table and of objects in R2, which a refused request must not change. */
+/** The number of rows in each table and of objects in R2, which a rejected request must not change. */
 export async function storedCounts(): Promise<Record<string, number>> {
   const { results } = await env.DB.prepare(
     "select name from sqlite_master where type = 'table' and name not like '%\\_cf\\_%' escape '\\' and name not like 'sqlite%'",

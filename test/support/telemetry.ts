@@ -2,15 +2,15 @@ import { exportedSpanUuid, traceUuid } from '../../src/domain/ids.ts'
 import { TIME } from './builders.ts'
 import { newOrg, type Org } from './org.ts'
 
-/** 16 random bytes of a trace id, or 8 of a span id, as hex. */
+/** A random trace id of 16 bytes or span id of 8 bytes, as hex. */
 export const aHexTraceId = (): string => crypto.randomUUID().replaceAll('-', '')
 export const aHexSpanId = (): string => aHexTraceId().slice(16)
 
-/** Nanoseconds of a time some milliseconds after TIME, as in OTLP/JSON. */
+/** A time some milliseconds after TIME, in nanoseconds as in OTLP/JSON. */
 export const nanosecondsAfter = (milliseconds: number): string =>
   String(BigInt(Date.parse(TIME) + milliseconds) * 1_000_000n)
 
-/** An attribute value of OTLP/JSON. */
+/** An attribute value in OTLP/JSON. */
 export function anyValue(value: unknown): object {
   if (typeof value === 'string') return { stringValue: value }
   if (typeof value === 'boolean') return { boolValue: value }
@@ -23,7 +23,7 @@ export function anyValue(value: unknown): object {
 const keyValues = (attributes: object) =>
   Object.entries(attributes).map(([key, value]) => ({ key, value: anyValue(value) }))
 
-/** The fields of a span that a test gives; the rest has defaults. */
+/** The fields of a span that a test sets. The others have defaults. */
 export interface SpanFields {
   traceId?: string
   spanId?: string
@@ -36,7 +36,7 @@ export interface SpanFields {
   [field: string]: unknown
 }
 
-/** An OTLP/JSON span, a model call by default. */
+/** An OTLP/JSON span. By default, it's a model call. */
 export function anExportedSpan({ start = 0, end = start + 100, attributes, ...fields }: SpanFields = {}) {
   const llm = { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'gpt-4.1-mini' }
   return {
@@ -60,7 +60,7 @@ export const anExport = (spans: readonly object[], resource: object = { 'service
 /** Sends spans and expects success. */
 export async function exportSpans(org: Org, spans: readonly object[], path = '/v1/traces') {
   const answer = await org.ingest.post(path, anExport(spans))
-  if (answer.status !== 200) throw new Error(`The export was answered ${answer.status}: ${JSON.stringify(answer.body)}`)
+  if (answer.status !== 200) throw new Error(`the export returned ${answer.status}: ${JSON.stringify(answer.body)}`)
   return answer
 }
 
@@ -79,14 +79,14 @@ export const aMessage = (fields: object = {}) => ({
   ...fields,
 })
 
-/** An export of the signal that a path takes. */
+/** An export of the signal that a path accepts. */
 export function anExportTo(path: string): object {
   if (path.endsWith('/logs')) return aLogExport([aMessage()])
   if (path.endsWith('/metrics')) return { resourceMetrics: [] }
   return anExport([anExportedSpan()])
 }
 
-/** A tenant with functions that send and read one OpenTelemetry trace. */
+/** Creates a tenant, and functions that send and read one OpenTelemetry trace. */
 export async function newRun() {
   const org = await newOrg()
   const traceId = aHexTraceId()

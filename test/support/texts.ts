@@ -2,13 +2,13 @@ import { env } from 'cloudflare:workers'
 import type { TextKind } from '../../src/domain/versioned-text.ts'
 import type { Answer, Client, Org } from './org.ts'
 
-/** How prompts and knowledge docs differ on the wire. */
+/** The differences between prompts and knowledge docs in the API. */
 export interface KindOfText {
   kind: TextKind
   path: string
-  /** The key of the list in its answer. */
+  /** The list's field in the answer. */
   list: 'prompts' | 'knowledgeDocs'
-  /** The field that names a text in its project. */
+  /** The field for a text's name in its project. */
   named: 'stepId' | 'slug'
   /** Fields of a new text besides its project, name and content. */
   more: object
@@ -48,7 +48,7 @@ const knowledgeDocs: KindOfText = {
 
 export const kindsOfText: readonly KindOfText[] = [prompts, knowledgeDocs]
 
-/** The other kind, whose texts may share names with this one. */
+/** The other kind of text. Its names are independent of this kind's. */
 export const otherKind = ({ kind }: KindOfText): KindOfText => (kind === 'prompt' ? knowledgeDocs : prompts)
 
 /** A valid body that creates a text, with some fields changed. */
@@ -60,7 +60,7 @@ export const aText = ({ named, more }: KindOfText, name: string, fields: object 
   ...fields,
 })
 
-/** A tenant with one text, and calls on it. */
+/** Creates a text, and functions that call the API for it. */
 export async function newText(kind: KindOfText, org: Org, name = 'answer', fields: object = {}) {
   const created = await org.owner.post(kind.path, aText(kind, name, fields))
   if (created.status !== 201) throw new Error(`${kind.path} answered ${created.status}: ${created.body.error}`)
@@ -69,12 +69,12 @@ export async function newText(kind: KindOfText, org: Org, name = 'answer', field
     created: created.body,
     id: String(created.body.id),
     path,
-    /** Adds a version, active unless the body says otherwise. */
+    /** Adds a version, which is active unless the body says otherwise. */
     add: (body: object, by: Client = org.owner): Promise<Answer> =>
       by.post(`${path}/versions`, { activate: true, ...body }),
     activate: (versionId: string, by: Client = org.owner): Promise<Answer> =>
       by.put(`${path}/active-version`, { versionId }),
-    /** The text as its project's list shows it. */
+    /** The text's item in the project's list. */
     listed: async () => {
       const { body } = await org.read.get(`${kind.path}?projectSlug=support&${kind.named}=${encodeURIComponent(name)}`)
       return body[kind.list][0]
@@ -87,7 +87,7 @@ export async function newText(kind: KindOfText, org: Org, name = 'answer', field
 export const activeIn = ({ versions }: { versions: { id: string; isActive: boolean }[] }): string[] =>
   versions.filter(({ isActive }) => isActive).map(({ id }) => id)
 
-/** The text's rows in D1: its versions, and its activations in order. */
+/** The text's versions and its activations in D1, in order. */
 export async function storedText(textId: string) {
   const [versions, activations] = await Promise.all([
     env.DB.prepare(

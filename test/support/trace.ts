@@ -1,7 +1,7 @@
 import { anObservation, aSpan, aTrace } from './builders.ts'
 import { newOrg, type Org } from './org.ts'
 
-/** A tenant with an empty trace, and functions that send to it and read it and its spans. */
+/** Creates a tenant with an empty trace, and functions that send data to it and read it. */
 export async function newTrace(tenant?: Org) {
   const org = tenant ?? (await newOrg())
   const trace = aTrace()
@@ -12,7 +12,7 @@ export async function newTrace(tenant?: Org) {
   const give = (fields: object) => org.ingest.post('/api/v1/feedback', { trace_id, ...fields })
   const read = async () => (await org.read.get(`/api/traces/${id}`)).body
   const span = async () => (await read()).spans[0]
-  /** A span read on its own. */
+  /** Reads a single span. */
   const spanOf = async (spanId: string) => (await org.read.get(`/api/spans/${spanId}`)).body
   return { org, trace_id, id, observe, step, give, read, span, spanOf }
 }

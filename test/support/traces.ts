@@ -11,8 +11,8 @@ interface Different {
 }
 
 /**
- * Inserts many traces into a tenant's project directly, a millisecond apart. Returns their ids, newest first.
- * `differenceOf` gets a trace's position in that order, from 1.
+ * Inserts many traces, a millisecond apart, directly into a tenant's project. Returns their ids, newest first.
+ * `differenceOf` gets a trace's position in that order, starting at 1.
  */
 export async function manyTraces(
   org: Org,

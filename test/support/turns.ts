@@ -1,6 +1,6 @@
 import { vi } from 'vitest'
 
-/** The longest piece of work between two yields: the most hashes, and the most characters parsed as JSON. */
+/** The largest amounts of work between two yields: the number of hashes, and of characters parsed as JSON. */
 export interface LongestPiece {
   hashes: number
   parsed: number

@@ -7,7 +7,7 @@ interface EveryPage {
   delayMs?: number
 }
 
-/** Every page of the app, and its path in a project. */
+/** Every page of the app, with its path in a project. */
 export const EVERY_PAGE: readonly EveryPage[] = [
   { name: 'insights', path: () => '/' },
   // The page requests an item's feedback only if the reviewer stays on the item.

@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { type Event, newOrganization, type Organization } from './organization.ts'
 import { time } from './sample-project.ts'
 
-/** A text that may be mistaken for code or markup, and a part of it as a page must show it. */
+/** A string that may be mistaken for code or markup, and a part of it as a page must show it. */
 interface HostileText {
   name: string
   text: string
@@ -85,7 +85,7 @@ function hostileTrace(text: string, index: number) {
 }
 
 export interface HostileProject extends Organization {
-  /** In the order of HOSTILE_TEXTS. */
+  /** These are in the order of HOSTILE_TEXTS. */
   places: { trace: string; span: string; prompt: string; doc: string }[]
 }
 

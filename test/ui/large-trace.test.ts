@@ -6,7 +6,7 @@ import { time } from './sample-project.ts'
 import { expect, signIn, test } from './test.ts'
 
 const SPANS = 10_000
-/** The most spans that one response holds. */
+/** The maximum number of spans in a response. */
 const MAX_SPANS = 20_000
 const MAX_OPENING_MS = 1_000
 const ATTEMPTS = 5
@@ -101,7 +101,7 @@ test('a trace of 10,000 spans opens in a second, and scrolls without all of them
   expect(await lineCount(page)).toBeLessThan(MAX_LINES)
 })
 
-test('a trace with more spans than a response holds says how many it shows, and loads more at the end of the list', async ({
+test('a trace with too many spans for one response shows how many are loaded, and loads more at the end of the list', async ({
   page,
   context,
 }) => {

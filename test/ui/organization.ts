@@ -9,7 +9,7 @@ const WithKey = v.object({ key: v.string() })
 const WithId = v.object({ id: v.string() })
 const Results = v.object({ results: v.array(v.object({ status: v.number(), body: v.unknown() })) })
 
-/** An event of `POST /api/v1/batch`. */
+/** An event in `POST /api/v1/batch`. */
 export interface Event {
   type: 'trace' | 'span' | 'observation' | 'feedback'
   body: object

@@ -68,7 +68,7 @@ export interface SampleProject extends Organization {
 const Prompts = v.object({ prompts: v.tuple([v.object({ versionId: v.string() })]) })
 const Traces = v.object({ traces: v.tupleWithRest([v.object({ id: v.string() })], v.unknown()) })
 
-/** Creates a project with a little of everything that the app shows. */
+/** Creates a project with some of everything that the app shows. */
 export async function sampleProject(): Promise<SampleProject> {
   const organization = await newOrganization()
   const { make, call, post, project } = organization

@@ -19,7 +19,7 @@ interface Fixtures {
 
 /** A test in a signed-out browser. */
 export const test = base.extend<Fixtures>({
-  // biome-ignore lint/correctness/noEmptyPattern: Playwright reads what a fixture asks for from the pattern
+  // biome-ignore lint/correctness/noEmptyPattern: Playwright finds a fixture's dependencies in the pattern
   baseURL: ({}, use) => use(serverUrl()),
 
   faults: [

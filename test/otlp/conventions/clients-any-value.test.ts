@@ -364,17 +364,17 @@ describe('any value under a known key', () => {
         ),
       })
       .map(aLog)
-    let told = 0
+    let messageCount = 0
     await fc.assert(
       fc.asyncProperty(fc.array(aRecord, { maxLength: 4 }), async logs => {
         const messages = logs.flatMap(messagesOf)
-        told += messages.length
+        messageCount += messages.length
         const { input = null, output = null } = foldMessages(messages)
         expect(isJson([messages, input, output])).toBe(true)
         expect(new Set(await recordKeys()(logs)).size).toBe(logs.length)
       }),
       { numRuns: 400 },
     )
-    expect(told).toBeGreaterThan(100)
+    expect(messageCount).toBeGreaterThan(100)
   })
 })

@@ -323,10 +323,10 @@ describe('judgments', () => {
     ['a bad label', { label: 'irrelevant', explanation: 'off topic' }, { rating: 'negative', comment: 'off topic' }],
     ['words', { explanation: 'hm' }, { comment: 'hm' }],
   ])('by a person are feedback: %s', ([, fields, expected], { expect }) => {
-    const told = { name: 'correctness', annotator_kind: 'HUMAN', identifier: 'ann@acme.test', ...fields }
-    expect(judgmentOf(told)).toEqual({
+    const annotation = { name: 'correctness', annotator_kind: 'HUMAN', identifier: 'ann@acme.test', ...fields }
+    expect(judgmentOf(annotation)).toEqual({
       feedback: [{ name: 'correctness', identifier: 'ann@acme.test', ...Object(expected) }],
-      metadata: { annotations: [told] },
+      metadata: { annotations: [annotation] },
     })
   })
 
@@ -338,7 +338,7 @@ describe('judgments', () => {
   })
 
   it('by models and code are not feedback', ({ expect }) => {
-    const told = { name: 'relevance', annotator_kind: 'LLM', score: 1 }
-    expect(judgmentOf(told, 'evaluations.3.evaluation')).toEqual({ evaluations: [told] })
+    const annotation = { name: 'relevance', annotator_kind: 'LLM', score: 1 }
+    expect(judgmentOf(annotation, 'evaluations.3.evaluation')).toEqual({ evaluations: [annotation] })
   })
 })

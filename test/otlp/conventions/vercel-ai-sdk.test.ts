@@ -128,10 +128,10 @@ describe('recorded AI SDK spans', () => {
       userId: 'u-7',
       metadata: { tenant: 'acme', service_name: 'ai-sdk-demo' },
     }
-    const told = steps
+    const shown = steps
       .slice(0, 4)
       .map(({ kind, stepId, input, output, trace }) => ({ kind, stepId, input, output, trace }))
-    expect(told).toEqual([
+    expect(shown).toEqual([
       { kind: 'tool', stepId: 'searchKb', input: { query: 'refund policy' }, output: FOUND, trace },
       {
         kind: 'llm',

@@ -5,7 +5,7 @@ import type { LocalServer } from './openai-server.ts'
 
 /** A proxy between a client and the service that simulates an unreliable network. */
 export interface Interposed extends LocalServer {
-  /** The exports that the proxy forwarded or refused. */
+  /** The exports that the proxy forwarded or rejected. */
   exports: Export[]
 }
 
@@ -17,7 +17,7 @@ interface Export {
 }
 
 export interface Behavior {
-  /** The number of exports, counted from the first, that get a 503 and aren't forwarded. */
+  /** The number of initial exports that get a 503 and aren't forwarded. */
   refused?: number
   /** How many times each forwarded export is sent. */
   copies?: number

@@ -1,6 +1,6 @@
 import type { Fields, Json } from '../../properties/model.ts'
 
-/** Thrown if the server died before it answered, which leaves open whether the call took effect. */
+/** Thrown if the server died before it answered, so that the call may or may not have taken effect. */
 export class CutOff extends Error {}
 
 export interface Answer {
@@ -68,7 +68,7 @@ export class Client {
       const page = await this.read(path + cursor)
       if (page === null) return null
       const { [list]: more } = page
-      if (!Array.isArray(more)) throw new Error(`GET ${path} shows no ${list}`)
+      if (!Array.isArray(more)) throw new Error(`GET ${path} returned no ${list}`)
       items.push(...more)
       if (page[next] === null) return items
       cursor = `&cursor=${page[next]}`

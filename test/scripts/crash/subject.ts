@@ -9,12 +9,12 @@ export interface Tenant {
   ids: Ids
 }
 
-/** A part of a project that only one writer changes, so that the answers determine how it reads. */
+/** A part of a project that only one writer changes, so that the answers determine its state. */
 export interface Subject {
   read: () => Promise<unknown>
-  /** How the subject may read: one view, or one for each possible outcome if a call was cut off. */
+  /** The possible views of the subject: one, or one for each possible outcome if a call was cut off. */
   views: () => unknown[]
-  /** Records which view turned out to be right. */
+  /** Records which view was right. */
   settle: (place: number) => void
   /** Repeats the call that was cut off, which settles the subject. */
   repeat: () => Promise<unknown>
@@ -24,13 +24,11 @@ export interface Subject {
 export class Tracked<State> implements Subject {
   readonly read: () => Promise<unknown>
   readonly #viewOf: (state: State) => unknown
-  /**
-   * A single state, except during a call and after a cut-off: then all possible outcomes, ending with complete success.
-   */
+  /** A single state or, during a call and after a cut-off, all possible outcomes, ending with complete success. */
   #states: readonly State[]
   repeat: () => Promise<unknown> = async () => {}
 
-  /** `viewOf` computes how a state reads. */
+  /** `viewOf` computes the view of a state. */
   constructor(state: State, read: () => Promise<unknown>, viewOf: (state: State) => unknown) {
     this.#states = [state]
     this.read = read
@@ -40,7 +38,7 @@ export class Tracked<State> implements Subject {
   /** The current state, or the intended state of a call in flight. */
   get state(): State {
     const [last] = this.#states.slice(-1)
-    if (last === undefined) throw new Error('There is no state')
+    if (last === undefined) throw new Error('no state')
     return last
   }
 
@@ -70,8 +68,8 @@ export class Tracked<State> implements Subject {
 export const random = seededRandom(randomUUID())
 
 /**
- * Fields that the model doesn't predict: the service's timestamps, ETags derived from them, and cursors of single
- * pages.
+ * Fields that the model doesn't predict, which are the service's timestamps, ETags derived from them, and cursors of
+ * single pages.
  */
 const LEFT_OPEN: ReadonlySet<string> = new Set([
   'updatedAt',

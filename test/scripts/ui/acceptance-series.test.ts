@@ -51,7 +51,7 @@ describe('acceptanceByStep', () => {
     expect(step).toMatchObject({ accepted: 4, corrected: 5 })
   })
 
-  it('combines the oldest versions if there are too many to tell apart', ({ expect }) => {
+  it('combines the oldest versions if there are too many to distinguish', ({ expect }) => {
     const numbers = [1, 2, 3, 4, 5, 6]
     const [step] = seriesOf(
       numbers.map(number => decided(1, `classify-${number}`)),

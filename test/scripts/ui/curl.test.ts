@@ -51,7 +51,7 @@ describe('curlOf', () => {
     ['\u0000\u001b[31m'],
     ['\ud800'],
     [''],
-  ])('hands over %j as it is', ([text], { expect }) => {
+  ])('passes %j unchanged', ([text], { expect }) => {
     const body = { text, [`name ${text}`]: [text] }
     expect(bodyOf(wordsOf(curlOf('/api/v1/feedback', { method: 'POST', body })))).toEqual(body)
   })
@@ -61,7 +61,7 @@ describe('curlOf', () => {
     ['/api/traces?name=$(exit 7)'],
     ['/api/traces?name=`exit 7`'],
     ['/api/a b'],
-  ])('keeps %j one word', ([path], { expect }) => {
+  ])('keeps %j as one word', ([path], { expect }) => {
     const words = wordsOf(curlOf(path ?? ''))
     expect(words).toHaveLength(3)
     expect(words[0]?.startsWith(`${ORIGIN}/api/`)).toBe(true)

@@ -43,7 +43,7 @@ describe('drafts', () => {
     expect(createDrafts(browser, 'kofi').get('span')).toBeUndefined()
   })
 
-  it('are gone once removed', ({ expect }) => {
+  it('disappear once removed', ({ expect }) => {
     const browser = storage()
     const drafts = createDrafts(browser, 'ada')
     drafts.put('span', aDraft())
@@ -72,7 +72,7 @@ describe('drafts', () => {
     vi.useRealTimers()
   })
 
-  it('are deleted after 14 days, whoever wrote them', ({ expect }) => {
+  it('are deleted after 14 days, even if someone else wrote them', ({ expect }) => {
     const browser = storage()
     const old = createDrafts(browser, 'ada')
     old.put('old', aDraft({ at: Date.now() - 15 * DAY_MS }))
@@ -83,14 +83,14 @@ describe('drafts', () => {
     expect(createDrafts(browser, 'ada').get('young')).toBeDefined()
   })
 
-  it.for(['', '{', '[]', '{"etag": 1}', 'null'])('that cannot be read are forgotten: %s', (kept, { expect }) => {
+  it.for(['', '{', '[]', '{"etag": 1}', 'null'])('are discarded if they cannot be read: %s', (kept, { expect }) => {
     const browser = storage()
     browser.setItem('countersign.draft:ada:span', kept)
     expect(createDrafts(browser, 'ada').get('span')).toBeUndefined()
     expect(browser.length).toBe(0)
   })
 
-  it.for([undefined, storage(true)])('live as long as the page where the browser keeps none', (browser, { expect }) => {
+  it.for([undefined, storage(true)])('last as long as the page if the browser stores none', (browser, { expect }) => {
     const drafts = createDrafts(browser, 'ada')
     drafts.put('span', aDraft())
     drafts.flush()

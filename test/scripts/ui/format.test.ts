@@ -23,7 +23,7 @@ describe('share', () => {
     expect(digits(share(1, 1_000))).toBe('<1')
   })
 
-  it('is a dash if there is nothing to share', ({ expect }) => {
+  it('is a dash if the total is 0', ({ expect }) => {
     expect(share(0, 0)).toBe('–')
   })
 })
@@ -46,7 +46,7 @@ describe('duration', () => {
     [3_599_500, '1 h 0 min'],
     [7_800_000, '2 h 10 min'],
     [90_000_000, '25 h 0 min'],
-  ] as [number | null, string][])('says %j as %s', ([milliseconds, text], { expect }) => {
+  ] as [number | null, string][])('formats %j as %s', ([milliseconds, text], { expect }) => {
     expect(duration(milliseconds)).toBe(text)
   })
 })

@@ -50,7 +50,7 @@ describe('jsonRows', () => {
     expect(pathsOf({ a: { b: 1 }, c: 2 }, new Set(['/a']))).toEqual(['a', 'c'])
   })
 
-  it('shows names that are special in JavaScript like any others', ({ expect }) => {
+  it('treats names that are special in JavaScript like any others', ({ expect }) => {
     const value: Json = JSON.parse('{"__proto__": {"toString": 1}, "constructor": null, "": 2}')
     expect(pathsOf(value)).toEqual(['__proto__', '__proto__.toString', 'constructor', ''])
   })

@@ -21,7 +21,7 @@ describe('the form validator', () => {
     expect(faultsIn({ answer: 'yes', 'a.b': 1, list: [1, 2] })).toEqual([])
   })
 
-  it('names the field of each fault, even if the field has an unusual name', ({ expect }) => {
+  it('reports the field of each fault, even with an unusual name', ({ expect }) => {
     expect(faultsIn({})).toEqual([["['answer']", 'is required']])
     expect(faultsIn({ answer: 'yes', 'a.b': 'x' })[0]?.[0]).toBe("['a.b']")
     expect(faultsIn({ answer: 'yes', list: [1, 3] })[0]?.[0]).toBe("['list']['1']")
@@ -34,7 +34,7 @@ describe('the form validator', () => {
   })
 
   it.for<RJSFSchema>([{ $ref: '#/nowhere' }, { not: { $ref: '#/nowhere' } }, { pattern: '(' }])(
-    'survives the schema %j',
+    'does not throw on the schema %j',
     (schema, { expect }) => {
       expect(validator.isValid(schema, 'x', schema)).toBeTypeOf('boolean')
       expect(() => validator.validateFormData('x', schema)).not.toThrow()
