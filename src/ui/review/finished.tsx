@@ -24,7 +24,7 @@ export function Finished({ filter, projectSlug, onFilter }: FinishedProps) {
       <Text size="sm" inherit mb="sm">
         {skipped.size > 0
           ? `You skipped ${skipped.size === 1 ? 'one item' : `${skipped.size} items`}. Everything else is reviewed or being reviewed by someone else.`
-          : 'Every output is reviewed or being reviewed by someone else. New outputs appear here automatically.'}
+          : `Every ${isFiltered ? 'matching output' : 'output'} is reviewed or being reviewed by someone else. New outputs appear here automatically.`}
       </Text>
       <Group gap="xs">
         {skipped.size > 0 && (

@@ -23,7 +23,7 @@ export function QueueProgress({ remaining, isMinimum, today }: ProgressProps) {
           {isMinimum && 'at least '}
           {remaining === undefined ? '–' : count(remaining)}
         </b>{' '}
-        to review · <b>{count(today)}</b> by you today
+        to review · <b>{count(today)}</b> reviewed today
         {pace !== null && (
           <>
             {' '}
