@@ -24,6 +24,7 @@ import {
   type TraceReading,
 } from './reading/convention.ts'
 import { retrievedChunks } from './reading/retrieved-chunks.ts'
+import { dividedMetadata, stableName } from './reading/step-names.ts'
 import type { Attributes, TelemetryLog, TelemetrySpan } from './reading/telemetry.ts'
 import { objectValue } from './reading/values.ts'
 import { recordOf } from './span-record.ts'
@@ -82,10 +83,12 @@ export function stepOf(given: TelemetrySpan): SpanStep {
     }),
     recordOf(reader),
   )
-  const more = readings.merged(r => r.metadata)
+  const { own, run } = dividedMetadata(readings.merged(r => r.trace?.metadata))
+  const said = readings.merged(r => r.metadata)
+  const more = run ? { run, ...said } : said
   return {
     kind,
-    stepId: stepIdOf(span, readings),
+    stepId: stepIdOf(span, readings, { kind, model }),
     status: error === undefined ? 'ok' : 'error',
     isPending: readings.first(r => r.isPending || undefined) ?? false,
     input: input === undefined ? undefined : fit.value('input', input, MAX_OBSERVATION_BYTES),
@@ -94,7 +97,7 @@ export function stepOf(given: TelemetrySpan): SpanStep {
     metadata: fit.object('metadata', more ? { ...more, ...metadata } : metadata, MAX_METADATA_BYTES),
     prompt: promptOf(readings, kind, prompt),
     feedback: readings.all(r => r.feedback).map(judgment => shortJudgment(judgment, fit)),
-    trace: traceOf(span, readings, fit),
+    trace: traceOf(span, readings, own ?? {}, fit),
     warnings: fit.warnings,
   }
 }
@@ -209,15 +212,32 @@ class Fit {
 const cutLength = (text: string, maxLength: number): string =>
   text.length <= maxLength ? text : text.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, '')
 
-function stepIdOf(span: TelemetrySpan, readings: Readings): string {
-  const isName = (name: string | undefined): boolean => name !== undefined && name.trim() !== '' && !isRedacted(name)
-  const given = [
-    readings.firstBy(BY_STEP_ID, r => (isName(r.stepId) ? r.stepId : undefined)),
-    readings.firstBy(BY_STEP_ID, r => (isName(r.fallback?.stepId) ? r.fallback?.stepId : undefined)),
-    span.name,
-  ]
-  return cutLength((given.find(isName) ?? 'span').trim(), MAX_NAME_LENGTH)
+/** A name that the sender chose, else the first name that says something without ids, counters, and the model. */
+function stepIdOf(
+  span: TelemetrySpan,
+  readings: Readings,
+  { kind, model }: { kind: Kind; model: string | undefined },
+): string {
+  const explicit = textOf(readings.of(countersign)?.stepId?.trim())
+  if (explicit !== undefined && !isRedacted(explicit)) return cutLength(explicit, MAX_NAME_LENGTH)
+  const nameFrom = (name: string | undefined): string | undefined => {
+    if (name === undefined || isRedacted(name)) return undefined
+    return textOf(withoutModel(stableName(name), model))
+  }
+  const name =
+    readings.firstBy(BY_STEP_ID, r => nameFrom(r.stepId)) ??
+    readings.firstBy(BY_STEP_ID, r => nameFrom(r.fallback?.stepId)) ??
+    nameFrom(span.name) ??
+    (kind === 'generic' ? 'span' : kind)
+  return cutLength(name, MAX_NAME_LENGTH)
 }
+
+/** Another model doesn't make it another step. */
+const withoutModel = (name: string, model: string | undefined): string =>
+  model !== undefined && (name === model || name.endsWith(` ${model}`)) ? name.slice(0, -model.length).trim() : name
+
+const stableNameOf = (name: string | undefined): string | undefined =>
+  name === undefined ? undefined : textOf(stableName(name))
 
 /** The error of a failed span. An exception counts as a failure unless the status is ok. */
 function errorOf(reader: SpanReader): JsonObject | undefined {
@@ -279,15 +299,12 @@ const shortJudgment = (judgment: HumanJudgment, fit: Fit): HumanJudgment => ({
   }),
 })
 
-const isNoise = (field: string): boolean => /^(?:LANGSMITH_|ls_|ai\.)/.test(field)
-
-function traceOf(span: TelemetrySpan, readings: Readings, fit: Fit): TraceReading {
+function traceOf(span: TelemetrySpan, readings: Readings, given: JsonObject, fit: Fit): TraceReading {
   const first = <Value>(pick: (trace: TraceReading) => Value | undefined): Value | undefined =>
     readings.first(({ trace }) => trace && pick(trace))
   const text = (name: string, value: string | undefined): string | undefined =>
     value === undefined || isRedacted(value) ? undefined : fit.text(name, value)
   const { resource } = span.source
-  const given = readings.merged(({ trace }) => trace?.metadata) ?? {}
   const groupId = first(trace => trace.groupId) ?? idOf(...GROUP_FIELDS.map(field => given[field]))
   const userId = first(trace => trace.userId) ?? idOf(...USER_FIELDS.map(field => given[field]))
   const tags = first(trace => trace.tags) ?? TAGS_FIELDS.map(field => textsOf(given[field])).find(Array.isArray)
@@ -306,10 +323,7 @@ function traceOf(span: TelemetrySpan, readings: Readings, fit: Fit): TraceReadin
       'trace name',
       first(trace => trace.name),
     ),
-    rootName: text(
-      'trace name',
-      first(trace => trace.rootName),
-    ),
+    rootName: text('trace name', stableNameOf(first(trace => trace.rootName))),
     groupId: text('group_id', groupId),
     userId: text('user_id', userId),
     tags: tags && shortTags(tags, fit),
@@ -329,13 +343,13 @@ function traceOf(span: TelemetrySpan, readings: Readings, fit: Fit): TraceReadin
 const environmentOf = (resource: TelemetrySpan['source']['resource']): string | undefined =>
   idOf(resource.get('deployment.environment.name'), resource.get('deployment.environment'))
 
-/** Drops metadata that libraries add, and what the trace has in a field of its own. */
+/** Drops what the trace has in a field of its own. */
 function ownMetadata(given: JsonObject, groupId: string | undefined, userId: string | undefined, tags?: string[]) {
   const isPromoted = (field: string, value: Json): boolean =>
     (groupId !== undefined && GROUP_FIELDS.includes(field) && idOf(value) === groupId) ||
     (userId !== undefined && USER_FIELDS.includes(field) && idOf(value) === userId) ||
     (tags !== undefined && TAGS_FIELDS.includes(field) && textsOf(value)?.join() === tags.join())
-  return objectValue(Object.entries(given).filter(([field, value]) => !isNoise(field) && !isPromoted(field, value)))
+  return objectValue(Object.entries(given).filter(([field, value]) => !isPromoted(field, value)))
 }
 
 function shortTags(tags: string[], fit: Fit): string[] {

@@ -2,6 +2,7 @@ import type { Ranked } from '../domain/derivation.ts'
 import type { TraceFacts } from '../domain/derived-trace.ts'
 import type { Json } from '../domain/json.ts'
 import { MAX_NAME_LENGTH } from '../limits.ts'
+import { stableName } from './reading/step-names.ts'
 import { millisecondsOf, type TelemetryLog } from './reading/telemetry.ts'
 import { isRootOf, type SpanOutline } from './span-step.ts'
 
@@ -52,7 +53,7 @@ function nameOf(read: SpanOutline): Ranked<string> {
   const { span, step } = read
   if (step.trace.name !== undefined) return { rank: rankOf('0', span), value: step.trace.name }
   const isRoot = isRootOf(read)
-  const name = (isRoot && step.trace.rootName) || span.name.trim() || step.stepId
+  const name = (isRoot && step.trace.rootName) || stableName(span.name) || step.stepId
   return { rank: rankOf(isRoot ? '1' : '2', span), value: name.slice(0, MAX_NAME_LENGTH).toWellFormed() }
 }
 

@@ -16,15 +16,12 @@ const sentBy = async (directory: string): Promise<Sent> => ({
   logs: await recordedLogs(directory),
 })
 
-/** Clients whose random names still are step ids. */
-const UNSTABLE = ['ai-sdk-v7', 'autogen', 'oi-agents', 'oi-crewai', 'oi-smolagents']
-
 describe.for(directories)('the telemetry of %s', directory => {
   it('reads as its program', async ({ expect }) => {
     await expect(pageOf(tracesOf(await sentBy(directory)))).toMatchFileSnapshot(`clients/${directory}.txt`)
   })
 
-  it.skipIf(UNSTABLE.includes(directory))('has the same step ids in another run', async ({ expect }) => {
+  it('has the same step ids in another run', async ({ expect }) => {
     const sent = await sentBy(directory)
     const [first, second] = [sent, anotherRun(sent)].map(run => stepIds(run))
     expect(second).toEqual(first)

@@ -11,6 +11,7 @@ import {
 } from '../reading/convention.ts'
 import { retrievedChunks } from '../reading/retrieved-chunks.ts'
 import { contentOf } from '../reading/span-content.ts'
+import { nameInGraph } from '../reading/step-names.ts'
 
 /*
  * LangSmith's SDKs in OpenTelemetry mode, and the attributes that it documents for other instrumentations. Only
@@ -31,13 +32,14 @@ export const langsmith: Convention = {
     const kind = kindOf(taken(span, 'langsmith.span.kind', textOf))
     const metadata = span.below('langsmith.metadata.')
     const usage = objectOf(span.peek('langsmith.usage_metadata'))
+    const name = taken(span, 'langsmith.trace.name', textOf)
     // These hold the input of every kind of run. From other senders they hold at most a prompt.
     const isRun = span.span.source.scope.name === 'langsmith' || span.has('langsmith.trace.name')
     const output = isRun ? withoutUsage(span.get('gen_ai.completion')) : undefined
     const { response, ...content } = contentOf(kind, isRun ? span.get('gen_ai.prompt') : undefined, output)
     return present<Reading>({
       kind,
-      stepId: idOf(metadata.get('langgraph_node')) ?? taken(span, 'langsmith.trace.name', textOf),
+      stepId: nameInGraph(kind, name ?? span.span.name, Object.fromEntries(metadata)) ?? name,
       ...content,
       state: present<Record<string, Json>>({
         retrieved_chunks: kind === 'retriever' ? retrievedChunks(output) : undefined,

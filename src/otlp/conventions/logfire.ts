@@ -49,13 +49,24 @@ export const logfire: Convention = {
       trace: metadata && { metadata },
       fallback: present<NonNullable<Reading['fallback']>>({
         kind: call?.kind ?? (isTool ? 'tool' : undefined),
-        stepId: textOf(span.peek('logfire.msg_template')),
+        stepId: ownTemplate(span) ?? wrapperName(span, call),
         input: call ? call.input : isPydanticAi ? undefined : argumentsOf(span, schema),
         output: call ? call.output : isPydanticAi ? undefined : valueFrom(span.peek('return')),
       }),
     })
   },
 }
+
+/** The caller's message template. Logfire's wrappers of model clients have templates that only name the model. */
+export const ownTemplate = (span: SpanReader): string | undefined => {
+  const template = textOf(span.peek('logfire.msg_template'))
+  return template === undefined || /\{(?:request_data|gen_ai\.)/.test(template) ? undefined : template
+}
+
+const wrapperName = (span: SpanReader, call: Call | undefined): string | undefined =>
+  span.has('logfire.msg_template')
+    ? (textOf(span.peek('gen_ai.operation.name')) ?? (call?.kind === 'embedding' ? 'embeddings' : 'chat'))
+    : undefined
 
 interface Content {
   input: Json | undefined

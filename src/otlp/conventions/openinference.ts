@@ -25,6 +25,7 @@ import { modelConfig, toolNames } from '../reading/model-config.ts'
 import { chunkOf } from '../reading/retrieved-chunks.ts'
 import { unflatten } from '../reading/serialized.ts'
 import { valueFrom } from '../reading/span-content.ts'
+import { nameInGraph, stableName } from '../reading/step-names.ts'
 import { objectValue } from '../reading/values.ts'
 
 /*
@@ -88,12 +89,7 @@ export const openInference: Convention = {
     })
     return present<Reading>({
       kind,
-      stepId: idOf(
-        span.peek('graph.node.id'),
-        span.peek('graph.node.name'),
-        metadata?.langgraph_node,
-        span.peek('tool.name'),
-      ),
+      stepId: stepIdOf(span, kind, metadata),
       input: asked === undefined ? undefined : conversationOf(asked),
       output: answer?.output,
       state: present<Record<string, Json>>({
@@ -118,6 +114,19 @@ export const openInference: Convention = {
       fallback,
     })
   },
+}
+
+/** A tool's own name, the node of a graph, or the agent. Some frameworks give each node a random id. */
+function stepIdOf(span: SpanReader, kind: Kind | undefined, metadata: JsonObject | undefined): string | undefined {
+  const node = idOf(span.peek('graph.node.id'))
+  return idOf(
+    kind === 'tool' ? span.peek('tool.name') : undefined,
+    span.peek('graph.node.name'),
+    kind === 'agent' ? span.peek('agent.name') : undefined,
+    node !== undefined && stableName(node) === node ? node : undefined,
+    nameInGraph(kind, span.span.name, metadata),
+    span.peek('tool.name'),
+  )
 }
 
 const nonEmpty = <Item>(list: Item[] | undefined): Item[] | undefined => (list && list.length > 0 ? list : undefined)

@@ -1,6 +1,7 @@
 import type { Json } from '../../domain/json.ts'
 import { idOf, present, textsOf } from '../reading/attribute-values.ts'
 import type { Convention, SpanReader, TraceReading } from '../reading/convention.ts'
+import { ownTemplate } from './logfire.ts'
 
 /*
  * What a span says about its trace: the conversation, the user, the tags and, on a root, the name. Each instrumentation
@@ -111,5 +112,5 @@ const rootNames = (span: SpanReader): (Json | undefined)[] => [
   span.peek('ai.telemetry.functionId'),
   span.peek('traceloop.entity.name'),
   span.peek('gen_ai.operation.name') === 'invoke_agent' ? span.peek('gen_ai.agent.name') : undefined,
-  span.peek('logfire.msg_template'),
+  ownTemplate(span),
 ]

@@ -4,6 +4,7 @@ import type { Convention, Kind, PromptReference, Reading, SpanReader } from '../
 import { chunkOf } from '../reading/retrieved-chunks.ts'
 import { unflatten } from '../reading/serialized.ts'
 import { contentOf, valueFrom } from '../reading/span-content.ts'
+import { nameInGraph } from '../reading/step-names.ts'
 
 /*
  * What OpenLLMetry and Traceloop's SDKs add to OpenTelemetry's conventions: decorated functions (entities), association
@@ -26,12 +27,13 @@ export const traceloop: Convention = {
     if (!span.hasBelow('traceloop.') && chunks.length === 0) return undefined
     const properties = parsedObject(span.below('traceloop.association.properties.'))
     const kind = taken(span, 'traceloop.span.kind', type => KINDS_OF_ENTITIES.get(textOf(type) ?? ''))
+    const entity = idOf(kind === 'tool' ? span.peek('gen_ai.tool.name') : undefined, span.peek('traceloop.entity.name'))
     const called = calledWith(valueFrom(span.get('traceloop.entity.input')))
     const returned = returnedAs(valueFrom(span.get('traceloop.entity.output')))
     const { response: _, input, output, finishReasons } = contentOf(kind, called.value, returned.value)
     return present<Reading>({
       kind,
-      stepId: idOf(properties?.langgraph_node, span.peek('traceloop.entity.name')),
+      stepId: nameInGraph(kind, entity ?? span.span.name, properties) ?? entity,
       finishReasons,
       state: present<Record<string, Json>>({
         retrieved_chunks: chunks.length > 0 ? chunks : undefined,

@@ -97,7 +97,7 @@ describe('recorded OpenTelemetry spans', () => {
         finish_reasons: ['tool-calls'],
       },
       { kind: 'tool', stepId: 'searchKb', input: { query: 'refund policy' }, output: FOUND },
-      { kind: 'chain', stepId: 'step 1' },
+      { kind: 'chain', stepId: 'step' },
       {
         kind: 'llm',
         stepId: 'chat',
@@ -116,7 +116,7 @@ describe('recorded OpenTelemetry spans', () => {
         usage,
         finish_reasons: ['stop'],
       },
-      { kind: 'chain', stepId: 'step 2' },
+      { kind: 'chain', stepId: 'step' },
       {
         kind: 'agent',
         stepId: 'answer-question',
@@ -130,12 +130,12 @@ describe('recorded OpenTelemetry spans', () => {
     ])
     expect(steps.slice(6).map(({ kind, stepId, usage }) => [kind, stepId, usage])).toEqual([
       ['llm', 'chat', usage],
-      ['chain', 'step 1', undefined],
+      ['chain', 'step', undefined],
       ['agent', 'stream-answer', undefined],
       ['embedding', 'embeddings', { input_tokens: 5 }],
       ['embedding', 'embeddings', undefined],
       ['llm', 'chat', undefined],
-      ['chain', 'step 1', undefined],
+      ['chain', 'step', undefined],
       ['agent', 'failing', undefined],
     ])
   })

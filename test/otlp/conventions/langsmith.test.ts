@@ -69,7 +69,7 @@ it('reads a model call by LangChain', ({ expect }) => {
   }
   expect(run(attributes).reading).toEqual({
     kind: 'llm',
-    stepId: 'answer',
+    stepId: 'answer.ChatOpenAI',
     input: { messages: [{ role: 'user', content: 'hi' }] },
     output: { role: 'assistant', content: '30 days' },
     state: { config: { temperature: 0.2 } },

@@ -84,7 +84,7 @@ describe('Logfire', () => {
         usage: { input_tokens: 42, output_tokens: 9, total_tokens: 51, cache_read_tokens: 7, reasoning_tokens: 3 },
         fallback: {
           kind: 'llm',
-          stepId: 'Chat Completion with {request_data[model]!r}',
+          stepId: 'chat',
           input: { messages: [{ role: 'user', content: 'hi' }] },
           output: { role: 'assistant', content: '30 days' },
         },

@@ -299,12 +299,24 @@ it('reads the cost, parameters and prompt of a call', ({ expect }) => {
   expect(readAs(openInference, aSpan({ attributes: { 'prompt.id': id } })).reading?.prompt).toEqual({ id })
 })
 
-it('names a step after LangGraph’s node', ({ expect }) => {
-  const attributes = { metadata: '{"langgraph_node":"plan","tenant":"acme"}' }
-  expect(readAs(openInference, aSpan({ attributes })).reading).toEqual({
-    stepId: 'plan',
-    trace: { metadata: { langgraph_node: 'plan', tenant: 'acme' } },
-  })
+it.for([
+  ['plan', {}, 'plan'],
+  ['ChatOpenAI', {}, 'plan.ChatOpenAI'],
+  ['get_order', { 'openinference.span.kind': 'TOOL', 'tool.name': 'get_order' }, 'get_order'],
+] as const)('tells the steps of LangGraph’s node apart: %s', ([name, more, stepId], { expect }) => {
+  const attributes = { metadata: '{"langgraph_node":"plan","tenant":"acme"}', ...more }
+  const reading = readAs(openInference, aSpan({ name, attributes })).reading
+  expect(reading?.stepId).toBe(stepId)
+  expect(reading?.trace).toEqual({ metadata: { langgraph_node: 'plan', tenant: 'acme' } })
+})
+
+it.for([
+  [{ 'graph.node.id': 'retrieve' }, 'retrieve'],
+  [{ 'graph.node.id': '9f86d081884c7d65', 'graph.node.name': 'support' }, 'support'],
+  [{ 'graph.node.id': '9f86d081884c7d65', 'agent.name': 'support', 'openinference.span.kind': 'AGENT' }, 'support'],
+  [{ 'graph.node.id': '9f86d081884c7d65' }, undefined],
+] as const)('ignores a node’s random id: %j', ([attributes, stepId], { expect }) => {
+  expect(readAs(openInference, aSpan({ attributes })).reading?.stepId).toBe(stepId)
 })
 
 describe('judgments', () => {

@@ -94,7 +94,7 @@ it('reads the prompt of a call', ({ expect }) => {
   }
   expect(readAs(traceloop, aSpan({ attributes }))).toEqual({
     reading: {
-      stepId: 'answer',
+      stepId: 'answer.step',
       state: { context: { customer: 'Ann' } },
       prompt: { name: 'support-answer', version: 3 },
       trace: { metadata: { langgraph_node: 'answer' } },
