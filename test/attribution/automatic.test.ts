@@ -8,11 +8,11 @@ import { aFeedback, aTrace } from '../support/builders.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { newReviewed } from '../support/reviews.ts'
 
-/** A tenant whose project has disagreements analyzed automatically, or not. */
+/** Creates a tenant with a project, and sets its autoAttribute. */
 async function newProject(autoAttribute: boolean): Promise<Org> {
   const org = await newOrg()
   const { status, body } = await org.owner.patch(`/api/projects/${org.project.id}`, { autoAttribute })
-  if (status !== 200 || body.autoAttribute !== autoAttribute) throw new Error(`answered ${status}`)
+  if (status !== 200 || body.autoAttribute !== autoAttribute) throw new Error(`unexpected status ${status}`)
   return org
 }
 
@@ -118,8 +118,8 @@ describe('a project with autoAttribute', () => {
 
   it('writes two extra rows per feedback in the same round trip', async ({ expect }) => {
     for (const [autoAttribute, rowsWritten] of [
-      // The feedback and its index entry, the trace and its entry among negative ones; the job and its entry among due
-      // jobs.
+      // The feedback and its index, and the trace and its index of negative traces. With autoAttribute, also the job
+      // and its index of due jobs.
       [true, 6],
       [false, 4],
     ] as const) {

@@ -517,7 +517,7 @@ describe('an error that spread through the trace', () => {
     expect(originOf({ root: { input: 'on 12 June 2026 please' }, steps })).toBe('parse')
   })
 
-  it('is located in the step where a number that later ones were computed from first appeared', () => {
+  it('is located in the step that introduced a number used in later calculations', () => {
     const steps = {
       weigh: { output: { kg: 40 } },
       price: { input: { kg: 40, rate: 2.1 }, output: { total: 84 }, approved: { total: 100.8 } },

@@ -155,7 +155,7 @@ function expectSound(subject: Subject, disabled: ReadonlySet<string> = NONE) {
 
 describe('a hostile trace', () => {
   it.for(Array.from({ length: 12 }, (_, index) => index))(
-    'gets a valid answer, whatever it contains: part %i',
+    'gets a valid answer, no matter what it contains: part %i',
     part => {
       const next = numbersFrom(part)
       for (let index = 0; index < 60; index++) {
@@ -409,7 +409,7 @@ describe('a hostile trace', () => {
     expect(reasoning).toContain('long values')
   })
 
-  it('gets no schema check of an overlong output', () => {
+  it('has no schema check for an overlong output', () => {
     const outputSchema = { type: 'array', minItems: 900 }
     const draft = inAnswer(times(900, String), ['x'], { prompt: aPrompt('List all.', outputSchema) })
     expect(findEvidence(aDisagreement(draft)).map(({ kind }) => kind)).not.toContain('schema_broken')

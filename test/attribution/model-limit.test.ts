@@ -41,7 +41,7 @@ describe("a project's daily model calls", () => {
     vi.restoreAllMocks()
   })
 
-  it('are counted before they are made, repeated questions included', async ({ expect }) => {
+  it('are counted before they are made, including repeated questions', async ({ expect }) => {
     const { ask, traceKey } = await newDisputed()
     const { bindings, asked } = await aProvider([{ answer: OUTSIDE }, { answer: ANSWER }])
     expect((await ask(withoutQueue(bindings))).status).toBe(200)

@@ -118,16 +118,11 @@ describe('an answer outside the schema', () => {
       "quotes, reasoning, error_type, confidence, span_id, alternatives don't match",
     ],
     ['is null', { answer: 'null' }, "it wasn't a JSON object"],
-    ['is a text', { answer: '"me"' }, "the answer doesn't match the schema"],
+    ['is a string', { answer: '"me"' }, "the answer doesn't match the schema"],
     ['lacks a field', { answer: anAnswer({ reasoning: undefined }) }, "reasoning doesn't match the schema"],
     ['gives no reason', { answer: anAnswer({ reasoning: ' ' }) }, "reasoning doesn't match the schema"],
     ['is confident in words', { answer: anAnswer({ confidence: 'very' }) }, "confidence doesn't match the schema"],
     ['names an unknown type', { answer: anAnswer({ error_type: 'nobodys_fault' }) }, 'error_type is not one of'],
-    [
-      'names an unknown span',
-      { answer: anAnswer({ span_id: 'elsewhere' }) },
-      "span_id is not one of the trace's spans",
-    ],
     [
       'names an unknown span',
       { answer: anAnswer({ span_id: 'elsewhere' }) },
@@ -268,7 +263,7 @@ describe('a trace that contains instructions', () => {
     expect(shapeOf(asked)).toEqual(shapeOf(plain))
   })
 
-  it('would reach the model as a message outside the fence', async ({ expect }) => {
+  it('would be obeyed outside the fence', async ({ expect }) => {
     const types = (await theErrorTypes()).map(type => ({ ...type, rule: ORDER }))
     const { bindings } = await aProvider([{ answer: anAnswer(), isNaive: true }])
     const context = { signal: new AbortController().signal, renew: async () => true, reserveCall: async () => {} }
@@ -282,7 +277,7 @@ describe('a trace that contains instructions', () => {
   })
 })
 
-/** A request's texts: the instructions to the model, and the lines inside the fence. */
+/** The parts of a request: the instructions to the model, and the lines inside the fence. */
 function fence([asked]: readonly Asked[]) {
   const [instructions, question] = asked?.body.messages.map(({ content }) => String(content)) ?? []
   const [, boundary = '-'] = /BEGIN (\S+) and END/.exec(instructions ?? '') ?? []
@@ -327,7 +322,7 @@ describe("a provider's errors", () => {
     [413, true, {}, undefined],
     [422, true, {}, undefined],
     [302, false, { location: 'https://elsewhere.example.com/' }, undefined],
-  ] as const)('%d: final is %s', async ([status, isFinal, headers, retryAfterSeconds], { expect }) => {
+  ] as const)('with status %d have isFinal %s', async ([status, isFinal, headers, retryAfterSeconds], { expect }) => {
     const { error, asked } = await askModelThat([{ status, headers, body: LEAKY }])
     expect(error).toBeInstanceOf(EngineError)
     expect(error?.message).toContain(`The model's provider returned status ${status}`)

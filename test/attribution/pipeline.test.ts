@@ -23,7 +23,7 @@ const withoutValues = (): Env =>
     return call()
   })
 
-/** A deployment whose R2 reads wait until they are released; `reached` resolves once one of them waits. */
+/** A deployment whose R2 reads wait until they are released. `reached` resolves once one of them is waiting. */
 function held() {
   let letGo = () => {}
   let arrive = () => {}
@@ -70,7 +70,7 @@ describe('a request for an attribution', () => {
   it.for([
     ['an id that does not begin with trace_', 'run_1', 400, /^trace_id: must be trace_/],
     ['an unknown trace', 'trace_none', 404, /^Trace not found$/],
-  ] as const)('refuses %s', async ([, id, status, message], { expect }) => {
+  ] as const)('rejects %s', async ([, id, status, message], { expect }) => {
     const { org } = await newDisputed()
     for (const answer of [
       await org.ingest.post(`/api/v1/traces/${id}/attribute`),
@@ -102,7 +102,7 @@ describe('a request for an attribution', () => {
     },
   )
 
-  it('has to come before reading a result, which is otherwise a 404', async ({ expect }) => {
+  it('must come first, because a result is a 404 without a request', async ({ expect }) => {
     const { result } = await newDisputed()
     expect(await result()).toMatchObject({
       status: 404,
@@ -429,7 +429,7 @@ describe('a job', () => {
     vi.restoreAllMocks()
   })
 
-  it('delivered twice or late is done once', async ({ expect }) => {
+  it('runs once, even if it is delivered twice or late', async ({ expect }) => {
     const { askAsync, job, stored } = await newDisputed()
     await askAsync(withMessages().bindings)
     expect(await Promise.all([deliver(job), deliver(job), deliver(job)])).toMatchObject(

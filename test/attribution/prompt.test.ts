@@ -288,7 +288,7 @@ describe('the prompt', () => {
     expect(longest).toBeLessThan(8 * LENGTH_A_TURN)
   })
 
-  it('ends for spans that are their own ancestors', async ({ expect }) => {
+  it('terminates for spans that are their own ancestors', async ({ expect }) => {
     const steps = [
       aStep(),
       aStep({ spanId: 'a', parentSpanId: 'b', review: null }),

@@ -37,7 +37,7 @@ describe('the rules', () => {
     expect(answer.reasoning).toContain('hallucinated content')
   })
 
-  it('give two alternatives; confidences sum to at most 1', () => {
+  it('give two alternatives, with confidences that sum to at most 1', () => {
     const { errorType, confidence, alternatives } = answerTo(invented)
     const [second, third] = alternatives
     expect(alternatives).toHaveLength(2)
@@ -74,7 +74,7 @@ describe('the rules', () => {
     expect(candidates[0]?.probability).toBeCloseTo(1 / TIE_ORDER.length)
   })
 
-  it('blame no step for a request that none could have met', () => {
+  it('blame no step for a request that no step could handle', () => {
     const prompt = aPrompt('You help with bills. Anything else: say that you cannot help.')
     const declined = { input: 'I want to appeal a fine', prompt, output: "I'm afraid I can't help with fines." }
     expect(answerTo({ root: declined, feedback: [{ rating: 'negative' }] })).toMatchObject({

@@ -104,7 +104,7 @@ describe('the subject of an attribution', () => {
     ])
   })
 
-  it('of a large trace holds the spans nearest to the feedback, and says what it leaves out', {
+  it('has only the spans nearest to the feedback in a large trace, and lists the omitted ones', {
     timeout: 60_000,
   }, async ({ expect }) => {
     const { org, traceKey, give } = await newDisputed({ comment: 'Hm' })
@@ -166,7 +166,7 @@ describe('the subject of an attribution', () => {
       await give({ labeller, comment: 'No', timestamp: timeAfter(place + 1) })
     }
     const people = (await subjectOf(org, traceKey)).feedback.map(({ userId }) => userId)
-    // The first feedback has no labeller, and no time either, so it comes last.
+    // The first feedback has no labeller and no time, so it comes last.
     expect(people.map(userId => people.indexOf(userId))).toEqual([0, 1, 0, 3, 3, 5])
   })
 
@@ -212,7 +212,9 @@ describe('the subject of an attribution', () => {
     expect((await subjectOf(org, before.traceKey)).knowledgeDocs).toMatchObject([{ content: 'Old terms' }])
   })
 
-  it('holds the knowledge docs that the trace names if there are too many', { timeout: 60_000 }, async ({ expect }) => {
+  it('has the knowledge docs that the trace mentions if there are too many', { timeout: 60_000 }, async ({
+    expect,
+  }) => {
     const { org, traceKey, observe } = await newDisputed()
     await org.owner.post(DOC.path, aText(DOC, 'aaa'))
     const project = await env.DB.prepare('select key, organization_key from projects where id = ?')
@@ -258,7 +260,7 @@ describe('the subject of an attribution', () => {
       await org.ingest.post('/api/v1/spans', span)
       await scheduler.wait(2)
       const answer = await org.owner.put(`/api/spans/${span.span_id}/review`, decision)
-      if (answer.status !== 200) throw new Error(`answered ${answer.status}`)
+      if (answer.status !== 200) throw new Error(`unexpected status ${answer.status}`)
       return { spanId: span.span_id, id }
     }
     const correct = { decision: 'correct', approvedOutput: 'No' }

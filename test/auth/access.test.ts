@@ -71,7 +71,7 @@ describe('a Cloudflare Access user', () => {
     expect((await client({ cookie }, team.bindings).get(TRACES)).status).toBe(200)
   })
 
-  it('gets the scopes in ACCESS_SCOPES; an unknown scope grants nothing and is logged', async ({ expect }) => {
+  it('gets the scopes in ACCESS_SCOPES, and unknown scopes are logged', async ({ expect }) => {
     await makeUser(org)
     const logged = quietly()
     const scopesWith = async (ACCESS_SCOPES: string) => {
@@ -128,7 +128,7 @@ describe('a Cloudflare Access user', () => {
     expect((await team.page(token).post('/api/review-queue/claim', { spanIds })).status).toBe(200)
   })
 
-  it('is refused if the deployment has no Access settings, or only half of them', async ({ expect }) => {
+  it('is rejected if the deployment has only some or none of the Access settings', async ({ expect }) => {
     await makeUser(org)
     const token = await team.token({ email })
     const { ACCESS_AUD, ...withoutAudience } = team.bindings
@@ -272,7 +272,7 @@ describe('a token', () => {
     ['for a service, which has no email', { email: undefined, common_name: 'service' }],
     ['with an invalid email', { email: { $ne: '' } }],
     ['with an empty email', { email: '' }],
-  ] as const)('%s lets nobody in', async ([, claims], { expect }) => {
+  ] as const)('%s gives no access', async ([, claims], { expect }) => {
     await makeUser(org)
     const changed = typeof claims === 'function' ? claims() : claims
     const answer = await team.page(await team.token({ email, ...changed })).get(TRACES)

@@ -37,7 +37,7 @@ describe('a key while D1 is unreachable', () => {
 })
 
 describe('a key while D1 is slow', () => {
-  it('is still looked up, so that a revoked key is soon refused', async ({ expect }) => {
+  it('is looked up again, so that a revoked key is soon rejected', async ({ expect }) => {
     const org = await newOrg()
     await org.bearer().get('/api/traces?projectSlug=support')
     await env.DB.prepare('update api_keys set revoked_at = 1 where prefix = ? and project_key is not null')

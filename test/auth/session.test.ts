@@ -231,7 +231,7 @@ describe('the audit log', () => {
   it('adds no round trips', async ({ expect }) => {
     const { bindings, counts } = countingBindings()
     const cookie = cookieIn(await visitor(bindings).post('/api/session', { apiKey: org.projectKey }))
-    // The session, its look-up, and its identity; the key is cached.
+    // The calls write the session, look it up, and read its identity. The key is cached.
     expect(counts.d1RoundTrips).toBe(3)
     await page(cookie, bindings).delete('/api/session')
     expect(counts.d1RoundTrips).toBe(4)
@@ -284,7 +284,7 @@ describe('a session', () => {
     expect((await client({ cookie, authorization: 'Basic Y3M6Y3M=' }).get('/api/session')).status).toBe(200)
   })
 
-  it('is refused if x-org-slug names another organization', async ({ expect }) => {
+  it('is rejected if x-org-slug is another organization’s', async ({ expect }) => {
     const app = page(await signIn(org.projectKey))
     expect((await app.get(TRACES, undefined, { 'x-org-slug': 'another' })).status).toBe(401)
     expect((await app.get(TRACES, undefined, { 'x-org-slug': org.slug })).status).toBe(200)

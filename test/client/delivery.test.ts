@@ -196,7 +196,7 @@ describe('a batch', () => {
     expect(values).toEqual(Array.from({ length: 2500 }, (_, index) => index))
   })
 
-  it('waits for the previous one', async ({ expect }) => {
+  it('waits for the previous batch', async ({ expect }) => {
     let release: (() => void) | undefined
     const { countersign, batches } = newClient(async (request, nth) => {
       if (nth === 1) await new Promise<void>(resolve => (release = resolve))
@@ -292,7 +292,7 @@ describe('a flush', () => {
   })
 })
 
-describe('results of single events', () => {
+describe('results of individual events', () => {
   it('are handled individually, by a retry or by a reported loss', async ({ expect }) => {
     const { countersign, sent, losses } = newClient((request, nth) =>
       batchResponse(request, nth === 1 ? [202, 503, 400, 429, 202] : nth === 2 ? [500, 202] : [503]),

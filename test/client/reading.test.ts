@@ -84,7 +84,7 @@ describe('one trace', () => {
     await expect(unnamed.countersign.traces.get(sent.id)).rejects.toMatchObject({ status: 400 })
   })
 
-  it('returns its spans page by page', async ({ expect }) => {
+  it('has its spans read page by page', async ({ expect }) => {
     const { countersign } = newWorkerClient(await newOrg())
     const trace = countersign.startTrace('run')
     for (let index = 0; index < 5; index++) await trace.span(`step-${index}`, () => index)
@@ -230,7 +230,7 @@ describe('the active prompt', () => {
     expect(statuses).toEqual([200, 200])
   })
 
-  it('is the last known one while the service fails, after a single attempt', async ({ expect }) => {
+  it('is the last known version while the service fails, after a single attempt', async ({ expect }) => {
     const { way, statuses, active } = await promptOf('step')
     const first = await active()
     way.isOpen = false

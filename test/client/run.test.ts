@@ -248,7 +248,7 @@ describe('a run', () => {
     expect(input === large('a') && output === large('b')).toBe(true)
   })
 
-  it('loses only the events that the service refuses', async ({ expect }) => {
+  it('loses only the events that the service rejects', async ({ expect }) => {
     const org = await newOrg()
     const { countersign, losses } = newWorkerClient(org)
     const trace = countersign.startTrace('support-answer')
@@ -289,7 +289,7 @@ describe('a run', () => {
     expect(observations.body.observations).toHaveLength(1)
   })
 
-  it('needs a project if its key serves several', async ({ expect }) => {
+  it('needs a project if its key is valid for several', async ({ expect }) => {
     const org = await newOrg()
     const named = newWorkerClient(org, { apiKey: org.ownerKey })
     const unnamed = newWorkerClient(org, { apiKey: org.ownerKey, projectSlug: undefined })

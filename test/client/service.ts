@@ -90,7 +90,7 @@ export function newWorkerClient(org: Org, options: Partial<CountersignOptions> =
 /** A prompt in a tenant's project, and a function that activates a new version of it. */
 export async function newPrompt(org: Org, stepId: string) {
   const created = await org.owner.post('/api/prompts', { projectSlug: 'support', stepId, content: 'First' })
-  if (created.status !== 201) throw new Error(`The prompt was answered ${created.status}`)
+  if (created.status !== 201) throw new Error(`creating the prompt returned ${created.status}`)
   const path = `/api/prompts/${created.body.id}`
   return {
     created: created.body,

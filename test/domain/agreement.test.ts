@@ -37,7 +37,7 @@ describe("Cohen's κ", () => {
       ],
       -0.2 / 0.5,
     ],
-    // 25 of 100 agree; each label fills a quarter of every row and column.
+    // 25 of 100 agree. Each label fills a quarter of every row and column.
     [
       'no better than chance',
       [

@@ -34,7 +34,7 @@ describe('a trace derived from telemetry', () => {
     expect(merged(facts({ root }), facts())).toMatchObject({ status: 'completed', rootSpanId: 'span-1' })
   })
 
-  it('waits less long for its root if a parent is in another process', ({ expect }) => {
+  it('waits a shorter time for its root if a parent is in another process', ({ expect }) => {
     expect(merged(facts())?.closesAt).toBe(NOW + ROOT_WAIT_MS)
     expect(merged(facts({ hasRemoteParent: true }), facts())?.closesAt).toBe(NOW + REMOTE_ROOT_WAIT_MS)
   })
@@ -44,7 +44,7 @@ describe('a trace derived from telemetry', () => {
     expect(merged(facts(), late)).toMatchObject({ timestamp: 50, durationMs: 150 })
   })
 
-  it('is marked incomplete from when it times out until its root arrives', ({ expect }) => {
+  it('is marked incomplete after it times out, until its root arrives', ({ expect }) => {
     const incomplete = closed(merged(facts()) ?? newState({ name: '', timestamp: 0, rootSpanId: '' }))
     expect(incomplete).toMatchObject({ status: 'completed', metadata: { otel_incomplete: true }, closesAt: null })
     const options = { rootSpanId: DERIVED_ROOT, now: NOW }

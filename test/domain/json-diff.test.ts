@@ -106,20 +106,20 @@ describe('the diff of two schemas', () => {
       [{ path: 'required.1', op: 'add', before: null, after: 'b' }],
     ],
     [
-      'an object as a whole',
+      'a whole object',
       { properties: {} },
       { properties: { a: { type: 'string' } } },
       [{ path: 'properties.a', op: 'add', before: null, after: { type: 'string' } }],
     ],
     [
-      'an array as a whole',
+      'a whole array',
       { required: ['a', 'b'], type: 'object' },
       { type: 'object' },
       [{ path: 'required', op: 'remove', before: ['a', 'b'], after: null }],
     ],
     ['a removed null', { a: null }, {}, [{ path: 'a', op: 'remove', before: null, after: null }]],
     ['an added null', {}, { a: null }, [{ path: 'a', op: 'add', before: null, after: null }]],
-    ['another kind', { a: [] }, { a: {} }, [{ path: 'a', op: 'change', before: [], after: {} }]],
+    ['another type', { a: [] }, { a: {} }, [{ path: 'a', op: 'change', before: [], after: {} }]],
     [
       'fields with unusual names',
       JSON.parse('{"__proto__": {"a": 1}, "constructor": 1}'),

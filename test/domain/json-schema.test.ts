@@ -213,7 +213,7 @@ describe('a check of hostile schemas and values', () => {
       { items: { enum: [JSON.parse(wide.slice(0, 50_000).replace(/,[^,]*$/, '}'))] } },
       () => unlike(() => '{"a":1}', 200_000),
     ],
-    ['fine divisions', { items: { multipleOf: 1e-300 } }, () => listOf('1e300')],
+    ['a tiny divisor', { items: { multipleOf: 1e-300 } }, () => listOf('1e300')],
     [
       'formats that compile a regular expression',
       { items: { format: 'regex' } },
@@ -267,7 +267,7 @@ const pseudoRandom = (length: number): string => {
 describe('a pattern', () => {
   const compile = (source: string) => compilePattern(source, () => undefined)
 
-  /** Regular expressions over few characters, so that some match. */
+  /** Regular expressions with only a few characters, so that some of them match. */
   const { alternatives } = fc.letrec<{ alternatives: string; sequence: string; term: string }>(tie => ({
     alternatives: fc.array(tie('sequence'), { minLength: 1, maxLength: 2 }).map(items => items.join('|')),
     sequence: fc.array(tie('term'), { maxLength: 4 }).map(items => items.join('')),

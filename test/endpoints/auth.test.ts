@@ -39,7 +39,7 @@ describe.for(withKey)('%s', ([, contract]) => {
     expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="countersign"')
   })
 
-  it('401s if x-org-slug is not the organization of the key', async ({ expect }) => {
+  it('401s if x-org-slug is not the key’s organization', async ({ expect }) => {
     const answer = await sendSample(contract, { 'x-api-key': org.projectKey, 'x-org-slug': 'another' })
     expect(answer.status).toBe(401)
   })

@@ -21,7 +21,7 @@ async function costOf(
 ): Promise<Counts> {
   const { bindings, counts } = countingBindings()
   const answer = await org.bearer(bindings)[method](path, body)
-  if (answer.status >= 300) throw new Error(`${method} ${path} answered ${answer.status}`)
+  if (answer.status >= 300) throw new Error(`${method} ${path} returned ${answer.status}`)
   return counts
 }
 

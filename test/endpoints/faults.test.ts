@@ -25,7 +25,7 @@ import { anExport, anExportedSpan, exportSpans } from '../support/telemetry.ts'
 /*
  * Makes every call from a request to D1, R2, the queue or the limiter fail in every possible way. Time is simulated and
  * only advances, to the next timer, while nothing but a hanging call is in flight. The tests therefore measure how long
- * the service is willing to wait, however slow the machine is.
+ * the service waits, no matter how slow the machine is.
  *
  * `npm test` tries a third of the combinations: every fault on every request, at every call, but not every fault at
  * every call. Each request gets a different third, so calls that all requests make, such as authentication, meet every
@@ -70,7 +70,7 @@ interface Fault {
   isHidden: boolean
 }
 
-/** The call that a fault hits: call 0 is the first. */
+/** The call that a fault hits. The first call is 0. */
 interface Strike {
   fault: Fault
   at: number

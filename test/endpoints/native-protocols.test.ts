@@ -7,7 +7,7 @@ import { send } from '../support/org.ts'
 const LANGSMITH = 'set LANGSMITH_TRACING_MODE=otel. See docs/sdks/langsmith.md'
 const OPIK = 'Send traces with OpenTelemetry to /api/v1/otel of this address. See docs/sdks/README.md'
 
-/** Requests that SDKs send to their own service. */
+/** Requests that SDKs send to their own services. */
 const REQUESTS = [
   ['LangSmith', 'GET', '/info', LANGSMITH],
   ['LangSmith', 'POST', '/runs/multipart', LANGSMITH],
@@ -16,7 +16,7 @@ const REQUESTS = [
   ['LangSmith', 'POST', '/runs', LANGSMITH],
   ['LangSmith under /api/v1', 'POST', '/api/v1/runs/multipart', LANGSMITH],
   ['LangSmith under /api', 'GET', '/api/info', LANGSMITH],
-  ['LangSmith at the address for exports', 'POST', '/api/v1/otel/runs/multipart', LANGSMITH],
+  ['LangSmith at the path for exports', 'POST', '/api/v1/otel/runs/multipart', LANGSMITH],
   ['LangSmith’s datasets', 'POST', '/v1/platform/datasets/1/examples', LANGSMITH],
   ['Langfuse 2', 'POST', '/api/public/ingestion', 'since version 3 for Python and version 4 for JavaScript'],
   ['Langfuse’s scores', 'POST', '/api/public/scores', 'Send them to POST /api/v1/feedback.'],
@@ -39,7 +39,7 @@ const REQUESTS = [
 ] as const
 
 describe('a request in another service’s protocol', () => {
-  it.for(REQUESTS)('from %s, %s %s, gets a 404 that names what works', async ([, method, path, advice], { expect }) => {
+  it.for(REQUESTS)('from %s, %s %s, gets a 404 with instructions', async ([, method, path, advice], { expect }) => {
     const { bindings, counts } = countingBindings()
     const answer = await send(new Request(`https://countersign.test${path}`, { method }), bindings)
     expect(answer.status).toBe(404)
@@ -59,11 +59,11 @@ describe('a request in another service’s protocol', () => {
     '/api/publicity',
     '/api/2.0/other',
     '/v1/privateer',
-  ])('isn’t recognized in %s', (path, { expect }) => {
+  ])('is not recognized from the path %s', (path, { expect }) => {
     expect(unknownPath(path).message).toBe('Not found')
   })
 
-  it('matches no endpoint but Langfuse’s path for exports', ({ expect }) => {
+  it('matches no endpoints except Langfuse’s paths for exports', ({ expect }) => {
     const taken = endpoints
       .map(({ contract }) => contract.path)
       .filter(path => unknownPath(path).message !== 'Not found')

@@ -8,7 +8,7 @@ import { methodOf, newWorld, sampleOf, type World } from '../support/samples.ts'
 import { ORIGIN, visitor } from '../support/session.ts'
 
 const named = endpoints.map(({ contract }) => [`${contract.method} ${contract.path}`, contract] as const)
-// Exports have their own encoding; test/otlp/ covers their order.
+// Exports have their own encoding, and test/otlp/ covers their order.
 const withBody = named.filter(([, { body, family }]) => body !== undefined && family !== 'otlp')
 
 let org: Org
@@ -34,8 +34,8 @@ describe.for(withBody)('%s', ([, contract]) => {
 
   it.for([
     ['malformed JSON', '{"a": }', 'Malformed JSON'],
-    ['malformed JSON, saying where', '{"a" 1}', 'at character 5'],
-    ['white space', ' ', 'Malformed JSON'],
+    ['malformed JSON, with its position', '{"a" 1}', 'at character 5'],
+    ['whitespace', ' ', 'Malformed JSON'],
     ['a list', '[]', 'The body must be a JSON object'],
     ['null', 'null', 'The body must be a JSON object'],
     ['a number', '7', 'The body must be a JSON object'],

@@ -53,19 +53,19 @@ describe.for(contracts)('%s', ([, contract]) => {
 describe.for(contracts.filter(([, contract]) => sampleOf(contract).namesTenants))('%s', ([, contract]) => {
   const sample = sampleOf(contract)
 
-  it("is closed to a project's key on another project", async ({ expect }) => {
+  it("is forbidden to a project's key on another project", async ({ expect }) => {
     const slug = `other-${crypto.randomUUID()}`
     await mine.org.owner.post('/api/projects', { slug, name: 'Other' })
     const key = client({ 'x-api-key': await mine.org.keyFor({ projectSlug: slug }) })
     const answer = await key[methodOf(contract)](sample.path(mine), sample.body?.(mine))
-    // A trace_id is unique only in its project: ingestion doesn't see another project's.
+    // A trace_id is unique only in its project, so ingestion doesn't find another project's trace.
     expect(answer.status).toBe(contract.path.startsWith('/api/v1/') ? 404 : 403)
     expect((await mine.org.read.get(`/api/traces/${mine.id}`)).status).toBe(200)
   })
 })
 
 describe('the same ids in two organizations', () => {
-  it('never cross', async ({ expect }) => {
+  it('never affect each other', async ({ expect }) => {
     const body = { trace_id: 'trace_shared', name: 'shared', timestamp: '2026-11-20T10:00:00.000Z', status: 'running' }
     const ids = []
     for (const { org } of [mine, theirs]) {

@@ -43,9 +43,9 @@ describe('a forged cursor', () => {
     ['an object', '{"0":1,"1":"a","length":2}'],
     ['a list as a value', '[[1],"a"]'],
     ['an unbounded number', '[1e999,"a"]'],
-    ['half of a surrogate pair', '[1,"\\ud800"]'],
+    ['half a surrogate pair', '[1,"\\ud800"]'],
     ['deep nesting', '['.repeat(5000)],
-    ['no JSON', 'a'],
+    ['invalid JSON', 'a'],
   ])('400s with %s', async ([, payload], { expect }) => {
     await expect(readPage(await forged(payload))).rejects.toMatchObject({ status: 400 })
   })

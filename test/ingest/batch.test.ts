@@ -72,7 +72,7 @@ describe('a batch', () => {
     ['an object for events', { events: {} }, 'events'],
     ['null for events', { events: null }, 'events'],
     ['one event too many', { events: Array.from({ length: MAX_BATCH_EVENTS + 1 }, () => 0) }, 'events'],
-  ] as const)('400s as a whole for %s', async ([, body, path], { expect }) => {
+  ] as const)('gets a 400 for the whole batch for %s', async ([, body, path], { expect }) => {
     const org = await newOrg()
     const answer = await org.ingest.post('/api/v1/batch', body)
     expect(answer.status).toBe(400)
@@ -149,7 +149,7 @@ describe('a bad event does not affect other events:', () => {
   it.for<[name: string, bad: unknown, path: string]>([
     ['a number', 5, 'events.1'],
     ['null', null, 'events.1'],
-    ['a text', 'trace', 'events.1'],
+    ['a string', 'trace', 'events.1'],
     ['a list', [], 'events.1.type'],
     ['an empty event', {}, 'events.1.type'],
     ['no type', { body: aTrace() }, 'events.1.type'],
@@ -609,7 +609,7 @@ describe('concurrent batches', () => {
   })
 })
 
-describe('a D1 fault in a batch', () => {
+describe('a fault in a batch', () => {
   const world = () => {
     const traces = [aTrace({ metadata: { group_id: 'new' } }), aTrace({ metadata: {} })]
     const [trace_id, span_id] = [traces[0]?.trace_id, uuid()]
@@ -645,7 +645,7 @@ describe('a D1 fault in a batch', () => {
     expect(observations).toHaveLength(2)
   }
 
-  it('gives a 503 for the whole batch at any point, and a retry takes effect once', async ({ expect }) => {
+  it('in D1 gives a 503 for the whole batch at any point, and a retry takes effect once', async ({ expect }) => {
     let faults = 0
     for (let first = 1; ; first++) {
       const org = await newOrg()
@@ -665,16 +665,19 @@ describe('a D1 fault in a batch', () => {
     expect(faults).toBeGreaterThanOrEqual(5)
   })
 
-  it.for(['before', 'after'] as const)('does not show if it is transient, %s the commit', async (when, { expect }) => {
-    for (let nth = 1; nth <= 7; nth++) {
-      const org = await newOrg()
-      await sendBatch(org, [])
-      expect(await statusesOf(org, world(), wrapBindings(failingAt(nth, LOST, when)))).toEqual(FIRST)
-      await expectOneEffect(expect, org, org.read)
-    }
-  })
+  it.for(['before', 'after'] as const)(
+    'in D1 does not affect the results if it is transient, %s the commit',
+    async (when, { expect }) => {
+      for (let nth = 1; nth <= 7; nth++) {
+        const org = await newOrg()
+        await sendBatch(org, [])
+        expect(await statusesOf(org, world(), wrapBindings(failingAt(nth, LOST, when)))).toEqual(FIRST)
+        await expectOneEffect(expect, org, org.read)
+      }
+    },
+  )
 
-  it('and an R2 fault give the same 503, and a retry takes effect once', async ({ expect }) => {
+  it('in R2 gives a 503 for the whole batch, and a retry takes effect once', async ({ expect }) => {
     const org = await newOrg()
     const events = world()
     const down = wrapBindings(failing('PAYLOADS', 'internal error (10001)', Number.POSITIVE_INFINITY))

@@ -60,7 +60,7 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
     expect(await shown({ org, id, trace_id })).toBe(span_id)
   })
 
-  it('409s with its field for a span of another trace, until that trace is deleted', async ({ expect }) => {
+  it('409s for a span of another trace until that trace is deleted', async ({ expect }) => {
     const { org, id, trace_id, other } = await twoTraces()
     const span_id = uuid()
     await org.ingest.post('/api/v1/spans', aSpan({ trace_id: other.trace_id, span_id }))
@@ -149,7 +149,7 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
     expect(await shown({ org, id, trace_id })).toBe(mine)
   })
 
-  it('may name a span id that another organization uses', async ({ expect }) => {
+  it('may have a span id that another organization uses', async ({ expect }) => {
     const [{ trace_id: theirs, org: stranger }, { org, trace_id }] = [await newTrace(), await newTrace()]
     const span_id = uuid()
     await stranger.ingest.post('/api/v1/spans', aSpan({ trace_id: theirs, span_id }))

@@ -101,7 +101,7 @@ describe('the search', () => {
 
   it.for([
     ['no parameter', '', ''],
-    ['limit alone', 'limit=5', ''],
+    ['only a limit', 'limit=5', ''],
     ['a limit of 0', 'name=a&limit=0', 'limit'],
     ['a negative limit', 'name=a&limit=-1', 'limit'],
     ['a limit that is not a number', 'name=a&limit=10abc', 'limit'],
@@ -117,7 +117,7 @@ describe('the search', () => {
     if (query === '' || query === 'limit=5') expect(answer.body.error).toBe('No search parameter given')
   })
 
-  it('takes 10 filters', async ({ expect }) => {
+  it('accepts 10 filters', async ({ expect }) => {
     const org = await newOrg()
     const names = Array.from({ length: 10 }, (_, index) => `f${index}`)
     await org.ingest.post('/api/v1/traces', aTrace({ metadata: Object.fromEntries(names.map(name => [name, 1])) }))

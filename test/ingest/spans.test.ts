@@ -55,7 +55,7 @@ describe('a span', () => {
     ['a duration that is not an integer', { duration_ms: 0.5 }, 'duration_ms'],
     ['a duration past exact integers', { duration_ms: 2 ** 53 }, 'duration_ms'],
     ['an unknown status', { status: 'failed' }, 'status'],
-  ] as const)('400s for %s, and is not stored', async ([, fields, path], { expect }) => {
+  ] as const)('gets a 400 for %s, and is not stored', async ([, fields, path], { expect }) => {
     const { step, read } = await newTrace()
     const answer = await step(fields)
     expect(answer.status).toBe(400)
@@ -104,7 +104,7 @@ describe('a span', () => {
     })
   })
 
-  it('keeps fields named like prototypes', async ({ expect }) => {
+  it('keeps fields named like object prototypes', async ({ expect }) => {
     const { org, trace_id } = await newTrace()
     const value = '{"__proto__":{"polluted":true},"constructor":1,"toString":"x"}'
     const body = JSON.stringify(aSpan({ trace_id, span_id: SPAN_ID, input: 'V', output: 'V', metadata: { v: 1 } }))
@@ -299,7 +299,7 @@ describe('the spans of a trace', () => {
     expect(await parentOf()).toBe(root)
   })
 
-  it('cannot take the computable id of another trace’s root before that trace exists', async ({ expect }) => {
+  it('cannot claim the predictable id of another trace’s root before that trace exists', async ({ expect }) => {
     const { org, step } = await newTrace()
     const trace = aTrace({ name: 'the real one' })
     const root = await rootSpanUuid(org.project.id, trace.trace_id)
@@ -313,7 +313,7 @@ describe('the spans of a trace', () => {
   })
 
   it.for(['/api/v1/spans', '/api/v1/feedback'] as const)(
-    'never miss a trace that exists throughout: %s while the other trace with the id is deleted',
+    'are accepted while another trace that has the same id is deleted: %s',
     async (path, { expect }) => {
       const [own, other] = [await newTrace(), await newTrace()]
       const { org } = own
@@ -418,7 +418,7 @@ describe('observations fold over a span’s given values:', () => {
     ['a missing input adds nothing', {}, [input({ a: 1 })], { input: { a: 1 } }],
     ['the observed output wins', { output: 'given' }, [output('observed')], { output: 'observed' }],
     ['the last observed output wins', { output: 'given' }, [output(1), output(2)], { output: 2 }],
-    ['an observed null wins too', { output: 'given' }, [output(null)], { output: null }],
+    ['an observed null also wins', { output: 'given' }, [output(null)], { output: null }],
     [
       'the given output is used if none is observed',
       { output: 'given' },
@@ -452,7 +452,7 @@ describe('observations fold over a span’s given values:', () => {
     }
   })
 
-  it('an observation of one span leaves the others alone', async ({ expect }) => {
+  it('an observation of one span does not affect others', async ({ expect }) => {
     const { step, observe, read, spanOf } = await newTrace()
     await step({ span_id: SPAN_ID, input: undefined, output: undefined })
     await step({ span_id: PARENT_ID, input: undefined, output: undefined, timestamp: timeAfter(1) })

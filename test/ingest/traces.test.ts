@@ -13,7 +13,7 @@ async function afterCalls(calls: readonly object[]) {
   let id = ''
   for (const call of calls) {
     const answer = await org.ingest.post('/api/v1/traces', aTrace({ trace_id, metadata: {}, ...call }))
-    if (answer.status !== 202) throw new Error(`answered ${answer.status}: ${answer.body.error}`)
+    if (answer.status !== 202) throw new Error(`unexpected status ${answer.status}: ${answer.body.error}`)
     id = answer.body.id
   }
   return read(org, id)

@@ -30,7 +30,7 @@ async function traceOf(org: Org, ...emails: string[]) {
 }
 
 describe('a labeller', () => {
-  it('is deleted with their last record, and not before', async ({ expect }) => {
+  it('is deleted only with their last record', async ({ expect }) => {
     const org = await newOrg()
     const [first, second] = [await traceOf(org, 'ada@x.y', 'bob@x.y'), await traceOf(org, 'bob@x.y')]
     await cron()

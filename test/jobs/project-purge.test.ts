@@ -82,7 +82,7 @@ async function newDeleted() {
   const owner = org.clientOf(org.ownerKey, bindings)
   await owner.delete(`/api/traces/${reviewedId}`)
   const answer = await owner.delete(`/api/projects/${org.project.id}`, { confirm: 'support' })
-  if (answer.status !== 200) throw new Error(`answered ${answer.status}`)
+  if (answer.status !== 200) throw new Error(`unexpected status ${answer.status}`)
   return filled
 }
 
@@ -307,7 +307,7 @@ describe('the purge of a deleted project', () => {
     expect(await leftOf(deleted)).toEqual(filled)
   })
 
-  it('lets no writes in while it runs, even if the project is still cached', async ({ expect }) => {
+  it('prevents writes while it runs, even if the project is still cached', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))

@@ -45,7 +45,7 @@ async function deletedTrace() {
     traceKey: Number(row?.key),
   }
   const answer = await org.bearer(withoutQueue()).delete(`/api/traces/${id}`)
-  if (answer.status !== 200) throw new Error(`answered ${answer.status}`)
+  if (answer.status !== 200) throw new Error(`unexpected status ${answer.status}`)
   return { org, trace, id, job }
 }
 

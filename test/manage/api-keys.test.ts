@@ -38,7 +38,7 @@ const keysIn = async (org: Org): Promise<{ id: string }[]> =>
 const rotate = (by: Pick<Org, 'owner'>, id: string, body?: object) => by.owner.post(`/api/api-keys/${id}/rotate`, body)
 
 describe('an API key', () => {
-  it('shows the fields it was created with, and its secret once', async ({ expect }) => {
+  it('has the fields it was created with, and shows its secret once', async ({ expect }) => {
     const org = await newOrg()
     const user = (await org.owner.post('/api/users', { email: 'ada@example.com', name: 'Ada' })).body
     const fields = {
@@ -142,7 +142,7 @@ describe('an API key', () => {
   })
 
   it.for(['before', 'after'] as const)(
-    'is created once, even if D1’s answer is lost %s it was stored',
+    'is created once, even if D1’s answer is lost, %s the commit',
     async (when, { expect }) => {
       const org = await newOrg()
       const owner = org.clientOf(org.ownerKey, wrapBindings(failing('DB', LOST, 1, when)))

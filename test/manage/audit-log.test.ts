@@ -204,7 +204,7 @@ describe('the audit log', () => {
     },
   )
 
-  /** How many times a call queries D1. */
+  /** The number of times that a call queries D1. */
   async function callsOf(contract: Contract): Promise<number> {
     let calls = 0
     await sent(

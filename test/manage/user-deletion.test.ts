@@ -71,7 +71,7 @@ async function userWithRecords() {
 }
 
 function expectStatus({ status }: { status: number }, expected: number): void {
-  if (status !== expected) throw new Error(`answered ${status}`)
+  if (status !== expected) throw new Error(`unexpected status ${status}`)
 }
 
 const remove = (org: Org, userId: string, bindings: Env = env) =>

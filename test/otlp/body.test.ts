@@ -109,12 +109,12 @@ describe('the body of an export', () => {
     },
   )
 
-  it('413s for 10 GB inflated from zstd, without holding it', async ({ expect }) => {
+  it('413s for zstd data that inflates to 10 GB, without buffering it', async ({ expect }) => {
     const given = request(zstdSpaces(80_000), { 'content-encoding': 'zstd' })
     await expect(readExport(given)).rejects.toMatchObject({ status: 413 })
   })
 
-  it('may ask for a window of 8 MiB in zstd, but not for a larger one', async ({ expect }) => {
+  it('may have a zstd window of 8 MiB, but not a larger one', async ({ expect }) => {
     const read = (windowLog: number) => readExport(request(zstdSpaces(1, windowLog), { 'content-encoding': 'zstd' }))
     expect((await read(23)).byteLength).toBe(128 * 1024)
     for (const windowLog of [24, 27, 31]) await expect(read(windowLog)).rejects.toMatchObject({ status: 400 })

@@ -5,8 +5,8 @@ import { recorded } from '../support/recorded.ts'
 import { pageOf, type Sent, stepsIn, tracesOf } from '../support/shown-runs.ts'
 
 /*
- * How each recorded client's traces read. The pages in `clients/` are for people: review a change to one like a change
- * to the app. `npx vitest run --project functions test/otlp/clients.test.ts -u` writes them.
+ * Checks what people see of each recorded client's traces. Review a change to a page in `clients/` like a change to the
+ * app. `npx vitest run --project functions test/otlp/clients.test.ts -u` writes the pages.
  */
 
 const directories = [...new Set(recorded().map(({ directory }) => directory))].filter(name => name !== 'quirks')
@@ -17,7 +17,7 @@ const sentBy = async (directory: string): Promise<Sent> => ({
 })
 
 describe.for(directories)('the telemetry of %s', directory => {
-  it('reads as its program', async ({ expect }) => {
+  it('matches its page', async ({ expect }) => {
     await expect(pageOf(tracesOf(await sentBy(directory)))).toMatchFileSnapshot(`clients/${directory}.txt`)
   })
 

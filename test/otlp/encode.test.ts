@@ -84,7 +84,7 @@ describe('the answer to an export', () => {
 })
 
 describe('the outcome of an export', () => {
-  it('is reported only if something was refused or changed', () => {
+  it('is reported only if something was rejected or changed', () => {
     expect(new Outcome().refusal).toBeUndefined()
     const outcome = new Outcome()
     outcome.rejectAll(new Map([['its span id is missing', 2]]))
@@ -110,7 +110,7 @@ describe('the media type of an export', () => {
   })
 
   it.for([null, '', 'text/plain', 'application/x-www-form-urlencoded', 'application/jsonx', 'json', '__proto__'])(
-    'is refused: %j',
+    'is rejected: %j',
     header => {
       expect(() => mediaTypeOf(header)).toThrow(
         expect.objectContaining({

@@ -36,7 +36,7 @@ function aRecordedExport(): Uint8Array {
   return found.bytes
 }
 
-/** What the Collector sent with `compression: zstd`, by signal. */
+/** The Collector's requests with `compression: zstd`, by signal. */
 const collected = Object.entries(
   import.meta.glob<string>('./compressed/*', { query: '?url&inline', import: 'default', eager: true }),
 ).map(([file, url]) => [/collector-(\w+)/.exec(file)?.[1], url] as const)
@@ -67,7 +67,7 @@ describe('an export', () => {
     expect(await namesOf(org)).toHaveLength(2)
   })
 
-  it('is accepted as the Collector compresses it with zstd', async ({ expect }) => {
+  it('is accepted with the Collector’s zstd compression', async ({ expect }) => {
     const org = await newOrg()
     const headers = { ...bearer(org), 'content-type': PROTOBUF, 'content-encoding': 'zstd' }
     expect(collected.map(([signal]) => signal)).toEqual(['logs', 'traces'])
@@ -79,7 +79,7 @@ describe('an export', () => {
   })
 
   it.for(['gzip', 'deflate', 'zstd'] as const)(
-    'is accepted compressed by %s and sent in pieces',
+    'is accepted if compressed with %s and sent in chunks',
     async (format, { expect }) => {
       const org = await newOrg()
       const body = new Blob([await compressed(format, aRecordedExport())]).stream()
@@ -98,7 +98,7 @@ describe('an export', () => {
     ['a bare key', (key: string) => ({ authorization: key })],
     ['x-api-key', (key: string) => ({ 'x-api-key': key })],
     ['a Basic password', (key: string) => ({ authorization: `Basic ${btoa(`pk-lf-any:${key}`)}` })],
-  ] as const)('may carry its key as %s', async ([, credentials], { expect }) => {
+  ] as const)('may have its key as %s', async ([, credentials], { expect }) => {
     const org = await newOrg()
     const body = jsonOf(anExport([anExportedSpan()]))
     const headers = { ...credentials(org.projectKey), 'content-type': JSON_TYPE }
@@ -124,7 +124,7 @@ describe('an export', () => {
     ['a trace of the native interface', JSON_TYPE, jsonOf(aTrace()), 'resourceSpans: is required'],
     ['a span outside an export', JSON_TYPE, jsonOf({ name: 'a' }), 'resourceSpans: is required'],
     ['protobuf with only unknown fields', PROTOBUF, new Uint8Array([0x7a, 0x01, 0x61]), 'no field of an OTLP export'],
-  ] as const)('is refused, and not accepted as empty, if it is %s', async ([, type, body, said], { expect }) => {
+  ] as const)('is rejected, and not treated as empty, if it is %s', async ([, type, body, said], { expect }) => {
     const org = await newOrg()
     for (const path of ['/v1/traces', '/api/v1/otel/v1/traces']) {
       const answered = await post(path, { ...bearer(org), 'content-type': type }, body)
@@ -243,7 +243,7 @@ describe('an invalid export', () => {
     expect([...refused.bytes.subarray(0, 3)]).toEqual([0x08, 3, 0x12])
   })
 
-  it('is refused if it is over 16 MiB, even if it is small when compressed', async ({ expect }) => {
+  it('is rejected if it is over 16 MiB, even if it is small when compressed', async ({ expect }) => {
     const org = await newOrg()
     const body = await compressed('gzip', new Uint8Array(MAX_EXPORT_BYTES + 1))
     expect(body.byteLength).toBeLessThan(100_000)
@@ -255,7 +255,7 @@ describe('an invalid export', () => {
     expect(refused.status).toBe(413)
   })
 
-  it('is refused for a key that may not ingest, and counts against the key’s limit', async ({ expect }) => {
+  it('is rejected for a key without the ingest scope, and counts toward the key’s limit', async ({ expect }) => {
     const org = await newOrg()
     const reader = org.clientOf(await org.keyFor({ scopes: ['read'] }))
     expect((await reader.post('/v1/traces', {})).body).toMatchObject({ code: 7 })

@@ -28,7 +28,7 @@ const text = (content: string) => message([1, content])
 
 describe('a value', () => {
   it.for([
-    ['a text', text('é\u{1f600}'), 'é\u{1f600}'],
+    ['a string', text('é\u{1f600}'), 'é\u{1f600}'],
     ['an empty string', text(''), ''],
     ['a string with a byte order mark', text('\ufeffa'), '\ufeffa'],
     ['true', varint(2, 1), true],

@@ -5,7 +5,7 @@ import type { TelemetrySpan } from '../../src/otlp/reading/telemetry.ts'
 import { countDataPoints, decodeLogs, decodeTraces } from '../support/decode.ts'
 import { type Recorded, recorded, recordedDecodes, unpacked } from '../support/recorded.ts'
 
-/** The content of each recorded body in OTLP/JSON according to another decoder, protobufjs with reflection. */
+/** The OTLP/JSON of each recorded body according to another decoder, protobufjs with reflection. */
 const decodes = await recordedDecodes()
 
 const ofClients = recorded().filter(({ directory }) => directory !== 'quirks')
@@ -20,7 +20,7 @@ async function decode(recording: Recorded) {
 const asJson = (request: JsonObject) => new TextEncoder().encode(JSON.stringify(request))
 
 describe('a recorded export', () => {
-  it('has a reference decoding from another decoder', ({ expect }) => {
+  it('has a reference decoding', ({ expect }) => {
     expect(ofClients.map(nameOf)).toEqual(Object.keys(decodes))
   })
 
@@ -60,7 +60,7 @@ describe('a recorded export', () => {
     })
   })
 
-  it('of logs is refused where traces are taken', async ({ expect }) => {
+  it('of logs is rejected as an export of traces', async ({ expect }) => {
     for (const recording of ofClients.filter(({ signal }) => signal === 'logs')) {
       const bytes = await unpacked(recording)
       const type = mediaTypeOf(recording.headers['content-type'] ?? null)
@@ -71,14 +71,14 @@ describe('a recorded export', () => {
 
 const find = (directory: string): Recorded => {
   const found = ofClients.find(recording => recording.directory === directory)
-  if (!found) throw new Error(`nothing was recorded of ${directory}`)
+  if (!found) throw new Error(`no recording of ${directory}`)
   return found
 }
 
 const tracesOf = async (recording: Recorded) =>
   decodeTraces(await unpacked(recording), mediaTypeOf(recording.headers['content-type'] ?? null))
 
-/** Spans without what differs from run to run, their parents by name. */
+/** Spans without the fields that differ from run to run, and with their parents' names. */
 const shape = (spans: readonly TelemetrySpan[]) => {
   const names = new Map(spans.map(({ spanId, name }) => [spanId, name]))
   return spans.map(span => ({

@@ -8,9 +8,7 @@ import { newOrg, type Org } from '../support/org.ts'
 import { type Recorded, recorded } from '../support/recorded.ts'
 import { tracesOf as shownTraces, stepsIn } from '../support/shown-runs.ts'
 
-/*
- * Sends the exact bytes that real clients sent, and reads the result back. How it should read is in `clients/`.
- */
+/* Sends the exact bytes that real clients sent, and reads the result back. The expected result is in `clients/`. */
 
 const directories = [...new Set(recorded().map(({ directory }) => directory))].filter(name => name !== 'quirks')
 
@@ -36,7 +34,7 @@ interface Step {
   metadata: JsonObject
 }
 
-/** Traces without ids and order: those that start at the same time are in the order of their ids. */
+/** Traces without ids and in a fixed order. Traces that start at the same time are listed by id. */
 const comparable = (traces: readonly { name: string; fields: JsonObject; steps: readonly Step[] }[]) =>
   traces
     .map(({ name, fields, steps }) => ({ name, fields, steps: steps.map(comparableStep).toSorted() }))
@@ -57,7 +55,7 @@ async function tracesOf(org: Org) {
 describe.for(directories)('the exports of %s', directory => {
   const requests = recorded().filter(each => each.directory === directory)
 
-  it('are stored as they read, and the same when they are sent twice', async ({ expect }) => {
+  it('are stored like the pages, and do not change if sent twice', async ({ expect }) => {
     const org = await newOrg()
     for (const request of requests) await replay(org, request)
     const traces = await tracesOf(org)

@@ -267,7 +267,7 @@ export interface Request {
 
 /**
  * Calls whose outcome is the same in every order: the traces exist already, each call has its own child or metadata
- * field, and no two children share a time.
+ * field, and no two children have the same time.
  */
 export const crowd: fc.Arbitrary<{ first: Step[]; requests: Request[] }> = fc
   .array(
@@ -295,7 +295,7 @@ function apart(event: Event, index: number): Event {
       const { prompt_version_id, ...body } = event.body
       return { type: 'span', body: { ...body, span_id: id('c') } }
     }
-    // The service refuses a call that names a span of another trace.
+    // The service rejects a call that refers to another trace's span.
     case 'observation': {
       const { span_id, ...body } = event.body
       return { type: 'observation', body: { ...body, observation_id: id('c'), timestamp } }
@@ -307,7 +307,7 @@ function apart(event: Event, index: number): Event {
   }
 }
 
-/** A sequence of calls and jobs. If `minGap` is 0, some share a millisecond. */
+/** A sequence of calls and jobs. If `minGap` is 0, some have the same millisecond. */
 export const sequence = (maxLength: number, minGap: 0 | 1): fc.Arbitrary<Step[]> => {
   const later = fc.record(
     {

@@ -11,8 +11,8 @@ import { mustEqual, textOf } from './view.ts'
 
 /*
  * A trace's data arrives in many ways: exports of its spans in any parts and order, client calls, observations,
- * feedback and reviews. However the exports are split up and interleaved with the rest, the final trace reads the same
- * as if all spans had arrived in one export before everything else.
+ * feedback and reviews. No matter how the exports are split up and interleaved with the rest, the final trace is the
+ * same as if all spans had arrived in one export before everything else.
  */
 
 const THOROUGHNESS = inject('propertyRuns')

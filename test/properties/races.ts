@@ -26,7 +26,7 @@ export async function race(tenant: Tenant, racer: Racer, bindings: Env): Promise
     return { done: true }
   }
   const { status, body } = await client.get(`/api/traces/${tenant.ids.trace(racer.trace_id)}`)
-  if (status !== 200 && status !== 404) throw new Error(`the detail answered ${status}`)
+  if (status !== 200 && status !== 404) throw new Error(`the detail returned ${status}`)
   return { detail: status === 200 ? body : null }
 }
 

@@ -165,7 +165,7 @@ describe('reviews by several reviewers at once', () => {
         mustEqual('the number of successful answers and of decisions', history.length, done.length)
         for (const { status, act } of ofSpan) {
           const allowed = [200, ...(act.isGuarded ? [412] : []), ...(act.kind === 'accept' ? [422] : [])]
-          if (!allowed.includes(status)) throw new Error(`${act.kind} was answered ${status}`)
+          if (!allowed.includes(status)) throw new Error(`${act.kind} returned ${status}`)
         }
         const userIds = done.map(({ act }) => reviewers[act.reviewer]?.userId ?? '')
         mustEqual('who decided', history.map(entry => entry.by).toSorted(), userIds.toSorted())
@@ -180,7 +180,7 @@ describe('reviews by several reviewers at once', () => {
       const whole = isChanged ? 'corrected' : 'accepted'
       const state = reviewed === 0 ? 'unreviewed' : toReview > 0 ? 'mixed' : whole
       mustEqual('the trace', [trace.reviewedCount, trace.reviewState], [reviewed, state])
-      mustEqual('what remains', queue.remaining, toReview)
+      mustEqual('the remaining count', queue.remaining, toReview)
       const { traces } = (await org.read.get(`/api/traces?projectSlug=support&review=${state}`)).body
       mustEqual('the list', traces.length, 1)
     })

@@ -101,7 +101,7 @@ export type Answered = Pick<Answer, 'status' | 'body'>
 /** Sends events as a batch, and returns their results. */
 export async function sendBatch(client: Client, events: readonly Event[]): Promise<Answered[]> {
   const { status, body } = await client.post('/api/v1/batch', { events })
-  if (status !== 207) throw new Error(`the batch answered ${status}: ${JSON.stringify(body)}`)
+  if (status !== 207) throw new Error(`the batch returned ${status}: ${JSON.stringify(body)}`)
   return body.results
 }
 

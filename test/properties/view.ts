@@ -91,7 +91,7 @@ const isSearch = ({ name, status, fields }: Query): boolean =>
 
 async function get(client: Client, path: string) {
   const { status, body } = await client.get(path)
-  if (status !== 200 && status !== 404) throw new Error(`GET ${path} answered ${status}: ${JSON.stringify(body)}`)
+  if (status !== 200 && status !== 404) throw new Error(`GET ${path} returned ${status}: ${JSON.stringify(body)}`)
   return status === 200 ? withoutReceipt(body) : null
 }
 
@@ -118,7 +118,7 @@ async function eachOf<Item, Result>(items: readonly Item[], read: (item: Item) =
   return results
 }
 
-/** Users' emails by their ids, because the model can't predict user ids. */
+/** Users' emails by id, because the model can't predict user ids. */
 export async function emailsOf(client: Client): Promise<ReadonlyMap<string, string>> {
   const { users } = await get(client, '/api/users')
   return new Map(users.map(({ id, email }: Record<'id' | 'email', string>) => [id, email]))

@@ -83,7 +83,7 @@ describe('the rate limit', () => {
     expect(answer.headers.get('ratelimit')).toContain('r=5999')
   })
 
-  it('survives the eviction of its object', async ({ expect }) => {
+  it('is kept when its object is evicted', async ({ expect }) => {
     const org = await newOrg()
     const created = await org.owner.post('/api/api-keys', {
       name: 'x',

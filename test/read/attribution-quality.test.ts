@@ -26,8 +26,7 @@ describe('attribution quality', () => {
     await newCompared(org, 'reasoning_error', 'system_failure', 0.85)
     await newCompared(org, 'system_failure', 'system_failure', 1)
     await newCompared(org, 'system_failure', 'reviewer_mistake', 0.05)
-    // 2 of 4 types agree, with a chance agreement of (2 × 1 + 2 × 2) / 16, and 3 of 4 categories, with one of 4 × 3 /
-    // 16.
+    // 2 of 4 types agree, and chance agreement is (2 × 1 + 2 × 2) / 16. For categories, it's 3 of 4 and 4 × 3 / 16.
     expect(await qualityOf(org)).toMatchObject({
       reviewed: 4,
       reviewedIsMinimum: false,

@@ -142,7 +142,7 @@ async function pagesOf(list: Org, query: string, limit: number): Promise<string[
   for (let cursor: string | null = ''; cursor !== null; ) {
     const path = `/api/traces?projectSlug=support&${query}&limit=${limit}${cursor && `&cursor=${cursor}`}`
     const { status, body } = await list.read.get(path)
-    if (status !== 200) throw new Error(`answered ${status}: ${body.error}`)
+    if (status !== 200) throw new Error(`unexpected status ${status}: ${body.error}`)
     pages.push(body.traces.map(({ id }: { id: string }) => id))
     if (pages.length > 1000) throw new Error('the cursors form a cycle')
     cursor = body.nextCursor

@@ -118,7 +118,7 @@ describe('a single span', () => {
     expect((await org.read.get(`/api/spans/${span_id}`)).status).toBe(200)
   })
 
-  it('takes no parameters', async ({ expect }) => {
+  it('accepts no parameters', async ({ expect }) => {
     const { org, span } = await newTrace()
     expect((await org.read.get(`/api/spans/${(await span()).id}?payloads=preview`)).status).toBe(400)
   })

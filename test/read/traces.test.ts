@@ -144,7 +144,7 @@ describe('a trace', () => {
     expect((await org.ingest.get('/api/v1/traces/search?group_id=session-1')).body.count).toBe(1)
   })
 
-  it('can only be deleted by a key of its project with the manage scope', async ({ expect }) => {
+  it('can be deleted only by its project’s key with the manage scope', async ({ expect }) => {
     const org = await newOrg()
     const { id } = (await org.ingest.post('/api/v1/traces', aTrace())).body
     const reader = client({ 'x-api-key': await org.keyFor({ scopes: ['ingest', 'read', 'review'] }) })

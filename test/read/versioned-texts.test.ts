@@ -45,7 +45,7 @@ async function pagesOf(org: Org, path: string): Promise<Answer['body'][]> {
   const pages = []
   for (let cursor = ''; pages.length < 100; cursor = `&cursor=${pages.at(-1).nextCursor}`) {
     const { status, body } = await org.read.get(path + cursor)
-    if (status !== 200) throw new Error(`${path} answered ${status}`)
+    if (status !== 200) throw new Error(`${path} returned ${status}`)
     pages.push(body)
     if (body.nextCursor === null) return pages
   }
@@ -143,7 +143,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
     ['a limit of 0', '?projectSlug=support&limit=0', 400, 'limit: must be a whole number from 1 to 200'],
     ['a limit of 201', '?projectSlug=support&limit=201', 400, 'limit: must be a whole number from 1 to 200'],
     ['a made-up cursor', '?projectSlug=support&cursor=abc', 400, 'cursor: is not a cursor of this list'],
-  ] as const)('refuses %s', async ([, query, status, error], { expect }) => {
+  ] as const)('rejects %s', async ([, query, status, error], { expect }) => {
     const [org, otherOrg] = [await newOrg(), await newOrg()]
     const path = kind.path + query.replace('MINE', org.project.id).replace('THEIRS', otherOrg.project.id)
     const answer = await org.read.get(path)
@@ -264,7 +264,7 @@ describe.for(kindsOfText)('the ETag of the list at $path', kind => {
       ['an activation of the active version', false, () => text.activate(versionId)],
       ['a rejected creation', false, () => org.owner.post(kind.path, aText(kind, 'answer', { content: 'Again' }))],
       ['a rejected activation', false, () => text.activate(crypto.randomUUID())],
-      ["another project's", false, () => newText(kind, org, 'answer', { projectSlug: 'other' })],
+      ['a text of another project', false, () => newText(kind, org, 'answer', { projectSlug: 'other' })],
       ['a text of the other kind', false, () => newText(otherKind(kind), org, 'answer')],
       ['a new project name', false, () => org.owner.patch(`/api/projects/${org.project.id}`, { name: 'New' })],
       ['an activation of another version', true, () => text.activate(inactive)],

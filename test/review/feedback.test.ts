@@ -114,7 +114,7 @@ describe('a comment', () => {
     expect(answer.body.details[0].path).toBe(path)
   })
 
-  it('404s on a missing span', async ({ expect }) => {
+  it('404s for a missing span', async ({ expect }) => {
     const { owner } = await newOrg()
     expect((await owner.post(`/api/spans/${crypto.randomUUID()}/feedback`, { content: 'a' })).status).toBe(404)
   })

@@ -110,11 +110,11 @@ describe('a review', () => {
   })
 
   it.for([
-    ['accept without an output', [], { decision: 'accept' }, 422, 'decision'],
-    ['accept of null', [null], { decision: 'accept' }, 422, 'decision'],
+    ['an acceptance without an output', [], { decision: 'accept' }, 422, 'decision'],
+    ['an acceptance of null', [null], { decision: 'accept' }, 422, 'decision'],
     ['a correction to null', [], { decision: 'correct', approvedOutput: null }, 422, 'approvedOutput'],
     ['a correction without a value', [], { decision: 'correct' }, 400, 'approvedOutput'],
-    ['accept with a value', [1], { decision: 'accept', approvedOutput: 1 }, 400, 'approvedOutput'],
+    ['an acceptance with a value', [1], { decision: 'accept', approvedOutput: 1 }, 400, 'approvedOutput'],
     ['an unknown decision', [], { decision: 'approve' }, 400, 'decision'],
     ['no decision', [], {}, 400, 'decision'],
     ['an unknown error type', [1], { decision: 'accept', errorType: 'nope' }, 422, 'errorType'],

@@ -262,7 +262,7 @@ describe.for(nodes)('in %s', node => {
     const service = await newService()
     try {
       await run(node, [join(consumer, 'pipeline.js')], { env: { ...process.env, BASE_URL: service.url } })
-      // A timer that kept it alive would have sent the events.
+      // If a timer kept the process alive, it would send the events.
       expect(service.batches).toEqual([])
     } finally {
       service.close()

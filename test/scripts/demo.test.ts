@@ -506,7 +506,7 @@ describe('the reviews', () => {
     .map(({ decisions, ...place }) => {
       const found = places.get(placeOf(place))
       const last = decisions.at(-1)
-      if (!found || !last) throw new Error(`No output is at ${placeOf(place)}`)
+      if (!found || !last) throw new Error(`no output at ${placeOf(place)}`)
       return { ...found, decisions, last, name: `${found.trace.key} ${found.output.stepId}` }
     })
   const comments = projects.flatMap(project => project.comments)

@@ -143,7 +143,7 @@ export class Server {
 /** Runs the every-minute cron job now, on a server that was started here. */
 export async function runCron(url: string): Promise<void> {
   const response = await fetch(`${url}/cdn-cgi/handler/scheduled`, { headers: { 'x-cron-secret': CRON_SECRET } })
-  if (!response.ok) throw new Error(`cron answered ${response.status}`)
+  if (!response.ok) throw new Error(`cron returned ${response.status}`)
 }
 
 /** Creates a server that has no state and isn't started yet. */

@@ -31,7 +31,7 @@ const linkIn = (printed: string): string =>
 async function signIn(link: string): Promise<unknown> {
   const headers = { origin: server.url, 'content-type': 'application/json' }
   const answer = await fetch(`${server.url}/api/session`, { method: 'POST', headers, body: JSON.stringify({ link }) })
-  if (!answer.ok) throw new Error(`signing in answered ${answer.status}`)
+  if (!answer.ok) throw new Error(`signing in returned ${answer.status}`)
   const [cookie = ''] = answer.headers.getSetCookie()
   expect(cookie).toMatch(/^countersign=\w{32}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/)
   return (await fetch(`${server.url}/api/session`, { headers: { cookie } })).json()

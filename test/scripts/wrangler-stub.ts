@@ -26,7 +26,7 @@ export interface Account {
 interface Worker {
   name: string
   secrets: Record<string, string>
-  /** One entry per deploy: its bindings, and the migrations that its database had. */
+  /** One entry per deploy, with its bindings and the migrations of its database. */
   versions: { database: string; bucket: string; jurisdiction: string | undefined; migrations: string[] }[]
   consumes: string[]
 }
@@ -304,7 +304,7 @@ function effect<Result>(change: () => Result): Result {
   return result
 }
 
-/** Passes a moment of a deploy: a command starts, or has changed something. */
+/** Passes a moment of a deploy, which is when a command starts or has changed something. */
 function passMoment(): void {
   const marks = join(folder, 'moments')
   appendFileSync(marks, '.')

@@ -3,8 +3,8 @@ import type { Attributes, TelemetryLog, TelemetrySpan } from '../../src/otlp/rea
 import type { Sent } from './shown-runs.ts'
 
 /**
- * The telemetry as another run of the same program sends it: every random id in it is a different one, and every
- * counter in a span's name is further on.
+ * The telemetry of another run of the same program. Every random id is different, and every counter in a span's name is
+ * higher.
  */
 export function anotherRun({ spans, logs }: Sent): Sent {
   return { spans: spans.map(anotherSpan), logs: logs.map(anotherLog) }
@@ -39,11 +39,11 @@ function otherValue(value: Json): Json {
 }
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi
-/** Hex ids have letters and digits; a long number may be a time. */
+/** Hex ids have letters and digits. A long number may be a time. */
 const HEX = /\b(?:0x)?(?=[0-9a-f]*[a-f])(?=[0-9a-f]*[0-9])[0-9a-f]{12,}\b/gi
 
 const otherText = (text: string): string => text.replaceAll(UUID, otherHex).replaceAll(HEX, otherHex)
 
-/** The same id each time: its digits in another order. */
+/** Returns the same id each time, with each digit replaced. */
 const otherHex = (id: string): string =>
   id.replaceAll(/[0-9a-f]/gi, digit => ((Number.parseInt(digit, 16) + 7) % 16).toString(16))

@@ -15,7 +15,7 @@ export async function resultsOf(
   bindings?: Env,
 ): Promise<{ status: number; body: Record<string, unknown> }[]> {
   const answer = await sendBatch(org, events, bindings)
-  if (answer.status !== 207) throw new Error(`answered ${answer.status}: ${answer.body.error}`)
+  if (answer.status !== 207) throw new Error(`unexpected status ${answer.status}: ${answer.body.error}`)
   return answer.body.results
 }
 

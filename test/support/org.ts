@@ -101,7 +101,7 @@ function checkAgainstContract(request: Request, status: number, body: unknown): 
   if (schema) v.assert(schema, body)
   else if (status === 304 && contract.etag === 'body') v.assert(v.undefined(), body)
   else if (![...errorStatuses(contract).keys()].some(each => each === status)) {
-    throw new Error(`${contract.method} ${contract.path} answered ${status}, which its contract does not name`)
+    throw new Error(`${contract.method} ${contract.path} returned ${status}, which isn't in its contract`)
   }
 }
 

@@ -19,6 +19,6 @@ export const page = (cookie: string, bindings: Env = env, origin: string | null 
 /** Signs a browser in with a key, and returns its cookie. */
 export async function signIn(apiKey: string): Promise<string> {
   const answer = await visitor().post('/api/session', { apiKey })
-  if (answer.status !== 201) throw new Error(`signing in answered ${answer.status}`)
+  if (answer.status !== 201) throw new Error(`signing in returned ${answer.status}`)
   return cookieIn(answer)
 }

@@ -6,8 +6,8 @@ import { isRootOf, outlineOf, type ReadSpan, type SpanStep } from '../../src/otl
 import { factsOf } from '../../src/otlp/trace-facts.ts'
 
 /*
- * Traces as a page that a person can read: each trace's name and fields, then its steps as a tree, with what a reviewer
- * sees of each. Ids and times are left out, because they differ from run to run.
+ * Renders traces as a page for people, with each trace's name and fields, and then its steps as a tree with the values
+ * that a reviewer sees. Ids and times are left out, because they differ from run to run.
  */
 
 /** A client's telemetry. */
@@ -27,7 +27,7 @@ export interface ShownTrace {
   steps: readonly ShownStep[]
 }
 
-/** The client's traces, in the order in which they started. */
+/** The client's traces, in order of their start. */
 export function tracesOf({ spans, logs }: Sent): ShownTrace[] {
   const read = spans.map(span => ({ span, step: stepOf(span) })).filter(({ step }) => !step.isPending)
   const byTrace = Map.groupBy(read.toSorted(byStart), ({ span }) => traceIdOf(span))
@@ -65,13 +65,13 @@ function shownStep(read: ReadSpan, logs: readonly TelemetryLog[], steps: readonl
   }
 }
 
-/** All steps of some traces, in the order of the page. */
+/** All steps of the traces, in page order. */
 export const stepsIn = (traces: readonly ShownTrace[]): ShownStep[] => {
   const all = (steps: readonly ShownStep[]): ShownStep[] => steps.flatMap(step => [step, ...all(step.steps)])
   return all(traces.flatMap(({ steps }) => steps))
 }
 
-/** The traces as text. A client that sends hundreds of steps gets only those of its pipeline. */
+/** The traces as text. If there are more than 100 steps, only those of the pipeline are included. */
 export function pageOf(traces: readonly ShownTrace[]): string {
   const isLong = stepsIn(traces).length > 100
   const shown = isLong
@@ -103,7 +103,7 @@ function stepLines({ kind, stepId, input, output, state, metadata, steps }: Show
   return [
     `${INDENT.repeat(depth)}- ${kind} ${stepId}`,
     ...lines(values, depth + 2),
-    // What no convention reads is only named.
+    // Attributes that no convention reads are listed by name.
     ...(isJsonObject(attributes) ? [`${INDENT.repeat(depth + 2)}unread: ${patterns(Object.keys(attributes))}`] : []),
     ...steps.flatMap(step => stepLines(step, depth + 1)),
   ]
@@ -111,7 +111,7 @@ function stepLines({ kind, stepId, input, output, state, metadata, steps }: Show
 
 const OF_EVERY_SPAN = new Set(['span_name', 'span_kind', 'duration_ms', 'end_time', 'scope'])
 
-/** Keys without their indices, each once. */
+/** The distinct keys, without their indices. */
 const patterns = (keys: readonly string[]): string =>
   [...new Set(keys.map(key => key.replaceAll(/\.\d+(?=\.|$)/g, '.N')))].toSorted().join(', ')
 
@@ -129,7 +129,7 @@ function lines(value: Json, depth: number): string[] {
   return Object.entries(value).flatMap(([key, item]) => underKey(`${indent}${key}:`, item, depth))
 }
 
-/** Values of one short line stay on the line of their key. */
+/** Puts a value on the line of its key if it fits. */
 function underKey(key: string, value: Json, depth: number): string[] {
   if (typeof value !== 'object' || value === null) return [`${key} ${scalar(value)}`]
   const text = shortJson(value)
@@ -146,7 +146,7 @@ const shortJson = (value: Json): string => {
   return fields.length === 0 ? '{}' : `{ ${fields.join(', ')} }`
 }
 
-/** Strings are quoted, so that they differ from numbers and show JSON within them. Long ones are shortened. */
+/** Strings are quoted to distinguish them from numbers and to show JSON in them. Long ones are shortened. */
 function scalar(value: Json): string {
   if (typeof value !== 'string') return String(value)
   const { length } = value

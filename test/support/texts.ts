@@ -63,7 +63,7 @@ export const aText = ({ named, more }: KindOfText, name: string, fields: object 
 /** Creates a text, and functions that call the API for it. */
 export async function newText(kind: KindOfText, org: Org, name = 'answer', fields: object = {}) {
   const created = await org.owner.post(kind.path, aText(kind, name, fields))
-  if (created.status !== 201) throw new Error(`${kind.path} answered ${created.status}: ${created.body.error}`)
+  if (created.status !== 201) throw new Error(`${kind.path} returned ${created.status}: ${created.body.error}`)
   const path = `${kind.path}/${created.body.id}`
   return {
     created: created.body,

@@ -70,7 +70,7 @@ async function call(key: string, method: string, path: string, body?: object): P
     ...(body && { body: JSON.stringify(body) }),
   })
   const text = await response.text()
-  if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`)
+  if (!response.ok) throw new Error(`${method} ${path} returned ${response.status}: ${text}`)
   return JSON.parse(text)
 }
 

@@ -87,13 +87,9 @@ it.for<[string, Json, Json]>([
 })
 
 it.for<[string, Record<string, Json>, Json]>([
-  [
-    'a span that names a model',
-    { 'langfuse.observation.type': 'span', 'langfuse.observation.model.name': 'gpt' },
-    'llm',
-  ],
+  ['a span with a model', { 'langfuse.observation.type': 'span', 'langfuse.observation.model.name': 'gpt' }, 'llm'],
   ['a type in upper case', { 'langfuse.observation.type': 'AGENT' }, 'agent'],
-])('tells %s', ([, attributes, kind], { expect }) => {
+])('recognizes %s', ([, attributes, kind], { expect }) => {
   expect(readAs(langfuse, aSpan({ attributes })).reading).toMatchObject({ kind })
 })
 

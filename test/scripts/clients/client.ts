@@ -43,7 +43,7 @@ export async function runClient(client: Client, environment: Environment): Promi
   const programs = new Map([...(await programsIn(CLIENTS)), ...readme.programs, ...page.programs, ...own])
   for (const [replaced, file] of Object.entries(instead)) {
     const text = programs.get(file)
-    if (text === undefined) throw new Error(`There is no ${file}`)
+    if (text === undefined) throw new Error(`${file} not found`)
     programs.set(replaced, text)
   }
   const written = join(CLIENTS, folder, 'node_modules/.page')

@@ -35,7 +35,7 @@ export class Client {
         ...(body && { body: JSON.stringify(body) }),
       })
       const text = await response.text()
-      if (response.status >= 500) throw new Error(`${method} ${path} answered ${response.status}: ${text}`)
+      if (response.status >= 500) throw new Error(`${method} ${path} returned ${response.status}: ${text}`)
       return { status: response.status, body: JSON.parse(text) }
     } catch (cause) {
       if (!this.isDying) throw cause
@@ -47,14 +47,14 @@ export class Client {
   /** Makes a call and returns the body of its answer. Throws if the call fails. */
   async make(...call: Parameters<Client['call']>): Promise<Fields> {
     const { status, body } = await this.call(...call)
-    if (status >= 300) throw new Error(`${call[0]} ${call[1]} answered ${status}: ${JSON.stringify(body)}`)
+    if (status >= 300) throw new Error(`${call[0]} ${call[1]} returned ${status}: ${JSON.stringify(body)}`)
     return body
   }
 
   /** Reads the resource at a path. Returns null if it doesn't exist. */
   async read(path: string): Promise<Fields | null> {
     const { status, body } = await this.call('GET', path)
-    if (status !== 200 && status !== 404) throw new Error(`GET ${path} answered ${status}: ${JSON.stringify(body)}`)
+    if (status !== 200 && status !== 404) throw new Error(`GET ${path} returned ${status}: ${JSON.stringify(body)}`)
     return status === 200 ? body : null
   }
 

@@ -27,7 +27,7 @@ export async function managementWriter({ client }: Tenant, ledger: Subject[]): P
     const { contents, active } = prompt.state
     const after = { contents: [...contents, version.content], active: version.activate ? [version.content] : active }
     const add = () => client.make('POST', `${path}/versions`, version)
-    // Versions have no client-chosen id, so look whether the version exists before sending the call again.
+    // Versions have no client-chosen id, so check whether the version exists before sending the call again.
     return prompt.write(after, add, async () => (await read()).contents.includes(version.content) || add())
   }
 

@@ -171,5 +171,5 @@ async function statusesOf({ client, ids }: Tenant, calls: readonly Command[]): P
 const Results = v.object({ results: v.array(v.object({ status: v.number() })) })
 
 function mustSucceed(statuses: readonly number[]): void {
-  if (statuses.some(status => status >= 300)) throw new Error(`A call was refused: ${statuses}`)
+  if (statuses.some(status => status >= 300)) throw new Error(`a call was rejected: ${statuses}`)
 }
