@@ -1,8 +1,8 @@
 import type { ErrorType } from '../domain/attribution.ts'
 
 /**
- * The built-in error types, as the migration seeds them, in display order: those of users, of the humans who review and
- * guide, and of the AI.
+ * The built-in error types, as the migration seeds them, in display order: errors by users, errors by the people who
+ * review or write guidelines, then errors by the AI.
  */
 export const TAXONOMY = [
   {
@@ -135,7 +135,7 @@ export const TAXONOMY = [
 
 export type BuiltInErrorType = (typeof TAXONOMY)[number]['errorType']
 
-/** If several types have equal evidence, the first of these that fits wins. */
+/** If several types have equal evidence, the first of these that applies wins. */
 export const DECIDED_FIRST: readonly BuiltInErrorType[] = [
   'system_failure',
   'output_format_violation',

@@ -4,9 +4,10 @@ import table from './weights.json' with { type: 'json' }
 export type Weights = Partial<Record<BuiltInErrorType, number>>
 
 /**
- * What each finding says about each error type, in log odds at full strength: positive for the type, negative against
- * it, absent if it says nothing. Fitted to the tuned half of the labeled cases by `bench/attribution/fit.ts`, which
- * starts from hand-set weights based on the taxonomy's rules and moves them only as far as the cases require.
+ * How much each finding supports each error type, in log odds at full strength: positive if it supports the type,
+ * negative if it contradicts it, and absent if it does neither. `bench/attribution/fit.ts` fits them to the tuned half
+ * of the labeled cases, starting from hand-set weights based on the taxonomy's rules and moving them only as far as the
+ * cases require.
  */
 export const WEIGHTS: Readonly<Record<FindingKind, Weights>> = table.weights
 
@@ -14,12 +15,12 @@ export const WEIGHTS: Readonly<Record<FindingKind, Weights>> = table.weights
 export type FindingKind = keyof typeof table.weights
 
 /**
- * Divides scores before they become probabilities. Above 1 it lowers confidence. Fitted on cases that the weights
- * hadn't seen (temperature scaling: Guo et al. 2017, arXiv 1706.04599).
+ * Scores are divided by this before they become probabilities. A value above 1 lowers confidence. Fitted to cases that
+ * weren't used for the weights (temperature scaling: Guo et al. 2017, arXiv 1706.04599).
  */
 export const TEMPERATURE = table.temperature
 
-/** Findings that follow from another finding and so add no evidence next to it. */
+/** Findings that follow from another finding, so they add no evidence to it. */
 export const EXPLAINED_BY: Readonly<Partial<Record<FindingKind, readonly FindingKind[]>>> = {
   step_failed: [
     'fetched_nothing',

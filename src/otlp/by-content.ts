@@ -2,13 +2,13 @@ import type { Endpoint } from '../api/endpoint.ts'
 import { inflatedStart, startBytes } from '../http/body.ts'
 import { MAX_EXPORT_BYTES } from '../limits.ts'
 
-/** How much of the body to look at for its first field. */
+/** How much of the body to read to find its first field. */
 const MAX_FIELD_BYTES = 512
 
 /**
- * Serves two endpoints on one path, because exporters configured with `{base_url}/api` send to the path of `native`. A
- * protobuf body is an export, and so is JSON whose first field belongs to an export, in any content encoding.
- * Everything else goes to `native`: read as an export, it would be empty and succeed.
+ * Serves two endpoints on one path, because exporters configured with `{base_url}/api` send to the path of `native`.
+ * Protobuf bodies, and JSON bodies whose first field belongs to an export, go to `telemetry`, in any content encoding.
+ * Everything else goes to `native`: as an export, it would be empty and succeed.
  */
 export const byContent = (native: Endpoint, telemetry: Endpoint): Endpoint => ({
   contract: native.contract,
@@ -20,12 +20,12 @@ export const byContent = (native: Endpoint, telemetry: Endpoint): Endpoint => ({
   },
 })
 
-/** Reads the start of a request's body, and returns an equivalent unread request. */
+/** Reads the start of a request's body and returns an equivalent unread request. */
 async function peek(request: Request): Promise<{ text: string; whole: Request }> {
   const encoding = request.headers.get('content-encoding')
   if (!request.body) return { text: '', whole: request }
-  const [looked, body] = request.body.tee()
-  const start = await readStart(looked.getReader(), startBytes(encoding))
+  const [peeked, body] = request.body.tee()
+  const start = await readStart(peeked.getReader(), startBytes(encoding))
   const inflated = inflatedStart(start, encoding, MAX_EXPORT_BYTES)
   return {
     text: new TextDecoder().decode(inflated.subarray(0, MAX_FIELD_BYTES)),
@@ -46,7 +46,7 @@ async function readStart(reader: ReadableStreamDefaultReader<Uint8Array>, length
       size += piece.byteLength
     }
   } catch {
-    // The body broke off. Whoever reads the whole request reports it.
+    // The body ended early. The endpoint reports this when it reads the whole request.
   }
   reader.cancel().catch(() => undefined)
   return start.subarray(0, size)

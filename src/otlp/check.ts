@@ -4,12 +4,12 @@ import { MAX_EXPORT_RECORDS, RECORDS_A_TURN } from '../limits.ts'
 import { type Decoded, type TelemetryLog, type TelemetrySpan, weightOf } from './reading/telemetry.ts'
 
 /**
- * The records of an export in order, each decoded on demand; past the limit they are only counted. An undefined item
+ * The records of an export in order, each decoded on demand. Records past the limit are only counted. An undefined item
  * marks the end of a resource or scope, which may have no records.
  */
 export type Unread<RecordType> = Iterable<(() => RecordType) | undefined>
 
-/** A span as encoded: ids of any length, '' for none. The end may be 0 or lie before the start. */
+/** A span as encoded. Its ids may have any length; '' means none. Its end may be 0 or before its start. */
 export type UncheckedSpan = Omit<TelemetrySpan, 'parentSpanId'> & { parentSpanId: string }
 
 /** A log record as encoded, with ids like those of `UncheckedSpan`. */
@@ -17,10 +17,10 @@ export type UncheckedLog = Omit<TelemetryLog, 'traceId' | 'spanId'> & { traceId:
 
 /** Why a record is rejected. */
 const REJECTIONS = {
-  traceId: 'the trace id is not 16 bytes, or all zero',
-  spanId: 'the span id is not 8 bytes, or all zero',
+  traceId: 'the trace id is not 16 bytes or is all zeros',
+  spanId: 'the span id is not 8 bytes or is all zeros',
   parentSpanId: 'the parent span id is not 8 bytes',
-  tooMany: `a request may hold ${MAX_EXPORT_RECORDS} records`,
+  tooMany: `a request may contain at most ${MAX_EXPORT_RECORDS} records`,
 } as const
 type Rejection = (typeof REJECTIONS)[keyof typeof REJECTIONS]
 
@@ -31,7 +31,7 @@ const isNone = (id: string): boolean => /^0*$/.test(id)
 
 /**
  * Yields the valid spans, each with an end no earlier than its start, and counts the others by reason. Errors: 400 if
- * no span has an id. That happens when log records arrive here: their fields have the same numbers.
+ * no span has an id. That happens if the export contains log records, whose fields have the same numbers.
  */
 export function* checkSpans(spans: Unread<UncheckedSpan>): Work<Decoded<TelemetrySpan>> {
   let hasIds: boolean | undefined
@@ -39,7 +39,7 @@ export function* checkSpans(spans: Unread<UncheckedSpan>): Work<Decoded<Telemetr
     hasIds ||= span.traceId !== '' || span.spanId !== ''
     return checkSpan(span)
   })
-  if (hasIds === false) throw badRequest('No span has a trace id or a span id; this path takes traces only')
+  if (hasIds === false) throw badRequest('No span has a trace id or a span id; this path accepts only traces')
   return decoded
 }
 
@@ -51,12 +51,12 @@ function checkSpan(span: UncheckedSpan): TelemetrySpan | Rejection {
   return {
     ...span,
     parentSpanId: isRoot ? null : span.parentSpanId,
-    // biome-ignore lint/complexity/useMathMinMax: Math.max takes no bigints.
+    // biome-ignore lint/complexity/useMathMinMax: Math.max doesn't accept bigints.
     endNs: span.endNs < span.startNs ? span.startNs : span.endNs,
   }
 }
 
-/** Yields the valid log records, and counts the others by reason. */
+/** Yields the valid log records and counts the others by reason. */
 export const checkLogs = (logs: Unread<UncheckedLog>): Work<Decoded<TelemetryLog>> => check(logs, checkLog)
 
 function checkLog(log: UncheckedLog): TelemetryLog | Rejection {
@@ -86,11 +86,11 @@ function* check<Unchecked, RecordType extends TelemetrySpan | TelemetryLog>(
   return { records, rejected }
 }
 
-/** Takes each record, and yields after each turn's worth of weight. `take` returns the record's weight. */
+/** Passes each record to `take`, which returns its weight. Yields after each turn's worth of weight. */
 export function* paced<RecordType>(found: Unread<RecordType>, take: (read: () => RecordType) => number): Work<void> {
   let weight = 0
   for (const read of found) {
-    weight += read ? take(read) : 1 / EMPTY_PARTS_A_RECORD
+    weight += read ? take(read) : 1 / EMPTY_PARTS_PER_RECORD
     if (weight < RECORDS_A_TURN) continue
     weight = 0
     yield
@@ -98,4 +98,4 @@ export function* paced<RecordType>(found: Unread<RecordType>, take: (read: () =>
 }
 
 /** How many resources or scopes without records count as much work as one record. */
-const EMPTY_PARTS_A_RECORD = 50
+const EMPTY_PARTS_PER_RECORD = 50

@@ -18,7 +18,7 @@ export const decodeLogs = (body: Uint8Array, type: MediaType): Work<Decoded<Tele
     return yield* checkLogs(isJsonType(type) ? logsOfJson(yield* parseExport(body, 'logs')) : logsOfProtobuf(body))
   })
 
-/** Counts the data points of a metrics export. All of them are rejected, so nothing else is read. Errors: 400, 413. */
+/** Counts the data points of a metrics export. All are rejected, so nothing else is read. Errors: 400, 413. */
 export const countDataPoints = (body: Uint8Array, type: MediaType): Work<number> =>
   decoded(function* () {
     return yield* isJsonType(type)
@@ -27,13 +27,13 @@ export const countDataPoints = (body: Uint8Array, type: MediaType): Work<number>
   })
 
 /**
- * Maps protobufjs's plain errors and range errors, which are about the bytes, to a 400. A TypeError would be our bug.
+ * Maps protobufjs's plain errors and range errors, which invalid bytes cause, to a 400. A TypeError would be our bug.
  */
 function* decoded<Result>(decode: () => Work<Result>): Work<Result> {
   try {
     return yield* decode()
   } catch (error) {
     if (error instanceof ApiError || error instanceof TypeError) throw error
-    throw badRequest('The body cannot be decoded as an OTLP export')
+    throw badRequest("The body can't be decoded as an OTLP export")
   }
 }

@@ -15,22 +15,22 @@ const REJECTED_RECORDS: Readonly<Record<Signal, string>> = {
 }
 
 /** How many records of an export were rejected, and why. A count of 0 with a message is a warning. */
-export interface Refusal {
+export interface PartialSuccess {
   count: number
   message: string
 }
 
-/** The body of a 200. If everything was accepted, it must not mention partial success. */
-export function encodeSuccess(type: MediaType, signal: Signal, refusal?: Refusal): Uint8Array {
+/** The body of a 200. It must not contain `partialSuccess` if everything was accepted. */
+export function encodeSuccess(type: MediaType, signal: Signal, partial?: PartialSuccess): Uint8Array {
   if (isJsonType(type)) {
     return json(
-      refusal && {
-        partialSuccess: { [REJECTED_RECORDS[signal]]: String(refusal.count), errorMessage: refusal.message },
+      partial && {
+        partialSuccess: { [REJECTED_RECORDS[signal]]: String(partial.count), errorMessage: partial.message },
       },
     )
   }
-  if (!refusal) return new Uint8Array()
-  return Uint8Array.from(bytesField(1, [...integerField(1, refusal.count), ...textField(2, refusal.message)]))
+  if (!partial) return new Uint8Array()
+  return Uint8Array.from(bytesField(1, [...integerField(1, partial.count), ...textField(2, partial.message)]))
 }
 
 /** The codes of google.rpc.Code. */
@@ -65,7 +65,7 @@ const json = (body: object = {}): Uint8Array => encoder.encode(JSON.stringify(bo
 const VARINT = 0
 const LENGTH_DELIMITED = 2
 
-/** A numeric field. Zero is omitted, because it is what an absent field means. */
+/** A numeric field. Zero is omitted, because an absent field means zero. */
 const integerField = (field: number, value: number): number[] =>
   value === 0 ? [] : [(field << 3) | VARINT, ...varint(value)]
 
@@ -78,6 +78,6 @@ const bytesField = (field: number, bytes: readonly number[]): number[] => [
   ...bytes,
 ]
 
-/** Encodes seven bits per byte, lowest first. The eighth bit says that more follow. */
+/** Encodes seven bits per byte, lowest first. The eighth bit says that more bytes follow. */
 const varint = (value: number): number[] =>
   value < 128 ? [value] : [(value % 128) | 128, ...varint(Math.floor(value / 128))]

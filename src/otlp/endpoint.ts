@@ -9,7 +9,7 @@ import type { Outcome } from './outcome.ts'
 import { type ExportBody, otlp } from './protocol.ts'
 import type { Signal } from './reading/telemetry.ts'
 
-/** Where clients send exports: the documented base, the one without a path, and those of other services' SDKs. */
+/** The base paths where clients send exports: the documented one, none, and those of other services' SDKs. */
 const BASES = ['/api/v1/otel', '', '/api/public/otel', '/otel', '/api'] as const
 
 const Export = v.pipe(
@@ -35,7 +35,7 @@ const contractOf = (signal: Signal, base: (typeof BASES)[number]) =>
     path: `${base}/v1/${signal}` as const,
     summary: `Ingest OpenTelemetry ${signal}`,
     scope: 'ingest',
-    // The handler decodes it, to hold as little of it in memory at once as it can.
+    // The handler decodes the body itself, to keep as little of it in memory at once as possible.
     body: shownAs(
       v.custom<ExportBody>(() => true),
       Export,
@@ -48,7 +48,7 @@ const contractOf = (signal: Signal, base: (typeof BASES)[number]) =>
 /** The context of an export handler. */
 export type ExportContext = Context<ReturnType<typeof contractOf>>
 
-/** Declares the OTLP/HTTP endpoints of a signal, at each base, so that a client needs only an address and a key. */
+/** Declares the OTLP/HTTP endpoints of a signal at each base, so a client needs only an address and a key. */
 export function exportEndpoints(signal: Signal, handler: (context: ExportContext) => Promise<Outcome>): Endpoint[] {
   const protocol = otlp(signal)
   return BASES.map(base => {

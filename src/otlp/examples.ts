@@ -2,7 +2,7 @@ import type { Example } from '../api/contract.ts'
 import { ANSWER, QUESTION } from '../api/story.ts'
 import type { Signal } from './reading/telemetry.ts'
 
-/** What OpenTelemetry calls the same run. */
+/** The same run in OpenTelemetry's terms. */
 const exportedIds = { traceId: '0123456789abcdef0123456789abcdef', spanId: '0123456789abcdef' }
 const attributesOf = (attributes: Record<string, string>) =>
   Object.entries(attributes).map(([key, stringValue]) => ({ key, value: { stringValue } }))
@@ -26,14 +26,14 @@ const exportedMessage = {
   body: { kvlistValue: { values: attributesOf({ content: QUESTION.question }) } },
 }
 
-/** An export of each signal, and what is answered. */
+/** An export of each signal and its response. */
 export const exportExamples: Readonly<Record<Signal, Example>> = {
   traces: { body: { resourceSpans: [{ scopeSpans: [{ spans: [exportedSpan] }] }] }, answers: { 200: {} } },
   logs: { body: { resourceLogs: [{ scopeLogs: [{ logRecords: [exportedMessage] }] }] }, answers: { 200: {} } },
   metrics: {
     body: { resourceMetrics: [] },
     answers: {
-      200: { partialSuccess: { rejectedDataPoints: '3', errorMessage: '3 refused: metrics are not kept here' } },
+      200: { partialSuccess: { rejectedDataPoints: '3', errorMessage: '3 rejected: metrics are not supported' } },
     },
   },
 }

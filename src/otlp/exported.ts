@@ -11,14 +11,14 @@ import { orderedTimeOf, type TelemetrySpan, weightOf } from './reading/telemetry
 import { isRootOf, outlineOf, type ReadSpan, type SpanOutline, type SpanStep } from './span-step.ts'
 import { factsOf } from './trace-facts.ts'
 
-/** Spans in the form that the store takes, with what else they say. */
+/** Spans in the form that the store takes, and other data read from them. */
 export interface Exported {
   traces: ExportedTrace[]
-  /** By client trace id. */
+  /** Keyed by client trace id. */
   outlines: ReadonlyMap<string, readonly SpanOutline[]>
   /** Warnings about values that were cut. */
   warnings: ReadonlySet<string>
-  /** How many spans could not be read because of a bug of ours. Other spans are unaffected. */
+  /** How many spans couldn't be read because of a bug in our code. Other spans are unaffected. */
   unreadable: number
 }
 
@@ -133,7 +133,8 @@ async function exportedSpan(project: Project, read: ReadSpan): Promise<ExportedS
     outputRevision,
     state,
     prompt: promptOf(step),
-    // The export that ended last wins. If two ended at the same time, the hash picks the same one each time.
+    // The revision that ended last wins. If two ended at the same time, their hashes decide, so the result is always
+    // the same.
     exportRevision: `${String(endNs).padStart(20, '0')}.${contentHash.slice(0, 16)}`,
   }
 }
@@ -141,8 +142,8 @@ async function exportedSpan(project: Project, read: ReadSpan): Promise<ExportedS
 const jsonOf = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))
 
 /**
- * The prompt that a step used. Steps that call a model always use one, even if they don't name it; other steps only if
- * they name its id. A number without a name refers to the step's own prompt.
+ * The prompt that a step used. Steps that call a model always use one, even if they don't name it. Other steps only use
+ * one if they give its id. A number without a name refers to the step's own prompt.
  */
 function promptOf({ kind, stepId, prompt }: SpanStep): ExportedSpan['prompt'] {
   if (kind !== 'llm' && kind !== 'prompt' && prompt?.id === undefined) return null

@@ -2,9 +2,9 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import { utf8Length } from '../domain/text.ts'
 import { MAX_ERROR_PATH_LENGTH, MAX_JSON_DEPTH, MAX_NAMED_CUTS } from '../limits.ts'
 
-/** A cut in a value, to report to the sender. */
+/** A cut in a value, for a report to the sender. */
 interface Cut {
-  /** Where in the value, dotted; '' for the whole value. */
+  /** The dotted path in the value; '' for the whole value. */
   path: string
   /** The size of its JSON before the cut. */
   bytes: number
@@ -16,18 +16,18 @@ export interface Fitted {
   cuts: Cut[]
 }
 
-/** The minimum size of a part. Anything shorter says nothing. */
+/** The minimum size of a part. A shorter part would be meaningless. */
 const MIN_PART_BYTES = 64
-/** A list or object with less room than this becomes the start of its JSON text. */
+/** A list or object that must be smaller than this is replaced by the start of its JSON text. */
 const MIN_CONTAINER_BYTES = 256
 
 /**
  * Cuts a value so that its JSON takes at most `maxBytes` (at least 256) and respects the depth limit of values. The
- * largest parts lose the most; small ones stay whole. A cut text ends with a marker that gives the full size, such as
- * `Once upon… [cut, 123456 bytes]`. Parts nested too deep become JSON text.
+ * largest parts lose the most, and small ones stay whole. A cut text ends with a marker that gives the full size, such
+ * as `Once upon… [cut, 123456 bytes]`. Parts nested too deep become JSON text.
  */
 export function fitted(value: Json, maxBytes: number): Fitted {
-  // Nearly every value is far smaller. This estimate shows it without writing any JSON.
+  // Nearly every value is far smaller. This estimate shows that without serializing anything.
   if (largestJson(value, maxBytes, 0) <= maxBytes) return { value, cuts: [] }
   const cuts: Cut[] = []
   const shallow = nestsTooDeep(value, 0) ? flattened(value, 0, '', cuts) : value
@@ -107,14 +107,14 @@ function cutTo(value: Json, maxBytes: number, path: string, cutting: Cutting): J
   return beginningOf(value, entries, overhead, maxBytes, path, cutting)
 }
 
-/** The bytes that each entry may take so that all fit. Smaller entries leave their unused room to the others. */
+/** The maximum bytes of each entry so that all fit. Smaller entries leave their unused space to the others. */
 function shareOf(
   entries: readonly [string | number, Json][],
   overhead: (key: string | number) => number,
   maxBytes: number,
   sizes: Map<Json, number>,
 ): number {
-  // With this many entries there is no room for any, so don't sort them.
+  // With this many entries, there is no space for any of them, so don't sort them.
   if (entries.length * 2 > maxBytes) return 0
   let left = maxBytes
   for (const [key] of entries) left -= overhead(key)
@@ -127,7 +127,7 @@ function shareOf(
   return maxBytes
 }
 
-/** The entries that fit, followed by a marker that says how many are missing. */
+/** The entries that fit, followed by a marker with the number of missing entries. */
 function beginningOf(
   value: Json[] | JsonObject,
   entries: readonly [string | number, Json][],
@@ -139,7 +139,7 @@ function beginningOf(
   const bytes = sizeOf(value, cutting.sizes)
   addCut(cutting.cuts, path, bytes)
   const kept: [string | number, Json][] = []
-  // Reserve room for the marker's key and text.
+  // Reserve space for the marker's key and text.
   let left = maxBytes - 2 - MIN_PART_BYTES
   for (const [key, item] of entries) {
     const part = cutTo(item, MIN_PART_BYTES, within(path, key), { ...cutting, cuts: [] })
@@ -154,10 +154,10 @@ function beginningOf(
 const collected = (like: Json[] | JsonObject, entries: [string | number, Json][]): Json =>
   Array.isArray(like) ? entries.map(([, item]) => item) : Object.fromEntries(entries)
 
-/** The start of a string, so that its JSON with the marker takes at most `maxBytes`. */
+/** Cuts a string so that its JSON, including the marker, takes at most `maxBytes`. */
 function cutJsonText(text: string, bytes: number, maxBytes: number): string {
   const marker = `… [cut, ${bytes} bytes]`
-  // Quotes and marker. The rest is counted by character, because escapes take more room in JSON.
+  // Quotes and marker. The rest is counted by character, because escapes take more space in JSON.
   let left = maxBytes - 2 - utf8Length(marker)
   let end = 0
   while (end < text.length) {
@@ -200,6 +200,6 @@ function addCut(cuts: Cut[], path: string, bytes: number): void {
   if (cuts.length < MAX_NAMED_CUTS) cuts.push({ path, bytes })
 }
 
-/** Cuts the path itself, which may be as long as the value. */
+/** Cuts the path, which may be as long as the value. */
 const within = (path: string, step: string | number): string =>
   (path === '' ? String(step) : `${path}.${step}`).slice(0, MAX_ERROR_PATH_LENGTH)

@@ -17,7 +17,8 @@ import { CUT_VALUE, doubleValue, hex, integerValue, isRemoteParent, objectValue,
 
 /*
  * OTLP/JSON, read leniently: real senders deviate from the specification in ids, integers, enumerations and empty
- * values. Only what would silently lose data is rejected: a list of another type, or a misspelled list name.
+ * values. Only input that would silently lose data is rejected: a list of another signal's records or a misspelled list
+ * name.
  */
 
 /** The names of the nested lists that lead to a signal's records. */
@@ -71,7 +72,7 @@ function* records<RecordType>(
   }
 }
 
-/** Replaces invalid UTF-8, as in protobuf: one broken string must not lose an export. */
+/** Replaces invalid UTF-8, as in protobuf, because one broken string must not lose an export. */
 const decoder = new TextDecoder()
 
 /**
@@ -93,17 +94,17 @@ export function* parseExport(request: Uint8Array, signal: Signal): Work<JsonObje
     .flatMap(([name]) => [name, snakeCase(name)])
     .find(name => Object.hasOwn(body, name))
   if (other && !Object.hasOwn(body, expected)) {
-    throw badRequest(`does not belong here; this path takes ${signal} only, in \`${expected}\``, other)
+    throw badRequest(`doesn't belong here; this path accepts only ${signal}, in \`${expected}\``, other)
   }
   const isNamed = Object.hasOwn(body, expected) || Object.hasOwn(body, snakeCase(expected))
   if (!isNamed && Object.keys(body).length > 0)
-    throw badRequest(`is required; this path takes ${signal} only`, expected)
+    throw badRequest(`is required; this path accepts only ${signal}`, expected)
   return body
 }
 
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
 
-/** Runs `read`, and adds the place to the path of its errors. */
+/** Runs `read` and prepends the place to the path of its errors. */
 function within<Read>(place: string, read: () => Read): Read {
   try {
     return read()
@@ -257,7 +258,7 @@ function boolean(of: JsonObject, name: string): boolean | string {
 }
 
 /**
- * An integer: a decimal string by the specification, a number from the JavaScript SDKs. Other values are kept as
+ * An integer: a decimal string in the specification, a number from the JavaScript SDKs. Other values are kept as
  * strings.
  */
 function integer(of: JsonObject, name: string): number | string {
@@ -292,15 +293,15 @@ function bigintOf(value: Json | undefined): bigint | undefined {
   return typeof value === 'string' && /^-?\d{1,20}$/.test(value) ? BigInt(value) : undefined
 }
 
-/** An unimportant number: anything invalid is 0. */
+/** A number that doesn't matter much: anything invalid becomes 0. */
 function countOf(value: Json | undefined): number {
   const count = Number(typeof value === 'object' ? 0 : value)
   return Number.isSafeInteger(count) && count >= 0 ? count : 0
 }
 
 /**
- * An enumeration value by number, or by name, which the specification forbids but some send. Unknown values give the
- * first name.
+ * An enumeration value by number or by name. The specification forbids names, but some senders use them. Unknown values
+ * become the first name.
  */
 function enumeration<const Names extends readonly [string, ...string[]]>(
   value: Json | undefined,
@@ -314,7 +315,7 @@ function enumeration<const Names extends readonly [string, ...string[]]>(
 
 const MAX_ID_BYTES = 16
 
-/** Replaces an unreadable id, so that the record is rejected instead of read as one without an id. */
+/** Replaces an unreadable id. The record is then rejected and not mistaken for one without an id. */
 const UNREADABLE_ID = 'unreadable'
 
 /**
@@ -338,7 +339,7 @@ function hexOfBase64(value: string): string | undefined {
   return hex(Uint8Array.from(binary, character => character.charCodeAt(0)))
 }
 
-/** Bytes from a list, or from Node's `{type: "Buffer", data: […]}`. */
+/** Reads bytes from a list or from Node's `{type: "Buffer", data: […]}`. */
 function bytesOf(value: Json): Uint8Array | undefined {
   const list = isJsonObject(value) ? value.data : value
   if (!Array.isArray(list)) return undefined
@@ -346,7 +347,7 @@ function bytesOf(value: Json): Uint8Array | undefined {
   return bytes.length === list.length ? Uint8Array.from(bytes.map(Number)) : undefined
 }
 
-/** Bytes as base64, which is what the specification requires. A list of bytes is encoded. */
+/** Bytes as base64, as the specification requires. Encodes a list of bytes. */
 function bytesText(of: JsonObject, name: string): string {
   const bytes = bytesOf(of[name] ?? null)
   return bytes ? $protobuf.util.base64.encode(bytes, 0, bytes.length) : text(of, name)

@@ -9,7 +9,7 @@ import type { SpanMessage } from './span-step.ts'
 
 /*
  * Some clients send content only as log records, next to a span that has the rest: OpenTelemetry's model
- * instrumentations under the conventions up to 1.36, Claude Code, Codex. Source: semantic-conventions 1.36,
+ * instrumentations under the conventions up to 1.36, Claude Code, and Codex. Source: semantic-conventions 1.36,
  * gen-ai-events.md; 1.41, gen-ai-events.md; code.claude.com/docs/en/monitoring-usage; openai/codex, `otel/src/events`;
  * and recorded exports.
  */
@@ -36,8 +36,8 @@ const READERS: ReadonlyMap<string, (log: TelemetryLog, name: string) => SpanMess
 const CLAUDE_CODE = 'claude_code.'
 
 /**
- * The messages that a record adds to its span's input and output, in order. Empty if the record belongs to no span or
- * has no content, or if the sender omitted the content; `reasonForNothing` says which.
+ * The messages that a record adds to its span's input and output, in order. Empty if the record belongs to no span, has
+ * no content, or had its content omitted by the sender. `reasonForNothing` says which.
  */
 export function messagesOf(log: TelemetryLog): SpanMessage[] {
   if (log.traceId === null || log.spanId === null) return []
@@ -45,16 +45,18 @@ export function messagesOf(log: TelemetryLog): SpanMessage[] {
   return name === undefined ? [] : (READERS.get(name)?.(log, name) ?? [])
 }
 
-/** Why `messagesOf` found nothing in a record: one of a few fixed strings, so that records can be counted by reason. */
+/**
+ * Why `messagesOf` found nothing in a record. Always one of a few fixed strings, so records can be counted by reason.
+ */
 export function reasonForNothing(log: TelemetryLog): string {
-  if (contentName(log) === undefined) return 'it has no span content'
-  if (log.traceId === null || log.spanId === null) return 'it belongs to no span'
+  if (contentName(log) === undefined) return 'the record has no span content'
+  if (log.traceId === null || log.spanId === null) return 'the record belongs to no span'
   return 'the sender omitted its content'
 }
 
 /**
- * A key that is unique to a record within its span and the same each time it is sent: its time, its name and a hash of
- * its content. Two records with the same time and content share a key; `recordKeys` tells them apart.
+ * A key that is unique within a record's span and the same each time the record is sent: its time, its name, and a hash
+ * of its content. Two records with the same time and content share a key; `recordKeys` makes theirs unique.
  */
 export async function recordKey(log: TelemetryLog): Promise<string> {
   const attributes = Object.fromEntries(log.attributes)
@@ -64,7 +66,7 @@ export async function recordKey(log: TelemetryLog): Promise<string> {
 
 /**
  * Returns a function that gives the keys of one export's records, in order, batch by batch. A repeated key gets a
- * number, because a conversation can hold the same text twice, and a millisecond clock can give both the same time.
+ * number, because a conversation can contain the same text twice, even in the same millisecond.
  */
 export function recordKeys(): (logs: readonly TelemetryLog[]) => Promise<string[]> {
   const counts = new Map<string, number>()
@@ -106,8 +108,9 @@ function answerOf(outputs: readonly SpanMessage[]): Json | undefined {
 }
 
 /**
- * The name of a record if it is one we read. The name is in an attribute (older SDKs, and Codex, whose `eventName` is a
- * source location), in the record itself, or in its body as text. Claude Code's has its prefix only in the body.
+ * The name of a record, or undefined if we don't read such records. The name is in an attribute (older SDKs, and Codex,
+ * whose `eventName` is a source location), in the record itself, or in its body as text. Claude Code's names have their
+ * prefix only in the body.
  */
 function contentName(log: TelemetryLog): string | undefined {
   const names = [log.attributes.get('event.name'), log.eventName, log.body].flatMap(
@@ -131,7 +134,7 @@ function recordMessage(log: TelemetryLog, name: string): Json {
   return messageOf({ name, attributes: new Map([...log.attributes].filter(([key]) => MESSAGE_ATTRIBUTE.test(key))) })
 }
 
-/** Fields that a message has even if its instrumentation doesn't record content. */
+/** Fields that a message has even if its instrumentation records no content. */
 const ENVELOPE = ['role', 'id', 'name', 'tool_call_id', 'finish_reason']
 
 const hasContent = (message: Message): boolean =>
@@ -154,7 +157,7 @@ function outputChoice(log: TelemetryLog, name: string): SpanMessage[] {
   }))
 }
 
-/** A whole call in one record: in its attributes or, from some exporters, in its body. */
+/** Reads a whole call from one record: from its attributes or, with some exporters, from its body. */
 function details(log: TelemetryLog): SpanMessage[] {
   const body = isJsonObject(log.body) ? log.body : {}
   const field = (key: string): Json | undefined => log.attributes.get(key) ?? body[key] ?? undefined
@@ -182,8 +185,8 @@ const textMessage = (type: SpanMessage['type'], role: string, content: Json | un
   isContent(content) ? [{ type, isMessage: true, data: { role, content } }] : []
 
 /**
- * A tool call, as the message that requested it, because the record's span may be the tool's or the whole
- * conversation's. The record has no result, except the error of a failed call.
+ * Reads a tool call as the message that requested it, because the record's span may be the tool's or the whole
+ * conversation's. The record has no result except the error of a failed call.
  */
 function claudeTool({ attributes }: TelemetryLog): SpanMessage[] {
   const given = valueFrom(attributes.get('tool_input') ?? attributes.get('tool_parameters') ?? undefined)
@@ -204,7 +207,7 @@ function claudeTool({ attributes }: TelemetryLog): SpanMessage[] {
   return messages.map(data => ({ type: 'input', isMessage: true, data }))
 }
 
-/** A tool call. The record's span is the tool's. */
+/** Reads a tool call. The record's span is the tool's. */
 function codexTool({ attributes }: TelemetryLog): SpanMessage[] {
   const given = valueFrom(attributes.get('arguments') ?? undefined)
   const output = valueFrom(attributes.get('output') ?? undefined)

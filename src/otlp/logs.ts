@@ -16,7 +16,7 @@ import { millisecondsOf, type TelemetryLog, weightOf } from './reading/telemetry
 import type { SpanMessage } from './span-step.ts'
 import { factsOfLogs } from './trace-facts.ts'
 
-const ON_OTHER_TRACE = 'some messages were left out: another trace of the organization has their span'
+const ON_OTHER_TRACE = 'some messages were left out because their span is in another trace of the organization'
 
 /**
  * Stores the inputs and outputs that some clients send only as log records, as observations of spans that exist or
@@ -63,14 +63,14 @@ const exportedTrace = async (project: Project, traceId: string, logs: readonly R
   spans: [],
 })
 
-/** A log record and what it says. */
+/** A log record and its messages. */
 interface ReadLog {
   log: TelemetryLog
   key: string
   messages: readonly SpanMessage[]
 }
 
-/** Stores each input message as its own observation, since more may follow, and all answers of a span as one. */
+/** Makes an observation of each input message, because more may follow, and one of all the answers of a span. */
 async function observationsOf(project: Project, logs: readonly ReadLog[], now: number): Promise<ObservationDraft[]> {
   const bySpan = Map.groupBy(logs, ({ log }) => `${log.traceId}:${log.spanId}`)
   const entries = [...bySpan.values()].flatMap(spanLogs => {
@@ -86,11 +86,11 @@ async function observationsOf(project: Project, logs: readonly ReadLog[], now: n
           data,
         })),
     )
-    const answering = inOrder.filter(({ messages }) => messages.some(({ type }) => type === 'output'))
-    const { output } = foldMessages(answering.flatMap(({ messages }) => messages))
-    const last = answering.at(-1)
+    const answers = inOrder.filter(({ messages }) => messages.some(({ type }) => type === 'output'))
+    const { output } = foldMessages(answers.flatMap(({ messages }) => messages))
+    const last = answers.at(-1)
     if (!last || output === undefined) return inputs
-    const key = answering.map(({ key }) => key).join()
+    const key = answers.map(({ key }) => key).join()
     return [...inputs, { log: last.log, key, type: 'output' as const, stateKey: null, data: output }]
   })
   return mapInTurns(
@@ -111,7 +111,7 @@ async function observationsOf(project: Project, logs: readonly ReadLog[], now: n
         stateKey,
         data: { traceUuid: uuid, json: JSON.stringify(data) },
         timestamp: millisecondsOf(log.timeNs),
-        // Keeps the export's order: all of it arrives at the same time.
+        // Keep the export's order, because all its records arrive at the same time.
         receivedAt: now + index / (entries.length + 1),
       }
     },

@@ -31,7 +31,7 @@ import { recordOf } from './span-record.ts'
 import type { SpanStep } from './span-step.ts'
 
 /**
- * The `trace_id` of a span's trace: a valid `countersign.trace_id` of the span or its resource, else OpenTelemetry's
+ * The `trace_id` of a span's trace: a valid `countersign.trace_id` of the span or its resource, or else OpenTelemetry's
  * id.
  */
 export function traceIdOf({ traceId, attributes, source }: TelemetrySpan | TelemetryLog): string {
@@ -40,8 +40,8 @@ export function traceIdOf({ traceId, attributes, source }: TelemetrySpan | Telem
 }
 
 /**
- * Converts a span to a step. Every convention reads it, and the first one that knows a field sets it. Attributes that
- * no convention reads stay in the metadata.
+ * Converts a span to a step. Every convention reads the span, and the first one that has a value for a field sets it.
+ * Attributes that no convention reads stay in the metadata.
  */
 export function stepOf(given: TelemetrySpan): SpanStep {
   const fit = new Fit()
@@ -73,7 +73,7 @@ export function stepOf(given: TelemetrySpan): SpanStep {
       kind,
       model,
       provider,
-      // Spans around a model call repeat its usage, so only the call itself counts.
+      // Spans around a model call repeat its usage, so only count the call itself.
       usage: kind === 'llm' || kind === 'embedding' ? readings.merged(r => r.usage) : undefined,
       cost: readings.merged(r => r.cost),
       finish_reasons: readings.first(r => r.finishReasons),
@@ -120,7 +120,7 @@ class Readings {
     return this.#byConvention.get(convention)
   }
 
-  /** The value of the first convention that has one. */
+  /** The value from the first convention that has one. */
   first<Value>(pick: (reading: Reading) => Value | undefined): Value | undefined {
     for (const reading of this.#readings) {
       const value = pick(reading)
@@ -129,7 +129,7 @@ class Readings {
     return undefined
   }
 
-  /** Like `first`, in the given order. */
+  /** Like `first`, but in the given order. */
   firstBy<Value>(order: readonly Convention[], pick: (reading: Reading) => Value | undefined): Value | undefined {
     for (const convention of order) {
       const reading = this.#byConvention.get(convention)
@@ -162,7 +162,7 @@ class Readings {
 
 const entriesOf = (object: object | undefined): [string, Json][] => Object.entries(object ?? {})
 
-/** Cuts values to their limits, and collects a warning for each cut. */
+/** Cuts values to their limits and collects a warning for each cut. */
 class Fit {
   readonly warnings: string[] = []
 
@@ -252,7 +252,10 @@ function errorOf(reader: SpanReader): JsonObject | undefined {
   })
 }
 
-/** The prompt of a model call or a prompt span; spans around them repeat it. Our own attribute counts on every span. */
+/**
+ * The prompt of a model call or a prompt span. Spans around them repeat it, so theirs is ignored, except in our own
+ * attribute, which counts on every span.
+ */
 function promptOf(readings: Readings, kind: Kind, prompt: PromptReference | undefined): PromptReference | undefined {
   const own = readings.of(countersign)?.prompt
   if (own) return own
@@ -270,8 +273,7 @@ interface Known {
 }
 
 /**
- * The states that conventions give, plus derived ones: retrieved chunks from a retriever's output, a model call's
- * config.
+ * The states from conventions, plus derived ones: retrieved chunks from a retriever's output and a model call's config.
  */
 function stateOf(readings: Readings, { kind, model, provider, output }: Known, fit: Fit): Map<string, Json> {
   const state = new Map(entriesOf(readings.merged(r => r.state)))
@@ -309,7 +311,7 @@ function traceOf(span: TelemetrySpan, readings: Readings, given: JsonObject, fit
   const userId = first(trace => trace.userId) ?? idOf(...USER_FIELDS.map(field => given[field]))
   const tags = first(trace => trace.tags) ?? TAGS_FIELDS.map(field => textsOf(given[field])).find(Array.isArray)
   const metadata: JsonObject = Object.assign(
-    ownMetadata(given, groupId, userId, tags),
+    metadataOf(given, groupId, userId, tags),
     present<JsonObject>({
       service_name: idOf(resource.get('service.name')),
       service_version: idOf(resource.get('service.version')),
@@ -343,8 +345,8 @@ function traceOf(span: TelemetrySpan, readings: Readings, given: JsonObject, fit
 const environmentOf = (resource: TelemetrySpan['source']['resource']): string | undefined =>
   idOf(resource.get('deployment.environment.name'), resource.get('deployment.environment'))
 
-/** Drops what the trace has in a field of its own. */
-function ownMetadata(given: JsonObject, groupId: string | undefined, userId: string | undefined, tags?: string[]) {
+/** Drops metadata that the trace already has as a field. */
+function metadataOf(given: JsonObject, groupId: string | undefined, userId: string | undefined, tags?: string[]) {
   const isPromoted = (field: string, value: Json): boolean =>
     (groupId !== undefined && GROUP_FIELDS.includes(field) && idOf(value) === groupId) ||
     (userId !== undefined && USER_FIELDS.includes(field) && idOf(value) === userId) ||

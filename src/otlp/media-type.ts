@@ -1,6 +1,9 @@
 import { unsupportedMediaType } from '../http/errors.ts'
 
-/** The media types of exports and their responses. The second is the registered name of the first. */
+/**
+ * The media types of exports and their responses. `application/protobuf` is the registered name of
+ * `application/x-protobuf`.
+ */
 const MEDIA_TYPES = ['application/x-protobuf', 'application/protobuf', 'application/json'] as const
 export type MediaType = (typeof MEDIA_TYPES)[number]
 

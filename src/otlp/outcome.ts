@@ -1,7 +1,7 @@
 import { MAX_ERROR_DETAILS } from '../limits.ts'
-import type { Refusal } from './encode.ts'
+import type { PartialSuccess } from './encode.ts'
 
-/** Collects everything that an export rejects or changes, so that the sender learns of it. */
+/** Collects what an export rejects or changes, to report it to the sender. */
 export class Outcome {
   /** How many records were rejected, by reason. */
   readonly #rejected = new Map<string, number>()
@@ -21,7 +21,7 @@ export class Outcome {
   }
 
   /** The response for the sender, or undefined if everything was accepted unchanged. */
-  get refusal(): Refusal | undefined {
+  get partialSuccess(): PartialSuccess | undefined {
     const counts = [...this.#rejected]
     const shown = [...this.#warnings].slice(0, MAX_ERROR_DETAILS)
     const more = this.#warnings.size - shown.length
@@ -29,7 +29,7 @@ export class Outcome {
     return {
       count: counts.reduce((sum, [, count]) => sum + count, 0),
       message: [
-        ...counts.map(([reason, count]) => `${count} refused: ${reason}`),
+        ...counts.map(([reason, count]) => `${count} rejected: ${reason}`),
         ...shown,
         ...(more > 0 ? [`and ${more} more warnings`] : []),
       ].join('; '),

@@ -28,17 +28,15 @@ type Integer64 = SpanMessage['startTimeUnixNano']
 
 const decoder = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true })
 
-/** How many more items one export may hold. */
+/** How many more items an export may contain. */
 interface Allowance {
   items: number
 }
 
-/**
- * Reads the fields of a message. Limits how many there are, and replaces invalid UTF-8 instead of rejecting the export.
- */
+/** Reads the fields of a message. Limits their number, and replaces invalid UTF-8 instead of rejecting the export. */
 class ExportReader extends $protobuf.Reader {
   readonly #allowance: Allowance
-  /** How many values enclose the current one. */
+  /** How many values the current one is nested in. */
   valueDepth = 0
 
   constructor(bytes: Uint8Array, allowance: Allowance) {
@@ -58,12 +56,12 @@ class ExportReader extends $protobuf.Reader {
   }
 
   override stringVerify(): string {
-    // In workerd this is three times as fast as protobufjs's own decoding of short strings.
+    // In workerd, this is three times as fast as protobufjs's own decoding of short strings.
     return decoder.decode(this.bytes())
   }
 }
 
-/** The full signature of a generated `decode`: for a field of another message it is called with all five arguments. */
+/** The full signature of a generated `decode`. For a nested message, it's called with all five arguments. */
 type DecodeValue = (
   reader: $protobuf.Reader | Uint8Array,
   length?: number,
@@ -77,7 +75,10 @@ const decodeValue: DecodeValue = AnyValue.decode
 /** An AnyValue that holds CUT_VALUE: field 1, the length, the text. */
 const CUT_MESSAGE = Uint8Array.of(0x0a, CUT_VALUE.length, ...new TextEncoder().encode(CUT_VALUE))
 
-/** Reads a value and all it contains. A value nested too deep is cut; protobufjs would reject the whole export. */
+/**
+ * Reads a value and everything in it. Cuts values that are nested too deep, because protobufjs would reject the whole
+ * export.
+ */
 const decodeBoundedValue: DecodeValue = (reader, length, endTag, _, target) => {
   if (!(reader instanceof ExportReader)) return decodeValue(reader, length)
   if (reader.valueDepth === MAX_ATTRIBUTE_DEPTH) {
@@ -85,7 +86,7 @@ const decodeBoundedValue: DecodeValue = (reader, length, endTag, _, target) => {
     return decodeValue(CUT_MESSAGE)
   }
   reader.valueDepth++
-  // Restart protobufjs's own depth at 0: it counts messages, and each level of values has up to three.
+  // Restart protobufjs's own depth at 0, because it counts messages, and each level of values has up to three.
   const value = decodeValue(reader, length, endTag, 0, target)
   reader.valueDepth--
   return value
@@ -110,14 +111,14 @@ export function* countProtobufDataPoints(request: Uint8Array): Work<number> {
   return count
 }
 
-/** The field numbers on the way to a record, the same in all three signals. */
+/** The field numbers on the path to a record, the same in all three signals. */
 const RESOURCES = 1
 const RESOURCE = 1
 const SCOPES = 2
 const SCOPE = 1
 const RECORDS = 2
 
-/** Yields record after record. Decoding the whole export at once would hold its tree next to the results. */
+/** Yields records one by one. Decoding the whole export at once would keep its tree in memory next to the results. */
 function* records<RecordType>(
   request: Uint8Array,
   recordOf: (reader: ExportReader, source: Source) => RecordType,

@@ -10,7 +10,7 @@ import { type MediaType, mediaTypeOf } from './media-type.ts'
 import type { Outcome } from './outcome.ts'
 import type { Signal } from './reading/telemetry.ts'
 
-/** An export's body, not read yet. Nothing keeps it: what is made of it is as large. */
+/** An export's body, not read yet. It's never kept, because the decoded records are as large. */
 export class ExportBody {
   readonly #request: Request
 
@@ -18,7 +18,9 @@ export class ExportBody {
     this.#request = request
   }
 
-  /** Reads and decodes the body, which works once. Errors, in this order: those of `readBytes`, 415, those of `decode`. */
+  /**
+   * Reads and decodes the body. Works only once. Errors, in this order: those of `readBytes`, 415, those of `decode`.
+   */
   async decode<Decoded>(decode: (body: Uint8Array, type: MediaType) => Work<Decoded>): Promise<Decoded> {
     const bytes = await readExport(this.#request)
     return inTurns(decode(bytes, mediaTypeOf(contentTypeOf(this.#request))))
@@ -26,16 +28,16 @@ export class ExportBody {
 }
 
 /**
- * OTLP/HTTP: answers are in the encoding of the request, because an exporter can read no other. A fault of ours is a 503,
- * which every exporter tries again; some drop what gets a 500.
+ * OTLP/HTTP. Responses use the encoding of the request, the only one that exporters read. Our own faults become a 503,
+ * which every exporter retries; some drop an export after a 500.
  */
 export const otlp = (signal: Signal): Protocol<Outcome> => ({
   deadline: () => new Deadline(EXPORT_DEADLINE_MS, EXPORT_ATTEMPT_MS),
   authenticate: lookup => authenticateKey(exporterKeyOf(lookup.request), lookup),
   readBody: request => new ExportBody(request),
-  success: ({ refusal }, request) => {
+  success: ({ partialSuccess }, request) => {
     const type = mediaTypeOf(contentTypeOf(request))
-    return encodedResponse(200, encodeSuccess(type, signal, refusal), type)
+    return encodedResponse(200, encodeSuccess(type, signal, partialSuccess), type)
   },
   failure: (error, request, requestId) => {
     const known = findApiError(error)

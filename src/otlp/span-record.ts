@@ -36,7 +36,7 @@ export const recordOf = (reader: SpanReader): JsonObject => {
   })
 }
 
-/** The resource, kept only on the first span of its process, without the attributes that its trace has as fields. */
+/** The resource, kept only on the first span of its process. Leaves out attributes that its trace has as fields. */
 function resourceOf({ parentSpanId, hasRemoteParent, source }: TelemetrySpan): Json | undefined {
   if (parentSpanId !== null && !hasRemoteParent) return undefined
   const attributes = new Map(source.resource)
@@ -47,7 +47,8 @@ function resourceOf({ parentSpanId, hasRemoteParent, source }: TelemetrySpan): J
 const TRACE_ATTRIBUTES = ['service.name', 'service.version', 'deployment.environment.name', 'deployment.environment']
 
 /**
- * Attributes that say nothing about a step or mustn't be kept: headers (keys, cookies), vectors, source code locations.
+ * Attributes that say nothing about a step or must not be kept: headers (keys, cookies), vectors, source code
+ * locations.
  */
 const isDropped = (key: string): boolean =>
   /^(?:code\.|thread\.|ai\.request\.headers\.|http\.(?:request|response)\.header\.)/.test(key) ||

@@ -9,16 +9,16 @@ export interface SpanStep {
   /** 1 to 256 characters. */
   stepId: string
   status: SpanStatus
-  /** Whether the record only says that the span has started. Such a record isn't stored. */
+  /** Whether the record only reports that the span has started. Such a record isn't stored. */
   isPending: boolean
-  /** These and each state stay within the size and depth limits of an observation's data. */
+  /** The input, the output, and each state are within the size and depth limits of an observation's data. */
   input: Json | undefined
   output: Json | undefined
-  /** By state key. */
+  /** Keyed by state key. */
   state: ReadonlyMap<string, Json>
   /**
    * The span's `metadata`, within its limit: kind, model, usage, error, links, events, ids, and the attributes that no
-   * convention knows.
+   * convention read.
    */
   metadata: JsonObject
   prompt: PromptReference | undefined
@@ -34,7 +34,9 @@ export interface ReadSpan {
   step: SpanStep
 }
 
-/** The part of a span that determines its trace. The rest is as large as the export and needn't stay in memory. */
+/**
+ * The part of a span that determines its trace. The rest is as large as the export and doesn't need to stay in memory.
+ */
 export interface SpanOutline {
   span: Pick<TelemetrySpan, 'traceId' | 'spanId' | 'parentSpanId' | 'hasRemoteParent' | 'name' | 'startNs' | 'endNs'>
   step: Pick<SpanStep, 'kind' | 'stepId' | 'isPending' | 'feedback' | 'trace'>
@@ -48,14 +50,14 @@ export const outlineOf = ({
   step: { kind, stepId, isPending, feedback, trace },
 })
 
-/** Whether a span is the root of its trace. A pending span doesn't count: its parent may still become known. */
+/** Whether a span is the root of its trace. A pending span isn't, because its parent may still become known. */
 export const isRootOf = ({ span, step }: SpanOutline): boolean =>
   !step.isPending && (span.parentSpanId === null || step.trace.isRoot === true)
 
 /** A log record's contribution to its span. */
 export interface SpanMessage {
   type: 'input' | 'output'
-  /** Whether this is one message of a conversation, instead of the whole value. */
+  /** Whether this is one message of a conversation and not the whole value. */
   isMessage: boolean
   data: Json
   /** The index of an output message among the model's choices. */

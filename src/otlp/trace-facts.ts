@@ -6,12 +6,12 @@ import { stableName } from './reading/step-names.ts'
 import { millisecondsOf, type TelemetryLog } from './reading/telemetry.ts'
 import { isRootOf, type SpanOutline } from './span-step.ts'
 
-/** Facts about the trace, read from its spans. `root` is the span that is the root. */
+/** Facts about the trace, read from its spans. `root` is its root span. */
 export type SpanFacts = Omit<TraceFacts, 'root'> & { root: Ranked<SpanOutline['span']> | null }
 
 /**
  * Combines what the spans of one trace say about it. An explicit trace name wins over the root's name, which wins over
- * other spans' names. For other fields the root wins over other spans. Ties go to the span that started first.
+ * other spans' names. For other fields, the root wins over other spans. Ties go to the span that started first.
  */
 export function factsOf(spans: readonly SpanOutline[]): SpanFacts {
   const names = spans.map(nameOf)
@@ -27,7 +27,10 @@ export function factsOf(spans: readonly SpanOutline[]): SpanFacts {
   }
 }
 
-/** Facts about the trace, read from log records: its time, and that it's a pipeline's. Facts from spans win. */
+/**
+ * Facts about the trace, read from log records: its time range, and that it belongs to an AI pipeline. Facts from spans
+ * win.
+ */
 export function factsOfLogs(logs: readonly TelemetryLog[]): TraceFacts {
   const times = logs.map(({ timeNs }) => millisecondsOf(timeNs))
   return {
@@ -41,7 +44,7 @@ export function factsOfLogs(logs: readonly TelemetryLog[]): TraceFacts {
   }
 }
 
-/** Ranks after everything that spans say. */
+/** Ranks after every fact from spans. */
 const LAST_CLASS = '9'
 const UNNAMED = 'trace'
 
@@ -69,7 +72,7 @@ function fieldsOf(spans: readonly SpanOutline[]): Map<string, Ranked<Json>> {
   return fields
 }
 
-/** The first entry of a name wins: a trace's own field wins over metadata with the same name. */
+/** The first entry with a name wins, so a trace's own field wins over metadata with the same name. */
 const saidBy = ({ step: { trace } }: SpanOutline): [field: string, value: Json | undefined][] => [
   ['group_id', trace.groupId],
   ['user_id', trace.userId],
@@ -85,5 +88,5 @@ function first<Value>(ranked: readonly Ranked<Value>[]): Ranked<Value> | undefin
   return lowest
 }
 
-/** Unlike Math.min(...numbers), this works for tens of thousands of spans. */
+/** Unlike `Math.min(...numbers)`, this works for tens of thousands of spans. */
 const least = (numbers: readonly number[]): number => numbers.reduce((low, number) => Math.min(low, number), Infinity)

@@ -14,14 +14,14 @@ import { byProject } from './project.ts'
 import type { TelemetrySpan } from './reading/telemetry.ts'
 import type { SpanOutline } from './span-step.ts'
 
-const UNREADABLE = 'an internal error prevented reading them'
+const UNREADABLE = 'an internal error occurred while reading them'
 const ON_OTHER_TRACE = 'another trace of the organization has a span with this id'
 
 /** Stores spans in their traces, and people's judgments in the spans as feedback. */
 export const exportTraces = exportEndpoints('traces', async context => {
   const outcome = new Outcome()
   for (const [project, spans] of await readSpans(context, outcome)) {
-    // Remove spans from the list before reading them: their steps are as large as they are.
+    // Remove spans from the list before reading them, because their steps take as much memory.
     while (spans.length > 0) {
       const exported = await exportedOf(project, spans.splice(0, MAX_WRITTEN_RECORDS), context.requestId)
       await save(context, project, exported, outcome)
@@ -46,7 +46,7 @@ async function save(context: ExportContext, project: Project, exported: Exported
   await saveJudgments(context, project, outlines)
 }
 
-/** Stores people's judgments in spans as feedback. The id of each is derived, so that sending it again adds nothing. */
+/** Stores people's judgments in spans as feedback. Their ids are derived, so sending them again adds nothing. */
 async function saveJudgments(
   { caller, store, now, enqueue }: ExportContext,
   project: Project,

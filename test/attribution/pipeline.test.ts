@@ -481,7 +481,10 @@ describe('a job', () => {
       .run()
     await deliver(job)
     expect(await stored()).toMatchObject({ job: { status: 'failed', due_at: null, lease_token: null }, results: 0 })
-    expect(await result()).toMatchObject({ status: 502, body: { error: 'The analysis was cut off on every attempt' } })
+    expect(await result()).toMatchObject({
+      status: 502,
+      body: { error: 'The analysis was interrupted on every attempt' },
+    })
   })
 
   it('accepts only the lease holder’s result, not one from a worker that lost the lease', async ({ expect }) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ERROR_STATUSES, type ErrorStatus } from '../../src/http/errors.ts'
-import { encodeStatus, encodeSuccess, type Refusal } from '../../src/otlp/encode.ts'
+import { encodeStatus, encodeSuccess, type PartialSuccess } from '../../src/otlp/encode.ts'
 import { type MediaType, mediaTypeOf } from '../../src/otlp/media-type.ts'
 import { Outcome } from '../../src/otlp/outcome.ts'
 import type { Signal } from '../../src/otlp/reading/telemetry.ts'
@@ -31,7 +31,7 @@ describe('the answer to an export', () => {
     )
   })
 
-  it.for<[string, Refusal, string, string]>([
+  it.for<[string, PartialSuccess, string, string]>([
     ['a warning', { count: 0, message: 'no' }, '0a 04 12 02 6e 6f', '{"rejectedSpans":"0","errorMessage":"no"}'],
     ['a large count', { count: 10_000, message: '' }, '0a 03 08 90 4e', '{"rejectedSpans":"10000","errorMessage":""}'],
     [
@@ -85,15 +85,15 @@ describe('the answer to an export', () => {
 
 describe('the outcome of an export', () => {
   it('is reported only if something was rejected or changed', () => {
-    expect(new Outcome().refusal).toBeUndefined()
+    expect(new Outcome().partialSuccess).toBeUndefined()
     const outcome = new Outcome()
     outcome.rejectAll(new Map([['its span id is missing', 2]]))
     outcome.reject('its span id is missing', 1)
     outcome.reject('it is late', 1)
     outcome.warn('output was cut', 'output was cut')
-    expect(outcome.refusal).toEqual({
+    expect(outcome.partialSuccess).toEqual({
       count: 4,
-      message: '3 refused: its span id is missing; 1 refused: it is late; output was cut',
+      message: '3 rejected: its span id is missing; 1 rejected: it is late; output was cut',
     })
   })
 })

@@ -139,7 +139,7 @@ describe('an export', () => {
     const partly = await org.ingest.post('/v1/traces', anExport(spans))
     expect(partly.body.partialSuccess.rejectedSpans).toBe('2')
     expect(partly.body.partialSuccess.errorMessage).toMatch(
-      /1 refused: .*trace id.*; 1 refused: .*span id|1 refused: .*span id.*; 1 refused: .*trace id/,
+      /1 rejected: .*trace id.*; 1 rejected: .*span id|1 rejected: .*span id.*; 1 rejected: .*trace id/,
     )
     expect(await namesOf(org)).toHaveLength(1)
     const logs = await org.ingest.post('/v1/logs', aLogExport([aMessage(), aMessage({ eventName: 'any.other' })]))

@@ -225,9 +225,9 @@ describe('an export', () => {
     ['null', null, '', 'must be a JSON object'],
     ['names with underscores', { resource_spans: [] }, 'resource_spans', '`resourceSpans`'],
     ['nested underscores', { resourceSpans: [{ scope_spans: [] }] }, 'resourceSpans.0.scope_spans', '`scopeSpans`'],
-    ['logs', { resourceLogs: [] }, 'resourceLogs', 'takes traces only'],
-    ['logs, with underscores', { resource_logs: [] }, 'resource_logs', 'takes traces only'],
-    ['metrics', { resourceMetrics: [] }, 'resourceMetrics', 'takes traces only'],
+    ['logs', { resourceLogs: [] }, 'resourceLogs', 'accepts only traces'],
+    ['logs, with underscores', { resource_logs: [] }, 'resource_logs', 'accepts only traces'],
+    ['metrics', { resourceMetrics: [] }, 'resourceMetrics', 'accepts only traces'],
     ['an object for a list', { resourceSpans: {} }, 'resourceSpans', 'a list'],
     ['a string for a resource', { resourceSpans: ['x'] }, 'resourceSpans.0', 'an object'],
     ['a list for a resource', { resourceSpans: [{ resource: [] }] }, 'resourceSpans.0.resource', 'an object'],
@@ -334,7 +334,7 @@ describe('an export', () => {
 
   it('is rejected if none of its spans has an id', () => {
     expect(() => traces(jsonExport({}, { name: 'x' }, null))).toThrow(
-      expect.objectContaining({ status: 400, message: expect.stringContaining('traces only') }),
+      expect.objectContaining({ status: 400, message: expect.stringContaining('only traces') }),
     )
   })
 
@@ -389,7 +389,7 @@ describe('a log record', () => {
 
   it('is rejected in an export of traces', () => {
     expect(() => decodeLogs(jsonExport(jsonSpan()), 'application/json')).toThrow(
-      refusal('resourceSpans', 'takes logs only'),
+      refusal('resourceSpans', 'accepts only logs'),
     )
   })
 })

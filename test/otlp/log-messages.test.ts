@@ -45,7 +45,7 @@ describe('recorded logs', () => {
       ['6225035e0b51c5e9', [input({ role: 'user', content: 'What is the refund policy?' })]],
     ])
     const reasons = logs.filter(log => !withContent.includes(log)).map(reasonForNothing)
-    expect(reasons).toEqual(Array(15).fill('it has no span content'))
+    expect(reasons).toEqual(Array(15).fill('the record has no span content'))
   })
 
   it('from Deno belong to no span', async ({ expect }) => {
@@ -53,7 +53,7 @@ describe('recorded logs', () => {
     expect(others).toEqual([])
     expect(log?.body).toBe('hello log from deno\n')
     expect(messagesOf(log ?? aLog())).toEqual([])
-    expect(reasonForNothing(log ?? aLog())).toBe('it has no span content')
+    expect(reasonForNothing(log ?? aLog())).toBe('the record has no span content')
   })
 })
 
@@ -212,9 +212,9 @@ describe('a record', () => {
       'they have no span',
       { spanId: null, eventName: 'gen_ai.choice', body: { message: { content: 'hi' } } },
       {},
-      'it belongs to no span',
+      'the record belongs to no span',
     ],
-    ['they are plain log lines', { body: 'started' }, {}, 'it has no span content'],
+    ['they are plain log lines', { body: 'started' }, {}, 'the record has no span content'],
     [
       'content is not recorded',
       { eventName: 'gen_ai.choice', body: { index: 0, finish_reason: 'stop', message: { role: 'assistant' } } },

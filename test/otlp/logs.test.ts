@@ -79,6 +79,8 @@ describe('content sent only in log records', () => {
     const orphan = { ...message('gen_ai.user.message', { content: 'How long?' }, 1), spanId: '' }
     const { partialSuccess } = (await send(other, other, orphan)).body
     expect(partialSuccess.rejectedLogRecords).toBe('3')
-    expect(partialSuccess.errorMessage).toBe('2 refused: it has no span content; 1 refused: it belongs to no span')
+    expect(partialSuccess.errorMessage).toBe(
+      '2 rejected: the record has no span content; 1 rejected: the record belongs to no span',
+    )
   })
 })

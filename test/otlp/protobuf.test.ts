@@ -242,7 +242,7 @@ describe('an export', () => {
   it('is rejected as logs if its spans have no ids', ({ expect }) => {
     const log = message([1, 1n], [5, text('a body')], [6, protobufAttribute('k', text('v'))])
     expect(() => traces(protobufExport(log, log))).toThrow(
-      expect.objectContaining({ status: 400, message: expect.stringContaining('traces only') }),
+      expect.objectContaining({ status: 400, message: expect.stringContaining('only traces') }),
     )
     expect(decodeLogs(protobufExport(log), 'application/x-protobuf').records).toHaveLength(1)
   })

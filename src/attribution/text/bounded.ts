@@ -10,22 +10,25 @@ import {
   MAX_EVIDENCE_VALUE_LEAVES,
 } from '../../limits.ts'
 
-/** The remaining room of a value: how many scalars, how long the path to the next one; and whether anything was cut. */
+/**
+ * What a value may still contain: how many scalars, and how much text in their paths. Also tracks whether anything was
+ * cut.
+ */
 interface Room {
   leaves: number
   path: number
   isCut: boolean
 }
 
-// Starts only at the beginning of a run; otherwise it would be retried at each letter of a shorter run.
+// The lookbehind makes a match start at the beginning of a run. Otherwise each letter of a shorter run would be tried.
 const RUN = new RegExp(`(?<![\\w.+/=-])[\\w.+/=-]{${MAX_EVIDENCE_RUN_LENGTH + 1},}`, 'g')
 
-/** Ligatures that normalize to 18 and 8 letters. A text full of them would become many times longer. */
+/** Ligatures that normalize to 18 and 8 letters. A text full of them would grow many times longer. */
 const SENTENCES = /[\ufdfa\ufdfb]/g
 
 /**
- * Cuts long runs that aren't words, such as base64 images. The patterns for addresses and numbers retry at each of
- * their letters.
+ * Cuts long runs that aren't words, such as base64 images, because the patterns for addresses and numbers try a match
+ * at each of their letters.
  */
 const boundedText = (text: string): string =>
   (text.length <= MAX_EVIDENCE_RUN_LENGTH
@@ -34,8 +37,8 @@ const boundedText = (text: string): string =>
   ).replace(SENTENCES, ' ')
 
 /**
- * The start of a value, or the value itself if it is within bounds. Checks compare items and fields pairwise, so their
- * time is quadratic.
+ * Cuts a value to the bounds. Returns the value itself if it's within them. The bounds are needed because checks
+ * compare items and fields in pairs, which takes quadratic time.
  */
 export const boundedValue = (value: Json): Json => beginningOf(value, newRoom(MAX_EVIDENCE_VALUE_LEAVES))
 
@@ -64,7 +67,7 @@ function fieldsOf(record: JsonObject, room: Room): JsonObject {
   const kept: [string, Json][] = []
   for (const [field, value] of fields) {
     if (kept.length >= MAX_EVIDENCE_ITEMS || room.leaves <= 0) break
-    // Each path in a value repeats the names above it.
+    // Each path in a value repeats the names of its parents.
     const name = marked(field, field.slice(0, MAX_ERROR_PATH_LENGTH), room)
     if (name.length > room.path) continue
     room.path -= name.length
@@ -83,7 +86,7 @@ function marked(text: string, beginning: string, room: Room): string {
   return beginning
 }
 
-/** A subject small enough to check in bounded time, and what was left out, one clause each. */
+/** Cuts a subject to a size that can be checked in bounded time. Also returns what was left out, one phrase each. */
 export function boundedSubject(subject: Subject): { subject: Subject; omitted: string[] } {
   const total = { leaves: MAX_EVIDENCE_LEAVES }
   let cuts = 0
@@ -105,7 +108,7 @@ export function boundedSubject(subject: Subject): { subject: Subject; omitted: s
       output,
       state: bounded(step.state, fieldsOf),
       metadata: bounded(step.metadata, fieldsOf),
-      // A schema can't be checked against a cut output.
+      // A cut output can't be checked against its schema.
       prompt: step.prompt && {
         content: boundedText(step.prompt.content),
         outputSchema: output === step.output ? step.prompt.outputSchema : null,
@@ -117,7 +120,7 @@ export function boundedSubject(subject: Subject): { subject: Subject; omitted: s
       })),
     }
   }
-  // The disputed parts get their share of the bound first.
+  // Bound the disputed parts first, so they keep the most.
   const steps = new Map(
     [...subject.steps.filter(isFirst), ...subject.steps.filter(step => !isFirst(step))].map(step => [
       step,

@@ -1,10 +1,10 @@
 import { canonicalJson, type Json } from '../../domain/json.ts'
 import { spend } from '../effort.ts'
 
-/** Cached by object, because each is compared with many others. Objects must not be mutated. */
+/** Cached by object, because each object is compared with many others. Objects must not be mutated. */
 const texts = new WeakMap<object, string>()
 
-/** `canonicalJson` of a value, cached. */
+/** The `canonicalJson` of a value, cached. */
 export function canonical(value: Json): string {
   const known = typeof value === 'object' && value !== null ? texts.get(value) : undefined
   const text = known ?? canonicalJson(value)

@@ -4,19 +4,19 @@ import { MAX_TEXT_FACTS } from '../../limits.ts'
 import { spend } from '../effort.ts'
 
 /**
- * The basis for comparing texts: facts and words, independent of language, case, punctuation and the format of numbers
- * and dates.
+ * The facts and words of a text. Comparing them works regardless of language, case, punctuation, and the format of
+ * numbers and dates.
  */
 export interface Terms {
   facts: Fact[]
-  /** By stem. */
+  /** Keyed by stem. */
   words: Map<string, Word>
 }
 
 /** The terms of an empty text. */
 export const NO_TERMS: Terms = { facts: [], words: new Map() }
 
-/** Whether there is anything to compare. */
+/** Whether there are any terms to compare. */
 export const hasTerms = ({ facts, words }: Terms): boolean => words.size + facts.length > 0
 
 /** Whether two facts may mean the same. */
@@ -37,7 +37,7 @@ export interface Fact {
 
 /** The words that share a stem. */
 export interface Word {
-  /** The first form in the text. */
+  /** The form that occurs first in the text. */
   text: string
   /** Capitalized anywhere except at the start of a sentence. */
   isName: boolean
@@ -52,25 +52,25 @@ const STOP_WORDS = new Set(
 )
 
 /**
- * Words with the same first five letters count as the same. In retrieval studies, this language-neutral truncation did
- * as well as stemmers (Can et al. 2008, doi 10.1002/asi.20750; McNamee and Mayfield 2004).
+ * Words that share their first five letters count as the same. In retrieval studies, this language-neutral truncation
+ * worked as well as stemmers (Can et al. 2008, doi 10.1002/asi.20750; McNamee and Mayfield 2004).
  */
 const STEM_LENGTH = 5
 
 /** The maximum share of names among a text's words. Above it, capitals don't indicate names. */
 const NAMES_AT_MOST = 0.35
 
-/** Scripts that don't put spaces between words, or that attach endings to them. */
+/** Scripts that don't separate words with spaces, or that attach endings to words. */
 const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}]/u
 
-// Starts only at the beginning of a run; retrying at each of its letters would be quadratic.
+// The lookbehind makes a match start at the beginning of a run. Trying each letter would take quadratic time.
 const ADDRESS = /(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+|https?:\/\/[^\s"'<>)\]]+/gu
 const ISO_DATE = /(?<!\d)(\d{4})[-./](\d{1,2})[-./](\d{1,2})(?!\d)/gu
 const EAST_ASIAN_DATE = /(?:(令和|\d{2})?(\d{1,2})\s*[年년]\s*)?(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]/gu
 const SHORT_DATE = /(?<![\d./-])(\d{1,2})([-./])(\d{1,2})\2(\d{4}|\d{2})(?![\d])/gu
 const DAY_OF_MONTH =
   /(?<![\d\p{L}.,])(\d{1,2})(?:\.|st|nd|rd|th|er|º|ª|:e)?\s+(?:de\s+|of\s+|d')?(\p{L}{3,})\.?(?:,?\s+(?:de\s+|del\s+)?(\d{4}))?/gu
-// Starts at the digit and looks back; a pattern that starts with a word would be tried at every letter.
+// Starts at the digit and looks back, because a pattern that starts with a word would be tried at every letter.
 const MONTH_DAY = /(?<=(\p{L}{3,15})\.?\s)(\d{1,2})(?:st|nd|rd|th)?(?![\d\p{L}:.])(?:,?\s+(\d{4}))?/gu
 const MONTH_YEAR = /(?<=(\p{L}{3,15})\.?\s(?:de\s|del\s)?)((?:19|20)\d{2})(?!\d)/gu
 const TIME = /(?<!\d)(\d{1,2}):(\d{2})(?::(\d{2}))?(?!\d)/gu
@@ -81,12 +81,12 @@ const WITH_LETTER = /\p{L}/u
 const NUMBER_WITH_UNIT = /^\d+(?:\p{L}{1,3}|(?:-\p{Ll}{3,})+)$/u
 /** `88-1203`: never a number. */
 const NUMERIC_IDENTIFIER = /(?<![\d.,])\d{2,}(?:[-/]\d{2,})+(?!\d)/gu
-/** `1)` at the start of an item, which carries no meaning. */
+/** `1)` at the start of an item, which says nothing. */
 const LIST_NUMBER = /(?<![\d\p{L}])\d{1,2}\)(?=\s)/gu
 const NUMBER = /(?<!\d)\d{1,3}(?:[\s\u00a0\u202f]\d{3})+(?!\d)(?:[.,]\d+)?|\d(?:[\d.,'’]*\d)?/gu
 const WORD = /\p{L}[\p{L}\p{M}ー]*/gu
 
-/** The terms found while `remembering` runs. Most texts are requested several times. */
+/** The terms found while `remembering` runs, cached because most texts are needed several times. */
 let remembered: Map<string, Terms> | undefined
 
 /** Runs a synchronous computation that reuses the terms in `texts` and adds new ones. */
@@ -119,7 +119,7 @@ function readTerms(text: string): Terms {
   return { facts, words }
 }
 
-/** The cost of a fact or word: the time of several characters, plus 150 bytes. */
+/** What a fact or word costs, in characters: its time, and about 150 bytes of memory. */
 const STEPS_A_TERM = 10
 
 /** Cached terms by value. Values must not be mutated. */
@@ -148,7 +148,7 @@ export function termsOfValue(value: Json): Terms {
 
 function addTerms(to: Terms, more: Terms): void {
   spend(more.facts.length + 2 * more.words.size)
-  // One by one: a call can't take a hundred thousand arguments.
+  // Push one at a time, because a call can't take a hundred thousand arguments.
   for (const fact of more.facts) to.facts.push(fact)
   for (const [stem, word] of more.words) {
     const known = to.words.get(stem)
@@ -159,20 +159,20 @@ function addTerms(to: Terms, more: Terms): void {
   }
 }
 
-/** A number as a fact, by its absolute value, because texts often leave out the sign. */
+/** A number as a fact. Uses the absolute value, because texts often leave out the sign. */
 export const numberFact = (text: string, value: number): Fact => ({
   text,
   kind: 'number',
   readings: [`n:${Math.abs(value)}`],
 })
 
-/** Strips case, accents and compatibility forms. */
+/** Strips case, accents, and compatibility forms. */
 export function plain(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase()
   return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
 }
 
-/** Extracts facts from a text, longer forms first, so that a date's year isn't also read as a number. */
+/** Extracts facts from a text. Longer forms come first; otherwise a date's year would also be read as a number. */
 function takeFacts(text: string, facts: Fact[]): string {
   const take = (pattern: RegExp, read: (groups: string[], whole: string) => Fact | undefined) => {
     text = text.replace(pattern, (whole: string, ...groups: string[]) => {
@@ -193,7 +193,7 @@ function takeFacts(text: string, facts: Fact[]): string {
   take(ISO_DATE, ([year, month, day], whole) => dateFact(whole, [[year, month, day]]))
   if (/[月월]/u.test(text))
     take(EAST_ASIAN_DATE, ([era, year, month, day], whole) => {
-      // Reiwa 1 was 2019.
+      // The first year of the Reiwa era was 2019.
       const full = year === undefined ? undefined : era === '令和' ? String(2018 + Number(year)) : `${era ?? ''}${year}`
       return dateFact(whole, [[full, month, day]])
     })
@@ -235,7 +235,10 @@ const identifierFact = (text: string): Fact => ({
 
 const two = (number: string): string => number.padStart(2, '0')
 
-/** A date from its possible parts. Without a year, it is a month and day. Undefined if no reading is a date. */
+/**
+ * Builds a date from its possible parts. Without a year, only the month and day count. Undefined if no reading is a
+ * date.
+ */
 function dateFact(
   text: string,
   candidates: readonly (readonly [year: string | undefined, month: string | undefined, day: string | undefined])[],
@@ -249,7 +252,8 @@ function dateFact(
 }
 
 /**
- * The possible values of a number: a single point or comma before three digits separates either thousands or decimals.
+ * The possible values of a number. If a number has one point or comma, followed by three digits, it may separate either
+ * thousands or decimals.
  */
 export function numbersOf(text: string): number[] {
   const digits = text.replace(/['’\s\u00a0\u202f]/gu, '')
@@ -290,7 +294,7 @@ const LOCALES = [
 ]
 let months: Map<string, string> | undefined
 
-/** A month's number from its long or short name in any of the languages. */
+/** The number of the month with this long or short name in any of the languages. */
 function monthOf(name: string): string | undefined {
   months ??= monthNames()
   return months.get(plain(name))
@@ -299,7 +303,7 @@ function monthOf(name: string): string | undefined {
 function monthNames(): Map<string, string> {
   const names = new Map<string, string>()
   for (const locale of LOCALES) {
-    // Next to a day, many languages use another grammatical case.
+    // Next to a day, many languages put the month in another grammatical case.
     const forms = [{ month: 'long' }, { month: 'short' }, { month: 'long', day: 'numeric' }] as const
     for (const form of forms) {
       const format = new Intl.DateTimeFormat(locale, { ...form, timeZone: 'UTC' })
@@ -314,8 +318,8 @@ function monthNames(): Map<string, string> {
 }
 
 /**
- * The words of a run of letters without spaces: Chinese characters and Katakana in pairs, Korean by the first two
- * syllables. Hiragana is skipped, because it consists of endings and particles.
+ * The words in a run of letters without spaces: pairs of Chinese characters or Katakana, and the first two syllables of
+ * Korean words. Hiragana is skipped, because it's mostly endings and particles.
  */
 function unspacedWords(run: string): { stem: string; text: string; isName: boolean }[] {
   const parts = run.match(/\p{sc=Han}+|[\p{sc=Katakana}ー]{2,}|\p{sc=Hangul}{2,}|\p{sc=Thai}{3,}/gu) ?? []

@@ -1,13 +1,13 @@
 import words from './vocabulary.json' with { type: 'json' }
 
 /**
- * Words that checks look for in prompts, comments and outputs: one list per meaning and language. They are regular
- * expressions, because words inflect. Nothing depends on them alone. In a language without words here, a trace is
- * judged by its other evidence: numbers, names, fields and times exist in any language.
+ * Words that checks look for in prompts, comments, and outputs, by language. Each list is a regular expression, because
+ * words inflect. Nothing depends on words alone: a trace in a language without lists is judged by its other evidence,
+ * such as numbers, names, fields, and times.
  */
 type Words = Readonly<Record<string, string>>
 
-/** Languages that have no spaces between words, or endings on each word, so a match needs no word boundary. */
+/** Languages without spaces between words or with endings on most words. Their words match without word boundaries. */
 const UNSPACED: ReadonlySet<string> = new Set(['japanese', 'korean'])
 
 const sourcesOf = (words: Words, isIncluded: (language: string) => boolean): string =>
@@ -29,28 +29,28 @@ function wholeWords(words: Words): RegExp {
   return new RegExp(unspaced === '' ? `\\b(${spaced})\\b` : `\\b(${spaced})\\b|${unspaced}`, 'iu')
 }
 
-/** Words that forbid something or restrict to something. */
+/** Words that forbid something or restrict the output to something. */
 export const PROHIBITION = wholeWords(words.prohibition)
 
-/** The part of a sentence up to its negation. What follows is forbidden. */
+/** The part of a sentence up to and including its negation. The rest is what the sentence forbids. */
 export const UP_TO_NEGATION = new RegExp(`^.*?${wholeWords(words.upToNegation).source}`, 'iu')
 
-/** Phrases with which a prompt limits its scope. */
+/** Phrases that prompts use to limit their scope. */
 export const SCOPE_LIMIT = anywhere(words.scopeLimit)
 
-/** Phrases with which an output declines to answer. */
+/** Phrases that outputs use to decline an answer. */
 export const REFUSAL = anywhere(words.refusal)
 
-/** Words of degree, which different readers interpret differently. */
+/** Words of degree, which people interpret differently. */
 export const VAGUE = new RegExp(wholeWords(words.vague), 'giu')
 
 /** State keys that hold rules for the run. */
 export const RULE_NAMES = anywhere(words.ruleNames)
 
-/** Names of steps and states that fetch from a knowledge base. */
+/** Names of steps and state keys for content from a knowledge base. */
 export const RETRIEVAL_NAMES = anywhere(words.retrievalNames)
 
-/** Units of length, each as its own pattern. */
+/** A pattern for each unit of length. */
 export const UNITS_OF_LENGTH = {
   words:
     /^(words?|wörter\w*|worten?|mots?|palabras?|parole|woorden|sł[oó]w\w*|palavras?|ord|slov\w*|kelime\w*|語|단어)$/iu,
@@ -68,7 +68,7 @@ export const UNITS_OF_LENGTH = {
 export const LENGTH =
   /((?<!\d)\d+|\p{L}+|[一二三])\s*(?:[-–]\s*(\d+)\s*)?(?:\p{L}+\s+)?(\p{L}+|文字|字|文|行|語|자|문장|단어|줄)/gu
 
-/** Small numbers by word, without case and accents. */
+/** Number words up to ten or so and their values, lowercase and without accents. */
 export const NUMBER_WORDS: ReadonlyMap<string, number> = new Map(
   words.numbers.flatMap((synonyms, index) => synonyms.split(' ').map(word => [word, index + 1] as const)),
 )
@@ -86,22 +86,22 @@ export const ABOVE =
 export const BELOW =
   /(?:below|under|less than|fewer than|up to|at most|<=?|≤|unter|weniger als|höchstens|bis zu|moins de|menos de|hasta|sotto|meno di|fino a|onder|minder dan|poniżej|mniej niż|mindre än|abaixo de|pod|méně než)\s*(\d+(?:[.,]\d+)?)/iu
 
-/** Words before or after a date on which something ends. */
+/** Words before or after the date when something ends. */
 export const UNTIL = anywhere(words.until)
 
 /** Phrases that say something has changed. */
 export const CHANGE = wholeWords(words.change)
 
-/** Phrases that say the speaker meant something else by the same words. */
+/** Phrases that say the user meant something else by the same words. */
 export const INTENT = wholeWords(words.intent)
 
-/** Words whose meaning depends on the speaker, the date or a scale. */
+/** Words whose meaning depends on the speaker, the date, or a scale. */
 export const RELATIVE = wholeWords(words.relative)
 
 /** Phrases that say a run recovered from a failure. */
 export const RECOVERY = anywhere(words.recovery)
 
-/** Words for yes and no, without case and accents. */
+/** Words for yes and no, lowercase and without accents. */
 export const YES_OR_NO: ReadonlyMap<string, boolean> = new Map([
   ...'true yes y ja oui si sim tak ano evet'.split(' ').map(word => [word, true] as const),
   ...'false no n nein non nao nie ne hayir nee nej'.split(' ').map(word => [word, false] as const),

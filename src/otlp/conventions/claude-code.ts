@@ -7,9 +7,9 @@ import { modelConfig, toolNames } from '../reading/model-config.ts'
 import { valueFrom } from '../reading/span-content.ts'
 
 /*
- * Claude Code's spans, a beta feature. They hold texts only if the user allowed it, with labels such as `[USER]` and
+ * Claude Code's spans, a beta feature. They contain texts only if the user allows it, with labels such as `[USER]` and
  * `[TOOL RESULT: <id>]`. Otherwise the model's answers are only in log records. Source:
- * code.claude.com/docs/en/monitoring-usage, and recordings by others of versions 2.1.
+ * code.claude.com/docs/en/monitoring-usage, and third-party recordings of versions 2.1.
  */
 
 const KINDS_OF_TYPES: ReadonlyMap<string, Kind> = new Map([
@@ -76,7 +76,7 @@ function request(span: SpanReader): Reading {
   }
 }
 
-/** A tool's input and result, each after a label. */
+/** Reads a tool's input and result, each after a label. */
 function tool(span: SpanReader): Reading {
   const result = contextMessages(shown(span, 'new_context'))[0]?.content
   const { input, output } = outputEvent(span)
@@ -94,7 +94,7 @@ function tool(span: SpanReader): Reading {
 const toolInput = (text: string | undefined): Json | undefined =>
   valueFrom(text?.replace(/^\[TOOL INPUT: [^\]\n]*\]\n/, ''))
 
-/** Details of a call that are present even if its input isn't. */
+/** Reads the details of a call that are present even if its input isn't. */
 const detailsOf = (span: SpanReader): JsonObject =>
   present<JsonObject>({
     full_command: shown(span, 'full_command'),
@@ -114,7 +114,7 @@ function outputEvent(span: SpanReader): { input: JsonObject; output: Json | unde
   return { input, output: isPlain ? output.output : output }
 }
 
-/** Splits the messages since the last request: user texts and tool results. */
+/** Splits the messages since the last request into user texts and tool results. */
 function contextMessages(context: string | undefined): Message[] {
   if (context === undefined) return []
   const parts = context.split(/\n\n---\n\n(?=\[(?:USER|TOOL RESULT: [^\]\n]*)\]\n)/, MAX_CONVERSATION_MESSAGES + 1)
@@ -127,7 +127,7 @@ function contextMessages(context: string | undefined): Message[] {
   })
 }
 
-/** A text. If the user didn't allow it, the redaction mark stays among the attributes. */
+/** Reads a text. If the user didn't allow texts, the redaction mark stays among the attributes. */
 const shown = (span: SpanReader, key: string): string | undefined =>
   taken(span, key, value => (isRedacted(value) ? undefined : textOf(value)))
 

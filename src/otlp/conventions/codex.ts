@@ -5,9 +5,9 @@ import { modelConfig } from '../reading/model-config.ts'
 import type { TelemetryEvent } from '../reading/telemetry.ts'
 
 /*
- * The Codex CLI traces its own functions. Of the hundreds of spans per prompt, these are the ones that do work for it.
- * Texts are only in log records, which belong to the spans that have the same events. Source: recorded exports of
- * 0.169.
+ * The Codex CLI traces its own functions, in hundreds of spans per prompt. This reads only the spans that do work for
+ * the prompt. Texts are only in log records, which belong to the spans that have the same events. Source: recorded
+ * exports of version 0.169.
  */
 
 export const codex: Convention = {
@@ -22,7 +22,7 @@ export const codex: Convention = {
     if (result) return present<Reading>({ kind: 'tool', stepId: idOf(result.attributes.get('tool_name') ?? undefined) })
     if (eventOf(span, 'codex.user_prompt')) return { kind: 'prompt', stepId: 'user_prompt' }
     if (name === 'session_task.turn') return turn(span)
-    // One of these is sent per chunk of the stream. The last one has the usage.
+    // Each chunk of the stream sends one of these spans. The last one has the usage.
     if (name === 'handle_responses' && span.hasBelow('gen_ai.usage.')) return response(span)
     return undefined
   },

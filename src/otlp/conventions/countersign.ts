@@ -6,7 +6,7 @@ import { parsed } from '../reading/serialized.ts'
 
 const STATE = 'countersign.state.'
 
-/** Our own attributes, for what no convention covers. */
+/** Our own attributes, for data that no convention covers. */
 export const countersign: Convention = {
   name: 'countersign',
   read(span) {

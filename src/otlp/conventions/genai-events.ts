@@ -22,7 +22,7 @@ export const genAiEvents: Convention = {
   name: 'gen_ai-events',
   read(span) {
     if (span.span.events.length === 0) return undefined
-    // All of these, in their original order.
+    // All messages, in their original order.
     const asked = span.span.events.filter(({ name }) => ROLES_OF_EVENTS.has(name))
     for (const name of ROLES_OF_EVENTS.keys()) span.events(name)
     const answered = span.events('gen_ai.choice')
@@ -67,5 +67,5 @@ export function messageOf({ name, attributes }: Pick<TelemetryEvent, 'name' | 'a
   }
 }
 
-/** A choice contains its message, or only the message's content. */
+/** A choice contains its message or only the message's content. */
 const messageFields = (message: Json) => (isJsonObject(message) ? message : { content: message })

@@ -8,7 +8,7 @@ import { valueFrom } from '../reading/span-content.ts'
 /*
  * The oldest conventions for generative AI, which OpenLLMetry's Python instrumentations still write: messages under
  * `gen_ai.prompt.0.content` and `gen_ai.completion.0.content`, or all of them as JSON under `gen_ai.prompt` and
- * `gen_ai.completion`. This content ranks last: an instrumentation that also writes a newer form has it complete there.
+ * `gen_ai.completion`. This content ranks last: if an instrumentation also writes a newer form, that form is complete.
  */
 
 const KINDS_OF_REQUESTS: ReadonlyMap<string, Kind> = new Map([

@@ -4,7 +4,10 @@ import type { Convention, Reading } from '../reading/convention.ts'
 import { retrievedChunks } from '../reading/retrieved-chunks.ts'
 import { valueFrom } from '../reading/span-content.ts'
 
-/** OpenTelemetry's retrieval spans: the query and the documents, used if nothing else gives an input or output. */
+/**
+ * OpenTelemetry's retrieval spans. The query and the documents are used only if no other convention gives an input or
+ * output.
+ */
 export const genAiRetrieval: Convention = {
   name: 'gen_ai-retrieval',
   read(span) {

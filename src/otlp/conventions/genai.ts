@@ -8,8 +8,8 @@ import type { TelemetryEvent } from '../reading/telemetry.ts'
 
 /*
  * OpenTelemetry's semantic conventions for generative AI since 1.37: messages are attributes of the span, as JSON or
- * structured, or of its event `gen_ai.client.inference.operation.details`. Everything that older versions have except
- * messages and documents is also read here. Vercel's AI SDK 7 writes this form. Source: semantic-conventions 1.41,
+ * structured values, or of its event `gen_ai.client.inference.operation.details`. This also reads everything in older
+ * versions except messages and documents. Vercel's AI SDK 7 writes this form. Source: semantic-conventions 1.41,
  * gen-ai.
  */
 
@@ -25,7 +25,7 @@ const KINDS_OF_OPERATIONS: ReadonlyMap<string, Kind> = new Map([
   ['invoke_agent', 'agent'],
   ['invoke_workflow', 'workflow'],
   ['plan', 'chain'],
-  // The AI SDK's: one model call together with the tool calls that it requested.
+  // The AI SDK's name for a model call together with the tool calls that it requested.
   ['agent_step', 'chain'],
   ['search_memory', 'retriever'],
   ['create_memory', 'task'],
@@ -71,12 +71,13 @@ export const genAi: Convention = {
   },
 }
 
-/** LangSmith sends "langchain" for every provider that it doesn't know. */
+/** LangSmith sends "langchain" for every provider that it doesn't recognize. */
 const systemOf = (span: SpanReader): string | undefined =>
   span.peek('gen_ai.system') === 'langchain' ? undefined : idOf(span.get('gen_ai.system'))
 
 /**
- * The agent or workflow, else the operation if the span's name adds only the model, which doesn't make it another step.
+ * The agent or workflow, or else the operation if the span's name adds nothing but the model. Calls of different models
+ * are the same step.
  */
 function nameOf(span: SpanReader, operation: string | undefined): string | undefined {
   const agent = operation === 'invoke_agent' ? idOf(span.peek('gen_ai.agent.name')) : undefined
@@ -113,7 +114,7 @@ function contentOf(span: SpanReader): SpanContent {
   return content ?? {}
 }
 
-/** The output value itself, if structured output was requested and the message holds nothing else. */
+/** Unwraps the output value if structured output was requested and the message contains nothing else. */
 function outputOf({ output }: Answer, isStructured: boolean): Json {
   if (!isStructured || !isJsonObject(output) || Object.keys(output).length !== 2) return output
   const value = valueFrom(output.content)
@@ -143,8 +144,8 @@ const promptOf = (span: SpanReader): PromptReference | undefined =>
   })
 
 /**
- * A judgment as `{name, score, label, explanation}` plus the event's other fields. It doesn't name a judge, so it isn't
- * a person's.
+ * Reads a judgment as `{name, score, label, explanation}` plus the event's other fields. It names no judge, so it
+ * doesn't count as a person's.
  */
 function evaluationOf({ attributes }: TelemetryEvent): JsonObject {
   const rest = new Map(attributes)

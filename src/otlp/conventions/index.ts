@@ -17,8 +17,8 @@ import { traceloop } from './traceloop.ts'
 import { vercelAiSdk } from './vercel-ai-sdk.ts'
 
 /**
- * All conventions, in order of priority for content: the first one that knows a field sets it. A span often follows two
- * conventions: its client's own, and the one that its exporter translates to.
+ * All conventions, in order of priority for content: the first one that has a value for a field sets it. A span often
+ * follows two conventions: its client's own and the one that its exporter translates to.
  */
 export const CONVENTIONS: readonly Convention[] = [
   traceIdentity,
@@ -27,9 +27,9 @@ export const CONVENTIONS: readonly Convention[] = [
   laminar,
   claudeCode,
   codex,
-  // Before OpenTelemetry's: a pydantic-ai run has its instructions there and its messages here.
+  // Before OpenTelemetry's, because a pydantic-ai run has its instructions there and its messages here.
   logfire,
-  // Before OpenTelemetry's: LangSmith sends run content under the oldest OpenTelemetry names.
+  // Before OpenTelemetry's, because LangSmith sends run content under the oldest OpenTelemetry names.
   langsmith,
   genAi,
   vercelAiSdk,
@@ -41,15 +41,15 @@ export const CONVENTIONS: readonly Convention[] = [
   plain,
 ]
 
-/** All conventions, these first. */
+/** All conventions, with these first. */
 const before = (...conventions: Convention[]): readonly Convention[] => [
   ...conventions,
   ...CONVENTIONS.filter(convention => !conventions.includes(convention)),
 ]
 
 /**
- * Priority for the kind. An operation's name may describe a child or a part, so conventions that name the whole span
- * come first.
+ * Priority for the kind. An operation's name may describe only a child or a part of the span, so conventions that
+ * describe the whole span come first.
  */
 export const BY_KIND = before(
   langfuse,
@@ -64,8 +64,8 @@ export const BY_KIND = before(
   vercelAiSdk,
 )
 
-/** Priority for the step id: conventions that know the caller's own names come first. */
+/** Priority for the step id: conventions with the caller's own names come first. */
 export const BY_STEP_ID = before(countersign, openInference, langsmith, genAi, vercelAiSdk, traceloop)
 
-/** Priority for the model: the one that answered comes first. */
+/** Priority for the model: conventions that give the model that answered come first. */
 export const BY_MODEL = before(genAi)

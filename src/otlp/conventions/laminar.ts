@@ -37,8 +37,8 @@ export const laminar: Convention = {
       }),
       trace: properties && { metadata: properties },
       metadata: response && { response },
-      // The type of all the SDK's own spans without a specific type, including those around model calls. The JavaScript
-      // client omits it instead.
+      // The SDK's spans have this type unless they have a specific one, even the spans around model calls. The
+      // JavaScript client omits the type instead.
       fallback: type === 'DEFAULT' || (type === undefined && isOwn(span)) ? { kind: 'task' } : undefined,
     })
   },

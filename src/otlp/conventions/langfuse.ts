@@ -66,8 +66,8 @@ const configOf = (parameters: JsonObject | undefined): JsonObject | undefined =>
   parsedObject(Object.entries(parameters ?? {}).filter(([, value]) => value !== '' && value !== null))
 
 /**
- * Langfuse counts each token once: `input` excludes `input_cached_tokens` and the like. Callers who pass on a
- * provider's numbers include them; then input plus output equals the total.
+ * Langfuse counts each token once: `input` excludes `input_cached_tokens` and the like. If a caller passes on a
+ * provider's numbers, `input` includes them, and input plus output equals the total.
  */
 function usageOf(details: JsonObject | undefined): Usage | undefined {
   if (!details) return undefined
@@ -91,7 +91,7 @@ const partsOf = (details: JsonObject, prefix: string): number | undefined =>
   sumOf(...Object.entries(details).map(([name, value]) => (name.startsWith(prefix) ? numberOf(value) : undefined)))
 
 function promptOf(span: SpanReader): PromptReference | undefined {
-  // The second form is on spans of other instrumentations.
+  // Spans of other instrumentations have the second form.
   for (const prefix of ['langfuse.observation.prompt', 'langfuse.prompt']) {
     const name = taken(span, `${prefix}.name`, textOf)
     const version = taken(span, `${prefix}.version`, value => numberOf(value) ?? textOf(value))
@@ -111,7 +111,7 @@ const traceOf = (span: SpanReader): TraceReading | undefined =>
     isRoot: taken(span, 'langfuse.internal.as_root', value => value === true || undefined),
   })
 
-/** Metadata that isn't an object is sent whole, under the prefix itself. */
+/** Metadata that isn't an object is sent as one value under the bare prefix. */
 function metadataBelow(span: SpanReader, prefix: string): JsonObject | undefined {
   const whole = valueFrom(span.get(prefix))
   const fields = parsedObject(span.below(`${prefix}.`))

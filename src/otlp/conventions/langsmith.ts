@@ -33,7 +33,7 @@ export const langsmith: Convention = {
     const metadata = span.below('langsmith.metadata.')
     const usage = objectOf(span.peek('langsmith.usage_metadata'))
     const name = taken(span, 'langsmith.trace.name', textOf)
-    // These hold the input of every kind of run. From other senders they hold at most a prompt.
+    // LangSmith uses these for the input of every kind of run. Other senders use them only for prompts.
     const isRun = span.span.source.scope.name === 'langsmith' || span.has('langsmith.trace.name')
     const output = isRun ? withoutUsage(span.get('gen_ai.completion')) : undefined
     const { response, ...content } = contentOf(kind, isRun ? span.get('gen_ai.prompt') : undefined, output)
@@ -45,7 +45,7 @@ export const langsmith: Convention = {
         retrieved_chunks: kind === 'retriever' ? retrievedChunks(output) : undefined,
         config: configOf(metadata),
       }),
-      // The translator infers the provider from the model's name, and otherwise sends "langchain".
+      // The translator infers the provider from the model's name and otherwise sends "langchain".
       provider: idOf(metadata.get('ls_provider')),
       usage: usageOf(usage),
       cost: costOf(usage),
@@ -65,7 +65,7 @@ function kindOf(type: string | undefined): Kind | undefined {
   return KINDS.find(kind => kind === name) ?? OTHER_KINDS.get(name) ?? 'chain'
 }
 
-/** Metadata that LangChain and LangGraph add to the caller's. */
+/** Metadata that LangChain and LangGraph add to the caller's own. */
 const isNoise = (key: string): boolean =>
   /^(ls_|LANGSMITH_|LANGCHAIN_|langgraph_|__|invocation_params$|revision_id$|usage_metadata$)/.test(key)
 
@@ -122,6 +122,6 @@ const costOf = (usage: JsonObject | undefined): JsonObject | undefined =>
     total: numberOf(usage.total_cost),
   })
 
-/** The session's name (which is the project's) and copies of OpenTelemetry's ids stay among the attributes. */
+/** The session's name, which is the project's, and copies of OpenTelemetry's ids stay among the attributes. */
 const traceOf = (metadata: ReadonlyMap<string, Json>): TraceReading | undefined =>
   present<TraceReading>({ metadata: parsedObject([...metadata].filter(([key]) => !isNoise(key))) })

@@ -14,8 +14,8 @@ import { valueFrom } from '../reading/span-content.ts'
 import { messageOf } from './genai-events.ts'
 
 /*
- * Logfire's SDKs, and pydantic-ai, whose instrumentation was built for them. For pydantic-ai this reads only what it
- * adds to OpenTelemetry's conventions: version 1 sends messages as lists of events, versions up to 2 use their own
+ * Logfire's SDKs, and pydantic-ai, whose instrumentation was built for them. For pydantic-ai, this reads only its
+ * additions to OpenTelemetry's conventions: version 1 sends messages as lists of events, versions up to 2 use their own
  * names for agents and tools, and all versions send the messages of a whole run. Source: pydantic/logfire,
  * `_internal/constants.py` and `integrations/llm_providers`; pydantic/pydantic-ai, `capabilities/instrumentation.py`,
  * `models/instrumented.py`, and the tests of their older versions.
@@ -32,7 +32,7 @@ export const logfire: Convention = {
     if (span.peek('logfire.span_type') === 'pending_span') return { isPending: true }
     const schema = taken(span, 'logfire.json_schema', objectOf)
     const agent = isPydanticAi ? idOf(span.peek('agent_name')) : undefined
-    const content = runOf(span, isPydanticAi) ?? turnOf(span)
+    const content = agentRun(span, isPydanticAi) ?? modelTurn(span)
     const call = callOf(span)
     const cost = taken(span, 'operation.cost', numberOf)
     const metadata = isPydanticAi ? taken(span, 'metadata', objectOf) : undefined
@@ -75,15 +75,15 @@ interface Content {
   steps?: Json | undefined
 }
 
-/** An agent run. Its list of messages includes those from before the run. */
-function runOf(span: SpanReader, isPydanticAi: boolean): Content | undefined {
+/** Reads an agent run. Its list of messages includes messages from before the run. */
+function agentRun(span: SpanReader, isPydanticAi: boolean): Content | undefined {
   const messages = allMessages(span)
   if (messages === undefined && !isPydanticAi) return undefined
   const result = valueFrom(span.get('final_result'))
   if (messages === undefined && result === undefined) return undefined
   const all = messages ?? []
   const lastPrompt = all.findLastIndex(message => message.role === 'user')
-  // Without a prompt, the run is everything after the instructions.
+  // Without a prompt, the run starts right after the instructions.
   const firstAnswer = all.findIndex(message => message.role === 'assistant')
   const end = lastPrompt >= 0 ? lastPrompt + 1 : firstAnswer >= 0 ? firstAnswer : all.length
   const last = all.length > end ? all.at(-1) : undefined
@@ -109,8 +109,8 @@ function allMessages(span: SpanReader): Message[] | undefined {
 const messagesIn = (conversation: JsonObject | undefined): Message[] =>
   Array.isArray(conversation?.messages) ? conversation.messages.filter(isJsonObject) : []
 
-/** A model's turn as a list of events: its input messages and its choices. */
-function turnOf(span: SpanReader): Content | undefined {
+/** Reads a model's turn from a list of events: its input messages and its choices. */
+function modelTurn(span: SpanReader): Content | undefined {
   const events = eventsOf(span, 'events')
   if (!events) return undefined
   const choices = events.filter(event => event['event.name'] === 'gen_ai.choice')
@@ -118,7 +118,7 @@ function turnOf(span: SpanReader): Content | undefined {
     const asked = events.filter(event => event['event.name'] !== 'gen_ai.choice')
     return { input: conversationOf(asked.map(eventMessage)), output: answerOf(choices.map(eventMessage)).output }
   }
-  // Logfire's form for OpenAI responses: the assistant's last messages are the answer, one event per part.
+  // In Logfire's form for OpenAI responses, the assistant's last messages are the answer, one event per part.
   const messages = messagesIn(conversationOf(events.map(eventMessage)))
   const end = messages.findLastIndex(message => message.role !== 'assistant') + 1
   const answer = messages.slice(end)
@@ -132,7 +132,10 @@ function turnOf(span: SpanReader): Content | undefined {
   }
 }
 
-/** The list under a key if it is a list of events. Callers of Logfire use such names for their own data, so check. */
+/**
+ * The list under a key, or undefined if it isn't a list of events. Logfire's callers may use these names for their own
+ * data.
+ */
 function eventsOf(span: SpanReader, key: string): JsonObject[] | undefined {
   const list = valueFrom(span.peek(key))
   const events = Array.isArray(list) ? list.filter(isJsonObject) : []
@@ -163,7 +166,7 @@ function callOf(span: SpanReader): Call | undefined {
     kind: input === undefined ? 'llm' : 'embedding',
     input: inputMessages(messages, system) ?? present<JsonObject>({ input, prompt }),
     output: response && responseOf(response),
-    // OpenTelemetry's conventions already give the same config.
+    // OpenTelemetry's conventions already provide the same config.
     config: isSaid ? undefined : modelConfig(Object.entries(parameters), name, toolNames(tools)),
     usage: span.hasBelow('gen_ai.usage.') ? undefined : usageOf(objectOf(response?.usage)),
   }
@@ -195,10 +198,10 @@ const usageOf = (usage: JsonObject | undefined): Usage | undefined =>
     reasoning_tokens: numberOf(objectOf(usage.completion_tokens_details)?.reasoning_tokens),
   })
 
-/** The arguments of a caller's own span or instrumented function. The schema names them. */
+/** The arguments of a caller's own span or instrumented function. The schema lists their names. */
 function argumentsOf(span: SpanReader, schema: JsonObject | undefined): JsonObject | undefined {
   if (span.peek('logfire.span_type') === 'log') return undefined
-  // Names with a dot are attributes from conventions.
+  // Names with a dot are attributes defined by conventions.
   const names = Object.keys(objectOf(schema?.properties) ?? {}).filter(name => !name.includes('.') && name !== 'return')
   const given = names.map(name => [name, span.peek(name)] as const)
   return parsedObject(given.filter((entry): entry is [string, Json] => entry[1] !== undefined))

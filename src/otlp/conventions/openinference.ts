@@ -48,7 +48,7 @@ const KINDS_OF_SPANS: ReadonlyMap<string, Kind> = new Map([
   ['PROMPT', 'prompt'],
 ])
 
-/** The first words of its keys. */
+/** The first words of the convention's keys. */
 const WORDS = [
   'openinference',
   'input',
@@ -136,7 +136,7 @@ const requestedModel = (span: SpanReader): string | undefined =>
   taken(span, 'embedding.model_name', idOf) ??
   taken(span, 'reranker.model_name', idOf)
 
-/** The raw request and response, used if there are no messages; converted if they are conversations. */
+/** The raw request and response, used if there are no messages, and converted if they're conversations. */
 function rawContent(span: SpanReader, kind: Kind | undefined): { input: Json | undefined; answer: Answer | undefined } {
   const input = rawValue(span, 'input', 'llm.input_messages.')
   const output = rawValue(span, 'output', 'llm.output_messages.')
@@ -145,7 +145,10 @@ function rawContent(span: SpanReader, kind: Kind | undefined): { input: Json | u
   return { input: input === undefined ? undefined : withMessages(input), answer: answer ?? whole }
 }
 
-/** A raw value. It is JSON if its type says so, which tells a number from a string, or if it has no type. */
+/**
+ * A raw value. It's parsed as JSON if its type says so or if it has no type. The type distinguishes numbers from
+ * strings.
+ */
 function rawValue(span: SpanReader, side: 'input' | 'output', messages: string): Json | undefined {
   if (isRedacted(span.peek(`${side}.value`))) return undefined
   const value = span.get(`${side}.value`)
@@ -199,7 +202,7 @@ function configOf(span: SpanReader, kind: Kind | undefined): JsonObject | undefi
   const given = objectOf(span.peek('llm.invocation_parameters')) ?? {}
   const { tools, messages } = given
   const parameters = Object.entries(given).filter(([name]) => name !== 'tools' && name !== 'messages')
-  // The definitions themselves stay among the attributes, where at least one copy is kept.
+  // The definitions stay among the attributes, so at least one copy is kept.
   const definitions = span.hasBelow('llm.tools.')
     ? [...span.span.attributes].filter(([key]) => key.startsWith('llm.tools.'))
     : []
@@ -237,7 +240,7 @@ function promptOf(span: SpanReader): PromptReference | undefined {
   })
 }
 
-/** The caller's metadata. LangGraph puts its node here. */
+/** The caller's metadata, which also contains LangGraph's node. */
 function metadataOf(span: SpanReader): JsonObject | undefined {
   const metadata = taken(span, 'metadata', objectOf)
   // Vercel's spans, converted to OpenInference, send each field under its own key.
@@ -248,11 +251,14 @@ function metadataOf(span: SpanReader): JsonObject | undefined {
 interface Judgments {
   feedback: HumanJudgment[]
   evaluations: JsonObject[]
-  /** People's judgments, in full. */
+  /** People's judgments, unabridged. */
   annotations: JsonObject[]
 }
 
-/** Judgments of the span and of its trace. Judgments of a session have no place here and stay among the attributes. */
+/**
+ * Judgments of the span and of its trace. There is no place for judgments of a session, so they stay among the
+ * attributes.
+ */
 function judgmentsOf(span: SpanReader): Judgments {
   const judgments: Judgments = { feedback: [], evaluations: [], annotations: [] }
   for (const scope of ['', 'trace.']) {

@@ -5,8 +5,8 @@ import { outputMessage, withMessages } from '../reading/messages.ts'
 import { valueFrom } from '../reading/span-content.ts'
 
 /*
- * Frameworks with their own keys for input and output and little else (MLflow, Genkit, Google's ADK, LiveKit), and
- * hand-written spans with the most obvious key names.
+ * Frameworks that define keys for input and output and little else (MLflow, Genkit, Google's ADK, LiveKit), and
+ * hand-written spans with obvious key names.
  */
 
 const INPUT_KEYS = [
@@ -64,7 +64,7 @@ const KINDS_OF_TYPES: ReadonlyMap<string, Kind> = new Map([
   ['evaluator', 'evaluator'],
 ])
 
-/** The first words of its keys, up to the dot. */
+/** The first words of the keys, up to the dot. */
 const WORDS = [
   ...new Set(
     [...INPUT_KEYS, ...OUTPUT_KEYS, 'model', 'provider', 'genkit:metadata:subtype', 'genkit:name'].map(firstWord),
@@ -97,7 +97,10 @@ export const plain: Convention = {
   },
 }
 
-/** An attribute `model` alone may be a car's. Only with an input or output does it make the span a model call. */
+/**
+ * An attribute named `model` could be anything, even a car's model. It makes a span a model call only if there is also
+ * an input or output.
+ */
 function kindOf(span: SpanReader, model: string | undefined): Kind | undefined {
   const has = (key: string): boolean => !isPlaceholder(span.peek(key))
   if (has('lk.function_tool.name') || has('gcp.vertex.agent.tool_call_args')) return 'tool'
@@ -111,5 +114,5 @@ function firstOf(span: SpanReader, keys: readonly string[]): Json | undefined {
   return key === undefined ? undefined : valueFrom(span.get(key))
 }
 
-/** ADK sends an empty object if there is no content or content capture is off. */
+/** ADK sends an empty object if there is no content or if content capture is off. */
 const isPlaceholder = (value: Json | undefined): boolean => value === undefined || value === '{}'

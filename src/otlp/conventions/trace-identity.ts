@@ -4,8 +4,8 @@ import type { Convention, SpanReader, TraceReading } from '../reading/convention
 import { ownTemplate } from './logfire.ts'
 
 /*
- * What a span says about its trace: the conversation, the user, the tags and, on a root, the name. Each instrumentation
- * has its own keys for these, and one span often has several, so the order of all keys is defined here.
+ * A span's information about its trace: the conversation, the user, the tags, and, on a root, the name. Each
+ * instrumentation has its own keys for these, and a span often has several, so this file defines the order of all keys.
  */
 
 const GROUP_KEYS = [
@@ -52,12 +52,12 @@ const TAGS_KEYS = [
   'langsmith.span.tags',
 ]
 
-/** Metadata fields with the same meaning, used if no attribute is present. */
+/** Metadata fields with the same meanings, used if no attribute is present. */
 export const GROUP_FIELDS = ['session_id', 'sessionId', 'thread_id', 'threadId', 'conversation_id', 'conversationId']
 export const USER_FIELDS = ['user_id', 'userId']
 export const TAGS_FIELDS = ['tags']
 
-/** The list of each key and its rank in that list. */
+/** The list that each key is in, and its rank there. */
 const PLACES = new Map(
   [GROUP_KEYS, USER_KEYS, TAGS_KEYS].flatMap((keys, list) => keys.map((key, rank) => [key, { list, rank }] as const)),
 )
@@ -89,7 +89,7 @@ function keysInOrder(span: SpanReader): string[][] {
   return lists.map(keys => keys.filter(Boolean))
 }
 
-/** The first value. Keys with the same value are also read; keys with another value stay among the attributes. */
+/** The first value. Marks keys with the same value as read; keys with another value stay among the attributes. */
 function firstOf<Value>(
   span: SpanReader,
   keys: readonly string[] | undefined,
@@ -106,7 +106,7 @@ function firstOf<Value>(
   return first
 }
 
-/** These stay among the attributes, because they also name the span. */
+/** Candidates for the root's name. They stay among the attributes, because they also name the span. */
 const rootNames = (span: SpanReader): (Json | undefined)[] => [
   span.peek('gen_ai.workflow.name'),
   span.peek('ai.telemetry.functionId'),

@@ -7,8 +7,8 @@ import { contentOf, valueFrom } from '../reading/span-content.ts'
 import { nameInGraph } from '../reading/step-names.ts'
 
 /*
- * What OpenLLMetry and Traceloop's SDKs add to OpenTelemetry's conventions: decorated functions (entities), association
- * properties, managed prompts and the results of vector databases. Source: traceloop/openllmetry-js,
+ * The additions of OpenLLMetry and Traceloop's SDKs to OpenTelemetry's conventions: decorated functions (entities),
+ * association properties, managed prompts, and the results of vector databases. Source: traceloop/openllmetry-js,
  * `packages/ai-semantic-conventions`; traceloop/openllmetry, the vector databases' packages; and recorded exports.
  */
 
@@ -50,7 +50,7 @@ export const traceloop: Convention = {
           ...returned.rest,
         }),
       }),
-      // A function's arguments say less than what an instrumentation records inside it.
+      // Only a fallback, because an instrumentation inside the function records more than the arguments.
       fallback: present<NonNullable<Reading['fallback']>>({
         kind: chunks.length > 0 ? 'retriever' : undefined,
         input,
@@ -62,13 +62,13 @@ export const traceloop: Convention = {
 
 interface Call {
   value: Json | undefined
-  /** What LangChain's callbacks received in addition. */
+  /** Other data that LangChain's callbacks received. */
   rest: JsonObject
 }
 
 /**
- * Unwraps a function's arguments. Without named arguments, the value is the only argument or the list of all; with only
- * named arguments, it is the object of them.
+ * Unwraps a function's arguments. If there are no named arguments, the value is the only argument or the list of all
+ * arguments. If all are named, it's an object.
  */
 function calledWith(input: Json | undefined): Call {
   if (!isJsonObject(input)) return { value: input, rest: {} }
@@ -86,7 +86,7 @@ const returnedAs = (output: Json | undefined): Call =>
     ? unwrapped(output, 'outputs')
     : { value: output, rest: {} }
 
-/** Whether the object has the first of these fields, and no fields other than these. */
+/** Whether the object has the first of these fields and no other fields than these. */
 const hasOnly = (object: JsonObject, fields: readonly string[]): boolean =>
   fields[0] !== undefined &&
   object[fields[0]] !== undefined &&
@@ -110,7 +110,7 @@ function promptOf(span: SpanReader): PromptReference | undefined {
 
 const RESULT_EVENTS = ['db.query.result', 'db.search.result']
 
-/** The results of a vector database, one event each. Vectors are left out, because they say nothing to a reader. */
+/** The results of a vector database, one event each. Vectors are left out, because they're meaningless to a reader. */
 function chunksFromEvents(span: SpanReader): JsonObject[] {
   if (span.span.events.length === 0) return []
   const events = [
@@ -158,7 +158,7 @@ function foundChunk(field: (name: string) => Json | undefined): JsonObject | und
     metadata: {
       ...(isJsonObject(metadata) ? metadata : metadata !== undefined && { metadata }),
       ...(isJsonObject(entity) && entity),
-      // A distance isn't a score: smaller is better.
+      // A distance isn't a score, because smaller is better.
       ...(distance !== undefined && { distance }),
     },
   })

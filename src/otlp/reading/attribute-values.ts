@@ -29,13 +29,13 @@ export function idOf(...values: (Json | undefined)[]): string | undefined {
 export const versionOf = (value: Json | undefined): number | string | undefined =>
   typeof value === 'number' ? value : idOf(value)
 
-/** A number, or a string that holds one. */
+/** A number, or a string that contains one. */
 export function numberOf(value: Json | undefined): number | undefined {
   const number = typeof value === 'string' && /^\s*[-+]?[\d.]/.test(value) ? Number(value) : value
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined
 }
 
-/** The sum of the numbers that are present, or undefined if none is. */
+/** The sum of the numbers that are present. Undefined if there are none. */
 export function sumOf(...values: (number | undefined)[]): number | undefined {
   const numbers = values.filter(value => value !== undefined)
   return numbers.length === 0 ? undefined : numbers.reduce((sum, number) => sum + number, 0)
@@ -55,13 +55,13 @@ export function textsOf(value: Json | undefined): string[] | undefined {
   return texts.length > 0 ? texts : undefined
 }
 
-/** The entries as an object, with serialized values parsed, or undefined if there are none. */
+/** The entries as an object, with serialized values parsed. Undefined if there are none. */
 export function parsedObject(entries: Iterable<readonly [string, Json]>): JsonObject | undefined {
   const object = objectValue(Array.from(entries, ([key, value]) => [key, parsed(value)]))
   return Object.keys(object).length > 0 ? object : undefined
 }
 
-/** Reads an attribute with `read`. A value of another type is skipped and stays among the unread attributes. */
+/** Reads an attribute with `read`. A value of the wrong type is skipped and stays among the unread attributes. */
 export function taken<Value>(
   span: SpanReader,
   key: string,
@@ -72,7 +72,9 @@ export function taken<Value>(
   return value
 }
 
-/** The fields that are defined, or undefined if none is. Field names must come from our code, never from a sender. */
+/**
+ * The fields that are defined. Undefined if there are none. Field names must come from our code, never from a sender.
+ */
 export function present<Fields extends object>(
   fields: {
     [Name in keyof Fields]: Fields[Name] | undefined

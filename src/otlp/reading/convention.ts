@@ -19,7 +19,7 @@ export const KINDS = [
 ] as const
 export type Kind = (typeof KINDS)[number]
 
-/** Token counts, as far as the span reports them. */
+/** The token counts that the span reports. */
 export interface Usage {
   input_tokens?: number
   output_tokens?: number
@@ -66,13 +66,13 @@ export interface TraceReading {
   isRoot?: boolean
 }
 
-/** A convention's reading of a span. Fields that it doesn't know are absent. */
+/** A convention's reading of a span. Fields without a value are absent. */
 export interface Reading {
   kind?: Kind
   stepId?: string
   input?: Json
   output?: Json
-  /** By state key: `retrieved_chunks`, `reranked_chunks`, `config`, `context`. */
+  /** Keyed by state key: `retrieved_chunks`, `reranked_chunks`, `config`, `context`. */
   state?: Record<string, Json>
   model?: string
   provider?: string
@@ -88,11 +88,11 @@ export interface Reading {
   metadata?: JsonObject
   /** Used only if no convention has something better, such as a raw request or a wrapper's arguments. */
   fallback?: { kind?: Kind; stepId?: string; input?: Json; output?: Json }
-  /** Whether the record only says that the span has started. Such a record isn't stored. */
+  /** Whether the record only reports that the span has started. Such a record isn't stored. */
   isPending?: boolean
 }
 
-/** Reads the spans of one kind of instrumentation. */
+/** A reader of the spans of one kind of instrumentation. */
 export interface Convention {
   readonly name: string
   /** Returns undefined for spans of other instrumentations. */
@@ -104,7 +104,7 @@ export class SpanReader {
   readonly span: TelemetrySpan
   readonly #read = new Set<string>()
   readonly #readEvents = new Set<TelemetryEvent>()
-  /** The keys, grouped by first word. A span has two or three first words, so most prefix lookups end here. */
+  /** The keys, grouped by first word. A span has only two or three first words, so most prefix lookups end here. */
   readonly #keys = new Map<string, string[]>()
 
   constructor(span: TelemetrySpan) {
@@ -146,7 +146,7 @@ export class SpanReader {
     return value ?? undefined
   }
 
-  /** Like `get`, but the attribute is still kept verbatim, because it says more than the caller uses. */
+  /** Like `get`, but doesn't mark the attribute as read, so it's also kept verbatim. */
   peek(key: string): Json | undefined {
     return this.span.attributes.get(key) ?? undefined
   }

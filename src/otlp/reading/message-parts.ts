@@ -102,7 +102,7 @@ function addCall(pieces: Pieces, part: JsonObject): void {
   if (!isEmpty(call)) pieces.calls.push(call)
 }
 
-/** Gemini and Genkit parts have no type; the field that is present tells what they are. */
+/** Gemini and Genkit parts have no type, so the fields that are present determine it. */
 function untypedPart(part: JsonObject): string {
   if (typeof part.text === 'string') return part.thought === true ? 'reasoning' : 'text'
   if (part.functionCall ?? part.function_call ?? part.toolRequest) return 'function_call'
@@ -118,7 +118,7 @@ function textPart(part: JsonObject): JsonObject {
   return combined({ type: 'text', text }, fields.rest())
 }
 
-/** Returns false if the part has no readable reasoning; some parts hold it only encrypted. */
+/** Returns false if the part has no readable reasoning. Some parts contain only encrypted reasoning. */
 function addReasoning(pieces: Pieces, part: JsonObject): boolean {
   const fields = new Fields(part)
   const text = fields.text('content', 'text', 'thinking', 'reasoning') ?? textOf(fields.list('summary'))
@@ -152,7 +152,7 @@ function toolCall(value: Json): JsonObject {
     id,
     name,
     arguments: given === undefined ? undefined : parsed(given),
-    // Keeps the provider's own tools distinguishable from the caller's.
+    // Keep the type, because it distinguishes the provider's own tools from the caller's.
     type: type !== undefined && /server|mcp/.test(type) ? type : undefined,
   })
   return combined(combined(call, callee.rest()), fields.rest())
@@ -198,7 +198,7 @@ export class Fields {
     for (const [name, item] of Object.entries(value)) if (item !== null) this.#left.set(name, item)
   }
 
-  /** Takes the first of these fields that is present. This and the methods below remove the field. */
+  /** Takes the first of these fields that is present. This method and those below remove the fields they take. */
   take(...names: string[]): Json | undefined {
     return this.#first(names, () => true)
   }
@@ -260,7 +260,9 @@ export function present(fields: Record<string, Json | undefined>): JsonObject {
   return found
 }
 
-/** Merges the fields we know with the rest of the source. A field of the rest whose name clashes goes under `other`. */
+/**
+ * Merges the fields we recognize with the source's other fields. An other field whose name clashes goes under `other`.
+ */
 export function combined(known: JsonObject, rest: JsonObject): JsonObject {
   // The rest is usually empty, and spreading two objects takes ten times as long.
   if (isEmpty(rest)) return known

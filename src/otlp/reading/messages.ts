@@ -6,21 +6,21 @@ import { parsed } from './serialized.ts'
 /*
  * Every client has its own form of a conversation. Reviewers read and correct this one:
  *
- *   {role, content, reasoning?, tool_calls?: [{id, name, arguments}], tool_results?: [{id, name, result}], tool_call_id?, name?}
+ *   {role, content, reasoning?, tool_calls?: [{id, name, arguments}], tool_results?: [{id, name, result}],
+ *    tool_call_id?, name?}
  *
- * `content` is a string; or a list of parts if some aren't text (`{type: "text", text}`, and images and files as they
- * came); or null if there is none. The content of a tool message is the tool's result. All other fields of a message
- * are kept.
+ * `content` is a string; or a list of parts if some aren't text (`{type: "text", text}`, and images and files as sent);
+ * or null if there is none. The content of a tool message is the tool's result. All other fields of a message are kept.
  */
 
-/** A message in our form. */
+/** A message in the form above. */
 export type Message = JsonObject
 
 /** A model's answer, unwrapped from the response. */
 export interface Answer {
   /** The message, `{choices: [...]}` if there are several, or `{messages: [...]}` if they form a conversation. */
   output: Json
-  /** Why each choice ended. These are removed from the messages. */
+  /** Why each choice ended. These reasons are removed from the messages. */
   finishReasons: string[]
   /** Other fields of the response: its id, model, usage. */
   rest: JsonObject
@@ -81,8 +81,8 @@ function isMessage(value: Json | undefined): value is JsonObject {
 const areMessages = (list: readonly Json[]): boolean => list.length <= MAX_CONVERSATION_MESSAGES && list.some(isMessage)
 
 /**
- * Converts one message of any form. Tool results inside a user or tool message become separate messages before it; in
- * an assistant message they become its `tool_results`.
+ * Converts one message of any form. Tool results inside a user or tool message become separate messages before it. In
+ * an assistant message, they become its `tool_results`.
  */
 export function messagesFrom(value: Json, defaultRole: string): Message[] {
   if (!isJsonObject(value)) return [{ role: defaultRole, content: value }]
@@ -135,7 +135,7 @@ export function inputMessages(value: Json | undefined, instructions?: Json): Jso
   return { messages: [...system, ...list.flatMap(item => messagesFrom(item, 'user'))] }
 }
 
-/** Converts values that are known to be input messages, whatever they look like. */
+/** Converts values that are known to be input messages, regardless of their form. */
 export const conversationOf = (values: Json): JsonObject => ({
   messages: itemsOf(values).flatMap(item => messagesFrom(item, 'user')),
 })
@@ -143,10 +143,10 @@ export const conversationOf = (values: Json): JsonObject => ({
 /** Converts values that are known to be output messages. */
 export const answerOf = (values: Json): Answer => answerFrom(itemsOf(values), {})
 
-/** A list that was sent as separate keys. If a key wasn't an index, the list arrived as an object. */
+/** A list that was sent as separate keys. If one of the keys wasn't an index, the list arrives as an object. */
 const itemsOf = (values: Json): Json[] => (isJsonObject(values) ? Object.values(values) : listOf(values))
 
-/** Converts messages in a value that a chain, a tool or an agent passes on. Any other value is kept verbatim. */
+/** Converts messages in a value that a chain, a tool, or an agent passes on. Any other value is kept verbatim. */
 export function withMessages(value: Json): Json {
   if (!isMessage(value)) return inputMessages(value) ?? value
   const messages = messagesFrom(value, 'user')

@@ -12,7 +12,7 @@ import { parsed } from './serialized.ts'
  * A missing id or score is left out. Long content is cut and marked with `truncated`.
  */
 
-/** A document's fields, under our names. */
+/** A document's fields under our names. */
 export interface Chunk {
   id?: Json | undefined
   score?: Json | undefined
@@ -54,7 +54,7 @@ const LISTS = [
   'context',
 ]
 
-/** The chunks in a retriever's output, serialized or not, or undefined if it has none. */
+/** The chunks in a retriever's output, serialized or not. Undefined if it has none. */
 export function retrievedChunks(output: Json | undefined): JsonObject[] | undefined {
   const value = output === undefined ? undefined : parsed(output)
   const chunks = documentsIn(value)

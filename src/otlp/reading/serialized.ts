@@ -4,7 +4,7 @@ import { MAX_JSON_DEPTH } from '../../limits.ts'
 import { objectValue } from './values.ts'
 
 /*
- * Values that didn't arrive as plain attributes: serialized as JSON, or split over several keys.
+ * Values that were serialized as JSON or split over several keys instead of sent as plain attributes.
  */
 
 /**
@@ -21,7 +21,7 @@ function parsedOnce(value: Json): Json {
   if (findExcess(value, MAX_JSON_DEPTH)) return value
   try {
     const result: Json = JSON.parse(value)
-    // The JSON nests too deep or holds a number that JSON can't represent, so the text is kept.
+    // The JSON is nested too deep or contains a number that JSON can't represent, so keep the text.
     return findJsonFault(result) ? value : result
   } catch {
     return value
@@ -42,7 +42,7 @@ export function unflatten(entries: Iterable<readonly [string, Json]>): Json | un
 
 function graft(root: Branch, key: string, leaf: Json): void {
   const steps = key.split('.')
-  // A key with a thousand dots would nest as deep, so the rest of it becomes a single name.
+  // A key with a thousand dots would nest a thousand levels deep, so the rest of it becomes a single name.
   const path = [...steps.slice(0, MAX_JSON_DEPTH / 2), ...joined(steps.slice(MAX_JSON_DEPTH / 2))]
   let branch = root
   for (const step of path.slice(0, -1)) {

@@ -23,8 +23,8 @@ const contentFrom = (value: Json | undefined): Json | undefined => {
 }
 
 /**
- * The content of a span whose client uses one attribute each for input and output, whatever the kind. Conversations are
- * converted to our form; other values are kept.
+ * The content of a span whose client uses one attribute each for input and output, regardless of kind. Conversations
+ * are converted to our form; other values are kept.
  */
 export function contentOf(kind: Kind | undefined, input: Json | undefined, output: Json | undefined): SpanContent {
   const answer = kind === 'llm' ? outputMessage(output) : undefined

@@ -15,7 +15,7 @@ export type Signal = 'traces' | 'logs' | 'metrics'
  */
 export type Attributes = ReadonlyMap<string, Json>
 
-/** Where a record comes from: the resource (a process or service) and the scope in it (an instrumentation library). */
+/** The origin of a record: the resource (a process or service) and the scope in it (an instrumentation library). */
 export interface Source {
   resource: Attributes
   scope: { name: string; version: string; attributes: Attributes }
@@ -43,7 +43,7 @@ export interface TelemetrySpan {
   traceId: string
   /** 16 hex digits. */
   spanId: string
-  /** Null for a root. */
+  /** Null if the span has no parent. */
   parentSpanId: string | null
   /** Whether the parent is known to run in another process. */
   hasRemoteParent: boolean
@@ -68,7 +68,7 @@ export interface TelemetryLog {
   traceId: string | null
   spanId: string | null
   timeNs: bigint
-  /** Empty if there is none. Older SDKs send the name in the attribute `event.name`. */
+  /** Empty if the record has none. Older SDKs send the name in the attribute `event.name`. */
   eventName: string
   body: Json
   attributes: Attributes

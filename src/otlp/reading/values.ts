@@ -35,7 +35,7 @@ export function hex(bytes: Uint8Array): string {
   return text
 }
 
-/** In the order of their protocol numbers, like `SPAN_KINDS`. */
+/** Statuses in the order of their protocol numbers, like `SPAN_KINDS`. */
 export const STATUSES = ['unset', 'ok', 'error'] as const satisfies TelemetrySpan['status'][]
 
 /** Whether a span's flags say that its parent is in another process. One bit means "known", the other "remote". */

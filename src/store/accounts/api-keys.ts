@@ -23,7 +23,7 @@ export interface Credential {
   revokedAt: number | null
 }
 
-/** A key as its owners see it. The secret is shown only at creation. */
+/** A key as its owners see it. The secret is only shown at creation. */
 export interface ApiKey {
   id: string
   name: string
@@ -47,7 +47,7 @@ export interface ApiKeyChanges {
   expiresAt?: number | null | undefined
 }
 
-/** A new key. The caller chooses `id`, so that a retry doesn't create a second key. */
+/** A new key. The caller chooses `id`, so a retry doesn't create a second key. */
 export interface ApiKeyDraft {
   id: string
   name: string
@@ -86,7 +86,7 @@ export async function findCredential({ database }: UnscopedStore, hash: string):
 
 /**
  * Stores a new key in the organization. A retry with the same id and secret doesn't store a second one. Throws a 403 if
- * the caller's own key no longer has the scopes it would grant.
+ * the caller's own key no longer has the scopes to grant.
  */
 export async function addApiKey(
   store: Store,
@@ -137,8 +137,8 @@ export async function addApiKey(
 }
 
 /**
- * Whether the caller's key may still manage and grant these scopes. An isolate caches a key for 30 seconds; a key or
- * link that a revoked key created in that time would outlive it.
+ * Whether the caller's key may still manage and grant these scopes. An isolate caches keys for 30 seconds. Without this
+ * check, a revoked key could create keys and links in that time that outlive it.
  */
 export const mayStillManage = ({ keyId, at }: Act, scopes: readonly Scope[] = []): SQL =>
   keyId === null
@@ -148,7 +148,7 @@ export const mayStillManage = ({ keyId, at }: Act, scopes: readonly Scope[] = []
         and not exists (select 1 from json_each(${JSON.stringify(['manage', ...scopes])}) as item
           where instr(actor.scopes, item.value) = 0))`
 
-/** The 403 for a caller whose key has lost its rights. */
+/** Builds the 403 for a caller whose key has lost its rights. */
 export const rightsRevoked = () => new Revoked('This key may no longer do that: it was revoked or changed')
 
 /** A key right after its creation. */
@@ -162,11 +162,11 @@ export async function findApiKey(store: Store, id: string): Promise<ApiKey | und
   return row && { ...row, scopes: parseScopes(row.scopes) }
 }
 
-/** Revokes a key immediately. Does nothing if it was revoked before. */
+/** Revokes a key immediately. Does nothing if it's already revoked. */
 export async function revokeApiKey(store: Store, act: Act, id: string): Promise<void> {
   const isKey = and(eq(apiKeys.organizationKey, store.organization.key), eq(apiKeys.id, id))
   await store.database.batch([
-    // Record first: revoking a revoked key isn't audited.
+    // Record first, because revoking a revoked key isn't audited.
     recordAct(
       store,
       act,
@@ -181,7 +181,7 @@ export async function revokeApiKey(store: Store, act: Act, id: string): Promise<
 }
 
 /**
- * Changes a key. Returns undefined if it is revoked. Setting the same values again changes nothing and isn't audited.
+ * Changes a key. Returns undefined if it's revoked. Setting the same values again changes nothing and isn't audited.
  * Throws a 403 like `addApiKey`.
  */
 export async function changeApiKey(
@@ -222,7 +222,7 @@ export async function changeApiKey(
 }
 
 /**
- * Stores a key's successor with the same rights, and revokes the old key at `revokedAt`. Returns undefined if the old
+ * Stores a key's successor with the same rights and revokes the old key at `revokedAt`. Returns undefined if the old
  * key is revoked, if it has a successor that isn't revoked, or if the caller's own key has lost its rights. A retry
  * with the same id and secret doesn't store a second successor.
  */
@@ -273,14 +273,14 @@ export async function rotateApiKey(
 }
 
 /**
- * Whether a key has a successor that is valid or has itself been replaced, so that each key has at most one line of
+ * Whether a key has a successor that is valid or has been replaced in turn. A key may only have one chain of
  * successors.
  */
 const hasSuccessor = (time: number): SQL => sql`exists (select 1 from ${apiKeys} as successor
   where successor.id = ${apiKeys.replacedBy}
     and (successor.replaced_by is not null or coalesce(successor.revoked_at, ${time} + 1) > ${time}))`
 
-/** Never extends the life of a key that is revoked sooner. */
+/** Never postpones an earlier revocation. */
 const earlierRevocation = (revokedAt: number): SQL =>
   sql`min(coalesce(${apiKeys.revokedAt}, ${revokedAt}), ${revokedAt})`
 

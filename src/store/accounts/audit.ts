@@ -7,7 +7,7 @@ import type { Organization, Store, UnscopedStore } from '../core/store.ts'
 import { findDuePass, savePass } from '../core/sweeps.ts'
 import { auditLog, organizations, projects } from '../schema/accounts.ts'
 
-/** Who makes a write, and in which request. */
+/** Who makes a write and in which request. */
 export interface Act {
   /** The calling key. Null: the ADMIN_TOKEN, or a user who signed in through Cloudflare Access. */
   keyId: string | null
@@ -20,7 +20,7 @@ export interface Act {
 
 type Actor = { userId: string | null; keyId: string } | { userId: string; keyId: null }
 
-/** The actor's id: the user's, or the key's if it acts for no user. */
+/** The actor's id: the user's, or the key's if the key acts for no user. */
 export function actorOf(actor: Actor): string
 export function actorOf(act: Pick<Act, 'userId' | 'keyId'>): string | null
 export function actorOf({ userId, keyId }: Pick<Act, 'userId' | 'keyId'>): string | null {
@@ -74,15 +74,15 @@ export const AUDIT_ACTIONS = [
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 
-/** A store, or its equivalent for an organization that is being created, whose key only SQLite knows. */
+/** A store, or its equivalent for an organization that is being created and whose key only exists in SQLite. */
 interface Place {
   database: Store['database']
   organization: { key: Organization['key'] | SQL }
 }
 
 /**
- * The statement that records a write. It belongs in the write's own batch, so that both happen or neither. `happened`
- * is a condition that holds if the write took effect. Running it twice adds one row.
+ * The statement that records a write. Run it in the write's own batch, so both happen or neither does. `happened` is a
+ * condition that is true if the write took effect. Running the statement twice adds one row.
  */
 export const recordAct = ({ database, organization }: Place, act: Act, event: AuditEvent, happened: SQL = sql`true`) =>
   database
@@ -104,8 +104,8 @@ export const recordAct = ({ database, organization }: Place, act: Act, event: Au
     .onConflictDoNothing()
 
 /**
- * Like `recordAct` for many writes in one statement: the values of `event` come from the rows of `from`, a join with
- * its conditions.
+ * Like `recordAct`, but for many writes in one statement: the values of `event` come from the rows of `from`, a join
+ * with its conditions.
  */
 export const recordActs = (
   { database, organization }: Store,
@@ -155,8 +155,8 @@ export interface AuditPosition {
 }
 
 /**
- * A page of the organization's matching entries, newest first. It scans at most 5,000 entries, so `items` may be short
- * although more follow. `nextPlace` is where the next page begins; null if nothing is left.
+ * A page of the organization's matching entries, newest first. Scans at most 5,000 entries, so `items` may be short
+ * even if more entries follow. The next page starts after `nextPlace`, which is null on the last page.
  */
 export async function listEntries(
   { database, organization }: Store,
@@ -232,7 +232,7 @@ export async function deleteOldEntries(
       select old.organization_key, old.created_at, old.id from json_each(${keys}) as item cross join ${auditLog} old
       where old.organization_key = item.value and old.created_at < ${before} limit ${limit})`)
   const deleted = meta.changes
-  // If these organizations have more, the next run starts with them.
+  // If these organizations have more entries, the next run starts with them.
   const last = deleted === limit ? cursor : String(page.at(-1)?.key ?? '')
   const isDone = deleted < limit && page.length < AUDIT_SWEEP_ORGANIZATIONS
   await savePass(unscoped, 'audit', isDone ? { cursor: '', dueAt: now + AUDIT_PASS_MS } : { cursor: last, dueAt: now })

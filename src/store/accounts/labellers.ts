@@ -2,7 +2,7 @@ import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Store } from '../core/store.ts'
 import { users } from '../schema/accounts.ts'
 
-/** The statement that marks labellers, by id, because one of their records is about to be deleted. */
+/** The statement that marks labellers, by id. Use it before deleting one of their records. */
 export const markLabellers = ({ database, organization }: Store, ids: SQL, now: number) =>
   database
     .update(users)

@@ -5,9 +5,9 @@ import type { Store } from '../core/store.ts'
 import { modelCalls, projects } from '../schema/accounts.ts'
 
 /**
- * Counts a model call before it is made, unless the project has used up `limit` for this UTC day. Returns whether the
- * call may be made. One conditional write, so that concurrent calls can't exceed `limit`. A call whose reply was lost
- * stays counted.
+ * Counts a model call before it's made, unless the project has used up `limit` for this UTC day. Returns whether the
+ * call may be made. A single conditional write, so concurrent calls can't exceed `limit`. If the reply is lost, the
+ * call still counts.
  */
 export async function reserveModelCall(
   { database, organization }: Store,
@@ -31,7 +31,7 @@ export async function reserveModelCall(
       target: modelCalls.projectKey,
       set: {
         calls: sql`iif(${isNewDay}, 1, ${modelCalls.calls} + 1)`,
-        // A clock that lags counts toward the later day.
+        // If the clock lags, the call counts toward the later day.
         day: sql`max(excluded.day, ${modelCalls.day})`,
       },
       setWhere: sql`${isNewDay} or ${modelCalls.calls} < ${limit}`,

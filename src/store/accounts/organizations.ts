@@ -8,7 +8,7 @@ import { type Act, recordAct } from './audit.ts'
 /** The columns of an organization that a bound store needs. */
 export const organizationColumns = { key: organizations.key, id: organizations.id, slug: organizations.slug }
 
-/** A new organization. The caller chooses `id`, so that a retry doesn't create a second one. */
+/** A new organization. The caller chooses `id`, so a retry doesn't create a second one. */
 export interface OrganizationDraft {
   id: string
   slug: string
@@ -16,7 +16,7 @@ export interface OrganizationDraft {
   createdAt: number
 }
 
-/** The key that a new organization starts with. It covers all projects. */
+/** A new organization's first key, which covers all projects. */
 interface FirstKey {
   id: string
   name: string
@@ -25,8 +25,8 @@ interface FirstKey {
 }
 
 /**
- * Creates an organization with a key for all its projects, in one batch: an organization without a key would block its
- * slug for nothing. Returns false if the slug is taken. A retry with the same ids creates nothing more.
+ * Creates an organization with a key for all its projects, in one batch, because an organization without a key would be
+ * useless but still take its slug. Returns false if the slug is taken. A retry with the same ids creates nothing more.
  */
 export async function addOrganization(
   { database }: UnscopedStore,
@@ -86,7 +86,7 @@ export async function findOrganization({ database }: UnscopedStore, slug: string
   return row
 }
 
-/** Finds the organization whose key a job names. */
+/** Finds the organization with the database key that a job gives. */
 export async function findOrganizationByKey(
   { database }: UnscopedStore,
   key: number,

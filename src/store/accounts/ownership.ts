@@ -9,9 +9,9 @@ import { versionedTexts } from '../schema/texts.ts'
 import { traces } from '../schema/traces.ts'
 
 /*
- * The only queries on tenants' data in a request that aren't bound to an organization. They run after a miss and ask
- * whether another organization has the record. Only a yes or no leaves them; the read interface answers 403 or 404
- * accordingly.
+ * The only queries in a request that read tenants' data without being bound to an organization. They run after a miss
+ * and check whether another organization has the record. They return only yes or no, so the read interface can respond
+ * with a 403 or a 404.
  */
 
 /** Whether a record's project isn't deleted. */
@@ -34,7 +34,7 @@ export async function isForeignTrace({ database }: UnscopedStore, own: Organizat
 export const isForeignSpan = async (unscoped: UnscopedStore, own: Organization, id: string): Promise<boolean> =>
   (await foreignSpans(unscoped, own, [id])).has(id)
 
-/** The ids among these that belong to another organization's spans. */
+/** Which of these ids belong to another organization's spans. */
 export async function foreignSpans(
   { database }: UnscopedStore,
   own: Organization,
@@ -74,8 +74,8 @@ export async function isForeignApiKey({ database }: UnscopedStore, own: Organiza
 }
 
 /**
- * Whether another organization has a user with this id. It seeks once in each organization: every new labeller would
- * have to write an index by id.
+ * Whether another organization has a user with this id. Seeks once in each organization, because maintaining an index
+ * by id would cost a write for each new labeller.
  */
 export async function isForeignUser({ database }: UnscopedStore, own: Organization, id: string): Promise<boolean> {
   const rows = await database

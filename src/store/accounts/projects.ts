@@ -18,7 +18,7 @@ export interface ProjectSettings {
   name: string
   /** Traces older than this are deleted. Null: never. */
   retentionDays: number | null
-  /** Whether traces with a reviewed span are kept anyway. */
+  /** Whether traces with a reviewed span are kept regardless. */
   retainReviewed: boolean
   /** Whether negative feedback and corrections start an attribution automatically. */
   autoAttribute: boolean
@@ -29,20 +29,20 @@ export interface ProjectRecord extends Project, ProjectSettings {
   createdAt: number
 }
 
-/** The columns that don't change while a project exists, so they can be cached. */
+/** The columns that never change, so they can be cached. */
 export const projectColumns = { key: projects.key, id: projects.id, slug: projects.slug }
 
 /** A project's identifier in a request. */
 type ProjectSelector = { slug: string } | { id: string }
 
-/** A project's id and slug never change, so an entry may live as long as a cached key. */
+/** A project's id and slug never change, so an entry may be kept as long as a cached key. */
 const remembered = new IsolateCache<{ project: Project; checkedAt: number }>(ISOLATE_CACHE_ENTRIES)
 
 const cacheKeyOf = ({ organization }: Store, selector: ProjectSelector): string =>
   JSON.stringify([organization.id, selector])
 
 /**
- * Finds the organization's project with this slug or id. After another isolate deletes it, this one may still return it
+ * Finds the organization's project with this slug or id. If another isolate deletes it, this one may still return it
  * for 30 seconds.
  */
 export async function findProject(store: Store, selector: ProjectSelector): Promise<Project | undefined> {
@@ -59,7 +59,7 @@ export async function findProject(store: Store, selector: ProjectSelector): Prom
   return row
 }
 
-/** Throws a 404 if a project that this isolate has cached was deleted. */
+/** Throws a 404 if a cached project has been deleted. */
 export async function requireExisting(store: Store, project: Project): Promise<void> {
   forgetProject(store, project)
   if (!(await findProject(store, { id: project.id }))) throw new Gone('Project not found')
@@ -71,8 +71,8 @@ function forgetProject(store: Store, { id, slug }: Project): void {
 }
 
 /**
- * Whether a record's project isn't deleted. It checks only projects whose purge isn't finished: a finished purge leaves
- * no records. Reads no row unless one of the organization's projects is being purged.
+ * Whether a record's project isn't deleted. Only checks projects whose purge isn't finished, because a finished purge
+ * leaves no records. Reads no rows unless one of the organization's projects is being purged.
  */
 export const hasExistingProject = (
   { organization }: { organization: { key: number | Placeholder } },
@@ -80,7 +80,7 @@ export const hasExistingProject = (
 ): SQL => sql`${projectKey} not in (select deleted.key from ${projects} as deleted
   where deleted.organization_key = ${organization.key} and deleted.purge_due_at is not null)`
 
-/** The same for a project known before the query: SQLite evaluates a condition without outer columns only once. */
+/** The same for a project known before the query. SQLite evaluates a condition without outer columns only once. */
 export const isExistingProject = ({ organization }: Store, { key }: Project): SQL => sql`not exists (
   select 1 from ${projects} as deleted
   where deleted.organization_key = ${organization.key} and deleted.purge_due_at is not null and deleted.key = ${key})`
@@ -136,7 +136,7 @@ export async function updateProject(
     return row
   }
   const [, [row]] = await store.database.batch([
-    // Record first: a no-op isn't audited.
+    // Record first, because a no-op isn't audited.
     recordAct(
       store,
       act,
@@ -153,9 +153,9 @@ export async function updateProject(
 }
 
 /**
- * Hides a project with everything in it at once, and revokes its keys, which ends their sessions and links. The row
- * stays, under a slug that no project can have; jobs purge the rest (`project-purge.ts`). Returns whether the project
- * existed; a retry with the same act returns the same.
+ * Immediately hides a project and everything in it, and revokes its keys, which ends their sessions and links. The row
+ * stays, with a slug that no project can have; jobs purge everything else (`project-purge.ts`). Returns whether the
+ * project existed; a retry with the same act returns the same.
  */
 export async function deleteProject(store: Store, act: Act, project: Project): Promise<boolean> {
   const { database, organization } = store
@@ -200,7 +200,8 @@ const projectKeyOf = (condition: SQL | undefined): SQL =>
 const anyProject = (condition: SQL | undefined): SQL => sql`exists (select 1 from ${projects} where ${condition})`
 
 /**
- * A page of the organization's projects, oldest first. With `project`, only that one: the caller's key covers no other.
+ * A page of the organization's projects, oldest first. With `project`, only that one, because the caller's key covers
+ * no other.
  */
 export function listProjects(
   store: Store,

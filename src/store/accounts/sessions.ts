@@ -8,8 +8,8 @@ import { type Act, type AuditAction, recordAct } from './audit.ts'
 import type { Project } from './projects.ts'
 
 /*
- * A session is a row keyed by the hash of its secret. It has exactly its key's rights and ends when the key does. The
- * same holds for a sign-in link, whose row is deleted on first use.
+ * A session is a row identified by the hash of its secret. It has exactly its key's rights and ends when the key does.
+ * The same is true of a sign-in link, whose row is deleted on first use.
  */
 
 /** A session and the key that it acts as. */
@@ -24,7 +24,8 @@ export interface SessionCredential extends Credential {
 export interface SessionDraft {
   hash: string
   /**
-   * The hash of the browser's previous session, or null. It ends as the new one begins: the browser loses its secret.
+   * The hash of the browser's previous session, or null. That session ends when the new one begins, because the browser
+   * discards its secret.
    */
   replacedHash: string | null
   createdAt: number
@@ -43,7 +44,7 @@ export async function findSession({ database }: UnscopedStore, hash: string): Pr
   return row && { ...row, scopes: parseScopes(row.scopes) }
 }
 
-/** Begins a session that ends with its key at the latest. A retry doesn't begin a second one. */
+/** Starts a session that ends with its key at the latest. A retry doesn't start a second one. */
 export async function addSession(
   { database }: UnscopedStore,
   keyId: string,
@@ -60,8 +61,8 @@ export async function addSession(
 }
 
 /**
- * Begins a session of the key that a link belongs to and deletes the link, in one batch: if two browsers open it at
- * once, only one gets a session. Returns whether the draft's session exists. A retry doesn't begin a second one.
+ * Starts a session for the key that a link belongs to and deletes the link, in one batch, so if two browsers open it at
+ * once, only one gets a session. Returns whether the draft's session exists. A retry doesn't start a second one.
  */
 export async function redeemSignInLink(
   { database }: UnscopedStore,
@@ -92,14 +93,14 @@ export async function redeemSignInLink(
 /** The statements that record the start of a draft's session, if it exists, and end the session that it replaces. */
 function replaceSession(database: UnscopedStore['database'], draft: SessionDraft, requestId: string) {
   const { hash, replacedHash, createdAt: at } = draft
-  const hasBegun = sql`exists (select 1 from ${sessions} as begun where begun.hash = ${hash})`
+  const wasStarted = sql`exists (select 1 from ${sessions} as begun where begun.hash = ${hash})`
   return [
     recordSession(database, 'session.begin', { hash, at, requestId }),
-    recordSession(database, 'session.end', { hash: replacedHash ?? '', at, requestId }, and(hasBegun, isOpen(at))),
+    recordSession(database, 'session.end', { hash: replacedHash ?? '', at, requestId }, and(wasStarted, isOpen(at))),
     database
       .update(sessions)
       .set({ revokedAt: sql`coalesce(${sessions.revokedAt}, ${at})` })
-      .where(and(eq(sessions.hash, replacedHash ?? ''), hasBegun)),
+      .where(and(eq(sessions.hash, replacedHash ?? ''), wasStarted)),
   ] as const
 }
 
@@ -149,11 +150,11 @@ const newSession = (draft: SessionDraft) => ({
   revokedAt: null,
 })
 
-/** When a session expires: at its own time, or its key's if that comes first. */
+/** When a session expires: at its own time or when its key expires, whichever comes first. */
 const endOf = ({ endsAt }: SessionDraft) =>
   sql`min(${endsAt}, coalesce(${apiKeys.expiresAt}, ${endsAt}), coalesce(${apiKeys.revokedAt}, ${endsAt}))`
 
-/** Ends a session unless it has ended. Returns its key's id, or undefined if there is no such session. */
+/** Ends a session unless it's already over. Returns its key's id, or undefined if there is no such session. */
 export async function endSession(
   { database }: UnscopedStore,
   hash: string,
@@ -170,7 +171,7 @@ export async function endSession(
   return row?.keyId
 }
 
-/** Stores a link that signs a browser in as a key, once. A retry doesn't store a second one. */
+/** Stores a link that signs a browser in as a key and works once. A retry doesn't store a second one. */
 export async function addSignInLink(
   store: Store,
   act: Act,
@@ -192,16 +193,16 @@ export async function deleteExpiredSessions({ database }: UnscopedStore, now: nu
   ])
 }
 
-/** The names that describe a caller. */
+/** The names to show for a caller. */
 export interface Identity {
   organizationName: string
-  /** The first `limit` projects that the caller may see, by slug. */
+  /** The first `limit` projects that the caller may see, sorted by slug. */
   projects: { id: string; slug: string; name: string }[]
   user: { id: string; email: string; name: string } | undefined
   key: { id: string; name: string; prefix: string } | undefined
 }
 
-/** Finds the names behind a caller's ids, in one round trip. */
+/** Finds the names for a caller's ids, in one round trip. */
 export async function findIdentity(
   { database, organization }: Store,
   caller: { keyId: string | null; userId: string | null; project: Project | null },

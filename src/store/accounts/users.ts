@@ -17,8 +17,8 @@ export interface User {
   name: string
   createdAt: number
   /**
-   * Whether a manager of the whole organization created or confirmed them. False for a labeller, who is known only from
-   * feedback.
+   * Whether a manager of the whole organization created or confirmed this user. False for a labeller, who is only known
+   * from feedback.
    */
   isConfirmed: boolean
 }
@@ -33,9 +33,9 @@ export async function userExists({ database, organization }: Store, id: string):
 }
 
 /**
- * Creates a user, or confirms the labeller who has this email: the labeller's id stays and takes the given name.
- * Returns undefined if the user was already created or confirmed. A retry of the same batch has the same effect. Throws
- * a 403 like `addApiKey`.
+ * Creates a user, or confirms the labeller with this email, who keeps the id and gets the given name. Returns undefined
+ * if the user was already created or confirmed. A retry of the same batch has the same effect. Throws a 403 like
+ * `addApiKey`.
  */
 export async function addUser(
   store: Store,
@@ -82,7 +82,7 @@ export async function addUser(
 }
 
 /**
- * Changes a user; the id stays. Returns `email_taken` if another user of the organization has the email, and undefined
+ * Changes a user but not the id. Returns `email_taken` if another user of the organization has the email, and undefined
  * if there is no such user. Setting the same values again changes nothing and isn't audited. Throws a 403 like
  * `addApiKey`.
  */
@@ -132,7 +132,7 @@ export async function deleteUser(store: Store, act: Act, id: string, newId: stri
   const isUser = and(eq(users.organizationKey, organization.key), eq(users.id, id))
   const isDeletion = and(eq(userDeletions.organizationKey, organization.key), eq(userDeletions.userId, id))
   const [, , , , deletions] = await database.batch([
-    // Only the new id: the log must not link it to the old one.
+    // Record only the new id, because the log must not link it to the old one.
     recordAct(
       store,
       act,
@@ -187,8 +187,8 @@ export interface Membership {
 
 /**
  * The confirmed users with this email in one organization or in all, up to `limit`, oldest organizations first.
- * Labellers don't count, whatever keys act for them: a pipeline or a project's manager must not be able to admit people
- * to an organization.
+ * Labellers don't count, even if keys act for them, because a pipeline or a project's manager must not be able to admit
+ * people to an organization.
  */
 export function findMemberships(
   { database }: UnscopedStore,
@@ -210,7 +210,7 @@ export function findMemberships(
 }
 
 /**
- * An actor's display name by id: the user's name, else the user's email, else the key's name. Null if the id is
+ * An actor's display name by id: the user's name, or else the user's email, or else the key's name. Null if the id is
  * neither a user's nor a key's.
  */
 export const actorName = (store: Store, id: SQL): SQL =>
@@ -222,8 +222,8 @@ const displayName = ({ organization }: Store, id: SQL, userName: SQL): SQL => sq
     where ${apiKeys.id} = ${id} and ${apiKeys.organizationKey} = ${organization.key}))`
 
 /**
- * Finds actors' names by id. Ids that are no user or key of the organization are missing from the map; without
- * `withEmails`, so are users known only by email.
+ * Finds actors' names by id. The map leaves out ids that don't belong to a user or key of the organization and, without
+ * `withEmails`, users known only by email.
  */
 export async function findActorNames(
   store: Store,
@@ -239,7 +239,8 @@ export async function findActorNames(
 }
 
 /**
- * A page of the organization's users, by email. With a project, only users for whom one of its keys acts, or acted.
+ * A page of the organization's users, sorted by email. With a project, only users for whom one of its keys acts or has
+ * acted.
  */
 export async function listUsers(
   { database, organization }: Store,

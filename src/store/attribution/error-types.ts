@@ -18,14 +18,14 @@ export interface ProjectErrorType extends ErrorType {
 }
 
 /**
- * A project's error types, including disabled ones: the built-in types in the taxonomy's order, then its own, oldest
- * first. Null: only the built-in types, all enabled.
+ * A project's error types, including disabled ones: the built-in types in the taxonomy's order, then the project's own,
+ * oldest first. For null, only the built-in types, all enabled.
  */
 export async function listErrorTypes(store: Store, projectKey: number | null): Promise<ProjectErrorType[]> {
   return toErrorTypes(await store.database.batch(errorTypeQueries(store, projectKey)))
 }
 
-/** The project's error types that engines may answer. */
+/** The project's error types that engines may choose. */
 export async function listEnabledErrorTypes(store: Store, projectKey: number): Promise<ErrorType[]> {
   const types = await listErrorTypes(store, projectKey)
   return types
@@ -33,7 +33,7 @@ export async function listEnabledErrorTypes(store: Store, projectKey: number): P
     .map(({ errorType, id, name, category, rule }) => ({ errorType, id, name, category, rule }))
 }
 
-/** The queries for a project's error types, for a batch whose results go to `toErrorTypes`. */
+/** The queries for a project's error types. Pass their results to `toErrorTypes`. */
 export function errorTypeQueries({ database }: Store, projectKey: number | SQL | null) {
   return [
     // All rows, in seeding order.
@@ -63,7 +63,7 @@ export function toErrorTypes([builtIn, rows]: ErrorTypeRows): ProjectErrorType[]
   ]
 }
 
-/** An error type as a project saves it. Of a built-in type, only `isEnabled` can be changed. */
+/** An error type as a project saves it. Only `isEnabled` can be changed for a built-in type. */
 export interface ErrorTypeDraft {
   errorType: string
   id: string
@@ -73,8 +73,8 @@ export interface ErrorTypeDraft {
 }
 
 /**
- * Adds an error type to a project, changes one of its own, or enables or disables one. Refuses to disable the last one
- * (`last_enabled`) or to exceed the limit (`too_many`). Saving the same again changes nothing.
+ * Adds an error type to a project, changes one of its own, or enables or disables one. Refuses to disable the last
+ * enabled one (`last_enabled`) or to exceed the limit (`too_many`). Saving the same values again changes nothing.
  */
 export async function saveErrorType(
   { database, organization }: Store,
@@ -128,7 +128,7 @@ export async function saveErrorType(
   return guards.hasRoom ? 'saved' : 'too_many'
 }
 
-/** The conditions of a change: another type remains enabled, there is room for this one, and something changes. */
+/** The conditions for a change: another type remains enabled, the project isn't at the limit, and something changes. */
 function guardsOf(
   project: Project,
   { errorType, own, isEnabled }: ErrorTypeDraft,
@@ -155,14 +155,15 @@ function guardsOf(
   return { hasOther, hasRoom, differs }
 }
 
-/** A built-in type's row leaves the definition to the taxonomy. */
+/** A built-in type's row has no definition, because the taxonomy has it. */
 const BUILT_IN = { name: null, category: null, rule: null }
 
 /** The state of an error type in a project. */
 export type ErrorTypeState = 'enabled' | 'switched_off' | 'unknown'
 
 /**
- * The queries for the state of these error types in the projects of some traces, for `readPlain` and `errorTypeStateLookup`.
+ * The queries for the state of these error types in the projects of some traces. Run them with `readPlain` and pass the
+ * results to `errorTypeStateLookup`.
  */
 export function errorTypeStateQueries({ database }: Store, names: readonly string[], traceKeys: SQL) {
   const named = sql`json_each(${JSON.stringify(names)}) as item`

@@ -17,7 +17,7 @@ import {
   statusQuery,
 } from './jobs.ts'
 
-/** An engine's answer. The caller chooses `id`, so that a retry doesn't add a second result. */
+/** An engine's answer. The caller chooses `id`, so a retry doesn't add a second result. */
 export interface AttributionDraft {
   id: string
   attribution: Attribution
@@ -26,7 +26,7 @@ export interface AttributionDraft {
 
 /**
  * Ends a run with its result. Does nothing if the job's lease was lost or its trace is gone. Returns the job's status:
- * `pending` if another request came since the claim; undefined if the job is gone.
+ * `pending` if another request has come in since the claim, or undefined if the job is gone.
  */
 export async function finishAttribution(
   store: Store,
@@ -47,7 +47,7 @@ export async function finishAttribution(
       )
       .onConflictDoNothing()
       .returning({ id: attributions.id }),
-    // Counted while the job is still held: a retry after a lost reply counts nothing.
+    // Count while the job is still held, so a retry after a lost reply doesn't count again.
     countAnswer(store, isClaimed(store, claim)),
     completion(store, claim, now, {
       attributionNumber: sql`${attributionJobs.attributionNumber} + 1`,
@@ -58,7 +58,7 @@ export async function finishAttribution(
   return job?.status
 }
 
-/** Ends a run that found nothing new; the last result stands. Returns the same as `finishAttribution`. */
+/** Ends a run if nothing has changed, and keeps the last result. Returns the same as `finishAttribution`. */
 export async function settleAttribution(
   store: Store,
   claim: Claim,
@@ -71,7 +71,7 @@ export async function settleAttribution(
 const isClaimed = (store: Store, { traceKey, token }: Claim) =>
   isJob(store, traceKey, isPending, isHeld(token), hasLiveTrace(store))
 
-/** The statement that completes a job, or makes it pending again if another request came since the claim. */
+/** The statement that completes a job, or makes it pending again if another request has come in since the claim. */
 function completion(
   store: Store,
   claim: Claim,

@@ -11,8 +11,8 @@ import { countWithin } from '../traces/payloads.ts'
 import { errorTypeQueries, toErrorTypes } from './error-types.ts'
 
 /**
- * An error type with its current definition. A type that is no longer known has only its identifier, which also serves
- * as its name.
+ * An error type with its current definition. A type without a definition has only its identifier, which also serves as
+ * its name.
  */
 interface PastErrorType {
   errorType: string
@@ -40,7 +40,7 @@ export interface ReviewersAnswer extends PastAttribution {
   spanId: string
   userId: string
   comment: string | null
-  /** Whether it is the decision in force on its span. */
+  /** Whether this is the decision in force on its span. */
   isInForce: boolean
 }
 
@@ -57,7 +57,7 @@ interface AttributionPage {
   nextPlace: AttributionPlace | null
 }
 
-/** Whether a review is the decision in force on its span. After a reset there is none. */
+/** Whether a review is the decision in force on its span. After a reset, there is none. */
 const isInForce = sql`exists (select 1 from ${spans} where ${spans.id} = ${reviews.spanId}
   and ${spans.traceKey} = ${reviews.traceKey} and ${spans.reviewNumber} = ${reviews.number}
   and ${isNotNull(spans.reviewState)})`

@@ -6,15 +6,15 @@ import { traces } from '../schema/traces.ts'
 import { isLive } from '../traces/live.ts'
 
 /*
- * Jobs that attribute disagreements. A job's row is the truth; queue messages only point to it. A worker holds a job
- * under a lease with a token, and writes only with that token.
+ * Jobs that attribute disagreements. A job's row is authoritative; queue messages only point to it. A worker holds a
+ * job under a lease with a token and only writes with that token.
  */
 
 export type AttributionStatus = (typeof ATTRIBUTION_STATUSES)[number]
 
 /**
  * A fingerprint of a trace that changes with its feedback, decisions, observations, spans, and metadata. Columns are
- * written out, because drizzle drops the table's name from some selections.
+ * written with their tables, because drizzle drops the table's name from some selections.
  */
 export const currentBasis = sql<string>`(traces.revision || '/' || traces.updated_at
   || (select '/' || count(*) || '/' || coalesce(max(observed.received_at), 0)
@@ -33,19 +33,19 @@ export interface Claim {
   token: string
   /** The number of requests at the time of the claim. */
   requests: number
-  /** The trace's fingerprint at the claim, and the one that the last result was based on. */
+  /** The trace's fingerprint at the time of the claim, and the one that the last result was based on. */
   basis: string
   basisBefore: string | null
 }
 
-/** Whether a row is this job of the organization. */
+/** Whether a row is this job in the store's organization. */
 export const isJob = ({ organization }: Store, traceKey: number, ...conditions: SQL[]) =>
   and(eq(attributionJobs.traceKey, traceKey), eq(attributionJobs.organizationKey, organization.key), ...conditions)
 
 export const isFree = (now: number) =>
   sql`(${attributionJobs.leaseUntil} is null or ${attributionJobs.leaseUntil} <= ${now})`
 
-/** A job that waits for the next day isn't leased, but mustn't be claimed. */
+/** A job that waits for the next day isn't leased but must not be claimed. */
 export const isWaiting = (now: number) => sql`coalesce(${attributionJobs.waitsUntil}, 0) > ${now}`
 
 export const isHeld = (token: string) => sql`${attributionJobs.leaseToken} is ${token}`

@@ -19,11 +19,11 @@ import {
   statusQuery,
 } from './jobs.ts'
 
-const CUT_OFF = 'The analysis was cut off on every attempt'
+const CUT_OFF = 'The analysis was interrupted on every attempt'
 
 /**
- * Claims a pending job that nobody holds, for `ATTRIBUTION_LEASE_MS` from `now`. Returns undefined if there is none,
- * its trace is gone, or it was claimed too often, which fails the job.
+ * Claims a pending job that nobody holds, for `ATTRIBUTION_LEASE_MS` from `now`. Returns undefined if there is no such
+ * job, if its trace is gone, or if it was claimed too often, which fails the job.
  */
 export async function claimAttribution(
   store: Store,
@@ -71,7 +71,7 @@ export async function claimAttribution(
   return claim
 }
 
-/** Extends a lease by `ATTRIBUTION_LEASE_MS`. Returns false if it was lost. */
+/** Extends a lease by `ATTRIBUTION_LEASE_MS`. Returns false if the lease was lost. */
 export async function renewLease(store: Store, { traceKey, token }: Claim, now: number): Promise<boolean> {
   const leaseUntil = now + ATTRIBUTION_LEASE_MS
   const rows = await store.database
@@ -83,9 +83,9 @@ export async function renewLease(store: Store, { traceKey, token }: Claim, now: 
 }
 
 /**
- * Releases a job after a failed run. `reason` is shown to users. The job fails permanently if `isFinal` or after
- * `MAX_ATTRIBUTION_ATTEMPTS`; otherwise cron also retries it after `retryAfterMs`. Returns the job's status, or
- * undefined if it is gone.
+ * Releases a job after a failed run. `reason` is shown to users. The job fails permanently if `isFinal` is set or after
+ * `MAX_ATTRIBUTION_ATTEMPTS`; otherwise cron retries it after `retryAfterMs` if the queue hasn't. Returns the job's
+ * status, or undefined if the job is gone.
  */
 export async function releaseLease(
   store: Store,
@@ -111,8 +111,8 @@ export async function releaseLease(
 }
 
 /**
- * Releases a job that must wait until a given time. It stays pending, but nobody can claim it before that time; cron
- * sends it then. The attempt doesn't count.
+ * Releases a job that must wait until a given time. It stays pending, but nobody can claim it earlier. Cron sends it
+ * when the time comes. The attempt doesn't count.
  */
 export async function postponeAttribution(
   store: Store,
@@ -126,8 +126,8 @@ export async function postponeAttribution(
 }
 
 /**
- * Fails a job that the queue gave up on, unless someone holds it, or it was requested again and not tried since, in
- * which case the message is outdated. Keeps the last attempt's failure, or else sets `reason`.
+ * Fails a job that the queue gave up on. Does nothing if someone holds the job, or if it was requested again and not
+ * attempted since, because the message is then outdated. Keeps the last attempt's failure, or else sets `reason`.
  */
 export async function failAttribution(store: Store, traceKey: number, reason: string, now: number): Promise<void> {
   await store.database

@@ -17,7 +17,8 @@ const versionBytes = bytesSoFar(textVersions.content, textVersions.outputSchema)
 const isPromptWhole = sql`${versionBytes} <= ${sql.raw(String(MAX_SUBJECT_TEXT_BYTES))}`
 
 /**
- * A prompt, named by its version's id or by its step. The fields are null once earlier prompts have used up the limit.
+ * A prompt, identified by its version's id or by its step. The fields are null if earlier prompts have used up the
+ * limit.
  */
 const promptFields = {
   name: sql<string>`item.value`.as('name'),

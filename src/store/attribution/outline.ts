@@ -17,7 +17,7 @@ import { traces } from '../schema/traces.ts'
 import { feedbackFields, toFeedbackDetail } from '../spans/trace-detail.ts'
 import { isLive } from '../traces/live.ts'
 
-/* The first look at a trace, without values, to decide which of its spans to read. */
+/* An overview of a trace without values, for deciding which of its spans to read. */
 
 export type Outline = NonNullable<Awaited<ReturnType<typeof readOutline>>>
 
@@ -48,7 +48,7 @@ const outlineFields = {
   isReviewed: sql<number>`${spans.reviewState} is not null`.as('isReviewed'),
 }
 
-/** Reads an overview of a trace, from which its important parts are chosen. */
+/** Reads the overview of a trace. */
 export async function readOutline(store: Store, traceKey: number) {
   const { database } = store
   const ofTrace = isLive(store, eq(traces.key, traceKey))
@@ -136,7 +136,8 @@ const byTime = (left: { timestamp: number; id: string }, right: { timestamp: num
   left.timestamp - right.timestamp || (left.id < right.id ? -1 : 1)
 
 /**
- * The version of the current text that was active when a trace was received. If the text came later, its first version.
+ * The version of the current text that was active when a trace was received, or its first version if the text is newer
+ * than the trace.
  */
 export const versionAtReceipt = (traceKey: number): SQL => sql`coalesce(
   (select ${textActivations.versionKey} from ${textActivations}
@@ -148,8 +149,8 @@ export const versionAtReceipt = (traceKey: number): SQL => sql`coalesce(
     order by ${textActivations.activatedAt}, ${textActivations.versionKey} limit 1))`
 
 /**
- * A decision and its span. `stepId` is null if another decision replaced it; `rootSpanId`, if its trace is gone.
- * Columns are written out, because drizzle drops the table's name from a selection of one table.
+ * A decision and its span. `stepId` is null if another decision replaced it, `rootSpanId` if its trace is gone. Columns
+ * are written with their tables, because drizzle drops the table's name from a selection of one table.
  */
 const reviewedFields = ({ organization }: Store) => ({
   ...named({ traceKey: reviews.traceKey, spanId: reviews.spanId }),
@@ -163,7 +164,7 @@ const reviewedFields = ({ organization }: Store) => ({
 
 export type ReviewedRow = SelectResultFields<ReturnType<typeof reviewedFields>>
 
-/** Excludes the comments of decisions in force, which are part of the steps' reviews. */
+/** Excludes the comments on decisions in force, which are part of the steps' reviews. */
 const isStandalone = sql`(${feedback.source} <> 'review' or not exists (
   select 1 from ${spans} decided cross join ${reviews} decision
   where decided.id = ${feedback.spanId} and decided.trace_key = ${feedback.traceKey} and decided.review_state is not null
@@ -187,7 +188,7 @@ export function omittedSpans({ total }: Outline, chosen: readonly OutlineSpan[])
   const omittedCount = total - chosen.length
   return omittedCount === 0
     ? []
-    : [`${formatCount(omittedCount)} of ${formatCount(total)} spans, which are far from the feedback`]
+    : [`${formatCount(omittedCount)} of ${formatCount(total)} spans, those farthest from the feedback`]
 }
 
 export function omittedFeedback({ counts, feedback }: Outline): string[] {

@@ -13,14 +13,14 @@ import { errorTypeQueries, type ProjectErrorType, toErrorTypes } from './error-t
 
 /** Conditions on the compared answers and reviews. Undefined fields don't filter. */
 export interface ComparisonFilter {
-  /** When the review was made; inclusive. */
+  /** The time of the review; inclusive. */
   from?: number | undefined
   /** Exclusive. */
   to?: number | undefined
   engine?: string | undefined
 }
 
-/** The comparison, with the project's error types. */
+/** The comparison and the project's error types. */
 interface Comparison {
   compared: ComparedAnswers[]
   /** Whether there are more decisions than were scanned. */
@@ -29,8 +29,8 @@ interface Comparison {
 }
 
 /**
- * Compares the last engine answer on each trace with the error type of its newest decision in force that names one, in
- * one round trip. It scans the newest 10,000 decisions that name one.
+ * Compares the last engine answer on each trace with the error type of the newest decision in force that names one, in
+ * one round trip. Scans the newest 10,000 decisions that name one.
  */
 export async function compareAnswers(store: Store, project: Project, filter: ComparisonFilter): Promise<Comparison> {
   const { database } = store
@@ -55,7 +55,7 @@ export async function compareAnswers(store: Store, project: Project, filter: Com
     eq(spans.reviewNumber, scanned.number),
     isNotNull(spans.reviewState),
   )
-  // SQLite takes the other columns from the row with the max(). Decisions of one call have the same time.
+  // SQLite takes the other columns from the row with the max(). Decisions made in one call have the same time.
   const scannedTraces = sql`(
     select ${scanned.traceKey} as trace_key, ${scanned.errorType} as named,
       max(${scanned.createdAt} || '/' || ${scanned.spanId})

@@ -18,8 +18,8 @@ const isAutomatic = sql`exists (
 
 /**
  * The statement that requests the attribution of traces. A pending job absorbs the request; a finished one restarts if
- * anything is new, or if `force` is set. Running it twice only costs another look at the trace. Returns the keys of the
- * traces whose jobs are now pending.
+ * anything has changed or if `force` is set. Running the statement twice costs at most one more run. Returns the keys
+ * of the traces whose jobs are now pending.
  */
 const requestJobs = ({ database }: Store, ofTraces: SQL | undefined, at: number, force: boolean) => {
   const now = Math.floor(at)
@@ -61,7 +61,7 @@ const requestJobs = ({ database }: Store, ofTraces: SQL | undefined, at: number,
         attempts: unlessPending(attributionJobs.attempts, sql`0`),
         dueAt: unlessPending(attributionJobs.dueAt, sql`excluded.due_at`),
         failure: unlessPending(attributionJobs.failure, sql`null`),
-        // With `force`, it is tried at once: the limit may have changed.
+        // With `force`, the job is tried right away, because the limit may have changed.
         waitsUntil: force ? null : unlessPending(attributionJobs.waitsUntil, sql`null`),
         // Without a basis, the run can't skip its work.
         ...(force && { basis: unlessPending(attributionJobs.basis, sql`null`) }),
@@ -71,7 +71,7 @@ const requestJobs = ({ database }: Store, ofTraces: SQL | undefined, at: number,
     .returning({ traceKey: attributionJobs.traceKey })
 }
 
-/** The same for the traces whose projects attribute automatically, for the batch of the write that caused it. */
+/** The same for the traces whose projects attribute automatically. Run it in the batch of the write that caused it. */
 export const requestAutomaticJobs = (store: Store, ofTraces: SQL, at: number) =>
   requestJobs(store, isLive(store, ofTraces, isAutomatic), at, false)
 
@@ -80,8 +80,8 @@ export const attributionMessages = ({ organization }: Store, traceKeys: Iterable
   Array.from(traceKeys, traceKey => ({ kind: 'attribute_trace', organizationKey: organization.key, traceKey }))
 
 /**
- * Requests the attribution of a trace. If the last result covers everything, it stands and nothing is written, unless
- * `force` is set. Returns the state, or undefined if there is no such trace. One round trip.
+ * Requests the attribution of a trace. If nothing has changed since the last result, writes nothing, unless `force` is
+ * set. Returns the state, or undefined if there is no such trace. Takes one round trip.
  */
 export async function requestAttribution(
   store: Store,

@@ -13,7 +13,7 @@ import { traces } from '../schema/traces.ts'
 import { isLive } from '../traces/live.ts'
 import { type AttributionStatus, hasLiveTrace, isJob } from './jobs.ts'
 
-/** An error type as results show it. */
+/** An error type as shown in results. */
 export interface NamedErrorType {
   errorType: string
   id: string
@@ -52,12 +52,13 @@ export interface AttributionState {
   traceKey: number
   /** Whether there is anything to attribute. */
   hasFeedback: boolean
-  /** Null: it was never requested. */
+  /** Null if it was never requested. */
   status: AttributionStatus | null
   /** Why it failed, or null. */
   failure: string | null
   /**
-   * A pending job waits until then because the project has used up its model calls for the day. Null: it isn't waiting.
+   * When a pending job may run, if it's waiting because the project has used up its model calls for the day. Otherwise
+   * null.
    */
   waitsUntil: number | null
   /** The last result. A pending or failed job may have one as well. */
@@ -81,7 +82,7 @@ export async function findAttribution(
   return toAttributionState(await readPlain(store.database, attributionStateQueries(store, ofTrace)))
 }
 
-/** The fields to poll while waiting for a job. Undefined if there is no such job or its trace is gone. */
+/** Reads the fields to poll while waiting for a job. Undefined if there is no such job or its trace is gone. */
 export async function findJobStatus(
   store: Store,
   traceKey: number,

@@ -12,8 +12,8 @@ import { chooseSpans, formatCount, type Outline, omittedFeedback, omittedSpans, 
 import { createJsonComparer, fetchComparable, findPrecedents } from './precedents.ts'
 
 /*
- * Reads what an engine may see of a trace. A trace may be larger than an isolate, so a first look finds the spans near
- * the disagreement, and a second one reads their values. The subject says how much it leaves out.
+ * Reads the part of a trace that an engine may see. A trace may not fit in an isolate's memory, so one pass finds the
+ * spans near the disagreement, and a second one reads their values. The subject lists what was left out.
  */
 
 /**
@@ -91,7 +91,7 @@ function withinBounds(folded: readonly FoldedSpan[], omitted: string[]): FoldedS
     return {
       ...span,
       row: { ...row, metadata },
-      // A span's input is only complete with all its inputs.
+      // A span's input is only complete with all its parts.
       ...(inputs.every(fits) ? { inputs } : { inputs: [], messageCount: 0 }),
       output: output && fits(output) ? output : undefined,
       state: state.filter(([, value]) => fits(value)),
@@ -100,7 +100,7 @@ function withinBounds(folded: readonly FoldedSpan[], omitted: string[]): FoldedS
   })
   if (tooLarge > 0)
     omitted.push(`${formatCount(tooLarge)} values over ${formatCount(MAX_SUBJECT_VALUE_BYTES / 1024)} KiB`)
-  if (tooMany > 0) omitted.push(`${formatCount(tooMany)} values that come after the first 4 MiB`)
+  if (tooMany > 0) omitted.push(`${formatCount(tooMany)} values after the first 4 MiB`)
   return bounded
 }
 
@@ -121,7 +121,7 @@ function promptsOf({ prompts }: Neighborhood, omitted: string[]): Map<string, St
     whole.set(name, { content, outputSchema: isSchema ? JSON.parse(outputSchema) : null })
   }
   const omittedCount = prompts.length - whole.size
-  if (omittedCount > 0) omitted.push(`${formatCount(omittedCount)} prompts, which are too long together`)
+  if (omittedCount > 0) omitted.push(`${formatCount(omittedCount)} prompts that exceed the total size limit`)
   return whole
 }
 
@@ -179,8 +179,8 @@ const toSubjectFeedback = ({
 })
 
 /**
- * A labeller without an email isn't a user. The feedback then belongs to the key, which may send for many people, or
- * to a reviewer.
+ * Who gave a piece of feedback. A labeller without an email isn't a user, so the feedback then belongs to the key,
+ * which may act for many people, or to a reviewer.
  */
 const authorOf = (userId: string, labeller: Labeller | null): string =>
   labeller?.name && labeller.email === undefined ? `labeller ${labeller.name}` : userId

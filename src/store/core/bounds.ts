@@ -3,11 +3,11 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { PREVIEW_BYTES } from '../../limits.ts'
 
 /*
- * Bounds on how much of a query's result travels to the Worker. Its rows may not fit in an isolate's memory, and only
- * SQLite knows their size before it sends them.
+ * Limits on how much of a query's result is sent to the Worker. The rows may not fit in an isolate's memory, and only
+ * SQLite can measure them before they're sent.
  */
 
-/** A text as a JSON string, in which one byte may become six. Null stays null. */
+/** A text as a JSON string, in which one byte may take six. Null stays null. */
 export const quotedJson = (text: SQLiteColumn | string): SQL => sql`nullif(json_quote(${text}), 'null')`
 
 /** The total bytes of these columns or expressions over all rows. */
@@ -20,6 +20,6 @@ export const bytesOf = (...texts: (SQLiteColumn | SQL)[]): SQL => {
 export const bytesSoFar = (...texts: (SQLiteColumn | SQL)[]): SQL =>
   sql`${bytesOf(...texts)} over (rows unbounded preceding)`
 
-/** A column's whole text while `soFar` stays within `maxBytes`; after that, only the beginning of the text. */
+/** A column's full text while `soFar` is within `maxBytes`; after that, only the beginning of the text. */
 export const bounded = (column: SQLiteColumn, soFar: SQL, maxBytes: SQL, name: string) =>
   sql<string | null>`iif(${soFar} > ${maxBytes}, substr(${column}, 1, ${PREVIEW_BYTES}), ${column})`.as(name)

@@ -2,8 +2,8 @@ import { utf8Length } from '../../domain/text.ts'
 import { MAX_ARRAY_BYTES } from '../../limits.ts'
 
 /*
- * Many rows travel to D1 as one parameter, a flat JSON array that `json_each` expands: a statement takes 100 parameters,
- * and a parameter 2,000,000 bytes.
+ * Many rows are sent to D1 as one parameter, a flat JSON array that `json_each` expands, because a statement takes at
+ * most 100 parameters. A parameter may have up to 2,000,000 bytes.
  */
 
 /** Some of the items, with their rows as one JSON array. */
@@ -13,7 +13,7 @@ interface Chunk<Item> {
 }
 
 /**
- * Splits items into chunks whose rows fit in one parameter. `rowOf` returns an item's row; `extraBytes`, the size of
+ * Splits items into chunks whose rows fit in one parameter. `rowOf` returns an item's row, `extraBytes` the size of
  * anything else sent for it.
  */
 export function* chunkRows<Item>(

@@ -5,7 +5,7 @@ import { type Deadline, withRetry } from './deadline.ts'
 
 export type Database = ReturnType<typeof openDatabase>
 
-/** D1 behind drizzle. Each round trip is bounded in time and retried by `withRetry`. */
+/** D1 behind drizzle. `withRetry` limits the time of each round trip and retries it. */
 export const openDatabase = (database: D1Database, deadline: Deadline) =>
   drizzle(new RetryingDatabase(database, deadline))
 
@@ -15,8 +15,8 @@ interface Query<Result = unknown> extends PromiseLike<Result> {
 }
 
 /**
- * Runs queries in one round trip and returns their rows as D1 gives them: with many rows, drizzle takes longer to map
- * them than SQLite takes to read them. Each field must be `named`, or an expression aliased to the field's name.
+ * Runs queries in one round trip and returns their rows as D1 gives them, because drizzle takes longer to map many rows
+ * than SQLite takes to read them. Each field must be `named` or an expression aliased to the field's name.
  */
 export async function readPlain<const Queries extends readonly Query<unknown[]>[]>(
   { $client: client }: Database,
@@ -44,8 +44,8 @@ export async function runLast<Row>(
 }
 
 /**
- * A query whose SQL text never changes, built once: building it for each request would be most of the Worker's work in
- * a small request. Its values are `sql.placeholder`s and its fields are `named`, as for `readPlain`.
+ * A query whose SQL text never changes. It's built only once, because building a query is most of the Worker's work in
+ * a small request. Its values are `sql.placeholder`s, and its fields are `named`, as for `readPlain`.
  */
 export class Template<Result> {
   readonly #build: (database: Database) => Query<Result>
@@ -70,8 +70,8 @@ export class Template<Result> {
 }
 
 /**
- * Aliases columns to their field names, for `readPlain`. Works only for columns whose values D1 stores as they are:
- * text and numbers.
+ * Aliases columns to their field names, for `readPlain`. Only works for columns whose values need no mapping: text and
+ * numbers.
  */
 export function named<Columns extends Record<string, SQLiteColumn>>(columns: Columns): NamedFields<Columns> {
   const fields = Object.entries(columns).map(([name, column]) => [name, sql`${column}`.as(name)])

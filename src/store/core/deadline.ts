@@ -9,7 +9,7 @@ import {
 import { classifyFault, TimedOut } from './faults.ts'
 
 /**
- * How much longer a request or job may wait for D1 and R2. Time counts only while at least one call is in flight:
+ * How much longer a request or job may wait for D1 and R2. Time only counts while at least one call is in flight:
  * parallel calls count once, and a client's slow upload doesn't count.
  */
 export class Deadline {
@@ -18,7 +18,7 @@ export class Deadline {
   #underWay = 0
   #since = 0
 
-  /** `attemptMs` limits one attempt at one call. */
+  /** `attemptMs` limits a single attempt at a call. */
   constructor(milliseconds: number, attemptMs = STORE_ATTEMPT_MS) {
     this.#remainingMs = milliseconds
     this.attemptMs = attemptMs
@@ -33,14 +33,14 @@ export class Deadline {
     return this.#charge(() => within(ms, operation))
   }
 
-  /** Waits. The wait counts against the deadline. */
+  /** Waits. The time counts against the deadline. */
   pause(ms: number): Promise<void> {
     return this.#charge(() => new Promise(resolve => setTimeout(resolve, ms)))
   }
 
   /**
-   * Waits after losing a race to another write for the `losses`th time. The delay is random and grows, so that
-   * competing callers spread out and none keeps winning.
+   * Waits after losing a race to another write for the `losses`th time. The delay is random and grows, so competing
+   * callers spread out and no caller keeps winning.
    */
   giveWay(losses: number): Promise<void> {
     return this.pause(Math.random() * Math.min(FIRST_GIVE_WAY_MS * 2 ** (losses - 1), MAX_GIVE_WAY_MS))
@@ -57,8 +57,8 @@ export class Deadline {
 }
 
 /**
- * Returns the operation's result, or throws `TimedOut` after `ms`. The operation itself keeps running: nothing can
- * cancel it.
+ * Returns the operation's result, or throws `TimedOut` after `ms`. The operation keeps running, because it can't be
+ * canceled.
  */
 export async function within<T>(ms: number, operation: () => Promise<T>): Promise<T> {
   let timer: number | null = null
@@ -73,9 +73,9 @@ export async function within<T>(ms: number, operation: () => Promise<T>): Promis
 }
 
 /**
- * Makes one D1 or R2 call, bounded in time, and retries it once if the fault may pass. The operation must be
- * idempotent: a fault doesn't say whether the first attempt took effect. Platform faults are thrown as `Unanswered`,
- * other errors unchanged.
+ * Makes a D1 or R2 call with a time limit, and retries it once if the fault may be transient. The operation must be
+ * idempotent, because a fault doesn't show whether the first attempt took effect. Platform faults are thrown as
+ * `Unanswered`, other errors unchanged.
  */
 export async function withRetry<T>(deadline: Deadline, operation: () => Promise<T>): Promise<T> {
   let cause: unknown = new Error('no deadline left for another call')

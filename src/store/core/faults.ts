@@ -1,8 +1,8 @@
 /** How to handle a fault of the platform. */
 export interface Fault {
-  /** Whether a second attempt inside the same request may succeed. */
+  /** Whether a second attempt within the same request may succeed. */
   retry: boolean
-  /** Seconds that the client should wait before it retries the request. */
+  /** The seconds that the client should wait before retrying the request. */
   retryAfterSeconds: number
 }
 
@@ -18,7 +18,9 @@ const TRANSIENT: Fault = { retry: true, retryAfterSeconds: 2 }
 const STALLED: Fault = { retry: false, retryAfterSeconds: 5 }
 const OVERLOADED: Fault = {
   retry: false,
-  /** Between 1 and 5: clients that all retry at the same moment would cause the next overload. */
+  /**
+   * A random delay of 1 to 5 seconds. If all clients retried at the same moment, they would cause the next overload.
+   */
   get retryAfterSeconds() {
     return 1 + Math.floor(Math.random() * 5)
   },
@@ -42,7 +44,7 @@ const FAULTS: readonly (readonly [words: string, fault: Fault])[] = [
   ['(10058)', OVERLOADED], // R2: too many writes of one object
 ]
 
-/** D1's messages for a statement that is itself wrong. A retry can't help, so the error must surface as a 500. */
+/** D1's messages for an invalid statement. A retry can't help, so the error must surface as a 500. */
 const MISTAKES: readonly string[] = [
   'constraint failed',
   'D1_TYPE_ERROR',
@@ -60,8 +62,8 @@ const MISTAKES: readonly string[] = [
 ]
 
 /**
- * Classifies an error that a D1 or R2 binding threw. It matches words in the message because neither gives an error
- * code. Returns undefined for a bug of ours. A message in neither table counts as a fault, since clients retry a 503. A
+ * Classifies an error that a D1 or R2 binding threw, by words in its message, because neither gives an error code.
+ * Returns undefined for a bug in our code. A message in neither table counts as a fault, because clients retry a 503. A
  * call that timed out or lost its connection may have taken effect.
  */
 export function classifyFault(error: unknown): Fault | undefined {

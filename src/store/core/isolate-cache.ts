@@ -1,6 +1,6 @@
 /**
- * A bounded map that an isolate keeps between requests; it evicts the least recently used entry. Keys must include
- * their organization unless they are secrets themselves.
+ * A bounded map that an isolate keeps between requests. Evicts the least recently used entry. Keys must include their
+ * organization unless they're secrets themselves.
  */
 export class IsolateCache<Value> {
   readonly #entries = new Map<string, Value>()

@@ -2,14 +2,14 @@ import { sql } from 'drizzle-orm'
 import { feedback } from '../schema/reviews.ts'
 
 /*
- * SQL conditions on the rating in a row of `feedback`. Ratings are stored as JSON: a quoted word, or a number. Above
- * 0.5 is positive; below 0.5, negative.
+ * SQL conditions on the rating in a row of `feedback`. Ratings are stored as JSON: a quoted word or a number. A number
+ * above 0.5 is positive, and one below 0.5 is negative.
  */
 
 export const isPositive = sql`(${feedback.rating} = '"positive"'
   or ${feedback.rating} glob '[0-9]*' and cast(${feedback.rating} as real) > 0.5)`
 
-/** A rating of exactly 0.5 is no praise. */
+/** A rating of exactly 0.5 isn't praise. */
 export const isNotPraise = sql`(${feedback.rating} = '"negative"'
   or ${feedback.rating} glob '[0-9]*' and cast(${feedback.rating} as real) <= 0.5)`
 

@@ -6,22 +6,25 @@ import { traces } from '../schema/traces.ts'
 /* SQL conditions that select the spans to review, on the statement's current rows of `spans` and `traces`. */
 
 /**
- * Whether an output arrived before its span did, judging by the observations that the current trace has so far.
- * `comparison` is the comparison with null: `=` asks for a null output, `<>` for any other.
+ * Whether an output arrived before its span did, judging by the current trace's observations so far. `comparison`
+ * compares the output with null: `=` matches a null output, `<>` any other.
  */
 export const hasObservedOutput = (id: SQL, comparison: SQL) => sql`exists (
   select 1 from ${observations}
   where ${observations.traceKey} = ${traces.key} and coalesce(${observations.spanId}, ${traces.rootSpanId}) = ${id}
     and ${observations.type} = 'output' and ${observations.data} ${comparison} 'null')`
 
-/** A column of the observation that holds a span's output, chosen as `foldObservations` does. Null if there is none. */
+/**
+ * A column of the observation with a span's output, the same one that `foldObservations` chooses. Null if there is
+ * none.
+ */
 const lastOutput = (column: 'id' | 'data') => sql`(
   select ${sql.raw(`observed.${column}`)} from ${observations} observed
   where observed.trace_key = ${spans.traceKey} and observed.type = 'output'
     and coalesce(observed.span_id, (select own.root_span_id from ${traces} own where own.key = ${spans.traceKey})) = ${spans.id}
   order by observed.timestamp desc, observed.received_at desc, observed.id desc limit 1)`
 
-/** The output text that a span's observations fold to, or else the output given to the span itself. */
+/** The output text that a span's observations fold to, or else the span's own output. */
 const foldedOutput = sql`coalesce(${lastOutput('data')}, ${spans.output}, 'null')`
 
 /** The revision of that output, as in `FoldedSpan.outputRevision`. */
@@ -31,18 +34,18 @@ export const outputRevision = sql`coalesce(${lastOutput('id')}, ${spans.outputRe
 export const isDecisionInForce = sql`(${spans.reviewState} is not null and ${reviews.traceKey} = ${spans.traceKey}
   and ${reviews.spanId} = ${spans.id} and ${reviews.number} = ${spans.reviewNumber})`
 
-/** Whether a span's review was of another output than its current one. Compares revisions only. */
+/** Whether a span's review was of a different output than its current one. Compares only revisions. */
 export const hasOtherOutput = sql`(${spans.reviewState} is not null and not exists (
   select 1 from ${reviews} where ${isDecisionInForce} and ${reviews.outputRevision} = ${outputRevision}))`
 
-/** Whether a span has an output now. Only a span that also received a null output has to be folded to find out. */
+/** Whether a span has an output now. Only needs to fold a span that also received a null output. */
 export const hasOutput = sql`(${spans.hasOutput} = 1 and (${spans.hasNullOutput} = 0 or ${foldedOutput} <> 'null'))`
 
 /** Whether a span counts as reviewed, as `isReviewed` in `domain/review-state.ts` defines it. */
 export const isReviewed = sql`(${isNotNull(spans.reviewState)} and ${spans.isStale} = 0)`
 
 /**
- * Whether a reviewed span is back in the queue because its output changed. If the output became null, there's nothing
+ * Whether a reviewed span is back in the queue because its output changed. If the output became null, there is nothing
  * to review.
  */
 export const isStale = sql`(${isNotNull(spans.reviewState)} and ${spans.isStale} = 1 and ${hasOutput})`
@@ -59,7 +62,7 @@ export const isFree = (holder: string, now: number): SQL =>
 
 export const isCorrected = sql`(${isReviewed} and ${eq(spans.reviewState, 'corrected')})`
 
-/** The spans of the current trace. No single index has them all: the index by trace leaves out roots. */
+/** The spans of the current trace. No single index has them all, because the index by trace leaves out roots. */
 export const ofTrace = sql`((${spans.traceKey} = ${traces.key} and ${isNotRoot})
   or (${spans.id} = ${traces.rootSpanId} and ${spans.traceKey} = ${traces.key}))`
 
@@ -70,6 +73,6 @@ export const hasReviewedSpan = (kind: SQL = isReviewed): SQL =>
   sql`exists (select 1 from ${spans}
     where ${spans.traceKey} = ${traces.key} and ${isNotNull(spans.reviewState)} and ${kind})`
 
-/** The value that `traces.needsReview` must have. The spans of a trace without any review aren't examined. */
+/** The value that `traces.needsReview` should have. If a trace has no reviews, its spans aren't examined. */
 export const needsReview = sql`(${traces.isGeneric} = 0 and (
   not ${hasReviewedSpan()} or exists (select 1 from ${spans} where ${ofTrace} and ${isUnreviewedStep})))`

@@ -2,24 +2,24 @@ import { getTableColumns, type Placeholder, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
 
 /*
- * Rows travel to D1 as one parameter: a JSON array of arrays that `json_each` expands. Only this file knows the
+ * Rows are sent to D1 as one parameter, a JSON array of arrays that `json_each` expands. Only this file deals with the
  * position of a value in its array or of a column in its table; all other code uses names.
  */
 
-/** A value in a row. Undefined travels as null. */
+/** A value in a row. Undefined becomes null. */
 type Cell = string | number | null | undefined
 
 /** Rows that statements read from a parameter. */
 export interface RowSet<Name extends string> {
-  /** Encodes a row as the parameter holds it. */
+  /** Encodes a row for the parameter. */
   encode: (row: Readonly<Record<Name, Cell>>) => Cell[]
-  /** Encodes many rows as the whole parameter. */
+  /** Encodes rows as the whole parameter. */
   encodeAll: (rows: readonly Readonly<Record<Name, Cell>>[]) => string
-  /** The parameter's rows, as a table in a `from` clause. */
+  /** The parameter's rows as a table in a `from` clause. */
   from: (parameter: string | Placeholder, alias?: string) => SQL
   /** The columns of the current row. */
   row: Readonly<Record<Name, SQL>>
-  /** The same columns, under an alias that was given to `from`. */
+  /** The same columns under an alias that was passed to `from`. */
   rowOf: (alias: string) => Readonly<Record<Name, SQL>>
 }
 
@@ -61,6 +61,6 @@ export const sqlList = (expressions: Readonly<Record<string, SQL | SQLiteColumn>
     sql`, `,
   )
 
-/** Writes null, 0, and 1 as literals: a statement takes at most 100 parameters. */
+/** Writes null, 0, and 1 as literals, because a statement takes at most 100 parameters. */
 const literalOrBound = (value: Inserted | undefined): SQL =>
   value === null || value === 0 || value === 1 ? sql.raw(String(value)) : sql`${value}`

@@ -5,8 +5,8 @@ export interface ScannedRow {
 }
 
 /**
- * Builds a page of up to `limit` matching rows. `nextPlace` is the row after which the next page begins: the page's
- * last row or the last row scanned. It is null if nothing is left.
+ * Builds a page of up to `limit` matching rows. The next page starts after `nextPlace`, which is the page's last row or
+ * the last row scanned. It's null on the last page.
  */
 export function pageFromScan<Row extends ScannedRow>(
   rows: readonly Row[],

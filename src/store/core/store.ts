@@ -19,18 +19,19 @@ export interface Store {
 }
 
 /**
- * D1 and R2 when the organization isn't known or all are meant: looking up keys by hash, creating organizations, cron's
- * jobs (`purge.ts`, `orphans.ts`, `output-days.ts`), and `ownership.ts`. Review any query that takes one with care.
+ * D1 and R2 for code that doesn't know the organization or covers all of them: looking up keys by hash, creating
+ * organizations, cron jobs (`purge.ts`, `orphans.ts`, `output-days.ts`), and `ownership.ts`. Review any query that
+ * takes one carefully.
  */
 export interface UnscopedStore {
-  /** Keeps a `Store`, which has all the other fields, from being passed as one. */
+  /** Prevents passing a `Store` instead, which has all the other fields. */
   readonly scope: 'deployment'
   readonly database: Database
   readonly payloads: R2Bucket
   readonly deadline: Deadline
 }
 
-/** The bindings that hold data. */
+/** The bindings for data storage. */
 export interface StoreBindings {
   DB: D1Database
   PAYLOADS: R2Bucket

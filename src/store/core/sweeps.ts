@@ -2,16 +2,16 @@ import { eq } from 'drizzle-orm'
 import { sweeps } from '../schema/sweeps.ts'
 import type { UnscopedStore } from './store.ts'
 
-/** A pass that cron makes in pieces, by its name in `sweeps`. */
+/** A pass over the data that cron makes in pieces, by its name in `sweeps`. */
 type Pass = 'orphans' | 'audit' | 'retention' | 'outputs' | 'labellers'
 
-/** The cursor at which a pass resumes; '' at its beginning. Undefined if no piece of it is due. */
+/** The cursor where a pass resumes; '' at the beginning. Undefined if no piece of the pass is due. */
 export async function findDuePass({ database }: UnscopedStore, name: Pass, now: number): Promise<string | undefined> {
   const [pass] = await database.select().from(sweeps).where(eq(sweeps.name, name))
   return pass && pass.dueAt > now ? undefined : (pass?.cursor ?? '')
 }
 
-/** Saves where a pass resumes, and when. */
+/** Saves where and when a pass resumes. */
 export async function savePass(
   { database }: UnscopedStore,
   name: Pass,

@@ -21,33 +21,33 @@ import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 
 /*
- * Cron counts the outputs of each day's traces, so that ingestion needs no extra writes. A trace's key contains the
- * time, so the keys show which days have new traces. Days without a change aren't counted again.
+ * Cron counts the outputs of each day's traces, so ingestion needs no extra writes. A trace's key contains the time, so
+ * the keys show which days have new traces. Days without changes aren't counted again.
  */
 
-/** The day of a time, which may be before 1970 and may have a fraction. */
+/** The day of a time, which may be before 1970 and have a fraction. */
 const dayOf = (time: SQL): SQL => sql`cast(floor(${time} / ${sql.raw(`${DAY_MS}.0`)}) as integer)`
 
-/** The columns to set if something changes on a day. */
+/** The columns to set if a day changes. */
 const changedAt = (now: number) => ({
   isChanged: true,
   dueAt: sql`max(${now}, ${countedDays.restsUntil})`,
 })
 
 /**
- * Whether the project isn't being purged: counts saved during a purge would never be removed. Reads no row unless some
+ * Whether the project isn't being purged. Counts saved during a purge would never be removed. Reads no rows unless a
  * project is being purged.
  */
 const hasExistingProject = (projectKey: SQL): SQL =>
   sql`${projectKey} not in (select deleted.key from ${projects} as deleted where deleted.purge_due_at > 0)`
 
-/** Skips days that are already marked. A count in progress keeps the mark for the next count. */
+/** Skips days that are already marked. If a count is in progress, the mark stays for the next count. */
 const isUnmarked = sql`${countedDays.isChanged} = 0`
 
 /**
- * The statement that schedules days to be counted again. It writes a row or two for each day that isn't scheduled
- * already. `ofTraces` selects the `project_key` and `timestamp` of the traces that changed. `at once` ignores the rest
- * period, for explicit deletions; the total counted in a minute is still limited.
+ * The statement that schedules days to be counted again. It writes one or two rows for each day that isn't already
+ * scheduled. `ofTraces` selects the `project_key` and `timestamp` of the traces that changed. `at once` skips the rest
+ * period, for explicit deletions. The total counted per minute is still limited.
  */
 export const markDays = (
   { database }: Pick<Store, 'database'>,
@@ -64,7 +64,7 @@ export const markDays = (
         select changed.project_key, ${dayOf(sql`changed.timestamp`)} from (${ofTraces}) as changed)`,
     )
 
-/** Schedules the days of traces that arrived since the last call, some at a time. */
+/** Schedules the days of traces that have arrived since the last call, some at a time. */
 export async function noteNewTraces(unscoped: UnscopedStore, now: number): Promise<void> {
   const { database } = unscoped
   const cursor = await findDuePass(unscoped, 'outputs', now)
@@ -77,7 +77,7 @@ export async function noteNewTraces(unscoped: UnscopedStore, now: number): Promi
     database
       .insert(countedDays)
       .select(
-        // Group by day first: checking each trace's project would read every trace once more.
+        // Group by day first, because checking each trace's project would read every trace once more.
         selectFor(
           countedDays,
           {
@@ -111,7 +111,7 @@ export interface DueDay {
   progress: string | null
 }
 
-/** Takes the days that have waited longest and postpones each, so that they come again if this run dies. */
+/** Takes the days that have waited longest and postpones each, so they're taken again if this run dies. */
 export async function takeDueDays({ database }: UnscopedStore, now: number): Promise<DueDay[]> {
   const due = database
     .select({ projectKey: countedDays.projectKey, day: countedDays.day })
@@ -124,7 +124,7 @@ export async function takeDueDays({ database }: UnscopedStore, now: number): Pro
     .update(countedDays)
     .set({
       dueAt: now + COUNT_LEASE_MS,
-      // Changes from here on are for the next count.
+      // From here on, changes are for the next count.
       isChanged: sql`iif(${progress} is null, 0, ${countedDays.isChanged})`,
     })
     .where(sql`(project_key, day) in ${due}`)
@@ -133,10 +133,10 @@ export async function takeDueDays({ database }: UnscopedStore, now: number): Pro
 
 /** The result of counting the next piece of a day. */
 export interface Piece {
-  /** The outputs of the traces in this piece. */
+  /** The output counts of the traces in this piece. */
   steps: StepOutputs[]
   traces: number
-  /** The last of these traces. Null if there are no more. */
+  /** The last trace of the piece. Null if there are no more traces. */
   after: CountProgress['after'] | null
   /** The day's stored counts. */
   stored: StepOutputs[]
@@ -184,7 +184,7 @@ export async function countPieces(
           group by item.key, ${spans.stepId}) as scanned`,
       )
       .groupBy(sql`scanned.place`, stepId),
-    // `group by` keeps SQLite from inlining the subquery, which would count once for each mention of the count.
+    // `group by` keeps SQLite from inlining the subquery, which would count once for each reference to the count.
     database
       .select({
         place: sql<number>`scanned.place`.as('place'),
@@ -222,7 +222,7 @@ export async function countPieces(
 /** What to store for a day after a piece. */
 export interface CountedPiece {
   day: DueDay
-  /** Where the count continues. Null: it's complete. */
+  /** Where the count continues. Null if it's complete. */
   progress: CountProgress | null
   countedAt: number | null
   restsUntil: number
@@ -238,9 +238,7 @@ const COUNTS = rowSet(['projectKey', 'day', 'stepId', 'outputs', 'reviewed'])
 const DAYS = rowSet(['projectKey', 'day', 'progressBefore', 'progress', 'countedAt', 'restsUntil', 'dueAt'])
 const placeOf = ({ projectKey, day }: DueDay) => ({ projectKey, day })
 
-/**
- * Stores the counts of pieces. If another run has continued a day, only the values that both runs agree on are stored.
- */
+/** Stores the counts of pieces. If another run has continued a day, stores only the values that both runs agree on. */
 export async function saveCounts({ database }: UnscopedStore, counted: readonly CountedPiece[]): Promise<void> {
   const changed = counted.flatMap(({ day, changed }) =>
     changed.map(({ stepId, outputs, reviewed }) => ({ ...placeOf(day), stepId, outputs, reviewed })),

@@ -8,8 +8,8 @@ import { reviews } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
 
 /*
- * Statements that count decisions and answers, for the batch that writes them: both happen or neither. Only what is in
- * force counts: a new decision or answer adds one, and the one it replaces subtracts the one it added. The columns to
+ * Statements that count decisions and answers. Run them in the batch that writes those, so both happen or neither does.
+ * Only decisions and answers in force count: a new one adds one, and the one it replaces is subtracted. The columns to
  * count by are stored with the decision or answer, because its span's step may change.
  */
 
@@ -33,8 +33,9 @@ export const ADDED_UP = {
 }
 
 /**
- * The statement that counts new decisions. They are already in `reviews`, under the number after `spans.reviewNumber`,
- * but their spans don't point to them yet. `from` is a join with its conditions that returns each such span once.
+ * The statement that counts new decisions. Run it after they're in `reviews`, under the number after
+ * `spans.reviewNumber`, but before their spans point to them. `from` is a join with its conditions that returns each
+ * such span once.
  */
 export function countDecisions({ database }: Store, from: SQL) {
   const sumOf = (state: 'accepted' | 'corrected') =>
@@ -66,8 +67,8 @@ export function countDecisions({ database }: Store, from: SQL) {
 }
 
 /**
- * The statement that counts a job's new answer. It is already in `attributions`, but the job still points to the
- * previous one.
+ * The statement that counts a job's new answer. Run it after the answer is in `attributions` but before the job points
+ * to it.
  */
 export function countAnswer({ database }: Store, isJob: SQL | undefined) {
   const place = {
@@ -97,14 +98,14 @@ export function countAnswer({ database }: Store, isJob: SQL | undefined) {
 }
 
 /*
- * An explicit deletion subtracts a trace's decisions and answers from the counts, in the batch that deletes their rows,
- * so that a step that runs twice finds no rows. `isPiece` selects the rows. Rows that were never counted have no step.
+ * An explicit deletion subtracts a trace's decisions and answers from the counts, in the batch that deletes their rows.
+ * A step that runs twice then finds no rows. `isPiece` selects the rows. Rows that were never counted have no step.
  */
 
 /**
- * The statement that subtracts decisions. Their spans must still exist, because they say which decisions are in force.
- * It inserts negative counts rather than updating a row: if the reviewer is being deleted and the row is already under
- * another id, the sum is still right.
+ * The statement that subtracts decisions. Their spans must still exist, because they determine which decisions are in
+ * force. Inserts negative counts instead of updating a row, so the sum is right even if the reviewer is being deleted
+ * and the row already has another id.
  */
 export function uncountDecisions({ database }: Store, isPiece: SQL) {
   const place = {
@@ -133,7 +134,8 @@ export function uncountDecisions({ database }: Store, isPiece: SQL) {
 }
 
 /**
- * The statement that subtracts a trace's answer. Its job must still exist, because it says which answer is in force.
+ * The statement that subtracts a trace's answer. Its job must still exist, because it determines which answer is in
+ * force.
  */
 export const uncountAnswers = ({ database }: Store, isPiece: SQL) =>
   database

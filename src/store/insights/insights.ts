@@ -28,13 +28,13 @@ const inRange = (
 
 const accepted = sql<number>`sum(${reviewDays.accepted})`.as('accepted')
 const corrected = sql<number>`sum(${reviewDays.corrected})`.as('corrected')
-/** Skips rows whose counts dropped to zero; they aren't deleted. */
+/** Skips rows whose counts have dropped to zero. They're never deleted. */
 const isAny = sql`sum(${reviewDays.accepted} + ${reviewDays.corrected}) > 0`
 
 /**
- * A project's counts for a range of days; each list has at most `MAX_INSIGHT_ROWS` rows. Outputs count by the day of
- * their trace, everything else by the day of the decision or answer. One round trip, whose cost doesn't depend on the
- * number of traces.
+ * A project's counts for a range of days. Each list has at most `MAX_INSIGHT_ROWS` rows. Outputs are counted by the day
+ * of their trace, everything else by the day of the decision or answer. Takes one round trip, whose cost doesn't depend
+ * on the number of traces.
  */
 export async function readInsights(store: Store, project: Project, days: DayRange) {
   const { database } = store
@@ -149,7 +149,10 @@ export async function readInsights(store: Store, project: Project, days: DayRang
   }
 }
 
-/** Queries the number of decisions in force on spans that used versions of a text, for `decidedByVersion`. */
+/**
+ * The query for the number of decisions in force on spans that used each version of a text. Pass its results to
+ * `decidedByVersion`.
+ */
 export const versionDecisionsQuery = ({ database }: Store, ofText: SQL | undefined) =>
   database
     .select({ ...named({ versionId: reviewDays.promptVersionId }), accepted, corrected })

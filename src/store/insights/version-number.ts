@@ -2,7 +2,8 @@ import { sql } from 'drizzle-orm'
 import { textVersions } from '../schema/texts.ts'
 
 /**
- * A version's number. It is counted only for a version that the previous release added after this release's migration.
+ * A version's number. It only has to be counted for versions that the previous release added after this release's
+ * migration.
  */
 export const versionNumber = sql`coalesce(${textVersions.number}, (
   select count(*) from ${textVersions} older

@@ -8,20 +8,20 @@ import { traces } from '../schema/traces.ts'
 import { isLocated, locatedSpans } from '../spans/located-spans.ts'
 
 /*
- * A claim reserves a span for one reviewer: a user, or a key that acts for none. It ends by timeout, by release, or
- * with a review. Each operation is one statement, and D1 runs one at a time, so of two claims on a span only one wins.
+ * A claim reserves a span for one reviewer: a user, or a key that acts for no user. It ends by timeout, by release, or
+ * with a review. Each operation is one statement, and D1 runs one at a time, so only one of two claims on a span wins.
  */
 
-/** Who claims which spans. */
+/** Who claims which spans, and when. */
 export interface ClaimRequest {
   holder: string
-  /** Claims only this project's spans. Null: any of the organization's. */
+  /** Only this project's spans may be claimed. Null: any of the organization's. */
   project: Project | null
   spanIds: readonly string[]
   now: number
 }
 
-/** Claims the reviewable spans that are free or already the holder's. Returns their ids. */
+/** Claims the reviewable spans that are unclaimed or already the holder's. Returns their ids. */
 export const claimSpans = (store: Store, request: ClaimRequest): Promise<string[]> =>
   update(store, request, and(isUnreviewed, isFree(request.holder, request.now)), {
     claimedBy: request.holder,
@@ -33,7 +33,8 @@ export const renewClaims = (store: Store, request: ClaimRequest): Promise<string
   update(store, request, isHeld(request), { claimedUntil: request.now + CLAIM_MS })
 
 /**
- * Ends the holder's claims. Returns the ids of those that hadn't expired; a retry at the same time returns the same.
+ * Ends the holder's claims. Returns the ids of the claims that hadn't expired. A retry at the same time returns the
+ * same ids.
  */
 export const releaseClaims = (store: Store, request: ClaimRequest): Promise<string[]> =>
   update(store, request, and(eq(spans.claimedBy, request.holder), gte(spans.claimedUntil, request.now)), {

@@ -11,7 +11,7 @@ import { isOnOtherTrace } from '../traces/span-ids.ts'
 import { touchTraces } from '../traces/traces.ts'
 
 /**
- * A reviewer's comment on a span, alone or with a decision. It is stored as feedback and shown with the trace's
+ * A reviewer's comment on a span, alone or with a decision. It's stored as feedback and shown with the trace's
  * feedback.
  */
 export interface Comment {
@@ -40,7 +40,7 @@ export async function findCommentPlace(store: Store, spanId: string): Promise<Co
 }
 
 /**
- * Adds a comment. A repeat by its author with the same id is the same comment. `taken`: other feedback has the id.
+ * Adds a comment. Does nothing if its author has already added it with the same id. `taken`: other feedback has the id.
  * `trace_missing`: the trace was deleted in the meantime.
  */
 export async function addComment(
@@ -94,12 +94,12 @@ export async function addComment(
   return isSame ? { ...comment, createdAt: stored.timestamp } : 'taken'
 }
 
-/** The fields of feedback that decide who may change it. */
+/** The fields of feedback that determine who may change it. */
 export interface FeedbackHead {
   traceKey: number
   projectKey: number
   userId: string
-  /** Whether it is a reviewer's comment. */
+  /** Whether this is a reviewer's comment. */
   isComment: boolean
 }
 
@@ -118,7 +118,7 @@ export async function findFeedbackHead(store: Store, id: string): Promise<Feedba
   return row && { ...row, isComment: row.source === 'review' }
 }
 
-/** Changes a comment's text; the same text changes nothing. Undefined if the comment is gone. */
+/** Changes a comment's text. The same text changes nothing. Undefined if the comment is gone. */
 export async function changeComment(
   store: Store,
   act: Act,
@@ -166,7 +166,7 @@ const changeInHistory = ({ database }: Store, ofComment: SQL | undefined, commen
         select ${feedback.traceKey}, ${feedback.spanId}, ${feedback.id} from ${feedback} where ${ofComment})`,
     )
 
-/** Checks that the trace is the organization's: a row of feedback doesn't name its organization. */
+/** Checks that the trace is the organization's, because rows of feedback don't contain the organization. */
 const isCommentOf = (store: Store, id: string, traceKey: number): SQL | undefined =>
   and(
     eq(feedback.id, id),

@@ -29,7 +29,7 @@ export interface FeedbackDraft {
   receivedAt: number
   /** The author if the labeller has no email. */
   fallbackUserId: string
-  /** The labeller, who becomes a user with this id if their email is new. */
+  /** The labeller. If the email is new, they become a user with this id. */
   user: { id: string; email: string; name: string } | null
 }
 
@@ -43,11 +43,12 @@ interface SavedFeedback {
 }
 
 /**
- * Stores feedback, or updates the sent fields of existing records. If the project wants it, requests the attribution of
- * negative feedback and corrections. One round trip, or two if some are refused. Draft ids must be unique.
+ * Stores feedback, or updates the sent fields of existing records. If the project's settings say so, requests the
+ * attribution of negative feedback and corrections. Takes one round trip, or two if some drafts are refused. Draft ids
+ * must be unique.
  *
- * `on_other_trace`: another live trace has the record with this id. `span_on_other_trace`: the span that it names
- * belongs to another trace.
+ * `on_other_trace`: another live trace has the record with this id. `span_on_other_trace`: the draft's span belongs to
+ * another trace.
  */
 export async function saveFeedback(store: Store, given: readonly FeedbackDraft[]): Promise<SavedFeedback> {
   const { database } = store
@@ -55,7 +56,8 @@ export async function saveFeedback(store: Store, given: readonly FeedbackDraft[]
   const outcomes = new Map<string, FeedbackOutcome>()
   const toAttribute: number[] = []
   const createdBy = newRevision()
-  // An update keeps its time unless one is sent. The statement itself must say so, not its rows.
+  // An update keeps its time unless one is sent. Only the statement can do that, because its rows contain no stored
+  // values.
   for (const group of Map.groupBy(drafts, ({ timestamp }) => timestamp !== null).values()) {
     for (const { items, json } of chunkRows(group, rowOf)) {
       const receivedAt = items[0]?.receivedAt ?? 0
@@ -85,7 +87,7 @@ export async function saveFeedback(store: Store, given: readonly FeedbackDraft[]
   const refused = drafts.filter(({ id }) => !outcomes.has(id))
   const reasons = refused.length === 0 ? new Map<string, RefusedFeedback | null>() : await findReasons(store, refused)
   for (const { id } of refused) outcomes.set(id, reasons.get(id) ?? 'trace_missing')
-  // Nothing blocks these anymore: their trace has arrived since, or the conflicting one was deleted.
+  // Nothing blocks these anymore: their trace has arrived in the meantime, or the conflicting one was deleted.
   const again = refused.filter(({ id }) => reasons.get(id) === null)
   if (again.length > 0) {
     const late = await saveFeedback(store, again)
@@ -98,7 +100,7 @@ export async function saveFeedback(store: Store, given: readonly FeedbackDraft[]
   }
 }
 
-/** Whether feedback says that something was wrong. A comment alone may say anything. */
+/** Whether feedback says that something was wrong. A comment alone doesn't count, because it may say anything. */
 const isDispute = ({ rating, correction }: FeedbackDraft): boolean => isNegative(rating) || correction !== null
 
 const FEEDBACK = rowSet([
@@ -126,10 +128,10 @@ const rowOf = (draft: FeedbackDraft) =>
     email: draft.user?.email,
   })
 
-/** The feedback that a statement handles, and where it belongs. */
+/** The feedback that a statement writes, and where it belongs. */
 type Place = Readonly<Record<'traceUuid' | 'id' | 'spanId', SQL>>
 
-/** Drafts of labellers with the same email all get the first one's id, which becomes the user's. */
+/** Drafts by labellers with the same email all get the first one's id, which becomes the user's. */
 function withOneIdPerEmail(drafts: readonly FeedbackDraft[]): FeedbackDraft[] {
   const ids = new Map<string, string>()
   return drafts.map(draft => {
@@ -142,7 +144,7 @@ function withOneIdPerEmail(drafts: readonly FeedbackDraft[]): FeedbackDraft[] {
 
 const jsonOrNull = (value: unknown) => (value === null ? null : JSON.stringify(value))
 
-/** Inserts the `rows` of `FEEDBACK` whose traces exist, and returns those that are stored afterwards. */
+/** Inserts the `rows` of `FEEDBACK` whose traces exist. Returns the rows that are stored afterwards. */
 const upsertFeedback = (
   store: Store,
   rows: string,
@@ -191,7 +193,7 @@ const upsertFeedback = (
 const userWith = ({ organization }: Store, email: SQL): SQL =>
   sql`(select ${users.id} from ${users} where ${users.organizationKey} = ${organization.key} and ${users.email} = ${email})`
 
-/** Finds why drafts were refused although their trace exists. Null: nothing blocks the draft anymore. */
+/** Finds why drafts were refused even though their trace exists. Null if nothing blocks the draft anymore. */
 async function findReasons(
   store: Store,
   refused: readonly FeedbackDraft[],
@@ -210,15 +212,15 @@ async function findReasons(
 }
 
 /**
- * Whether a row's id belongs to another trace's record or to a reviewer's comment. On another trace, comments don't
- * count: a client can compute a record's id, and a comment may have taken it before such ids were refused.
+ * Whether a row's id belongs to another trace's record or to a reviewer's comment. Comments on other traces don't
+ * count, because clients can compute a record's id, and a comment may have taken it before such ids were refused.
  */
 const isTaken = (store: Store, { id, traceUuid }: Place): SQL => sql`(
   ${isOnOtherTrace(store, feedback, { id, traceUuid, which: sql`elsewhere.source = 'api'` })}
   or exists (select 1 from ${feedback} comment
     where comment.id = ${id} and comment.trace_key = ${traces.key} and comment.source <> 'api'))`
 
-/** Whether a row names another trace's span. Stored feedback may be sent again, whatever happened to its span. */
+/** Whether a row names another trace's span. Stored feedback may be sent again, regardless of its span. */
 const namesSpanElsewhere = (store: Store, { id, spanId }: Place): SQL => sql`(${belongsToOtherTrace(store, spanId)}
   and not exists (select 1 from ${feedback} stored where stored.id = ${id}
     and stored.trace_key = ${traces.key} and stored.span_id = ${spanId}))`
@@ -229,7 +231,7 @@ const namedRecords = (store: Store, drafts: readonly FeedbackDraft[]) => sql`
   where ${isLive(store, sql`${traces.id} = ${LABELLED.row.traceUuid}`)}
     and ${feedback.traceKey} = ${traces.key} and ${feedback.id} = ${LABELLED.row.id}`
 
-/** The fields of drafts that statements other than the insertion need. */
+/** The fields of drafts for statements other than the insertion. */
 const LABELLED = rowSet(['traceUuid', 'id', 'spanId', 'userId', 'email', 'name', 'createdAt'])
 
 const labelledRows = (drafts: readonly FeedbackDraft[]): string =>
@@ -245,7 +247,7 @@ const labelledRows = (drafts: readonly FeedbackDraft[]): string =>
     })),
   )
 
-/** The records of the drafts that were stored: a refused draft changes nothing, not even a time. */
+/** The records of the drafts that were stored. A refused draft changes nothing, not even a time. */
 const storedRecords = (store: Store, drafts: readonly FeedbackDraft[]) => sql`
   ${namedRecords(store, drafts)}
     and ${feedback.source} = 'api' and coalesce(${LABELLED.row.spanId}, ${feedback.spanId}) is ${feedback.spanId}`
@@ -254,7 +256,7 @@ const storedRecords = (store: Store, drafts: readonly FeedbackDraft[]) => sql`
 const hasNegative = sql`exists (
   select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key} and ${isNegativeRating})`
 
-/** The statement that marks labellers whose feedback is about to get another author. */
+/** The statement that marks labellers whose feedback is about to get a different author. */
 const markReplacedLabellers = (store: Store, drafts: readonly FeedbackDraft[], now: number) =>
   markLabellers(
     store,
@@ -264,8 +266,8 @@ const markReplacedLabellers = (store: Store, drafts: readonly FeedbackDraft[], n
   )
 
 /**
- * Adds labellers as users only if their feedback was stored: refused feedback leaves nothing behind. Fills in a missing
- * name, and unmarks a labeller who has feedback again.
+ * Adds labellers as users, but only if their feedback was stored, because refused feedback must leave nothing behind.
+ * Fills in a missing name, and unmarks a labeller who has feedback again.
  */
 const addLabellers = (store: Store, drafts: readonly FeedbackDraft[]) =>
   store.database

@@ -37,8 +37,8 @@ interface HistoryPage {
 }
 
 /**
- * A page of the decisions on a span, newest first, starting below number `before`. It may be short if approved outputs
- * are large. Undefined if there is no such span.
+ * A page of the decisions on a span, newest first, starting below number `before`. The page may be short if approved
+ * outputs are large. Undefined if there is no such span.
  */
 export const listReviews = (
   store: Store,
@@ -59,7 +59,7 @@ async function readHistory(store: Store, spanId: string, { limit, before }: { li
       .from(reviews)
       .where(and(eq(reviews.traceKey, traceKey), eq(reviews.spanId, spanId), lt(reviews.number, before)))
       .orderBy(desc(reviews.number))
-      // One more decision: its output is the `before` of the page's oldest decision.
+      // Read one more decision, because its output is the `before` of the page's oldest decision.
       .limit(limit + 1),
   ])
   if (!trace) return undefined
@@ -67,7 +67,7 @@ async function readHistory(store: Store, spanId: string, { limit, before }: { li
     approved === null ? undefined : { text: approved, ref: approvedRef, traceKey: trace.key },
   )
   const lengthAt = (index: number) => lengthOf(values[index] ?? NO_VALUE)
-  // A decision's result is shown twice: as its own `after`, and as the next decision's `before`.
+  // A decision's output is shown twice: as its own `after` and as the next decision's `before`.
   const sizes = rows
     .slice(0, limit)
     .map(({ comment }, index) => (comment?.length ?? 0) + lengthAt(index) + lengthAt(index + 1))
@@ -76,7 +76,7 @@ async function readHistory(store: Store, spanId: string, { limit, before }: { li
     store,
     values.slice(0, count + 1).filter(value => value !== undefined),
     'full',
-    // The values before and after a single decision may exceed what a page otherwise holds.
+    // The values before and after a single decision may exceed a page's usual limit.
     MAX_SPAN_BYTES,
   )
   if (!shown) return { traces: [trace], found: undefined }

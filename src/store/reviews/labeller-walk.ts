@@ -9,10 +9,10 @@ import { feedback, reviews } from '../schema/reviews.ts'
 import { type TracePlace, WALK_START, walkTraces } from '../traces/trace-walk.ts'
 
 /*
- * Only a pipeline vouches for a labeller, so a labeller is deleted with their last record. An index to find records by
- * user would be written with every piece of feedback. Instead, whatever deletes feedback marks its labeller, and cron
- * walks the traces of organizations with marks: labellers who still have a record are unmarked, and the others are
- * deleted. New feedback also unmarks its labeller.
+ * Only a pipeline vouches for a labeller, so a labeller is deleted with their last record. An index of records by user
+ * would cost a write for every piece of feedback. Instead, deleting feedback marks its labeller, and cron walks the
+ * traces of organizations with marks: labellers who still have a record are unmarked, and the others are deleted. New
+ * feedback also unmarks its labeller.
  */
 
 /** A pass over one organization. */
@@ -23,8 +23,8 @@ interface Walk {
 }
 
 /**
- * Continues the walk by one bounded piece. Returns whether more is due now. Safe to run twice: unmarking or deleting
- * again changes nothing.
+ * Continues the walk by one bounded piece. Returns whether more is due now. Safe to run twice, because unmarking or
+ * deleting again changes nothing.
  */
 export async function checkLabellers(env: Env, unscoped: UnscopedStore, now: number): Promise<boolean> {
   const saved = await findDuePass(unscoped, 'labellers', now)
@@ -54,7 +54,8 @@ async function nextWalk({ database }: UnscopedStore, after: number, now: number)
 }
 
 /**
- * Unmarks labellers who have a record on the next traces. Returns where to continue; null if nobody is left to check.
+ * Unmarks labellers who have a record on the next traces. Returns the place to continue from, or null if there is no
+ * one left to check.
  */
 async function checkPiece(store: Store, { startedAt, place }: Walk): Promise<TracePlace | null> {
   const { database, organization } = store

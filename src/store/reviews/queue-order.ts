@@ -6,8 +6,8 @@ import { isNegative, isOpenForReview, traces } from '../schema/traces.ts'
 import { inProject, positionIs, type Time, type TraceFilter, type TracePosition } from '../traces/trace-filter.ts'
 
 /**
- * The orders of the queue. They order traces; the spans of a trace stay together, in the order of its detail.
- * `negative` puts traces with negative feedback first, then the others, newest first.
+ * The orders of the queue. They order traces; the spans of a trace stay together, in the same order as in its detail.
+ * `negative` puts traces with negative feedback first, then the others, each newest first.
  */
 export const QUEUE_ORDERS = ['oldest', 'newest', 'negative', 'random'] as const
 type QueueOrder = (typeof QUEUE_ORDERS)[number]
@@ -17,7 +17,7 @@ export interface QueueQuery {
   /** `stepId` and `promptVersionId` apply to the spans themselves. */
   filter: TraceFilter
   order: QueueOrder
-  /** The reviewer who asks. Spans that others have claimed are left out. */
+  /** The calling reviewer. Spans that others have claimed are left out. */
   holder: string
   now: number
 }
@@ -26,18 +26,18 @@ export interface QueueQuery {
 export interface QueuePlace {
   stretch: Stretch
   /**
-   * The sort key of its trace in this stretch: a time, or a place in a shuffled order. Ties are broken by the trace's
-   * id.
+   * The sort key of the span's trace in this stretch: a time or a place in a shuffled order. Ties are broken by the
+   * trace's id.
    */
   at: number
   traceUuid: string
-  /** Within a trace, the root (0) comes before the others (1), which are sorted by time and id. */
+  /** Within a trace, the root (0) comes before the other spans (1), which are sorted by time and id. */
   rank: number
   timestamp: number
   spanId: string
 }
 
-/** A part of a project's traces in one order. The queue is one or more of them in sequence. */
+/** A part of a project's traces in one order. The queue consists of one or more stretches in sequence. */
 export interface Stretch {
   /**
    * For `negative`: 0 for traces with negative feedback, 1 for the others. For `random`: the shuffle factor. Otherwise
@@ -70,8 +70,7 @@ export async function findFirstStretch(store: Store, project: Project, query: Qu
 }
 
 /**
- * The stretches that one page may draw from. The traces with negative feedback are few, so the next stretch is read as
- * well.
+ * The stretches that one page may draw from. Few traces have negative feedback, so the next stretch is read as well.
  */
 export const stretchesFrom = (first: Stretch, { order }: QueueQuery): Stretch[] =>
   order === 'negative' && first.key === 0 ? [first, { ...first, key: 1 }] : [first]
@@ -94,8 +93,8 @@ export async function findNextStretch(
 }
 
 /**
- * Finds the newest part of a stretch to shuffle at once. Its bounds stay fixed, so that reviews made in the meantime
- * don't move traces across them.
+ * Finds the newest part of a stretch to shuffle at once. Its bounds stay fixed, so reviews made in the meantime don't
+ * move traces across them.
  */
 async function findShuffledStretch(
   store: Store,
@@ -125,8 +124,8 @@ async function findEdge(store: Store, project: Project, query: QueueQuery, order
 }
 
 /**
- * Whether a trace may have something to review. If spans other than a pipeline's steps are wanted, any trace may: such
- * spans don't keep a trace open.
+ * Whether a trace may have something to review. If the query includes spans other than a pipeline's steps, any trace
+ * may, because such spans don't keep a trace open.
  */
 export const isOpen = ({ filter: { kind } }: QueueQuery): SQL => (kind === 'all' ? sql`true` : isOpenForReview)
 
@@ -138,8 +137,8 @@ const isOpenWithin = (query: QueueQuery, time: Time, { from, until }: Stretch) =
 const SHUFFLE_PRIME = 1_000_003
 
 /**
- * A place in a shuffled order: multiplying by a factor permutes the remainders of a prime. It multiplies cubes, because
- * the keys of traces that arrived together are consecutive, and would otherwise stay evenly spaced.
+ * A trace's place in a shuffled order. Multiplying by a factor permutes the remainders of a prime. The keys are cubed
+ * first, because consecutive keys, which traces that arrived together have, would otherwise stay evenly spaced.
  */
 const shuffled = (factor: number): SQL<number> => {
   const prime = sql.raw(String(SHUFFLE_PRIME))
@@ -148,7 +147,9 @@ const shuffled = (factor: number): SQL<number> => {
   return sql<number>`(${cube} * ${factor} % ${prime})`
 }
 
-/** Selects a stretch's traces that are open for review, from a place on: the tables, the condition, and the order. */
+/**
+ * Selects a stretch's traces that are open for review, starting from a place: the tables, the condition, and the order.
+ */
 export function openTraces(
   store: Store,
   project: Project,
@@ -176,8 +177,8 @@ export function openTraces(
 }
 
 /**
- * The condition of each of the two parts of `negative`. The plus keeps SQLite from using the index on open traces: few
- * traces have negative feedback.
+ * The condition of each of the two parts of `negative`. The plus keeps SQLite from using the index on open traces,
+ * because few traces have negative feedback.
  */
 const negativePart = (query: QueueQuery, key: number): SQL =>
   key === 0 ? sql`${isNegative} and +${isOpen(query)}` : sql`${isOpen(query)} and ${traces.isNegative} = 0`

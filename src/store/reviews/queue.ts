@@ -30,13 +30,13 @@ export interface QueuePage {
   remaining: number
   /** Whether there may be more than `remaining`. */
   remainingIsMinimum: boolean
-  /** The decisions in force that each reviewer made since midnight UTC. */
+  /** The number of decisions in force that each reviewer has made since midnight UTC. */
   today: { userId: string; reviewed: number }[]
 }
 
 /**
- * A page of a project's unreviewed spans with an output: two round trips, up to two more at the start of a random
- * order, and R2 reads. It scans at most 5,000 traces, so it may be short although more follow.
+ * A page of a project's unreviewed spans with an output. Takes two round trips, up to two more at the start of a random
+ * order, and R2 reads. Scans at most 5,000 traces, so the page may be short even if more spans follow.
  */
 export async function readQueue(
   store: Store,
@@ -63,7 +63,7 @@ export async function readQueue(
   const lastPlace = count < places.length ? shown.at(-1) : resumeAt
   const remaining = counted[0]?.found ?? 0
   return {
-    // Since the places were read, a span may have been reviewed or its output replaced by null.
+    // Since the places were read, a span may have been reviewed, or its output may have been replaced by null.
     spans: shown
       .flatMap(({ spanId }) => details.get(spanId) ?? [])
       .filter(({ output, review }) => output.text !== 'null' && !isReviewed(review)),
@@ -97,14 +97,14 @@ function candidates(
     sql`(${traces.id} <> ${after.traceUuid}
     or (1 - ${spans.isRoot}, ${spans.timestamp}, ${spans.id}) > (${after.rank}, ${after.timestamp}, ${after.spanId}))`
   const isCandidate = and(ofTrace, isOffered(query), rest)
-  // Sorted in a subquery, because an aggregate takes rows in the order they come.
+  // Sort in a subquery, because an aggregate takes rows in the order it receives them.
   const spansOf = sql<string>`(
     select json_group_array(json_object(
       'isRoot', scanned_spans.is_root, 'timestamp', scanned_spans.timestamp, 'spanId', scanned_spans.id)) from (
       select ${spans.isRoot}, ${spans.timestamp}, ${spans.id} from ${spans} where ${isCandidate}
       order by ${spans.isRoot} desc, ${spans.timestamp}, ${spans.id} limit ${limit + 1}) as scanned_spans)`
   const hasCandidate = sql`exists (select 1 from ${spans} where ${isCandidate})`
-  // In the order of `scanned`, as in the list of traces.
+  // The rows are in the order of `scanned`, as in the list of traces.
   return store.database
     .select({
       at: sql<number>`${scanned.at}`.as('at'),
@@ -133,7 +133,7 @@ const isOffered = ({ filter: { stepId, promptVersionId, kind }, holder, now }: Q
     promptVersionId === undefined ? undefined : eq(spans.promptVersionId, promptVersionId),
   )
 
-/** A span in such a row. */
+/** A span in a row of `candidates`. */
 interface QueuedSpan {
   isRoot: number
   timestamp: number
@@ -148,7 +148,7 @@ interface CandidateRow {
   spans: string
 }
 
-/** The places of up to `limit` spans, and where to continue unless it is in the next stretch. */
+/** The places of up to `limit` spans, and the place to continue from unless it's in the next stretch. */
 function placesIn(
   stretches: readonly Stretch[],
   found: readonly (readonly CandidateRow[])[],
@@ -173,7 +173,9 @@ function placesIn(
   return { places, resumeAt: undefined }
 }
 
-/** Counts the spans of the whole queue, up to one more than `remaining` may show, and the traces scanned for it. */
+/**
+ * Counts the spans of the whole queue, up to one more than the maximum of `remaining`, and the traces scanned for that.
+ */
 function countRemaining(store: Store, project: Project, query: QueueQuery) {
   const { from, time, where } = inProject(store, project, query.filter, undefined, () => isOpen(query))
   const scanned = from(store.database.select({ key: traces.key }))
@@ -192,7 +194,7 @@ function countRemaining(store: Store, project: Project, query: QueueQuery) {
     .from(scanned)
 }
 
-/** The number of decisions in force that each reviewer made on a day, as in insights. */
+/** The number of decisions in force that each reviewer made on a day, as shown in insights. */
 const reviewedOn = ({ database }: Store, project: Project, day: number) => {
   const reviewed = sql<number>`sum(${reviewDays.accepted} + ${reviewDays.corrected})`.as('reviewed')
   return database

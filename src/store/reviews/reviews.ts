@@ -30,7 +30,7 @@ export interface ReviewSubject {
 
 /** The data that reviews of spans depend on. */
 export interface ReviewSubjects {
-  /** By span id. Spans that the organization doesn't have are missing. */
+  /** Keyed by span id. Spans that the organization doesn't have are missing. */
   subjects: Map<string, ReviewSubject>
   /** The state of one of the named error types in a project. */
   errorTypeState: (projectKey: number, errorType: string) => ErrorTypeState
@@ -78,8 +78,8 @@ export async function findReviewSubjects(
 }
 
 /**
- * The prompt version whose schema a span's output must match: the one that the span names, or else its step's active
- * one.
+ * The prompt version whose schema a span's output must match: the one that the span names, or else the active version
+ * of its step's prompt.
  */
 const versionKey = sql`coalesce(
   (select named.key from ${textVersions} named where named.id = ${spans.promptVersionId}),
@@ -89,7 +89,8 @@ const versionKey = sql`coalesce(
      and active.text_key = ${versionedTexts.key} and active.is_active = 1))`
 
 /**
- * Fetches the JSON of spans' outputs, however large; 'null' if there is none. Spans whose object is gone are missing.
+ * Fetches the JSON of spans' outputs, however large, or 'null' for a span without one. Spans whose object is gone are
+ * missing.
  */
 export async function fetchOutputs(
   store: Store,
@@ -114,7 +115,7 @@ export async function fetchOutputs(
   )
 }
 
-/** The key of an output's observation. Its id alone isn't unique across traces. */
+/** The key of an output's observation. The id alone isn't unique across traces. */
 const observationOf = ({ row, outputRevision }: FoldedSpan): string => `${row.traceKey}/${outputRevision}`
 
 const OBSERVATIONS = rowSet(['traceKey', 'id'])
@@ -136,15 +137,15 @@ async function readObservations(store: Store, cut: readonly FoldedSpan[]): Promi
   return new Map(rows.map(({ traceKey, id, data }) => [`${traceKey}/${id}`, data]))
 }
 
-/** A decision on a span, based on what was read of it. */
+/** A decision on a span, based on an earlier read of the span. */
 export interface ReviewDraft {
-  /** The caller chooses it, so that a retry doesn't add a second decision. */
+  /** The caller chooses it, so a retry doesn't add a second decision. */
   id: string
   traceKey: number
   spanId: string
   /** The number of decisions when the span was read. */
   numberBefore: number
-  /** The id of the last of them. */
+  /** The id of the last of those decisions. */
   idBefore: string | null
   decision: Decision
   state: ReviewOutcome | null
@@ -158,11 +159,11 @@ export interface ReviewDraft {
 }
 
 /**
- * Adds decisions to their spans' histories. A decision is skipped if someone else decided on its span since it was
- * read, or has claimed it. The batch also ends the spans' claims, stores comments as feedback, adds an audit entry for
- * each decision and, if the project wants it, requests the attribution of corrections. Returns the added decisions by
- * id, each with whether the output has changed since it was read, and the keys of the traces to attribute. One round
- * trip. Spans must be unique.
+ * Adds decisions to their spans' histories. A decision is skipped if someone else has decided on its span since it was
+ * read or has claimed it. The batch also ends the spans' claims, stores comments as feedback, adds an audit entry for
+ * each decision, and, if the project's settings say so, requests the attribution of corrections. Returns the added
+ * decisions by id, each with whether the output has changed since it was read, and the keys of the traces to attribute.
+ * Takes one round trip. Spans must be unique.
  */
 export async function addReviews(
   store: Store,
@@ -223,7 +224,7 @@ export async function addReviews(
           ),
         )
         .onConflictDoNothing(),
-      // Counted while the span's number still shows what is new: a retry after a lost reply counts nothing.
+      // Count before the spans' numbers are updated, so a retry after a lost reply counts nothing.
       countDecisions(
         store,
         sql`from ${ADDED.from(slim)} cross join ${spans}
@@ -236,7 +237,7 @@ export async function addReviews(
           reviewState: row.state,
           claimedBy: null,
           claimedUntil: null,
-          // Another output may have arrived since the read. Only revisions are compared.
+          // Another output may have arrived since the read. This compares only revisions.
           isStale: sql`(${row.state} is not null
             and coalesce(last.id, ${spans.outputRevision}, 'none') <> ${row.outputRevision})`,
         })
@@ -303,7 +304,7 @@ const DRAFTS = rowSet([
   'errorType',
   'takesOver',
 ])
-/** The fields of drafts that statements after the insertion need. */
+/** The fields of drafts for the statements after the insertion. */
 const ADDED = rowSet([...PLACE, 'state', 'idBefore', 'outputRevision'])
 type Place = Readonly<Record<(typeof PLACE)[number], SQL>>
 
@@ -315,7 +316,7 @@ const rowOf = (draft: ReviewDraft) =>
     takesOver: Number(draft.takesOver),
   })
 
-/** The last output observed for each span of the traces in these rows, in one pass. */
+/** The last output observed for each span of these rows' traces, in one pass. */
 const lastOutputs = (rows: string) => sql`(
   select span_id, trace_key, id from (
     select observed.trace_key, observed.id, coalesce(observed.span_id, own.root_span_id) as span_id,

@@ -10,12 +10,12 @@ import { feedback, reviews } from '../schema/reviews.ts'
 import { type TracePlace, WALK_START, walkTraces } from '../traces/trace-walk.ts'
 
 /*
- * A deleted user's records stay, under a random id that leads nowhere. An index to find them by user would be written
- * with every piece of feedback. Instead, a job walks the organization in bounded pieces, and walks it again once no
- * isolate can have one of the user's keys cached. The user's claims expire by themselves.
+ * A deleted user's records stay, under a random id that can't be traced back. An index of records by user would cost a
+ * write for every piece of feedback. Instead, a job walks the organization in bounded pieces, and walks it again once
+ * no isolate can have one of the user's keys cached. The user's claims expire on their own.
  */
 
-/** A deletion whose records haven't all moved to the new id yet. */
+/** A deletion in progress: not all of the user's records have the new id yet. */
 type Deletion = typeof userDeletions.$inferSelect
 
 /** The progress of a pass. */
@@ -24,7 +24,7 @@ type Place =
   | { stage: 'days'; at: { projectKey: number; day: number } }
   | { stage: 'audit'; at: { createdAt: number; id: string } }
 
-/** Takes up to `limit` due deletions and postpones each, so that it comes again only if nobody finishes it. */
+/** Takes up to `limit` due deletions and postpones each, so it's only taken again if nobody finishes it. */
 export async function takeDueDeletions({ database }: UnscopedStore, now: number, limit: number) {
   const due = database
     .select({ userId: userDeletions.userId })
@@ -41,7 +41,7 @@ export async function takeDueDeletions({ database }: UnscopedStore, now: number,
 
 /**
  * Continues a deletion by one bounded piece. Returns whether there is more to do now. Safe to run twice or
- * concurrently: a finished piece has nothing left to change.
+ * concurrently, because a finished piece has nothing left to change.
  */
 export async function continueDeletion(store: Store, userId: string, now: number): Promise<boolean> {
   const { database, organization } = store
@@ -99,7 +99,7 @@ async function renameInTraces(store: Store, { userId, newId }: Deletion, at: Tra
   return next ? { stage: 'traces', at: next } : { stage: 'days', at: { projectKey: 0, day: 0 } }
 }
 
-/** Moves the counts of decisions to the new id: insights show the same work, by someone who is gone. */
+/** Moves the counts of decisions to the new id, so insights show the same work under a deleted user. */
 async function renameInDays(
   { database, organization }: Store,
   { userId, newId }: Deletion,

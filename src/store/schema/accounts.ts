@@ -2,13 +2,14 @@ import { isNotNull } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 
 /*
- * `id` is public (a UUID); `key` is internal (an integer, short in every index). Times are milliseconds since 1970.
+ * `id` is public, a UUID. `key` is internal, an integer, which keeps indexes small. Times are milliseconds since 1970.
  *
- * SQL never parses JSON columns: SQLite fails a statement on JSON nested over 1,000 levels.
+ * SQL never parses JSON columns, because SQLite fails a statement if JSON is nested over 1,000 levels deep.
  *
- * There are no foreign keys: statements that insert children check for the parent, and D1 bills each foreign key check.
+ * There are no foreign keys, because D1 bills each check. Statements that insert children check for the parent
+ * themselves.
  *
- * Tables with a composite primary key are WITHOUT ROWID, so that a write bills one row instead of two. drizzle-kit
+ * Tables with a composite primary key are WITHOUT ROWID, so D1 bills a write as one row instead of two. drizzle-kit
  * can't express that: add it to the migration by hand. A test checks it.
  */
 
@@ -35,7 +36,7 @@ export const projects = sqliteTable(
     retainReviewed: integer('retain_reviewed', { mode: 'boolean' }).notNull().default(true),
     /** Whether negative feedback and corrections start an attribution automatically. */
     autoAttribute: integer('auto_attribute', { mode: 'boolean' }).notNull().default(false),
-    /** A deleted project keeps its row: the audit log shows its `id`, and its `key` must never be reused. */
+    /** A deleted project keeps its row, because the audit log shows its `id`, and its `key` must never be reused. */
     deletedAt: integer('deleted_at'),
     /** When cron continues the purge of a deleted project. Null if the purge is done or the project isn't deleted. */
     purgeDueAt: integer('purge_due_at'),
@@ -49,7 +50,7 @@ export const projects = sqliteTable(
   ],
 )
 
-/** One email is one user, whatever created it first; `users_by_email` decides which `id` wins. */
+/** Each email belongs to one user, no matter who creates it first; `users_by_email` determines which `id` wins. */
 export const users = sqliteTable(
   'users',
   {
@@ -60,11 +61,11 @@ export const users = sqliteTable(
     createdAt: integer('created_at').notNull(),
     /**
      * Identifies the `POST /api/users` write by which a manager of the whole organization created or confirmed the
-     * user, like `feedback.createdBy`. Null for a labeller: only a pipeline vouches for them, so Cloudflare Access
+     * user, like `feedback.createdBy`. Null for a labeller: only a pipeline vouches for labellers, so Cloudflare Access
      * doesn't sign them in.
      */
     createdBy: text('created_by'),
-    /** Since when a labeller may have no records left. Null: no reason to check. */
+    /** When a labeller may have lost their last record. Null if there is no reason to check. */
     uncheckedSince: integer('unchecked_since'),
   },
   table => [
@@ -75,7 +76,7 @@ export const users = sqliteTable(
   ],
 )
 
-/** Deleted users whose records haven't all moved to another id yet. */
+/** Deleted users whose records don't all have the new id yet. */
 export const userDeletions = sqliteTable(
   'user_deletions',
   {
@@ -87,7 +88,7 @@ export const userDeletions = sqliteTable(
     deletedAt: integer('deleted_at').notNull(),
     /** When cron continues. */
     dueAt: integer('due_at').notNull(),
-    /** When the current pass began, and its cursor as JSON; '' at the beginning. */
+    /** When the current pass began, and its cursor as JSON ('' at the beginning). */
     passStartedAt: integer('pass_started_at').notNull(),
     cursor: text('cursor').notNull(),
   },
@@ -129,7 +130,7 @@ export const sessions = sqliteTable(
   {
     /** SHA-256 of the cookie's value in hex. */
     hash: text('hash').primaryKey(),
-    /** The key's `id`: a session ends when its key does. */
+    /** The key's `id`. A session ends when its key does. */
     keyId: text('key_id').notNull(),
     createdAt: integer('created_at').notNull(),
     expiresAt: integer('expires_at').notNull(),
@@ -152,7 +153,7 @@ export const signInLinks = sqliteTable(
 
 export const modelCalls = sqliteTable('model_calls', {
   projectKey: integer('project_key').primaryKey(),
-  /** The last day on which a model was called: days since 1970, in UTC. */
+  /** The last UTC day on which a model was called, in days since 1970. */
   day: integer('day').notNull(),
   calls: integer('calls').notNull(),
 })
@@ -164,9 +165,9 @@ export const auditLog = sqliteTable(
     organizationKey: integer('organization_key').notNull(),
     createdAt: integer('created_at').notNull(),
     id: text('id').notNull(),
-    /** Null: the entry concerns the whole organization. */
+    /** Null if the entry concerns the whole organization. */
     projectKey: integer('project_key'),
-    /** The calling key. Null for the ADMIN_TOKEN or, if there's a user, Cloudflare Access. */
+    /** The calling key. Null for the ADMIN_TOKEN or, if there is a user, Cloudflare Access. */
     keyId: text('key_id'),
     /** The user that the key acts for, or who signed in through Cloudflare Access. */
     userId: text('user_id'),

@@ -21,11 +21,11 @@ export const projectErrorTypes = sqliteTable(
     errorType: text('error_type').notNull(),
     /** UUIDv5 of `error-type:<error_type>` in the project; for a built-in type, the built-in id. */
     id: text('id').notNull(),
-    /** Null for a built-in type, as are `category` and `rule`: the built-in values apply. */
+    /** Null for a built-in type, like `category` and `rule`, because the built-in values apply. */
     name: text('name'),
     category: text('category', { enum: ERROR_CATEGORIES }),
     rule: text('rule'),
-    /** A disabled type keeps its row, so that records that use it can still show its name. */
+    /** A disabled type keeps its row, so records that use it can still show its name. */
     isEnabled: integer('is_enabled', { mode: 'boolean' }).notNull(),
     createdAt: integer('created_at').notNull(),
   },
@@ -33,8 +33,8 @@ export const projectErrorTypes = sqliteTable(
 )
 
 /**
- * The state of a trace's attribution, one row for each trace that was ever submitted. This row is the truth; a queue
- * message is only a hint.
+ * The state of a trace's attribution, one row for each trace that was ever submitted. This row is authoritative; a
+ * queue message is only a hint.
  */
 export const attributionJobs = sqliteTable(
   'attribution_jobs',
@@ -53,11 +53,16 @@ export const attributionJobs = sqliteTable(
     leaseUntil: integer('lease_until'),
     /** When cron sends the job again. Null if there is nothing to do. */
     dueAt: integer('due_at'),
-    /** The job waits until then because the project has used up its model calls for the day. */
+    /**
+     * When the job may run, if it's waiting because the project has used up its model calls for the day. Otherwise
+     * null.
+     */
     waitsUntil: integer('waits_until'),
     /** Why the job failed. Contains nothing from the trace. */
     failure: text('failure'),
-    /** A fingerprint of what the last result was based on. If it still matches the trace, there is nothing new. */
+    /**
+     * A fingerprint of the data that the last result was based on. If it still matches the trace, nothing has changed.
+     */
     basis: text('basis'),
     /** The last result's number in `attributions` (0 if there is none) and its type. */
     attributionNumber: integer('attribution_number').notNull().default(0),
@@ -66,7 +71,7 @@ export const attributionJobs = sqliteTable(
   table => [index('attribution_jobs_due').on(table.dueAt).where(isNotNull(table.dueAt))],
 )
 
-/** Every answer that an engine gave, numbered from 1 within its trace. */
+/** Every answer that an engine has given, numbered from 1 within its trace. */
 export const attributions = sqliteTable(
   'attributions',
   {
@@ -92,8 +97,8 @@ export const attributions = sqliteTable(
     outputTokens: integer('output_tokens'),
     costUsd: real('cost_usd'),
     /**
-     * The blamed span's step at the time of the answer ('' if none), under which the answer is counted. Null: it was
-     * never counted.
+     * The step that the answer is counted under: the blamed span's at the time of the answer ('' if none). Null if the
+     * answer was never counted.
      */
     stepId: text('step_id'),
   },

@@ -1,9 +1,7 @@
 import { isNotNull, sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
-/*
- * The counts that insights read, however many traces there are. A `day` is a UTC day, counted from 1970.
- */
+/* The counts for insights, which would otherwise have to read all traces. A `day` is a UTC day, counted from 1970. */
 
 /**
  * The number of decisions in force that were made on a day, by the dimensions that insights show. Both counts may drop
@@ -27,7 +25,7 @@ export const reviewDays = sqliteTable(
     primaryKey({
       columns: [table.projectKey, table.day, table.stepId, table.promptVersionId, table.userId, table.errorType],
     }),
-    // Only the first decision of a day writes this index: the counts aren't in it.
+    // Only the first decision of a day writes this index, because the counts aren't in it.
     index('review_days_by_version').on(table.promptVersionId).where(sql`${table.promptVersionId} <> ''`),
   ],
 )
@@ -46,14 +44,14 @@ export const answerDays = sqliteTable(
   table => [primaryKey({ columns: [table.projectKey, table.day, table.stepId, table.errorType] })],
 )
 
-/** By day and step, the number of spans with an output, as of cron's last count. */
+/** The number of spans with an output by day and step, as of cron's last count. */
 export const outputDays = sqliteTable(
   'output_days',
   {
     projectKey: integer('project_key').notNull(),
     /** The day of the traces' own timestamps. */
     day: integer('day').notNull(),
-    /** '' collects the steps beyond the limit of steps counted separately. */
+    /** '' stands in for all steps past the limit of steps that are counted separately. */
     stepId: text('step_id').notNull(),
     outputs: integer('outputs').notNull(),
     reviewed: integer('reviewed').notNull(),
@@ -67,13 +65,13 @@ export const countedDays = sqliteTable(
   {
     projectKey: integer('project_key').notNull(),
     day: integer('day').notNull(),
-    /** When the last complete count began. Null: there was none yet. */
+    /** When the last complete count began. Null if there was none yet. */
     countedAt: integer('counted_at'),
-    /** The day isn't counted again before then, whatever changes: large days wait longer. */
+    /** The day isn't counted again before this time, regardless of changes. Large days wait longer. */
     restsUntil: integer('rests_until').notNull(),
-    /** When cron starts or continues the count. Null: no change is expected. */
+    /** When cron starts or continues the count. Null if no change is expected. */
     dueAt: integer('due_at'),
-    /** Whether something changed that the last count, or the current one, may have missed. */
+    /** Whether there was a change that the last count or the current one may have missed. */
     isChanged: integer('is_changed', { mode: 'boolean' }).notNull(),
     /** The current count's progress, a `CountProgress` as JSON, or null. */
     progress: text('progress'),

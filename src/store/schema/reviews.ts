@@ -10,7 +10,7 @@ export const feedback = sqliteTable(
     /** UUIDv5 of `feedback:<feedback_id>` in the project. */
     id: text('id').notNull(),
     traceKey: integer('trace_key').notNull(),
-    /** Null: the root span. */
+    /** Null for the root span. */
     spanId: text('span_id'),
     userId: text('user_id').notNull(),
     rating: text('rating', { mode: 'json' }).$type<Rating>(),
@@ -18,11 +18,9 @@ export const feedback = sqliteTable(
     correction: text('correction', { mode: 'json' }).$type<JsonObject>(),
     labeller: text('labeller', { mode: 'json' }).$type<Labeller>(),
     timestamp: integer('timestamp').notNull(),
-    /** Has a fraction, like an observation's. */
+    /** Has a fraction, like that of an observation. */
     receivedAt: integer('received_at').notNull(),
-    /**
-     * Identifies the write that created the row, so that the same write, if retried, still reports the row as created.
-     */
+    /** Identifies the write that created the row, so a retry of that write still reports the row as created. */
     createdBy: text('created_by').notNull(),
     /** Whether a pipeline sent it, or a reviewer wrote it as a comment. */
     source: text('source', { enum: FEEDBACK_SOURCES }).notNull().default('api'),
@@ -31,8 +29,8 @@ export const feedback = sqliteTable(
 )
 
 /**
- * Every decision ever made on a span, numbered from 1. Only this table has approved values; the span's `reviewNumber`
- * says which row is in force.
+ * Every decision ever made on a span, numbered from 1. Only this table contains approved values. The span's
+ * `reviewNumber` tells which row is in force.
  */
 export const reviews = sqliteTable(
   'reviews',
@@ -43,7 +41,7 @@ export const reviews = sqliteTable(
     id: text('id').notNull(),
     projectKey: integer('project_key').notNull(),
     decision: text('decision', { enum: DECISIONS }).notNull(),
-    /** The state in which it left the span. Null: unreviewed. */
+    /** The span's state after the decision. Null: unreviewed. */
     state: text('state', { enum: REVIEW_OUTCOMES }),
     /** The reviewer: a user's id, or the id of a key that acts for no user. */
     userId: text('user_id').notNull(),
@@ -51,14 +49,14 @@ export const reviews = sqliteTable(
     /** The judged output: its revision, and a hash of its value. */
     outputRevision: text('output_revision').notNull(),
     outputHash: text('output_hash').notNull(),
-    /** The approved output, stored like an observation's `data`. Null if the decision left none. */
+    /** The approved output, stored like an observation's `data`. Null if there is none. */
     approved: text('approved'),
     approvedRef: text('approved_ref'),
     comment: text('comment'),
     errorType: text('error_type'),
     /**
-     * The span's step and prompt version ('' if none) at the time of the decision, under which it is counted. Null: it
-     * was never counted.
+     * The step and prompt version that the decision is counted under: the span's at the time of the decision ('' if
+     * none). Null if the decision was never counted.
      */
     stepId: text('step_id'),
     promptVersionId: text('prompt_version_id'),

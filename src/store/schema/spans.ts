@@ -16,7 +16,7 @@ export const spans = sqliteTable(
     id: text('id').notNull(),
     traceKey: integer('trace_key').notNull(),
     isRoot: integer('is_root', { mode: 'boolean' }).notNull(),
-    /** Null or '': the span has no parent and hangs under the root. */
+    /** If this is null or '', the span has no parent and appears under the root. */
     parentId: text('parent_id'),
     stepId: text('step_id').notNull(),
     /** With fractional milliseconds if it came from telemetry. */
@@ -34,30 +34,30 @@ export const spans = sqliteTable(
     outputRef: text('output_ref'),
     /** Changes with `output`; a reviewer's `If-Match` is compared with it. */
     outputRevision: text('output_revision'),
-    /** Whether a null output arrived as well. Then only the fold can tell whether the span has an output. */
+    /** Whether a null output arrived as well. If so, only folding shows whether the span has an output. */
     hasNullOutput: integer('has_null_output', { mode: 'boolean' }).notNull().default(false),
     /** The number of its decisions in `reviews`. The last one is in force. */
     reviewNumber: integer('review_number').notNull().default(0),
-    /** The state in which the last decision left it. Null: unreviewed. */
+    /** The span's state after the last decision. Null: unreviewed. */
     reviewState: text('review_state', { enum: REVIEW_OUTCOMES }),
     /** Who has claimed it for review (a user's id, or the id of a key that acts for no user), and until when. */
     claimedBy: text('claimed_by'),
     claimedUntil: integer('claimed_until'),
-    /** Whether it isn't a step of an AI pipeline. The queue leaves such spans out. */
+    /** Whether the span isn't a step of an AI pipeline. The queue leaves such spans out. */
     isGeneric: integer('is_generic', { mode: 'boolean' }).notNull().default(false),
     /**
      * State given to the span itself: a JSON array of `[key, text, ref]`, each value stored like an observation's
      * `data`.
      */
     state: text('state'),
-    /** The R2 object with these values, as a reference to one of them: they share one object. */
+    /** The R2 object with these values, as a reference to one of them. They share one object. */
     stateRef: text('state_ref'),
     /**
-     * For a span from telemetry: the greatest revision of several exports of one span wins. Null: a client sent the
-     * span, and its fields stay.
+     * The revision of a span from telemetry. If a span is exported several times, the greatest revision wins. Null if a
+     * client sent the span, whose fields then stay.
      */
     exportRevision: text('export_revision'),
-    /** Whether the output has changed since the last decision. Such a span waits for review again. */
+    /** Whether the output has changed since the last decision. If so, the span is waiting for review again. */
     isStale: integer('is_stale', { mode: 'boolean' }).notNull().default(false),
     /** When the service first received it. Null for spans from before this column existed. */
     receivedAt: integer('received_at'),
@@ -70,7 +70,8 @@ export const spans = sqliteTable(
 )
 
 /**
- * Queries must use this exact condition to be served from `spans_by_trace`: a bound parameter wouldn't match the index.
+ * Queries must use this exact condition to be served from `spans_by_trace`, because a bound parameter wouldn't match
+ * the index.
  */
 export const isNotRoot = sql`${spans.isRoot} = 0`
 
@@ -83,11 +84,11 @@ export const observations = sqliteTable(
     spanId: text('span_id'),
     type: text('type', { enum: OBSERVATION_TYPES }).notNull(),
     stateKey: text('state_key'),
-    /** JSON, or its first bytes if `dataRef` refers to the whole value in R2. */
+    /** The JSON, or its first bytes if `dataRef` refers to the whole value in R2. */
     data: text('data').notNull(),
     dataRef: text('data_ref'),
     timestamp: integer('timestamp').notNull(),
-    /** Has a fraction that keeps the events of one batch in order. */
+    /** The fraction keeps the events of one batch in order. */
     receivedAt: integer('received_at').notNull(),
   },
   table => [primaryKey({ columns: [table.traceKey, table.id] })],

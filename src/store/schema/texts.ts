@@ -3,7 +3,7 @@ import { integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm
 import type { JsonObject } from '../../domain/json.ts'
 import { TEXT_KINDS } from '../../domain/versioned-text.ts'
 
-/** Prompts and knowledge docs. The database treats them alike: each has a name in a project, and versions. */
+/** Prompts and knowledge docs. The database treats them the same: each has versions and a name in a project. */
 export const versionedTexts = sqliteTable(
   'versioned_texts',
   {
@@ -37,7 +37,7 @@ export const textVersions = sqliteTable(
     note: text('note'),
     isActive: integer('is_active', { mode: 'boolean' }).notNull(),
     createdAt: integer('created_at').notNull(),
-    /** A text's versions are numbered from 1. Null if a release added the version before versions had numbers. */
+    /** Numbered from 1 within a text. Null if an earlier release without version numbers added the version. */
     number: integer('number'),
   },
   table => [
@@ -46,7 +46,7 @@ export const textVersions = sqliteTable(
   ],
 )
 
-/** Every activation: which version was active at a time, and since when the current one is. */
+/** Every activation. Shows which version was active at a given time and when the current one was activated. */
 export const textActivations = sqliteTable(
   'text_activations',
   {

@@ -6,12 +6,12 @@ import { TRACE_STATUSES } from '../../domain/trace-status.ts'
 
 /**
  * One row per creation of a `trace_id`. A deleted trace's row stays as a tombstone until its children are purged,
- * perhaps beside a live row with the same `trace_id`.
+ * possibly next to a live row with the same `trace_id`.
  */
 export const traces = sqliteTable(
   'traces',
   {
-    /** From `newKeys`, and never reused: a late write or purge may still hold it, and must not hit another trace. */
+    /** From `newKeys`, and never reused, because a late write or purge with this key must not hit another trace. */
     key: integer('key').primaryKey(),
     /** UUIDv5 of `trace:<trace_id>` in the project. */
     id: text('id').notNull(),
@@ -19,7 +19,7 @@ export const traces = sqliteTable(
     projectKey: integer('project_key').notNull(),
     /** The client's `trace_id`. */
     traceId: text('trace_id').notNull(),
-    /** Stored here so that a reader who has the trace's id reaches the root span in the same round trip. */
+    /** Stored here so that a query by the trace's id can reach the root span in the same round trip. */
     rootSpanId: text('root_span_id').notNull(),
     name: text('name').notNull(),
     status: text('status', { enum: TRACE_STATUSES }).notNull(),
@@ -29,7 +29,7 @@ export const traces = sqliteTable(
     metadata: text('metadata', { mode: 'json' }).$type<JsonObject>().notNull(),
     /** The metadata fields that completing calls set. Running calls don't overwrite them. */
     completedFields: text('completed_fields', { mode: 'json' }).$type<readonly string[]>().notNull(),
-    /** Changes with every write of this row. A write that was computed from an earlier read compares it. */
+    /** Changes with every write of this row. A write based on an earlier read compares it first. */
     revision: text('revision').notNull(),
     receivedAt: integer('received_at').notNull(),
     updatedAt: integer('updated_at').notNull(),
@@ -42,17 +42,20 @@ export const traces = sqliteTable(
     needsReview: integer('needs_review', { mode: 'boolean' }).notNull().default(true),
     /** Whether any of its feedback is negative. */
     isNegative: integer('is_negative', { mode: 'boolean' }).notNull().default(false),
-    /** Whether a client posted it, in which case the client's values win. False: it's known only from telemetry. */
+    /**
+     * Whether a client posted the trace, in which case the client's values win. False if it's only known from
+     * telemetry.
+     */
     isPosted: integer('is_posted', { mode: 'boolean' }).notNull().default(true),
-    /** Where the fields from telemetry came from. Null if there never was any telemetry. */
+    /** Which spans the fields from telemetry came from. Null if there was never any telemetry. */
     derivation: text('derivation', { mode: 'json' }).$type<Derivation>(),
-    /** When it counts as completed even if its root never arrives. Null if nothing is awaited. */
+    /** When the trace counts as completed even if its root never arrives. Null if it isn't waiting for its root. */
     closesAt: integer('closes_at'),
-    /** Whether no known span of it is a step of an AI pipeline. Lists leave such traces out. */
+    /** Whether none of its known spans is a step of an AI pipeline. Lists leave such traces out. */
     isGeneric: integer('is_generic', { mode: 'boolean' }).notNull().default(false),
     /**
-     * For a deleted trace: whether its purge subtracts its decisions from the counts. Expiry leaves the counts as they
-     * are.
+     * For a deleted trace, whether its purge subtracts its decisions from the counts. If a trace expires, the counts
+     * stay the same.
      */
     isUncounted: integer('is_uncounted', { mode: 'boolean' }).notNull().default(false),
   },

@@ -30,13 +30,13 @@ import {
 } from './span-fields.ts'
 
 /*
- * Reads the spans of a trace that is too large to read at once. The lengths of the stored values show how large each
- * span is; the spans are then read and written in parts.
+ * Reads the spans of a trace that is too large to read at once. One query measures the spans, which are then read and
+ * written in parts.
  */
 
 /**
- * A position among a trace's spans, just after the named one. The root has rank 0 and comes first; the others have rank
- * 1.
+ * A position among a trace's spans, right after the given one. The root has rank 0 and comes first; the others have
+ * rank 1.
  */
 export interface SpanPlace {
   rank: number
@@ -44,7 +44,7 @@ export interface SpanPlace {
   id: string
 }
 
-/** Converts a span to its form in the response, so that its rows can be freed. */
+/** Converts a span to its form in the response, so its rows can be freed. */
 export type Show<Shown> = (span: SpanDetail) => Shown
 
 /** The overhead of a row besides its values. */
@@ -76,7 +76,7 @@ export const isObserved = sql`observed.span_id = ${spans.id}`
 
 const { metadata, input, output, state } = spans
 
-/** The fields for planning: a span's id, and its size in full and in brief. */
+/** The fields for planning: a span's id and its size in full and in brief. */
 export const plannedFields = {
   ...named({ id: spans.id }),
   wholeBytes: sql<number>`(${ROW_BYTES} + ${lengthOf(sql`${metadata}`)} + ${lengthOf(sql`${input}`)}
@@ -102,16 +102,16 @@ interface PlannedTrace {
   isPosted: number
 }
 
-/** Spans as they appear in the response, and where the next page begins. */
+/** Spans in the form of the response, and where the next page begins. */
 interface ReadSpans<Shown> {
   spans: Shown[]
   nextSpan: SpanPlace | null
 }
 
 /**
- * Reads the planned spans up to `spanLimit`; pass one more if there are more. A page of up to 2,000 spans ends when its
- * values exceed what a response shows in full; a longer list switches to `brief`. Returns undefined if an object is
- * gone.
+ * Reads the planned spans, up to `spanLimit`. If more spans follow, pass one more than that. A page of up to 2,000
+ * spans ends when its values exceed the limit for showing them in full; a longer list switches to `brief`. Returns
+ * undefined if an object is gone.
  */
 export async function readParts<Shown extends { bytes: number }>(
   store: Store,
@@ -129,7 +129,7 @@ export async function readParts<Shown extends { bytes: number }>(
   return found === 'too_large' ? ((await read('brief', true)) as ReadSpans<Shown> | undefined) : found
 }
 
-/** If the values don't fit in full, a page (`isPage`) ends early; otherwise returns `too_large`. */
+/** If the values don't fit in full, a page (`isPage`) ends early, and anything else returns `too_large`. */
 async function readSpans<Shown extends { bytes: number }>(
   store: Store,
   trace: PlannedTrace,
@@ -174,8 +174,8 @@ const placeOf = (trace: PlannedTrace, { id, timestamp }: SpanDetail): SpanPlace 
 })
 
 /**
- * Splits the spans into parts that an isolate can hold several times over, limited in number and bytes, with at least
- * one span each.
+ * Splits the spans into parts of limited number and bytes, of which an isolate's memory holds several. Each has at
+ * least one span.
  */
 function* partsOf(planned: readonly PlannedSpan[], mode: ShownMode): Generator<PlannedSpan[]> {
   let part: PlannedSpan[] = []

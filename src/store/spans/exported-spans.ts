@@ -34,9 +34,7 @@ export interface ExportedSpan {
   state: readonly (readonly [key: string, json: string])[]
   /** The prompt that it used. Null if it isn't a step that uses one. */
   prompt: { id: string | null; name: string | null; number: number | null } | null
-  /**
-   * Of several exports of a span, the one with the greatest revision counts. A repeated export has the same revision.
-   */
+  /** If a span is exported several times, the greatest revision wins. A repeated export has the same revision. */
   exportRevision: string
 }
 
@@ -69,8 +67,8 @@ const { row } = SPANS
 
 /**
  * Inserts the `rows` of `SPANS`. Each must match its trace's key and id, because another trace may have drawn the same
- * key in the meantime. If the span exists, the export with the greater revision replaces earlier ones; for a client's
- * span, it only fills in what the client left out.
+ * key in the meantime. If the span exists, the export with the greatest revision wins. If the span is a client's, an
+ * export only fills in fields that the client left out.
  */
 export function upsertSpans(store: Store, project: Project, rows: string, now: number) {
   const { id, output } = row
@@ -144,8 +142,8 @@ const stepIdOf = (project: Project) => sql`case when ${usesPrompt} and exists (
   then ${row.promptName} else ${row.stepId} end`
 
 /**
- * The version that a span used: the one it names by id, or by prompt name and number, or else the one active when it
- * began.
+ * The version that a span used: the one that it names by id or by prompt name and number, or else the one that was
+ * active when it began.
  */
 function promptVersionOf(project: Project) {
   const versions = sql`${versionedTexts} cross join ${textVersions}`

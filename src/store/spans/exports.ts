@@ -22,10 +22,10 @@ import { markStale, type NewOutput } from './staleness.ts'
 
 /** A trace in an export. */
 export interface ExportedTrace {
-  /** The read interface's id. */
+  /** The trace's id in the read interface. */
   id: string
   traceId: string
-  /** The root's id, or a placeholder until a span without a parent arrives. */
+  /** The root's id, or a placeholder id until a span without a parent arrives. */
   rootSpanId: string
   facts: TraceFacts
   /** Ids must be unique. */
@@ -36,13 +36,13 @@ export interface ExportedTrace {
 export interface SavedExport {
   /** The ids of spans that belong to another trace of the organization. */
   onOtherTrace: ReadonlySet<string>
-  /** The metadata fields that no longer fit, by trace id. */
+  /** The metadata fields that no longer fit, keyed by trace id. */
   leftFields: ReadonlyMap<string, string[]>
 }
 
 /**
- * Stores an export: creates the traces that don't exist, and writes their spans. It takes one read, the R2 writes for
- * large values, and one batch of writes, whatever the number of spans, plus more rounds only if someone else wrote the
+ * Stores an export: creates the traces that don't exist and writes their spans. Takes one read, the R2 writes for large
+ * values, and one batch of writes, regardless of the number of spans. Takes more rounds only if someone else wrote the
  * same traces in the meantime. The result doesn't depend on the order or number of deliveries. Trace ids must be
  * unique.
  */
@@ -85,7 +85,7 @@ async function mergeIntoStored(
 ): Promise<Merge[]> {
   const ids = exported.map(({ id }) => id)
   const found = new Map((await findTraces(store, ids)).map(trace => [trace.id, trace]))
-  // Each attempt draws keys from another millisecond, so that it can't draw the same taken keys again.
+  // Each attempt draws keys from another millisecond, so it can't draw the same taken keys again.
   const drawn = newKeys(now + losses, exported.length)
   return exported.map((trace, index) => {
     const before = found.get(trace.id)
@@ -95,8 +95,8 @@ async function mergeIntoStored(
 }
 
 /**
- * Writes in one batch. Returns the ids of the traces that nobody else wrote in the meantime, and the ids of refused
- * spans.
+ * Writes in one batch. Returns the ids of the traces that were written, because nobody else wrote them in the meantime,
+ * and the ids of refused spans.
  */
 async function writeMerges(store: Store, project: Project, merges: readonly Merge[], now: number) {
   const { database } = store
@@ -118,7 +118,7 @@ async function writeMerges(store: Store, project: Project, merges: readonly Merg
       ({ items, json }) => insertTraces(store, project, items, json, revision),
     ),
     ...[...chunkRows(updates, encodeUpdate, updateBytes)].flatMap(chunk => updateStatements(store, chunk, revision)),
-    // The other traces get a new `updatedAt` anyway.
+    // The other traces get a new `updatedAt` in any case.
     ...(unchanged.length > 0 ? [touchTraces(store, isLive(store, hasIdIn(unchanged), hasNewSpans(places)), now)] : []),
     ...[...chunkRows(rows, SPANS.encode)].map(({ json }) => upsertSpans(store, project, json, now)),
     ...(rootless.length > 0 ? [removeIdleRoots(store, isLive(store, hasIdIn(rootless)))] : []),
@@ -223,10 +223,10 @@ async function rowsOf(store: Store, merges: readonly Merge[]) {
   })
 }
 
-/** The places of exported spans, and the revisions of their exports. */
+/** The exported spans' traces and ids, and the revisions of their exports. */
 const PLACES = rowSet(['traceKey', 'id', 'exportRevision'])
 
-/** Whether a trace gets a new span or a later export of one. Must run before the spans are written. */
+/** Whether a trace gets a new span or a later export of a span. Must run before the spans are written. */
 const hasNewSpans = (places: string): SQL => sql`${traces.key} in (
   select ${PLACES.row.traceKey} from ${PLACES.from(places)}
   left join ${spans} on ${spans.id} = ${PLACES.row.id} and ${spans.traceKey} = ${PLACES.row.traceKey}

@@ -6,7 +6,7 @@ import type { DecisionRow, ObservationRow, SpanRow } from './span-fields.ts'
 export interface SpanRows {
   traces: readonly { key: number; rootSpanId: string; isPosted: number }[]
   spans: readonly SpanRow[]
-  /** Rows from `chosenObservations` also give the total numbers of inputs and states. */
+  /** Rows from `chosenObservations` also contain the total numbers of inputs and states. */
   observations: readonly (ObservationRow & { inputs?: number; states?: number })[]
   decisions: readonly DecisionRow[]
 }
@@ -23,14 +23,14 @@ export interface FoldedSpan {
   /** The id of the last output's observation, or the revision of an output given to the span itself. */
   outputRevision: string
   state: [key: string, value: FoundValue][]
-  /** The last decision, whether or not it is in force. */
+  /** The last decision, whether or not it's in force. */
   decision: DecisionRow | undefined
   approved: FoundValue | undefined
   /** The fields with values that weren't even read. */
   leftOut: readonly ('input' | 'state')[]
 }
 
-/** Builds spans from rows. Values given to a span come first; its observations fold over them. */
+/** Builds spans from rows, starting from each span's own values and folding its observations over them. */
 export function foldSpans({ traces, spans, observations, decisions }: SpanRows): FoldedSpan[] {
   const traceOf = new Map(traces.map(trace => [trace.key, trace]))
   const rootOf = (traceKey: number) => traceOf.get(traceKey)?.rootSpanId ?? ''
@@ -59,7 +59,7 @@ function fieldsLeftOut(observations: SpanRows['observations']): FoldedSpan['left
   ]
 }
 
-/** A client's span without a parent hangs under the root; a telemetry span without a parent stays on its own. */
+/** A client's span without a parent appears under the root. A telemetry span without a parent stays separate. */
 function parentOf({ id, parentId }: SpanRow, trace: SpanRows['traces'][number] | undefined): string | null {
   if (!trace || id === trace.rootSpanId) return null
   return parentId || (trace.isPosted === 1 ? trace.rootSpanId : null)
@@ -93,7 +93,7 @@ function fold(
   }
 }
 
-/** An observation, as much of it as was read. */
+/** The part of an observation that was read. */
 const foldable = ({ data, dataRef, isCut, ...row }: ObservationRow): FoldedObservation<FoundValue> => ({
   ...row,
   value: { text: data ?? 'null', ref: dataRef, traceKey: row.traceKey, isCut: isCut === 1 },

@@ -19,7 +19,7 @@ import {
   type SpanRow,
 } from './span-fields.ts'
 
-/* Spans looked up by id alone, as the read interface does. */
+/* Looks up spans by id alone, for the read interface. */
 
 /** A span with its trace. */
 export interface LocatedSpan extends SpanDetail {
@@ -43,8 +43,8 @@ const locatedFields = {
 export type LocatedTrace = SelectResultFields<typeof locatedFields>
 
 /**
- * Finds a span of a live trace, with as much of its values as a response holds: one round trip, and R2 reads for large
- * values.
+ * Finds a span of a live trace, with as much of its values as fits in a response. Takes one round trip, and R2 reads
+ * for large values.
  */
 export async function findSpan(store: Store, id: string): Promise<LocatedSpan | undefined> {
   const { found } = await findSpans(store, [id], 'full')
@@ -53,15 +53,15 @@ export async function findSpan(store: Store, id: string): Promise<LocatedSpan | 
 
 /** The spans of a page. */
 interface SpansOfPage {
-  /** By id. Deleted spans are missing. */
+  /** Keyed by id. Deleted spans are missing. */
   found: Map<string, LocatedSpan>
-  /** How many of the ids were read. The values of more wouldn't fit in the page. */
+  /** How many of the ids were read. The values of more spans wouldn't fit in the page. */
   count: number
 }
 
 /**
- * Finds spans of live traces by id, as many as fit in a page and at least one: one round trip, and R2 reads for large
- * values. If too many values are stored in their rows to fit, it tries again with half as many ids.
+ * Finds spans of live traces by id, as many as fit in a page and at least one. Takes one round trip, and R2 reads for
+ * large values. If the values stored in rows don't fit, tries again with half as many ids.
  */
 export async function findSpans(store: Store, ids: readonly string[], mode: PayloadMode): Promise<SpansOfPage> {
   const page = await readUntilWhole<SpansOfPage | 'too_many'>(store, () => readPage(store, ids, mode))
@@ -141,7 +141,7 @@ export const isLocated = (located: SQL): SQL =>
 
 /**
  * The live traces of spans. Ids of roots and of telemetry spans can be computed, so another trace's span may have taken
- * one before they existed; the root or telemetry span wins.
+ * one before the root or telemetry span existed. The root or telemetry span wins.
  */
 export const locatedSpans = (store: Store, ids: readonly string[]): SQL => sql`(
   select item.value as span_id, (

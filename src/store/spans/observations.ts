@@ -16,7 +16,7 @@ import { markStale } from './staleness.ts'
 export interface ObservationDraft {
   id: string
   traceUuid: string
-  /** Null: the root span. */
+  /** Null for the root span. */
   spanId: string | null
   type: ObservationType
   stateKey: string | null
@@ -28,10 +28,10 @@ export interface ObservationDraft {
 export type ObservationOutcome = 'stored' | 'trace_missing' | 'span_on_other_trace'
 
 /**
- * Stores each observation if its trace exists. A repeated id keeps the first observation. Small ones take one round
- * trip and one row each, or two rows for a span's first output; if some that name a span are refused, one more round
- * trip. `span_on_other_trace`: the span that it names belongs to another live trace of the organization. Of several
- * drafts with one id, the first that isn't refused is stored.
+ * Stores each observation whose trace exists. If an id is repeated, the first observation is kept. Small observations
+ * take one round trip and one row each, or two rows for a span's first output. If some that name a span are refused,
+ * takes one more round trip. `span_on_other_trace`: the observation's span belongs to another live trace of the
+ * organization. If several drafts have the same id, the first one that isn't refused is stored.
  */
 export async function addObservations(
   store: Store,
@@ -88,7 +88,7 @@ const keyOf = ({ traceUuid, id }: { traceUuid: string; id: string }): string => 
 
 const NOTHING_REFUSED = { onOtherTrace: new Set<ObservationDraft>(), again: [] }
 
-/** Of refused observations, finds those that name another trace's span, and those that nothing blocks anymore. */
+/** Finds the refused observations that name another trace's span and those that nothing blocks anymore. */
 async function findReasons(store: Store, refused: readonly PlacedDraft[]) {
   const onOtherTrace = new Set<ObservationDraft>()
   const again: ObservationDraft[] = []
@@ -128,10 +128,10 @@ const { row } = OBSERVATIONS
 const rowOf = ({ draft, data }: PlacedDraft) =>
   OBSERVATIONS.encode({ ...draft, placedUnder: data.traceKey, data: data.text, dataRef: data.ref })
 
-/** Whether a row's value, if it is in R2, is in the current trace's folder. */
+/** Whether a row's value, if it's in R2, is in the current trace's folder. */
 const isPlaced = sql`coalesce(${row.placedUnder}, ${traces.key}) = ${traces.key}`
 
-/** Inserts the `rows` of `OBSERVATIONS` whose traces exist, and returns those that are stored afterwards. */
+/** Inserts the `rows` of `OBSERVATIONS` whose traces exist. Returns the rows that are stored afterwards. */
 const insertion = new Template(database =>
   database
     .insert(observations)
@@ -145,7 +145,7 @@ const insertion = new Template(database =>
               where stored.trace_key = ${traces.key} and stored.id = ${row.id}))`,
       ),
     )
-    // Changes nothing, but returns the row, which distinguishes a repeated observation from a missing trace.
+    // Changes nothing but returns the row, which distinguishes a repeated observation from a missing trace.
     .onConflictDoUpdate({ target: [observations.traceKey, observations.id], set: { id: sql`excluded.id` } })
     .returning({
       ...named({ id: observations.id, spanId: observations.spanId, type: observations.type }),
@@ -163,7 +163,7 @@ const insertion = new Template(database =>
 const OUTPUTS = rowSet(['traceUuid', 'id'])
 
 /**
- * Flags the spans of those `outputs` (rows of `OUTPUTS`) that are of one kind. For a repeated id, the stored data
+ * Flags the spans of the `outputs` (rows of `OUTPUTS`) that are of one kind. If an id is repeated, the stored data
  * counts, which may be of another kind.
  */
 const markingOf = (flag: 'hasOutput' | 'hasNullOutput', kind: SQL) =>
@@ -195,7 +195,7 @@ interface StoredObservation {
   isPosted: boolean
   isGeneric: boolean
   needsReview: boolean
-  /** Whether it is an output of a reviewed span. */
+  /** Whether this is an output of a reviewed span. */
   isOnReviewed: boolean
 }
 
@@ -211,8 +211,8 @@ function parseTrace(trace: string): Omit<StoredObservation, 'id' | 'spanId' | 't
 }
 
 /**
- * Follow-up writes for unusual traces. They are rare, so each is its own round trip. `withNull`: traces that received a
- * null output.
+ * Follow-up writes for unusual traces. They're rare, so each is a separate round trip. `withNull`: traces that received
+ * a null output.
  */
 async function settleTraces(
   store: Store,

@@ -8,7 +8,7 @@ import type { Store } from '../core/store.ts'
 import { type FoundValue, lengthOf, type ShownMode, type ShownValue, showValues, toBrief } from '../traces/payloads.ts'
 import type { FoldedSpan } from './fold-spans.ts'
 
-/** A span with its values, as responses show it. */
+/** A span with its values, as shown in responses. */
 export interface SpanDetail {
   id: string
   parentId: string | null
@@ -24,7 +24,7 @@ export interface SpanDetail {
   output: JsonText
   /** `null` if the span is unreviewed. */
   approvedOutput: JsonText
-  /** By state key. */
+  /** Keyed by state key. */
   state: Record<string, JsonText>
   review: SpanReview | undefined
   /** Identifies the output and the decision on it; it changes with either. */
@@ -52,7 +52,7 @@ const valuesOf = ({ inputs, output, state, approved }: FoldedSpan): FoundValue[]
   ...(approved ? [approved] : []),
 ]
 
-/** How much of a span a response shows in full: bytes in R2, if they are fetched, and UTF-16 code units in rows. */
+/** How much of a span a response shows in full: bytes in R2, if they're fetched, and UTF-16 code units in rows. */
 export function sizeOf(span: FoldedSpan, mode: ShownMode): number {
   const shown = mode === 'full' ? valuesOf(span) : valuesOf(span).filter(({ ref }) => ref === null)
   const { row, decision } = span
@@ -134,8 +134,7 @@ const isCommentCut = ({ decision }: FoldedSpan, mode: ShownMode): boolean =>
   mode === 'brief' && Boolean(decision?.state) && utf8Length(decision?.comment ?? '') > PREVIEW_BYTES
 
 /**
- * Merges several inputs into one, which requires parsing them. If one of them is only a preview, that preview is the
- * result.
+ * Merges several inputs into one, which requires parsing them. If one of them is only a preview, returns that preview.
  */
 function inputOf(inputs: readonly ShownValue[], messageCount: number, mode: ShownMode): ShownValue {
   const [first, ...more] = inputs

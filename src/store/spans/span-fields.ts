@@ -55,7 +55,8 @@ export const wholeSpanFields = {
 }
 
 /**
- * A span's fields. Values are whole while all rows together stay within `maxBytes`; after that, only their beginnings.
+ * A span's fields. Values are complete until all rows together exceed `maxBytes`; after that, only their beginnings are
+ * read.
  */
 export function boundedSpanFields(maxBytes: number) {
   const max = sql.raw(String(maxBytes))
@@ -85,7 +86,7 @@ const MAX_STATE = sql.raw(String(MAX_BRIEF_STATE_BYTES))
 
 const MAX_METADATA = sql.raw(String(MAX_BRIEF_METADATA_BYTES))
 
-/** A span's fields for `brief`: only as much of the values as the response shows. */
+/** A span's fields for `brief`, with only as much of the values as the response shows. */
 export const briefSpanFields = {
   ...spanColumns,
   metadata: sql<string | null>`iif(octet_length(${spans.metadata}) > ${MAX_METADATA}, null, ${spans.metadata})`.as(
@@ -117,7 +118,7 @@ export const wholeObservationFields = {
   isCut: isCutIf(NEVER, 'isCut'),
 }
 
-/** An observation's fields. Data is whole while all rows together stay within MAX_SPAN_BYTES. */
+/** An observation's fields. Data is complete until all rows together exceed MAX_SPAN_BYTES. */
 export function observationFields() {
   const soFar = bytesSoFar(observations.data)
   const max = sql.raw(String(MAX_SPAN_BYTES))
@@ -130,8 +131,8 @@ export function observationFields() {
 
 /**
  * Selects the observations that spans fold to, without those that a later one replaces: outputs first, then inputs,
- * then states, each by time, MAX_SPAN_VALUES at most. Data is whole up to `maxBytes` in total; with `brief`, only its
- * beginning is read.
+ * then states, each by time, at most MAX_SPAN_VALUES. Data is complete up to `maxBytes` in total; with `brief`, only
+ * its beginning is read.
  */
 export function chosenObservations(
   { database }: Store,

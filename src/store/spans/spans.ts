@@ -38,8 +38,8 @@ export interface SpanDraft {
 export type SpanOutcome = 'accepted' | 'trace_missing' | 'on_other_trace' | 'prompt_version_missing'
 
 /**
- * Stores spans, or updates the sent fields of existing ones; a root span keeps the fields that its trace determines.
- * One round trip, or two if some are refused. Draft ids must be unique.
+ * Stores spans, or updates the sent fields of existing ones. A root span keeps the fields that its trace determines.
+ * Takes one round trip, or two if some drafts are refused. Draft ids must be unique.
  *
  * `on_other_trace`: another live trace of the organization has a span with this id.
  */
@@ -76,7 +76,7 @@ export async function saveSpans(
   const refused = drafts.filter(({ id }) => !stored.has(id))
   if (refused.length === 0) return drafts.map(() => 'accepted')
   const reasons = await findReasons(store, project, refused, placement)
-  // Nothing blocks these anymore: their trace has arrived since, or the conflicting one was deleted.
+  // Nothing blocks these anymore: their trace has arrived in the meantime, or the conflicting one was deleted.
   const again = refused.filter(({ id }) => !reasons.has(id))
   const outcomes = again.length === 0 ? [] : await saveSpans(store, project, again, placement)
   for (const [index, { id }] of again.entries()) reasons.set(id, outcomes[index] ?? 'trace_missing')
@@ -122,11 +122,11 @@ const rowOf = ({ draft, input, output }: PlacedDraft) =>
     outputRef: output?.ref,
   })
 
-/** Inserts the `rows` of `SPANS` whose traces exist, and returns those that are stored afterwards. */
+/** Inserts the `rows` of `SPANS` whose traces exist. Returns the rows that are stored afterwards. */
 function upsertSpans(store: Store, project: Project, rows: string) {
   const { row } = SPANS
   const { id, promptVersionId, output } = row
-  // The root of a trace known only from telemetry, if nothing has created it yet.
+  // Add the root of a trace known only from telemetry, if nothing has created it yet.
   const isRoot = sql`(${traces.rootSpanId} = ${id} and not exists (
     select 1 from ${spans} own where own.id = ${id} and own.trace_key = ${traces.key}))`
   return store.database
@@ -169,7 +169,7 @@ function upsertSpans(store: Store, project: Project, rows: string) {
         output: sql`coalesce(excluded.output, ${spans.output})`,
         outputRef: sql`iif(excluded.output is null, ${spans.outputRef}, excluded.output_ref)`,
         outputRevision: sql`coalesce(excluded.output_revision, ${spans.outputRevision})`,
-        // From now on, exports only fill in what a client left out.
+        // From now on, exports only fill in fields that the client left out.
         exportRevision: null,
         isGeneric: false,
       },
@@ -189,8 +189,8 @@ const unlessRoot = (column: typeof spans.parentId | typeof spans.stepId | typeof
   sql`iif(${spans.isRoot} = 1 and ${spans.parentId} is null, ${column}, ${value})`
 
 /**
- * Whether a prompt version id is null, belongs to one of the project's prompts, or is already on the stored span: a
- * span may be sent again after its prompt was deleted.
+ * Whether a prompt version id is null, belongs to one of the project's prompts, or is already on the stored span,
+ * because a span may be sent again after its prompt was deleted.
  */
 const hasPromptVersion = (project: Project, spanId: SQL, id: SQL) => sql`(${id} is null or exists (
   select 1 from ${textVersions} inner join ${versionedTexts} on ${versionedTexts.key} = ${textVersions.textKey}
@@ -205,7 +205,7 @@ const claimsFrom = (drafts: readonly SpanDraft[]): SQL =>
     CLAIMS.encodeAll(drafts.map(({ traceUuid, id, promptVersionId }) => ({ traceUuid, id, promptVersionId }))),
   )
 
-/** Whether a trace has one of these spans stored. */
+/** Whether one of these spans of a trace is stored. */
 const hasStored = (store: Store, project: Project, drafts: readonly SpanDraft[]): SQL =>
   sql`${traces.key} in (
     select ${traces.key} from ${claimsFrom(drafts)} cross join ${traces} cross join ${spans}
@@ -248,7 +248,7 @@ function reasonOf(draft: SpanDraft, row: RefusedRow | undefined, placement: Plac
   if (!row || traceKey === null) return 'trace_missing'
   if (row.isTaken === 1) return 'on_other_trace'
   if (row.hasVersion === 0) return 'prompt_version_missing'
-  // If not, its values were placed under an earlier trace, and the current one arrived since.
+  // If not, its values were placed under an earlier trace, and the current one has arrived in the meantime.
   const placed = [draft.input, draft.output].map(value => value && placement.get(value))
   const isPlaced = placed.every(value => value !== undefined && [null, traceKey].includes(value?.traceKey ?? null))
   return isPlaced ? undefined : 'trace_missing'

@@ -11,8 +11,8 @@ import { hasIdIn, isLive } from '../traces/live.ts'
 import { updateNeedsReview } from '../traces/roots.ts'
 
 /*
- * `spans.is_stale` is updated whenever an output changes or a decision is made, so that reads and counts agree and pay
- * nothing for it. Outputs are compared by a hash of their canonical JSON. Only an output of a reviewed span is hashed.
+ * `spans.is_stale` is updated whenever an output changes or a decision is made, so reads and counts agree at no extra
+ * cost. Outputs are compared by a hash of their canonical JSON. Only outputs of reviewed spans are hashed.
  */
 
 /** An output that was stored for a reviewed span. */
@@ -40,7 +40,7 @@ export async function markStale(store: Store, outputs: readonly NewOutput[]): Pr
   const { row } = OUTPUTS
   const given = sql`${OUTPUTS.from(OUTPUTS.encodeAll(rows))} cross join ${traces}`
   const isOfTrace = isLive(store, sql`${traces.id} = ${row.traceUuid}`)
-  // Null if none of these is the current output. The plus below keeps SQLite from using the index of all reviewed
+  // Null if none of these outputs is the current one. The plus below keeps SQLite from using the index of all reviewed
   // spans.
   const differs = sql`(select ${reviews.outputHash} <> ${row.hash} from ${given} cross join ${reviews}
     where ${isOfTrace} and ${traces.key} = ${spans.traceKey} and ${row.revision} = ${outputRevision} and ${isDecisionInForce})`

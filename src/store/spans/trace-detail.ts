@@ -27,7 +27,7 @@ import { isLastDecision, wholeDecisionFields, wholeObservationFields, wholeSpanF
 
 export interface FeedbackDetail {
   id: string
-  /** The span that it names, if it exists, or else the root. */
+  /** The span that the feedback names, if it exists, or else the root. */
   spanId: string
   userId: string
   rating: Rating | null
@@ -44,10 +44,10 @@ export interface FeedbackDetail {
 /** A position among a trace's feedback. */
 type FeedbackPlace = Pick<FeedbackDetail, 'timestamp' | 'receivedAt' | 'id'>
 
-/** What to read of a trace: its spans and feedback. If a position is given, only what follows it. */
+/** Which of a trace's spans and feedback to read. If a position is given, reading starts after it. */
 export interface DetailPage {
   mode: PayloadMode
-  /** Null: as many spans as a response holds. */
+  /** Null: as many spans as fit in a response. */
   spanLimit: number | null
   afterSpan: SpanPlace | undefined
   feedbackLimit: number
@@ -68,7 +68,7 @@ export interface TraceDetail<Shown> extends CountedTrace {
 }
 
 /**
- * Finds a trace with its spans and feedback, including their whole values: one round trip, and R2 reads for large
+ * Finds a trace with its spans and feedback, including their full values. Takes one round trip, and R2 reads for large
  * values. A page, or a trace too large to show in full, takes one more round trip for each part of its spans.
  */
 export const findTraceDetail = <Shown extends { bytes: number }>(
@@ -111,7 +111,7 @@ async function readTrace<Shown extends { bytes: number }>(
   return { traces: [trace], found }
 }
 
-/** Shows spans that were read at once: in full or, if that exceeds a response, in brief. */
+/** Shows spans that were read at once: in full or, if that's too much for a response, in brief. */
 async function showWhole<Shown>(store: Store, folded: readonly FoldedSpan[], mode: PayloadMode, show: Show<Shown>) {
   const bytes = folded.reduce((sum, span) => sum + sizeOf(span, mode), 0)
   const shown = await showSpans(store, folded, bytes > MAX_DETAIL_BYTES ? 'brief' : mode)
@@ -143,7 +143,7 @@ const traceFields = {
 const feedbackBytes = bytesSoFar(quotedJson(feedback.comment), feedback.correction)
 const MAX_FEEDBACK_BYTES = sql.raw(String(MAX_DETAIL_FEEDBACK_BYTES))
 
-/** The fields of feedback. Its texts are cut to what a response may hold. */
+/** The fields of feedback. Its texts are cut to fit in a response. */
 export const feedbackFields = {
   ...named({
     id: feedback.id,
@@ -180,7 +180,7 @@ export const toFeedbackDetail = (
   ],
 })
 
-/** A condition that no row meets. */
+/** A condition that is always false. */
 const NONE = sql`0`
 
 /**

@@ -53,12 +53,12 @@ export interface TextDetail {
   versions: TextVersion[]
 }
 
-/** A prompt with every version, and by version id the number of decisions in force on spans that used it. */
+/** A prompt with every version, and the number of decisions in force on spans that used each version, by version id. */
 export interface PromptRecord extends TextDetail {
   decided: ReadonlyMap<string, Decided>
 }
 
-/** A new version. The caller chooses `id`, so that a retry doesn't add a second one. */
+/** A new version. The caller chooses `id`, so a retry doesn't add a second one. */
 export interface VersionDraft {
   id: string
   content: string
@@ -142,7 +142,7 @@ export async function addVersion(
   const bytesBefore = sql`(
     select ${bytesOf(quotedJson(textVersions.content), textVersions.outputSchema, quotedJson(textVersions.note))} + count(*) * ${VERSION_BYTES}
     from ${textVersions} where ${textVersions.textKey} = ${versionedTexts.key})`
-  // Versions are deleted only with their text, so the count is a number that no version has had.
+  // Versions are only deleted with their text, so the count gives a number that no version has had.
   const countBefore = sql`(
     select count(*) from ${textVersions} where ${textVersions.textKey} = ${versionedTexts.key})`
   const insert = database
@@ -204,7 +204,7 @@ export async function activateVersion(
 }
 
 /**
- * Renames a knowledge doc; an undefined title changes nothing. Returns the doc with its active version, or undefined if
+ * Renames a knowledge doc. An undefined title changes nothing. Returns the doc with its active version, or undefined if
  * it's gone.
  */
 export async function changeTitle(
@@ -232,7 +232,7 @@ export async function changeTitle(
 }
 
 /**
- * Deletes a text with its versions and activations; its name is available again immediately. Spans keep the ids of the
+ * Deletes a text with its versions and activations. Its name is immediately available again. Spans keep the ids of the
  * versions they used. Deleting a text that is already gone succeeds, because a batch may be retried.
  */
 export async function deleteText(store: Store, act: Act, { id, kind, projectKey }: TextHead): Promise<void> {
@@ -253,8 +253,8 @@ export async function deleteText(store: Store, act: Act, { id, kind, projectKey 
 }
 
 /**
- * A page of a project's texts of one kind with their active versions, by name, and whether more follow. The page may be
- * short if the texts are long.
+ * A page of a project's texts of one kind with their active versions, sorted by name, and whether more follow. The page
+ * may be short if the texts are long.
  */
 export async function listTexts(
   store: Store,
@@ -367,8 +367,8 @@ const ofStore = (store: Store, ...conditions: (SQL | undefined)[]) =>
 const isActive = sql`${textVersions.isActive} = 1`
 
 /**
- * The statements that activate a version unless it's active. The active version is deactivated first, because the
- * database allows only one. They run in one batch, so that no reader ever sees a text without an active version.
+ * The statements that activate a version unless it's already active. The active version is deactivated first, because
+ * the database allows only one. Run them in one batch, so no reader ever sees a text without an active version.
  */
 function activationStatements(store: Store, versionId: string, now: number) {
   const { database } = store
@@ -376,8 +376,8 @@ function activationStatements(store: Store, versionId: string, now: number) {
     select own.text_key from ${textVersions} own inner join ${versionedTexts} on ${versionedTexts.key} = own.text_key
     where own.id = ${versionId} and ${ofStore(store)})`
   const isVersion = eq(textVersions.id, versionId)
-  // Later than the previous activation even if isolates' clocks disagree: the last one in the history is the active
-  // one.
+  // Later than the previous activation even if isolates' clocks disagree, because the last one in the history is the
+  // active one.
   const activatedAt = sql`max(${now}, coalesce((
     select max(${textActivations.activatedAt}) + 1 from ${textActivations}
     where ${textActivations.textKey} = ${textVersions.textKey}), 0))`
@@ -421,7 +421,7 @@ function recordedActivationStatements(store: Store, act: Act, text: TextHead, ve
   ] as const
 }
 
-/** Column names must be unique, because drizzle mixes up equal ones in a batch. */
+/** Column names must be unique, because drizzle mixes up equal names in a batch. */
 const activeColumns = {
   id: sql<string>`${versionedTexts.id}`.as('text_id'),
   name: versionedTexts.name,
@@ -461,7 +461,7 @@ const selectVersions = (store: Store, condition: SQL) =>
       ),
     )
 
-/** The index returns this order, except for versions whose number is computed on read. */
+/** The index already returns this order, except for versions whose number is computed on read. */
 const oldestFirst = <Row extends { number: number; outputSchema: string | null }>(versions: readonly Row[]) =>
   versions.toSorted((left, right) => left.number - right.number).map(withSchema)
 

@@ -6,7 +6,7 @@ import { organizations } from '../schema/accounts.ts'
 import { traces } from '../schema/traces.ts'
 import type { TraceRecord } from './trace-rows.ts'
 
-/** Finds traces whose root didn't arrive in time, those that have waited longest first, by organization. */
+/** Finds traces whose root didn't arrive in time, by organization. Those that have waited longest come first. */
 export async function findDueTraces(
   { database }: UnscopedStore,
   now: number,

@@ -3,7 +3,10 @@ import { hasExistingProject, isExistingProject, type Project } from '../accounts
 import type { Store } from '../core/store.ts'
 import { traces } from '../schema/traces.ts'
 
-/** The organization that binds a query on traces: a store's or, in a `Template`, the `organizationKey` passed later. */
+/**
+ * The organization that a query on traces is bound to: a store's or, in a `Template`, the `organizationKey` passed
+ * later.
+ */
 export type Bound = { organization: { key: number | Placeholder } }
 
 export const BOUND_LATER: Bound = { organization: { key: sql.placeholder('organizationKey') } }
@@ -15,7 +18,7 @@ export const BOUND_LATER: Bound = { organization: { key: sql.placeholder('organi
 export const isLive = (bound: Bound, ...conditions: (SQL | undefined)[]) =>
   and(isUndeleted(bound), hasExistingProject(bound, traces.projectKey), ...conditions)
 
-/** The same for one project's traces. It checks the project once rather than for each trace. */
+/** The same for one project's traces. Checks the project once rather than for each trace. */
 export const isLiveIn = (store: Store, project: Project, ...conditions: (SQL | undefined)[]) =>
   and(isUndeleted(store), eq(traces.projectKey, project.key), isExistingProject(store, project), ...conditions)
 

@@ -9,8 +9,8 @@ import { isNotRoot, observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 
 /**
- * Continues a pass over all R2 objects, a page at a time. Deletes those that no row refers to and that are over 24
- * hours old: no request takes that long to store the row. Returns how many it deleted.
+ * Continues a pass over all R2 objects, a page at a time. Deletes objects that no row refers to and that are over 24
+ * hours old, because no request takes that long to store the row. Returns how many it deleted.
  */
 export async function sweepOrphans(unscoped: UnscopedStore, now: number): Promise<number> {
   const { payloads, deadline } = unscoped

@@ -14,11 +14,11 @@ import { withRetry } from '../core/deadline.ts'
 import type { Store } from '../core/store.ts'
 import { liveTraceKeys } from './live.ts'
 
-/** A value as stored in a row: its JSON, or the JSON's first bytes and a reference to the whole value in R2. */
+/** A value as stored in a row: its JSON, or the first bytes of its JSON and a reference to the whole value in R2. */
 export interface StoredValue {
   text: string
   /**
-   * `<object>:<offset>:<length>` in bytes; the object's name is unique within its trace. Null: `text` is the whole
+   * `<object>:<offset>:<length>` in bytes; the object's name is unique within its trace. Null if `text` is the whole
    * value.
    */
   ref: string | null
@@ -42,8 +42,8 @@ export interface PlacedValue extends StoredValue {
 export type Placement = ReadonlyMap<NewValue, PlacedValue>
 
 /**
- * Stores large values before the rows that refer to them: one R2 object for each trace. Small values go into their
- * rows. If no row ever refers to an object, the orphan sweep deletes it.
+ * Stores large values before the rows that refer to them, in one R2 object per trace. Small values go into their rows.
+ * If no row ever refers to an object, the orphan sweep deletes it.
  */
 export async function placeValues(store: Store, values: readonly NewValue[]): Promise<Placement> {
   const placement = new Map<NewValue, PlacedValue>()
@@ -64,7 +64,7 @@ export async function placeValues(store: Store, values: readonly NewValue[]): Pr
 
 const uuidsOf = (values: readonly NewValue[]) => new Set(values.map(({ traceUuid }) => traceUuid))
 
-/** Places values of traces whose keys are known. */
+/** Like `placeValues`, but for traces whose keys are known. */
 export async function placeUnder<Value extends { traceKey: number; json: string }>(
   store: Store,
   values: readonly Value[],
@@ -78,7 +78,7 @@ export async function placeUnder<Value extends { traceKey: number; json: string 
     ({ traceKey }) => traceKey,
   )
   await eachInParallel(large, async ([traceKey, values]) => {
-    // A new name for each attempt, so that none overwrites another's object.
+    // Each attempt uses a new name, so none overwrites another's object.
     const name = newId()
     const parts = values.map(({ json }) => new TextEncoder().encode(json))
     const object = await new Blob(parts).arrayBuffer()
@@ -96,7 +96,7 @@ export async function placeUnder<Value extends { traceKey: number; json: string 
 /** Whether a value's JSON is too large for its row. */
 const needsObject = (json: string): boolean => json.length * 3 > INLINE_BYTES && utf8Length(json) > INLINE_BYTES
 
-/** A value as a response shows it: its JSON or a preview, which is also JSON. */
+/** A value as shown in a response: its JSON or a preview, which is also JSON. */
 export interface ShownValue {
   text: string
   isWhole: boolean
@@ -109,8 +109,8 @@ export interface FoundValue extends StoredValue {
 }
 
 /**
- * How to show values: as requested, or `brief` if there are too many or they are too large, which previews each value
- * over 256 bytes.
+ * How to show values: as requested, or `brief` if they're too many or too large. `brief` previews each value over 256
+ * bytes.
  */
 export type ShownMode = PayloadMode | 'brief'
 
@@ -145,7 +145,8 @@ export async function showValues(
 }
 
 /**
- * Fetches the JSON of values in R2, adjacent ones of an object in one read. Values whose object is gone are missing.
+ * Fetches the JSON of values in R2. Reads adjacent values of an object at once. Values whose object is gone are
+ * missing.
  */
 export async function fetchValues(
   store: Store,
@@ -214,7 +215,7 @@ function rangesOf(values: readonly FoundValue[]): ObjectRange[] {
   return ranges
 }
 
-/** The result of one read of traces. `found` is undefined if an object was gone. */
+/** The result of one read of traces. `found` is undefined if an object is gone. */
 interface Reading<Found> {
   traces: readonly { id: string; key: number }[]
   found: Found | undefined
@@ -245,11 +246,11 @@ export async function readUntilWhole<Found>(
 /** A value's length: bytes in R2, or UTF-16 code units in its row. */
 export const lengthOf = ({ text, ref }: StoredValue): number => (ref === null ? text.length : parseRef(ref).length)
 
-/** How many of these values fit in one page, or in `maxBytes`; at least one. */
+/** How many of these values fit in one page, or in `maxBytes`. Always at least one. */
 export const countFitting = (values: readonly StoredValue[], maxBytes?: number): number =>
   countWithin(values.map(lengthOf), maxBytes)
 
-/** How many items of these sizes fit in one page; at least one. */
+/** How many items of these sizes fit in one page, or in `maxBytes`. Always at least one. */
 export function countWithin(sizes: readonly number[], maxBytes: number = MAX_PAGE_VALUE_BYTES): number {
   let bytes = 0
   for (const [index, size] of sizes.entries()) {

@@ -16,13 +16,13 @@ import { textActivations, textVersions, versionedTexts } from '../schema/texts.t
 import { traces } from '../schema/traces.ts'
 
 /*
- * A deleted project's row hides it. A job deletes its traces, each of which is purged like any other, and everything
- * else in the project. The job runs again once no isolate can have the project cached, to remove what was written in
- * the meantime.
+ * A deleted project's row hides it. A job deletes its traces, which are purged like any others, and everything else in
+ * the project. The job runs again once no isolate can have the project cached, to remove data that was written in the
+ * meantime.
  */
 
 /**
- * Takes up to `limit` deleted projects whose purge is due and postpones each, so that it comes again only if nobody
+ * Takes up to `limit` deleted projects whose purge is due and postpones each, so it's only taken again if nobody
  * finishes it.
  */
 export async function takeDueProjects({ database }: UnscopedStore, now: number, limit: number) {
@@ -41,8 +41,8 @@ export async function takeDueProjects({ database }: UnscopedStore, now: number, 
 
 /**
  * Deletes a project's data in up to `steps` bounded statements. `onTraces` receives the keys of the deleted traces,
- * which must then be purged. Returns whether nothing is left to do now; if false, the job is sent again. Safe to run
- * twice or concurrently: each step deletes only what still exists, and only if the project is deleted.
+ * which must then be purged. Returns whether it's done for now; if not, the job is sent again. Safe to run twice or
+ * concurrently, because each step only deletes rows that still exist, and only if the project is deleted.
  */
 export async function purgeProject(
   store: Store,
@@ -55,7 +55,7 @@ export async function purgeProject(
     eq(projects.key, projectKey),
     isNotNull(projects.purgeDueAt),
   )
-  // Cron needn't resend the job while this run works on it.
+  // Keep cron from resending the job during this run.
   const [project] = await database
     .update(projects)
     .set({ purgeDueAt: now + RESEND_AFTER_MS })
@@ -87,7 +87,7 @@ export async function purgeProject(
 }
 
 /**
- * Deletes some of a project's traces, without adjusting counts, which are deleted with the project. Returns their keys.
+ * Deletes some of a project's traces without adjusting counts, which are deleted with the project. Returns their keys.
  */
 async function deleteTraces({ database, organization }: Store, projectKey: number, now: number): Promise<number[]> {
   const some = database

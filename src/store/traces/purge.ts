@@ -14,8 +14,8 @@ import { deleteValues } from './payloads.ts'
 import { deleteTraceFields } from './trace-fields.ts'
 
 /**
- * Takes up to `limit` deleted traces whose purge is due and postpones each, so that it comes again only if nobody
- * finishes it, and after those that have waited longer.
+ * Takes up to `limit` deleted traces whose purge is due and postpones each, so it's only taken again if nobody finishes
+ * it, and after those that have waited longer.
  */
 export async function takeDuePurges({ database }: UnscopedStore, now: number, limit: number) {
   const due = database
@@ -33,8 +33,8 @@ export async function takeDuePurges({ database }: UnscopedStore, now: number, li
 
 /**
  * Deletes everything under a deleted trace in bounded steps, and its row last. Returns whether it's done; if not, the
- * job is sent again. Safe to run twice or concurrently: each step deletes only what still exists, and nothing of a live
- * trace.
+ * job is sent again. Safe to run twice or concurrently, because each step only deletes data that still exists, and
+ * never a live trace's.
  */
 export async function purgeTrace(store: Store, traceKey: number, now: number): Promise<boolean> {
   const { database } = store
@@ -48,7 +48,7 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
       id: traces.id,
       rootSpanId: traces.rootSpanId,
       metadata: traces.metadata,
-      // A deleted project's counts are gone, and subtracting would bring them back below zero.
+      // A deleted project's counts are gone, so subtracting would recreate them with negative values.
       isUncounted: sql<number>`${traces.isUncounted} and exists (
         select 1 from ${projects} where ${projects.key} = ${traces.projectKey} and ${projects.deletedAt} is null)`,
     })
@@ -59,8 +59,8 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
   const deleteSome = (table: PurgedTable, ...more: [uncount?: typeof uncountDecisions | typeof uncountAnswers]) =>
     deleteRows(store, table, eq(table.traceKey, traceKey), ...more)
   const steps = [
-    // These come first so that the counts are corrected soon. The spans and the job come last, because they say which
-    // decisions and answers count.
+    // Reviews and answers come first, to correct the counts soon. The spans and the job come last, because they
+    // determine which decisions and answers count.
     () => deleteSome(reviews, isUncounted ? uncountDecisions : undefined),
     () => deleteSome(attributions, isUncounted ? uncountAnswers : undefined),
     () => deleteValues(store, traceKey),
@@ -89,7 +89,7 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
   return true
 }
 
-/** Deletes some of a trace's feedback, marks its labellers, and returns whether there may be more. */
+/** Deletes some of a trace's feedback and marks its labellers. Returns whether there may be more. */
 async function deleteFeedback(store: Store, traceKey: number, now: number): Promise<boolean> {
   const { database } = store
   // Both statements must select the same rows.
@@ -114,7 +114,7 @@ type PurgedTable = typeof observations | typeof reviews | typeof attributions | 
 
 /**
  * Deletes some of a trace's rows and returns whether there may be more. `uncount` subtracts them from the counts in the
- * same batch, so each row is subtracted once, however often a step runs.
+ * same batch, so each row is subtracted once, no matter how often a step runs.
  */
 async function deleteRows(
   store: Store,

@@ -20,7 +20,7 @@ const START: Omit<Cursor, 'projectKey'> = { timestamp: Number.MIN_SAFE_INTEGER, 
 /**
  * Continues a pass over the traces that are older than their project's `retentionDays`, by one bounded step, and
  * deletes them. Traces with a reviewed span stay if the project retains them. Returns the traces to purge, or undefined
- * if the pass is finished. Safe to run twice: each step deletes only what is old and still exists.
+ * if the pass is finished. Safe to run twice, because each step only deletes old traces that still exist.
  */
 export async function expireTraces(
   unscoped: UnscopedStore,
@@ -56,7 +56,7 @@ export async function expireTraces(
     .limit(RETENTION_TRACES)
   const isExpired = and(
     sql`${traces.key} in (select oldest.key from ${oldest} as oldest)`,
-    // A stale review counts too: the output that it approved is ground truth.
+    // A stale review also counts, because the output that it approved is ground truth.
     project.retainReviewed ? sql`not ${hasReviewedSpan(sql`true`)}` : undefined,
   )
   const [scanned, , deleted] = await database.batch([

@@ -10,7 +10,7 @@ import { hasIdIn, isLive } from './live.ts'
 import { joinedSpanId } from './span-ids.ts'
 import type { TraceUpdate } from './trace-rows.ts'
 
-/** The columns of a new span: only its name, time, and place are known. */
+/** The columns of a new span. Only its name, time, and place are known. */
 export const NEW_SPAN = {
   parentId: null,
   promptVersionId: null,
@@ -51,7 +51,7 @@ export const selectRootSpans = (ofTraces: SQL | undefined): SQL =>
     sql`from ${traces} where ${ofTraces}`,
   )
 
-/** Whether a trace gets another root, or its first call from a client, which makes a derived root permanent. */
+/** Whether a trace gets a different root, or its first call from a client, which makes a derived root permanent. */
 export const isRerooted = ({ from, state }: TraceUpdate): boolean =>
   from.rootSpanId !== state.rootSpanId || from.isPosted !== state.isPosted
 
@@ -66,8 +66,8 @@ export const updateNeedsReview = ({ database }: Store, ofTraces: SQL | undefined
     .where(and(ofTraces, ne(traces.needsReview, needsReview)))
 
 /**
- * Lists traces that were hidden because they had only generic spans: a client has sent more. Changes the revision, so
- * that an export that read the old row doesn't overwrite this.
+ * Shows traces in lists that were hidden because they had only generic spans. Use it when a client sends more. Changes
+ * the revision, so an export that read the old row doesn't overwrite this.
  */
 export const showInLists = ({ database }: Store, ofTraces: SQL | undefined) =>
   database
@@ -75,18 +75,15 @@ export const showInLists = ({ database }: Store, ofTraces: SQL | undefined) =>
     .set({ isGeneric: false, revision: newRevision() })
     .where(and(ofTraces, eq(traces.isGeneric, true)))
 
-/** Whether a span is an empty row: no values were given to it, and nobody decided on it. */
+/** Whether a span is an empty row: it has no values of its own, and nobody has decided on it. */
 const isEmptySpan = sql`(${spans.input} is null and ${spans.output} is null and ${spans.metadata} is null
   and ${spans.state} is null and ${spans.status} is null and ${spans.durationMs} is null
   and ${spans.promptVersionId} is null and ${spans.exportRevision} is null and ${spans.reviewNumber} = 0)`
 
-/** The spans' ids and traces. */
+/** Ids of spans and keys of their traces. */
 export const SPAN_PLACES = rowSet(['id', 'traceKey'])
 
-/**
- * Makes other spans the roots of the traces that meet the condition. Deletes a former root that held nothing of its
- * own.
- */
+/** Makes other spans the roots of the traces that meet the condition. Deletes a former root if it's an empty row. */
 export function moveRoots({ database }: Store, updates: readonly TraceUpdate[], ofTraces: SQL | undefined) {
   if (updates.length === 0) return []
   const places = updates.flatMap(({ from, state }) => [
@@ -144,15 +141,15 @@ export function nameRoots({ database }: Store, updates: readonly TraceUpdate[], 
 }
 
 /**
- * Whether a span has a null output (`=`) or any other (`<>`): given to it, observed for it, or for a root, observed for
- * the whole trace.
+ * Whether a span has a null output (`=`) or any other (`<>`): its own, one observed for it, or, for a root, one
+ * observed for the whole trace.
  */
 const hasOutputNow = (comparison: SQL) => sql`(coalesce(${spans.output} ${comparison} 'null', 0) or exists (
   select 1 from ${traces} where ${traces.key} = ${spans.traceKey} and ${hasObservedOutput(sql`${spans.id}`, comparison)}))`
 
 /**
- * A span's output flags after it becomes a root or stops being one. Its output counts as changed if another observation
- * now holds it.
+ * A span's output flags after it becomes a root or stops being one. Its output counts as changed if it's now in a
+ * different observation.
  */
 const OUTPUT_MARKS = {
   hasOutput: hasOutputNow(sql`<>`),
@@ -161,7 +158,7 @@ const OUTPUT_MARKS = {
 }
 
 /**
- * Whether something belongs to a trace as a whole: it names the root or no span or, in the case of feedback, a span
+ * Whether feedback or an observation belongs to the whole trace: it names the root or no span or, for feedback, a span
  * that doesn't exist yet.
  */
 const hasWholeTraceItems = sql`(
@@ -171,7 +168,7 @@ const hasWholeTraceItems = sql`(
     and coalesce(${joinedSpanId('feedback')}, ${traces.rootSpanId}) = ${traces.rootSpanId}))`
 
 /**
- * Adds roots to the traces among these that are known only from telemetry, have no root, and have data that belongs to
+ * Adds roots to those of these traces that are known only from telemetry, have no root, and have data that belongs to
  * the whole trace.
  */
 export async function ensureRoots(store: Store, ids: readonly string[]): Promise<void> {

@@ -6,7 +6,7 @@ import { traces } from '../schema/traces.ts'
 import type { Bound } from './live.ts'
 
 /**
- * Whether a span or feedback with this id is on another live trace of the organization than the given one. `which`
+ * Whether a span or feedback with this id is on a live trace of the organization other than the given one. `which`
  * limits the check to rows that meet this condition on `elsewhere`.
  */
 export const isOnOtherTrace = (
@@ -19,9 +19,9 @@ export const isOnOtherTrace = (
     and ${hasExistingProject(bound, sql`other.project_key`)} and other.id <> ${traceUuid} and ${which})`
 
 /**
- * Whether a span id that the current trace refers to belongs to another trace. An id that doesn't exist yet doesn't.
+ * Whether a span id that the current trace refers to belongs to another trace. False for an id that doesn't exist yet.
  * Ids of roots and of telemetry spans can be computed, so another trace may take them before they exist. A derived id
- * belongs to the trace that it was derived for; any other, to the current trace if it has the span.
+ * belongs to the trace that it was derived for. Any other id belongs to the current trace if it has the span.
  */
 export const belongsToOtherTrace = (bound: Bound, spanId: SQL): SQL => sql`(${spanId} is not null
   and ${spanId} <> ${traces.rootSpanId} and ${isOnOtherTrace(bound, spans, {
@@ -32,8 +32,8 @@ export const belongsToOtherTrace = (bound: Bound, spanId: SQL): SQL => sql`(${sp
   })})`
 
 /**
- * The span that a row of feedback or observations refers to, if it exists by now. Columns are written out, because
- * drizzle drops the table's name from some selections.
+ * The span that a row of feedback or observations refers to, if it exists yet. Columns are written with their tables,
+ * because drizzle drops the table's name from some selections.
  */
 export const joinedSpanId = (table: 'feedback' | 'observations'): SQL<string | null> => {
   const row = sql.raw(table)

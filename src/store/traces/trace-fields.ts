@@ -6,8 +6,8 @@ import type { Store } from '../core/store.ts'
 import { traceFields, traces } from '../schema/traces.ts'
 
 /*
- * Statements for a batch that write the searchable fields of traces. The condition `ofTraces` must bind the
- * organization. All fields travel as one parameter, because a statement takes at most 100.
+ * Statements that write the searchable fields of traces, to run in a batch. The condition `ofTraces` must bind the
+ * organization. All fields are sent as one parameter, because a statement takes at most 100.
  */
 
 /** The fields of the trace with this id. */
@@ -16,7 +16,7 @@ export interface FieldsOfTrace {
   fields: readonly SearchableField[]
 }
 
-/** Adds fields. Existing ones cost no write. */
+/** Adds fields. Fields that already exist cost no write. */
 export const insertTraceFields = ({ database }: Store, fields: readonly FieldsOfTrace[], ofTraces: SQL | undefined) =>
   database.insert(traceFields).select(rowsOf(fields, ofTraces)).onConflictDoNothing()
 

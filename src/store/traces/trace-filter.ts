@@ -31,9 +31,9 @@ export interface TraceFilter {
   hasFeedback?: boolean | undefined
   rating?: 'positive' | 'negative' | undefined
   review?: TraceReviewState | undefined
-  /** Matches the type that reviewers named or, if they named none, the type of the engine's last answer. */
+  /** Matches the type that reviewers chose or, if they chose none, the type of the engine's last answer. */
   errorType?: string | undefined
-  /** `all` includes traces that have only generic spans, which are no steps of an AI pipeline. */
+  /** `all` includes traces that have only generic spans, which aren't steps of an AI pipeline. */
   kind?: 'all' | undefined
   /** Metadata fields, which must all match. */
   fields: readonly SearchableField[]
@@ -47,8 +47,8 @@ export interface TracePosition {
 
 /**
  * How to read a project's traces in the filter's time range: the tables, the `time` column to order by, and the
- * condition. With metadata filters, the search starts from one of these fields. `sought` is a condition with an index
- * in time order, for searches without metadata. `more` adds conditions on the time column.
+ * condition. With metadata filters, the search starts from one of the filtered fields. `sought` is a condition with an
+ * index in time order, for searches without metadata. `more` adds conditions on the time column.
  */
 export function inProject(
   store: Store,
@@ -70,7 +70,7 @@ export function inProject(
     filter.to === undefined ? undefined : lt(time, filter.to),
     more(time),
   )
-  /** A cross join fixes the order of the tables: SQLite has no statistics to choose one. */
+  /** A cross join fixes the order of the tables, because SQLite has no statistics to choose one. */
   const from = <Columns extends SelectedFields>(query: SQLiteSelectBuilder<Columns, 'async', D1Result, 'db'>) =>
     driver ? query.from(traceFields).crossJoin(traces) : query.from(traces)
   return { from, time, where }
@@ -86,8 +86,8 @@ export const positionIs = (time: Time, relation: '<' | '<=' | '>' | '>=', { time
 }
 
 /**
- * The condition to search by if there are no metadata filters: a trace's id, the traces in flight or with negative
- * ratings, which are few, or a name. Each has an index in time order.
+ * The condition to search by if there are no metadata filters: a trace's id; traces in flight or with negative ratings,
+ * which are few; or a name. Each has an index in time order.
  */
 export function indexedCondition({ id, name, status, rating }: TraceFilter): SQL | undefined {
   if (id !== undefined) return eq(traces.id, id)
@@ -97,8 +97,8 @@ export function indexedCondition({ id, name, status, rating }: TraceFilter): SQL
 }
 
 /**
- * The metadata field to start a search from: the one that the fewest traces have, as far as a short count of each can
- * tell. If all are common, a conversation's id or the longest value.
+ * The metadata field to start a search from: the one that the fewest traces have, based on a bounded count of each. If
+ * all are common, a conversation's id or the longest value.
  */
 function drivingField(project: Project, fields: readonly SearchableField[]): Record<'path' | 'value', SQL> | undefined {
   const ordered = fields.toSorted((left, right) => likelySelectivity(right) - likelySelectivity(left))
@@ -143,7 +143,7 @@ export function matches(project: Project, filter: TraceFilter): SQL | undefined 
     rating === 'negative' ? isNegative : undefined,
     review && REVIEWED[review],
     errorType === undefined ? undefined : hasErrorType(errorType),
-    // With a single field, every trace that is read has it.
+    // If there is only one field, every trace that is read has it.
     fields.length > 1 ? hasFields(project, fields) : undefined,
   )
 }
@@ -152,7 +152,7 @@ export function matches(project: Project, filter: TraceFilter): SQL | undefined 
 const isListedByDefault = sql`(${traces.isGeneric} = 0 or exists (
   select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key}))`
 
-/** Whether a trace's root is of a step. If a client posted the trace, the root's step is the trace's name. */
+/** Whether a trace's root has a given step. If a client posted the trace, the root's step is the trace's name. */
 const isRootStep = (stepId: string): SQL => sql`iif(${traces.isPosted} = 1, ${traces.name} = ${stepId}, exists (
   select 1 from ${spans} where ${spans.id} = ${traces.rootSpanId} and ${spans.traceKey} = ${traces.key}
     and ${spans.stepId} = ${stepId}))`
@@ -170,8 +170,8 @@ const REVIEWED: Record<TraceReviewState, SQL> = {
 }
 
 /**
- * Whether a trace's disagreement is of this type: by the decisions in force or, if they name none, by the engine's last
- * answer, which stays valid while its job runs again or after it failed.
+ * Whether a trace's disagreement is of this type, according to the decisions in force or, if they name none, the
+ * engine's last answer. That answer stays valid if its job runs again or fails.
  */
 const hasErrorType = (errorType: string): SQL => sql`(
   (exists (select 1 from ${attributionJobs} where ${attributionJobs.traceKey} = ${traces.key}
@@ -187,7 +187,7 @@ const namesErrorType = (which: SQL): SQL => sql`exists (
     and ${reviews.number} = ${spans.reviewNumber} and ${which})`
 
 /**
- * Whether a trace has all these fields: one seek in the primary key for each. They share one parameter, because a
+ * Whether a trace has all these fields. Each takes one seek in the primary key. They share one parameter, because a
  * statement takes at most 100.
  */
 const hasFields = (project: Project, fields: readonly SearchableField[]): SQL =>

@@ -19,7 +19,7 @@ import {
   type TracePosition,
 } from './trace-filter.ts'
 
-/** A trace as lists show it. */
+/** A trace as shown in lists. */
 export interface TraceSummary {
   id: string
   traceId: string
@@ -74,7 +74,7 @@ export const traceCounts = {
 /** A page of a project's traces that match. */
 interface TracePage<Trace> {
   items: Trace[]
-  /** Where the next page begins. Null if nothing is left. */
+  /** Where the next page begins. Null on the last page. */
   nextPlace: TracePosition | null
 }
 
@@ -84,8 +84,8 @@ interface PageQuery {
 }
 
 /**
- * A page of a project's matching traces, newest first, in one round trip. It scans at most 5,000 traces, so `items` may
- * be short although more follow.
+ * A page of a project's matching traces, newest first, in one round trip. Scans at most 5,000 traces, so `items` may be
+ * short even if more traces follow.
  */
 export async function listTraces(
   store: Store,
@@ -94,7 +94,7 @@ export async function listTraces(
   page: PageQuery,
 ): Promise<TracePage<CountedTrace>> {
   const { scanned, place, isListed } = scan(store, project, filter, page)
-  // A cross join reads `scanned` first, row by row, so the rows come in its order. A sort would have to wait for all of
+  // A cross join reads `scanned` first, row by row, so the rows are in its order. A sort would have to wait for all of
   // them.
   const rows = await store.database
     .select({ ...summaryColumns, ...place, ...traceCounts, needsReview: traces.needsReview })
@@ -145,7 +145,7 @@ function scan(store: Store, project: Project, filter: TraceFilter, { after }: Pa
   }
 }
 
-/** Builds a page from scanned rows. It ends early if the metadata fills the response. */
+/** Builds a page from scanned rows. The page ends early if the metadata fills the response. */
 function pageOfRows<Row extends TraceSummary & ScannedRow>(rows: readonly Row[], limit: number): TracePage<Row> {
   const page = pageFromScan(rows, limit, MAX_SCANNED_TRACES)
   const fitting = countWithin(page.items.map(({ metadata }) => metadata.text.length))

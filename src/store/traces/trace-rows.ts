@@ -16,7 +16,7 @@ export interface TraceRecord extends TraceState {
   revision: string
 }
 
-/** The fields that the first call to a trace fixes permanently, and those that the service adds. */
+/** The fields that the first call to a trace sets permanently, and those that the service adds. */
 export interface TraceDraft {
   id: string
   rootSpanId: string

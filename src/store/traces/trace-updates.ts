@@ -15,7 +15,7 @@ import { STATE_COLUMNS, stateColumns, type TraceRecord, type TraceUpdate } from 
 /** Computes the changes between a trace as it was read and its new state. */
 export async function traceUpdate(from: TraceRecord, state: TraceState, now: number): Promise<TraceUpdate> {
   const [before, after] = await Promise.all([from.metadata, state.metadata].map(searchableFields))
-  // A field's row contains its trace's time, so a change of time replaces every row.
+  // Each field's row contains its trace's time, so a change of time replaces every row.
   const isMoved = from.timestamp !== state.timestamp
   const [removed, added] = [before ?? [], after ?? []]
   if (isMoved) return { from, state, added, removed, now }
@@ -28,8 +28,8 @@ function without(fields: readonly SearchableField[], others: readonly Searchable
 }
 
 /**
- * Writes traces' new states and the changes to their searchable fields. Skips a trace that someone wrote after its
- * `from` was read. Returns the ids of the traces written.
+ * Writes traces' new states and the changes to their searchable fields. Skips a trace that someone else wrote after its
+ * `from` was read. Returns the ids of the written traces.
  */
 export async function updateTraces(store: Store, updates: readonly TraceUpdate[]): Promise<Set<string>> {
   const done = new Set<string>()
@@ -77,7 +77,7 @@ export function updateStatements(
   const added = items.flatMap(({ from, added }) => (added.length > 0 ? [{ id: from.id, fields: added }] : []))
   const isMoved = items.some(isRenamed)
   return [
-    // Before the update, because a field's row contains its trace's old time.
+    // Delete before the update, because a field's row contains its trace's old time.
     ...(removed.length > 0 ? [deleteTraceFields(store, removed, unwritten)] : []),
     database
       .update(traces)
@@ -115,7 +115,7 @@ export function updateStatements(
       items.filter(update => isRenamed(update) || isRerooted(update)),
       written,
     ),
-    // An output of the whole trace moves with the root, perhaps from a reviewed span to an unreviewed one.
+    // An output of the whole trace moves with the root, possibly from a reviewed span to an unreviewed one.
     ...(items.some(update => update.from.isGeneric !== update.state.isGeneric || isRerooted(update))
       ? [updateNeedsReview(store, written)]
       : []),

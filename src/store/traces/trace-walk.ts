@@ -17,8 +17,8 @@ const NEWEST: Omit<TracePlace, 'projectKey'> = { timestamp: Number.MAX_SAFE_INTE
 export const WALK_START: TracePlace = { projectKey: 0, ...NEWEST }
 
 /**
- * Returns the keys of the next live traces after a place, at most `limit`, and the place to continue from. `next` is
- * null at the end. May miss traces that arrive during the walk.
+ * Returns the keys of up to `limit` live traces after a place, and the place to continue from. `next` is null at the
+ * end. May miss traces that arrive during the walk.
  */
 export async function walkTraces(
   { database, organization }: Store,

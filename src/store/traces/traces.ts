@@ -33,10 +33,10 @@ interface NewTrace {
 }
 
 /**
- * Creates the traces that don't exist, with their root spans and searchable fields. An existing trace changes in one
- * case only: a completing state that repeats the stored metadata completes it. Returns each trace by id as it is
- * afterwards, and whether it is new, in one round trip. A trace is missing if its random key was already taken; the
- * caller must try again. Ids must be unique.
+ * Creates the traces that don't exist, with their root spans and searchable fields. An existing trace changes only if a
+ * completing state repeats the stored metadata, which completes it. Returns each trace's resulting row by id and
+ * whether it's new, in one round trip. A trace is missing if its random key was already taken; the caller must try
+ * again. Ids must be unique.
  */
 export async function addTraces(
   store: Store,
@@ -101,8 +101,8 @@ export const touchTraces = ({ database }: Store, ofTraces: SQL | undefined, at: 
     .where(ofTraces)
 
 /**
- * Updates `updatedAt` and sets a flag. The first of the two statements handles traces whose flag is already right:
- * setting a column rewrites its indexes even if the value is the same.
+ * Updates `updatedAt` and sets a flag. The first of the two statements handles traces whose flag is already right,
+ * because setting a column rewrites its indexes even if the value is the same.
  */
 export const touchAndFlag = (
   store: Store,
@@ -122,8 +122,8 @@ export const touchAndFlag = (
 const laterThan = (at: number): SQL => sql`max(${traces.updatedAt}, ${Math.floor(at)})`
 
 /**
- * Hides a trace from every read at once. Its row stays as a tombstone, and a job deletes the rest. Returns the trace's
- * key, or undefined if there is no such live trace (in `project`, if given).
+ * Immediately hides a trace from every read. Its row stays as a tombstone, and a job deletes everything else. Returns
+ * the trace's key, or undefined if there is no such live trace (in `project`, if given).
  */
 export async function deleteTrace(
   store: Store,
@@ -134,8 +134,8 @@ export async function deleteTrace(
   const { database } = store
   const revision = newRevision()
   const purgeDueAt = act.at + RESEND_AFTER_MS
-  // If the reply was lost and the batch is retried, this deletion must still report success, and must not delete a
-  // trace created since under the same id.
+  // If the reply was lost and the batch is retried, this deletion must still report success and must not delete a trace
+  // that was created in the meantime with the same id.
   const thisDeletion = alias(traces, 'this_deletion')
   const isTombstone = and(
     eq(thisDeletion.organizationKey, store.organization.key),
