@@ -6,7 +6,7 @@ import { median, spreadOf } from './statistics.ts'
 /** The time limit of the rules for a typical trace. */
 const GOAL_MS = 20
 
-/** How long the rules take for a trace, and what a whole run costs on the platform. */
+/** How long the rules take for a trace, and the platform cost of a whole run. */
 export const attribution: Benchmark = async ({ isQuick }) => {
   const attributionLoad = isQuick ? { largeSpans: 500, times: 1 } : { largeSpans: 10_000, times: 20 }
   const tests = await runInWorkerd({ file: 'bench/worker/attribution.test.ts', provided: { attributionLoad } })

@@ -14,7 +14,7 @@ export const PROJECT = resolve(import.meta.dirname, '..')
 export const ADMIN_TOKEN = 'admin-token-of-the-benchmarks'
 
 /**
- * The program of a Worker: `countersign` as deployed; `measured`, the same but reporting what its responses cost;
+ * The program of a Worker: `countersign` as deployed; `measured`, the same Worker, but it reports the cost of its responses;
  * `evaluated`, which reports how long the script takes to evaluate; `bare`, the minimal Worker that ingests an
  * observation.
  */
@@ -82,7 +82,7 @@ export async function startServer(
 
 async function optionsOf({ name, program, database }: WorkerSetup, consumesJobs: boolean): Promise<V4WorkerOptions> {
   const { modulesRules: _, ...workerOptions } = optionsOfConfig(resolve(PROJECT, 'wrangler.toml')).workerOptions
-  // These types lack the fields' names, because their declaration uses Omit<>.
+  // These types don't have the fields' names, because their declaration uses Omit<>.
   const { assets: __, durableObjects, ...configured } = workerOptions as V4WorkerOptions
   const hasDurableObjects = program === 'countersign' || program === 'measured'
   return {

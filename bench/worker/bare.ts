@@ -1,5 +1,5 @@
 /**
- * The minimal Worker that can ingest an observation: it parses JSON, inserts one row and answers. Countersign's speed
+ * The minimal Worker that can ingest an observation: it parses JSON, inserts one row, and responds. Countersign's speed
  * is compared with it. It has no imports, so it runs as is once its types are stripped.
  */
 

@@ -4,7 +4,7 @@ import { measuredBindings } from './measured-bindings.ts'
 
 export { RateLimiter }
 
-/** Countersign's Worker, which reports in a response header what each response cost and where its time went. */
+/** Countersign's Worker, which reports the cost and time of each response in a header. */
 export default {
   async fetch(request, _, context) {
     const { bindings, costs, times } = measuredBindings()

@@ -20,8 +20,8 @@ turn outputs into ground truth.
 Pipelines post to \`/api/v1/\` in snake_case; all other endpoints, for reading, reviewing, and managing, use camelCase. Give
 each write your own ID (\`trace_id\`, \`span_id\`, \`observation_id\`, \`feedback_id\`, a comment's \`id\`). You can then
 safely retry any request that returns a 429, a 5xx, or nothing. Reviews are always safe to retry. Values are JSON with
-IEEE 754 numbers: integers past 2^53 lose digits. Times are \`YYYY-MM-DDTHH:mm:ss.sssZ\`. Bodies may be compressed with gzip
-or deflate. Every call with a key counts against its rate limit.
+IEEE 754 numbers: integers past 2^53 lose precision. Times are \`YYYY-MM-DDTHH:mm:ss.sssZ\`. Bodies may be compressed with gzip,
+deflate, or zstd. Every call with a key counts against its rate limit.
 
 If you already export OpenTelemetry, you need nothing else: send OTLP/HTTP to \`/api/v1/otel\`, to \`/\`, or to the paths that
 the Langfuse and LangSmith SDKs use; \`/api/v1/traces\` also accepts exports. An OpenTelemetry trace gets the ID \`trace_\`
@@ -131,7 +131,7 @@ function metadataParameters({ metadataPrefix }: Contract): JsonSchema[] {
       name: 'metadata',
       in: 'query',
       required: false,
-      description: `Filters by a metadata field: ${isAnyName ? 'any other parameter name' : `the parameter name, without \`${metadataPrefix}\`,`} is the field's dotted path`,
+      description: `${isAnyName ? 'Any other parameter' : `A parameter that begins with \`${metadataPrefix}\``} filters by the metadata field with that dotted path.`,
       style: 'form',
       explode: true,
       schema: {
@@ -262,7 +262,7 @@ class NamedSchemas {
     this.#names = { input: namesOf(this.#schemas.input), output: namesOf(this.#schemas.output) }
   }
 
-  /** A reference to a named schema, or else the schema itself. */
+  /** A reference if the schema has a name, else the schema itself. */
   reference(schema: v.GenericSchema<unknown, unknown>, typeMode: TypeMode): JsonSchema {
     const name = this.#names[typeMode].get(schema)
     return name === undefined ? jsonSchema(schema, typeMode, this.#names[typeMode]) : referenceTo(name)

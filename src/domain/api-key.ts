@@ -6,7 +6,7 @@ export const isScope = (word: string): word is Scope => SCOPES.some(scope => sco
 
 /** A key as stored. */
 export interface HashedKey {
-  /** The first characters, which let people tell keys apart. */
+  /** The first characters, so that users can tell keys apart. */
   prefix: string
   hash: string
 }

@@ -7,7 +7,7 @@ export type Rating = (typeof RATINGS)[number] | number
 export const FEEDBACK_SOURCES = ['api', 'review'] as const
 export type FeedbackSource = (typeof FEEDBACK_SOURCES)[number]
 
-/** The person who gave feedback, as the client named them. */
+/** The person who gave feedback, as sent by the client. */
 export interface Labeller {
   name?: string | undefined
   email?: string | undefined

@@ -26,7 +26,7 @@ function mergeWhatFits(fields: Map<string, Json>, given: ReadonlyMap<string, Jso
     const before = fields.get(field)
     return { field, value, added: bytesOf(field, value) - (before === undefined ? 0 : bytesOf(field, before)) }
   })
-  // Starts at 1: two braces, minus the comma that the last field lacks.
+  // Starts at 1: two braces, minus the comma that the last field doesn't have.
   let bytes = [...fields].reduce((sum, [field, value]) => sum + bytesOf(field, value), 1)
   const left = new Set<string>()
   for (const { field, value, added } of changes.toSorted(shrinkingFirst)) {

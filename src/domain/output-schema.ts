@@ -45,7 +45,7 @@ function pausingCheck(schemaJson: string) {
       return { faults: faults.map(({ path, message }) => ({ path: [field, ...path].join('.'), message })) }
     } catch (error) {
       if (error instanceof Unappliable)
-        return { unchecked: `the step's outputSchema is at fault (${spelled(error.error)})` }
+        return { unchecked: `the step's outputSchema is invalid (${spelled(error.error)})` }
       if (error instanceof TooCostly) return { unchecked: TOO_COSTLY }
       throw error
     }

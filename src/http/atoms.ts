@@ -117,7 +117,7 @@ export const jsonPayload = (tooLargeMessage: string) =>
   v.pipe(
     JsonValue,
     v.metadata({
-      description: `Any JSON value of at most ${MAX_OBSERVATION_BYTES} bytes, nested at most ${MAX_JSON_DEPTH} deep`,
+      description: `Any JSON value of at most ${MAX_OBSERVATION_BYTES} bytes, nested at most ${MAX_JSON_DEPTH} levels deep`,
     }),
     v.transform(value => {
       const json = JSON.stringify(value)

@@ -166,7 +166,7 @@ export const failedPermanently = (reason: string) => new ApiError(502, reason)
 
 const internal = () => new ApiError(500)
 
-/** Finds the `ApiError` that an error is, maps to, or was caused by: drizzle wraps what its driver throws. */
+/** Finds the `ApiError` that an error is, maps to, or was caused by: drizzle wraps its driver's errors. */
 export function findApiError(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error
   if (error instanceof Unanswered) return unavailable(error.retryAfterSeconds, error)

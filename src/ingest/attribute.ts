@@ -40,7 +40,7 @@ export const attributeTrace = endpoint({
     force: v.optional(
       v.pipe(
         v.picklist(['true', 'false']),
-        v.metadata({ description: 'Whether to analyze again without new data. Requires the scope manage' }),
+        v.metadata({ description: 'Whether to analyze again without new data. Requires the scope manage.' }),
       ),
       'false',
     ),

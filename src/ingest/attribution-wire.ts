@@ -38,16 +38,16 @@ export const Attribution = v.object({
   confidence: v.pipe(
     v.nullable(Confidence),
     v.metadata({
-      description: "The probability that the engine's answer is the cause. Null if a reviewer named the cause",
+      description: "The probability that the engine's answer is the cause. Null if a reviewer named the cause.",
     }),
   ),
   alternatives: v.pipe(
     EngineAnswer.entries.alternatives,
-    v.metadata({ description: 'The next two types. Empty if a reviewer named the cause' }),
+    v.metadata({ description: 'The next two types. Empty if a reviewer named the cause.' }),
   ),
   span_id: v.pipe(
     v.nullable(Uuid),
-    v.metadata({ description: 'The span that caused the problem. Null if no span did' }),
+    v.metadata({ description: 'The span that caused the problem. Null if no span did.' }),
   ),
   evidence: v.pipe(
     v.array(Evidence),

@@ -17,7 +17,7 @@ import { JsonPayload, SPAN_OF_OTHER_TRACE, StepId, TOO_LARGE, TRACE_NOT_FOUND, T
 const Fields = v.object({
   trace_id: TraceId,
   span_id: Uuid,
-  parent_span_id: v.nullish(uuid('It may be sent later. Default: the root span')),
+  parent_span_id: v.nullish(uuid('The parent may be sent later. Default: the root span.')),
   step_id: StepId,
   input: v.nullish(JsonPayload),
   output: v.nullish(JsonPayload),

@@ -32,7 +32,7 @@ const RateLimit = wholeNumber(1, MAX_RATE_LIMIT_PER_MINUTE)
 const NewApiKey = v.strictObject({
   name: Name,
   projectSlug: v.nullish(
-    v.pipe(Slug, v.metadata({ description: 'The only project that the key can access. Default: every project' })),
+    v.pipe(Slug, v.metadata({ description: 'The only project that the key can access. Default: every project.' })),
     null,
   ),
   scopes: Scopes,

@@ -34,12 +34,12 @@ const ErrorTypeName = v.pipe(
 const definition = {
   name: Name,
   category: v.picklist(ERROR_CATEGORIES),
-  rule: v.pipe(text(1, MAX_RULE_LENGTH), v.metadata({ description: 'When this type is the cause' })),
+  rule: v.pipe(text(1, MAX_RULE_LENGTH), v.metadata({ description: 'Describes when this type is the cause' })),
 }
 
 const IsEnabled = v.pipe(
   v.boolean(),
-  v.metadata({ description: 'Whether engines and reviewers can choose this type. Default: true' }),
+  v.metadata({ description: 'Whether engines and reviewers can choose this type. Default: true.' }),
 )
 
 const OwnErrorType = v.strictObject({ ...definition, isEnabled: v.optional(IsEnabled, true) })
@@ -54,14 +54,14 @@ export const putErrorType = endpoint({
   // The handler checks the name, because a 404 wouldn't say what's wrong with it.
   params: v.object({ projectId: Uuid, errorType: shownAs(v.string(), ErrorTypeName) }),
   body: v.strictObject({
-    name: v.optional(v.pipe(definition.name, v.metadata({ description: 'Required unless the type is built in' }))),
+    name: v.optional(v.pipe(definition.name, v.metadata({ description: 'Required unless the type is built in.' }))),
     category: v.optional(
-      v.pipe(definition.category, v.metadata({ description: 'Required unless the type is built in' })),
+      v.pipe(definition.category, v.metadata({ description: 'Required unless the type is built in.' })),
     ),
     rule: v.optional(
       v.pipe(
         definition.rule,
-        v.metadata({ description: 'When this type is the cause. Required unless the type is built in' }),
+        v.metadata({ description: 'Describes when this type is the cause. Required unless the type is built in.' }),
       ),
     ),
     isEnabled: v.optional(IsEnabled, true),

@@ -20,7 +20,7 @@ import { Name, Project, toProject } from './wire.ts'
 
 const RetentionDays = v.pipe(
   v.nullable(wholeNumber(1, MAX_RETENTION_DAYS)),
-  v.metadata({ description: 'Traces whose timestamp is older are deleted within the hour. Null keeps all traces' }),
+  v.metadata({ description: 'Traces older than this are deleted within the hour. Null keeps all traces.' }),
 )
 
 const TAKEN = 'A project with this slug already exists'

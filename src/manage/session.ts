@@ -28,7 +28,7 @@ export const Session = v.object({
   organization: v.object({ id: Uuid, slug: Slug, name: v.string() }),
   project: described(
     v.nullable(Project),
-    'The only project that the key can access. Null if it can access all projects',
+    'The only project that the key can access. Null if it can access all projects.',
   ),
   projects: described(
     v.array(Project),
@@ -47,7 +47,7 @@ export const Session = v.object({
     "The ID on the caller's reviews and comments: the user's, or the key's if it acts for no user",
   ),
   scopes: v.array(v.picklist(SCOPES)),
-  expiresAt: described(v.nullable(IsoTime), 'When the session ends. Null without a session'),
+  expiresAt: described(v.nullable(IsoTime), 'When the session ends. Null without a session.'),
 })
 
 const Secret = text(1, MAX_NAME_LENGTH)
@@ -136,7 +136,7 @@ export const listOwnOrganizations = endpoint({
     200: v.object({
       organizations: described(
         v.array(v.object({ slug: Slug, name: v.string() })),
-        `Sorted by name. If there are more than ${MAX_LISTED_MEMBERSHIPS}, only the oldest ${MAX_LISTED_MEMBERSHIPS}`,
+        `Sorted by name. If there are more than ${MAX_LISTED_MEMBERSHIPS}, only the oldest ${MAX_LISTED_MEMBERSHIPS}.`,
       ),
     }),
   },
@@ -159,7 +159,7 @@ export const endSession = endpoint({
   isLimitedByAddress: true,
   errors: { 503: ERRORS[503].message },
   responses: {
-    200: v.object({ id: described(v.nullable(Uuid), "The session's key. Null if there was no session") }),
+    200: v.object({ id: described(v.nullable(Uuid), "The session's key. Null if there was no session.") }),
   },
   example: {
     answers: { 200: { id: KEY_ID } },

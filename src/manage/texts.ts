@@ -40,8 +40,8 @@ export const VersionChoice = v.strictObject({ versionId: Uuid })
 
 export const MAX_TEXT_BODY_BYTES = escaped(MAX_CONTENT_BYTES + MAX_SCHEMA_BYTES) + ENVELOPE_BYTES
 
-export const TOO_MUCH = `All versions together may have at most ${MAX_VERSIONS_BYTES} bytes as JSON`
-export const NO_VERSION = 'There is no version with this id'
+export const TOO_MUCH = `All versions together are limited to ${MAX_VERSIONS_BYTES} bytes as JSON`
+export const NO_VERSION = 'There is no version with this ID'
 
 /** The project in a body. 404 if it doesn't exist, 403 if the key can't access it. */
 export async function namedProject(

@@ -30,7 +30,7 @@ export const ApiKey = v.object({
   revokedAt: v.nullable(IsoTime),
   replacedBy: v.pipe(
     v.nullable(Uuid),
-    v.metadata({ description: 'The key that replaced this one. Null if it was not rotated' }),
+    v.metadata({ description: 'The key that replaced this one. Null if it was not rotated.' }),
   ),
   createdAt: IsoTime,
 })
@@ -59,7 +59,7 @@ export const User = v.object({
     v.boolean(),
     v.metadata({
       description:
-        'Whether a manager created or confirmed the user. If false, the user is known only from feedback, cannot sign in through Cloudflare Access, and is deleted with their last record',
+        'Whether a manager created or confirmed the user. If false, the user is known only from feedback, cannot sign in through Cloudflare Access, and is deleted with their last record.',
     }),
   ),
   createdAt: IsoTime,

@@ -33,7 +33,7 @@ export const getAttributionQuality = endpoint({
         v.number(),
         v.metadata({
           description:
-            "Traces with an engine's answer and a current review that names a type. Only the latest of each are compared",
+            "Traces with an engine's answer and a current review that names a type. Only the latest answer and review of each trace are compared.",
         }),
       ),
       reviewedIsMinimum: v.pipe(
@@ -45,12 +45,13 @@ export const getAttributionQuality = endpoint({
       agreement: v.pipe(
         ByDepth,
         v.metadata({
-          description: 'The share on which both agree. An upper bound, because reviewers see the answers',
+          description:
+            'The share of traces on which both agree. It is an upper bound, because reviewers see the answers.',
         }),
       ),
       kappa: v.pipe(
         ByDepth,
-        v.metadata({ description: "Cohen's κ: 1 is full agreement, 0 is chance. Null if undefined" }),
+        v.metadata({ description: "Cohen's κ: 1 is full agreement, 0 is chance. Null if undefined." }),
       ),
       errorTypes: v.array(
         v.object({
@@ -71,7 +72,7 @@ export const getAttributionQuality = endpoint({
         ),
         v.metadata({
           description:
-            'By tenths of confidence. Reviewers should agree with about 80% of the answers with confidence 0.8',
+            'By tenths of confidence. Reviewers should agree with about 80% of the answers with confidence 0.8.',
         }),
       ),
     }),

@@ -46,7 +46,7 @@ export const PastAttribution = v.variant('kind', [
     confidence: Confidence,
     spanId: v.pipe(
       v.nullable(Uuid),
-      v.metadata({ description: 'The span that caused the problem. Null if no span did' }),
+      v.metadata({ description: 'The span that caused the problem. Null if no span did.' }),
     ),
     reasoning: v.string(),
     alternatives: Alternatives,
@@ -61,7 +61,7 @@ export const PastAttribution = v.variant('kind', [
           costUsd: v.nullable(v.number()),
         }),
       ),
-      v.metadata({ description: "A model's usage. Null if it didn't report any" }),
+      v.metadata({ description: "A model's usage. Null if it didn't report any." }),
     ),
   }),
   v.object({

@@ -12,13 +12,13 @@ export const ErrorType = v.object({
   id: v.pipe(
     Uuid,
     v.metadata({
-      description: 'UUIDv5 of error-type:<errorType> in the project. A built-in type has the same ID in every project',
+      description: 'UUIDv5 of error-type:<errorType> in the project. A built-in type has the same ID in every project.',
     }),
   ),
   errorType: v.string(),
   name: v.string(),
   category: v.picklist(ERROR_CATEGORIES),
-  rule: v.pipe(v.string(), v.metadata({ description: 'When this type is the cause' })),
+  rule: v.pipe(v.string(), v.metadata({ description: 'Describes when this type is the cause' })),
   isBuiltIn: v.boolean(),
   isEnabled: v.pipe(v.boolean(), v.metadata({ description: 'Whether engines and reviewers can choose this type' })),
 })
@@ -38,7 +38,7 @@ export const listErrorTypes = endpoint({
         v.string(),
         v.metadata({
           description:
-            "Includes this project's own types. For a key limited to one project, the default is that project",
+            "Includes this project's own types. For a key limited to one project, the default is that project.",
         }),
         v.toLowerCase(),
       ),

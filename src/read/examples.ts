@@ -111,7 +111,7 @@ export const prompt: Shown<typeof Prompt> = {
   id: PROMPT_ID,
   stepId: 'generate-answer',
   versionId: PROMPT_VERSION_ID,
-  content: 'Answer the question from the chunks alone.',
+  content: 'Answer the question using only the chunks.',
   outputSchema: SCHEMA,
   createdAt: CREATED,
   updatedAt: CREATED,
@@ -148,7 +148,7 @@ export const errorType = {
   errorType: 'late_delivery',
   name: 'Late delivery',
   category: 'Human Error',
-  rule: 'A colleague handed the documents over after the answer was due.',
+  rule: 'The documents arrived after the answer was due.',
   isBuiltIn: false,
   isEnabled: true,
 } as const

@@ -17,11 +17,11 @@ const Outputs = {
 
 export const Insights = v.object({
   from: IsoTime,
-  to: described(IsoTime, 'Exclusive'),
+  to: described(IsoTime, 'The end of the range, exclusive'),
   outputs: v.object({
     total: described(v.number(), 'Spans with an output, in traces with a timestamp in this range'),
     reviewed: Outputs.reviewed,
-    countedAt: described(v.nullable(IsoTime), 'When they were counted. Null if not counted yet'),
+    countedAt: described(v.nullable(IsoTime), 'When they were counted. Null if not counted yet.'),
   }),
   steps: v.array(v.object({ stepId: v.string(), ...Outputs, ...Decided })),
   days: described(
@@ -60,10 +60,12 @@ export const getInsights = endpoint({
   query: v.strictObject({
     ...projectSelector,
     from: v.optional(
-      timestamp(`From the start of this time's day. Default: ${DEFAULT_INSIGHT_DAYS} days before the end`),
+      timestamp(`Any time on the first day of the range. Default: ${DEFAULT_INSIGHT_DAYS} days before the end.`),
     ),
     to: v.optional(
-      timestamp(`To the end of this time's day. Default: the end of today. At most ${MAX_INSIGHT_DAYS} days`),
+      timestamp(
+        `Any time on the last day of the range. Default: today. The range has at most ${MAX_INSIGHT_DAYS} days.`,
+      ),
     ),
   }),
   errors: { 404: 'Not found' },

@@ -10,14 +10,14 @@ const UUID = '[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}'
 const List = v.pipe(
   v.string(),
   v.regex(new RegExp(`^${UUID}(,${UUID}){0,${MAX_REVIEWER_IDS - 1}}$`)),
-  v.metadata({ description: `1 to ${MAX_REVIEWER_IDS} ids, separated by commas` }),
+  v.metadata({ description: `1 to ${MAX_REVIEWER_IDS} IDs, separated by commas` }),
 )
 
 const Ids = v.pipe(
   shownAs(v.string(), List),
   v.transform(list => list.split(',')),
   v.array(Uuid),
-  v.maxLength(MAX_REVIEWER_IDS, `must have at most ${MAX_REVIEWER_IDS} ids`),
+  v.maxLength(MAX_REVIEWER_IDS, `must have at most ${MAX_REVIEWER_IDS} IDs`),
 )
 
 export const listReviewers = endpoint({
@@ -25,7 +25,7 @@ export const listReviewers = endpoint({
   method: 'GET',
   path: '/api/reviewers',
   summary: 'List the names of reviewers',
-  description: 'Use it for the IDs in `by` and `userId`. IDs without a user or key are left out.',
+  description: 'Resolves the IDs in `by` and `userId`. IDs without a user or key are left out.',
   scope: ['read', 'review'],
   query: v.strictObject({ ids: Ids }),
   responses: {
@@ -37,7 +37,7 @@ export const listReviewers = endpoint({
             v.string(),
             v.metadata({
               description:
-                "The name of a user or key, or the email of a user without a name. Keys limited to one project can't see emails, so such users are left out",
+                "The name of a user or key, or the email of a user without a name. Keys limited to one project can't see emails, so such users are left out.",
             }),
           ),
         }),

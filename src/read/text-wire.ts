@@ -7,7 +7,7 @@ import type { ActiveText, PromptRecord, TextDetail, TextVersion } from '../store
 
 const VersionId = v.pipe(
   Uuid,
-  v.metadata({ description: 'The active version. Pipelines record it as prompt_version_id' }),
+  v.metadata({ description: 'The active version. Pipelines record it as prompt_version_id.' }),
 )
 const UpdatedAt = v.pipe(IsoTime, v.metadata({ description: 'When the active version became active' }))
 
@@ -33,7 +33,7 @@ export const KnowledgeDoc = v.object({
 
 export const KnowledgeDocVersion = v.object({
   id: Uuid,
-  number: v.pipe(v.number(), v.metadata({ description: '1 is the first. Numbers are never reused' })),
+  number: v.pipe(v.number(), v.metadata({ description: '1 is the first. Numbers are never reused.' })),
   content: v.string(),
   note: v.nullable(v.string()),
   isActive: v.boolean(),

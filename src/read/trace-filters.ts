@@ -26,7 +26,7 @@ export const traceFilters = {
     v.pipe(
       v.picklist(RATINGS),
       v.metadata({
-        description: 'Traces with this feedback. Numbers above 0.5 are positive, numbers below it negative',
+        description: 'Traces with this feedback. Numbers above 0.5 are positive, and numbers below 0.5 are negative.',
       }),
     ),
   ),
@@ -37,7 +37,7 @@ export const traceFilters = {
     v.pipe(
       v.string(),
       v.metadata({
-        description: "Traces whose reviews name this type. If no review names a type, the engine's answer counts",
+        description: "Traces whose reviews name this type. If no review names a type, the engine's answer counts.",
       }),
     ),
   ),

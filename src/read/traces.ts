@@ -81,10 +81,10 @@ export const getTrace = endpoint({
       MAX_DETAIL_SPANS,
       `Spans per page. With up to ${MAX_WHOLE_SPANS}, all values are shown in full, and the page ends when they reach 8 MiB. ` +
         `Default: up to ${MAX_DETAIL_SPANS} spans or 16 MiB; if there are more than ${MAX_WHOLE_SPANS} spans or 8 MiB of values, ` +
-        'each value over 256 bytes is truncated to a string',
+        'each value over 256 bytes is truncated to a string.',
     ),
     spanCursor: described(v.optional(v.string()), 'The nextSpanCursor of the previous page'),
-    feedbackLimit: limitParameter(MAX_DETAIL_FEEDBACK, `Feedback per page. Default: ${MAX_DETAIL_FEEDBACK}`),
+    feedbackLimit: limitParameter(MAX_DETAIL_FEEDBACK, `Feedback per page. Default: ${MAX_DETAIL_FEEDBACK}.`),
     feedbackCursor: described(v.optional(v.string()), 'The nextFeedbackCursor of the previous page'),
   }),
   responses: { 200: Trace },

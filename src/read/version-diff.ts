@@ -16,7 +16,7 @@ export const VersionDiff = v.object({
     v.array(v.object({ op: v.picklist(['same', 'add', 'remove']), text: v.string() })),
     v.metadata({
       description:
-        "The content's lines, removed ones before added ones. Lines with 'add' are only in the second version",
+        "The content's lines, removed ones before added ones. Lines with 'add' are only in the second version.",
     }),
   ),
   isMinimal: v.pipe(
@@ -29,13 +29,16 @@ bounded time; then everything between the first and the last difference is remov
   schema: v.pipe(
     v.array(
       v.object({
-        path: v.pipe(v.string(), v.metadata({ description: 'Dotted: properties.answer.type, required.1' })),
+        path: v.pipe(
+          v.string(),
+          v.metadata({ description: 'A dotted path, such as properties.answer.type or required.1' }),
+        ),
         op: v.picklist(['add', 'remove', 'change']),
         before: JsonValue,
         after: JsonValue,
       }),
     ),
-    v.metadata({ description: "Changes of a prompt's outputSchema. Empty for a knowledge doc" }),
+    v.metadata({ description: "Changes of a prompt's outputSchema. Empty for a knowledge doc." }),
   ),
 })
 

@@ -28,7 +28,7 @@ export const TraceItem = v.object({
     v.number(),
     v.metadata({
       description:
-        'Spans whose output changed after the review. They are back in the queue. Spans that no longer have an output do not count',
+        'Spans whose output changed after the review. They are back in the queue. Spans that no longer have an output do not count.',
     }),
   ),
   feedbackCount: v.number(),
@@ -36,7 +36,7 @@ export const TraceItem = v.object({
     v.picklist(TRACE_REVIEW_STATES),
     v.metadata({
       description:
-        'unreviewed: no span with an output is reviewed; accepted: all are, without changes; corrected: all are, some with changes; mixed: only some are. Stale reviews do not count',
+        'unreviewed: no span with an output is reviewed; accepted: all are, without changes; corrected: all are, some with changes; mixed: only some are. Stale reviews do not count.',
     }),
   ),
 })
@@ -67,7 +67,7 @@ export const Span = v.object({
   output: StoredValue,
   approvedOutput: v.pipe(
     StoredValue,
-    v.metadata({ description: 'The output that a reviewer approved. Null if not reviewed yet' }),
+    v.metadata({ description: 'The output that a reviewer approved. Null if not reviewed yet.' }),
   ),
   state: v.pipe(v.record(v.string(), StoredValue), v.metadata({ description: 'The last value of each state key' })),
   promptVersionId: v.nullable(Uuid),
@@ -85,7 +85,7 @@ export const Span = v.object({
   createdAt: IsoTime,
   receivedAt: described(
     v.nullable(IsoTime),
-    'When the service first received data for it. Null if that was before the service recorded it',
+    'When the service first received data for it. Null if that was before the service recorded this time.',
   ),
 })
 
@@ -113,9 +113,9 @@ export const Trace = v.object({
   ...TraceItem.entries,
   project: v.object({ id: Uuid, slug: v.string() }),
   spans: v.array(written(Span)),
-  nextSpanCursor: described(NextCursor, 'The cursor of the next page of spans. Null on the last page'),
+  nextSpanCursor: described(NextCursor, 'The cursor of the next page of spans. Null on the last page.'),
   feedback: v.array(Feedback),
-  nextFeedbackCursor: described(NextCursor, 'The cursor of the next page of feedback. Null on the last page'),
+  nextFeedbackCursor: described(NextCursor, 'The cursor of the next page of feedback. Null on the last page.'),
 })
 
 export const toTraceItem = (trace: CountedTrace): v.InferOutput<typeof TraceItem> => ({

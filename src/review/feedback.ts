@@ -22,7 +22,7 @@ import {
 
 const Content = text(1, MAX_COMMENT_LENGTH)
 const MAX_BYTES = escaped(4 * MAX_COMMENT_LENGTH) + ENVELOPE_BYTES
-const TAKEN = 'This id belongs to other feedback'
+const TAKEN = 'This ID belongs to other feedback'
 
 export const createComment = endpoint({
   family: 'review',

@@ -18,7 +18,7 @@ const Order = v.optional(
   v.pipe(
     v.picklist(QUEUE_ORDERS),
     v.metadata({
-      description: "The order of traces. A trace's spans stay together. negative: traces with negative feedback first",
+      description: "The order of traces. A trace's spans stay together. negative: traces with negative feedback first.",
     }),
   ),
   'oldest',
@@ -124,7 +124,7 @@ const toPlace = (values: ReturnType<typeof fromPlace>): QueuePlace => {
 }
 
 const SpanIds = v.strictObject({
-  spanIds: v.pipe(v.array(Uuid), v.maxLength(MAX_CLAIMS, `must have at most ${MAX_CLAIMS} ids`)),
+  spanIds: v.pipe(v.array(Uuid), v.maxLength(MAX_CLAIMS, `must have at most ${MAX_CLAIMS} IDs`)),
 })
 
 export const claimForReview = endpoint({

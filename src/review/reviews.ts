@@ -154,9 +154,12 @@ export const ReviewRecord = v.object({
   at: IsoTime,
   before: v.pipe(
     StoredValue,
-    v.metadata({ description: 'The approved output before the decision. Null if unreviewed' }),
+    v.metadata({ description: 'The approved output before the decision. Null if unreviewed.' }),
   ),
-  after: v.pipe(StoredValue, v.metadata({ description: 'The approved output after the decision. Null if unreviewed' })),
+  after: v.pipe(
+    StoredValue,
+    v.metadata({ description: 'The approved output after the decision. Null if unreviewed.' }),
+  ),
   comment: v.nullable(v.string()),
   errorType: v.nullable(v.string()),
 })

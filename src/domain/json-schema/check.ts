@@ -57,7 +57,7 @@ const nothingSeen = (): Seen => ({ fields: new Set(), items: new Set(), first: 0
 /** Avoids closures and generators, because it runs for each of a million items. */
 class Check {
   readonly #budget: Budget
-  /** Undefined if the caller only asks whether there are faults. */
+  /** Undefined if the caller only needs to know whether there are faults. */
   #faults: FoundFault[] | undefined
   #hasFailed = false
   /** Whether the answer is known, so that the rest of the value needn't be checked. */

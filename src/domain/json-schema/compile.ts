@@ -329,7 +329,7 @@ class Compiler {
     }
   }
 
-  /** Reads a keyword with rules of its own. */
+  /** Reads a keyword that has its own rules. */
   #readOwn(
     schema: Schema,
     keyword: string,

@@ -140,7 +140,7 @@ type State =
   | { kind: 'assertion'; bit: number; isNegated: boolean; next: number }
   | { kind: 'match' }
 
-/** The set of states an automaton may be in, and where each character leads from there. */
+/** The set of states an automaton may be in, and the next set for each character. */
 interface Situation {
   states: readonly number[]
   /** By the conditions at the position, then by the character's class. */
@@ -288,7 +288,7 @@ class Automaton {
     return added
   }
 
-  /** Computes where a class of characters leads from a situation, and caches it. */
+  /** Computes the next situation for a class of characters, and caches it. */
   #lead(situation: Situation, bits: number, characterClass: number, budget: Budget): Edge {
     budget.spend(COST.lead)
     this.#remembered++
