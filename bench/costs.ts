@@ -32,7 +32,7 @@ export interface AttributionCosts {
   findings: number
   /** The time for the evidence and the rules, which never wait: the first run in a new isolate, then repeated runs. */
   firstMs: number
-  againMs: number[]
+  warmMs: number[]
   /** A whole run, from the claim to the result. */
   run: Costs
 }

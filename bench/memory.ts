@@ -75,7 +75,7 @@ async function measure(traceBytes: number, reads: number, oldSpaceMb?: number): 
     await inspector.collectGarbage(() => client.call('GET', '/healthz'))
     const before = await inspector.memory()
     await resetPeak(server.processId)
-    const [reading, peak] = [readSeveral(client, id, reads), { heap: 0, whole: 0 }]
+    const [reading, peak] = [readRepeatedly(client, id, reads), { heap: 0, whole: 0 }]
     while (await isPending(reading)) {
       const { heap, buffers } = await inspector.memory()
       peak.heap = Math.max(peak.heap, heap)
@@ -92,7 +92,7 @@ async function measure(traceBytes: number, reads: number, oldSpaceMb?: number): 
   return readings
 }
 
-async function readSeveral(client: Client, id: string, reads: number): Promise<void> {
+async function readRepeatedly(client: Client, id: string, reads: number): Promise<void> {
   for (let read = 0; read < reads; read++) await client.call('GET', `/api/traces/${id}`)
 }
 

@@ -4,15 +4,15 @@ import { type Database, migrate } from './server.ts'
 const COPIES_A_STATEMENT = 100
 
 /** The distance between the keys of two copies. It must exceed the range of the original keys. */
-const KEYS_APART = 2 ** 32
+const KEY_DISTANCE = 2 ** 32
 
 /**
  * SQL for a column's value in copy `copy`, from the original `value`: public ids change in three random-looking digits,
  * keys and times shift by the width of a copy, and each copy except the first has its own conversations.
  */
 const CHANGED: Readonly<Record<string, (value: string) => string>> = {
-  key: value => `${value} + copy * ${KEYS_APART}`,
-  trace_key: value => `${value} + copy * ${KEYS_APART}`,
+  key: value => `${value} + copy * ${KEY_DISTANCE}`,
+  trace_key: value => `${value} + copy * ${KEY_DISTANCE}`,
   id: idOf,
   root_span_id: idOf,
   span_id: idOf,

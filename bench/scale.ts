@@ -9,7 +9,7 @@ import { median } from './statistics.ts'
 import { newTenant } from './tenant.ts'
 
 const SERVED_BY_INDEX = { atMost: 1.3 }
-const LOOKED_AT = { atMost: 5000 }
+const EXAMINED = { atMost: 5000 }
 
 /**
  * The cost of reading as the number of traces grows: the same requests, in turn, to databases of every size in one
@@ -37,7 +37,7 @@ export const scale: Benchmark = async options => {
     places.push(await findPlace(client.at(plain), client.at(measured), traces))
   }
   const readings: Reading[] = []
-  for (const read of readsOf(versions)) readings.push(await readEverywhere(read, places, options))
+  for (const read of readsOf(versions)) readings.push(await readAtEachPlace(read, places, options))
   return sectionsOf(places, readings)
 }
 
@@ -50,7 +50,7 @@ interface Reading {
 
 const Costs = v.object({ rowsRead: v.number() })
 
-async function readEverywhere(read: Read, places: readonly Place[], { isQuick }: Options): Promise<Reading> {
+async function readAtEachPlace(read: Read, places: readonly Place[], { isQuick }: Options): Promise<Reading> {
   const [rounds, leastRounds, timeoutMs] = isQuick ? [1, 1, 0] : [31, 5, 5000]
   const call = (place: Place) => place.client.call('GET', read.path(place))
   const rowsRead: number[] = []
@@ -79,7 +79,7 @@ function sectionsOf([smallest, ...larger]: readonly Place[], readings: readonly 
         p50Ms[index + 1],
         rowsRead[index + 1],
       ]
-      const lookedAt = tracesLookedAt(rows, baseRows, baseTraces * (read.among ?? 1))
+      const examined = tracesExamined(rows, baseRows, baseTraces * (read.among ?? 1))
       const measurement = {
         what: read.what,
         value: ms / baseMs,
@@ -89,12 +89,12 @@ function sectionsOf([smallest, ...larger]: readonly Place[], readings: readonly 
           [`at ${many}`]: ms,
           [`rows read at ${few}`]: baseRows,
           [`rows at ${many}`]: rows,
-          'traces examined, about': lookedAt,
+          'traces examined, about': examined,
         },
       }
-      return { lookedAt: read.isCounting ? 0 : lookedAt, measurement }
+      return { examined: read.isCounting ? 0 : examined, measurement }
     })
-    const most = lines.reduce((most, line) => (line.lookedAt > most.lookedAt ? line : most))
+    const most = lines.reduce((most, line) => (line.examined > most.examined ? line : most))
     return {
       title: `Reading at ${many} traces relative to ${few}: p50`,
       notes: [
@@ -103,7 +103,7 @@ function sectionsOf([smallest, ...larger]: readonly Place[], readings: readonly 
       ],
       measurements: [
         ...lines.map(({ measurement }) => measurement),
-        { what: `most traces examined, by ${most.measurement.what}`, value: most.lookedAt, goal: LOOKED_AT },
+        { what: `most traces examined, by ${most.measurement.what}`, value: most.examined, goal: EXAMINED },
       ],
     }
   })
@@ -113,5 +113,5 @@ function sectionsOf([smallest, ...larger]: readonly Place[], readings: readonly 
  * An estimate of the traces examined, to two digits: each read as many rows as in the smallest database, where all
  * `candidates` were examined.
  */
-const tracesLookedAt = (rows: number, baseRows: number, candidates: number): number =>
+const tracesExamined = (rows: number, baseRows: number, candidates: number): number =>
   Number((rows / Math.max(1, baseRows / candidates)).toPrecision(2))

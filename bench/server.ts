@@ -14,7 +14,7 @@ export const PROJECT = resolve(import.meta.dirname, '..')
 export const ADMIN_TOKEN = 'admin-token-of-the-benchmarks'
 
 /**
- * The program of a Worker: `countersign` as deployed; `measured`, the same Worker, but it reports the cost of its responses;
+ * The program of a Worker: `countersign` as deployed; `measured`, which also reports the cost of its responses;
  * `evaluated`, which reports how long the script takes to evaluate; `bare`, the minimal Worker that ingests an
  * observation.
  */

@@ -20,7 +20,7 @@ const workspace = mkdtempSync(join(SCRATCH, 'client-declarations-'))
 try {
   writeFileSync(join(workspace, WIRE), inferredWireTypes())
   compile()
-  const wire = writtenOutWireTypes()
+  const wire = expandedWireTypes()
   for (const module of modulesReachedFrom('index.ts')) {
     const text = module === WIRE ? wire : declarationsOf(module)
     writeFileSync(join(TARGET, module.replace('.ts', '.d.ts')), text.replaceAll(/(from '\.\/[\w-]+)\.ts'/g, "$1.js'"))
@@ -72,7 +72,7 @@ function compile(): void {
   if (status !== 0) throw new Error("The client's declarations couldn't be compiled")
 }
 
-function writtenOutWireTypes(): string {
+function expandedWireTypes(): string {
   const compiled = readFileSync(join(workspace, 'out', relative(PROJECT, workspace), 'wire.d.ts'), 'utf8')
   return wireTypes().reduce(
     (text, { name, comment }) => text.replace(`export declare const ${name}:`, `${comment}\nexport type ${name} =`),

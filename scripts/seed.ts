@@ -37,7 +37,7 @@ const ANALYZED = 'support'
  */
 export async function seedDemo(target: SeedTarget): Promise<DemoAccess> {
   const file = resolve(target.stateDirectory, 'demo-keys.json')
-  const kept = existsSync(file) ? v.parse(KeptKeys, JSON.parse(await readFile(file, 'utf8'))) : undefined
+  const kept = existsSync(file) ? v.parse(SavedKeys, JSON.parse(await readFile(file, 'utf8'))) : undefined
   if (kept && !Array.isArray(kept)) return kept
   const owner = await ownerKey(target)
   const access = {
@@ -64,7 +64,7 @@ async function seedProjects(target: SeedTarget, owner: string): Promise<DemoKey[
 }
 
 const DemoKeys = v.array(v.object({ project: v.string(), key: v.string() }))
-const KeptKeys = v.union([v.object({ projectKeys: DemoKeys, reviewerKey: v.string() }), DemoKeys])
+const SavedKeys = v.union([v.object({ projectKeys: DemoKeys, reviewerKey: v.string() }), DemoKeys])
 const OwnProject = v.object({ projects: v.tuple([v.object({ id: v.string() })]) })
 const WithKey = v.object({ key: v.string() })
 const Organization = v.object({ apiKey: WithKey })

@@ -34,7 +34,7 @@ export const MAX_METADATA_BYTES = 64 * 1024
 /** Metadata fields that one warning names. 64 KiB can hold thousands. */
 export const MAX_NAMED_FIELDS = 100
 /** Truncated parts of one value that a response names. */
-export const MAX_NAMED_CUTS = 10
+export const MAX_NAMED_TRUNCATIONS = 10
 /** Nesting of a value. SQLite and structuredClone fail far above it; a recursive client fails far below those. */
 export const MAX_JSON_DEPTH = 128
 /** Nesting of a body, which bounds what parsing builds. Each value in it has its own, lower limit. */
@@ -209,7 +209,7 @@ export const MIN_LEASED_LIMIT = 100
  */
 export const SHARES_A_MINUTE = 240
 /** How long a denial lasts while leases are out. Any of them may be returned. */
-export const UNRETURNED_RETRY_SECONDS = 1
+export const LEASED_OUT_RETRY_SECONDS = 1
 /** Failed lookups of keys, sessions and sign-in links per address in 60 seconds, in one isolate. */
 export const MAX_FAILED_LOOK_UPS = 60
 /** How long an address with more failures is paused. Keys that the isolate has cached still work. */
@@ -226,7 +226,7 @@ export const MAX_SECRET_LENGTH = 64
  * Calls a minute that one address may make, in one isolate, to an endpoint that queries D1 without a key. A health
  * probe calls every second.
  */
-export const MAX_OPEN_CALLS = 120
+export const MAX_KEYLESS_CALLS = 120
 /** How long a request waits for the rate limiter. After that, it passes uncounted. */
 export const LIMITER_TIMEOUT_MS = 250
 /** How long requests skip the rate limiter after it couldn't be reached. */
@@ -246,8 +246,8 @@ export const PAST_DEADLINE_RETRY_SECONDS = 2
 /** A shorter attempt would only add load. */
 export const MIN_STORE_ATTEMPT_MS = 200
 /** The longest random delay before a write retries after losing a race: at first, and after several races. */
-export const FIRST_GIVE_WAY_MS = 25
-export const MAX_GIVE_WAY_MS = 800
+export const FIRST_RACE_DELAY_MS = 25
+export const MAX_RACE_DELAY_MS = 800
 /** How long a job waits for D1 and R2 in total. No client waits, but a queue delivery ends after 15 minutes. */
 export const JOB_DEADLINE_MS = 5 * 60_000
 /** One attempt of a job at a D1 or R2 call. D1 ends a statement after 30 s. */

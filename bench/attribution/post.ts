@@ -60,8 +60,8 @@ export async function postCase(owner: Client, projectSlug: string, labeled: Labe
     await owner.call('PUT', `/api/spans/${span.id}/review`, body)
   }
   const traceId = labeled.events.find(({ type }) => type === 'trace')?.body.trace_id
-  const asked = await client.call('POST', `/api/v1/traces/${traceId}/attribute`)
-  const answer = v.parse(Answer, JSON.parse(asked.body))
+  const response = await client.call('POST', `/api/v1/traces/${traceId}/attribute`)
+  const answer = v.parse(Answer, JSON.parse(response.body))
   return {
     errorType: answer.error_type,
     category: answer.error_type_category,

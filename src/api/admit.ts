@@ -3,7 +3,7 @@ import type { Lookup } from '../auth/lookup.ts'
 import { requireSameOrigin } from '../auth/same-origin.ts'
 import type { Scope } from '../domain/api-key.ts'
 import { forbidden } from '../http/errors.ts'
-import { takeOpenCall } from '../rate-limit/address.ts'
+import { takeKeylessCall } from '../rate-limit/address.ts'
 import type { Act } from '../store/accounts/audit.ts'
 import { type Organization, openStore } from '../store/core/store.ts'
 import type { Contract } from './contract.ts'
@@ -19,7 +19,7 @@ export async function admit(
 ) {
   const { request, env, requestId, deadline, now } = lookup
   if (managesSession && method !== 'GET') requireSameOrigin(request)
-  if (isLimitedByAddress) takeOpenCall(`${method} ${path}`, lookup.address, now)
+  if (isLimitedByAddress) takeKeylessCall(`${method} ${path}`, lookup.address, now)
   if (scope === 'public') return {}
   if (scope === 'admin') {
     await checkAdmin(lookup)

@@ -3,7 +3,7 @@ import { equalInConstantTime } from '../domain/hash.ts'
 import type { Env } from '../env.ts'
 import { notAuthenticated, notFound } from '../http/errors.ts'
 import { DEFAULT_RATE_LIMIT_PER_MINUTE } from '../limits.ts'
-import { lookUpFor } from '../rate-limit/address.ts'
+import { lookUpSecret } from '../rate-limit/address.ts'
 import { type Credential, findCredential } from '../store/accounts/api-keys.ts'
 import type { Project } from '../store/accounts/projects.ts'
 import type { Organization } from '../store/core/store.ts'
@@ -118,7 +118,7 @@ export async function checkAdmin({ request, env: { ADMIN_TOKEN }, address, now }
   if (!ADMIN_TOKEN) throw notFound()
   const token = bearerToken(request)
   if (!token) throw notAuthenticated()
-  const isAdmin = await lookUpFor(
+  const isAdmin = await lookUpSecret(
     address,
     async () => (await equalInConstantTime(token, ADMIN_TOKEN)) || undefined,
     now,

@@ -7,7 +7,7 @@ import {
   REFRESH_TIMEOUT_MS,
   STORE_DEADLINE_MS,
 } from '../limits.ts'
-import { lookUpFor } from '../rate-limit/address.ts'
+import { lookUpSecret } from '../rate-limit/address.ts'
 import { Deadline, within } from '../store/core/deadline.ts'
 import { IsolateCache } from '../store/core/isolate-cache.ts'
 import { openUnscopedStore, type UnscopedStore } from '../store/core/store.ts'
@@ -57,7 +57,7 @@ export class Remembered<Found> {
     if (!known || age > KEY_STALE_MS) {
       if (now < (this.#unknown.get(credential) ?? 0)) return undefined
       const lookUp = () => this.#lookUp(credential, openUnscopedStore(env, deadline), now)
-      return known || !this.#isSecret ? lookUp() : lookUpFor(address, lookUp, now)
+      return known || !this.#isSecret ? lookUp() : lookUpSecret(address, lookUp, now)
     }
     if (age < KEY_FRESH_MS) return known.found
     // Has its own deadline, because it may outlast the request.

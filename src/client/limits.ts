@@ -33,7 +33,7 @@ export const MAX_ATTEMPTS = 3
 /** The client gives up on a longer Retry-After: the service's longest is its rate limit window plus a second. */
 export const MAX_RETRY_AFTER_MS = 61_000
 /** How late a request or a pause may end before the client treats its run as dead. */
-export const SILENCE_MS = 5000
+export const STALL_MS = 5000
 
 /** How long events wait to be sent together, by default. */
 export const FLUSH_INTERVAL_MS = 2000

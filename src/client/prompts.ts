@@ -68,9 +68,9 @@ export class Prompts {
       throw new CountersignError(404, NO_PROMPT, `The project has no prompt for the step ${stepId}`)
     }
     const etag = headers?.get('etag') ?? ''
-    const asked = { prompt, etag, isStale: false, freshUntil: Date.now() + this.#freshMs }
-    this.#known.set(stepId, asked)
-    return asked
+    const fetched = { prompt, etag, isStale: false, freshUntil: Date.now() + this.#freshMs }
+    this.#known.set(stepId, fetched)
+    return fetched
   }
 }
 

@@ -7,7 +7,7 @@ import {
   MAX_QUEUE_BYTES,
   MAX_RETRY_AFTER_MS,
   REQUEST_MS,
-  SILENCE_MS,
+  STALL_MS,
 } from './limits.ts'
 import type { EventName } from './loss.ts'
 import type { Losses } from './losses.ts'
@@ -58,7 +58,7 @@ export class Queue {
   /** The number of the current run. Older runs must not touch the queue. */
   #runNumber = 0
   /** A run that makes no progress by this time is dead. In milliseconds since 1970. */
-  #silentUntil = 0
+  #deadAt = 0
 
   #timer: Promise<void> | undefined
   #timerUntil = 0
@@ -89,9 +89,9 @@ export class Queue {
     while (this.#first <= last) {
       this.#start(last)
       // Keeps the process alive while a caller waits, and ends the wait for a dead run.
-      const silence = pause(Math.max(0, this.#silentUntil - Date.now()), { keepsAlive: true })
-      await Promise.race([this.#step, silence.over])
-      silence.cancel()
+      const timeout = pause(Math.max(0, this.#deadAt - Date.now()), { keepsAlive: true })
+      await Promise.race([this.#step, timeout.over])
+      timeout.cancel()
     }
   }
 
@@ -101,15 +101,15 @@ export class Queue {
 
   /** Sends the queue: at once if it's long enough, else soon. */
   #schedule(): void {
-    const isMuch = this.#entries.length >= this.#flushAt || this.#bytes >= this.#batchBytes
-    const sent = isMuch ? this.#start(this.#sequence) : this.#startLater()
+    const isEnough = this.#entries.length >= this.#flushAt || this.#bytes >= this.#batchBytes
+    const sent = isEnough ? this.#start(this.#sequence) : this.#startLater()
     if (this.#waitUntil) safely(() => this.#waitUntil?.(sent))
   }
 
   #startLater(): Promise<void> {
     const now = Date.now()
     if (!this.#timer || now > this.#timerUntil) {
-      this.#timerUntil = now + this.#flushIntervalMs + SILENCE_MS
+      this.#timerUntil = now + this.#flushIntervalMs + STALL_MS
       this.#timer = pause(this.#flushIntervalMs, { keepsAlive: false }).over.then(() => {
         this.#timer = undefined
         return this.#start(this.#sequence)
@@ -121,8 +121,8 @@ export class Queue {
   /** Delivers the queue up to a position. Resolves when the run ends, once nothing more is due. */
   #start(dueSequence: number): Promise<void> {
     this.#dueSequence = Math.max(this.#dueSequence, dueSequence)
-    if (!this.#run || Date.now() > this.#silentUntil) {
-      this.#silentUntil = Date.now() + SILENCE_MS
+    if (!this.#run || Date.now() > this.#deadAt) {
+      this.#deadAt = Date.now() + STALL_MS
       this.#run = this.#deliver(++this.#runNumber)
     }
     return this.#run
@@ -140,7 +140,7 @@ export class Queue {
       if (runNumber !== this.#runNumber) return
       const delayMs = this.#settle(batch, answer)
       if (delayMs === 0) continue
-      this.#silentUntil = Date.now() + delayMs + SILENCE_MS
+      this.#deadAt = Date.now() + delayMs + STALL_MS
       this.#step = pause(delayMs, { keepsAlive: false }).over
       await this.#step
       if (runNumber !== this.#runNumber) return
@@ -149,7 +149,7 @@ export class Queue {
   }
 
   #attempt(batch: readonly Entry[]): Promise<Answer> {
-    this.#silentUntil = Date.now() + REQUEST_MS + SILENCE_MS
+    this.#deadAt = Date.now() + REQUEST_MS + STALL_MS
     const body = `{"events":[${batch.map(({ json }) => json).join()}]}`
     return this.#service.attempt('/api/v1/batch', { method: 'POST', body })
   }

@@ -149,9 +149,9 @@ class RecordedSpan implements Span {
     this.#input = undefined
     this.#output = undefined
     // Together, they may exceed a batch's limit.
-    const isMuch = input && output && input.bytes + output.bytes > BATCH_BYTES
-    if (isMuch) add({ input })
-    add({ ...(!isMuch && { input }), output, metadata })
+    const exceedsBatch = input && output && input.bytes + output.bytes > BATCH_BYTES
+    if (exceedsBatch) add({ input })
+    add({ ...(!exceedsBatch && { input }), output, metadata })
   }
 }
 

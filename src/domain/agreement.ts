@@ -53,9 +53,9 @@ export function attributionQuality(
     answered: categoryOf(each.answered),
     named: categoryOf(each.named),
   }))
-  const agreementOf = (isAsked: (each: ComparedAnswers) => boolean): ByDepth => ({
-    errorType: agreement(compared.filter(isAsked)),
-    category: agreement(categories.filter(isAsked)),
+  const agreementOf = (isIncluded: (each: ComparedAnswers) => boolean): ByDepth => ({
+    errorType: agreement(compared.filter(isIncluded)),
+    category: agreement(categories.filter(isIncluded)),
   })
   return {
     reviewed: total(compared),
@@ -104,8 +104,8 @@ interface RatedAlike {
  */
 export function cohensKappa(rated: readonly RatedAlike[]): number | null {
   const all = total(rated)
-  const answered = countsBy(rated, each => each.answered)
-  const named = countsBy(rated, each => each.named)
+  const answered = sumByLabel(rated, each => each.answered)
+  const named = sumByLabel(rated, each => each.named)
   const byChance = [...answered].reduce((sum, [label, count]) => sum + count * (named.get(label) ?? 0), 0)
   // Whole numbers up to here, so that rounding can't hide that chance agrees on everything.
   if (byChance === all * all) return null
@@ -122,7 +122,7 @@ function agreement(rated: readonly RatedAlike[]): number | null {
   return all === 0 ? null : total(rated.filter(isAgreed)) / all
 }
 
-const countsBy = <Counted extends { count: number }>(
+const sumByLabel = <Counted extends { count: number }>(
   counted: readonly Counted[],
   labelOf: (each: Counted) => string,
 ): Map<string, number> =>

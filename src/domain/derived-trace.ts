@@ -30,7 +30,7 @@ const INCOMPLETE_FIELD = 'otel_incomplete'
 /**
  * Merges one more export into a trace's state. The result doesn't depend on the order or number of exports, except for
  * fields that no longer fit into the metadata; these are `left`. Returns `before` itself if nothing changes. Whatever a
- * client posted stays as it is. `rootSpanId` is the root's id until a span without a parent arrives.
+ * client posted isKept as it is. `rootSpanId` is the root's id until a span without a parent arrives.
  */
 export function mergeExport(
   before: TraceState | undefined,
@@ -40,7 +40,7 @@ export function mergeExport(
   const derivation = mergeDerivation(before?.derivation ?? null, facts)
   const { metadata, ranks, left } = mergeFields(before?.metadata ?? {}, before?.derivation?.ranks ?? {}, facts.fields)
   if (before?.isPosted) {
-    return { state: unlessSame(before, { ...before, metadata, derivation: { ...derivation, ranks } }), left }
+    return { state: keepIfSame(before, { ...before, metadata, derivation: { ...derivation, ranks } }), left }
   }
   const isCompleted = derivation.root !== null || derivation.isClosed
   const knownRank = before?.derivation?.nameRank
@@ -57,13 +57,13 @@ export function mergeExport(
     closesAt: isCompleted ? null : now + (derivation.hasRemoteParent ? REMOTE_ROOT_WAIT_MS : ROOT_WAIT_MS),
     derivation: { ...derivation, ranks: derivation.root ? without(ranks, INCOMPLETE_FIELD) : ranks },
   }
-  return { state: unlessSame(before, state), left }
+  return { state: keepIfSame(before, state), left }
 }
 
 /**
  * Returns `before` if the new state is the same: resent data adds nothing, and doesn't extend the wait for the root.
  */
-const unlessSame = (before: TraceState | undefined, state: TraceState): TraceState =>
+const keepIfSame = (before: TraceState | undefined, state: TraceState): TraceState =>
   before && isSameState({ ...state, closesAt: before.closesAt }, before) ? before : state
 
 /** The state of a trace whose root didn't arrive in time. A root that arrives later still updates the trace. */
@@ -126,9 +126,9 @@ function mergeDerivation(before: Derivation | null, facts: TraceFacts): Derivati
 
 /** Merges the fields that rank before the existing ones into the metadata. */
 function mergeFields(before: JsonObject, known: Record<string, string>, fields: TraceFacts['fields']) {
-  const stays = (field: string, rank: string) =>
+  const isKept = (field: string, rank: string) =>
     Object.hasOwn(before, field) && (!Object.hasOwn(known, field) || (known[field] ?? '') <= rank)
-  const winning = [...fields].filter(([field, { rank }]) => !stays(field, rank))
+  const winning = [...fields].filter(([field, { rank }]) => !isKept(field, rank))
   const { metadata, left } = mergeMetadata(
     before,
     winning.map(([field, { value }]) => [field, value]),

@@ -18,10 +18,10 @@ export function mergeMetadata(metadata: JsonObject, given: readonly (readonly [s
   const merged = new Map([...Object.entries(metadata), ...given])
   const whole = Object.fromEntries(merged)
   if (utf8Length(JSON.stringify(whole)) <= MAX_METADATA_BYTES) return { metadata: whole, left: [] }
-  return mergeWhatFits(new Map(Object.entries(metadata)), new Map(given))
+  return mergeFitting(new Map(Object.entries(metadata)), new Map(given))
 }
 
-function mergeWhatFits(fields: Map<string, Json>, given: ReadonlyMap<string, Json>): MergedMetadata {
+function mergeFitting(fields: Map<string, Json>, given: ReadonlyMap<string, Json>): MergedMetadata {
   const changes = Array.from(given, ([field, value]) => {
     const before = fields.get(field)
     return { field, value, added: bytesOf(field, value) - (before === undefined ? 0 : bytesOf(field, before)) }
@@ -29,7 +29,7 @@ function mergeWhatFits(fields: Map<string, Json>, given: ReadonlyMap<string, Jso
   // Starts at 1: two braces, minus the comma that the last field doesn't have.
   let bytes = [...fields].reduce((sum, [field, value]) => sum + bytesOf(field, value), 1)
   const left = new Set<string>()
-  for (const { field, value, added } of changes.toSorted(shrinkingFirst)) {
+  for (const { field, value, added } of changes.toSorted(byAddedBytes)) {
     if (added > 0 && bytes + added > MAX_METADATA_BYTES) {
       left.add(field)
     } else {
@@ -41,7 +41,7 @@ function mergeWhatFits(fields: Map<string, Json>, given: ReadonlyMap<string, Jso
 }
 
 /** The sort is stable, so fields otherwise stay in the order given. */
-const shrinkingFirst = (left: { added: number }, right: { added: number }): number =>
+const byAddedBytes = (left: { added: number }, right: { added: number }): number =>
   Number(left.added > 0) - Number(right.added > 0)
 
 /** The bytes that a field takes in an object's JSON, with its colon and a comma. */

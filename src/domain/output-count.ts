@@ -20,18 +20,18 @@ export interface CountProgress {
   steps: readonly StepOutputs[]
 }
 
-/** Adds up counts by step. Steps past the first `MAX_COUNTED_STEPS` are counted together. */
+/** Adds up counts by step. Steps past the first `MAX_COUNTED_STEPS` are counted rest. */
 export function sumByStep(...counts: readonly (readonly StepOutputs[])[]): StepOutputs[] {
   const byStep = new Map<string, StepOutputs>()
-  const together = { stepId: '', outputs: 0, reviewed: 0 }
+  const rest = { stepId: '', outputs: 0, reviewed: 0 }
   for (const { stepId, outputs, reviewed } of counts.flat()) {
-    const isCountedAlone = stepId !== '' && (byStep.has(stepId) || byStep.size < MAX_COUNTED_STEPS)
-    const sum = isCountedAlone ? (byStep.get(stepId) ?? { stepId, outputs: 0, reviewed: 0 }) : together
+    const isSeparate = stepId !== '' && (byStep.has(stepId) || byStep.size < MAX_COUNTED_STEPS)
+    const sum = isSeparate ? (byStep.get(stepId) ?? { stepId, outputs: 0, reviewed: 0 }) : rest
     sum.outputs += outputs
     sum.reviewed += reviewed
-    if (isCountedAlone) byStep.set(stepId, sum)
+    if (isSeparate) byStep.set(stepId, sum)
   }
-  return [...byStep.values(), ...(together.outputs > 0 ? [together] : [])]
+  return [...byStep.values(), ...(rest.outputs > 0 ? [rest] : [])]
 }
 
 /** Compares a day's counts: the steps to store, and the ids of steps that are gone. */

@@ -45,7 +45,7 @@ function pausingCheck(schemaJson: string) {
       return { faults: faults.map(({ path, message }) => ({ path: [field, ...path].join('.'), message })) }
     } catch (error) {
       if (error instanceof Unappliable)
-        return { unchecked: `the step's outputSchema is invalid (${spelled(error.error)})` }
+        return { unchecked: `the step's outputSchema is invalid (${describeError(error.error)})` }
       if (error instanceof TooCostly) return { unchecked: TOO_COSTLY }
       throw error
     }
@@ -72,7 +72,7 @@ const TOO_COSTLY = 'checking it takes more operations than one request may use'
 /** The reasons why a schema, or a part of it, can't be applied to any value. Empty if it can. */
 export const schemaErrors = (schema: Json): readonly SchemaError[] => compileSchema(schema).errors
 
-const spelled = ({ path, message }: SchemaError): string => (path === '' ? message : `${path} ${message}`)
+const describeError = ({ path, message }: SchemaError): string => (path === '' ? message : `${path} ${message}`)
 
 /** For a schema, which is parsed, compiled, and cached. */
 const OPERATIONS_A_CHARACTER = 10

@@ -35,14 +35,14 @@ export async function awaitAttribution(waiting: Waiting): Promise<AttributionSta
   const open = (milliseconds: number) => openStore(runtime.env, organization, new Deadline(milliseconds))
   const until = Date.now() + ATTRIBUTION_WAIT_MS
   let consumerUntil = Date.now() + ATTRIBUTION_CONSUMER_MS
-  const refused = whenFalse(sent)
+  const refused = resolveIfFalse(sent)
   refused.then(() => {
     consumerUntil = 0
   })
   const left = new Promise<void>(resolve => signal.addEventListener('abort', () => resolve(), { once: true }))
   let run: Promise<void> | undefined
   let hasFailed = false
-  const runHere = async () => {
+  const runInline = async () => {
     try {
       await runAttribution(runtime.env, open(ATTRIBUTION_WAIT_MS), traceKey)
     } catch (error) {
@@ -63,7 +63,7 @@ export async function awaitAttribution(waiting: Waiting): Promise<AttributionSta
     if ((job.waitsUntil ?? 0) > Date.now()) break
     const isFree = (job.leaseUntil ?? 0) <= Date.now()
     if (!run && !hasFailed && isFree && Date.now() >= consumerUntil) {
-      run = runHere()
+      run = runInline()
       runtime.waitUntil(run.catch(() => {}))
     }
   }
@@ -71,5 +71,5 @@ export async function awaitAttribution(waiting: Waiting): Promise<AttributionSta
 }
 
 /** Resolves if the promise resolves to false, else never. */
-const whenFalse = (promise: Promise<boolean>): Promise<void> =>
+const resolveIfFalse = (promise: Promise<boolean>): Promise<void> =>
   new Promise(resolve => promise.then(isTrue => (isTrue ? undefined : resolve())))

@@ -97,7 +97,7 @@ export const createFeedback = endpoint({
   return reply.status === 201 ? { ...reply, location: `/api/traces/${draft.fields.traceUuid}` } : reply
 })
 
-export const withdrawFeedback = endpoint({
+export const deleteFeedback = endpoint({
   family: 'ingest',
   method: 'DELETE',
   path: '/api/v1/feedback/{feedback_id}',

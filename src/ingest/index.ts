@@ -1,7 +1,7 @@
 import type { Endpoint } from '../api/endpoint.ts'
 import { attributeTrace, getAttribution } from './attribute.ts'
 import { postBatch } from './batch.ts'
-import { createFeedback, withdrawFeedback } from './feedback.ts'
+import { createFeedback, deleteFeedback } from './feedback.ts'
 import { listObservations } from './observation-list.ts'
 import { createObservation } from './observations.ts'
 import { searchTraces } from './search.ts'
@@ -12,7 +12,7 @@ export const ingest: readonly Endpoint[] = [
   postSpan,
   createObservation,
   createFeedback,
-  withdrawFeedback,
+  deleteFeedback,
   postBatch,
   searchTraces,
   listObservations,

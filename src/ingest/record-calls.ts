@@ -38,7 +38,7 @@ export async function recordCalls(
   // project is gone.
   for (let pending = groups; pending.length > 0; pending = pending.filter(({ draft }) => !recorded.has(draft.id))) {
     if (pending !== groups) await requireExisting(store, project)
-    const added = await addTraces(store, project, await Promise.all(pending.map(asNewTrace)))
+    const added = await addTraces(store, project, await Promise.all(pending.map(toNewTrace)))
     for (const { id, isNew } of added.values()) if (isNew) created.add(id)
     let merges = mergeInto(added, pending)
     for (;;) {
@@ -60,7 +60,7 @@ export async function recordCalls(
   return recorded
 }
 
-async function asNewTrace({ draft, calls }: CallsOnTrace) {
+async function toNewTrace({ draft, calls }: CallsOnTrace) {
   const { state } = mergeCalls(newState(draft), calls)
   return { draft, state, fields: await searchableFields(state.metadata) }
 }

@@ -17,7 +17,7 @@ import {
   listApiKeys as readApiKeys,
   rotateApiKey as replaceApiKey,
   type ApiKey as StoredKey,
-  changeApiKey as saveApiKey,
+  updateApiKey as saveApiKey,
 } from '../store/accounts/api-keys.ts'
 import { isForeignApiKey } from '../store/accounts/ownership.ts'
 import { findProject } from '../store/accounts/projects.ts'
@@ -114,7 +114,7 @@ export const createApiKey = endpoint({
   return { status: 201, body: apiKey }
 })
 
-export const changeApiKey = endpoint({
+export const updateApiKey = endpoint({
   family: 'manage',
   method: 'PATCH',
   path: '/api/api-keys/{keyId}',

@@ -1,21 +1,21 @@
 import type { Endpoint } from '../api/endpoint.ts'
-import { changeApiKey, createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from './api-keys.ts'
+import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey, updateApiKey } from './api-keys.ts'
 import { listAuditLog } from './audit-log.ts'
 import { putErrorType } from './error-types.ts'
 import {
   activateKnowledgeDocVersion,
-  changeKnowledgeDoc,
   createKnowledgeDoc,
   createKnowledgeDocVersion,
   deleteKnowledgeDoc,
+  updateKnowledgeDoc,
 } from './knowledge-docs.ts'
 import { createOrganization, recoverApiKey } from './orgs.ts'
-import { changeProject, createProject, deleteProject, listProjects } from './projects.ts'
+import { createProject, deleteProject, listProjects, updateProject } from './projects.ts'
 import { activatePromptVersion, createPrompt, createPromptVersion, deletePrompt } from './prompts.ts'
 import { beginSession, endSession, getSession, listOwnOrganizations } from './session.ts'
 import { createSignInLink } from './sign-in-links.ts'
 import { deleteTrace } from './traces.ts'
-import { changeUser, createUser, deleteUser, listUsers } from './users.ts'
+import { createUser, deleteUser, listUsers, updateUser } from './users.ts'
 
 export const manage: readonly Endpoint[] = [
   deleteTrace,
@@ -26,23 +26,23 @@ export const manage: readonly Endpoint[] = [
   createKnowledgeDoc,
   createKnowledgeDocVersion,
   activateKnowledgeDocVersion,
-  changeKnowledgeDoc,
+  updateKnowledgeDoc,
   deleteKnowledgeDoc,
   createOrganization,
   recoverApiKey,
   listProjects,
   createProject,
-  changeProject,
+  updateProject,
   deleteProject,
   putErrorType,
   listApiKeys,
   createApiKey,
-  changeApiKey,
+  updateApiKey,
   revokeApiKey,
   rotateApiKey,
   listUsers,
   createUser,
-  changeUser,
+  updateUser,
   deleteUser,
   listAuditLog,
   beginSession,

@@ -110,7 +110,7 @@ export const activateKnowledgeDocVersion = endpoint({
   return { status: 200, body: toKnowledgeDoc(await activateText(store, act, doc, body.versionId)) }
 })
 
-export const changeKnowledgeDoc = endpoint({
+export const updateKnowledgeDoc = endpoint({
   family: 'manage',
   method: 'PATCH',
   path: '/api/knowledge-docs/{docId}',

@@ -13,7 +13,7 @@ import {
   findProject,
   listProjects as readProjects,
   deleteProject as removeProject,
-  updateProject,
+  updateProject as saveProject,
 } from '../store/accounts/projects.ts'
 import { project } from './examples.ts'
 import { Name, Project, toProject } from './wire.ts'
@@ -70,7 +70,7 @@ export const createProject = endpoint({
   return { status: 201, body: toProject(project) }
 })
 
-export const changeProject = endpoint({
+export const updateProject = endpoint({
   family: 'manage',
   method: 'PATCH',
   path: '/api/projects/{projectId}',
@@ -104,7 +104,7 @@ export const changeProject = endpoint({
   const isForeign = () => isForeignProject(unscoped, store.organization, projectId)
   const found = await findProject(store, { id: projectId })
   await requireFound(caller, found && { projectKey: found.key }, isForeign)
-  const project = await updateProject(store, act, projectId, body)
+  const project = await saveProject(store, act, projectId, body)
   if (!project) throw notFound()
   return { status: 200, body: toProject(project) }
 })

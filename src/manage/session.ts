@@ -10,7 +10,7 @@ import type { Runtime } from '../env.ts'
 import { described, IsoTime, isoTime, Slug, shownAs, text, Uuid } from '../http/atoms.ts'
 import { ERRORS, notAuthenticated } from '../http/errors.ts'
 import { MAX_LISTED_MEMBERSHIPS, MAX_NAME_LENGTH, MAX_SESSION_PROJECTS, SESSION_SECONDS } from '../limits.ts'
-import { lookUpFor } from '../rate-limit/address.ts'
+import { lookUpSecret } from '../rate-limit/address.ts'
 import { actorOf } from '../store/accounts/audit.ts'
 import {
   addSession,
@@ -106,7 +106,7 @@ async function openWithLink(
 ): Promise<void> {
   const redeem = async () =>
     (isToken(link) && (await redeemSignInLink(unscoped, await hashKey(link), draft, requestId))) || undefined
-  if (!(await lookUpFor(address, redeem, draft.createdAt))) throw notAuthenticated()
+  if (!(await lookUpSecret(address, redeem, draft.createdAt))) throw notAuthenticated()
 }
 
 export const getSession = endpoint({

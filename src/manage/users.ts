@@ -11,7 +11,7 @@ import {
   addUser,
   listUsers as readUsers,
   deleteUser as removeUser,
-  changeUser as saveUser,
+  updateUser as saveUser,
   userExists,
 } from '../store/accounts/users.ts'
 import { user } from './examples.ts'
@@ -66,7 +66,7 @@ export const createUser = endpoint({
   return { status: 201, body: toUser(user) }
 })
 
-export const changeUser = endpoint({
+export const updateUser = endpoint({
   family: 'manage',
   method: 'PATCH',
   path: '/api/users/{userId}',

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../domain/json.ts'
 import { utf8Length } from '../domain/text.ts'
-import { MAX_ERROR_PATH_LENGTH, MAX_JSON_DEPTH, MAX_NAMED_CUTS } from '../limits.ts'
+import { MAX_ERROR_PATH_LENGTH, MAX_JSON_DEPTH, MAX_NAMED_TRUNCATIONS } from '../limits.ts'
 
 /** A cut in a value, for a report to the sender. */
 interface Cut {
@@ -197,7 +197,7 @@ function sizeOf(value: Json, sizes: Map<Json, number>): number {
 }
 
 function addCut(cuts: Cut[], path: string, bytes: number): void {
-  if (cuts.length < MAX_NAMED_CUTS) cuts.push({ path, bytes })
+  if (cuts.length < MAX_NAMED_TRUNCATIONS) cuts.push({ path, bytes })
 }
 
 /** Cuts the path, which may be as long as the value. */

@@ -3,7 +3,7 @@ import {
   ISOLATE_CACHE_ENTRIES,
   LOOK_UP_PAUSE_MS,
   MAX_FAILED_LOOK_UPS,
-  MAX_OPEN_CALLS,
+  MAX_KEYLESS_CALLS,
   PAUSED_LOOK_UPS_A_SECOND,
   STORE_DEADLINE_MS,
   WINDOW_SECONDS,
@@ -85,7 +85,7 @@ const lookUpsByAddress = new IsolateCache<LookUps>(ISOLATE_CACHE_ENTRIES)
  * Looks up a secret. A miss counts against the address. 429 if the address has had more than 60 misses in a minute,
  * until 10 seconds after the last one; 5 lookups a second still pass.
  */
-export async function lookUpFor<Found>(
+export async function lookUpSecret<Found>(
   address: string,
   lookUp: () => Promise<Found | undefined>,
   now: number,
@@ -108,12 +108,12 @@ const openCalls = new IsolateCache<{ since: number; calls: number }>(ISOLATE_CAC
  * minute. Each endpoint has its own count: any page can make its visitors' browsers call a health probe, but that must
  * not keep them from signing in.
  */
-export function takeOpenCall(endpoint: string, address: string, now: number): void {
+export function takeKeylessCall(endpoint: string, address: string, now: number): void {
   const caller = `${endpoint} ${address}`
   const known = openCalls.get(caller)
   const window = known && now < known.since + WINDOW_MS ? known : { since: now, calls: 0 }
   if (window !== known) openCalls.set(caller, window)
-  if (++window.calls > MAX_OPEN_CALLS) throw tooManyCalls('calls', MAX_OPEN_CALLS, window.since + WINDOW_MS - now)
+  if (++window.calls > MAX_KEYLESS_CALLS) throw tooManyCalls('calls', MAX_KEYLESS_CALLS, window.since + WINDOW_MS - now)
 }
 
 function tooManyCalls(policy: string, limit: number, milliseconds: number) {

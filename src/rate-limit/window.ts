@@ -1,8 +1,8 @@
 import {
   LEASE_SECONDS,
+  LEASED_OUT_RETRY_SECONDS,
   MIN_LEASED_LIMIT,
   SHARES_A_MINUTE,
-  UNRETURNED_RETRY_SECONDS,
   WINDOW_SECONDS,
 } from '../limits.ts'
 
@@ -113,7 +113,7 @@ function timesOf({ spent, leases }: Count, now: number): Pick<Grant, 'resetSecon
   const seconds = [...spent.map(([second]) => second), ...leases.map(({ until }) => until)]
   const resetSeconds = Math.min(...seconds) + WINDOW_SECONDS + 1 - now
   // An isolate may return a lease at any time.
-  return { resetSeconds, retrySeconds: leases.length > 0 ? UNRETURNED_RETRY_SECONDS : resetSeconds }
+  return { resetSeconds, retrySeconds: leases.length > 0 ? LEASED_OUT_RETRY_SECONDS : resetSeconds }
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0)

@@ -24,9 +24,9 @@ import { countFitting, type FoundValue, fetchValues, lengthOf, placeUnder } from
 import { comparedValue, type Judged, judge, type ReviewRequest } from './judge.ts'
 
 /** Why a reviewer can't name an error type. */
-const UNNAMEABLE = {
+const ERROR_TYPE_MESSAGES = {
   unknown: 'There is no such error type',
-  switched_off: 'This error type is disabled in this project',
+  disabled: 'This error type is disabled in this project',
 }
 
 const NOTHING_ADDED: Awaited<ReturnType<typeof addReviews>> = { added: new Map(), toAttribute: new Set() }
@@ -71,14 +71,14 @@ export async function decideAll(
  * Runs one round of decisions. Skips requests whose span somebody else decided on or claimed in the meantime, and
  * requests whose outputs don't fit into memory with the others. `bytes` counts the outputs that were read.
  */
-async function decideRound(scope: Scope, asked: readonly ReviewRequest[], mode: PayloadMode, checks: OutputChecks) {
+async function decideRound(scope: Scope, pending: readonly ReviewRequest[], mode: PayloadMode, checks: OutputChecks) {
   const { store, act, enqueue } = scope
-  const spanIds = asked.map(({ spanId }) => spanId)
-  const namedTypes = asked.flatMap(({ errorType }) => errorType ?? [])
+  const spanIds = pending.map(({ spanId }) => spanId)
+  const namedTypes = pending.flatMap(({ errorType }) => errorType ?? [])
   const found = await findReviewSubjects(store, spanIds, namedTypes)
   const spanOf = ({ spanId }: ReviewRequest) => found.subjects.get(spanId)?.span
-  const sizes = asked.map(request => spanOf(request)?.output ?? NO_VALUE)
-  const requests = asked.slice(0, countFitting(sizes, MAX_JUDGED_BYTES_AT_ONCE))
+  const sizes = pending.map(request => spanOf(request)?.output ?? NO_VALUE)
+  const requests = pending.slice(0, countFitting(sizes, MAX_JUDGED_BYTES_AT_ONCE))
   const [outputs, compared] = await Promise.all([
     fetchOutputs(
       store,
@@ -152,7 +152,7 @@ async function judgeAll(
       const output = outputs.get(subject.span)
       if (output === undefined) throw unavailable(1, new Error('an object of the reviewed span is gone'))
       const typeState = request.errorType && errorTypeState(subject.trace.projectKey, request.errorType)
-      if (typeState && typeState !== 'enabled') throw unprocessable(UNNAMEABLE[typeState], 'errorType')
+      if (typeState && typeState !== 'enabled') throw unprocessable(ERROR_TYPE_MESSAGES[typeState], 'errorType')
       await giveTurns(output.length)
       const { approved } = subject.span
       const values = { output, approved: approved && compared.get(approved) }

@@ -31,7 +31,7 @@ const NO_OUTPUT = 'The span has no output to accept'
 const NULL_APPROVED = 'null means unreviewed; use the decision reset instead'
 const UNCHECKED =
   "The approved output can't be checked against the step's outputSchema; set `force` to approve it anyway"
-export const BREAKS_SCHEMA =
+export const SCHEMA_MISMATCH =
   "The approved output doesn't match the step's outputSchema; set `force` to approve it anyway"
 
 /** A request that's valid for its span. */
@@ -51,7 +51,8 @@ export interface Judged {
  */
 export function comparedValue(act: Act, request: ReviewRequest, { span }: ReviewSubject): FoundValue | undefined {
   const { approved } = span
-  if (request.decision !== 'correct' || !approved || approved.ref === null || !isByTheSame(act, request, span)) return
+  if (request.decision !== 'correct' || !approved || approved.ref === null || !matchesLastDecision(act, request, span))
+    return
   return lengthOf(approved) === utf8Length(request.approvedOutput ?? '') ? approved : undefined
 }
 
@@ -144,15 +145,19 @@ async function isRepeated(
 ): Promise<boolean> {
   const { decision: last, approved } = span
   const isSame =
-    last?.decision === draft.decision && last.outputHash === draft.outputHash && isByTheSame(act, request, span)
+    last?.decision === draft.decision && last.outputHash === draft.outputHash && matchesLastDecision(act, request, span)
   if (!isSame || correction === undefined) return isSame
   if (!approved || approved.isCut) return false
   const text = approved.ref === null ? approved.text : compared
   return text !== undefined && isSameOutput(text, correction)
 }
 
-/** Whether the last decision is the same, by the same reviewer, and the output hasn't changed. */
-const isByTheSame = (act: Act, { comment, errorType }: ReviewRequest, { row, decision: last }: FoldedSpan): boolean =>
+/** Whether the last decision is by the same reviewer, with the same comment and type, and the output hasn't changed. */
+const matchesLastDecision = (
+  act: Act,
+  { comment, errorType }: ReviewRequest,
+  { row, decision: last }: FoldedSpan,
+): boolean =>
   last?.userId === actorOf(act) &&
   row.isStale === 0 &&
   (comment === null || last.comment === comment) &&
@@ -182,5 +187,5 @@ async function checkOutput(
   const result = await inTurns(checks.check(outputSchema, json, field))
   if ('unchecked' in result)
     throw unprocessableFields(UNCHECKED, [{ path: field, message: `cannot be checked: ${result.unchecked}` }])
-  if (result.faults.length > 0) throw unprocessableFields(BREAKS_SCHEMA, result.faults)
+  if (result.faults.length > 0) throw unprocessableFields(SCHEMA_MISMATCH, result.faults)
 }

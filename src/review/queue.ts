@@ -76,14 +76,14 @@ export const getReviewQueue = endpoint({
 }).handle(async context => {
   const { query, caller, store, now } = context
   const project = await selectedProject(context, query)
-  const asked = { filter: await traceFilter(context), order: query.order, holder: actorOf(caller), now }
+  const selection = { filter: await traceFilter(context), order: query.order, holder: actorOf(caller), now }
   let page: QueuePage | undefined
   const { items, nextCursor } = await pageOf({
     list: ['review-queue', store.organization.id, project.id, query.order],
     query,
     place: PLACE,
     read: async (limit, after) => {
-      page = await readQueue(store, project, asked, { limit, after: after && toPlace(after), mode: query.payloads })
+      page = await readQueue(store, project, selection, { limit, after: after && toPlace(after), mode: query.payloads })
       return { items: page.spans, nextPlace: page.nextPlace && fromPlace(page.nextPlace) }
     },
   })

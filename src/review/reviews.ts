@@ -22,7 +22,7 @@ import { SpanOfTrace, toSpanOfTrace } from '../read/wire.ts'
 import { isForeignSpan } from '../store/accounts/ownership.ts'
 import { type PastReview, listReviews as readReviews } from '../store/reviews/history.ts'
 import { decideAll } from './decide.ts'
-import { BREAKS_SCHEMA, type ReviewRequest } from './judge.ts'
+import { type ReviewRequest, SCHEMA_MISMATCH } from './judge.ts'
 
 const TOO_LARGE = 'Approved output too large'
 
@@ -72,7 +72,7 @@ export const putReview = endpoint({
   body: Review,
   maxBytes: MAX_OBSERVATION_BYTES + escaped(4 * MAX_COMMENT_LENGTH) + ENVELOPE_BYTES,
   etag: 'guard',
-  errors: { 409: HELD, 413: TOO_LARGE, 422: BREAKS_SCHEMA },
+  errors: { 409: HELD, 413: TOO_LARGE, 422: SCHEMA_MISMATCH },
   responses: { 200: SpanOfTrace },
   example: {
     params: { spanId: SPAN_ID },

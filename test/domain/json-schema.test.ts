@@ -157,7 +157,7 @@ describe('a JSON schema', () => {
     const schema = { properties: { a: { pattern: '(' }, b: { type: 'string' } } }
     expect(check(schema, { b: 1 })).toMatchObject({ faults: [{ path: 'output.b' }] })
     expect(check(schema, { a: '' })).toEqual({
-      unchecked: "the step's outputSchema is at fault (properties.a.pattern is not a regular expression)",
+      unchecked: "the step's outputSchema is invalid (properties.a.pattern is not a regular expression)",
     })
   })
 

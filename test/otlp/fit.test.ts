@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, it } from 'vitest'
 import { findJsonFault, type Json } from '../../src/domain/json.ts'
 import { utf8Length } from '../../src/domain/text.ts'
-import { MAX_JSON_DEPTH, MAX_NAMED_CUTS } from '../../src/limits.ts'
+import { MAX_JSON_DEPTH, MAX_NAMED_TRUNCATIONS } from '../../src/limits.ts'
 import { fitted } from '../../src/otlp/fit.ts'
 
 const bytesOf = (value: Json): number => utf8Length(JSON.stringify(value))
@@ -93,7 +93,7 @@ describe('a value that is too large', () => {
       Array.from({ length: 50 }, () => 'x'.repeat(1000)),
       10_000,
     )
-    expect(cuts.length).toBe(MAX_NAMED_CUTS)
+    expect(cuts.length).toBe(MAX_NAMED_TRUNCATIONS)
   })
 })
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, it, vi } from 'vitest'
 import { endpoints } from '../../src/app.ts'
 import { makeKey, makeToken } from '../../src/auth/keys.ts'
 import type { Env } from '../../src/env.ts'
-import { KEY_UNKNOWN_MS, LOOK_UP_PAUSE_MS, MAX_FAILED_LOOK_UPS, MAX_OPEN_CALLS } from '../../src/limits.ts'
+import { KEY_UNKNOWN_MS, LOOK_UP_PAUSE_MS, MAX_FAILED_LOOK_UPS, MAX_KEYLESS_CALLS } from '../../src/limits.ts'
 import { addressOf } from '../../src/rate-limit/address.ts'
 import { countingBindings } from '../support/bindings.ts'
 import { type Answer, client, newOrg } from '../support/org.ts'
@@ -163,8 +163,8 @@ describe('calls without a key that query the database', () => {
     const address = anAddress()
     const { bindings, counts } = countingBindings()
     const probe = () => client(address, bindings).get('/readyz')
-    expect(statusesOf(await inTurn(MAX_OPEN_CALLS + 20, probe))).toEqual({ 200: MAX_OPEN_CALLS, 429: 20 })
-    expect(counts.d1RoundTrips).toBe(MAX_OPEN_CALLS)
+    expect(statusesOf(await inTurn(MAX_KEYLESS_CALLS + 20, probe))).toEqual({ 200: MAX_KEYLESS_CALLS, 429: 20 })
+    expect(counts.d1RoundTrips).toBe(MAX_KEYLESS_CALLS)
     pass(20_000)
     expect((await probe()).headers.get('retry-after')).toBe('40')
     expect((await client(anAddress()).get('/readyz')).status).toBe(200)
@@ -177,9 +177,9 @@ describe('calls without a key that query the database', () => {
     const org = await newOrg()
     const page = client({ ...address, origin: 'https://elsewhere.test' })
     for (const path of ['/readyz', '/api/session/organizations', '/api/session']) {
-      await inTurn(MAX_OPEN_CALLS + 1, () => page.get(path))
+      await inTurn(MAX_KEYLESS_CALLS + 1, () => page.get(path))
     }
-    await inTurn(MAX_OPEN_CALLS + 1, () => page.post('/api/session', { apiKey: org.ownerKey }))
+    await inTurn(MAX_KEYLESS_CALLS + 1, () => page.post('/api/session', { apiKey: org.ownerKey }))
     const { status } = await client({ ...address, origin: ORIGIN }).post('/api/session', { apiKey: org.ownerKey })
     expect(status).toBe(201)
   })

@@ -391,7 +391,7 @@ describe('the outputSchema of a step', () => {
       await storeSchema(prompt.versionId, schema)
       const answer = await review({ decision: 'accept' })
       expect(answer.status).toBe(422)
-      expect(answer.body.details[0].message).toContain("the step's outputSchema is at fault")
+      expect(answer.body.details[0].message).toContain("the step's outputSchema is invalid")
       expect((await review({ decision: 'accept', force: true })).status).toBe(200)
     },
   )

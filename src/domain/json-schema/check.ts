@@ -52,7 +52,7 @@ interface Seen {
   first: number
 }
 
-const nothingSeen = (): Seen => ({ fields: new Set(), items: new Set(), first: 0 })
+const newSeen = (): Seen => ({ fields: new Set(), items: new Set(), first: 0 })
 
 /** Avoids closures and generators, because it runs for each of a million items. */
 class Check {
@@ -82,10 +82,10 @@ class Check {
       return
     }
     if (++this.#depth > MAX_SCHEMA_DEPTH) throw new TooCostly()
-    const isEntered = this.#scope.at(-1) !== schema.resource
-    if (isEntered) this.#scope.push(schema.resource)
-    const isAsked = schema.unevaluatedProperties || schema.unevaluatedItems
-    const seen = seenAround ?? (isAsked ? nothingSeen() : undefined)
+    const isNewResource = this.#scope.at(-1) !== schema.resource
+    if (isNewResource) this.#scope.push(schema.resource)
+    const needsSeen = schema.unevaluatedProperties || schema.unevaluatedItems
+    const seen = seenAround ?? (needsSeen ? newSeen() : undefined)
     this.#applyTypes(schema, value)
     if (schema.isCombined && !this.#isDone) this.#applyInPlace(schema, value, seen)
     if (this.#isDone) {
@@ -94,7 +94,7 @@ class Check {
     else if (typeof value === 'number') this.#applyToNumber(schema, value)
     else if (Array.isArray(value)) this.#applyToList(schema, value, seen)
     else if (isJsonObject(value)) this.#applyToObject(schema, value, seen)
-    if (isEntered) this.#scope.pop()
+    if (isNewResource) this.#scope.pop()
     this.#depth--
   }
 
@@ -110,7 +110,7 @@ class Check {
   }
 
   /** Whether a value matches a schema. Its faults go only to `faults`. */
-  #keepsTo(schema: Schema, value: Json, seen: Seen | undefined, faults?: FoundFault[]): boolean {
+  #matches(schema: Schema, value: Json, seen: Seen | undefined, faults?: FoundFault[]): boolean {
     this.#budget.spend(COST.asking)
     const outerFaults = this.#faults
     const hadFailed = this.#hasFailed
@@ -166,11 +166,11 @@ class Check {
     for (const one of allOf) if (!this.#isDone) this.apply(one, value, seen)
     if (anyOf && !this.#isDone) this.#applyChoice('anyOf', anyOf, value, seen)
     if (oneOf && !this.#isDone) this.#applyChoice('oneOf', oneOf, value, seen)
-    if (not && !this.#isDone && this.#keepsTo(not, value, undefined))
+    if (not && !this.#isDone && this.#matches(not, value, undefined))
       this.#fail('not', 'Instance matched "not" schema.')
     if (!schema.if || this.#isDone) return
-    const own = seen && nothingSeen()
-    const isTrue = this.#keepsTo(schema.if, value, own)
+    const own = seen && newSeen()
+    const isTrue = this.#matches(schema.if, value, own)
     if (isTrue) this.#merge(seen, own)
     const chosen = isTrue ? schema.then : schema.else
     if (chosen) this.apply(chosen, value, seen)
@@ -190,8 +190,8 @@ class Check {
     const faults: FoundFault[] = []
     let matches = 0
     for (const choice of choices) {
-      const own = seen && nothingSeen()
-      if (!this.#keepsTo(choice, value, own, faults)) continue
+      const own = seen && newSeen()
+      if (!this.#matches(choice, value, own, faults)) continue
       matches++
       this.#merge(seen, own)
       // Further schemas of `anyOf` can only evaluate more of the value.
@@ -305,7 +305,7 @@ class Check {
     if (!contains) return
     let count = 0
     for (let index = 0; index < list.length; index++) {
-      if (!this.#keepsTo(contains, list[index] ?? null, undefined)) continue
+      if (!this.#matches(contains, list[index] ?? null, undefined)) continue
       count++
       if (seen) {
         this.#budget.spend(COST.remembering)

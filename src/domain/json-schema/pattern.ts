@@ -197,13 +197,13 @@ class Automaton {
     let situation = this.#first
     let position = this.#isBackward ? length : 0
     for (;;) {
-      const isOver = position === (this.#isBackward ? 0 : length)
-      const code = isOver ? -1 : this.#isBackward ? codeBefore(text, position) : (text.codePointAt(position) ?? -1)
-      const characterClass = isOver ? NOTHING : this.#classFor(code, budget)
+      const isAtEnd = position === (this.#isBackward ? 0 : length)
+      const code = isAtEnd ? -1 : this.#isBackward ? codeBefore(text, position) : (text.codePointAt(position) ?? -1)
+      const characterClass = isAtEnd ? NOTHING : this.#classFor(code, budget)
       const bits = this.#bits === 0 ? 0 : this.#bits & bitsAt(text, position, truths, this.#bits)
       const edge = situation.edges[bits]?.[characterClass] ?? this.#lead(situation, bits, characterClass, budget)
       if (edge.isMatch && found(position)) return true
-      if (isOver) return false
+      if (isAtEnd) return false
       situation = edge.next
       position += (code > 0xffff ? 2 : 1) * (this.#isBackward ? -1 : 1)
     }
@@ -263,9 +263,9 @@ class Automaton {
     if (known !== undefined) return known
     budget.spend(COST.classification + this.#sets.length * COST.set)
     const character = String.fromCodePoint(code)
-    const held = Uint8Array.from(this.#sets, set => Number(set.test(character)))
-    const key = held.join('')
-    const found = this.#classes.get(key) ?? this.#setsOfClass.push(held) - 1
+    const memberships = Uint8Array.from(this.#sets, set => Number(set.test(character)))
+    const key = memberships.join('')
+    const found = this.#classes.get(key) ?? this.#setsOfClass.push(memberships) - 1
     this.#classes.set(key, found)
     if (this.#classOf.size >= MAX_PATTERN_CACHE) this.#classOf.clear()
     if (code < 128) this.#classOfAscii[code] = found
@@ -294,7 +294,7 @@ class Automaton {
     this.#remembered++
     if (this.#visits.length !== this.#states.length) this.#visits = new Uint32Array(this.#states.length)
     this.#visit++
-    const held = this.#setsOfClass[characterClass]
+    const memberships = this.#setsOfClass[characterClass]
     const open = [...situation.states, this.#start]
     const after = new Set<number>()
     let isMatch = false
@@ -307,7 +307,7 @@ class Automaton {
       else if (state?.kind === 'split') open.push(state.next, state.other)
       else if (state?.kind === 'assertion') {
         if (((bits & state.bit) !== 0) !== state.isNegated) open.push(state.next)
-      } else if (state && held?.[state.set]) after.add(state.next)
+      } else if (state && memberships?.[state.set]) after.add(state.next)
     }
     const edge = { isMatch, next: this.#situation([...after].sort((left, right) => left - right)) }
     const edges = situation.edges[bits] ?? []

@@ -184,7 +184,7 @@ export async function revokeApiKey(store: Store, act: Act, id: string): Promise<
  * Changes a key. Returns undefined if it's revoked. Setting the same values again changes nothing and isn't audited.
  * Throws a 403 like `addApiKey`.
  */
-export async function changeApiKey(
+export async function updateApiKey(
   store: Store,
   act: Act,
   old: ApiKey,

@@ -86,7 +86,7 @@ export async function addUser(
  * if there is no such user. Setting the same values again changes nothing and isn't audited. Throws a 403 like
  * `addApiKey`.
  */
-export async function changeUser(
+export async function updateUser(
   store: Store,
   act: Act,
   id: string,

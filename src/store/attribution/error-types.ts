@@ -159,7 +159,7 @@ function guardsOf(
 const BUILT_IN = { name: null, category: null, rule: null }
 
 /** The state of an error type in a project. */
-export type ErrorTypeState = 'enabled' | 'switched_off' | 'unknown'
+export type ErrorTypeState = 'enabled' | 'disabled' | 'unknown'
 
 /**
  * The queries for the state of these error types in the projects of some traces. Run them with `readPlain` and pass the
@@ -198,6 +198,6 @@ export function errorTypeStateLookup(
   return (projectKey, errorType) => {
     const isEnabled = isEnabledOf.get(`${projectKey}/${errorType}`) ?? (builtInTypes.has(errorType) || undefined)
     if (isEnabled === undefined) return 'unknown'
-    return isEnabled ? 'enabled' : 'switched_off'
+    return isEnabled ? 'enabled' : 'disabled'
   }
 }

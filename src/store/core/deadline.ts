@@ -1,7 +1,7 @@
 import { Unanswered } from '../../domain/failures.ts'
 import {
-  FIRST_GIVE_WAY_MS,
-  MAX_GIVE_WAY_MS,
+  FIRST_RACE_DELAY_MS,
+  MAX_RACE_DELAY_MS,
   MIN_STORE_ATTEMPT_MS,
   PAST_DEADLINE_RETRY_SECONDS,
   STORE_ATTEMPT_MS,
@@ -43,7 +43,7 @@ export class Deadline {
    * callers spread out and no caller keeps winning.
    */
   giveWay(losses: number): Promise<void> {
-    return this.pause(Math.random() * Math.min(FIRST_GIVE_WAY_MS * 2 ** (losses - 1), MAX_GIVE_WAY_MS))
+    return this.pause(Math.random() * Math.min(FIRST_RACE_DELAY_MS * 2 ** (losses - 1), MAX_RACE_DELAY_MS))
   }
 
   async #charge<T>(operation: () => Promise<T>): Promise<T> {

@@ -4,7 +4,7 @@ import type { Json, JsonText, WrittenJson } from '../../domain/json.ts'
 import type { listObservations } from '../../ingest/observation-list.ts'
 import type { createApiKey, listApiKeys } from '../../manage/api-keys.ts'
 import type { listAuditLog } from '../../manage/audit-log.ts'
-import type { changeProject, listProjects } from '../../manage/projects.ts'
+import type { listProjects, updateProject } from '../../manage/projects.ts'
 import type { getSession, listOwnOrganizations } from '../../manage/session.ts'
 import type { listUsers } from '../../manage/users.ts'
 import type { listAttributions } from '../../read/attributions.ts'
@@ -64,7 +64,7 @@ export type KnowledgeDocs = Answer<typeof listKnowledgeDocs>
 export type KnowledgeDoc = Answer<typeof getKnowledgeDoc>
 export type VersionDiff = Answer<typeof diffPromptVersions>
 export type Projects = Answer<typeof listProjects>
-export type Project = Answer<typeof changeProject>
+export type Project = Answer<typeof updateProject>
 export type ApiKeys = Answer<typeof listApiKeys>
 export type NewApiKey = Answer<typeof createApiKey, 201>
 export type Users = Answer<typeof listUsers>

@@ -9,7 +9,7 @@ import { useLeaveProject } from '../session/project.ts'
 import { changesIn } from './changes.ts'
 import { useOnlyProject } from './limits-of-key.tsx'
 import { deletedByChange } from './retention.ts'
-import { changeProject, createProject, deleteProject, refreshKeys, refreshProjects } from './writes.ts'
+import { createProject, deleteProject, refreshKeys, refreshProjects, updateProject } from './writes.ts'
 
 /** Creates a project. */
 export const NewProject = () => (
@@ -73,7 +73,7 @@ export function EditProject({ project }: { project: Project }) {
           ? { act: 'Save' }
           : { act: 'Save and delete older traces', isDestructive: true }
       }
-      send={draft => changeProject(project.id, changesIn(project, { ...draft, name: draft.name.trim() }, FIELDS))}
+      send={draft => updateProject(project.id, changesIn(project, { ...draft, name: draft.name.trim() }, FIELDS))}
       onDone={refreshProjects}
       notice={({ name }) => `Changes to ${name} saved.`}
     >

@@ -4,7 +4,7 @@ import { IconPencil, IconTrash } from '../icons/index.ts'
 import { AddTrigger, DialogForm, IconTrigger } from '../parts/dialog-form.tsx'
 import type { FieldFaults } from '../parts/field-faults.ts'
 import { changesIn } from './changes.ts'
-import { changeUser, createUser, deleteUser, refreshPeople, refreshUsers } from './writes.ts'
+import { createUser, deleteUser, refreshPeople, refreshUsers, updateUser } from './writes.ts'
 
 type User = Users['users'][number]
 type UserDraft = Pick<User, 'name' | 'email'>
@@ -39,7 +39,7 @@ export function EditUser({ user }: { user: User }) {
       initial={{ name: user.name, email: user.email }}
       fields={FIELDS}
       button={() => ({ act: 'Save' })}
-      send={draft => changeUser(user.id, changesIn(user, trimmed(draft), FIELDS))}
+      send={draft => updateUser(user.id, changesIn(user, trimmed(draft), FIELDS))}
       onDone={refreshPeople}
       notice={({ name, email }) => `Changes to ${name || email} saved.`}
     >

@@ -21,7 +21,7 @@ export interface KeyDraft {
 export const createProject = (body: { slug: string; name: string }) =>
   call<Project>('/api/projects', { method: 'POST', body })
 
-export const changeProject = (
+export const updateProject = (
   id: string,
   body: Partial<Pick<Project, 'name' | 'retentionDays' | 'retainReviewed' | 'autoAttribute'>>,
 ) => call<Project>(`/api/projects/${id}`, { method: 'PATCH', body })
@@ -44,7 +44,7 @@ export const revokeKey = (id: string) => call<{ id: string }>(`/api/api-keys/${i
 export const createUser = (body: { email: string; name: string }) =>
   call<Users['users'][number]>('/api/users', { method: 'POST', body })
 
-export const changeUser = (id: string, body: { email?: string; name?: string }) =>
+export const updateUser = (id: string, body: { email?: string; name?: string }) =>
   call<Users['users'][number]>(`/api/users/${id}`, { method: 'PATCH', body })
 
 export const deleteUser = (id: string) => call<{ id: string }>(`/api/users/${id}`, { method: 'DELETE' })
