@@ -1,6 +1,6 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { Fault, needsOrganization } from './client.ts'
-import { isOfSomebody, SESSION_KEY } from './session.ts'
+import { dependsOnSession, SESSION_KEY } from './session.ts'
 import type { Session } from './wire.ts'
 
 const ATTEMPTS = 3
@@ -34,5 +34,5 @@ const isRefusal = ({ status }: Fault): boolean => status >= 400 && status < 500
  */
 export function changeSession(session: Session | null): void {
   queryClient.setQueryData(SESSION_KEY, session)
-  queryClient.removeQueries({ predicate: isOfSomebody })
+  queryClient.removeQueries({ predicate: dependsOnSession })
 }

@@ -14,7 +14,8 @@ export const sessionQuery = queryOptions({
       throw error
     })
     const before = client.getQueryData<Session | null>(SESSION_KEY)
-    if (before && session && whoIs(before) !== whoIs(session)) client.resetQueries({ predicate: isOfSomebody })
+    if (before && session && identityOf(before) !== identityOf(session))
+      client.resetQueries({ predicate: dependsOnSession })
     return session
   },
   staleTime: 5 * 60_000,
@@ -37,10 +38,10 @@ async function readSession(signal: AbortSignal): Promise<Session> {
 /** The signed-in user's name. */
 export const nameOf = ({ user, key }: Session): string => user?.name || user?.email || key?.name || 'Account'
 
-const whoIs = ({ organization, key, actorId }: Session): string => `${organization.id} ${key?.id} ${actorId}`
+const identityOf = ({ organization, key, actorId }: Session): string => `${organization.id} ${key?.id} ${actorId}`
 
 /** Whether a query depends on the session: all but the session's own. */
-export const isOfSomebody = ({ queryKey }: Pick<Query, 'queryKey'>): boolean => queryKey[0] !== SESSION_KEY[0]
+export const dependsOnSession = ({ queryKey }: Pick<Query, 'queryKey'>): boolean => queryKey[0] !== SESSION_KEY[0]
 
 /** Signs in with a key or a one-time link. */
 export function signIn(credential: { apiKey: string } | { link: string }): Promise<Session> {

@@ -9,9 +9,9 @@ import classes from './feedback-card.module.css'
 
 interface FeedbackCardProps {
   feedback: Feedback
-  /** The author's name if the feedback itself has none; undefined until it is loaded. */
+  /** The author's name, if the feedback doesn't include it; undefined until it's loaded. */
   name: string | undefined
-  /** Whether it is on the trace as a whole rather than on the shown span. */
+  /** Whether it's about the whole trace rather than the shown span. */
   isOnTrace?: boolean
   /** Buttons next to the author. */
   buttons?: ReactNode
@@ -54,7 +54,7 @@ export function FeedbackCard({ feedback, name, isOnTrace = false, buttons, edito
       )}
       {truncated.length > 0 && (
         <Text size="xs" c="dimmed">
-          Shortened. The full text is too long to show here.
+          Truncated: the full text is too long to show here.
         </Text>
       )}
       {children}

@@ -20,15 +20,15 @@ interface FixNextProps {
   typeNames: ReadonlyMap<string, string>
 }
 
-/** What to fix next: the steps by expected number of corrections. */
+/** The steps to fix next, most expected corrections first. */
 export function FixNext({ insights, project, typeNames }: FixNextProps) {
   const { ranked, unknown } = useMemo(() => rankSteps(insights), [insights])
   const [isWhole, setWhole] = useState(false)
   const shown = isWhole ? ranked : ranked.slice(0, FIRST)
   return (
-    <Section title="Fix next" description="Steps ranked by how many outputs are likely to need correction.">
+    <Section title="Fix next" description="Steps ranked by how many of their outputs likely need correction.">
       {ranked.length === 0 ? (
-        <Text size="sm">No step has a correction and enough decisions to rank it.</Text>
+        <Text size="sm">No step has corrections and enough decisions to be ranked yet.</Text>
       ) : (
         <ol className={classes.ranks}>
           {shown.map((step, index) => (

@@ -18,7 +18,7 @@ import { FixNext } from './fix-next.tsx'
 import { Headline, HeadlineSkeleton } from './headline.tsx'
 import classes from './insights.module.css'
 import { loadCharts } from './lazy-charts.tsx'
-import { insightsQuery, isBeginning, newestTraceQuery } from './queries.ts'
+import { insightsQuery, isNewProject, newestTraceQuery } from './queries.ts'
 import { decidedOf, sumOf } from './ranking.ts'
 import { Reviewers } from './reviewers.tsx'
 import { bucketsOf, rangeName, type WindowDays, windowsAt } from './window.ts'
@@ -51,7 +51,7 @@ function ProjectInsights({ project }: { project: string }) {
     () => new Map((errorTypes.data?.errorTypes ?? []).map(({ errorType, name }) => [errorType, name])),
     [errorTypes.data],
   )
-  const isNew = newest.data !== undefined && isBeginning(newest.data)
+  const isNew = newest.data !== undefined && isNewProject(newest.data)
   useOnEnd(isNew, insights.refetch)
   const isReady = insights.data !== undefined && !newest.isPending
   return (

@@ -15,7 +15,7 @@ export const insightsQuery = (projectSlug: string, { from, to }: TimeRange) =>
   })
 
 /** Whether a project is new: it has no trace, or one without a review. */
-export const isBeginning = ({ traces, nextCursor }: TraceList): boolean =>
+export const isNewProject = ({ traces, nextCursor }: TraceList): boolean =>
   nextCursor === null && traces.every(({ reviewedCount }) => reviewedCount === 0)
 
 /** A project's newest trace, polled while the project is new. */
@@ -23,7 +23,7 @@ export const newestTraceQuery = (projectSlug: string) =>
   queryOptions({
     queryKey: ['insights-newest-trace', projectSlug],
     queryFn: ({ signal }) => call<TraceList>('/api/traces', { query: { projectSlug, limit: 1 }, signal }),
-    refetchInterval: ({ state: { data } }) => data !== undefined && isBeginning(data) && WATCH_MS,
+    refetchInterval: ({ state: { data } }) => data !== undefined && isNewProject(data) && WATCH_MS,
   })
 
 /** The organization's keys, polled if the user may list them. */

@@ -17,7 +17,7 @@ interface RankProps {
   typeNames: ReadonlyMap<string, string>
 }
 
-/** A step on the list of what to fix next. */
+/** A step in the list of what to fix next. */
 export function Rank({ step, place, project, named, typeNames }: RankProps) {
   const { stepId, active, waiting } = step
   const judged = decidedIn(step)
@@ -52,7 +52,7 @@ export function Rank({ step, place, project, named, typeNames }: RankProps) {
         <Trend step={step} />
         <Text size="sm" component="div" className={classes.links}>
           <TextLink href={pathWith('/traces', { project, stepId, review: 'corrected' })}>Corrected traces</TextLink>
-          {/* A trace counts as corrected only when all of it is reviewed, so partly reviewed traces may have corrections. */}
+          {/* A trace counts as corrected only once it's fully reviewed, so partly reviewed traces may have corrections. */}
           <TextLink href={pathWith('/traces', { project, stepId, review: 'mixed' })}>Partly reviewed traces</TextLink>
           {waiting > 0 && (
             <TextLink href={pathWith('/review', { project, stepId })}>
@@ -103,7 +103,7 @@ function Trend({ step: { active, versions, trend, stepId } }: { step: RankedStep
   if (trend === null) {
     return (
       <Text size="xs" c="dimmed">
-        Previous version, {name}: {was}. The difference may be chance.
+        Previous version, {name}: {was}. The difference may be due to chance.
       </Text>
     )
   }

@@ -7,7 +7,7 @@ import { BarSwatch } from './bar-pattern.tsx'
 import classes from './insights.module.css'
 import { ThroughputChart } from './lazy-charts.tsx'
 import { ChartSection, ScrolledTable } from './section.tsx'
-import { type Reviewer, shownApart, throughput } from './throughput.ts'
+import { type Reviewer, shownSeparately, throughput } from './throughput.ts'
 import { type Bucket, bucketName } from './window.ts'
 
 interface ReviewersProps {
@@ -18,7 +18,7 @@ interface ReviewersProps {
 /** Decisions per reviewer, by day and in total. */
 export function Reviewers({ reviewers, buckets }: ReviewersProps) {
   const everybody = useMemo(() => throughput(reviewers, buckets), [reviewers, buckets])
-  const apart = useMemo(() => shownApart(everybody), [everybody])
+  const apart = useMemo(() => shownSeparately(everybody), [everybody])
   return (
     <ChartSection
       title="Reviewers"

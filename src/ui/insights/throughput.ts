@@ -27,7 +27,7 @@ export const throughput = (reviewers: Insights['reviewers'], buckets: readonly B
     .map((reviewer, index) => ({ ...reviewer, key: `reviewer${index}` }))
 
 /** The reviewers that a chart shows separately, and the rest combined. */
-export function shownApart(reviewers: readonly Reviewer[]): Reviewer[] {
+export function shownSeparately(reviewers: readonly Reviewer[]): Reviewer[] {
   if (reviewers.length <= MAX_APART + 1) return [...reviewers]
   const others = reviewers.slice(MAX_APART)
   return [

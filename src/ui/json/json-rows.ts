@@ -21,7 +21,7 @@ export interface JsonRow {
 }
 
 /** Whether a value starts out open. */
-const opensItself = (depth: number, size: number): boolean => depth < OPEN_DEPTH && size <= FOLDED_CHILDREN
+const isOpenByDefault = (depth: number, size: number): boolean => depth < OPEN_DEPTH && size <= FOLDED_CHILDREN
 
 /**
  * The lines of a value, top to bottom. The value itself has a line only if it has no children. `toggled` has the
@@ -32,7 +32,7 @@ export function jsonRows(root: Json, toggled: ReadonlySet<string>): JsonRow[] {
   const waiting = childRows(root, { pointer: '', path: '', depth: -1 }).toReversed()
   if (waiting.length === 0) waiting.push(asRow({ pointer: '', path: '', name: null, depth: 0, value: root }))
   for (let row = waiting.pop(); row; row = waiting.pop()) {
-    const isOpen = row.size !== null && opensItself(row.depth, row.size) !== toggled.has(row.pointer)
+    const isOpen = row.size !== null && isOpenByDefault(row.depth, row.size) !== toggled.has(row.pointer)
     rows.push({ ...row, isOpen })
     if (!isOpen) continue
     for (const child of childRows(row.value, row).toReversed()) waiting.push(child)
@@ -43,15 +43,15 @@ export function jsonRows(root: Json, toggled: ReadonlySet<string>): JsonRow[] {
 /** The toggled set that shows the line with this path, as far as the path leads. */
 export function toggledToShow(root: Json, path: string, toggled: ReadonlySet<string>): ReadonlySet<string> {
   const needed = new Set(toggled)
-  for (const { pointer, depth, size } of rowsOnTheWay(root, path)) {
-    if (size === null || opensItself(depth, size) !== needed.has(pointer)) continue
+  for (const { pointer, depth, size } of ancestorsOf(root, path)) {
+    if (size === null || isOpenByDefault(depth, size) !== needed.has(pointer)) continue
     if (!needed.delete(pointer)) needed.add(pointer)
   }
   return needed
 }
 
 /** The ancestors of a path's line, outermost first. Field names may contain dots, so the longest match counts. */
-function rowsOnTheWay(root: Json, path: string): JsonRow[] {
+function ancestorsOf(root: Json, path: string): JsonRow[] {
   const found: JsonRow[] = []
   let rows = childRows(root, { pointer: '', path: '', depth: -1 })
   for (;;) {

@@ -4,5 +4,5 @@ import { Link } from 'wouter'
 
 type TextLinkProps = PropsWithChildren<AnchorProps & { href: string; onClick?: () => void }>
 
-/** A link to another page, within a text. */
+/** A link to another page, within running text. */
 export const TextLink = (props: TextLinkProps) => <Anchor component={Link} inherit {...props} />

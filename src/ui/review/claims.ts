@@ -14,7 +14,7 @@ export interface Claims {
   /** Drops a claim that a review has ended. */
   forget: (spanId: string) => void
   /** Claims a refused span again. */
-  askAgain: (spanId: string) => void
+  reclaim: (spanId: string) => void
   heartbeat: () => void
   /** Releases all claims as the page closes. */
   leave: () => void
@@ -70,7 +70,7 @@ export function createClaims({ claim, heartbeat, release }: ClaimCalls): Claims 
       wanted = new Set([...wanted].filter(id => id !== spanId))
       allow(spanId)
     },
-    askAgain: spanId => {
+    reclaim: spanId => {
       allow(spanId)
       settle()
     },

@@ -19,7 +19,7 @@ import {
 type OnTrouble = (span: SpanOfTrace, trouble: Trouble) => void
 
 /** The pending call for each span. The next call waits for it and uses the etag from its response. */
-const underWay = new Map<string, Promise<SpanOfTrace>>()
+const pendingCalls = new Map<string, Promise<SpanOfTrace>>()
 
 /**
  * Sends a decision on a span as the reviewer saw it. The reviewer moves on; the draft stays until the decision is
@@ -53,7 +53,7 @@ export async function undo(desk: Desk, spanId: string, onTrouble: OnTrouble): Pr
   if (!decided) return
   const { seen, draft } = decided
   const { queryKey } = spanQuery(spanId)
-  const after = underWay.get(spanId) ?? Promise.resolve(queryClient.getQueryData(queryKey) ?? seen)
+  const after = pendingCalls.get(spanId) ?? Promise.resolve(queryClient.getQueryData(queryKey) ?? seen)
   sitting.change(before => withResetting(withoutDecision(before, spanId), spanId, true))
   if (draft) drafts.put(spanId, draft)
   queryClient.setQueryData(queryKey, seen)
@@ -74,7 +74,7 @@ export async function undo(desk: Desk, spanId: string, onTrouble: OnTrouble): Pr
 }
 
 /** Continues with a span as it is now and keeps the draft. */
-export const goOn = ({ sitting }: Desk, spanId: string): void =>
+export const dismissTrouble = ({ sitting }: Desk, spanId: string): void =>
   sitting.change(before => withoutTrouble(before, spanId))
 
 async function reportTrouble({ sitting }: Desk, trouble: Trouble, onTrouble: OnTrouble): Promise<void> {
@@ -87,10 +87,10 @@ async function reportTrouble({ sitting }: Desk, trouble: Trouble, onTrouble: OnT
 }
 
 function send(seen: SpanOfTrace, request: Decision | { decision: 'reset' }): Promise<SpanOfTrace> {
-  const before = underWay.get(seen.id)
+  const before = pendingCalls.get(seen.id)
   const sent = before === undefined ? put(seen, request) : before.catch(() => seen).then(latest => put(latest, request))
-  underWay.set(seen.id, sent)
-  const end = () => underWay.get(seen.id) === sent && underWay.delete(seen.id)
+  pendingCalls.set(seen.id, sent)
+  const end = () => pendingCalls.get(seen.id) === sent && pendingCalls.delete(seen.id)
   sent.then(end, end)
   return sent
 }
@@ -105,7 +105,7 @@ async function put(seen: SpanOfTrace, body: Decision | { decision: 'reset' }): P
       return await putOnce(seen, body, keepalive)
     } catch (error) {
       // Safe to repeat: the service counts the same decision once.
-      if (!isPassing(faultOf(error))) throw error
+      if (!isTemporary(faultOf(error))) throw error
       await new Promise(resolve => setTimeout(resolve, delay))
     }
   }
@@ -117,7 +117,7 @@ const putOnce = ({ id, etag }: SpanOfTrace, body: object, keepalive: boolean): P
 
 const RETRY_DELAYS_MS = [500, 2_000]
 
-const isPassing = ({ status }: Fault): boolean => status === 0 || status >= 500
+const isTemporary = ({ status }: Fault): boolean => status === 0 || status >= 500
 
 const faultOf = (error: unknown): Fault =>
   error instanceof Fault

@@ -35,7 +35,7 @@ interface DecisionPanelProps {
   isDraftKept: boolean
   isEditing: boolean
   /** Why the item can't be decided now; undefined if it can. */
-  hindrance: string | undefined
+  disabledReason: string | undefined
   /** Whether the decision on this span can be undone. */
   isDecided: boolean
   errorTypes: ErrorTypes['errorTypes']
@@ -49,7 +49,7 @@ const MAX_NOTE_LENGTH = 16_384
 
 /** The decision, its reason, and the buttons. */
 export function DecisionPanel(props: DecisionPanelProps) {
-  const { actions, draft, write, isDraftOld, isDraftKept, isEditing, hindrance, isDecided } = props
+  const { actions, draft, write, isDraftOld, isDraftKept, isEditing, disabledReason, isDecided } = props
   const { errorTypes, children, comment } = props
   const hasEdit = draft !== undefined && draft.text !== null
   return (
@@ -58,9 +58,9 @@ export function DecisionPanel(props: DecisionPanelProps) {
         <Title order={2}>Decision</Title>
       </Group>
       <Buttons {...props} />
-      {hindrance !== undefined && (
+      {disabledReason !== undefined && (
         <Text size="sm" role="status">
-          {hindrance}
+          {disabledReason}
         </Text>
       )}
       {isDecided && (
@@ -83,8 +83,8 @@ export function DecisionPanel(props: DecisionPanelProps) {
       />
       {(isEditing || hasEdit) && (
         <Select
-          label="What went wrong"
-          description="Choose an error type if one fits"
+          label="What went wrong?"
+          description="Choose an error type, if one fits"
           placeholder="None"
           data={byCategory(errorTypes)}
           value={draft?.errorType ?? null}
@@ -98,7 +98,7 @@ export function DecisionPanel(props: DecisionPanelProps) {
       {comment}
       {!isDraftKept && draft && (
         <Text size="xs" c="var(--corrected)">
-          This browser can't keep drafts. If you reload the page, you lose what you wrote.
+          This browser can't save drafts. If you reload the page, you'll lose your changes.
         </Text>
       )}
     </Stack>
@@ -115,15 +115,15 @@ const UnsavedDraft = ({ at, isOld, onDiscard }: { at: number; isOld: boolean; on
   </Text>
 )
 
-/** Ignores the second half of a double click, which would decide an item that nobody has seen. */
+/** Ignores the second click of a double click, which would decide an item that nobody has seen. */
 const once =
   (act: () => void) =>
   ({ detail }: MouseEvent): void => {
     if (detail < 2) act()
   }
 
-const Buttons = ({ actions, onComment, isEditing, hindrance }: DecisionPanelProps) => {
-  const disabled = hindrance !== undefined
+const Buttons = ({ actions, onComment, isEditing, disabledReason }: DecisionPanelProps) => {
+  const disabled = disabledReason !== undefined
   return (
     <div className={classes.buttons}>
       {isEditing ? (

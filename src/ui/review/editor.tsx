@@ -8,7 +8,7 @@ import { Warning } from '../parts/warning.tsx'
 import classes from './editor.module.css'
 import { FormFault } from './form/form-fault.tsx'
 import { SchemaForm } from './form/index.tsx'
-import { undrawnFields, whyNoForm } from './form/why-no-form.ts'
+import { undescribedFields, whyNoForm } from './form/why-no-form.ts'
 import { parsedJson, textOf } from './json-text.ts'
 import { SchemaWarning } from './schema-warning.tsx'
 import type { JsonObject } from './use-schema.ts'
@@ -37,14 +37,14 @@ export function Editor({ output, text, onChange, schema, faults }: EditorProps) 
   if ('value' in parsed) lastValid.current = parsed.value
   const value = lastValid.current
   const [isFormFaulty, setFormFaulty] = useState(false)
-  const drawingFault = isFormFaulty ? "This schema can't be shown as a form" : undefined
-  const refusal = schema ? (whyNoForm(schema, value) ?? drawingFault) : undefined
+  const formFault = isFormFaulty ? "This schema can't be shown as a form" : undefined
+  const refusal = schema ? (whyNoForm(schema, value) ?? formFault) : undefined
   const modes = modesFor(value, schema, refusal)
   const [chosen, setChosen] = useState<Mode>()
   const mode = chosen && modes.includes(chosen) ? chosen : (modes[0] ?? 'json')
   const fault = 'fault' in parsed ? parsed.fault : undefined
   const change = (changed: Json) => onChange(textOf(changed))
-  const undrawn = mode === 'form' && schema ? undrawnFields(schema) : []
+  const undescribed = mode === 'form' && schema ? undescribedFields(schema) : []
   return (
     <div className={classes.editor}>
       <section className={classes.side} aria-label="Edit">
@@ -69,13 +69,13 @@ export function Editor({ output, text, onChange, schema, faults }: EditorProps) 
           <NotJson fault={fault}>The form shows the last valid value. Editing it replaces your text.</NotJson>
         )}
         {mode === 'form' && schema && (
-          <FormFault fallback={<Fallen onFall={() => setFormFaulty(true)} text={text} onChange={onChange} />}>
+          <FormFault fallback={<FormFallback onFail={() => setFormFaulty(true)} text={text} onChange={onChange} />}>
             <SchemaForm schema={schema} value={value} onChange={change} />
           </FormFault>
         )}
-        {undrawn.length > 0 && (
-          <Text size="sm" c="dimmed" className={classes.undrawn}>
-            The schema doesn't describe these fields, so they aren't in the form: {undrawn.join(', ')}. Edit them as
+        {undescribed.length > 0 && (
+          <Text size="sm" c="dimmed" className={classes.undescribed}>
+            The schema doesn't describe these fields, so they aren't in the form: {undescribed.join(', ')}. Edit them as
             JSON.
           </Text>
         )}
@@ -119,12 +119,12 @@ const JsonSide = ({ text, onChange }: Pick<EditorProps, 'text' | 'onChange'>) =>
 )
 
 /** Replaces a form that failed to render. */
-function Fallen({ onFall, ...side }: Pick<EditorProps, 'text' | 'onChange'> & { onFall: () => void }) {
+function FormFallback({ onFail, ...side }: Pick<EditorProps, 'text' | 'onChange'> & { onFail: () => void }) {
   // Report once. The form isn't tried again for this item.
   const isReported = useRef(false)
   if (!isReported.current) {
     isReported.current = true
-    queueMicrotask(onFall)
+    queueMicrotask(onFail)
   }
   return <JsonSide {...side} />
 }

@@ -11,7 +11,7 @@ import { Item } from './item.tsx'
 import { KeysHelp } from './keys-help.tsx'
 import { QueueProgress } from './progress.tsx'
 import { promptsQuery, spanQuery, wholeIn } from './queries.ts'
-import { did, useKeys } from './use-keys.ts'
+import { handle, useKeys } from './use-keys.ts'
 import { useQueue } from './use-queue.ts'
 
 /** The review queue, one span at a time. */
@@ -20,10 +20,10 @@ export function Inbox({ projectSlug }: { projectSlug: string }) {
   const { data: prompts } = useQuery(promptsQuery(projectSlug))
   const { queue, filter, changeFilter, current, preview, isFinished, progress, ...act } = useQueue(projectSlug)
   useKeys({
-    next: () => did(() => act.move(1)),
-    previous: () => did(() => act.move(-1)),
-    undo: () => did(act.undoLast),
-    help: () => did(help.open),
+    next: () => handle(() => act.move(1)),
+    previous: () => handle(() => act.move(-1)),
+    undo: () => handle(act.undoLast),
+    help: () => handle(help.open),
   })
   return (
     <div className={classes.inbox}>

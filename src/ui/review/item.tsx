@@ -9,7 +9,7 @@ import { OutputPanel } from './output-panel.tsx'
 import { SpanFeedback } from './span-feedback.tsx'
 import { HeldWarning, SchemaAlert, TroublePanel } from './trouble-panel.tsx'
 import { type ItemOptions, useComment, useItem } from './use-item.ts'
-import { did, useKeys } from './use-keys.ts'
+import { handle, useKeys } from './use-keys.ts'
 
 /** One item under review: its context, its output, and the decision. */
 export function Item(options: ItemOptions) {
@@ -18,7 +18,7 @@ export function Item(options: ItemOptions) {
   const { actions, draft, write, isEditing, isConflict, trouble, hold, blocked } = item
   const comment = useComment(span, draft, write)
   const columns = useRef<HTMLDivElement>(null)
-  useShownFromTop(columns, span.id, draft?.isEditing ?? false)
+  useScrollToTop(columns, span.id, draft?.isEditing ?? false)
   useItemKeys(columns, item, comment)
   const troublePanel = trouble && <TroublePanel trouble={trouble} span={span} actions={item.troubleActions} />
   return (
@@ -50,7 +50,7 @@ export function Item(options: ItemOptions) {
           isDraftOld={draft !== undefined && draft.etag !== span.etag}
           isDraftKept={item.isDraftKept}
           isEditing={isEditing}
-          hindrance={item.hindrance}
+          disabledReason={item.disabledReason}
           isDecided={item.isDecided}
           errorTypes={item.errorTypes}
           comment={
@@ -66,7 +66,7 @@ export function Item(options: ItemOptions) {
             )
           }
         >
-          {hold && <HeldWarning onAskAgain={hold.askAgain} onTakeOver={hold.takeOver} />}
+          {hold && <HeldWarning onRetry={hold.reclaim} onTakeOver={hold.takeOver} />}
           {!isConflict && troublePanel}
           {blocked && <SchemaAlert faults={blocked.faults} onForce={blocked.force} onBack={blocked.goBack} />}
         </DecisionPanel>
@@ -83,30 +83,30 @@ function useItemKeys(
   comment: ReturnType<typeof useComment>,
 ): void {
   useKeys({
-    accept: () => !isEditing && did(actions.accept),
-    edit: () => !isEditing && did(actions.edit),
+    accept: () => !isEditing && handle(actions.accept),
+    edit: () => !isEditing && handle(actions.edit),
     save: ({ target }) => {
       const isInside = target instanceof Node && columns.current?.contains(target)
       if (!isInside && takesText(target)) return false
-      if (target instanceof HTMLElement && target.dataset.comment !== undefined) return did(comment.post)
-      if (isEditing) return did(actions.save)
-      return did(draft && draft.text !== null ? actions.edit : actions.accept)
+      if (target instanceof HTMLElement && target.dataset.comment !== undefined) return handle(comment.post)
+      if (isEditing) return handle(actions.save)
+      return handle(draft && draft.text !== null ? actions.edit : actions.accept)
     },
-    skip: () => did(actions.skip),
-    comment: () => did(comment.open),
+    skip: () => handle(actions.skip),
+    comment: () => handle(comment.open),
     leave: ({ target }) => {
       // Escape closes the editor's search first.
       if (target instanceof Element && target.closest('.cm-panel')) return false
       const isOutside =
         target instanceof HTMLElement && target !== document.body && !target.closest(`.${classes.output}`)
-      if (isOutside) return did(() => target.blur())
-      return isEditing && did(actions.leave)
+      if (isOutside) return handle(() => target.blur())
+      return isEditing && handle(actions.leave)
     },
   })
 }
 
 /** Scrolls each new item to its top and, if the columns are stacked, a newly opened editor into view. */
-function useShownFromTop(columns: RefObject<HTMLDivElement | null>, spanId: string, isEditing: boolean): void {
+function useScrollToTop(columns: RefObject<HTMLDivElement | null>, spanId: string, isEditing: boolean): void {
   // biome-ignore lint/correctness/useExhaustiveDependencies: once per item
   useLayoutEffect(() => {
     for (const column of columns.current?.children ?? []) column.scrollTop = 0

@@ -35,36 +35,36 @@ export function TroublePanel({ trouble, span, actions }: TroublePanelProps) {
     return <SchemaAlert faults={fault.details} requestId={fault.requestId} onForce={onForce} onBack={onDecideAgain} />
   }
   if (fault.heldBy !== undefined) {
-    return <HeldWarning heldBy={fault.heldBy} onAskAgain={onRetry} onTakeOver={onTakeOver} />
+    return <HeldWarning heldBy={fault.heldBy} onRetry={onRetry} onTakeOver={onTakeOver} />
   }
   return (
     <FaultAlert
       error={fault}
-      title={request === 'reset' ? 'Not undone' : 'Not saved. Your draft is still here.'}
+      title={request === 'reset' ? "Couldn't undo the decision" : "Couldn't save. Your draft is still here."}
       onRetry={onRetry}
     />
   )
 }
 
 interface HeldWarningProps {
-  /** Undefined if the only sign is a refused claim. */
+  /** The reviewer's ID; undefined if only a claim was refused. */
   heldBy?: string
-  onAskAgain: () => void
+  onRetry: () => void
   onTakeOver: () => void
 }
 
-/** Says that someone else is reviewing the span, and offers to take over. */
-export function HeldWarning({ heldBy, onAskAgain, onTakeOver }: HeldWarningProps) {
+/** Warns that someone else is reviewing the span, and offers to take over. */
+export function HeldWarning({ heldBy, onRetry, onTakeOver }: HeldWarningProps) {
   const names = useNames([heldBy])
   const holder = heldBy !== undefined && names.get(heldBy)
   return (
     <Warning title="Another reviewer has this item" icon={<IconUsers size={16} aria-hidden />}>
       <Text size="sm" mb="xs">
-        {holder && `${holder} is reviewing it. `}It becomes available when they decide or leave the page.
+        {holder && `${holder} is reviewing it. `}It will be available when they decide or leave the page.
       </Text>
       <Group gap="xs">
-        <Way label="Try again" onClick={onAskAgain} />
-        <Way label="Take over" onClick={onTakeOver} />
+        <ChoiceButton label="Try again" onClick={onRetry} />
+        <ChoiceButton label="Take over" onClick={onTakeOver} />
       </Group>
     </Warning>
   )
@@ -79,22 +79,22 @@ interface SchemaAlertProps {
 
 /** Where a value doesn't match its step's schema, with the option to approve it anyway. */
 export const SchemaAlert = ({ faults, requestId = '', onForce, onBack }: SchemaAlertProps) => (
-  <Warning isUrgent title="Not saved: this doesn't match the step's schema">
+  <Warning isUrgent title="Couldn't save: the output doesn't match the step's schema">
     <Stack gap="xs">
       <FaultList faults={faults} />
       {requestId !== '' && <RequestId id={requestId} />}
       <Group gap="xs">
-        <Way label="Keep editing" onClick={onBack} />
-        <Way label="Save anyway" onClick={onForce} />
+        <ChoiceButton label="Keep editing" onClick={onBack} />
+        <ChoiceButton label="Save anyway" onClick={onForce} />
       </Group>
     </Stack>
   </Warning>
 )
 
-/** Says that the span changed while it was being reviewed. */
+/** Warns that the span changed while it was being reviewed. */
 function Conflict({ trouble, span, actions }: TroublePanelProps) {
   const { seen, request } = trouble
-  const { isOutputOther, review } = whatChanged(seen, span)
+  const { hasOutputChanged, review } = whatChanged(seen, span)
   const mine = request === 'reset' ? undefined : (request.approvedOutput ?? seen.output)
   const isReviewed = span.review.state !== 'unreviewed'
   return (
@@ -105,9 +105,9 @@ function Conflict({ trouble, span, actions }: TroublePanelProps) {
             <DecisionWords review={review} />.
           </Text>
         )}
-        {isOutputOther && <Text size="sm">The output has changed since you looked at it.</Text>}
-        {!review && !isOutputOther && <Text size="sm">The span changed, but its output and review didn't.</Text>}
-        {isOutputOther && (
+        {hasOutputChanged && <Text size="sm">The output has changed since you opened it.</Text>}
+        {!review && !hasOutputChanged && <Text size="sm">The span changed, but its output and review didn't.</Text>}
+        {hasOutputChanged && (
           <Compared
             label="The output you saw and the current output"
             before={textOf(seen.output)}
@@ -115,19 +115,23 @@ function Conflict({ trouble, span, actions }: TroublePanelProps) {
           />
         )}
         {isReviewed && mine !== undefined && (
-          <Compared label="The approved output and yours" before={textOf(span.approvedOutput)} after={textOf(mine)} />
+          <Compared
+            label="The approved output and your version"
+            before={textOf(span.approvedOutput)}
+            after={textOf(mine)}
+          />
         )}
         {request !== 'reset' && <Text size="sm">Your draft is still here.</Text>}
         <Group gap="xs">
-          <Way label="Keep the current version" onClick={actions.onLeave} />
-          <Way label="Decide again" isSuggested onClick={actions.onDecideAgain} />
+          <ChoiceButton label="Keep the current version" onClick={actions.onLeave} />
+          <ChoiceButton label="Decide again" isSuggested onClick={actions.onDecideAgain} />
         </Group>
       </Stack>
     </Warning>
   )
 }
 
-const Way = ({
+const ChoiceButton = ({
   label,
   isSuggested = false,
   onClick,

@@ -6,7 +6,7 @@ import { errorTypesQuery } from '../api/error-types.ts'
 import { queryClient } from '../api/query-client.ts'
 import type { SpanOfTrace } from '../api/wire.ts'
 import { usePostComment } from './comment-box.tsx'
-import { decide, goOn } from './decide.ts'
+import { decide, dismissTrouble } from './decide.ts'
 import type { DecisionActions } from './decision-panel.tsx'
 import type { Draft } from './drafts.ts'
 import { isSameValue, parsedJson, textOf } from './json-text.ts'
@@ -30,7 +30,7 @@ export interface ItemOptions {
   onUndo: (spanId: string) => void
 }
 
-/** An item's state, and what a reviewer can do with it. */
+/** An item's state, and the actions on it. */
 export function useItem({ span, isWhole, projectSlug, onAdvance, onUndo }: ItemOptions) {
   const { id, output, review } = span
   const desk = useDesk()
@@ -56,8 +56,8 @@ export function useItem({ span, isWhole, projectSlug, onAdvance, onUndo }: ItemO
     hideTrouble(id)
   }, [id])
 
-  const hindrance = hindranceOf(span, { isWhole, isConflict, isHeld })
-  const canDecide = hindrance === undefined && (decided?.isSaved ?? true)
+  const disabledReason = disabledReasonFor(span, { isWhole, isConflict, isHeld })
+  const canDecide = disabledReason === undefined && (decided?.isSaved ?? true)
   const submit = (request: Decision) => {
     setBlocked(undefined)
     // On the next item, letters must be keys again.
@@ -95,7 +95,7 @@ export function useItem({ span, isWhole, projectSlug, onAdvance, onUndo }: ItemO
     undo: () => onUndo(id),
     discard: () => write({ text: null, errorType: null, isEditing: false }),
   }
-  const continueWithout = () => goOn(desk, id)
+  const continueWithout = () => dismissTrouble(desk, id)
   const troubleActions: TroubleActions = {
     onDecideAgain: continueWithout,
     onLeave: () => {
@@ -124,10 +124,10 @@ export function useItem({ span, isWhole, projectSlug, onAdvance, onUndo }: ItemO
     isEditing,
     isDecided: decided !== undefined,
     isConflict,
-    hindrance,
+    disabledReason,
     trouble,
     troubleActions,
-    hold: isHeld && !trouble ? { askAgain: () => desk.claims.askAgain(id), takeOver: () => setTakenOver(id) } : null,
+    hold: isHeld && !trouble ? { reclaim: () => desk.claims.reclaim(id), takeOver: () => setTakenOver(id) } : null,
     blocked:
       blocked?.id === id
         ? {
@@ -186,14 +186,17 @@ function decisionOn(value: SpanOfTrace['output'], output: SpanOfTrace['output'],
   }
 }
 
-interface Hindrances {
+interface ItemStatus {
   isWhole: boolean
   isConflict: boolean
   isHeld: boolean
 }
 
 /** Why an item can't be decided now; undefined if it can. */
-function hindranceOf({ output, review }: SpanOfTrace, { isWhole, isConflict, isHeld }: Hindrances): string | undefined {
+function disabledReasonFor(
+  { output, review }: SpanOfTrace,
+  { isWhole, isConflict, isHeld }: ItemStatus,
+): string | undefined {
   if (!isWhole) return 'Loading the full output…'
   if (isConflict) return 'This item has changed. Choose how to continue in the message next to the output.'
   if (isHeld) return 'Take over this item, or press S to skip it.'

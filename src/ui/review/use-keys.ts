@@ -5,7 +5,7 @@ import { type Command, commandOf, takesText } from './keys.ts'
 export type Commands = Partial<Record<Command, (event: KeyboardEvent) => boolean | undefined>>
 
 /** Runs an action and reports the key as handled. */
-export function did(act: () => unknown): true {
+export function handle(act: () => unknown): true {
   act()
   return true
 }
@@ -21,7 +21,7 @@ export function useKeys(commands: Commands): void {
     const onKey = (event: KeyboardEvent) => {
       // Holding Enter on a button presses it only once, because nobody has seen the next items.
       if (event.repeat && event.key === 'Enter' && event.target instanceof HTMLButtonElement) event.preventDefault()
-      if (isElsewhere(event.target)) return
+      if (isOutsideInbox(event.target)) return
       const command = commandOf(event, takesText(event.target))
       if (!command || current.current[command]?.(event) !== true) return
       event.preventDefault()
@@ -32,7 +32,7 @@ export function useKeys(commands: Commands): void {
   }, [])
 }
 
-const isElsewhere = (target: EventTarget | null): boolean =>
+const isOutsideInbox = (target: EventTarget | null): boolean =>
   target instanceof Element &&
   (target.closest('[role="dialog"], [role="menu"], [role="listbox"]') !== null ||
     (target.getAttribute('aria-expanded') === 'true' && target.matches('input')) ||

@@ -70,7 +70,7 @@ export function useQueue(projectSlug: string) {
   const isClaimable = (id: string) => !sitting.decided.has(id) && !sitting.resetting.has(id)
   useClaims([...(current === undefined ? [] : [current]), ...ahead].filter(isClaimable))
   useReadAhead(ahead, previews)
-  useCurrentInAddress(named === null ? current : undefined, show)
+  useCurrentInUrl(named === null ? current : undefined, show)
   useMorePages(queue, openAfter(ids, current, isOpen, LISTED_AHEAD).length)
   useQueuePolling(isFinished, query.queryKey, queue.refetch)
   useEffect(() => {
@@ -104,7 +104,7 @@ export function useQueue(projectSlug: string) {
 /**
  * Puts the current span in the URL once its claim has likely succeeded. After that, a refused claim doesn't replace it.
  */
-function useCurrentInAddress(spanId: string | undefined, show: (spanId: string) => void): void {
+function useCurrentInUrl(spanId: string | undefined, show: (spanId: string) => void): void {
   const name = useRef(show)
   name.current = show
   useEffect(() => {

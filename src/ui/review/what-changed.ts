@@ -3,12 +3,12 @@ import { isSameValue } from './json-text.ts'
 
 /** How a span has changed since a reviewer saw it. */
 export interface Changes {
-  isOutputOther: boolean
+  hasOutputChanged: boolean
   /** The new review, if a decision was made or undone since; else null. */
   review: SpanOfTrace['review'] | null
 }
 
 export const whatChanged = (seen: SpanOfTrace, now: SpanOfTrace): Changes => ({
-  isOutputOther: !isSameValue(seen.output, now.output),
+  hasOutputChanged: !isSameValue(seen.output, now.output),
   review: now.review.at === seen.review.at && now.review.state === seen.review.state ? null : now.review,
 })

@@ -13,7 +13,7 @@ import classes from './shell.module.css'
 export function Shell({ children }: PropsWithChildren) {
   const [isOpen, { toggle, close }] = useDisclosure()
   const [address] = useLocation()
-  useProjectInAddress()
+  useProjectInUrl()
   // biome-ignore lint/correctness/useExhaustiveDependencies: navigation closes the menu
   useEffect(close, [address])
   return (
@@ -70,7 +70,7 @@ const Brand = () => (
 )
 
 /** Keeps the project in the URL, so that shared links open in it. */
-function useProjectInAddress(): void {
+function useProjectInUrl(): void {
   const project = useProject()
   const [parameters, setParameters] = useSearchParams()
   const named = parameters.get('project')

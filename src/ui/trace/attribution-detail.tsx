@@ -20,32 +20,32 @@ interface AttributionDetailProps {
   /** The engine's latest answer. */
   answer: EngineAnswer | undefined
   /** The review that overrides it. */
-  overrule: ReviewersAnswer | undefined
+  override: ReviewersAnswer | undefined
   stepOf: StepOf
   onJump: OnJump
 }
 
 /** The reviewer's error type, if any; the engine's answer with its evidence; and earlier answers. */
-export function AttributionDetail({ history, answer, overrule, stepOf, onJump }: AttributionDetailProps) {
+export function AttributionDetail({ history, answer, override, stepOf, onJump }: AttributionDetailProps) {
   const typeName = useErrorTypeNames()
   const names = useNames(history.map(past => (past.kind === 'review' ? past.by : null)))
-  const others = history.filter(past => past !== answer && past !== overrule).toReversed()
+  const others = history.filter(past => past !== answer && past !== override).toReversed()
   return (
     <div className={classes.detail}>
-      {overrule && (
+      {override && (
         <Stack gap={6}>
           <Statement
-            name={overrule.errorTypeName}
-            source={names.get(overrule.by) ?? 'a reviewer'}
-            at={overrule.createdAt}
-            reasoning={overrule.reasoning}
+            name={override.errorTypeName}
+            source={names.get(override.by) ?? 'a reviewer'}
+            at={override.createdAt}
+            reasoning={override.reasoning}
           />
-          <Findings evidence={overrule.evidence} stepOf={stepOf} onJump={onJump} />
+          <Findings evidence={override.evidence} stepOf={stepOf} onJump={onJump} />
         </Stack>
       )}
       {answer && (
         <Stack gap={6}>
-          {overrule && (
+          {override && (
             <Text size="sm" c="dimmed">
               The engine's answer, overruled by the reviewer:
             </Text>
@@ -68,7 +68,7 @@ export function AttributionDetail({ history, answer, overrule, stepOf, onJump }:
         <Stack gap={6}>
           {answer && (
             <>
-              <Title order={3}>{overrule ? "The engine's evidence" : 'Evidence'}</Title>
+              <Title order={3}>{override ? "The engine's evidence" : 'Evidence'}</Title>
               {answer.evidence.length === 0 && <Text c="dimmed">No evidence.</Text>}
               <Findings evidence={answer.evidence} stepOf={stepOf} onJump={onJump} />
             </>

@@ -28,8 +28,8 @@ export function Attribution({ id, trace, stepOf, onJump }: AttributionProps) {
   const [isOpen, { toggle, open }] = useDisclosure()
   const { data: history = NONE, error, isPending, refetch } = useQuery(attributionsQuery(id))
   const answer = history.findLast(past => past.kind === 'engine')
-  const overrule = history.findLast((past): past is ReviewersAnswer => past.kind === 'review' && past.inForce)
-  const word = overrule ?? answer
+  const override = history.findLast((past): past is ReviewersAnswer => past.kind === 'review' && past.inForce)
+  const word = override ?? answer
   const { data: session } = useQuery(sessionQuery)
   const mayForce = session?.scopes.includes('manage') === true
   const analysis = useMutation({
@@ -38,7 +38,7 @@ export function Attribution({ id, trace, stepOf, onJump }: AttributionProps) {
     onSuccess: open,
     onSettled: () => queryClient.invalidateQueries({ queryKey: attributionsQuery(id).queryKey }),
   })
-  const hasNothingToSay = analysis.error instanceof Fault && analysis.error.status === 422
+  const hasNothingToAnalyze = analysis.error instanceof Fault && analysis.error.status === 422
   return (
     <section className={classes.card} aria-label="Attribution">
       <Group justify="space-between" gap="xs" wrap="nowrap">
@@ -70,7 +70,7 @@ export function Attribution({ id, trace, stepOf, onJump }: AttributionProps) {
           Analyzing…
         </Text>
       )}
-      {hasNothingToSay ? (
+      {hasNothingToAnalyze ? (
         <Text size="sm" role="alert" mt={4}>
           Nothing to analyze yet. This trace has no rating of 0.5 or below, no comments, and no corrected outputs.
         </Text>
@@ -82,7 +82,7 @@ export function Attribution({ id, trace, stepOf, onJump }: AttributionProps) {
       {error && <FaultAlert error={error} title="Couldn't load the attribution" onRetry={refetch} />}
       <Collapse expanded={isOpen}>
         {isOpen && (
-          <AttributionDetail history={history} answer={answer} overrule={overrule} stepOf={stepOf} onJump={onJump} />
+          <AttributionDetail history={history} answer={answer} override={override} stepOf={stepOf} onJump={onJump} />
         )}
       </Collapse>
     </section>

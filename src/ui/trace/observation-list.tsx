@@ -22,15 +22,15 @@ export function ObservationList({ spanId, trace }: { spanId: string; trace: Name
   if (error && !data) return <FaultAlert error={error} onRetry={refetch} />
   if (!data) return <Skeleton h={220} aria-label="Loading observations" />
   const all = data.pages.flatMap(({ observations }) => observations)
-  const sought = isWhole ? all : all.filter(({ span_id }) => span_id === spanId)
-  const isMore = sought.length > limit || hasNextPage
+  const selected = isWhole ? all : all.filter(({ span_id }) => span_id === spanId)
+  const isMore = selected.length > limit || hasNextPage
   return (
     <Stack gap="sm">
       <Group justify="space-between" gap="xs">
         <Text size="xs" c="dimmed" role="status">
           {isWhole
-            ? `${count(sought.length)} in this trace`
-            : `${count(sought.length)} on this span, ${count(all.length)} in the trace`}
+            ? `${count(selected.length)} in this trace`
+            : `${count(selected.length)} on this span, ${count(all.length)} in the trace`}
           {hasNextPage && ' (loaded so far)'}
         </Text>
         <Switch
@@ -40,7 +40,7 @@ export function ObservationList({ spanId, trace }: { spanId: string; trace: Name
           onChange={({ currentTarget }) => setWhole(currentTarget.checked)}
         />
       </Group>
-      {sought.slice(0, limit).map(({ observation_id, type, key, data: value, timestamp }) => (
+      {selected.slice(0, limit).map(({ observation_id, type, key, data: value, timestamp }) => (
         <Stack key={observation_id} gap={4}>
           <Group gap="xs" fz="xs">
             <Text span inherit fw={600} dir="auto" className={classes.said}>
@@ -57,7 +57,7 @@ export function ObservationList({ spanId, trace }: { spanId: string; trace: Name
           <JsonView value={value} label={`${type}${key === null ? '' : ` ${key}`}`} maxHeight="240px" />
         </Stack>
       ))}
-      {sought.length === 0 && !hasNextPage && (
+      {selected.length === 0 && !hasNextPage && (
         <Text c="dimmed">
           {isWhole
             ? 'No observations. The pipeline sent the values with the spans.'
@@ -72,7 +72,7 @@ export function ObservationList({ spanId, trace }: { spanId: string; trace: Name
           loading={isFetchingNextPage}
           onClick={() => {
             setLimit(shown => shown + SHOWN)
-            if (sought.length <= limit + SHOWN && hasNextPage) void fetchNextPage()
+            if (selected.length <= limit + SHOWN && hasNextPage) void fetchNextPage()
           }}
         >
           Show more

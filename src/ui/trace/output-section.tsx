@@ -21,7 +21,7 @@ interface OutputSectionProps {
 export function OutputSection({ span: shown, traceId, marked, markedApproved }: OutputSectionProps) {
   const { span, error, refetch } = useWholeSpan(shown, ['output', 'approvedOutput'])
   const isCorrected = shown.review.state === 'corrected' || shown.review.stale
-  const isSought = marked !== undefined
+  const isMarked = marked !== undefined
   return (
     <Stack gap="sm">
       <Decision span={span ?? shown} traceId={traceId} />
@@ -31,7 +31,7 @@ export function OutputSection({ span: shown, traceId, marked, markedApproved }: 
         <Skeleton h={220} aria-label="Loading output" />
       ) : (
         <>
-          {isCorrected && !isSought && <Approved span={span} marked={markedApproved} />}
+          {isCorrected && !isMarked && <Approved span={span} marked={markedApproved} />}
           {isCorrected && <Title order={3}>Output</Title>}
           {span.output === null ? (
             <Text c="dimmed">This span has no output, so there is nothing to review.</Text>
@@ -40,7 +40,7 @@ export function OutputSection({ span: shown, traceId, marked, markedApproved }: 
               <JsonView value={span.output} label="output" marked={marked} maxHeight="max(50vh, 320px)" />
             </MarkedPlace>
           )}
-          {isCorrected && isSought && <Approved span={span} marked={markedApproved} />}
+          {isCorrected && isMarked && <Approved span={span} marked={markedApproved} />}
         </>
       )}
     </Stack>

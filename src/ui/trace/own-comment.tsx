@@ -60,7 +60,7 @@ export function OwnComment({ feedback, traceId, name }: OwnCommentProps) {
           </Button>
         </Group>
       )}
-      {error && <FaultAlert error={error} title="Not deleted" />}
+      {error && <FaultAlert error={error} title="Couldn't delete the comment" />}
     </FeedbackCard>
   )
 }

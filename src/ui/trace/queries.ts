@@ -172,7 +172,7 @@ export async function decide(
     })
     changeTrace(traceId, trace => withSpan(trace, decided))
   } catch (error) {
-    if (error instanceof Fault && error.status === 412) await readAgain(span.id, traceId)
+    if (error instanceof Fault && error.status === 412) await reloadSpan(span.id, traceId)
     // The page then shows that it is gone.
     if (isGone(error)) void queryClient.invalidateQueries(traceQuery(traceId))
     throw error
@@ -181,7 +181,7 @@ export async function decide(
   }
 }
 
-async function readAgain(spanId: string, traceId: string): Promise<void> {
+async function reloadSpan(spanId: string, traceId: string): Promise<void> {
   const span = await readSpan(spanId)
   changeTrace(traceId, trace => withSpan(trace, span))
 }

@@ -26,7 +26,7 @@ interface SpanLineProps {
   /** Whether it is the tree's active item. */
   isActive: boolean
   /** Whether it's shown only because a descendant matches. */
-  isOnTheWay: boolean
+  isAncestorOfMatch: boolean
   hasFeedback: boolean
   /** How long the whole trace took, in milliseconds. */
   length: number
@@ -45,7 +45,7 @@ export const SpanLine = memo(function SpanLine({
   isFolded,
   isChosen,
   isActive,
-  isOnTheWay,
+  isAncestorOfMatch,
   hasFeedback,
   length,
 }: SpanLineProps) {
@@ -64,7 +64,7 @@ export const SpanLine = memo(function SpanLine({
       aria-selected={isChosen}
       data-index={index}
       data-active={isActive || undefined}
-      data-way={isOnTheWay || undefined}
+      data-way={isAncestorOfMatch || undefined}
       className={classes.line}
       style={{ transform: `translateY(${index * LINE_HEIGHT}px)` }}
     >

@@ -38,7 +38,7 @@ const Tools = ({ list: { typed, type, found, foldAll, unfoldAll }, tree }: PartP
       size="xs"
       flex={1}
       aria-label="Find steps"
-      placeholder="Find steps, or type error, unreviewed…"
+      placeholder="Search by step, status, or kind…"
       leftSection={<IconSearch size={14} aria-hidden />}
       value={typed}
       onChange={({ currentTarget }) => type(currentTarget.value)}
@@ -128,7 +128,7 @@ function Lines({ list, tree, chosenId, withFeedback }: LinesProps) {
               isFolded={isFolded(id)}
               isChosen={id === chosenId}
               isActive={id === activeId}
-              isOnTheWay={found !== undefined && !found.matches.has(id)}
+              isAncestorOfMatch={found !== undefined && !found.matches.has(id)}
               hasFeedback={withFeedback.has(id)}
               length={tree.length}
             />

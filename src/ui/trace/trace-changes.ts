@@ -14,15 +14,15 @@ export function withSpan(trace: Trace, { trace: _, ...span }: SpanOfTrace): Trac
 export function withPage(trace: Trace, page: Trace): Trace {
   return {
     ...page,
-    spans: withoutDoubles([...trace.spans, ...page.spans]),
+    spans: withoutDuplicates([...trace.spans, ...page.spans]),
     nextSpanCursor: page.spans.length > 0 ? page.nextSpanCursor : trace.nextSpanCursor,
-    feedback: withoutDoubles([...trace.feedback, ...page.feedback]),
+    feedback: withoutDuplicates([...trace.feedback, ...page.feedback]),
     nextFeedbackCursor: page.feedback.length > 0 ? page.nextFeedbackCursor : trace.nextFeedbackCursor,
   }
 }
 
 /** An item written after the first page was loaded may repeat on a later one. */
-const withoutDoubles = <Item extends { id: string }>(items: readonly Item[]): Item[] => [
+const withoutDuplicates = <Item extends { id: string }>(items: readonly Item[]): Item[] => [
   ...new Map(items.map(item => [item.id, item])).values(),
 ]
 

@@ -15,11 +15,11 @@ export interface SpanListOptions {
   onEnd: (isAtEnd: boolean) => void
 }
 
-/** Holding a key moves through many spans. Only the span it stops on opens and goes into the URL. */
+/** Holding a key moves through many spans. Only the last one opens and goes into the URL. */
 const STAY_MS = 120
 const NOTHING: ReadonlySet<string> = new Set()
 
-/** The list's lines, its active one, and what a reader can do with them. */
+/** The list's lines, the active line, and the actions on them. */
 export function useSpanList({ tree, chosenId, onChoose, onEnd }: SpanListOptions) {
   const container = useRef<HTMLDivElement>(null)
   const search = useSearch(tree)
@@ -51,7 +51,7 @@ export function useSpanList({ tree, chosenId, onChoose, onEnd }: SpanListOptions
     setActive(id)
     onChoose(id)
   }
-  /** Whether the key has an action. */
+  /** Runs a key's action. Returns whether the key has one. */
   const press = (key: string): boolean => {
     const page = Math.floor((container.current?.clientHeight ?? 0) / LINE_HEIGHT) - 1
     const action = treeAction(key, { rows, index: activeIndex, isFolded, page })
@@ -92,21 +92,18 @@ export function useSpanList({ tree, chosenId, onChoose, onEnd }: SpanListOptions
 
 function useSearch(tree: SpanTree<Span>) {
   const [typed, type] = useState('')
-  const sought = useDeferredValue(typed.trim().toLowerCase())
-  const found = useMemo(
-    () => (sought === '' ? undefined : foundRows(tree, span => isFound(span, sought))),
-    [tree, sought],
-  )
+  const term = useDeferredValue(typed.trim().toLowerCase())
+  const found = useMemo(() => (term === '' ? undefined : foundRows(tree, span => isFound(span, term))), [tree, term])
   return { typed, type, found }
 }
 
 /** Whether a span matches: by step, ID, status, review state, or kind. */
-const isFound = (span: Span, sought: string): boolean =>
-  span.stepId.toLowerCase().includes(sought) ||
-  span.id === sought ||
-  span.status === sought ||
-  span.review.state === sought ||
-  kindOf(span)?.label.toLowerCase() === sought
+const isFound = (span: Span, term: string): boolean =>
+  span.stepId.toLowerCase().includes(term) ||
+  span.id === term ||
+  span.status === term ||
+  span.review.state === term ||
+  kindOf(span)?.label.toLowerCase() === term
 
 function useFolding(tree: SpanTree<Span>, chosenId: string | undefined) {
   const [folded, setFolded] = useState(NOTHING)

@@ -5,13 +5,13 @@ import { countFilters, type FilterName, withFilter } from './filters.ts'
 
 const TYPING_MS = 400
 
-/** The filters in the address, and how to change them. */
+/** The filters in the URL, and functions to change them. */
 export function useFilters() {
   const [address, change] = useSearchParams()
   return {
     address,
     change,
-    /** How many are set. */
+    /** The number of filters that are set. */
     active: countFilters(address),
     /** Sets a filter, or removes it if the value is null or ''. */
     set: (name: FilterName, value: string | null) => change(current => withFilter(current, name, value)),

@@ -25,7 +25,7 @@ const NO_DEFAULTS = {
 
 const NO_HEADING = { 'ui:options': { label: false }, 'ui:submitButtonOptions': { norender: true } }
 
-const TEMPLATES = { UnsupportedFieldTemplate: Undrawable }
+const TEMPLATES = { UnsupportedFieldTemplate: UndescribedField }
 const WIDGETS = { TextWidget: TextField, TextareaWidget: TextField }
 
 /** Matches the density of the rest of the page. */
@@ -82,7 +82,7 @@ export function SchemaForm({ schema, value, onChange }: SchemaFormProps) {
   )
 }
 
-function Undrawable({ fieldPathId }: UnsupportedFieldProps) {
+function UndescribedField({ fieldPathId }: UnsupportedFieldProps) {
   return (
     <Text size="sm" c="dimmed">
       The schema doesn't describe {fieldPathId.path.join('.')}. Edit it as JSON.

@@ -18,7 +18,7 @@ export function whyNoForm(schema: JsonObject, value: Json): string | undefined {
 }
 
 /** The fields that a form leaves out because their schemas don't describe them. */
-export function undrawnFields(schema: JsonObject): string[] {
+export function undescribedFields(schema: JsonObject): string[] {
   const { properties } = schema
   if (!isObject(properties)) return []
   return Object.entries(properties).flatMap(([name, field]) =>
