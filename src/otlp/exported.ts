@@ -127,7 +127,7 @@ async function exportedSpan(project: Project, read: ReadSpan): Promise<ExportedS
     durationMs: Math.round(Number(endNs - startNs) / 1e6),
     status: step.status,
     metadata,
-    isGeneric: step.kind === 'generic',
+    reviewability: step.reviewability,
     input,
     output,
     outputRevision,

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
+import { reviewabilityOf } from '../domain/step-kind.ts'
 import { TraceId } from '../ingest/wire.ts'
 import {
   MAX_COMMENT_LENGTH,
@@ -91,6 +92,7 @@ export function stepOf(given: TelemetrySpan): SpanStep {
     stepId: stepIdOf(span, readings, { kind, model }),
     status: error === undefined ? 'ok' : 'error',
     isPending: readings.first(r => r.isPending || undefined) ?? false,
+    reviewability: reviewabilityOf(kind, readings.of(countersign)?.stepId !== undefined),
     input: input === undefined ? undefined : fit.value('input', input, MAX_OBSERVATION_BYTES),
     output: output === undefined ? undefined : fit.value('output', output, MAX_OBSERVATION_BYTES),
     state: stateOf(readings, { kind, model, provider, output }, fit),

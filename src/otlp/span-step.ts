@@ -1,16 +1,18 @@
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { SpanStatus } from '../domain/span.ts'
-import type { HumanJudgment, Kind, PromptReference, TraceReading } from './reading/convention.ts'
+import type { Reviewability, StepKind } from '../domain/step-kind.ts'
+import type { HumanJudgment, PromptReference, TraceReading } from './reading/convention.ts'
 import type { TelemetrySpan } from './reading/telemetry.ts'
 
 /** A span as a step of a pipeline: the combined reading of all conventions. */
 export interface SpanStep {
-  kind: Kind
+  kind: StepKind
   /** 1 to 256 characters. */
   stepId: string
   status: SpanStatus
   /** Whether the record only reports that the span has started. Such a record isn't stored. */
   isPending: boolean
+  reviewability: Reviewability
   /** The input, the output, and each state are within the size and depth limits of an observation's data. */
   input: Json | undefined
   output: Json | undefined

@@ -42,7 +42,13 @@ export const traceFilters = {
     ),
   ),
   kind: v.optional(
-    v.pipe(v.literal('all'), v.metadata({ description: "Includes telemetry that isn't from an AI pipeline" })),
+    v.pipe(
+      v.literal('all'),
+      v.metadata({
+        description:
+          "Includes telemetry that isn't from an AI pipeline and, in the queue, outputs that don't need review",
+      }),
+    ),
   ),
 }
 

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check'
 import { it } from 'vitest'
 import { findJsonFault, type Json } from '../../src/domain/json.ts'
+import { STEP_KINDS } from '../../src/domain/step-kind.ts'
 import { utf8Length } from '../../src/domain/text.ts'
 import { MAX_METADATA_BYTES, MAX_NAME_LENGTH, MAX_OBSERVATION_BYTES, MAX_STATE_KEY_LENGTH } from '../../src/limits.ts'
 import { stepOf } from '../../src/otlp/map.ts'
-import { KINDS } from '../../src/otlp/reading/convention.ts'
 import type { TelemetrySpan } from '../../src/otlp/reading/telemetry.ts'
 import { aSpan, recordedSpans } from '../support/decoded-telemetry.ts'
 import { recorded } from '../support/recorded.ts'
@@ -186,7 +186,7 @@ it('turns any span into a step', { timeout: 120_000 }, async ({ expect }) => {
   fc.assert(
     fc.property(anySpan(keys), span => {
       const step = stepOf(span)
-      expect(KINDS).toContain(step.kind)
+      expect(STEP_KINDS).toContain(step.kind)
       expect(step.stepId.trim()).not.toBe('')
       expect(step.stepId.length).toBeLessThanOrEqual(MAX_NAME_LENGTH)
       for (const json of [step.input ?? null, step.output ?? null, ...step.state.values()]) {

@@ -475,6 +475,67 @@ describe('a trace that a client also posts', () => {
   })
 })
 
+describe('spans that support other steps', () => {
+  const CHAIN = { 'openinference.span.kind': 'CHAIN' }
+  const RETRIEVER = { 'openinference.span.kind': 'RETRIEVER' }
+  const LLM = { 'openinference.span.kind': 'LLM' }
+
+  it.for([
+    ['a chain', CHAIN, 0],
+    ['a retriever', RETRIEVER, 0],
+    ['an embedding', { 'openinference.span.kind': 'EMBEDDING' }, 0],
+    ['a model call', LLM, 1],
+    ['a tool', { 'openinference.span.kind': 'TOOL' }, 1],
+    ['an agent', { 'openinference.span.kind': 'AGENT' }, 1],
+    ['a chain that the pipeline names', { ...CHAIN, 'countersign.step_id': 'extract' }, 1],
+    ['a span of no known kind that the pipeline names', { 'countersign.step_id': 'extract' }, 1],
+  ] as const)('are not queued below the root: %s', async ([, attributes, remaining], { expect }) => {
+    const { org, span } = await newRun()
+    await exportSpans(org, [
+      span({ spanId: rootId, attributes: CHAIN }),
+      span({ spanId: childId, parentSpanId: rootId, attributes: { ...attributes, 'output.value': 'yes' } }),
+    ])
+    expect((await org.owner.get('/api/review-queue?projectSlug=support')).body).toMatchObject({ remaining })
+    const { body } = await org.owner.get('/api/review-queue?projectSlug=support&kind=all')
+    expect(body).toMatchObject({ remaining: 1 })
+  })
+
+  it('are queued as the root, even if the root arrives last, and leave the queue if it gets a parent', async ({
+    expect,
+  }) => {
+    const { org, span, uuidOf, read } = await newRun()
+    const queued = async () =>
+      (await org.owner.get('/api/review-queue?projectSlug=support')).body.spans.map(({ id }: { id: string }) => id)
+    const child = { spanId: childId, parentSpanId: rootId, start: 20 }
+    await exportSpans(org, [span({ ...child, attributes: { ...LLM, 'output.value': 'part' } })])
+    expect(await queued()).toEqual([await uuidOf(childId)])
+    await org.owner.put(`/api/spans/${await uuidOf(childId)}/review`, { decision: 'accept' })
+    expect((await read()).reviewState).toBe('accepted')
+    const root = { spanId: rootId, start: 10, attributes: { ...CHAIN, 'output.value': 'whole' } }
+    await exportSpans(org, [span(root)])
+    expect(await queued()).toEqual([await uuidOf(rootId)])
+    expect((await read()).reviewState).toBe('mixed')
+    // An earlier span without a parent is the root instead.
+    await exportSpans(org, [span({ spanId: '00000000000000cc', start: 0, attributes: { ...CHAIN } })])
+    expect(await queued()).toEqual([])
+    expect((await read()).reviewState).toBe('accepted')
+  })
+
+  it('are queued once a client sends them through the API', async ({ expect }) => {
+    const { org, trace_id, span, uuidOf } = await newRun()
+    await exportSpans(org, [
+      span({ spanId: rootId, attributes: CHAIN }),
+      span({ spanId: childId, parentSpanId: rootId, attributes: { ...RETRIEVER, 'output.value': '[]' } }),
+    ])
+    const span_id = await uuidOf(childId)
+    await org.ingest.post('/api/v1/spans', { trace_id, span_id, timestamp: TIME, step_id: 'search' })
+    expect((await org.owner.get('/api/review-queue?projectSlug=support')).body).toMatchObject({
+      remaining: 1,
+      spans: [{ id: span_id }],
+    })
+  })
+})
+
 describe('spans outside an AI pipeline', () => {
   it('are listed in their trace, but a trace with nothing else is listed only with kind=all', async ({ expect }) => {
     const { org, id, span, uuidOf, read } = await newRun()

@@ -27,7 +27,7 @@ interface PlannedSpan {
   parent: number | null
   start: number
   end: number
-  isGeneric: boolean
+  kind: 'chat' | 'chain' | 'http'
   output: 'none' | 'null' | 'text'
   fields: Record<string, string>
 }
@@ -43,7 +43,7 @@ const plannedSpan = (place: number): fc.Arbitrary<PlannedSpan> =>
     // run.
     start: fc.integer({ min: 0, max: 5 }).map(start => 4 * start + place),
     end: fc.integer({ min: 25, max: 40 }),
-    isGeneric: fc.boolean(),
+    kind: fc.constantFrom('chat', 'chain', 'http'),
     output: fc.constantFrom('none', 'null', 'text'),
     fields: fc.dictionary(fc.constantFrom('plan', 'region', 'user_id'), fc.constantFrom('a', 'b'), { maxKeys: 2 }),
   })
@@ -88,16 +88,22 @@ const earlierVersion = (span: PlannedSpan): PlannedSpan => ({
   output: span.output === 'text' ? 'none' : 'text',
 })
 
-const spanFieldsOf = ({ place, parent, start, end, isGeneric, output, fields }: PlannedSpan): SpanFields => ({
+const ATTRIBUTES = {
+  chat: { 'gen_ai.operation.name': 'chat' },
+  chain: { 'openinference.span.kind': 'CHAIN' },
+  http: { 'http.request.method': 'POST' },
+}
+
+const spanFieldsOf = ({ place, parent, start, end, kind, output, fields }: PlannedSpan): SpanFields => ({
   spanId: spanIdOf(place),
   ...(parent !== null && { parentSpanId: spanIdOf(parent) }),
   name: `step ${place}`,
   start,
   end: end + 100,
   attributes: {
-    ...(isGeneric ? { 'http.request.method': 'POST' } : { 'gen_ai.operation.name': 'chat' }),
-    ...(!isGeneric && output !== 'none' && { 'output.value': output === 'null' ? 'null' : `output ${place}` }),
-    ...(!isGeneric && output === 'null' && { 'output.mime_type': 'application/json' }),
+    ...ATTRIBUTES[kind],
+    ...(kind !== 'http' && output !== 'none' && { 'output.value': output === 'null' ? 'null' : `output ${place}` }),
+    ...(kind !== 'http' && output === 'null' && { 'output.mime_type': 'application/json' }),
     ...Object.fromEntries(Object.entries(fields).map(([field, value]) => [`langfuse.trace.metadata.${field}`, value])),
   },
 })
@@ -228,6 +234,7 @@ async function mustLeaveNothing({ org, id }: Run): Promise<void> {
 
 interface ReadSpan {
   id: string
+  parentId: string | null
   output: unknown
   metadata: { kind?: string }
   review: { state: string; stale: boolean }
@@ -241,7 +248,9 @@ function mustQueue({ trace, list, queue }: Awaited<ReturnType<typeof readEveryth
   const open = (trace as { spans: ReadSpan[] }).spans.filter(
     ({ output, review }) => output !== null && (review.state === 'unreviewed' || review.stale),
   )
-  const steps = open.filter(({ metadata }) => metadata.kind !== 'generic').map(({ id }) => id)
+  const needsReview = ({ parentId, metadata: { kind = 'task' } }: ReadSpan): boolean =>
+    kind !== 'generic' && (kind !== 'chain' || parentId === null)
+  const steps = open.filter(needsReview).map(({ id }) => id)
   const others = queue.filter((id: string) => !open.some(span => span.id === id))
   mustEqual('queued spans without an unreviewed output', others, [])
   if (list.length === 0) return

@@ -23,6 +23,7 @@ export const countersign: Convention = {
     }
     return present<Reading>({
       stepId,
+      fallback: stepId === undefined ? undefined : { kind: 'task' },
       prompt: id === undefined ? undefined : { id },
       state: state.length > 0 ? Object.fromEntries(state) : undefined,
     })

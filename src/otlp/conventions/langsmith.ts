@@ -1,14 +1,7 @@
 import type { Json, JsonObject } from '../../domain/json.ts'
+import { STEP_KINDS } from '../../domain/step-kind.ts'
 import { idOf, numberOf, objectOf, parsedObject, present, taken, textOf } from '../reading/attribute-values.ts'
-import {
-  type Convention,
-  KINDS,
-  type Kind,
-  type Reading,
-  type SpanReader,
-  type TraceReading,
-  type Usage,
-} from '../reading/convention.ts'
+import type { Convention, Kind, Reading, SpanReader, TraceReading, Usage } from '../reading/convention.ts'
 import { retrievedChunks } from '../reading/retrieved-chunks.ts'
 import { contentOf } from '../reading/span-content.ts'
 import { nameInGraph } from '../reading/step-names.ts'
@@ -62,7 +55,7 @@ export const langsmith: Convention = {
 function kindOf(type: string | undefined): Kind | undefined {
   const name = type?.toLowerCase()
   if (name === undefined) return undefined
-  return KINDS.find(kind => kind === name) ?? OTHER_KINDS.get(name) ?? 'chain'
+  return STEP_KINDS.find(kind => kind === name) ?? OTHER_KINDS.get(name) ?? 'chain'
 }
 
 /** Metadata that LangChain and LangGraph add to the caller's own. */

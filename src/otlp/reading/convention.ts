@@ -1,23 +1,8 @@
 import type { Json, JsonObject } from '../../domain/json.ts'
+import type { StepKind } from '../../domain/step-kind.ts'
 import type { TelemetryEvent, TelemetrySpan } from './telemetry.ts'
 
-/** A span's kind. `generic` spans aren't steps of an AI pipeline: an HTTP call, a database query. */
-export const KINDS = [
-  'llm',
-  'embedding',
-  'retriever',
-  'reranker',
-  'tool',
-  'agent',
-  'chain',
-  'workflow',
-  'task',
-  'prompt',
-  'guardrail',
-  'evaluator',
-  'generic',
-] as const
-export type Kind = (typeof KINDS)[number]
+export type { StepKind as Kind } from '../../domain/step-kind.ts'
 
 /** The token counts that the span reports. */
 export interface Usage {
@@ -68,7 +53,7 @@ export interface TraceReading {
 
 /** A convention's reading of a span. Fields without a value are absent. */
 export interface Reading {
-  kind?: Kind
+  kind?: StepKind
   stepId?: string
   input?: Json
   output?: Json
@@ -87,7 +72,7 @@ export interface Reading {
   /** Anything else, for the span's metadata. */
   metadata?: JsonObject
   /** Used only if no convention has something better, such as a raw request or a wrapper's arguments. */
-  fallback?: { kind?: Kind; stepId?: string; input?: Json; output?: Json }
+  fallback?: { kind?: StepKind; stepId?: string; input?: Json; output?: Json }
   /** Whether the record only reports that the span has started. Such a record isn't stored. */
   isPending?: boolean
 }

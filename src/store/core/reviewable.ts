@@ -53,8 +53,11 @@ export const isStale = sql`(${isNotNull(spans.reviewState)} and ${spans.isStale}
 /** Whether a span has an output and no review of it. */
 export const isUnreviewed = sql`(${hasOutput} and not ${isReviewed})`
 
-/** Whether a span is an unreviewed step of an AI pipeline. Other spans don't need review. */
-export const isUnreviewedStep = sql`(${spans.isGeneric} = 0 and ${isUnreviewed})`
+/** Whether a span's output is one to review, as `reviewabilityOf` in `domain/step-kind.ts` defines it. */
+export const isReviewable = sql`(${spans.isGeneric} = 0 and (${spans.isSupporting} = 0 or ${spans.isRoot} = 1))`
+
+/** Whether a span needs review: it's reviewable, has an output, and no review. */
+export const isUnreviewedStep = sql`(${isReviewable} and ${isUnreviewed})`
 
 /** Whether a span is unclaimed, or claimed by this holder. */
 export const isFree = (holder: string, now: number): SQL =>

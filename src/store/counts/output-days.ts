@@ -11,7 +11,7 @@ import {
   NOTING_DELAY_MS,
 } from '../../limits.ts'
 import { named, readPlain } from '../core/database.ts'
-import { hasOutput, isReviewed, ofTrace } from '../core/reviewable.ts'
+import { hasOutput, isReviewable, isReviewed, ofTrace } from '../core/reviewable.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
 import type { Store, UnscopedStore } from '../core/store.ts'
 import { findDuePass, savePass } from '../core/sweeps.ts'
@@ -180,7 +180,7 @@ export async function countPieces(
         sql`(select item.key as place, ${spans.stepId} as step_id, count(*) as outputs,
             sum(${isReviewed}) as reviewed, row_number() over (partition by item.key) as number
           from ${items} cross join ${traces} cross join ${spans}
-          where ${traces.key} in (${piece(sql`piece.key`, whole)}) and ${ofTrace} and ${spans.isGeneric} = 0 and ${hasOutput}
+          where ${traces.key} in (${piece(sql`piece.key`, whole)}) and ${ofTrace} and ${isReviewable} and ${hasOutput}
           group by item.key, ${spans.stepId}) as scanned`,
       )
       .groupBy(sql`scanned.place`, stepId),

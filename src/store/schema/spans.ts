@@ -43,8 +43,10 @@ export const spans = sqliteTable(
     /** Who has claimed it for review (a user's id, or the id of a key that acts for no user), and until when. */
     claimedBy: text('claimed_by'),
     claimedUntil: integer('claimed_until'),
-    /** Whether the span isn't a step of an AI pipeline. The queue leaves such spans out. */
+    /** Whether nobody reviews it: it isn't a step of an AI pipeline, or its output is a vector. */
     isGeneric: integer('is_generic', { mode: 'boolean' }).notNull().default(false),
+    /** Whether it's offered for review only as the root: a chain, a retriever. See `domain/step-kind.ts`. */
+    isSupporting: integer('is_supporting', { mode: 'boolean' }).notNull().default(false),
     /**
      * State given to the span itself: a JSON array of `[key, text, ref]`, each value stored like an observation's
      * `data`.

@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import type { SpanStatus } from '../../domain/span.ts'
+import type { Reviewability } from '../../domain/step-kind.ts'
 import type { Project } from '../accounts/projects.ts'
 import { hasObservedOutput } from '../core/reviewable.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
@@ -24,7 +25,7 @@ export interface ExportedSpan {
   status: SpanStatus | null
   /** As JSON. */
   metadata: string
-  isGeneric: boolean
+  reviewability: Reviewability
   /** As JSON, or null if there is none. */
   input: string | null
   output: string | null
@@ -50,6 +51,7 @@ export const SPANS = rowSet([
   'status',
   'metadata',
   'isGeneric',
+  'isSupporting',
   'input',
   'inputRef',
   'output',
@@ -124,6 +126,7 @@ export function upsertSpans(store: Store, project: Project, rows: string, now: n
         stateRef: withRef(spans.state, spans.stateRef, sql`excluded.state_ref`),
         state: given(spans.state, sql`excluded.state`),
         isGeneric: sql`iif(${isClients}, 0, excluded.is_generic)`,
+        isSupporting: sql`iif(${isClients}, 0, excluded.is_supporting)`,
         exportRevision: sql`iif(${isClients}, null, excluded.export_revision)`,
       },
       setWhere: sql`${isClients} or ${spans.exportRevision} < excluded.export_revision`,

@@ -172,6 +172,7 @@ function upsertSpans(store: Store, project: Project, rows: string) {
         // From now on, exports only fill in fields that the client left out.
         exportRevision: null,
         isGeneric: false,
+        isSupporting: false,
       },
     })
     .returning({

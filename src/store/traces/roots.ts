@@ -29,6 +29,7 @@ export const NEW_SPAN = {
   claimedBy: null,
   claimedUntil: null,
   isGeneric: 0,
+  isSupporting: 0,
   state: null,
   stateRef: null,
   exportRevision: null,

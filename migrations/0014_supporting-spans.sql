@@ -1,0 +1,1 @@
+ALTER TABLE `spans` ADD `is_supporting` integer DEFAULT false NOT NULL;

@@ -1,0 +1,45 @@
+/** A span's kind. `generic` spans aren't steps of an AI pipeline: an HTTP call, a database query. */
+export const STEP_KINDS = [
+  'llm',
+  'embedding',
+  'retriever',
+  'reranker',
+  'tool',
+  'agent',
+  'chain',
+  'workflow',
+  'task',
+  'prompt',
+  'guardrail',
+  'evaluator',
+  'generic',
+] as const
+export type StepKind = (typeof STEP_KINDS)[number]
+
+/** When a span with an output is offered for review. */
+export type Reviewability = 'always' | 'as_root' | 'never'
+
+const REVIEWABILITY: Record<StepKind, Reviewability> = {
+  llm: 'always',
+  tool: 'always',
+  agent: 'always',
+  // These prepare, pass on, or check what another step produced. As the root, such a span has the answer of the run.
+  chain: 'as_root',
+  workflow: 'as_root',
+  task: 'as_root',
+  retriever: 'as_root',
+  reranker: 'as_root',
+  prompt: 'as_root',
+  guardrail: 'as_root',
+  evaluator: 'as_root',
+  // Nobody can judge a vector.
+  embedding: 'never',
+  generic: 'never',
+}
+
+/**
+ * Whether a span with an output is offered for review. A step that the pipeline names itself always is: through the
+ * API, or with `countersign.step_id`.
+ */
+export const reviewabilityOf = (kind: StepKind, isNamed: boolean): Reviewability =>
+  isNamed ? 'always' : REVIEWABILITY[kind]
