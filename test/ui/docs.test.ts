@@ -1,5 +1,4 @@
-import { seriousFindings } from './accessibility.ts'
-import { expectNoSidewaysScroll } from './layout.ts'
+import { expectAccessibleOnEveryScreen } from './accessibility.ts'
 import { newOrganization } from './organization.ts'
 import { serverUrl } from './server.ts'
 import { expect, test } from './test.ts'
@@ -22,12 +21,7 @@ test('the API page lists every endpoint, is accessible in both color schemes, an
   await expect(batch.getByText('parent_span_id').first()).toBeVisible()
   await batch.getByText('207').click()
 
-  expect(await seriousFindings(page)).toEqual([])
-  await page.emulateMedia({ colorScheme: 'dark' })
-  await expect(page.locator('html')).toHaveAttribute('data-mantine-color-scheme', 'dark')
-  expect(await seriousFindings(page)).toEqual([])
-  await page.setViewportSize({ width: 390, height: 844 })
-  await expectNoSidewaysScroll(page)
+  await expectAccessibleOnEveryScreen(page)
 })
 
 test('the API page sends a request with a key, and forgets the key', async ({ page, context }) => {

@@ -1,6 +1,5 @@
-import { seriousFindings } from './accessibility.ts'
+import { expectAccessibleOnEveryScreen } from './accessibility.ts'
 import { EVERY_PAGE } from './every-page.ts'
-import { expectNoSidewaysScroll } from './layout.ts'
 import { roundsOfCalls } from './requests.ts'
 import { type SampleProject, sampleProject } from './sample-project.ts'
 import { expect, signIn, test } from './test.ts'
@@ -22,13 +21,7 @@ test.describe('each page loads in two rounds of calls, is accessible in both col
       await expect(page.getByRole('heading', { level: 1 })).toHaveCount(1)
       await expect(page).toHaveTitle(/. · Countersign$/)
       await expect(page.getByRole('alert')).toHaveCount(0)
-      expect(await seriousFindings(page)).toEqual([])
-      await page.emulateMedia({ colorScheme: 'dark' })
-      await expect(page.locator('html')).toHaveAttribute('data-mantine-color-scheme', 'dark')
-      expect(await seriousFindings(page)).toEqual([])
-
-      await page.setViewportSize({ width: 390, height: 844 })
-      await expectNoSidewaysScroll(page)
+      await expectAccessibleOnEveryScreen(page)
     })
   }
 })
@@ -36,9 +29,5 @@ test.describe('each page loads in two rounds of calls, is accessible in both col
 test('the sign-in page is accessible in both color schemes, and fits a phone', async ({ page }) => {
   await page.goto('/')
   await expect(page.getByLabel('API key')).toBeVisible()
-  expect(await seriousFindings(page)).toEqual([])
-  await page.emulateMedia({ colorScheme: 'dark' })
-  expect(await seriousFindings(page)).toEqual([])
-  await page.setViewportSize({ width: 390, height: 844 })
-  await expectNoSidewaysScroll(page)
+  await expectAccessibleOnEveryScreen(page)
 })
