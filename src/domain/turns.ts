@@ -59,17 +59,21 @@ export function turnsByLength(): (length: number) => Promise<void> {
   }
 }
 
-/** Splits items into pieces of at most `size` items, or of that total weight, but at least one item each. */
+/**
+ * Splits items into pieces of at most `size` items, or of that total weight and at most `maxItems` items, but at least
+ * one item each.
+ */
 export function* inPieces<Item>(
   items: readonly Item[],
   size: number,
   weightOf: (item: Item) => number = () => 1,
+  maxItems = Number.POSITIVE_INFINITY,
 ): Generator<Item[]> {
   let piece: Item[] = []
   let weight = 0
   for (const item of items) {
     const added = weightOf(item)
-    if (piece.length > 0 && weight + added > size) {
+    if (piece.length > 0 && (piece.length === maxItems || weight + added > size)) {
       yield piece
       piece = []
       weight = 0

@@ -45,4 +45,5 @@ it('pieces weigh up to the limit, and have at least one item', ({ expect }) => {
   expect(pieces([1, 1, 1, 5, 9, 1, 1], 3)).toEqual([[1, 1, 1], [5], [9], [1, 1]])
   expect([...inPieces(['a', 'b', 'c'], 2)]).toEqual([['a', 'b'], ['c']])
   expect(pieces([], 3)).toEqual([])
+  expect([...inPieces([1, 1, 1, 9], 9, weight => weight, 2)]).toEqual([[1, 1], [1], [9]])
 })

@@ -1,6 +1,6 @@
 import { and, eq, isNotNull, type SQL, sql } from 'drizzle-orm'
 import type { SelectResultFields } from 'drizzle-orm/query-builders/select.types'
-import { giveTurn } from '../../domain/turns.ts'
+import { giveTurn, inPieces } from '../../domain/turns.ts'
 import {
   DETAIL_PART_BYTES,
   DETAIL_PART_SPANS,
@@ -141,7 +141,9 @@ async function readSpans<Shown extends { bytes: number }>(
   let last: SpanDetail | undefined
   let [valueBytes, answerBytes] = [0, 0]
   const page = () => ({ spans: shown, nextSpan: last ? placeOf(trace, last) : null })
-  for (const part of partsOf(planned.slice(0, limit), mode)) {
+  const bytesOf = (span: PlannedSpan) => (mode === 'brief' ? span.briefBytes : span.wholeBytes)
+  // An isolate's memory holds several parts.
+  for (const part of inPieces(planned.slice(0, limit), DETAIL_PART_BYTES, bytesOf, DETAIL_PART_SPANS)) {
     // A partial page is better than a 503.
     if (last && store.deadline.remainingMs() < STORE_ATTEMPT_MS) return page()
     // Let other requests run, even if D1 answers immediately.
@@ -172,26 +174,6 @@ const placeOf = (trace: PlannedTrace, { id, timestamp }: SpanDetail): SpanPlace 
   timestamp,
   id,
 })
-
-/**
- * Splits the spans into parts of limited number and bytes, of which an isolate's memory holds several. Each has at
- * least one span.
- */
-function* partsOf(planned: readonly PlannedSpan[], mode: ShownMode): Generator<PlannedSpan[]> {
-  let part: PlannedSpan[] = []
-  let bytes = 0
-  for (const span of planned) {
-    const own = mode === 'brief' ? span.briefBytes : span.wholeBytes
-    if (part.length > 0 && (part.length === DETAIL_PART_SPANS || bytes + own > DETAIL_PART_BYTES)) {
-      yield part
-      part = []
-      bytes = 0
-    }
-    part.push(span)
-    bytes += own
-  }
-  if (part.length > 0) yield part
-}
 
 /** Reads some of a trace's spans in order, with up to `maxBytes` of their observations in full. */
 async function readPart(
