@@ -1,19 +1,12 @@
 import { SegmentedControl } from '@mantine/core'
 import { useSearchParams } from 'wouter'
+import { withParameters } from '../parts/parameters.ts'
 import { WINDOWS, type WindowDays, windowNamed } from './window.ts'
 
 /** The period in the URL, and how to change it. */
 export function useWindow(): [WindowDays, (days: WindowDays) => void] {
   const [parameters, setParameters] = useSearchParams()
-  const choose = (days: WindowDays) =>
-    setParameters(
-      current => {
-        const next = new URLSearchParams(current)
-        next.set('days', String(days))
-        return next
-      },
-      { replace: true },
-    )
+  const choose = (days: WindowDays) => setParameters(withParameters({ days: String(days) }), { replace: true })
   return [windowNamed(parameters.get('days')), choose]
 }
 

@@ -1,3 +1,5 @@
+import { withParameters } from '../parts/parameters.ts'
+
 /** The queue's orders. The first is the default. */
 export const ORDERS = [
   { value: 'oldest', label: 'Oldest first' },
@@ -25,12 +27,5 @@ export const filterFrom = (parameters: URLSearchParams): QueueFilter => ({
 })
 
 /** The URL's parameters with another filter, without the current span. */
-export function withFilter(parameters: URLSearchParams, filter: QueueFilter): URLSearchParams {
-  const next = new URLSearchParams(parameters)
-  next.delete('span')
-  for (const [name, value] of Object.entries(filter)) {
-    if (value === '' || value === ORDERS[0].value) next.delete(name)
-    else next.set(name, value)
-  }
-  return next
-}
+export const withFilter = (parameters: URLSearchParams, { order, stepId, name }: QueueFilter): URLSearchParams =>
+  withParameters({ span: null, order: order === ORDERS[0].value ? null : order, stepId, name })(parameters)

@@ -5,6 +5,7 @@ import { useSearchParams } from 'wouter'
 import { queryClient } from '../api/query-client.ts'
 import type { SpanOfTrace } from '../api/wire.ts'
 import { loadCode } from '../code/index.tsx'
+import { withParameters } from '../parts/parameters.ts'
 import { undo } from './decide.ts'
 import { filterFrom, type QueueFilter, withFilter } from './filters.ts'
 import { loadForm } from './form/index.tsx'
@@ -40,16 +41,7 @@ export function useQueue(projectSlug: string) {
   const ahead = openAfter(ids, current, isOpen, AHEAD)
   const isFinished = current === undefined && queue.isSuccess && !queue.hasNextPage
 
-  const show = (id: string | undefined) =>
-    setParameters(
-      before => {
-        const next = new URLSearchParams(before)
-        if (id === undefined) next.delete('span')
-        else next.set('span', id)
-        return next
-      },
-      { replace: true },
-    )
+  const show = (id: string | undefined) => setParameters(withParameters({ span: id }), { replace: true })
   const advance = () => show(nextOpen(ids, current, isOpen))
   const move = (step: 1 | -1) => {
     const target = ids[(current === undefined ? -1 : ids.indexOf(current)) + step]

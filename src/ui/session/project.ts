@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useCallback, useEffect } from 'react'
 import { useSearchParams } from 'wouter'
 import { sessionQuery } from '../api/session.ts'
+import { withParameters } from '../parts/parameters.ts'
 
 const REMEMBERED = 'countersign.project'
 
@@ -51,26 +52,13 @@ export function useLeaveProject(): (slug: string) => void {
         if (storage.getItem(REMEMBERED) === slug) storage.removeItem(REMEMBERED)
       }
       setParameters(
-        parameters => {
-          const next = new URLSearchParams(parameters)
-          if (next.get('project') === slug) next.delete('project')
-          return next
-        },
+        parameters => (parameters.get('project') === slug ? withParameters({ project: null })(parameters) : parameters),
         { replace: true },
       )
     },
     [setParameters],
   )
 }
-
-/** The same parameters with another project. */
-export const inProject =
-  (slug: string) =>
-  (parameters: URLSearchParams): URLSearchParams => {
-    const next = new URLSearchParams(parameters)
-    next.set('project', slug)
-    return next
-  }
 
 /** Switches to the project of a page's content if the URL names another one or none. */
 export function useProjectOfPage(slug: string): void {
@@ -81,6 +69,6 @@ export function useProjectOfPage(slug: string): void {
   useEffect(() => {
     if (!isOther) return
     rememberProject(slug)
-    setParameters(inProject(slug), { replace: true })
+    setParameters(withParameters({ project: slug }), { replace: true })
   }, [slug, isOther, setParameters])
 }

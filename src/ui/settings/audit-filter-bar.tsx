@@ -3,8 +3,9 @@ import { Button, Group, Select } from '@mantine/core'
 import { DatePickerInput } from '@mantine/dates'
 import { useSearchParams } from 'wouter'
 import { IconX } from '../icons/index.ts'
+import { withParameters } from '../parts/parameters.ts'
 import { AUDIT_ACTION_OPTIONS } from './audit-actions.ts'
-import { type AuditFilters, NO_AUDIT_FILTERS, withAuditFilters } from './audit-filters.ts'
+import { type AuditFilters, NO_AUDIT_FILTERS } from './audit-filters.ts'
 import { dayOf, nextDay, previousDay, startOfDay } from './days.ts'
 import { useAllKeys, useAllUsers } from './use-all.ts'
 
@@ -16,7 +17,7 @@ interface AuditFilterBarProps {
 /** Filters the log. The filters are stored in the URL. */
 export function AuditFilterBar({ filters, names }: AuditFilterBarProps) {
   const [, setParameters] = useSearchParams()
-  const change = (changes: Partial<AuditFilters>) => setParameters(current => withAuditFilters(current, changes))
+  const change = (changes: Partial<AuditFilters>) => setParameters(withParameters(changes))
   const { action, from, to } = filters
   return (
     <Group gap="xs" align="end">

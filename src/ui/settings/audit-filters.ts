@@ -25,16 +25,6 @@ export const auditFiltersOf = (parameters: URLSearchParams): AuditFilters => {
   }
 }
 
-/** A URL's parameters with some filters changed. */
-export function withAuditFilters(parameters: URLSearchParams, changes: Partial<AuditFilters>): URLSearchParams {
-  const next = new URLSearchParams(parameters)
-  for (const [name, value] of Object.entries(changes)) {
-    if (value) next.set(name, value)
-    else next.delete(name)
-  }
-  return next
-}
-
 /** No filters. */
 export const NO_AUDIT_FILTERS: AuditFilters = {
   action: null,

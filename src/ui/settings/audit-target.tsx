@@ -1,9 +1,12 @@
 import { Anchor, Code } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { Link, useSearchParams } from 'wouter'
+import { pathWith } from '../api/client.ts'
 import type { AuditLog } from '../api/wire.ts'
 import { ShownText } from '../json/shown-text.tsx'
-import { NO_AUDIT_FILTERS, withAuditFilters } from './audit-filters.ts'
+import { withParameters } from '../parts/parameters.ts'
+import { TextLink } from '../parts/text-link.tsx'
+import { NO_AUDIT_FILTERS } from './audit-filters.ts'
 
 interface AuditTargetProps {
   entry: AuditLog['entries'][number]
@@ -18,7 +21,7 @@ export function AuditTarget({ entry, names, projects }: AuditTargetProps) {
   const [parameters] = useSearchParams()
   const { targetId } = entry
   const name = names.get(targetId) ?? projects.get(targetId)
-  const history = withAuditFilters(parameters, { ...NO_AUDIT_FILTERS, targetId })
+  const history = withParameters({ ...NO_AUDIT_FILTERS, targetId })(parameters)
   return (
     <>
       <Place entry={entry}>
@@ -52,13 +55,6 @@ function Place({
   const [kind, act] = action.split('.')
   const page = kind === 'prompt' ? '/prompts' : kind === 'knowledge_doc' ? '/knowledge-docs' : undefined
   if (page === undefined || act === 'delete') return children
-  const versions = new URLSearchParams({
-    ...(afterId !== null && afterId !== targetId && { version: afterId }),
-    ...(afterId !== null && beforeId !== null && { compare: beforeId }),
-  })
-  return (
-    <Anchor component={Link} inherit href={`${page}/${targetId}?${versions}`}>
-      {children}
-    </Anchor>
-  )
+  const versions = { version: afterId === targetId ? null : afterId, compare: afterId && beforeId }
+  return <TextLink href={pathWith(`${page}/${targetId}`, versions)}>{children}</TextLink>
 }

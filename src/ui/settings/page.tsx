@@ -1,6 +1,7 @@
 import { ScrollArea, Stack, Tabs, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useLocation, useParams, useSearchParams } from 'wouter'
+import { pathWith } from '../api/client.ts'
 import { sessionQuery } from '../api/session.ts'
 import { MissingScope } from '../parts/scopes.tsx'
 import { usePageTitle } from '../parts/use-page-title.ts'
@@ -28,7 +29,7 @@ export function Page() {
   const chosen = TABS.find(({ path }) => path === tab) ?? TABS[0]
   const choose = (path: string | null) => {
     const project = parameters.get('project')
-    navigate(`/settings/${path}${project === null ? '' : `?${new URLSearchParams({ project })}`}`)
+    navigate(pathWith(`/settings/${path}`, { project }))
   }
   return (
     <Stack gap="sm" maw={1200}>

@@ -2,7 +2,8 @@ import { AppShell, Box, Burger, Group, NavLink, ScrollArea, Stack, Text } from '
 import { useDisclosure } from '@mantine/hooks'
 import { type PropsWithChildren, useEffect } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
-import { inProject, rememberProject, useProject } from '../session/project.ts'
+import { withParameters } from '../parts/parameters.ts'
+import { rememberProject, useProject } from '../session/project.ts'
 import { AccountMenu } from './account-menu.tsx'
 import { CommandButton } from './command-button.tsx'
 import { isIn, SECTIONS } from './navigation.ts'
@@ -79,6 +80,6 @@ function useProjectInUrl(): void {
   }, [project])
   useEffect(() => {
     if (project === undefined || project === named) return
-    setParameters(inProject(project), { replace: true })
+    setParameters(withParameters({ project }), { replace: true })
   }, [project, named, setParameters])
 }

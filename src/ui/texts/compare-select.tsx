@@ -1,8 +1,8 @@
 import { Select } from '@mantine/core'
 import { useSearchParams } from 'wouter'
 import { loadCode } from '../code/index.tsx'
+import { withParameters } from '../parts/parameters.ts'
 import type { Version, VersionedText } from './kinds.ts'
-import { withParameters } from './parameters.ts'
 
 /** Chooses the version to compare with. */
 export function CompareSelect({ text, version }: { text: VersionedText; version: Version }) {

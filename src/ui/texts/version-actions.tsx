@@ -1,5 +1,6 @@
 import { Button, Group } from '@mantine/core'
 import { Link, useSearchParams } from 'wouter'
+import { pathWith } from '../api/client.ts'
 import { IconListTree } from '../icons/index.ts'
 import { useMay } from '../parts/scopes.tsx'
 import { ActivateVersion } from './activate-version.tsx'
@@ -17,13 +18,12 @@ export function VersionActions({ kind, text, version }: VersionActionsProps) {
   const mayManage = useMay('manage')
   const [parameters] = useSearchParams()
   const project = parameters.get('project')
-  const traces = new URLSearchParams({ promptVersionId: version.id, ...(project !== null && { project }) })
   return (
     <Group gap="xs">
       {kind.hasSchema && (
         <Button
           component={Link}
-          href={`/traces?${traces}`}
+          href={pathWith('/traces', { promptVersionId: version.id, project })}
           size="xs"
           variant="default"
           leftSection={<IconListTree size={14} aria-hidden />}

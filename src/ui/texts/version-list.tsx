@@ -3,9 +3,9 @@ import { Link, useSearchParams } from 'wouter'
 import { IconCheck } from '../icons/index.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { Moment } from '../parts/moment.tsx'
+import { withParameters } from '../parts/parameters.ts'
 import { Acceptance } from './acceptance.tsx'
 import type { TextKind, Version, VersionedText } from './kinds.ts'
-import { withParameters } from './parameters.ts'
 import classes from './version-list.module.css'
 
 interface VersionListProps {

@@ -1,7 +1,7 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import { Fault } from '../api/client.ts'
+import { Fault, pathWith } from '../api/client.ts'
 import { useNames } from '../api/names.ts'
 import { sessionQuery } from '../api/session.ts'
 import type { Span } from '../api/wire.ts'
@@ -57,7 +57,7 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
             {span.output !== null && (
               <Button
                 component={Link}
-                href={`/review?${new URLSearchParams({ ...(project !== undefined && { project }), span: span.id })}`}
+                href={pathWith('/review', { project, span: span.id })}
                 size="compact-sm"
                 variant="default"
                 leftSection={<IconPencil size={14} aria-hidden />}

@@ -1,7 +1,7 @@
-import { Anchor } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { Link } from 'wouter'
+import { pathWith } from '../api/client.ts'
 import type { Span } from '../api/wire.ts'
+import { TextLink } from '../parts/text-link.tsx'
 import { useProject } from '../session/project.ts'
 import { promptOfStepQuery } from './queries.ts'
 
@@ -9,23 +9,16 @@ import { promptOfStepQuery } from './queries.ts'
 export function PromptLink({ span, versionId }: { span: Span; versionId: string }) {
   const project = useProject()
   const { data: prompt } = useQuery(promptOfStepQuery(project, span.stepId))
-  const query = new URLSearchParams({ ...(project !== undefined && { project }), promptVersionId: versionId })
   return (
     <>
       {prompt ? (
-        <Anchor
-          component={Link}
-          inherit
-          href={`/prompts/${prompt.id}?${new URLSearchParams({ ...(project !== undefined && { project }), version: versionId })}`}
-        >
+        <TextLink href={pathWith(`/prompts/${prompt.id}`, { project, version: versionId })}>
           Prompt{prompt.versionId === versionId ? '' : ' (another version)'}
-        </Anchor>
+        </TextLink>
       ) : (
         <span title={versionId}>Prompt version {versionId.slice(0, 8)}</span>
       )}
-      <Anchor component={Link} inherit href={`/traces?${query}`}>
-        Traces with this version
-      </Anchor>
+      <TextLink href={pathWith('/traces', { project, promptVersionId: versionId })}>Traces with this version</TextLink>
     </>
   )
 }

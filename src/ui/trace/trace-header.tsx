@@ -1,5 +1,6 @@
 import { Anchor, Code, Group, Popover, Title, UnstyledButton } from '@mantine/core'
 import { Link } from 'wouter'
+import { pathWith } from '../api/client.ts'
 import type { Trace } from '../api/wire.ts'
 import { IconArrowLeft, IconCircleCheck, IconLoader } from '../icons/index.ts'
 import { JsonView } from '../json/json-view.tsx'
@@ -9,7 +10,7 @@ import { count, duration } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
 import { ReviewState } from '../parts/review-state.tsx'
 import { useProject } from '../session/project.ts'
-import { withMetadata } from '../traces/filters.ts'
+import { metadataName } from '../traces/filters.ts'
 import { listAddress } from '../traces/list-place.ts'
 import { metadataLeaves } from '../traces/metadata-leaves.ts'
 import { TraceActions } from './trace-actions.tsx'
@@ -62,14 +63,13 @@ function Metadata({ metadata }: Pick<Trace, 'metadata'>) {
   const project = useProject()
   const leaves = metadataLeaves(metadata, SHOWN_LEAVES)
   if (leaves.length === 0) return null
-  const list = new URLSearchParams(project === undefined ? {} : { project })
   return (
     <Group gap={6}>
       {leaves.map((leaf, index) => (
         <Link
           // biome-ignore lint/suspicious/noArrayIndexKey: paths may repeat, and they never move
           key={index}
-          href={`/traces?${withMetadata(list, leaf)}`}
+          href={pathWith('/traces', { project, [metadataName(leaf.path)]: leaf.value })}
           className={classes.leaf}
           title={`Traces with ${leaf.path}=${leaf.value}`}
           dir="auto"

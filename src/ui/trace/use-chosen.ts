@@ -1,5 +1,6 @@
 import { useCallback } from 'react'
 import { useSearchParams } from 'wouter'
+import { withParameters } from '../parts/parameters.ts'
 import { isSection, type Place, placeOf, type Section } from './place.ts'
 
 interface Chosen {
@@ -22,18 +23,7 @@ export function useChosen(): Chosen {
   const path = address.get('path')
   const place = path === null ? undefined : placeOf(path)
   const change = useCallback(
-    (changes: Record<string, string | null>, replace: boolean) =>
-      setAddress(
-        current => {
-          const next = new URLSearchParams(current)
-          for (const [name, value] of Object.entries(changes)) {
-            if (value === null) next.delete(name)
-            else next.set(name, value)
-          }
-          return next
-        },
-        { replace },
-      ),
+    (changes: Record<string, string | null>, replace: boolean) => setAddress(withParameters(changes), { replace }),
     [setAddress],
   )
   const choose = useCallback((spanId: string) => change({ span: spanId, path: null }, true), [change])

@@ -7,7 +7,7 @@ import { IconFilter, IconFilterOff } from '../icons/index.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { useProject } from '../session/project.ts'
 import classes from './filter-bar.module.css'
-import { type FilterName, metadataFilters, withMetadata, withoutFilters, withoutMetadata } from './filters.ts'
+import { type FilterName, metadataFilters, withoutFilters } from './filters.ts'
 import { MetadataInput } from './metadata-input.tsx'
 import { useFilters, useTypedFilter } from './use-filters.ts'
 
@@ -16,7 +16,7 @@ const TimeInput = lazy(async () => ({ default: (await import('./time-input.tsx')
 
 /** The list's filters, all stored in the URL. */
 export function FilterBar() {
-  const { address, change, active, set } = useFilters()
+  const { address, change, active, set, setMetadata } = useFilters()
   const [isOpen, { toggle }] = useDisclosure()
   const clear = active > 0 && (
     <Button
@@ -53,7 +53,7 @@ export function FilterBar() {
           <TimeInput label="From" value={address.get('from')} onChange={time => set('from', time)} />
           <TimeInput label="To" value={address.get('to')} onChange={time => set('to', time)} />
         </Suspense>
-        <MetadataInput onAdd={filter => change(current => withMetadata(current, filter))} />
+        <MetadataInput onAdd={({ path, value }) => setMetadata(path, value)} />
         <Checkbox
           size="xs"
           className={classes.check}
@@ -71,7 +71,7 @@ export function FilterBar() {
 
 /** The filters that have no field of their own. */
 function Chips() {
-  const { address, change, set } = useFilters()
+  const { address, set, setMetadata } = useFilters()
   const metadata = metadataFilters(address)
   const version = address.get('promptVersionId')
   if (version === null && metadata.length === 0) return null
@@ -79,11 +79,7 @@ function Chips() {
     <Group gap={6}>
       {version !== null && <Chip label={`prompt version ${version}`} onRemove={() => set('promptVersionId', null)} />}
       {metadata.map(({ path, value }) => (
-        <Chip
-          key={`${path}=${value}`}
-          label={`${path}=${value}`}
-          onRemove={() => change(current => withoutMetadata(current, path))}
-        />
+        <Chip key={`${path}=${value}`} label={`${path}=${value}`} onRemove={() => setMetadata(path, null)} />
       ))}
     </Group>
   )

@@ -41,14 +41,6 @@ export function queryOf(address: URLSearchParams): string {
 /** The number of filters in a URL. */
 export const countFilters = (address: URLSearchParams): number => [...new URLSearchParams(queryOf(address))].length
 
-/** A URL with a filter set, or removed if the value is null or ''. */
-export function withFilter(address: URLSearchParams, name: FilterName, value: string | null): URLSearchParams {
-  const changed = new URLSearchParams(address)
-  if (value === null || value === '') changed.delete(name)
-  else changed.set(name, value)
-  return changed
-}
-
 /** A URL without filters. */
 export const withoutFilters = (address: URLSearchParams): URLSearchParams =>
   new URLSearchParams([...address].filter(([name]) => !isFilter(name)))
@@ -58,19 +50,8 @@ export const metadataFilters = (address: URLSearchParams): MetadataFilter[] =>
     .filter(([name, value]) => name.startsWith(METADATA) && isFilter(name) && value !== '')
     .map(([name, value]) => ({ path: name.slice(METADATA.length), value }))
 
-/** A URL with a metadata filter added or replaced. */
-export function withMetadata(address: URLSearchParams, { path, value }: MetadataFilter): URLSearchParams {
-  const changed = new URLSearchParams(address)
-  changed.set(METADATA + path, value)
-  return changed
-}
-
-/** A URL without a metadata filter. */
-export function withoutMetadata(address: URLSearchParams, path: string): URLSearchParams {
-  const changed = new URLSearchParams(address)
-  changed.delete(METADATA + path)
-  return changed
-}
+/** A metadata filter's name in the URL. */
+export const metadataName = (path: string): string => METADATA + path
 
 /** Parses `path=value`; undefined if the text doesn't have that form. */
 export function parseMetadataFilter(text: string): MetadataFilter | undefined {

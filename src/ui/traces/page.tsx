@@ -4,10 +4,11 @@ import { useCallback, useEffect, useMemo, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { NoProject } from '../parts/no-project.tsx'
+import { withParameters } from '../parts/parameters.ts'
 import { usePageTitle } from '../parts/use-page-title.ts'
 import { useProject } from '../session/project.ts'
 import { FilterBar } from './filter-bar.tsx'
-import { type MetadataFilter, queryOf, withMetadata, withoutFilters } from './filters.ts'
+import { type MetadataFilter, metadataName, queryOf, withoutFilters } from './filters.ts'
 import { ListEnd } from './list-end.tsx'
 import { NoTraces } from './no-traces.tsx'
 import classes from './page.module.css'
@@ -46,7 +47,7 @@ export function Page() {
     if (canGoOn) void fetchNextPage()
   }, [canGoOn, fetchNextPage])
   const onFilter = useCallback(
-    (filter: MetadataFilter) => setAddress(current => withMetadata(current, filter)),
+    ({ path, value }: MetadataFilter) => setAddress(withParameters({ [metadataName(path)]: value })),
     [setAddress],
   )
 

@@ -1,7 +1,8 @@
 import { useDebouncedCallback } from '@mantine/hooks'
 import { useEffect, useState } from 'react'
 import { useSearchParams } from 'wouter'
-import { countFilters, type FilterName, withFilter } from './filters.ts'
+import { withParameters } from '../parts/parameters.ts'
+import { countFilters, type FilterName, metadataName } from './filters.ts'
 
 const TYPING_MS = 400
 
@@ -14,7 +15,9 @@ export function useFilters() {
     /** The number of filters that are set. */
     active: countFilters(address),
     /** Sets a filter, or removes it if the value is null or ''. */
-    set: (name: FilterName, value: string | null) => change(current => withFilter(current, name, value)),
+    set: (name: FilterName, value: string | null) => change(withParameters({ [name]: value })),
+    /** Sets a metadata filter, or removes it if the value is null. */
+    setMetadata: (path: string, value: string | null) => change(withParameters({ [metadataName(path)]: value })),
   }
 }
 
@@ -24,7 +27,7 @@ export function useTypedFilter(name: FilterName): [text: string, type: (text: st
   const given = address.get(name) ?? ''
   const [text, setText] = useState(given)
   const apply = useDebouncedCallback(
-    (value: string) => change(current => withFilter(current, name, value.trim()), { replace: true }),
+    (value: string) => change(withParameters({ [name]: value.trim() }), { replace: true }),
     TYPING_MS,
   )
   useEffect(() => {

@@ -1,11 +1,11 @@
-/** Changes some of a URL's parameters. Null removes one. */
+/** Changes some of a URL's parameters. An empty value removes one. */
 export const withParameters =
-  (changes: Readonly<Record<string, string | null>>) =>
+  (changes: Readonly<Record<string, string | null | undefined>>) =>
   (current: URLSearchParams): URLSearchParams => {
     const next = new URLSearchParams(current)
     for (const [name, value] of Object.entries(changes)) {
-      if (value === null) next.delete(name)
-      else next.set(name, value)
+      if (value) next.set(name, value)
+      else next.delete(name)
     }
     return next
   }
