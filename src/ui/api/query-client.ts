@@ -19,14 +19,14 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
-      // Retrying doesn't change a refusal.
-      retry: (failures, error) => !(error instanceof Fault && isRefusal(error)) && failures < ATTEMPTS - 1,
+      // Retrying a rejected call doesn't help.
+      retry: (failures, error) => !(error instanceof Fault && isRejection(error)) && failures < ATTEMPTS - 1,
       refetchOnWindowFocus: false,
     },
   },
 })
 
-const isRefusal = ({ status }: Fault): boolean => status >= 400 && status < 500
+const isRejection = ({ status }: Fault): boolean => status >= 400 && status < 500
 
 /**
  * Switches to another session, or to none (null), and drops all cached responses. The session's own query stays,

@@ -5,7 +5,7 @@ import { type ApiDocument, type Endpoint, endpointsByTag } from './document.ts'
 import { EndpointItem, Method } from './endpoint-item.tsx'
 import { Prose } from './prose.tsx'
 
-/** The whole API. Clicking an endpoint, or naming it in the URL's hash, opens it. */
+/** The whole API. Clicking an endpoint, or putting it in the URL's hash, opens it. */
 export function ApiPage({ document }: { document: ApiDocument }) {
   const [apiKey, setApiKey] = useState('')
   const [filter, setFilter] = useState('')

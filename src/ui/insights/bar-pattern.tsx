@@ -1,6 +1,6 @@
 import { barColor } from './line-style.ts'
 
-/** A bar's pattern, so that reviewers don't differ by color alone. */
+/** A bar's pattern, so that color isn't the only difference between reviewers. */
 export function BarPattern({ id, index }: { id: string; index: number }) {
   const color = barColor(index)
   return (

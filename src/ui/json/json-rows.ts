@@ -1,11 +1,11 @@
 import type { Json } from '../api/wire.ts'
 
-/** Longer strings start out shortened. */
+/** Longer strings are truncated at first. */
 export const FOLDED_STRING_LENGTH = 1_200
 const FOLDED_CHILDREN = 200
 const OPEN_DEPTH = 3
 
-/** A line of a value: a scalar, an empty object or array, or the head of one whose children are the lines below. */
+/** A line of a value: a scalar, an empty object or array, or the first line of one whose children follow. */
 export interface JsonRow {
   /** A JSON pointer (RFC 6901), which distinguishes `{"a.b": 1}` from `{"a": {"b": 1}}`. */
   pointer: string
@@ -20,7 +20,7 @@ export interface JsonRow {
   isOpen: boolean
 }
 
-/** Whether a value starts out open. */
+/** Whether a value is open at first. */
 const isOpenByDefault = (depth: number, size: number): boolean => depth < OPEN_DEPTH && size <= FOLDED_CHILDREN
 
 /**
@@ -40,7 +40,7 @@ export function jsonRows(root: Json, toggled: ReadonlySet<string>): JsonRow[] {
   return rows
 }
 
-/** The toggled set that shows the line with this path, as far as the path leads. */
+/** The toggled set that shows the line with this path, or its closest ancestor. */
 export function toggledToShow(root: Json, path: string, toggled: ReadonlySet<string>): ReadonlySet<string> {
   const needed = new Set(toggled)
   for (const { pointer, depth, size } of ancestorsOf(root, path)) {

@@ -129,7 +129,7 @@ function Scalar({ value }: { value: Json }) {
     <span className={classes.string} dir="auto">
       {value === '' ? (
         <Text span inherit c="dimmed">
-          empty text
+          empty string
         </Text>
       ) : (
         <ShownText text={left > 0 ? value.slice(0, length) : value} />

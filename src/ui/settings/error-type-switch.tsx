@@ -23,7 +23,7 @@ export function ErrorTypeSwitch({ errorType, projectId }: ErrorTypeSwitchProps) 
     onDone: refreshErrorTypes,
     onFault: error => {
       const message = fieldFaults(error, ['isEnabled']).of('isEnabled') ?? error.message
-      notifications.show({ color: 'red', title: `${errorType.name} not changed`, message })
+      notifications.show({ color: 'red', title: `Couldn't change ${errorType.name}`, message })
     },
   })
   // A disabled switch doesn't show its state clearly.
