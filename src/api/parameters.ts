@@ -57,5 +57,5 @@ function singleValues(parameters: readonly (readonly [name: string, value: strin
   if (values.size === parameters.length) return values
   const names = parameters.map(([name]) => name)
   const repeated = names.find((name, index) => names.indexOf(name) !== index) ?? ''
-  throw invalidRequest([{ path: repeated, message: 'must not be repeated' }])
+  throw invalidRequest([{ path: repeated, message: 'is given more than once' }])
 }

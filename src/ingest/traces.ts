@@ -18,7 +18,7 @@ export const Trace = v.object({
   timestamp: Timestamp,
   status: Status,
   metadata: v.nullish(Metadata, {}),
-  duration_ms: v.nullish(v.pipe(wholeNumber(0), v.metadata({ description: 'Send it when you complete the trace' }))),
+  duration_ms: v.nullish(v.pipe(wholeNumber(0), v.metadata({ description: 'Sent when completing the trace' }))),
 })
 
 const WARNINGS = `Metadata fields that were left out to stay within ${MAX_METADATA_BYTES} bytes, and values that aren't searchable`

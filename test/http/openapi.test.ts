@@ -135,7 +135,7 @@ describe('the OpenAPI document', () => {
     expect(email.format).toBeUndefined()
     const listed = body.paths['/api/traces'].get.parameters
     const described = (wanted: string) => listed.find(({ name }: { name: string }) => name === wanted)?.description
-    expect([described('from'), described('to')]).toEqual(['Traces from this time on', 'Traces before this time'])
+    expect([described('from'), described('to')]).toEqual(['Traces at or after this time', 'Traces before this time'])
     expect(listed.find(({ name }: { name: string }) => name === 'metadata')).toMatchObject({
       explode: true,
       schema: { propertyNames: { pattern: '^metadata\\.' } },
