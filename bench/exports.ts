@@ -51,7 +51,7 @@ export const exports: Benchmark = async ({ isQuick }) => {
     {
       title: `Spans per second by export size, relative to exports of ${sizes[0]}`,
       notes: [
-        `OTLP/JSON, ${SPANS_A_RUN} spans per trace, with the messages, documents and usage of a support pipeline: about`,
+        `OTLP/JSON, ${SPANS_A_RUN} spans per trace, with the messages, documents, and usage of a support pipeline: about`,
         `${Math.round(JSON.stringify(exportOf(runs(100, SPANS_A_RUN))).length / 100_000)} KB per span. ${STREAMS} clients export concurrently.`,
       ],
       measurements,

@@ -17,7 +17,7 @@ export interface PromptVersions {
 }
 
 /**
- * A pipeline's traces, newest first, each with a retrieving span, an answering span, an input and an output. Filter
+ * A pipeline's traces, newest first, each with a retrieving span, an answering span, an input, and an output. Filter
  * values occur at various rates: `environment` on all traces, `tier` gold on a quarter, feedback on one in 10, running
  * one in 50, a negative rating on one in 20; and on three in 1,000 the name `refund`, the step `escalate`, the other
  * prompt version and the metadata field `experiment`.

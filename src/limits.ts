@@ -19,13 +19,13 @@ export const ARRIVALS_A_MILLISECOND = 1024
 export const EVENTS_A_TURN = 100
 /** Reviews in one call. */
 export const MAX_REVIEWS = 200
-/** Outputs that a review call reads, parses and hashes at once, at least one. Bounds an isolate's memory. */
+/** Outputs that a review call reads, parses, and hashes at once, at least one. Bounds an isolate's memory. */
 export const MAX_JUDGED_BYTES_AT_ONCE = 8 * 1024 * 1024
-/** Characters to parse, hash or write before other requests get a turn: a few milliseconds of work. */
+/** Characters to parse, hash, or write before other requests get a turn: a few milliseconds of work. */
 export const LENGTH_A_TURN = 256 * 1024
 /** Outputs that one review call checks in total. It leaves the rest to the next call. */
 export const MAX_JUDGED_BYTES = 64 * 1024 * 1024
-/** A batch's body. An isolate holds it several times over: as bytes, text, values and rows. */
+/** A batch's body. An isolate holds it several times over: as bytes, text, values, and rows. */
 export const MAX_BATCH_BYTES = 8 * 1024 * 1024
 /** A body without a larger limit of its own. */
 export const MAX_BODY_BYTES = 256 * 1024
@@ -92,7 +92,7 @@ export const MAX_FIELD_VALUE_BYTES = 256
 
 /** A `trace_id`, including `trace_`. */
 export const MAX_TRACE_ID_LENGTH = 128
-/** The name of a trace, organization, project, key or person. A trace's name is also its root span's step id. */
+/** The name of a trace, organization, project, key, or person. A trace's name is also its root span's step id. */
 export const MAX_NAME_LENGTH = 256
 /** A state observation's key. */
 export const MAX_STATE_KEY_LENGTH = 256
@@ -132,7 +132,7 @@ export const MAX_FORMAT_LENGTH = 4096
 export const MAX_CHOICES_LENGTH = 256
 /** All versions of one prompt or knowledge doc as JSON. Its detail shows them all. */
 export const MAX_VERSIONS_BYTES = 8 * 1024 * 1024
-/** The bytes that a version counts beyond its texts: ids, times and field names. */
+/** The bytes that a version counts beyond its texts: ids, times, and field names. */
 export const VERSION_BYTES = 256
 /** Lines removed and added that a diff searches. Its memory grows with the square of this. */
 export const MAX_DIFF_EDITS = 700
@@ -174,7 +174,7 @@ export const MAX_COUNTED_TRACES = 20_000
 export const SHUFFLED_TRACES = 5000
 /** How long a claim reserves a span for its reviewer. */
 export const CLAIM_MS = 15 * 60_000
-/** Spans that one call claims, renews or releases. */
+/** Spans that one call claims, renews, or releases. */
 export const MAX_CLAIMS = 200
 /** Audit log entries that one page scans, for the same reason as `MAX_SCANNED_TRACES`. */
 export const MAX_SCANNED_ENTRIES = 5000
@@ -210,7 +210,7 @@ export const MIN_LEASED_LIMIT = 100
 export const SHARES_A_MINUTE = 240
 /** How long a denial lasts while leases are out. Any of them may be returned. */
 export const LEASED_OUT_RETRY_SECONDS = 1
-/** Failed lookups of keys, sessions and sign-in links per address in 60 seconds, in one isolate. */
+/** Failed lookups of keys, sessions, and sign-in links per address in 60 seconds, in one isolate. */
 export const MAX_FAILED_LOOK_UPS = 60
 /** How long an address with more failures is paused. Keys that the isolate has cached still work. */
 export const LOOK_UP_PAUSE_MS = 10_000
@@ -269,7 +269,7 @@ export const ACCESS_CERTS_RETRY_SECONDS = 5
 export const MAX_LISTED_MEMBERSHIPS = 100
 /** How long a browser stays signed in: a working day. */
 export const SESSION_SECONDS = 12 * 3600
-/** How long a sign-in link works: the default, the minimum and the maximum. */
+/** How long a sign-in link works: the default, the minimum, and the maximum. */
 export const SIGN_IN_LINK_SECONDS = 900
 export const MIN_SIGN_IN_LINK_SECONDS = 60
 export const MAX_SIGN_IN_LINK_SECONDS = 3600
@@ -379,7 +379,7 @@ export const MAX_SUBJECT_DOCS = 1000
 export const MAX_SUBJECT_DOC_CANDIDATES = 10_000
 /** Characters of steps, and of knowledge docs, that the rules analyze. */
 export const MAX_EVIDENCE_LENGTH = 512 * 1024
-/** Numbers, dates and identifiers that the rules keep per text. Each takes about 200 bytes. */
+/** Numbers, dates, and identifiers that the rules keep per text. Each takes about 200 bytes. */
 export const MAX_TEXT_FACTS = 10_000
 /**
  * Work that the rules may do, in units of one to two ten-millionths of a second (`attribution/effort.ts`): to read all
@@ -426,7 +426,7 @@ export const MAX_ATTRIBUTION_POLL_MS = 500
 export const MAX_PROMPT_TOKENS = 16_000
 /** Error types' share of that, split equally. A project's own types must leave room for the trace. */
 export const MAX_TYPES_TOKENS = 4000
-/** Estimated bytes per token: English has four; JSON, ids and other scripts have about three. */
+/** Estimated bytes per token: English has four; JSON, ids, and other scripts have about three. */
 export const BYTES_A_TOKEN = 3
 /** A model's answer, including its thinking. */
 export const MAX_ANSWER_TOKENS = 6000

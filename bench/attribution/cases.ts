@@ -9,7 +9,7 @@ const JsonFields = v.record(v.string(), JsonValue)
 /** A trace with a fault, labeled with its cause. */
 const LabeledCase = v.object({
   id: v.string(),
-  /** Whether rules were tuned on it: `dev`, `tuned`, `held-out` or any other name. */
+  /** Whether rules were tuned on it: `dev`, `tuned`, `held-out`, or any other name. */
   split: v.string(),
   expected: v.object({
     error_type: v.string(),

@@ -41,7 +41,7 @@ function macroF1(judged: readonly Judged[]): number {
   return scores.reduce((sum, score) => sum + score, 0) / types.length
 }
 
-/** For the answers in each tenth of confidence: their count, mean confidence and share of right answers. */
+/** For the answers in each tenth of confidence: their count, mean confidence, and share of right answers. */
 export function calibrationOf(judged: readonly Judged[]) {
   return Array.from({ length: 10 }, (_, tenth) => {
     const own = judged.filter(({ answer }) => Math.min(9, Math.floor(answer.confidence * 10)) === tenth)

@@ -73,7 +73,7 @@ async function newTrace(org: Org, spans: readonly ReturnType<typeof span>[]): Pr
   for (const doc of DOCS) await org.owner.post('/api/knowledge-docs', { projectSlug: 'support', ...doc })
   for (const [stepId, content] of [
     ['write', 'Answer from the passages alone, in the language of the question. Name the period in days. No prices.'],
-    ['classify', 'Say what the question is about: returns, shipping, warranty, payment or other.'],
+    ['classify', 'Say what the question is about: returns, shipping, warranty, payment, or other.'],
   ]) {
     await org.owner.post('/api/prompts', { projectSlug: 'support', stepId, content })
   }

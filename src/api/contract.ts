@@ -38,7 +38,7 @@ export interface Contract {
   readonly location?: 201 | 202
   /** Whether it manages the browser's session: only pages of this origin may call it, and it may set the cookie. */
   readonly managesSession?: boolean
-  /** Whether it queries the database for callers without a key. Each address may call it only so often. */
+  /** Whether it queries the database for callers without a key. Calls per address are limited. */
   readonly isLimitedByAddress?: boolean
   /** Messages of the errors that this endpoint adds, by status. */
   readonly errors?: Readonly<Partial<Record<ErrorStatus, string>>>

@@ -48,7 +48,7 @@ export async function authenticateAccess(token: string, lookup: Lookup): Promise
   const email = await emailIn(token, { issuer: issuerOf(ACCESS_TEAM_DOMAIN), audience: ACCESS_AUD, now })
   const found = await members.get(JSON.stringify([email, request.headers.get('x-org-slug')]), lookup)
   const [membership, another] = found ?? []
-  if (!membership) throw forbidden(`No user here has the email ${email} that Cloudflare Access reports`)
+  if (!membership) throw forbidden(`No user has the email ${email}, which Cloudflare Access reported`)
   if (another) throw organizationRequired()
   return { ...membership, scopes: scopesFrom(env) }
 }

@@ -12,7 +12,7 @@ export interface EventName {
 /** Something that was recorded and didn't arrive. */
 export interface Loss extends EventName {
   /**
-   * - `not_serializable`: a value that JSON can't represent (a cycle, a BigInt), an invalid time, nesting over 128
+   * - `not_serializable`: a value that JSON can't represent (a cycle, a BigInt), an invalid time, nesting over 128 levels
    * - `too_large`: a value over 5 MiB as JSON, metadata over 64 KiB, a correction over 128 KiB
    * - `queue_full`: the waiting events exceeded `maxQueueBytes`
    * - `refused`: the service rejected it; `status` and `message` say why

@@ -3,7 +3,7 @@ const BACKSLASH = 0x5c
 const COMMA = 0x2c
 
 /**
- * Whether a JSON text nests deeper than `maxDepth` or has more than `maxItems` items: objects, lists and commas. One
+ * Whether a JSON text nests deeper than `maxDepth` or has more than `maxItems` items: objects, lists, and commas. One
  * pass that stops at the first excess, for texts that would cost `JSON.parse` gigabytes. The text needn't be valid.
  */
 export function findExcess(

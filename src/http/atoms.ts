@@ -178,7 +178,7 @@ export const Slug = v.pipe(
   v.string(),
   v.regex(
     /^[a-z0-9][a-z0-9-]{0,62}$/,
-    'must be 1 to 63 lowercase letters, digits or hyphens, and must not begin with a hyphen',
+    'must be 1 to 63 lowercase letters, digits, or hyphens, and must not begin with a hyphen',
   ),
 )
 

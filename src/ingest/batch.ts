@@ -158,7 +158,7 @@ const bodyPath = (index: number): string => `events.${index}.body`
 const arrivalTime = (now: number, index: number): number => now + index / ARRIVALS_A_MILLISECOND
 
 /**
- * Stores spans, observations and feedback: each trace's large values in one object, then each kind in as few statements
+ * Stores spans, observations, and feedback: each trace's large values in one object, then each kind in as few statements
  * as possible. Returns the keys of the traces to analyze.
  */
 async function storeDependents(

@@ -28,7 +28,7 @@ import { feedback } from './examples.ts'
 import { ingestProject } from './project.ts'
 import { SPAN_OF_OTHER_TRACE, TRACE_NOT_FOUND, TraceId } from './wire.ts'
 
-const NO_RATING = 'must be positive, negative or a number from 0.0 to 1.0'
+const NO_RATING = 'must be positive, negative, or a number from 0.0 to 1.0'
 const Rating = v.union(
   [v.picklist(RATINGS), v.pipe(v.number(), v.minValue(0, NO_RATING), v.maxValue(1, NO_RATING))],
   NO_RATING,

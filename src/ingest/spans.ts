@@ -94,7 +94,7 @@ export async function spanDraft(
 /** A span's values to store. */
 export const valuesOf = ({ input, output }: SpanDraft): NewValue[] => [input, output].filter(value => value !== null)
 
-/** The response for one span: 404, 409 or 422 if it was rejected. */
+/** The response for one span: 404, 409, or 422 if it was rejected. */
 export function spanReply({ id }: SpanDraft, outcome: SpanOutcome) {
   switch (outcome) {
     case 'accepted':

@@ -22,7 +22,7 @@ const unfit = [
   ['a BigInt', { count: 1n }, 'not_serializable'],
   ['a function', () => 1, 'not_serializable'],
   ['a value whose fields cannot be read', throwing, 'not_serializable'],
-  ['nesting over 128', nested(129), 'not_serializable'],
+  ['nesting over 128 levels', nested(129), 'not_serializable'],
   ['nesting too deep for any parser', nested(5000), 'not_serializable'],
   ['more than 5 MiB', 'ä'.repeat(limits.MAX_VALUE_BYTES / 2), 'too_large'],
 ] as const

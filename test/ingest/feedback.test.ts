@@ -44,7 +44,7 @@ describe('feedback', () => {
     const { give } = await newTrace()
     for (const rating of ['good', -1, 2, true]) {
       const { error } = (await give({ rating })).body
-      expect(error).toBe('rating: must be positive, negative or a number from 0.0 to 1.0')
+      expect(error).toBe('rating: must be positive, negative, or a number from 0.0 to 1.0')
     }
   })
 

@@ -382,7 +382,7 @@ class Check {
 const COST = {
   /** Applying a schema whose faults are collected separately. */
   asking: 3,
-  /** Looking for `$ref`, `allOf` and other schemas for the same value. */
+  /** Looking for `$ref`, `allOf`, and other schemas for the same value. */
   combining: 6,
   /** Each field of an object. */
   field: 4,

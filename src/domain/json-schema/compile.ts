@@ -83,7 +83,7 @@ export interface Compiled {
 }
 
 /**
- * Compiles a JSON Schema of draft 4, 6, 7, 2019-09 or 2020-12, as `$schema` says; without `$schema`, 2020-12. An error
+ * Compiles a JSON Schema of draft 4, 6, 7, 2019-09, or 2020-12, as `$schema` says; without `$schema`, 2020-12. An error
  * in a part only keeps that part from being applied. References resolve in `document`: the schema itself, or the
  * document that contains it.
  */
@@ -144,7 +144,7 @@ class Compiler {
     if (known) return known
     const schema: Schema = { place, resource: around }
     if (!isJsonObject(value)) {
-      this.#fail(schema, 'must be a schema: an object, true or false')
+      this.#fail(schema, 'must be a schema: an object, true, or false')
       return schema
     }
     this.#schemas.set(value, schema)

@@ -18,7 +18,7 @@ export interface Pattern {
 
 /**
  * Compiles a regular expression. `grow` is called for each state of the automaton and may throw, since `a{1000}` has a
- * thousand states. Throws a `PatternFault` for invalid expressions, back-references, modifiers and deep nesting.
+ * thousand states. Throws a `PatternFault` for invalid expressions, back-references, modifiers, and deep nesting.
  */
 export function compilePattern(source: string, grow: () => void): Pattern {
   try {

@@ -20,7 +20,7 @@ const PATHS = {
   feedback: '/api/v1/feedback',
 }
 
-/** A trace with its spans, observations and feedback. The model predicts its view. */
+/** A trace with its spans, observations, and feedback. The model predicts its view. */
 export class WrittenTrace extends Tracked<World> {
   readonly #traceId = `trace_${random.hex(22)}`
   readonly #timestamp = nextTime()
