@@ -2,14 +2,14 @@ import { defineConfig } from '@playwright/test'
 import { CHROMIUM_ARGUMENTS, findChromium } from './scripts/find-chromium.ts'
 
 const executablePath = findChromium()
-if (!executablePath) throw new Error('No Chromium was found: install one, or name it in CHROMIUM_PATH')
+if (!executablePath) throw new Error('No Chromium was found: install one, or set CHROMIUM_PATH')
 
 export default defineConfig({
   testDir: 'test/ui',
   globalSetup: './test/ui/server.ts',
   outputDir: 'test-results',
   reporter: 'list',
-  // Times are measured, the server is shared, and two cores are all that is counted on.
+  // One worker, because tests measure times and share a server, and the machine may have only two cores.
   workers: 1,
   forbidOnly: Boolean(process.env.CI),
   timeout: 30_000,
@@ -20,7 +20,7 @@ export default defineConfig({
     viewport: { width: 1440, height: 900 },
     locale: 'en-GB',
     timezoneId: 'Europe/Berlin',
-    // And `--trace retain-on-failure` tells more; it takes a third of the time on top.
+    // `--trace retain-on-failure` records more, but takes a third longer.
     screenshot: 'only-on-failure',
   },
 })

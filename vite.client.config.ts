@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vite'
 
-/** The client that the package in `src/client` exports, as one module. Paths are from that folder. */
+/** Builds the client, which the package in `src/client` exports, as one module. Paths are relative to that folder. */
 export default defineConfig({
   root: fileURLToPath(new URL('src/client', import.meta.url)),
   build: {
@@ -11,7 +11,7 @@ export default defineConfig({
     target: 'es2022',
     lib: { entry: 'index.ts', formats: ['es'], fileName: 'index' },
     sourcemap: true,
-    // `build.minify` leaves a library its white space.
+    // `build.minify` doesn't remove a library's whitespace.
     rolldownOptions: { output: { minify: true } },
   },
 })

@@ -5,7 +5,7 @@ import { defineConfig } from 'vite'
 export default defineConfig({
   root: 'src/ui',
   plugins: [react()],
-  // The registry for rjsf's own tests, which its index exports, imports a validator that needs eval and is not installed.
+  // rjsf's index exports a registry for its own tests, which imports a validator that needs eval and isn't installed.
   resolve: {
     alias: {
       '@rjsf/validator-ajv8': fileURLToPath(new URL('src/ui/review/form/validator.ts', import.meta.url)),
@@ -14,12 +14,12 @@ export default defineConfig({
   build: {
     outDir: '../../dist/ui',
     emptyOutDir: true,
-    // What each page loads, for the test of how much that is.
+    // Lists the files that each page loads, for the test of their size.
     manifest: true,
-    // A page is an entry of its own: /docs is read without the app.
+    // Each page has its own entry, so /docs doesn't load the app.
     rolldownOptions: { input: ['src/ui/index.html', 'src/ui/docs.html'] },
     chunkSizeWarningLimit: 1000,
-    // The notices that minifying strips.
+    // The license notices that minifying removes.
     license: { fileName: 'licenses.md' },
   },
 })

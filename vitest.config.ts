@@ -17,7 +17,7 @@ export const inWorkerd = () =>
     },
   }))
 
-/** Tests of functions that don't need the platform. Every other file gets its own Worker and storage. */
+/** Tests of functions that don't need the platform. Every other test file gets its own Worker and storage. */
 const FUNCTIONS = [
   'test/attribution/{difference,evidence,hostile,rules,terms}.test.ts',
   'test/domain/**/*.test.ts',
@@ -54,8 +54,8 @@ export default defineConfig({
         },
       },
       {
-        // Runs in workerd with wrangler.toml's compatibility date, but without bindings. A test that needs one fails,
-        // and belongs in the worker project.
+        // Runs in workerd with wrangler.toml's compatibility date, but without bindings. A test that needs a binding
+        // fails, and belongs in the worker project.
         plugins: [cloudflareTest({ miniflare: { compatibilityDate: '2026-10-01' } })],
         test: {
           name: 'functions',
@@ -76,7 +76,7 @@ export default defineConfig({
           maxWorkers: 2,
           testTimeout: 240_000,
           hookTimeout: 240_000,
-          // Use the regular temporary directory. Tests that want memory say so.
+          // Use the regular temporary directory. Tests that need an in-memory one request it.
           env: { TMPDIR: tmpdir() },
         },
       },
