@@ -15,6 +15,7 @@ import { BY_KIND, BY_MODEL, BY_STEP_ID, CONVENTIONS } from './conventions/index.
 import { GROUP_FIELDS, TAGS_FIELDS, USER_FIELDS } from './conventions/trace-identity.ts'
 import { fitted } from './fit.ts'
 import { idOf, isRedacted, present, textOf, textsOf } from './reading/attribute-values.ts'
+import { dividedRequest, inputFor, outputFor, withSystemPrompt } from './reading/content-by-kind.ts'
 import {
   type Convention,
   type HumanJudgment,
@@ -24,6 +25,7 @@ import {
   SpanReader,
   type TraceReading,
 } from './reading/convention.ts'
+import { errorFrom } from './reading/errors.ts'
 import { retrievedChunks } from './reading/retrieved-chunks.ts'
 import { dividedMetadata, stableName } from './reading/step-names.ts'
 import type { Attributes, TelemetryLog, TelemetrySpan } from './reading/telemetry.ts'
@@ -60,8 +62,10 @@ export function stepOf(given: TelemetrySpan): SpanStep {
   const reader = new SpanReader(span)
   const readings = new Readings(reader)
   const kind = readings.firstBy(BY_KIND, r => r.kind) ?? readings.first(r => r.fallback?.kind) ?? 'generic'
-  const input = readings.first(r => r.input) ?? readings.first(r => r.fallback?.input)
-  const output = readings.first(r => r.output) ?? readings.first(r => r.fallback?.output)
+  const inputs = readings.contents('input')
+  const { input, parameters } = dividedRequest(inputFor(kind, inputs))
+  const output = outputFor(kind, readings.contents('output'))
+  const asked = kind === 'llm' ? withSystemPrompt(input, inputs) : input
   const model = readings.firstBy(BY_MODEL, r => r.model)
   const provider = readings.first(r => r.provider)
   const error = errorOf(reader) ?? readings.first(r => r.metadata?.error)
@@ -93,9 +97,9 @@ export function stepOf(given: TelemetrySpan): SpanStep {
     status: error === undefined ? 'ok' : 'error',
     isPending: readings.first(r => r.isPending || undefined) ?? false,
     reviewability: reviewabilityOf(kind, readings.of(countersign)?.stepId !== undefined),
-    input: input === undefined ? undefined : fit.value('input', input, MAX_OBSERVATION_BYTES),
+    input: asked === undefined ? undefined : fit.value('input', asked, MAX_OBSERVATION_BYTES),
     output: output === undefined ? undefined : fit.value('output', output, MAX_OBSERVATION_BYTES),
-    state: stateOf(readings, { kind, model, provider, output }, fit),
+    state: stateOf(readings, { kind, model, provider, output, parameters }, fit),
     metadata: fit.object('metadata', more ? { ...more, ...metadata } : metadata, MAX_METADATA_BYTES),
     prompt: promptOf(readings, kind, prompt),
     feedback: readings.all(r => r.feedback).map(judgment => shortJudgment(judgment, fit)),
@@ -139,6 +143,12 @@ class Readings {
       if (value !== undefined) return value
     }
     return undefined
+  }
+
+  /** Everything that conventions take for the input or the output, the best first. */
+  contents(side: 'input' | 'output'): Json[] {
+    const values = [...this.#readings.map(r => r[side]), ...this.#readings.map(r => r.fallback?.[side])]
+    return values.filter(value => value !== undefined)
   }
 
   all<Value>(pick: (reading: Reading) => readonly Value[] | undefined): Value[] {
@@ -247,11 +257,11 @@ function errorOf(reader: SpanReader): JsonObject | undefined {
   const type = idOf(reader.get('error.type'))
   const exception = events.findLast(({ name }) => name === 'exception')?.attributes
   if (status !== 'error' && (status === 'ok' || (type === undefined && !exception))) return undefined
-  return present<JsonObject>({
-    type: type ?? textOf(exception?.get('exception.type')) ?? 'error',
+  return errorFrom(
+    type ?? textOf(exception?.get('exception.type')) ?? 'error',
     // Some SDKs repeat the type in the status message, so the exception's message comes first.
-    message: textOf(exception?.get('exception.message')) ?? textOf(statusMessage),
-  })
+    textOf(exception?.get('exception.message')) ?? textOf(statusMessage),
+  )
 }
 
 /**
@@ -272,12 +282,18 @@ interface Known {
   model: string | undefined
   provider: string | undefined
   output: Json | undefined
+  /** The parameters in the request, if that holds them next to the conversation. */
+  parameters: JsonObject
 }
 
 /**
  * The states from conventions, plus derived ones: retrieved chunks from a retriever's output and a model call's config.
  */
-function stateOf(readings: Readings, { kind, model, provider, output }: Known, fit: Fit): Map<string, Json> {
+function stateOf(
+  readings: Readings,
+  { kind, model, provider, output, parameters }: Known,
+  fit: Fit,
+): Map<string, Json> {
   const state = new Map(entriesOf(readings.merged(r => r.state)))
   if (kind === 'retriever' && !state.has('retrieved_chunks')) {
     const chunks = retrievedChunks(output)
@@ -286,9 +302,10 @@ function stateOf(readings: Readings, { kind, model, provider, output }: Known, f
   const isCall = kind === 'llm' || kind === 'embedding' || kind === 'reranker'
   const given = state.get('config')
   if (given === undefined || isJsonObject(given)) {
-    const known = isCall ? present<JsonObject>({ model, provider }) : undefined
+    const known = isCall ? { ...present<JsonObject>({ model, provider }), ...parameters } : undefined
     const config = readings.merged(r => (isJsonObject(r.state?.config) ? r.state.config : undefined))
-    if (known || config) state.set('config', known && config ? { ...known, ...config } : (known ?? config ?? null))
+    const whole = { ...known, ...config }
+    if (Object.keys(whole).length > 0) state.set('config', whole)
   }
   const kept = fit.count('state', [...state], MAX_EXPORTED_STATES)
   return new Map(kept.map(([key, value]) => [key, fit.value(`state.${key}`, value, MAX_OBSERVATION_BYTES)]))

@@ -29,7 +29,7 @@ export const recordOf = (reader: SpanReader): JsonObject => {
       trace_state: span.traceState || undefined,
     }),
     links: listFrom(span.links.map(linkOf)),
-    events: listFrom(events.map(eventOf)),
+    events: listFrom(events.filter(({ name }) => !isChunk(name)).map(eventOf)),
     dropped: droppedOf(span),
     attributes: attributesOf(attributes),
     resource: resourceOf(span),
@@ -54,6 +54,10 @@ const isDropped = (key: string): boolean =>
   /^(?:code\.|thread\.|ai\.request\.headers\.|http\.(?:request|response)\.header\.)/.test(key) ||
   /^(?:llm\.headers|logfire\.json_schema|ai\.embeddings?)$/.test(key) ||
   key.endsWith('embedding.vector')
+
+/** Events that mark each part of a streamed answer, which the output has as a whole. */
+const isChunk = (name: string): boolean =>
+  /^(?:mlflow\.chunk\.item\.\d+|gen_ai\.content\.completion\.chunk)$/.test(name)
 
 const objectFrom = (fields: Record<string, Json | undefined>): JsonObject => present<JsonObject>(fields) ?? {}
 

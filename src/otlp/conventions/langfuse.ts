@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { numberOf, objectOf, parsedObject, present, sumOf, taken, textOf } from '../reading/attribute-values.ts'
+import { calledWith } from '../reading/content-by-kind.ts'
 import type {
   Convention,
   Kind,
@@ -36,7 +37,8 @@ export const langfuse: Convention = {
     if (!span.hasBelow('langfuse.')) return undefined
     const kind = kindOf(span)
     const output = span.get('langfuse.observation.output')
-    const { response, ...content } = contentOf(kind, span.get('langfuse.observation.input'), output)
+    const input = valueFrom(span.get('langfuse.observation.input'))
+    const { response, ...content } = contentOf(kind, input === undefined ? undefined : calledWith(input), output)
     return present<Reading>({
       kind,
       ...content,
@@ -61,9 +63,11 @@ function kindOf(span: SpanReader): Kind | undefined {
   return isGeneration && (kind === undefined || kind === 'task') ? 'llm' : kind
 }
 
-/** The OpenAI wrapper sends an unset parameter as an empty string. */
+/** The OpenAI wrapper sends an unset parameter as an empty string, and an unset limit as infinite. */
 const configOf = (parameters: JsonObject | undefined): JsonObject | undefined =>
-  parsedObject(Object.entries(parameters ?? {}).filter(([, value]) => value !== '' && value !== null))
+  parsedObject(
+    Object.entries(parameters ?? {}).filter(([, value]) => value !== '' && value !== null && value !== 'Infinity'),
+  )
 
 /**
  * Langfuse counts each token once: `input` excludes `input_cached_tokens` and the like. If a caller passes on a
@@ -76,14 +80,19 @@ function usageOf(details: JsonObject | undefined): Usage | undefined {
   const input = count('input', 'prompt_tokens', 'input_tokens', 'promptTokens')
   const output = count('output', 'completion_tokens', 'output_tokens', 'completionTokens')
   const total = count('total', 'total_tokens', 'totalTokens')
+  // A provider's own numbers have the details in objects of their own.
+  const cached = numberOf(objectOf(details.prompt_tokens_details ?? details.input_tokens_details)?.cached_tokens)
+  const reasoned = numberOf(
+    objectOf(details.completion_tokens_details ?? details.output_tokens_details)?.reasoning_tokens,
+  )
   const isWhole = details.input === undefined || (total !== undefined && sumOf(input, output) === total)
   return present<Usage>({
     input_tokens: isWhole ? input : sumOf(input, partsOf(details, 'input_')),
     output_tokens: isWhole ? output : sumOf(output, partsOf(details, 'output_')),
     total_tokens: total,
-    cache_read_tokens: count('input_cached_tokens', 'input_cache_read', 'cache_read_input_tokens'),
+    cache_read_tokens: count('input_cached_tokens', 'input_cache_read', 'cache_read_input_tokens') ?? cached,
     cache_write_tokens: count('input_cache_creation', 'input_cache_write', 'cache_creation_input_tokens'),
-    reasoning_tokens: count('output_reasoning_tokens', 'output_reasoning'),
+    reasoning_tokens: count('output_reasoning_tokens', 'output_reasoning') ?? reasoned,
   })
 }
 

@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '../../domain/json.ts'
 import { STEP_KINDS } from '../../domain/step-kind.ts'
 import { idOf, numberOf, objectOf, parsedObject, present, taken, textOf } from '../reading/attribute-values.ts'
 import type { Convention, Kind, Reading, SpanReader, TraceReading, Usage } from '../reading/convention.ts'
+import { errorFrom } from '../reading/errors.ts'
 import { retrievedChunks } from '../reading/retrieved-chunks.ts'
 import { contentOf } from '../reading/span-content.ts'
 import { nameInGraph } from '../reading/step-names.ts'
@@ -28,7 +29,7 @@ export const langsmith: Convention = {
     const name = taken(span, 'langsmith.trace.name', textOf)
     // LangSmith uses these for the input of every kind of run. Other senders use them only for prompts.
     const isRun = span.span.source.scope.name === 'langsmith' || span.has('langsmith.trace.name')
-    const output = isRun ? withoutUsage(span.get('gen_ai.completion')) : undefined
+    const output = isRun ? returned(span.get('gen_ai.completion')) : undefined
     const { response, ...content } = contentOf(kind, isRun ? span.get('gen_ai.prompt') : undefined, output)
     return present<Reading>({
       kind,
@@ -62,9 +63,13 @@ function kindOf(type: string | undefined): Kind | undefined {
 const isNoise = (key: string): boolean =>
   /^(ls_|LANGSMITH_|LANGCHAIN_|langgraph_|__|invocation_params$|revision_id$|usage_metadata$)/.test(key)
 
-/** `traceable` reads the usage from the returned value but leaves it there. */
-function withoutUsage(output: Json | undefined): Json | undefined {
+/**
+ * `traceable` reads the usage from the returned value but leaves it there, and puts a value that isn't an object into
+ * `output`: null if the run failed.
+ */
+function returned(output: Json | undefined): Json | undefined {
   const { usage_metadata, ...rest } = objectOf(output) ?? {}
+  if (rest.output !== undefined && Object.keys(rest).length === 1) return rest.output ?? undefined
   return usage_metadata === undefined ? output : rest
 }
 
@@ -76,10 +81,7 @@ function errorOf({ span }: SpanReader): JsonObject | undefined {
   const exception = span.events.findLast(({ name }) => name === 'exception')?.attributes
   return (
     exception &&
-    present<JsonObject>({
-      type: textOf(exception.get('exception.type')) ?? 'error',
-      message: textOf(exception.get('exception.message')),
-    })
+    errorFrom(textOf(exception.get('exception.type')) ?? 'error', textOf(exception.get('exception.message')))
   )
 }
 

@@ -20,9 +20,16 @@ import type {
   SpanReader,
   Usage,
 } from '../reading/convention.ts'
-import { type Answer, answerOf, conversationOf, outputMessage, withMessages } from '../reading/messages.ts'
+import {
+  type Answer,
+  answerOf,
+  conversationOf,
+  inputMessages,
+  outputMessage,
+  withMessages,
+} from '../reading/messages.ts'
 import { modelConfig, toolNames } from '../reading/model-config.ts'
-import { chunkOf } from '../reading/retrieved-chunks.ts'
+import { chunkOf, retrievedChunks } from '../reading/retrieved-chunks.ts'
 import { unflatten } from '../reading/serialized.ts'
 import { valueFrom } from '../reading/span-content.ts'
 import { nameInGraph, stableName } from '../reading/step-names.ts'
@@ -90,10 +97,10 @@ export const openInference: Convention = {
     return present<Reading>({
       kind,
       stepId: stepIdOf(span, kind, metadata),
-      input: asked === undefined ? undefined : conversationOf(asked),
+      input: asked === undefined ? undefined : completed(conversationOf(asked), span),
       output: answer?.output,
       state: present<Record<string, Json>>({
-        retrieved_chunks: retrieved,
+        retrieved_chunks: retrieved && withIds(retrieved, retrievedChunks(raw.answer?.output)),
         reranked_chunks: reranked,
         config: configOf(span, kind),
         context: taken(span, 'llm.prompt_template.variables', objectOf),
@@ -173,6 +180,24 @@ function sentTo(span: SpanReader): Json | undefined {
   return present<JsonObject>({ query, documents })
 }
 
+/** Documents with the fields that only the function's own output has, such as LangChain's ids. */
+function withIds(documents: JsonObject[], whole: readonly JsonObject[] | undefined): JsonObject[] {
+  const areSame =
+    whole?.length === documents.length && documents.every(({ content }, index) => content === whole[index]?.content)
+  return areSame ? documents.map((document, index) => ({ ...whole[index], ...document })) : documents
+}
+
+/** The conversation, with the texts that only the request itself has: LangChain's system prompt in JavaScript. */
+function completed(conversation: JsonObject, span: SpanReader): JsonObject {
+  const { messages } = conversation
+  const isEmpty = (message: Json | undefined): boolean =>
+    isJsonObject(message) && message.content === null && Object.keys(message).length === 2
+  if (!Array.isArray(messages) || !messages.some(isEmpty)) return conversation
+  const request = inputMessages(span.peek('input.value'))?.messages
+  if (!Array.isArray(request) || request.length !== messages.length) return conversation
+  return { messages: messages.map((message, index) => (isEmpty(message) ? (request[index] ?? null) : message)) }
+}
+
 /** The requested fields of objects that were sent item by item, each nested once more under `name`. */
 function itemsBelow(span: SpanReader, prefix: string, name: string, fields: RegExp): JsonObject[] {
   if (!span.hasBelow(prefix)) return []
@@ -198,10 +223,16 @@ const documentsBelow = (span: SpanReader, prefix: string): JsonObject[] | undefi
       .filter(chunk => chunk !== undefined),
   )
 
+/** Fields that instrumentations put next to parameters: the request's content, and the whole response's. */
+const NO_PARAMETERS = new Set([
+  ...['tools', 'messages', 'instructions', 'input', '_type', 'model_name', 'api_base', 'api_key'],
+  ...['id', 'object', 'created', 'created_at', 'status', 'output', 'usage', 'error', 'metadata', 'incomplete_details'],
+])
+
 function configOf(span: SpanReader, kind: Kind | undefined): JsonObject | undefined {
   const given = objectOf(span.peek('llm.invocation_parameters')) ?? {}
   const { tools, messages } = given
-  const parameters = Object.entries(given).filter(([name]) => name !== 'tools' && name !== 'messages')
+  const parameters = Object.entries(given).filter(([name, value]) => value !== null && !NO_PARAMETERS.has(name))
   // The definitions stay among the attributes, so at least one copy is kept.
   const definitions = span.hasBelow('llm.tools.')
     ? [...span.span.attributes].filter(([key]) => key.startsWith('llm.tools.'))

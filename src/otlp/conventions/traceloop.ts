@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import { idOf, numberOf, parsedObject, present, taken, textOf } from '../reading/attribute-values.ts'
+import { calledWith } from '../reading/content-by-kind.ts'
 import type { Convention, Kind, PromptReference, Reading, SpanReader } from '../reading/convention.ts'
 import { chunkOf } from '../reading/retrieved-chunks.ts'
 import { unflatten } from '../reading/serialized.ts'
@@ -28,7 +29,7 @@ export const traceloop: Convention = {
     const properties = parsedObject(span.below('traceloop.association.properties.'))
     const kind = taken(span, 'traceloop.span.kind', type => KINDS_OF_ENTITIES.get(textOf(type) ?? ''))
     const entity = idOf(kind === 'tool' ? span.peek('gen_ai.tool.name') : undefined, span.peek('traceloop.entity.name'))
-    const called = calledWith(valueFrom(span.get('traceloop.entity.input')))
+    const called = takenAs(valueFrom(span.get('traceloop.entity.input')))
     const returned = returnedAs(valueFrom(span.get('traceloop.entity.output')))
     const { response: _, input, output, finishReasons } = contentOf(kind, called.value, returned.value)
     return present<Reading>({
@@ -66,19 +67,11 @@ interface Call {
   rest: JsonObject
 }
 
-/**
- * Unwraps a function's arguments. If there are no named arguments, the value is the only argument or the list of all
- * arguments. If all are named, it's an object.
- */
-function calledWith(input: Json | undefined): Call {
+/** Unwraps the arguments that a function or one of LangChain's callbacks was called with. */
+function takenAs(input: Json | undefined): Call {
   if (!isJsonObject(input)) return { value: input, rest: {} }
   if (hasOnly(input, ['inputs', 'tags', 'metadata', 'kwargs'])) return unwrapped(input, 'inputs')
-  const { args, kwargs } = input
-  if (!Array.isArray(args) || !isJsonObject(kwargs) || !hasOnly(input, ['args', 'kwargs']))
-    return { value: input, rest: {} }
-  const isNamed = Object.keys(kwargs).length > 0
-  if (args.length > 0 && isNamed) return { value: input, rest: {} }
-  return { value: args.length === 0 ? kwargs : args.length === 1 ? args[0] : args, rest: {} }
+  return { value: calledWith(input), rest: {} }
 }
 
 const returnedAs = (output: Json | undefined): Call =>

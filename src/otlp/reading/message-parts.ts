@@ -21,9 +21,14 @@ export function piecesOf(fields: Fields): Pieces & { whole: Json | undefined } {
   let whole: Json | undefined
   for (const name of ['content', 'parts', 'contents']) {
     const content = fields.take(name)
+    // OpenInference sends some texts twice, as the content and as its only part.
+    const [first] = pieces.parts
+    const before = pieces.parts.length === 1 && first?.type === 'text' ? first.text : undefined
     if (Array.isArray(content)) for (const part of content) addPart(pieces, part)
     else if (typeof content === 'string') pieces.parts.push({ type: 'text', text: content })
     else whole ??= content
+    const [, again] = pieces.parts
+    if (before !== undefined && pieces.parts.length === 2 && again?.text === before) pieces.parts.pop()
   }
   for (const name of ['reasoning_content', 'reasoning', 'thinking']) {
     const text = fields.text(name)

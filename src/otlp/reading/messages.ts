@@ -1,6 +1,8 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import { MAX_CONVERSATION_MESSAGES } from '../../limits.ts'
+import { messageOfLangChain, ROLES_OF_CLASSES, withoutLangChain } from './langchain.ts'
 import { combined, contentOf, Fields, isEmpty, piecesOf, present, resultOf } from './message-parts.ts'
+import { pythonLiteral } from './python.ts'
 import { parsed } from './serialized.ts'
 
 /*
@@ -26,43 +28,29 @@ export interface Answer {
   rest: JsonObject
 }
 
-/** Role names of LangChain, Gemini and others. */
+/** Role names of LangChain, Gemini, smolagents and others. */
 const ROLES: ReadonlyMap<string, string> = new Map([
-  ['human', 'user'],
-  ['HumanMessage', 'user'],
-  ['HumanMessageChunk', 'user'],
-  ['ai', 'assistant'],
-  ['AIMessage', 'assistant'],
-  ['AIMessageChunk', 'assistant'],
+  ...ROLES_OF_CLASSES,
   ['model', 'assistant'],
   ['bot', 'assistant'],
-  ['SystemMessage', 'system'],
-  ['SystemMessageChunk', 'system'],
-  ['ToolMessage', 'tool'],
-  ['ToolMessageChunk', 'tool'],
-  ['FunctionMessage', 'function'],
+  ['tool-call', 'assistant'],
+  ['tool-response', 'tool'],
 ])
 
 const roleOf = (name: string): string => ROLES.get(name) ?? name
 
-/** Values of LangChain's `type` field for messages. */
-const LANGCHAIN_TYPES = new Set(['human', 'ai', 'system', 'tool', 'function', 'AIMessageChunk', 'HumanMessageChunk'])
-
 const CONTENT_FIELDS = ['content', 'contents', 'parts', 'tool_calls', 'toolCalls', 'function_call', 'reasoning_content']
 
-/** LangChain serializes a message as a constructor call; others wrap one with its index and finish reason. */
+/** Some clients wrap a message with its index and finish reason. */
 function unwrapped(value: JsonObject): JsonObject {
-  const { kwargs, id, data, type, message } = value
-  if (value.lc !== undefined && isJsonObject(kwargs)) {
-    const name = Array.isArray(id) ? id.at(-1) : undefined
-    return { ...kwargs, ...(typeof name === 'string' && ROLES.has(name) && { role: name }) }
-  }
-  if (typeof type === 'string' && LANGCHAIN_TYPES.has(type) && value.role === undefined) {
-    const { type: _, data: __, ...fields } = value
-    return isJsonObject(data) ? { ...fields, ...data, role: type } : { ...fields, role: type }
-  }
+  const { kwargs, message } = value
+  const ofLangChain = messageOfLangChain(value)
+  if (ofLangChain) return ofLangChain
+  if (value.lc !== undefined && isJsonObject(kwargs)) return kwargs
   if (isJsonObject(message) && value.role === undefined) {
-    const { message: _, index: __, text, ...fields } = value
+    const { message: _, index: __, generation_info, text, ...fields } = value
+    const { finish_reason } = isJsonObject(generation_info) ? generation_info : {}
+    if (finish_reason !== undefined) fields.finish_reason = finish_reason
     const inner = unwrapped(message)
     // LangChain repeats the text of an answer next to the message.
     return { ...fields, ...(text !== undefined && text !== inner.content && { text }), ...inner }
@@ -95,7 +83,7 @@ export function messagesFrom(value: Json, defaultRole: string): Message[] {
   const isResult = role === 'tool' || role === 'function'
   const known = present({
     role,
-    content: content === undefined ? null : isResult ? resultOf(parsed(content)) : content,
+    content: content === undefined ? null : isResult ? resultOf(valueOfText(content)) : content,
     reasoning: reasoning.length > 0 ? reasoning.join('\n') : undefined,
     reasoning_details: reasoningDetails.length > 0 ? reasoningDetails : undefined,
     tool_calls: calls.length > 0 ? calls : undefined,
@@ -108,6 +96,12 @@ export function messagesFrom(value: Json, defaultRole: string): Message[] {
   if (role === 'assistant' || results.length === 0) return [message]
   const hasMore = content !== undefined || calls.length > 0 || reasoning.length > 0 || !isEmpty(rest)
   return [...results.map(resultMessage), ...(hasMore ? [message] : [])]
+}
+
+/** A value that was serialized as JSON, or printed by Python. */
+export function valueOfText(text: Json): Json {
+  const value = parsed(text)
+  return typeof value === 'string' ? (pythonLiteral(value) ?? value) : value
 }
 
 const resultMessage = ({ id, name, result, ...more }: JsonObject): Message =>
@@ -130,14 +124,31 @@ export function inputMessages(value: Json | undefined, instructions?: Json): Jso
   if (value === undefined) return system.length > 0 ? { messages: system } : undefined
   const conversation = parsed(value)
   if (isJsonObject(conversation) && !isMessage(conversation)) return requestMessages(conversation, system)
-  const list = Array.isArray(conversation) ? conversation.flat() : [conversation]
+  const list = Array.isArray(conversation) ? messageList(conversation) : [conversation]
   if (!areMessages(list)) return undefined
-  return { messages: [...system, ...list.flatMap(item => messagesFrom(item, 'user'))] }
+  return { messages: [...system, ...list.flatMap(askedMessages)] }
 }
+
+/** A list of messages, or a list of one conversation. LangChain also takes a message as `[role, text]`. */
+const messageList = (list: Json[]): Json[] => (list.some(isPair) ? list : list.flat()).map(pairMessage)
+
+const isPair = (item: Json): item is [string, Json] =>
+  Array.isArray(item) && item.length === 2 && typeof item[0] === 'string' && (ROLES.has(item[0]) || item[0] === 'user')
+
+const pairMessage = (item: Json): Json => (isPair(item) ? { role: item[0], content: item[1] } : item)
+
+/** An input message. Why an earlier answer ended is no part of it. */
+const askedMessages = (item: Json): Message[] =>
+  messagesFrom(item, 'user').map(message => {
+    for (const field of FINISH_REASONS) delete message[field]
+    return message
+  })
+
+const FINISH_REASONS = ['finish_reason', 'finishReason', 'stop_reason']
 
 /** Converts values that are known to be input messages, regardless of their form. */
 export const conversationOf = (values: Json): JsonObject => ({
-  messages: itemsOf(values).flatMap(item => messagesFrom(item, 'user')),
+  messages: itemsOf(values).flatMap(askedMessages),
 })
 
 /** Converts values that are known to be output messages. */
@@ -147,22 +158,28 @@ export const answerOf = (values: Json): Answer => answerFrom(itemsOf(values), {}
 const itemsOf = (values: Json): Json[] => (isJsonObject(values) ? Object.values(values) : listOf(values))
 
 /** Converts messages in a value that a chain, a tool, or an agent passes on. Any other value is kept verbatim. */
-export function withMessages(value: Json): Json {
+export function withMessages(given: Json): Json {
+  const value = withoutLangChain(given)
   if (!isMessage(value)) return inputMessages(value) ?? value
-  const messages = messagesFrom(value, 'user')
+  const messages = askedMessages(value)
   return messages.length === 1 ? (messages[0] ?? null) : { messages }
 }
 
 function requestMessages(request: JsonObject, system: Message[]): JsonObject | undefined {
   const fields = new Fields(request.lc !== undefined && isJsonObject(request.kwargs) ? request.kwargs : request)
-  const messages = fields.list('messages', 'contents', 'input').flat()
+  const messages = messageList(fields.list('messages', 'contents', 'input'))
+  // OpenAI's Responses API takes a text, next to the instructions or the model.
+  if (messages.length === 0 && (request.instructions ?? request.model) !== undefined) {
+    const text = fields.text('input')
+    if (text !== undefined) messages.push({ role: 'user', content: text })
+  }
   if (!areMessages(messages)) return undefined
-  const instructions = fields.take('system', 'system_instruction', 'systemInstruction')
+  const instructions = fields.take('system', 'system_instruction', 'systemInstruction', 'instructions')
   return {
     messages: [
       ...system,
       ...(instructions === undefined ? [] : systemOf(instructions)),
-      ...messages.flatMap(item => messagesFrom(item, 'user')),
+      ...messages.flatMap(askedMessages),
     ],
     ...fields.rest(),
   }
@@ -219,7 +236,7 @@ function answerFrom(values: Json[], rest: JsonObject): Answer {
   const finishReasons: string[] = []
   const messages = values.flatMap(value =>
     messagesFrom(value, 'assistant').map(message => {
-      for (const field of ['finish_reason', 'finishReason', 'stop_reason']) {
+      for (const field of FINISH_REASONS) {
         const reason = message[field]
         if (typeof reason !== 'string') continue
         finishReasons.push(reason)

@@ -25,7 +25,11 @@ export function toolNames(definitions: Json | undefined): string[] {
   return (Array.isArray(list) ? list : [list]).flatMap(item => {
     const tool = parsed(item)
     if (!isJsonObject(tool)) return []
-    const name = textOf(tool.name) ?? (isJsonObject(tool.function) ? textOf(tool.function.name) : undefined)
+    const declared = tool.functionDeclarations ?? tool.function_declarations
+    if (Array.isArray(declared)) return toolNames(declared)
+    // OpenAI's and Bedrock's definitions.
+    const inner = [tool.function, tool.toolSpec].find(isJsonObject)
+    const name = textOf(tool.name) ?? textOf(inner?.name)
     return name === undefined ? [] : [name]
   })
 }

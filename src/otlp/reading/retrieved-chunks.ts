@@ -2,7 +2,9 @@ import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import { cutText, utf8Length } from '../../domain/text.ts'
 import { MAX_CHUNK_BYTES } from '../../limits.ts'
 import { idOf, numberOf, objectOf } from './attribute-values.ts'
+import { isPrintedObject } from './python.ts'
 import { parsed } from './serialized.ts'
+import { withoutVectors } from './vectors.ts'
 
 /*
  * Search results from a knowledge base, as the state `retrieved_chunks`, in their original order:
@@ -22,7 +24,7 @@ export interface Chunk {
 
 /** A chunk in our form, or undefined if the document is empty. */
 export function chunkOf(document: Chunk): JsonObject | undefined {
-  const metadata = objectOf(document.metadata)
+  const metadata = objectOf(document.metadata && withoutVectors(document.metadata))
   // LangChain keeps the id in the metadata.
   const id = idOf(document.id, metadata?.id, metadata?._id, metadata?.doc_id)
   const score = numberOf(document.score) ?? numberOf(metadata?.score)
@@ -73,7 +75,7 @@ function documentsIn(value: Json | undefined): Json[] {
 const CONTENTS = ['content', 'page_content', 'pageContent', 'text', 'document', 'chunk', 'body']
 
 function chunkFrom(item: Json): JsonObject | undefined {
-  if (typeof item === 'string') return chunkOf({ content: item })
+  if (typeof item === 'string') return isPrintedObject(item) ? undefined : chunkOf({ content: item })
   if (!isJsonObject(item)) return undefined
   // LangChain serializes a document as a constructor call; LlamaIndex puts it in `node`, next to its score.
   const document = [item.kwargs, item.node, item.document].find(isJsonObject)

@@ -226,7 +226,7 @@ describe('a message', () => {
           response_metadata: { model: 'm' },
         },
       },
-      [{ role: 'assistant', content: '', tool_calls: [CALL], response_metadata: { model: 'm' } }],
+      [{ role: 'assistant', content: '', tool_calls: [CALL] }],
     ],
     ['LangChain’s, with a type', { type: 'human', content: 'hi' }, [{ role: 'user', content: 'hi' }]],
     [

@@ -136,12 +136,7 @@ describe('recorded OpenInference spans', () => {
       ['chain', 'RunnableMap', QUESTION, { question: QUESTION, context: CONTEXT }],
       ['prompt', 'ChatPromptTemplate', { question: QUESTION, context: CONTEXT }, prompt],
       ['llm', 'FakeListChatModel', prompt, { role: 'assistant', content: answer }],
-      [
-        'chain',
-        'StrOutputParser',
-        { role: 'assistant', content: answer, id: 'run-01a1fde1-7efe-701a-911e-0fd1e3c31b0c' },
-        answer,
-      ],
+      ['chain', 'StrOutputParser', { role: 'assistant', content: answer }, answer],
       ['chain', 'rag-chain', QUESTION, answer],
       ['tool', 'get_order', { order: 7 }, 'shipped 7'],
     ])

@@ -1,0 +1,233 @@
+import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
+import type { Kind } from './convention.ts'
+import { withoutLangChain } from './langchain.ts'
+import { valueOfText } from './messages.ts'
+import { toolNames } from './model-config.ts'
+import { isPrintedObject, pythonLiteral } from './python.ts'
+import { vectorsIn, withoutVectors } from './vectors.ts'
+
+/*
+ * What a reviewer sees as the input and output of each kind of step, whatever form its client sent: a tool's arguments
+ * and its result as values, a model's answer as a message, an embedding's text.
+ */
+
+/** The first of these inputs that has content, in the kind's form. */
+export const inputFor = (kind: Kind, given: Iterable<Json>): Json | undefined =>
+  firstContent(given, value => {
+    const form = inputForms.get(kind)
+    return form ? form(value) : plainValue(value)
+  })
+
+/** The first of these outputs that has content, in the kind's form. */
+export const outputFor = (kind: Kind, given: Iterable<Json>): Json | undefined =>
+  firstContent(given, value => {
+    const form = outputForms.get(kind)
+    return form ? form(value) : plainValue(value)
+  })
+
+type Form = (value: Json) => Json | undefined
+
+const inputForms: ReadonlyMap<Kind, Form> = new Map<Kind, Form>([
+  ['llm', value => value],
+  ['tool', toolInput],
+  ['embedding', embeddedTexts],
+])
+
+const outputForms: ReadonlyMap<Kind, Form> = new Map<Kind, Form>([
+  ['llm', value => (typeof value === 'string' ? { role: 'assistant', content: value } : value)],
+  ['tool', toolOutput],
+  ['embedding', value => vectorsIn(value) ?? plainValue(value)],
+])
+
+/** An empty answer counts only if nothing else is there: some clients leave out tool calls in one of two places. */
+function firstContent(given: Iterable<Json>, form: Form): Json | undefined {
+  let blank: Json | undefined
+  for (const value of given) {
+    const content = form(value)
+    if (content === undefined || isHollow(content)) continue
+    if (!isBlank(content)) return content
+    blank ??= content
+  }
+  return blank
+}
+
+/** Whether a value has messages but no content, as clients send if the content isn't to be captured. */
+function isHollow(value: Json): boolean {
+  if (!isJsonObject(value)) return value === null
+  const { messages, choices } = value
+  if (Array.isArray(messages)) return Object.keys(value).length === 1 && !messages.some(hasText)
+  if (Array.isArray(choices)) return !choices.some(choice => hasText(choice) || hasCalls(choice))
+  return typeof value.role === 'string' && 'content' in value && !hasText(value) && !hasCalls(value)
+}
+
+const hasText = (message: Json): boolean =>
+  !isJsonObject(message) ||
+  [message.content, message.reasoning, message.tool_results].some(part => part !== null && part !== undefined)
+
+const hasCalls = (message: Json): boolean =>
+  isJsonObject(message) && Object.keys(message).some(field => field !== 'role' && field !== 'content')
+
+const isBlank = (value: Json): boolean =>
+  isJsonObject(value) && value.role === 'assistant' && value.content === '' && Object.keys(value).length === 2
+
+/** A value without what only Python can read, and without vectors. Undefined if nothing else is in it. */
+function plainValue(value: Json): Json | undefined {
+  if (typeof value === 'string') return isPrintedObject(value) ? undefined : (pythonLiteral(value) ?? value)
+  return withoutVectors(withoutPrintedObjects(value, 0) ?? null) ?? undefined
+}
+
+/** How deep printed objects are looked for. Arguments of functions are at the top. */
+const PRINTED_DEPTH = 3
+
+function withoutPrintedObjects(value: Json, depth: number): Json | undefined {
+  if (typeof value === 'string') return isPrintedObject(value) ? undefined : value
+  if (typeof value !== 'object' || value === null || depth > PRINTED_DEPTH || isMessageLike(value)) return value
+  if (Array.isArray(value)) {
+    const items = value.map(item => withoutPrintedObjects(item, depth + 1))
+    const kept = items.filter(item => item !== undefined)
+    return kept.length === value.length && kept.every((item, index) => item === value[index])
+      ? value
+      : kept.length > 0 || value.length === 0
+        ? kept
+        : undefined
+  }
+  const entries = Object.entries(value)
+  const kept = entries.flatMap(([field, item]) => {
+    const plain = withoutPrintedObjects(item, depth + 1)
+    return plain === undefined ? [] : [[field, plain] as const]
+  })
+  if (kept.length === entries.length && kept.every(([field, item]) => item === value[field])) return value
+  return kept.length > 0 ? Object.fromEntries(kept) : undefined
+}
+
+/** Texts of messages were written for a reader, whatever they look like. */
+const isMessageLike = (value: Json[] | JsonObject): boolean => !Array.isArray(value) && typeof value.role === 'string'
+
+/** A tool's arguments. Frameworks wrap them in the call of their own function. */
+function toolInput(given: Json): Json | undefined {
+  const value = valueOfText(given)
+  if (!isJsonObject(value)) return plainValue(value)
+  const { input_str, inputs, messages } = value
+  if (typeof input_str === 'string') return isJsonObject(inputs) ? inputs : valueOfText(input_str)
+  const [message, ...others] = Array.isArray(messages) ? messages : []
+  if (isJsonObject(message) && others.length === 0 && message.role === 'tool') return toolInput(message.content ?? null)
+  return plainValue(calledWith(value))
+}
+
+/** Fields that a framework adds to a call of its own. */
+const CALL_FIELDS = new Set(['args', 'kwargs', 'sanitize_inputs_outputs'])
+
+/**
+ * A function's arguments as its caller wrote them, from `{args: [...], kwargs: {...}}`: the named ones as an object, or
+ * the only one, or the list of all. Any other value, and a call with both, stays as it is.
+ */
+export function calledWith(value: Json): Json {
+  if (!isJsonObject(value)) return value
+  const { args, kwargs } = value
+  if (!Array.isArray(args) || !isJsonObject(kwargs) || !Object.keys(value).every(field => CALL_FIELDS.has(field)))
+    return value
+  if (args.length === 0) return kwargs
+  if (Object.keys(kwargs).length > 0) return { args, kwargs }
+  return args.length === 1 ? (args[0] ?? null) : args
+}
+
+/** A tool's result, out of the message or the blocks that a framework wraps it in. */
+function toolOutput(given: Json): Json | undefined {
+  const value = withoutLangChain(valueOfText(given))
+  if (isJsonObject(value)) {
+    const { role, status, content, isError, output, ...others } = value
+    // LangChain's callbacks, in Traceloop's form.
+    if (output !== undefined && Object.keys(others).join() === 'kwargs') return toolOutput(output)
+    const isMessage = role === 'tool' || role === 'function' || role === 'assistant'
+    if (isMessage && content !== undefined && value.tool_calls === undefined) return toolOutput(content)
+    // Strands, Bedrock and MCP. A failure stays wrapped, because it would otherwise look like a result.
+    const isBlocks = Array.isArray(content) && (status === 'success' || isError === false)
+    return plainValue(isBlocks ? (blocksValue(content) ?? value) : value)
+  }
+  return plainValue(Array.isArray(value) ? (blocksValue(value) ?? value) : value)
+}
+
+/** The values in blocks such as `{json: ...}` and `{text: ...}`, or undefined if the list holds anything else. */
+function blocksValue(blocks: readonly Json[]): Json | undefined {
+  const values = blocks.map(block => {
+    const [[field, value] = [], ...others] = isJsonObject(block)
+      ? Object.entries(block).filter(([name, part]) => !(name === 'type' && (part === 'text' || part === 'json')))
+      : []
+    if (others.length > 0 || value === undefined) return undefined
+    return field === 'json' ? value : field === 'text' ? valueOfText(value) : undefined
+  })
+  const found = values.filter(value => value !== undefined)
+  if (found.length === 0 || found.length < blocks.length) return undefined
+  return found.length === 1 ? found[0] : found
+}
+
+/** The text of an embedding call, or its texts. */
+function embeddedTexts(given: Json): Json | undefined {
+  const value = typeof given === 'string' ? (pythonLiteral(given) ?? given) : given
+  if (!isJsonObject(value)) return value
+  if (value.input !== undefined) return embeddedTexts(value.input)
+  const { messages } = value
+  if (!Array.isArray(messages)) return value
+  const texts = messages.map(message => (isJsonObject(message) ? (message.content ?? null) : message))
+  return texts.length === 1 ? texts[0] : texts
+}
+
+/** Fields of a request to a model that aren't its input. */
+const PARAMETERS = new Set([
+  'model',
+  'temperature',
+  'top_p',
+  'top_k',
+  'n',
+  'seed',
+  'stop',
+  'stop_sequences',
+  'stream',
+  'max_tokens',
+  'max_completion_tokens',
+  'max_output_tokens',
+  'frequency_penalty',
+  'presence_penalty',
+  'logit_bias',
+  'logprobs',
+  'top_logprobs',
+  'response_format',
+  'tool_choice',
+  'parallel_tool_calls',
+  'reasoning_effort',
+  'service_tier',
+  'verbosity',
+  'thinking',
+  'store',
+  'user',
+])
+/** Fields of a request that concern its transport. */
+const TRANSPORT = new Set(['stream_options', 'extra_headers', 'extra_body', 'extra_query', 'timeout'])
+
+/** Divides a model's request into its conversation and its parameters, with the names of the tools that it offers. */
+export function dividedRequest(input: Json | undefined): { input: Json | undefined; parameters: JsonObject } {
+  if (!isJsonObject(input) || !Array.isArray(input.messages)) return { input, parameters: {} }
+  const { tools, ...fields } = input
+  const names = tools === undefined ? [] : toolNames(tools)
+  const [parameters, others] = [true, false].map(isParameter =>
+    Object.entries(fields).filter(([field]) => PARAMETERS.has(field) === isParameter && !TRANSPORT.has(field)),
+  )
+  return {
+    input: Object.fromEntries(others ?? []),
+    parameters: { ...Object.fromEntries(parameters ?? []), ...(names.length > 0 && { tools: names }) },
+  }
+}
+
+/** A conversation with the system prompt that another part of the telemetry has, if it lacks one. */
+export function withSystemPrompt(input: Json | undefined, others: Iterable<Json>): Json | undefined {
+  if (!isJsonObject(input) || !Array.isArray(input.messages) || input.messages.some(isSystem)) return input
+  for (const other of others) {
+    const messages = isJsonObject(other) && Array.isArray(other.messages) ? other.messages : []
+    const system = messages.filter(isSystem)
+    if (system.length > 0) return { ...input, messages: [...system, ...input.messages] }
+  }
+  return input
+}
+
+const isSystem = (message: Json): boolean =>
+  isJsonObject(message) && (message.role === 'system' || message.role === 'developer') && hasText(message)

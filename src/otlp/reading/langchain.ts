@@ -1,0 +1,90 @@
+import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
+import { MAX_JSON_DEPTH } from '../../limits.ts'
+
+/*
+ * LangChain's and LangGraph's own objects, which their callbacks serialize wherever a chain passes them on: a message or
+ * a document as a constructor call (`{lc, type, id, kwargs}`), a message as `{type, data}`, and a graph's command
+ * (`{graph, update, resume, goto}`).
+ */
+
+/** Names of LangChain's message classes and types, with the role that each has. */
+export const ROLES_OF_CLASSES: ReadonlyMap<string, string> = new Map([
+  ['human', 'user'],
+  ['HumanMessage', 'user'],
+  ['HumanMessageChunk', 'user'],
+  ['ai', 'assistant'],
+  ['AIMessage', 'assistant'],
+  ['AIMessageChunk', 'assistant'],
+  ['system', 'system'],
+  ['SystemMessage', 'system'],
+  ['SystemMessageChunk', 'system'],
+  ['tool', 'tool'],
+  ['ToolMessage', 'tool'],
+  ['ToolMessageChunk', 'tool'],
+  ['function', 'function'],
+  ['FunctionMessage', 'function'],
+])
+
+/** The fields of a message by LangChain, with its role. Undefined if the value isn't one. */
+export function messageOfLangChain(value: JsonObject): JsonObject | undefined {
+  const { lc, id, kwargs, type, data, ...fields } = value
+  if (lc !== undefined && isJsonObject(kwargs)) {
+    const name = Array.isArray(id) ? id.at(-1) : undefined
+    const role = typeof name === 'string' ? ROLES_OF_CLASSES.get(name) : undefined
+    return role === undefined ? undefined : { ...withoutRun(kwargs), role }
+  }
+  const role = typeof type === 'string' && value.role === undefined ? ROLES_OF_CLASSES.get(type) : undefined
+  if (role === undefined) return undefined
+  const message: JsonObject = isJsonObject(data)
+    ? { ...fields, ...data }
+    : { ...fields, ...(id !== undefined && { id }) }
+  // A tool's definition has a type as well, but no content.
+  return message.content === undefined && message.tool_calls === undefined
+    ? undefined
+    : { ...withoutRun(message), role }
+}
+
+/** Leaves out what a message says about the run that it came from: its usage, its model, a random id. */
+function withoutRun(message: JsonObject): JsonObject {
+  const { response_metadata, usage_metadata, generation_info, type, id, status, example, chunk_position, ...fields } =
+    message
+  const isRunId =
+    typeof id !== 'string' || /^(?:lc_)?run-|^(?:chatcmpl|msg|resp)[-_]|^[0-9a-f]{8}-[0-9a-f]{4}-/.test(id)
+  return {
+    ...fields,
+    ...(type !== undefined && (typeof type !== 'string' || !ROLES_OF_CLASSES.has(type)) && { type }),
+    ...(id !== undefined && !isRunId && { id }),
+    ...(status !== undefined && status !== 'success' && { status }),
+  }
+}
+
+/** The value with all of LangChain's and LangGraph's objects in it as plain ones. The same value if it has none. */
+export function withoutLangChain(value: Json, depth = 0): Json {
+  if (typeof value !== 'object' || value === null || depth > MAX_JSON_DEPTH) return value
+  if (Array.isArray(value)) return plainList(value, depth)
+  const message = messageOfLangChain(value)
+  if (message) return plainFields(message, depth)
+  if (value.lc !== undefined && isJsonObject(value.kwargs)) return withoutLangChain(value.kwargs, depth + 1)
+  if (isCommand(value)) return withoutLangChain(value.update ?? null, depth + 1)
+  return plainFields(value, depth)
+}
+
+function plainList(list: Json[], depth: number): Json {
+  // A node returns a list of commands, usually of one.
+  const isOneCommand = list.length === 1 && isJsonObject(list[0]) && isCommand(list[0])
+  if (isOneCommand) return withoutLangChain(list[0] ?? null, depth + 1)
+  const plain = list.map(item => withoutLangChain(item, depth + 1))
+  return plain.some((item, index) => item !== list[index]) ? plain : list
+}
+
+function plainFields(object: JsonObject, depth: number): JsonObject {
+  const changed: [string, Json][] = []
+  for (const [field, item] of Object.entries(object)) {
+    const plain = typeof item === 'object' ? withoutLangChain(item, depth + 1) : item
+    if (plain !== item) changed.push([field, plain])
+  }
+  return changed.length === 0 ? object : { ...object, ...Object.fromEntries(changed) }
+}
+
+const isCommand = (value: JsonObject): boolean =>
+  value.update !== undefined && 'graph' in value && 'goto' in value && Object.keys(value).length <= 4

@@ -1,0 +1,51 @@
+import type { Json, JsonObject } from '../../domain/json.ts'
+
+/*
+ * Embedding vectors are as large as a page of text and say nothing to a reader, so they're never stored.
+ */
+
+/** Shorter lists of numbers may be meant for a reader. */
+const MIN_DIMENSIONS = 4
+/** How deep vectors are looked for. Providers put them at the third level. */
+const MAX_DEPTH = 8
+
+const FIELDS = /^(?:embeddings?|vectors?|dense_vector|sparse_vector)$/i
+
+const isVector = (value: Json): value is number[] =>
+  Array.isArray(value) && value.length >= MIN_DIMENSIONS && value.every(item => typeof item === 'number')
+
+/** The output of an embedding call as `{count, dimensions}`, or undefined if it has no vectors. */
+export function vectorsIn(output: Json): JsonObject | undefined {
+  let count = 0
+  let dimensions: number | undefined
+  const visit = (value: Json, isField: boolean, depth: number): void => {
+    if (isVector(value)) {
+      count++
+      dimensions ??= value.length
+      // Some clients ask for vectors as base64.
+    } else if (isField && typeof value === 'string') count++
+    else if (typeof value === 'object' && value !== null && depth < MAX_DEPTH) {
+      if (Array.isArray(value)) for (const item of value) visit(item, isField, depth + 1)
+      else for (const [field, item] of Object.entries(value)) visit(item, FIELDS.test(field), depth + 1)
+    }
+  }
+  visit(output, false, 0)
+  return count === 0 ? undefined : { count, ...(dimensions !== undefined && { dimensions }) }
+}
+
+/** The value without the vectors in it. The same value if it has none. */
+export function withoutVectors(value: Json, depth = 0): Json {
+  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value
+  if (Array.isArray(value)) {
+    const items = value.map(item => withoutVectors(item, depth + 1))
+    return items.some((item, index) => item !== value[index]) ? items : value
+  }
+  const entries = Object.entries(value)
+  const kept = entries
+    .filter(
+      ([field, item]) => !(FIELDS.test(field) && (isVector(item) || (Array.isArray(item) && item.some(isVector)))),
+    )
+    .map(([field, item]) => [field, withoutVectors(item, depth + 1)] as const)
+  if (kept.length === entries.length && kept.every(([field, item]) => item === value[field])) return value
+  return Object.fromEntries(kept)
+}
