@@ -5,7 +5,7 @@ import { endpoints } from '../../src/app.ts'
 import type { Env } from '../../src/env.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
 import { AUDIT_PASS_MS, AUDIT_RETENTION_DAYS, AUDIT_SWEEP_ROWS, MAX_SCANNED_ENTRIES } from '../../src/limits.ts'
-import { failing, rowsReadBy, wrapBindings } from '../support/bindings.ts'
+import { failingAt, rowsReadBy, wrapBindings } from '../support/bindings.ts'
 import { type Answer, admin, type Client, client, newOrg, type Org, REVIEWER_EMAIL } from '../support/org.ts'
 import { methodOf, newWorld, sampleOf, successesOf, type World } from '../support/samples.ts'
 import { ORIGIN } from '../support/session.ts'
@@ -195,7 +195,7 @@ describe('the audit log', () => {
       vi.spyOn(console, 'error').mockImplementation(() => {})
       const calls = await callsOf(contract)
       for (let place = 1; place <= calls; place++) {
-        const bindings = wrapBindings(losing(place))
+        const bindings = wrapBindings(failingAt(place, 'D1_ERROR: Network connection lost.', 'after'))
         const { world, answer, entries } = await sent(contract, bindings)
         expect(successesOf(contract)).toContain(answer.status)
         expect(byAction(entries)).toMatchObject(byAction(expectedOf[name]?.(world, answer) ?? []))
@@ -289,14 +289,6 @@ describe('the audit log', () => {
     },
   )
 })
-
-/** Loses the answer to the D1 call at a given position after it takes effect. */
-function losing(place: number) {
-  const fail = failing('DB', 'D1_ERROR: Network connection lost.', 1, 'after')
-  let calls = 0
-  return <T>(binding: 'DB' | 'PAYLOADS' | 'RATE_LIMITER' | 'JOBS', call: () => Promise<T>): Promise<T> =>
-    binding === 'DB' && ++calls === place ? fail(binding, call) : call()
-}
 
 const byAction = <Each extends { action: string }>(entries: readonly Each[]): Each[] =>
   entries.toSorted((left, right) => left.action.localeCompare(right.action))

@@ -1,52 +1,22 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, it, vi } from 'vitest'
-import type { Env } from '../../src/env.ts'
 import {
   MAX_CONTENT_BYTES,
   MAX_NAME_LENGTH,
   MAX_NOTE_LENGTH,
-  MAX_SCHEMA_BYTES,
   MAX_VERSIONS_BYTES,
   VERSION_BYTES,
 } from '../../src/limits.ts'
-import { type Intercept, wrapBindings } from '../support/bindings.ts'
-import { type Answer, client, newOrg } from '../support/org.ts'
-import { activeIn, aText, kindsOfText, newText, otherKind, storedText } from '../support/texts.ts'
+import { wrapBindings } from '../support/bindings.ts'
+import { client, newOrg } from '../support/org.ts'
+import { activeIn, aText, kindsOfText, newText, otherKind, statusCounts, storedText, times } from '../support/texts.ts'
 
 afterEach(() => {
   vi.useRealTimers()
 })
 
-const LOST = 'D1_ERROR: Network connection lost.'
-const OVERLOADED = 'D1_ERROR: D1 DB is overloaded. Requests queued for too long.'
-
 /** For tests that store megabytes on a busy machine. */
 const SLOW_MS = 30_000
-
-/** Fails the D1 call at a given position before or after it takes effect. */
-function failingAt(place: number, when: 'before' | 'after', message: string): Intercept {
-  let count = 0
-  return async (binding, call) => {
-    if (binding !== 'DB' || ++count !== place) return call()
-    if (when === 'after') await call()
-    throw new Error(message)
-  }
-}
-
-/** Bindings whose D1 batches fail at the statement `place`. */
-const breakingOffAt = (place: number): Env => ({
-  ...env,
-  DB: new Proxy(env.DB, {
-    get: (database, property) =>
-      property === 'batch'
-        ? (statements: D1PreparedStatement[]) =>
-            database.batch(statements.toSpliced(place, 0, database.prepare('select no_such_function()')))
-        : Reflect.get(database, property).bind(database),
-  }),
-})
-
-const times = <T>(count: number, act: (index: number) => Promise<T>): Promise<T[]> =>
-  Promise.all(Array.from({ length: count }, (_, index) => act(index)))
 
 /** The number of rows in each table of texts. */
 async function rowsOfTexts() {
@@ -57,10 +27,6 @@ async function rowsOfTexts() {
     text_activations: await count('text_activations'),
   }
 }
-
-/** The number of answers by status. */
-const statuses = (answers: Answer[]) =>
-  Object.entries(Object.groupBy(answers, ({ status }) => status)).map(([status, all]) => [status, all?.length])
 
 describe.for(kindsOfText)('a creation at $path', kind => {
   it('returns the text as in the list, with its first version active', async ({ expect }) => {
@@ -107,7 +73,7 @@ describe.for(kindsOfText)('a creation at $path', kind => {
     const answers = await times(20, index =>
       org.owner.post(kind.path, aText(kind, 'answer', { content: `Nr ${index}` })),
     )
-    expect(statuses(answers)).toEqual([
+    expect(statusCounts(answers)).toEqual([
       ['201', 1],
       ['409', 19],
     ])
@@ -441,7 +407,7 @@ describe.for(kindsOfText)('the active version at $path', kind => {
     const org = await newOrg()
     const text = await newText(kind, org)
     const added = await times(20, index => text.add({ content: `Nr ${index}` }))
-    expect(statuses(added)).toEqual([['201', 20]])
+    expect(statusCounts(added)).toEqual([['201', 20]])
     const { versions, active } = await storedText(text.id)
     expect([...versions].sort()).toEqual([text.created.versionId, ...added.map(({ body }) => body.id)].sort())
     expect(active).toEqual([(await text.listed()).versionId])
@@ -493,7 +459,7 @@ describe.for(kindsOfText)('the active version at $path', kind => {
       const fitting = MAX_VERSIONS_BYTES / MAX_CONTENT_BYTES - 1
       // Concurrent requests must not both take the last space.
       const added = await times(fitting + 5, index => text.add({ content, activate: index === 0 }))
-      expect(statuses(added)).toEqual([
+      expect(statusCounts(added)).toEqual([
         ['201', fitting],
         ['422', 5],
       ])
@@ -526,7 +492,7 @@ describe.for(kindsOfText)('the active version at $path', kind => {
     const text = await newText(kind, await newOrg())
     const content = '\u0001'.repeat(MAX_CONTENT_BYTES)
     const fitting = Math.floor(MAX_VERSIONS_BYTES / (6 * MAX_CONTENT_BYTES + 2 + VERSION_BYTES))
-    expect(statuses(await times(fitting + 2, () => text.add({ content })))).toEqual([
+    expect(statusCounts(await times(fitting + 2, () => text.add({ content })))).toEqual([
       ['201', fitting],
       ['422', 2],
     ])
@@ -604,138 +570,6 @@ describe("a knowledge doc's title", () => {
   )
 })
 
-describe("a prompt's outputSchema", () => {
-  const [kind] = kindsOfText
-  if (!kind) throw new Error('prompts are a kind of text')
-  const SCHEMA = {
-    type: 'object',
-    properties: { b: { type: 'string' }, a: {} },
-    required: ['b'],
-    'x-1.0': [null, 1e3, ''],
-  }
-
-  it('is inherited from the active version if none is sent', async ({ expect }) => {
-    const org = await newOrg()
-    const text = await newText(kind, org, 'answer', { outputSchema: SCHEMA })
-    expect(text.created.outputSchema).toEqual(SCHEMA)
-    const other = { type: 'array' }
-    await text.add({ content: 'Not active', outputSchema: other, activate: false })
-    expect((await text.add({ content: 'Inherits' })).body.outputSchema).toEqual(SCHEMA)
-    const changed = await text.add({ content: 'Changes', outputSchema: other })
-    expect(changed.body.outputSchema).toEqual(other)
-    expect((await text.add({ content: 'Inherits', activate: false })).body.outputSchema).toEqual(other)
-    expect((await text.add({ content: 'Empties', outputSchema: {} })).body.outputSchema).toEqual({})
-    expect((await text.add({ content: 'Inherits' })).body.outputSchema).toEqual({})
-    await text.activate(changed.body.id)
-    const detail = await text.detail()
-    expect(detail.outputSchema).toEqual(other)
-    expect((await text.listed()).outputSchema).toEqual(other)
-    expect(detail.versions.map(({ outputSchema }: { outputSchema: object }) => outputSchema)).toEqual([
-      SCHEMA,
-      other,
-      SCHEMA,
-      other,
-      other,
-      {},
-      {},
-    ])
-  })
-
-  it('is an empty object if there never was one', async ({ expect }) => {
-    const org = await newOrg()
-    const text = await newText(kind, org)
-    expect(text.created.outputSchema).toEqual({})
-    expect((await text.add({ content: 'x' })).body.outputSchema).toEqual({})
-    expect((await text.detail()).outputSchema).toEqual({})
-  })
-
-  it('is returned unchanged, even with unusual field names', async ({ expect }) => {
-    const org = await newOrg()
-    const schema = '{"b":1,"a":2,"__proto__":{"x":[]},"constructor":"😀","toJSON":{}}'
-    const draft = JSON.stringify(aText(kind, 'answer', { outputSchema: 'SCHEMA' })).replace('"SCHEMA"', schema)
-    const { body } = await org.owner.post(kind.path, draft)
-    expect(JSON.stringify(body.outputSchema)).toBe(schema)
-    const detail = await org.read.get(`${kind.path}/${body.id}`)
-    expect(JSON.stringify(detail.body.outputSchema)).toBe(schema)
-    expect(JSON.stringify(detail.body.versions[0].outputSchema)).toBe(schema)
-  })
-
-  it.for<[string, unknown]>([
-    ['a list', []],
-    ['null', null],
-    ['a text', '{}'],
-    ['a byte too long', { x: 'x'.repeat(MAX_SCHEMA_BYTES - 7) }],
-  ])('cannot be %s', async ([, outputSchema], { expect }) => {
-    const org = await newOrg()
-    const text = await newText(kind, org)
-    for (const answer of [
-      await org.owner.post(kind.path, aText(kind, 'b', { outputSchema })),
-      await text.add({ content: 'x', outputSchema }),
-    ]) {
-      expect(answer.status).toBe(400)
-      expect(answer.body.details[0].path).toMatch(/^outputSchema/)
-    }
-    expect((await text.detail()).versions).toHaveLength(1)
-  })
-
-  it.for<[schema: object, path: string]>([
-    [{ properties: { a: { type: 'text' } } }, 'outputSchema.properties.a.type'],
-    [{ items: { $ref: '#/$defs/none' } }, 'outputSchema.items.$ref'],
-    [{ $defs: { a: { pattern: '(' } } }, 'outputSchema.$defs.a.pattern'],
-    [{ pattern: '(?:a{100}){100}' }, 'outputSchema.pattern'],
-    [{ required: 'a' }, 'outputSchema.required'],
-    [{ $schema: 'http://json-schema.org/draft-03/schema#' }, 'outputSchema.$schema'],
-    [{ $ref: '#' }, 'outputSchema'],
-  ])('is rejected when it is sent if it is invalid: %j', async ([outputSchema, path], { expect }) => {
-    const org = await newOrg()
-    const text = await newText(kind, org)
-    for (const answer of [
-      await org.owner.post(kind.path, aText(kind, 'b', { outputSchema })),
-      await text.add({ content: 'x', outputSchema }),
-    ]) {
-      expect(answer.status).toBe(400)
-      expect(answer.body.details.map((detail: { path: string }) => detail.path)).toContain(path)
-    }
-    expect((await text.detail()).versions).toHaveLength(1)
-  })
-
-  it('is not inherited if it is invalid', async ({ expect }) => {
-    const org = await newOrg()
-    const text = await newText(kind, org)
-    const broken = JSON.stringify({ properties: { a: { type: 'text' } } })
-    await env.DB.prepare('update text_versions set output_schema = ? where id = ?')
-      .bind(broken, text.created.versionId)
-      .run()
-    const answer = await text.add({ content: 'x' })
-    expect(answer.status).toBe(400)
-    expect(answer.body.details).toMatchObject([
-      { path: 'outputSchema.properties.a.type', message: expect.stringContaining('inherited from the active version') },
-    ])
-    expect((await text.add({ content: 'x', outputSchema: {} })).status).toBe(201)
-  })
-
-  it(
-    'counts toward the limit even if inherited',
-    async ({ expect }) => {
-      const org = await newOrg()
-      const outputSchema = { x: 'x'.repeat(MAX_SCHEMA_BYTES - '{"x":""}'.length) }
-      const content = 'x'.repeat(MAX_CONTENT_BYTES)
-      const text = await newText(kind, org, 'answer', { content, outputSchema })
-      const quotes = 2
-      const each = MAX_CONTENT_BYTES + quotes + MAX_SCHEMA_BYTES + VERSION_BYTES
-      const fitting = Math.floor(MAX_VERSIONS_BYTES / each)
-      const added = await times(fitting - 1, () => text.add({ content, activate: false }))
-      expect(statuses(added)).toEqual([['201', fitting - 1]])
-      // There's room for one more schema and this much content.
-      const left = MAX_VERSIONS_BYTES - fitting * each - MAX_SCHEMA_BYTES - quotes
-      expect((await text.add({ content: 'x'.repeat(left + 1) })).status).toBe(422)
-      expect((await text.add({ content: 'x'.repeat(left) })).status).toBe(201)
-      expect((await text.add({ content: 'x', outputSchema: {} })).status).toBe(422)
-    },
-    SLOW_MS,
-  )
-})
-
 describe('kinds of texts', () => {
   it('reject each other’s fields: a knowledge doc has no schema and a prompt no title', async ({ expect }) => {
     const org = await newOrg()
@@ -767,90 +601,5 @@ describe('kinds of texts', () => {
       content: 'x',
     })
     expect(answer).toMatchObject({ status: 400, body: { details: [{ path: 'title' }] } })
-  })
-})
-
-/** Writes, with their D1 calls and their result: the number of versions and the active version's content. */
-const writes = [
-  { write: 'a creation', calls: 1, versions: 1, content: 'First' },
-  { write: 'a version', calls: 2, versions: 3, content: 'Third' },
-  { write: 'an activation', calls: 3, versions: 2, content: 'Second' },
-] as const
-const cases = kindsOfText.flatMap(kind => writes.map(write => ({ ...write, kind, path: kind.path })))
-
-describe.for(cases)('$write at $path', ({ kind, write, calls, versions, content }) => {
-  /** Creates a tenant, and a function that does the write with given bindings. */
-  const prepare = async () => {
-    const org = await newOrg()
-    if (write === 'a creation') {
-      // The isolate has cached the project.
-      await newText(kind, org, 'warm')
-      const run = (bindings: Env) => org.clientOf(org.ownerKey, bindings).post(kind.path, aText(kind, 'answer'))
-      return { org, run }
-    }
-    const text = await newText(kind, org)
-    const second = (await text.add({ content: 'Second', activate: false })).body.id
-    const run = (bindings: Env) => {
-      const owner = org.clientOf(org.ownerKey, bindings)
-      return write === 'a version' ? text.add({ content: 'Third' }, owner) : text.activate(second, owner)
-    }
-    return { org, run }
-  }
-  const stored = async (org: Awaited<ReturnType<typeof newOrg>>) => {
-    const { body } = await org.read.get(`${kind.path}?projectSlug=support&${kind.named}=answer`)
-    const [item] = body[kind.list]
-    if (!item) return undefined
-    const { versions, active, activations } = await storedText(item.id)
-    return { versions: versions.length, active: active.length, activations: activations.length, content: item.content }
-  }
-  const activations = write === 'a creation' ? 1 : 2
-
-  const faults = Array.from({ length: calls }, (_, index) => index + 1).flatMap(place =>
-    (['before', 'after'] as const).map(when => ({ place, when })),
-  )
-  const done = { versions, active: 1, activations, content }
-
-  it.for(faults)(
-    'takes effect once if the answer to D1 call $place is lost $when the commit',
-    async ({ place, when }, { expect }) => {
-      const { org, run } = await prepare()
-      let reached = 0
-      const fail = failingAt(place, when, LOST)
-      const bindings = wrapBindings((binding, call) => {
-        reached++
-        return fail(binding, call)
-      })
-      const answer = await run(bindings)
-      expect(answer.status).toBe(write === 'an activation' ? 200 : 201)
-      expect(await stored(org)).toEqual(done)
-      if (write === 'a version') expect(answer.body).toMatchObject({ content, isActive: true })
-      else expect(answer.body).toMatchObject({ content, [kind.named]: 'answer' })
-      // Only one call was repeated, so the table lists every call.
-      expect(reached).toBe(calls + 1)
-    },
-  )
-
-  it.for(faults)(
-    'is a 503, applied entirely or not at all, if D1 fails at call $place $when the commit',
-    async ({ place, when }, { expect }) => {
-      const { org, run } = await prepare()
-      const before = await stored(org)
-      const answer = await run(wrapBindings(failingAt(place, when, OVERLOADED)))
-      expect(answer).toMatchObject({
-        status: 503,
-        body: { code: 'unavailable', error: 'Temporarily unavailable, please retry' },
-      })
-      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
-      expect(await stored(org)).toEqual(place === calls && when === 'after' ? done : before)
-    },
-  )
-
-  it('changes nothing if its batch fails at any statement', async ({ expect }) => {
-    const { org, run } = await prepare()
-    const before = await stored(org)
-    for (const place of [0, 1, 2, 3, 4, 5, 6]) {
-      expect((await run(breakingOffAt(place))).status).toBe(503)
-      expect(await stored(org)).toEqual(before)
-    }
   })
 })

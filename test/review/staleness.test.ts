@@ -198,4 +198,27 @@ describe('a review of an output that changes afterwards', () => {
     expect(body).toMatchObject({ approvedOutput: OUTPUT, review: { state: 'accepted', stale: true } })
     expect(await shownState(made)).toEqual(STALE('accepted'))
   })
+
+  it.for([
+    ['accepted', { decision: 'accept' }],
+    ['corrected', { decision: 'correct', approvedOutput: 'No' }],
+  ] as const)('is not stale if the output returns: %s', async ([, body], { expect }) => {
+    const { review, observe, read } = await newReviewed(OUTPUT)
+    await review(body)
+    await observe({ data: { sources: [1, 2], answer: 'Yes' } })
+    expect((await read()).span.review.stale).toBe(false)
+    await observe({ data: 'Changed' })
+    expect((await read()).span.review.stale).toBe(true)
+  })
+
+  it('is stale after a large output changes, unless the output returns', async ({ expect }) => {
+    const { review, observe, read } = await newReviewed({ text: large })
+    await review({ decision: 'accept' })
+    await observe({ data: { text: large } })
+    expect((await read()).span.review.stale).toBe(false)
+    await observe({ data: { text: `${large}y` } })
+    const { span, trace } = await read()
+    expect(span).toMatchObject({ approvedOutput: { text: large }, review: { stale: true } })
+    expect(trace.spans[0].review.stale).toBe(true)
+  })
 })

@@ -109,3 +109,11 @@ export async function storedText(textId: string) {
     activations: activations.results,
   }
 }
+
+/** Runs `act` concurrently, `count` times. */
+export const times = <T>(count: number, act: (index: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, (_, index) => act(index)))
+
+/** The number of answers by status. */
+export const statusCounts = (answers: Answer[]) =>
+  Object.entries(Object.groupBy(answers, ({ status }) => status)).map(([status, all]) => [status, all?.length])
