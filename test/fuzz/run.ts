@@ -26,7 +26,7 @@ export interface Run {
   history: { sent: Sent; status: number }[]
 }
 
-/** A caller's credentials and project, and the values that it knows and learns. */
+/** A caller's credentials and project, and the values that the caller knows and learns. */
 interface Identity {
   secret?: string | undefined
   /** The value of the caller's cookie, if it's signed in. */

@@ -80,7 +80,7 @@ describe('the package', () => {
   })
 
   it('can be published from the packed file', async ({ expect }) => {
-    // Nothing listens there, because a dry run doesn't need a registry.
+    // No server listens at this address, because a dry run doesn't need a registry.
     const nowhere = ['--registry', 'http://127.0.0.1:9/', '--fetch-retries', '0']
     const { stdout } = await run('npm', ['publish', '--dry-run', '--json', ...WORKSPACE, ...nowhere], { cwd: PROJECT })
     const { countersign } = JSON.parse(stdout)

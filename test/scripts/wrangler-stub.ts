@@ -1,6 +1,6 @@
 /**
  * Replaces the `wrangler` command in the tests of `npm run deploy`. It supports the commands and flags that the deploy
- * uses, on an account in a JSON file. Output and failures match wrangler 4.156.2; comments name its source files.
+ * uses, on an account in a JSON file. Output and failures match wrangler 4.156.2. Comments give its source files.
  *
  * STUB_FOLDER holds account.json, the log of calls, and a mark for each moment passed. STUB_CUT=<moment>:<how> ends the
  * stub at that moment.
@@ -74,7 +74,7 @@ async function perform(name: string): Promise<void> {
   }
 }
 
-/** src/d1/list.ts; the fields are the API's (D1 Database Response). */
+/** src/d1/list.ts. The fields are the API's (D1 Database Response). */
 function listDatabases(): void {
   read(rest.slice(1), { json: { type: 'boolean' } }, 0)
   const shown = account.databases.map(({ uuid, name, jurisdiction }) => ({
@@ -109,7 +109,7 @@ function addDatabase(name: string, jurisdiction: string | null, region: string) 
   return database
 }
 
-/** src/d1/info.ts; the fields are the API's, with `running_in_region`. */
+/** src/d1/info.ts. The fields are the API's, with `running_in_region`. */
 function describeDatabase(): void {
   const { positionals } = read(rest.slice(1), { json: { type: 'boolean' } }, 1)
   const found = account.databases.find(({ name }) => name === positionals[0])
@@ -164,7 +164,7 @@ function migrationFiles(): string[] {
   return names.sort()
 }
 
-/** src/r2/bucket.ts; the error is the API's. */
+/** src/r2/bucket.ts. The error is the API's. */
 function createBucket(): void {
   const { positionals, values } = read(rest.slice(2), { location: { type: 'string' } }, 1)
   const [name = ''] = positionals
@@ -200,7 +200,7 @@ function deploy(): void {
   }
   const database = provisionDatabase(config, name)
   const [bucket] = config.r2_buckets
-  if (!bucket) fail('The stub wants a bucket')
+  if (!bucket) fail('The stub requires a bucket')
   const { bucket_name, jurisdiction } = bucket
   if (!hasBucket(bucket_name, jurisdiction)) {
     effect(() => account.buckets.push({ name: bucket_name, jurisdiction, location: undefined }))
@@ -229,7 +229,7 @@ function deploy(): void {
  * D1Handler: without an id, it first looks up the database that the Worker was bound to, even if it no longer exists.
  */
 function provisionDatabase({ d1_databases: [bound] }: Config, name: string) {
-  if (!bound) fail('The stub wants a database')
+  if (!bound) fail('The stub requires a database')
   const found = databaseOf(bound)
   if (bound.database_id)
     return found ?? fail(`D1 binding 'DB' references database '${bound.database_id}' which was not found.`)

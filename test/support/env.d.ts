@@ -5,7 +5,7 @@ declare global {
   namespace Cloudflare {
     interface Env extends WorkerEnv {
       MIGRATIONS: D1Migration[]
-      /** Settings of test/fuzz; empty by default. */
+      /** Settings of test/fuzz. Empty by default. */
       FUZZ_SECONDS: string
       FUZZ_SEED: string
       /** If not empty, test/endpoints/faults.test.ts tries all faults at all calls instead of a third. */

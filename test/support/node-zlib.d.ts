@@ -1,4 +1,4 @@
-/** Beside what the Worker uses: src/node-zlib.d.ts. */
+/** Functions that only tests use, in addition to those in src/node-zlib.d.ts. */
 declare module 'node:zlib' {
   export function zstdCompressSync(bytes: Uint8Array): Uint8Array
 }

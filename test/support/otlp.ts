@@ -25,7 +25,7 @@ const bytesOfHex = (hex: string) => Uint8Array.from(hex.match(/../g) ?? [], pair
 export const protobufSpan = (...fields: Field[]): Uint8Array =>
   message([1, bytesOfHex(TRACE_ID)], [2, bytesOfHex(SPAN_ID)], ...fields)
 
-/** A protobuf attribute; `value` is an AnyValue. */
+/** A protobuf attribute. `value` is an AnyValue. */
 export const protobufAttribute = (key: string, value: Uint8Array): Uint8Array => message([1, key], [2, value])
 
 /** An export of protobuf records in one resource and one scope. */

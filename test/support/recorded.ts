@@ -2,9 +2,9 @@
 
 import type { JsonObject } from '../../src/domain/json.ts'
 
-/** A recorded client's request: its body as on the wire, and its headers. */
+/** A recorded client's request, with its headers and its body as on the wire. */
 export interface Recorded {
-  /** The client and encoding; `quirks` are hand-written from the specification. */
+  /** The client and the encoding. `quirks` are written by hand from the specification. */
   directory: string
   file: string
   signal: 'traces' | 'logs' | 'metrics'
@@ -13,7 +13,7 @@ export interface Recorded {
   bytes: Uint8Array
 }
 
-/** As data URLs, because tests in workerd have no files. */
+/** The files are data URLs, because tests in workerd can't read files. */
 const files = import.meta.glob<string>(['../otlp/recorded/**', '../otlp/recorded-decodes.json.gz'], {
   query: '?url&inline',
   import: 'default',
@@ -21,7 +21,7 @@ const files = import.meta.glob<string>(['../otlp/recorded/**', '../otlp/recorded
 })
 const DECODES = '../otlp/recorded-decodes.json.gz'
 
-/** All recorded requests, in the order of their names. */
+/** All recorded requests, sorted by name. */
 export const recorded = (): readonly Recorded[] => {
   all ??= Object.keys(files)
     .filter(file => file !== DECODES && !file.endsWith('.headers.json'))

@@ -3,7 +3,7 @@ import { newKeys } from '../../src/domain/ids.ts'
 import { TIME } from './builders.ts'
 import type { Org } from './org.ts'
 
-/** The differences between traces; `fields` are searchable like metadata. */
+/** The differences between traces. `fields` are searchable like metadata. */
 interface Different {
   name: string
   status?: 'running' | 'completed'

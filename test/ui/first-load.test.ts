@@ -10,13 +10,15 @@ const BUILD_DIRECTORY = join(PROJECT, 'dist/ui')
 
 const Manifest = v.record(v.string(), v.object({ file: v.string(), imports: v.optional(v.array(v.string()), []) }))
 
-/** The scripts that source files need in order to run: static imports, but not what they `import()` on demand. */
+/**
+ * The scripts that source files need to run, including static imports but not modules that they `import()` on demand.
+ */
 async function scriptsOf(sources: readonly string[]): Promise<Set<string>> {
   const manifest = v.parse(Manifest, JSON.parse(await readFile(join(BUILD_DIRECTORY, '.vite/manifest.json'), 'utf8')))
   const scripts = new Set<string>()
   const add = (source: string): void => {
     const built = manifest[source]
-    if (!built) throw new Error(`Nothing was built from ${source}`)
+    if (!built) throw new Error(`no build output for ${source}`)
     if (scripts.has(built.file)) return
     scripts.add(built.file)
     built.imports.forEach(add)

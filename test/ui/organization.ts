@@ -77,5 +77,5 @@ async function call(key: string, method: string, path: string, body?: object): P
 async function postBatch(key: string, events: readonly Event[]): Promise<void> {
   const { results } = v.parse(Results, await call(key, 'POST', '/api/v1/batch', { events }))
   const refused = results.find(({ status }) => status >= 300)
-  if (refused) throw new Error(`An event was refused: ${JSON.stringify(refused)}`)
+  if (refused) throw new Error(`an event was rejected: ${JSON.stringify(refused)}`)
 }

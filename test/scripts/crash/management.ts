@@ -12,7 +12,7 @@ export async function managementWriter({ client }: Tenant, ledger: Subject[]): P
   const { id, versionId } = v.parse(NewPrompt, await client.make('POST', '/api/prompts', draft))
   const path = `/api/prompts/${id}`
 
-  /** The texts of all versions, oldest first, and of the active ones, of which there must always be exactly one. */
+  /** The texts of all versions, oldest first, and of the active versions. Exactly one must always be active. */
   const read = async () => {
     const { versions } = v.parse(PromptDetail, await client.read(path))
     const active = versions.filter(({ isActive }) => isActive)
