@@ -95,7 +95,7 @@ export async function inBatch(org: Org, type: EventType, body: object): Promise<
   return answer.status === 207 ? { ...answer, ...answer.body.results[0] } : answer
 }
 
-export const freshSlug = () => `s-${crypto.randomUUID()}`
+const freshSlug = () => `s-${crypto.randomUUID()}`
 const tracesOf = async ({ org }: Place) => (await org.read.get('/api/traces?projectSlug=support&limit=200')).body.traces
 const promptsOf = async ({ org }: Place) => (await org.read.get('/api/prompts?projectSlug=support')).body.prompts
 const docsOf = async ({ org }: Place) =>
