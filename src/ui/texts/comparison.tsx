@@ -1,8 +1,6 @@
-import { Button, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
-import { useMediaQuery } from '@mantine/hooks'
+import { Button, Group, Skeleton, Stack, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useSearchParams } from 'wouter'
-import { CodeDiff } from '../code/index.tsx'
 import { IconArrowsExchange, IconX } from '../icons/index.ts'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { withParameters } from '../parts/parameters.ts'
@@ -10,7 +8,7 @@ import { CompareSelect } from './compare-select.tsx'
 import type { TextKind, Version, VersionedText } from './kinds.ts'
 import { versionDiffQuery } from './queries.ts'
 import { SchemaChanges } from './schema-changes.tsx'
-import classes from './version-view.module.css'
+import { TextDiff } from './text-diff.tsx'
 
 interface ComparisonProps {
   kind: TextKind
@@ -22,7 +20,6 @@ interface ComparisonProps {
 /** A comparison of two versions: the text as a diff, the schema as a list of changes. */
 export function Comparison({ kind, text, before, after }: ComparisonProps) {
   const [, setParameters] = useSearchParams()
-  const isWide = useMediaQuery('(min-width: 75em)')
   const compare = (version: string, other: string | null) => setParameters(withParameters({ version, compare: other }))
   return (
     <Stack gap="sm">
@@ -50,24 +47,7 @@ export function Comparison({ kind, text, before, after }: ComparisonProps) {
           </Button>
         </Group>
       </Group>
-      <Stack gap={6} component="section" aria-label="Content">
-        <Title order={3}>Content</Title>
-        {before.content === after.content ? (
-          <Text size="sm" c="dimmed">
-            No changes.
-          </Text>
-        ) : (
-          <div className={classes.box}>
-            <CodeDiff
-              before={before.content}
-              after={after.content}
-              label="Content"
-              language="text"
-              layout={isWide ? 'split' : 'unified'}
-            />
-          </div>
-        )}
-      </Stack>
+      <TextDiff label="Content" language="text" before={before.content} after={after.content} />
       {kind.hasSchema && <SchemaPart kind={kind} text={text} before={before} after={after} />}
     </Stack>
   )

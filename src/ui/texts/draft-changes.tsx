@@ -1,10 +1,7 @@
-import { Stack, Text, Title } from '@mantine/core'
-import { useMediaQuery } from '@mantine/hooks'
-import { CodeDiff } from '../code/index.tsx'
 import type { TextDraft } from './draft.ts'
 import type { TextKind, Version } from './kinds.ts'
 import { schemaText } from './schema-text.ts'
-import classes from './version-view.module.css'
+import { TextDiff } from './text-diff.tsx'
 
 interface DraftChangesProps {
   kind: TextKind
@@ -13,39 +10,16 @@ interface DraftChangesProps {
 }
 
 /** A draft's changes to the active version. */
-export function DraftChanges({ kind, draft, active }: DraftChangesProps) {
-  const isWide = useMediaQuery('(min-width: 75em)')
-  const parts = [
-    { label: 'Content', language: 'text', before: active?.content ?? '', after: draft.content },
-    ...(kind.hasSchema
-      ? [
-          {
-            label: 'Output schema',
-            language: 'json',
-            before: schemaText(active?.outputSchema ?? null),
-            after: draft.schema,
-          } as const,
-        ]
-      : []),
-  ] as const
-  return parts.map(({ label, language, before, after }) => (
-    <Stack key={label} gap={6} component="section" aria-label={label}>
-      <Title order={3}>{label}</Title>
-      {before === after ? (
-        <Text size="sm" c="dimmed">
-          No changes.
-        </Text>
-      ) : (
-        <div className={classes.box}>
-          <CodeDiff
-            before={before}
-            after={after}
-            label={label}
-            language={language}
-            layout={isWide ? 'split' : 'unified'}
-          />
-        </div>
-      )}
-    </Stack>
-  ))
-}
+export const DraftChanges = ({ kind, draft, active }: DraftChangesProps) => (
+  <>
+    <TextDiff label="Content" language="text" before={active?.content ?? ''} after={draft.content} />
+    {kind.hasSchema && (
+      <TextDiff
+        label="Output schema"
+        language="json"
+        before={schemaText(active?.outputSchema ?? null)}
+        after={draft.schema}
+      />
+    )}
+  </>
+)

@@ -3,7 +3,7 @@ import { queryClient } from '../api/query-client.ts'
 import type { TextKind } from './kinds.ts'
 
 /** A new version from the form. */
-export interface NewVersion {
+interface NewVersion {
   content: string
   /** Undefined if the kind has no schema. */
   outputSchema?: unknown
@@ -12,7 +12,7 @@ export interface NewVersion {
 }
 
 /** A text with its first version. */
-export interface NewText extends Omit<NewVersion, 'activate'> {
+interface NewText extends Omit<NewVersion, 'activate'> {
   projectSlug: string
   name: string
   title: string
