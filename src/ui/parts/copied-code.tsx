@@ -1,29 +1,25 @@
-import { ActionIcon, Box, Tooltip } from '@mantine/core'
+import { Box } from '@mantine/core'
 import { useClipboard } from '@mantine/hooks'
 import { IconCheck, IconCopy } from '../icons/index.ts'
 import classes from './copied-code.module.css'
+import { IconButton, type IconButtonProps } from './icon-button.tsx'
 
 interface CopyIconProps {
   /** A function for a large text, which is built only when copied. */
   text: string | (() => string)
   label?: string
+  Icon?: IconButtonProps['Icon']
 }
 
 /** Copies a text, then confirms it. */
-export function CopyIcon({ text, label = 'Copy' }: CopyIconProps) {
+export function CopyIcon({ text, label = 'Copy', Icon = IconCopy }: CopyIconProps) {
   const { copied, copy } = useClipboard()
-  const shown = copied ? 'Copied' : label
   return (
-    <Tooltip label={shown}>
-      <ActionIcon
-        variant="subtle"
-        color="gray"
-        aria-label={shown}
-        onClick={() => copy(typeof text === 'string' ? text : text())}
-      >
-        {copied ? <IconCheck size={16} aria-hidden /> : <IconCopy size={16} aria-hidden />}
-      </ActionIcon>
-    </Tooltip>
+    <IconButton
+      label={copied ? 'Copied' : label}
+      Icon={copied ? IconCheck : Icon}
+      onClick={() => copy(typeof text === 'string' ? text : text())}
+    />
   )
 }
 

@@ -1,10 +1,11 @@
-import { ActionIcon, Button, Tooltip } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { notifications } from '@mantine/notifications'
 import { type ReactNode, useState } from 'react'
-import { IconPlus, type IconTrash } from '../icons/index.ts'
+import { IconPlus } from '../icons/index.ts'
 import { type FieldFaults, fieldFaults } from './field-faults.ts'
 import { FormModal } from './form-modal.tsx'
+import { IconButton, type IconButtonProps } from './icon-button.tsx'
 import { useSubmission } from './use-submission.ts'
 
 interface SubmitButton {
@@ -71,24 +72,13 @@ export function DialogForm<Draft extends object, Answer>(props: DialogFormProps<
   )
 }
 
-interface IconTriggerProps {
-  label: string
-  Icon: typeof IconTrash
-  size?: number
-  onClick: () => void
-}
-
 /** Opens a dialog from a row or a heading. */
-export const IconTrigger = ({ label, Icon, onClick, size }: IconTriggerProps) => (
-  <Tooltip label={label}>
-    <ActionIcon variant="default" aria-label={label} onClick={onClick} {...(size !== undefined && { size })}>
-      <Icon size={16} aria-hidden />
-    </ActionIcon>
-  </Tooltip>
+export const IconTrigger = (props: Pick<IconButtonProps, 'label' | 'Icon' | 'size' | 'onClick'>) => (
+  <IconButton {...props} variant="default" />
 )
 
 /** Opens a dialog that adds to a list. */
-export const AddTrigger = ({ label, onClick }: Pick<IconTriggerProps, 'label' | 'onClick'>) => (
+export const AddTrigger = ({ label, onClick }: Pick<IconButtonProps, 'label' | 'onClick'>) => (
   <Button size="xs" leftSection={<IconPlus size={14} aria-hidden />} onClick={onClick}>
     {label}
   </Button>

@@ -1,9 +1,10 @@
-import { ActionIcon, Group, Skeleton, Stack, Title, Tooltip, VisuallyHidden } from '@mantine/core'
+import { Group, Skeleton, Stack, Title, VisuallyHidden } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import type { SpanOfTrace } from '../api/wire.ts'
 import { IconArrowBackUp, IconChevronLeft, IconChevronRight, IconKeyboard } from '../icons/index.ts'
 import { FaultAlert } from '../parts/fault-alert.tsx'
+import { IconButton, type IconButtonProps } from '../parts/icon-button.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import { Finished } from './finished.tsx'
 import classes from './inbox.module.css'
@@ -103,18 +104,8 @@ function Current({ spanId, preview, onLeave, ...item }: CurrentProps) {
   )
 }
 
-interface BarButtonProps {
-  label: string
-  Icon: typeof IconKeyboard
-  onClick: () => void
-}
-
-const BarButton = ({ label, Icon, onClick }: BarButtonProps) => (
-  <Tooltip label={label}>
-    <ActionIcon variant="subtle" color="gray" aria-label={label} onClick={onClick}>
-      <Icon size={18} aria-hidden />
-    </ActionIcon>
-  </Tooltip>
+const BarButton = (props: Pick<IconButtonProps, 'label' | 'Icon' | 'onClick'>) => (
+  <IconButton {...props} iconSize={18} />
 )
 
 /** A placeholder until the first item is loaded. */

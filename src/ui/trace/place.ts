@@ -1,5 +1,5 @@
 /** The parts of a span's panel. */
-const SECTIONS = ['output', 'input', 'state', 'metadata', 'observations', 'feedback', 'reviews'] as const
+export const SECTIONS = ['output', 'input', 'state', 'metadata', 'observations', 'feedback', 'reviews'] as const
 export type Section = (typeof SECTIONS)[number]
 
 /** A place in a span: a section of its panel and a dotted path in it; '' is the whole value. */

@@ -1,7 +1,8 @@
-import { ActionIcon, CloseButton, Group, Text, TextInput, Tooltip } from '@mantine/core'
+import { CloseButton, Group, Text, TextInput } from '@mantine/core'
 import { memo, type ReactNode, useId } from 'react'
 import { IconFoldDown, IconFoldUp, IconSearch } from '../icons/index.ts'
 import { count, duration } from '../parts/format.ts'
+import { IconButton } from '../parts/icon-button.tsx'
 import { SpanLine } from './span-line.tsx'
 import classes from './span-list.module.css'
 import { type SpanListOptions, useSpanList } from './use-span-list.ts'
@@ -49,24 +50,9 @@ const Tools = ({ list: { typed, type, found, foldAll, unfoldAll }, tree }: PartP
         ? `${count(found.matches.size)} of ${count(tree.rows.length)}`
         : `${count(tree.rows.length)} ${tree.rows.length === 1 ? 'span' : 'spans'}`}
     </Text>
-    <Tool label="Collapse all" Icon={IconFoldUp} onClick={foldAll} isDisabled={!!found} />
-    <Tool label="Expand all" Icon={IconFoldDown} onClick={unfoldAll} isDisabled={!!found} />
+    <IconButton label="Collapse all" Icon={IconFoldUp} onClick={foldAll} disabled={!!found} />
+    <IconButton label="Expand all" Icon={IconFoldDown} onClick={unfoldAll} disabled={!!found} />
   </Group>
-)
-
-interface ToolProps {
-  label: string
-  Icon: typeof IconFoldUp
-  onClick: () => void
-  isDisabled: boolean
-}
-
-const Tool = ({ label, Icon, onClick, isDisabled }: ToolProps) => (
-  <Tooltip label={label}>
-    <ActionIcon variant="subtle" color="gray" aria-label={label} onClick={onClick} disabled={isDisabled}>
-      <Icon size={16} aria-hidden />
-    </ActionIcon>
-  </Tooltip>
 )
 
 const TICKS = [0, 0.25, 0.5, 0.75, 1]

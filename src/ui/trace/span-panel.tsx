@@ -1,15 +1,15 @@
 import { Badge, Group, Tabs, Title } from '@mantine/core'
 import type { Feedback, Span } from '../api/wire.ts'
+import { IconTerminal2 } from '../icons/index.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { CopyIcon } from '../parts/copied-code.tsx'
 import { curlOf } from '../parts/curl.ts'
 import { duration } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
-import { CopyCurl } from './copy-curl.tsx'
 import { FeedbackSection } from './feedback-section.tsx'
 import { ObservationList } from './observation-list.tsx'
 import { OutputSection } from './output-section.tsx'
-import { isSection, type Place, type Section } from './place.ts'
+import { isSection, type Place, SECTIONS, type Section } from './place.ts'
 import { PromptLink } from './prompt-link.tsx'
 import type { NamedTrace } from './queries.ts'
 import { ReviewHistory } from './review-history.tsx'
@@ -42,7 +42,6 @@ const LABELS: Record<Section, string> = {
 export function SpanPanel({ span, feedback, id, trace, section, place, onSection }: SpanPanelProps) {
   const shown = section ?? firstSection(span)
   const kind = kindOf(span)
-  const marked = (value: Place['value']) => (place?.value === value ? place?.path : undefined)
   const counts: Partial<Record<Section, number>> = {
     state: Object.keys(span.state).length,
     feedback: feedback.length,
@@ -56,7 +55,7 @@ export function SpanPanel({ span, feedback, id, trace, section, place, onSection
           </Title>
           <Group gap={0} wrap="nowrap">
             <CopyIcon text={span.id} label="Copy span ID" />
-            <CopyCurl command={curlOf(`/api/spans/${span.id}`)} label="Copy as curl" />
+            <CopyIcon text={curlOf(`/api/spans/${span.id}`)} label="Copy as curl" Icon={IconTerminal2} />
           </Group>
         </Group>
         <Group gap="xs" className={classes.facts}>
@@ -75,57 +74,47 @@ export function SpanPanel({ span, feedback, id, trace, section, place, onSection
         variant="default"
       >
         <Tabs.List>
-          {Object.entries(LABELS).map(([name, label]) => {
-            const items = isSection(name) ? counts[name] : undefined
-            return (
-              <Tabs.Tab
-                key={name}
-                value={name}
-                className={classes.tab}
-                rightSection={
-                  items !== undefined &&
-                  items > 0 && (
-                    <Badge size="xs" variant="default" circle={items < 10}>
-                      {items}
-                    </Badge>
-                  )
-                }
-              >
-                {label}
-              </Tabs.Tab>
-            )
-          })}
+          {SECTIONS.map(name => (
+            <Tabs.Tab key={name} value={name} className={classes.tab} rightSection={countOf(counts[name])}>
+              {LABELS[name]}
+            </Tabs.Tab>
+          ))}
         </Tabs.List>
-        <Tabs.Panel value="output" className={classes.body}>
-          <OutputSection
-            key={span.id}
-            span={span}
-            traceId={id}
-            marked={marked('output')}
-            markedApproved={marked('approvedOutput')}
-          />
-        </Tabs.Panel>
-        <Tabs.Panel value="input" className={classes.body}>
-          <ValueSection key={span.id} span={span} field="input" label="Input" marked={marked('input')} />
-        </Tabs.Panel>
-        <Tabs.Panel value="state" className={classes.body}>
-          <ValueSection key={span.id} span={span} field="state" label="State" marked={marked('state')} />
-        </Tabs.Panel>
-        <Tabs.Panel value="metadata" className={classes.body}>
-          <ValueSection key={span.id} span={span} field="metadata" label="Metadata" marked={marked('metadata')} />
-        </Tabs.Panel>
-        <Tabs.Panel value="observations" className={classes.body}>
-          <ObservationList key={span.id} spanId={span.id} trace={trace} />
-        </Tabs.Panel>
-        <Tabs.Panel value="feedback" className={classes.body}>
-          <FeedbackSection key={span.id} spanId={span.id} traceId={id} feedback={feedback} />
-        </Tabs.Panel>
-        <Tabs.Panel value="reviews" className={classes.body}>
-          <ReviewHistory key={span.id} spanId={span.id} />
-        </Tabs.Panel>
+        {SECTIONS.map(name => (
+          <Tabs.Panel key={name} value={name} className={classes.body}>
+            <Body key={span.id} name={name} span={span} feedback={feedback} id={id} trace={trace} place={place} />
+          </Tabs.Panel>
+        ))}
       </Tabs>
     </section>
   )
+}
+
+const countOf = (items = 0) =>
+  items > 0 && (
+    <Badge size="xs" variant="default" circle={items < 10}>
+      {items}
+    </Badge>
+  )
+
+type BodyProps = Omit<SpanPanelProps, 'section' | 'onSection'> & { name: Section }
+
+function Body({ name, span, feedback, id, trace, place }: BodyProps) {
+  const marked = (value: Place['value']) => (place?.value === value ? place?.path : undefined)
+  switch (name) {
+    case 'output':
+      return (
+        <OutputSection span={span} traceId={id} marked={marked('output')} markedApproved={marked('approvedOutput')} />
+      )
+    case 'observations':
+      return <ObservationList spanId={span.id} trace={trace} />
+    case 'feedback':
+      return <FeedbackSection spanId={span.id} traceId={id} feedback={feedback} />
+    case 'reviews':
+      return <ReviewHistory spanId={span.id} />
+    default:
+      return <ValueSection span={span} field={name} label={LABELS[name]} marked={marked(name)} />
+  }
 }
 
 /** The first tab to show: the output, or else the first value that the span has. */
