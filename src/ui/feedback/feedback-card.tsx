@@ -3,6 +3,7 @@ import type { ReactNode } from 'react'
 import type { Feedback } from '../api/wire.ts'
 import { IconThumbDown, IconThumbUp } from '../icons/index.ts'
 import { JsonView } from '../json/json-view.tsx'
+import { Said } from '../json/said.tsx'
 import { ShownText } from '../json/shown-text.tsx'
 import { Moment } from '../parts/moment.tsx'
 import classes from './feedback-card.module.css'
@@ -38,12 +39,7 @@ export function FeedbackCard({ feedback, name, isOnTrace = false, buttons, edito
         </Group>
         {buttons}
       </Group>
-      {editor ??
-        (content !== '' && (
-          <Text size="sm" className={classes.said} dir="auto">
-            <ShownText text={content} />
-          </Text>
-        ))}
+      {editor ?? (content !== '' && <Said text={content} />)}
       {correction !== null && (
         <>
           <Text size="xs" c="dimmed">

@@ -1,13 +1,13 @@
-import { Anchor, Code, Stack, Text, Title } from '@mantine/core'
+import { Code, Stack, Text, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { PropsWithChildren } from 'react'
-import { Link } from 'wouter'
 import { pathWith } from '../api/client.ts'
 import { sessionQuery } from '../api/session.ts'
 import type { TraceList } from '../api/wire.ts'
 import { IconCircleCheck, IconCircleDashed } from '../icons/index.ts'
 import { CopiedCode } from '../parts/copied-code.tsx'
 import { useFirstTrace } from '../parts/first-trace.ts'
+import { TextLink } from '../parts/text-link.tsx'
 import classes from './insights.module.css'
 import { watchedKeysQuery } from './queries.ts'
 
@@ -45,9 +45,9 @@ export function FirstSteps({ project, newest }: FirstStepsProps) {
           {mayManage || session === undefined ? (
             <>
               Create one under{' '}
-              <Anchor component={Link} href={pathWith('/settings/keys', { project })} inherit underline="always">
+              <TextLink href={pathWith('/settings/keys', { project })} underline="always">
                 Settings
-              </Anchor>
+              </TextLink>
               , with the <Code>ingest</Code> scope. Store it in <Code>COUNTERSIGN_KEY</Code>.
             </>
           ) : (
@@ -62,9 +62,9 @@ export function FirstSteps({ project, newest }: FirstStepsProps) {
         </Task>
         <Task title="Review its output" isDone={newest.traces.some(({ reviewedCount }) => reviewedCount > 0)}>
           {hasTrace ? (
-            <Anchor component={Link} href={pathWith('/review', { project })} inherit underline="always">
+            <TextLink href={pathWith('/review', { project })} underline="always">
               Review it in the queue
-            </Anchor>
+            </TextLink>
           ) : (
             'Accept or correct it in the queue.'
           )}

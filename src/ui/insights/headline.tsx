@@ -1,10 +1,10 @@
-import { Anchor, Group, Paper, Progress, SimpleGrid, Skeleton, Text } from '@mantine/core'
+import { Group, Paper, Progress, SimpleGrid, Skeleton, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { Link } from 'wouter'
 import type { Insights } from '../api/wire.ts'
 import { IconMinus, IconTrendingDown, IconTrendingUp } from '../icons/index.ts'
 import { count, share } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
+import { TextLink } from '../parts/text-link.tsx'
 import classes from './insights.module.css'
 import { decidedOf, sumOf } from './ranking.ts'
 import type { WindowDays } from './window.ts'
@@ -38,9 +38,9 @@ export function Headline({ insights, before, days, reviewPath }: HeadlineProps) 
             {total > reviewed && (
               <>
                 {'. '}
-                <Anchor component={Link} href={reviewPath} inherit underline="always">
+                <TextLink href={reviewPath} underline="always">
                   {count(total - reviewed)} to review
-                </Anchor>
+                </TextLink>
               </>
             )}
           </>

@@ -1,7 +1,6 @@
-import { Anchor, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
+import { Group, Skeleton, Stack, Text, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo, useRef } from 'react'
-import { Link } from 'wouter'
 import { pathWith } from '../api/client.ts'
 import { errorTypesQuery } from '../api/error-types.ts'
 import type { Insights } from '../api/wire.ts'
@@ -9,6 +8,7 @@ import { Empty } from '../parts/empty.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { count } from '../parts/format.ts'
 import { NoProject } from '../parts/no-project.tsx'
+import { TextLink } from '../parts/text-link.tsx'
 import { usePageTitle } from '../parts/use-page-title.ts'
 import { useProject } from '../session/project.ts'
 import { Acceptance } from './acceptance.tsx'
@@ -124,15 +124,15 @@ function NoDecisions({ insights: { outputs }, days, project }: Omit<FindingsProp
     <Empty title={`No decisions in the last ${days} days`}>
       Corrections show what to fix next.{' '}
       {waiting > 0 && `${count(waiting)} outputs from this period are waiting for review. `}
-      <Anchor component={Link} href={pathWith('/review', { project })} inherit underline="always">
+      <TextLink href={pathWith('/review', { project })} underline="always">
         Review outputs
-      </Anchor>
+      </TextLink>
       {days < 90 && (
         <>
           , or{' '}
-          <Anchor component={Link} href={pathWith('/', { project, days: 90 })} inherit underline="always">
+          <TextLink href={pathWith('/', { project, days: 90 })} underline="always">
             view the last 90 days
-          </Anchor>
+          </TextLink>
         </>
       )}
       .

@@ -1,8 +1,8 @@
-import { Anchor, Code } from '@mantine/core'
-import { Link } from 'wouter'
+import { Code } from '@mantine/core'
 import { curlOf } from './curl.ts'
 import { Empty } from './empty.tsx'
 import { useMay } from './scopes.tsx'
+import { TextLink } from './text-link.tsx'
 
 /** Shown on every page of an organization without projects. */
 export function NoProject() {
@@ -14,9 +14,9 @@ export function NoProject() {
       curl={curlOf('/api/projects', { method: 'POST', body: { slug: 'support', name: 'Customer support' } })}
     >
       A project holds one pipeline's traces, prompts, and knowledge docs. Create one{' '}
-      <Anchor component={Link} href="/settings/projects" inherit underline="always">
+      <TextLink href="/settings/projects" underline="always">
         under Settings
-      </Anchor>{' '}
+      </TextLink>{' '}
       or from a terminal:
     </Empty>
   ) : (

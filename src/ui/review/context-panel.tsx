@@ -1,12 +1,12 @@
-import { Anchor, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
+import { Group, Skeleton, Stack, Text, Title } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { Link } from 'wouter'
 import type { Json, SpanOfTrace } from '../api/wire.ts'
 import { IconAlertTriangle } from '../icons/index.ts'
 import { JsonView } from '../json/json-view.tsx'
 import { ShownText } from '../json/shown-text.tsx'
 import { duration } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
+import { TextLink } from '../parts/text-link.tsx'
 
 interface ContextPanelProps {
   span: SpanOfTrace
@@ -25,9 +25,9 @@ export function ContextPanel({ span, isWhole }: ContextPanelProps) {
         </Title>
         <Text size="sm" truncate title={trace.name}>
           in{' '}
-          <Anchor component={Link} href={`/traces/${trace.id}?span=${span.id}`} inherit>
+          <TextLink href={`/traces/${trace.id}?span=${span.id}`}>
             <ShownText text={trace.name} />
-          </Anchor>
+          </TextLink>
         </Text>
         <Group gap="xs" c="dimmed" fz="xs">
           <Moment at={createdAt} />

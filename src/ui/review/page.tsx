@@ -1,11 +1,12 @@
-import { Anchor, Code, Text, Title } from '@mantine/core'
+import { Code, Text, Title } from '@mantine/core'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import type { PropsWithChildren } from 'react'
-import { Link, useSearchParams } from 'wouter'
+import { useSearchParams } from 'wouter'
 import { errorTypesQuery } from '../api/error-types.ts'
 import { sessionQuery } from '../api/session.ts'
 import { Empty } from '../parts/empty.tsx'
 import { NoProject } from '../parts/no-project.tsx'
+import { TextLink } from '../parts/text-link.tsx'
 import { usePageTitle } from '../parts/use-page-title.ts'
 import { useProject } from '../session/project.ts'
 import { deskOf } from './desk.ts'
@@ -73,10 +74,7 @@ const NoReviewer = ({ missing }: { missing: readonly string[] }) => (
         </span>
       ))}
       . Ask a manager of your organization to create a key under Settings. You can see past decisions in the{' '}
-      <Anchor component={Link} href="/traces" inherit>
-        traces
-      </Anchor>
-      .
+      <TextLink href="/traces">traces</TextLink>.
     </Text>
   </Empty>
 )

@@ -2,6 +2,7 @@ import { List, Progress, Stack, Text, Title, UnstyledButton } from '@mantine/cor
 import { useNames } from '../api/names.ts'
 import type { Attributions } from '../api/wire.ts'
 import { IconCornerDownRight } from '../icons/index.ts'
+import { Said } from '../json/said.tsx'
 import { ShownText } from '../json/shown-text.tsx'
 import { share } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
@@ -114,9 +115,7 @@ const Statement = ({ name, source, at, reasoning }: StatementProps) => (
         · {source} · <Moment at={at} />
       </span>
     </Title>
-    <Text size="sm" className={classes.said} dir="auto">
-      <ShownText text={reasoning} />
-    </Text>
+    <Said text={reasoning} />
   </>
 )
 

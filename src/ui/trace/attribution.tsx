@@ -2,10 +2,10 @@ import { Button, Collapse, Group, Skeleton, Text, Title, UnstyledButton } from '
 import { useDisclosure } from '@mantine/hooks'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Fault } from '../api/client.ts'
-import { sessionQuery } from '../api/session.ts'
 import { IconChevronDown, IconChevronRight } from '../icons/index.ts'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { share } from '../parts/format.ts'
+import { useMay } from '../parts/scopes.tsx'
 import classes from './attribution.module.css'
 import { AttributionDetail, type PastAttribution, type ReviewersAnswer } from './attribution-detail.tsx'
 import { analyze, attributionsQuery, type NamedTrace } from './queries.ts'
@@ -30,8 +30,7 @@ export function Attribution({ id, trace, stepOf, onJump }: AttributionProps) {
   const answer = history.findLast(past => past.kind === 'engine')
   const override = history.findLast((past): past is ReviewersAnswer => past.kind === 'review' && past.inForce)
   const word = override ?? answer
-  const { data: session } = useQuery(sessionQuery)
-  const mayForce = session?.scopes.includes('manage') === true
+  const mayForce = useMay('manage') === true
   const analysis = useMutation({
     // Users who can't force a new run still get one if there is new data.
     mutationFn: () => analyze(trace, answer !== undefined && mayForce),

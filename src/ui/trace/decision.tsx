@@ -1,15 +1,15 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { Fault, pathWith } from '../api/client.ts'
 import { useNames } from '../api/names.ts'
-import { sessionQuery } from '../api/session.ts'
 import type { Span } from '../api/wire.ts'
 import { IconArrowBackUp, IconCheck, IconPencil, IconUsers } from '../icons/index.ts'
-import { ShownText } from '../json/shown-text.tsx'
+import { Said } from '../json/said.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { Moment } from '../parts/moment.tsx'
 import { ReviewState } from '../parts/review-state.tsx'
+import { useMay } from '../parts/scopes.tsx'
 import { Warning } from '../parts/warning.tsx'
 import { useProject } from '../session/project.ts'
 import { decide } from './queries.ts'
@@ -18,9 +18,9 @@ import { useErrorTypeNames } from './use-error-type-names.ts'
 
 /** The decision on a span's output, with buttons to accept it or to undo the review. */
 export function Decision({ span, traceId }: { span: Span; traceId: string }) {
-  const { data: session } = useQuery(sessionQuery)
   const project = useProject()
   const typeName = useErrorTypeNames()
+  const mayReview = useMay('review')
   const { mutate, isPending, error, variables, reset } = useMutation({
     mutationFn: (wanted: { decision: 'accept' | 'reset'; takeOver: boolean }) => decide(span, wanted, traceId),
   })
@@ -28,7 +28,6 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
   const names = useNames([span.review.by, heldBy])
   if (span.output === null && span.review.state === 'unreviewed') return null
   const { state, by, at, stale, comment, errorType } = span.review
-  const mayReview = session?.scopes.includes('review')
   const choose = (decision: 'accept' | 'reset') => {
     reset()
     mutate({ decision, takeOver: false })
@@ -83,11 +82,7 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
         )}
       </Group>
       {errorType !== null && <Text size="sm">Error type: {typeName(errorType)}</Text>}
-      {comment !== null && (
-        <Text size="sm" className={classes.said} dir="auto">
-          <ShownText text={comment} />
-        </Text>
-      )}
+      {comment !== null && <Said text={comment} />}
       {error &&
         (heldBy !== undefined && variables ? (
           <Warning isUrgent title="Another reviewer has this span" icon={<IconUsers size={16} aria-hidden />}>

@@ -1,13 +1,13 @@
 import { Badge, Button, Group, Skeleton, Stack, Text } from '@mantine/core'
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useNames } from '../api/names.ts'
-import { sessionQuery } from '../api/session.ts'
 import type { Review } from '../api/wire.ts'
 import { CodeDiff } from '../code/index.tsx'
-import { ShownText } from '../json/shown-text.tsx'
+import { Said } from '../json/said.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { Moment } from '../parts/moment.tsx'
+import { useMay } from '../parts/scopes.tsx'
 import { reviewsQuery } from './queries.ts'
 import classes from './span-panel.module.css'
 import { useErrorTypeNames } from './use-error-type-names.ts'
@@ -16,8 +16,7 @@ const WORDS = { accept: 'Accepted', correct: 'Corrected', reset: 'Undone' }
 
 /** Every decision on a span, newest first. */
 export function ReviewHistory({ spanId }: { spanId: string }) {
-  const { data: session } = useQuery(sessionQuery)
-  const mayRead = session?.scopes.includes('review') ?? true
+  const mayRead = useMay('review') ?? true
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
     ...reviewsQuery(spanId),
     enabled: mayRead,
@@ -61,11 +60,7 @@ function Decided({ review, name }: { review: Review; name: string | undefined })
         </Button>
       </Group>
       {errorType !== null && <Text size="sm">Error type: {typeName(errorType)}</Text>}
-      {comment !== null && (
-        <Text size="sm" className={classes.said} dir="auto">
-          <ShownText text={comment} />
-        </Text>
-      )}
+      {comment !== null && <Said text={comment} />}
       {isOpen && (
         <CodeDiff
           before={before === null ? '' : JSON.stringify(before, undefined, 2)}

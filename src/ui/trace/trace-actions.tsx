@@ -1,19 +1,17 @@
 import { ActionIcon, CopyButton, Menu } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { useQuery } from '@tanstack/react-query'
-import { sessionQuery } from '../api/session.ts'
 import type { Trace } from '../api/wire.ts'
 import { IconBraces, IconCheck, IconDots, IconTerminal2, IconTrash } from '../icons/index.ts'
 import { curlOf } from '../parts/curl.ts'
+import { useMay } from '../parts/scopes.tsx'
 import { DeleteTrace } from './delete-trace.tsx'
 import { RawTrace } from './raw-trace.tsx'
 
 /** The menu of actions on a trace. */
 export function TraceActions({ trace }: { trace: Trace }) {
-  const { data: session } = useQuery(sessionQuery)
   const [isRaw, raw] = useDisclosure()
   const [isDeleting, deleting] = useDisclosure()
-  const mayDelete = session?.scopes.includes('manage')
+  const mayDelete = useMay('manage')
   return (
     <>
       <Menu position="bottom-end" width={240}>
