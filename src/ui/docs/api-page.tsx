@@ -37,18 +37,7 @@ export function ApiPage({ document }: { document: ApiDocument }) {
 
   return (
     <div className={classes.page}>
-      <nav className={classes.nav} aria-label="Endpoints">
-        {shown.map(({ tag, endpoints }) => (
-          <section key={tag}>
-            <h2>{tag}</h2>
-            {endpoints.map(({ operationId, method, path }) => (
-              <a key={operationId} href={`#${operationId}`}>
-                <Method method={method} /> <span>{path}</span>
-              </a>
-            ))}
-          </section>
-        ))}
-      </nav>
+      <Navigation groups={shown} />
       <main className={classes.main}>
         <h1>{document.info.title} API</h1>
         <Prose text={document.info.description} />
@@ -90,6 +79,21 @@ export function ApiPage({ document }: { document: ApiDocument }) {
     </div>
   )
 }
+
+const Navigation = ({ groups }: { groups: readonly { tag: string; endpoints: readonly Endpoint[] }[] }) => (
+  <nav className={classes.nav} aria-label="Endpoints">
+    {groups.map(({ tag, endpoints }) => (
+      <section key={tag}>
+        <h2>{tag}</h2>
+        {endpoints.map(({ operationId, method, path }) => (
+          <a key={operationId} href={`#${operationId}`}>
+            <Method method={method} /> <span>{path}</span>
+          </a>
+        ))}
+      </section>
+    ))}
+  </nav>
+)
 
 const matches = ({ method, path, summary, description, tags }: Endpoint, filter: string): boolean =>
   `${method} ${path} ${summary} ${description ?? ''} ${tags}`.toLowerCase().includes(filter.trim().toLowerCase())

@@ -83,24 +83,45 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
       </Group>
       {errorType !== null && <Text size="sm">Error type: {typeName(errorType)}</Text>}
       {comment !== null && <Said text={comment} />}
-      {error &&
-        (heldBy !== undefined && variables ? (
-          <Warning isUrgent title="Another reviewer has this span" icon={<IconUsers size={16} aria-hidden />}>
-            <Text size="sm" mb="xs">
-              {names.get(heldBy) ?? 'Another reviewer'} is reviewing it. Your decision wasn't saved.
-            </Text>
-            <Button size="xs" variant="default" onClick={() => mutate({ ...variables, takeOver: true })}>
-              Take over
-            </Button>
-          </Warning>
-        ) : error instanceof Fault && error.status === 412 ? (
-          <Warning isUrgent title="This span has changed" icon={<IconUsers size={16} aria-hidden />}>
-            Someone reviewed this span, or its output changed, after you opened it. Your decision wasn't saved. The page
-            now shows the current version.
-          </Warning>
-        ) : (
-          <FaultAlert error={error} title="Couldn't save" />
-        ))}
+      {error && (
+        <DecisionFault
+          error={error}
+          holder={heldBy === undefined ? undefined : names.get(heldBy)}
+          onTakeOver={() => variables && mutate({ ...variables, takeOver: true })}
+        />
+      )}
     </Stack>
   )
+}
+
+interface DecisionFaultProps {
+  error: Error
+  /** The name of the reviewer who holds the span, if it is known. */
+  holder: string | undefined
+  onTakeOver: () => void
+}
+
+/** Why a decision wasn't saved. */
+function DecisionFault({ error, holder, onTakeOver }: DecisionFaultProps) {
+  if (error instanceof Fault && error.heldBy !== undefined) {
+    return (
+      <Warning isUrgent title="Another reviewer has this span" icon={<IconUsers size={16} aria-hidden />}>
+        <Text size="sm" mb="xs">
+          {holder ?? 'Another reviewer'} is reviewing it. Your decision wasn't saved.
+        </Text>
+        <Button size="xs" variant="default" onClick={onTakeOver}>
+          Take over
+        </Button>
+      </Warning>
+    )
+  }
+  if (error instanceof Fault && error.status === 412) {
+    return (
+      <Warning isUrgent title="This span has changed" icon={<IconUsers size={16} aria-hidden />}>
+        Someone reviewed this span, or its output changed, after you opened it. Your decision wasn't saved. The page now
+        shows the current version.
+      </Warning>
+    )
+  }
+  return <FaultAlert error={error} title="Couldn't save" />
 }
