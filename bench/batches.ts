@@ -8,7 +8,7 @@ import { newTenant } from './tenant.ts'
 
 /** Concurrent clients. */
 const STREAMS = 4
-const EVENTS_A_RUN = 5
+const EVENTS_PER_RUN = 5
 
 /** Events per second by batch size, relative to single calls. */
 export const batches: Benchmark = async ({ isQuick }) => {
@@ -20,7 +20,7 @@ export const batches: Benchmark = async ({ isQuick }) => {
     ...sizes.map(size => ({
       what: `batches of ${size.toLocaleString('en')}`,
       post: (client: Client, events: Iterable<BatchEvent>) => postEvents(client, events, size),
-      runs: Math.max(leastRuns, size / EVENTS_A_RUN),
+      runs: Math.max(leastRuns, size / EVENTS_PER_RUN),
     })),
   ]
   const rates: number[][] = ways.map(() => [])
@@ -28,7 +28,7 @@ export const batches: Benchmark = async ({ isQuick }) => {
     for (const [index, { post, runs }] of ways.entries()) {
       const start = performance.now()
       await Promise.all(Array.from({ length: STREAMS }, () => post(client, pipelineRuns(runs))))
-      rates[index]?.push((STREAMS * runs * EVENTS_A_RUN * 1000) / (performance.now() - start))
+      rates[index]?.push((STREAMS * runs * EVENTS_PER_RUN * 1000) / (performance.now() - start))
     }
   }
   const [singly = []] = rates

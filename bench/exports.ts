@@ -8,7 +8,7 @@ import { median, spreadOf } from './statistics.ts'
 import { newTenant } from './tenant.ts'
 
 /** Spans per pipeline run. */
-const SPANS_A_RUN = 10
+const SPANS_PER_RUN = 10
 /** Concurrent clients. */
 const STREAMS = 2
 
@@ -28,7 +28,7 @@ export const exports: Benchmark = async ({ isQuick }) => {
   const rates: number[][] = sizes.map(() => [])
   for (let round = 0; round <= rounds; round++) {
     for (const [index, size] of sizes.entries()) {
-      const bodies = Array.from({ length: STREAMS }, () => JSON.stringify(exportOf(runs(size, SPANS_A_RUN))))
+      const bodies = Array.from({ length: STREAMS }, () => JSON.stringify(exportOf(runs(size, SPANS_PER_RUN))))
       const start = performance.now()
       await Promise.all(bodies.map(body => client.call('POST', '/v1/traces', body)))
       // The first round warms up.
@@ -51,8 +51,8 @@ export const exports: Benchmark = async ({ isQuick }) => {
     {
       title: `Spans per second by export size, relative to exports of ${sizes[0]}`,
       notes: [
-        `OTLP/JSON, ${SPANS_A_RUN} spans per trace, with the messages, documents, and usage of a support pipeline: about`,
-        `${Math.round(JSON.stringify(exportOf(runs(100, SPANS_A_RUN))).length / 100_000)} KB per span. ${STREAMS} clients export concurrently.`,
+        `OTLP/JSON, ${SPANS_PER_RUN} spans per trace, with the messages, documents, and usage of a support pipeline: about`,
+        `${Math.round(JSON.stringify(exportOf(runs(100, SPANS_PER_RUN))).length / 100_000)} KB per span. ${STREAMS} clients export concurrently.`,
       ],
       measurements,
     },
@@ -70,7 +70,7 @@ export const exports: Benchmark = async ({ isQuick }) => {
 async function costs(measured: Client, sizes: readonly number[]): Promise<Measurement[]> {
   const measurements: Measurement[] = []
   for (const size of sizes) {
-    for (const spansATrace of [SPANS_A_RUN, size]) {
+    for (const spansATrace of [SPANS_PER_RUN, size]) {
       const { headers } = await measured.call('POST', '/v1/traces', exportOf(runs(size, spansATrace)))
       const { rowsWritten, d1RoundTrips, r2Calls } = v.parse(Costs, JSON.parse(String(headers['x-measured'])))
       measurements.push({

@@ -1,7 +1,7 @@
 import { type Database, migrate } from './server.ts'
 
 /** Copies per statement. A statement must finish within seconds and keep its journal small. */
-const COPIES_A_STATEMENT = 100
+const COPIES_PER_STATEMENT = 100
 
 /** The distance between the keys of two copies. It must exceed the range of the original keys. */
 const KEY_DISTANCE = 2 ** 32
@@ -67,8 +67,8 @@ export async function multiply(source: Database, target: Database, copies: numbe
          select copy from copies) cross join json_each(?1) as row order by 1`,
     )
     const last = isOfTraces ? copies : 1
-    for (let first = 0; first < last; first += COPIES_A_STATEMENT) {
-      await insert.bind(JSON.stringify(rows), widthMs, first, Math.min(first + COPIES_A_STATEMENT, last) - 1).run()
+    for (let first = 0; first < last; first += COPIES_PER_STATEMENT) {
+      await insert.bind(JSON.stringify(rows), widthMs, first, Math.min(first + COPIES_PER_STATEMENT, last) - 1).run()
     }
   }
 }

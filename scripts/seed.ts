@@ -28,7 +28,7 @@ export interface DemoAccess {
   reviewerKey: string
 }
 
-const EVENTS_A_BATCH = 500
+const EVENTS_PER_BATCH = 500
 const ANALYZED = 'support'
 
 /**
@@ -147,7 +147,7 @@ async function replay(url: string, key: string, events: DemoEvent[], activations
   for (const event of events) {
     if (event.type === 'trace') await activateUntil(Date.parse(String(event.body.timestamp)))
     batch.push(event)
-    if (batch.length === EVENTS_A_BATCH) await flush()
+    if (batch.length === EVENTS_PER_BATCH) await flush()
   }
   await flush()
   await activateUntil(Number.POSITIVE_INFINITY)

@@ -14,15 +14,15 @@ export const escaped = (bytes: number): number => 6 * bytes
 /** Events in one batch. Each has its own result in the response. */
 export const MAX_BATCH_EVENTS = 1000
 /** Sub-millisecond arrival times, which keep a batch's events in order. At least `MAX_BATCH_EVENTS`. */
-export const ARRIVALS_A_MILLISECOND = 1024
+export const ARRIVALS_PER_MILLISECOND = 1024
 /** Events to parse or turn into rows before other requests get a turn: a few milliseconds of work. */
-export const EVENTS_A_TURN = 100
+export const EVENTS_PER_TURN = 100
 /** Reviews in one call. */
 export const MAX_REVIEWS = 200
 /** Outputs that a review call reads, parses, and hashes at once, at least one. Bounds an isolate's memory. */
 export const MAX_JUDGED_BYTES_AT_ONCE = 8 * 1024 * 1024
 /** Characters to parse, hash, or write before other requests get a turn: a few milliseconds of work. */
-export const LENGTH_A_TURN = 256 * 1024
+export const LENGTH_PER_TURN = 256 * 1024
 /** Outputs that one review call checks in total. It leaves the rest to the next call. */
 export const MAX_JUDGED_BYTES = 64 * 1024 * 1024
 /** A batch's body. An isolate holds it several times over: as bytes, text, values, and rows. */
@@ -207,7 +207,7 @@ export const MIN_LEASED_LIMIT = 100
  * The smallest lease is this fraction of a minute's limit: near the limit, all isolates together make about four calls
  * a second to the limiter.
  */
-export const SHARES_A_MINUTE = 240
+export const SHARES_PER_MINUTE = 240
 /** How long a denial lasts while leases are out. Any of them may be returned. */
 export const LEASED_OUT_RETRY_SECONDS = 1
 /** Failed lookups of keys, sessions, and sign-in links per address in 60 seconds, in one isolate. */
@@ -217,7 +217,7 @@ export const LOOK_UP_PAUSE_MS = 10_000
 /**
  * Lookups a second that a paused address still gets: a new pipeline may share its address with someone guessing keys.
  */
-export const PAUSED_LOOK_UPS_A_SECOND = 5
+export const PAUSED_LOOK_UPS_PER_SECOND = 5
 /** How long to reject an unknown key without querying D1 again. Keys are random, so a new key is never among them. */
 export const KEY_UNKNOWN_MS = 30_000
 /** Longer texts are never keys and aren't cached as unknown, which keeps that cache small. */
@@ -360,7 +360,7 @@ export const COUNT_LEASE_MS = 60_000
  * How long a day waits for its next count: 5 seconds per trace, between 5 minutes and an hour. This keeps reads well below
  * the free plan's 5 million rows a day for as many traces as its other limits allow, in any number of projects.
  */
-export const COUNT_REST_A_TRACE_MS = 5000
+export const COUNT_REST_PER_TRACE_MS = 5000
 export const MIN_COUNT_REST_MS = 5 * 60_000
 export const MAX_COUNT_REST_MS = 3_600_000
 
@@ -427,7 +427,7 @@ export const MAX_PROMPT_TOKENS = 16_000
 /** Error types' share of that, split equally. A project's own types must leave room for the trace. */
 export const MAX_TYPES_TOKENS = 4000
 /** Estimated bytes per token: English has four; JSON, ids, and other scripts have about three. */
-export const BYTES_A_TOKEN = 3
+export const BYTES_PER_TOKEN = 3
 /** A model's answer, including its thinking. */
 export const MAX_ANSWER_TOKENS = 6000
 /** One call to a model. */
@@ -452,9 +452,9 @@ export const MAX_EXPORT_RECORDS = 10_000
 /** Records written at once. More would block the database and take too much memory. */
 export const MAX_WRITTEN_RECORDS = 1000
 /** Records to read before other requests get a turn: a few milliseconds of work. */
-export const RECORDS_A_TURN = 100
+export const RECORDS_PER_TURN = 100
 /** This many attributes take as long to read as one more record. */
-export const ATTRIBUTES_A_RECORD = 50
+export const ATTRIBUTES_PER_RECORD = 50
 /**
  * Messages and texts in one export, or items of its JSON. 16 MiB of spans have fewer, and an isolate can hold this
  * many.

@@ -15,7 +15,7 @@ import { measuredBindings } from './measured-bindings.ts'
 const { largeSpans, times } = inject('attributionLoad')
 
 const TIMESTAMP = '2026-11-20T10:00:00.000Z'
-const EVENTS_A_BATCH = 1000
+const EVENTS_PER_BATCH = 1000
 /** Bytes of retrieved passages. A third of them are passed to the answer step; all values together have 50 KB. */
 const RETRIEVED_BYTES = 19_000
 /** How many analyses are timed together, because the clock has millisecond resolution. */
@@ -86,8 +86,8 @@ async function newTrace(org: Org, spans: readonly ReturnType<typeof span>[]): Pr
       body: { trace_id, type, data: type === 'input' ? spans[0]?.input : spans.at(-1)?.output, timestamp: TIMESTAMP },
     })),
   ]
-  for (let first = 0; first < events.length; first += EVENTS_A_BATCH) {
-    await resultsOf(org, events.slice(first, first + EVENTS_A_BATCH))
+  for (let first = 0; first < events.length; first += EVENTS_PER_BATCH) {
+    await resultsOf(org, events.slice(first, first + EVENTS_PER_BATCH))
   }
   const written = spans.find(({ step_id }) => step_id === 'write')
   await org.owner.put(`/api/spans/${written?.span_id}/review`, {

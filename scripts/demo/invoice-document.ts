@@ -23,7 +23,7 @@ interface InvoiceLine {
 }
 
 const DAY_MS = 86_400_000
-const LINES_A_PAGE = 34
+const LINES_PER_PAGE = 34
 
 /** An invoice received at this time. Its amounts add up. */
 export function newInvoice(supplier: Supplier, receivedAt: number, lineCount: number, random: Random): Invoice {
@@ -74,7 +74,9 @@ export function textLines(invoice: Invoice, { hidesVatId = false } = {}): string
   )
   const pages = pageCount(invoice)
   const paged = rows.flatMap((text, index) =>
-    index > 0 && index % LINES_A_PAGE === 0 ? [`${layout.page} ${index / LINES_A_PAGE + 1} / ${pages}`, text] : [text],
+    index > 0 && index % LINES_PER_PAGE === 0
+      ? [`${layout.page} ${index / LINES_PER_PAGE + 1} / ${pages}`, text]
+      : [text],
   )
   return [
     supplier.name,
@@ -103,7 +105,7 @@ const WIDTHS = [
 ] as const
 
 /** The number of pages of an invoice. */
-export const pageCount = ({ lines }: Invoice): number => Math.max(1, Math.ceil(lines.length / LINES_A_PAGE))
+export const pageCount = ({ lines }: Invoice): number => Math.max(1, Math.ceil(lines.length / LINES_PER_PAGE))
 
 /** An amount in a layout's notation: 1,234.50 or 1.234,50. */
 function writtenAmount(cents: number, layout: Layout): string {

@@ -40,7 +40,7 @@ export type Engine = (
 interface EngineErrorOptions {
   /** Whether another attempt would fail the same way. */
   isFinal: boolean
-  /** When the provider expects another attempt to succeed, if it says. */
+  /** How long to wait before another attempt, if the provider says. */
   retryAfterSeconds?: number | undefined
 }
 

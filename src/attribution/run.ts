@@ -123,7 +123,7 @@ async function whileHeld<Result>(
   const lost = new AbortController()
   const renew = async () => {
     const isHeld = await renewLease(store, claim, Date.now())
-    if (!isHeld) lost.abort(new Error('another run holds the job'))
+    if (!isHeld) lost.abort(new Error('another run has taken over the job'))
     return isHeld
   }
   // If one renewal fails, the next one makes up for it.

@@ -12,7 +12,7 @@ export const isNameBased = (uuid: string): boolean => uuid[14] === '5'
 export const newId = (): string => crypto.randomUUID()
 
 const KEY_EPOCH_MS = Date.UTC(2026, 0)
-const KEYS_A_MILLISECOND = 2 ** 12
+const KEYS_PER_MILLISECOND = 2 ** 12
 
 /**
  * New internal keys. Unlike SQLite's row ids, they're never reused, and unlike AUTOINCREMENT, they need no counter row.
@@ -24,13 +24,13 @@ export function newKeys(now: number, count: number): number[] {
   const [random = 0] = crypto.getRandomValues(new Uint16Array(1))
   const first = firstKeyAt(now)
   return Array.from({ length: count }, (_, index) => {
-    const place = index % KEYS_A_MILLISECOND
-    return first + index - place + ((random + place) % KEYS_A_MILLISECOND)
+    const place = index % KEYS_PER_MILLISECOND
+    return first + index - place + ((random + place) % KEYS_PER_MILLISECOND)
   })
 }
 
 /** The lowest key that `newKeys` can return at a given time. */
-export const firstKeyAt = (time: number): number => (Math.floor(time) - KEY_EPOCH_MS) * KEYS_A_MILLISECOND
+export const firstKeyAt = (time: number): number => (Math.floor(time) - KEY_EPOCH_MS) * KEYS_PER_MILLISECOND
 
 /** A token unique to one write. A guarded write compares it to detect a write in between. */
 export const newRevision = (): string => crypto.randomUUID().slice(24)

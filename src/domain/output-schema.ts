@@ -1,4 +1,4 @@
-import { LENGTH_A_TURN } from '../limits.ts'
+import { LENGTH_PER_TURN } from '../limits.ts'
 import type { Json } from './json.ts'
 import { Budget, TooCostly } from './json-schema/budget.ts'
 import { findFaults, Unappliable } from './json-schema/check.ts'
@@ -31,11 +31,11 @@ export function outputCheck(schemaJson: string): OutputCheck {
 function pausingCheck(schemaJson: string) {
   let compiled: Compiled | undefined
   return function* (json: string, field: string, budget: Budget): Work<CheckResult> {
-    const isLong = json.length > LENGTH_A_TURN
+    const isLong = json.length > LENGTH_PER_TURN
     try {
       budget.spend(costOfParsing(json))
       if (!compiled) {
-        budget.spend(schemaJson.length * OPERATIONS_A_CHARACTER)
+        budget.spend(schemaJson.length * OPERATIONS_PER_CHARACTER)
         compiled = compileSchema(JSON.parse(schemaJson))
       }
       if (isLong) yield
@@ -75,7 +75,7 @@ export const schemaErrors = (schema: Json): readonly SchemaError[] => compileSch
 const describeError = ({ path, message }: SchemaError): string => (path === '' ? message : `${path} ${message}`)
 
 /** For a schema, which is parsed, compiled, and cached. */
-const OPERATIONS_A_CHARACTER = 10
+const OPERATIONS_PER_CHARACTER = 10
 
 /** The approximate time and memory to parse a JSON text, computed without parsing it. */
 function costOfParsing(json: string): number {

@@ -1,4 +1,4 @@
-import { LENGTH_A_TURN } from '../limits.ts'
+import { LENGTH_PER_TURN } from '../limits.ts'
 
 /**
  * Work in pieces. At each yield, other requests may run: an isolate serves many requests on one thread, so long work
@@ -47,13 +47,13 @@ export async function mapInTurns<Item, Result>(
 
 /**
  * Returns a function to call with the length of each text before working on it. It gives other requests a turn whenever
- * the lengths since the last turn exceed `LENGTH_A_TURN`.
+ * the lengths since the last turn exceed `LENGTH_PER_TURN`.
  */
 export function turnsByLength(): (length: number) => Promise<void> {
   let sum = 0
   return async length => {
     sum += length
-    if (sum <= LENGTH_A_TURN) return
+    if (sum <= LENGTH_PER_TURN) return
     sum = length
     await giveTurn()
   }

@@ -8,7 +8,7 @@ import { shownAs } from '../http/atoms.ts'
 import { notFound } from '../http/errors.ts'
 import { BatchResult, Results } from '../http/results.ts'
 import { parse } from '../http/validation.ts'
-import { ARRIVALS_A_MILLISECOND, EVENTS_A_TURN, MAX_BATCH_BYTES, MAX_BATCH_EVENTS } from '../limits.ts'
+import { ARRIVALS_PER_MILLISECOND, EVENTS_PER_TURN, MAX_BATCH_BYTES, MAX_BATCH_EVENTS } from '../limits.ts'
 import type { Project } from '../store/accounts/projects.ts'
 import { attributionMessages } from '../store/attribution/requests.ts'
 import type { Store } from '../store/core/store.ts'
@@ -67,7 +67,7 @@ export const postBatch = endpoint({
 }).handle(async ({ body, caller, store, headers, now, requestId, enqueue }) => {
   const scope = { caller, store, project: await ingestProject({ caller, store, headers }), now }
   const results = new Results(requestId)
-  const parsed = await mapInTurns(body.events, EVENTS_A_TURN, async (input, index) =>
+  const parsed = await mapInTurns(body.events, EVENTS_PER_TURN, async (input, index) =>
     results.take(index, `events.${index}`, () => ({ ...parse(Event, input), index })),
   )
   for (const part of await splitIntoParts(scope.project, parsed.flat())) {
@@ -121,7 +121,7 @@ interface Scope {
 async function storeTraces(events: readonly IndexedEvent[], { store, project, now }: Scope, results: Results) {
   const calls = await mapInTurns(
     events.filter(event => event.type === 'trace'),
-    EVENTS_A_TURN,
+    EVENTS_PER_TURN,
     async ({ index, body }) => ({ index, draft: await traceDraft(project, body, now), call: traceCall(body) }),
   )
   const groups = Map.groupBy(calls, ({ draft }) => draft.id)
@@ -155,7 +155,7 @@ async function storeTraces(events: readonly IndexedEvent[], { store, project, no
 const bodyPath = (index: number): string => `events.${index}.body`
 
 /** Gives a batch's events increasing arrival times within one millisecond, in the batch's order. */
-const arrivalTime = (now: number, index: number): number => now + index / ARRIVALS_A_MILLISECOND
+const arrivalTime = (now: number, index: number): number => now + index / ARRIVALS_PER_MILLISECOND
 
 /**
  * Stores spans, observations, and feedback: each trace's large values in one object, then each kind in as few statements
@@ -168,17 +168,17 @@ async function storeDependents(
 ): Promise<Set<number>> {
   const spans = await mapInTurns(
     events.filter(event => event.type === 'span'),
-    EVENTS_A_TURN,
+    EVENTS_PER_TURN,
     toIndexedDraft(body => spanDraft(project, body, now)),
   )
   const observations = await mapInTurns(
     events.filter(event => event.type === 'observation'),
-    EVENTS_A_TURN,
+    EVENTS_PER_TURN,
     toIndexedDraft((body, index) => observationDraft(project, body, arrivalTime(now, index))),
   )
   const feedback = await mapInTurns(
     events.filter(event => event.type === 'feedback'),
-    EVENTS_A_TURN,
+    EVENTS_PER_TURN,
     toIndexedDraft((body, index) => feedbackDraft({ caller, project }, body, arrivalTime(now, index))),
   )
   const spanRounds = roundsOf(spans, ({ id }) => id, mergeSpans)

@@ -1,13 +1,13 @@
 import { type CountProgress, changesOf, sumByStep } from '../domain/output-count.ts'
-import { COUNT_REST_A_TRACE_MS, DAY_MS, MAX_COUNT_REST_MS, MIN_COUNT_REST_MS } from '../limits.ts'
+import { COUNT_REST_PER_TRACE_MS, DAY_MS, MAX_COUNT_REST_MS, MIN_COUNT_REST_MS } from '../limits.ts'
 import type { UnscopedStore } from '../store/core/store.ts'
 import {
   type CountedPiece,
   countPieces,
   type DueDay,
-  noteNewTraces,
   type Piece,
   saveCounts,
+  scheduleNewTraces,
   takeDueDays,
 } from '../store/counts/output-days.ts'
 
@@ -16,7 +16,7 @@ import {
  * takes those that have waited longest. Days with more traces than one run can count take turns.
  */
 export async function countOutputs(unscoped: UnscopedStore, now: number): Promise<void> {
-  await noteNewTraces(unscoped, now)
+  await scheduleNewTraces(unscoped, now)
   const due = (await takeDueDays(unscoped, now)).map(day => ({ day, before: progressOf(day) }))
   if (due.length === 0) return
   const pieces = await countPieces(
@@ -51,7 +51,7 @@ function addPiece(day: DueDay, before: CountProgress | undefined, piece: Piece, 
 
 /** How long a day waits for its next count. This bounds the cost of a day, however often it changes. */
 const restOf = (traces: number): number =>
-  Math.min(Math.max(MIN_COUNT_REST_MS, traces * COUNT_REST_A_TRACE_MS), MAX_COUNT_REST_MS)
+  Math.min(Math.max(MIN_COUNT_REST_MS, traces * COUNT_REST_PER_TRACE_MS), MAX_COUNT_REST_MS)
 
 /** When to count an unchanged day again: once more a day later, because outputs may arrive late, and then never. */
 const nextLook = ({ countedAt }: DueDay, startedAt: number): number | null =>

@@ -1,6 +1,6 @@
 import type { Work } from '../domain/turns.ts'
 import { badRequest } from '../http/errors.ts'
-import { MAX_EXPORT_RECORDS, RECORDS_A_TURN } from '../limits.ts'
+import { MAX_EXPORT_RECORDS, RECORDS_PER_TURN } from '../limits.ts'
 import { type Decoded, type TelemetryLog, type TelemetrySpan, weightOf } from './reading/telemetry.ts'
 
 /**
@@ -91,7 +91,7 @@ export function* paced<RecordType>(found: Unread<RecordType>, take: (read: () =>
   let weight = 0
   for (const read of found) {
     weight += read ? take(read) : 1 / EMPTY_PARTS_PER_RECORD
-    if (weight < RECORDS_A_TURN) continue
+    if (weight < RECORDS_PER_TURN) continue
     weight = 0
     yield
   }

@@ -2,7 +2,7 @@ import { contentName } from '../domain/hash.ts'
 import { exportedSpanUuid, rootSpanUuid, traceUuid } from '../domain/ids.ts'
 import { giveTurn, inPieces, mapInTurns } from '../domain/turns.ts'
 import { logFault } from '../http/errors.ts'
-import { RECORDS_A_TURN } from '../limits.ts'
+import { RECORDS_PER_TURN } from '../limits.ts'
 import type { Project } from '../store/accounts/projects.ts'
 import type { ExportedSpan } from '../store/spans/exported-spans.ts'
 import type { ExportedTrace } from '../store/spans/exports.ts'
@@ -36,7 +36,7 @@ export async function exportedOf(
   }
   const warnings = new Set<string>()
   let unreadable = 0
-  for (const some of inPieces(spans, RECORDS_A_TURN, weightOf)) {
+  for (const some of inPieces(spans, RECORDS_PER_TURN, weightOf)) {
     const reading = some.map(async span => {
       const read = tryRead(span, error => {
         // Log one error per export, without any of the span's content.
@@ -53,7 +53,7 @@ export async function exportedOf(
   }
   const traces = await mapInTurns(
     [...found],
-    RECORDS_A_TURN,
+    RECORDS_PER_TURN,
     ([traceId, { spans, outlines }]) => exportedTrace(project, traceId, spans, outlines),
     ([, { outlines }]) => outlines.length,
   )

@@ -84,7 +84,7 @@ function flattened(value: Json, depth: number, path: string, cuts: Cut[]): Json 
 /** The state of one `fitted` call. */
 interface Cutting {
   cuts: Cut[]
-  /** The sizes of lists and objects, so that they aren't measured again at each level. */
+  /** The sizes of lists and objects, so they aren't measured again at each level. */
   sizes: Map<Json, number>
 }
 

@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
 import type { Work } from '../domain/turns.ts'
 import { checkStructure, parseJson } from '../http/body.ts'
 import { ApiError, badRequest, errorWithin } from '../http/errors.ts'
-import { LENGTH_A_TURN, MAX_ATTRIBUTE_DEPTH, MAX_EXPORT_ITEMS } from '../limits.ts'
+import { LENGTH_PER_TURN, MAX_ATTRIBUTE_DEPTH, MAX_EXPORT_ITEMS } from '../limits.ts'
 import { paced, type UncheckedLog, type UncheckedSpan, type Unread } from './check.ts'
 import {
   type Attributes,
@@ -81,7 +81,7 @@ const decoder = new TextDecoder()
  */
 export function* parseExport(request: Uint8Array, signal: Signal): Work<JsonObject> {
   const content = decoder.decode(request)
-  const isLong = content.length > LENGTH_A_TURN
+  const isLong = content.length > LENGTH_PER_TURN
   if (isLong) yield
   checkStructure(content, MAX_EXPORT_ITEMS)
   if (isLong) yield

@@ -1,7 +1,7 @@
 import { MESSAGE_KEY } from '../domain/fold.ts'
 import { exportedObservationUuid, exportedSpanUuid, rootSpanUuid, traceUuid } from '../domain/ids.ts'
 import { giveTurn, inPieces, mapInTurns } from '../domain/turns.ts'
-import { MAX_WRITTEN_RECORDS, RECORDS_A_TURN } from '../limits.ts'
+import { MAX_WRITTEN_RECORDS, RECORDS_PER_TURN } from '../limits.ts'
 import type { Project } from '../store/accounts/projects.ts'
 import { type ExportedTrace, saveExport } from '../store/spans/exports.ts'
 import { addObservations, type ObservationDraft } from '../store/spans/observations.ts'
@@ -32,7 +32,7 @@ export const exportLogs = exportEndpoints('logs', async context => {
     for (const { log, messages } of read) if (messages.length === 0) outcome.reject(reasonForNothing(log), 1)
     const withContent = read.filter(({ messages }) => messages.length > 0)
     for (const traces of inPieces([...Map.groupBy(withContent, ({ log }) => traceIdOf(log))], MAX_WRITTEN_RECORDS)) {
-      const exported = await mapInTurns(traces, RECORDS_A_TURN, each => exportedTrace(project, ...each))
+      const exported = await mapInTurns(traces, RECORDS_PER_TURN, each => exportedTrace(project, ...each))
       await saveExport(store, project, exported, now)
     }
     for (const drafts of inPieces(await observationsOf(project, withContent, now), MAX_WRITTEN_RECORDS)) {
@@ -47,7 +47,7 @@ export const exportLogs = exportEndpoints('logs', async context => {
 async function readLogs(logs: readonly TelemetryLog[]): Promise<ReadLog[]> {
   const read: ReadLog[] = []
   const keysOf = recordKeys()
-  for (const some of inPieces(logs, RECORDS_A_TURN, weightOf)) {
+  for (const some of inPieces(logs, RECORDS_PER_TURN, weightOf)) {
     const keys = await keysOf(some)
     for (const [index, log] of some.entries()) read.push({ log, key: keys[index] ?? '', messages: messagesOf(log) })
     await giveTurn()
@@ -95,7 +95,7 @@ async function observationsOf(project: Project, logs: readonly ReadLog[], now: n
   })
   return mapInTurns(
     entries,
-    RECORDS_A_TURN,
+    RECORDS_PER_TURN,
     async ({ log, key, type, stateKey, data }, index): Promise<ObservationDraft> => {
       const clientTraceId = traceIdOf(log)
       const [id, spanUuid, uuid] = await Promise.all([

@@ -27,7 +27,7 @@ import {
 } from './reading/convention.ts'
 import { errorFrom } from './reading/errors.ts'
 import { retrievedChunks } from './reading/retrieved-chunks.ts'
-import { dividedMetadata, stableName } from './reading/step-names.ts'
+import { splitMetadata, stableName } from './reading/step-names.ts'
 import type { Attributes, TelemetryLog, TelemetrySpan } from './reading/telemetry.ts'
 import { objectValue } from './reading/values.ts'
 import { recordOf } from './span-record.ts'
@@ -88,7 +88,7 @@ export function stepOf(given: TelemetrySpan): SpanStep {
     }),
     recordOf(reader),
   )
-  const { own, run } = dividedMetadata(readings.merged(r => r.trace?.metadata))
+  const { own, run } = splitMetadata(readings.merged(r => r.trace?.metadata))
   const said = readings.merged(r => r.metadata)
   const more = run ? { run, ...said } : said
   return {
@@ -224,7 +224,10 @@ class Fit {
 const cutLength = (text: string, maxLength: number): string =>
   text.length <= maxLength ? text : text.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, '')
 
-/** A name that the sender chose, else the first name that says something without ids, counters, and the model. */
+/**
+ * The name that the sender chose, or else the first name with anything left after removing ids, counters, and the
+ * model.
+ */
 function stepIdOf(
   span: TelemetrySpan,
   readings: Readings,

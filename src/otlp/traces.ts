@@ -1,7 +1,7 @@
 import { leftWarnings } from '../domain/metadata.ts'
 import { mapInTurns } from '../domain/turns.ts'
 import { feedbackDraft } from '../ingest/feedback.ts'
-import { MAX_WRITTEN_RECORDS, RECORDS_A_TURN } from '../limits.ts'
+import { MAX_WRITTEN_RECORDS, RECORDS_PER_TURN } from '../limits.ts'
 import type { Project } from '../store/accounts/projects.ts'
 import { attributionMessages } from '../store/attribution/requests.ts'
 import { saveFeedback } from '../store/reviews/feedback.ts'
@@ -55,7 +55,7 @@ async function saveJudgments(
   const judgments = [...traces].flatMap(([traceId, spans]) =>
     spans.flatMap(({ span, step }) => step.feedback.map(judgment => ({ traceId, span, ...judgment }))),
   )
-  const drafts = await mapInTurns(judgments, RECORDS_A_TURN, async ({ traceId, span, isOfTrace, ...judgment }) => {
+  const drafts = await mapInTurns(judgments, RECORDS_PER_TURN, async ({ traceId, span, isOfTrace, ...judgment }) => {
     const { name, identifier, rating, comment } = judgment
     const body = {
       trace_id: traceId,

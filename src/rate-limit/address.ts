@@ -4,7 +4,7 @@ import {
   LOOK_UP_PAUSE_MS,
   MAX_FAILED_LOOK_UPS,
   MAX_KEYLESS_CALLS,
-  PAUSED_LOOK_UPS_A_SECOND,
+  PAUSED_LOOK_UPS_PER_SECOND,
   STORE_DEADLINE_MS,
   WINDOW_SECONDS,
 } from '../limits.ts'
@@ -75,7 +75,7 @@ class LookUps {
     const second = Math.floor(now / 1000)
     if (second !== this.#second) this.#passed = 0
     this.#second = second
-    return this.#passed++ < PAUSED_LOOK_UPS_A_SECOND
+    return this.#passed++ < PAUSED_LOOK_UPS_PER_SECOND
   }
 }
 

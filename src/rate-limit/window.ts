@@ -2,7 +2,7 @@ import {
   LEASE_SECONDS,
   LEASED_OUT_RETRY_SECONDS,
   MIN_LEASED_LIMIT,
-  SHARES_A_MINUTE,
+  SHARES_PER_MINUTE,
   WINDOW_SECONDS,
 } from '../limits.ts'
 
@@ -76,7 +76,7 @@ export function grant(count: Count, { limit, tokens, returned }: Ask, nowMs: num
 function share({ leases }: Count, limit: number, free: number, now: number): number {
   if (limit < MIN_LEASED_LIMIT) return 1
   const holders = leases.filter(({ until }) => until >= now).length + 1
-  return Math.min(free, Math.max(1, Math.floor(free / holders), Math.floor(limit / SHARES_A_MINUTE)))
+  return Math.min(free, Math.max(1, Math.floor(free / holders), Math.floor(limit / SHARES_PER_MINUTE)))
 }
 
 function giveBack(count: Count, returned: Ask['returned'], now: number): Count {

@@ -5,7 +5,7 @@ import * as prompt from '../../src/attribution/model/prompt.ts'
 import type { Subject } from '../../src/domain/subject.ts'
 import { atOnce } from '../../src/domain/turns.ts'
 import {
-  LENGTH_A_TURN,
+  LENGTH_PER_TURN,
   MAX_PROJECT_ERROR_TYPES,
   MAX_PROMPT_FINDINGS,
   MAX_PROMPT_TOKENS,
@@ -285,7 +285,7 @@ describe('the prompt', () => {
       )
     }
     write.mockRestore()
-    expect(longest).toBeLessThan(8 * LENGTH_A_TURN)
+    expect(longest).toBeLessThan(8 * LENGTH_PER_TURN)
   })
 
   it('terminates for spans that are their own ancestors', async ({ expect }) => {

@@ -1,5 +1,5 @@
 import { describe, it } from 'vitest'
-import { LENGTH_A_TURN, RECORDS_A_TURN } from '../../src/limits.ts'
+import { LENGTH_PER_TURN, RECORDS_PER_TURN } from '../../src/limits.ts'
 import { event, sendBatch } from '../support/batch.ts'
 import { anObservation, aSpan, aTrace } from '../support/builders.ts'
 import { type Answer, newOrg, type Org } from '../support/org.ts'
@@ -14,7 +14,7 @@ const CALLS: readonly [what: string, prepare: (org: Org) => Promise<() => Promis
     'an export of log records',
     async org => {
       const traceId = crypto.randomUUID().replaceAll('-', '')
-      const records = times(8 * RECORDS_A_TURN, index =>
+      const records = times(8 * RECORDS_PER_TURN, index =>
         aMessage({
           traceId,
           spanId: (index + 1).toString(16).padStart(16, '0'),
@@ -40,7 +40,7 @@ describe('a long call yields to other requests', () => {
     const send = await prepare(await newOrg())
     const { hashes } = await longestPieceOf(async () => expect((await send()).status).toBeLessThan(300))
     // Each record takes a few hashes, for its ids and its name.
-    expect(hashes).toBeLessThan(5 * RECORDS_A_TURN)
+    expect(hashes).toBeLessThan(5 * RECORDS_PER_TURN)
   })
 
   it.for(['accept', 'correct'] as const)(
@@ -49,7 +49,7 @@ describe('a long call yields to other requests', () => {
       const org = await newOrg()
       const trace = aTrace()
       await org.ingest.post('/api/v1/traces', trace)
-      const text = 'a'.repeat(LENGTH_A_TURN)
+      const text = 'a'.repeat(LENGTH_PER_TURN)
       const spans = times(12, index => aSpan({ trace_id: trace.trace_id, output: { a: index, text } }))
       for (const span of spans) await org.ingest.post('/api/v1/spans', span)
       // The fields have another order than in the stored output, so both must be parsed to compare them.
@@ -66,7 +66,7 @@ describe('a long call yields to other requests', () => {
           spans.map(() => expect.objectContaining({ state: 'accepted' })),
         )
       })
-      expect(parsed).toBeLessThan(Math.max(4 * LENGTH_A_TURN, 1.1 * sent.length))
+      expect(parsed).toBeLessThan(Math.max(4 * LENGTH_PER_TURN, 1.1 * sent.length))
     },
   )
 })

@@ -4,7 +4,7 @@ import { sumByStep } from '../../src/domain/output-count.ts'
 import type { Env } from '../../src/env.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
 import {
-  COUNT_REST_A_TRACE_MS,
+  COUNT_REST_PER_TRACE_MS,
   COUNTED_DAYS,
   COUNTED_TRACES,
   DAY_MS,
@@ -171,7 +171,7 @@ describe('outputs', () => {
     const countedAt = async (): Promise<string> => (await insights(org)).outputs.countedAt
     const first = await countedAt()
     expect(first).not.toBe(null)
-    const rest = 200 * COUNT_REST_A_TRACE_MS
+    const rest = 200 * COUNT_REST_PER_TRACE_MS
     await resultsOf(org, [event('trace', aTrace({ timestamp: at() }))])
     await cron(env, rest - 1000)
     expect(await countedAt()).toBe(first)

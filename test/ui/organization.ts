@@ -49,8 +49,8 @@ export async function newOrganization(): Promise<Organization> {
     call: (method, path, body, as = key) => call(as, method, path, body),
     make,
     post: async events => {
-      for (let from = 0; from < events.length; from += EVENTS_A_BATCH) {
-        await postBatch(key, events.slice(from, from + EVENTS_A_BATCH))
+      for (let from = 0; from < events.length; from += EVENTS_PER_BATCH) {
+        await postBatch(key, events.slice(from, from + EVENTS_PER_BATCH))
       }
     },
     reviewer: async name => {
@@ -61,7 +61,7 @@ export async function newOrganization(): Promise<Organization> {
   }
 }
 
-const EVENTS_A_BATCH = 1_000
+const EVENTS_PER_BATCH = 1_000
 
 async function call(key: string, method: string, path: string, body?: object): Promise<unknown> {
   const response = await fetch(serverUrl() + path, {

@@ -8,7 +8,7 @@ const MAX_NUMBERS = 60
 
 /** How many numbers of a column to add up, and how many dates, times, and operands to try in pairs. */
 const MAX_COLUMN = 500
-const MAX_MOMENTS = 200
+const MAX_DATES = 200
 const MAX_OPERANDS = 100
 
 /** The numbers in a value, including numbers inside strings. */
@@ -204,7 +204,7 @@ const rounded = (number: number): number => Math.round(number * 1e6) / 1e6
 
 /** Explains a number as the days between two dates or as the minutes or hours between two times. */
 export function deriveSpan(number: number, dates: readonly string[], times: readonly string[]): string | undefined {
-  const days = dates.slice(0, MAX_MOMENTS).map(date => ({ date, at: Date.parse(date) }))
+  const days = dates.slice(0, MAX_DATES).map(date => ({ date, at: Date.parse(date) }))
   spend(2 * days.length + days.length ** 2 / 10)
   for (const [index, start] of days.entries()) {
     for (const end of days.slice(index + 1)) {
@@ -225,7 +225,7 @@ function deriveTimes(
   times: readonly string[],
   isWanted: (minutes: number, start: string, end: string) => boolean,
 ): string | undefined {
-  const moments = times.slice(0, MAX_MOMENTS).map(time => ({ time, at: minutesOf(time) }))
+  const moments = times.slice(0, MAX_DATES).map(time => ({ time, at: minutesOf(time) }))
   spend(5 * moments.length + moments.length ** 2 / 10)
   for (const start of moments) {
     for (const end of moments) {
@@ -246,7 +246,7 @@ const minutesOf = (time: string): number => {
 /** Explains a date as a number of days before or after another. Undefined if no number fits. */
 export function deriveDate(date: string, dates: readonly string[], numbers: readonly number[]): string | undefined {
   const at = Date.parse(date)
-  for (const start of dates.slice(0, MAX_MOMENTS)) {
+  for (const start of dates.slice(0, MAX_DATES)) {
     const days = (at - Date.parse(start)) / DAY_MS
     spend(2 + numbers.length / 5)
     const number = numbers.find(value => value > 1 && (Math.abs(days) === value || Math.abs(days) === value * 7))

@@ -231,7 +231,7 @@ export function isSameMeaning(before: Json | undefined, after: Json | undefined)
   if (before === undefined || after === undefined) return isNothing(before) && isNothing(after)
   if (isNothing(before) || isNothing(after)) return isNothing(before) && isNothing(after)
   if (typeof before === 'object' || typeof after === 'object') {
-    const [left, right] = [sole(before), sole(after)]
+    const [left, right] = [unwrapSingle(before), unwrapSingle(after)]
     if (left !== before || right !== after) return isSameMeaning(left, right)
     if (isJsonObject(before) && isJsonObject(after)) return isSameRecord(before, after)
     return isEqual(before, after)
@@ -252,7 +252,7 @@ export function isSameMeaning(before: Json | undefined, after: Json | undefined)
 }
 
 /** Unwraps an array or object with one value, such as `[x]` or `{value: x}`. */
-function sole(value: Json): Json {
+function unwrapSingle(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value
   const values = Object.values(value)
   return values.length === 1 ? (values[0] ?? null) : value

@@ -9,7 +9,7 @@ import type { Dispute } from './dispute.ts'
 import { type Source, sourceOf, supportOf } from './sources.ts'
 
 /** The minimum share of the corrected content in an earlier output that counts as its origin. */
-const CARRIES = 0.6
+const MIN_SHARE = 0.6
 
 /**
  * Finds the earliest step whose own output contains the disputed content, because that step is to blame for errors it
@@ -58,7 +58,11 @@ const isCopy: Check = (source, { difference }, step) => {
   const { terms } = source
   const output = termsOfValue(step.output)
   // If the source also has the right value, the step misread the source instead of copying its error.
-  if (difference && hasTerms(difference.gained) && supportOf(difference.gained, [source], PLAIN_WORDS).found >= 0.5)
+  if (
+    difference &&
+    hasTerms(difference.gained) &&
+    supportOf(difference.gained, [source], COMMON_WORD_WEIGHT).found >= 0.5
+  )
     return false
   return hasTerms(output) && similarity(output, terms) >= 0.8
 }
@@ -74,9 +78,9 @@ const hasCorrectedField: Check = ({ value }, { correction }) =>
 /** Whether the lost content is in the step's own input, and the input came from the source. */
 const isPassedOn: Check = (source, { difference }, step) => {
   if (!difference || step.input === null || difference.changes.length === 0) return false
-  const input = supportOf(difference.lost, [sourceOf('input', step, 'input', step.input)], PLAIN_WORDS)
-  const support = supportOf(difference.lost, [source], PLAIN_WORDS)
-  const right = supportOf(difference.gained, [source], PLAIN_WORDS)
+  const input = supportOf(difference.lost, [sourceOf('input', step, 'input', step.input)], COMMON_WORD_WEIGHT)
+  const support = supportOf(difference.lost, [source], COMMON_WORD_WEIGHT)
+  const right = supportOf(difference.gained, [source], COMMON_WORD_WEIGHT)
   return (
     hasTerms(difference.gained) &&
     input.weight >= 1 &&
@@ -90,18 +94,22 @@ const isPassedOn: Check = (source, { difference }, step) => {
 /** Whether the source is the first to contain the lost content and doesn't also contain the right content. */
 const isFirstSource: Check = (source, { difference }, _, visibleTo) => {
   if (!difference || !source.step || !hasTerms(difference.gained)) return false
-  const support = supportOf(difference.lost, [source], PLAIN_WORDS)
-  if (support.weight < 1 || support.found < CARRIES || supportOf(difference.gained, [source], PLAIN_WORDS).found >= 0.5)
+  const support = supportOf(difference.lost, [source], COMMON_WORD_WEIGHT)
+  if (
+    support.weight < 1 ||
+    support.found < MIN_SHARE ||
+    supportOf(difference.gained, [source], COMMON_WORD_WEIGHT).found >= 0.5
+  )
     return false
-  return supportOf(difference.lost, visibleTo(source.step), PLAIN_WORDS).found < CARRIES
+  return supportOf(difference.lost, visibleTo(source.step), COMMON_WORD_WEIGHT).found < MIN_SHARE
 }
 
 /** The weight of common words, which say little about an origin. */
-const PLAIN_WORDS = 0.1
+const COMMON_WORD_WEIGHT = 0.1
 
 /** Whether most of a step's input comes from another step's output. */
 const isSuppliedBy = (step: Step, source: Source): boolean =>
-  supportOf(termsOfValue(step.input), [source]).found >= CARRIES
+  supportOf(termsOfValue(step.input), [source]).found >= MIN_SHARE
 
 const byTime = ({ step: left }: Source, { step: right }: Source): number =>
   (left?.timestamp ?? 0) - (right?.timestamp ?? 0)

@@ -95,10 +95,12 @@ class LabeledDocs {
     spend(1 + this.#docs.length / 4)
     const named = this.#docs.find(({ label, title }) => keys.has(label) || keys.has(title))
     if (named) return named.slug
-    const parted = [...keys].filter(key => /[#:/.]/.test(key))
-    spend((this.#docs.length * parted.length) / 2)
-    const isPart = (key: string, label: string) => key.startsWith(label) && '#:/.'.includes(key.charAt(label.length))
-    return this.#docs.find(({ label }) => parted.some(key => key.length > label.length && isPart(key, label)))?.slug
+    const sectioned = [...keys].filter(key => /[#:/.]/.test(key))
+    spend((this.#docs.length * sectioned.length) / 2)
+    const isSectionOf = (key: string, label: string) =>
+      key.startsWith(label) && '#:/.'.includes(key.charAt(label.length))
+    return this.#docs.find(({ label }) => sectioned.some(key => key.length > label.length && isSectionOf(key, label)))
+      ?.slug
   }
 
   /** The slug of the doc that contains the beginning of a text. */

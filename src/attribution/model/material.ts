@@ -1,7 +1,7 @@
 import type { Json } from '../../domain/json.ts'
 import { cutText, utf8Length } from '../../domain/text.ts'
 import type { Work } from '../../domain/turns.ts'
-import { BYTES_A_TOKEN, LENGTH_A_TURN } from '../../limits.ts'
+import { BYTES_PER_TOKEN, LENGTH_PER_TURN } from '../../limits.ts'
 import { withoutControlTokens } from './control-tokens.ts'
 
 /** A line of JSON to show a model. Its long values may be cut or left out. */
@@ -29,7 +29,7 @@ interface Field {
 type Level = number
 
 const WHOLE: Level = Number.POSITIVE_INFINITY
-const BY_NAME: Level = 0
+const HEAD_ONLY: Level = 0
 const PREVIEW: Level = 256
 const LEVELS: readonly Level[] = [WHOLE, 16 * 1024, 4096, 1024, PREVIEW]
 
@@ -71,7 +71,7 @@ export const safeJson = (value: Json): string =>
   )
 
 /** Estimates a text's tokens, more often too high than too low. */
-export const tokensOf = (text: string): number => Math.ceil(utf8Length(text) / BYTES_A_TOKEN)
+export const tokensOf = (text: string): number => Math.ceil(utf8Length(text) / BYTES_PER_TOKEN)
 
 /**
  * Chooses how much of each item to show within `maxTokens`: everything, if it fits. Otherwise cuts all items of a rank
@@ -100,19 +100,19 @@ export function* fitMaterial(items: readonly Item[], maxTokens: number): Work<Ma
       for (const item of group) show(item, level)
       continue
     }
-    let names = yield* total(group, BY_NAME)
+    let names = yield* total(group, HEAD_ONLY)
     for (const item of group) {
-      names -= cost(item, BY_NAME)
+      names -= cost(item, HEAD_ONLY)
       if (cost(item, PREVIEW) + names <= left) show(item, PREVIEW)
-      else if (cost(item, BY_NAME) <= left) show(item, BY_NAME)
+      else if (cost(item, HEAD_ONLY) <= left) show(item, HEAD_ONLY)
     }
   }
   const shown = items.flatMap(item => {
     const level = levels.get(item)
     return level === undefined ? [] : { item, level }
   })
-  const cut = shown.filter(({ item, level }) => level !== BY_NAME && item.fields.some(({ bytes }) => bytes > level))
-  const named = shown.filter(({ item, level }) => level === BY_NAME && item.fields.length > 0)
+  const cut = shown.filter(({ item, level }) => level !== HEAD_ONLY && item.fields.some(({ bytes }) => bytes > level))
+  const named = shown.filter(({ item, level }) => level === HEAD_ONLY && item.fields.length > 0)
   return {
     lines: shown.map(({ item, level }) => lineOf(item, level)),
     omitted: [
@@ -129,7 +129,7 @@ function* total(items: readonly Item[], level: Level): Work<number> {
     sum += cost(item, level)
     // Cutting a longer value to this level takes time.
     for (const { bytes } of item.fields) if (bytes > level) length += level
-    if (length <= LENGTH_A_TURN) continue
+    if (length <= LENGTH_PER_TURN) continue
     length = 0
     yield
   }
@@ -138,17 +138,17 @@ function* total(items: readonly Item[], level: Level): Work<number> {
 
 /** The token count of `lineOf`, calculated from stored lengths without building the line. */
 function cost({ head, fields }: Item, level: Level): number {
-  const shown = level === BY_NAME ? [] : fields
+  const shown = level === HEAD_ONLY ? [] : fields
   const lengths = shown.map(
     field => `,"${field.name}":`.length + (field.bytes <= level ? field.bytes : utf8Length(shownValue(field, level))),
   )
   const isBare = head === '{' && shown.length > 0
   const bytes = lengths.reduce((sum, length) => sum + length, utf8Length(head) + '}'.length - (isBare ? 1 : 0))
-  return Math.ceil(bytes / BYTES_A_TOKEN)
+  return Math.ceil(bytes / BYTES_PER_TOKEN)
 }
 
 function lineOf({ head, fields }: Item, level: Level): string {
-  const shown = level === BY_NAME ? [] : fields.map(field => `"${field.name}":${shownValue(field, level)}`)
+  const shown = level === HEAD_ONLY ? [] : fields.map(field => `"${field.name}":${shownValue(field, level)}`)
   // An empty head is just the brace.
   return `${[head, ...shown].join().replace(/^\{,/, '{')}}`
 }

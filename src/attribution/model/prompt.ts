@@ -3,7 +3,13 @@ import type { Json, JsonObject } from '../../domain/json.ts'
 import type { Step, Subject } from '../../domain/subject.ts'
 import { cutText } from '../../domain/text.ts'
 import type { Work } from '../../domain/turns.ts'
-import { BYTES_A_TOKEN, LENGTH_A_TURN, MAX_PROMPT_FINDINGS, MAX_PROMPT_TOKENS, MAX_TYPES_TOKENS } from '../../limits.ts'
+import {
+  BYTES_PER_TOKEN,
+  LENGTH_PER_TURN,
+  MAX_PROMPT_FINDINGS,
+  MAX_PROMPT_TOKENS,
+  MAX_TYPES_TOKENS,
+} from '../../limits.ts'
 import type { Finding } from '../finding.ts'
 import { DECIDED_FIRST } from '../taxonomy.ts'
 import { withoutControlTokens } from './control-tokens.ts'
@@ -18,12 +24,13 @@ export interface Prompt {
 }
 
 /**
- * Room for everything around the material's items: the fence, what was left out, and the addition to a second question.
+ * Space for everything around the material's items: the fence, the list of omissions, and the addition to a second
+ * question.
  */
 const FRAME_TOKENS = 400
 
 /**
- * Writes the question. Everything from the trace lies between two lines with `boundary`, and each line between them is
+ * Writes the question. Everything from the trace is between two lines with `boundary`, and each line between them is
  * one JSON value, so no text inside can end the fence. Use a new secret boundary for each prompt.
  */
 export function* writePrompt(
@@ -32,12 +39,12 @@ export function* writePrompt(
   types: readonly ErrorType[],
   boundary: string = crypto.randomUUID(),
 ): Work<Prompt> {
-  const instructions = instruct(types, boundary)
+  const instructions = writeInstructions(types, boundary)
   const frame = { begin: `BEGIN ${boundary}`, end: `END ${boundary}` }
   const strongest = findings.toSorted((one, other) => other.strength - one.strength).slice(0, MAX_PROMPT_FINDINGS)
   const maxTokens = MAX_PROMPT_TOKENS - tokensOf(instructions) - FRAME_TOKENS
   const { lines, omitted } = yield* fitMaterial(yield* buildItems(itemsOf(subject, strongest)), maxTokens)
-  const losses = [...subject.omitted, ...omitted, ...leftOver(findings.length - strongest.length)]
+  const losses = [...subject.omitted, ...omitted, ...omittedFindings(findings.length - strongest.length)]
   const last = losses.length > 0 ? [safeJson({ kind: 'left_out', what: losses })] : []
   return {
     instructions,
@@ -51,12 +58,12 @@ export function* writePrompt(
   }
 }
 
-const leftOver = (findings: number): string[] => (findings > 0 ? [`${findings} weaker findings`] : [])
+const omittedFindings = (findings: number): string[] => (findings > 0 ? [`${findings} weaker findings`] : [])
 
-function instruct(types: readonly ErrorType[], boundary: string): string {
+function writeInstructions(types: readonly ErrorType[], boundary: string): string {
   const names = types.map(({ errorType }) => errorType)
   const first = DECIDED_FIRST.filter(name => names.includes(name))
-  const maxBytes = Math.floor((MAX_TYPES_TOKENS * BYTES_A_TOKEN) / types.length)
+  const maxBytes = Math.floor((MAX_TYPES_TOKENS * BYTES_PER_TOKEN) / types.length)
   const table = types.map(({ errorType, name, category, rule }) => {
     const description = withoutControlTokens(cutText(oneLine(`(${name}, ${category}): ${rule}`), maxBytes))
     return `${errorType} ${description}`
@@ -93,12 +100,12 @@ function instruct(types: readonly ErrorType[], boundary: string): string {
 
 const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
-/** Feedback, findings, steps, prompts and docs, each with its distance from the disagreement. */
+/** Feedback, findings, steps, prompts, and docs, each with its distance from the disagreement. */
 function* itemsOf(subject: Subject, findings: readonly Finding[]): Generator<Item> {
   const { steps, feedback, knowledgeDocs } = subject
   const nearness = nearnessOf(subject, findings)
   const people = new Map<string, string>()
-  /** Numbers people, so that the model can tell whether two are the same person without learning who they are. */
+  /** Numbers people, so the model can tell whether two are the same person without learning who they are. */
   const person = (userId: string): string => {
     const known = people.get(userId) ?? `person ${people.size + 1}`
     people.set(userId, known)
@@ -134,14 +141,14 @@ function* itemsOf(subject: Subject, findings: readonly Finding[]): Generator<Ite
   }
 }
 
-/** Builds the items, and yields after each turn's worth of text. */
+/** Builds the items. Yields after each turn's worth of text. */
 function* buildItems(items: Iterable<Item>): Work<Item[]> {
   const all: Item[] = []
   let bytes = 0
   for (const item of items) {
     all.push(item)
     bytes += item.fields.reduce((sum, field) => sum + field.bytes, 0)
-    if (bytes <= LENGTH_A_TURN) continue
+    if (bytes <= LENGTH_PER_TURN) continue
     bytes = 0
     yield
   }
@@ -155,10 +162,10 @@ interface Nearness {
   distance: number
 }
 
-/** How many steps before a disputed one may have led to it, in addition to those around it. */
+/** How many of the steps before a disputed one to rank as its predecessors, in addition to its ancestors. */
 const PREDECESSORS = 5
 
-/** Ranks steps: those with feedback, a correction or a finding first, then their ancestors and predecessors. */
+/** Ranks steps: those with feedback, a correction, or a finding first, then their ancestors and predecessors. */
 function nearnessOf({ steps, feedback }: Subject, findings: readonly Finding[]): (step: Step) => Nearness {
   const named = new Set([...feedback, ...findings].map(({ spanId }) => spanId))
   const positions = new Map(steps.map(({ spanId }, position) => [spanId, position]))
@@ -179,7 +186,7 @@ function nearnessOf({ steps, feedback }: Subject, findings: readonly Finding[]):
   }
 }
 
-/** The positions of a step's ancestors. A cycle of parents ends where it started. */
+/** The positions of a step's ancestors. The set ends a cycle of parents. */
 function ancestorsOf(position: number, steps: readonly Step[], positions: ReadonlyMap<string, number>): Set<number> {
   const met = new Set<number>()
   for (let at: number | undefined = position; at !== undefined && !met.has(at); ) {
@@ -226,7 +233,7 @@ function stepItem(step: Step, { rank, distance }: Nearness, person: (userId: str
 
 const unlessEmpty = (value: JsonObject): Json | undefined => (Object.keys(value).length > 0 ? value : undefined)
 
-/** Each prompt once, even if many steps ran with it, as near as the nearest of these steps. */
+/** Each prompt once, even if many steps used it, with the rank and distance of the nearest of them. */
 function* promptItems(steps: readonly Step[], nearness: (step: Step) => Nearness): Generator<Item> {
   const byText = new Map<string, { step: Step; near: Nearness }>()
   const numberOf = numbers()
@@ -250,8 +257,8 @@ function* promptItems(steps: readonly Step[], nearness: (step: Step) => Nearness
 }
 
 /**
- * Numbers prompts, equal ones alike. Each is serialized only once, because hundreds of steps may share the same large
- * prompt.
+ * Returns a function that numbers prompts. Equal prompts have the same number. Each object is serialized only once,
+ * because hundreds of steps may share a large prompt.
  */
 function numbers(): (prompt: object) => number {
   const known = new Map<object, number>()

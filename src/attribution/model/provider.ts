@@ -65,7 +65,7 @@ function openAiCompatible(model: string, env: Env): ModelSettings['open'] {
       name: 'openai',
       baseURL: baseURL ?? OPENAI_URL,
       supportsStructuredOutputs: true,
-      fetch: fetchHere,
+      fetch: fetchWithoutRedirects,
       ...(apiKey && { apiKey }),
       // OpenAI's newer models reject the old parameter name, and other providers support only the old one.
       ...(!baseURL && { transformRequestBody: renameAnswerLimit }),
@@ -85,7 +85,7 @@ function anthropic(model: string, env: Env): ModelSettings['open'] {
   if (!apiKey) throw misconfigured('ATTRIBUTION_MODEL needs ATTRIBUTION_API_KEY for Anthropic')
   return async () => {
     const { createAnthropic } = await import('./model-sdk.ts')
-    return createAnthropic({ apiKey, fetch: fetchHere, ...(baseURL && { baseURL }) })(model)
+    return createAnthropic({ apiKey, fetch: fetchWithoutRedirects, ...(baseURL && { baseURL }) })(model)
   }
 }
 
@@ -93,7 +93,7 @@ function anthropic(model: string, env: Env): ModelSettings['open'] {
  * A fetch that doesn't follow redirects. A redirect could send the trace and the key, which may be in any header, to
  * another host.
  */
-const fetchHere: typeof fetch = (input, init) => fetch(input, { ...init, redirect: 'manual' })
+const fetchWithoutRedirects: typeof fetch = (input, init) => fetch(input, { ...init, redirect: 'manual' })
 
 function readBaseUrl(env: Env): string | undefined {
   const text = setting(env.ATTRIBUTION_BASE_URL)

@@ -14,7 +14,7 @@ import {
  * What a value may still contain: how many scalars, and how much text in their paths. Also tracks whether anything was
  * cut.
  */
-interface Room {
+interface Budget {
   leaves: number
   path: number
   isCut: boolean
@@ -24,7 +24,7 @@ interface Room {
 const RUN = new RegExp(`(?<![\\w.+/=-])[\\w.+/=-]{${MAX_EVIDENCE_RUN_LENGTH + 1},}`, 'g')
 
 /** Ligatures that normalize to 18 and 8 letters. A text full of them would grow many times longer. */
-const SENTENCES = /[\ufdfa\ufdfb]/g
+const LONG_LIGATURES = /[\ufdfa\ufdfb]/g
 
 /**
  * Cuts long runs that aren't words, such as base64 images, because the patterns for addresses and numbers try a match
@@ -34,55 +34,55 @@ const boundedText = (text: string): string =>
   (text.length <= MAX_EVIDENCE_RUN_LENGTH
     ? text
     : text.replace(RUN, run => run.slice(0, MAX_EVIDENCE_RUN_LENGTH))
-  ).replace(SENTENCES, ' ')
+  ).replace(LONG_LIGATURES, ' ')
 
 /**
  * Cuts a value to the bounds. Returns the value itself if it's within them. The bounds are needed because checks
  * compare items and fields in pairs, which takes quadratic time.
  */
-export const boundedValue = (value: Json): Json => beginningOf(value, newRoom(MAX_EVIDENCE_VALUE_LEAVES))
+export const boundedValue = (value: Json): Json => beginningOf(value, newBudget(MAX_EVIDENCE_VALUE_LEAVES))
 
-const newRoom = (leaves: number): Room => ({ leaves, path: MAX_EVIDENCE_PATH_LENGTH, isCut: false })
+const newBudget = (leaves: number): Budget => ({ leaves, path: MAX_EVIDENCE_PATH_LENGTH, isCut: false })
 
-function beginningOf(value: Json, room: Room): Json {
+function beginningOf(value: Json, budget: Budget): Json {
   if (typeof value === 'object' && value !== null) {
-    return Array.isArray(value) ? itemsOf(value, room) : fieldsOf(value, room)
+    return Array.isArray(value) ? itemsOf(value, budget) : fieldsOf(value, budget)
   }
-  room.leaves--
-  return typeof value === 'string' ? marked(value, boundedText(value), room) : value
+  budget.leaves--
+  return typeof value === 'string' ? noteCut(value, boundedText(value), budget) : value
 }
 
-function itemsOf(items: Json[], room: Room): Json[] {
+function itemsOf(items: Json[], budget: Budget): Json[] {
   const kept: Json[] = []
   for (const item of items) {
-    if (kept.length >= MAX_EVIDENCE_ITEMS || room.leaves <= 0) break
-    kept.push(beginningOf(item, room))
+    if (kept.length >= MAX_EVIDENCE_ITEMS || budget.leaves <= 0) break
+    kept.push(beginningOf(item, budget))
   }
-  room.isCut ||= kept.length < items.length
+  budget.isCut ||= kept.length < items.length
   return kept.length === items.length && kept.every((item, index) => item === items[index]) ? items : kept
 }
 
-function fieldsOf(record: JsonObject, room: Room): JsonObject {
+function fieldsOf(record: JsonObject, budget: Budget): JsonObject {
   const fields = Object.entries(record)
   const kept: [string, Json][] = []
   for (const [field, value] of fields) {
-    if (kept.length >= MAX_EVIDENCE_ITEMS || room.leaves <= 0) break
+    if (kept.length >= MAX_EVIDENCE_ITEMS || budget.leaves <= 0) break
     // Each path in a value repeats the names of its parents.
-    const name = marked(field, field.slice(0, MAX_ERROR_PATH_LENGTH), room)
-    if (name.length > room.path) continue
-    room.path -= name.length
-    kept.push([name, beginningOf(value, room)])
-    room.path += name.length
+    const name = noteCut(field, field.slice(0, MAX_ERROR_PATH_LENGTH), budget)
+    if (name.length > budget.path) continue
+    budget.path -= name.length
+    kept.push([name, beginningOf(value, budget)])
+    budget.path += name.length
   }
-  room.isCut ||= kept.length < fields.length
+  budget.isCut ||= kept.length < fields.length
   const isWhole =
     kept.length === fields.length &&
     kept.every(([field, value], index) => field === fields[index]?.[0] && value === fields[index]?.[1])
   return isWhole ? record : Object.fromEntries(kept)
 }
 
-function marked(text: string, beginning: string, room: Room): string {
-  room.isCut ||= beginning.length < text.length
+function noteCut(text: string, beginning: string, budget: Budget): string {
+  budget.isCut ||= beginning.length < text.length
   return beginning
 }
 
@@ -90,12 +90,12 @@ function marked(text: string, beginning: string, room: Room): string {
 export function boundedSubject(subject: Subject): { subject: Subject; omitted: string[] } {
   const total = { leaves: MAX_EVIDENCE_LEAVES }
   let cuts = 0
-  const bounded = <Value extends Json>(value: Value, read: (value: Value, room: Room) => Value): Value => {
+  const bounded = <Value extends Json>(value: Value, read: (value: Value, budget: Budget) => Value): Value => {
     const leaves = Math.max(1, Math.min(MAX_EVIDENCE_VALUE_LEAVES, total.leaves))
-    const room = newRoom(leaves)
-    const beginning = read(value, room)
-    total.leaves -= leaves - room.leaves
-    if (room.isCut) cuts++
+    const budget = newBudget(leaves)
+    const beginning = read(value, budget)
+    total.leaves -= leaves - budget.leaves
+    if (budget.isCut) cuts++
     return beginning
   }
   const concerned = new Set(subject.feedback.map(({ spanId }) => spanId))

@@ -57,8 +57,8 @@ const STOP_WORDS = new Set(
  */
 const STEM_LENGTH = 5
 
-/** The maximum share of names among a text's words. Above it, capitals don't indicate names. */
-const NAMES_AT_MOST = 0.35
+/** The maximum share of names among a text's words. If there are more, capitals don't indicate names. */
+const MAX_NAME_SHARE = 0.35
 
 /** Scripts that don't separate words with spaces, or that attach endings to words. */
 const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}]/u
@@ -115,12 +115,12 @@ function readTerms(text: string): Terms {
   spend(2 * normalized.length)
   const facts: Fact[] = []
   const words = wordsOf(takeFacts(normalized, facts))
-  spend(STEPS_A_TERM * (facts.length + words.size))
+  spend(STEPS_PER_TERM * (facts.length + words.size))
   return { facts, words }
 }
 
 /** What a fact or word costs, in characters: its time, and about 150 bytes of memory. */
-const STEPS_A_TERM = 10
+const STEPS_PER_TERM = 10
 
 /** Cached terms by value. Values must not be mutated. */
 const termsOfValues = new WeakMap<object, Terms>()
@@ -357,6 +357,6 @@ function wordsOf(text: string): Map<string, Word> {
   }
   // If every noun is capitalized, as in German, capitals don't indicate names.
   const names = [...words.values()].filter(({ isName }) => isName)
-  if (names.length > 3 && names.length > words.size * NAMES_AT_MOST) for (const word of names) word.isName = false
+  if (names.length > 3 && names.length > words.size * MAX_NAME_SHARE) for (const word of names) word.isName = false
   return words
 }

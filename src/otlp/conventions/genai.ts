@@ -97,14 +97,14 @@ function contentOf(span: SpanReader): SpanContent {
   const details = span.events('gen_ai.client.inference.operation.details')
   const detail = (key: string): Json | undefined =>
     details.map(({ attributes }) => attributes.get(key)).find(value => value !== undefined) ?? undefined
-  const asked = span.get('gen_ai.input.messages') ?? detail('gen_ai.input.messages')
-  const input = inputMessages(asked, span.peek('gen_ai.system_instructions') ?? detail('gen_ai.system_instructions'))
+  const inputs = span.get('gen_ai.input.messages') ?? detail('gen_ai.input.messages')
+  const input = inputMessages(inputs, span.peek('gen_ai.system_instructions') ?? detail('gen_ai.system_instructions'))
   if (input) span.get('gen_ai.system_instructions')
   const answered = span.get('gen_ai.output.messages') ?? detail('gen_ai.output.messages')
   const answer = outputMessage(answered)
   const content = present<SpanContent>({
     // Anything that isn't a list of messages is kept verbatim.
-    input: input ?? valueFrom(asked),
+    input: input ?? valueFrom(inputs),
     output: answer
       ? outputOf(answer, (span.peek('gen_ai.output.type') ?? detail('gen_ai.output.type')) === 'json')
       : valueFrom(answered),

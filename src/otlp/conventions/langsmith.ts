@@ -9,7 +9,7 @@ import { nameInGraph } from '../reading/step-names.ts'
 
 /*
  * LangSmith's SDKs in OpenTelemetry mode, and the attributes that it documents for other instrumentations. Only
- * `langsmith.span.kind` says what a span does: `gen_ai.operation.name` calls a retriever "embeddings" and a prompt
+ * `langsmith.span.kind` describes a span correctly: `gen_ai.operation.name` calls a retriever "embeddings" and a prompt
  * "chat". Source: langsmith-sdk, `js/src/experimental/otel/{constants,translator}.ts`, and a run of the client.
  */
 

@@ -91,7 +91,7 @@ export const openInference: Convention = {
       taken(span, 'llm.response.model_name', idOf) ?? taken(span, 'llm.model_name', idOf) ?? requestedModel(span)
     const fallback = present<NonNullable<Reading['fallback']>>({
       kind: model === undefined ? undefined : 'llm',
-      input: raw.input ?? sentTo(span),
+      input: raw.input ?? requestInput(span),
       output: raw.answer?.output ?? retrieved ?? reranked,
     })
     return present<Reading>({
@@ -172,7 +172,7 @@ const scalarFrom = (value: Json | undefined): Json | undefined =>
     : undefined
 
 /** The input of an embedding or reranking call. */
-function sentTo(span: SpanReader): Json | undefined {
+function requestInput(span: SpanReader): Json | undefined {
   const texts = itemsBelow(span, 'embedding.embeddings.', 'embedding', /^text$/).flatMap(({ text }) => text ?? [])
   if (texts.length > 0) return texts.length === 1 ? texts[0] : texts
   const query = span.get('reranker.query')

@@ -43,7 +43,7 @@ export interface TraceReading {
   tags?: string[]
   environment?: string
   release?: string
-  /** Flat, so that it can be searched. */
+  /** Flat, so it can be searched. */
   metadata?: JsonObject
   input?: Json
   output?: Json

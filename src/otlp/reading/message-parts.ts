@@ -101,7 +101,7 @@ function addPart(pieces: Pieces, part: Json): void {
   else pieces.parts.push(part)
 }
 
-/** OpenInference leaves an empty placeholder among the parts and sends the call itself next to them. */
+/** OpenInference leaves an empty placeholder in the parts and sends the call next to them. */
 function addCall(pieces: Pieces, part: JsonObject): void {
   const call = toolCall(part)
   if (!isEmpty(call)) pieces.calls.push(call)

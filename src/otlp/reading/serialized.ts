@@ -36,11 +36,11 @@ type Branch = Map<string, Branch | { leaf: Json }>
  */
 export function unflatten(entries: Iterable<readonly [string, Json]>): Json | undefined {
   const root: Branch = new Map()
-  for (const [key, leaf] of entries) if (leaf !== null) graft(root, key, leaf)
-  return root.size === 0 ? undefined : grown(root)
+  for (const [key, leaf] of entries) if (leaf !== null) insertLeaf(root, key, leaf)
+  return root.size === 0 ? undefined : toJson(root)
 }
 
-function graft(root: Branch, key: string, leaf: Json): void {
+function insertLeaf(root: Branch, key: string, leaf: Json): void {
   const steps = key.split('.')
   // A key with a thousand dots would nest a thousand levels deep, so the rest of it becomes a single name.
   const path = [...steps.slice(0, MAX_JSON_DEPTH / 2), ...joined(steps.slice(MAX_JSON_DEPTH / 2))]
@@ -57,15 +57,15 @@ function graft(root: Branch, key: string, leaf: Json): void {
     branch = added
   }
   const last = path.at(-1) ?? ''
-  const there = branch.get(last)
-  if (there instanceof Map) there.set('', { leaf })
+  const existing = branch.get(last)
+  if (existing instanceof Map) existing.set('', { leaf })
   else branch.set(last, { leaf })
 }
 
 const joined = (steps: string[]): string[] => (steps.length === 0 ? [] : [steps.join('.')])
 
-function grown(branch: Branch): Json {
-  const entries = [...branch].map(([key, node]) => [key, node instanceof Map ? grown(node) : node.leaf] as const)
+function toJson(branch: Branch): Json {
+  const entries = [...branch].map(([key, node]) => [key, node instanceof Map ? toJson(node) : node.leaf] as const)
   if (!entries.every(([key]) => /^\d+$/.test(key))) return objectValue(entries)
   return entries
     .sort(([left], [right]) => left.length - right.length || (left < right ? -1 : 1))

@@ -3,22 +3,22 @@ import { idOf } from './attribute-values.ts'
 import type { Kind } from './convention.ts'
 
 /*
- * Names that frameworks make up for each run, such as `Crew_<uuid>.kickoff` or `Step 7`. Reviews, prompts, and
- * statistics go by the step's name, so it has to be the same in every run.
+ * Frameworks make up names for each run, such as `Crew_<uuid>.kickoff` or `Step 7`. Reviews, prompts, and statistics
+ * identify a step by its name, so the name must be the same in every run.
  */
 
-/** Longer names are cut first, so that the patterns below run over short texts only. */
+/** Longer names are cut first, so the patterns below only run on short texts. */
 const MAX_LENGTH = 1024
 
 /** A UUID, the address of an object in memory, or a hex id with letters and digits. */
 const RANDOM =
   /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?<![0-9a-z])0x[0-9a-f]{6,16}|(?<![0-9a-z])(?=[0-9a-f]{0,31}[a-f])(?=[0-9a-f]{0,31}[0-9])[0-9a-f]{12,64}(?![0-9a-z])/gi
 
-/** Words that a loop numbers. Any other number may tell two steps apart: `stage 1`, `stage 2`. */
+/** A loop's word and counter. Other numbers stay, because they may distinguish steps: `stage 1`, `stage 2`. */
 const COUNTED =
   /(?<![a-z])(step|turn|iteration|attempt|round|loop|cycle|retry|chunk|batch)(?:[ _#-]{0,2}| no\. )\d{1,9}$/i
 
-/** The name without what differs from run to run. Empty if nothing else is in it. */
+/** Removes ids and counters, which differ from run to run, from a name. Empty if nothing else is left. */
 export function stableName(given: string): string {
   const name = given.slice(0, MAX_LENGTH)
   const [first = '', ...others] = name.split(RANDOM)
@@ -27,7 +27,7 @@ export function stableName(given: string): string {
   return stable.replace(COUNTED, '$1').trim()
 }
 
-/** Joins what was before and after an id, with one of the separators around it. */
+/** Joins the text before and after an id with one of the separators around it. */
 function joinedName(before: string, after: string): string {
   const left = before.replace(/[\s_.:/#(-]+$/, '')
   const separators = /^[\s_.:/#)-]*/.exec(after)?.[0] ?? ''
@@ -38,9 +38,9 @@ function joinedName(before: string, after: string): string {
 }
 
 /**
- * The name of a step in a LangGraph node: the node's for the node itself, `node.name` for what runs in it, after the
- * agent's name if there is one, because all of LangChain's agents have a node `model`. Undefined outside of a graph,
- * and for a tool, whose own name says more than the node that runs all tools.
+ * The name of a step in a LangGraph node: the node's name for the node itself, `node.name` for steps in it. Starts with
+ * the agent's name if there is one, because all of LangChain's agents have a node named `model`. Undefined outside a
+ * graph, and for a tool, because one node runs all tools.
  */
 export function nameInGraph(kind: Kind | undefined, spanName: string, run: JsonObject | undefined): string | undefined {
   const node = idOf(run?.langgraph_node)
@@ -51,15 +51,15 @@ export function nameInGraph(kind: Kind | undefined, spanName: string, run: JsonO
 
 /** Metadata that LangChain and LangGraph add to a run. It describes one step, not the trace. */
 const RUN_METADATA = /^(?:lc_|langgraph_|checkpoint_(?:ns|id|map)$)/
-/** Metadata that libraries add for themselves. */
+/** Metadata that libraries add for their own use. */
 const NOISE = /^(?:LANGSMITH_|LANGCHAIN_|ls_|lc_versions$|__pregel_|ai\.)/
 
-/** Metadata, divided into the caller's and the run's. Empty values and libraries' own fields are dropped. */
-export function dividedMetadata(metadata: JsonObject | undefined): {
+/** Splits metadata into the caller's and the run's. Drops empty values and libraries' own fields. */
+export function splitMetadata(metadata: JsonObject | undefined): {
   own: JsonObject | undefined
   run: JsonObject | undefined
 } {
-  const entries = Object.entries(metadata ?? {}).filter(([field, value]) => !isHollow(value) && !NOISE.test(field))
+  const entries = Object.entries(metadata ?? {}).filter(([field, value]) => !isEmptyValue(value) && !NOISE.test(field))
   const [own, run] = [false, true].map(isRun => {
     const fields = entries.filter(([field]) => RUN_METADATA.test(field) === isRun)
     return fields.length > 0 ? Object.fromEntries(fields) : undefined
@@ -67,5 +67,5 @@ export function dividedMetadata(metadata: JsonObject | undefined): {
   return { own, run }
 }
 
-const isHollow = (value: Json): boolean =>
+const isEmptyValue = (value: Json): boolean =>
   value === null || value === '' || ((Array.isArray(value) || isJsonObject(value)) && Object.keys(value).length === 0)

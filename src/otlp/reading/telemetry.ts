@@ -1,5 +1,5 @@
 import type { Json } from '../../domain/json.ts'
-import { ATTRIBUTES_A_RECORD } from '../../limits.ts'
+import { ATTRIBUTES_PER_RECORD } from '../../limits.ts'
 
 /*
  * An OTLP export, independent of its encoding: ids are lowercase hex, times are nanoseconds since 1970, values are
@@ -78,13 +78,13 @@ export interface TelemetryLog {
 export function weightOf(record: TelemetryLog | TelemetrySpan): number {
   const parts = 'events' in record ? [...record.events, ...record.links] : []
   const attributes = parts.reduce((sum, part) => sum + 1 + part.attributes.size, record.attributes.size)
-  return 1 + attributes / ATTRIBUTES_A_RECORD
+  return 1 + attributes / ATTRIBUTES_PER_RECORD
 }
 
 /** Converts nanoseconds to whole milliseconds since 1970, rounding down. */
 export const millisecondsOf = (ns: bigint): number => Number(ns / 1_000_000n)
 
-/** Milliseconds with microsecond fractions, so that steps within one millisecond keep their order. */
+/** Milliseconds with microsecond fractions, so steps within one millisecond keep their order. */
 export const orderedTimeOf = (ns: bigint): number => millisecondsOf(ns) + Number((ns % 1_000_000n) / 1000n) / 1000
 
 /** The records of an export that could be read, and why the others were rejected. */

@@ -84,7 +84,7 @@ export async function saveErrorType(
 ): Promise<'saved' | 'last_enabled' | 'too_many'> {
   const { errorType, id, own, isEnabled } = draft
   const { name, category, rule } = own ?? BUILT_IN
-  const { hasOther, hasRoom, differs } = guardsOf(project, draft)
+  const { hasOther, hasRoom, differs } = changeConditions(project, draft)
   const isChange = sql`(${hasOther} and ${hasRoom} and ${differs})`
   const [[guards]] = await database.batch([
     database
@@ -129,7 +129,7 @@ export async function saveErrorType(
 }
 
 /** The conditions for a change: another type remains enabled, the project isn't at the limit, and something changes. */
-function guardsOf(
+function changeConditions(
   project: Project,
   { errorType, own, isEnabled }: ErrorTypeDraft,
 ): Record<'hasOther' | 'hasRoom' | 'differs', SQL> {

@@ -45,7 +45,7 @@ const FAULTS: readonly (readonly [words: string, fault: Fault])[] = [
 ]
 
 /** D1's messages for an invalid statement. A retry can't help, so the error must surface as a 500. */
-const MISTAKES: readonly string[] = [
+const STATEMENT_ERRORS: readonly string[] = [
   'constraint failed',
   'D1_TYPE_ERROR',
   'syntax error',
@@ -71,5 +71,5 @@ export function classifyFault(error: unknown): Fault | undefined {
   const message = error instanceof Error ? error.message : String(error)
   const known = FAULTS.find(([words]) => message.includes(words))
   if (known) return known[1]
-  return MISTAKES.some(words => message.includes(words)) ? undefined : UNKNOWN
+  return STATEMENT_ERRORS.some(words => message.includes(words)) ? undefined : UNKNOWN
 }

@@ -19,9 +19,9 @@ export interface Store {
 }
 
 /**
- * D1 and R2 for code that doesn't know the organization or covers all of them: looking up keys by hash, creating
- * organizations, cron jobs (`purge.ts`, `orphans.ts`, `output-days.ts`), and `ownership.ts`. Review any query that
- * takes one carefully.
+ * D1 and R2 for code that runs before the organization is known or covers all organizations: looking up keys by hash,
+ * creating organizations, cron jobs (`purge.ts`, `orphans.ts`, `output-days.ts`), and `ownership.ts`. Review any query
+ * that takes one carefully.
  */
 export interface UnscopedStore {
   /** Prevents passing a `Store` instead, which has all the other fields. */

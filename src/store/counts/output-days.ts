@@ -65,7 +65,7 @@ export const markDays = (
     )
 
 /** Schedules the days of traces that have arrived since the last call, some at a time. */
-export async function noteNewTraces(unscoped: UnscopedStore, now: number): Promise<void> {
+export async function scheduleNewTraces(unscoped: UnscopedStore, now: number): Promise<void> {
   const { database } = unscoped
   const cursor = await findDuePass(unscoped, 'outputs', now)
   if (cursor === undefined) return

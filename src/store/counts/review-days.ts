@@ -17,7 +17,7 @@ import { spans } from '../schema/spans.ts'
 const dayOf = (time: SQL): SQL => sql`${time} / ${sql.raw(String(DAY_MS))}`
 
 /** Adds the counts to an existing row of `review_days`. */
-export const ADDED_UP = {
+export const ADD_COUNTS = {
   target: [
     reviewDays.projectKey,
     reviewDays.day,
@@ -63,7 +63,7 @@ export function countDecisions({ database }: Store, from: SQL) {
           group by ${sqlList(place)} having ${accepted} <> 0 or ${corrected} <> 0`,
       ),
     )
-    .onConflictDoUpdate(ADDED_UP)
+    .onConflictDoUpdate(ADD_COUNTS)
 }
 
 /**
@@ -107,7 +107,7 @@ export function countAnswer({ database }: Store, isJob: SQL | undefined) {
  * force. Inserts negative counts instead of updating a row, so the sum is right even if the reviewer is being deleted
  * and the row already has another id.
  */
-export function uncountDecisions({ database }: Store, isPiece: SQL) {
+export function subtractDecisions({ database }: Store, isPiece: SQL) {
   const place = {
     projectKey: reviews.projectKey,
     day: dayOf(sql`${reviews.createdAt}`),
@@ -130,14 +130,14 @@ export function uncountDecisions({ database }: Store, isPiece: SQL) {
           group by ${sqlList(place)}`,
       ),
     )
-    .onConflictDoUpdate(ADDED_UP)
+    .onConflictDoUpdate(ADD_COUNTS)
 }
 
 /**
  * The statement that subtracts a trace's answer. Its job must still exist, because it determines which answer is in
  * force.
  */
-export const uncountAnswers = ({ database }: Store, isPiece: SQL) =>
+export const subtractAnswers = ({ database }: Store, isPiece: SQL) =>
   database
     .update(answerDays)
     .set({ answers: sql`${answerDays.answers} - 1` })

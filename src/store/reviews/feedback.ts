@@ -198,10 +198,10 @@ async function findReasons(
   store: Store,
   refused: readonly FeedbackDraft[],
 ): Promise<Map<string, RefusedFeedback | null>> {
-  const { row } = LABELLED
+  const { row } = WRITTEN
   const found = await store.database.all<{ id: string; isTaken: number; namesSpanElsewhere: number }>(sql`
     select ${row.id} as id, ${isTaken(store, row)} as isTaken, ${namesSpanElsewhere(store, row)} as namesSpanElsewhere
-    from ${LABELLED.from(labelledRows(refused))} cross join ${traces}
+    from ${WRITTEN.from(writtenRows(refused))} cross join ${traces}
     where ${isLive(store, sql`${traces.id} = ${row.traceUuid}`)}`)
   return new Map(
     found.map(({ id, isTaken, namesSpanElsewhere }) => [
@@ -227,15 +227,15 @@ const namesSpanElsewhere = (store: Store, { id, spanId }: Place): SQL => sql`(${
 
 /** The records with the drafts' ids, whether the drafts were stored or refused. */
 const namedRecords = (store: Store, drafts: readonly FeedbackDraft[]) => sql`
-  from ${LABELLED.from(labelledRows(drafts))} cross join ${traces} cross join ${feedback}
-  where ${isLive(store, sql`${traces.id} = ${LABELLED.row.traceUuid}`)}
-    and ${feedback.traceKey} = ${traces.key} and ${feedback.id} = ${LABELLED.row.id}`
+  from ${WRITTEN.from(writtenRows(drafts))} cross join ${traces} cross join ${feedback}
+  where ${isLive(store, sql`${traces.id} = ${WRITTEN.row.traceUuid}`)}
+    and ${feedback.traceKey} = ${traces.key} and ${feedback.id} = ${WRITTEN.row.id}`
 
 /** The fields of drafts for statements other than the insertion. */
-const LABELLED = rowSet(['traceUuid', 'id', 'spanId', 'userId', 'email', 'name', 'createdAt'])
+const WRITTEN = rowSet(['traceUuid', 'id', 'spanId', 'userId', 'email', 'name', 'createdAt'])
 
-const labelledRows = (drafts: readonly FeedbackDraft[]): string =>
-  LABELLED.encodeAll(
+const writtenRows = (drafts: readonly FeedbackDraft[]): string =>
+  WRITTEN.encodeAll(
     drafts.map(({ traceUuid, id, spanId, user, receivedAt }) => ({
       traceUuid,
       id,
@@ -250,7 +250,7 @@ const labelledRows = (drafts: readonly FeedbackDraft[]): string =>
 /** The records of the drafts that were stored. A refused draft changes nothing, not even a time. */
 const storedRecords = (store: Store, drafts: readonly FeedbackDraft[]) => sql`
   ${namedRecords(store, drafts)}
-    and ${feedback.source} = 'api' and coalesce(${LABELLED.row.spanId}, ${feedback.spanId}) is ${feedback.spanId}`
+    and ${feedback.source} = 'api' and coalesce(${WRITTEN.row.spanId}, ${feedback.spanId}) is ${feedback.spanId}`
 
 /** Whether any of a trace's feedback is negative. */
 const hasNegative = sql`exists (
@@ -261,7 +261,7 @@ const markReplacedLabellers = (store: Store, drafts: readonly FeedbackDraft[], n
   markLabellers(
     store,
     sql`(select ${feedback.userId} ${namedRecords(store, drafts)}
-      and ${feedback.userId} is not ${userWith(store, LABELLED.row.email)})`,
+      and ${feedback.userId} is not ${userWith(store, WRITTEN.row.email)})`,
     Math.floor(now),
   )
 
@@ -276,9 +276,9 @@ const addLabellers = (store: Store, drafts: readonly FeedbackDraft[]) =>
       selectFor(
         users,
         {
-          ...LABELLED.row,
+          ...WRITTEN.row,
           organizationKey: store.organization.key,
-          id: LABELLED.row.userId,
+          id: WRITTEN.row.userId,
           createdBy: null,
           uncheckedSince: null,
         },

@@ -96,7 +96,7 @@ function candidates(
     after &&
     sql`(${traces.id} <> ${after.traceUuid}
     or (1 - ${spans.isRoot}, ${spans.timestamp}, ${spans.id}) > (${after.rank}, ${after.timestamp}, ${after.spanId}))`
-  const isCandidate = and(ofTrace, isOffered(query), rest)
+  const isCandidate = and(ofTrace, isAvailable(query), rest)
   // Sort in a subquery, because an aggregate takes rows in the order it receives them.
   const spansOf = sql<string>`(
     select json_group_array(json_object(
@@ -125,7 +125,7 @@ const ofTraces = ({ filter }: QueueQuery): TraceFilter => ({
 })
 
 /** Whether a span needs review, isn't claimed by someone else, and has the requested step and version. */
-const isOffered = ({ filter: { stepId, promptVersionId, kind }, holder, now }: QueueQuery): SQL | undefined =>
+const isAvailable = ({ filter: { stepId, promptVersionId, kind }, holder, now }: QueueQuery): SQL | undefined =>
   and(
     kind === 'all' ? isUnreviewed : isUnreviewedStep,
     isFree(holder, now),
@@ -189,7 +189,7 @@ function countRemaining(store: Store, project: Project, query: QueueQuery) {
       scannedTraces: sql<number>`count(*)`.as('scannedTraces'),
       found: sql<number>`(select count(*) from (
         select 1 from ${scanned} cross join ${traces} cross join ${spans}
-        where ${isMatch} and ${and(ofTrace, isOffered(query))} limit ${MAX_REMAINING + 1}))`.as('found'),
+        where ${isMatch} and ${and(ofTrace, isAvailable(query))} limit ${MAX_REMAINING + 1}))`.as('found'),
     })
     .from(scanned)
 }

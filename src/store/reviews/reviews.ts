@@ -196,7 +196,7 @@ export async function addReviews(
               promptVersionId: sql`coalesce(${spans.promptVersionId}, '')`,
             },
             sql`from ${DRAFTS.from(json)} cross join ${traces} cross join ${spans}
-              where ${isLive(store, sql`${traces.key} = ${DRAFTS.row.traceKey}`)} and ${isAsRead(DRAFTS.row)}
+              where ${isLive(store, sql`${traces.key} = ${DRAFTS.row.traceKey}`)} and ${isUnchanged(DRAFTS.row)}
                 and (${DRAFTS.row.takesOver} or ${isFree(userId ?? '', act.at)})`,
           ),
         )
@@ -228,7 +228,7 @@ export async function addReviews(
       countDecisions(
         store,
         sql`from ${ADDED.from(slim)} cross join ${spans}
-          where ${isAsRead(row)} and exists (select 1 from ${reviews} where ${isAdded(row)})`,
+          where ${isUnchanged(row)} and exists (select 1 from ${reviews} where ${isAdded(row)})`,
       ),
       database
         .update(spans)
@@ -245,7 +245,7 @@ export async function addReviews(
           sql`${ADDED.from(slim)} left join ${lastOutputs(slim)} as last
             on last.trace_key = ${row.traceKey} and last.span_id = ${row.spanId}`,
         )
-        .where(sql`${isAsRead(row)} and exists (select 1 from ${reviews} where ${isAdded(row)})`),
+        .where(sql`${isUnchanged(row)} and exists (select 1 from ${reviews} where ${isAdded(row)})`),
       ...touchAndFlag(
         store,
         isLive(store, sql`${traces.key} in (select ${reviews.traceKey} ${from})`),
@@ -329,7 +329,7 @@ const lastOutputs = (rows: string) => sql`(
   where place = 1)`
 
 /** Whether a span still has the number of decisions that its draft was based on. */
-const isAsRead = ({ traceKey, spanId, numberBefore }: Place) =>
+const isUnchanged = ({ traceKey, spanId, numberBefore }: Place) =>
   sql`${spans.id} = ${spanId} and ${spans.traceKey} = ${traceKey} and ${spans.reviewNumber} = ${numberBefore}`
 
 /** Whether a review is the one that a row added. */

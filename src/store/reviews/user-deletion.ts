@@ -3,7 +3,7 @@ import { DELETION_ROWS, DELETION_SETTLE_MS, DELETION_TRACES, RESEND_AFTER_MS } f
 import { revokeUserKeys } from '../accounts/users.ts'
 import { selectFor } from '../core/rows.ts'
 import type { Store, UnscopedStore } from '../core/store.ts'
-import { ADDED_UP } from '../counts/review-days.ts'
+import { ADD_COUNTS } from '../counts/review-days.ts'
 import { auditLog, projects, userDeletions } from '../schema/accounts.ts'
 import { reviewDays } from '../schema/counts.ts'
 import { feedback, reviews } from '../schema/reviews.ts'
@@ -140,7 +140,7 @@ async function renameInDays(
           sql`from ${reviewDays} where ${isOld}`,
         ),
       )
-      .onConflictDoUpdate(ADDED_UP),
+      .onConflictDoUpdate(ADD_COUNTS),
     database.delete(reviewDays).where(isOld),
   ])
   const next =

@@ -124,7 +124,7 @@ export const apiKeys = sqliteTable(
   table => [index('api_keys_by_organization').on(table.organizationKey)],
 )
 
-/** Signed-in browsers. A browser that holds the secret acts as the key that it signed in with. */
+/** Signed-in browsers. A browser with the secret acts as the key that it signed in with. */
 export const sessions = sqliteTable(
   'sessions',
   {

@@ -6,7 +6,7 @@ import { REVIEW_OUTCOMES } from '../../domain/review-state.ts'
 import { SPAN_STATUSES } from '../../domain/span.ts'
 
 /**
- * The trace's row holds the root span's id, so only the other spans need the index by trace. Fields that a client
+ * The trace's row contains the root span's id, so only the other spans need the index by trace. Fields that a client
  * hasn't sent yet are null. A trace known only from telemetry has no root until a span without a parent arrives, or
  * data that belongs to the whole trace.
  */

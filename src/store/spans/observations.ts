@@ -56,8 +56,8 @@ export async function addObservations(
     const isNullAmong = outputs.some(({ data }) => data.text === 'null')
     const [inserted] = await database.$client.batch([
       insertion.with(database, values),
-      ...(outputs.length > 0 ? [marking.with(database, values)] : []),
-      ...(isNullAmong ? [markingNull.with(database, values)] : []),
+      ...(outputs.length > 0 ? [flagOutputs.with(database, values)] : []),
+      ...(isNullAmong ? [flagNullOutputs.with(database, values)] : []),
     ])
     const rows = insertion.rowsOf(inserted).map(({ trace, ...row }) => ({ ...row, ...parseTrace(trace) }))
     for (const row of rows) stored.add(keyOf(row))
@@ -72,7 +72,7 @@ export async function addObservations(
   // A draft that repeats a refused draft's id may be the first one that can be stored.
   const refused = placed.filter(({ draft }) => !stored.has(keyOf(draft)))
   const namesSpans = refused.some(({ draft }) => draft.spanId !== null)
-  const { onOtherTrace, again } = namesSpans ? await findReasons(store, refused) : NOTHING_REFUSED
+  const { onOtherTrace, again } = namesSpans ? await findReasons(store, refused) : NONE_REFUSED
   const outcomes = again.length === 0 ? [] : await addObservations(store, again, placement)
   const retried = new Map(again.map((draft, index) => [draft, outcomes[index]]))
   return drafts.map(draft => {
@@ -86,7 +86,7 @@ export async function addObservations(
 /** The key of an observation across traces. */
 const keyOf = ({ traceUuid, id }: { traceUuid: string; id: string }): string => traceUuid + id
 
-const NOTHING_REFUSED = { onOtherTrace: new Set<ObservationDraft>(), again: [] }
+const NONE_REFUSED = { onOtherTrace: new Set<ObservationDraft>(), again: [] }
 
 /** Finds the refused observations that name another trace's span and those that nothing blocks anymore. */
 async function findReasons(store: Store, refused: readonly PlacedDraft[]) {
@@ -166,7 +166,7 @@ const OUTPUTS = rowSet(['traceUuid', 'id'])
  * Flags the spans of the `outputs` (rows of `OUTPUTS`) that are of one kind. If an id is repeated, the stored data
  * counts, which may be of another kind.
  */
-const markingOf = (flag: 'hasOutput' | 'hasNullOutput', kind: SQL) =>
+const flagStatement = (flag: 'hasOutput' | 'hasNullOutput', kind: SQL) =>
   new Template(database =>
     database
       .update(spans)
@@ -183,8 +183,8 @@ const markingOf = (flag: 'hasOutput' | 'hasNullOutput', kind: SQL) =>
   )
 
 /** A span with an output needs review; a null output doesn't count. */
-const marking = markingOf('hasOutput', ne(observations.data, 'null'))
-const markingNull = markingOf('hasNullOutput', eq(observations.data, 'null'))
+const flagOutputs = flagStatement('hasOutput', ne(observations.data, 'null'))
+const flagNullOutputs = flagStatement('hasNullOutput', eq(observations.data, 'null'))
 
 /** A stored observation and its trace's flags. */
 interface StoredObservation {

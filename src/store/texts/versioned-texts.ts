@@ -37,7 +37,7 @@ export interface TextVersion {
   number: number
 }
 
-/** A text without its versions, which may be large. */
+/** A text without its versions, because those may be large. */
 export interface TextHead {
   id: string
   kind: TextKind
@@ -401,8 +401,8 @@ function activationStatements(store: Store, versionId: string, now: number) {
 }
 
 /**
- * The statements that activate a version, preceded by its audit entry while the previous version is still known. A
- * version that is already active isn't audited.
+ * The statements that activate a version, preceded by its audit entry, which needs the previous version. A version that
+ * is already active isn't audited.
  */
 function recordedActivationStatements(store: Store, act: Act, text: TextHead, versionId: string) {
   const before = sql`(

@@ -69,7 +69,7 @@ export async function purgeProject(
       if (traceKeys.length > 0) await onTraces(traceKeys)
       return traceKeys.length === PROJECT_PURGE_TRACES
     },
-    ...removals(projectKey).map(({ limit, statement }) => async () => {
+    ...deletions(projectKey).map(({ limit, statement }) => async () => {
       const { meta } = await database.run(statement)
       return meta.changes === limit
     }),
@@ -108,7 +108,7 @@ async function deleteTraces({ database, organization }: Store, projectKey: numbe
  * The statements that delete a project's data other than traces, a limited number of rows each, children before
  * parents.
  */
-function removals(projectKey: number): { limit: number; statement: SQL }[] {
+function deletions(projectKey: number): { limit: number; statement: SQL }[] {
   const ofProject = sql`project_key = ${projectKey}`
   const ofTexts = sql`text_key in (
     select ${versionedTexts.key} from ${versionedTexts} where ${versionedTexts.projectKey} = ${projectKey})`

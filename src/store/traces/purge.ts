@@ -4,7 +4,7 @@ import { searchableFields } from '../../domain/metadata.ts'
 import { PURGE_ROWS, PURGE_STEPS, RESEND_AFTER_MS } from '../../limits.ts'
 import { markLabellers } from '../accounts/labellers.ts'
 import type { Store, UnscopedStore } from '../core/store.ts'
-import { uncountAnswers, uncountDecisions } from '../counts/review-days.ts'
+import { subtractAnswers, subtractDecisions } from '../counts/review-days.ts'
 import { projects } from '../schema/accounts.ts'
 import { attributionJobs, attributions } from '../schema/attribution.ts'
 import { feedback, reviews } from '../schema/reviews.ts'
@@ -56,13 +56,13 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
     .where(isTombstone)
   if (!tombstone) return true
   const isUncounted = tombstone.isUncounted === 1
-  const deleteSome = (table: PurgedTable, ...more: [uncount?: typeof uncountDecisions | typeof uncountAnswers]) =>
+  const deleteSome = (table: PurgedTable, ...more: [subtract?: typeof subtractDecisions | typeof subtractAnswers]) =>
     deleteRows(store, table, eq(table.traceKey, traceKey), ...more)
   const steps = [
     // Reviews and answers come first, to correct the counts soon. The spans and the job come last, because they
     // determine which decisions and answers count.
-    () => deleteSome(reviews, isUncounted ? uncountDecisions : undefined),
-    () => deleteSome(attributions, isUncounted ? uncountAnswers : undefined),
+    () => deleteSome(reviews, isUncounted ? subtractDecisions : undefined),
+    () => deleteSome(attributions, isUncounted ? subtractAnswers : undefined),
     () => deleteValues(store, traceKey),
     () => deleteSome(observations),
     () => deleteFeedback(store, traceKey, now),
@@ -113,21 +113,21 @@ const PRIMARY_KEYS: Record<PurgedTable['_']['name'], readonly SQLiteColumn[]> = 
 type PurgedTable = typeof observations | typeof reviews | typeof attributions | typeof spans
 
 /**
- * Deletes some of a trace's rows and returns whether there may be more. `uncount` subtracts them from the counts in the
- * same batch, so each row is subtracted once, no matter how often a step runs.
+ * Deletes some of a trace's rows and returns whether there may be more. `subtract` builds the statement that subtracts
+ * them from the counts in the same batch, so each row is subtracted once, no matter how often a step runs.
  */
 async function deleteRows(
   store: Store,
   table: PurgedTable,
   ofTrace: SQL | undefined,
-  uncount?: typeof uncountDecisions | typeof uncountAnswers,
+  subtract?: typeof subtractDecisions | typeof subtractAnswers,
 ): Promise<boolean> {
   const { database } = store
   const primaryKey = sql.join([table.traceKey, ...PRIMARY_KEYS[getTableName(table)]], sql`, `)
   const isPiece = sql`(${primaryKey}) in (
     select ${primaryKey} from ${table} where ${ofTrace} order by ${primaryKey} limit ${PURGE_ROWS})`
   const deletion = database.delete(table).where(isPiece)
-  if (!uncount) return (await deletion).meta.changes === PURGE_ROWS
-  const [, { meta }] = await database.batch([uncount(store, isPiece), deletion])
+  if (!subtract) return (await deletion).meta.changes === PURGE_ROWS
+  const [, { meta }] = await database.batch([subtract(store, isPiece), deletion])
   return meta.changes === PURGE_ROWS
 }

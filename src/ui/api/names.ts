@@ -2,13 +2,13 @@ import { useQueries } from '@tanstack/react-query'
 import { call } from './client.ts'
 import type { Reviewers } from './wire.ts'
 
-const IDS_A_CALL = 100
+const IDS_PER_CALL = 100
 
 /** The names of users and keys, by the IDs in `by` and `userId`. Unknown IDs are missing. */
 export function useNames(ids: readonly (string | null | undefined)[]): ReadonlyMap<string, string> {
   const wanted = [...new Set(ids.filter(id => typeof id === 'string'))].toSorted()
-  const parts = Array.from({ length: Math.ceil(wanted.length / IDS_A_CALL) }, (_, index) =>
-    wanted.slice(index * IDS_A_CALL, (index + 1) * IDS_A_CALL),
+  const parts = Array.from({ length: Math.ceil(wanted.length / IDS_PER_CALL) }, (_, index) =>
+    wanted.slice(index * IDS_PER_CALL, (index + 1) * IDS_PER_CALL),
   )
   return useQueries({
     queries: parts.map(part => ({

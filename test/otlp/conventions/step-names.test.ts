@@ -1,5 +1,5 @@
 import { describe, it } from 'vitest'
-import { dividedMetadata, nameInGraph, stableName } from '../../../src/otlp/reading/step-names.ts'
+import { nameInGraph, splitMetadata, stableName } from '../../../src/otlp/reading/step-names.ts'
 
 const UUID = 'a994f42f-721c-428c-b47e-abb3fb51fb9b'
 
@@ -61,9 +61,9 @@ it('divides metadata into the caller’s and the run’s, without what is empty'
     user: null,
     count: 0,
   }
-  expect(dividedMetadata(metadata)).toEqual({
+  expect(splitMetadata(metadata)).toEqual({
     own: { tenant: 'acme', count: 0 },
     run: { langgraph_node: 'plan', checkpoint_ns: `plan:${UUID}` },
   })
-  expect(dividedMetadata(undefined)).toEqual({ own: undefined, run: undefined })
+  expect(splitMetadata(undefined)).toEqual({ own: undefined, run: undefined })
 })

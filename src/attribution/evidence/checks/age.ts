@@ -35,8 +35,8 @@ export function* checkAge(scene: Scene): Generator<Finding> {
     const { found, weight } = supportOf(lost, [source])
     return found > 0.3 && weight >= 1
   })
-  const whole = basis.map(source => docBehind(source, sources) ?? source)
-  for (const source of new Set(whole)) {
+  const fullTexts = basis.map(source => docOf(source, sources) ?? source)
+  for (const source of new Set(fullTexts)) {
     const ages = agesOf(source, subject.timestamp)
     const at = locationOf(source)
     const [youngest] = ages.filter(({ days }) => days > 0).toSorted((left, right) => left.days - right.days)
@@ -60,7 +60,7 @@ export function* checkAge(scene: Scene): Generator<Finding> {
 }
 
 /** The knowledge doc that a text was fetched from. It may contain dates that the fetched passage lacks. */
-function docBehind(source: Source, sources: readonly Source[]): Source | undefined {
+function docOf(source: Source, sources: readonly Source[]): Source | undefined {
   if (source.kind !== 'retrieved') return undefined
   const docs = sources.filter(({ kind }) => kind === 'doc')
   const scored = docs.map(doc => ({ doc, found: supportOf(source.terms, [doc]).found }))

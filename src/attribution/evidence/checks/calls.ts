@@ -26,8 +26,8 @@ export function* checkCalls(scene: Scene): Generator<Finding> {
   const uncalled = bestUncalled(tools, fits, scene)
   for (const step of steps) {
     const tool = toolOf(step)
-    if (tool) yield* callAgainstTools(step, tool, fits[tools.indexOf(tool)] ?? 0, uncalled)
-    yield* callAgainstTrace(step, tool, scene)
+    if (tool) yield* checkAgainstTools(step, tool, fits[tools.indexOf(tool)] ?? 0, uncalled)
+    yield* checkAgainstTrace(step, tool, scene)
     yield* answerOf(step, tool)
   }
   if (tools.length === 0) return
@@ -53,7 +53,12 @@ function* repeatedInLogs(subject: Subject): Generator<Finding> {
 }
 
 /** Compares a call with the description of its tool and with those of the other tools. */
-function* callAgainstTools(step: Step, tool: Tool, fit: number, uncalled: Uncalled | undefined): Generator<Finding> {
+function* checkAgainstTools(
+  step: Step,
+  tool: Tool,
+  fit: number,
+  uncalled: UncalledTool | undefined,
+): Generator<Finding> {
   const { spanId } = step
   const fault = argumentFault(step, tool)
   if (fault) yield { ...fault, spanId, strength: 1 }
@@ -63,7 +68,7 @@ function* callAgainstTools(step: Step, tool: Tool, fit: number, uncalled: Uncall
 }
 
 /** Compares a call with what came before it. Without a tool description, the step may not be a call at all. */
-function* callAgainstTrace(step: Step, tool: Tool | undefined, scene: Scene): Generator<Finding> {
+function* checkAgainstTrace(step: Step, tool: Tool | undefined, scene: Scene): Generator<Finding> {
   const { spanId } = step
   const other = (tool && misreadArgument(step, scene)) ?? swappedArgument(step, scene)
   if (other) yield { ...other, spanId, strength: 1 }
@@ -87,13 +92,13 @@ function fitOf({ name, description }: Tool, { root }: Scene): number {
   return [...words.keys()].filter(stem => request.has(stem)).length
 }
 
-interface Uncalled {
+interface UncalledTool {
   tool: Tool
   fit: number
 }
 
 /** The uncalled tool whose description shares the most words with the request. */
-function bestUncalled(tools: readonly Tool[], fits: readonly number[], { subject }: Scene): Uncalled | undefined {
+function bestUncalled(tools: readonly Tool[], fits: readonly number[], { subject }: Scene): UncalledTool | undefined {
   const steps = new Set(subject.steps.map(({ stepId }) => plain(stepId)))
   const uncalled = tools.flatMap((tool, index) =>
     steps.has(plain(tool.name)) ? [] : [{ tool, fit: fits[index] ?? 0 }],

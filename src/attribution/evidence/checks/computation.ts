@@ -12,7 +12,7 @@ import type { Scene } from '../scene.ts'
 export function* checkComputation(scene: Scene): Generator<Finding> {
   const { dispute, origin } = scene
   if (!dispute) return
-  const given = givenTo(scene)
+  const given = givenValues(scene)
   const changes = numberChanges(scene)
   const at = { spanId: origin.spanId, path: 'output' }
   for (const change of changes) {
@@ -39,7 +39,7 @@ interface Given {
   factors: number[]
 }
 
-function givenTo({ visible, prompts }: Scene): Given {
+function givenValues({ visible, prompts }: Scene): Given {
   const values = visible.filter(({ kind }) => kind !== 'metadata').map(({ value }) => value)
   const factors = prompts.flatMap(({ value }) => numbersIn(value))
   return {
@@ -126,7 +126,7 @@ interface NumberChange {
 /** The changed numbers. Without an approved output, numbers that comments mention take its place. */
 export function numberChanges({ dispute, origin }: Scene): NumberChange[] {
   const changed = (dispute?.difference?.changes ?? []).flatMap(({ before, after }) => {
-    const [left, right] = [soleNumber(before), soleNumber(after)]
+    const [left, right] = [onlyNumber(before), onlyNumber(after)]
     return right !== undefined && left !== right ? [{ before: left, after: right }] : []
   })
   if (changed.length > 0 || dispute?.approved !== undefined) return changed
@@ -142,7 +142,7 @@ export function numberChanges({ dispute, origin }: Scene): NumberChange[] {
   })
 }
 
-function soleNumber(value: Json | undefined): number | undefined {
+function onlyNumber(value: Json | undefined): number | undefined {
   if (typeof value === 'number') return value
   const numbers = typeof value === 'string' ? numbersIn(value) : []
   return numbers.length === 1 ? numbers[0] : undefined

@@ -14,12 +14,12 @@ export function* checkConsistency({ dispute }: Scene): Generator<Finding> {
     for (const [index, item] of before.entries()) {
       const changed = changedField(item, after[index])
       if (changed === undefined) continue
-      const twin = before.findIndex(
-        (other, at) => at !== index && isTwin(item, other, changed) && isKept(other, after[at]),
+      const equal = before.findIndex(
+        (other, at) => at !== index && isEqualRecord(item, other, changed) && isUnchanged(other, after[at]),
       )
-      if (twin < 0) continue
+      if (equal < 0) continue
       const note = `was left unchanged, while the equal item ${quote(item)} was changed`
-      yield { kind: 'equal_item_kept', spanId: dispute.step.spanId, path: `${path}[${twin}]`, note, strength: 1 }
+      yield { kind: 'equal_item_kept', spanId: dispute.step.spanId, path: `${path}[${equal}]`, note, strength: 1 }
       return
     }
   }
@@ -47,20 +47,20 @@ function changedField(before: Json, after: Json | undefined): string | undefined
 }
 
 /** A value with this many words and facts is unlikely to be in two records by chance. */
-const TELLING = 3
+const DISTINCTIVE = 3
 
 /**
  * Whether two records have the same value in a field. Unless that value is distinctive, the rest of the records must be
  * similar too.
  */
-function isTwin(item: Json, other: Json, field: string): boolean {
+function isEqualRecord(item: Json, other: Json, field: string): boolean {
   spend(5)
   if (!isJsonObject(item) || !isJsonObject(other) || !isEqual(item[field] ?? null, other[field] ?? null)) return false
   const { words, facts } = termsOfValue(item[field] ?? null)
-  if (words.size + facts.length >= TELLING) return true
+  if (words.size + facts.length >= DISTINCTIVE) return true
   const [{ [field]: _, ...left }, { [field]: __, ...right }] = [item, other]
   const [terms, others] = [termsOfValue(left), termsOfValue(right)]
   return terms.words.size > 0 && similarity({ ...terms, facts: [] }, { ...others, facts: [] }) >= 0.6
 }
 
-const isKept = (before: Json, after: Json | undefined): boolean => after !== undefined && isEqual(before, after)
+const isUnchanged = (before: Json, after: Json | undefined): boolean => after !== undefined && isEqual(before, after)

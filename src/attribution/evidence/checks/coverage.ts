@@ -10,13 +10,13 @@ import { leavesOf, partsOf, quote, type Source, sourceOf, supportOf } from '../s
 const MAX_LINES = 200
 
 /** A shorter list doesn't show which items belong in it. */
-const LEAST_ITEMS = 2
+const MIN_ITEMS = 2
 
 /** Checks whether a list in the output is missing items that are next to its items in their source. */
 export function* checkCoverage({ dispute, origin, visible }: Scene): Generator<Finding> {
   if (!dispute) return
   for (const [path, items] of partsOf(origin.output, 'output')) {
-    if (!Array.isArray(items) || items.length < LEAST_ITEMS) continue
+    if (!Array.isArray(items) || items.length < MIN_ITEMS) continue
     for (const source of visible.filter(({ kind }) => kind !== 'metadata')) {
       for (const [place, leaf] of leavesOf(source.value, source.path)) {
         if (typeof leaf !== 'string') continue

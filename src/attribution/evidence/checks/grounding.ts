@@ -19,7 +19,7 @@ import {
 import { choicesOf } from './shape.ts'
 
 /** The minimum weight worth searching for: a number weighs 2, a word 0.5. */
-const ENOUGH = 0.5
+const MIN_WEIGHT = 0.5
 
 /** How much of the lost or gained terms is in each kind of source. */
 interface SupportByKind {
@@ -71,8 +71,8 @@ function exchangeOf(scene: Scene, dispute: Dispute): Exchange {
     gained,
     before,
     after,
-    isLost: before.weight >= ENOUGH || lost.words.size > gained.words.size / 3,
-    isGained: after.weight >= ENOUGH || gained.words.size > lost.words.size / 3,
+    isLost: before.weight >= MIN_WEIGHT || lost.words.size > gained.words.size / 3,
+    isGained: after.weight >= MIN_WEIGHT || gained.words.size > lost.words.size / 3,
     at: { spanId: scene.origin.spanId, path: pathOf(lost, scene.origin) },
   }
 }
@@ -145,7 +145,7 @@ function* checkAdded(exchange: Exchange): Generator<Finding> {
     }
   }
   if (visible.found <= 0.6 && prompt.found > 0.5 && prompt.found > visible.found) {
-    const note = `says ${quoted(prompt)}, as does the approved output`
+    const note = `says ${quoted(prompt)}, which the approved output also contains`
     yield { kind: 'added_value_in_prompt', spanId, path: 'prompt', note, strength: prompt.found }
   }
   const advantage = unfetched.found - visible.found

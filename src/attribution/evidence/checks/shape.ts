@@ -99,7 +99,9 @@ function formatChange({ step, approved, difference }: Correction): Finding | und
   }
 }
 
-/** Reports a correction that only adds, only removes, or translates. Its individual values then say nothing more. */
+/**
+ * Reports a correction that only adds, only removes, or translates. There is then no need to check individual values.
+ */
 function uniformChange({ step, approved, difference }: Correction): Finding | undefined {
   const { changes, lost, gained } = difference
   const [first] = changes

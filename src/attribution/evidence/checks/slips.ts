@@ -75,9 +75,9 @@ function typoIn({ dispute, visible }: Scene, given: readonly Source[]): Finding 
       typeof value === 'string' || typeof value === 'number' ? String(value) : '',
     )
     if (!wrong || !right || wrong.length > 60 || !isSlip(plain(wrong), plain(right))) continue
-    const isIn = (text: string) => (source: Source) => supportOf(termsOf(text), [source]).found > 0.9
-    const source = given.find(isIn(wrong))
-    if (source && !visible.some(isIn(right))) return slipAt(source, wrong, right)
+    const contains = (text: string) => (source: Source) => supportOf(termsOf(text), [source]).found > 0.9
+    const source = given.find(contains(wrong))
+    if (source && !visible.some(contains(right))) return slipAt(source, wrong, right)
   }
   return undefined
 }
