@@ -71,6 +71,8 @@ export default defineConfig({
         test: {
           name: 'scripts',
           include: ['test/scripts/**/*.test.ts'],
+          // Downloads a gigabyte: npm run test:clients.
+          exclude: process.env.PYTHON_CLIENTS ? [] : ['test/scripts/python-clients.test.ts'],
           globalSetup: ['test/scripts/pages.ts'],
           // Starting the service waits as much as it computes.
           maxWorkers: 2,

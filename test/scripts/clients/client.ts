@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
+import { promisify, stripVTControlCharacters } from 'node:util'
 import { CLIENTS } from './install.ts'
 import { readPage } from './page.ts'
 
@@ -59,7 +59,12 @@ export async function runClient(client: Client, environment: Environment): Promi
       env: { PATH: `${dirname(process.execPath)}:${process.env.PATH}`, ...environment },
     },
   )
-  const lines = `${stdout}${stderr}`.split('\n').filter(Boolean)
+  return outputOf(stdout + stderr)
+}
+
+/** Sorts what a client printed. */
+export function outputOf(printed: string): Output {
+  const lines = stripVTControlCharacters(printed).split('\n').filter(Boolean)
   return { traceIds: lines.filter(line => TRACE_ID.test(line)), complaints: lines.filter(line => !TRACE_ID.test(line)) }
 }
 

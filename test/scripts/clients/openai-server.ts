@@ -14,12 +14,14 @@ interface Message {
 }
 
 interface Tool {
-  function: { name: string }
+  /** Of the responses API. */
+  name?: string
+  function?: { name: string }
 }
 
 interface Request {
   model: string
-  input?: string | string[]
+  input?: string | (string | { type?: string })[]
   messages?: Message[]
   tools?: Tool[]
   stream?: boolean
@@ -30,8 +32,8 @@ export const ANSWER = 'It ends on 15 January 2028.'
 const TOKENS = { input: 42, cached: 7, output: 9, reasoning: 3, total: 51 }
 
 /**
- * A fake OpenAI API for the clients: chat completions (also streamed), embeddings and responses. It answers a chat with
- * a call to the first tool with `{"order": 7}`, unless the chat has a tool's result already. The model `overloaded`
+ * A fake OpenAI API for the clients: chat completions (also streamed), embeddings and responses. It answers with a call
+ * to the first tool with `{"order": 7}`, unless there is a tool’s result already. The model `overloaded`
  * gets a 503.
  */
 export async function startOpenAi(): Promise<LocalServer> {
@@ -57,7 +59,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   const send = (status: number, value: object) =>
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
   if (body.model === 'overloaded') send(503, { error: { message: 'Overloaded', type: 'server_error' } })
-  else if (request.url === '/v1/chat/completions' && body.stream) stream(response, body.model)
+  else if (request.url === '/v1/chat/completions' && body.stream) stream(response, body)
   else if (request.url === '/v1/chat/completions') send(200, chat(body))
   else if (request.url === '/v1/embeddings') send(200, embeddings(body))
   else if (request.url === '/v1/responses') send(200, responses(body))
@@ -74,13 +76,14 @@ const usage = {
 
 const completion = (model: string) => ({ id: 'chatcmpl_1', created: 1_790_000_000, model: `${model}-2025-04-14` })
 
-function chat({ model, messages = [], tools = [] }: Request): object {
+function toolCall({ messages = [], tools = [] }: Request): object | undefined {
   const tool = messages.some(({ role }) => role === 'tool') ? undefined : tools[0]
-  const call = tool && {
-    id: 'call_1',
-    type: 'function',
-    function: { name: tool.function.name, arguments: '{"order":7}' },
-  }
+  return tool && { id: 'call_1', type: 'function', function: { name: tool.function?.name, arguments: '{"order":7}' } }
+}
+
+function chat(request: Request): object {
+  const { model } = request
+  const call = toolCall(request)
   const message = call
     ? { role: 'assistant', content: null, tool_calls: [call] }
     : { role: 'assistant', content: ANSWER }
@@ -88,16 +91,19 @@ function chat({ model, messages = [], tools = [] }: Request): object {
   return { ...completion(model), object: 'chat.completion', choices: [choice], usage }
 }
 
-function stream(response: ServerResponse, model: string): void {
+function stream(response: ServerResponse, request: Request): void {
+  const { model } = request
+  const call = toolCall(request)
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   const send = (choices: object[], more = {}) =>
     response.write(
       `data: ${JSON.stringify({ ...completion(model), object: 'chat.completion.chunk', choices, ...more })}\n\n`,
     )
   const [first = '', ...words] = ANSWER.split(' ')
-  send([{ index: 0, delta: { role: 'assistant', content: first }, finish_reason: null }])
-  for (const word of words) send([{ index: 0, delta: { content: ` ${word}` }, finish_reason: null }])
-  send([{ index: 0, delta: {}, finish_reason: 'stop' }])
+  const delta = call ? { content: null, tool_calls: [{ index: 0, ...call }] } : { content: first }
+  send([{ index: 0, delta: { role: 'assistant', ...delta }, finish_reason: null }])
+  for (const word of call ? [] : words) send([{ index: 0, delta: { content: ` ${word}` }, finish_reason: null }])
+  send([{ index: 0, delta: {}, finish_reason: call ? 'tool_calls' : 'stop' }])
   send([], { usage })
   response.end('data: [DONE]\n\n')
 }
@@ -110,15 +116,20 @@ function embeddings({ model, input = [], encoding_format }: Request): object {
   return { object: 'list', model, data, usage: { prompt_tokens: 5, total_tokens: 5 } }
 }
 
-function responses({ model }: Request): object {
+function responses({ model, input = [], tools = [] }: Request): object {
+  const isDone = [input].flat().some(item => typeof item === 'object' && item.type === 'function_call_output')
+  const tool = isDone ? undefined : tools[0]
   const content = [{ type: 'output_text', text: ANSWER, annotations: [] }]
+  const output = tool
+    ? { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: tool.name, arguments: '{"order":7}' }
+    : { type: 'message', id: 'msg_1', role: 'assistant', content }
   return {
     id: 'resp_1',
     object: 'response',
     created_at: 1_790_000_000,
     status: 'completed',
     model: `${model}-2025-04-14`,
-    output: [{ type: 'message', id: 'msg_1', status: 'completed', role: 'assistant', content }],
+    output: [{ ...output, status: 'completed' }],
     usage: {
       input_tokens: TOKENS.input,
       input_tokens_details: { cached_tokens: TOKENS.cached },

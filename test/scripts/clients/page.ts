@@ -8,6 +8,8 @@ export interface Page {
   exports: string
   /** The packages in the `npm install` lines, as `name@version`. */
   packages: string[]
+  /** The packages in the `pip install` lines, without extras and versions. */
+  pythonPackages: string[]
   /** The programs by file name. A comment in a program's first line gives its name. */
   programs: Map<string, string>
 }
@@ -15,13 +17,16 @@ export interface Page {
 export async function readPage(name: string): Promise<Page> {
   const text = await readFile(join(PROJECT, `docs/sdks/${name}.md`), 'utf8')
   const shell = blocksOf(text, 'sh').join('\n').replaceAll('\\\n', ' ').split('\n')
-  const programs = blocksOf(text, 'js').flatMap(block => {
-    const file = /^\/\/ (\S+\.mjs)\n/.exec(block)?.[1]
+  const programs = [...blocksOf(text, 'js'), ...blocksOf(text, 'python')].flatMap(block => {
+    const file = /^(?:\/\/|#) (\S+\.(?:mjs|py))\n/.exec(block)?.[1]
     return file ? [[file, block] as const] : []
   })
+  const installed = (command: string) =>
+    shell.filter(line => line.startsWith(`${command} `)).flatMap(line => line.slice(command.length + 1).split(/\s+/))
   return {
     exports: shell.filter(line => line.startsWith('export ')).join('\n'),
-    packages: shell.flatMap(line => /^npm install (.+)/.exec(line)?.[1]?.split(/\s+/) ?? []),
+    packages: installed('npm install'),
+    pythonPackages: installed('pip install').map(name => name.replace(/^'|'$/g, '').replace(/[[<=].*/, '')),
     programs: new Map(programs),
   }
 }
