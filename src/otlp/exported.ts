@@ -10,6 +10,7 @@ import { stepOf, traceIdOf } from './map.ts'
 import { orderedTimeOf, type TelemetrySpan, weightOf } from './reading/telemetry.ts'
 import { isRootOf, outlineOf, type ReadSpan, type SpanOutline, type SpanStep } from './span-step.ts'
 import { factsOf } from './trace-facts.ts'
+import { type Twins, twinsIn } from './twins.ts'
 
 /** Spans in the form that the store takes, and other data read from them. */
 export interface Exported {
@@ -36,9 +37,10 @@ export async function exportedOf(
   }
   const warnings = new Set<string>()
   let unreadable = 0
+  const twins = twinsIn(spans)
   for (const some of inPieces(spans, RECORDS_PER_TURN, weightOf)) {
     const reading = some.map(async span => {
-      const read = tryRead(span, error => {
+      const read = tryRead(span, twins, error => {
         // Log one error per export, without any of the span's content.
         if (unreadable++ === 0) logFault('span_unreadable', { requestId }, placeOf(error))
       })
@@ -65,9 +67,9 @@ export async function exportedOf(
   }
 }
 
-function tryRead(span: TelemetrySpan, onError: (error: unknown) => void): ReadSpan | undefined {
+function tryRead(span: TelemetrySpan, twins: Twins, onError: (error: unknown) => void): ReadSpan | undefined {
   try {
-    return { span, step: stepOf(span) }
+    return { span, step: stepOf(span, twins) }
   } catch (error) {
     onError(error)
     return undefined

@@ -32,6 +32,7 @@ import type { Attributes, TelemetryLog, TelemetrySpan } from './reading/telemetr
 import { objectValue } from './reading/values.ts'
 import { recordOf } from './span-record.ts'
 import type { SpanStep } from './span-step.ts'
+import type { Twins } from './twins.ts'
 
 /**
  * The `trace_id` of a span's trace: a valid `countersign.trace_id` of the span or its resource, or else OpenTelemetry's
@@ -44,14 +45,15 @@ export function traceIdOf({ traceId, attributes, source }: TelemetrySpan | Telem
 
 /**
  * Converts a span to a step. Every convention reads the span, and the first one that has a value for a field sets it.
- * Attributes that no convention reads stay in the metadata.
+ * Attributes that no convention reads stay in the metadata. `twins` are those of the span's export.
  */
-export function stepOf(given: TelemetrySpan): SpanStep {
+export function stepOf(given: TelemetrySpan, twins?: Twins): SpanStep {
   const fit = new Fit()
+  const answer = twins?.answers.get(given)
   const { resource, scope } = given.source
   const span = {
     ...given,
-    attributes: fit.attributes('attributes', given.attributes),
+    attributes: fit.attributes('attributes', answer ? new Map([...given.attributes, ...answer]) : given.attributes),
     events: fit.parts('events', given.events),
     links: fit.parts('links', given.links),
     source: {
@@ -61,10 +63,13 @@ export function stepOf(given: TelemetrySpan): SpanStep {
   }
   const reader = new SpanReader(span)
   const readings = new Readings(reader)
-  const kind = readings.firstBy(BY_KIND, r => r.kind) ?? readings.first(r => r.fallback?.kind) ?? 'generic'
-  const inputs = readings.contents('input')
+  const isRepeated = twins?.repeated.has(given) ?? false
+  const kind = isRepeated
+    ? 'generic'
+    : (readings.firstBy(BY_KIND, r => r.kind) ?? readings.first(r => r.fallback?.kind) ?? 'generic')
+  const inputs = isRepeated ? [] : readings.contents('input')
   const { input, parameters } = dividedRequest(inputFor(kind, inputs))
-  const output = outputFor(kind, readings.contents('output'))
+  const output = outputFor(kind, isRepeated ? [] : readings.contents('output'))
   const asked = kind === 'llm' ? withSystemPrompt(input, inputs) : input
   const model = readings.firstBy(BY_MODEL, r => r.model)
   const provider = readings.first(r => r.provider)

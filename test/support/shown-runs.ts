@@ -4,6 +4,7 @@ import { stepOf, traceIdOf } from '../../src/otlp/map.ts'
 import type { TelemetryLog, TelemetrySpan } from '../../src/otlp/reading/telemetry.ts'
 import { isRootOf, outlineOf, type ReadSpan, type SpanStep } from '../../src/otlp/span-step.ts'
 import { factsOf } from '../../src/otlp/trace-facts.ts'
+import { twinsIn } from '../../src/otlp/twins.ts'
 
 /*
  * Renders traces as a page for people, with each trace's name and fields, and then its steps as a tree with the values
@@ -29,7 +30,8 @@ export interface ShownTrace {
 
 /** The client's traces, in order of their start. */
 export function tracesOf({ spans, logs }: Sent): ShownTrace[] {
-  const read = spans.map(span => ({ span, step: stepOf(span) })).filter(({ step }) => !step.isPending)
+  const twins = twinsIn(spans)
+  const read = spans.map(span => ({ span, step: stepOf(span, twins) })).filter(({ step }) => !step.isPending)
   const byTrace = Map.groupBy(read.toSorted(byStart), ({ span }) => traceIdOf(span))
   return [...byTrace.values()].map(of => {
     const { name, fields } = factsOf(of.map(outlineOf))

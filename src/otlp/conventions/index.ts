@@ -1,4 +1,5 @@
 import type { Convention } from '../reading/convention.ts'
+import { ag2 } from './ag2.ts'
 import { claudeCode } from './claude-code.ts'
 import { codex } from './codex.ts'
 import { countersign } from './countersign.ts'
@@ -6,10 +7,14 @@ import { genAi } from './genai.ts'
 import { genAiEvents } from './genai-events.ts'
 import { genAiLegacy } from './genai-legacy.ts'
 import { genAiRetrieval } from './genai-retrieval.ts'
+import { genkit } from './genkit.ts'
 import { laminar } from './laminar.ts'
 import { langfuse } from './langfuse.ts'
 import { langsmith } from './langsmith.ts'
+import { litellm } from './litellm.ts'
 import { logfire } from './logfire.ts'
+import { mastra } from './mastra.ts'
+import { mlflow } from './mlflow.ts'
 import { openInference } from './openinference.ts'
 import { plain } from './plain.ts'
 import { traceIdentity } from './trace-identity.ts'
@@ -31,6 +36,10 @@ export const CONVENTIONS: readonly Convention[] = [
   logfire,
   // Before OpenTelemetry's, because LangSmith sends run content under the oldest OpenTelemetry names.
   langsmith,
+  // Before OpenTelemetry's: tool calls are only in Mastra's own attributes.
+  mastra,
+  litellm,
+  ag2,
   genAi,
   vercelAiSdk,
   openInference,
@@ -38,6 +47,8 @@ export const CONVENTIONS: readonly Convention[] = [
   traceloop,
   genAiLegacy,
   genAiRetrieval,
+  mlflow,
+  genkit,
   plain,
 ]
 
@@ -52,6 +63,9 @@ const before = (...conventions: Convention[]): readonly Convention[] => [
  * describe the whole span come first.
  */
 export const BY_KIND = before(
+  ag2,
+  mastra,
+  litellm,
   langfuse,
   openInference,
   langsmith,
@@ -65,7 +79,7 @@ export const BY_KIND = before(
 )
 
 /** Priority for the step id: conventions with the caller's own names come first. */
-export const BY_STEP_ID = before(countersign, openInference, langsmith, genAi, vercelAiSdk, traceloop)
+export const BY_STEP_ID = before(countersign, litellm, openInference, langsmith, mastra, genAi, vercelAiSdk, traceloop)
 
 /** Priority for the model: conventions that give the model that answered come first. */
 export const BY_MODEL = before(genAi)

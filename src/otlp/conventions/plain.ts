@@ -1,17 +1,15 @@
 import type { Json } from '../../domain/json.ts'
-import { idOf, present, taken, textOf } from '../reading/attribute-values.ts'
+import { idOf, present, taken } from '../reading/attribute-values.ts'
 import { type Convention, firstWord, type Kind, type Reading, type SpanReader } from '../reading/convention.ts'
 import { outputMessage, withMessages } from '../reading/messages.ts'
 import { valueFrom } from '../reading/span-content.ts'
 
 /*
- * Frameworks that define keys for input and output and little else (MLflow, Genkit, Google's ADK, LiveKit), and
+ * Frameworks that define keys for input and output and little else (Google's ADK, LiveKit), and
  * hand-written spans with obvious key names.
  */
 
 const INPUT_KEYS = [
-  'mlflow.spanInputs',
-  'genkit:input',
   'gcp.vertex.agent.llm_request',
   'gcp.vertex.agent.tool_call_args',
   'gcp.vertex.agent.data',
@@ -26,8 +24,6 @@ const INPUT_KEYS = [
 ]
 
 const OUTPUT_KEYS = [
-  'mlflow.spanOutputs',
-  'genkit:output',
   'gcp.vertex.agent.llm_response',
   'gcp.vertex.agent.tool_response',
   'lk.function_tool.output',
@@ -38,47 +34,15 @@ const OUTPUT_KEYS = [
   'response',
 ]
 
-const KINDS_OF_TYPES: ReadonlyMap<string, Kind> = new Map([
-  // MLflow's `mlflow.spanType`.
-  ['LLM', 'llm'],
-  ['CHAT_MODEL', 'llm'],
-  ['EMBEDDING', 'embedding'],
-  ['RETRIEVER', 'retriever'],
-  ['RERANKER', 'reranker'],
-  ['TOOL', 'tool'],
-  ['AGENT', 'agent'],
-  ['CHAIN', 'chain'],
-  ['PARSER', 'chain'],
-  ['WORKFLOW', 'workflow'],
-  ['TASK', 'task'],
-  ['GUARDRAIL', 'guardrail'],
-  ['EVALUATOR', 'evaluator'],
-  // Genkit's `genkit:metadata:subtype`.
-  ['model', 'llm'],
-  ['embedder', 'embedding'],
-  ['retriever', 'retriever'],
-  ['reranker', 'reranker'],
-  ['tool', 'tool'],
-  ['flow', 'workflow'],
-  ['prompt', 'prompt'],
-  ['evaluator', 'evaluator'],
-])
-
 /** The first words of the keys, up to the dot. */
-const WORDS = [
-  ...new Set(
-    [...INPUT_KEYS, ...OUTPUT_KEYS, 'model', 'provider', 'genkit:metadata:subtype', 'genkit:name'].map(firstWord),
-  ),
-]
+const WORDS = [...new Set([...INPUT_KEYS, ...OUTPUT_KEYS, 'model', 'provider'].map(firstWord))]
 
 export const plain: Convention = {
   name: 'plain',
   read(span) {
     if (!span.speaksOf(...WORDS)) return undefined
-    const kindFrom = (type: Json | undefined): Kind | undefined => KINDS_OF_TYPES.get(textOf(valueFrom(type)) ?? '')
-    const typed = taken(span, 'mlflow.spanType', kindFrom) ?? taken(span, 'genkit:metadata:subtype', kindFrom)
     const model = taken(span, 'model', idOf)
-    const kind = typed ?? kindOf(span, model)
+    const kind = kindOf(span, model)
     const input = firstOf(span, INPUT_KEYS)
     const output = firstOf(span, OUTPUT_KEYS)
     const answer = kind === 'llm' ? outputMessage(output) : undefined
@@ -89,7 +53,7 @@ export const plain: Convention = {
       metadata: answer && Object.keys(answer.rest).length > 0 ? { response: answer.rest } : undefined,
       fallback: present<NonNullable<Reading['fallback']>>({
         kind,
-        stepId: idOf(span.peek('genkit:name'), span.peek('lk.function_tool.name')),
+        stepId: idOf(span.peek('lk.function_tool.name')),
         input: input === undefined ? undefined : withMessages(input),
         output: answer?.output ?? (output === undefined ? undefined : withMessages(output)),
       }),

@@ -45,6 +45,7 @@ const USER_KEYS = [
 
 const TAGS_KEYS = [
   'langfuse.trace.tags',
+  'langfuse.tags',
   'tag.tags',
   'ai.telemetry.metadata.tags',
   'ai.settings.context.tags',

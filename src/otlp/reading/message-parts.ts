@@ -110,8 +110,9 @@ function addCall(pieces: Pieces, part: JsonObject): void {
 /** Gemini and Genkit parts have no type, so the fields that are present determine it. */
 function untypedPart(part: JsonObject): string {
   if (typeof part.text === 'string') return part.thought === true ? 'reasoning' : 'text'
-  if (part.functionCall ?? part.function_call ?? part.toolRequest) return 'function_call'
-  if (part.functionResponse ?? part.function_response ?? part.toolResponse) return 'function_call_output'
+  if (part.functionCall ?? part.function_call ?? part.toolRequest ?? part.toolUse) return 'function_call'
+  if (part.functionResponse ?? part.function_response ?? part.toolResponse ?? part.toolResult)
+    return 'function_call_output'
   return typeof part.reasoning === 'string' ? 'reasoning' : ''
 }
 
@@ -144,13 +145,13 @@ function textOf(parts: Json[]): string | undefined {
 /** A tool call in any form, as `{id, name, arguments}`. */
 function toolCall(value: Json): JsonObject {
   if (!isJsonObject(value)) return { arguments: value }
-  const inner = value.tool_call ?? value.functionCall ?? value.toolRequest
+  const inner = value.tool_call ?? value.functionCall ?? value.toolRequest ?? value.toolUse
   if (isJsonObject(inner)) return toolCall(inner)
   const fields = new Fields(value)
   const called = fields.object('function', 'function_call')
   const callee = new Fields(called ?? {})
   const type = fields.text('type')
-  const id = fields.take('call_id', 'toolCallId', 'tool_call_id', 'id', 'ref')
+  const id = fields.take('call_id', 'toolCallId', 'toolUseId', 'tool_call_id', 'id', 'ref')
   const name = callee.take('name') ?? fields.take('toolName', 'tool_name', 'name')
   const given = callee.take('arguments', 'args') ?? fields.take('arguments', 'args', 'input')
   const call = present({
@@ -165,11 +166,11 @@ function toolCall(value: Json): JsonObject {
 
 /** A tool result in any form, as `{id, name, result}`. */
 function toolResult(value: JsonObject): JsonObject {
-  const inner = value.functionResponse ?? value.function_response ?? value.toolResponse
+  const inner = value.functionResponse ?? value.function_response ?? value.toolResponse ?? value.toolResult
   if (isJsonObject(inner)) return toolResult(inner)
   const fields = new Fields(value)
   const type = fields.text('type')
-  const id = fields.take('call_id', 'toolCallId', 'tool_call_id', 'tool_use_id', 'id', 'ref')
+  const id = fields.take('call_id', 'toolCallId', 'toolUseId', 'tool_call_id', 'tool_use_id', 'id', 'ref')
   const name = fields.take('toolName', 'tool_name', 'name')
   const result = fields.take('response', 'result', 'output', 'content')
   const known = present({
@@ -187,7 +188,12 @@ function toolResult(value: JsonObject): JsonObject {
 export function resultOf(value: Json): Json {
   if (Array.isArray(value) && value.length > 0) {
     const pieces: Pieces = { parts: [], reasoning: [], reasoningDetails: [], calls: [], results: [] }
-    if (!value.every(part => isJsonObject(part) && part.type === 'text')) return value
+    // Bedrock's blocks: `{json}` and `{text}`.
+    const [block] = value
+    if (value.length === 1 && isJsonObject(block) && Object.keys(block).join() === 'json') return block.json ?? null
+    if (!value.every(part => isJsonObject(part) && (part.type === 'text' || Object.keys(part).join() === 'text'))) {
+      return value
+    }
     for (const part of value) addPart(pieces, part)
     return contentOf(pieces.parts)
   }

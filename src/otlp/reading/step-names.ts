@@ -52,7 +52,7 @@ export function nameInGraph(kind: Kind | undefined, spanName: string, run: JsonO
 /** Metadata that LangChain and LangGraph add to a run. It describes one step, not the trace. */
 const RUN_METADATA = /^(?:lc_|langgraph_|checkpoint_(?:ns|id|map)$)/
 /** Metadata that libraries add for their own use. */
-const NOISE = /^(?:LANGSMITH_|LANGCHAIN_|ls_|lc_versions$|__pregel_|ai\.)/
+const NOISE = /^(?:LANGSMITH_|LANGCHAIN_|ls_|lc_versions$|usage_object$|__pregel_|ai\.)/
 
 /** Splits metadata into the caller's and the run's. Drops empty values and libraries' own fields. */
 export function splitMetadata(metadata: JsonObject | undefined): {

@@ -43,7 +43,7 @@ it('uses the error that Langfuse reports if the span’s status is unset', async
 })
 
 it('counts only three of Codex’s hundreds of recorded spans as pipeline steps', async ({ expect }) => {
-  const steps = (await recordedSpans('codex-cli')).map(stepOf)
+  const steps = (await recordedSpans('codex-cli')).map(span => stepOf(span))
   const pipelineSteps = steps.filter(({ kind }) => kind !== 'generic')
   expect(pipelineSteps.map(({ kind, stepId }) => [kind, stepId])).toEqual([
     ['prompt', 'user_prompt'],

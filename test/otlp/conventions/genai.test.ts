@@ -15,7 +15,7 @@ const ANSWER = { role: 'assistant', content: 'Refunds are accepted within 30 day
 
 /** The parts of a recorded client's steps that only this convention sets. */
 async function stepsOf(directory: string) {
-  const steps = (await recordedSpans(directory)).map(stepOf)
+  const steps = (await recordedSpans(directory)).map(span => stepOf(span))
   return steps.map(({ kind, stepId, input, output, state, metadata: { model, provider, usage, finish_reasons } }) => ({
     kind,
     stepId,

@@ -9,7 +9,7 @@ const CONTEXT = 'Refunds within 30 days\nShipping is 5 days'
 
 describe('recorded OpenInference spans', () => {
   it('of OpenAI are model calls', async ({ expect }) => {
-    const steps = (await recordedSpans('openinference-openai')).map(stepOf)
+    const steps = (await recordedSpans('openinference-openai')).map(span => stepOf(span))
     const usage = {
       input_tokens: 42,
       output_tokens: 9,
@@ -116,7 +116,7 @@ describe('recorded OpenInference spans', () => {
   })
 
   it('of LangChain are chains and their parts', async ({ expect }) => {
-    const steps = (await recordedSpans('openinference-langchain')).map(stepOf)
+    const steps = (await recordedSpans('openinference-langchain')).map(span => stepOf(span))
     const documents = [
       { pageContent: 'Refunds within 30 days', metadata: { id: 'doc_1', score: 0.9 } },
       { pageContent: 'Shipping is 5 days', metadata: { id: 'doc_2', score: 0.4 } },
@@ -156,7 +156,7 @@ describe('recorded OpenInference spans', () => {
   })
 
   it('of the AI SDK have its kinds, and everything else from the SDK’s own attributes', async ({ expect }) => {
-    const steps = (await recordedSpans('ai-sdk-v6-openinference')).map(stepOf)
+    const steps = (await recordedSpans('ai-sdk-v6-openinference')).map(span => stepOf(span))
     expect(steps.map(({ kind, stepId }) => [kind, stepId])).toEqual([
       ['llm', 'answer-question.doGenerate'],
       ['tool', 'searchKb'],
@@ -169,7 +169,7 @@ describe('recorded OpenInference spans', () => {
       ['llm', 'failing.doGenerate'],
       ['agent', 'failing'],
     ])
-    const plainSteps = (await recordedSpans('ai-sdk-v6')).map(stepOf)
+    const plainSteps = (await recordedSpans('ai-sdk-v6')).map(span => stepOf(span))
     expect(steps.map(({ input, output }) => [input, output])).toEqual(
       plainSteps.map(({ input, output }) => [input, output]),
     )

@@ -10,28 +10,6 @@ const ANSWERED = { role: 'assistant', content: 'a' }
 
 it.for<[string, Record<string, Json>, Json]>([
   [
-    'MLflow',
-    {
-      'mlflow.spanType': '"CHAT_MODEL"',
-      'mlflow.spanInputs': '{"messages":[{"role":"user","content":"q"}]}',
-      'mlflow.spanOutputs': '{"id":"c","choices":[{"message":{"role":"assistant","content":"a"}}]}',
-    },
-    { metadata: { response: { id: 'c' } }, fallback: { kind: 'llm', input: ASKED, output: ANSWERED } },
-  ],
-  [
-    'Genkit',
-    {
-      'genkit:metadata:subtype': 'model',
-      'genkit:name': 'gemini',
-      'genkit:input': '{"messages":[{"role":"user","content":[{"text":"q"}]}],"config":{"temperature":0}}',
-      'genkit:output': '{"message":{"role":"model","content":[{"text":"a"}]},"finishReason":"stop"}',
-    },
-    {
-      finishReasons: ['stop'],
-      fallback: { kind: 'llm', stepId: 'gemini', input: { ...ASKED, config: { temperature: 0 } }, output: ANSWERED },
-    },
-  ],
-  [
     'an ADK model call',
     {
       'gcp.vertex.agent.llm_request':
@@ -108,6 +86,7 @@ describe('our own attributes', () => {
     expect(readAs(countersign, aSpan({ attributes }))).toEqual({
       reading: {
         stepId: 'draft',
+        fallback: { kind: 'task' },
         prompt: { id: '6ba7b810-9dad-41d1-80b4-00c04fd430c8' },
         state: { plan: { steps: [1] }, count: 3 },
       },

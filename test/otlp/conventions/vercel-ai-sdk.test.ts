@@ -20,7 +20,7 @@ const ASKED_AGAIN = {
 
 /** The steps that a recorded client's spans become. */
 async function stepsOf(directory: string) {
-  const steps = (await recordedSpans(directory)).map(stepOf)
+  const steps = (await recordedSpans(directory)).map(span => stepOf(span))
   return steps.map(({ kind, stepId, input, output, state, metadata: { model, usage, finish_reasons }, trace }) => ({
     kind,
     stepId,

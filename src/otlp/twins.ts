@@ -1,0 +1,120 @@
+import type { Json } from '../domain/json.ts'
+import type { TelemetrySpan } from './reading/telemetry.ts'
+
+/*
+ * Two spans for one model call. Some clients record a call twice: an instrumentation records its content, and the
+ * provider's own SDK its usage once more; Logfire sends the answer of a streamed call in a record of its own; Mastra
+ * sends a call's content with the step around it. A span can't tell that alone, so this looks at the spans of one
+ * export.
+ */
+
+/** Pairs that one export shows. */
+export interface Twins {
+  /** Spans that repeat a call, so they count as generic. */
+  repeated: ReadonlySet<TelemetrySpan>
+  /** Attributes that belong to a call but were sent by its twin. */
+  answers: ReadonlyMap<TelemetrySpan, ReadonlyMap<string, Json>>
+}
+
+const NONE: Twins = { repeated: new Set(), answers: new Map() }
+
+/** Finds the pairs among the spans of one export. Runs in time that grows with their number. */
+export function twinsIn(spans: readonly TelemetrySpan[]): Twins {
+  const calls = new Map<string, TelemetrySpan>()
+  const bare: TelemetrySpan[] = []
+  const streamed: TelemetrySpan[] = []
+  const steps = new Map<string, TelemetrySpan>()
+  const inferences: TelemetrySpan[] = []
+  for (const span of spans) {
+    if (isStreamedAnswer(span)) streamed.push(span)
+    else if (isBareCall(span)) bare.push(span)
+    else if (span.attributes.get('mastra.span.type') === 'model_step') steps.set(idOf(span, span.spanId), span)
+    else if (span.attributes.get('mastra.span.type') === 'model_inference') inferences.push(span)
+    else if (span.attributes.get('openinference.span.kind') === 'LLM') calls.set(idOf(span, span.spanId), span)
+  }
+  if (bare.length + streamed.length + inferences.length === 0) return NONE
+  const repeated = new Set(repeatedCalls(bare, calls))
+  const answers =
+    streamed.length === 0 ? new Map<TelemetrySpan, ReadonlyMap<string, Json>>() : answersOf(spans, streamed, repeated)
+  for (const span of inferences) {
+    const step = steps.get(idOf(span, span.parentSpanId))
+    if (step) answers.set(span, contentOfStep(step))
+  }
+  return { repeated, answers }
+}
+
+const idOf = (span: TelemetrySpan, spanId: string | null): string => `${span.traceId}:${spanId}`
+
+/** The span of a provider's own SDK has no content, whatever its settings. */
+const isBareCall = ({ source, attributes }: TelemetrySpan): boolean =>
+  /^(?:com\.)?anthropic\b/.test(source.scope.name) && attributes.has('gen_ai.operation.name')
+
+/** Bare calls within a call with content, or next to one: a streamed call ends before its own SDK's span does. */
+function repeatedCalls(bare: readonly TelemetrySpan[], calls: ReadonlyMap<string, TelemetrySpan>): TelemetrySpan[] {
+  const byParent = Map.groupBy(calls.values(), span => idOf(span, span.parentSpanId))
+  return bare.filter(span => {
+    if (calls.has(idOf(span, span.parentSpanId))) return true
+    // Two calls at the same time are rare, so a short list is enough.
+    const siblings = byParent.get(idOf(span, span.parentSpanId))?.slice(0, MAX_SIBLINGS) ?? []
+    return siblings.some(call => call.startNs <= span.endNs && span.startNs <= call.endNs)
+  })
+}
+
+const MAX_SIBLINGS = 200
+
+/** A step's content, as its model call would send it. */
+function contentOfStep({ attributes }: TelemetrySpan): Map<string, Json> {
+  const content = new Map<string, Json>()
+  for (const side of ['input', 'output']) {
+    const value = attributes.get(`mastra.model_step.${side}`)
+    if (value !== undefined) content.set(`mastra.model_inference.${side}`, value)
+  }
+  return content
+}
+
+const isStreamedAnswer = ({ source, attributes }: TelemetrySpan): boolean =>
+  source.scope.name.startsWith('logfire') &&
+  attributes.get('logfire.span_type') === 'log' &&
+  String(attributes.get('logfire.msg_template')).startsWith('streaming response from')
+
+const ANSWER = ['gen_ai.output.messages', 'gen_ai.response.finish_reasons', 'response_data']
+
+/** The answer of each streamed call, in order: the first call of the same request that has none yet. Adds the records. */
+function answersOf(
+  spans: readonly TelemetrySpan[],
+  streamed: readonly TelemetrySpan[],
+  repeated: Set<TelemetrySpan>,
+): Map<TelemetrySpan, ReadonlyMap<string, Json>> {
+  const waiting = new Map<string, TelemetrySpan[]>()
+  for (const span of spans) {
+    const { source, attributes } = span
+    const isCall = source.scope.name.startsWith('logfire') && attributes.has('request_data')
+    if (!isCall || span.status === 'error' || isStreamedAnswer(span) || ANSWER.some(key => attributes.has(key)))
+      continue
+    const request = requestOf(span)
+    const calls = waiting.get(request)
+    if (calls) calls.push(span)
+    else waiting.set(request, [span])
+  }
+  for (const calls of waiting.values()) calls.reverse()
+  const answers = new Map<TelemetrySpan, ReadonlyMap<string, Json>>()
+  for (const record of streamed) {
+    const call = waiting.get(requestOf(record))?.pop()
+    if (!call) continue
+    repeated.add(record)
+    const sent = ANSWER.flatMap(key => {
+      const value = record.attributes.get(key)
+      return value === undefined ? [] : [[key, value] as const]
+    })
+    answers.set(call, new Map(sent))
+  }
+  return answers
+}
+
+const requestOf = (span: TelemetrySpan): string =>
+  JSON.stringify([
+    span.traceId,
+    span.parentSpanId,
+    span.attributes.get('request_data') ?? null,
+    span.attributes.get('gen_ai.input.messages') ?? null,
+  ])
