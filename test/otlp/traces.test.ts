@@ -146,7 +146,7 @@ describe('an export of spans', () => {
     const spans = Array.from({ length: 12 }, (_, index) =>
       span({
         parentSpanId: rootId,
-        name: `step ${index}`,
+        name: `stage ${index}`,
         startTimeUnixNano: nanosecondsAfter(7).replace(/0{6}$/, String(index * 90_900).padStart(6, '0')),
       }),
     )

@@ -252,7 +252,7 @@ describe('Vercel AI SDK', () => {
               provider: 'openai',
               finishReasons: ['stop'],
               steps: [
-                step('step 1', 'chain', {
+                step('step', 'chain', {
                   steps: [
                     step('chat', 'llm', {
                       ...chat,
@@ -263,7 +263,7 @@ describe('Vercel AI SDK', () => {
                     ...tools,
                   ],
                 }),
-                step('step 2', 'chain', {
+                step('step', 'chain', {
                   steps: [
                     step('chat', 'llm', {
                       ...chat,

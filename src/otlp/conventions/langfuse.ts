@@ -36,7 +36,10 @@ export const langfuse: Convention = {
   read(span) {
     if (!span.hasBelow('langfuse.')) return undefined
     const kind = kindOf(span)
-    const output = span.get('langfuse.observation.output')
+    const returned = span.get('langfuse.observation.output')
+    // The Python SDK joins the parts of a streamed answer into a text.
+    const isText = kind === 'llm' && typeof valueFrom(returned) === 'string'
+    const output = isText ? { role: 'assistant', content: valueFrom(returned) ?? null } : returned
     const input = valueFrom(span.get('langfuse.observation.input'))
     const { response, ...content } = contentOf(kind, input === undefined ? undefined : calledWith(input), output)
     return present<Reading>({

@@ -34,7 +34,7 @@ const inputForms: ReadonlyMap<Kind, Form> = new Map<Kind, Form>([
 ])
 
 const outputForms: ReadonlyMap<Kind, Form> = new Map<Kind, Form>([
-  ['llm', value => (typeof value === 'string' ? { role: 'assistant', content: value } : value)],
+  ['llm', value => value],
   ['tool', toolOutput],
   ['embedding', value => vectorsIn(value) ?? plainValue(value)],
 ])

@@ -53,7 +53,7 @@ describe('an input', () => {
 
 describe('an output', () => {
   it.for<[Kind, Json, Json | undefined]>([
-    ['llm', 'Hello', { role: 'assistant', content: 'Hello' }],
+    ['llm', 'Hello', 'Hello'],
     ['llm', { role: 'assistant', content: null }, undefined],
     ['llm', { role: 'assistant', content: '' }, { role: 'assistant', content: '' }],
     ['tool', '{"order": 7}', { order: 7 }],
