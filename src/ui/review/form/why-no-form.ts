@@ -40,7 +40,11 @@ function hasLostReference(root: JsonObject): boolean {
 /** Whether a reference (a JSON pointer as a URI fragment, RFC 6901, section 6) points to a place in the schema. */
 function isFound(root: JsonObject, reference: string): boolean {
   if (!reference.startsWith('#')) return false
-  const steps = reference.slice(1).split('/').slice(1).map(span => stepOf(span))
+  const steps = reference
+    .slice(1)
+    .split('/')
+    .slice(1)
+    .map(span => stepOf(span))
   const place = steps.reduce<Json | undefined>(
     (at, step) =>
       typeof at === 'object' && at !== null ? Object.entries(at).find(([name]) => name === step)?.[1] : undefined,
