@@ -94,6 +94,9 @@ export const MAX_FIELD_VALUE_BYTES = 256
 export const MAX_TRACE_ID_LENGTH = 128
 /** The name of a trace, organization, project, key, or person. A trace's name is also its root span's step id. */
 export const MAX_NAME_LENGTH = 256
+/** A span's tokens and cost. Their sums over a trace stay exact. */
+export const MAX_TOKENS = 1e9
+export const MAX_COST_USD = 1e6
 /** A state observation's key. */
 export const MAX_STATE_KEY_LENGTH = 256
 /**

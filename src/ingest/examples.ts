@@ -33,6 +33,10 @@ export const spanEvent = {
   timestamp: STARTED,
   duration_ms: 980,
   status: 'ok',
+  model: 'gpt-4.1-mini',
+  provider: 'openai',
+  usage: { input_tokens: 412, output_tokens: 36, cached_tokens: 256 },
+  cost_usd: 0.00018,
 } as const
 
 export const observation = {

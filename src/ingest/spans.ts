@@ -3,16 +3,45 @@ import { endpoint } from '../api/endpoint.ts'
 import { SPAN_ID } from '../api/story.ts'
 import { contentName } from '../domain/hash.ts'
 import { traceUuid } from '../domain/ids.ts'
+import { tokenUsage } from '../domain/model-use.ts'
 import { SPAN_STATUSES } from '../domain/span.ts'
-import { objectOfBytes, Timestamp, Uuid, uuid, wholeNumber } from '../http/atoms.ts'
+import { objectOfBytes, Timestamp, text, Uuid, uuid, wholeNumber } from '../http/atoms.ts'
 import { conflict, notFound, unprocessable } from '../http/errors.ts'
-import { ENVELOPE_BYTES, escaped, MAX_METADATA_BYTES, MAX_OBSERVATION_BYTES } from '../limits.ts'
+import {
+  ENVELOPE_BYTES,
+  escaped,
+  MAX_COST_USD,
+  MAX_METADATA_BYTES,
+  MAX_NAME_LENGTH,
+  MAX_OBSERVATION_BYTES,
+  MAX_TOKENS,
+} from '../limits.ts'
 import type { Project } from '../store/accounts/projects.ts'
 import { type SpanDraft, type SpanOutcome, saveSpans } from '../store/spans/spans.ts'
 import { type NewValue, placeValues } from '../store/traces/payloads.ts'
 import { spanEvent } from './examples.ts'
 import { ingestProject } from './project.ts'
 import { JsonPayload, SPAN_OF_OTHER_TRACE, StepId, TOO_LARGE, TRACE_NOT_FOUND, TraceId } from './wire.ts'
+
+const ModelName = text(1, MAX_NAME_LENGTH)
+const Tokens = v.nullish(wholeNumber(0, MAX_TOKENS))
+
+const Usage = v.pipe(
+  v.object({
+    input_tokens: Tokens,
+    output_tokens: Tokens,
+    total_tokens: Tokens,
+    cached_tokens: Tokens,
+    reasoning_tokens: Tokens,
+  }),
+  v.metadata({ description: 'The tokens of a model call. `total_tokens` defaults to the sum of input and output.' }),
+)
+
+const Cost = v.pipe(
+  v.number(),
+  v.minValue(0, 'must be at least 0'),
+  v.maxValue(MAX_COST_USD, `must be at most ${MAX_COST_USD}`),
+)
 
 const Fields = v.object({
   trace_id: TraceId,
@@ -26,6 +55,10 @@ const Fields = v.object({
   timestamp: Timestamp,
   duration_ms: v.nullish(wholeNumber(0)),
   status: v.nullish(v.picklist(SPAN_STATUSES)),
+  model: v.nullish(ModelName),
+  provider: v.nullish(ModelName),
+  usage: v.nullish(Usage),
+  cost_usd: v.nullish(Cost),
 })
 
 export const Span = v.pipe(
@@ -84,12 +117,27 @@ export async function spanDraft(
     metadata: body.metadata ?? null,
     status: body.status ?? null,
     durationMs: body.duration_ms ?? null,
+    modelUse: {
+      model: body.model ?? null,
+      provider: body.provider ?? null,
+      usage: body.usage ? usageOf(body.usage) : null,
+      costUsd: body.cost_usd ?? null,
+    },
     input: value(body.input),
     output: value(body.output),
     outputRevision: typeof body.output === 'string' ? await contentName(body.output) : null,
     receivedAt,
   }
 }
+
+const usageOf = (usage: v.InferOutput<typeof Usage>) =>
+  tokenUsage({
+    input: usage.input_tokens ?? undefined,
+    output: usage.output_tokens ?? undefined,
+    total: usage.total_tokens ?? undefined,
+    cached: usage.cached_tokens ?? undefined,
+    reasoning: usage.reasoning_tokens ?? undefined,
+  })
 
 /** A span's values to store. */
 export const valuesOf = ({ input, output }: SpanDraft): NewValue[] => [input, output].filter(value => value !== null)

@@ -130,6 +130,7 @@ async function exportedSpan(project: Project, read: ReadSpan): Promise<ExportedS
     status: step.status,
     metadata,
     reviewability: step.reviewability,
+    modelUse: step.modelUse,
     input,
     output,
     outputRevision,

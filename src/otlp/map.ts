@@ -14,6 +14,7 @@ import { countersign } from './conventions/countersign.ts'
 import { BY_KIND, BY_MODEL, BY_STEP_ID, CONVENTIONS } from './conventions/index.ts'
 import { GROUP_FIELDS, TAGS_FIELDS, USER_FIELDS } from './conventions/trace-identity.ts'
 import { fitted } from './fit.ts'
+import { modelUseOf } from './model-use.ts'
 import { idOf, isRedacted, present, textOf, textsOf } from './reading/attribute-values.ts'
 import { dividedRequest, inputFor, outputFor, withSystemPrompt } from './reading/content-by-kind.ts'
 import {
@@ -73,6 +74,10 @@ export function stepOf(given: TelemetrySpan, twins?: Twins): SpanStep {
   const asked = kind === 'llm' ? withSystemPrompt(input, inputs) : input
   const model = readings.firstBy(BY_MODEL, r => r.model)
   const provider = readings.first(r => r.provider)
+  // Spans around a model call repeat its usage and cost, so only count the call itself.
+  const isCall = kind === 'llm' || kind === 'embedding' || kind === 'reranker'
+  const usage = isCall ? readings.merged(r => r.usage) : undefined
+  const cost = readings.merged(r => r.cost)
   const error = errorOf(reader) ?? readings.first(r => r.metadata?.error)
   const prompt = readings.first(r => r.prompt)
   const evaluations = readings.all(r => r.evaluations)
@@ -83,9 +88,8 @@ export function stepOf(given: TelemetrySpan, twins?: Twins): SpanStep {
       kind,
       model,
       provider,
-      // Spans around a model call repeat its usage, so only count the call itself.
-      usage: kind === 'llm' || kind === 'embedding' ? readings.merged(r => r.usage) : undefined,
-      cost: readings.merged(r => r.cost),
+      usage,
+      cost,
       finish_reasons: readings.first(r => r.finishReasons),
       prompt: prompt && { ...prompt },
       evaluations: evaluations.length > 0 ? evaluations : undefined,
@@ -106,6 +110,7 @@ export function stepOf(given: TelemetrySpan, twins?: Twins): SpanStep {
     output: output === undefined ? undefined : fit.value('output', output, MAX_OBSERVATION_BYTES),
     state: stateOf(readings, { kind, model, provider, output, parameters }, fit),
     metadata: fit.object('metadata', more ? { ...more, ...metadata } : metadata, MAX_METADATA_BYTES),
+    modelUse: modelUseOf({ model, provider, usage, cost: isCall ? cost : undefined }),
     prompt: promptOf(readings, kind, prompt),
     feedback: readings.all(r => r.feedback).map(judgment => shortJudgment(judgment, fit)),
     trace: traceOf(span, readings, own ?? {}, fit),

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../domain/json.ts'
+import type { ModelUse } from '../domain/model-use.ts'
 import type { SpanStatus } from '../domain/span.ts'
 import type { Reviewability, StepKind } from '../domain/step-kind.ts'
 import type { HumanJudgment, PromptReference, TraceReading } from './reading/convention.ts'
@@ -23,6 +24,7 @@ export interface SpanStep {
    * convention read.
    */
   metadata: JsonObject
+  modelUse: ModelUse
   prompt: PromptReference | undefined
   feedback: readonly HumanJudgment[]
   trace: TraceReading

@@ -94,6 +94,8 @@ export const getTrace = endpoint({
       200: {
         ...traceItem,
         project: { id: PROJECT_ID, slug: 'support' },
+        usage: span.usage,
+        costUsd: span.costUsd,
         spans: [rootSpan, span],
         nextSpanCursor: null,
         feedback: [

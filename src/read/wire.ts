@@ -12,6 +12,16 @@ import type { SpanDetail, SpanReview } from '../store/spans/span-detail.ts'
 import type { FeedbackDetail, TraceDetail } from '../store/spans/trace-detail.ts'
 import type { CountedTrace } from '../store/traces/trace-list.ts'
 
+const Usage = v.nullable(
+  v.object({
+    inputTokens: v.number(),
+    outputTokens: v.number(),
+    totalTokens: v.number(),
+    cachedTokens: v.optional(v.number()),
+    reasoningTokens: v.optional(v.number()),
+  }),
+)
+
 export const TraceItem = v.object({
   id: Uuid,
   traceId: v.pipe(v.string(), v.metadata({ description: "The client's trace_id" })),
@@ -63,6 +73,10 @@ export const Span = v.object({
   stepId: v.string(),
   status: v.nullable(v.picklist(SPAN_STATUSES)),
   durationMs: v.nullable(v.number()),
+  model: v.nullable(v.string()),
+  provider: v.nullable(v.string()),
+  usage: described(Usage, 'The tokens of a model call'),
+  costUsd: v.nullable(v.number()),
   input: StoredValue,
   output: StoredValue,
   approvedOutput: v.pipe(
@@ -112,6 +126,8 @@ export const Feedback = v.object({
 export const Trace = v.object({
   ...TraceItem.entries,
   project: v.object({ id: Uuid, slug: v.string() }),
+  usage: described(Usage, 'The sums over all spans. Null if no span has any.'),
+  costUsd: described(v.nullable(v.number()), 'The sum over all spans. Null if no span has a cost.'),
   spans: v.array(written(Span)),
   nextSpanCursor: described(NextCursor, 'The cursor of the next page of spans. Null on the last page.'),
   feedback: v.array(Feedback),
@@ -144,6 +160,8 @@ export const toTrace = (
 ): v.InferOutput<typeof Trace> => ({
   ...toTraceItem(trace),
   project: { id: trace.projectId, slug: trace.projectSlug },
+  usage: trace.usage,
+  costUsd: trace.costUsd,
   spans: trace.spans,
   nextSpanCursor: cursors.nextSpanCursor,
   feedback: trace.feedback.map(toFeedback),
@@ -156,6 +174,10 @@ const toSpan = (span: SpanDetail): v.InferOutput<typeof Span> => ({
   stepId: span.stepId,
   status: span.status,
   durationMs: span.durationMs,
+  model: span.model,
+  provider: span.provider,
+  usage: span.usage,
+  costUsd: span.costUsd,
   input: span.input,
   output: span.output,
   approvedOutput: span.approvedOutput,

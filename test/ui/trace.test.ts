@@ -42,6 +42,26 @@ test('an output that changed after its review is marked in the list, the tree an
   await expect(line.getByRole('img', { name: 'Accepted' })).toBeVisible()
 })
 
+test('the model, tokens, and cost of a call are shown, with their sums over the trace', async ({ page, context }) => {
+  const { trace_id, span_id, path } = await withSpan(22)
+  const call = { model: 'gpt-4.1-mini', usage: { input_tokens: 1_400, output_tokens: 36 }, cost_usd: 0.00018 }
+  const span = { trace_id, step_id: STEP, timestamp: time(22_010), ...call }
+  await sample.post([
+    { type: 'span', body: { ...span, span_id } },
+    { type: 'span', body: { ...span, span_id: crypto.randomUUID(), usage: { input_tokens: 64 } } },
+  ])
+  await signIn(context, sample.key)
+  await page.goto(path)
+  const chosen = page.getByRole('region', { name: 'Selected span' })
+  await expect(chosen.getByText('gpt-4.1-mini')).toBeVisible()
+  await expect(chosen.getByTitle('1,400 input, 36 output')).toHaveText('1,436 tokens')
+  await expect(chosen.getByText('$0.00018')).toBeVisible()
+  const header = page.getByRole('banner').or(page.locator('main header')).filter({ hasText: 'tokens' })
+  await expect(header.getByText('1,500 tokens')).toBeVisible()
+  await expect(header.getByText('$0.00036')).toBeVisible()
+  await expectAccessible(page)
+})
+
 test('a span that someone else holds can be decided from its trace only after a takeover', async ({
   page,
   context,

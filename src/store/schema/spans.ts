@@ -1,5 +1,5 @@
 import { isNotNull, sql } from 'drizzle-orm'
-import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { index, integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { OBSERVATION_TYPES } from '../../domain/fold.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { REVIEW_OUTCOMES } from '../../domain/review-state.ts'
@@ -61,6 +61,11 @@ export const spans = sqliteTable(
     exportRevision: text('export_revision'),
     /** Whether the output has changed since the last decision. If so, the span is waiting for review again. */
     isStale: integer('is_stale', { mode: 'boolean' }).notNull().default(false),
+    model: text('model'),
+    provider: text('provider'),
+    /** A `TokenUsage`. */
+    usage: text('usage'),
+    costUsd: real('cost_usd'),
     /** When the service first received it. Null for spans from before this column existed. */
     receivedAt: integer('received_at'),
   },

@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
+import type { ModelUse } from '../../domain/model-use.ts'
 import type { SpanStatus } from '../../domain/span.ts'
 import type { Reviewability } from '../../domain/step-kind.ts'
 import type { Project } from '../accounts/projects.ts'
@@ -12,6 +13,7 @@ import { traces } from '../schema/traces.ts'
 import { isLive } from '../traces/live.ts'
 import { NEW_SPAN } from '../traces/roots.ts'
 import { isOnOtherTrace } from '../traces/span-ids.ts'
+import { MODEL_USE } from './model-use.ts'
 
 /** A span in an export. */
 export interface ExportedSpan {
@@ -26,6 +28,7 @@ export interface ExportedSpan {
   /** As JSON. */
   metadata: string
   reviewability: Reviewability
+  modelUse: ModelUse
   /** As JSON, or null if there is none. */
   input: string | null
   output: string | null
@@ -52,6 +55,7 @@ export const SPANS = rowSet([
   'metadata',
   'isGeneric',
   'isSupporting',
+  ...MODEL_USE,
   'input',
   'inputRef',
   'output',
@@ -125,6 +129,10 @@ export function upsertSpans(store: Store, project: Project, rows: string, now: n
         output: given(spans.output, sql`excluded.output`),
         stateRef: withRef(spans.state, spans.stateRef, sql`excluded.state_ref`),
         state: given(spans.state, sql`excluded.state`),
+        model: given(spans.model, sql`excluded.model`),
+        provider: given(spans.provider, sql`excluded.provider`),
+        usage: given(spans.usage, sql`excluded.usage`),
+        costUsd: given(spans.costUsd, sql`excluded.cost_usd`),
         isGeneric: sql`iif(${isClients}, 0, excluded.is_generic)`,
         isSupporting: sql`iif(${isClients}, 0, excluded.is_supporting)`,
         exportRevision: sql`iif(${isClients}, null, excluded.export_revision)`,

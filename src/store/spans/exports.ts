@@ -18,6 +18,7 @@ import { newTraceRow, selectNewTraces, type TraceRecord } from '../traces/trace-
 import { encodeUpdate, traceUpdate, updateBytes, updateStatements } from '../traces/trace-updates.ts'
 import { findTraces, touchTraces } from '../traces/traces.ts'
 import { type ExportedSpan, SPANS, upsertSpans } from './exported-spans.ts'
+import { modelUseRow } from './model-use.ts'
 import { markStale, type NewOutput } from './staleness.ts'
 
 /** A trace in an export. */
@@ -210,6 +211,7 @@ async function rowsOf(store: Store, merges: readonly Merge[]) {
       traceUuid: traceId,
       isGeneric: Number(span.reviewability === 'never'),
       isSupporting: Number(span.reviewability === 'as_root'),
+      ...modelUseRow(span.modelUse),
       input: input?.text,
       inputRef: input?.ref,
       output: output?.text,

@@ -1,5 +1,6 @@
 import { mergeInputs } from '../../domain/fold.ts'
 import { JsonText } from '../../domain/json.ts'
+import type { ModelUse } from '../../domain/model-use.ts'
 import type { ReviewOutcome } from '../../domain/review-state.ts'
 import type { SpanStatus } from '../../domain/span.ts'
 import { cutText, utf8Length } from '../../domain/text.ts'
@@ -9,7 +10,7 @@ import { type FoundValue, lengthOf, type ShownMode, type ShownValue, showValues,
 import type { FoldedSpan } from './fold-spans.ts'
 
 /** A span with its values, as shown in responses. */
-export interface SpanDetail {
+export interface SpanDetail extends ModelUse {
   id: string
   parentId: string | null
   stepId: string
@@ -94,6 +95,10 @@ function detailOf(span: FoldedSpan, shown: ReadonlyMap<FoundValue, ShownValue>, 
     stepId: row.stepId,
     status: row.status,
     durationMs: row.durationMs,
+    model: row.model,
+    provider: row.provider,
+    usage: row.usage === null ? null : JSON.parse(row.usage),
+    costUsd: row.costUsd,
     promptVersionId: row.promptVersionId,
     timestamp: row.timestamp,
     receivedAt: row.receivedAt,

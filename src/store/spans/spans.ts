@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { JsonObject } from '../../domain/json.ts'
+import type { ModelUse } from '../../domain/model-use.ts'
 import type { SpanStatus } from '../../domain/span.ts'
 import type { Project } from '../accounts/projects.ts'
 import { chunkRows } from '../core/chunks.ts'
@@ -14,6 +15,7 @@ import type { NewValue, PlacedValue, Placement } from '../traces/payloads.ts'
 import { NEW_SPAN, removeIdleRoots, showInLists } from '../traces/roots.ts'
 import { belongsToOtherTrace } from '../traces/span-ids.ts'
 import { touchAndFlag } from '../traces/traces.ts'
+import { MODEL_USE, modelUseRow } from './model-use.ts'
 import { markStale, type NewOutput } from './staleness.ts'
 
 /** A span as a client sent it. Null fields weren't sent, and an update leaves them as they are. */
@@ -27,6 +29,7 @@ export interface SpanDraft {
   metadata: JsonObject | null
   status: SpanStatus | null
   durationMs: number | null
+  modelUse: ModelUse
   input: NewValue | null
   output: NewValue | null
   /** Identifies the output: a repeated output has the same revision. */
@@ -103,6 +106,7 @@ const SPANS = rowSet([
   'metadata',
   'status',
   'durationMs',
+  ...MODEL_USE,
   'input',
   'inputRef',
   'output',
@@ -115,6 +119,7 @@ const rowOf = ({ draft, input, output }: PlacedDraft) =>
   SPANS.encode({
     ...draft,
     placedUnder: input?.traceKey ?? output?.traceKey,
+    ...modelUseRow(draft.modelUse),
     metadata: draft.metadata && JSON.stringify(draft.metadata),
     input: input?.text,
     inputRef: input?.ref,
@@ -164,6 +169,10 @@ function upsertSpans(store: Store, project: Project, rows: string) {
         hasNullOutput: sql`max(${spans.hasNullOutput}, excluded.has_null_output)`,
         status: sql`coalesce(excluded.status, ${spans.status})`,
         durationMs: sql`coalesce(excluded.duration_ms, ${spans.durationMs})`,
+        model: sql`coalesce(excluded.model, ${spans.model})`,
+        provider: sql`coalesce(excluded.provider, ${spans.provider})`,
+        usage: sql`coalesce(excluded.usage, ${spans.usage})`,
+        costUsd: sql`coalesce(excluded.cost_usd, ${spans.costUsd})`,
         input: sql`coalesce(excluded.input, ${spans.input})`,
         inputRef: sql`iif(excluded.input is null, ${spans.inputRef}, excluded.input_ref)`,
         output: sql`coalesce(excluded.output, ${spans.output})`,

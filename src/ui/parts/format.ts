@@ -1,8 +1,13 @@
 const number = new Intl.NumberFormat(undefined)
+const sum = new Intl.NumberFormat(undefined, { style: 'currency', currency: 'USD' })
+const smallSum = new Intl.NumberFormat(undefined, { style: 'currency', currency: 'USD', maximumSignificantDigits: 2 })
 const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 0 })
 
 /** A count in the reader's format. */
 export const count = (value: number): string => number.format(value)
+
+/** US dollars in the reader's format: to the cent, or with two significant digits below one cent. */
+export const dollars = (amount: number): string => (amount > 0 && amount < 0.01 ? smallSum : sum).format(amount)
 
 /** A share in percent, or '–' if the whole is 0. It's 0% or 100% only if that's exact. */
 export function share(part: number, whole: number): string {

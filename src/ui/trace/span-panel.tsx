@@ -7,6 +7,7 @@ import { curlOf } from '../parts/curl.ts'
 import { duration } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
 import { FeedbackSection } from './feedback-section.tsx'
+import { ModelUse } from './model-use.tsx'
 import { ObservationList } from './observation-list.tsx'
 import { OutputSection } from './output-section.tsx'
 import { isSection, type Place, SECTIONS, type Section } from './place.ts'
@@ -62,6 +63,7 @@ export function SpanPanel({ span, feedback, id, trace, section, place, onSection
           {span.status === 'error' ? <span className={classes.error}>Error</span> : span.status === 'ok' && 'OK'}
           {kind && <span>{kind.label}</span>}
           {span.durationMs !== null && <span>{duration(span.durationMs)}</span>}
+          <ModelUse model={span.model} provider={span.provider} usage={span.usage} costUsd={span.costUsd} />
           <Moment at={span.createdAt} />
           {span.promptVersionId !== null && <PromptLink span={span} versionId={span.promptVersionId} />}
         </Group>

@@ -13,6 +13,7 @@ import { useProject } from '../session/project.ts'
 import { metadataName } from '../traces/filters.ts'
 import { listAddress } from '../traces/list-place.ts'
 import { metadataLeaves } from '../traces/metadata-leaves.ts'
+import { ModelUse } from './model-use.tsx'
 import { TraceActions } from './trace-actions.tsx'
 import classes from './trace-header.module.css'
 
@@ -38,6 +39,7 @@ export function TraceHeader({ trace }: { trace: Trace }) {
         </span>
         <Moment at={trace.createdAt} />
         {trace.durationMs !== null && <span>{duration(trace.durationMs)}</span>}
+        <ModelUse usage={trace.usage} costUsd={trace.costUsd} />
         <span className={classes.fact}>
           <ReviewState state={trace.reviewState} isStale={trace.staleCount > 0} />
           {count(trace.reviewedCount)} of {count(trace.spanCount)} reviewed

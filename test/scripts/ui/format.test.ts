@@ -1,5 +1,5 @@
 import { describe, it } from 'vitest'
-import { count, duration, share } from '../../../src/ui/parts/format.ts'
+import { count, dollars, duration, share } from '../../../src/ui/parts/format.ts'
 
 /** Removes separators, which depend on the locale that the tests run in. */
 const digits = (text: string): string => text.replaceAll(/[^\d–<>-]/g, '')
@@ -7,6 +7,20 @@ const digits = (text: string): string => text.replaceAll(/[^\d–<>-]/g, '')
 describe('count', () => {
   it('shows every digit', ({ expect }) => {
     expect([0, 7, 1_234, 12_345_678].map(value => digits(count(value)))).toEqual(['0', '7', '1234', '12345678'])
+  })
+})
+
+describe('dollars', () => {
+  it.for([
+    [0, '0.00'],
+    [1_234.5, '1,234.50'],
+    [0.1, '0.10'],
+    [0.0123, '0.01'],
+    [0.00999, '0.01'],
+    [0.0099, '0.0099'],
+    [0.00018, '0.00018'],
+  ] as const)('shows %s as $%s', ([amount, text], { expect }) => {
+    expect(dollars(amount).replaceAll(/[^\d.,]/g, '')).toBe(text)
   })
 })
 

@@ -1,0 +1,24 @@
+import type { Span } from '../api/wire.ts'
+import { ShownText } from '../json/shown-text.tsx'
+import { count, dollars } from '../parts/format.ts'
+
+type ModelUseProps = Pick<Span, 'usage' | 'costUsd'> & Partial<Pick<Span, 'model' | 'provider'>>
+
+/** The model, tokens, and cost of a span, or the sums of a trace. Shows what's known. */
+export const ModelUse = ({ model, provider, usage, costUsd }: ModelUseProps) => (
+  <>
+    {model && (
+      <span title={provider ?? undefined} dir="auto">
+        <ShownText text={model} />
+      </span>
+    )}
+    {usage && <span title={detailsOf(usage)}>{count(usage.totalTokens)} tokens</span>}
+    {costUsd !== null && <span>{dollars(costUsd)}</span>}
+  </>
+)
+
+function detailsOf({ inputTokens, cachedTokens, outputTokens, reasoningTokens }: NonNullable<Span['usage']>): string {
+  const cached = cachedTokens === undefined ? '' : ` (${count(cachedTokens)} cached)`
+  const reasoning = reasoningTokens === undefined ? '' : ` (${count(reasoningTokens)} reasoning)`
+  return `${count(inputTokens)} input${cached}, ${count(outputTokens)} output${reasoning}`
+}
