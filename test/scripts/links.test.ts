@@ -40,3 +40,10 @@ it('has no dead links between its pages', async ({ expect }) => {
   }
   expect(dead).toEqual([])
 })
+
+it('has the pages that error messages name', async ({ expect }) => {
+  const source = await readFile(join(PROJECT, 'src/native-protocols.ts'), 'utf8')
+  const pages = [...source.matchAll(/docs\/[\w/-]+\.md/g)].map(([page]) => page)
+  expect(pages.length).toBeGreaterThan(3)
+  expect(pages.filter(page => !existsSync(join(PROJECT, page)))).toEqual([])
+})
