@@ -1,4 +1,6 @@
 import { describe, it } from 'vitest'
+import { isPrintedObject, pythonLiteral } from '../../src/otlp/reading/python.ts'
+import { parsed } from '../../src/otlp/reading/serialized.ts'
 import { anotherRun } from '../support/another-run.ts'
 import { recordedLogs, recordedSpans } from '../support/decoded-telemetry.ts'
 import { recorded } from '../support/recorded.ts'
@@ -25,6 +27,22 @@ describe.for(directories)('the telemetry of %s', directory => {
     const sent = await sentBy(directory)
     const [first, second] = [sent, anotherRun(sent)].map(run => stepIds(run))
     expect(second).toEqual(first)
+  })
+
+  it('has values a reader can use', async ({ expect }) => {
+    for (const { kind, stepId, input, output, state, metadata } of stepsIn(tracesOf(await sentBy(directory)))) {
+      expect(stepId).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-|0x[0-9a-f]{6}/)
+      // No vectors, wherever they may be.
+      expect(JSON.stringify({ input, output, state: [...state], metadata })).not.toMatch(/(?:-?\d\.\d+,){8}/)
+      // No JSON or printed object as a text, except in what a model wrote or read.
+      const values = kind === 'tool' ? [input, output] : kind === 'llm' ? [] : [output]
+      for (const value of values) {
+        if (typeof value !== 'string') continue
+        expect(parsed(value), stepId).toBe(value)
+        expect(pythonLiteral(value), stepId).toBe(undefined)
+        expect(isPrintedObject(value), stepId).toBe(false)
+      }
+    }
   })
 })
 

@@ -97,7 +97,7 @@ export const openInference: Convention = {
     return present<Reading>({
       kind,
       stepId: stepIdOf(span, kind, metadata),
-      input: asked === undefined ? undefined : completed(conversationOf(asked), span),
+      input: asked === undefined ? undefined : completed(conversationOf(asked), span, kind),
       output: answer?.output,
       state: present<Record<string, Json>>({
         retrieved_chunks: retrieved && withIds(retrieved, retrievedChunks(raw.answer?.output)),
@@ -187,14 +187,19 @@ function withIds(documents: JsonObject[], whole: readonly JsonObject[] | undefin
   return areSame ? documents.map((document, index) => ({ ...whole[index], ...document })) : documents
 }
 
-/** The conversation, with the texts that only the request itself has: LangChain's system prompt in JavaScript. */
-function completed(conversation: JsonObject, span: SpanReader): JsonObject {
+/**
+ * The conversation, with what only the function's own input has: LangChain's system prompt in JavaScript, and the later
+ * messages of a chain.
+ */
+function completed(conversation: JsonObject, span: SpanReader, kind: Kind | undefined): JsonObject {
   const { messages } = conversation
   const isEmpty = (message: Json | undefined): boolean =>
     isJsonObject(message) && message.content === null && Object.keys(message).length === 2
-  if (!Array.isArray(messages) || !messages.some(isEmpty)) return conversation
-  const request = inputMessages(span.peek('input.value'))?.messages
-  if (!Array.isArray(request) || request.length !== messages.length) return conversation
+  if (!Array.isArray(messages) || (kind === 'llm' && !messages.some(isEmpty))) return conversation
+  const whole = inputMessages(span.peek('input.value'))
+  const request = whole?.messages
+  if (!Array.isArray(request) || request.length < messages.length) return conversation
+  if (request.length > messages.length) return kind === 'llm' ? conversation : { messages: request }
   return { messages: messages.map((message, index) => (isEmpty(message) ? (request[index] ?? null) : message)) }
 }
 

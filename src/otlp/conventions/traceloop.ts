@@ -5,7 +5,7 @@ import type { Convention, Kind, PromptReference, Reading, SpanReader } from '../
 import { chunkOf } from '../reading/retrieved-chunks.ts'
 import { unflatten } from '../reading/serialized.ts'
 import { contentOf, valueFrom } from '../reading/span-content.ts'
-import { nameInGraph } from '../reading/step-names.ts'
+import { nameInGraph, splitMetadata } from '../reading/step-names.ts'
 
 /*
  * The additions of OpenLLMetry and Traceloop's SDKs to OpenTelemetry's conventions: decorated functions (entities),
@@ -87,7 +87,11 @@ const hasOnly = (object: JsonObject, fields: readonly string[]): boolean =>
 
 function unwrapped(object: JsonObject, field: string): Call {
   const { [field]: value, ...others } = object
-  const rest = Object.entries(others).filter(([, other]) => !isEmpty(other))
+  const { metadata } = others
+  // The run's own metadata is among the association properties.
+  const own = isJsonObject(metadata) ? (splitMetadata(metadata).own ?? null) : metadata
+  const said = metadata === undefined ? others : { ...others, metadata: own ?? null }
+  const rest = Object.entries(said).filter(([, other]) => !isEmpty(other))
   return { value, rest: rest.length > 0 ? { [`${field}_call`]: Object.fromEntries(rest) } : {} }
 }
 

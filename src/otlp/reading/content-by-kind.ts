@@ -14,6 +14,8 @@ import { vectorsIn, withoutVectors } from './vectors.ts'
 /** The first of these inputs that has content, in the kind's form. */
 export const inputFor = (kind: Kind, given: Iterable<Json>): Json | undefined =>
   firstContent(given, value => {
+    // No messages were sent, which isn't the same as no results.
+    if (Array.isArray(value) && value.length === 0) return undefined
     const form = inputForms.get(kind)
     return form ? form(value) : plainValue(value)
   })
@@ -73,8 +75,13 @@ const isBlank = (value: Json): boolean =>
 /** A value without what only Python can read, and without vectors. Undefined if nothing else is in it. */
 function plainValue(value: Json): Json | undefined {
   if (typeof value === 'string') return isPrintedObject(value) ? undefined : (pythonLiteral(value) ?? value)
+  if (isCrewOutput(value)) return value.json_dict ?? value.pydantic ?? value.raw
   return withoutVectors(withoutPrintedObjects(value, 0) ?? null) ?? undefined
 }
+
+/** What a crew or one of its tasks returns, next to a copy of the task and of the conversation. */
+const isCrewOutput = (value: Json): value is JsonObject =>
+  isJsonObject(value) && typeof value.raw === 'string' && ('tasks_output' in value || 'output_format' in value)
 
 /** How deep printed objects are looked for. Arguments of functions are at the top. */
 const PRINTED_DEPTH = 3

@@ -25,7 +25,11 @@ export function pythonLiteral(text: string): Json | undefined {
  * content: nobody wrote it for a reader.
  */
 export const isPrintedObject = (text: string): boolean =>
-  /^\s*\[?<[\w.]{1,200}(?: object at 0x|\(|: )/.test(text) || /^\s*\[?[A-Z]\w{2,100}\([a-z_]\w{0,100}=/.test(text)
+  /^\s*\[?<[\w.]{1,200}(?: object at 0x|\(|: )/.test(text) ||
+  /^\s*\[?[A-Z]\w{2,100}\([a-z_]\w{0,100}=/.test(text) ||
+  // Pydantic's models, as `str()` prints them, and DSPy's signatures.
+  /^[a-z_]\w{0,100}='[^'\n]{0,1000}' [a-z_]\w{0,100}=/.test(text) ||
+  /^[A-Z]\w{2,100}\([^\n]{1,1000}\n {2,8}instructions=/.test(text)
 
 class NotALiteral extends Error {}
 

@@ -31,6 +31,7 @@ describe('an input', () => {
     ['chain', { question: 'How long?', lm: '<dspy.LM object at 0x7f01>' }, { question: 'How long?' }],
     ['chain', { memory: 'ActionStep(step_number=1, error=None)' }, undefined],
     ['llm', { messages: [{ role: 'user', content: null }] }, undefined],
+    ['agent', [], undefined],
     [
       'llm',
       {
@@ -68,6 +69,9 @@ describe('an output', () => {
     ['tool', { content: [{ type: 'text', text: '{"order":7}' }], isError: false }, { order: 7 }],
     ['tool', [{ json: 1, text: 'x' }], [{ json: 1, text: 'x' }]],
     ['tool', [], []],
+    ['retriever', [], []],
+    ['agent', { raw: 'Hello', json_dict: null, output_format: 'raw', messages: [] }, 'Hello'],
+    ['chain', { raw: '{}', json_dict: { a: 1 }, tasks_output: [] }, { a: 1 }],
     ['embedding', { data: [{ embedding: VECTOR, index: 0 }] }, { count: 1, dimensions: 4 }],
     ['embedding', { data: [{ embedding: 'zczMPQ==' }] }, { count: 1 }],
     ['embedding', [VECTOR, VECTOR], { count: 2, dimensions: 4 }],
