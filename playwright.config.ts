@@ -2,7 +2,7 @@ import { defineConfig } from '@playwright/test'
 import { CHROMIUM_ARGUMENTS, findChromium } from './scripts/find-chromium.ts'
 
 const executablePath = findChromium()
-if (!executablePath) throw new Error('No Chromium was found: install one, or set CHROMIUM_PATH')
+if (!executablePath) throw new Error('Chromium not found. Install it, or set CHROMIUM_PATH.')
 
 export default defineConfig({
   testDir: 'test/ui',

@@ -15,7 +15,7 @@ const Results = v.object({ results: v.array(v.object({ status: v.number(), body:
 export async function postEvents(
   client: Client,
   events: Iterable<BatchEvent>,
-  eventsABatch: number = MAX_EVENTS,
+  eventsPerBatch: number = MAX_EVENTS,
 ): Promise<void> {
   const post = async (batch: BatchEvent[]) => {
     const answer = await client.call('POST', '/api/v1/batch', { events: batch })
@@ -26,7 +26,7 @@ export async function postEvents(
   let batch: BatchEvent[] = []
   for (const event of events) {
     batch.push(event)
-    if (batch.length < eventsABatch) continue
+    if (batch.length < eventsPerBatch) continue
     await post(batch)
     batch = []
   }
@@ -44,7 +44,7 @@ export async function makeLargeTrace(
   trace_id: string,
   count: number,
   eventOf: (index: number) => BatchEvent,
-  eventsABatch: number = MAX_EVENTS,
+  eventsPerBatch: number = MAX_EVENTS,
 ): Promise<string> {
   const trace = { trace_id, name: 'large', timestamp: TIMESTAMP, status: 'completed', metadata: {} }
   const created = await client.call('POST', '/api/v1/traces', trace)
@@ -54,7 +54,7 @@ export async function makeLargeTrace(
       yield { type, body: { trace_id, timestamp: TIMESTAMP, ...body } }
     }
   }
-  await postEvents(client, events(), eventsABatch)
+  await postEvents(client, events(), eventsPerBatch)
   return v.parse(Created, JSON.parse(created.body)).id
 }
 

@@ -21,7 +21,7 @@ export async function runInWorkerd({ file, named, provided = {} }: TestRun): Pro
     reporters: [{}],
     include: [file],
     setupFiles: ['test/support/migrate.ts'],
-    // A busy machine must not fail a benchmark.
+    // A busy machine must not make a benchmark fail.
     testTimeout: 120_000,
     provide: provided,
     ...(named && { testNamePattern: named }),

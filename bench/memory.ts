@@ -63,7 +63,7 @@ async function measure(traceBytes: number, reads: number, oldSpaceMb?: number): 
   const client = await newTenant(server, 'countersign')
   using inspector = await Inspector.open(await server.inspectorUrl(), 'countersign')
   const readings: Reading[] = []
-  for (const [what, valueBytes, eventsABatch] of [
+  for (const [what, valueBytes, eventsPerBatch] of [
     ['values of 1 MB, in R2', 1 * MB, 7],
     ['values of 7 KB, in their rows', 7000, 1000],
   ] as const) {
@@ -71,7 +71,7 @@ async function measure(traceBytes: number, reads: number, oldSpaceMb?: number): 
       type: 'observation',
       body: { type: 'state', key: `key-${index}`, data: textOf(valueBytes) },
     })
-    const id = await makeLargeTrace(client, `trace_${valueBytes}`, traceBytes / valueBytes, stateOf, eventsABatch)
+    const id = await makeLargeTrace(client, `trace_${valueBytes}`, traceBytes / valueBytes, stateOf, eventsPerBatch)
     await inspector.collectGarbage(() => client.call('GET', '/healthz'))
     const before = await inspector.memory()
     await resetPeak(server.processId)

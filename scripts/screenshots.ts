@@ -102,7 +102,7 @@ async function firstKnowledgeDoc(get: Get): Promise<string> {
   return `/knowledge-docs/${list.knowledgeDocs[0].id}`
 }
 
-/** Takes all pictures in a browser that signs in by a link. */
+/** Takes all pictures in a browser that signs in with a link. */
 async function takePictures(browser: Browser, url: string, link: string): Promise<void> {
   const context = await browser.newContext({
     baseURL: url,
@@ -112,7 +112,7 @@ async function takePictures(browser: Browser, url: string, link: string): Promis
   })
   const page = await context.newPage()
   await page.goto('/')
-  await show(page, 'sign-in')
+  await capture(page, 'sign-in')
   await page.goto(link)
   await page.getByRole('navigation', { name: 'Sections' }).waitFor()
   const get: Get = async path => (await context.request.get(path)).json()
@@ -124,13 +124,13 @@ async function takePictures(browser: Browser, url: string, link: string): Promis
     await page.goto(`${address}${address.includes('?') ? '&' : '?'}project=support`)
     await page.waitForLoadState('networkidle')
     await prepare?.(page)
-    await show(page, name)
+    await capture(page, name)
   }
   await context.close()
 }
 
 /**
- * Waits until the numbers on Insights are counted, running cron as it would every minute. New traces aren't counted at
+ * Runs cron, as would happen every minute, until the numbers on Insights are counted. New traces aren't counted at
  * first.
  */
 async function countOutputs(url: string, get: Get): Promise<void> {
@@ -143,20 +143,21 @@ async function countOutputs(url: string, get: Get): Promise<void> {
 }
 
 /** Takes pictures of the current page, one per color scheme. */
-async function show(page: Page, name: string): Promise<void> {
+async function capture(page: Page, name: string): Promise<void> {
   for (const colorScheme of SCHEMES) {
     await page.emulateMedia({ colorScheme })
     await page.waitForLoadState('networkidle')
     const picture = await page.screenshot({ scale: 'css', animations: 'disabled' })
     const file = `${name}-${colorScheme}.png`
-    if (picture.length > MAX_BYTES) throw new Error(`${file} has ${picture.length} bytes, more than ${MAX_BYTES}`)
+    if (picture.length > MAX_BYTES)
+      throw new Error(`${file} is ${picture.length} bytes, over the limit of ${MAX_BYTES}`)
     await writeFile(join(FOLDER, file), picture)
     console.log(`${file}: ${Math.round(picture.length / 1024)} KiB`)
   }
 }
 
 const executablePath = findChromium()
-if (!executablePath) throw new Error('No Chromium was found: install one, or set CHROMIUM_PATH')
+if (!executablePath) throw new Error('Chromium not found. Install it, or set CHROMIUM_PATH.')
 const server = await newServer()
 try {
   const printed = await server.start({}, PROJECT)

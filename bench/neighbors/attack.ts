@@ -15,7 +15,7 @@ export const TIMESTAMP = '2026-11-20T10:00:00.000Z'
 /** A share of a number, at least 1. */
 export const part = (share: number, of: number): number => Math.max(1, Math.floor(share * of))
 
-/** A text whose JSON is six times as long. */
+/** A string whose JSON is six times as long. */
 export const escapedText = (length: number): string => '\u0001'.repeat(length)
 
 /** The results of `itemAt`, joined by spaces, up to this many characters. */
@@ -46,7 +46,7 @@ export async function addTrace(
   client: Client,
   events: Iterable<BatchEvent> = [],
   metadata: object = {},
-  eventsABatch?: number,
+  eventsPerBatch?: number,
 ): Promise<NewTrace> {
   const traceId = `trace_${randomUUID()}`
   const trace = { trace_id: traceId, name: 'attack', timestamp: TIMESTAMP, status: 'completed', metadata }
@@ -54,7 +54,7 @@ export async function addTrace(
   const placed = function* (): Generator<BatchEvent> {
     for (const { type, body } of events) yield { type, body: { trace_id: traceId, timestamp: TIMESTAMP, ...body } }
   }
-  await postEvents(client, placed(), eventsABatch)
+  await postEvents(client, placed(), eventsPerBatch)
   return { traceId, id }
 }
 

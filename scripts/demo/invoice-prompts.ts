@@ -33,7 +33,7 @@ const ALWAYS_REQUIRED = Object.keys(FIELDS).filter(field => !OFTEN_MISSING.inclu
 export const EXTRACT_FIELDS: PromptHistory = {
   stepId: 'extract-fields',
   text: `
-You read invoices for the accounting of Larkfield. You are given the text of all pages of one invoice, line by line, as
+You read invoices for Larkfield's accounting department. You are given the text of all pages of one invoice, line by line, as
 it was read from a scan. Invoices come in English, German and Spanish.
 
 Fields
@@ -41,12 +41,12 @@ Fields
 - invoice_number: exactly as printed, with all prefixes, hyphens and slashes.
 - issue_date and due_date: as YYYY-MM-DD. {dates}
 - currency: the three-letter code.
-- lines: each line of the table, in order. Lines go on after a page break; the line that only names the page is no
-  line of the table.
+- lines: each line of the table, in order. Lines continue after a page break; a line that only gives the page
+  number is not a table row.
 - net, tax (rate in percent, and amount) and total.
 
 Numbers
-- Give amounts as numbers with a point: 1.234,50 in a German or Spanish invoice is 1234.5.
+- Give amounts as numbers with a decimal point: 1.234,50 in a German or Spanish invoice is 1234.5.
 - Copy what is printed. {sums}
 {missing}
 {purchaseOrder}
@@ -67,7 +67,7 @@ Return one JSON object with these fields, and nothing else.
     },
     {
       since: '2026-10-22',
-      note: 'Never correct amounts: the validation must see what the supplier printed',
+      note: 'Never correct amounts: validation must see what the supplier printed',
       slots: { sums: 'Never calculate or correct anything: another step checks the sums.' },
       outputSchema: object(FIELDS, ALWAYS_REQUIRED),
     },
@@ -76,7 +76,7 @@ Return one JSON object with these fields, and nothing else.
       note: 'Due date and currency are now required, because payments were late without them; explain date formats',
       slots: {
         dates: '03.11.2026 and 03/11/2026 both mean November 3.',
-        missing: '- All fields are required. If the due date is not printed, take the issue date.',
+        missing: '- All fields are required. If the due date is not printed, use the issue date.',
       },
       outputSchema: object(FIELDS),
     },

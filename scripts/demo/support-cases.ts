@@ -31,19 +31,22 @@ export interface SupportCase {
   objection?: Objection
 }
 
-/** One case for every fifth run. The order matters: outdated docs are used after newer versions were published. */
+/** One case for every fifth run. The order matters: outdated docs are used after newer versions have been published. */
 export const SUPPORT_CASES: readonly SupportCase[] = [
   {
     flaw: 'misread_number',
     query: 'battery warranty after 18 months',
-    question: 'The battery of my headlamp is dead after 18 months. Is it still covered?',
+    question: 'The battery in my headlamp is dead after 18 months. Is it still covered?',
     rightPassage: { doc: 'warranty', facts: ['batteryTime'] },
     answer: 'Yes, it is: your headlamp has a warranty of 24 months from the day of delivery.',
     wrong: '24 months',
     opinion: {
       rating: 'negative',
       comment: 'The chunk says rechargeable batteries are covered for only 12 months.',
-      correction: { answer: 'I am sorry, rechargeable batteries are covered for 12 months.', sources: ['warranty'] },
+      correction: {
+        answer: 'I am sorry, but rechargeable batteries are covered for 12 months.',
+        sources: ['warranty'],
+      },
       stepId: 'generate-answer',
     },
     mistake: {
@@ -139,14 +142,14 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
       comment: 'This only answers half the question. It says nothing about when the refund arrives.',
       correction: {
         answer:
-          'The label costs 3.50 EUR, which we take off the refund. The money goes back to you within 5 business days after we have checked the package.',
+          'The label costs 3.50 EUR, which we take off the refund. The money goes back to you within 5 business days of our checking the package.',
         sources: ['returns'],
       },
       stepId: 'generate-answer',
     },
     mistake: {
       answer:
-        'The label costs 3.50 EUR, which we take off the refund. The money goes back to you within 5 business days after we have checked the package.',
+        'The label costs 3.50 EUR, which we take off the refund. The money goes back to you within 5 business days of our checking the package.',
       why: 'She asks two things. The answer covers the label but not the refund time, even though both paragraphs were found.',
     },
   },
@@ -159,7 +162,7 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     answer: 'Yes, you can try it in our shop in Hamburg-Altona, Monday to Saturday.',
     wrong: 'Hamburg-Altona',
     mistake: {
-      answer: 'I am sorry, we are an online shop and have no place to visit.',
+      answer: 'I am sorry, we are an online shop and do not have a store you can visit.',
       why: "There is no shop in Altona. The handbook doesn't mention any shops, and the customer might have gone there.",
     },
   },
@@ -168,7 +171,7 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     query: 'how long change of mind',
     question: 'I changed my mind about the smart scale from this morning. How much time do I have?',
     rightPassage: { doc: 'orders', facts: ['cancelTime'] },
-    answer: 'You can cancel the order in your account for 60 minutes after it was placed.',
+    answer: 'You can cancel the order in your account within 60 minutes of placing it.',
     opinion: {
       rating: 'negative',
       comment: 'I read this as a question about returns. We could also ask the customer.',
@@ -181,7 +184,7 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
   {
     flaw: 'incomplete_answer',
     query: 'collecting points',
-    question: 'How many points will I get for the table fan, and when do I see them in my account?',
+    question: 'How many points will I get for the table fan, and when will I see them in my account?',
     rightPassage: { doc: 'loyalty', facts: ['rate', 'creditTime'] },
     answer: 'You earn 2 points for each euro you spend, shipping not included.',
     mistake: {
@@ -224,7 +227,7 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     query: 'refund time after return',
     question: 'You confirmed on Monday that my table fan came back. When will I see the refund?',
     rightPassage: { doc: 'returns', facts: ['refundTime'] },
-    answer: 'The money goes back to your payment method within 5 business days after we have checked the package.',
+    answer: 'The money goes back to your payment method within 5 business days of our checking the package.',
     wrong: '10 business days',
     opinion: {
       rating: 'negative',
@@ -273,8 +276,8 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     answer: 'Points expire 24 months after you earn them.',
     wrong: '24 months',
     mistake: {
-      answer: 'Points expire 18 months after you earn them. You get a reminder one month before.',
-      why: "The chunk is from the first version of the loyalty doc. It's been 18 months since November 1.",
+      answer: 'Points expire 18 months after you earn them. You get a reminder one month beforehand.',
+      why: 'The chunk is from the first version of the loyalty doc. The limit has been 18 months since November 1.',
     },
   },
   {
@@ -298,7 +301,7 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     question: 'I am a student. Do I get a discount on the power bank?',
     rightPassage: { doc: 'loyalty', facts: [] },
     retrieved: { doc: 'loyalty', facts: ['goldFrom'] },
-    answer: 'Yes, students get 10% off. Please upload your student card in your account.',
+    answer: 'Yes, students get 10% off. Please upload your student ID in your account.',
     wrong: '10%',
     mistake: {
       answer: 'I cannot find a student discount in our rules. A colleague will get back to you.',
@@ -321,7 +324,7 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     },
     mistake: {
       answer: 'Yes, items can be returned within 30 days of delivery.',
-      why: "This is version 1 of the returns doc. It's been 30 days since November 5, so three weeks is fine. The index wasn't rebuilt.",
+      why: "This is version 1 of the returns doc. The window has been 30 days since November 5, so three weeks is fine. The index wasn't rebuilt.",
     },
   },
   {
@@ -330,11 +333,11 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     question:
       'I do not want to cancel anything, I just want to change the address on my order. How long can I do that?',
     rightPassage: { doc: 'orders', facts: ['addressRule'] },
-    answer: 'You can cancel the order in your account for 60 minutes after it was placed.',
+    answer: 'You can cancel the order in your account within 60 minutes of placing it.',
     wrong: 'cancel the order',
     mistake: {
       answer: 'The address can be changed until the package has been packed.',
-      why: 'The customer says “I do not want to cancel anything”, and it explains how to cancel. The question was about the address.',
+      why: 'The customer says “I do not want to cancel anything”, but the answer explains how to cancel. The question was about the address.',
     },
   },
   {
@@ -421,7 +424,7 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     query: 'points expiry',
     question: 'How long can I use the points that I earn this month?',
     rightPassage: { doc: 'loyalty', facts: ['expiry'] },
-    answer: 'Points expire 18 months after you earn them. You get a reminder one month before.',
+    answer: 'Points expire 18 months after you earn them. You get a reminder one month beforehand.',
     wrong: '24 months',
     opinion: {
       rating: 'negative',
@@ -446,11 +449,11 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     query: 'installments minimum order',
     question: 'Can I pay in installments if my order is 60 EUR?',
     rightPassage: { doc: 'payments', facts: ['installmentsFrom'] },
-    answer: 'Yes, orders from 50 EUR can be paid in 3, 6, or 12 monthly payments without interest.',
-    wrong: 'orders from 50 EUR',
+    answer: 'Yes, orders of 50 EUR or more can be paid in 3, 6, or 12 monthly payments without interest.',
+    wrong: 'orders of 50 EUR or more',
     mistake: {
       answer:
-        'I am sorry, installments are offered for orders from 150 EUR. You can pay for an order of 60 EUR 30 days later.',
+        'I am sorry, installments are offered for orders of 150 EUR or more. You can pay for an order of 60 EUR 30 days later.',
       why: "50 EUR is the minimum for paying later. Installments start at 150 EUR, so 60 EUR isn't enough.",
     },
   },
@@ -460,11 +463,11 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     question: 'I requested a new password 45 minutes ago. Will the link still work?',
     rightPassage: { doc: 'accounts', facts: ['resetTime'] },
     retrieved: { doc: 'accounts', facts: ['resetTime'], version: 1 },
-    answer: 'I am sorry, it will not: the link works only once, for 30 minutes.',
+    answer: 'I am sorry, it will not: the link works once and expires after 30 minutes.',
     wrong: '30 minutes',
     mistake: {
-      answer: 'Yes, it will: the link works only once, for 60 minutes.',
-      why: 'The accounts doc changed to 60 minutes three weeks ago, but the search still returns the 30.',
+      answer: 'Yes, it will: the link works once and expires after 60 minutes.',
+      why: 'The accounts doc changed to 60 minutes three weeks ago, but the search still returns the version that says 30.',
     },
   },
 ]

@@ -124,11 +124,11 @@ to order cannot be returned.
 # shipping: Shipping
 
 **Standard delivery.** Standard delivery takes {standardTime: 3 to 5 business days}. It costs {standardCost: 4.90 EUR} and
-is free for orders from {freeFrom: 60 EUR}.
+is free for orders of {freeFrom: 60 EUR} or more.
 ? How many days does standard delivery take for a {product}, and what does it cost?
 ? I ordered a {product} today with standard delivery. When can I expect it?
 ? What do I pay for standard delivery, and how long does it take?
-! Standard delivery takes {standardTime}. It costs {standardCost}; it is free for orders from {freeFrom}.
+! Standard delivery takes {standardTime}. It costs {standardCost}; it is free for orders of {freeFrom} or more.
 
 **Express delivery.** Express delivery takes {expressTime: 1 business day} and costs {expressCost: 7.90 EUR}. It is
 only available for items in stock.
@@ -189,7 +189,7 @@ the spam folder too.
 ? My password link says that it has expired. How long does it work?
 ? How quickly do I have to use the password link?
 ? I clicked the reset link in the evening and it was no longer valid. Why?
-! The link works only once, for {resetTime}. Please request a new one.
+! The link works once and expires after {resetTime}. Please request a new one.
 
 **Locked account.** After {attempts: five failed sign-ins} in a row, an account is locked for {lockTime: 15 minutes}. It
 then unlocks automatically.
@@ -247,11 +247,11 @@ added {creditTime: 21 days} after delivery, when the order can no longer be canc
 ? Can I pay for a {product} with points?
 ! {value} are worth 1 EUR, and you can use them for up to half of an order.
 
-**Expiry of points.** Points expire {expiry: 24 months} after they are earned. A reminder is sent one month before.
+**Expiry of points.** Points expire {expiry: 24 months} after they are earned. A reminder is sent one month beforehand.
 ? Do my points expire?
 ? How long can I save up my points for a {product}?
 ? When do the points from last year expire?
-! Points expire {expiry} after you earn them. You get a reminder one month before.
+! Points expire {expiry} after you earn them. You get a reminder one month beforehand.
 
 **Gold members.** Members who earn {goldFrom: 1,500 points} in a calendar year become gold members and get
 {goldBenefit: free express delivery}.
@@ -276,11 +276,11 @@ package leaves the warehouse.
 ? My invoice has no date. When is it due?
 ! The invoice is due {invoiceDue} after delivery.
 
-**Installments.** Orders from {installmentsFrom: 150 EUR} can be paid in {installments: 3, 6, or 12 monthly payments} without
-interest. Smaller orders from 50 EUR can be paid 30 days later.
+**Installments.** Orders of {installmentsFrom: 150 EUR} or more can be paid in {installments: 3, 6, or 12 monthly payments} without
+interest. Smaller orders of 50 EUR or more can be paid 30 days later.
 ? Can I pay for the {product} in installments?
 ? What is the minimum order for installments?
-! Orders from {installmentsFrom} can be paid in {installments} without interest.
+! Orders of {installmentsFrom} or more can be paid in {installments} without interest.
 
 **Gift cards.** Gift cards are valid for {giftCardTime: 3 years} and can be used in several orders. They cannot be exchanged for
 cash.
@@ -322,7 +322,7 @@ repaired.
 that, please refuse the package or return it.
 ? I just ordered the wrong {product}. Can I cancel?
 ? How long do I have to cancel an order?
-! You can cancel the order in your account for {cancelTime} after it was placed.
+! You can cancel the order in your account within {cancelTime} of placing it.
 
 **Change of address.** The address can be changed {addressRule: until the package has been packed}. A new address in
 another country needs a new order.

@@ -244,7 +244,7 @@ export const TRIAGE_CASES: readonly TriageCase[] = [
     label: { category: 'technical', priority: 'urgent', language: 'en' },
     right: { category: 'technical', priority: 'urgent', language: 'en' },
     team: 'workshop',
-    why: "Urgent tickets have gone to the duty desk since November 6. In the workshop's queue, this waits for hours.",
+    why: "Urgent tickets have gone to the on-call desk since November 6. In the workshop's queue, this waits for hours.",
   },
   {
     flaw: 'contradictory_input',

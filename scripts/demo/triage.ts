@@ -53,17 +53,17 @@ export const CLASSIFY: PromptHistory = {
 You sort the tickets that reach the customer service of an online shop for small household and outdoor devices. You read
 the subject and the text of one ticket.
 
-Category: choose one, by what the customer wants us to do, not by single words
+Category: choose one, based on what the customer wants us to do, not on individual words
 - billing: charges, invoices, payment reminders, installments, gift cards
-- delivery: packages on their way, missing, open or sent to the wrong address
+- delivery: packages on their way, missing, opened or sent to the wrong address
 - returns: sending something back or exchanging it, labels and the state of a return
 - technical: a device or its app does not work as it should
 - account: sign-in, passwords, personal data, closing an account
-- other: praise, suggestions, press, jobs, and all that fits nowhere else
+- other: praise, suggestions, press, jobs, and anything that doesn't fit elsewhere
 
 Priority
 - urgent: {urgent}
-- high: the customer writes for the second time or needs an answer by the next day
+- high: the customer is writing for the second time or needs an answer by the next day
 - low: the customer says that it can wait
 - normal: everything else
 
@@ -87,7 +87,7 @@ Return JSON with {fields}, and nothing else.
     },
     {
       since: '2026-10-31',
-      note: 'Adds a confidence, so that a person can read doubtful tickets first',
+      note: 'Adds a confidence score, so that a person can check uncertain tickets first',
       slots: {
         confidence: 'Confidence: a number from 0 to 1. Below 0.6, a person reads the ticket before it is routed.',
         fields: '"category", "priority", "language" and "confidence"',
@@ -96,9 +96,9 @@ Return JSON with {fields}, and nothing else.
     },
     {
       since: '2026-11-12',
-      note: 'Accounts used by others are urgent as well; explains how to label tickets with two requests',
+      note: 'Accounts used by someone else are also urgent; explains how to label tickets with two requests',
       slots: {
-        urgent: 'heat, smoke, an electric shock, or an account or card that somebody else uses',
+        urgent: 'heat, smoke, an electric shock, or an account or card that someone else uses',
         several: 'If a ticket has two requests, label the one that must be handled first.\n',
       },
       outputSchema: classification({ ...LABELS, confidence: { type: 'number', minimum: 0, maximum: 1 } }),
@@ -115,8 +115,8 @@ const TEAMS: Record<Category, string> = {
   other: 'customer-care',
 }
 
-/** The version of the route prompt that includes the duty desk for urgent tickets. */
-const WITH_DUTY_DESK = 2
+/** The version of the route prompt that includes the on-call desk for urgent tickets. */
+const WITH_ON_CALL_DESK = 2
 
 const routing = (teams: Iterable<string>): JsonObject => ({
   type: 'object',
@@ -131,14 +131,14 @@ const routing = (teams: Iterable<string>): JsonObject => ({
 export const ROUTE: PromptHistory = {
   stepId: 'route',
   text: `
-You hand a labeled ticket to the team that can settle it. You are given its category and its priority.
+You hand a labeled ticket to the team that can resolve it. You are given its category and its priority.
 
 Teams
 - accounting: billing
 - logistics: delivery and returns
 - workshop: technical
 - customer-care: account and other
-{dutyDesk}
+{onCallDesk}
 
 Give the reason in one short sentence that names the category{also}. The team sees it above the ticket. Do not repeat
 the customer's text in it, and do not add anything that the labels do not say.
@@ -149,17 +149,17 @@ Return JSON with "team" and "reason", and nothing else.
     {
       since: '2026-09-14',
       note: 'First version',
-      slots: { dutyDesk: '', also: '' },
+      slots: { onCallDesk: '', also: '' },
       outputSchema: routing(Object.values(TEAMS)),
     },
     {
       since: '2026-11-06',
-      note: "Urgent tickets waited in the teams' queues for hours, so now they go to the duty desk",
+      note: "Urgent tickets waited in the teams' queues for hours, so now they go to the on-call desk",
       slots: {
-        dutyDesk: '- duty-desk: everything urgent, in any category. It is staffed until 22:00 every day.',
+        onCallDesk: '- on-call-desk: everything urgent, in any category. It is staffed until 22:00 every day.',
         also: ' and the priority',
       },
-      outputSchema: routing([...Object.values(TEAMS), 'duty-desk']),
+      outputSchema: routing([...Object.values(TEAMS), 'on-call-desk']),
     },
   ],
 }
@@ -181,25 +181,25 @@ function triageTrace(index: number, startedAt: number, template: (typeof TICKETS
   const version = versionAt(CLASSIFY, startedAt)
   const known = CLASSIFY.versions[version - 1]?.outputSchema.properties
   const classified = onlyKnown({ ...label, confidence }, known)
-  const rightlyClassified = onlyKnown({ ...right, confidence }, known)
-  const rightlyRouted = route(right, versionAt(ROUTE, startedAt))
+  const correctlyClassified = onlyKnown({ ...right, confidence }, known)
+  const correctlyRouted = route(right, versionAt(ROUTE, startedAt))
   const routed = {
     ...route(label, versionAt(ROUTE, startedAt)),
     ...(triageCase?.team !== undefined && { team: triageCase.team }),
   }
   const result = { ...classified, team: routed.team }
-  const rightResult = { ...rightlyClassified, team: rightlyRouted.team }
+  const rightResult = { ...correctlyClassified, team: correctlyRouted.team }
   const mistakes: ReadonlyMap<string, Mistake> = triageCase
     ? mistakesIn(
         [
-          { stepId: 'classify', output: classified, right: rightlyClassified },
-          { stepId: 'route', output: routed, right: rightlyRouted },
+          { stepId: 'classify', output: classified, right: correctlyClassified },
+          { stepId: 'route', output: routed, right: correctlyRouted },
           { stepId: PIPELINE, output: result, right: rightResult },
         ],
         {
           errorType: ERROR_TYPE_OF_FLAW[triageCase.flaw],
           why: triageCase.why ?? '',
-          slots: { ...right, team: rightlyRouted.team },
+          slots: { ...right, team: correctlyRouted.team },
           random: seededRandom(`truth of ${key}`),
         },
       )
@@ -254,7 +254,7 @@ function triageTrace(index: number, startedAt: number, template: (typeof TICKETS
 
 const PRAISE = [
   'Right team.',
-  'The priority fits.',
+  'The priority is right.',
   'Agreed.',
   'Good: it follows from the second sentence.',
   'The label is correct.',
@@ -281,7 +281,7 @@ function writtenTicket(template: (typeof TICKETS)[number], random: Random) {
   return { subject: fill(template.subject, slots), text, label, right: label }
 }
 
-/** How often each priority occurs in a category. Only devices get hot. */
+/** How often each priority occurs in a category. Only technical tickets are urgent: they report dangerous devices. */
 const PRIORITY_SHARES: Record<Category, readonly Priority[]> = {
   billing: ['normal', 'normal', 'normal', 'high', 'low'],
   delivery: ['normal', 'normal', 'high', 'high', 'low'],
@@ -296,10 +296,10 @@ const onlyKnown = (answer: JsonObject, properties: Json | undefined): JsonObject
   Object.fromEntries(Object.entries(answer).filter(([field]) => Object.keys(properties ?? {}).includes(field)))
 
 function route({ category, priority }: Label, version: number) {
-  const isForDutyDesk = version >= WITH_DUTY_DESK && priority === 'urgent'
-  const named = version >= WITH_DUTY_DESK && priority ? `, ${priority} priority` : ''
+  const isForOnCallDesk = version >= WITH_ON_CALL_DESK && priority === 'urgent'
+  const named = version >= WITH_ON_CALL_DESK && priority ? `, ${priority} priority` : ''
   return {
-    team: isForDutyDesk ? 'duty-desk' : TEAMS[category],
+    team: isForOnCallDesk ? 'on-call-desk' : TEAMS[category],
     reason: `The ticket is about ${REASONS[category]}${named}.`,
   }
 }

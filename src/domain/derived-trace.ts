@@ -29,8 +29,8 @@ const INCOMPLETE_FIELD = 'otel_incomplete'
 
 /**
  * Merges one more export into a trace's state. The result doesn't depend on the order or number of exports, except for
- * fields that no longer fit into the metadata; these are `left`. Returns `before` itself if nothing changes. Whatever a
- * client posted isKept as it is. `rootSpanId` is the root's id until a span without a parent arrives.
+ * fields that no longer fit into the metadata; these are `left`. Returns `before` itself if nothing changes. What a client
+ * posted is kept as it is. `rootSpanId` is the root's id until a span without a parent arrives.
  */
 export function mergeExport(
   before: TraceState | undefined,

@@ -42,8 +42,8 @@ export const KnowledgeDocVersion = v.object({
 
 /** Counts of current decisions. */
 export const Decided = {
-  accepted: v.pipe(v.number(), v.metadata({ description: 'Current decisions that accepted an output' })),
-  corrected: v.pipe(v.number(), v.metadata({ description: 'Current decisions that corrected an output' })),
+  accepted: v.pipe(v.number(), v.metadata({ description: 'Number of current decisions that accept an output' })),
+  corrected: v.pipe(v.number(), v.metadata({ description: 'Number of current decisions that correct an output' })),
 }
 
 export const PromptVersion = v.object({ ...KnowledgeDocVersion.entries, outputSchema: StoredObject })

@@ -14,7 +14,7 @@ export const traceFilters = {
   name: v.optional(v.string()),
   from: v.optional(timestamp('Traces at or after this time')),
   to: v.optional(timestamp('Traces before this time')),
-  stepId: v.optional(v.pipe(v.string(), v.metadata({ description: 'Traces with a span of this step' }))),
+  stepId: v.optional(v.pipe(v.string(), v.metadata({ description: 'Traces with a span for this step' }))),
   promptVersionId: v.optional(uuid('Traces with a span that used this version')),
   hasFeedback: v.optional(
     v.pipe(

@@ -3,7 +3,7 @@ import { afterEach, describe, inject, it, vi } from 'vitest'
 import { wrapBindings } from '../support/bindings.ts'
 import { crowd, isCommand, isEvent, type Probe, probes, racers, type Step, sequence, sizes } from './commands.ts'
 import { apply, EMPTY, type Event, type World } from './model.ts'
-import { mustBeExplained, race } from './races.ts'
+import { assertExplainable, race } from './races.ts'
 import {
   type Answered,
   anonymous,
@@ -202,7 +202,7 @@ describe('calls end in the state that the contract defines', () => {
   )
 
   it(
-    'if sent at the same time, in some order that explains every answer and the final state',
+    'if sent at the same time, in some order that explains every response and the final state',
     { timeout: TIMEOUT_MS },
     () =>
       check(
@@ -217,11 +217,11 @@ describe('calls end in the state that the contract defines', () => {
               await schedule.schedule(Promise.resolve(), binding)
               return call()
             })
-            const sights = await schedule.waitFor(Promise.all(runners.map(runner => race(tenant, runner, bindings))))
+            const results = await schedule.waitFor(Promise.all(runners.map(runner => race(tenant, runner, bindings))))
             const raced = runners.flatMap(does => (isCommand(does) ? { after: 0, does } : []))
             const queries = queriesOf([{ leaves: [0], name: undefined, status: undefined }], [...raced, ...steps])
             const view = await readView(tenant.client, tenant.ids, queries)
-            await mustBeExplained(tenant, before, { racers: runners, sights, at, queries, view })
+            await assertExplainable(tenant, before, { racers: runners, results, at, queries, view })
           }),
         ),
       ),

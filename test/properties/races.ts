@@ -14,11 +14,11 @@ import {
   type View,
 } from './view.ts'
 
-/** What a racer observed: an answer for a call, the trace's detail for a read, or nothing for a job. */
-type Sight = { answer: Answer } | { detail: Detail | null } | { done: true }
+/** What a racer observed: a response to a call, the trace's detail for a read, or nothing for a job. */
+type Observed = { answer: Answer } | { detail: Detail | null } | { done: true }
 
 /** Runs one racer, while others run at the same time. */
-export async function race(tenant: Tenant, racer: Racer, bindings: Env): Promise<Sight> {
+export async function race(tenant: Tenant, racer: Racer, bindings: Env): Promise<Observed> {
   const client = tenant.on(bindings)
   if (isCommand(racer)) return { answer: answerOf(await sendOne(client, racer, tenant.ids)) }
   if (racer.type === 'deliver') {
@@ -26,13 +26,13 @@ export async function race(tenant: Tenant, racer: Racer, bindings: Env): Promise
     return { done: true }
   }
   const { status, body } = await client.get(`/api/traces/${tenant.ids.trace(racer.trace_id)}`)
-  if (status !== 200 && status !== 404) throw new Error(`the detail returned ${status}`)
+  if (status !== 200 && status !== 404) throw new Error(`reading the trace returned ${status}`)
   return { detail: status === 200 ? body : null }
 }
 
 interface Race {
   racers: readonly Racer[]
-  sights: readonly Sight[]
+  results: readonly Observed[]
   /** The time when all of them had arrived. */
   at: number
   queries: readonly Query[]
@@ -41,11 +41,11 @@ interface Race {
 }
 
 /** Throws unless some order of the racers explains each one's observations and the final view. */
-export async function mustBeExplained(tenant: Tenant, before: World, run: Race): Promise<void> {
+export async function assertExplainable(tenant: Tenant, before: World, run: Race): Promise<void> {
   const { ids } = tenant
   const { racers, at, queries, view } = run
   const emails = await emailsOf(tenant.client)
-  const sights = run.sights.map(sight => ('detail' in sight ? { detail: detailIn(sight.detail, emails) } : sight))
+  const results = run.results.map(result => ('detail' in result ? { detail: detailIn(result.detail, emails) } : result))
   const outcomes: string[] = []
   const isExplained = (world: World, left: readonly number[]): boolean => {
     if (left.length === 0) {
@@ -54,8 +54,8 @@ export async function mustBeExplained(tenant: Tenant, before: World, run: Race):
       return textOf(settled(view, expected)) === textOf(expected)
     }
     return left.some(index => {
-      const [racer, sight] = [racers[index], sights[index]]
-      const next = racer && sight && worldAfter(world, racer, sight, { at, ids })
+      const [racer, result] = [racers[index], results[index]]
+      const next = racer && result && worldAfter(world, racer, result, { at, ids })
       return (
         next !== undefined &&
         isExplained(
@@ -69,7 +69,7 @@ export async function mustBeExplained(tenant: Tenant, before: World, run: Race):
   const possible = [...new Set(outcomes)]
   throw new Error(
     brief(
-      `no order of the calls explains\n${textOf(sights)}\nand\n${textOf(view)}\nwhich could be\n${possible.join('\nor\n')}`,
+      `no order of the calls explains\n${textOf(results)}\nand\n${textOf(view)}\nexpected one of\n${possible.join('\nor\n')}`,
     ),
   )
 }
@@ -78,15 +78,15 @@ export async function mustBeExplained(tenant: Tenant, before: World, run: Race):
 function worldAfter(
   world: World,
   racer: Racer,
-  sight: { answer: Answer } | { detail: Fields | null } | { done: true },
+  result: { answer: Answer } | { detail: Fields | null } | { done: true },
   { at, ids }: { at: number; ids: Ids },
 ): World | undefined {
   if (isCommand(racer)) {
     const [next, expected] = apply(world, racer, { at, place: 0 }, ids)
-    return textOf({ answer: expected }) === textOf(sight) ? next : undefined
+    return textOf({ answer: expected }) === textOf(result) ? next : undefined
   }
   if (racer.type === 'deliver') return world
-  const detail = 'detail' in sight ? sight.detail : null
+  const detail = 'detail' in result ? result.detail : null
   const expected = detailOf(world, racer.trace_id, ids) ?? null
   return textOf({ expected }) === textOf({ expected: settledItem(detail, expected) }) ? world : undefined
 }

@@ -141,10 +141,10 @@ describe('the attributions of a trace', () => {
     const { status, body } = await org.read.get(`/api/traces/${id}/attributions`)
     expect(status).toBe(200)
     const unknown = { errorTypeId: null, errorTypeCategory: null }
-    const said = body.attributions.toSorted((one: { kind: string }, other: { kind: string }) =>
+    const attributions = body.attributions.toSorted((one: { kind: string }, other: { kind: string }) =>
       one.kind < other.kind ? -1 : 1,
     )
-    expect(said).toMatchObject([
+    expect(attributions).toMatchObject([
       { kind: 'engine', errorType: 'phase_of_the_moon', errorTypeName: 'phase_of_the_moon', ...unknown },
       { kind: 'review', errorType: 'gremlins', errorTypeName: 'gremlins', ...unknown },
     ])

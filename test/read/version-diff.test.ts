@@ -31,7 +31,7 @@ describe.for(kindsOfText)('a diff at $path', kind => {
     expect(new Set(same.lines.map(({ op }: { op: string }) => op))).toEqual(new Set(['same']))
   })
 
-  it('needs a key for the text’s project with the read or manage scope', async ({ expect }) => {
+  it('needs a key for the project with the read or manage scope', async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const text = await newText(kind, org)
@@ -48,32 +48,32 @@ describe.for(kindsOfText)('a diff at $path', kind => {
   })
 
   it.for([
-    ['a version of another text', 404],
+    ['a version of a different prompt or doc', 404],
     ['a version of the other kind', 404],
-    ['a version of another organization', 404],
+    ['a version in another organization', 404],
     ['a version that does not exist', 404],
     ['an invalid version id', 404],
-    ['a text of the other kind', 404],
-    ['a text that does not exist', 404],
-    ["another organization's text", 403],
+    ['a prompt or doc of the other kind', 404],
+    ['a prompt or doc that does not exist', 404],
+    ["another organization's prompt or doc", 403],
   ] as const)('is rejected for %s', async ([which, status], { expect }) => {
     const [org, otherOrg] = [await newOrg(), await newOrg()]
     const text = await newText(kind, org)
-    const [other, kindred, foreign] = [
+    const [other, ofOtherKind, foreign] = [
       await newText(kind, org, 'other'),
       await newText(otherKind(kind), org),
       await newText(kind, otherOrg),
     ]
     const own = text.created.versionId
     const [path, version] = {
-      'a version of another text': [text.path, other.created.versionId],
-      'a version of the other kind': [text.path, kindred.created.versionId],
-      'a version of another organization': [text.path, foreign.created.versionId],
+      'a version of a different prompt or doc': [text.path, other.created.versionId],
+      'a version of the other kind': [text.path, ofOtherKind.created.versionId],
+      'a version in another organization': [text.path, foreign.created.versionId],
       'a version that does not exist': [text.path, crypto.randomUUID()],
       'an invalid version id': [text.path, 'active'],
-      'a text of the other kind': [`${kind.path}/${kindred.id}`, kindred.created.versionId],
-      'a text that does not exist': [`${kind.path}/${crypto.randomUUID()}`, own],
-      "another organization's text": [foreign.path, foreign.created.versionId],
+      'a prompt or doc of the other kind': [`${kind.path}/${ofOtherKind.id}`, ofOtherKind.created.versionId],
+      'a prompt or doc that does not exist': [`${kind.path}/${crypto.randomUUID()}`, own],
+      "another organization's prompt or doc": [foreign.path, foreign.created.versionId],
     }[which]
     for (const [a, b] of [
       [version, own],
@@ -110,7 +110,7 @@ describe("the diff of a prompt's versions", () => {
   it('shows the changes in the outputSchema', async ({ expect }) => {
     const org = await newOrg()
     const [prompts] = kindsOfText
-    if (!prompts) throw new Error('prompts are a kind of text')
+    if (!prompts) throw new Error('kindsOfText is empty')
     const text = await newText(prompts, org, 'answer', {
       outputSchema: { type: 'object', properties: { answer: { type: 'string' } }, required: ['answer'] },
     })

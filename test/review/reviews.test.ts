@@ -43,7 +43,7 @@ describe('a review', () => {
     expect((await read()).trace).toMatchObject({ reviewedCount: 1, reviewState: 'corrected' })
   })
 
-  it('has its time and its author, which is the key’s user or the key', async ({ expect }) => {
+  it('records its time and author, which is the key’s user or the key itself', async ({ expect }) => {
     const { org, spanId, review } = await newReviewed(OUTPUT)
     const reviewer = await reviewerOf(org, 'ada@example.com')
     const before = Date.now()
@@ -67,8 +67,8 @@ describe('a review', () => {
 
   it.for([
     ['the same value', { answer: 'Yes', sources: [1, 2] }],
-    ['another key order', { sources: [1, 2], answer: 'Yes' }],
-    ['other whitespace, number formats and escapes', '{ "sources": [1.0, 2e0], "answer": "\\u0059es" }'],
+    ['a different key order', { sources: [1, 2], answer: 'Yes' }],
+    ['different whitespace, number formats, and escapes', '{ "sources": [1.0, 2e0], "answer": "\\u0059es" }'],
   ] as const)('is an acceptance if the correction equals the output: %s', async ([, sent], { expect }) => {
     const { org, spanId, history } = await newReviewed(OUTPUT)
     const json = typeof sent === 'string' ? sent : JSON.stringify(sent)
@@ -78,8 +78,8 @@ describe('a review', () => {
   })
 
   it.for([
-    ['another order of items', { answer: 'Yes', sources: [2, 1] }],
-    ['a number for a string', { answer: 'Yes', sources: ['1', 2] }],
+    ['a different order of items', { answer: 'Yes', sources: [2, 1] }],
+    ['a string instead of a number', { answer: 'Yes', sources: ['1', 2] }],
     ['an extra field', { ...OUTPUT, more: null }],
     ['a missing field', { answer: 'Yes' }],
   ] as const)('is a correction if it differs: %s', async ([, approvedOutput], { expect }) => {
@@ -170,10 +170,10 @@ describe('a review that is sent again', () => {
   })
 
   it.for([
-    ['another comment', { decision: 'accept', comment: 'Other' }],
-    ['another decision', { decision: 'reset', comment: 'Good' }],
-    ['another error type', { decision: 'accept', comment: 'Good', errorType: 'reasoning_error' }],
-  ] as const)('with %s is another decision', async ([, body], { expect }) => {
+    ['a different comment', { decision: 'accept', comment: 'Other' }],
+    ['a different decision', { decision: 'reset', comment: 'Good' }],
+    ['a different error type', { decision: 'accept', comment: 'Good', errorType: 'reasoning_error' }],
+  ] as const)('with %s is a separate decision', async ([, body], { expect }) => {
     const { review, history } = await newReviewed(OUTPUT)
     await review({ decision: 'accept', comment: 'Good' })
     await review(body)
@@ -192,12 +192,12 @@ describe('a review that is sent again', () => {
       '{"decision":"accept"}',
     ],
     [
-      'a correction in another order',
+      'a correction with a different key order',
       { decision: 'correct', approvedOutput: { a: 1, b: 2 } },
       '{"decision":"correct","approvedOutput":{"b":2.0,"a":1}}',
     ],
     [
-      'a large correction in another order',
+      'a large correction with a different key order',
       { decision: 'correct', approvedOutput: { a: large, b: 2 } },
       `{"decision":"correct","approvedOutput":{"b":2,"a":"${large}"}}`,
     ],
@@ -219,7 +219,7 @@ describe('a review that is sent again', () => {
     expect(await history()).toHaveLength(1)
   })
 
-  it('by another reviewer is another decision', async ({ expect }) => {
+  it('by another reviewer is a separate decision', async ({ expect }) => {
     const { org, review, history } = await newReviewed(OUTPUT)
     const reviewer = await reviewerOf(org, 'ada@example.com')
     await review({ decision: 'accept' })
@@ -227,7 +227,7 @@ describe('a review that is sent again', () => {
     expect(await history()).toMatchObject([{ by: reviewer.userId }, {}])
   })
 
-  it('on another output is another decision', async ({ expect }) => {
+  it('on a different output is a separate decision', async ({ expect }) => {
     const { review, observe, history } = await newReviewed(OUTPUT)
     await review({ decision: 'accept' })
     await observe({ data: 'Changed' })
@@ -258,7 +258,7 @@ describe('If-Match', () => {
     ['a tag that a proxy weakened', (etag: string) => `W/${etag}`, 200],
     ['a tag without quotes', (etag: string) => etag.slice(1, -1), 200],
     ['any tag', () => '*', 200],
-    ['another tag', () => '"other"', 412],
+    ['a different tag', () => '"other"', 412],
     ['no tag', () => '', 412],
   ] as const)('handles %s', async ([, tagOf, status], { expect }) => {
     const { review, read } = await newReviewed(OUTPUT)
@@ -281,7 +281,7 @@ describe('If-Match', () => {
 })
 
 describe('the history of a span', () => {
-  it('has every decision, newest first, with the state before and after it', async ({ expect }) => {
+  it('lists every decision, newest first, with the state before and after it', async ({ expect }) => {
     const { org, spanId, review, history } = await newReviewed(OUTPUT)
     const reviewer = await reviewerOf(org, 'ada@example.com')
     await review({ decision: 'accept' })
@@ -304,7 +304,7 @@ describe('the history of a span', () => {
   })
 
   it.for([MAX_OBSERVATION_BYTES - 2, MAX_PAGE_VALUE_BYTES / 8])(
-    'has each value of %i bytes in full, on pages of 8 MiB',
+    'shows each value of %i bytes in full, on pages of 8 MiB',
     async (length, { expect }) => {
       const { org, spanId, review } = await newReviewed(OUTPUT)
       const values = Array.from({ length: 8 }, (_, index) => String(index).repeat(length))
@@ -343,7 +343,7 @@ describe('a trace', () => {
     return { org, ids, state: async () => `${(await read()).reviewedCount} ${(await read()).reviewState}` }
   }
 
-  it('has the review state of its spans with an output', async ({ expect }) => {
+  it('derives its review state from its spans with an output', async ({ expect }) => {
     const { org, ids, state } = await threeSpans()
     const review = (index: number, body: object) => org.owner.put(`/api/spans/${ids[index]}/review`, body)
     expect(await state()).toBe('0 unreviewed')
@@ -365,14 +365,14 @@ describe('a trace', () => {
   ] as const)('becomes partly reviewed after %s', async ([, isStep], { expect }) => {
     const { org, trace_id, step, read } = await newTrace()
     const reviewed = crypto.randomUUID()
-    const silent = crypto.randomUUID()
+    const withoutOutput = crypto.randomUUID()
     await step({ span_id: reviewed })
-    await step({ span_id: silent, output: undefined })
+    await step({ span_id: withoutOutput, output: undefined })
     await org.owner.put(`/api/spans/${reviewed}/review`, { decision: 'accept' })
     expect((await read()).reviewState).toBe('accepted')
     if (isStep) await step({})
     else {
-      const late = { trace_id, span_id: silent, type: 'output', data: 1, timestamp: '2026-11-20T10:00:00.000Z' }
+      const late = { trace_id, span_id: withoutOutput, type: 'output', data: 1, timestamp: '2026-11-20T10:00:00.000Z' }
       await org.ingest.post('/api/v1/observations', late)
     }
     expect((await read()).reviewState).toBe('mixed')
@@ -395,7 +395,7 @@ describe('a trace', () => {
     expect((await read()).reviewState).toBe('accepted')
   })
 
-  it('has nothing to review in a span whose null output came before it', async ({ expect }) => {
+  it('has nothing to review if a span’s null output arrives before the span', async ({ expect }) => {
     const { org, observe, step, read } = await newTrace()
     const [first, second] = [crypto.randomUUID(), crypto.randomUUID()]
     await observe({ span_id: second, data: null })
@@ -431,7 +431,7 @@ describe('a trace', () => {
     expect(await found('errorType=nope')).toEqual([])
   })
 
-  it('has its updatedAt updated by a review', async ({ expect }) => {
+  it('gets a new updatedAt when reviewed', async ({ expect }) => {
     const { review, read } = await newReviewed(OUTPUT)
     const before = (await read()).trace.updatedAt
     await scheduler.wait(5)
@@ -445,15 +445,15 @@ describe('many reviews in one call', () => {
     const org = await newOrg()
     const stranger = await newReviewed(OUTPUT)
     const { spanId, step, read } = await newReviewed(OUTPUT, org)
-    const [second, third, silent] = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()]
+    const [second, third, withoutOutput] = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()]
     await step({ span_id: second, output: { text: large } })
     await step({ span_id: third })
-    await step({ span_id: silent, output: undefined })
+    await step({ span_id: withoutOutput, output: undefined })
     const answer = await org.owner.post('/api/reviews', {
       reviews: [
         { spanId, decision: 'accept' },
         { spanId: second, decision: 'correct', approvedOutput: { text: `${large}!` } },
-        { spanId: silent, decision: 'accept' },
+        { spanId: withoutOutput, decision: 'accept' },
         { spanId, decision: 'nope' },
         { spanId: crypto.randomUUID(), decision: 'reset' },
         { spanId: stranger.spanId, decision: 'accept' },
@@ -485,7 +485,7 @@ describe('many reviews in one call', () => {
     expect(await history()).toMatchObject([{ after: 1 }])
   })
 
-  it('use the outputs of their own traces, even with more observations than one answer can contain', async ({
+  it('use the outputs of their own traces, even with more observations than one response can hold', async ({
     expect,
   }) => {
     const org = await newOrg()
@@ -550,7 +550,7 @@ describe('many reviews in one call', () => {
     expect(most * MAX_OBSERVATION_BYTES).toBeLessThanOrEqual(MAX_JUDGED_BYTES_AT_ONCE)
   })
 
-  it('are rejected if their outputs are more than one call can review', async ({ expect }) => {
+  it('are rejected if their outputs exceed what one call can review', async ({ expect }) => {
     const { org, step } = await newTrace()
     const ids = Array.from({ length: 15 }, () => crypto.randomUUID())
     for (const [index, span_id] of ids.entries()) {
@@ -565,7 +565,7 @@ describe('many reviews in one call', () => {
   })
 
   it.for([
-    ['have a maximum number', { reviews: Array.from({ length: MAX_REVIEWS + 1 }, () => ({})) }, 400],
+    ['are limited in number', { reviews: Array.from({ length: MAX_REVIEWS + 1 }, () => ({})) }, 400],
     ['must be a list', { reviews: {} }, 400],
     ['may be an empty list', { reviews: [] }, 207],
   ] as const)('%s', async ([, body, status], { expect }) => {

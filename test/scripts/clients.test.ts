@@ -38,8 +38,8 @@ const environmentOf = ({ key }: Tenant, url = server.url): Environment => ({
 /** Runs a client for a new tenant, and reads the tenant's only trace back. */
 async function traced(client: Client) {
   const tenant = await newTenant(server.url)
-  const { traceIds, complaints } = await runClient(client, environmentOf(tenant))
-  return { tenant, complaints, trace: await readTrace(tenant, traceIds[0]) }
+  const { traceIds, warnings } = await runClient(client, environmentOf(tenant))
+  return { tenant, warnings, trace: await readTrace(tenant, traceIds[0]) }
 }
 
 const step = (stepId: string, kind: string, fields: Partial<Step> = {}): Step => ({
@@ -54,7 +54,7 @@ const step = (stepId: string, kind: string, fields: Partial<Step> = {}): Step =>
   ...fields,
 })
 
-const question = 'How long is the warranty of order 7?'
+const question = 'How long is the warranty on order 7?'
 const documents = [{ id: 'doc_warranty', score: 0.92, content: 'The warranty is 24 months.' }]
 const order = { order: 7, bought: '2026-01-15' }
 const system = (content: string) => ({ role: 'system', content })
@@ -74,7 +74,7 @@ const openTelemetryRun = ({ versionIds }: Tenant) => ({
     environment: 'staging',
     service_name: 'support',
   },
-  feedback: [{ rating: 'negative', content: 'It should name the date.' }],
+  feedback: [{ rating: 'negative', content: 'It should give the date.' }],
   steps: [
     step('support-answer', 'workflow', {
       input: { question },
@@ -86,7 +86,7 @@ const openTelemetryRun = ({ versionIds }: Tenant) => ({
               system('The warranty is 24 months.'),
               user,
               calling({ id: 'call_1', name: 'get_order', arguments: { order: 7 } }),
-              toolResult('call_1', 'The shop does not answer'),
+              toolResult('call_1', 'The shop is not responding'),
             ],
           },
           output: assistant('The warranty is 24 months.'),
@@ -103,7 +103,7 @@ const openTelemetryRun = ({ versionIds }: Tenant) => ({
         step('get_order', 'tool', {
           status: 'error',
           input: { order: 7 },
-          error: { type: 'Error', message: 'The shop does not answer' },
+          error: { type: 'Error', message: 'The shop is not responding' },
         }),
         step('retrieval', 'retriever', {
           input: question,
@@ -122,9 +122,9 @@ describe('OpenTelemetry JS', () => {
     ['2', OPENTELEMETRY],
     ['3', { ...OPENTELEMETRY, folder: 'opentelemetry-js-3', instead: { 'telemetry.mjs': 'telemetry-3.mjs' } }],
   ])('%s sends a retrieval, a tool that fails, and a model’s answer', async ([, client], { expect }) => {
-    const { tenant, trace, complaints } = await traced(client)
+    const { tenant, trace, warnings } = await traced(client)
     expect(trace).toEqual(openTelemetryRun(tenant))
-    expect(complaints).toEqual([])
+    expect(warnings).toEqual([])
   })
 
   it.for<[string, Record<string, string>, string, string | undefined, number]>([
@@ -134,36 +134,36 @@ describe('OpenTelemetry JS', () => {
     ['each span when it ends, children first', { PROCESSOR: 'simple' }, 'application/x-protobuf', undefined, 4],
   ])('sends %s', async ([, variant, contentType, contentEncoding, exports], { expect }) => {
     const tenant = await newTenant(server.url)
-    const way = await interpose(server.url)
+    const proxy = await interpose(server.url)
     const client = { ...OPENTELEMETRY, instead: { 'telemetry.mjs': 'telemetry-variant.mjs' } }
-    const { traceIds, complaints } = await runClient(client, { ...environmentOf(tenant, way.url), ...variant })
-    way.close()
+    const { traceIds, warnings } = await runClient(client, { ...environmentOf(tenant, proxy.url), ...variant })
+    proxy.close()
     const expected = { path: '/api/v1/otel/v1/traces', contentType, contentEncoding, status: 200 }
-    expect(way.exports).toEqual(Array(exports).fill(expected))
+    expect(proxy.exports).toEqual(Array(exports).fill(expected))
     expect(await readTrace(tenant, traceIds[0])).toEqual(openTelemetryRun(tenant))
-    expect(complaints).toEqual([])
+    expect(warnings).toEqual([])
   })
 
   it('creates one trace from exports that arrive twice', async ({ expect }) => {
     const tenant = await newTenant(server.url)
-    const way = await interpose(server.url, { copies: 2 })
-    const { traceIds } = await runClient(OPENTELEMETRY, environmentOf(tenant, way.url))
-    way.close()
-    expect(way.exports.map(({ status }) => status)).toEqual([200, 200])
+    const proxy = await interpose(server.url, { copies: 2 })
+    const { traceIds } = await runClient(OPENTELEMETRY, environmentOf(tenant, proxy.url))
+    proxy.close()
+    expect(proxy.exports.map(({ status }) => status)).toEqual([200, 200])
     expect(await readTrace(tenant, traceIds[0])).toEqual(openTelemetryRun(tenant))
   })
 
-  it('delivers a retry after a 503', async ({ expect }) => {
+  it('retries after a 503', async ({ expect }) => {
     const tenant = await newTenant(server.url)
-    const way = await interpose(server.url, { refused: 1 })
-    const { traceIds } = await runClient(OPENTELEMETRY, environmentOf(tenant, way.url))
-    way.close()
-    expect(way.exports.map(({ status }) => status)).toEqual([503, 200])
+    const proxy = await interpose(server.url, { refused: 1 })
+    const { traceIds } = await runClient(OPENTELEMETRY, environmentOf(tenant, proxy.url))
+    proxy.close()
+    expect(proxy.exports.map(({ status }) => status)).toEqual([503, 200])
     expect(await readTrace(tenant, traceIds[0])).toEqual(openTelemetryRun(tenant))
   })
 
   it('sends OpenAI’s messages only in log records', async ({ expect }) => {
-    const { trace, complaints } = await traced({
+    const { trace, warnings } = await traced({
       ...OPENTELEMETRY,
       folder: 'opentelemetry-openai',
       program: 'app-openai.mjs',
@@ -197,7 +197,7 @@ describe('OpenTelemetry JS', () => {
         }),
       ],
     })
-    expect(complaints).toEqual([])
+    expect(warnings).toEqual([])
   })
 })
 
@@ -207,7 +207,7 @@ describe('Vercel AI SDK', () => {
     { id: 'call_1', name: 'getOrder', arguments: { order: 7 } },
     { id: 'call_2', name: 'findDocuments', arguments: { query: 'warranty' } },
   ]
-  const failure = 'The knowledge base does not answer'
+  const failure = 'The knowledge base is not responding'
   const tools = [
     step('findDocuments', 'tool', {
       status: 'error',
@@ -218,7 +218,7 @@ describe('Vercel AI SDK', () => {
   ]
 
   it('7 sends an agent’s steps under their run', async ({ expect }) => {
-    const { trace, complaints } = await traced({ page: 'vercel-ai-sdk' })
+    const { trace, warnings } = await traced({ page: 'vercel-ai-sdk' })
     const chat = {
       model: 'gpt-4.1-mini-2025-04-14',
       provider: 'openai',
@@ -287,11 +287,11 @@ describe('Vercel AI SDK', () => {
         }),
       ],
     })
-    expect(complaints).toEqual([])
+    expect(warnings).toEqual([])
   })
 
   it('6 sends a call with its model calls and tools', async ({ expect }) => {
-    const { tenant, trace, complaints } = await traced({
+    const { tenant, trace, warnings } = await traced({
       page: 'vercel-ai-sdk',
       folder: 'vercel-ai-sdk-6',
       program: 'app-6.mjs',
@@ -365,13 +365,13 @@ describe('Vercel AI SDK', () => {
         }),
       ],
     })
-    expect(complaints).toEqual([])
+    expect(warnings).toEqual([])
   })
 })
 
 describe('OpenInference', () => {
   it('sends a chain with a retrieval, model calls and tool calls', async ({ expect }) => {
-    const { tenant, trace, complaints } = await traced({ page: 'openinference' })
+    const { tenant, trace, warnings } = await traced({ page: 'openinference' })
     const call = { id: 'call_1', name: 'get_order', arguments: { order: 7 } }
     expect(trace).toEqual({
       name: 'support-answer',
@@ -424,7 +424,7 @@ describe('OpenInference', () => {
             step('notify', 'tool', {
               status: 'error',
               input: ANSWER,
-              error: { type: 'Error', message: 'The mail server does not answer' },
+              error: { type: 'Error', message: 'The mail server is not responding' },
             }),
             step('retrieve', 'retriever', {
               input: question,
@@ -435,13 +435,13 @@ describe('OpenInference', () => {
         }),
       ],
     })
-    expect(complaints).toEqual([])
+    expect(warnings).toEqual([])
   })
 })
 
 describe('Langfuse', () => {
   it('sends its observations to its own path, as JSON', async ({ expect }) => {
-    const { tenant, trace, complaints } = await traced({ page: 'langfuse' })
+    const { tenant, trace, warnings } = await traced({ page: 'langfuse' })
     expect(trace).toEqual({
       name: 'support-answer',
       status: 'completed',
@@ -472,7 +472,7 @@ describe('Langfuse', () => {
             step('get_order', 'tool', {
               status: 'error',
               input: { order: 7 },
-              error: { type: 'error', message: 'The shop does not answer' },
+              error: { type: 'error', message: 'The shop is not responding' },
             }),
             step('retrieve', 'retriever', {
               input: question,
@@ -483,13 +483,13 @@ describe('Langfuse', () => {
         }),
       ],
     })
-    expect(complaints).toEqual([])
+    expect(warnings).toEqual([])
   })
 })
 
 describe('LangSmith', () => {
   it('sends its runs in its OpenTelemetry mode', async ({ expect }) => {
-    const { tenant, trace, complaints } = await traced({ page: 'langsmith' })
+    const { tenant, trace, warnings } = await traced({ page: 'langsmith' })
     const found = { page_content: 'The warranty is 24 months.', type: 'Document', metadata: { id: 'doc_warranty' } }
     expect(trace).toEqual({
       name: 'support-answer',
@@ -519,7 +519,7 @@ describe('LangSmith', () => {
             step('get_order', 'tool', {
               status: 'error',
               input: { input: 7 },
-              error: { type: 'Error', message: 'Error: The shop does not answer' },
+              error: { type: 'Error', message: 'Error: The shop is not responding' },
             }),
             step('retrieve', 'retriever', {
               input: { input: question },
@@ -533,14 +533,14 @@ describe('LangSmith', () => {
       ],
     })
     // The client asks for the service's capabilities, because it also supports protocols other than OTLP.
-    expect(complaints.filter(line => !line.includes('Failed to fetch info'))).toEqual([])
+    expect(warnings.filter(line => !line.includes('Failed to fetch info'))).toEqual([])
   })
 })
 
 describe('Traceloop', () => {
   it('sends its workflow with its OpenAI calls', async ({ expect }) => {
-    const { trace, complaints } = await traced({ page: 'traceloop' })
-    const failure = 'The shop does not answer'
+    const { trace, warnings } = await traced({ page: 'traceloop' })
+    const failure = 'The shop is not responding'
     expect(trace).toEqual({
       name: 'support-answer',
       status: 'completed',
@@ -577,11 +577,11 @@ describe('Traceloop', () => {
         }),
       ],
     })
-    expect(complaints).toEqual([])
+    expect(warnings).toEqual([])
   })
 })
 
-describe('The pages', () => {
+describe('The SDK pages', () => {
   it.for<[string, string[]]>([
     ['opentelemetry-js', ['opentelemetry-js', 'opentelemetry-js-3', 'opentelemetry-openai']],
     ['vercel-ai-sdk', ['vercel-ai-sdk', 'vercel-ai-sdk-6']],
@@ -589,7 +589,7 @@ describe('The pages', () => {
     ['langfuse', ['langfuse']],
     ['langsmith', ['langsmith']],
     ['traceloop', ['traceloop']],
-  ])('%s installs the tested versions', async ([page, folders], { expect }) => {
+  ])('install the tested versions: %s', async ([page, folders], { expect }) => {
     const tested = await Promise.all(folders.map(packagesOf))
     const { packages } = await readPage(page)
     expect(packages).not.toEqual([])

@@ -110,7 +110,7 @@ describe('the events', () => {
     expect(JSON.stringify(everything())).toBe(json)
     expect(json.length).toBeLessThan(2_500_000)
     expect(createHash('sha256').update(json).digest('hex')).toBe(
-      '52a5e6f1ed95bc4cd495ba00bce42d72dc9c6da2647b5730927ccaa53b8a687d',
+      'd6a8d759c1fb81818f43d7d708df1bbc8e673e1bd1bb2d809b037b3b74e83113',
     )
   })
 
@@ -386,8 +386,8 @@ describe('the triage runs', () => {
     for (const trace of flawed) {
       const right = corrected(trace)
       expect([trace.key, isRight(right)]).toEqual([trace.key, true])
-      const isForDutyDesk = trace.right.priority === 'urgent' && trace.startedAt > Date.parse('2026-11-06')
-      const team = isForDutyDesk ? 'duty-desk' : TEAMS[trace.right.category]
+      const isForOnCallDesk = trace.right.priority === 'urgent' && trace.startedAt > Date.parse('2026-11-06')
+      const team = isForOnCallDesk ? 'on-call-desk' : TEAMS[trace.right.category]
       expect([trace.key, outputOf(right, 'route')]).toMatchObject([trace.key, { team }])
       expect(right.output).toEqual({ ...v.parse(v.looseObject({}), outputOf(right, 'classify')), team })
     }

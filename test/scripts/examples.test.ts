@@ -15,7 +15,7 @@ import { newServer, PROJECT, type Server } from './server.ts'
  */
 
 const run = promisify(execFile)
-const QUESTION = { question: 'How long is the warranty of order 7?' }
+const QUESTION = { question: 'How long is the warranty on order 7?' }
 const ANSWER = { answer: 'The warranty is 24 months.' }
 
 let server: Server

@@ -56,9 +56,9 @@ const environmentOf = ({ key }: Tenant): Environment => ({
 describe.for(CLIENTS)('%s in Python', ([name, client]) => {
   it('sends a trace that reads as its program', { timeout: 900_000 }, async ({ expect }) => {
     const tenant = await newTenant(server.url)
-    const { traceIds, complaints } = await runPython(client, environmentOf(tenant))
+    const { traceIds, warnings } = await runPython(client, environmentOf(tenant))
     await expect(await readAsText(tenant, traceIds[0])).toMatchFileSnapshot(`clients/python/${name}.txt`)
-    expect(complaints.filter(line => !CHATTER.test(line))).toEqual([])
+    expect(warnings.filter(line => !CHATTER.test(line))).toEqual([])
   })
 
   it('is tested with the packages that its page installs', async ({ expect }) => {

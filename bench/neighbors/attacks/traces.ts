@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { MAX_BATCH_EVENTS, MAX_METADATA_BYTES } from '../../../src/limits.ts'
 import { type Attack, type Attacks, addTrace, escapedText, PROJECT, part, span, TIMESTAMP, times } from '../attack.ts'
 
-/** Traces with many spans, values and observations, and with much metadata: written and read. */
+/** Writes and reads of traces with many spans, values, and observations, and lots of metadata. */
 export const traces: Attacks = share => ({
   ...read('20,000 spans', share, async client =>
     addTrace(
@@ -41,7 +41,7 @@ export const traces: Attacks = share => ({
       })),
     ),
   ),
-  ...read('4 MB of comments of control characters', share, async client =>
+  ...read('4 MB of comments with control characters', share, async client =>
     addTrace(
       client,
       times(part(share, 280), () => ({
@@ -90,21 +90,21 @@ export const traces: Attacks = share => ({
     return () => client.send('POST', '/api/v1/batch', { events: events() })
   },
   'a batch of values with many items': batched(share, () => ({ type: 'input', data: times(1500, index => index) })),
-  'an observation of 5 MB of numbers': observed(times(part(share, 2_400_000), index => index % 10)),
-  'an observation of 5 MB of objects': observed(times(part(share, 400_000), index => ({ a: index }))),
-  'an observation of one long name': observed({ ['a'.repeat(part(share, 5_000_000))]: 1 }),
-  'an observation of quotes': observed('"'.repeat(part(share, 2_500_000))),
+  'an observation with 5 MB of numbers': observed(times(part(share, 2_400_000), index => index % 10)),
+  'an observation with 5 MB of objects': observed(times(part(share, 400_000), index => ({ a: index }))),
+  'an observation with one long name': observed({ ['a'.repeat(part(share, 5_000_000))]: 1 }),
+  'an observation with many quotes': observed('"'.repeat(part(share, 2_500_000))),
   'a body of brackets': sent('/api/v1/observations', '['.repeat(part(share, 5_000_000))),
   'a body of backslashes': sent('/api/v1/observations', `"${'\\'.repeat(part(share, 5_000_000))}`),
-  'metadata of many keys': async client => {
+  'metadata with many keys': async client => {
     const metadata = Object.fromEntries(times(part(share, 5000), index => [`k${index}`, index]))
     return () => client.send('POST', '/api/v1/traces', trace(metadata))
   },
-  'metadata that nests': async client => {
+  'deeply nested metadata': async client => {
     const deep = (depth: number): object => (depth === 0 ? {} : { [`k${depth}`]: deep(depth - 1), v: depth })
     return () => client.send('POST', '/api/v1/traces', trace(deep(120)))
   },
-  'a list of much metadata': async client => {
+  'a list with a lot of metadata': async client => {
     const metadata = { text: 'a'.repeat(part(share, MAX_METADATA_BYTES - 100)) }
     for (let index = 0; index < part(share, 200); index++) await client.call('POST', '/api/v1/traces', trace(metadata))
     return () => client.send('GET', `/api/traces?${PROJECT}&limit=200`)
@@ -124,7 +124,7 @@ const trace = (metadata: object) => ({
   metadata,
 })
 
-/** Reads a trace whole, and as a preview. */
+/** Reads a trace in full and as a preview. */
 const read = (name: string, _: number, add: (client: Parameters<Attack>[0]) => ReturnType<typeof addTrace>) => ({
   [`detail of ${name}`]: async (client: Parameters<Attack>[0]) => {
     const { id } = await add(client)

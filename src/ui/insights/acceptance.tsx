@@ -104,7 +104,7 @@ function AcceptanceTable({ steps, buckets }: { steps: readonly StepAcceptance[];
             <Table.Th>Period</Table.Th>
             <Table.Th className={classes.number}>Accepted</Table.Th>
             <Table.Th className={classes.number}>Corrected</Table.Th>
-            <Table.Th className={classes.number}>Acceptance</Table.Th>
+            <Table.Th className={classes.number}>Acceptance rate</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>

@@ -15,8 +15,8 @@ type Category = ErrorTypes['errorTypes'][number]['category']
 
 const CATEGORIES: readonly { category: Category; about: string }[] = [
   { category: 'AI Error', about: 'The pipeline is at fault: its model, prompt, retrieval, or tools.' },
-  { category: 'User Error', about: "The user's input didn't allow a better output." },
-  { category: 'Human Error', about: 'The reviewer or labeller is at fault.' },
+  { category: 'User Error', about: "The user's input didn't allow for a better output." },
+  { category: 'Human Error', about: 'The reviewer or labeler is at fault.' },
 ]
 
 /** The project's error types: built-in and custom. */

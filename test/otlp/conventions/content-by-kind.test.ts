@@ -47,7 +47,7 @@ describe('an input', () => {
         ],
       },
     ],
-  ])('of a %s: %j is %j', ([kind, given, input], { expect }) => {
+  ])('of a %s: %j becomes %j', ([kind, given, input], { expect }) => {
     expect(inputFor(kind, [given])).toEqual(input)
   })
 })
@@ -79,11 +79,11 @@ describe('an output', () => {
     ['chain', "{'order': 7}", { order: 7 }],
     ['chain', '<Node object at 0x7f01>', undefined],
     ['agent', '{"a":1}', { a: 1 }],
-  ])('of a %s: %j is %j', ([kind, given, output], { expect }) => {
+  ])('of a %s: %j becomes %j', ([kind, given, output], { expect }) => {
     expect(outputFor(kind, [given])).toEqual(output)
   })
 
-  it('is the first with content', ({ expect }) => {
+  it('is the first candidate that has content', ({ expect }) => {
     const called = { role: 'assistant', content: null, tool_calls: [{ name: 'get_order' }] }
     expect(outputFor('llm', [{ role: 'assistant', content: null }, called])).toEqual(called)
     expect(outputFor('llm', [{ role: 'assistant', content: '' }, called])).toEqual(called)
@@ -102,7 +102,7 @@ it('divides a request into its conversation and its parameters', ({ expect }) =>
   expect(dividedRequest({ model: 'car' })).toEqual({ input: { model: 'car' }, parameters: {} })
 })
 
-it('adds the system prompt that only another attribute has', ({ expect }) => {
+it('adds a system prompt that is only in another attribute', ({ expect }) => {
   const user = { role: 'user', content: 'hi' }
   const system = { role: 'system', content: 'Be brief' }
   expect(withSystemPrompt({ messages: [user] }, [{ messages: [system, user] }])).toEqual({ messages: [system, user] })
@@ -113,7 +113,7 @@ it('adds the system prompt that only another attribute has', ({ expect }) => {
 })
 
 describe('LangChain’s objects', () => {
-  it('are plain wherever they are', ({ expect }) => {
+  it('become plain objects wherever they occur', ({ expect }) => {
     const ai = {
       type: 'ai',
       data: { content: 'Hello', response_metadata: { model: 'gpt' }, id: 'lc_run--1', type: 'ai' },
@@ -128,7 +128,7 @@ describe('LangChain’s objects', () => {
     expect(withoutLangChain(plain)).toBe(plain)
   })
 
-  it('are left if they nest too deep', ({ expect }) => {
+  it('are left as is if nested too deeply', ({ expect }) => {
     let value: Json = 'end'
     for (let depth = 0; depth < 1000; depth++) value = { lc: 1, kwargs: { value } }
     expect(withoutLangChain(value)).toBeTypeOf('object')
@@ -144,7 +144,7 @@ it.for([
   ],
   ['KeyError', 'Traceback (most recent call last):\n  File\nKeyError: 7', 'KeyError', '7'],
   ['error', 'Traceback (most recent call last):\n  ...', 'error', '...'],
-] as const)('an error has its message apart from its traceback: %s', ([type, text, name, message], { expect }) => {
+] as const)('separates an error’s message from its traceback: %s', ([type, text, name, message], { expect }) => {
   expect(errorFrom(type, text)).toEqual({ type: name, message, traceback: text.slice(text.indexOf('Traceback')) })
   expect(errorFrom('E', 'plain')).toEqual({ type: 'E', message: 'plain' })
   expect(errorFrom('E', undefined)).toEqual({ type: 'E' })

@@ -25,8 +25,8 @@ export interface Environment {
 export interface Output {
   /** The traces that the client reports to have created. */
   traceIds: string[]
-  /** Everything else that it printed, such as complaints from its exporter. */
-  complaints: string[]
+  /** Everything else that it printed, such as warnings from its exporter. */
+  warnings: string[]
 }
 
 const TIMEOUT_MS = 60_000
@@ -65,7 +65,7 @@ export async function runClient(client: Client, environment: Environment): Promi
 /** Sorts what a client printed. */
 export function outputOf(printed: string): Output {
   const lines = stripVTControlCharacters(printed).split('\n').filter(Boolean)
-  return { traceIds: lines.filter(line => TRACE_ID.test(line)), complaints: lines.filter(line => !TRACE_ID.test(line)) }
+  return { traceIds: lines.filter(line => TRACE_ID.test(line)), warnings: lines.filter(line => !TRACE_ID.test(line)) }
 }
 
 async function programsIn(folder: string): Promise<Map<string, string>> {

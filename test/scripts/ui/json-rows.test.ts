@@ -6,7 +6,7 @@ const NONE: ReadonlySet<string> = new Set()
 
 const pathsOf = (value: Json, toggled = NONE) => jsonRows(value, toggled).map(({ path }) => path)
 
-/** Objects nested to the given depth, with a text in the innermost one. */
+/** Objects nested to the given depth, with a string in the innermost one. */
 function nested(levels: number): Json {
   let value: Json = 'within'
   for (let level = 0; level < levels; level += 1) value = { a: value }
