@@ -98,12 +98,15 @@ function withoutPrintedObjects(value: Json, depth: number): Json | undefined {
         ? kept
         : undefined
   }
-  const entries = Object.entries(value)
-  const kept = entries.flatMap(([field, item]) => {
+  const kept: [string, Json][] = []
+  let isChanged = false
+  for (const field of Object.keys(value)) {
+    const item = value[field] ?? null
     const plain = withoutPrintedObjects(item, depth + 1)
-    return plain === undefined ? [] : [[field, plain] as const]
-  })
-  if (kept.length === entries.length && kept.every(([field, item]) => item === value[field])) return value
+    if (plain !== item) isChanged = true
+    if (plain !== undefined) kept.push([field, plain])
+  }
+  if (!isChanged) return value
   return kept.length > 0 ? Object.fromEntries(kept) : undefined
 }
 
@@ -211,9 +214,12 @@ const PARAMETERS = new Set([
 /** Fields of a request that concern its transport. */
 const TRANSPORT = new Set(['stream_options', 'extra_headers', 'extra_body', 'extra_query', 'timeout'])
 
+const NO_FIELDS: JsonObject = {}
+
 /** Divides a model's request into its conversation and its parameters, with the names of the tools that it offers. */
 export function dividedRequest(input: Json | undefined): { input: Json | undefined; parameters: JsonObject } {
-  if (!isJsonObject(input) || !Array.isArray(input.messages)) return { input, parameters: {} }
+  if (!isJsonObject(input) || !Array.isArray(input.messages)) return { input, parameters: NO_FIELDS }
+  if (Object.keys(input).length === 1) return { input, parameters: NO_FIELDS }
   const { tools, ...fields } = input
   const names = tools === undefined ? [] : toolNames(tools)
   const [parameters, others] = [true, false].map(isParameter =>

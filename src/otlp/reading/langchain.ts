@@ -27,6 +27,8 @@ export const ROLES_OF_CLASSES: ReadonlyMap<string, string> = new Map([
 
 /** The fields of a message by LangChain, with its role. Undefined if the value isn't one. */
 export function messageOfLangChain(value: JsonObject): JsonObject | undefined {
+  // Nearly every object is another's. Taking it apart would cost more than all the rest.
+  if (value.lc === undefined && (typeof value.type !== 'string' || value.role !== undefined)) return undefined
   const { lc, id, kwargs, type, data, ...fields } = value
   if (lc !== undefined && isJsonObject(kwargs)) {
     const name = Array.isArray(id) ? id.at(-1) : undefined
@@ -78,12 +80,16 @@ function plainList(list: Json[], depth: number): Json {
 }
 
 function plainFields(object: JsonObject, depth: number): JsonObject {
-  const changed: [string, Json][] = []
-  for (const [field, item] of Object.entries(object)) {
-    const plain = typeof item === 'object' ? withoutLangChain(item, depth + 1) : item
-    if (plain !== item) changed.push([field, plain])
+  let changed: [string, Json][] | undefined
+  for (const field of Object.keys(object)) {
+    const item = object[field] ?? null
+    if (typeof item !== 'object' || item === null) continue
+    const plain = withoutLangChain(item, depth + 1)
+    if (plain === item) continue
+    changed ??= []
+    changed.push([field, plain])
   }
-  return changed.length === 0 ? object : { ...object, ...Object.fromEntries(changed) }
+  return changed ? { ...object, ...Object.fromEntries(changed) } : object
 }
 
 const isCommand = (value: JsonObject): boolean =>

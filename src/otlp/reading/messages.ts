@@ -140,7 +140,7 @@ const pairMessage = (item: Json): Json => (isPair(item) ? { role: item[0], conte
 /** An input message. Why an earlier answer ended is no part of it. */
 const askedMessages = (item: Json): Message[] =>
   messagesFrom(item, 'user').map(message => {
-    for (const field of FINISH_REASONS) delete message[field]
+    for (const field of FINISH_REASONS) if (message[field] !== undefined) delete message[field]
     return message
   })
 

@@ -33,19 +33,28 @@ export function vectorsIn(output: Json): JsonObject | undefined {
   return count === 0 ? undefined : { count, ...(dimensions !== undefined && { dimensions }) }
 }
 
+const hasVectors = (value: Json, depth: number): boolean => {
+  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return false
+  if (Array.isArray(value)) return value.some(item => hasVectors(item, depth + 1))
+  for (const field of Object.keys(value)) {
+    const item = value[field] ?? null
+    if (typeof item !== 'object' || item === null) continue
+    if (Array.isArray(item) && FIELDS.test(field) && (isVector(item) || item.some(isVector))) return true
+    if (hasVectors(item, depth + 1)) return true
+  }
+  return false
+}
+
 /** The value without the vectors in it. The same value if it has none. */
 export function withoutVectors(value: Json, depth = 0): Json {
   if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value
-  if (Array.isArray(value)) {
-    const items = value.map(item => withoutVectors(item, depth + 1))
-    return items.some((item, index) => item !== value[index]) ? items : value
-  }
+  if (!hasVectors(value, depth)) return value
+  if (Array.isArray(value)) return value.map(item => withoutVectors(item, depth + 1))
   const entries = Object.entries(value)
   const kept = entries
     .filter(
       ([field, item]) => !(FIELDS.test(field) && (isVector(item) || (Array.isArray(item) && item.some(isVector)))),
     )
     .map(([field, item]) => [field, withoutVectors(item, depth + 1)] as const)
-  if (kept.length === entries.length && kept.every(([field, item]) => item === value[field])) return value
   return Object.fromEntries(kept)
 }
