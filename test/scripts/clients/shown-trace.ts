@@ -25,8 +25,8 @@ const List = v.object({ traces: v.array(v.object({ id: v.string(), traceId: v.st
 const SHOWN = ['model', 'provider', 'usage', 'cost', 'finish_reasons', 'error']
 
 /**
- * The tenant's traces as a text that a person can read, oldest first, each with its tree of steps. Ids and paths that
- * differ from run to run are left out. Throws if `traceId` isn't among the traces.
+ * The tenant's traces as a text that a person can read, oldest first, each with its tree of steps. IDs, addresses, and
+ * paths that differ from run to run are left out. Throws if `traceId` isn't among the traces.
  */
 export async function readAsText({ url, key, projectSlug }: Tenant, traceId: string | undefined): Promise<string> {
   const list = await call(url, key, 'GET', `/api/traces?projectSlug=${projectSlug}&kind=all&limit=200`)
@@ -67,4 +67,5 @@ const withoutIds = (text: string): string =>
   text
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<id>')
     .replaceAll(/[0-9a-f]{32}/g, '<id>')
+    .replaceAll(/0x[0-9a-f]{6,}/g, '<address>')
     .replaceAll(/\/\S*\/countersign-python-\w+/g, '<folder>')
