@@ -72,7 +72,10 @@ export default defineConfig({
           name: 'scripts',
           include: ['test/scripts/**/*.test.ts'],
           // Downloads a gigabyte: npm run test:clients.
-          exclude: process.env.PYTHON_CLIENTS ? [] : ['test/scripts/python-clients.test.ts'],
+          exclude: [
+            '**/node_modules/**',
+            ...(process.env.PYTHON_CLIENTS ? [] : ['test/scripts/python-clients.test.ts']),
+          ],
           globalSetup: ['test/scripts/pages.ts'],
           // Starting the service waits as much as it computes.
           maxWorkers: 2,

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check'
+import { MAX_TOKENS } from '../../src/limits.ts'
 import { TIME, timeAfter } from '../support/builders.ts'
 import {
   type Command,
@@ -189,6 +190,14 @@ const span: fc.Arbitrary<SpanBody> = fc
       timestamp: time,
       duration_ms: duration,
       status: fc.constantFrom('ok' as const, 'error' as const),
+      model: fc.constantFrom(...NAMES),
+      provider: fc.constantFrom(...NAMES),
+      usage: fc.record(
+        { input_tokens: fc.nat(MAX_TOKENS), output_tokens: fc.nat(9), cached_tokens: fc.nat(9) },
+        { requiredKeys: ['input_tokens', 'output_tokens'], noNullPrototype: true },
+      ),
+      // Powers of two add up exactly, in any order.
+      cost_usd: fc.constantFrom(0, 0.25, 0.5, 2),
     },
     { requiredKeys: ['trace_id', 'span_id', 'step_id', 'timestamp'], noNullPrototype: true },
   )

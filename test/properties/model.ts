@@ -29,6 +29,10 @@ export interface SpanBody {
   timestamp: string
   duration_ms?: number
   status?: 'ok' | 'error'
+  model?: string
+  provider?: string
+  usage?: { input_tokens: number; output_tokens: number; cached_tokens?: number }
+  cost_usd?: number
 }
 
 export interface ObservationBody {
@@ -289,7 +293,32 @@ export function detailOf(world: World, traceId: string, ids: Ids): Fields | unde
   const trace = findTrace(world, traceId)
   if (!trace) return undefined
   const spans = [rootOf(trace, ids), ...trace.spans.toSorted(bySpanOrder).map(span => spanOf(trace, span, ids))]
-  return { ...itemOf(trace, ids), project: ids.project, spans, feedback: feedbackOf(trace, ids) }
+  const bodies = [trace.root, ...trace.spans]
+  const costs = bodies.flatMap(({ cost_usd }) => cost_usd ?? [])
+  return {
+    ...itemOf(trace, ids),
+    project: ids.project,
+    usage: sumOfUsage(bodies),
+    costUsd: costs.length === 0 ? null : sumOf(costs),
+    spans,
+    feedback: feedbackOf(trace, ids),
+  }
+}
+
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0)
+
+function sumOfUsage(bodies: readonly Partial<SpanBody>[]): Fields | null {
+  const usages = bodies.flatMap(({ usage }) => usage ?? [])
+  if (usages.length === 0) return null
+  const inputTokens = sumOf(usages.map(usage => usage.input_tokens))
+  const outputTokens = sumOf(usages.map(usage => usage.output_tokens))
+  const cached = usages.flatMap(({ cached_tokens }) => cached_tokens ?? [])
+  return {
+    inputTokens,
+    outputTokens,
+    totalTokens: inputTokens + outputTokens,
+    ...(cached.length > 0 && { cachedTokens: sumOf(cached) }),
+  }
 }
 
 /** A trace as the list returns it. */
@@ -334,6 +363,10 @@ function spanFieldsOf(trace: Trace, span: Partial<SpanBody>, id: string, ids: Id
     id,
     status: span.status ?? null,
     durationMs: span.duration_ms ?? null,
+    model: span.model ?? null,
+    provider: span.provider ?? null,
+    usage: sumOfUsage([span]),
+    costUsd: span.cost_usd ?? null,
     input: mergedInput([...given(span.input), ...valuesOf('input')]),
     output: [...given(span.output), ...valuesOf('output')].at(-1) ?? null,
     approvedOutput: null,

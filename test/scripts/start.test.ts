@@ -151,7 +151,7 @@ describe('npm start', () => {
   it('reports that a port is taken or invalid', async ({ expect }) => {
     const other = createServer().listen(server.port, 'localhost')
     await once(other, 'listening')
-    expect(await server.start()).toContain(`Port ${server.port} is taken`)
+    expect(await server.start()).toContain(`Port ${server.port} is in use`)
     await promisify(other.close.bind(other))()
     expect(await server.start({ PORT: 'http' })).toContain('PORT must be a number from 1 to 65535, not http')
   })
