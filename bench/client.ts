@@ -52,7 +52,7 @@ export class Client {
     return { status: response.statusCode ?? 0, headers: response.headers, body: answer, ms }
   }
 
-  /** A client for the same Worker with other headers. */
+  /** A client for the same Worker with different headers. */
   with(headers: Record<string, string>): Client {
     return new Client(this.#url, headers)
   }

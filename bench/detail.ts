@@ -46,13 +46,13 @@ export const detail: Benchmark = async ({ isQuick }) => {
         'SQLite ms': partMs(({ sqlMs }) => sqlMs),
         'D1 around it': partMs(({ sqlMs, d1Ms }) => d1Ms - sqlMs),
         'Worker until it responds': partMs(({ d1Ms, answeredMs }) => answeredMs - d1Ms),
-        'body of MB': (answers[0]?.body.length ?? 0) / 1e6,
+        'body, MB': (answers[0]?.body.length ?? 0) / 1e6,
       },
     })
   }
   return [
     {
-      title: `Detail of a trace with ${spans.toLocaleString('en')} spans of ${SPAN_BYTES} B each: p50 for the whole body`,
+      title: `Detail of a trace with ${spans.toLocaleString('en')} spans with ${SPAN_BYTES} B each: p50 for the whole body`,
       notes: ['The rest of the time is the transfer: a large body is written piece by piece as the client reads it.'],
       measurements,
     },

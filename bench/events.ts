@@ -58,6 +58,6 @@ export async function makeLargeTrace(
   return v.parse(Created, JSON.parse(created.body)).id
 }
 
-/** A text with this many characters. */
+/** A string with this many characters. */
 export const textOf = (length: number): string =>
   'The quick brown fox jumps over the lazy dog. '.repeat(length / 45 + 1).slice(0, length)

@@ -74,7 +74,7 @@ async function costs(measured: Client, sizes: readonly number[]): Promise<Measur
       const { headers } = await measured.call('POST', '/v1/traces', exportOf(runs(size, spansATrace)))
       const { rowsWritten, d1RoundTrips, r2Calls } = v.parse(Costs, JSON.parse(String(headers['x-measured'])))
       measurements.push({
-        what: `${size.toLocaleString('en')} spans, ${spansATrace.toLocaleString('en')} a trace: rows written a span`,
+        what: `${size.toLocaleString('en')} spans, ${spansATrace.toLocaleString('en')} per trace: rows written per span`,
         value: rowsWritten / size,
         goal: { atMost: 2 },
         more: { 'rows written': rowsWritten, 'D1 round trips': d1RoundTrips, 'R2 calls': r2Calls },
@@ -103,7 +103,7 @@ async function readBack(client: Client, count: number) {
       {
         what: 'spans read back, each with its output',
         value: detail.spans.length,
-        more: { 'body of MB': body.length / 1e6, ms },
+        more: { 'body, MB': body.length / 1e6, ms },
       },
     ],
   }

@@ -19,8 +19,8 @@ export interface PromptVersions {
 /**
  * A pipeline's traces, newest first, each with a retrieving span, an answering span, an input, and an output. Filter
  * values occur at various rates: `environment` on all traces, `tier` gold on a quarter, feedback on one in 10, running
- * one in 50, a negative rating on one in 20; and on three in 1,000 the name `refund`, the step `escalate`, the other
- * prompt version and the metadata field `experiment`.
+ * one in 50, a negative rating on one in 20; and on three in 1,000 the name `refund`, the step `escalate`, the rare
+ * prompt version, and the metadata field `experiment`.
  */
 export function* sampleTraces(count: number, versions: PromptVersions): Generator<BatchEvent> {
   for (let index = 0; index < count; index++) {

@@ -85,7 +85,7 @@ async function compare({ countersign, bare }: Rivals, connections: number, proce
     more: {
       'requests/s': rate(ownBlocks),
       'bare requests/s': rate(bareBlocks),
-      'CPU ms a request': cost(ownBlocks),
+      'CPU ms per request': cost(ownBlocks),
       'bare CPU ms': cost(bareBlocks),
       'bare CPU/CPU': cost(bareBlocks) / cost(ownBlocks),
     },

@@ -280,7 +280,7 @@ function wrangler(args: readonly string[], options: SpawnSyncOptions) {
   return result
 }
 
-/** Reads an output that contains one of these texts. */
+/** Reads an output that contains one of these strings. */
 function says(...words: readonly string[]) {
   return (stdout: string, stderr: string): true | undefined =>
     words.some(each => stdout.includes(each) || stderr.includes(each)) || undefined

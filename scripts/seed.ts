@@ -77,7 +77,7 @@ async function ownerKey({ url, adminToken }: SeedTarget): Promise<string> {
   return v.parse(WithKey, await call(url, adminToken, 'POST', '/api/orgs/demo/api-keys')).key
 }
 
-/** Creates a project with its texts and traces, and returns a key to it. */
+/** Creates a project with its prompts, docs, and traces, and returns a key to it. */
 async function seedProject(url: string, owner: string, project: DemoProject): Promise<string> {
   const { slug, name } = project
   await call(url, owner, 'POST', '/api/projects', { slug, name })
@@ -153,10 +153,10 @@ async function replay(url: string, key: string, events: DemoEvent[], activations
   await activateUntil(Number.POSITIVE_INFINITY)
 }
 
-/** A family of texts, and what identifies one of them. */
+/** Prompts or docs, and the field that identifies one of them. */
 interface TextPlace {
   path: '/api/prompts' | '/api/knowledge-docs'
-  /** Lists only this text. */
+  /** Lists only this prompt or doc. */
   list: string
   listName: 'prompts' | 'knowledgeDocs'
   names: object
@@ -168,7 +168,7 @@ interface SeededText {
   versionIds: string[]
 }
 
-/** Creates a text with its versions, skipping those from an earlier seeding. The first version is active. */
+/** Creates a prompt or doc with its versions, skipping those from an earlier seeding. The first version is active. */
 async function seedText(
   url: string,
   key: string,
@@ -191,5 +191,5 @@ async function seedText(
 async function postBatch(url: string, key: string, events: DemoEvent[]): Promise<void> {
   const { results } = v.parse(Results, await call(url, key, 'POST', '/api/v1/batch', { events }))
   const refused = results.find(({ status }) => status >= 300)
-  if (refused) throw new Error(`A batch of the demo has an event that was rejected: ${JSON.stringify(refused)}`)
+  if (refused) throw new Error(`An event in the demo was rejected: ${JSON.stringify(refused)}`)
 }

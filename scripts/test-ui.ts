@@ -8,6 +8,6 @@ if (findChromium()) {
   const { status } = spawnSync(process.execPath, [playwright, 'test'], { stdio: 'inherit' })
   process.exitCode = status ?? 1
 } else {
-  console.log('The browser tests were skipped: no Chromium was found. Install one, or set CHROMIUM_PATH.')
+  console.log('The browser tests were skipped: Chromium not found. Install it, or set CHROMIUM_PATH.')
   process.exitCode = process.env.CI ? 1 : 0
 }

@@ -3,7 +3,7 @@ import { aFeedback, anObservation, aTrace, timeAfter } from './support/builders.
 import { newOrg } from './support/org.ts'
 
 describe('a pipeline run', () => {
-  it('is ingested, found and read back', async ({ expect }) => {
+  it('is ingested, found, and read back', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     const { trace_id } = trace

@@ -56,7 +56,7 @@ export async function postCase(owner: Client, projectSlug: string, labeled: Labe
     const span = spans.find(({ stepId }) => stepId === step_id)
     if (!span) throw new Error(`${labeled.id}: there is no step ${step_id} to review`)
     const body = { decision, ...(decision === 'correct' && { approvedOutput: approved_output }) }
-    // Uses another key than the feedback, because reviewers aren't the pipeline.
+    // Uses a different key than the feedback, because reviewers aren't the pipeline.
     await owner.call('PUT', `/api/spans/${span.id}/review`, body)
   }
   const traceId = labeled.events.find(({ type }) => type === 'trace')?.body.trace_id

@@ -93,7 +93,7 @@ describe('a project with autoAttribute', () => {
     }
   })
 
-  it('starts one analysis for all corrections of a trace in one call', async ({ expect }) => {
+  it('starts one analysis for all corrections on a trace in one call', async ({ expect }) => {
     const org = await newProject(true)
     const { spanId, step } = await newReviewed('Yes', org)
     const span_id = crypto.randomUUID()

@@ -4,13 +4,13 @@ import { applyCorrection } from '../../src/attribution/evidence/dispute.ts'
 
 describe('two values that differ', () => {
   it.for([
-    ['a date in another format', { due: '03/04/2026' }, { due: '2026-04-03' }],
+    ['a date in a different format', { due: '03/04/2026' }, { due: '2026-04-03' }],
     ['a number as text', { total: '1 336,00 €' }, { total: 1336 }],
     ['a label with an extra word', { priority: 'High Priority' }, { priority: 'high' }],
     ['yes for true', { ok: 'yes' }, { ok: true }],
-    ['a bare item for a list of one', { skills: 'Sage' }, { skills: ['Sage'] }],
+    ['a bare item instead of a list with one item', { skills: 'Sage' }, { skills: ['Sage'] }],
     ['JSON inside text', '```json\n{"a": 1}\n```', { a: 1 }],
-    ['a field under another name', { invoiceNo: '0091' }, { invoice_no: '0091' }],
+    ['a field with a different name', { invoiceNo: '0091' }, { invoice_no: '0091' }],
   ] as const)('differ only in format: %s', ([, output, approved]) => {
     const { changes, formatChanges } = differenceOf(output as never, approved as never)
     expect({ changes, hasFormatChanges: formatChanges.length > 0 }).toEqual({ changes: [], hasFormatChanges: true })
@@ -61,7 +61,7 @@ describe('two values that differ', () => {
 
 describe('a correction', () => {
   it.for([
-    ['of one field keeps the others', { a: 1, b: 2 }, { b: 3 }, { a: 1, b: 3 }],
+    ['to one field keeps the others', { a: 1, b: 2 }, { b: 3 }, { a: 1, b: 3 }],
     [
       'changes a nested field',
       { case: { date: null, place: 'x' } },

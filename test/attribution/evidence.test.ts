@@ -469,7 +469,7 @@ describe('the evidence', () => {
     })
   })
 
-  it('has only existing locations, and strengths between 0 and 1', () => {
+  it('names only existing locations, and strengths between 0 and 1', () => {
     for (const [, draft] of CHECKS) {
       const subject = aDisagreement(draft)
       const spanIds = new Set([null, 'p', ...subject.steps.map(({ spanId }) => spanId)])

@@ -254,7 +254,7 @@ describe('a hostile trace', () => {
         ),
       },
     ],
-  ])('gets an answer in time: %s', ([, draft]) => {
+  ])('is answered in time: %s', ([, draft]) => {
     const { reasoning, evidence } = expectSound(aDisagreement(draft))
     expect(reasoning.length + JSON.stringify(evidence).length).toBeLessThan(10_000)
   })
@@ -359,13 +359,13 @@ describe('a hostile trace', () => {
     }
     const findings = part.value
     expect(effort.spent).toBeLessThanOrEqual(MAX_EVIDENCE_EFFORT)
-    // Other requests wait for at most one part, or one text.
+    // Other requests wait for at most one part, or one value.
     expect(longest).toBeLessThan(3 * MAX_PART_EFFORT)
     expect(findings.map(({ kind }) => kind)).toContain('error_origin')
     expect(findings.length).toBeLessThan(5000)
   })
 
-  it('gets an answer from partial evidence that says so if there is too much to compare', () => {
+  it('answers from partial evidence and says so if there is too much to compare', () => {
     const draft = {
       steps: {
         answer: {
@@ -404,12 +404,12 @@ describe('a hostile trace', () => {
     expect(Math.max(...findings.map(({ path }) => path.length))).toBeLessThan(2 * MAX_EVIDENCE_PATH_LENGTH)
   })
 
-  it('gets an answer that reports values too long to search', () => {
+  it('reports values too long to search', () => {
     const { reasoning } = expectSound(aDisagreement(inAnswer(times(900, String), ['x'])))
     expect(reasoning).toContain('long values')
   })
 
-  it('has no schema check for an overlong output', () => {
+  it('skips the schema check for an overlong output', () => {
     const outputSchema = { type: 'array', minItems: 900 }
     const draft = inAnswer(times(900, String), ['x'], { prompt: aPrompt('List all.', outputSchema) })
     expect(findEvidence(aDisagreement(draft)).map(({ kind }) => kind)).not.toContain('schema_broken')
@@ -422,7 +422,7 @@ describe('a comparison', () => {
     expect(facts.map(({ text }) => text)).toEqual(['5', '7'])
   })
 
-  it('uses only the first ten thousand facts of each text', () => {
+  it('uses only the first ten thousand facts in each text', () => {
     expect(termsOfValue(['1 '.repeat(150_000), 'two 2']).facts).toHaveLength(MAX_TEXT_FACTS + 1)
   })
 

@@ -122,7 +122,7 @@ describe("a project's daily model calls", () => {
     expect((await ask(withoutQueue(limited(provided, 2)), '?force=true')).status).toBe(200)
   })
 
-  it('can run out between the two questions of a run', async ({ expect }) => {
+  it('can run out between a run’s two questions', async ({ expect }) => {
     const { ask, stored, traceKey } = await newDisputed()
     const { bindings, asked } = await aProvider([{ answer: OUTSIDE }, { answer: ANSWER }])
     expect((await ask(withoutQueue(limited(bindings, 1)))).status).toBe(429)

@@ -62,7 +62,7 @@ describe('a model that answers', () => {
       { ATTRIBUTION_INPUT_PRICE: '1', ATTRIBUTION_OUTPUT_PRICE: '10' },
       { inputTokens: 2000, outputTokens: 200, costUsd: 0.004 },
     ],
-  ] as const)('has its known costs reported %s', async ([, replies, settings, cost], { expect }) => {
+  ] as const)('reports its known costs %s', async ([, replies, settings, cost], { expect }) => {
     const { result } = await askModelThat(replies, { settings })
     expect(result?.cost).toMatchObject(cost)
   })
@@ -93,7 +93,7 @@ describe('a model that answers', () => {
     ['no span', { span_id: null }, { spanId: null }],
     ['no quotes', { quotes: [] }, { evidence: [] }],
     ['an extra field', { note: 'hello' }, { errorType: 'context_misinterpretation' }],
-  ] as const)('has its answer cleaned up: %s', async ([, fields, expected], { expect }) => {
+  ] as const)('gets its answer cleaned up: %s', async ([, fields, expected], { expect }) => {
     const { result, asked } = await askModelThat([{ answer: anAnswer(fields) }])
     expect(result?.attribution).toMatchObject(expected)
     expect(asked).toHaveLength(1)
@@ -209,7 +209,7 @@ describe('a quote', () => {
   })
 
   it.for([
-    ['from another span', { span_id: 'write', path: 'output', quote: 'warranty X200"}' }],
+    ['from a different span', { span_id: 'write', path: 'output', quote: 'warranty X200"}' }],
     ['that is blank', { span_id: 'write', path: 'output', quote: '  ' }],
     ['from an unknown span', { span_id: 'elsewhere', path: 'output', quote: 'It is 12 months.' }],
     ['that is made up', { span_id: 'write', path: 'output', quote: 'It is 13 months.' }],
@@ -333,7 +333,7 @@ describe("a provider's errors", () => {
 
   it.for([
     ['an HTML page', { body: '<html>Hello, warranty</html>' }, /sent an invalid response$/],
-    ['an answer from another API', { body: '{"warranty": 24}' }, /sent an invalid response$/],
+    ['a response from a different API', { body: '{"warranty": 24}' }, /sent an invalid response$/],
     ['a closed connection', { hangsUp: true }, /couldn't be reached|provider failed/],
   ] as const)('%s makes the queue retry', async ([, reply, message], { expect }) => {
     const { error, asked } = await askModelThat([reply])

@@ -43,7 +43,7 @@ describe('an attribution by a model', () => {
     const requests = await asked()
     expect(requests).toHaveLength(1)
     const sentBody = JSON.stringify(requests[0]?.body)
-    // The model may answer the project's own types, but no disabled type.
+    // The model may name the project's own types, but no disabled type.
     expect(sentBody).toContain('It came too late.')
     const { enum: types } = schemaOf(requests[0]?.body.response_format).properties.error_type
     expect(types).toContain('late_delivery')
@@ -111,7 +111,7 @@ describe('an attribution by a model', () => {
     vi.restoreAllMocks()
   })
 
-  it('has its result once the provider recovers', async ({ expect }) => {
+  it('gets its result once the provider recovers', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { askAsync, result, job } = await newDisputed()
     await askAsync(withMessages().bindings)

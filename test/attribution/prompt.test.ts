@@ -34,7 +34,7 @@ async function written(subject: Subject, findings: readonly Finding[] = []) {
   return { instructions, tokens: tokensOf(instructions) + tokensOf(material), of, step }
 }
 
-/** Distinct texts of a given number of bytes. */
+/** Distinct strings with the given number of bytes. */
 const longText = (name: string, bytes: number) => `${name} begins ${'lorem ipsum '.repeat(bytes / 12)} ${name} ends`
 
 /**

@@ -56,14 +56,14 @@ describe('the rules', () => {
     }
   })
 
-  it('never answer a disabled type', () => {
+  it('never name a disabled type', () => {
     const answer = answerTo(invented, new Set(['hallucinated_content']))
     expect([answer.errorType, ...answer.alternatives.map(({ errorType }) => errorType)]).not.toContain(
       'hallucinated_content',
     )
   })
 
-  it('answer the only enabled type, without alternatives', () => {
+  it('name the only enabled type, without alternatives', () => {
     const others = TAXONOMY.map(({ errorType }) => errorType).filter(type => type !== 'reviewer_mistake')
     expect(answerTo(invented, new Set(others))).toMatchObject({ errorType: 'reviewer_mistake', alternatives: [] })
   })

@@ -11,7 +11,7 @@ import type { Org } from '../support/org.ts'
 import { aText, kindsOfText, newText } from '../support/texts.ts'
 
 const [PROMPT, DOC] = kindsOfText
-if (!PROMPT || !DOC) throw new Error('expected two kinds of text')
+if (!PROMPT || !DOC) throw new Error('kindsOfText must have two entries')
 
 async function subjectOf(org: Org, traceKey: number, bindings: Env = env): Promise<Subject> {
   const subject = await findSubject(await storeOf(org, bindings), traceKey)
@@ -33,7 +33,7 @@ async function manySpans(traceKey: number, count: number): Promise<void> {
 const spanId = (place: number) => `00000000-0000-4000-8000-${String(place).padStart(12, '0')}`
 
 describe('the subject of an attribution', () => {
-  it('is the trace with its values, its feedback and its decisions', async ({ expect }) => {
+  it('includes the trace with its values, feedback, and decisions', async ({ expect }) => {
     const { org, traceKey, observe, step, give, span, trace_id } = await newDisputed({
       rating: 'negative',
       comment: 'No',
@@ -104,7 +104,7 @@ describe('the subject of an attribution', () => {
     ])
   })
 
-  it('has only the spans nearest to the feedback in a large trace, and lists the omitted ones', {
+  it('includes only the spans nearest to the feedback in a large trace, and lists the omitted ones', {
     timeout: 60_000,
   }, async ({ expect }) => {
     const { org, traceKey, give } = await newDisputed({ comment: 'Hm' })
@@ -170,7 +170,7 @@ describe('the subject of an attribution', () => {
     expect(people.map(userId => people.indexOf(userId))).toEqual([0, 1, 0, 3, 3, 5])
   })
 
-  it('has the prompts and knowledge docs that were active when the trace was received', async ({ expect }) => {
+  it('includes the prompts and knowledge docs that were active when the trace was received', async ({ expect }) => {
     const before = await newDisputed()
     const { org } = before
     await scheduler.wait(5)
@@ -212,7 +212,7 @@ describe('the subject of an attribution', () => {
     expect((await subjectOf(org, before.traceKey)).knowledgeDocs).toMatchObject([{ content: 'Old terms' }])
   })
 
-  it('has the knowledge docs that the trace mentions if there are too many', { timeout: 60_000 }, async ({
+  it('includes the knowledge docs that the trace mentions if there are too many', { timeout: 60_000 }, async ({
     expect,
   }) => {
     const { org, traceKey, observe } = await newDisputed()
@@ -240,7 +240,7 @@ describe('the subject of an attribution', () => {
     expect(omitted).toEqual(['201 of 1,201 knowledge docs'])
   })
 
-  it('has earlier decisions on the same step with the same input, newest first', async ({ expect }) => {
+  it('includes earlier decisions on the same step with the same input, newest first', async ({ expect }) => {
     const { org, traceKey, observe, step } = await newDisputed()
     const QUESTION = { question: 'Is it covered?' }
     await observe({ type: 'input', data: QUESTION })

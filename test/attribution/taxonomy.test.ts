@@ -11,7 +11,7 @@ describe('the taxonomy', () => {
     expect(TAXONOMY).toHaveLength(18)
   })
 
-  it('has a tie-breaking rank for every type', ({ expect }) => {
+  it('ranks every type to break ties', ({ expect }) => {
     expect(TIE_ORDER).toEqual([
       'system_failure',
       'output_format_violation',

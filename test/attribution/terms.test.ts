@@ -4,7 +4,7 @@ import { termsOf } from '../../src/attribution/text/terms.ts'
 const readings = (text: string) => termsOf(text).facts.flatMap(fact => fact.readings)
 const words = (text: string) => [...termsOf(text).words.keys()]
 
-describe('the facts of a text', () => {
+describe('the facts in a text', () => {
   it.for([
     ['1,310.00', ['n:1310']],
     ['1.310,00', ['n:1310']],
@@ -38,12 +38,12 @@ describe('the facts of a text', () => {
     expect(readings(text)).toEqual(expected)
   })
 
-  it('are extracted once: the year of a date is not another number', () => {
+  it('are extracted once: the year in a date is not a separate number', () => {
     expect(readings('14 Nov 2025: 420.00')).toEqual(['d:2025-11-14', 'n:420'])
   })
 })
 
-describe('the words of a text', () => {
+describe('the words in a text', () => {
   it('match despite different endings, case, or accents', () => {
     expect(words('Réservations')).toEqual(words('reservation'))
   })

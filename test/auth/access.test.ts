@@ -87,7 +87,7 @@ describe('a Cloudflare Access user', () => {
     expect(logged.mock.calls.join()).toContain('"words":"admin"')
   })
 
-  it('has one rate limit, by user', async ({ expect }) => {
+  it('is rate-limited by user', async ({ expect }) => {
     await makeUser(org)
     const limited = { ...team.bindings, RATE_LIMIT_PER_MINUTE: '2' }
     const app = team.page(await team.token({ email }), limited)
@@ -115,7 +115,7 @@ describe('a Cloudflare Access user', () => {
     expect((await team.page(token, team.bindings, { 'x-api-key': 'cs_wrong' }).get(TRACES)).status).toBe(401)
   })
 
-  it('cannot change anything from a page of another origin', async ({ expect }) => {
+  it('cannot change anything from a page on another origin', async ({ expect }) => {
     await makeUser(org)
     const token = await team.token({ email })
     const spanIds = [crypto.randomUUID()]
@@ -262,9 +262,9 @@ describe('a token', () => {
   const seconds = () => Math.floor(Date.now() / 1000)
 
   it.for([
-    ['for another audience', { aud: 'another' }],
+    ['for a different audience', { aud: 'another' }],
     ['without an audience', { aud: undefined }],
-    ['from another team', { iss: 'https://evil.cloudflareaccess.com' }],
+    ['from a different team', { iss: 'https://evil.cloudflareaccess.com' }],
     ['without an issuer', { iss: undefined }],
     ['that has expired', () => ({ exp: seconds() - 1 })],
     ['without an expiry', { exp: undefined }],
@@ -307,7 +307,7 @@ describe('a token', () => {
     }
   })
 
-  it('with another signature grants nothing', async ({ expect }) => {
+  it('with a different signature grants nothing', async ({ expect }) => {
     await makeUser(org)
     const other = await generateKeyPair('RS256')
     expect((await team.page(await team.token({ email }, { key: other.privateKey })).get(TRACES)).status).toBe(401)

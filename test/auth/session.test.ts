@@ -167,7 +167,7 @@ describe('a sign-in link', () => {
     expect(answer.headers.has('set-cookie')).toBe(false)
   })
 
-  it('works even if D1’s answer is lost, because the retry recognizes the first attempt', async ({ expect }) => {
+  it('works even if D1’s response is lost, because the retry recognizes the first attempt', async ({ expect }) => {
     const link = await newLink(org.projectKey)
     const bindings = wrapBindings(failing('DB', 'D1_ERROR: Network connection lost.', 1, 'after'))
     expect((await visitor(bindings).post('/api/session', { link })).status).toBe(201)
@@ -369,16 +369,16 @@ describe('a session ends', () => {
   })
 })
 
-describe('a page of another origin', () => {
+describe('a page on another origin', () => {
   const tried = [
     ['another site', { origin: 'https://evil.example' }],
-    ['another host of the domain', { origin: 'https://evil.countersign.test' }],
+    ['another host on the domain', { origin: 'https://evil.countersign.test' }],
     ['another port', { origin: 'https://countersign.test:8443' }],
     ['the same host without https', { origin: 'http://countersign.test' }],
     ['a sandboxed frame', { origin: 'null' }],
     ['a page that sends no such header', {}],
     ['another site, without Origin', { 'sec-fetch-site': 'cross-site' }],
-    ['another host of the domain, without Origin', { 'sec-fetch-site': 'same-site' }],
+    ['another host on the domain, without Origin', { 'sec-fetch-site': 'same-site' }],
     ['a typed address', { 'sec-fetch-site': 'none' }],
     ['another site that claims the same origin', { origin: 'https://evil.example', 'sec-fetch-site': 'same-origin' }],
   ] as const
@@ -412,7 +412,7 @@ describe('a page of another origin', () => {
     expect((await own.delete('/api/session')).status).toBe(200)
   })
 
-  it('may send GET and HEAD requests, because browsers hide the answers from it', async ({ expect }) => {
+  it('may send GET and HEAD requests, because browsers hide the responses from it', async ({ expect }) => {
     const cookie = await signIn(org.projectKey)
     for (const method of ['GET', 'HEAD']) {
       const headers = { cookie, origin: 'https://evil.example' }
@@ -461,7 +461,7 @@ describe('while D1 is unreachable', () => {
     expect((await page(unseen, silent()).get(TRACES)).status).toBe(503)
   })
 
-  it('signing in and out fails, and no answer claims that anyone is signed out', async ({ expect }) => {
+  it('signing in and out fails, and no response claims that anyone is signed out', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const cookie = await signIn(org.projectKey)
     const link = await newLink(org.projectKey)

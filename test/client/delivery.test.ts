@@ -26,7 +26,7 @@ const temporary = [
   ['500', () => errorResponse(500, 'internal')],
   ['503', () => errorResponse(503, 'unavailable')],
   ['a page that is not JSON', () => new Response('<html>', { status: 502 })],
-  ['no answer', () => Promise.reject(new TypeError('Network connection lost'))],
+  ['no response', () => Promise.reject(new TypeError('Network connection lost'))],
 ] as const
 
 describe('attempts', () => {
@@ -138,7 +138,7 @@ describe('attempts', () => {
   })
 
   it.for([
-    ['a body from another server', () => jsonResponse(200, { ok: true })],
+    ['a body from a different server', () => jsonResponse(200, { ok: true })],
     ['a page', () => new Response('<html>Hello</html>')],
     ['too few results', () => jsonResponse(207, { results: [] })],
   ] as const)('do not mistake %s for success', async ([, reply], { expect }) => {
@@ -186,7 +186,7 @@ describe('a batch', () => {
     expect(sent.map(({ events }) => events.length)).toEqual([1, 1])
   })
 
-  it('has at most 1,000 events, in the order in which they were recorded', async ({ expect }) => {
+  it('contains at most 1,000 events, in the order in which they were recorded', async ({ expect }) => {
     const { countersign, sent } = newClient()
     const trace = countersign.startTrace('run')
     for (let index = 0; index < 2500; index++) trace.observe('input', index)
@@ -258,7 +258,7 @@ describe('a flush', () => {
 
   it('continues the work of a run that died with its request', async ({ expect }) => {
     const { countersign, batches, losses } = newClient((request, nth) =>
-      // As in a Worker, the dead request's answers and timers never fire.
+      // As in a Worker, the dead request's responses and timers never fire.
       nth === 1 ? new Promise(() => vi.clearAllTimers()) : batchResponse(request),
     )
     const trace = countersign.startTrace('run')
@@ -272,7 +272,7 @@ describe('a flush', () => {
     expect(losses).toEqual([])
   })
 
-  it('ignores an answer that arrives after its run was given up', async ({ expect }) => {
+  it('ignores a response that arrives after its run was given up', async ({ expect }) => {
     let answerLate: () => void = () => {}
     const { countersign, batches, losses } = newClient((request, nth) => {
       if (nth > 1) return batchResponse(request)

@@ -84,7 +84,7 @@ describe('one trace', () => {
     await expect(unnamed.countersign.traces.get(sent.id)).rejects.toMatchObject({ status: 400 })
   })
 
-  it('has its spans read page by page', async ({ expect }) => {
+  it('reads its spans page by page', async ({ expect }) => {
     const { countersign } = newWorkerClient(await newOrg())
     const trace = countersign.startTrace('run')
     for (let index = 0; index < 5; index++) await trace.span(`step-${index}`, () => index)
@@ -117,8 +117,8 @@ describe('an error', () => {
   })
 
   it.for([
-    ['a page from another server', () => new Response('<html>'), { status: 200, code: 'invalid_answer' }],
-    ['JSON from another server', () => jsonResponse(200, { hello: 1 }), { status: 200, code: 'invalid_answer' }],
+    ['a page from a different server', () => new Response('<html>'), { status: 200, code: 'invalid_answer' }],
+    ['JSON from a different server', () => jsonResponse(200, { hello: 1 }), { status: 200, code: 'invalid_answer' }],
     [
       'an error from another server',
       () => jsonResponse(400, { error: { toString: 1 }, code: 7 }),

@@ -14,7 +14,7 @@ export interface Sent {
   signal: AbortSignal | undefined
 }
 
-/** A `fetch` that records its requests and answers as configured. */
+/** A `fetch` that records its requests and responds as configured. */
 function stubbedFetch(reply: (sent: Sent, nth: number) => Response | Promise<Response>) {
   const sent: Sent[] = []
   const fetch: Fetch = async (url, init) => {
@@ -38,7 +38,7 @@ export const jsonResponse = (status: number, body: unknown, headers: Record<stri
 export const errorResponse = (status: number, code: string, headers: Record<string, string> = {}): Response =>
   jsonResponse(status, { error: `It is ${code}`, code, requestId: 'r' }, { 'x-request-id': 'r', ...headers })
 
-/** A batch's answer, with a status for each event or one for all. */
+/** The response to a batch, with a status for each event or one for all. */
 export const batchResponse = ({ events }: Sent, statuses: readonly number[] | number = 202): Response =>
   jsonResponse(207, {
     results: events.map((_, index) => {

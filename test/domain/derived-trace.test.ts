@@ -89,7 +89,7 @@ describe('a trace that a client also posts', () => {
   })
   const options = { rootSpanId: DERIVED_ROOT, now: NOW }
 
-  it('has the client’s fields, and the rest from telemetry, in either order', ({ expect }) => {
+  it('takes the client’s fields, and the rest from telemetry, in either order', ({ expect }) => {
     const postedFirst = mergeExport(mergeCall(newState(draft), call).state, exported, options).state
     const exportedFirst = mergeExport(undefined, exported, options).state
     const postedLast = mergeCall(posted(exportedFirst, draft), call).state

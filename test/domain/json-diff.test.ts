@@ -49,8 +49,8 @@ function reordered(value: Json): Json {
   )
 }
 
-describe('the diff of two schemas', () => {
-  it('has paths and values that match both schemas', ({ expect }) => {
+describe('the diff between two schemas', () => {
+  it('gives paths and values that match both schemas', ({ expect }) => {
     fc.assert(
       fc.property(aSchema, aSchema, (before, after) => {
         for (const { path, op, before: old, after: fresh } of diffJson(before, after)) {
@@ -65,7 +65,7 @@ describe('the diff of two schemas', () => {
     )
   })
 
-  it('has each change once, and turns the first schema into the second if applied in order', ({ expect }) => {
+  it('lists each change once, and turns the first schema into the second if applied in order', ({ expect }) => {
     fc.assert(
       fc.property(aSchema, aSchema, (before, after) => {
         const changes = diffJson(before, after)

@@ -161,7 +161,7 @@ describe('a JSON schema', () => {
     })
   })
 
-  it('applies to values of any depth that the service stores', ({ expect }) => {
+  it('applies to stored values at any depth', ({ expect }) => {
     const deep = (inner: string) =>
       JSON.parse(`${'['.repeat(MAX_JSON_DEPTH - 1)}${inner}${']'.repeat(MAX_JSON_DEPTH - 1)}`)
     const schema = {
@@ -245,7 +245,7 @@ describe('a check of hostile schemas and values', () => {
     expect(outputCheck(JSON.stringify(schema))(json(), 'output')).toEqual({ faults: [] })
   })
 
-  it('counts all values of a request toward one limit', ({ expect }) => {
+  it('counts all values in a request toward one limit', ({ expect }) => {
     const checks = new OutputChecks()
     const value = unlike(String, 100_000)
     const results = Array.from({ length: 40 }, (_, index) =>
@@ -341,7 +341,7 @@ describe('a pattern', () => {
     },
   )
 
-  it('takes operations in proportion to the length of the text', ({ expect }) => {
+  it('takes operations in proportion to the string’s length', ({ expect }) => {
     const budget = new Budget()
     expect(compile('^(?:a|aa|a*)*$').test('a'.repeat(1_000_000), budget)).toBe(true)
     expect(() => budget.spend(3_000_000)).not.toThrow()

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { utf8Length } from '../../src/domain/text.ts'
 
-it('counts the bytes of a text’s encoding, lone surrogates included', () => {
+it('counts a string’s bytes when encoded, lone surrogates included', () => {
   const encoder = new TextEncoder()
   const text = fc.oneof(
     fc.string({ unit: 'binary' }),

@@ -303,7 +303,7 @@ describe('platform calls', () => {
     })
   })
 
-  it('an acceptance of a large output copies nothing, and reads it for the schema check and for the answer', async ({
+  it('an acceptance of a large output copies nothing, and reads it for the schema check and for the response', async ({
     expect,
   }) => {
     const { org, spanId } = await newReviewed({ text: large })
@@ -338,7 +338,7 @@ describe('platform calls', () => {
     expect(await costOf(org, 'post', `/api/spans/${spanId}/feedback`, { content: 'Why?' })).toEqual(cost)
   })
 
-  it('a change of an error type takes one round trip, and writes the type and the audit entry', async ({ expect }) => {
+  it('a change to an error type takes one round trip, and writes the type and the audit entry', async ({ expect }) => {
     const org = await newOrg()
     await org.bearer().get(`/api/prompts?projectId=${org.project.id}`)
     const path = `/api/projects/${org.project.id}/error-types/system_failure`
@@ -356,7 +356,7 @@ describe('platform calls', () => {
     }
   })
 
-  it('a new output of a reviewed trace or span takes one more round trip to return it to the queue', async ({
+  it('a new output for a reviewed trace or span takes one more round trip to return it to the queue', async ({
     expect,
   }) => {
     const { org, trace_id, spanId, review, step } = await newReviewed('Yes')

@@ -62,7 +62,7 @@ const LASTING: Record<Binding, string> = {
 
 interface Fault {
   message?: Record<Binding, string>
-  /** Whether the call takes effect and only its answer is lost. */
+  /** Whether the call takes effect and only its response is lost. */
   takesEffect: boolean
   /** Whether every later call fails the same way. */
   stays: boolean
@@ -229,7 +229,7 @@ describe('a request survives any fault in any platform call', () => {
     /** The bindings that the request called, in order. */
     calls: Binding[]
     waitedMs: number
-    /** The answer to the same request without a fault, if the first answer asks for a retry or has no result yet. */
+    /** The response to the same request without a fault, if the first one asks for a retry or has no result yet. */
     retried: Answer | undefined
     /** How many values both requests added to each column. */
     added: Record<string, number>
@@ -270,11 +270,11 @@ describe('a request survives any fault in any platform call', () => {
   }
 })
 
-/** The status of an answer, or the statuses of a batch's events. */
+/** The status of a response, or the statuses of a batch's events. */
 const statusesOf = ({ status, body }: Answer): number[] =>
   status === 207 ? body.results.map((result: { status: number }) => result.status) : [status]
 
-/** The statuses of an answer that aren't allowed. Any success is fine for an event in a batch. */
+/** The statuses in a response that aren't allowed. Any success is fine for an event in a batch. */
 const outsideOf = (allowed: readonly number[], answer: Answer): number[] =>
   statusesOf(answer).filter(status => !(answer.status === 207 && status < 300) && !allowed.includes(status))
 

@@ -151,7 +151,7 @@ describe('any request', () => {
     expect(answer.body.requestId).toBe(answer.headers.get('x-request-id'))
   })
 
-  it('405s with the methods of the path, before it authenticates the caller', async ({ expect }) => {
+  it('405s with the methods that the path supports, before it authenticates the caller', async ({ expect }) => {
     const answer = await client({}).put('/api/v1/observations', {})
     expect(answer.status).toBe(405)
     expect(answer.headers.get('allow')).toBe('POST, OPTIONS')
@@ -163,7 +163,7 @@ describe('any request', () => {
     ['/api/traces', 400],
     ['/nope', 404],
     ['/api/v1/spans', 405],
-  ] as const)('answers HEAD of %s with %i and no body', async ([path, status], { expect }) => {
+  ] as const)('responds to HEAD %s with %i and no body', async ([path, status], { expect }) => {
     const url = `https://countersign.test${path}`
     const answer = await send(new Request(url, { method: 'HEAD', headers: { 'x-api-key': org.ownerKey } }))
     expect(answer.status).toBe(status)
@@ -187,8 +187,8 @@ describe('any request', () => {
     ['a limit over 200', '/api/traces?projectSlug=support&limit=201', 'limit'],
     ['a limit that is not a number', '/api/traces?projectSlug=support&limit=10abc', 'limit'],
     ['an invalid cursor', '/api/traces?projectSlug=support&cursor=abc', 'cursor'],
-    ['a parameter of a call that has none', '/api/projects?typo=1', 'typo'],
-    ['an unknown parameter of a detail', '/api/traces/7c5be9e2-5a6a-4a35-b8c9-2f1d6a7f0c11?payload=preview', 'payload'],
+    ['a parameter on a call that has none', '/api/projects?typo=1', 'typo'],
+    ['an unknown parameter on a detail', '/api/traces/7c5be9e2-5a6a-4a35-b8c9-2f1d6a7f0c11?payload=preview', 'payload'],
     ['two project selectors', '/api/traces?projectSlug=support&projectId=1', 'projectId'],
   ] as const)('400s for %s', async ([, path, field], { expect }) => {
     const answer = await org.read.get(path)

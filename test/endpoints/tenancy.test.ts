@@ -9,7 +9,7 @@ const contracts = endpoints
   .map(({ contract }) => [`${contract.method} ${contract.path}`, contract] as const)
   .filter(([, { scope }]) => scope !== 'public' && scope !== 'admin')
 
-/** The contract's answer to a foreign id. */
+/** The contract's response to a foreign id. */
 const expectedStatus = ({ method, path }: Contract) => (path.startsWith('/api/v1/') || method === 'DELETE' ? 404 : 403)
 
 let mine: World
@@ -83,7 +83,7 @@ describe('the same ids in two organizations', () => {
     }
   })
 
-  it('reject a forged cursor with values of other types', async ({ expect }) => {
+  it('reject a forged cursor with values of the wrong type', async ({ expect }) => {
     const list = JSON.stringify(['traces', mine.org.id, mine.org.project.id])
     for (const place of ['[]', '["a","b"]', '[1e999,"a"]', '[1,"a",2]']) {
       const tag = (await sha256Hex(JSON.stringify([...JSON.parse(list), place]))).slice(0, 16)
@@ -92,7 +92,7 @@ describe('the same ids in two organizations', () => {
     }
   })
 
-  it('reject the cursor of another organization', async ({ expect }) => {
+  it('reject a cursor from another organization', async ({ expect }) => {
     await mine.org.ingest.post('/api/v1/traces', {
       trace_id: 'trace_c1',
       name: 'c',

@@ -52,7 +52,7 @@ describe('a long call yields to other requests', () => {
       const text = 'a'.repeat(LENGTH_PER_TURN)
       const spans = times(12, index => aSpan({ trace_id: trace.trace_id, output: { a: index, text } }))
       for (const span of spans) await org.ingest.post('/api/v1/spans', span)
-      // The fields have another order than in the stored output, so both must be parsed to compare them.
+      // The fields are in a different order than in the stored output, so both must be parsed to compare them.
       const approvedOutput = (index: number) => ({ text, a: index })
       const reviews = spans.map(({ span_id: spanId }, index) => ({
         spanId,

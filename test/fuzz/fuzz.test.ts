@@ -28,9 +28,9 @@ const seconds = Number(env.FUZZ_SECONDS)
 const newSeed = seconds > 0 ? crypto.getRandomValues(new Int32Array(1))[0] : 1
 const firstSeed = Number(env.FUZZ_SEED || newSeed)
 
-it('answers generated requests as the OpenAPI document says', { timeout: 1000 * seconds + 2 * SHRINKING_MS }, async ({
-  expect,
-}) => {
+it('responds to generated requests as the OpenAPI document says', {
+  timeout: 1000 * seconds + 2 * SHRINKING_MS,
+}, async ({ expect }) => {
   const document = new ApiDocument((await client({}).get('/openapi.json')).body)
   const unreached = new Set(document.operations.filter(({ method, path }) => !OUT_OF_REACH.has(`${method} ${path}`)))
   const property = fc.asyncProperty(steps(document.operations), async steps => {

@@ -1,5 +1,5 @@
 /**
- * Remembers strings from a tenant's answers by normalized name, so that later requests can use them. A trace's `id`, a
+ * Remembers strings from a tenant's responses by normalized name, so that later requests can use them. A trace's `id`, a
  * `trace_id` and a `traceId` all have a name that ends in `traceid`.
  */
 export class Memory {
@@ -12,7 +12,7 @@ export class Memory {
     this.#reserved = new Set(reserved)
   }
 
-  /** Remembers every string in the answer to a request to `path`. */
+  /** Remembers every string in the response to a request to `path`. */
   learnFrom(path: string, body: unknown): void {
     this.learn(collectionsIn(path).join(''), body)
   }

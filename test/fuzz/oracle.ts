@@ -15,7 +15,7 @@ const ERROR: Schema = { $ref: '#/components/schemas/Error' }
 /** Text that no error may reveal, such as stack traces, SQL and messages from D1. */
 const INNARDS = /\n\s+at |\.ts:\d|SQLITE|D1_|\bselect\b.*\bfrom\b|\binsert into\b/i
 
-/** Yields each way in which an answer violates HTTP or the document. */
+/** Yields each way in which a response violates HTTP or the document. */
 export function* complaintsOf(document: ApiDocument, sent: Sent, received: Received): Generator<string> {
   const { method } = sent
   const { status, headers, text } = received
@@ -38,7 +38,7 @@ export function* complaintsOf(document: ApiDocument, sent: Sent, received: Recei
   if (fault && !isRefused) yield `the document doesn't allow this request: ${fault}`
   if (!hasBody) return
   const type = headers.get('content-type')
-  // The answer to an OTLP export has the export's media type.
+  // The response to an OTLP export has the export's media type.
   if (type !== 'application/json; charset=utf-8' && type !== 'application/json') yield "its content-type isn't JSON"
   const mismatch = document.fault(schemaOf(message) ?? ERROR, body)
   if (mismatch) yield `its body doesn't match the document: ${mismatch}`

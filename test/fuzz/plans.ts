@@ -3,7 +3,7 @@ import { type Operation, schemaOf, schemesOf } from './document.ts'
 import { bytesOf, type Caller, type Sent } from './sent.ts'
 import { hostile, oddName, sometimes, valuesOf } from './values.ts'
 
-/** A request whose placeholders aren't filled in with values from earlier answers yet. */
+/** A request whose placeholders aren't filled in with values from earlier responses yet. */
 export interface Plan extends Twists {
   operation: Operation
   caller: Caller
@@ -34,7 +34,7 @@ export interface Change {
   value: unknown
 }
 
-/** Repeats an earlier successful request with a value from its answer, such as a cursor or an ETag. */
+/** Repeats an earlier successful request with a value from its response, such as a cursor or an ETag. */
 export interface Repetition extends Twists {
   /** Selects the request, counting back from the latest. */
   nth: number

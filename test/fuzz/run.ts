@@ -14,7 +14,7 @@ import { change, described, filled, requestOf, set, textOf, urlOf } from './requ
 import type { Caller, Sent } from './sent.ts'
 import type { Known } from './values.ts'
 
-/** An answer that takes longer counts as a hang. */
+/** A response that takes longer counts as a hang. */
 const TIMEOUT_MS = 30_000
 
 /** Two fresh tenants, and the requests sent on their behalf, one after another. */
@@ -46,7 +46,7 @@ export async function newRun(document: ApiDocument): Promise<Run> {
   // Random requests hardly ever create a comment, and only its author may change it.
   mine.learn('feedbackfeedback', { id: await aCommentIn(org) })
   theirs.learn('org', { slug: other.slug, project: other.project })
-  // No answer may reveal a secret.
+  // No response may reveal a secret.
   mine.learn('session', { apiKey: org.ownerKey, link: (await org.owner.post('/api/sign-in-links')).body.token })
   const [session, theirSession] = [await sessionOf(org.ownerKey), await sessionOf(other.ownerKey)]
   const project: string = org.project.slug
@@ -70,7 +70,7 @@ async function aCommentIn(org: Org): Promise<string> {
   return (await org.owner.post(`/api/spans/${spans[0].id}/feedback`, { content: 'Why?' })).body.id
 }
 
-/** Sends a request. Returns the operation if it succeeded. Throws if the answer has faults. */
+/** Sends a request. Returns the operation if it succeeded. Throws if the response has faults. */
 export async function take(run: Run, step: Plan | Repetition): Promise<Operation | undefined> {
   const { document, succeeded, history } = run
   const plan = 'nth' in step ? succeeded.at(-1 - (step.nth % succeeded.length)) : step
@@ -115,7 +115,7 @@ function headersFor({ document, identities }: Run, { operation, caller, scheme }
 /** The ids of the built-in error types, which all tenants share. */
 const SHARED: ReadonlySet<string> = new Set(TAXONOMY.map(({ id }) => id))
 
-/** The other tenant's ids that an answer reveals or that a request changed. */
+/** The other tenant's ids that a response reveals or that a request changed. */
 function foreignIn({ document, identities }: Run, sent: Sent, { status, text }: Received): string[] {
   const operation = document.operationAt(sent.method, urlOf(sent))
   // Anyone with a secret may sign in with it.
@@ -129,9 +129,9 @@ function foreignIn({ document, identities }: Run, sent: Sent, { status, text }: 
   return [...revealed, ...reached].filter(isForeign)
 }
 
-/** Learns from an answer, and adds its cursor or ETag to the request's parts, for a repetition. */
+/** Learns from a response, and adds its cursor or ETag to the request's parts, for a repetition. */
 function learn({ identities }: Run, operation: Operation, sent: Sent, { headers, text }: Received, parts: Parts): void {
-  // Values in public answers don't belong to a tenant.
+  // Values in public responses don't belong to a tenant.
   if (text === '' || schemesOf(operation).length === 0) return
   const { learns } = identities[sent.caller]
   const body = JSON.parse(text)

@@ -2,7 +2,7 @@ import type { Schema } from '@cfworker/json-schema'
 import * as fc from 'fast-check'
 import { isAbout, meaningsOf } from './memory.ts'
 
-/** A placeholder for a string from an earlier answer, which exists only during the run. */
+/** A placeholder for a string from an earlier response, which exists only during the run. */
 export class Known {
   readonly text: { meanings: readonly string[]; schema: Schema; nth: number; otherwise: string }
 

@@ -126,7 +126,7 @@ describe.for(contracts)('each field of %s', ([, contract]) => {
     caller()[methodOf(contract)](sampleOf(contract).path(world), body, { 'x-project-slug': 'support' })
   const type = EVENT_TYPES[contract.path]
 
-  it('400s with its name for a value of a wrong type, and stores nothing', async ({ expect }) => {
+  it('400s with its name for a value of the wrong type, and stores nothing', async ({ expect }) => {
     const before = await storedCounts()
     for (const { path, wrongs } of fields()) {
       for (const [kind, body] of wrongs) {
@@ -199,7 +199,7 @@ describe('an invalid event', () => {
   })
 })
 
-describe('an answer to bad input', () => {
+describe('the response to bad input', () => {
   it('never takes the position of a JSON error from text in the body', async ({ expect }) => {
     for (const body of [
       '{"a": position 99}',
@@ -369,9 +369,9 @@ describe('an odd query string', () => {
     ['a plus sign for a space', 'a+b=c+d', 200],
     ['a semicolon', 'a=1;b=2', 200],
     ['brackets', 'a[]=1&a[0]=2', 200],
-    ['15 KB of one parameter', `${LONG}=${LONG}`, 200],
+    ['a parameter of 15 KB', `${LONG}=${LONG}`, 200],
     ['15 KB of parameters', Array.from({ length: 3000 }, (_, index) => `${index}=`).join('&'), 400],
-    ['15 KB of a repeated parameter', 'a&'.repeat(7500), 400],
+    ['a repeated parameter, 15 KB in all', 'a&'.repeat(7500), 400],
     ['a repeated name, once escaped', 'a=1&%61=2', 400],
     ['a limit with a sign', 'a=1&limit=%2B5', 400],
     ['a limit with a space', 'a=1&limit=+5', 400],
@@ -393,13 +393,13 @@ describe('an odd query string', () => {
     ['bytes that are not UTF-8 in a slug', 'projectSlug=%ff', 404],
     ['a NUL in a project id', 'projectId=%00', 404],
     ['a NUL in a name', 'projectSlug=support&name=%00', 200],
-    ['15 KB of a name', `projectSlug=support&name=${LONG}${LONG}`, 200],
-    ['15 KB of a cursor', `projectSlug=support&cursor=${LONG}${LONG}`, 400],
+    ['a name of 15 KB', `projectSlug=support&name=${LONG}${LONG}`, 200],
+    ['a cursor of 15 KB', `projectSlug=support&cursor=${LONG}${LONG}`, 400],
     ['a cursor with invalid characters', 'projectSlug=support&cursor=%00%ff%F0%9F%98%80', 400],
     ['an empty cursor', 'projectSlug=support&cursor=', 400],
     ['a metadata filter without a path', 'projectSlug=support&metadata.=1', 200],
     ['a metadata filter without a dot', 'projectSlug=support&metadata=1', 400],
-    ['a name in another case', 'projectslug=support', 400],
+    ['a name in a different case', 'projectslug=support', 400],
     ['separators around', '&&projectSlug=support&&', 200],
   ] as const
 
@@ -408,7 +408,7 @@ describe('an odd query string', () => {
     expect(answer.status).toBe(status)
   })
 
-  it('has its filters matched verbatim', async ({ expect }) => {
+  it('matches its filters verbatim', async ({ expect }) => {
     const odd = { 'a+b': 'c+d', 'a b': 'c d', 'é😀': '%zz', '&=': '&=', '\u0000': '\u0000', '': '' }
     const { org } = await newTrace()
     await org.ingest.post('/api/v1/traces', aTrace({ metadata: odd }))

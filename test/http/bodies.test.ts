@@ -220,7 +220,7 @@ describe('the beginning of a body', () => {
     expect(inflatedStart(bytes, 'zstd', 1000)).toEqual(new Uint8Array())
   })
 
-  it('is unchanged without an encoding, and empty in an unknown one', ({ expect }) => {
+  it('is unchanged without an encoding, and empty with an unknown one', ({ expect }) => {
     expect(inflatedStart(bytes, null, 0)).toEqual(bytes)
     expect(inflatedStart(bytes, ' Identity', 0)).toEqual(bytes)
     expect(inflatedStart(bytes, 'br', 1000)).toEqual(new Uint8Array())

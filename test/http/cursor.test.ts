@@ -92,7 +92,7 @@ describe('a URL of the platform’s maximum length', () => {
     expect(counts.d1RoundTrips).toBeLessThanOrEqual(1)
   })
 
-  it('has room for any cursor', ({ expect }) => {
+  it('leaves room for any cursor', ({ expect }) => {
     // A cursor holds 256 characters of two escaped units each, a time and a tag, all in base64.
     expect(Math.ceil((256 * 12 + 100) * (4 / 3))).toBeLessThan(MAX_CURSOR_LENGTH)
   })

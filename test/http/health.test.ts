@@ -8,7 +8,7 @@ import { send } from '../support/org.ts'
 const get = (path: string, bindings?: Env, init?: RequestInit) =>
   send(new Request(`https://countersign.test${path}`, init), bindings)
 
-/** Bindings that record every call and never answer. */
+/** Bindings that record every call and never respond. */
 function silentBindings(): { bindings: Env; called: string[] } {
   const called: string[] = []
   const bindings = wrapBindings(binding => {
@@ -25,7 +25,7 @@ const UNAVAILABLE = {
 }
 
 describe('/healthz', () => {
-  it('answers without calling any dependency', async ({ expect }) => {
+  it('responds without calling any dependency', async ({ expect }) => {
     const { bindings, called } = silentBindings()
     expect(await get('/healthz', bindings)).toMatchObject(OK)
     expect(called).toEqual([])
@@ -35,7 +35,7 @@ describe('/healthz', () => {
     ['no credentials', {}],
     ['an invalid key', { 'x-api-key': 'cs_none' }],
     ['an unknown organization', { 'x-org-slug': 'nope' }],
-  ])('answers with %s', async ([, headers], { expect }) => {
+  ])('responds with %s', async ([, headers], { expect }) => {
     const answer = await get('/healthz', env, { headers })
     expect(answer).toMatchObject(OK)
     expect(answer.headers.get('cache-control')).toBe('no-store')
@@ -54,7 +54,7 @@ describe.for(['/healthz', '/readyz'])('%s', path => {
 })
 
 describe('/readyz', () => {
-  it('answers after one call if the database is reachable and migrated', async ({ expect }) => {
+  it('responds after one call if the database is reachable and migrated', async ({ expect }) => {
     const called: string[] = []
     const bindings = wrapBindings((binding, call) => {
       called.push(binding)
@@ -97,7 +97,7 @@ describe('/readyz', () => {
     expect(await get('/readyz')).toMatchObject(OK)
   })
 
-  it('gives a 503 in bounded time if D1 never answers', async ({ expect }) => {
+  it('gives a 503 in bounded time if D1 never responds', async ({ expect }) => {
     const { bindings, called } = silentBindings()
     const begin = Date.now()
     const answer = await get('/readyz', bindings)

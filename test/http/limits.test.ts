@@ -178,7 +178,7 @@ describe('a body in escaped ASCII, as many JSON libraries write it,', () => {
       'span',
       { step_id: characters(EMOJI, MAX_NAME_LENGTH), metadata: object(EMOJI, MAX_METADATA_BYTES) },
     ],
-  ] as const)('has the same limits: %s', async ([, type, fields], { expect }) => {
+  ] as const)('applies the same limits: %s', async ([, type, fields], { expect }) => {
     const { org, trace_id } = await newTrace()
     const body = { ...{ trace: aTrace(), span: aSpan(), feedback: aFeedback() }[type], trace_id, ...fields }
     const merged = { ...body, ...(type === 'trace' && { trace_id: aTrace().trace_id }) }
@@ -186,7 +186,7 @@ describe('a body in escaped ASCII, as many JSON libraries write it,', () => {
     expect(answer.status, answer.body.error).toBeLessThan(300)
   })
 
-  it('has the same limits: content and a schema', async ({ expect }) => {
+  it('applies the same limits: content and a schema', async ({ expect }) => {
     const org = await newOrg()
     const fields = { content: bytes(EMOJI, MAX_CONTENT_BYTES), outputSchema: object(EMOJI, MAX_SCHEMA_BYTES) }
     expect((await org.owner.post('/api/prompts', escaped(aPrompt(fields)))).status).toBe(201)
@@ -243,7 +243,7 @@ describe('an integer', () => {
         return (Date.parse(revokedAt) - Date.parse(body.createdAt)) / 1000
       },
     ],
-  ] as const)('has exact limits in %s', async ([, path, min, max, send, read], { expect }) => {
+  ] as const)('applies exact limits to %s', async ([, path, min, max, send, read], { expect }) => {
     const place = await newTrace()
     for (const value of [min, min + 1, max - 1, max]) {
       const answer = await send(place, value)
@@ -318,7 +318,7 @@ describe('nesting', () => {
 })
 
 describe('a batch', () => {
-  it('has at most 1,000 events', { timeout: 20_000 }, async ({ expect }) => {
+  it('may contain at most 1,000 events', { timeout: 20_000 }, async ({ expect }) => {
     const { org, trace_id, id } = await newTrace()
     const events = (count: number) =>
       Array.from({ length: count }, (_, index) => ({
@@ -356,7 +356,7 @@ describe('searchable metadata', () => {
     },
   )
 
-  it.for(alphabets)('has paths of at most 256 bytes, in %s', async ([, character], { expect }) => {
+  it.for(alphabets)('limits paths to 256 bytes, in %s', async ([, character], { expect }) => {
     const org = await newOrg()
     for (const [size, isSearchable] of [
       [MAX_FIELD_PATH_BYTES - 1, true],
@@ -439,7 +439,7 @@ describe('a page', () => {
     return org
   }
 
-  it('of the search has at most 100 hits, even if the limit is higher', async ({ expect }) => {
+  it('of the search returns at most 100 hits, even if the limit is higher', async ({ expect }) => {
     const org = await manyTraces(SEARCH_MAX_LIMIT + 1)
     const found = async (limit: string) =>
       (await org.ingest.get(`/api/v1/traces/search?name=support-answer${limit}`)).body.traces.length

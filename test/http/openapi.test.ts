@@ -36,7 +36,7 @@ const RESOURCES = [
 ]
 
 describe('the OpenAPI document', () => {
-  it('has every endpoint with its credentials, its fields and every possible status', async ({ expect }) => {
+  it('lists every endpoint with its credentials, its fields, and every possible status', async ({ expect }) => {
     const { status, body } = await send(new Request('https://countersign.test/openapi.json'))
     expect(status).toBe(200)
     expect(body.openapi).toBe('3.1.0')
@@ -58,7 +58,7 @@ describe('the OpenAPI document', () => {
     expect(new Set(ids).size).toBe(endpoints.length)
   })
 
-  it('has valid examples for all bodies and answers', async ({ expect }) => {
+  it('gives valid examples for all request bodies and responses', async ({ expect }) => {
     for (const { contract } of endpoints) {
       const name = `${contract.method} ${contract.path}`
       const { params, query = {}, body, answers } = contract.example

@@ -120,7 +120,7 @@ describe('a batch', () => {
     expect((await span()).output).toEqual(data)
   })
 
-  it('costs one token of the rate limit, no matter how many events it has', async ({ expect }) => {
+  it('costs one token of the rate limit, no matter how many events it contains', async ({ expect }) => {
     const { org, trace_id } = await newTrace()
     const limited = org.clientOf(await org.keyFor({ rateLimitPerMinute: 2 }))
     const events = Array.from({ length: 50 }, () => event('observation', anObservation({ trace_id })))
@@ -240,7 +240,7 @@ describe('a bad event does not affect other events:', () => {
   })
 })
 
-describe('an event’s result equals the single call’s answer:', () => {
+describe('an event’s result equals the single call’s response:', () => {
   let org: Org
   let other: Awaited<ReturnType<typeof newTrace>>
   let trace_id: string
@@ -274,14 +274,14 @@ describe('an event’s result equals the single call’s answer:', () => {
       () => aTrace({ trace_id: other.trace_id, metadata: { ['x'.repeat(300)]: 1 } }),
     ],
     ['a trace without required fields', 400, 'trace', () => ({ trace_id })],
-    ['a span of a missing trace', 404, 'span', () => aSpan()],
-    ['a large span of a missing trace', 404, 'span', () => aSpan({ output: large('') })],
-    ['a span of another trace', 409, 'span', () => aSpan({ trace_id, span_id: taken })],
-    ['a large span of another trace', 409, 'span', () => aSpan({ trace_id, span_id: taken, input: large('') })],
+    ['a span in a missing trace', 404, 'span', () => aSpan()],
+    ['a large span in a missing trace', 404, 'span', () => aSpan({ output: large('') })],
+    ['a span in another trace', 409, 'span', () => aSpan({ trace_id, span_id: taken })],
+    ['a large span in another trace', 409, 'span', () => aSpan({ trace_id, span_id: taken, input: large('') })],
     ['a span with an unknown prompt version', 422, 'span', () => aSpan({ trace_id, prompt_version_id: taken })],
     ['a span with a knowledge doc’s version', 422, 'span', () => aSpan({ trace_id, prompt_version_id: docVersion })],
-    ['an observation of a missing trace', 404, 'observation', () => anObservation()],
-    ['a large observation of a missing trace', 404, 'observation', () => anObservation({ data: large('') })],
+    ['an observation on a missing trace', 404, 'observation', () => anObservation()],
+    ['a large observation on a missing trace', 404, 'observation', () => anObservation({ data: large('') })],
     [
       'an observation that is too large',
       413,
@@ -310,7 +310,7 @@ describe('an event’s result equals the single call’s answer:', () => {
   })
 })
 
-describe('the order of a batch', () => {
+describe('the order in a batch', () => {
   it.for<[type: Type, body: (trace_id: string) => object, status: number]>([
     ['observation', trace_id => anObservation({ trace_id, type: 'input', data: 'kept' }), 201],
     ['observation', trace_id => anObservation({ trace_id, type: 'input', data: large('kept') }), 201],

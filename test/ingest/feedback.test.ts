@@ -67,7 +67,7 @@ describe('feedback', () => {
     ])
   })
 
-  it('has an id that a client can compute', async ({ expect }) => {
+  it('gets an id that a client can compute', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     const made = (await give({ timestamp: timeAfter(1) })).body.feedback_id
     await give({ feedback_id: 'mine/1', timestamp: TIME })

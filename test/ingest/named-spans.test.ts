@@ -60,7 +60,7 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
     expect(await shown({ org, id, trace_id })).toBe(span_id)
   })
 
-  it('409s for a span of another trace until that trace is deleted', async ({ expect }) => {
+  it('409s for a span in another trace until that trace is deleted', async ({ expect }) => {
     const { org, id, trace_id, other } = await twoTraces()
     const span_id = uuid()
     await org.ingest.post('/api/v1/spans', aSpan({ trace_id: other.trace_id, span_id }))

@@ -32,7 +32,7 @@ async function pagesOf(org: Org, trace_id: string, limit: number): Promise<Liste
   return pages
 }
 
-describe('the raw observations of a trace', () => {
+describe('the raw observations on a trace', () => {
   it('are listed as sent, with the ids of their spans', async ({ expect }) => {
     const { org, trace_id, observe, step } = await newTrace()
     const [span_id, observation_id] = [uuid(), uuid()]
@@ -196,7 +196,7 @@ describe('the raw observations of a trace', () => {
     expect(answer.body.details[0].path).toBe(path)
   })
 
-  it('400 for the cursor of another trace', async ({ expect }) => {
+  it('400 for a cursor from another trace', async ({ expect }) => {
     const { org, trace_id, observe } = await newTrace()
     for (let index = 0; index < 2; index++) await observe({ timestamp: timeAfter(index) })
     const other = aTrace()
@@ -205,7 +205,7 @@ describe('the raw observations of a trace', () => {
     expect((await list(org, other.trace_id, `?cursor=${next_cursor}`)).status).toBe(400)
   })
 
-  it('404 for an unknown trace or one of another organization or project', async ({ expect }) => {
+  it('404 for an unknown trace or one in another organization or project', async ({ expect }) => {
     const [mine, theirs] = [await newTrace(), await newOrg()]
     await mine.observe({})
     await mine.org.owner.post('/api/projects', { slug: 'other', name: 'Other' })

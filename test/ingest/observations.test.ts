@@ -259,7 +259,7 @@ describe('an observation on a trace with 20,000 observations', () => {
     ['a state', { type: 'state', key: 'config' }],
     ['an output', { type: 'output' }],
     ['null as an output', { type: 'output', data: null }],
-    ['an output of a step', { type: 'output', isOfStep: true }],
+    ['an output for a step', { type: 'output', isOfStep: true }],
     ['an output that is sent again', { type: 'output', observation_id: crypto.randomUUID(), isAgain: true }],
   ])('reads no more rows than on a trace with one: %s', async ([, { isOfStep, isAgain, ...fields }], { expect }) => {
     const rowsFor = async (count: number) => {

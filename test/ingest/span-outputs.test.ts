@@ -65,7 +65,7 @@ describe('observations fold over a span’s given values:', () => {
     }
   })
 
-  it('an observation of one span does not affect others', async ({ expect }) => {
+  it('an observation on one span does not affect others', async ({ expect }) => {
     const { step, observe, read, spanOf } = await newTrace()
     await step({ span_id: SPAN_ID, input: undefined, output: undefined })
     await step({ span_id: PARENT_ID, input: undefined, output: undefined, timestamp: timeAfter(1) })
@@ -95,7 +95,7 @@ describe('the etag of a span', () => {
       { output: undefined, input: 2, metadata: { a: 1 }, status: 'error' },
       'stays',
     ],
-    ['changes with another output', { output: 'b' }, 'changes'],
+    ['changes with a different output', { output: 'b' }, 'changes'],
     ['does not change when null is sent for the output', { output: null }, 'stays'],
     ['changes with null as an observed output', { type: 'output', data: null }, 'changes'],
     ['changes with a large output', { output: large('b') }, 'changes'],
@@ -123,7 +123,7 @@ describe('the etag of a span', () => {
     expect((await spanOf(SPAN_ID)).etag === etag).toBe(what === 'stays')
   })
 
-  it('is the observed output’s, even after the span is given another output', async ({ expect }) => {
+  it('is the observed output’s, even after the span is given a different output', async ({ expect }) => {
     const { step, observe, spanOf, read } = await newTrace()
     await step({ span_id: SPAN_ID, output: 'given' })
     const winning = { span_id: SPAN_ID, type: 'output', data: 'observed', observation_id: crypto.randomUUID() }

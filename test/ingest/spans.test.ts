@@ -144,7 +144,7 @@ describe('a span', () => {
     expect(answer.body.error).toBe('Trace not found')
   })
 
-  it('404s for a trace of another project of the organization', async ({ expect }) => {
+  it('404s for a trace in another project of the organization', async ({ expect }) => {
     const { org, trace_id, read } = await newTrace()
     const other = await addProject(org, 'other')
     expect((await other.post('/api/v1/spans', aSpan({ trace_id }))).status).toBe(404)
@@ -243,7 +243,7 @@ describe('a span that is sent again', () => {
   })
 })
 
-describe('the spans of a trace', () => {
+describe('the spans in a trace', () => {
   it('are listed root first, then by time and id, even if they arrived in parallel', async ({ expect }) => {
     const { step, read, id, org } = await newTrace()
     const sent = Array.from({ length: 50 }, (_, index) => ({
@@ -504,7 +504,7 @@ describe('a prompt_version_id', () => {
       expect((await step({ span_id, ...gone, status: 'error' })).status).toBe(202)
       expect(await spanOf(span_id)).toMatchObject({ status: 'error', promptVersionId: prompt.versionId })
     }
-    // The version is rejected for a new span, a span without a version, a span with another version, and the same id
+    // The version is rejected for a new span, a span without a version, a span with a different version, and the same id
     // elsewhere.
     const elsewhere = (await newTrace()).step
     expect((await step({ span_id: SPAN_ID, prompt_version_id: again.versionId })).status).toBe(202)
@@ -546,7 +546,7 @@ describe('a prompt_version_id', () => {
   })
 })
 
-describe('large values of a span', () => {
+describe('large values in a span', () => {
   const objectsOf = async (org: Org) => (await env.PAYLOADS.list({ prefix: `${org.id}/` })).objects.length
 
   it('share one object', async ({ expect }) => {
@@ -593,7 +593,7 @@ describe('the updatedAt of a trace', () => {
     ],
     ['changes with feedback', 'feedback', { comment: 'a' }, true],
     ['does not change with an output', 'observation', { type: 'output' }, false],
-    ['does not change with an output of a span', 'observation', { type: 'output', span_id: SPAN_ID }, false],
+    ['does not change with an output for a span', 'observation', { type: 'output', span_id: SPAN_ID }, false],
     ['does not change with an input', 'observation', { type: 'input' }, false],
   ] as const)('%s', async ([, kind, fields, moves], { expect }) => {
     const { step, give, observe, read, org, id } = await newTrace()
@@ -665,7 +665,7 @@ describe('a D1 fault', () => {
       expect(failed.status).toBe(503)
       expect(Number(failed.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
       const retried = await org.ingest.post(path, body)
-      // The feedback exists already, because only the first answer was lost.
+      // The feedback exists already, because only the first response was lost.
       expect(retried.status).toBe(kind === 'feedback' && when === 'after' ? 200 : status)
       const { spans, feedback } = await read()
       expect([spans.length - 1, feedback.length]).toEqual([status === 202 ? 1 : 0, kind === 'feedback' ? 1 : 0])

@@ -22,7 +22,7 @@ async function afterCalls(calls: readonly object[]) {
 describe('a trace', () => {
   it.for([
     ['no trace_id', { trace_id: undefined }, 'trace_id'],
-    ['a trace_id with another character', { trace_id: 'trace_a/b' }, 'trace_id'],
+    ['a trace_id with an invalid character', { trace_id: 'trace_a/b' }, 'trace_id'],
     ['a trace_id that is too long', { trace_id: `trace_${'x'.repeat(123)}` }, 'trace_id'],
     ['no name', { name: undefined }, 'name'],
     ['an empty name', { name: '' }, 'name'],
@@ -67,7 +67,7 @@ describe('a trace', () => {
     })
   })
 
-  it('has ids that a client can compute', async ({ expect }) => {
+  it('gets ids that a client can compute', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     const { id } = (await org.ingest.post('/api/v1/traces', trace)).body

@@ -198,7 +198,7 @@ describe('outputs', () => {
     expect(idle).toBeLessThan(45)
   })
 
-  it('are counted once, even if any database call loses its answer', async ({ expect }) => {
+  it('are counted once, even if the response to any database call is lost', async ({ expect }) => {
     const quiet = vi.spyOn(console, 'error').mockImplementation(() => {})
     for (let call = 1; call <= 14; call++) {
       const org = await newOrg()

@@ -100,7 +100,7 @@ const OF_PROJECT = {
   text_key: 'text_key in (select key from versioned_texts where project_key = ?1)',
 }
 
-/** The project's row count in every table that refers to a project, a trace or a text, and its object count. */
+/** The project's row count in every table that refers to a project, a trace, or a text, and its object count. */
 async function leftOf({ org, job }: { org: { id: string }; job: PurgeJob }): Promise<Record<string, number>> {
   const left: Record<string, number> = {}
   for (const [column, condition] of Object.entries(OF_PROJECT)) {

@@ -142,7 +142,7 @@ describe('the purge of a deleted trace', () => {
     expect(await leftOf(deleted)).toEqual(EVERYTHING)
   })
 
-  it('is retried after a fault, with growing delays', async ({ expect }) => {
+  it('is retried after a fault, with increasing delays', async ({ expect }) => {
     const deleted = await deletedTrace()
     const broken = wrapBindings(async () => {
       throw new Error('D1_ERROR: D1 DB is overloaded. Requests queued for too long.')

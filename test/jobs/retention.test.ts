@@ -33,7 +33,7 @@ const isThere = async (org: Org, id: string) => (await org.read.get(`/api/traces
 const rootOf = async (org: Org, id: string) => (await org.read.get(`/api/traces/${id}`)).body.spans[0].id
 
 describe('a project with retentionDays', () => {
-  it('has only older traces deleted', async ({ expect }) => {
+  it('deletes only older traces', async ({ expect }) => {
     const org = await newOrg()
     const [old, young] = [await aged(org, 31), await aged(org, 29)]
     await cron()
@@ -109,7 +109,7 @@ describe('a project with retentionDays', () => {
     expect((await env.PAYLOADS.list({ prefix: `${org.id}/${key}/` })).objects).toEqual([])
   })
 
-  it('has a limited number of traces deleted at a time, and skips those that are kept', async ({ expect }) => {
+  it('deletes a limited number of traces at a time, and skips those that are kept', async ({ expect }) => {
     const org = await newOrg()
     const total = RETENTION_STEPS * RETENTION_TRACES + 150
     const traces = Array.from({ length: total }, (_, index) => ({

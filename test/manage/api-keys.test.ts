@@ -16,7 +16,7 @@ const LOST = 'D1_ERROR: Network connection lost.'
 const LIST = '/api/traces?projectSlug=support'
 
 describe('an API key', () => {
-  it('has the fields it was created with, and shows its secret once', async ({ expect }) => {
+  it('keeps the fields it was created with, and shows its secret once', async ({ expect }) => {
     const org = await newOrg()
     const user = (await org.owner.post('/api/users', { email: 'ada@example.com', name: 'Ada' })).body
     const fields = {
@@ -82,7 +82,7 @@ describe('an API key', () => {
     expect(await keysIn(org)).toHaveLength(2)
   })
 
-  it('accepts null for optional fields, as in answers', async ({ expect }) => {
+  it('accepts null for optional fields, as in responses', async ({ expect }) => {
     const org = await newOrg()
     const nothing = { projectSlug: null, userId: null, expiresAt: null, rateLimitPerMinute: null }
     const answer = await org.owner.post('/api/api-keys', { name: 'x', scopes: ['read'], ...nothing })
@@ -120,7 +120,7 @@ describe('an API key', () => {
   })
 
   it.for(['before', 'after'] as const)(
-    'is created once, even if D1’s answer is lost, %s the commit',
+    'is created once, even if D1’s response is lost, %s the commit',
     async (when, { expect }) => {
       const org = await newOrg()
       const owner = org.clientOf(org.ownerKey, wrapBindings(failing('DB', LOST, 1, when)))

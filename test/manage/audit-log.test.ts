@@ -150,7 +150,7 @@ describe('the audit log', () => {
   const actorOf = ({ scope }: Contract) =>
     scope === 'admin' ? { keyId: null, userId: null } : { keyId: key.id, userId }
 
-  /** Sends an endpoint's sample. Returns the answer and the log entries of this call. */
+  /** Sends an endpoint's sample. Returns the response and the log entries for this call. */
   async function sent(contract: Contract, bindings?: Env) {
     const world = await newWorld(org)
     const sample = sampleOf(contract)
@@ -217,7 +217,7 @@ describe('the audit log', () => {
     return calls
   }
 
-  it('has no entries for calls that were rejected or changed nothing', async ({ expect }) => {
+  it('contains no entries for calls that were rejected or changed nothing', async ({ expect }) => {
     const world = await newWorld(org)
     const otherWorld = await newWorld(await newOrg())
     const owner = org.owner
@@ -318,7 +318,7 @@ const manyEntries = (org: Org, count: number, firstAt: number, action = 'user.cr
     .bind(count, firstAt, action, crypto.randomUUID(), org.id)
     .run()
 
-describe('a list of the audit log', () => {
+describe('a list from the audit log', () => {
   it('covers all entries, newest first, without gaps or duplicates', async ({ expect }) => {
     const org = await newOrg()
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })
@@ -410,7 +410,7 @@ describe('a list of the audit log', () => {
     }
   })
 
-  it('rejects the cursor of another organization or project', async ({ expect }) => {
+  it('rejects a cursor from another organization or project', async ({ expect }) => {
     const [org, otherOrg] = [await newOrg(), await newOrg()]
     const { nextCursor } = (await org.owner.get('/api/audit-log?limit=1')).body
     for (const caller of [otherOrg.owner, org.bearer()]) {
@@ -441,7 +441,7 @@ describe('a list of the audit log', () => {
   })
 })
 
-describe('old entries of the audit log', () => {
+describe('old entries in the audit log', () => {
   const DAY_MS = 24 * 3_600_000
   /** Runs cron often enough for a pass over all organizations. */
   const sweepAll = async (now: number, bindings: Env = env) => {

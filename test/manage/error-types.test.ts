@@ -19,7 +19,7 @@ async function statesOf(org: Org): Promise<Map<string, boolean>> {
   )
 }
 
-describe('the error types of a project', () => {
+describe('the error types in a project', () => {
   it('are the built-in types in taxonomy order, then the custom types, oldest first', async ({ expect }) => {
     const org = await newOrg()
     const builtIn = TAXONOMY.map(type => ({ ...type, isBuiltIn: true, isEnabled: true }))
@@ -87,7 +87,7 @@ describe('the error types of a project', () => {
   })
 })
 
-describe('a change of an error type', () => {
+describe('a change to an error type', () => {
   it('disables and enables a built-in type', async ({ expect }) => {
     const org = await newOrg()
     for (const isEnabled of [false, false, true, true]) {
@@ -130,9 +130,9 @@ describe('a change of an error type', () => {
     ['an invalid category', 'late', { ...OWN, category: 'Error' }, 400, 'category'],
     ['no rule', 'late', { isEnabled: false, name: 'Late', category: 'User Error' }, 400, 'rule'],
     ['a rule that is too long', 'late', { ...OWN, rule: 'x'.repeat(1025) }, 400, 'rule'],
-    ['another name for a built-in type', 'system_failure', { name: 'x', isEnabled: true }, 422, 'name'],
-    ['another category for a built-in type', 'system_failure', { category: 'User Error' }, 422, 'category'],
-    ['another rule for a built-in type', 'system_failure', { rule: 'x' }, 422, 'rule'],
+    ['a different name for a built-in type', 'system_failure', { name: 'x', isEnabled: true }, 422, 'name'],
+    ['a different category for a built-in type', 'system_failure', { category: 'User Error' }, 422, 'category'],
+    ['a different rule for a built-in type', 'system_failure', { rule: 'x' }, 422, 'rule'],
   ] as const)('is rejected for %s', async ([, errorType, body, status, path], { expect }) => {
     const org = await newOrg()
     const answer = await put(org, errorType, body)

@@ -140,7 +140,7 @@ describe('a rotation', () => {
     for (const secret of secrets) expect(await statusFor(secret)).toBe(401)
   })
 
-  it('of the successor makes another rotation of the old key a 409', async ({ expect }) => {
+  it('of the successor makes a second rotation of the old key a 409', async ({ expect }) => {
     const org = await newOrg()
     const { id } = await newKey(org)
     const successor = (await rotate(org, id, { graceSeconds: 600 })).body

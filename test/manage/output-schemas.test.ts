@@ -9,7 +9,7 @@ const SLOW_MS = 30_000
 
 describe("a prompt's outputSchema", () => {
   const [kind] = kindsOfText
-  if (!kind) throw new Error('prompts are a kind of text')
+  if (!kind) throw new Error('kindsOfText is empty')
   const SCHEMA = {
     type: 'object',
     properties: { b: { type: 'string' }, a: {} },

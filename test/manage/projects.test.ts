@@ -18,7 +18,7 @@ const LOST = 'D1_ERROR: Network connection lost.'
 const projectsIn = async (org: Org, by = org.owner) => (await by.get('/api/projects')).body.projects
 
 describe('a project', () => {
-  it('has the fields of the contract', async ({ expect }) => {
+  it('returns the fields in the contract', async ({ expect }) => {
     const org = await newOrg()
     const { status, body } = await org.owner.post('/api/projects', { slug: 'new', name: 'New' })
     expect(status).toBe(201)
@@ -34,7 +34,7 @@ describe('a project', () => {
     expect(await projectsIn(org)).toEqual([org.project, body])
   })
 
-  it('has a slug that is unique in its organization', async ({ expect }) => {
+  it('needs a slug that is unique in its organization', async ({ expect }) => {
     const org = await newOrg()
     const again = await org.owner.post('/api/projects', { slug: 'support', name: 'Again' })
     expect(again).toMatchObject({ status: 409, body: { details: [{ path: 'slug' }] } })
@@ -80,7 +80,7 @@ describe('a project', () => {
   })
 })
 
-describe('a change of a project', () => {
+describe('a change to a project', () => {
   const change = (org: Org, body: unknown, id = org.project.id, by = org.owner) => by.patch(`/api/projects/${id}`, body)
 
   it('appears immediately in every key’s lists, and changes nothing else', async ({ expect }) => {
@@ -164,7 +164,7 @@ describe('a change of a project', () => {
   })
 
   it.for(['before', 'after'] as const)(
-    'takes effect even if D1’s answer is lost, %s the commit',
+    'takes effect even if D1’s response is lost, %s the commit',
     async (when, { expect }) => {
       const org = await newOrg()
       const owner = org.clientOf(org.ownerKey, wrapBindings(failing('DB', LOST, 1, when)))

@@ -29,7 +29,7 @@ async function settle(): Promise<void> {
   vi.useRealTimers()
 }
 
-/** Every column that contains a text, as `table.column`. */
+/** Every column that contains text, as `table.column`. */
 async function placesOf(text: string): Promise<string[]> {
   const columns = {
     users: ['id', 'email', 'name'],

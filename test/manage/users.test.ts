@@ -16,7 +16,7 @@ const usersIn = async (org: Org): Promise<{ id: string; email: string }[]> =>
   (await org.owner.get('/api/users?limit=200')).body.users
 
 describe('a user', () => {
-  it('has the fields of the contract, with the email in lower case', async ({ expect }) => {
+  it('returns the fields in the contract, with the email in lower case', async ({ expect }) => {
     const org = await newOrg()
     const { status, body } = await create(org, { email: 'Ada.Lovelace@Example.COM' })
     expect(status).toBe(201)
@@ -123,7 +123,7 @@ describe('the list of users', () => {
     }
   })
 
-  it('rejects a cursor of another organization', async ({ expect }) => {
+  it('rejects a cursor from another organization', async ({ expect }) => {
     const [org, otherOrg] = [await newOrg(), await newOrg()]
     for (const email of ['a@x', 'b@x']) await create(org, { email })
     const { nextCursor } = (await org.owner.get('/api/users?limit=1')).body

@@ -190,10 +190,10 @@ describe.for(kindsOfText)('a version at $path', kind => {
     expect((await storedText(text.id)).activations).toHaveLength(1)
   })
 
-  it.for<[string, (ids: { other: string; foreign: string; kindred: string; text: string }) => string]>([
-    ['of another text in the project', ({ other }) => other],
+  it.for<[string, (ids: { other: string; foreign: string; ofOtherKind: string; text: string }) => string]>([
+    ['of a different prompt or doc in the project', ({ other }) => other],
     ['of another organization', ({ foreign }) => foreign],
-    ['of the other kind', ({ kindred }) => kindred],
+    ['of the other kind', ({ ofOtherKind }) => ofOtherKind],
     ["with the text's own id", ({ text }) => text],
     ['that does not exist', () => crypto.randomUUID()],
   ])('%s gets a 422 on activation, and nothing changes', async ([, idFrom], { expect }) => {
@@ -204,12 +204,12 @@ describe.for(kindsOfText)('a version at $path', kind => {
       await newText(kind, otherOrg),
       await newText(otherKind(kind), org),
     ] as const
-    const [other, foreign, kindred] = others
+    const [other, foreign, ofOtherKind] = others
     for (const each of others) await each.add({ content: 'Newer' }, each === foreign ? otherOrg.owner : org.owner)
     const id = idFrom({
       other: other.created.versionId,
       foreign: foreign.created.versionId,
-      kindred: kindred.created.versionId,
+      ofOtherKind: ofOtherKind.created.versionId,
       text: text.id,
     })
     expect(await text.activate(id)).toMatchObject({ status: 422, body: { details: [{ path: 'versionId' }] } })
@@ -218,27 +218,26 @@ describe.for(kindsOfText)('a version at $path', kind => {
     expect((await other.listed()).content).toBe('Newer')
   })
 
-  it.for<[string, string, (ids: { foreign: string; kindred: string }) => string, number, string]>([
+  it.for<[string, string, (ids: { foreign: string; ofOtherKind: string }) => string, number, string]>([
     ['absent', 'owner', () => crypto.randomUUID(), 404, 'Not found'],
-    ['of the other kind', 'owner', ({ kindred }) => kindred, 404, 'Not found'],
+    ['of the other kind', 'owner', ({ ofOtherKind }) => ofOtherKind, 404, 'Not found'],
     ['not given by a UUID', 'owner', () => 'answer', 404, 'Not found'],
     ["another organization's", 'owner', ({ foreign }) => foreign, 403, 'Forbidden'],
   ])('is rejected for a text that is %s', async ([, , idFrom, status, error], { expect }) => {
     const [org, otherOrg] = [await newOrg(), await newOrg()]
     const foreign = await newText(kind, otherOrg)
-    const kindred = await newText(otherKind(kind), org)
-    const path = `${kind.path}/${idFrom({ foreign: foreign.id, kindred: kindred.id })}`
-    const before = [await foreign.detail(), await kindred.detail()]
+    const ofOtherKind = await newText(otherKind(kind), org)
+    const path = `${kind.path}/${idFrom({ foreign: foreign.id, ofOtherKind: ofOtherKind.id })}`
+    const before = [await foreign.detail(), await ofOtherKind.detail()]
     expect(await org.owner.post(`${path}/versions`, { content: 'x' })).toMatchObject({ status, body: { error } })
     const choice = { versionId: foreign.created.versionId }
     expect(await org.owner.put(`${path}/active-version`, choice)).toMatchObject({ status, body: { error } })
-    expect([await otherOrg.read.get(foreign.path), await org.read.get(kindred.path)].map(({ body }) => body)).toEqual([
-      (await otherOrg.read.get(foreign.path)).body,
-      before[1],
-    ])
+    expect(
+      [await otherOrg.read.get(foreign.path), await org.read.get(ofOtherKind.path)].map(({ body }) => body),
+    ).toEqual([(await otherOrg.read.get(foreign.path)).body, before[1]])
   })
 
-  it("is rejected with a key of another project, and accepted with its own project's", async ({ expect }) => {
+  it("is rejected with a key for another project, and accepted with its own project's", async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const text = await newText(kind, org)
@@ -275,7 +274,7 @@ describe.for(kindsOfText)('a version at $path', kind => {
 })
 
 describe.for(kindsOfText)('a deletion at $path', kind => {
-  it('deletes the text with all its versions, and no other text', async ({ expect }) => {
+  it('deletes the prompt or doc with all its versions, and nothing else', async ({ expect }) => {
     const org = await newOrg()
     const [text, other] = [await newText(kind, org), await newText(kind, org, 'other')]
     for (const each of [text, other]) await each.add({ content: 'Second' })
@@ -319,14 +318,14 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
   ])('is rejected for a text that is %s', async ([which, status], { expect }) => {
     const [org, otherOrg] = [await newOrg(), await newOrg()]
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
-    const [own, foreign, kindred] = [
+    const [own, foreign, ofOtherKind] = [
       await newText(kind, org),
       await newText(kind, otherOrg),
       await newText(otherKind(kind), org),
     ]
     const id = {
       absent: crypto.randomUUID(),
-      'of the other kind': kindred.id,
+      'of the other kind': ofOtherKind.id,
       'no UUID': 'answer',
       "another organization's": foreign.id,
       "another project's": own.id,
@@ -392,7 +391,7 @@ describe.for(kindsOfText)('the active version at $path', kind => {
       times(20, async index => {
         const id = ids[index % ids.length]
         const answer = await text.activate(id)
-        // Each answer has its own version as the active one.
+        // Each response shows its own version as the active one.
         return { status: answer.status, own: answer.body.versionId === id }
       }),
       times(20, look),
@@ -468,7 +467,7 @@ describe.for(kindsOfText)('the active version at $path', kind => {
       }
       const active = (await text.listed()).versionId
       expect(active).toBe(added[0]?.body.id)
-      // Other texts in the project have their own limits.
+      // Each prompt and doc in the project has its own limit.
       await newText(kind, org, 'other', { content })
       expect((await text.add({ content })).status).toBe(422)
       const stored = await storedText(text.id)
@@ -535,7 +534,7 @@ describe.for(kindsOfText)('the versions at $path', kind => {
 describe("a knowledge doc's title", () => {
   const newDoc = async () => {
     const [, kind] = kindsOfText
-    if (!kind) throw new Error('knowledge docs are a kind of text')
+    if (!kind) throw new Error('kindsOfText has no knowledge docs')
     const org = await newOrg()
     return { org, doc: await newText(kind, org, 'returns') }
   }

@@ -221,7 +221,7 @@ it('keeps every attribute that no convention knows', ({ expect }) => {
   )
 })
 
-it('reads the first 10,000 attributes of a span and reports how many there were', ({ expect }) => {
+it('reads the first 10,000 attributes on a span and reports how many there were', ({ expect }) => {
   const many = (nameAt: (index: number) => string, value: string | number) =>
     Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [nameAt(index), value]))
   const messages = stepOf(aSpan({ attributes: many(index => `llm.input_messages.${index}.message.content`, 'hi') }))
@@ -250,7 +250,7 @@ it('counts an event or link as one attribute, reads 10,000 of each, and reports 
   expect(metadata.span_name).toBe(given.name)
 })
 
-it('reads the first 10,000 attributes of a resource or scope', ({ expect }) => {
+it('reads the first 10,000 attributes on a resource or scope', ({ expect }) => {
   const given = aSpan({ attributes: {} })
   const many = new Map(Array.from({ length: 20_000 }, (_, index) => [`k${index}`, index]))
   const source = { resource: many, scope: { ...given.source.scope, attributes: many } }

@@ -23,13 +23,13 @@ describe.for(directories)('the telemetry of %s', directory => {
     await expect(pageOf(tracesOf(await sentBy(directory)))).toMatchFileSnapshot(`clients/${directory}.txt`)
   })
 
-  it('has the same step ids in another run', async ({ expect }) => {
+  it('has the same step ids in a second run', async ({ expect }) => {
     const sent = await sentBy(directory)
     const [first, second] = [sent, anotherRun(sent)].map(run => stepIds(run))
     expect(second).toEqual(first)
   })
 
-  it('has values a reader can use', async ({ expect }) => {
+  it('shows values that a reader can use', async ({ expect }) => {
     for (const { kind, stepId, input, output, state, metadata } of stepsIn(tracesOf(await sentBy(directory)))) {
       expect(stepId).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-|0x[0-9a-f]{6}/)
       // No vectors, wherever they may be.

@@ -15,7 +15,7 @@ const show = (bytes: Uint8Array, text = '') =>
     .join(' ')
 const textOf = (bytes: Uint8Array) => new TextDecoder().decode(bytes)
 
-describe('the answer to an export', () => {
+describe('the response to an export', () => {
   it.for<[Signal, string]>([
     ['traces', 'rejectedSpans'],
     ['logs', 'rejectedLogRecords'],

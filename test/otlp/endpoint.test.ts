@@ -16,7 +16,7 @@ import { aHexTraceId, aLogExport, aMessage, anExport, anExportedSpan } from '../
 const PROTOBUF = 'application/x-protobuf'
 const JSON_TYPE = 'application/json'
 
-/** Sends bytes as an exporter does, and returns the answer's bytes. */
+/** Sends bytes as an exporter does, and returns the response's bytes. */
 async function post(path: string, headers: Record<string, string>, body: BodyInit, bindings = env) {
   const context = createExecutionContext()
   const request = new Request(`https://countersign.test${path}`, { method: 'POST', headers, body })
@@ -121,7 +121,7 @@ describe('an export', () => {
   })
 
   it.for([
-    ['a trace of the native interface', JSON_TYPE, jsonOf(aTrace()), 'resourceSpans: is required'],
+    ['a trace for the native interface', JSON_TYPE, jsonOf(aTrace()), 'resourceSpans: is required'],
     ['a span outside an export', JSON_TYPE, jsonOf({ name: 'a' }), 'resourceSpans: is required'],
     ['protobuf with only unknown fields', PROTOBUF, new Uint8Array([0x7a, 0x01, 0x61]), 'no field of an OTLP export'],
   ] as const)('is rejected, and not treated as empty, if it is %s', async ([, type, body, said], { expect }) => {
@@ -152,7 +152,7 @@ describe('an export', () => {
     })
   })
 
-  it('has a limited number of records', async ({ expect }) => {
+  it('is limited in records', async ({ expect }) => {
     const org = await newOrg()
     const [traceId, parentSpanId] = [aHexTraceId(), '00000000000000aa']
     const spans = Array.from({ length: MAX_EXPORT_RECORDS + 5 }, () =>
@@ -195,7 +195,7 @@ describe('an export', () => {
     )
   })
 
-  it('has a value that is too large cut and reported, and all others kept', async ({ expect }) => {
+  it('truncates and reports a value that is too large, and keeps all others', async ({ expect }) => {
     const org = await newOrg()
     const large = anExportedSpan({
       attributes: { 'gen_ai.operation.name': 'chat', 'output.value': 'x'.repeat(6 * 1024 * 1024) },
@@ -210,8 +210,8 @@ describe('an export', () => {
 describe('an invalid export', () => {
   it.for([
     ['401', {}, JSON_TYPE, '{}', 401, 16],
-    ['415 for another type', undefined, 'text/plain', '{}', 415, 3],
-    ['415 for another compression', undefined, JSON_TYPE, '{}', 415, 3],
+    ['415 for an unsupported type', undefined, 'text/plain', '{}', 415, 3],
+    ['415 for an unsupported compression', undefined, JSON_TYPE, '{}', 415, 3],
     ['400 for a malformed body', undefined, JSON_TYPE, '{', 400, 3],
     [
       '400 for log records',
@@ -234,7 +234,7 @@ describe('an invalid export', () => {
     expect(JSON.parse(refused.text)).toEqual({ code, message: expect.stringMatching(/./) })
   })
 
-  it('gets a protobuf answer if it was sent as protobuf', async ({ expect }) => {
+  it('gets a protobuf response if it was sent as protobuf', async ({ expect }) => {
     const org = await newOrg()
     const refused = await post('/v1/traces', { ...bearer(org), 'content-type': PROTOBUF }, new Uint8Array([0xff, 0xff]))
     expect(refused.status).toBe(400)
@@ -321,7 +321,7 @@ describe('the shared path of traces and exports', () => {
 
   describe.for(['', 'identity', 'gzip', 'deflate', 'zstd'])('in the encoding "%s"', encoding => {
     it.for([
-      ['a trace of the native interface', jsonOf(aTrace()), 202],
+      ['a trace for the native interface', jsonOf(aTrace()), 202],
       ['a trace with resourceSpans in its metadata', jsonOf(aTrace({ metadata: { resourceSpans: [] } })), 202],
       ['a long trace', jsonOf(aTrace({ metadata: { random: randomText(30_000) } })), 202],
       ['an export', jsonOf(anExport([anExportedSpan()])), 200],

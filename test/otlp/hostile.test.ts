@@ -126,7 +126,7 @@ describe('a damaged body', () => {
     }
   })
 
-  it('is rejected if it is sent as the other type', () => {
+  it('is rejected if it is sent as the wrong type', () => {
     for (const { bytes, type, name } of bodies) {
       const other = type === 'application/json' ? 'application/x-protobuf' : 'application/json'
       expect(() => decodeTraces(bytes, other), name).toThrow(expect.objectContaining({ status: 400 }))

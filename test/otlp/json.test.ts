@@ -51,7 +51,7 @@ describe('a value', () => {
     ],
     ['nothing', {}, null],
     ['null', null, null],
-    ['a null kind and another kind', { stringValue: null, intValue: 3 }, 3],
+    ['a null kind and a real one', { stringValue: null, intValue: 3 }, 3],
     ['a future kind of value', { futureValue: 1 }, null],
     ['an index into a table of profiles', { stringValueStrindex: 1 }, null],
   ])('is read: %s', ([, anyValue, expected]) => {
@@ -76,7 +76,7 @@ describe('a value', () => {
       (inner: Json) => ({ kvlistValue: { values: [{ key: 'k', value: inner }] } }),
       (inner: Json) => ({ k: inner }),
     ],
-  ] as const)('is cut if its %s nest too deep', ([, wrap, wrapJson]) => {
+  ] as const)('is cut if its %s are nested too deeply', ([, wrap, wrapJson]) => {
     const nested = (levels: number, innermost: Json, wrapOnce: (inner: Json) => Json): Json =>
       levels === 0 ? innermost : nested(levels - 1, wrapOnce(innermost), wrapOnce)
     const deepest = MAX_ATTRIBUTE_DEPTH - 1
@@ -143,7 +143,7 @@ describe('a span', () => {
     ['a future name', 'SPAN_KIND_FUTURE', 'unspecified'],
     ['an object', {}, 'unspecified'],
     ['a negative number', -1, 'unspecified'],
-  ])('has a kind given as %s', ([, kind, expected]) => {
+  ])('reads a kind given as %s', ([, kind, expected]) => {
     expect(span({ kind })?.spanKind).toBe(expected)
   })
 
@@ -316,7 +316,7 @@ describe('an export', () => {
     expect(span({ name })?.name).toBe(name)
   })
 
-  it('has invalid UTF-8 replaced', () => {
+  it('gets its invalid UTF-8 replaced', () => {
     const body = jsonExport(jsonSpan({ name: 'x' }))
     expect(traces(body.map(byte => (byte === 0x78 ? 0xff : byte))).records[0]?.name).toBe('\ufffd')
   })
@@ -338,7 +338,7 @@ describe('an export', () => {
     )
   })
 
-  it(`has at most ${MAX_EXPORT_RECORDS} spans, and counts any others without reading them`, () => {
+  it(`may contain at most ${MAX_EXPORT_RECORDS} spans, and counts any others without reading them`, () => {
     const spans = Array(MAX_EXPORT_RECORDS).fill(jsonSpan())
     const { records, rejected } = traces(jsonExport(...spans, 'x', jsonSpan()))
     expect(records).toHaveLength(MAX_EXPORT_RECORDS)
@@ -350,7 +350,7 @@ describe('a log record', () => {
   const logs = (...logRecords: Json[]) =>
     decodeLogs(jsonBytes({ resourceLogs: [{ scopeLogs: [{ scope: { name: 's' }, logRecords }] }] }), 'application/json')
 
-  it('has all its exported fields', () => {
+  it('keeps all its exported fields', () => {
     const body = { kvlistValue: { values: [{ key: 'content', value: { stringValue: 'hello' } }] } }
     const attributes = [{ key: 'k', value: { stringValue: 'v' } }]
     const log = {

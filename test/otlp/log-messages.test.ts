@@ -264,7 +264,7 @@ describe('the key of a record', () => {
   })
 })
 
-describe('the messages of a span', () => {
+describe('the messages in a span', () => {
   it.for<[string, SpanMessage[], { input?: Json; output?: Json }]>([
     ['nothing', [], {}],
     [

@@ -240,8 +240,8 @@ describe('the prompt', () => {
   })
 })
 
-describe('a span’s attributes of the trace', () => {
-  it('include the resource’s attributes of the service', ({ expect }) => {
+describe('a span’s attributes for the trace', () => {
+  it('include the resource’s service attributes', ({ expect }) => {
     const resource = {
       'service.name': 'api',
       'service.version': '1.2',

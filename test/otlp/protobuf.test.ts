@@ -57,7 +57,7 @@ describe('a value', () => {
     ['an index into a table of profiles', varint(8, 1), null],
     ['a future kind of value', message([99, 'x']), null],
     ['two values at once, of which the last is used', concatenated(text('a'), varint(3, 5)), 5],
-    ['two values at once in the other order', concatenated(varint(3, 5), text('a')), 'a'],
+    ['two values at once in the opposite order', concatenated(varint(3, 5), text('a')), 'a'],
   ] as const)('is read: %s', ([, anyValue, expected], { expect }) => {
     expect(value(anyValue)).toEqual(expected)
   })
@@ -72,7 +72,7 @@ describe('a value', () => {
   it.for([
     ['lists', list, (inner: Json) => [inner]],
     ['objects', (inner: Uint8Array) => object(protobufAttribute('k', inner)), (inner: Json) => ({ k: inner })],
-  ] as const)('is cut if its %s nest too deep', ([, wrap, wrapJson], { expect }) => {
+  ] as const)('is cut if its %s are nested too deeply', ([, wrap, wrapJson], { expect }) => {
     const nested = <Value>(levels: number, innermost: Value, wrapOnce: (inner: Value) => Value): Value =>
       levels === 0 ? innermost : nested(levels - 1, wrapOnce(innermost), wrapOnce)
     const deepest = MAX_ATTRIBUTE_DEPTH - 1
@@ -114,7 +114,7 @@ describe('text with invalid UTF-8', () => {
 })
 
 describe('a span', () => {
-  it('has all its exported fields', ({ expect }) => {
+  it('keeps all its exported fields', ({ expect }) => {
     const link = message(
       [1, new Uint8Array(16).fill(0xab)],
       [2, new Uint8Array(8).fill(0xcd)],
@@ -176,7 +176,7 @@ describe('a span', () => {
   it.for([
     [6, 99, { spanKind: 'unspecified' }],
     [15, message([3, 99]), { status: 'unset' }],
-  ] as const)('has no kind or status if they are unknown', ([field, content, expected], { expect }) => {
+  ] as const)('drops its kind or status if unknown', ([field, content, expected], { expect }) => {
     expect(span([field, content])).toMatchObject(expected)
   })
 
@@ -194,7 +194,7 @@ describe('a span', () => {
     expect([...rejected]).toEqual([[expect.stringMatching(reason), 2]])
   })
 
-  it('has no parent if that id is all zeros', ({ expect }) => {
+  it('counts as a root if its parent’s id is all zeros', ({ expect }) => {
     expect(span([4, new Uint8Array(8)])?.parentSpanId).toBeNull()
     expect(span()?.parentSpanId).toBeNull()
   })
@@ -247,7 +247,7 @@ describe('an export', () => {
     expect(decodeLogs(protobufExport(log), 'application/x-protobuf').records).toHaveLength(1)
   })
 
-  it(`has at most ${MAX_EXPORT_RECORDS} spans, and counts any others`, ({ expect }) => {
+  it(`may contain at most ${MAX_EXPORT_RECORDS} spans, and counts any others`, ({ expect }) => {
     const one = protobufSpan()
     const { records, rejected } = traces(protobufExport(...Array(MAX_EXPORT_RECORDS + 5).fill(one)))
     expect(records).toHaveLength(MAX_EXPORT_RECORDS)
@@ -305,7 +305,7 @@ describe('an export', () => {
 describe('a log record', () => {
   const log = (...fields: Field[]) => decodeLogs(protobufExport(message(...fields)), 'application/x-protobuf')
 
-  it('has all its exported fields', ({ expect }) => {
+  it('keeps all its exported fields', ({ expect }) => {
     const body = object(protobufAttribute('content', text('hello')))
     const decoded = log(
       ...([

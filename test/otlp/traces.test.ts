@@ -196,7 +196,7 @@ describe('an export of spans', () => {
     }
   })
 
-  it('has no output to review if the last version has none', async ({ expect }) => {
+  it('leaves no output to review if the last version has none', async ({ expect }) => {
     const { org, span, read } = await newRun()
     const attributes = { 'gen_ai.operation.name': 'chat' }
     await exportSpans(org, [span({ spanId: rootId, attributes: { ...attributes, 'output.value': 'early' } })])
@@ -352,7 +352,7 @@ describe('a trace whose root never arrives', () => {
 })
 
 describe('a trace that a client also posts', () => {
-  it('has the client’s fields, with telemetry’s spans under its root, in either order', async ({ expect }) => {
+  it('takes the client’s fields, with telemetry’s spans under its root, in either order', async ({ expect }) => {
     const reads = []
     for (const isPostedFirst of [true, false]) {
       const { org, trace_id, span, uuidOf, read } = await newRun()
@@ -402,7 +402,7 @@ describe('a trace that a client also posts', () => {
     }
   })
 
-  it('has a derived root if no root has arrived', async ({ expect }) => {
+  it('gets a derived root if no root has arrived', async ({ expect }) => {
     const { org, trace_id, span, read } = await newRun()
     await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId })])
     await org.ingest.post('/api/v1/traces', aTrace({ trace_id, name: 'posted', timestamp: timeAfter(-1000) }))
@@ -442,7 +442,7 @@ describe('a trace that a client also posts', () => {
     expect(last.answers[1]?.body.warnings).toEqual([expect.stringContaining('left out "mine"')])
   })
 
-  it('has its own output only at its root, and queues that for review', async ({ expect }) => {
+  it('stores its own output only at its root, and queues that for review', async ({ expect }) => {
     const { org, trace_id, span, uuidOf, read } = await newRun()
     await exportSpans(org, [span({ spanId: rootId })])
     await org.ingest.post('/api/v1/observations', { trace_id, type: 'output', data: 'whole', timestamp: TIME })

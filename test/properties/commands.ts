@@ -55,7 +55,7 @@ export const FEEDBACK_IDS: readonly string[] = [
 const NAMES = ['ask', 'answer', 'é\u0000x'] as const
 
 /**
- * Placeholders that `expand` replaces with values that exist only during a run, or with texts that are too long to
+ * Placeholders that `expand` replaces with values that exist only during a run, or with strings that are too long to
  * print.
  */
 const ROOT_OF = 'root of '

@@ -81,7 +81,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
 
 const spanIdOf = (place: number): string => (0xa0 + place).toString(16).padStart(16, '0')
 
-/** The span as exported before it ended, with an earlier end and another output. */
+/** The span as exported before it ended, with an earlier end and a different output. */
 const earlierVersion = (span: PlannedSpan): PlannedSpan => ({
   ...span,
   end: span.end - 1,

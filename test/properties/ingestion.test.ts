@@ -64,7 +64,7 @@ const expandSteps = (steps: readonly Step[], { ids }: Tenant): Step[] =>
 const eventsOf = (steps: readonly Step[]): Event[] => steps.map(({ does }) => does).filter(isEvent)
 
 /**
- * Sends calls one by one, each `times` times, asserts that the answers match the model, and returns the resulting
+ * Sends calls one by one, each `times` times, asserts that the responses match the model, and returns the resulting
  * world.
  */
 async function play(tenant: Tenant, before: World, steps: readonly Step[], times = 1): Promise<World> {
@@ -146,7 +146,7 @@ describe('calls end in the state that the contract defines', () => {
     ),
   )
 
-  it('if sent in batches, whose results match the answers to single calls', { timeout: TIMEOUT_MS }, () =>
+  it('if sent in batches, whose results match the responses to single calls', { timeout: TIMEOUT_MS }, () =>
     check(
       20,
       fc.asyncProperty(sequence(25, 1), sizes, probes, (sent, sizes, probed) =>

@@ -1,6 +1,6 @@
 /*
  * An independent implementation of sections 2 and 3 of the contract as plain data and functions. It computes a
- * project's data after a sequence of calls, each call's answer, and the result of each read. It's based only on the
+ * project's data after a sequence of calls, the response to each call, and the result of each read. It's based only on the
  * contract and deliberately uses none of the product's code, so that a misreading in one of the two shows up as a
  * difference.
  */
@@ -129,7 +129,7 @@ const MAX_METADATA_BYTES = 64 * 1024
 const MAX_SEARCHABLE = 64
 const MAX_PATH_BYTES = 256
 
-/** The world after a call, and the call's answer. */
+/** The world after a call, and the response to it. */
 export function apply(world: World, command: Command, arrival: Arrival, ids: Ids): [World, Answer] {
   switch (command.type) {
     case 'trace':

@@ -12,7 +12,7 @@ import type { Command, Event, Ids, Answer as ModelAnswer } from './model.ts'
 export interface Tenant {
   ids: Ids
   client: Client
-  /** A client for this tenant with other bindings. */
+  /** A client for this tenant with different bindings. */
   on: (bindings: Env) => Client
   /** The jobs that deletions sent to the queue. The queue delivers them only when a run asks for it. */
   queued: QueuedJob[]
@@ -95,7 +95,7 @@ export const sendOne = (client: Client, command: Command, { trace }: Ids): Promi
     ? client.delete(`/api/traces/${trace(command.trace_id)}`)
     : client.post(PATHS[command.type], command.body)
 
-/** The status and body of an answer or of one result in a batch. */
+/** The status and body of a response, or of one result in a batch. */
 export type Answered = Pick<Answer, 'status' | 'body'>
 
 /** Sends events as a batch, and returns their results. */
@@ -105,14 +105,14 @@ export async function sendBatch(client: Client, events: readonly Event[]): Promi
   return body.results
 }
 
-/** An answer in the model's terms: for an error, only its status. */
+/** A response in the model's terms: for an error, only its status. */
 export function answerOf({ status, body }: Answered): ModelAnswer {
   if (status >= 400) return { status }
   const { warnings, ...rest } = body
   return { status, body: rest, ...('id' in rest && 'trace_id' in rest && { warns: warnings !== undefined }) }
 }
 
-/** An answer without tenant-specific values, with the paths of a batch's errors relative to the call. */
+/** A response without tenant-specific values, with the paths of a batch's errors relative to the call. */
 export function anonymous({ status, body }: Answered, prefix = ''): Answered {
   const { error, code, details, warnings } = body
   const unplaced = (text: string) => (text.startsWith(prefix) ? text.slice(prefix.length) : text)

@@ -12,7 +12,7 @@ import { ORIGIN } from '../support/session.ts'
 
 const LIST = '/api/traces?projectSlug=support'
 
-/** An address that no other test has. */
+/** An address that no other test uses. */
 const anAddress = () => ({ 'cf-connecting-ip': `test-${crypto.randomUUID()}` })
 
 const statusesOf = (answers: readonly Answer[]) => {

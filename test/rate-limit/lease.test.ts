@@ -43,12 +43,12 @@ function newLimiter(): Limiter {
 }
 
 /**
- * Sends requests at random times to random isolates. At each ask, `fault` may replace the isolate or lose the answer.
+ * Sends requests at random times to random isolates. At each ask, `fault` may replace the isolate or lose the response.
  */
 async function run(
   { limit, isolates, load, minutes }: Scenario,
   limiter: Limiter,
-  fault: () => 'dies' | 'answer lost' | 'unreachable' | undefined = () => undefined,
+  fault: () => 'dies' | 'response lost' | 'unreachable' | undefined = () => undefined,
 ): Promise<Outcome> {
   const random = newRandom(limit * isolates + load * 10)
   const holders = Array.from({ length: isolates }, () => new Tokens())
@@ -64,7 +64,7 @@ async function run(
       const failure = fault()
       if (failure === 'unreachable') throw new Error('Network connection lost.')
       const granted = await limiter(request, Math.floor(now))
-      if (failure === 'answer lost') throw new Error('Network connection lost.')
+      if (failure === 'response lost') throw new Error('Network connection lost.')
       if (failure === 'dies') holders[index] = new Tokens()
       return granted
     }
@@ -89,7 +89,7 @@ describe('tokens taken in leases', () => {
     if (limit === 6000 && isolates <= 8) expect(asks / sent.length).toBeLessThan(0.05)
   })
 
-  it.for(['dies', 'answer lost', 'unreachable'] as const)(
+  it.for(['dies', 'response lost', 'unreachable'] as const)(
     'never admit more than the limit if an isolate or its ask sometimes fails: %s',
     async (failure, { expect }) => {
       const random = newRandom(7)

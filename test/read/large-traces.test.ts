@@ -66,7 +66,7 @@ async function pagesOf(org: Org, id: string, query: string) {
   return pages
 }
 
-/** Bindings that measure D1's largest answer in characters of JSON. */
+/** Bindings that measure D1's largest response in characters of JSON. */
 function measuredBindings(): { bindings: Env; largest: () => number } {
   const answers: unknown[] = []
   const bindings = wrapBindings(async (_, call) => {
@@ -78,7 +78,7 @@ function measuredBindings(): { bindings: Env; largest: () => number } {
 }
 
 describe('the detail of a large trace', () => {
-  it(`has full values for ${MAX_WHOLE_SPANS} spans, and otherwise a preview of each value`, async ({ expect }) => {
+  it(`returns full values for ${MAX_WHOLE_SPANS} spans, and otherwise a preview of each value`, async ({ expect }) => {
     const { org, id, step } = await newTrace()
     const [long, metadata] = ['x'.repeat(PREVIEW_BYTES), { a: 'y'.repeat(MAX_BRIEF_METADATA_BYTES) }]
     await putSpans(id, MAX_WHOLE_SPANS - 2)
@@ -137,7 +137,7 @@ describe('the detail of a large trace', () => {
     const bytes = JSON.stringify(first.spans).length
     expect(first.nextSpanCursor).not.toBeNull()
     expect(bytes).toBeLessThan(MAX_DETAIL_ANSWER_BYTES + 10_000)
-    // The largest answer is the plan of all spans or one part of them.
+    // The largest response is the plan of all spans or one part of them.
     expect(largest()).toBeLessThan(4_000_000)
     const rest = await pagesOf(org, id, `spanCursor=${first.nextSpanCursor}`)
     const ids = [first, ...rest].flatMap(({ spans }) => spans.map((span: Shown) => span.id))
@@ -159,7 +159,7 @@ describe('the detail of a large trace', () => {
     expect((await org.read.get(`/api/spans/${spanId}`)).body.review.comment).toHaveLength(1000)
   })
 
-  it('has full values if only replaced values are large', async ({ expect }) => {
+  it('returns full values if only replaced values are large', async ({ expect }) => {
     const { org, id, observe } = await newTrace()
     await env.DB.prepare(
       `with recursive n(i) as (select 0 union all select i + 1 from n where i < ?1 - 1)
@@ -217,7 +217,7 @@ describe('a page of spans', () => {
     expect(third).toMatchObject({ nextSpanCursor: null, spanCount: 5 })
   })
 
-  it('has feedback only on the first page, and a page of feedback has no spans', async ({ expect }) => {
+  it('returns feedback only on the first page, and no spans on a page of feedback', async ({ expect }) => {
     const { org, id, trace_id, step } = await newTrace()
     for (let index = 0; index < 3; index++) await step({ timestamp: timeAfter(index) })
     const ids = Array.from({ length: 5 }, (_, index) => `f-${index}`)

@@ -186,7 +186,9 @@ describe('a full detail', () => {
     expect(await spanOf(span_id)).toMatchObject({ state: { k5000: value(5000) }, truncated: [] })
   })
 
-  it('has 8 MiB of values and previews of the rest, which reads of single spans return in full', async ({ expect }) => {
+  it('contains 8 MiB of values and previews of the rest, which reads of single spans return in full', async ({
+    expect,
+  }) => {
     const { step, read, spanOf } = await newTrace()
     const value = 'x'.repeat(MAX_DETAIL_BYTES / 2 - 100)
     await step({ span_id: uuid(), input: value, output: value, metadata: { a: 1 } })
@@ -202,7 +204,7 @@ describe('a full detail', () => {
     expect(await spanOf(last)).toMatchObject({ output: value, truncated: [] })
   })
 
-  it('has 16 MiB of small values and previews of the rest', async ({ expect }) => {
+  it('contains 16 MiB of small values and previews of the rest', async ({ expect }) => {
     const { id, read, spanOf } = await newTrace()
     const count = 2400
     await env.DB.prepare(
@@ -228,7 +230,7 @@ describe('a full detail', () => {
       expect(value).toBe(`"${key.slice(1)} ${'0'.repeat(300)}`.slice(0, PREVIEW_BYTES))
   })
 
-  it('has 4 MiB of comments and corrections, and the starts of the other comments', async ({ expect }) => {
+  it('contains 4 MiB of comments and corrections, and the starts of the other comments', async ({ expect }) => {
     const { org, trace_id, read } = await newTrace()
     const correction = { a: 'x'.repeat(MAX_CORRECTION_BYTES - 8) }
     const comment = 'y'.repeat(1000)
@@ -248,7 +250,7 @@ describe('a full detail', () => {
   })
 })
 
-describe('a large answer', () => {
+describe('a large response', () => {
   it('is streamed as the client reads it, with the same JSON', async ({ expect }) => {
     const { org, trace_id, id } = await newTrace()
     const values = Array.from({ length: 300 }, (_, index) => `${index} 😀"\\ ${'é'.repeat(INLINE_BYTES)}`)

@@ -10,7 +10,7 @@ const uuid = () => crypto.randomUUID()
 const large = (text: string) => `${'x'.repeat(2 * INLINE_BYTES)} ${text}`
 
 describe('a single span', () => {
-  it('has the same fields as in its trace, and a reference to the trace', async ({ expect }) => {
+  it('returns the same fields as in its trace, and a reference to the trace', async ({ expect }) => {
     const { org, trace_id, id, step, observe, read, spanOf } = await newTrace()
     const [parent, child] = [uuid(), uuid()]
     await step({ span_id: parent, input: { a: large('in') }, output: undefined, metadata: { m: 1 }, duration_ms: 9 })
@@ -39,7 +39,7 @@ describe('a single span', () => {
     expect(Object.entries(spans[1].state)).toEqual([['__proto__', large('state')]])
   })
 
-  it('has all fields, even if none was sent', async ({ expect }) => {
+  it('returns all fields, even if none was sent', async ({ expect }) => {
     const { trace_id, id, read, span, spanOf } = await newTrace()
     const root = await span()
     expect(await spanOf(root.id)).toEqual({

@@ -59,7 +59,7 @@ describe('the trace list', () => {
     expect(second.body.traces.map(({ id }: { id: string }) => id)).toEqual(all.slice(2))
   })
 
-  it('has a summary of each trace', async ({ expect }) => {
+  it('summarizes each trace', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace({ status: 'completed', duration_ms: 42 })
     const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
@@ -97,7 +97,7 @@ describe('a trace', () => {
     },
   )
 
-  it('has its project, which its id does not reveal', async ({ expect }) => {
+  it('names its project, which its id does not reveal', async ({ expect }) => {
     const org = await newOrg()
     const { id } = (await org.ingest.post('/api/v1/traces', aTrace())).body
     const { body } = await org.owner.get('/api/projects')

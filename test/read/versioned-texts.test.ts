@@ -57,7 +57,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
   const nameOf = (item: Record<string, string>) => item[kind.named]
   const bySlug = `${kind.path}?projectSlug=support`
 
-  it('has the active version of each text, with the fields in the specification', async ({ expect }) => {
+  it('contains the active version of each text, with the fields in the specification', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     await text.add({ content: 'Second' })
@@ -90,7 +90,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
     }
   })
 
-  it('has no gaps or duplicates if texts are created or changed between two pages', async ({ expect }) => {
+  it('contains no gaps or duplicates if texts are created or changed between two pages', async ({ expect }) => {
     const org = await newOrg()
     const later = await newText(kind, org, 'm')
     await newText(kind, org, 'c')
@@ -116,7 +116,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
       expect(await picked(name)).toEqual([])
   })
 
-  it('has the texts of one project, selected by slug or id', async ({ expect }) => {
+  it('contains the texts in one project, selected by slug or id', async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const text = await newText(kind, org, 'answer', { content: 'Mine' })
@@ -151,7 +151,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
     expect(answer.headers.get('etag')).toBeNull()
   })
 
-  it('is forbidden without a key, without the scope, or with a key of another project', async ({ expect }) => {
+  it('is forbidden without a key, without the scope, or with a key for another project', async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const blind = await org.keyFor({ scopes: ['ingest', 'review', 'manage'] })
@@ -282,7 +282,7 @@ describe.for(kindsOfText)('the ETag of the list at $path', kind => {
     }
   })
 
-  it('differs for another page, name or tenant', async ({ expect }) => {
+  it('differs for a different page, name, or tenant', async ({ expect }) => {
     const [org, otherOrg] = [await newOrg(), await newOrg()]
     for (const name of ['a', 'b']) await newText(kind, org, name)
     await newText(kind, otherOrg, 'a')
@@ -309,7 +309,7 @@ describe.for(kindsOfText)('the ETag of the list at $path', kind => {
 })
 
 describe.for(kindsOfText)('a text at $path', kind => {
-  it('has every version, oldest first, with the fields in the specification', async ({ expect }) => {
+  it('lists every version, oldest first, with the fields in the specification', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org, 'answer', { note: 'Begin' })
     // A clock that is set back must not change the order.
@@ -355,7 +355,7 @@ describe.for(kindsOfText)('a text at $path', kind => {
     expect(answer).toMatchObject({ status, body: { error } })
   })
 
-  it("is forbidden with a key of another project, and allowed with its own project's key", async ({ expect }) => {
+  it("is forbidden with a key for another project, and allowed with its own project's key", async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const text = await newText(kind, org)

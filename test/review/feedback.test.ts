@@ -13,7 +13,7 @@ async function newComment() {
 }
 
 describe('a comment', () => {
-  it("appears in its trace's feedback exactly as in the answer", async ({ expect }) => {
+  it("appears in its trace's feedback exactly as in the response", async ({ expect }) => {
     const { comment, spanId, author, feedback, read } = await newComment()
     expect(comment).toMatchObject({
       spanId,
@@ -143,7 +143,7 @@ describe('a comment given with a decision', () => {
     const { decide, feedback, list, author, spanId } = await decided()
     expect(await list('&hasFeedback=true')).toEqual([])
     await decide(body)
-    // Repeat the request, as a client does if the answer is lost.
+    // Repeat the request, as a client does if the response is lost.
     await decide(body)
     expect(await feedback()).toMatchObject([
       { spanId, userId: author.userId, content: 'Too short', source: 'review', rating: null },

@@ -94,7 +94,7 @@ describe('a review of an output that changes afterwards', () => {
     expect(await shownState(made)).toEqual(CURRENT('accepted'))
   })
 
-  it('becomes stale after the span is sent with another output', async ({ expect }) => {
+  it('becomes stale after the span is sent with a different output', async ({ expect }) => {
     const { org, id, trace_id, step } = await newTrace()
     const span = aSpan({ trace_id, output: OUTPUT })
     const made = { org, id, spanId: span.span_id }

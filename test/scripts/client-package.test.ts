@@ -57,7 +57,7 @@ describe('the package', () => {
     expect(sources.filter((source: string) => !/^\.\.\/\.\.\/\w+\.ts$/.test(source))).toEqual([])
   })
 
-  it("has the service's version and license", async ({ expect }) => {
+  it("carries the service's version and license", async ({ expect }) => {
     const [{ version, license }, service] = await Promise.all([manifestIn(installed), manifestIn(PROJECT)])
     expect({ version, license }).toEqual({ version: service.version, license: service.license })
     const [text, ofService] = await Promise.all(
@@ -213,7 +213,7 @@ interface Event {
   body: { step_id?: string; span_id?: string; parent_span_id?: string; output?: unknown }
 }
 
-/** A service that answers the first batch with 503. Returns its URL and the events of the batches. */
+/** A service that responds to the first batch with 503. Returns its URL and the events of the batches. */
 async function newService() {
   const batches: Event[][] = []
   const server = createServer(async (request, response) => {

@@ -16,7 +16,7 @@ const WRANGLER = resolve(PROJECT, 'node_modules/wrangler/bin/wrangler.js')
 
 let folder: string
 let origin: string
-/** The number of 503s that a Worker's /readyz answers before its first 200, by path. */
+/** The number of 503s that a Worker's /readyz returns before its first 200, by path. */
 const unreadyTimes = new Map<string, number>()
 const server = createServer(({ url = '' }, response) => {
   const left = unreadyTimes.get(url) ?? 0

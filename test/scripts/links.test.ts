@@ -25,7 +25,7 @@ const targetsOf = (markdown: string): string[] =>
     .map(([, link, attribute]) => link ?? attribute ?? '')
     .filter(target => !/^[a-z]+:/.test(target))
 
-it('has no dead links between its pages', async ({ expect }) => {
+it('no page in the repository has a dead link to another', async ({ expect }) => {
   const { stdout } = await promisify(execFile)('git', ['ls-files', '*.md'], { cwd: PROJECT })
   const dead: string[] = []
   for (const page of stdout.split('\n').filter(Boolean)) {
@@ -41,7 +41,7 @@ it('has no dead links between its pages', async ({ expect }) => {
   expect(dead).toEqual([])
 })
 
-it('has the pages that error messages name', async ({ expect }) => {
+it('the pages that error messages name exist', async ({ expect }) => {
   const source = await readFile(join(PROJECT, 'src/native-protocols.ts'), 'utf8')
   const pages = [...source.matchAll(/docs\/[\w/-]+\.md/g)].map(([page]) => page)
   expect(pages.length).toBeGreaterThan(3)

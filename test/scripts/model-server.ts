@@ -14,7 +14,7 @@ const sessions = new Map<string, Session>()
 
 /**
  * A model provider for the tests of the model engine, over real HTTP, with the wire formats of OpenAI and Anthropic.
- * Each test has a session, which is the first segment of the path. `PUT /<session>/replies` sets the answers in order,
+ * Each test has a session, which is the first segment of the path. `PUT /<session>/replies` sets the replies in order,
  * of which the last one repeats. `GET /<session>/asked` returns the requests.
  */
 export async function setup(project: TestProject): Promise<() => void> {

@@ -14,7 +14,7 @@ import { newServer, PROJECT, type Server } from './server.ts'
 
 let server: Server
 
-/** Runs a printed curl and returns its answer. */
+/** Runs a printed curl and returns the response. */
 async function paste(command: string): Promise<{ [field: string]: unknown }> {
   const shell = spawn('sh', ['-c', `${command} --silent`])
   let printed = ''
@@ -43,7 +43,7 @@ interface Call {
   headers: Record<string, string>
 }
 
-/** The status of the answer to a request whose path is sent verbatim. */
+/** The status of the response to a request whose path is sent verbatim. */
 async function statusOf({ path, method, headers }: Call, body?: string): Promise<number> {
   const sent = request({ host: 'localhost', port: server.port, path, method, headers, agent: false }).end(body)
   return new Promise((settle, fail) => {

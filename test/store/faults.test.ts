@@ -136,7 +136,7 @@ describe('a D1 fault', () => {
     }
   })
 
-  it('gives a 503 within the client’s deadline if D1 never answers', async ({ expect }) => {
+  it('gives a 503 within the client’s deadline if D1 never responds', async ({ expect }) => {
     const org = await newOrg()
     const hanging = org.bearer(wrapBindings((binding, call) => (binding === 'DB' ? new Promise(() => {}) : call())))
     const answer = await Promise.race([hanging.post('/api/v1/traces', aTrace()), scheduler.wait(5000)])

@@ -110,7 +110,7 @@ describe('a search', () => {
     expect(rows).toBeLessThan(9 * MAX_SCANNED_TRACES)
   })
 
-  it('has no warning if it reaches its limit', async ({ expect }) => {
+  it('logs no warning if it reaches its limit', async ({ expect }) => {
     const { body } = await org.ingest.get('/api/v1/traces/search?common=1&even=1&limit=3')
     expect(body).toMatchObject({ count: 3 })
     expect(body.warnings).toBeUndefined()

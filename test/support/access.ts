@@ -22,7 +22,7 @@ export interface Team {
   publicText: string
   /** The number of times that its keys were requested. */
   asked: () => number
-  /** Sets the answer to requests for its keys. With null, that's the keys. */
+  /** Sets the response to requests for its keys. With null, that's the keys. */
   answerWith: (answer: (() => Response | Promise<Response>) | null) => void
 }
 

@@ -14,7 +14,7 @@ export interface Reply {
   status?: number
   headers?: Record<string, string>
   body?: string
-  /** Closes the connection without an answer. */
+  /** Closes the connection without a response. */
   hangsUp?: boolean
 }
 

@@ -24,7 +24,7 @@ export async function send(request: Request, bindings: Env = env): Promise<Answe
   return answered
 }
 
-/** Sends a request through the Worker and waits only for its answer. */
+/** Sends a request through the Worker and waits only for the response. */
 export async function sendIn(context: ExecutionContext, request: Request, bindings: Env): Promise<Answer> {
   const response = await answer(request, bindings, context)
   const text = await response.text()

@@ -9,7 +9,7 @@ export const ORIGIN = 'https://countersign.test'
 export const visitor = (bindings: Env = env) =>
   client({ origin: ORIGIN, 'cf-connecting-ip': crypto.randomUUID() }, bindings)
 
-/** The cookie that an answer sets, as a browser sends it back. */
+/** The cookie that a response sets, as a browser sends it back. */
 export const cookieIn = ({ headers }: Answer): string => headers.get('set-cookie')?.split(';')[0] ?? ''
 
 /** A page of the service in a browser with a cookie. */

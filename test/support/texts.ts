@@ -6,9 +6,9 @@ import type { Answer, Client, Org } from './org.ts'
 export interface KindOfText {
   kind: TextKind
   path: string
-  /** The list's field in the answer. */
+  /** The list's field in the response. */
   list: 'prompts' | 'knowledgeDocs'
-  /** The field for a text's name in its project. */
+  /** The field for a prompt's or doc's name in its project. */
   named: 'stepId' | 'slug'
   /** Fields of a new text besides its project, name and content. */
   more: object
@@ -51,7 +51,7 @@ export const kindsOfText: readonly KindOfText[] = [prompts, knowledgeDocs]
 /** The other kind of text. Its names are independent of this kind's. */
 export const otherKind = ({ kind }: KindOfText): KindOfText => (kind === 'prompt' ? knowledgeDocs : prompts)
 
-/** A valid body that creates a text, with some fields changed. */
+/** A valid body that creates a prompt or doc, with some fields changed. */
 export const aText = ({ named, more }: KindOfText, name: string, fields: object = {}) => ({
   projectSlug: 'support',
   [named]: name,
@@ -60,7 +60,7 @@ export const aText = ({ named, more }: KindOfText, name: string, fields: object 
   ...fields,
 })
 
-/** Creates a text, and functions that call the API for it. */
+/** Creates a prompt or doc, and functions that call the API for it. */
 export async function newText(kind: KindOfText, org: Org, name = 'answer', fields: object = {}) {
   const created = await org.owner.post(kind.path, aText(kind, name, fields))
   if (created.status !== 201) throw new Error(`${kind.path} returned ${created.status}: ${created.body.error}`)
@@ -114,6 +114,6 @@ export async function storedText(textId: string) {
 export const times = <T>(count: number, act: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => act(index)))
 
-/** The number of answers by status. */
+/** The number of responses by status. */
 export const statusCounts = (answers: Answer[]) =>
   Object.entries(Object.groupBy(answers, ({ status }) => status)).map(([status, all]) => [status, all?.length])

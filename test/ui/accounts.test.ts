@@ -7,7 +7,7 @@ test.beforeAll(async () => {
   organization = await newOrganization()
 })
 
-test('asks a user of several organizations which one to open, and remembers the answer', async ({ page, context }) => {
+test('asks a user in several organizations which one to open, and remembers the answer', async ({ page, context }) => {
   await signIn(context, organization.ownerKey)
   const session = await (await context.request.get('/api/session')).json()
   const { slug } = session.organization

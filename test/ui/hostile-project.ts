@@ -36,10 +36,10 @@ const MAX_NAME_LENGTH = 256
 
 const name = (text: string) => text.slice(0, MAX_NAME_LENGTH)
 
-/** An email address that keeps as much of a text as an address allows. */
+/** An email address that keeps as much of a string as an address allows. */
 const email = (text: string, index: number) => `${text.replaceAll(/[\s@]/g, '').slice(0, 200)}@${index}.example`
 
-/** An object that has a text as its keys and values at every depth. */
+/** An object with a string as its keys and values at every depth. */
 const about = (text: string, length = text.length) => ({
   [text.slice(0, length)]: text.slice(0, length),
   nested: { [name(text)]: [name(text), { constructor: name(text), toString: null, '': name(text) }] },
@@ -91,7 +91,7 @@ export interface HostileProject extends Organization {
 
 const Trace = v.object({ id: v.string() })
 
-/** A project in which nearly every text is hostile, including the texts that its owner wrote. */
+/** A project in which nearly every string is hostile, including those that its owner wrote. */
 export async function hostileProject(): Promise<HostileProject> {
   const organization = await newOrganization()
   const { project, make, post, call, key, ownerKey } = organization

@@ -30,7 +30,7 @@ function followRequests(page: Page) {
   }
 }
 
-/** Opens a page, and waits until all its requests have been answered. */
+/** Opens a page, and waits until all its requests have responses. */
 export async function open(page: Page, address: string): Promise<void> {
   const quiet = followRequests(page)
   await page.goto(address)

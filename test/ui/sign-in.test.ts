@@ -38,7 +38,7 @@ test("signs in with a key that scripts can't read back, and signs out", async ({
   expect(await context.cookies()).toEqual([])
 })
 
-test('reports a wrong key, and accepts another one', async ({ page }) => {
+test('reports a wrong key, and then accepts a valid one', async ({ page }) => {
   await page.goto('/')
   await page.getByLabel('API key').fill(`cs_${'x'.repeat(24)}`)
   await page.getByRole('button', { name: 'Sign in' }).click()

@@ -81,7 +81,7 @@ async function watch(context: BrowserContext, faults: string[]): Promise<void> {
   })
 }
 
-/** Asserts that no page executed a script from a text. */
+/** Asserts that no page executed a script from a string. */
 async function expectNoScriptRan(context: BrowserContext): Promise<void> {
   for (const page of context.pages()) expect(await page.evaluate(() => window.__pwned)).toBeUndefined()
 }

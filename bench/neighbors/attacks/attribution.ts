@@ -10,13 +10,13 @@ const KINDS: Readonly<Record<string, (index: number) => string>> = {
   'ambiguous dates': index => `${1 + (index % 12)}/${1 + (index % 12)}/${1900 + (index % 200)}`,
   identifiers: index => `ORD-${index}-${(index * 31).toString(16)}`,
   'quoted rules': index => `Never say "${index} days" unless the customer asked for ${index + 1}.`,
-  'letters without an end': () => 'a'.repeat(5000),
+  'endless letters': () => 'a'.repeat(5000),
   brackets: () => '[[((<<{{""',
 }
 
-/** Attribution runs over traces whose texts leave as much to compare as possible. */
+/** Attribution runs on traces whose values give it as much as possible to compare. */
 export const attribution: Attacks = share => ({
-  ...Object.fromEntries(Object.entries(KINDS).map(([name, itemAt]) => [`a text of ${name}`, textOf(share, itemAt)])),
+  ...Object.fromEntries(Object.entries(KINDS).map(([name, itemAt]) => [`a string of ${name}`, textOf(share, itemAt)])),
   [`${MAX_SUBJECT_SPANS} spans of numbers`]: async client => {
     const text = textFrom(10_000, index => `${index * 3}.5`)
     const spans = times(part(share, MAX_SUBJECT_SPANS), index =>

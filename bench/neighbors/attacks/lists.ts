@@ -24,14 +24,14 @@ export const lists: Attacks = share => {
     ),
     'list by reviews that no trace has': listed('review=corrected'),
     'queue in random order': read(traces, `/api/review-queue?${PROJECT}&order=random&limit=200`),
-    'queue of a step that no trace has': read(traces, `/api/review-queue?${PROJECT}&order=oldest&stepId=none`),
-    'insights of a year': read(
+    'queue for a step that no trace has': read(traces, `/api/review-queue?${PROJECT}&order=oldest&stepId=none`),
+    'insights for a year': read(
       traces,
       `/api/insights?${PROJECT}&from=2025-11-21T00:00:00.000Z&to=2026-11-20T23:59:59.000Z`,
     ),
     'attribution quality': read(traces, `/api/attribution-quality?${PROJECT}`),
     'a cursor of 12 KB': listed(`cursor=${'A'.repeat(12_000)}`),
-    'a cursor that nests': listed(`cursor=${Buffer.from('['.repeat(8000)).toString('base64url')}`),
+    'a deeply nested cursor': listed(`cursor=${Buffer.from('['.repeat(8000)).toString('base64url')}`),
     '1,000 unknown parameters': listed(times(1000, index => `x${index}=1`).join('&')),
     '3,000 filters': read(traces, `/api/v1/traces/search?${times(2000, index => `x${index}=1`).join('&')}`),
   }

@@ -21,8 +21,8 @@ export const schemas: Attacks = share => ({
   ),
   'a nested quantifier': judged({ type: 'string', pattern: '^(a+)+$' }, `${'a'.repeat(40)}!`),
   'alternatives that overlap': judged({ type: 'string', pattern: '^(a|a)*$' }, `${'a'.repeat(40)}!`),
-  'two quantifiers over one text': judged({ type: 'string', pattern: 'a*a*b$' }, 'a'.repeat(part(share, 5_000_000))),
-  'a pattern over a long text': judged({ type: 'string', pattern: '^[a-z ]*$' }, 'a '.repeat(part(share, 2_500_000))),
+  'two quantifiers over one string': judged({ type: 'string', pattern: 'a*a*b$' }, 'a'.repeat(part(share, 5_000_000))),
+  'a pattern over a long string': judged({ type: 'string', pattern: '^[a-z ]*$' }, 'a '.repeat(part(share, 2_500_000))),
   'a back-reference': judged({ type: 'string', pattern: '^(.*)\\1*$' }, 'ab'.repeat(part(share, 100_000))),
   'patterns for many names': judged(
     {
@@ -31,9 +31,9 @@ export const schemas: Attacks = share => ({
     },
     Object.fromEntries(times(part(share, 200_000), index => [`x${index}`, index])),
   ),
-  'allOf that doubles': judged(doubling(part(share, 30) + 2, 'allOf'), { a: 1 }),
-  'anyOf that doubles': judged(doubling(part(share, 30) + 2, 'anyOf'), { a: 1 }),
-  'oneOf of many': judged(
+  'doubling allOf': judged(doubling(part(share, 30) + 2, 'allOf'), { a: 1 }),
+  'doubling anyOf': judged(doubling(part(share, 30) + 2, 'anyOf'), { a: 1 }),
+  'oneOf with many': judged(
     { type: 'array', items: { oneOf: times(300, index => ({ const: `kind-${index}` })) } },
     times(part(share, 300_000), index => `kind-${index % 300}`),
   ),
@@ -57,7 +57,7 @@ export const schemas: Attacks = share => ({
     { type: 'array', items: { type: 'string' } },
     times(part(share, 850_000), id => id % 100_000),
   ),
-  'contains that never does': judged(
+  'contains that never matches': judged(
     { type: 'array', contains: { type: 'object', required: ['x'], properties: { x: { const: 'y' } } }, minContains: 5 },
     times(part(share, 300_000), id => ({ id })),
   ),
@@ -87,7 +87,7 @@ export const schemas: Attacks = share => ({
     }))
     return () => client.send('POST', '/api/reviews', { reviews })
   },
-  'a correction of 5 MB that is equal in another order': async client => {
+  'a correction of 5 MB that is equal in a different order': async client => {
     const items = times(part(share, 200_000), index => ({ a: index, b: index % 10 }))
     const event = span({ output: { items } })
     await addTrace(client, [event])

@@ -42,23 +42,23 @@ export const texts: Attacks = share => ({
     for (let index = 0; index < part(share, 100); index++) await addPrompt(client, content)
     return () => client.send('GET', `/api/prompts?${PROJECT}&limit=200`)
   },
-  'a list of knowledge docs of control characters': listed(
+  'a list of knowledge docs with control characters': listed(
     part(share, 20),
     escapedText(part(share, MAX_CONTENT_BYTES)),
   ),
-  'a prompt of many versions': async client => {
+  'a prompt with many versions': async client => {
     const { id } = await addPrompt(client, 'Version 0')
     for (let number = 1; number < part(share, 1200); number++) await addVersion(client, id, `Version ${number}`)
     return () => client.send('GET', `/api/prompts/${id}`)
   },
-  'a prompt of large versions': async client => {
+  'a prompt with large versions': async client => {
     const content = textFrom(part(share, MAX_CONTENT_BYTES), index => `word${index}`)
     const { id } = await addPrompt(client, content)
     for (let number = 1; number < part(share, 31); number++)
       await addVersion(client, id, `${number} ${content.slice(10)}`)
     return () => client.send('GET', `/api/prompts/${id}`)
   },
-  'a prompt of versions of control characters': async client => {
+  'a prompt with versions of control characters': async client => {
     const content = escapedText(part(share, MAX_CONTENT_BYTES - 100))
     const { id } = await addPrompt(client, content)
     // As many as fit when escaped as JSON.
@@ -87,7 +87,7 @@ export const texts: Attacks = share => ({
     const body = Buffer.from(JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] }))
     return () => client.send('POST', '/v1/traces', body)
   },
-  'spans of many versions in one trace': async client => {
+  'spans with many versions in one trace': async client => {
     const { id, versionId } = await addPrompt(client, 'Version 0')
     const versions = [versionId]
     for (let number = 1; number < part(share, 500); number++) {

@@ -63,7 +63,7 @@ describe('a model request', () => {
     })
   })
 
-  it('has its messages split at their labels', ({ expect }) => {
+  it('is split into messages at their labels', ({ expect }) => {
     const attributes = {
       model: 'claude-sonnet',
       user_system_prompt: 'Be brief',

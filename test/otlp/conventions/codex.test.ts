@@ -48,7 +48,7 @@ it('reads a tool call’s span from its event', ({ expect }) => {
   expect(readAs(codex, span).reading).toEqual({ kind: 'tool', stepId: 'shell' })
 })
 
-it('ignores spans of other services', ({ expect }) => {
+it('ignores spans from other services', ({ expect }) => {
   const attributes = { 'gen_ai.usage.input_tokens': 1 }
   expect(readAs(codex, aSpan({ name: 'handle_responses', attributes })).reading).toBeUndefined()
 })

@@ -102,7 +102,7 @@ it('divides a request into its conversation and its parameters', ({ expect }) =>
   expect(dividedRequest({ model: 'car' })).toEqual({ input: { model: 'car' }, parameters: {} })
 })
 
-it('adds a system prompt that is only in another attribute', ({ expect }) => {
+it('adds a system prompt that is only in a different attribute', ({ expect }) => {
   const user = { role: 'user', content: 'hi' }
   const system = { role: 'system', content: 'Be brief' }
   expect(withSystemPrompt({ messages: [user] }, [{ messages: [system, user] }])).toEqual({ messages: [system, user] })

@@ -211,7 +211,7 @@ describe('the name of a step', () => {
   })
 })
 
-it('reads the parameters, the usage and the prompt of a call', ({ expect }) => {
+it('reads the parameters, usage, and prompt in a call', ({ expect }) => {
   const attributes = {
     'gen_ai.system': 'anthropic',
     'gen_ai.request.model': 'claude',

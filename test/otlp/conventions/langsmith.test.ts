@@ -6,7 +6,7 @@ import { aSpan, readAs } from '../../support/decoded-telemetry.ts'
 
 const run = (attributes: Record<string, Json>) => readAs(langsmith, aSpan({ scope: 'langsmith', attributes }))
 
-it('reads a retriever, even if its operation has another name', ({ expect }) => {
+it('reads a retriever, even if its operation has a different name', ({ expect }) => {
   const attributes = {
     'langsmith.span.kind': 'retriever',
     'gen_ai.operation.name': 'embeddings',

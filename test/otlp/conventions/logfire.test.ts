@@ -33,7 +33,7 @@ describe('Logfire', () => {
           output: { answer: '30 days' },
         },
       },
-      // The arguments stay in the metadata. They aren't the input if another convention finds the real one.
+      // The arguments stay in the metadata. They aren't the input if a different convention finds the real one.
       unread: ['logfire.msg_template', 'logfire.msg', 'logfire.span_type', 'q', 'nested', 'session.id', 'return'],
     })
   })

@@ -262,7 +262,7 @@ it.for<[string, Record<string, Json>, Json | undefined, Json | undefined]>([
   expect([fallback?.input, fallback?.output]).toEqual([input, output])
 })
 
-it('reads the cost, parameters and prompt of a call', ({ expect }) => {
+it('reads the cost, parameters, and prompt in a call', ({ expect }) => {
   const attributes = {
     'openinference.span.kind': 'LLM',
     'llm.model_name': 'm',

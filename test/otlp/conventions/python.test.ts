@@ -28,11 +28,11 @@ describe('a value that Python printed', () => {
     "{'a': inf}",
     "{{'a'}: 1}",
     '[What a day]',
-  ])('%s is a text', (text, { expect }) => {
+  ])('%s stays a string', (text, { expect }) => {
     expect(pythonLiteral(text)).toBe(undefined)
   })
 
-  it('is a text if it nests too deep', ({ expect }) => {
+  it('stays a string if it is nested too deeply', ({ expect }) => {
     const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
     expect(pythonLiteral(nested(MAX_JSON_DEPTH))).not.toBe(undefined)
     expect(pythonLiteral(nested(MAX_JSON_DEPTH + 2))).toBe(undefined)

@@ -84,7 +84,7 @@ describe('an entity’s input', () => {
   })
 })
 
-it('reads the prompt of a call', ({ expect }) => {
+it('reads the prompt in a call', ({ expect }) => {
   const attributes = {
     'traceloop.prompt.key': 'support-answer',
     'traceloop.prompt.version': 3,

@@ -32,7 +32,7 @@ export const ANSWER = 'It ends on 15 January 2028.'
 const TOKENS = { input: 42, cached: 7, output: 9, reasoning: 3, total: 51 }
 
 /**
- * A fake OpenAI API for the clients: chat completions (also streamed), embeddings and responses. It answers with a call
+ * A fake OpenAI API for the clients: chat completions (also streamed), embeddings and responses. It responds with a call
  * to the first tool with `{"order": 7}`, unless there is a tool’s result already. The model `overloaded`
  * gets a 503.
  */

@@ -25,7 +25,7 @@ const List = v.object({ traces: v.array(v.object({ id: v.string(), traceId: v.st
 const SHOWN = ['model', 'provider', 'usage', 'cost', 'finish_reasons', 'error']
 
 /**
- * The tenant's traces as a text that a person can read, oldest first, each with its tree of steps. IDs, addresses, and
+ * The tenant's traces as text that a person can read, oldest first, each with its tree of steps. IDs, addresses, and
  * paths that differ from run to run are left out. Throws if `traceId` isn't among the traces.
  */
 export async function readAsText({ url, key, projectSlug }: Tenant, traceId: string | undefined): Promise<string> {

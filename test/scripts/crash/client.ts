@@ -1,6 +1,6 @@
 import type { Fields, Json } from '../../properties/model.ts'
 
-/** Thrown if the server died before it answered, so that the call may or may not have taken effect. */
+/** Thrown if the server died before it responded, so that the call may or may not have taken effect. */
 export class CutOff extends Error {}
 
 export interface Answer {
@@ -10,9 +10,9 @@ export interface Answer {
 
 /** Calls a server that may be killed at any time. A status of 500 or higher counts as a failed call. */
 export class Client {
-  /** Whether the server is being killed. From then on, calls may get no answer. */
+  /** Whether the server is being killed. From then on, calls may get no response. */
   isDying = false
-  /** The number of calls that were in flight when the server was killed and never got an answer. */
+  /** The number of calls that were in flight when the server was killed and never got a response. */
   cutOff = 0
   readonly #url: string
   readonly #key: string
@@ -44,7 +44,7 @@ export class Client {
     }
   }
 
-  /** Makes a call and returns the body of its answer. Throws if the call fails. */
+  /** Makes a call and returns the body of the response. Throws if the call fails. */
   async make(...call: Parameters<Client['call']>): Promise<Fields> {
     const { status, body } = await this.call(...call)
     if (status >= 300) throw new Error(`${call[0]} ${call[1]} returned ${status}: ${JSON.stringify(body)}`)

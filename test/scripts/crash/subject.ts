@@ -9,7 +9,7 @@ export interface Tenant {
   ids: Ids
 }
 
-/** A part of a project that only one writer changes, so that the answers determine its state. */
+/** A part of a project that only one writer changes, so that the responses determine its state. */
 export interface Subject {
   read: () => Promise<unknown>
   /** The possible views of the subject: one, or one for each possible outcome if a call was cut off. */
@@ -80,7 +80,7 @@ const LEFT_OPEN: ReadonlySet<string> = new Set([
   'nextFeedbackCursor',
 ])
 
-/** A view without the fields that the model leaves open. Hashes replace long texts, to keep failures readable. */
+/** A view without the fields that the model leaves open. Hashes replace long strings, to keep failures readable. */
 export const comparable = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value), (name, item) => {
     if (LEFT_OPEN.has(name)) return undefined

@@ -37,7 +37,7 @@ const decided = (day: number, promptVersionId: string | null, accepted = 1, corr
 })
 
 describe('acceptanceByStep', () => {
-  it('has a line for each version, newest first, with gaps on days without decisions', ({ expect }) => {
+  it('draws a line for each version, newest first, with gaps on days without decisions', ({ expect }) => {
     const [step] = seriesOf(
       [decided(1, 'classify-1', 2, 1), decided(3, 'classify-1'), decided(3, 'classify-2', 0, 4), decided(2, null)],
       [version(1), version(2)],

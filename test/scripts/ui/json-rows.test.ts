@@ -16,7 +16,7 @@ function nested(levels: number): Json {
 const pathOf = (levels: number): string => Array.from({ length: levels }, () => 'a').join('.')
 
 describe('jsonRows', () => {
-  it('has a line for each value, top to bottom', ({ expect }) => {
+  it('shows a line for each value, top to bottom', ({ expect }) => {
     const rows = jsonRows({ user: { id: 7, tags: ['vip', null] }, ok: true }, NONE)
     expect(rows.map(({ path, name, depth, size }) => [path, name, depth, size])).toEqual([
       ['user', 'user', 0, 2],
@@ -28,7 +28,7 @@ describe('jsonRows', () => {
     ])
   })
 
-  it.for([['text'], [''], [0], [false], [null]] as [Json][])('has one line for %j', ([value], { expect }) => {
+  it.for([['text'], [''], [0], [false], [null]] as [Json][])('shows one line for %j', ([value], { expect }) => {
     expect(jsonRows(value, NONE)).toEqual([
       { pointer: '', path: '', name: null, depth: 0, value, size: null, isOpen: false },
     ])

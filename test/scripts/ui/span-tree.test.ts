@@ -33,7 +33,7 @@ describe('spanTree', () => {
     expect(linesOf(spans.slice(1))).toEqual(['lost', '>child'])
   })
 
-  it('has every span once even if parents form cycles', ({ expect }) => {
+  it('contains every span once even if parents form cycles', ({ expect }) => {
     const spans = [aSpan('root', null), aSpan('a', 'c'), aSpan('b', 'a'), aSpan('c', 'b'), aSpan('self', 'self')]
     expect(linesOf(spans)).toEqual(['root', '>a', '>>b', '>>>c', '>self'])
     expect(linesOf(spans.slice(1))).toEqual(['a', '>b', '>>c', 'self'])

@@ -25,14 +25,14 @@ describe('windowsAt', () => {
 })
 
 describe('bucketsOf', () => {
-  it('has a bucket for each day of a month', ({ expect }) => {
+  it('uses a bucket for each day in a month', ({ expect }) => {
     const buckets = bucketsOf(windowsAt(NOON, 30).current)
     expect(buckets).toHaveLength(30)
     expect(buckets[0]).toEqual({ from: '2026-10-24', days: 1 })
     expect(buckets.at(-1)).toEqual({ from: '2026-11-22', days: 1 })
   })
 
-  it('has weeks for a longer window, with a whole week at the end', ({ expect }) => {
+  it('uses weeks for a longer window, with a whole week at the end', ({ expect }) => {
     const buckets = bucketsOf(windowsAt(NOON, 90).current)
     expect(buckets).toHaveLength(13)
     expect(buckets[0]).toEqual({ from: '2026-08-25', days: 6 })
