@@ -72,7 +72,7 @@ export function stepOf(given: TelemetrySpan, twins?: Twins): SpanStep {
   const { input, parameters } = dividedRequest(inputFor(kind, inputs))
   const output = outputFor(kind, isRepeated ? [] : readings.contents('output'))
   const asked = kind === 'llm' ? withSystemPrompt(input, inputs) : input
-  const model = readings.firstBy(BY_MODEL, r => r.model)
+  const model = readings.firstBy(BY_MODEL, r => r.model) ?? idOf(parameters.model)
   const provider = readings.first(r => r.provider)
   // Spans around a model call repeat its usage and cost, so only count the call itself.
   const isCall = kind === 'llm' || kind === 'embedding' || kind === 'reranker'

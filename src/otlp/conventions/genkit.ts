@@ -33,14 +33,15 @@ export const genkit: Convention = {
     for (const key of OF_THE_ACTION) span.get(key)
     const asked = valueFrom(span.get('genkit:input'))
     const answered = valueFrom(span.get('genkit:output'))
+    // Next to the message are its usage and the provider's whole response.
+    const { message, finishReason, usage } = isJsonObject(answered) ? answered : {}
     if (kind !== 'llm') {
-      const { response, finishReasons, ...content } = contentOf(kind, asked, answered)
+      const { response, finishReasons, ...content } = contentOf(kind, asked, message ?? answered)
       return present<Reading>({ kind, stepId: name, fallback: content })
     }
     // A model's name has its plugin in front: openai/gpt-4.1-mini.
     const [, provider, model = name] = /^([^/]+)\/(.+)$/s.exec(name ?? '') ?? []
     const { messages, config } = isJsonObject(asked) ? asked : {}
-    const { message, finishReason, usage } = isJsonObject(answered) ? answered : {}
     const { input, output } = contentOf(kind, messages === undefined ? asked : { messages }, message ?? answered)
     const tools = isJsonObject(asked) && asked.tools !== undefined ? toolNames(asked.tools) : []
     return present<Reading>({

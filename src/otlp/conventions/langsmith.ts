@@ -40,6 +40,7 @@ export const langsmith: Convention = {
         config: configOf(metadata),
       }),
       // The translator infers the provider from the model's name and otherwise sends "langchain".
+      model: idOf(metadata.get('ls_model_name')),
       provider: idOf(metadata.get('ls_provider')),
       usage: usageOf(usage),
       cost: costOf(usage),

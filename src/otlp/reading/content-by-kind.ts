@@ -56,7 +56,9 @@ function firstContent(given: Iterable<Json>, form: Form): Json | undefined {
 /** Whether a value has messages but no content, as clients send if the content isn't to be captured. */
 function isHollow(value: Json): boolean {
   if (!isJsonObject(value)) return value === null
-  const { messages, choices } = value
+  const { messages, choices, output } = value
+  // LangSmith wraps what a run returned, even if it returned nothing.
+  if (output === null && Object.keys(value).length === 1) return true
   if (Array.isArray(messages)) return Object.keys(value).length === 1 && !messages.some(hasText)
   if (Array.isArray(choices)) return !choices.some(choice => hasText(choice) || hasCalls(choice))
   return typeof value.role === 'string' && 'content' in value && !hasText(value) && !hasCalls(value)
@@ -120,7 +122,10 @@ function toolInput(given: Json): Json | undefined {
   const { input_str, inputs, messages } = value
   if (typeof input_str === 'string') return isJsonObject(inputs) ? inputs : valueOfText(input_str)
   const [message, ...others] = Array.isArray(messages) ? messages : []
-  if (isJsonObject(message) && others.length === 0 && message.role === 'tool') return toolInput(message.content ?? null)
+  if (isJsonObject(message) && others.length === 0 && message.role === 'tool') {
+    const [call] = Array.isArray(message.tool_calls) ? message.tool_calls : []
+    return toolInput((isJsonObject(call) ? call.arguments : message.content) ?? null)
+  }
   return plainValue(calledWith(value))
 }
 

@@ -25,6 +25,11 @@ describe('an input', () => {
     ['tool', { input_str: "{'order': 7}", tags: [], metadata: {}, kwargs: {} }, { order: 7 }],
     ['tool', { input_str: '…', inputs: { order: 7 } }, { order: 7 }],
     ['tool', { messages: [{ role: 'tool', content: { order: 7 }, tool_call_id: 'call_1' }] }, { order: 7 }],
+    [
+      'tool',
+      { messages: [{ role: 'tool', content: null, tool_calls: [{ id: '1', arguments: { order: 7 } }] }] },
+      { order: 7 },
+    ],
     ['embedding', "['How long?']", ['How long?']],
     ['embedding', { model: 'e', input: ['How long?'], encoding_format: 'base64' }, ['How long?']],
     ['embedding', { messages: [{ role: 'user', content: 'How long?' }] }, 'How long?'],

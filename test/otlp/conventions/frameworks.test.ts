@@ -84,6 +84,39 @@ it('reads Genkit’s model, its usage and its tool calls, and names its step wit
   })
 })
 
+it('reads a LangSmith run’s request, its model and its failure', ({ expect }) => {
+  const run = (
+    kind: string,
+    attributes: Record<string, Json>,
+    events: { name: string; attributes: Record<string, Json> }[] = [],
+  ) => stepOf(aSpan({ scope: 'langsmith', attributes: { 'langsmith.span.kind': kind, ...attributes }, events }))
+  const tools = [{ type: 'function', function: { name: 'get_order' } }]
+  const call = run('llm', {
+    'gen_ai.prompt': JSON.stringify({
+      messages: [{ role: 'user', content: 'q' }],
+      model: 'gpt',
+      temperature: 0.2,
+      tools,
+    }),
+    'gen_ai.completion': JSON.stringify({ id: 'c', choices: [{ message: { role: 'assistant', content: 'a' } }] }),
+    'langsmith.metadata.ls_model_name': 'gpt',
+  })
+  expect([call.input, call.output, call.metadata.model, call.state.get('config')]).toEqual([
+    { messages: [{ role: 'user', content: 'q' }] },
+    { role: 'assistant', content: 'a' },
+    'gpt',
+    { model: 'gpt', temperature: 0.2, tools: ['get_order'] },
+  ])
+  const message = "TimeoutError('slow')Traceback (most recent call last):\n  File\nTimeoutError: slow"
+  const exception = { name: 'exception', attributes: { 'exception.type': 'Exception', 'exception.message': message } }
+  const tool = run('tool', { 'gen_ai.completion': '{"output":null}' }, [exception])
+  expect([tool.status, tool.output, tool.metadata.error]).toEqual([
+    'error',
+    undefined,
+    { type: 'TimeoutError', message: 'slow', traceback: message.slice(message.indexOf('Traceback')) },
+  ])
+})
+
 it('reads a Genkit flow and tool', ({ expect }) => {
   const flow = { 'genkit:metadata:subtype': 'flow', 'genkit:name': 'answer', 'genkit:input': '{"q":1}' }
   expect(stepOf(aSpan({ attributes: flow }))).toMatchObject({ kind: 'workflow', stepId: 'answer', input: { q: 1 } })
