@@ -34,7 +34,7 @@ const D1_ROW_BYTES = 2_000_000
 const D1_PARAMETERS = 100
 const D1_SQL_BYTES = 100_000
 
-/** Text of a given number of bytes, all of which must be escaped in JSON and again in JSON within JSON. */
+/** Text with a given number of bytes, all of which must be escaped in JSON and again in JSON within JSON. */
 const quotes = (bytes: number) => '"'.repeat(Math.floor(bytes / 2))
 const controls = (length: number) => '\u0001'.repeat(length)
 

@@ -46,7 +46,7 @@ export function newInvoice(supplier: Supplier, receivedAt: number, lineCount: nu
 function newLine({ catalog }: Supplier, index: number, lineCount: number, random: Random): InvoiceLine {
   const [name, unit, unitPrice] = catalog[index % catalog.length] ?? ['', '', 0]
   const quantity = unitPrice > 3000 ? random.whole(1, 6) : random.whole(2, 60)
-  // A long invoice repeats the same names with other article numbers.
+  // A long invoice repeats the same names with different article numbers.
   const description = lineCount > catalog.length ? `${name}, art. ${random.digits(4)}-${random.digits(3)}` : name
   return { description, quantity, unit, unitPrice, amount: quantity * unitPrice }
 }
@@ -104,7 +104,7 @@ const WIDTHS = [
   [12, 'right'],
 ] as const
 
-/** The number of pages of an invoice. */
+/** The number of pages in an invoice. */
 export const pageCount = ({ lines }: Invoice): number => Math.max(1, Math.ceil(lines.length / LINES_PER_PAGE))
 
 /** An amount in a layout's notation: 1,234.50 or 1.234,50. */

@@ -20,7 +20,7 @@ import { versionAt } from './versions.ts'
 const PIPELINE = 'invoice-extraction'
 const COUNT = 90
 const WEEKEND = [0, 6]
-/** Enough lines for a text over 8 KiB, the size at which the service starts to store values outside their rows. */
+/** Enough lines for a value over 8 KiB, the size at which the service starts to store values outside their rows. */
 const LONG_LINE_COUNT = 120
 
 /** The runs of the invoice pipeline, oldest first. */

@@ -14,7 +14,7 @@ export interface Random {
   uuid: () => string
 }
 
-/** The stream of a seed. Each trace has its own, so that changing one trace doesn't change the others. */
+/** The stream for a seed. Each trace has its own, so that changing one trace doesn't change the others. */
 export function seededRandom(seed: string): Random {
   const next = mulberry32(fnv1a(seed))
   const whole = (least: number, most: number) => least + Math.floor((next() / 2 ** 32) * (most - least + 1))
@@ -42,7 +42,7 @@ export function itemAt<T>(items: readonly T[], index: number): T {
   return item
 }
 
-/** Hashes a text to 32 bits. */
+/** Hashes a string to 32 bits. */
 function fnv1a(text: string): number {
   let hash = 0x811c9dc5
   for (const character of text) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193)

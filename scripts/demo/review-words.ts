@@ -109,14 +109,14 @@ export interface Thread {
   stepId: string
   /** The key of its run. If absent, any run without a mistake will do. */
   run?: string
-  said: readonly string[]
+  turns: readonly string[]
 }
 
 export const THREADS: readonly Thread[] = [
   {
     stepId: 'extract-fields',
     run: 'invoices/64',
-    said: [
+    turns: [
       'The document has no VAT ID, but the schema requires one. What should we approve here?',
       "Certainly not the invented one. I'll leave this open until the schema allows null.",
       "Good. I've asked the supplier for an invoice with its VAT ID.",
@@ -125,7 +125,7 @@ export const THREADS: readonly Thread[] = [
   {
     stepId: 'extract-fields',
     run: 'invoices/44',
-    said: [
+    turns: [
       "The supplier's total is off by 9.00. Do we correct it?",
       'No, it was read as printed, and the validation caught it. The supplier has to send a new one.',
     ],
@@ -133,7 +133,7 @@ export const THREADS: readonly Thread[] = [
   {
     stepId: 'generate-answer',
     run: 'support/64',
-    said: [
+    turns: [
       'Where do the 10 business days come from? The doc says 5.',
       "From memory, I'm afraid. That was the rule at my last job.",
     ],
@@ -141,7 +141,7 @@ export const THREADS: readonly Thread[] = [
   {
     stepId: 'generate-answer',
     run: 'support/44',
-    said: [
+    turns: [
       'Cancel or return? The order is from this morning, so he can do either.',
       'Then the answer should ask which one he means. The prompt says nothing about that.',
       'I suggest a line for version 5: if a message can be read two ways, answer both.',
@@ -150,7 +150,7 @@ export const THREADS: readonly Thread[] = [
   {
     stepId: 'generate-answer',
     run: 'support/114',
-    said: [
+    turns: [
       'Is this the right thing to say about taxes?',
       'According to the prompt, yes: nothing to do with the shop, one sentence, no source.',
     ],
@@ -158,7 +158,7 @@ export const THREADS: readonly Thread[] = [
   {
     stepId: 'classify',
     run: 'triage/24',
-    said: [
+    turns: [
       'The lamp flickers, and the workshop sees it first either way. I would keep technical.',
       'Fine with me. He leaves it up to us, after all.',
     ],
@@ -166,76 +166,76 @@ export const THREADS: readonly Thread[] = [
   {
     stepId: 'classify',
     run: 'triage/44',
-    said: [
+    turns: [
       "A phone isn't one of our devices. Please take another look.",
       "You're right. I read “phone” and stopped there.",
     ],
   },
-  { stepId: 'rewrite-query', said: ['Does the product name help the search, or does it get in the way?'] },
+  { stepId: 'rewrite-query', turns: ['Does the product name help the search, or does it get in the way?'] },
   {
     stepId: 'rewrite-query',
-    said: ['Do we ever need six keywords?', 'Yes, if a message has two questions.'],
+    turns: ['Do we ever need six keywords?', 'Yes, if a message has two questions.'],
   },
-  { stepId: 'rewrite-query', said: ["This is a case where the doc's heading is the best query."] },
-  { stepId: 'embed-query', said: ["Do we have to review this step at all? There's nothing to read."] },
+  { stepId: 'rewrite-query', turns: ["This is a case where the doc's heading is the best query."] },
+  { stepId: 'embed-query', turns: ["Do we have to review this step at all? There's nothing to read."] },
   {
     stepId: 'embed-query',
-    said: ['Same model as the index?', 'Yes, the index also uses embedding-small-1.'],
+    turns: ['Same model as the index?', 'Yes, the index also uses embedding-small-1.'],
   },
   {
     stepId: 'retrieve',
-    said: [
+    turns: [
       'The last chunk has nothing to do with it. Do we need three?',
       "It does no harm here. I'd look at more of them first.",
     ],
   },
-  { stepId: 'retrieve', said: ['A good example for new colleagues: the first chunk alone answers the question.'] },
-  { stepId: 'retrieve', said: ['The score drops a lot after the first chunk. Could the search stop there?'] },
+  { stepId: 'retrieve', turns: ['A good example for new colleagues: the first chunk alone answers the question.'] },
+  { stepId: 'retrieve', turns: ['The score drops a lot after the first chunk. Could the search stop there?'] },
   {
     stepId: 'generate-answer',
-    said: ['Should it end with an offer to help further?', 'No: “only what the customer needs to act”.'],
+    turns: ['Should it end with an offer to help further?', 'No: “only what the customer needs to act”.'],
   },
-  { stepId: 'generate-answer', said: ["Let's keep this one for training new colleagues."] },
-  { stepId: 'generate-answer', said: ["I had to look twice. It's correct."] },
-  { stepId: 'generate-answer', said: ['A greeting would be nice, though nobody asked for one.'] },
-  { stepId: 'support-answer', said: ['Did this customer write again?', 'Not that I can see.'] },
+  { stepId: 'generate-answer', turns: ["Let's keep this one for training new colleagues."] },
+  { stepId: 'generate-answer', turns: ["I had to look twice. It's correct."] },
+  { stepId: 'generate-answer', turns: ['A greeting would be nice, though nobody asked for one.'] },
+  { stepId: 'support-answer', turns: ['Did this customer write again?', 'Not that I can see.'] },
   {
     stepId: 'support-answer',
-    said: ['We get this question every week. Maybe the answer should be on the product page.'],
+    turns: ['We get this question every week. Maybe the answer should be on the product page.'],
   },
-  { stepId: 'support-answer', said: ['Fast enough, even for a chat.'] },
+  { stepId: 'support-answer', turns: ['Fast enough, even for a chat.'] },
   {
     stepId: 'classify',
-    said: ['Does “Thank you” at the end make it less urgent?', 'No, only phrases like “it can wait” do.'],
+    turns: ['Does “Thank you” at the end make it less urgent?', 'No, only phrases like “it can wait” do.'],
   },
-  { stepId: 'classify', said: ['This would make a good example in the prompt, if we ever add some.'] },
-  { stepId: 'classify', said: ['How would we label this if the customer had also asked for a refund?'] },
-  { stepId: 'route', said: ["The team says they read the reason first, so it's good that it's short."] },
+  { stepId: 'classify', turns: ['This would make a good example in the prompt, if we ever add some.'] },
+  { stepId: 'classify', turns: ['How would we label this if the customer had also asked for a refund?'] },
+  { stepId: 'route', turns: ["The team says they read the reason first, so it's good that it's short."] },
   {
     stepId: 'route',
-    said: ['Could a lookup table do this step?', 'Yes, except for the reason. We need the model for that.'],
+    turns: ['Could a lookup table do this step?', 'Yes, except for the reason. We need the model for that.'],
   },
-  { stepId: 'ticket-triage', said: ['I asked: the team resolved it the same day.'] },
+  { stepId: 'ticket-triage', turns: ['I asked: the team resolved it the same day.'] },
   {
     stepId: 'ticket-triage',
-    said: ['Please look at this one with me before the weekly meeting.', 'Done. It looks fine to me.'],
+    turns: ['Please look at this one with me before the weekly meeting.', 'Done. It looks fine to me.'],
   },
   {
     stepId: 'read-document',
-    said: ['Does it always read the line with our own address?', "Yes, it's part of the heading."],
+    turns: ['Does it always read the line with our own address?', "Yes, it's part of the heading."],
   },
-  { stepId: 'read-document', said: ['The columns are in place. The old page reader would have mixed them up.'] },
-  { stepId: 'extract-fields', said: ["The number is easy to misread here, but it's correct."] },
+  { stepId: 'read-document', turns: ['The columns are in place. The old page reader would have mixed them up.'] },
+  { stepId: 'extract-fields', turns: ["The number is easy to misread here, but it's correct."] },
   {
     stepId: 'extract-fields',
-    said: ['The units get lost: pieces, boxes, hours. Does accounting need them?', 'No, they book by amount.'],
+    turns: ['The units get lost: pieces, boxes, hours. Does accounting need them?', 'No, they book by amount.'],
   },
-  { stepId: 'extract-fields', said: ['It took me three minutes to compare, mostly because of the lines.'] },
-  { stepId: 'validate-totals', said: ['It rounds the tax like our accounting does. Good.'] },
-  { stepId: 'validate-totals', said: ["Should this also check the due date against the supplier's terms?"] },
+  { stepId: 'extract-fields', turns: ['It took me three minutes to compare, mostly because of the lines.'] },
+  { stepId: 'validate-totals', turns: ['It rounds the tax like our accounting does. Good.'] },
+  { stepId: 'validate-totals', turns: ["Should this also check the due date against the supplier's terms?"] },
   {
     stepId: 'invoice-extraction',
-    said: ['Accounting wants the supplier in this result.', 'Noted for the next version.'],
+    turns: ['Accounting wants the supplier in this result.', 'Noted for the next version.'],
   },
-  { stepId: 'invoice-extraction', said: ['Paid on time.'] },
+  { stepId: 'invoice-extraction', turns: ['Paid on time.'] },
 ]

@@ -119,7 +119,7 @@ const RESETS = [
 export function commentsOn(traces: readonly DemoTrace[]): DemoComment[] {
   const done = traces.filter(({ ending, flaw }) => ending === 'completed' && flaw === null)
   const sound = seededRandom('threads').shuffle(done)
-  return THREADS.flatMap(({ run, stepId, said }, index) => {
+  return THREADS.flatMap(({ run, stepId, turns }, index) => {
     const places = (run === undefined ? sound : traces.filter(({ key }) => key === run)).flatMap(trace =>
       outputsOf(trace).flatMap(output => (output.stepId === stepId ? [{ trace, output }] : [])),
     )
@@ -127,7 +127,7 @@ export function commentsOn(traces: readonly DemoTrace[]): DemoComment[] {
     const { trace, output } = itemAt(places, index)
     const { reviewer, second } = takenBy(trace)
     const random = seededRandom(`thread ${index}`)
-    return said.map((content, turn) => ({
+    return turns.map((content, turn) => ({
       traceId: output.traceId,
       spanId: output.spanId,
       id: random.uuid(),

@@ -38,7 +38,7 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     query: 'battery warranty after 18 months',
     question: 'The battery in my headlamp is dead after 18 months. Is it still covered?',
     rightPassage: { doc: 'warranty', facts: ['batteryTime'] },
-    answer: 'Yes, it is: your headlamp has a warranty of 24 months from the day of delivery.',
+    answer: 'Yes, it is: your headlamp is under warranty for 24 months from the day of delivery.',
     wrong: '24 months',
     opinion: {
       rating: 'negative',
@@ -78,13 +78,13 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
       rating: 'negative',
       comment: 'It found the repair guarantee. The customer is asking about the warranty on refurbished devices.',
       correction: {
-        answer: 'Refurbished devices have a warranty of 18 months, batteries included.',
+        answer: 'Refurbished devices are under warranty for 18 months, batteries included.',
         sources: ['warranty'],
       },
       stepId: 'retrieve',
     },
     mistake: {
-      answer: 'Refurbished devices have a warranty of 18 months, batteries included.',
+      answer: 'Refurbished devices are under warranty for 18 months, batteries included.',
       why: 'The question was about the warranty on a refurbished speaker, but it found the repair guarantee. The doc has a paragraph on refurbished devices.',
     },
   },

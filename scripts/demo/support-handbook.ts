@@ -157,18 +157,18 @@ the nearest pickup point for {holdTime: 7 days} and is then sent back to us.
 
 # warranty: Warranty
 
-**Device and battery warranty.** Every new device has a warranty of {deviceTime: 24 months} from the day of delivery.
+**Device and battery warranty.** Every new device is under warranty for {deviceTime: 24 months} from the day of delivery.
 Rechargeable batteries are covered for {batteryTime: 12 months}.
 ? How long is the warranty on the {product}, and does it include the battery?
 ? My {product} stopped working after fifteen months. Does the warranty still apply?
 ? What warranty comes with a new {product}?
-! New devices have a warranty of {deviceTime} from the day of delivery; their batteries are covered for {batteryTime}.
+! New devices are under warranty for {deviceTime} from the day of delivery; their batteries are covered for {batteryTime}.
 
-**Refurbished devices.** Devices that were sold as refurbished have a warranty of {refurbishedTime: 18 months}, batteries
+**Refurbished devices.** Devices that were sold as refurbished are under warranty for {refurbishedTime: 18 months}, batteries
 included.
 ? Does a refurbished {product} have a warranty?
 ? I am thinking about a used {product} from your shop. Is it covered by a warranty?
-! Yes. Devices sold as refurbished have a warranty of {refurbishedTime}, batteries included.
+! Yes. Devices sold as refurbished are under warranty for {refurbishedTime}, batteries included.
 
 **Warranty exclusions.** The warranty covers faults in material and workmanship. It does not cover
 {notCovered: water damage, broken screens, or normal wear}.
@@ -184,8 +184,8 @@ within {claimTime: 10 business days}.
 
 # accounts: Customer accounts
 
-**Password link.** The link to set a new password works for {resetTime: 30 minutes} and can be used once. Please look in
-the spam folder too.
+**Password link.** The link to set a new password works for {resetTime: 30 minutes} and can be used once. Please also
+check the spam folder.
 ? My password link says that it has expired. How long does it work?
 ? How quickly do I have to use the password link?
 ? I clicked the reset link in the evening and it was no longer valid. Why?
@@ -212,7 +212,7 @@ Open orders are delivered first.
 
 **Copy of personal data.** We send a copy of all data about a customer within {exportTime: 20 days} of the request. It is
 free of charge once a year. Questions about data protection go to {privacyMail: privacy@larkfield.example}.
-? I would like to see all data that you have about me. How long does that take?
+? I would like to see all the data you have about me. How long does that take?
 ? Who do I ask for a copy of my data, and when will I get it?
 ! Please write to {privacyMail}. We send you a copy within {exportTime} of your request.
 ?es ¿A quién puedo escribir para preguntar por mis datos?
@@ -282,11 +282,11 @@ interest. Smaller orders of 50 EUR or more can be paid 30 days later.
 ? What is the minimum order for installments?
 ! Orders of {installmentsFrom} or more can be paid in {installments} without interest.
 
-**Gift cards.** Gift cards are valid for {giftCardTime: 3 years} and can be used in several orders. They cannot be exchanged for
+**Gift cards.** Gift cards are valid for {giftCardTime: 3 years} and can be used for several orders. They cannot be exchanged for
 cash.
 ? How long is a gift card valid?
 ? I found an old gift card in a drawer. Can I still use it for a {product}?
-! Gift cards are valid for {giftCardTime} and can be used in several orders.
+! Gift cards are valid for {giftCardTime} and can be used for several orders.
 
 # repairs: Repairs and spare parts
 
@@ -327,7 +327,7 @@ that, please refuse the package or return it.
 **Change of address.** The address can be changed {addressRule: until the package has been packed}. A new address in
 another country needs a new order.
 ? I have moved. Can my {product} go to the new address?
-? Can I still change the address of my order?
+? Can I still change the address on my order?
 ! The address can be changed {addressRule}.
 
 **Missing or broken items.** Please report missing or broken items within {reportTime: 5 days} of delivery, with a photo
@@ -336,9 +336,9 @@ of the package.
 ? My {product} arrived broken. How long do I have to report it?
 ! I am sorry about that. Please report it within {reportTime} of delivery, with a photo of the package.
 
-**Larger orders.** For {bulkFrom: 20 pieces} or more of one item, request an offer at {bulkMail: business@larkfield.example}.
+**Larger orders.** For {bulkFrom: 20 pieces} or more of one item, request a quote at {bulkMail: business@larkfield.example}.
 ? We would like to give each of our forty employees a {product}. Is there a discount?
-! For {bulkFrom} or more of one item, you can request an offer at {bulkMail}.
+! For {bulkFrom} or more of one item, you can request a quote at {bulkMail}.
 `
 
 const FACT = /\{(\w+): ?([^}]*)\}/g

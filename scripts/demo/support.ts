@@ -148,7 +148,7 @@ const PRAISE = [
   'Correct, and short enough.',
   'Checked against the doc.',
   'Good: it also mentions the exception.',
-  'Correct. The tone fits.',
+  'Correct. The tone is right.',
   "That's what I would have written.",
   'The right doc, with nothing added.',
 ]

@@ -35,7 +35,7 @@ export const ERROR_TYPE_OF_FLAW = {
 
 export type Flaw = keyof typeof ERROR_TYPE_OF_FLAW
 
-/** The error types that the demo has examples of. */
+/** The error types that the demo shows. */
 export type ErrorType = (typeof ERROR_TYPE_OF_FLAW)[Flaw] | 'system_failure'
 
 /** A mistake in an output, known to the demo but not to the service. */
@@ -47,7 +47,7 @@ export interface Mistake {
   why: string
 }
 
-/** The reason of a reviewer who corrects a right output, by mistake or by taste. */
+/** The reason given by a reviewer who corrects a right output, by mistake or by taste. */
 export interface Objection {
   why: string
   /** The comment of a second reviewer who accepts the output after all. If absent, the correction stays. */
@@ -265,7 +265,7 @@ function failedStep(
   return { ...step, ...failure }
 }
 
-/** An occasional comment of a reviewer about a run that went well, and the step it is about. */
+/** An occasional comment by a reviewer about a run that went well, and the step it is about. */
 export function approval(
   ending: Ending,
   comments: readonly string[],

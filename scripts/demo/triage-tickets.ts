@@ -31,7 +31,7 @@ Rechnung fehlt: Zu meiner Bestellung {order} habe ich keine Rechnung bekommen. I
   },
   delivery: {
     en: `
-Where is my package?: The tracking of {order} has not moved for {days} days. Where is my package?
+Where is my package?: The tracking for {order} has not moved for {days} days. Where is my package?
 Delivered to a neighbor: The carrier says that {order} was handed to a neighbor. Nobody here has the package.
 Wrong address: I moved last week. Can the courier bring the {product} from {order} to my new address?
 Empty box: The package for {order} arrived open, and the {product} was missing.
@@ -55,8 +55,8 @@ Devolución: Quiero devolver el artículo del pedido {order}. Está sin usar y e
 Does not switch on: My {product} no longer switches on, even with the charger connected.
 App loses connection: The app loses the connection to my {product} after a few minutes. I already reinstalled it.
 Strange noise: Since yesterday the {product} makes a grinding noise when it runs. It is {days} weeks old.
-Update failed: The firmware update of the {product} stops at 80 percent and starts over.
-Battery drains: The battery of the {product} is empty after {days} minutes. It used to last for hours.
+Update failed: The firmware update for the {product} stops at 80 percent and starts over.
+Battery drains: The battery in the {product} is empty after {days} minutes. It used to last for hours.
 Error E4: The {product} shows error E4 and blinks three times. The manual does not mention it.`,
     de: `
 Gerät geht nicht an: Mein Gerät aus {order} lässt sich nicht mehr einschalten, auch nicht am Ladekabel.`,
@@ -160,7 +160,7 @@ export const TRIAGE_CASES: readonly TriageCase[] = [
   {
     flaw: 'wrong_label',
     subject: 'Power bank',
-    text: 'The battery of my power bank swelled while charging. The plug got hot and smelled of smoke.',
+    text: 'The battery in my power bank swelled while charging. The plug got hot and smelled of smoke.',
     label: { category: 'technical', priority: 'normal', language: 'en' },
     right: { category: 'technical', priority: 'urgent', language: 'en' },
     opinion: {
@@ -174,7 +174,7 @@ export const TRIAGE_CASES: readonly TriageCase[] = [
   {
     flaw: 'wrong_label',
     subject: 'Gift card again',
-    text: 'The code of my gift card for 50 EUR is rejected. This is the second time I am writing.',
+    text: 'The code on my gift card for 50 EUR is rejected. This is the second time I am writing.',
     label: { category: 'billing', priority: 'low', language: 'en' },
     right: { category: 'billing', priority: 'high', language: 'en' },
     why: "The customer is writing for the second time. That's high by definition, and nothing says that it can wait.",
@@ -207,7 +207,7 @@ export const TRIAGE_CASES: readonly TriageCase[] = [
   {
     flaw: 'missing_field',
     subject: 'Tracking',
-    text: 'The tracking of LF-774120 says "handed over", but the package never came. There is no hurry.',
+    text: 'The tracking for LF-774120 says "handed over", but the package never came. There is no hurry.',
     label: { category: 'delivery', language: 'en' },
     right: { category: 'delivery', priority: 'low', language: 'en' },
     why: 'The priority is missing entirely. “There is no hurry” makes it low.',

@@ -580,7 +580,7 @@ describe('a job', () => {
     expect(await stored()).toEqual({ job: undefined, results: 0 })
   })
 
-  it('is a 404 if its trace is deleted during the request', async ({ expect }) => {
+  it('returns a 404 if its trace is deleted during the request', async ({ expect }) => {
     const { ask, org, id, stored } = await newDisputed()
     const waiting = ask(withMessages().bindings)
     await expect.poll(async () => (await stored()).job).toBeDefined()
@@ -588,7 +588,7 @@ describe('a job', () => {
     expect(await waiting).toMatchObject({ status: 404, body: { error: 'Trace not found' } })
   })
 
-  it('is a 502 if it fails permanently during the request', async ({ expect }) => {
+  it('returns a 502 if it fails permanently during the request', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { ask, job, stored, traceKey } = await newDisputed()
     const waiting = ask(withMessages().bindings)

@@ -30,7 +30,7 @@ const temporary = [
 ] as const
 
 describe('attempts', () => {
-  it.for(temporary)('are repeated after 2 and 4 seconds on %s', async ([, fail], { expect }) => {
+  it.for(temporary)('are retried after 2 and 4 seconds on %s', async ([, fail], { expect }) => {
     const { countersign, sent, losses } = newClient((request, nth) => (nth < 3 ? fail() : batchResponse(request)))
     countersign.startTrace('run')
     const flushed = countersign.flush()
@@ -62,7 +62,7 @@ describe('attempts', () => {
     expect(sent).toHaveLength(3)
   })
 
-  it.for([400, 401, 403, 404, 409, 415, 422])('are not repeated on %i', async (status, { expect }) => {
+  it.for([400, 401, 403, 404, 409, 415, 422])('are not retried on %i', async (status, { expect }) => {
     const { countersign, sent, losses } = newClient(() => errorResponse(status, 'some_code'))
     countersign.startTrace('run').observe('input', 'a')
     await countersign.flush()
@@ -272,7 +272,7 @@ describe('a flush', () => {
     expect(losses).toEqual([])
   })
 
-  it('ignores a response that arrives after its run was given up', async ({ expect }) => {
+  it('ignores a response that arrives after its run was abandoned', async ({ expect }) => {
     let answerLate: () => void = () => {}
     const { countersign, batches, losses } = newClient((request, nth) => {
       if (nth > 1) return batchResponse(request)

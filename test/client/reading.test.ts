@@ -177,7 +177,7 @@ describe('an attribution', () => {
     ])
   })
 
-  it('is given up if it takes too long', async ({ expect }) => {
+  it('is abandoned if it takes too long', async ({ expect }) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
     const { countersign } = newClient(() => jsonResponse(202, { status: 'pending', trace_id: 'trace_a' }))
     const thrown = expect(countersign.attribute('trace_a', { waitMs: 5000 })).rejects.toMatchObject({ code: 'pending' })
@@ -192,17 +192,17 @@ describe('the active prompt', () => {
     const org = await newOrg()
     const prompt = await newPrompt(org, stepId)
     const statuses: number[] = []
-    const way = { isOpen: true, attempts: 0 }
+    const connection = { isOpen: true, attempts: 0 }
     const toWorker = workerFetch()
     const fetch: Fetch = async (url, init) => {
-      way.attempts++
-      if (!way.isOpen) throw new TypeError('Network connection lost')
+      connection.attempts++
+      if (!connection.isOpen) throw new TypeError('Network connection lost')
       const response = await toWorker(url, init)
       statuses.push(response.status)
       return response
     }
     const { countersign } = newWorkerClient(org, { fetch, promptFreshMs })
-    return { prompt, statuses, way, active: () => countersign.prompts.active(stepId) }
+    return { prompt, statuses, connection, active: () => countersign.prompts.active(stepId) }
   }
 
   it('is revalidated by ETag, and a new version is used once it is active', async ({ expect }) => {
@@ -231,13 +231,13 @@ describe('the active prompt', () => {
   })
 
   it('is the last known version while the service fails, after a single attempt', async ({ expect }) => {
-    const { way, statuses, active } = await promptOf('step')
+    const { connection, statuses, active } = await promptOf('step')
     const first = await active()
-    way.isOpen = false
+    connection.isOpen = false
     expect(await active()).toEqual({ ...first, isStale: true })
     expect(await active()).toEqual({ ...first, isStale: true })
-    expect(way.attempts).toBe(3)
-    way.isOpen = true
+    expect(connection.attempts).toBe(3)
+    connection.isOpen = true
     expect(await active()).toEqual(first)
     expect(statuses).toEqual([200, 304])
   })

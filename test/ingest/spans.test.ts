@@ -221,7 +221,7 @@ describe('a span that is sent again', () => {
     expect(await spanOf(SPAN_ID)).toMatchObject({ input: 'small', output: large('out') })
   })
 
-  it('is one span, even if sent repeatedly and in parallel', async ({ expect }) => {
+  it('becomes one span, even if sent repeatedly and in parallel', async ({ expect }) => {
     const { step, read } = await newTrace()
     const fields = { span_id: SPAN_ID, input: 1, output: large('same') }
     const answers = await Promise.all(Array.from({ length: 20 }, () => step(fields)))
@@ -386,7 +386,7 @@ describe('the root span', () => {
     expect((await span()).input).toEqual({ a: 1, b: 2 })
   })
 
-  it('cannot belong to another trace', async ({ expect }) => {
+  it('cannot belong to two traces', async ({ expect }) => {
     const { org, trace_id } = await newTrace()
     const other = aTrace()
     await org.ingest.post('/api/v1/traces', other)
@@ -421,7 +421,7 @@ describe('a span_id', () => {
     expect(await spanOf(span_id)).toMatchObject({ trace: { traceId: traces[1].trace_id } })
   })
 
-  it('can be reused in another organization', async ({ expect }) => {
+  it('can be reused in a different organization', async ({ expect }) => {
     const [mine, theirs] = [await newTrace(), await newTrace()]
     expect((await mine.step({ span_id: SPAN_ID, output: 'mine' })).status).toBe(202)
     expect((await theirs.step({ span_id: SPAN_ID, output: 'theirs' })).status).toBe(202)

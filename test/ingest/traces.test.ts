@@ -76,7 +76,7 @@ describe('a trace', () => {
     expect(root).toMatchObject({ id: await rootSpanUuid(org.project.id, trace.trace_id), parentSpanId: null })
   })
 
-  it('is one trace, even if sent repeatedly and in parallel', async ({ expect }) => {
+  it('becomes one trace, even if sent repeatedly and in parallel', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     const answers = await Promise.all(Array.from({ length: 50 }, () => org.ingest.post('/api/v1/traces', trace)))

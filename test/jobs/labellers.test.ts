@@ -112,7 +112,7 @@ describe('a labeller', () => {
     expect(await emailsIn(org)).toEqual(['bob@x.y'])
   })
 
-  it('of another organization is not affected', async ({ expect }) => {
+  it('in a different organization is not affected', async ({ expect }) => {
     const [org, otherOrg] = [await newOrg(), await newOrg()]
     await traceOf(otherOrg, 'ada@x.y')
     const { remove } = await traceOf(org, 'ada@x.y')

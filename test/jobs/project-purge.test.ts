@@ -143,7 +143,7 @@ async function orphansOf(keys: Awaited<ReturnType<typeof childKeys>>): Promise<s
 }
 
 describe('the purge of a deleted project', () => {
-  it('removes all rows and objects except the audit log, and affects no other project', async ({ expect }) => {
+  it('removes all rows and objects except the audit log, and leaves other projects alone', async ({ expect }) => {
     const untouched = await newFilled()
     const restOf = async () => {
       // Cron continues to count outputs.

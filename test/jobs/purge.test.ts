@@ -136,7 +136,7 @@ describe('the purge of a deleted trace', () => {
     expect((await org.read.get(`/api/traces/${id}`)).status).toBe(200)
   })
 
-  it('does nothing for another organization', async ({ expect }) => {
+  it('does nothing for a different organization', async ({ expect }) => {
     const deleted = await deletedTrace()
     await runJob({ ...deleted.job, organizationKey: deleted.job.organizationKey + 1 }, env)
     expect(await leftOf(deleted)).toEqual(EVERYTHING)

@@ -66,7 +66,7 @@ describe('a project with retentionDays', () => {
     expect(await there()).toEqual([false, false, false])
   })
 
-  it('does not affect other projects', async ({ expect }) => {
+  it('leaves other projects alone', async ({ expect }) => {
     const [org, other] = [await newOrg(), await newOrg()]
     const mine = await aged(org, 400)
     const theirs = await aged(other, 400)

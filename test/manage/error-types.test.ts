@@ -44,7 +44,7 @@ describe('the error types in a project', () => {
     expect((await org.read.get('/api/error-types')).body.errorTypes).toEqual(builtIn)
   })
 
-  it('are listed in pages like other lists', async ({ expect }) => {
+  it('are paged like other lists', async ({ expect }) => {
     const org = await newOrg()
     await put(org, 'late', { name: 'Late', category: 'Human Error', rule: 'It came too late.' })
     const path = '/api/error-types?projectSlug=support'
@@ -63,7 +63,7 @@ describe('the error types in a project', () => {
     }
   })
 
-  it('do not affect other projects', async ({ expect }) => {
+  it('leave other projects alone', async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     await put(org, 'late_delivery', OWN)

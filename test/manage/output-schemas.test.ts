@@ -44,7 +44,7 @@ describe("a prompt's outputSchema", () => {
     ])
   })
 
-  it('is an empty object if there never was one', async ({ expect }) => {
+  it('is an empty object if none was ever sent', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     expect(text.created.outputSchema).toEqual({})
@@ -89,7 +89,7 @@ describe("a prompt's outputSchema", () => {
     [{ required: 'a' }, 'outputSchema.required'],
     [{ $schema: 'http://json-schema.org/draft-03/schema#' }, 'outputSchema.$schema'],
     [{ $ref: '#' }, 'outputSchema'],
-  ])('is rejected when it is sent if it is invalid: %j', async ([outputSchema, path], { expect }) => {
+  ])('is rejected as soon as it is sent if it is invalid: %j', async ([outputSchema, path], { expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     for (const answer of [

@@ -171,7 +171,7 @@ describe('a deleted user', () => {
     expect(statuses.toSorted()).toEqual([200, 404, 404, 404, 404, 404])
   })
 
-  it('is a 404 in another organization', async ({ expect }) => {
+  it('returns a 404 in a different organization', async ({ expect }) => {
     const { org, userId } = await userWithRecords()
     const otherOrg = await newOrg()
     expect((await remove(otherOrg, userId)).status).toBe(404)

@@ -18,7 +18,7 @@ afterEach(() => {
 /** For tests that store megabytes on a busy machine. */
 const SLOW_MS = 30_000
 
-/** The number of rows in each table of texts. */
+/** The number of rows in each table for prompts and docs. */
 async function rowsOfTexts() {
   const count = async (table: string) => Number((await env.DB.prepare(`select count(*) as n from ${table}`).first())?.n)
   return {
@@ -569,7 +569,7 @@ describe("a knowledge doc's title", () => {
   )
 })
 
-describe('kinds of texts', () => {
+describe('prompts and docs', () => {
   it('reject each other’s fields: a knowledge doc has no schema and a prompt no title', async ({ expect }) => {
     const org = await newOrg()
     for (const kind of kindsOfText) {

@@ -34,7 +34,7 @@ describe.for(directories)('the telemetry of %s', directory => {
       expect(stepId).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-|0x[0-9a-f]{6}/)
       // No vectors, wherever they may be.
       expect(JSON.stringify({ input, output, state: [...state], metadata })).not.toMatch(/(?:-?\d\.\d+,){8}/)
-      // No JSON or printed object as a text, except in what a model wrote or read.
+      // No JSON or printed object as a string, except in what a model wrote or read.
       const values = kind === 'tool' ? [input, output] : kind === 'llm' ? [] : [output]
       for (const value of values) {
         if (typeof value !== 'string') continue

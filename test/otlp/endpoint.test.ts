@@ -152,7 +152,7 @@ describe('an export', () => {
     })
   })
 
-  it('is limited in records', async ({ expect }) => {
+  it('is limited to a maximum number of records', async ({ expect }) => {
     const org = await newOrg()
     const [traceId, parentSpanId] = [aHexTraceId(), '00000000000000aa']
     const spans = Array.from({ length: MAX_EXPORT_RECORDS + 5 }, () =>

@@ -27,7 +27,7 @@ describe('a value that fits', () => {
 })
 
 describe('a value that is too large', () => {
-  it('is cut if it is text, with a marker that gives its size', ({ expect }) => {
+  it('is truncated if it is text, with a marker that gives its size', ({ expect }) => {
     const { value, cuts } = fitted('x'.repeat(1000), 256)
     expect(value).toMatch(/^x{200,}… \[cut, 1002 bytes\]$/)
     expect(bytesOf(value)).toBeLessThanOrEqual(256)

@@ -288,7 +288,7 @@ describe('a span’s attributes for the trace', () => {
 })
 
 describe('a value that is too large', () => {
-  it('is cut and reported, and nothing else is lost', ({ expect }) => {
+  it('is truncated and reported, and nothing else is lost', ({ expect }) => {
     const step = stepWith({
       'input.value': 'i'.repeat(MAX_OBSERVATION_BYTES),
       'countersign.state.plan': ['s'.repeat(MAX_OBSERVATION_BYTES)],
@@ -310,7 +310,7 @@ describe('a value that is too large', () => {
     ])
   })
 
-  it('is also cut on the trace', ({ expect }) => {
+  it('is also truncated on the trace', ({ expect }) => {
     const { trace, warnings } = stepWith({ 'session.id': 'g'.repeat(300), 'langfuse.trace.name': 'n'.repeat(300) })
     expect(trace).toEqual({ groupId: 'g'.repeat(256), name: 'n'.repeat(256) })
     expect(warnings).toEqual(['trace name was cut: it had 300 characters', 'group_id was cut: it had 300 characters'])

@@ -65,7 +65,7 @@ describe('an export of spans', () => {
     expect((await org.read.get(`/api/spans/${await uuidOf(childId)}`)).body.trace.id).toBe(id)
   })
 
-  it('is one trace if sent twice, and writes nothing the second time', async ({ expect }) => {
+  it('becomes one trace if sent twice, and writes nothing the second time', async ({ expect }) => {
     const { org, span, read } = await newRun()
     const spans = [span({ spanId: rootId, attributes: AGENT }), span({ parentSpanId: rootId })]
     await exportSpans(org, spans)
@@ -218,7 +218,7 @@ describe('an export of spans', () => {
     }
   })
 
-  it('rejects a span that belongs to another trace in the organization', async ({ expect }) => {
+  it('rejects a span that belongs to a different trace in the organization', async ({ expect }) => {
     const { org, span, read } = await newRun()
     const attributes = (trace_id: string) => ({ ...AGENT, 'countersign.trace_id': trace_id })
     await exportSpans(org, [span({ spanId: rootId, attributes: attributes('trace_one') })])
@@ -305,7 +305,7 @@ describe('a trace whose root never arrives', () => {
     expect(await queue()).toEqual([await uuidOf(rootId)])
   })
 
-  it('gives a derived root the name and time of the trace', async ({ expect }) => {
+  it('gives a derived root the trace’s name and time', async ({ expect }) => {
     const { org, trace_id, span, read } = await newRun()
     await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId, name: 'later', start: 50 })])
     await org.ingest.post('/api/v1/observations', { trace_id, type: 'output', data: 'whole', timestamp: TIME })
@@ -685,7 +685,7 @@ describe('a person’s annotation on a span', () => {
 })
 
 describe('concurrent exports', () => {
-  it('keep all data of the same trace', async ({ expect }) => {
+  it('keep all data in the same trace', async ({ expect }) => {
     const { org, span, uuidOf, read } = await newRun()
     const spans = Array.from({ length: 20 }, (_, index) =>
       span({

@@ -23,7 +23,7 @@ const spansWith = (spans: number, attributesEach: number) =>
   )
 
 describe('reading an export yields to other requests', () => {
-  it('according to the weight of its spans, not only their number', ({ expect }) => {
+  it('in proportion to the size of its spans, not only their number', ({ expect }) => {
     expect(pausesOf(spansWith(90, 1))).toBe(0)
     expect(pausesOf(spansWith(300, 1))).toBeGreaterThanOrEqual(3)
     expect(pausesOf(spansWith(10, 9_999))).toBeGreaterThanOrEqual(10)

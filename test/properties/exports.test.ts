@@ -289,7 +289,7 @@ const story = fc.tuple(plannedSpan(0), plannedSpan(1), plannedSpan(2), plannedSp
   }),
 )
 
-describe('exports of a trace', () => {
+describe('exports for a trace', () => {
   it('give the same trace, no matter how they are split up and interleaved', { timeout: TIMEOUT_MS }, () =>
     fc.assert(
       fc.asyncProperty(story, async ({ spans, acts, parts, reviewed }) => {

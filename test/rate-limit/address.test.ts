@@ -119,7 +119,7 @@ describe('unknown keys', () => {
   })
 })
 
-describe('guessing other secrets', () => {
+describe('guessing secrets other than keys', () => {
   it.for<[string, (address: Record<string, string>) => Promise<Answer>]>([
     [
       'a session',

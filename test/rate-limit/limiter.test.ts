@@ -7,7 +7,7 @@ import { client, newOrg } from '../support/org.ts'
 import { page, signIn } from '../support/session.ts'
 
 describe('the rate limit', () => {
-  it('admits exactly the limit of a key, and returns when to retry', async ({ expect }) => {
+  it('admits exactly a key’s limit, and returns when to retry', async ({ expect }) => {
     const org = await newOrg()
     const key = client({ 'x-api-key': await org.keyFor({ rateLimitPerMinute: 5 }) })
     const answers = await Promise.all(Array.from({ length: 12 }, () => key.post('/api/v1/traces', aTrace())))

@@ -32,7 +32,7 @@ async function newHistory() {
   return { ...reviewed, ada, secondSpanId, answers: [first, second], usage, list, start }
 }
 
-describe('the attributions of a trace', () => {
+describe('the attributions on a trace', () => {
   it("are the engines' answers and the reviews with an error type, oldest first", async ({ expect }) => {
     const { list, answers, spanId, secondSpanId, ada, usage, start } = await newHistory()
     const { status, body } = await list()

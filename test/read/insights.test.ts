@@ -13,7 +13,7 @@ import { manyTraces } from '../support/traces.ts'
 const today = () => new Date().toISOString().slice(0, 10)
 
 describe('GET /api/insights', () => {
-  it('covers the last 30 days of an empty project', async ({ expect }) => {
+  it('covers the last 30 days in an empty project', async ({ expect }) => {
     const org = await newOrg()
     const { status, body } = await org.read.get('/api/insights?projectSlug=support')
     const to = Date.parse(`${today()}T00:00:00.000Z`) + DAY_MS

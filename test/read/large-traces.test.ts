@@ -255,7 +255,7 @@ describe('a page of spans', () => {
     expect((await pagesOf(org, id, 'spanLimit=100&payloads=preview')).length).toBe(1)
   })
 
-  it('needs a cursor of its own trace', async ({ expect }) => {
+  it('needs a cursor from its own trace', async ({ expect }) => {
     const [one, other] = [await newTrace(), await newTrace()]
     await one.step({})
     await one.give({ rating: 'positive' })
@@ -275,7 +275,7 @@ describe('a page of spans', () => {
     }
   })
 
-  it('is a 404 once its trace is deleted', async ({ expect }) => {
+  it('returns a 404 once its trace is deleted', async ({ expect }) => {
     const { org, id, step } = await newTrace()
     await step({})
     const { nextSpanCursor } = await detail(org, id, '?spanLimit=1')

@@ -83,8 +83,8 @@ describe('a preview', () => {
     ['a string of 256 bytes', 'x'.repeat(256), 'x'.repeat(256), false],
     ['a string of 257 bytes, which is cut', 'x'.repeat(257), 'x'.repeat(256), true],
     ['a string of 256 bytes in 2-byte characters', 'é'.repeat(128), 'é'.repeat(128), false],
-    ['a string of 2-byte characters, cut between characters', `x${'é'.repeat(128)}`, `x${'é'.repeat(127)}`, true],
-    ['a string of 4-byte characters, cut between characters', `xx${'😀'.repeat(99)}`, `xx${'😀'.repeat(63)}`, true],
+    ['a string with 2-byte characters, cut between characters', `x${'é'.repeat(128)}`, `x${'é'.repeat(127)}`, true],
+    ['a string with 4-byte characters, cut between characters', `xx${'😀'.repeat(99)}`, `xx${'😀'.repeat(63)}`, true],
     [
       'long strings in a list',
       ['a', 'x'.repeat(300), ['y'.repeat(300)]],

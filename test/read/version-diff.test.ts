@@ -85,7 +85,7 @@ describe.for(kindsOfText)('a diff at $path', kind => {
     }
   })
 
-  it('is marked as not minimal if the texts have too little in common', async ({ expect }) => {
+  it('is marked as not minimal if the versions have too little in common', async ({ expect }) => {
     const org = await newOrg()
     const lines = (prefix: string) => Array.from({ length: 2 * MAX_DIFF_EDITS }, (_, index) => `${prefix}${index}`)
     const text = await newText(kind, org, 'answer', { content: ['same', ...lines('a')].join('\n') })
@@ -95,7 +95,7 @@ describe.for(kindsOfText)('a diff at $path', kind => {
     expect(body.lines).toHaveLength(1 + 4 * MAX_DIFF_EDITS)
   })
 
-  it('works on the longest texts', { timeout: 30_000 }, async ({ expect }) => {
+  it('works on the longest versions', { timeout: 30_000 }, async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org, 'answer', { content: `${'\n'.repeat(MAX_CONTENT_BYTES - 1)}a` })
     const second = (await text.add({ content: `b${'\n'.repeat(MAX_CONTENT_BYTES - 1)}` })).body.id
@@ -106,7 +106,7 @@ describe.for(kindsOfText)('a diff at $path', kind => {
   })
 })
 
-describe("the diff of a prompt's versions", () => {
+describe("the diff between a prompt's versions", () => {
   it('shows the changes in the outputSchema', async ({ expect }) => {
     const org = await newOrg()
     const [prompts] = kindsOfText

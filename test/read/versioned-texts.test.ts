@@ -74,7 +74,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
     expect(item.createdAt).toBe(text.created.createdAt)
   })
 
-  it('is empty if the project has no texts', async ({ expect }) => {
+  it('is empty if the project has none', async ({ expect }) => {
     const org = await newOrg()
     await newText(otherKind(kind), org)
     expect((await org.read.get(bySlug)).body).toEqual({ [kind.list]: [], nextCursor: null })
@@ -264,10 +264,10 @@ describe.for(kindsOfText)('the ETag of the list at $path', kind => {
       ['an activation of the active version', false, () => text.activate(versionId)],
       ['a rejected creation', false, () => org.owner.post(kind.path, aText(kind, 'answer', { content: 'Again' }))],
       ['a rejected activation', false, () => text.activate(crypto.randomUUID())],
-      ['a text of another project', false, () => newText(kind, org, 'answer', { projectSlug: 'other' })],
-      ['a text of the other kind', false, () => newText(otherKind(kind), org, 'answer')],
+      ['a prompt or doc in a different project', false, () => newText(kind, org, 'answer', { projectSlug: 'other' })],
+      ['a prompt or doc of the other kind', false, () => newText(otherKind(kind), org, 'answer')],
       ['a new project name', false, () => org.owner.patch(`/api/projects/${org.project.id}`, { name: 'New' })],
-      ['an activation of another version', true, () => text.activate(inactive)],
+      ['an activation of a different version', true, () => text.activate(inactive)],
       ['an activation of the earlier version', true, () => text.activate(versionId)],
       ['an active version', true, () => text.add({ content: 'First' })],
       ['a new text', true, () => newText(kind, org, 'b')],

@@ -78,7 +78,7 @@ describe('a comment', () => {
     expect(await feedback()).toHaveLength(4)
   })
 
-  it('is rejected with the id of other feedback', async ({ expect }) => {
+  it('is rejected with the id of existing feedback', async ({ expect }) => {
     const { org, author, path, comment } = await newComment()
     const elsewhere = await newReviewed('Yes', org)
     const other = await reviewerOf(org)

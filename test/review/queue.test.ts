@@ -197,7 +197,7 @@ describe('the review queue', () => {
   it.for([
     ['an unknown order', 'order=best', 'order'],
     ['a typo', 'stepid=a', 'stepid'],
-    ['a cursor of another order', 'order=newest&cursor=', 'cursor'],
+    ['a cursor for a different order', 'order=newest&cursor=', 'cursor'],
     ['an unknown payload mode', 'payloads=none', 'payloads'],
   ] as const)('400s for %s', async ([, query, path], { expect }) => {
     const { nextCursor } = (await org.read.get(`${QUEUE}&limit=1`)).body

@@ -73,7 +73,7 @@ describe('a review of an output that changes afterwards', () => {
   })
 
   it.for([
-    ['an equal output in another order', OUTPUT, { sources: [1, 2], answer: 'Yes' }],
+    ['an equal output in a different order', OUTPUT, { sources: [1, 2], answer: 'Yes' }],
     ['a large output', { text: large }, { text: large }],
   ] as const)('is current if the output returns: %s', async ([, output, again], { expect }) => {
     const made = await newReviewed(output)

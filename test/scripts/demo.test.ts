@@ -110,7 +110,7 @@ describe('the events', () => {
     expect(JSON.stringify(everything())).toBe(json)
     expect(json.length).toBeLessThan(2_500_000)
     expect(createHash('sha256').update(json).digest('hex')).toBe(
-      'd6a8d759c1fb81818f43d7d708df1bbc8e673e1bd1bb2d809b037b3b74e83113',
+      'b7f64cc9a83cdcaafb9fa29809ac05b78c82ec129e22259ec52e153be32f3ed4',
     )
   })
 
@@ -144,7 +144,7 @@ describe('the events', () => {
     expect(last).toBeLessThan(Date.parse('2026-11-21T00:00:00.000Z'))
   })
 
-  it('have times in which spans are within their parents and trace, one after another', () => {
+  it('have times that keep spans within their parents and trace, one after another', () => {
     for (const group of Map.groupBy(events, ({ body }) => body.trace_id).values()) {
       const [begun, completed] = bodiesOf('trace', group)
       const start = begun?.timestamp ?? Number.NaN
@@ -278,7 +278,7 @@ describe('the support runs', () => {
     }
   })
 
-  it('are right after corrections: they follow the docs, cite their sources and say nothing wrong', () => {
+  it('are right after corrections: they follow the docs, cite their sources, and say nothing wrong', () => {
     const failed = supportTraces().filter(({ ending }) => ending === 'failed')
     const flawed = supportTraces().filter(trace => mistakeOf(trace, 'support-answer'))
     expect(flawed.filter(({ flaw }) => flaw === null)).toEqual(failed)
@@ -317,8 +317,8 @@ describe('the support runs', () => {
       invented_fact: trace => saysWrong(trace, answerOf(trace).answer) && !isRetrieved(trace, trace.wrong ?? ''),
       lost_question: trace => !trace.facts.every(fact => isRetrieved(trace, fact)),
       incomplete_answer: trace => {
-        const said = trace.facts.filter(fact => answerOf(trace).answer.includes(fact))
-        return said.length > 0 && said.length < trace.facts.length
+        const stated = trace.facts.filter(fact => answerOf(trace).answer.includes(fact))
+        return stated.length > 0 && stated.length < trace.facts.length
       },
       ambiguous_input: trace => isSound(trace) && !trace.facts.some(fact => correctedAnswer(trace).includes(fact)),
       wrong_order_number: trace => !knowsOrder(trace),
@@ -380,7 +380,7 @@ describe('the triage runs', () => {
     }
   })
 
-  it('have the right label, team and result after corrections', () => {
+  it('have the right label, team, and result after corrections', () => {
     const flawed = triageTraces().filter(trace => trace.mistake)
     expect(flawed.map(({ flaw }) => flaw)).not.toContain(null)
     for (const trace of flawed) {
@@ -512,7 +512,7 @@ describe('the reviews', () => {
   const comments = projects.flatMap(project => project.comments)
   const shareOf = (decision: string) => reviews.filter(({ last }) => last.decision === decision).length / places.size
 
-  it('accept right outputs and correct wrong ones, except for reviewer mistakes', () => {
+  it('accept correct outputs and correct wrong ones, except for reviewer mistakes', () => {
     const contested = reviews.filter(({ output }) => output.objection)
     for (const { name, output, last } of reviews) {
       const { mistake, objection } = output
@@ -580,13 +580,13 @@ describe('the reviews', () => {
     const threads = Map.groupBy(comments, placeOf)
     expect([...threads.keys()].filter(place => !places.has(place))).toEqual([])
     expect(threads.size).toBe(THREADS.length)
-    expect(comments.map(({ content }) => content).toSorted()).toEqual(THREADS.flatMap(({ said }) => said).toSorted())
+    expect(comments.map(({ content }) => content).toSorted()).toEqual(THREADS.flatMap(({ turns }) => turns).toSorted())
     expect(new Set(comments.map(({ id }) => v.parse(Uuid, id))).size).toBe(comments.length)
     const reviewed = new Set(reviews.map(({ output }) => placeOf(output)))
     const unreviewed = [...threads.keys()].filter(place => !reviewed.has(place))
     expect(unreviewed.length).toBeGreaterThan(12)
-    for (const said of threads.values()) {
-      for (const [turn, { reviewer }] of said.entries()) expect(reviewer).not.toBe(said[turn + 1]?.reviewer)
+    for (const comments of threads.values()) {
+      for (const [turn, { reviewer }] of comments.entries()) expect(reviewer).not.toBe(comments[turn + 1]?.reviewer)
     }
   })
 })
@@ -680,9 +680,9 @@ describe('the seeding', () => {
     expect(first.histories.map(history => history.map(({ decision }) => decision).toReversed())).toEqual(
       changed.map(({ decisions }) => decisions.map(({ decision }) => decision)),
     )
-    const said = first.details.flatMap(({ feedback }) => feedback.map(({ content }) => content))
+    const posted = first.details.flatMap(({ feedback }) => feedback.map(({ content }) => content))
     const comments = projects.flatMap(project => project.comments.map(({ content }) => content))
-    expect(said).toEqual(expect.arrayContaining(comments))
+    expect(posted).toEqual(expect.arrayContaining(comments))
 
     await rm(join(stateDirectory, 'demo-keys.json'))
     expect(await reported(await seed())).toEqual(first)

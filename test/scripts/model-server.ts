@@ -101,7 +101,7 @@ function answered({ answer, isNaive }: Reply, body: Wire): unknown {
   return order && typeof answer === 'object' ? { ...answer, error_type: order } : answer
 }
 
-/** All texts of a request, except for the text between the fence lines that the first text names. */
+/** All strings in a request, except for the text between the fence lines that the first text names. */
 function outsideFence({ system = '', messages }: Wire): string {
   const texts = [system, ...messages.map(({ content }) => content)].map(text =>
     typeof text === 'string' ? text : text.map(part => part.text).join('\n'),

@@ -21,7 +21,7 @@ test.beforeEach(({ context }) => signIn(context, hostile.ownerKey))
 const INJECTED =
   'img[src="x"], script:not([src]), iframe, object, embed, [onerror], [onload], [onmouseover], a[href^="javascript:" i]'
 
-/** Asserts that the page shows hostile texts as plain text and isn't wider than the window. */
+/** Asserts that the page shows hostile strings as plain text and isn't wider than the window. */
 async function expectHarmless(page: Page): Promise<void> {
   await expect(page.locator(INJECTED)).toHaveCount(0)
   expect(await page.evaluate(() => window.__pwned)).toBeUndefined()
@@ -32,7 +32,7 @@ const at = (path: string) => `${path}${path.includes('?') ? '&' : '?'}project=${
 
 const SETTINGS = ['projects', 'keys', 'users', 'error-types', 'audit-log'].map(tab => `/settings/${tab}`)
 
-test('lists show hostile texts as text', async ({ page }) => {
+test('lists show hostile strings as text', async ({ page }) => {
   for (const path of ['/', '/traces', '/prompts', '/knowledge-docs', ...SETTINGS]) {
     await test.step(path, async () => {
       await open(page, at(path))

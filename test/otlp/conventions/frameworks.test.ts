@@ -219,7 +219,7 @@ describe('a call that two spans record', () => {
     expect(stepOf(aSpan({ attributes: usage })).metadata.usage).toBe(undefined)
   })
 
-  it('has the answer that Logfire sends after it', ({ expect }) => {
+  it('includes the answer that Logfire sends after it', ({ expect }) => {
     const request = { request_data: '{"model":"gpt"}', 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'gpt' }
     const said = {
       ...request,

@@ -372,7 +372,7 @@ describe('the input of a model', () => {
     expect(inputMessages(value, instructions)).toEqual(expected)
   })
 
-  it('is only the instructions if nothing else was sent', ({ expect }) => {
+  it('contains only the instructions if nothing else was sent', ({ expect }) => {
     expect(inputMessages(undefined, 'Be brief.')).toEqual({ messages: [{ role: 'system', content: 'Be brief.' }] })
     expect(inputMessages(undefined)).toBeUndefined()
   })
