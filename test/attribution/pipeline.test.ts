@@ -62,8 +62,8 @@ describe('a request for an attribution', () => {
       status: 200,
       body: { trace_id, engine: 'rules', override: null, usage: null, confidence: expect.any(Number) },
     })
-    const { trace_id: _, engine_answer, override, duration_ms, usage, ...said } = answer.body
-    expect(engine_answer).toEqual(said)
+    const { trace_id: _, engine_answer, override, duration_ms, usage, ...engineAnswer } = answer.body
+    expect(engine_answer).toEqual(engineAnswer)
     expect((await result()).body).toEqual(answer.body)
   })
 

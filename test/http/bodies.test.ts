@@ -30,8 +30,8 @@ beforeAll(async () => {
 })
 
 /** How a body is sent: the headers that give its size, and whether it arrives in one chunk. */
-type Way = (size: number) => { headers: Record<string, string>; isChunked: boolean }
-const ways: Readonly<Record<string, Way>> = {
+type Framing = (size: number) => { headers: Record<string, string>; isChunked: boolean }
+const framings: Readonly<Record<string, Framing>> = {
   'with content-length': size => ({ headers: { 'content-length': String(size) }, isChunked: false }),
   chunked: () => ({ headers: {}, isChunked: true }),
   'chunked, with a content-length that is too small': () => ({ headers: { 'content-length': '2' }, isChunked: true }),
@@ -65,12 +65,12 @@ const renewed = async (): Promise<World> => {
   return { ...world, keyId: key.id, ...(status === 201 && { spareProject: project }) }
 }
 
-async function post(contract: Contract, text: string, way: Way): Promise<Answer> {
+async function post(contract: Contract, text: string, framing: Framing): Promise<Answer> {
   const bytes = new TextEncoder().encode(text)
-  return postBytes(contract, bytes, way(bytes.byteLength))
+  return postBytes(contract, bytes, framing(bytes.byteLength))
 }
 
-async function postBytes(contract: Contract, bytes: Uint8Array, { headers, isChunked }: ReturnType<Way>) {
+async function postBytes(contract: Contract, bytes: Uint8Array, { headers, isChunked }: ReturnType<Framing>) {
   const keys = { admin: env.ADMIN_TOKEN, review: world.reviewerKey, other: world.org.ownerKey }
   const key = keys[contract.scope === 'admin' || contract.scope === 'review' ? contract.scope : 'other']
   if (isOnce(contract)) world = await renewed()
@@ -97,14 +97,14 @@ describe.for(contracts)('the body of %s', ([, contract]) => {
   const limit = limitOf(contract)
   const tooLarge = { error: contract.errors?.[413] ?? 'Request body too large', code: 'too_large' }
 
-  it.for(Object.entries(ways))('is accepted up to the last byte, %s', async ([, way], { expect }) => {
+  it.for(Object.entries(framings))('is accepted up to the last byte, %s', async ([, framing], { expect }) => {
     for (const size of [limit - 1, limit]) {
-      const answer = await post(contract, padded(contract, size), way)
+      const answer = await post(contract, padded(contract, size), framing)
       expect(Object.keys(contract.responses), answer.body.error).toContain(String(answer.status))
     }
     const text = padded(contract, limit + 1)
     const before = isOnce(contract) ? undefined : await storedCounts()
-    const refused = await post(contract, text, way)
+    const refused = await post(contract, text, framing)
     expect(refused.status).toBe(413)
     expect(refused.body).toMatchObject(tooLarge)
     if (before) expect(await storedCounts()).toEqual(before)

@@ -124,12 +124,12 @@ describe('an export', () => {
     ['a trace for the native interface', JSON_TYPE, jsonOf(aTrace()), 'resourceSpans: is required'],
     ['a span outside an export', JSON_TYPE, jsonOf({ name: 'a' }), 'resourceSpans: is required'],
     ['protobuf with only unknown fields', PROTOBUF, new Uint8Array([0x7a, 0x01, 0x61]), 'no field of an OTLP export'],
-  ] as const)('is rejected, and not treated as empty, if it is %s', async ([, type, body, said], { expect }) => {
+  ] as const)('is rejected, and not treated as empty, if it is %s', async ([, type, body, reason], { expect }) => {
     const org = await newOrg()
     for (const path of ['/v1/traces', '/api/v1/otel/v1/traces']) {
       const answered = await post(path, { ...bearer(org), 'content-type': type }, body)
       expect(answered.status).toBe(400)
-      expect(answered.text).toContain(said)
+      expect(answered.text).toContain(reason)
     }
   })
 

@@ -35,8 +35,8 @@ export function tracesOf({ spans, logs }: Sent): ShownTrace[] {
   const byTrace = Map.groupBy(read.toSorted(byStart), ({ span }) => traceIdOf(span))
   return [...byTrace.values()].map(of => {
     const { name, fields } = factsOf(of.map(outlineOf))
-    const said = Array.from(fields, ([field, { value }]) => [field, value] as const)
-    return { name: name.value, fields: Object.fromEntries(said.toSorted()), steps: treeOf(of, logs) }
+    const namedFields = Array.from(fields, ([field, { value }]) => [field, value] as const)
+    return { name: name.value, fields: Object.fromEntries(namedFields.toSorted()), steps: treeOf(of, logs) }
   })
 }
 

@@ -94,8 +94,12 @@ export class WrittenTrace extends Tracked<World> {
   }
 
   #feedback(): Event {
-    const said = random.pick([{ rating: 0.5 }, { comment: random.hex(8) }, { correction: { answer: random.hex(8) } }])
-    return { type: 'feedback', body: { ...this.#common(), feedback_id: random.pick(this.#feedbackIds), ...said } }
+    const opinion = random.pick([
+      { rating: 0.5 },
+      { comment: random.hex(8) },
+      { correction: { answer: random.hex(8) } },
+    ])
+    return { type: 'feedback', body: { ...this.#common(), feedback_id: random.pick(this.#feedbackIds), ...opinion } }
   }
 
   #common() {
