@@ -33,6 +33,10 @@ export const shownAs = <Schema extends object>(schema: Schema, shown: v.GenericS
   shown,
 })
 
+/** An object with the schema's fields. Valibot alone accepts a list as an object without fields. */
+export const object = <Fields extends v.ObjectEntries>(schema: v.ObjectSchema<Fields, undefined>) =>
+  v.pipe(shownAs(v.custom<v.InferInput<typeof schema>>(isJsonObject, 'must be an object'), schema), schema)
+
 /** A well-formed string of `min` to `max` characters (code points, as JSON Schema counts them). */
 export const text = (min: number, max: number) =>
   v.pipe(

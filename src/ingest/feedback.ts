@@ -4,8 +4,7 @@ import { FEEDBACK_ID } from '../api/story.ts'
 import type { Caller } from '../auth/authenticate.ts'
 import { RATINGS } from '../domain/feedback.ts'
 import { feedbackUuid, newId, traceUuid } from '../domain/ids.ts'
-import { isJsonObject } from '../domain/json.ts'
-import { described, Email, objectOfBytes, shownAs, Timestamp, text, Uuid } from '../http/atoms.ts'
+import { described, Email, object, objectOfBytes, Timestamp, text, Uuid } from '../http/atoms.ts'
 import { conflict, notFound } from '../http/errors.ts'
 import {
   ENVELOPE_BYTES,
@@ -39,10 +38,8 @@ const LabellerFields = v.object({
   email: v.nullish(Email),
 })
 
-/** Valibot accepts a list as an object without fields, so reject anything but objects before parsing fields. */
 const Labeller = v.pipe(
-  shownAs(v.custom<v.InferInput<typeof LabellerFields>>(isJsonObject, 'must be an object'), LabellerFields),
-  LabellerFields,
+  object(LabellerFields),
   v.transform(({ name, email }) => ({ ...(isGiven(name) && { name }), ...(isGiven(email) && { email }) })),
 )
 

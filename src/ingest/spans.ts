@@ -5,7 +5,7 @@ import { contentName } from '../domain/hash.ts'
 import { traceUuid } from '../domain/ids.ts'
 import { tokenUsage } from '../domain/model-use.ts'
 import { SPAN_STATUSES } from '../domain/span.ts'
-import { objectOfBytes, Timestamp, text, Uuid, uuid, wholeNumber } from '../http/atoms.ts'
+import { object, objectOfBytes, Timestamp, text, Uuid, uuid, wholeNumber } from '../http/atoms.ts'
 import { conflict, notFound, unprocessable } from '../http/errors.ts'
 import {
   ENVELOPE_BYTES,
@@ -27,13 +27,15 @@ const ModelName = text(1, MAX_NAME_LENGTH)
 const Tokens = v.nullish(wholeNumber(0, MAX_TOKENS))
 
 const Usage = v.pipe(
-  v.object({
-    input_tokens: Tokens,
-    output_tokens: Tokens,
-    total_tokens: Tokens,
-    cached_tokens: Tokens,
-    reasoning_tokens: Tokens,
-  }),
+  object(
+    v.object({
+      input_tokens: Tokens,
+      output_tokens: Tokens,
+      total_tokens: Tokens,
+      cached_tokens: Tokens,
+      reasoning_tokens: Tokens,
+    }),
+  ),
   v.metadata({ description: 'The tokens of a model call. `total_tokens` defaults to the sum of input and output.' }),
 )
 
