@@ -52,7 +52,7 @@ export const detail: Benchmark = async ({ isQuick }) => {
   }
   return [
     {
-      title: `Detail of a trace with ${spans.toLocaleString('en')} spans with ${SPAN_BYTES} B each: p50 for the whole body`,
+      title: `Detail of a trace of ${spans.toLocaleString('en')} spans of ${SPAN_BYTES} B each: p50 for the whole body`,
       notes: ['The rest of the time is the transfer: a large body is written piece by piece as the client reads it.'],
       measurements,
     },
@@ -61,7 +61,7 @@ export const detail: Benchmark = async ({ isQuick }) => {
 
 const VALUE = { text: textOf(SPAN_BYTES / 2 - '{"text":""}'.length) }
 
-/** A span whose input and output together have `SPAN_BYTES`. */
+/** A span whose input and output total `SPAN_BYTES`. */
 const spanOf = (index: number): BatchEvent => ({
   type: 'span',
   body: { span_id: randomUUID(), step_id: `step-${index % 20}`, input: VALUE, output: VALUE },

@@ -54,7 +54,7 @@ if (unknown !== undefined) {
 }
 process.chdir(PROJECT)
 
-// The local runtime also prints to stdout, for example that it reloaded a Durable Object.
+// The local runtime also prints to stdout, for example when it reloads a Durable Object.
 const print = process.stdout.write.bind(process.stdout)
 if (flags.json) process.stdout.write = process.stderr.write.bind(process.stderr)
 

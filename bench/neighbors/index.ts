@@ -13,7 +13,7 @@ const RISE_MB = { atMost: 64 }
 const MB = 1e6
 /** The old objects that V8 may keep: half of an isolate's 128 MB, so that garbage doesn't count as use. */
 const OLD_SPACE_MB = 64
-/** How often each attack runs. The first run includes compiling code. */
+/** How many times each attack runs. The first run includes compiling code. */
 const ROUNDS = 2
 /** An attack that takes longer has stopped the Worker. */
 const LONGEST_MS = 60_000

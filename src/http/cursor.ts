@@ -25,7 +25,7 @@ export const pageParametersOf = (defaultLimit: number, maxLimit: number) => ({
   cursor: v.optional(
     v.pipe(
       v.string(),
-      v.maxLength(MAX_CURSOR_LENGTH, 'is not a cursor of this list'),
+      v.maxLength(MAX_CURSOR_LENGTH, 'is not a cursor for this list'),
       v.metadata({ description: 'The `nextCursor` of the previous page' }),
     ),
   ),
@@ -129,7 +129,7 @@ async function decodeCursor<const Types extends PlaceTypes>(
   } catch {
     // Not base64, JSON, or a place: all get the error below.
   }
-  throw badRequest('is not a cursor of this list', parameter)
+  throw badRequest('is not a cursor for this list', parameter)
 }
 
 const isPlace = <Types extends PlaceTypes>(values: unknown, place: Types): values is Place<Types> =>

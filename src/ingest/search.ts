@@ -30,7 +30,7 @@ const Query = v.strictObject({
         v.number(),
         v.integer(),
         v.minValue(1),
-        v.metadata({ description: `At most ${SEARCH_MAX_LIMIT}; larger values count as ${SEARCH_MAX_LIMIT}` }),
+        v.metadata({ description: `At most ${SEARCH_MAX_LIMIT}; larger values are treated as ${SEARCH_MAX_LIMIT}` }),
       ),
       SEARCH_DEFAULT_LIMIT,
     ),

@@ -102,6 +102,6 @@ describe('the same ids in two organizations', () => {
     const page = await mine.org.read.get('/api/traces?projectSlug=support&limit=1')
     const answer = await theirs.org.read.get(`/api/traces?projectSlug=support&cursor=${page.body.nextCursor}`)
     expect(answer.status).toBe(400)
-    expect(answer.body.details).toEqual([{ path: 'cursor', message: 'is not a cursor of this list' }])
+    expect(answer.body.details).toEqual([{ path: 'cursor', message: 'is not a cursor for this list' }])
   })
 })

@@ -142,7 +142,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
     ['an unknown parameter', '?projectSlug=support&stepid=x', 400, 'stepid: is not recognized'],
     ['a limit of 0', '?projectSlug=support&limit=0', 400, 'limit: must be a whole number from 1 to 200'],
     ['a limit of 201', '?projectSlug=support&limit=201', 400, 'limit: must be a whole number from 1 to 200'],
-    ['a made-up cursor', '?projectSlug=support&cursor=abc', 400, 'cursor: is not a cursor of this list'],
+    ['a made-up cursor', '?projectSlug=support&cursor=abc', 400, 'cursor: is not a cursor for this list'],
   ] as const)('rejects %s', async ([, query, status, error], { expect }) => {
     const [org, otherOrg] = [await newOrg(), await newOrg()]
     const path = kind.path + query.replace('MINE', org.project.id).replace('THEIRS', otherOrg.project.id)
@@ -173,7 +173,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
     for (const name of ['a', 'b']) await newText(kind, org, name)
     const { nextCursor } = (await org.read.get(`${bySlug}&limit=1`)).body
     expect(nextCursor).toEqual(expect.any(String))
-    const error = 'cursor: is not a cursor of this list'
+    const error = 'cursor: is not a cursor for this list'
     for (const answer of [
       await otherOrg.read.get(`${bySlug}&cursor=${nextCursor}`),
       await org.read.get(`${kind.path}?projectSlug=other&cursor=${nextCursor}`),
@@ -188,7 +188,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
     async ({ expect }) => {
       const org = await newOrg()
       const long = Array.from({ length: 40 }, (_, index) => `t${String(index).padStart(2, '0')}`)
-      // Each character has two bytes, because the page is measured in bytes.
+      // Each character takes two bytes, because the page is measured in bytes.
       const contentOf = (name: string) => `${name} `.padEnd(MAX_CONTENT_BYTES / 2 + 2, 'é').slice(0, -4)
       for (const name of long) await newText(kind, org, name, { content: contentOf(name) })
       const pages = await pagesOf(org, `${bySlug}&limit=200`)

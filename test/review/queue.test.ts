@@ -177,7 +177,7 @@ describe('the review queue', () => {
     expect((await org.read.get(`${QUEUE}&promptVersionId=${crypto.randomUUID()}`)).body.remaining).toBe(0)
   })
 
-  it('returns each span as when it is read by itself', async ({ expect }) => {
+  it('returns each span exactly as reading it alone does', async ({ expect }) => {
     const { body } = await org.read.get(`${QUEUE}&limit=1`)
     expect(body.spans[0]).toEqual((await org.read.get(`/api/spans/${oldest[0]}`)).body)
     expect(body.remaining).toBe(oldest.length)
@@ -220,7 +220,7 @@ describe('a span leaves the queue', () => {
     expect(await queue()).toEqual([first])
   })
 
-  it('even if it is reviewed while a page is read', async ({ expect }) => {
+  it('even if it is reviewed while a page is being read', async ({ expect }) => {
     const org = await newOrg()
     const [first, second] = (await fill(org, 1)).flatMap(({ reviewable }) => reviewable)
     let isReviewed = false
@@ -325,7 +325,7 @@ describe('a claim', () => {
     expect(await claim(ada.client)).toEqual({ claimed: [first], refused: [second] })
   })
 
-  it("belongs to its user with any of the user's keys", async ({ expect }) => {
+  it("belongs to its user, whichever of the user's keys is used", async ({ expect }) => {
     const { org, ids, ada, claim, heartbeat } = await claimable()
     await claim(ada.client)
     const second = org.clientOf(await org.keyFor({ userId: ada.userId }))

@@ -15,7 +15,10 @@ export const lists: Attacks = share => {
       traces,
       `/api/v1/traces/search?limit=100&${[...filters.slice(1), 'k0=none'].join('&')}`,
     ),
-    'search by ten filters of most traces': read(traces, `/api/v1/traces/search?limit=100&${filters.join('&')}`),
+    'search by ten filters that most traces match': read(
+      traces,
+      `/api/v1/traces/search?limit=100&${filters.join('&')}`,
+    ),
     'list by ten metadata filters': listed(metadataFilters),
     'list by a step that no trace has': listed('stepId=none'),
     'list by an error type that no trace has': listed('errorType=hallucinated_content'),

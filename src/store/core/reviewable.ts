@@ -56,7 +56,7 @@ export const isUnreviewed = sql`(${hasOutput} and not ${isReviewed})`
 /** Whether a span's output is one to review, as `reviewabilityOf` in `domain/step-kind.ts` defines it. */
 export const isReviewable = sql`(${spans.isGeneric} = 0 and (${spans.isSupporting} = 0 or ${spans.isRoot} = 1))`
 
-/** Whether a span needs review: it's reviewable, has an output, and no review. */
+/** Whether a span needs review: it's reviewable, has an output, and has no review. */
 export const isUnreviewedStep = sql`(${isReviewable} and ${isUnreviewed})`
 
 /** Whether a span is unclaimed, or claimed by this holder. */

@@ -74,7 +74,7 @@ export function ApiPage({ document }: { document: ApiDocument }) {
             ))}
           </section>
         ))}
-        {shown.length === 0 && <p role="status">No endpoint matches the filter.</p>}
+        {shown.length === 0 && <p role="status">No endpoints match the filter.</p>}
       </main>
     </div>
   )

@@ -6,7 +6,7 @@ import type { AuditFilters } from './audit-filters.ts'
 
 const PAGE = 100
 
-/** A list of the management API, page by page. */
+/** A list from the management API, page by page. */
 const pagesOf = <Answer extends { nextCursor: string | null }>(
   path: string,
   query: Readonly<Record<string, string | null>> = {},
