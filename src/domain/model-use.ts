@@ -22,11 +22,11 @@ export interface ModelUse {
 
 /** Token counts as somebody reported them. */
 export interface ReportedTokens {
-  input?: number | undefined
-  output?: number | undefined
-  total?: number | undefined
-  cached?: number | undefined
-  reasoning?: number | undefined
+  input?: number | null | undefined
+  output?: number | null | undefined
+  total?: number | null | undefined
+  cached?: number | null | undefined
+  reasoning?: number | null | undefined
 }
 
 /**
@@ -54,8 +54,8 @@ export function tokenUsage(reported: ReportedTokens): TokenUsage | null {
   }
 }
 
-const validCount = (count: number | undefined): number | undefined =>
-  count !== undefined && Number.isInteger(count) && count >= 0 && count <= MAX_TOKENS ? count : undefined
+const validCount = (count: number | null | undefined): number | undefined =>
+  typeof count === 'number' && Number.isInteger(count) && count >= 0 && count <= MAX_TOKENS ? count : undefined
 
 /** A cost from 0 to `MAX_COST_USD` dollars, or null. */
 export const validCost = (cost: number | undefined): number | null =>

@@ -134,11 +134,11 @@ export async function spanDraft(
 
 const usageOf = (usage: v.InferOutput<typeof Usage>) =>
   tokenUsage({
-    input: usage.input_tokens ?? undefined,
-    output: usage.output_tokens ?? undefined,
-    total: usage.total_tokens ?? undefined,
-    cached: usage.cached_tokens ?? undefined,
-    reasoning: usage.reasoning_tokens ?? undefined,
+    input: usage.input_tokens,
+    output: usage.output_tokens,
+    total: usage.total_tokens,
+    cached: usage.cached_tokens,
+    reasoning: usage.reasoning_tokens,
   })
 
 /** A span's values to store. */

@@ -8,29 +8,31 @@ export const MODEL_USE = ['model', 'provider', 'usage', 'costUsd'] as const
 
 export const modelUseRow = ({ usage, ...use }: ModelUse) => ({ ...use, usage: usage && JSON.stringify(usage) })
 
+/** What a trace's spans used together. Null if no span has any. */
+export type SummedUse = Pick<ModelUse, 'usage' | 'costUsd'>
+
 const sumOf = (field: keyof TokenUsage) => sql`'${sql.raw(field)}', sum(${spans.usage} ->> '${sql.raw(field)}')`
 
-const ofCurrentTrace = sql`from ${spans} where ${ofTrace}`
-
-/** The sums over the current trace's spans: a `TokenUsage` whose fields are null if no span has them, and dollars. */
-export const modelUseSums = {
-  usage: sql<string>`(select json_object(${sql.join(
+/** The sums over the current trace's spans as JSON, in one pass: the fields of a `TokenUsage`, and `costUsd`. */
+export const modelUseSums = sql<string>`(
+  select json_object(${sql.join(
     (['inputTokens', 'outputTokens', 'totalTokens', 'cachedTokens', 'reasoningTokens'] as const).map(sumOf),
     sql`, `,
-  )}) ${ofCurrentTrace} and ${spans.usage} is not null)`.as('usage'),
-  costUsd: sql<number | null>`(select sum(${spans.costUsd}) ${ofCurrentTrace})`.as('costUsd'),
-}
+  )}, 'costUsd', sum(${spans.costUsd})) from ${spans} where ${ofTrace})`.as('modelUseSums')
 
-/** The summed usage. Null if no span has any. */
-export function summedUsage(sums: string): TokenUsage | null {
-  const summed: Record<keyof TokenUsage, number | null> = JSON.parse(sums)
-  const { inputTokens, outputTokens, totalTokens, cachedTokens, reasoningTokens } = summed
-  if (inputTokens === null || outputTokens === null || totalTokens === null) return null
+/** Reads the value of `modelUseSums`. */
+export function summedUse(sums: string): SummedUse {
+  const summed: Record<keyof TokenUsage | 'costUsd', number | null> = JSON.parse(sums)
+  const { inputTokens, outputTokens, totalTokens, cachedTokens, reasoningTokens, costUsd } = summed
+  if (inputTokens === null || outputTokens === null || totalTokens === null) return { usage: null, costUsd }
   return {
-    inputTokens,
-    outputTokens,
-    totalTokens,
-    ...(cachedTokens !== null && { cachedTokens }),
-    ...(reasoningTokens !== null && { reasoningTokens }),
+    usage: {
+      inputTokens,
+      outputTokens,
+      totalTokens,
+      ...(cachedTokens !== null && { cachedTokens }),
+      ...(reasoningTokens !== null && { reasoningTokens }),
+    },
+    costUsd,
   }
 }

@@ -2,7 +2,6 @@ import { and, asc, eq, isNotNull, type SQL, sql } from 'drizzle-orm'
 import type { SelectResultFields } from 'drizzle-orm/query-builders/select.types'
 import type { FeedbackSource, Labeller, Rating } from '../../domain/feedback.ts'
 import { JsonText } from '../../domain/json.ts'
-import type { TokenUsage } from '../../domain/model-use.ts'
 import type { PayloadMode } from '../../domain/span.ts'
 import {
   MAX_DETAIL_BYTES,
@@ -23,7 +22,7 @@ import { joinedSpanId } from '../traces/span-ids.ts'
 import { type CountedTrace, traceCounts } from '../traces/trace-list.ts'
 import { isObserved, observationSizes, plannedFields, readParts, type Show, type SpanPlace } from './detail-parts.ts'
 import { type FoldedSpan, foldSpans } from './fold-spans.ts'
-import { modelUseSums, summedUsage } from './model-use.ts'
+import { modelUseSums, type SummedUse, summedUse } from './model-use.ts'
 import { showSpans, sizeOf } from './span-detail.ts'
 import { isLastDecision, wholeDecisionFields, wholeObservationFields, wholeSpanFields } from './span-fields.ts'
 
@@ -57,7 +56,7 @@ export interface DetailPage {
 }
 
 /** `Shown` is the form of a span in the response. */
-export interface TraceDetail<Shown> extends CountedTrace {
+export interface TraceDetail<Shown> extends CountedTrace, SummedUse {
   projectKey: number
   projectId: string
   projectSlug: string
@@ -67,9 +66,6 @@ export interface TraceDetail<Shown> extends CountedTrace {
   /** Oldest first. */
   feedback: FeedbackDetail[]
   nextFeedback: FeedbackPlace | null
-  /** The sums over all of its spans. Null if no span has any. */
-  usage: TokenUsage | null
-  costUsd: number | null
 }
 
 /**
@@ -108,7 +104,7 @@ async function readTrace<Shown extends { bytes: number }>(
     ...trace,
     needsReview: trace.needsReview === 1,
     metadata,
-    usage: summedUsage(trace.usage),
+    ...summedUse(trace.modelUseSums),
     spans: read.spans,
     nextSpan: read.nextSpan,
     feedback,
@@ -139,7 +135,7 @@ const traceFields = {
     projectKey: traces.projectKey,
   }),
   ...traceCounts,
-  ...modelUseSums,
+  modelUseSums,
   needsReview: sql<number>`${traces.needsReview}`.as('needsReview'),
   isPosted: sql<number>`${traces.isPosted}`.as('isPosted'),
   metadata: sql<string>`${traces.metadata}`.as('metadata'),
