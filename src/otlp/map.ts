@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
-import { reviewabilityOf } from '../domain/step-kind.ts'
+import { reviewabilityOf, type StepKind } from '../domain/step-kind.ts'
 import { TraceId } from '../ingest/wire.ts'
 import {
   MAX_COMMENT_LENGTH,
@@ -20,7 +20,6 @@ import { dividedRequest, inputFor, outputFor, withSystemPrompt } from './reading
 import {
   type Convention,
   type HumanJudgment,
-  type Kind,
   type PromptReference,
   type Reading,
   SpanReader,
@@ -241,7 +240,7 @@ const cutLength = (text: string, maxLength: number): string =>
 function stepIdOf(
   span: TelemetrySpan,
   readings: Readings,
-  { kind, model }: { kind: Kind; model: string | undefined },
+  { kind, model }: { kind: StepKind; model: string | undefined },
 ): string {
   const explicit = textOf(readings.of(countersign)?.stepId?.trim())
   if (explicit !== undefined && !isRedacted(explicit)) return cutLength(explicit, MAX_NAME_LENGTH)
@@ -281,7 +280,11 @@ function errorOf(reader: SpanReader): JsonObject | undefined {
  * The prompt of a model call or a prompt span. Spans around them repeat it, so theirs is ignored, except in our own
  * attribute, which counts on every span.
  */
-function promptOf(readings: Readings, kind: Kind, prompt: PromptReference | undefined): PromptReference | undefined {
+function promptOf(
+  readings: Readings,
+  kind: StepKind,
+  prompt: PromptReference | undefined,
+): PromptReference | undefined {
   const own = readings.of(countersign)?.prompt
   if (own) return own
   const parts = [prompt?.id, prompt?.name, prompt?.version]
@@ -291,7 +294,7 @@ function promptOf(readings: Readings, kind: Kind, prompt: PromptReference | unde
 }
 
 interface Known {
-  kind: Kind
+  kind: StepKind
   model: string | undefined
   provider: string | undefined
   output: Json | undefined

@@ -1,7 +1,8 @@
 import type { Json, JsonObject } from '../../domain/json.ts'
+import type { StepKind } from '../../domain/step-kind.ts'
 import { MAX_CONVERSATION_MESSAGES } from '../../limits.ts'
 import { idOf, isRedacted, numberOf, parsedObject, present, sumOf, taken, textOf } from '../reading/attribute-values.ts'
-import type { Convention, Kind, Reading, SpanReader, Usage } from '../reading/convention.ts'
+import type { Convention, Reading, SpanReader, Usage } from '../reading/convention.ts'
 import { assistantMessage, type Message } from '../reading/messages.ts'
 import { modelConfig, toolNames } from '../reading/model-config.ts'
 import { valueFrom } from '../reading/span-content.ts'
@@ -12,7 +13,7 @@ import { valueFrom } from '../reading/span-content.ts'
  * code.claude.com/docs/en/monitoring-usage, and third-party recordings of versions 2.1.
  */
 
-const KINDS_OF_TYPES: ReadonlyMap<string, Kind> = new Map([
+const KINDS_OF_TYPES: ReadonlyMap<string, StepKind> = new Map([
   ['interaction', 'agent'],
   ['llm_request', 'llm'],
   ['tool', 'tool'],

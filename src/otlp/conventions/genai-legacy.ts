@@ -1,6 +1,7 @@
 import { isJsonObject, type Json } from '../../domain/json.ts'
+import type { StepKind } from '../../domain/step-kind.ts'
 import { numberOf, present, taken, textOf } from '../reading/attribute-values.ts'
-import type { Convention, Kind, Reading, SpanReader } from '../reading/convention.ts'
+import type { Convention, Reading, SpanReader } from '../reading/convention.ts'
 import { type Answer, answerOf, conversationOf, inputMessages, outputMessage } from '../reading/messages.ts'
 import { parsed, unflatten } from '../reading/serialized.ts'
 import { valueFrom } from '../reading/span-content.ts'
@@ -11,7 +12,7 @@ import { valueFrom } from '../reading/span-content.ts'
  * `gen_ai.completion`. This content ranks last: if an instrumentation also writes a newer form, that form is complete.
  */
 
-const KINDS_OF_REQUESTS: ReadonlyMap<string, Kind> = new Map([
+const KINDS_OF_REQUESTS: ReadonlyMap<string, StepKind> = new Map([
   ['chat', 'llm'],
   ['completion', 'llm'],
   ['embedding', 'embedding'],

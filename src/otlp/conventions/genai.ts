@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
+import type { StepKind } from '../../domain/step-kind.ts'
 import { idOf, numberOf, present, taken, textOf, textsOf, versionOf } from '../reading/attribute-values.ts'
-import type { Convention, Kind, PromptReference, Reading, SpanReader, Usage } from '../reading/convention.ts'
+import type { Convention, PromptReference, Reading, SpanReader, Usage } from '../reading/convention.ts'
 import { type Answer, inputMessages, outputMessage } from '../reading/messages.ts'
 import { modelConfig, toolNames } from '../reading/model-config.ts'
 import { type SpanContent, valueFrom } from '../reading/span-content.ts'
@@ -13,7 +14,7 @@ import type { TelemetryEvent } from '../reading/telemetry.ts'
  * gen-ai.
  */
 
-const KINDS_OF_OPERATIONS: ReadonlyMap<string, Kind> = new Map([
+const KINDS_OF_OPERATIONS: ReadonlyMap<string, StepKind> = new Map([
   ['chat', 'llm'],
   ['generate_content', 'llm'],
   ['text_completion', 'llm'],

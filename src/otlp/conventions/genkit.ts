@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
+import type { StepKind } from '../../domain/step-kind.ts'
 import { idOf, numberOf, objectOf, present, taken, textOf } from '../reading/attribute-values.ts'
-import type { Convention, Kind, Reading, Usage } from '../reading/convention.ts'
+import type { Convention, Reading, Usage } from '../reading/convention.ts'
 import { modelConfig, toolNames } from '../reading/model-config.ts'
 import { contentOf, valueFrom } from '../reading/span-content.ts'
 
@@ -9,7 +10,7 @@ import { contentOf, valueFrom } from '../reading/span-content.ts'
  * Source: genkit, `js/core/src/tracing` and `js/ai/src/model-types.ts`.
  */
 
-const KINDS_OF_ACTIONS: ReadonlyMap<string, Kind> = new Map([
+const KINDS_OF_ACTIONS: ReadonlyMap<string, StepKind> = new Map([
   ['model', 'llm'],
   ['embedder', 'embedding'],
   ['retriever', 'retriever'],

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../domain/json.ts'
+import type { StepKind } from '../../domain/step-kind.ts'
 import { numberOf, parsedObject, present, taken, textOf } from '../reading/attribute-values.ts'
-import type { Convention, Kind, Reading, SpanReader } from '../reading/convention.ts'
+import type { Convention, Reading, SpanReader } from '../reading/convention.ts'
 import { contentOf } from '../reading/span-content.ts'
 
 /*
@@ -8,7 +9,7 @@ import { contentOf } from '../reading/span-content.ts'
  * `app-server/src/traces/span_attributes.rs`; and a run of the client.
  */
 
-const KINDS_OF_TYPES: ReadonlyMap<string, Kind> = new Map([
+const KINDS_OF_TYPES: ReadonlyMap<string, StepKind> = new Map([
   ['LLM', 'llm'],
   ['TOOL', 'tool'],
   ['EVALUATOR', 'evaluator'],

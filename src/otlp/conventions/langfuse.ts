@@ -1,15 +1,8 @@
 import type { Json, JsonObject } from '../../domain/json.ts'
+import type { StepKind } from '../../domain/step-kind.ts'
 import { numberOf, objectOf, parsedObject, present, sumOf, taken, textOf } from '../reading/attribute-values.ts'
 import { calledWith } from '../reading/content-by-kind.ts'
-import type {
-  Convention,
-  Kind,
-  PromptReference,
-  Reading,
-  SpanReader,
-  TraceReading,
-  Usage,
-} from '../reading/convention.ts'
+import type { Convention, PromptReference, Reading, SpanReader, TraceReading, Usage } from '../reading/convention.ts'
 import { retrievedChunks } from '../reading/retrieved-chunks.ts'
 import { contentOf, valueFrom } from '../reading/span-content.ts'
 
@@ -18,7 +11,7 @@ import { contentOf, valueFrom } from '../reading/span-content.ts'
  * instrumentations. Source: langfuse-js 5.11, `packages/core/src/constants.ts`, and recorded exports.
  */
 
-const KINDS_OF_TYPES: ReadonlyMap<string, Kind> = new Map([
+const KINDS_OF_TYPES: ReadonlyMap<string, StepKind> = new Map([
   ['generation', 'llm'],
   ['embedding', 'embedding'],
   ['retriever', 'retriever'],
@@ -59,7 +52,7 @@ export const langfuse: Convention = {
   },
 }
 
-function kindOf(span: SpanReader): Kind | undefined {
+function kindOf(span: SpanReader): StepKind | undefined {
   const kind = taken(span, 'langfuse.observation.type', type => KINDS_OF_TYPES.get(textOf(type)?.toLowerCase() ?? ''))
   // Python SDKs before 3.3.1 label generations as spans.
   const isGeneration = span.has('langfuse.observation.model.name') || span.has('langfuse.observation.usage_details')

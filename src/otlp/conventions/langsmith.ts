@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../domain/json.ts'
-import { STEP_KINDS } from '../../domain/step-kind.ts'
+import { STEP_KINDS, type StepKind } from '../../domain/step-kind.ts'
 import { idOf, numberOf, objectOf, parsedObject, present, taken, textOf } from '../reading/attribute-values.ts'
-import type { Convention, Kind, Reading, SpanReader, TraceReading, Usage } from '../reading/convention.ts'
+import type { Convention, Reading, SpanReader, TraceReading, Usage } from '../reading/convention.ts'
 import { errorFrom } from '../reading/errors.ts'
 import { retrievedChunks } from '../reading/retrieved-chunks.ts'
 import { contentOf } from '../reading/span-content.ts'
@@ -13,7 +13,7 @@ import { nameInGraph } from '../reading/step-names.ts'
  * "chat". Source: langsmith-sdk, `js/src/experimental/otel/{constants,translator}.ts`, and a run of the client.
  */
 
-const OTHER_KINDS: ReadonlyMap<string, Kind> = new Map([
+const OTHER_KINDS: ReadonlyMap<string, StepKind> = new Map([
   ['parser', 'task'],
   ['rerank', 'reranker'],
   ['graph', 'workflow'],
@@ -54,7 +54,7 @@ export const langsmith: Convention = {
   },
 }
 
-function kindOf(type: string | undefined): Kind | undefined {
+function kindOf(type: string | undefined): StepKind | undefined {
   const name = type?.toLowerCase()
   if (name === undefined) return undefined
   return STEP_KINDS.find(kind => kind === name) ?? OTHER_KINDS.get(name) ?? 'chain'

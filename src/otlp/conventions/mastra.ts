@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
+import type { StepKind } from '../../domain/step-kind.ts'
 import { idOf, parsedObject, present, textOf } from '../reading/attribute-values.ts'
-import type { Convention, Kind, Reading, SpanReader, TraceReading } from '../reading/convention.ts'
+import type { Convention, Reading, SpanReader, TraceReading } from '../reading/convention.ts'
 import { assistantMessage, inputMessages, withMessages } from '../reading/messages.ts'
 import { valueFrom } from '../reading/span-content.ts'
 
@@ -10,7 +11,7 @@ import { valueFrom } from '../reading/span-content.ts'
  * requested. Only the call has a model and usage. Source: a recorded export of @mastra/otel-exporter 1.
  */
 
-const KINDS_OF_TYPES: ReadonlyMap<string, Kind> = new Map([
+const KINDS_OF_TYPES: ReadonlyMap<string, StepKind> = new Map([
   ['agent_run', 'agent'],
   ['workflow_run', 'workflow'],
   ['workflow_step', 'task'],
@@ -53,7 +54,7 @@ export const mastra: Convention = {
 }
 
 /** An agent's task is a text or messages; its instructions are in OpenTelemetry's form. */
-function inputOf(span: SpanReader, given: Json, kind: Kind | undefined): Json {
+function inputOf(span: SpanReader, given: Json, kind: StepKind | undefined): Json {
   if (kind === 'tool') return given
   const input = withoutOptions(given)
   const asked = kind === 'agent' && typeof input === 'string' ? { role: 'user', content: input } : input

@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
+import type { StepKind } from '../../domain/step-kind.ts'
 import { idOf, numberOf, objectOf, present, taken, textOf } from '../reading/attribute-values.ts'
-import type { Convention, Kind, Reading, SpanReader, TraceReading, Usage } from '../reading/convention.ts'
+import type { Convention, Reading, SpanReader, TraceReading, Usage } from '../reading/convention.ts'
 import { contentOf, valueFrom } from '../reading/span-content.ts'
 
 /*
@@ -8,7 +9,7 @@ import { contentOf, valueFrom } from '../reading/span-content.ts'
  * `mlflow/tracing/constant.py`, and a recorded export of 3.17.
  */
 
-const KINDS_OF_TYPES: ReadonlyMap<string, Kind> = new Map([
+const KINDS_OF_TYPES: ReadonlyMap<string, StepKind> = new Map([
   ['LLM', 'llm'],
   ['CHAT_MODEL', 'llm'],
   ['EMBEDDING', 'embedding'],

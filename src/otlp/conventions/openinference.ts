@@ -1,5 +1,6 @@
 import { isUuid } from '../../domain/ids.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
+import type { StepKind } from '../../domain/step-kind.ts'
 import {
   idOf,
   isRedacted,
@@ -11,15 +12,7 @@ import {
   textOf,
   versionOf,
 } from '../reading/attribute-values.ts'
-import type {
-  Convention,
-  HumanJudgment,
-  Kind,
-  PromptReference,
-  Reading,
-  SpanReader,
-  Usage,
-} from '../reading/convention.ts'
+import type { Convention, HumanJudgment, PromptReference, Reading, SpanReader, Usage } from '../reading/convention.ts'
 import {
   type Answer,
   answerOf,
@@ -42,7 +35,7 @@ import { objectValue } from '../reading/values.ts'
  * exports.
  */
 
-const KINDS_OF_SPANS: ReadonlyMap<string, Kind> = new Map([
+const KINDS_OF_SPANS: ReadonlyMap<string, StepKind> = new Map([
   ['LLM', 'llm'],
   ['EMBEDDING', 'embedding'],
   ['CHAIN', 'chain'],
@@ -124,7 +117,7 @@ export const openInference: Convention = {
 }
 
 /** A tool's own name, the node of a graph, or the agent. Some frameworks give each node a random id. */
-function stepIdOf(span: SpanReader, kind: Kind | undefined, metadata: JsonObject | undefined): string | undefined {
+function stepIdOf(span: SpanReader, kind: StepKind | undefined, metadata: JsonObject | undefined): string | undefined {
   const node = idOf(span.peek('graph.node.id'))
   return idOf(
     kind === 'tool' ? span.peek('tool.name') : undefined,
@@ -144,7 +137,10 @@ const requestedModel = (span: SpanReader): string | undefined =>
   taken(span, 'reranker.model_name', idOf)
 
 /** The raw request and response, used if there are no messages, and converted if they're conversations. */
-function rawContent(span: SpanReader, kind: Kind | undefined): { input: Json | undefined; answer: Answer | undefined } {
+function rawContent(
+  span: SpanReader,
+  kind: StepKind | undefined,
+): { input: Json | undefined; answer: Answer | undefined } {
   const input = rawValue(span, 'input', 'llm.input_messages.')
   const output = rawValue(span, 'output', 'llm.output_messages.')
   const answer = kind === 'llm' ? outputMessage(output) : undefined
@@ -191,7 +187,7 @@ function withIds(documents: JsonObject[], whole: readonly JsonObject[] | undefin
  * The conversation, with what only the function's own input has: LangChain's system prompt in JavaScript, and the later
  * messages of a chain.
  */
-function completed(conversation: JsonObject, span: SpanReader, kind: Kind | undefined): JsonObject {
+function completed(conversation: JsonObject, span: SpanReader, kind: StepKind | undefined): JsonObject {
   const { messages } = conversation
   const isEmpty = (message: Json | undefined): boolean =>
     isJsonObject(message) && message.content === null && Object.keys(message).length === 2
@@ -234,7 +230,7 @@ const NO_PARAMETERS = new Set([
   ...['id', 'object', 'created', 'created_at', 'status', 'output', 'usage', 'error', 'metadata', 'incomplete_details'],
 ])
 
-function configOf(span: SpanReader, kind: Kind | undefined): JsonObject | undefined {
+function configOf(span: SpanReader, kind: StepKind | undefined): JsonObject | undefined {
   const given = objectOf(span.peek('llm.invocation_parameters')) ?? {}
   const { tools, messages } = given
   const parameters = Object.entries(given).filter(([name, value]) => value !== null && !NO_PARAMETERS.has(name))

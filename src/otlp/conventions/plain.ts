@@ -1,6 +1,7 @@
 import type { Json } from '../../domain/json.ts'
+import type { StepKind } from '../../domain/step-kind.ts'
 import { idOf, present, taken } from '../reading/attribute-values.ts'
-import { type Convention, firstWord, type Kind, type Reading, type SpanReader } from '../reading/convention.ts'
+import { type Convention, firstWord, type Reading, type SpanReader } from '../reading/convention.ts'
 import { outputMessage, withMessages } from '../reading/messages.ts'
 import { valueFrom } from '../reading/span-content.ts'
 
@@ -65,7 +66,7 @@ export const plain: Convention = {
  * An attribute named `model` could be anything, even a car's model. It makes a span a model call only if there is also
  * an input or output.
  */
-function kindOf(span: SpanReader, model: string | undefined): Kind | undefined {
+function kindOf(span: SpanReader, model: string | undefined): StepKind | undefined {
   const has = (key: string): boolean => !isPlaceholder(span.peek(key))
   if (has('lk.function_tool.name') || has('gcp.vertex.agent.tool_call_args')) return 'tool'
   const isAsked = has('gcp.vertex.agent.llm_request') || has('prompt') || has('completion')

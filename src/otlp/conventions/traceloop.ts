@@ -1,7 +1,8 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
+import type { StepKind } from '../../domain/step-kind.ts'
 import { idOf, numberOf, parsedObject, present, taken, textOf } from '../reading/attribute-values.ts'
 import { calledWith } from '../reading/content-by-kind.ts'
-import type { Convention, Kind, PromptReference, Reading, SpanReader } from '../reading/convention.ts'
+import type { Convention, PromptReference, Reading, SpanReader } from '../reading/convention.ts'
 import { chunkOf } from '../reading/retrieved-chunks.ts'
 import { unflatten } from '../reading/serialized.ts'
 import { contentOf, valueFrom } from '../reading/span-content.ts'
@@ -13,7 +14,7 @@ import { nameInGraph, splitMetadata } from '../reading/step-names.ts'
  * `packages/ai-semantic-conventions`; traceloop/openllmetry, the vector databases' packages; and recorded exports.
  */
 
-const KINDS_OF_ENTITIES: ReadonlyMap<string, Kind> = new Map([
+const KINDS_OF_ENTITIES: ReadonlyMap<string, StepKind> = new Map([
   ['workflow', 'workflow'],
   ['session', 'workflow'],
   ['task', 'task'],

@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
+import type { StepKind } from '../../domain/step-kind.ts'
 import { idOf, numberOf, parsedObject, present, taken, textOf, versionOf } from '../reading/attribute-values.ts'
-import type { Convention, Kind, PromptReference, Reading, SpanReader, Usage } from '../reading/convention.ts'
+import type { Convention, PromptReference, Reading, SpanReader, Usage } from '../reading/convention.ts'
 import { assistantMessage, inputMessages } from '../reading/messages.ts'
 import { modelConfig, toolNames } from '../reading/model-config.ts'
 import { parsed } from '../reading/serialized.ts'
@@ -13,7 +14,7 @@ import { valueFrom } from '../reading/span-content.ts'
  */
 
 /** Kinds by the last part of the operation's name. Callers' spans repeat the usage, so they aren't model calls. */
-const KINDS_OF_OPERATIONS: ReadonlyMap<string, Kind> = new Map([
+const KINDS_OF_OPERATIONS: ReadonlyMap<string, StepKind> = new Map([
   ['doGenerate', 'llm'],
   ['doStream', 'llm'],
   ['doEmbed', 'embedding'],
@@ -52,7 +53,7 @@ export const vercelAiSdk: Convention = {
   },
 }
 
-const kindOf = (operation: Json | undefined): Kind | undefined =>
+const kindOf = (operation: Json | undefined): StepKind | undefined =>
   KINDS_OF_OPERATIONS.get(textOf(operation)?.split('.').at(-1) ?? '')
 
 /** The caller's name for the call, with the inner operation if there is one. */

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
-import type { Kind } from './convention.ts'
+import type { StepKind } from '../../domain/step-kind.ts'
 import { withoutLangChain } from './langchain.ts'
 import { valueOfText } from './messages.ts'
 import { toolNames } from './model-config.ts'
@@ -12,7 +12,7 @@ import { vectorsIn, withoutVectors } from './vectors.ts'
  */
 
 /** The first of these inputs that has content, in the kind's form. */
-export const inputFor = (kind: Kind, given: Iterable<Json>): Json | undefined =>
+export const inputFor = (kind: StepKind, given: Iterable<Json>): Json | undefined =>
   firstContent(given, value => {
     // No messages were sent, which isn't the same as no results.
     if (Array.isArray(value) && value.length === 0) return undefined
@@ -21,7 +21,7 @@ export const inputFor = (kind: Kind, given: Iterable<Json>): Json | undefined =>
   })
 
 /** The first of these outputs that has content, in the kind's form. */
-export const outputFor = (kind: Kind, given: Iterable<Json>): Json | undefined =>
+export const outputFor = (kind: StepKind, given: Iterable<Json>): Json | undefined =>
   firstContent(given, value => {
     const form = outputForms.get(kind)
     return form ? form(value) : plainValue(value)
@@ -29,13 +29,13 @@ export const outputFor = (kind: Kind, given: Iterable<Json>): Json | undefined =
 
 type Form = (value: Json) => Json | undefined
 
-const inputForms: ReadonlyMap<Kind, Form> = new Map<Kind, Form>([
+const inputForms: ReadonlyMap<StepKind, Form> = new Map<StepKind, Form>([
   ['llm', value => value],
   ['tool', toolInput],
   ['embedding', embeddedTexts],
 ])
 
-const outputForms: ReadonlyMap<Kind, Form> = new Map<Kind, Form>([
+const outputForms: ReadonlyMap<StepKind, Form> = new Map<StepKind, Form>([
   ['llm', value => value],
   ['tool', toolOutput],
   ['embedding', value => vectorsIn(value) ?? plainValue(value)],

@@ -2,8 +2,6 @@ import type { Json, JsonObject } from '../../domain/json.ts'
 import type { StepKind } from '../../domain/step-kind.ts'
 import type { TelemetryEvent, TelemetrySpan } from './telemetry.ts'
 
-export type { StepKind as Kind } from '../../domain/step-kind.ts'
-
 /** The token counts that the span reports. */
 export interface Usage {
   input_tokens?: number

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../domain/json.ts'
+import type { StepKind } from '../../domain/step-kind.ts'
 import { present } from './attribute-values.ts'
-import type { Kind } from './convention.ts'
 import { inputMessages, outputMessage, withMessages } from './messages.ts'
 import { parsed } from './serialized.ts'
 
@@ -26,7 +26,7 @@ const contentFrom = (value: Json | undefined): Json | undefined => {
  * The content of a span whose client uses one attribute each for input and output, regardless of kind. Conversations
  * are converted to our form; other values are kept.
  */
-export function contentOf(kind: Kind | undefined, input: Json | undefined, output: Json | undefined): SpanContent {
+export function contentOf(kind: StepKind | undefined, input: Json | undefined, output: Json | undefined): SpanContent {
   const answer = kind === 'llm' ? outputMessage(output) : undefined
   const content = present<SpanContent>({
     input: (kind === 'llm' ? inputMessages(input) : undefined) ?? contentFrom(input),

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
+import type { StepKind } from '../../domain/step-kind.ts'
 import { idOf } from './attribute-values.ts'
-import type { Kind } from './convention.ts'
 
 /*
  * Frameworks make up names for each run, such as `Crew_<uuid>.kickoff` or `Step 7`. Reviews, prompts, and statistics
@@ -42,7 +42,11 @@ function joinedName(before: string, after: string): string {
  * the agent's name if there is one, because all of LangChain's agents have a node named `model`. Undefined outside a
  * graph, and for a tool, because one node runs all tools.
  */
-export function nameInGraph(kind: Kind | undefined, spanName: string, run: JsonObject | undefined): string | undefined {
+export function nameInGraph(
+  kind: StepKind | undefined,
+  spanName: string,
+  run: JsonObject | undefined,
+): string | undefined {
   const node = idOf(run?.langgraph_node)
   if (node === undefined || kind === 'tool') return undefined
   const agent = idOf(run?.lc_agent_name)

@@ -1,7 +1,7 @@
 import { describe, it } from 'vitest'
 import type { Json } from '../../../src/domain/json.ts'
+import type { StepKind } from '../../../src/domain/step-kind.ts'
 import { dividedRequest, inputFor, outputFor, withSystemPrompt } from '../../../src/otlp/reading/content-by-kind.ts'
-import type { Kind } from '../../../src/otlp/reading/convention.ts'
 import { errorFrom } from '../../../src/otlp/reading/errors.ts'
 import { withoutLangChain } from '../../../src/otlp/reading/langchain.ts'
 
@@ -14,7 +14,7 @@ const toolMessage = {
 }
 
 describe('an input', () => {
-  it.for<[Kind, Json, Json | undefined]>([
+  it.for<[StepKind, Json, Json | undefined]>([
     ['tool', '{"order": 7}', { order: 7 }],
     ['tool', "{'order': 7}", { order: 7 }],
     ['tool', 'warranty', 'warranty'],
@@ -58,7 +58,7 @@ describe('an input', () => {
 })
 
 describe('an output', () => {
-  it.for<[Kind, Json, Json | undefined]>([
+  it.for<[StepKind, Json, Json | undefined]>([
     ['llm', 'Hello', 'Hello'],
     ['llm', { role: 'assistant', content: null }, undefined],
     ['llm', { role: 'assistant', content: '' }, { role: 'assistant', content: '' }],
