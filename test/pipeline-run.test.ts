@@ -20,8 +20,8 @@ describe('a pipeline run', () => {
       { type: 'state', key: 'retrieved_chunks', data: chunks },
       { type: 'output', data: { answer: 'Within 30 days' } },
     ]) {
-      const answer = await org.ingest.post('/api/v1/observations', anObservation({ trace_id, ...observation }))
-      expect(answer.status).toBe(201)
+      const response = await org.ingest.post('/api/v1/observations', anObservation({ trace_id, ...observation }))
+      expect(response.status).toBe(201)
     }
     expect((await org.ingest.post('/api/v1/traces', { ...trace, status: 'completed', duration_ms: 1200 })).status).toBe(
       202,

@@ -179,7 +179,7 @@ describe('a value keeps its meaning', () => {
     const filler = `"${'x'.repeat(INLINE_BYTES)}"`
     const { data: _, ...observation } = anObservation({ trace_id, type: 'state' })
     const span = { trace_id, span_id: spanId, step_id: 's', timestamp: TIME }
-    const answers = [
+    const responses = [
       await post('/api/v1/observations', { ...observation, key: 'small' }, 'data', sent),
       await post('/api/v1/observations', { ...observation, key: 'large' }, 'data', `[${sent},${filler}]`),
       await post('/api/v1/spans', span, 'input', `{"a":${sent}}`),
@@ -187,7 +187,7 @@ describe('a value keeps its meaning', () => {
       await post('/api/v1/feedback', { trace_id }, 'correction', `{"a":${sent}}`),
       await post('/api/v1/traces', { ...aTrace({ trace_id }), metadata: undefined }, 'metadata', `{"a":${sent}}`),
     ]
-    expect(answers.map(({ status }) => status)).toEqual([201, 201, 202, 202, 201, 202])
+    expect(responses.map(({ status }) => status)).toEqual([201, 201, 202, 202, 201, 202])
     const { metadata, spans, feedback } = await read()
     const values = [spans[0].state.small, spans[0].state.large[0], spans[1].input.a, spans[1].metadata.a]
     for (const value of [...values, feedback[0].correction.a, metadata.a]) expect(JSON.stringify(value)).toBe(back)
@@ -216,9 +216,9 @@ describe('a value keeps its meaning', () => {
       const value = place.endsWith('.a') ? '{"a":-1e400}' : '1e400'
       const { [field as keyof typeof body]: _, ...rest } = body
       const text = `${JSON.stringify(rest).slice(0, -1)},"${field}":${value}}`
-      const answer = await org.owner.post(path, text, { 'x-project-slug': 'support' })
-      expect(answer.status).toBe(400)
-      expect(answer.body.details[0].path).toBe(place)
+      const response = await org.owner.post(path, text, { 'x-project-slug': 'support' })
+      expect(response.status).toBe(400)
+      expect(response.body.details[0].path).toBe(place)
     },
   )
 })
@@ -282,8 +282,8 @@ describe('a span sent by 50 concurrent requests', () => {
   it('is stored once', async ({ expect }) => {
     const { org, trace_id, read } = await newTrace()
     const span = aSpan({ trace_id, input: 'x'.repeat(INLINE_BYTES + 1) })
-    const answers = await Promise.all(Array.from({ length: 50 }, () => org.ingest.post('/api/v1/spans', span)))
-    expect(new Set(answers.map(({ status, body }) => `${status} ${body.span_id}`))).toEqual(
+    const responses = await Promise.all(Array.from({ length: 50 }, () => org.ingest.post('/api/v1/spans', span)))
+    expect(new Set(responses.map(({ status, body }) => `${status} ${body.span_id}`))).toEqual(
       new Set([`202 ${span.span_id}`]),
     )
     const { spans, spanCount } = await read()
@@ -321,8 +321,8 @@ describe('the rate limiter', () => {
     const { id, key } = (await org.owner.post('/api/api-keys', draft)).body
     const limited = client({ 'x-api-key': key })
     const burst = async () => {
-      const answers = await Promise.all(Array.from({ length: 15 }, () => limited.post('/api/v1/traces', aTrace())))
-      return answers.filter(({ status }) => status === 202).length
+      const responses = await Promise.all(Array.from({ length: 15 }, () => limited.post('/api/v1/traces', aTrace())))
+      return responses.filter(({ status }) => status === 202).length
     }
     expect(await burst()).toBe(15)
     await evictDurableObject(env.RATE_LIMITER.get(env.RATE_LIMITER.idFromName(id)))

@@ -267,8 +267,8 @@ describe('a trace that contains instructions', () => {
     const types = (await theErrorTypes()).map(type => ({ ...type, rule: ORDER }))
     const { bindings } = await aProvider([{ answer: anAnswer(), isNaive: true }])
     const context = { signal: new AbortController().signal, renew: async () => true, reserveCall: async () => {} }
-    const answered = await modelEngine(bindings)?.(aSubject(), [], types, context)
-    expect(answered?.attribution.errorType).toBe('reviewer_mistake')
+    const result = await modelEngine(bindings)?.(aSubject(), [], types, context)
+    expect(result?.attribution.errorType).toBe('reviewer_mistake')
   })
 
   it('cannot predict the boundary, which is random for each request', async ({ expect }) => {
@@ -402,8 +402,8 @@ describe('Anthropic', () => {
       isFinal: false,
       retryAfterSeconds: 5,
     })
-    const refused = await askModelThat([{ answer: '', finishReason: 'refusal' }], { settings })
-    expect(refused.error).toMatchObject({ message: `${TWICE}it was refused or filtered`, isFinal: true })
+    const refusal = await askModelThat([{ answer: '', finishReason: 'refusal' }], { settings })
+    expect(refusal.error).toMatchObject({ message: `${TWICE}it was refused or filtered`, isFinal: true })
   })
 })
 

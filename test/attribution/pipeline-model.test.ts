@@ -24,8 +24,8 @@ describe('an attribution by a model', () => {
     await setType(org, 'late_delivery', OWN_TYPE)
     await setType(org, 'system_failure', { isEnabled: false })
     const { bindings, asked } = await aProvider([{ answer: ANSWER }], PRICES)
-    const answer = await ask(withoutQueue(bindings))
-    expect(answer).toMatchObject({
+    const response = await ask(withoutQueue(bindings))
+    expect(response).toMatchObject({
       status: 200,
       body: {
         trace_id,
@@ -39,7 +39,7 @@ describe('an attribution by a model', () => {
         usage: { input_tokens: 1000, output_tokens: 100, cost_usd: (1000 * 0.15 + 100 * 0.6) / 1e6 },
       },
     })
-    expect((await result()).body).toEqual(answer.body)
+    expect((await result()).body).toEqual(response.body)
     const requests = await asked()
     expect(requests).toHaveLength(1)
     const sentBody = JSON.stringify(requests[0]?.body)
@@ -132,11 +132,11 @@ describe('an attribution by a model', () => {
     const errors = vi.spyOn(console, 'error').mockImplementation(() => {})
     const { ask, stored } = await newDisputed()
     const { bindings, asked } = await aProvider(replies, settings)
-    const answer = await ask(withoutQueue(bindings))
-    expect(answer).toMatchObject({ status: 502, body: { error: expect.stringMatching(reason) } })
+    const response = await ask(withoutQueue(bindings))
+    expect(response).toMatchObject({ status: 502, body: { error: expect.stringMatching(reason) } })
     expect(await stored()).toMatchObject({ job: { status: 'failed', attempts: 1 }, results: 0 })
     expect(await asked()).toHaveLength(requests)
-    expect(JSON.stringify([errors.mock.calls, answer.body])).not.toMatch(SECRETS)
+    expect(JSON.stringify([errors.mock.calls, response.body])).not.toMatch(SECRETS)
     vi.restoreAllMocks()
   })
 })

@@ -57,14 +57,14 @@ const setTried = (traceKey: number) =>
 describe('a request for an attribution', () => {
   it('returns the queue consumer’s result, which can be read later', async ({ expect }) => {
     const { ask, result, trace_id } = await newDisputed()
-    const answer = await ask()
-    expect(answer).toMatchObject({
+    const response = await ask()
+    expect(response).toMatchObject({
       status: 200,
       body: { trace_id, engine: 'rules', override: null, usage: null, confidence: expect.any(Number) },
     })
-    const { trace_id: _, engine_answer, override, duration_ms, usage, ...engineAnswer } = answer.body
+    const { trace_id: _, engine_answer, override, duration_ms, usage, ...engineAnswer } = response.body
     expect(engine_answer).toEqual(engineAnswer)
-    expect((await result()).body).toEqual(answer.body)
+    expect((await result()).body).toEqual(response.body)
   })
 
   it.for([
@@ -72,12 +72,12 @@ describe('a request for an attribution', () => {
     ['an unknown trace', 'trace_none', 404, /^Trace not found$/],
   ] as const)('rejects %s', async ([, id, status, message], { expect }) => {
     const { org } = await newDisputed()
-    for (const answer of [
+    for (const response of [
       await org.ingest.post(`/api/v1/traces/${id}/attribute`),
       await org.ingest.get(`/api/v1/traces/${id}/attribution`),
     ]) {
-      expect(answer.status).toBe(status)
-      expect(answer.body.error).toMatch(message)
+      expect(response.status).toBe(status)
+      expect(response.body.error).toMatch(message)
     }
   })
 
@@ -96,9 +96,9 @@ describe('a request for an attribution', () => {
     async ([, method, call, body, status], { expect }) => {
       const { org, trace_id, spanId } = await newReviewed('Yes')
       await org.owner[method](`/api/spans/${spanId}/${call}`, body)
-      const answer = await org.ingest.post(`/api/v1/traces/${trace_id}/attribute`)
-      expect(answer.status).toBe(status)
-      if (status === 422) expect(answer.body.error).toBe('The trace has no feedback to analyze')
+      const response = await org.ingest.post(`/api/v1/traces/${trace_id}/attribute`)
+      expect(response.status).toBe(status)
+      if (status === 422) expect(response.body.error).toBe('The trace has no feedback to analyze')
     },
   )
 
@@ -132,8 +132,8 @@ describe('a request for an attribution', () => {
     ['an empty comment', { comment: '' }, 422],
   ] as const)('finds or lacks a disagreement in feedback with only %s', async ([, feedback, status], { expect }) => {
     const { ask, stored } = await newDisputed(feedback)
-    const answer = await ask()
-    expect(answer.status).toBe(status)
+    const response = await ask()
+    expect(response.status).toBe(status)
     if (status === 422) expect(await stored()).toEqual({ job: undefined, results: 0 })
   })
 
@@ -198,9 +198,9 @@ describe('a request for an attribution', () => {
   it('produces one result together with a concurrent request', async ({ expect }) => {
     for (const bindings of [env, withoutQueue()]) {
       const { ask, stored } = await newDisputed()
-      const answers = await Promise.all([ask(bindings), ask(bindings), ask(bindings)])
-      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
-      expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1)
+      const responses = await Promise.all([ask(bindings), ask(bindings), ask(bindings)])
+      expect(responses.map(({ status }) => status)).toEqual([200, 200, 200])
+      expect(new Set(responses.map(({ body }) => JSON.stringify(body))).size).toBe(1)
       expect((await stored()).results).toBe(1)
     }
   })
@@ -208,9 +208,9 @@ describe('a request for an attribution', () => {
   it('returns the URL of the result at once if it does not wait', async ({ expect }) => {
     const { askAsync, result, job, trace_id, stored } = await newDisputed()
     const { bindings, attributions } = withMessages()
-    const answer = await askAsync(bindings)
-    expect(answer).toMatchObject({ status: 202, body: { status: 'pending', trace_id } })
-    expect(answer.headers.get('location')).toBe(`/api/v1/traces/${trace_id}/attribution`)
+    const response = await askAsync(bindings)
+    expect(response).toMatchObject({ status: 202, body: { status: 'pending', trace_id } })
+    expect(response.headers.get('location')).toBe(`/api/v1/traces/${trace_id}/attribution`)
     expect(attributions()).toEqual([job])
     const pending = await result()
     expect(pending).toMatchObject({ status: 202, body: { status: 'pending', trace_id } })
@@ -246,8 +246,8 @@ describe('a request for an attribution', () => {
     const hurried = client({ authorization: `Bearer ${org.projectKey}` }, bindings, (request, bindings) =>
       send(new Request(request, { signal: gone }), bindings),
     )
-    const answer = await hurried.post(`/api/v1/traces/${trace_id}/attribute`)
-    expect(answer.status).toBe(202)
+    const response = await hurried.post(`/api/v1/traces/${trace_id}/attribute`)
+    expect(response.status).toBe(202)
     expect((await stored()).results).toBe(0)
   })
 
@@ -398,9 +398,9 @@ describe('a job', () => {
   it('fails immediately and says why if its engine is unavailable', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { ask, result, stored } = await newDisputed()
-    const answer = await ask({ ...withoutQueue(), ATTRIBUTION_MODEL: 'nobody/nothing' })
-    expect(answer).toMatchObject({ status: 502, body: { error: expect.stringContaining('ATTRIBUTION_MODEL') } })
-    expect((await result()).body.error).toBe(answer.body.error)
+    const response = await ask({ ...withoutQueue(), ATTRIBUTION_MODEL: 'nobody/nothing' })
+    expect(response).toMatchObject({ status: 502, body: { error: expect.stringContaining('ATTRIBUTION_MODEL') } })
+    expect((await result()).body.error).toBe(response.body.error)
     expect((await stored()).job).toMatchObject({ status: 'failed', attempts: 1 })
     vi.restoreAllMocks()
   })

@@ -29,9 +29,9 @@ async function written(subject: Subject, findings: readonly Finding[] = []) {
   const lines = material.split('\n')
   const inside = lines.slice(lines.indexOf('BEGIN the-boundary') + 1, lines.indexOf('END the-boundary'))
   const parsed: Line[] = inside.map(line => JSON.parse(line))
-  const of = (kind: string) => parsed.filter(line => line.kind === kind)
-  const step = (spanId: string) => of('step').find(({ span_id }) => span_id === spanId)
-  return { instructions, tokens: tokensOf(instructions) + tokensOf(material), of, step }
+  const linesOf = (kind: string) => parsed.filter(line => line.kind === kind)
+  const step = (spanId: string) => linesOf('step').find(({ span_id }) => span_id === spanId)
+  return { instructions, tokens: tokensOf(instructions) + tokensOf(material), linesOf, step }
 }
 
 /** Distinct strings with the given number of bytes. */
@@ -135,11 +135,11 @@ describe('control tokens', () => {
       expect(material).not.toContain(token)
       expect(instructions).not.toContain(token)
     }
-    const { step, of } = await written(subject, [{ ...aFinding, note: text }])
+    const { step, linesOf } = await written(subject, [{ ...aFinding, note: text }])
     expect(step('root')).toMatchObject({ step_id: text, input: { [text]: text }, output: [text], approvedOutput: text })
-    expect(of('finding')).toMatchObject([{ note: text }])
-    expect(of('knowledge_doc')).toMatchObject([{ content: text }])
-    expect(of('left_out')).toMatchObject([{ what: [text] }])
+    expect(linesOf('finding')).toMatchObject([{ note: text }])
+    expect(linesOf('knowledge_doc')).toMatchObject([{ content: text }])
+    expect(linesOf('left_out')).toMatchObject([{ what: [text] }])
   })
 
   it('are the only text that is escaped', async ({ expect }) => {
@@ -181,11 +181,13 @@ describe('the prompt', () => {
 
   it('shows a small trace whole, with the checks’ findings', async ({ expect }) => {
     const subject = aSubject()
-    const { of, step } = await written(subject, [aFinding])
-    expect(of('left_out')).toEqual([])
-    expect(of('feedback')).toMatchObject([{ span_id: 'root', rating: 'negative', comment: 'Twice that.' }])
-    expect(of('finding')).toMatchObject([{ found: 'added_value_in_context', span_id: 'write', note: aFinding.note }])
-    expect(of('step')).toHaveLength(3)
+    const { linesOf, step } = await written(subject, [aFinding])
+    expect(linesOf('left_out')).toEqual([])
+    expect(linesOf('feedback')).toMatchObject([{ span_id: 'root', rating: 'negative', comment: 'Twice that.' }])
+    expect(linesOf('finding')).toMatchObject([
+      { found: 'added_value_in_context', span_id: 'write', note: aFinding.note },
+    ])
+    expect(linesOf('step')).toHaveLength(3)
     expect(step('write')).toMatchObject({
       parent_span_id: 'root',
       step_id: 'write',
@@ -193,8 +195,8 @@ describe('the prompt', () => {
       approvedOutput: { answer: 'It is 24 months.' },
       review: { state: 'corrected' },
     })
-    expect(of('prompt')).toMatchObject([{ step_id: 'write', content: 'Answer from the retrieved chunks only.' }])
-    expect(of('knowledge_doc')).toMatchObject([{ slug: 'warranty', content: subject.knowledgeDocs[0]?.content }])
+    expect(linesOf('prompt')).toMatchObject([{ step_id: 'write', content: 'Answer from the retrieved chunks only.' }])
+    expect(linesOf('knowledge_doc')).toMatchObject([{ slug: 'warranty', content: subject.knowledgeDocs[0]?.content }])
   })
 
   it('replaces each person with a number', async ({ expect }) => {
@@ -203,8 +205,8 @@ describe('the prompt', () => {
       { spanId: 'x', state: 'accepted', approvedOutput: 2, userId: 'ann@example.com' },
       { spanId: 'y', state: 'accepted', approvedOutput: 1, userId: 'bob' },
     ] as const
-    const { step, of } = await written(aSubject({ steps: [aStep({ review, precedents: [...precedents] })] }))
-    expect(JSON.stringify([of('step'), of('feedback')])).not.toMatch(/example\.com|"ann"|bob/)
+    const { step, linesOf } = await written(aSubject({ steps: [aStep({ review, precedents: [...precedents] })] }))
+    expect(JSON.stringify([linesOf('step'), linesOf('feedback')])).not.toMatch(/example\.com|"ann"|bob/)
     expect(step('root')).toMatchObject({
       review: { by: 'person 2' },
       precedents: [{ by: 'person 2' }, { by: 'person 3' }],
@@ -214,8 +216,8 @@ describe('the prompt', () => {
   it('shows a prompt once, even if many steps used it', async ({ expect }) => {
     const prompt = { content: 'Sum up.', outputSchema: { type: 'string' } }
     const steps = [1, 2, 3].map(number => aStep({ spanId: `s${number}`, parentSpanId: 'root', stepId: 'sum', prompt }))
-    const { of } = await written(aSubject({ steps: [aStep(), ...steps] }))
-    expect(of('prompt')).toMatchObject([{ step_id: 'sum', content: 'Sum up.', outputSchema: { type: 'string' } }])
+    const { linesOf } = await written(aSubject({ steps: [aStep(), ...steps] }))
+    expect(linesOf('prompt')).toMatchObject([{ step_id: 'sum', content: 'Sum up.', outputSchema: { type: 'string' } }])
   })
 
   it.for([
@@ -225,15 +227,15 @@ describe('the prompt', () => {
     ['3 steps of 1 MB', 3, 500_000],
   ] as const)('of %s fits, with the blamed step and its causes first', async ([, count, bytes], { expect }) => {
     const focus = count - 2
-    const { tokens, step, of } = await written(aLongTrace(count, bytes, focus))
+    const { tokens, step, linesOf } = await written(aLongTrace(count, bytes, focus))
     expect(tokens).toBeLessThanOrEqual(MAX_PROMPT_TOKENS)
     // The prompt is almost full: one more preview wouldn't have fit.
     expect(tokens).toBeGreaterThan(MAX_PROMPT_TOKENS * (count === 400 || bytes > 2000 ? 0.5 : 0.3))
     const shown = (spanId: string) => JSON.stringify(step(spanId) ?? '').length
     expect(shown(`s${focus}`)).toBeGreaterThan(Math.min(2 * bytes, 2000))
     expect(shown(`s${focus - 1}`)).toBeGreaterThanOrEqual(shown('s0'))
-    expect(of('step').length).toBeGreaterThan(Math.min(count, 40))
-    if (count > 3) expect(of('left_out')[0]?.what).toEqual(expect.arrayContaining([expect.any(String)]))
+    expect(linesOf('step').length).toBeGreaterThan(Math.min(count, 40))
+    if (count > 3) expect(linesOf('left_out')[0]?.what).toEqual(expect.arrayContaining([expect.any(String)]))
   })
 
   it('fits even if JSON escapes make a value much longer', async ({ expect }) => {
@@ -244,12 +246,14 @@ describe('the prompt', () => {
   })
 
   it('shows the beginning and the end of a value that is too long', async ({ expect }) => {
-    const { step, of } = await written(aLongTrace(3, 500_000, 1))
+    const { step, linesOf } = await written(aLongTrace(3, 500_000, 1))
     expect(step('s1')?.output).toEqual({
       cut: expect.stringMatching(/^output 1 begins lorem .* \[\.\.\.\] .* output 1 ends$/s),
       bytes: expect.any(Number),
     })
-    expect(of('left_out')).toEqual([{ kind: 'left_out', what: [expect.stringMatching(/^parts of long values in/)] }])
+    expect(linesOf('left_out')).toEqual([
+      { kind: 'left_out', what: [expect.stringMatching(/^parts of long values in/)] },
+    ])
   })
 
   it('reports parts that were left out and parts that never arrived', async ({ expect }) => {
@@ -258,9 +262,9 @@ describe('the prompt', () => {
       note: `finding ${index}`,
       strength: (index + 1) / 100,
     }))
-    const { of } = await written({ ...aLongTrace(400, 10_000, 200), omitted: ['9,600 of 10,000 spans'] }, findings)
-    expect(of('finding').map(({ strength }) => strength)).not.toContain(0.07)
-    expect(of('left_out')[0]?.what).toEqual([
+    const { linesOf } = await written({ ...aLongTrace(400, 10_000, 200), omitted: ['9,600 of 10,000 spans'] }, findings)
+    expect(linesOf('finding').map(({ strength }) => strength)).not.toContain(0.07)
+    expect(linesOf('left_out')[0]?.what).toEqual([
       '9,600 of 10,000 spans',
       expect.stringMatching(/^parts of long values in \d+ lines$/),
       expect.stringMatching(/^the values of \d+ lines, which show only their names$/),
@@ -294,8 +298,8 @@ describe('the prompt', () => {
       aStep({ spanId: 'a', parentSpanId: 'b', review: null }),
       aStep({ spanId: 'b', parentSpanId: 'a' }),
     ]
-    const { of } = await written(aSubject({ steps }), [{ ...aFinding, spanId: 'a' }])
-    expect(of('step')).toHaveLength(3)
+    const { linesOf } = await written(aSubject({ steps }), [{ ...aFinding, spanId: 'a' }])
+    expect(linesOf('step')).toHaveLength(3)
   })
 
   it('leave room for the disagreement, even with many custom error types', async ({ expect }) => {

@@ -259,8 +259,8 @@ describe('the subject of an attribution', () => {
       const span = aSpan({ trace_id, span_id: crypto.randomUUID(), input, output, ...fields })
       await org.ingest.post('/api/v1/spans', span)
       await scheduler.wait(2)
-      const answer = await org.owner.put(`/api/spans/${span.span_id}/review`, decision)
-      if (answer.status !== 200) throw new Error(`unexpected status ${answer.status}`)
+      const response = await org.owner.put(`/api/spans/${span.span_id}/review`, decision)
+      if (response.status !== 200) throw new Error(`unexpected status ${response.status}`)
       return { spanId: span.span_id, id }
     }
     const correct = { decision: 'correct', approvedOutput: 'No' }

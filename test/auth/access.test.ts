@@ -27,7 +27,8 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-const makeUser = async (of: Org): Promise<string> => (await of.owner.post('/api/users', { email, name: 'Ada' })).body.id
+const makeUser = async (org: Org): Promise<string> =>
+  (await org.owner.post('/api/users', { email, name: 'Ada' })).body.id
 
 const quietly = () => vi.spyOn(console, 'error').mockImplementation(() => {})
 
@@ -76,8 +77,8 @@ describe('a Cloudflare Access user', () => {
     const logged = quietly()
     const scopesWith = async (ACCESS_SCOPES: string) => {
       const app = team.page(await team.token({ email }), { ...team.bindings, ACCESS_SCOPES })
-      const answer = await app.get('/api/session')
-      return answer.status === 200 ? answer.body.scopes : answer.status
+      const response = await app.get('/api/session')
+      return response.status === 200 ? response.body.scopes : response.status
     }
     expect(await scopesWith('manage, read review')).toEqual(['manage', 'read', 'review'])
     expect(await scopesWith(' ')).toEqual(['read', 'review'])
@@ -93,11 +94,11 @@ describe('a Cloudflare Access user', () => {
     const app = team.page(await team.token({ email }), limited)
     const other = `kofi-${email}`
     await org.owner.post('/api/users', { email: other, name: 'Kofi' })
-    const theirs = team.page(await team.token({ email: other }), limited)
+    const otherPage = team.page(await team.token({ email: other }), limited)
     const search = '/api/v1/traces/search?a=1'
     const header = { 'x-project-slug': 'support' }
     for (const status of [200, 200, 429]) expect((await app.get(search, undefined, header)).status).toBe(status)
-    expect((await theirs.get(search, undefined, header)).status).toBe(200)
+    expect((await otherPage.get(search, undefined, header)).status).toBe(200)
   })
 
   it('has lower precedence than a key or a live session, and higher than an ended session', async ({ expect }) => {
@@ -121,9 +122,9 @@ describe('a Cloudflare Access user', () => {
     const spanIds = [crypto.randomUUID()]
     for (const headers of [{ origin: 'https://evil.example' }, { 'sec-fetch-site': 'cross-site' }, {}]) {
       const forged = client({ 'cf-access-jwt-assertion': token, ...headers }, team.bindings)
-      const answer = await forged.post('/api/review-queue/claim', { spanIds })
-      expect(answer.status).toBe(403)
-      expect(answer.headers.has('access-control-allow-origin')).toBe(false)
+      const response = await forged.post('/api/review-queue/claim', { spanIds })
+      expect(response.status).toBe(403)
+      expect(response.headers.has('access-control-allow-origin')).toBe(false)
     }
     expect((await team.page(token).post('/api/review-queue/claim', { spanIds })).status).toBe(200)
   })
@@ -145,9 +146,9 @@ describe('a Cloudflare Access user', () => {
 
 describe('an email', () => {
   it('without a user gives a 403 that names the email', async ({ expect }) => {
-    const answer = await team.page(await team.token({ email })).get(TRACES)
-    expect(answer.status).toBe(403)
-    expect(answer.body.details[0].message).toContain(email)
+    const response = await team.page(await team.token({ email })).get(TRACES)
+    expect(response.status).toBe(403)
+    expect(response.body.details[0].message).toContain(email)
   })
 
   /** Creates a labeller with the email through a pipeline's feedback, and returns the labeller's user. */
@@ -202,9 +203,9 @@ describe('an email', () => {
     const second = await newOrg()
     const [userId] = [await makeUser(org), await makeUser(second)]
     const app = team.page(await team.token({ email }))
-    const answer = await app.get('/api/session')
-    expect(answer.status).toBe(401)
-    expect(answer.body).toMatchObject({ error: 'Not authenticated', details: [{ path: 'x-org-slug' }] })
+    const response = await app.get('/api/session')
+    expect(response.status).toBe(401)
+    expect(response.body).toMatchObject({ error: 'Not authenticated', details: [{ path: 'x-org-slug' }] })
     const { organizations } = (await app.get('/api/session/organizations')).body
     expect(organizations.toSorted()).toEqual(
       expect.arrayContaining([org, second].map(({ slug }) => ({ slug, name: 'Test' }))),
@@ -241,8 +242,8 @@ describe('an email', () => {
   it('gets a 503 for the list of organizations if D1 is down', async ({ expect }) => {
     quietly()
     const DB = wrapBindings(failingFrom(1, OVERLOADED)).DB
-    const silent = team.page(await team.token({ email }), { ...team.bindings, DB })
-    expect((await silent.get('/api/session/organizations')).status).toBe(503)
+    const unavailable = team.page(await team.token({ email }), { ...team.bindings, DB })
+    expect((await unavailable.get('/api/session/organizations')).status).toBe(503)
   })
 
   it('lists organizations only for a user whom Cloudflare Access let in', async ({ expect }) => {
@@ -275,9 +276,9 @@ describe('a token', () => {
   ] as const)('%s gives no access', async ([, claims], { expect }) => {
     await makeUser(org)
     const changed = typeof claims === 'function' ? claims() : claims
-    const answer = await team.page(await team.token({ email, ...changed })).get(TRACES)
-    expect(answer.status).toBe(401)
-    expect(answer.body.error).toBe('Not authenticated')
+    const response = await team.page(await team.token({ email, ...changed })).get(TRACES)
+    expect(response.status).toBe(401)
+    expect(response.body.error).toBe('Not authenticated')
   })
 
   it('that was tampered with grants nothing', async ({ expect }) => {
@@ -352,9 +353,9 @@ describe('the Access keys', () => {
     await makeUser(org)
     const app = team.page(await team.token({ email }))
     team.answerWith(answer)
-    const refused = await app.get(TRACES)
-    expect(refused.status).toBe(503)
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+    const rejected = await app.get(TRACES)
+    expect(rejected.status).toBe(503)
+    expect(Number(rejected.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
     team.answerWith(null)
     expect((await app.get(TRACES)).status).toBe(200)
   })

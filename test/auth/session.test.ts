@@ -35,18 +35,18 @@ describe('signing in with a key', () => {
   it('sets a cookie that no script can read and no other site can send, and stores only its hash', async ({
     expect,
   }) => {
-    const answer = await visitor().post('/api/session', { apiKey: org.projectKey })
-    expect(answer.status).toBe(201)
-    const [value = '', ...attributes] = (answer.headers.get('set-cookie') ?? '').split('; ')
+    const response = await visitor().post('/api/session', { apiKey: org.projectKey })
+    expect(response.status).toBe(201)
+    const [value = '', ...attributes] = (response.headers.get('set-cookie') ?? '').split('; ')
     expect(value).toMatch(/^__Host-countersign=[0-9A-Za-z]{32}$/)
     expect(attributes).toEqual(['Path=/', 'Max-Age=43200', 'HttpOnly', 'SameSite=Strict', 'Secure'])
-    expect(answer.headers.has('access-control-allow-origin')).toBe(false)
+    expect(response.headers.has('access-control-allow-origin')).toBe(false)
     const { results } = await env.DB.prepare('select * from sessions where hash = ?')
       .bind(await sha256Hex(secretIn(value)))
       .all()
     expect(results).toHaveLength(1)
     expect(JSON.stringify(results)).not.toContain(secretIn(value))
-    expect(JSON.stringify(answer.body)).not.toContain(secretIn(value))
+    expect(JSON.stringify(response.body)).not.toContain(secretIn(value))
   })
 
   it('uses a cookie name that browsers accept without https on localhost', async ({ expect }) => {
@@ -56,18 +56,18 @@ describe('signing in with a key', () => {
         headers: { origin: 'http://localhost:8787', 'content-type': 'application/json', ...headers },
         ...(body && { body: JSON.stringify(body) }),
       })
-    const answer = await send(request('POST', {}, { apiKey: org.projectKey }))
-    expect(answer.headers.get('set-cookie')).toMatch(
+    const response = await send(request('POST', {}, { apiKey: org.projectKey }))
+    expect(response.headers.get('set-cookie')).toMatch(
       /^countersign=\w{32}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,
     )
-    expect((await send(request('GET', { cookie: cookieIn(answer) }))).status).toBe(200)
+    expect((await send(request('GET', { cookie: cookieIn(response) }))).status).toBe(200)
     // Over https, another host of the domain could have set a cookie of this name, so it's ignored.
-    expect((await page(cookieIn(answer)).get('/api/session')).status).toBe(401)
+    expect((await page(cookieIn(response)).get('/api/session')).status).toBe(401)
   })
 
   it('returns who is signed in, and what they may do and see', async ({ expect }) => {
     const apiKey = await org.keyFor({ name: 'Of Ada', userId: org.userId, scopes: ['review', 'read'] })
-    const answer = await visitor().post('/api/session', { apiKey })
+    const response = await visitor().post('/api/session', { apiKey })
     const project = { id: org.project.id, slug: 'support', name: 'Support' }
     const session = {
       organization: { id: org.id, slug: org.slug, name: 'Test' },
@@ -79,11 +79,11 @@ describe('signing in with a key', () => {
       scopes: ['read', 'review'],
       expiresAt: expect.any(String),
     }
-    expect(answer.body).toEqual(session)
-    const left = Date.parse(answer.body.expiresAt) - Date.now()
+    expect(response.body).toEqual(session)
+    const left = Date.parse(response.body.expiresAt) - Date.now()
     expect(Math.abs(left - 1000 * SESSION_SECONDS)).toBeLessThan(20_000)
-    const read = await page(cookieIn(answer)).get('/api/session')
-    expect(read.body).toEqual(answer.body)
+    const read = await page(cookieIn(response)).get('/api/session')
+    expect(read.body).toEqual(response.body)
     expect(read.headers.has('access-control-allow-origin')).toBe(false)
     const withKey = await client({ 'x-api-key': apiKey }).get('/api/session')
     expect(withKey.body).toEqual({ ...session, expiresAt: null })
@@ -105,10 +105,10 @@ describe('signing in with a key', () => {
     ['neither', {}, 400],
     ['an invalid key', { apiKey: { $ne: '' } }, 400],
   ] as const)('fails with %s', async ([, body, status], { expect }) => {
-    const answer = await visitor().post('/api/session', body)
-    expect(answer.status).toBe(status)
-    if (status === 401) expect(answer.body.error).toBe('Not authenticated')
-    expect(answer.headers.has('set-cookie')).toBe(false)
+    const response = await visitor().post('/api/session', body)
+    expect(response.status).toBe(status)
+    if (status === 401) expect(response.body.error).toBe('Not authenticated')
+    expect(response.headers.has('set-cookie')).toBe(false)
   })
 
   it('accepts neither a session as a key nor a key as a session', async ({ expect }) => {
@@ -132,39 +132,39 @@ describe('a sign-in link', () => {
 
   it('signs in only one browser if many open it at the same time', async ({ expect }) => {
     const link = await newLink(org.projectKey)
-    const answers = await Promise.all(Array.from({ length: 12 }, () => visitor().post('/api/session', { link })))
-    const statuses = answers.map(({ status }) => status).toSorted()
+    const responses = await Promise.all(Array.from({ length: 12 }, () => visitor().post('/api/session', { link })))
+    const statuses = responses.map(({ status }) => status).toSorted()
     expect(statuses).toEqual([201, ...Array.from({ length: 11 }, () => 401)])
-    expect(answers.filter(({ headers }) => headers.has('set-cookie'))).toHaveLength(1)
+    expect(responses.filter(({ headers }) => headers.has('set-cookie'))).toHaveLength(1)
   })
 
   it('expires after 15 minutes by default', async ({ expect }) => {
-    const made = await client({ 'x-api-key': org.projectKey }).post('/api/sign-in-links')
-    expect(Math.abs(Date.parse(made.body.expiresAt) - Date.now() - 900_000)).toBeLessThan(20_000)
-    expect(made.body.token).toMatch(/^\w{32}$/)
+    const created = await client({ 'x-api-key': org.projectKey }).post('/api/sign-in-links')
+    expect(Math.abs(Date.parse(created.body.expiresAt) - Date.now() - 900_000)).toBeLessThan(20_000)
+    expect(created.body.token).toMatch(/^\w{32}$/)
     later(900_001)
-    expect((await visitor().post('/api/session', { link: made.body.token })).status).toBe(401)
+    expect((await visitor().post('/api/session', { link: created.body.token })).status).toBe(401)
   })
 
   it.for([59, 3601, 90.5, '900'])('cannot last %s seconds', async (expiresInSeconds, { expect }) => {
-    const answer = await client({ 'x-api-key': org.projectKey }).post('/api/sign-in-links', { expiresInSeconds })
-    expect(answer.status).toBe(400)
-    expect(answer.body.details[0].path).toBe('expiresInSeconds')
+    const response = await client({ 'x-api-key': org.projectKey }).post('/api/sign-in-links', { expiresInSeconds })
+    expect(response.status).toBe(400)
+    expect(response.body.details[0].path).toBe('expiresInSeconds')
   })
 
   it('cannot be created by a session, which could renew itself that way', async ({ expect }) => {
-    const answer = await page(await signIn(org.projectKey)).post('/api/sign-in-links')
-    expect(answer).toMatchObject({ status: 403, body: { error: 'Forbidden' } })
-    expect(answer.body.details[0].message).toContain('session')
+    const response = await page(await signIn(org.projectKey)).post('/api/sign-in-links')
+    expect(response).toMatchObject({ status: 403, body: { error: 'Forbidden' } })
+    expect(response.body.details[0].message).toContain('session')
   })
 
   it('stops working once its key is revoked', async ({ expect }) => {
     const key = await org.keyFor({})
     const link = await newLink(key)
     await revoke(key)
-    const answer = await visitor().post('/api/session', { link })
-    expect(answer.status).toBe(401)
-    expect(answer.headers.has('set-cookie')).toBe(false)
+    const response = await visitor().post('/api/session', { link })
+    expect(response.status).toBe(401)
+    expect(response.headers.has('set-cookie')).toBe(false)
   })
 
   it('works even if D1’s response is lost, because the retry recognizes the first attempt', async ({ expect }) => {
@@ -309,10 +309,10 @@ describe('a session ends', () => {
   it('immediately on sign-out, which removes the cookie', async ({ expect }) => {
     const app = page(await signIn(org.projectKey))
     const { key } = (await app.get('/api/session')).body
-    const answer = await app.delete('/api/session')
-    expect(answer.status).toBe(200)
-    expect(answer.body).toEqual({ id: key.id })
-    expect(answer.headers.get('set-cookie')).toBe(
+    const response = await app.delete('/api/session')
+    expect(response.status).toBe(200)
+    expect(response.body).toEqual({ id: key.id })
+    expect(response.headers.get('set-cookie')).toBe(
       '__Host-countersign=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict; Secure',
     )
     expect((await app.get(TRACES)).status).toBe(401)
@@ -321,17 +321,17 @@ describe('a session ends', () => {
 
   it('when the same browser signs in again', async ({ expect }) => {
     const before = await signIn(org.ownerKey)
-    const answer = await page(before).post('/api/session', { apiKey: org.ownerKey })
-    expect(answer.status).toBe(201)
+    const response = await page(before).post('/api/session', { apiKey: org.ownerKey })
+    expect(response.status).toBe(201)
     expect((await page(before).get('/api/session')).status).toBe(401)
-    expect((await page(cookieIn(answer)).get('/api/session')).status).toBe(200)
+    expect((await page(cookieIn(response)).get('/api/session')).status).toBe(200)
   })
 
   it('only if there is one: sign-out works without a session', async ({ expect }) => {
     for (const caller of [visitor(), page(`__Host-countersign=${'x'.repeat(32)}`), page('__Host-countersign=odd')]) {
-      const answer = await caller.delete('/api/session')
-      expect(answer).toMatchObject({ status: 200, body: { id: null } })
-      expect(answer.headers.get('set-cookie')).toContain('Max-Age=0')
+      const response = await caller.delete('/api/session')
+      expect(response).toMatchObject({ status: 200, body: { id: null } })
+      expect(response.headers.get('set-cookie')).toContain('Max-Age=0')
     }
   })
 
@@ -362,10 +362,10 @@ describe('a session ends', () => {
 
   it('when its key expires', async ({ expect }) => {
     const expiresAt = new Date(Date.now() + 60_000).toISOString()
-    const answer = await visitor().post('/api/session', { apiKey: await org.keyFor({ expiresAt }) })
-    expect(answer.body.expiresAt).toBe(expiresAt)
+    const response = await visitor().post('/api/session', { apiKey: await org.keyFor({ expiresAt }) })
+    expect(response.body.expiresAt).toBe(expiresAt)
     later(60_001)
-    expect((await page(cookieIn(answer)).get(TRACES)).status).toBe(401)
+    expect((await page(cookieIn(response)).get(TRACES)).status).toBe(401)
   })
 })
 
@@ -388,7 +388,7 @@ describe('a page on another origin', () => {
     const forged = client({ cookie, ...headers })
     const before = (await org.owner.get('/api/users')).body
     const slug = `forged-${crypto.randomUUID()}`
-    for (const answer of [
+    for (const response of [
       await forged.post('/api/users', { email: 'forged@example.com', name: 'Forged' }),
       await forged.post('/api/projects', { slug, name: 'Forged' }),
       await forged.patch(`/api/projects/${org.project.id}`, { name: 'Forged' }),
@@ -397,9 +397,9 @@ describe('a page on another origin', () => {
       await forged.delete('/api/session'),
       await forged.post('/api/session', { apiKey: org.projectKey }),
     ]) {
-      expect(answer.status).toBe(403)
-      expect(answer.body.details[0].message).toContain('Origin')
-      expect(answer.headers.has('set-cookie')).toBe(false)
+      expect(response.status).toBe(403)
+      expect(response.body.details[0].message).toContain('Origin')
+      expect(response.headers.has('set-cookie')).toBe(false)
     }
     expect((await org.owner.get('/api/users')).body).toEqual(before)
     expect((await page(cookie).get('/api/session')).status).toBe(200)
@@ -416,32 +416,32 @@ describe('a page on another origin', () => {
     const cookie = await signIn(org.projectKey)
     for (const method of ['GET', 'HEAD']) {
       const headers = { cookie, origin: 'https://evil.example' }
-      const answer = await send(new Request(`${ORIGIN}${TRACES}`, { method, headers }))
-      expect(answer.status).toBe(200)
-      expect(answer.headers.has('access-control-allow-origin')).toBe(false)
-      expect(answer.headers.has('access-control-allow-credentials')).toBe(false)
+      const response = await send(new Request(`${ORIGIN}${TRACES}`, { method, headers }))
+      expect(response.status).toBe(200)
+      expect(response.headers.has('access-control-allow-origin')).toBe(false)
+      expect(response.headers.has('access-control-allow-credentials')).toBe(false)
     }
   })
 
   it('may call the API with its own key', async ({ expect }) => {
     const cookie = await signIn(org.projectKey)
     const elsewhere = client({ cookie, origin: 'https://tool.example', 'x-api-key': org.projectKey })
-    const answer = await elsewhere.post('/api/v1/traces', aTrace())
-    expect(answer.status).toBe(202)
-    expect(answer.headers.get('access-control-allow-origin')).toBe('*')
+    const response = await elsewhere.post('/api/v1/traces', aTrace())
+    expect(response.status).toBe(202)
+    expect(response.headers.get('access-control-allow-origin')).toBe('*')
   })
 
   it('gets no CORS permission for session paths', async ({ expect }) => {
     for (const path of ['/api/session', '/api/session/']) {
-      const answer = await send(new Request(`${ORIGIN}${path}`, { method: 'OPTIONS' }))
-      expect(answer.status).toBe(204)
-      expect(answer.headers.has('access-control-allow-origin')).toBe(false)
+      const response = await send(new Request(`${ORIGIN}${path}`, { method: 'OPTIONS' }))
+      expect(response.status).toBe(204)
+      expect(response.headers.has('access-control-allow-origin')).toBe(false)
     }
   })
 })
 
 describe('while D1 is unreachable', () => {
-  const silent = () => wrapBindings(failingFrom(1, OVERLOADED))
+  const unavailable = () => wrapBindings(failingFrom(1, OVERLOADED))
 
   it('a known session keeps working, and an unknown one gives a 503', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
@@ -458,22 +458,22 @@ describe('while D1 is unreachable', () => {
     })
     later(KEY_FRESH_MS + 1)
     expect((await page(seen, once).get(TRACES)).status).toBe(200)
-    expect((await page(unseen, silent()).get(TRACES)).status).toBe(503)
+    expect((await page(unseen, unavailable()).get(TRACES)).status).toBe(503)
   })
 
   it('signing in and out fails, and no response claims that anyone is signed out', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const cookie = await signIn(org.projectKey)
     const link = await newLink(org.projectKey)
-    for (const answer of [
-      await visitor(silent()).post('/api/session', { link }),
-      await visitor(silent()).post('/api/session', { apiKey: org.projectKey }),
-      await visitor(silent()).post('/api/session', { apiKey: await org.keyFor({}) }),
-      await page(cookie, silent()).delete('/api/session'),
-      await client({ 'x-api-key': org.projectKey }, silent()).post('/api/sign-in-links'),
+    for (const response of [
+      await visitor(unavailable()).post('/api/session', { link }),
+      await visitor(unavailable()).post('/api/session', { apiKey: org.projectKey }),
+      await visitor(unavailable()).post('/api/session', { apiKey: await org.keyFor({}) }),
+      await page(cookie, unavailable()).delete('/api/session'),
+      await client({ 'x-api-key': org.projectKey }, unavailable()).post('/api/sign-in-links'),
     ]) {
-      expect(answer.status).toBe(503)
-      expect(answer.headers.has('set-cookie')).toBe(false)
+      expect(response.status).toBe(503)
+      expect(response.headers.has('set-cookie')).toBe(false)
     }
     expect((await page(cookie).get(TRACES)).status).toBe(200)
     expect((await visitor().post('/api/session', { link })).status).toBe(201)
@@ -486,10 +486,10 @@ describe('while D1 is unreachable', () => {
     }
     const cookie = await signIn(org.projectKey)
     const link = await newLink(org.projectKey)
-    await visitor(silent()).post('/api/session', { link })
-    await visitor(silent()).post('/api/session', { apiKey: org.projectKey })
-    await page(cookie, silent()).delete('/api/session')
-    await page(`__Host-countersign=${'v'.repeat(32)}`, silent()).get(TRACES)
+    await visitor(unavailable()).post('/api/session', { link })
+    await visitor(unavailable()).post('/api/session', { apiKey: org.projectKey })
+    await page(cookie, unavailable()).delete('/api/session')
+    await page(`__Host-countersign=${'v'.repeat(32)}`, unavailable()).get(TRACES)
     expect(lines.length).toBeGreaterThan(0)
     for (const secret of [secretIn(cookie), link, org.projectKey, 'v'.repeat(32)]) {
       expect(lines.join('\n')).not.toContain(secret)

@@ -73,11 +73,11 @@ describe('the diff between two schemas', () => {
         // Removals run from the end so that they don't shift the indexes of later ones.
         const removed = changes.filter(({ op }) => op === 'remove').toReversed()
         const set = changes.filter(({ op }) => op !== 'remove')
-        const made = [...set, ...removed].reduce<Json>(
+        const rebuilt = [...set, ...removed].reduce<Json>(
           (value, { path, op, after }) => withPlace(value, path.split('.'), op === 'remove' ? ABSENT : after),
           before,
         )
-        expect(made).toEqual(after)
+        expect(rebuilt).toEqual(after)
       }),
       { numRuns: 1000 },
     )

@@ -33,23 +33,23 @@ describe.for(withKey)('%s', ([, contract]) => {
     ['another scheme', { authorization: 'Basic Y3M6Y3M=' }],
     ['the ADMIN_TOKEN', { authorization: `Bearer ${env.ADMIN_TOKEN}` }],
   ] as const)('401s with %s', async ([, headers], { expect }) => {
-    const answer = await sendSample(contract, headers)
-    expect(answer.status).toBe(401)
-    expect(messageOf(answer)).toBe('Not authenticated')
-    expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="countersign"')
+    const response = await sendSample(contract, headers)
+    expect(response.status).toBe(401)
+    expect(messageOf(response)).toBe('Not authenticated')
+    expect(response.headers.get('www-authenticate')).toBe('Bearer realm="countersign"')
   })
 
   it('401s if x-org-slug is not the key’s organization', async ({ expect }) => {
-    const answer = await sendSample(contract, { 'x-api-key': org.projectKey, 'x-org-slug': 'another' })
-    expect(answer.status).toBe(401)
+    const response = await sendSample(contract, { 'x-api-key': org.projectKey, 'x-org-slug': 'another' })
+    expect(response.status).toBe(401)
   })
 
   const others = SCOPES.filter(scope => !accepted.includes(scope))
 
   it.skipIf(others.length === 0)('403s for a key without the scope', async ({ expect }) => {
-    const answer = await sendSample(contract, { 'x-api-key': await org.keyFor({ scopes: others }) })
-    expect(answer.status).toBe(403)
-    expect(messageOf(answer)).toBe('Forbidden')
+    const response = await sendSample(contract, { 'x-api-key': await org.keyFor({ scopes: others }) })
+    expect(response.status).toBe(403)
+    expect(messageOf(response)).toBe('Forbidden')
   })
 
   it('succeeds with either header and with each scope that it accepts', async ({ expect }) => {
@@ -58,12 +58,12 @@ describe.for(withKey)('%s', ([, contract]) => {
       for (const headers of [{ 'x-api-key': key }, { authorization: `bearer ${key}` }]) {
         world = await newWorld(org)
         const named = { ...headers, 'x-org-slug': org.slug, 'x-project-slug': 'support' }
-        const answer = await sendSample(contract, named, env, [scope])
-        expect(successesOf(contract)).toContain(answer.status)
-        expect(answer.headers.get('ratelimit-policy')).toBe('"default";q=6000;w=60')
-        expect(answer.headers.get('ratelimit')).toMatch(/^"default";r=\d{4};t=([1-9]|[1-5]\d|60)$/)
-        const location = answer.headers.get('location')
-        if (answer.status === 201) expect(location !== null).toBe(contract.location === 201)
+        const response = await sendSample(contract, named, env, [scope])
+        expect(successesOf(contract)).toContain(response.status)
+        expect(response.headers.get('ratelimit-policy')).toBe('"default";q=6000;w=60')
+        expect(response.headers.get('ratelimit')).toMatch(/^"default";r=\d{4};t=([1-9]|[1-5]\d|60)$/)
+        const location = response.headers.get('location')
+        if (response.status === 201) expect(location !== null).toBe(contract.location === 201)
         if (location) expect((await org.ingest.get(location)).status).toBe(200)
       }
     }
@@ -76,9 +76,9 @@ describe.for(withAdminToken)('%s', ([, contract]) => {
     ['another token', { authorization: 'Bearer wrong' }],
     ['the token as an API key', { 'x-api-key': String(env.ADMIN_TOKEN) }],
   ] as const)('401s with %s', async ([, headers], { expect }) => {
-    const answer = await sendSample(contract, headers)
-    expect(answer.status).toBe(401)
-    expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="countersign"')
+    const response = await sendSample(contract, headers)
+    expect(response.status).toBe(401)
+    expect(response.headers.get('www-authenticate')).toBe('Bearer realm="countersign"')
   })
 
   it('401s with an API key', async ({ expect }) => {
@@ -91,8 +91,8 @@ describe.for(withAdminToken)('%s', ([, contract]) => {
   })
 
   it('succeeds with the ADMIN_TOKEN', async ({ expect }) => {
-    const answer = await sendSample(contract, { authorization: `Bearer ${env.ADMIN_TOKEN}` })
-    expect(successesOf(contract)).toContain(answer.status)
+    const response = await sendSample(contract, { authorization: `Bearer ${env.ADMIN_TOKEN}` })
+    expect(successesOf(contract)).toContain(response.status)
   })
 })
 

@@ -20,8 +20,8 @@ async function costOf(
   body?: object,
 ): Promise<Counts> {
   const { bindings, counts } = countingBindings()
-  const answer = await org.bearer(bindings)[method](path, body)
-  if (answer.status >= 300) throw new Error(`${method} ${path} returned ${answer.status}`)
+  const response = await org.bearer(bindings)[method](path, body)
+  if (response.status >= 300) throw new Error(`${method} ${path} returned ${response.status}`)
   return counts
 }
 
@@ -360,10 +360,10 @@ describe('platform calls', () => {
     expect,
   }) => {
     const { org, trace_id, spanId, review, step } = await newReviewed('Yes')
-    const silent = crypto.randomUUID()
-    await step({ span_id: silent, output: undefined })
+    const withoutOutput = crypto.randomUUID()
+    await step({ span_id: withoutOutput, output: undefined })
     await review({ decision: 'accept' })
-    const observation = anObservation({ trace_id, span_id: silent })
+    const observation = anObservation({ trace_id, span_id: withoutOutput })
     // The observation, the span's mark, the trace, and the trace's entry in the index of the review queue.
     expect(await costOf(org, 'post', '/api/v1/observations', observation)).toEqual({
       ...NOTHING,

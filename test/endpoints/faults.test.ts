@@ -17,7 +17,7 @@ import * as texts from '../../src/store/schema/texts.ts'
 import * as traces from '../../src/store/schema/traces.ts'
 import { type Intercept, wrapBindings } from '../support/bindings.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from '../support/builders.ts'
-import { type Answer, client, newOrg, type Org, sendIn } from '../support/org.ts'
+import { type ApiResponse, client, newOrg, type Org, sendIn } from '../support/org.ts'
 import { methodOf, newWorld, sampleOf, successesOf, type World } from '../support/samples.ts'
 import { ORIGIN, signIn } from '../support/session.ts'
 import { anExport, anExportedSpan, exportSpans } from '../support/telemetry.ts'
@@ -41,8 +41,8 @@ const timeoutOf = ({ family, location }: Contract) =>
   family === 'otlp' ? EXPORTER_TIMEOUT_MS : CLIENT_TIMEOUT_MS + (location === 202 ? ATTRIBUTION_WAIT_MS : 0)
 
 /** Whether a request must be sent again to finish. */
-const isUnfinished = ({ location }: Contract, answer: Answer): boolean =>
-  statusesOf(answer).includes(503) || (location === 202 && answer.status === 202)
+const isUnfinished = ({ location }: Contract, response: ApiResponse): boolean =>
+  statusesOf(response).includes(503) || (location === 202 && response.status === 202)
 
 type Binding = Parameters<Intercept>[0]
 
@@ -225,12 +225,12 @@ describe('a request survives any fault in any platform call', () => {
   })
 
   interface Attempt {
-    first: Answer
+    first: ApiResponse
     /** The bindings that the request called, in order. */
     calls: Binding[]
     waitedMs: number
     /** The response to the same request without a fault, if the first one asks for a retry or has no result yet. */
-    retried: Answer | undefined
+    retried: ApiResponse | undefined
     /** How many values both requests added to each column. */
     added: Record<string, number>
   }
@@ -261,7 +261,7 @@ describe('a request survives any fault in any platform call', () => {
     const again = client(headers, unharmed.bindings, request => sendIn(context, request, unharmed.bindings))
     const first = await passTime(faulty[methodOf(contract)](path, sent), faulted)
     const waitedMs = Date.now() - start
-    let retried: Answer | undefined
+    let retried: ApiResponse | undefined
     for (let last = first; isUnfinished(contract, last); last = retried) {
       retried = await passTime(again[methodOf(contract)](path, sent), unharmed)
     }
@@ -271,12 +271,12 @@ describe('a request survives any fault in any platform call', () => {
 })
 
 /** The status of a response, or the statuses of a batch's events. */
-const statusesOf = ({ status, body }: Answer): number[] =>
+const statusesOf = ({ status, body }: ApiResponse): number[] =>
   status === 207 ? body.results.map((result: { status: number }) => result.status) : [status]
 
 /** The statuses in a response that aren't allowed. Any success is fine for an event in a batch. */
-const outsideOf = (allowed: readonly number[], answer: Answer): number[] =>
-  statusesOf(answer).filter(status => !(answer.status === 207 && status < 300) && !allowed.includes(status))
+const outsideOf = (allowed: readonly number[], response: ApiResponse): number[] =>
+  statusesOf(response).filter(status => !(response.status === 207 && status < 300) && !allowed.includes(status))
 
 const ALL_SCOPES = ['ingest', 'read', 'review', 'manage']
 

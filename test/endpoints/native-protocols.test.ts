@@ -41,12 +41,12 @@ const REQUESTS = [
 describe('a request in another service’s protocol', () => {
   it.for(REQUESTS)('from %s, %s %s, gets a 404 with instructions', async ([, method, path, advice], { expect }) => {
     const { bindings, counts } = countingBindings()
-    const answer = await send(new Request(`https://countersign.test${path}`, { method }), bindings)
-    expect(answer.status).toBe(404)
-    expect(answer.body).toEqual({
+    const response = await send(new Request(`https://countersign.test${path}`, { method }), bindings)
+    expect(response.status).toBe(404)
+    expect(response.body).toEqual({
       error: expect.stringContaining(advice),
       code: 'not_found',
-      requestId: answer.headers.get('x-request-id'),
+      requestId: response.headers.get('x-request-id'),
     })
     expect(Object.values(counts).every(count => count === 0)).toBe(true)
   })

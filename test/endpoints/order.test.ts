@@ -41,19 +41,19 @@ describe.for(withBody)('%s', ([, contract]) => {
     ['a number', '7', 'The body must be a JSON object'],
     ['deep nesting', `{"metadata":${nested(1100)}}`, `nests deeper than ${MAX_BODY_DEPTH}`],
   ] as const)('400s for %s', async ([, body, message], { expect }) => {
-    const answer = await post(body)
-    expect(answer.status).toBe(400)
-    expect(answer.body.error).toContain(message)
-    expect(answer.body.code).toBe('invalid_request')
+    const response = await post(body)
+    expect(response.status).toBe(400)
+    expect(response.body.error).toContain(message)
+    expect(response.body.code).toBe('invalid_request')
   })
 
   it('400s for bytes that are not UTF-8', async ({ expect }) => {
     const headers = credentials()
     const body = new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])
     const url = `https://countersign.test${sampleOf(contract).path(world)}`
-    const answer = await send(new Request(url, { method: contract.method, headers, body }))
-    expect(answer.status).toBe(400)
-    expect(answer.body.error).toBe('The body is not valid UTF-8')
+    const response = await send(new Request(url, { method: contract.method, headers, body }))
+    expect(response.status).toBe(400)
+    expect(response.body.error).toBe('The body is not valid UTF-8')
   })
 
   it('415s for a content type that is not JSON', async ({ expect }) => {
@@ -78,16 +78,16 @@ describe.for(withBody)('%s', ([, contract]) => {
       // Its content-length is enough to reject it before any of it is read.
       const body = how === 'with content-length' ? '{' : new Blob([bytes]).stream()
       const url = `https://countersign.test${sampleOf(contract).path(world)}`
-      const answer = await send(new Request(url, { method: contract.method, headers, body }))
-      expect(answer.status).toBe(413)
-      expect(answer.body.error).toBe(contract.errors?.[413] ?? 'Request body too large')
+      const response = await send(new Request(url, { method: contract.method, headers, body }))
+      expect(response.status).toBe(413)
+      expect(response.body.error).toBe(contract.errors?.[413] ?? 'Request body too large')
     },
   )
 
   it('400s for a missing body if it needs one', async ({ expect }) => {
-    const answer = await post('')
-    if (contract.body?.type === 'optional') expect(Object.keys(contract.responses)).toContain(String(answer.status))
-    else expect(answer.body.error).toBe('The body is empty; a JSON object is required')
+    const response = await post('')
+    if (contract.body?.type === 'optional') expect(Object.keys(contract.responses)).toContain(String(response.status))
+    else expect(response.body.error).toBe('The body is empty; a JSON object is required')
   })
 
   it('authenticates the caller before it reads the body', async ({ expect }) => {
@@ -99,12 +99,12 @@ describe.for(withBody)('%s', ([, contract]) => {
 
   it('treats an unknown field as its interface specifies', async ({ expect }) => {
     const body = { ...sampleOf(contract).body?.(world), surprise: 1 }
-    const answer = await callerFor()[methodOf(contract)](sampleOf(contract).path(world), body)
+    const response = await callerFor()[methodOf(contract)](sampleOf(contract).path(world), body)
     if (contract.path.startsWith('/api/v1/')) {
-      expect(Object.keys(contract.responses)).toContain(String(answer.status))
+      expect(Object.keys(contract.responses)).toContain(String(response.status))
     } else {
-      expect(answer.status).toBe(400)
-      expect(answer.body.details).toEqual([{ path: 'surprise', message: 'is not recognized' }])
+      expect(response.status).toBe(400)
+      expect(response.body.details).toEqual([{ path: 'surprise', message: 'is not recognized' }])
     }
   })
 })
@@ -112,8 +112,8 @@ describe.for(withBody)('%s', ([, contract]) => {
 describe.for(named.filter(([, { query }]) => query && 'projectSlug' in query.entries))('%s', ([, contract]) => {
   it.for(['projectSlug=', 'projectId='])('400s for an empty selector: %s', async (selector, { expect }) => {
     const [path = ''] = sampleOf(contract).path(world).split('?')
-    const answer = await org.clientOf(world.reviewerKey).get(`${path}?${selector}`)
-    const read = answer.status === 403 ? await org.read.get(`${path}?${selector}`) : answer
+    const response = await org.clientOf(world.reviewerKey).get(`${path}?${selector}`)
+    const read = response.status === 403 ? await org.read.get(`${path}?${selector}`) : response
     expect(read.status).toBe(400)
     expect(read.body.error).toBe('projectSlug or projectId is required')
   })
@@ -145,16 +145,16 @@ describe('any request', () => {
     ['GET', '//api/traces'],
     ['OPTIONS', '/nope'],
   ] as const)('404s as JSON for %s %s', async ([method, path], { expect }) => {
-    const answer = await send(new Request(`https://countersign.test${path}`, { method }))
-    expect(answer.status).toBe(404)
-    expect(answer.body).toMatchObject({ error: 'Not found', code: 'not_found' })
-    expect(answer.body.requestId).toBe(answer.headers.get('x-request-id'))
+    const response = await send(new Request(`https://countersign.test${path}`, { method }))
+    expect(response.status).toBe(404)
+    expect(response.body).toMatchObject({ error: 'Not found', code: 'not_found' })
+    expect(response.body.requestId).toBe(response.headers.get('x-request-id'))
   })
 
   it('405s with the methods that the path supports, before it authenticates the caller', async ({ expect }) => {
-    const answer = await client({}).put('/api/v1/observations', {})
-    expect(answer.status).toBe(405)
-    expect(answer.headers.get('allow')).toBe('POST, OPTIONS')
+    const response = await client({}).put('/api/v1/observations', {})
+    expect(response.status).toBe(405)
+    expect(response.headers.get('allow')).toBe('POST, OPTIONS')
     expect((await client({}).post('/api/traces', {})).headers.get('allow')).toBe('GET, HEAD, OPTIONS')
   })
 
@@ -165,9 +165,9 @@ describe('any request', () => {
     ['/api/v1/spans', 405],
   ] as const)('responds to HEAD %s with %i and no body', async ([path, status], { expect }) => {
     const url = `https://countersign.test${path}`
-    const answer = await send(new Request(url, { method: 'HEAD', headers: { 'x-api-key': org.ownerKey } }))
-    expect(answer.status).toBe(status)
-    expect(answer.body).toBeUndefined()
+    const response = await send(new Request(url, { method: 'HEAD', headers: { 'x-api-key': org.ownerKey } }))
+    expect(response.status).toBe(status)
+    expect(response.body).toBeUndefined()
   })
 
   it('may come from any origin with a key', async ({ expect }) => {
@@ -191,8 +191,8 @@ describe('any request', () => {
     ['an unknown parameter on a detail', '/api/traces/7c5be9e2-5a6a-4a35-b8c9-2f1d6a7f0c11?payload=preview', 'payload'],
     ['two project selectors', '/api/traces?projectSlug=support&projectId=1', 'projectId'],
   ] as const)('400s for %s', async ([, path, field], { expect }) => {
-    const answer = await org.read.get(path)
-    expect(answer.status).toBe(400)
-    expect(answer.body.details[0].path).toBe(field)
+    const response = await org.read.get(path)
+    expect(response.status).toBe(400)
+    expect(response.body.details[0].path).toBe(field)
   })
 })

@@ -34,13 +34,13 @@ describe.for(contracts)('%s', ([, contract]) => {
     expect(keys).toHaveLength(15)
     for (const { scopes, secret } of keys) {
       const caller = client({ 'x-api-key': secret, 'x-project-slug': 'support' })
-      const answer = await caller[methodOf(contract)](sample.path(world), sample.body?.(world, scopes))
-      const { status } = answer
+      const response = await caller[methodOf(contract)](sample.path(world), sample.body?.(world, scopes))
+      const { status } = response
       if (scopes.some(scope => accepted.includes(scope))) {
         // An earlier key may have deleted the resource already.
         expect([200, 201, 202, 207, 404, 409], scopes.join(' ')).toContain(status)
       } else {
-        expect({ status, error: messageOf(answer) }, scopes.join(' ')).toEqual({ status: 403, error: 'Forbidden' })
+        expect({ status, error: messageOf(response) }, scopes.join(' ')).toEqual({ status: 403, error: 'Forbidden' })
       }
     }
   })

@@ -41,9 +41,9 @@ describe.for(contracts)('%s', ([, contract]) => {
     const before = await everythingIn(mine)
     for (const key of [stranger.ownerKey, stranger.projectKey]) {
       const headers = { 'x-api-key': key, 'x-project-slug': 'support' }
-      const answer = await client(headers)[method](sample.path(mine), sample.body?.(mine))
-      if (sample.namesTenants) expect(answer.status).toBe(expectedStatus(contract))
-      const shown = JSON.stringify(answer.body)
+      const response = await client(headers)[method](sample.path(mine), sample.body?.(mine))
+      if (sample.namesTenants) expect(response.status).toBe(expectedStatus(contract))
+      const shown = JSON.stringify(response.body)
       for (const secret of [mine.org.project.id, mine.org.id, mine.id]) expect(shown).not.toContain(secret)
     }
     expect(await everythingIn(mine)).toEqual(before)
@@ -57,9 +57,9 @@ describe.for(contracts.filter(([, contract]) => sampleOf(contract).namesTenants)
     const slug = `other-${crypto.randomUUID()}`
     await mine.org.owner.post('/api/projects', { slug, name: 'Other' })
     const key = client({ 'x-api-key': await mine.org.keyFor({ projectSlug: slug }) })
-    const answer = await key[methodOf(contract)](sample.path(mine), sample.body?.(mine))
+    const response = await key[methodOf(contract)](sample.path(mine), sample.body?.(mine))
     // A trace_id is unique only in its project, so ingestion doesn't find another project's trace.
-    expect(answer.status).toBe(contract.path.startsWith('/api/v1/') ? 404 : 403)
+    expect(response.status).toBe(contract.path.startsWith('/api/v1/') ? 404 : 403)
     expect((await mine.org.read.get(`/api/traces/${mine.id}`)).status).toBe(200)
   })
 })
@@ -87,8 +87,8 @@ describe('the same ids in two organizations', () => {
     const list = JSON.stringify(['traces', mine.org.id, mine.org.project.id])
     for (const place of ['[]', '["a","b"]', '[1e999,"a"]', '[1,"a",2]']) {
       const tag = (await sha256Hex(JSON.stringify([...JSON.parse(list), place]))).slice(0, 16)
-      const answer = await mine.org.read.get(`/api/traces?projectSlug=support&cursor=${btoa(tag + place)}`)
-      expect(answer.status).toBe(400)
+      const response = await mine.org.read.get(`/api/traces?projectSlug=support&cursor=${btoa(tag + place)}`)
+      expect(response.status).toBe(400)
     }
   })
 
@@ -100,8 +100,8 @@ describe('the same ids in two organizations', () => {
       status: 'running',
     })
     const page = await mine.org.read.get('/api/traces?projectSlug=support&limit=1')
-    const answer = await theirs.org.read.get(`/api/traces?projectSlug=support&cursor=${page.body.nextCursor}`)
-    expect(answer.status).toBe(400)
-    expect(answer.body.details).toEqual([{ path: 'cursor', message: 'is not a cursor for this list' }])
+    const response = await theirs.org.read.get(`/api/traces?projectSlug=support&cursor=${page.body.nextCursor}`)
+    expect(response.status).toBe(400)
+    expect(response.body.details).toEqual([{ path: 'cursor', message: 'is not a cursor for this list' }])
   })
 })

@@ -2,14 +2,14 @@ import { describe, it } from 'vitest'
 import { LENGTH_PER_TURN, RECORDS_PER_TURN } from '../../src/limits.ts'
 import { event, sendBatch } from '../support/batch.ts'
 import { anObservation, aSpan, aTrace } from '../support/builders.ts'
-import { type Answer, newOrg, type Org } from '../support/org.ts'
+import { type ApiResponse, newOrg, type Org } from '../support/org.ts'
 import { aLogExport, aMessage, anyValue } from '../support/telemetry.ts'
 import { longestPieceOf } from '../support/turns.ts'
 
 const times = <Item>(count: number, itemAt: (index: number) => Item): Item[] =>
   Array.from({ length: count }, (_, index) => itemAt(index))
 
-const CALLS: readonly [what: string, prepare: (org: Org) => Promise<() => Promise<Answer>>][] = [
+const CALLS: readonly [what: string, prepare: (org: Org) => Promise<() => Promise<ApiResponse>>][] = [
   [
     'an export of log records',
     async org => {

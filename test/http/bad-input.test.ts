@@ -2,7 +2,7 @@ import { beforeAll, describe, it } from 'vitest'
 import { openApiDocument } from '../../src/api/openapi.ts'
 import { endpoints } from '../../src/app.ts'
 import { aFeedback, anObservation, aSpan, aTrace, TIME } from '../support/builders.ts'
-import { type Answer, admin, client, newOrg, type Org, send } from '../support/org.ts'
+import { type ApiResponse, admin, client, newOrg, type Org, send } from '../support/org.ts'
 import { methodOf, newWorld, sampleOf, type World } from '../support/samples.ts'
 import { storedCounts } from '../support/stored.ts'
 import { newTrace } from '../support/trace.ts'
@@ -107,7 +107,7 @@ const VARIANTS: Readonly<Record<string, readonly object[]>> = {
 
 function expectFault(
   expect: (value: unknown) => Chai,
-  { status, body }: Pick<Answer, 'status' | 'body'>,
+  { status, body }: Pick<ApiResponse, 'status' | 'body'>,
   path: string,
 ) {
   expect([status, body.code, body.details]).toEqual([
@@ -143,9 +143,9 @@ describe.for(contracts)('each field of %s', ([, contract]) => {
     const before = await storedCounts()
     for (const { path, without } of fields()) {
       if (!without) continue
-      const answer = await call(without)
-      expectFault(value => expect(value, path), answer, path)
-      expect(answer.body.details[0].message).toBe('is required')
+      const response = await call(without)
+      expectFault(value => expect(value, path), response, path)
+      expect(response.body.details[0].message).toBe('is required')
       if (!type) continue
       const { results } = (await org.ingest.post('/api/v1/batch', { events: [{ type, body: without }] })).body
       expectFault(value => expect(value, `${path}, in a batch`), results[0], `events.0.body.${path}`)
@@ -190,7 +190,7 @@ describe('an invalid event', () => {
       { type: 'span', body: aSpan({ trace_id, prompt_version_id: crypto.randomUUID() }) },
     ]
     const { results } = (await org.ingest.post('/api/v1/batch', { events })).body
-    const paths = results.map(({ status, body }: Answer) => [status, body.details[0].path])
+    const paths = results.map(({ status, body }: ApiResponse) => [status, body.details[0].path])
     expect(paths).toEqual([
       [409, 'events.0.body.feedback_id'],
       [409, 'events.1.body.span_id'],
@@ -213,7 +213,7 @@ describe('the response to bad input', () => {
 
   it('is short, even if there are many or long faults', async ({ expect }) => {
     const long = 'x'.repeat(7000)
-    const answers = [
+    const responses = [
       await org.owner.post('/api/api-keys', { name: 'x', scopes: Array.from({ length: 50_000 }, () => 0) }),
       await org.read.get(`/api/traces?projectSlug=support&${long}=1&${long}=2`),
       await org.read.get(`/api/traces?projectSlug=support&${long}${long}=1`),
@@ -224,18 +224,18 @@ describe('the response to bad input', () => {
       ),
       await org.ingest.post('/api/v1/traces', `{"${'w'.repeat(100_000)}" 1}`),
     ]
-    for (const { status, body } of answers) {
+    for (const { status, body } of responses) {
       expect(status).toBe(400)
       expect(JSON.stringify(body).length).toBeLessThan(4000)
     }
   })
 
   it('explains the problem with an empty field name', async ({ expect }) => {
-    const answers = [
+    const responses = [
       await org.read.get('/api/traces?projectSlug=support&=1'),
       await org.owner.post('/api/projects', { slug: 'x', name: 'X', '': 1 }),
     ]
-    for (const { status, body } of answers) {
+    for (const { status, body } of responses) {
       expect(status).toBe(400)
       expect(body.error).toContain('without a name')
     }
@@ -327,8 +327,8 @@ describe('fields named like object prototypes', () => {
   })
 
   it.for(['__proto__', 'constructor', 'toString'])('are unknown fields in a body: %s', async (name, { expect }) => {
-    const refused = await org.owner.post('/api/projects', `{"slug":"x","name":"X","${name}":{"slug":"y"}}`)
-    expect(refused.body.details).toEqual([{ path: name, message: 'is not recognized' }])
+    const rejected = await org.owner.post('/api/projects', `{"slug":"x","name":"X","${name}":{"slug":"y"}}`)
+    expect(rejected.body.details).toEqual([{ path: name, message: 'is not recognized' }])
     const trace = aTrace()
     const ignored = `${JSON.stringify(trace).slice(0, -1)},"${name}":{"name":"other"}}`
     const { status, body } = await org.ingest.post('/api/v1/traces', ignored)
@@ -345,9 +345,9 @@ describe('fields named like object prototypes', () => {
     ['a rating', '/api/v1/feedback', aFeedback({ rating: 'toString' }), 'rating'],
     ['a scope', '/api/api-keys', { name: 'x', scopes: ['__proto__'] }, 'scopes.0'],
   ] as const)('are not valid as %s', async ([, path, body, field], { expect }) => {
-    const answer = await org.owner.post(path, body, { 'x-project-slug': 'support' })
-    expect(answer.status).toBe(400)
-    expect(answer.body.details[0].path).toBe(field)
+    const response = await org.owner.post(path, body, { 'x-project-slug': 'support' })
+    expect(response.status).toBe(400)
+    expect(response.body.details[0].path).toBe(field)
   })
 })
 
@@ -381,10 +381,10 @@ describe('an odd query string', () => {
   ] as const
 
   it.for(searches.map(statusSecond))('with %s gets a %i from the search', async ([, status, query], { expect }) => {
-    const answer = await org.ingest.get(`/api/v1/traces/search?${query}`)
-    expect(answer.status).toBe(status)
-    if (status === 200) expect(answer.body).toEqual({ traces: [], count: 0 })
-    else expect(answer.body).toMatchObject({ code: 'invalid_request', details: [{ message: expect.any(String) }] })
+    const response = await org.ingest.get(`/api/v1/traces/search?${query}`)
+    expect(response.status).toBe(status)
+    if (status === 200) expect(response.body).toEqual({ traces: [], count: 0 })
+    else expect(response.body).toMatchObject({ code: 'invalid_request', details: [{ message: expect.any(String) }] })
   })
 
   const lists = [
@@ -404,8 +404,8 @@ describe('an odd query string', () => {
   ] as const
 
   it.for(lists.map(statusSecond))('with %s gets a %i from a list', async ([, status, query], { expect }) => {
-    const answer = await org.read.get(`/api/traces?${query}`)
-    expect(answer.status).toBe(status)
+    const response = await org.read.get(`/api/traces?${query}`)
+    expect(response.status).toBe(status)
   })
 
   it('matches its filters verbatim', async ({ expect }) => {
@@ -459,17 +459,17 @@ describe('an odd path', () => {
   ]
 
   it.for(paths.map(statusSecond))('with %s gets a %i', async ([, status, path], { expect }) => {
-    const answer = await org.read.get(path())
-    expect(answer.status).toBe(status)
-    if (status === 404) expect(answer.body).toMatchObject({ error: 'Not found', code: 'not_found' })
+    const response = await org.read.get(path())
+    expect(response.status).toBe(status)
+    if (status === 404) expect(response.body).toMatchObject({ error: 'Not found', code: 'not_found' })
   })
 
   it.for(['%2F', '%00', '%zz', 'abc', 'trace_', 'trace_%2F', 'trace_a%0A', 'trace_😀', 'Trace_a', LONG])(
     '400s for the trace_id %s',
     async (traceId, { expect }) => {
-      const answer = await org.ingest.get(`/api/v1/traces/${traceId}/observations`)
-      expect(answer.status).toBe(400)
-      expect(answer.body.details[0].path).toBe('trace_id')
+      const response = await org.ingest.get(`/api/v1/traces/${traceId}/observations`)
+      expect(response.status).toBe(400)
+      expect(response.body.details[0].path).toBe('trace_id')
     },
   )
 
@@ -481,9 +481,9 @@ describe('an odd path', () => {
   )
 
   it.for(['POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND'])('405s for the method %s', async (method, { expect }) => {
-    const answer = await send(new Request('https://countersign.test/api/traces', { method }))
-    expect(answer.status).toBe(405)
-    expect(answer.headers.get('allow')).toBe('GET, HEAD, OPTIONS')
+    const response = await send(new Request('https://countersign.test/api/traces', { method }))
+    expect(response.status).toBe(405)
+    expect(response.headers.get('allow')).toBe('GET, HEAD, OPTIONS')
   })
 })
 
@@ -495,17 +495,17 @@ describe('odd headers', () => {
     ['another scheme', { authorization: 'Basic YTpi' }, 401],
     ['a key named __proto__', { 'x-api-key': '__proto__' }, 401],
   ] as const)('401 for %s', async ([, headers, status], { expect }) => {
-    const answer = await client({ ...headers }).get('/api/traces?projectSlug=support')
-    expect(answer.status).toBe(status)
-    expect(answer.body.error).toBe('Not authenticated')
+    const response = await client({ ...headers }).get('/api/traces?projectSlug=support')
+    expect(response.status).toBe(status)
+    expect(response.body.error).toBe('Not authenticated')
   })
 
   it.for(['', '__proto__', 'x'.repeat(15_000), 'support '.repeat(2)])(
     '404 for x-project-slug %o',
     async (slug, { expect }) => {
-      const answer = await org.owner.post('/api/v1/traces', aTrace(), { 'x-project-slug': slug })
-      expect(answer.status).toBe(404)
-      expect(answer.body.error).toBe('Project not found')
+      const response = await org.owner.post('/api/v1/traces', aTrace(), { 'x-project-slug': slug })
+      expect(response.status).toBe(404)
+      expect(response.body.error).toBe('Project not found')
     },
   )
 })

@@ -12,7 +12,7 @@ import {
   MAX_OBSERVATION_BYTES,
 } from '../../src/limits.ts'
 import { compressed, zstdSpaces } from '../support/compressed.ts'
-import { type Answer, newOrg, send } from '../support/org.ts'
+import { type ApiResponse, newOrg, send } from '../support/org.ts'
 import { newWorld, sampleOf, type World } from '../support/samples.ts'
 import { ORIGIN } from '../support/session.ts'
 import { storedCounts } from '../support/stored.ts'
@@ -65,7 +65,7 @@ const renewed = async (): Promise<World> => {
   return { ...world, keyId: key.id, ...(status === 201 && { spareProject: project }) }
 }
 
-async function post(contract: Contract, text: string, framing: Framing): Promise<Answer> {
+async function post(contract: Contract, text: string, framing: Framing): Promise<ApiResponse> {
   const bytes = new TextEncoder().encode(text)
   return postBytes(contract, bytes, framing(bytes.byteLength))
 }
@@ -99,14 +99,14 @@ describe.for(contracts)('the body of %s', ([, contract]) => {
 
   it.for(Object.entries(framings))('is accepted up to the last byte, %s', async ([, framing], { expect }) => {
     for (const size of [limit - 1, limit]) {
-      const answer = await post(contract, padded(contract, size), framing)
-      expect(Object.keys(contract.responses), answer.body.error).toContain(String(answer.status))
+      const response = await post(contract, padded(contract, size), framing)
+      expect(Object.keys(contract.responses), response.body.error).toContain(String(response.status))
     }
     const text = padded(contract, limit + 1)
     const before = isOnce(contract) ? undefined : await storedCounts()
-    const refused = await post(contract, text, framing)
-    expect(refused.status).toBe(413)
-    expect(refused.body).toMatchObject(tooLarge)
+    const rejected = await post(contract, text, framing)
+    expect(rejected.status).toBe(413)
+    expect(rejected.body).toMatchObject(tooLarge)
     if (before) expect(await storedCounts()).toEqual(before)
   })
 
@@ -114,22 +114,25 @@ describe.for(contracts)('the body of %s', ([, contract]) => {
     for (const size of [limit - 1, limit]) {
       const text = withUnknownField(contract, size)
       expect(utf8Length(text)).toBe(size)
-      const answer = await post(contract, text, () => ({ headers: {}, isChunked: true }))
+      const response = await post(contract, text, () => ({ headers: {}, isChunked: true }))
       if (contract.path.startsWith('/api/v1/')) {
-        expect(Object.keys(contract.responses)).toContain(String(answer.status))
+        expect(Object.keys(contract.responses)).toContain(String(response.status))
       } else {
-        expect(answer.body.details).toEqual([{ path: 'surprise', message: 'is not recognized' }])
+        expect(response.body.details).toEqual([{ path: 'surprise', message: 'is not recognized' }])
       }
     }
-    const answer = await post(contract, withUnknownField(contract, limit + 1), () => ({ headers: {}, isChunked: true }))
-    expect(answer.status).toBe(413)
+    const response = await post(contract, withUnknownField(contract, limit + 1), () => ({
+      headers: {},
+      isChunked: true,
+    }))
+    expect(response.status).toBe(413)
   })
 
   it('is rejected by its content-length only if that exceeds the limit', async ({ expect }) => {
     const claiming = (size: number) => () => ({ headers: { 'content-length': String(size) }, isChunked: true })
     expect((await post(contract, padded(contract, 0), claiming(limit + 1))).status).toBe(413)
-    const answer = await post(contract, padded(contract, 0), claiming(limit))
-    expect(Object.keys(contract.responses)).toContain(String(answer.status))
+    const response = await post(contract, padded(contract, 0), claiming(limit))
+    expect(Object.keys(contract.responses)).toContain(String(response.status))
   })
 
   it('is not read past its limit', async ({ expect }) => {
@@ -143,14 +146,14 @@ describe.for(contracts)('the body of %s', ([, contract]) => {
     })
     const keys = { admin: env.ADMIN_TOKEN, review: world.reviewerKey, other: world.org.ownerKey }
     const key = keys[contract.scope === 'admin' || contract.scope === 'review' ? contract.scope : 'other']
-    const answer = await send(
+    const response = await send(
       new Request(`https://countersign.test${sampleOf(contract).path(world)}`, {
         method: contract.method,
         headers: { authorization: `Bearer ${key}`, origin: ORIGIN },
         body: endless,
       }),
     )
-    expect(answer.status).toBe(413)
+    expect(response.status).toBe(413)
     // The stream reads ahead by a chunk or two.
     expect(given).toBeLessThanOrEqual(limit + 3 * piece.byteLength)
   })
@@ -166,8 +169,8 @@ describe.for(alone)('the compressed body of %s', ([, contract]) => {
 
   it.for(['gzip', 'deflate', 'zstd', 'identity'] as const)('is accepted in %s', async (encoding, { expect }) => {
     const bytes = bytesOf(0)
-    const answer = await postPacked(encoding === 'identity' ? bytes : await compressed(encoding, bytes), encoding)
-    expect(Object.keys(contract.responses), answer.body.error).toContain(String(answer.status))
+    const response = await postPacked(encoding === 'identity' ? bytes : await compressed(encoding, bytes), encoding)
+    expect(Object.keys(contract.responses), response.body.error).toContain(String(response.status))
   })
 
   it('is measured after inflation', async ({ expect }) => {
@@ -181,9 +184,9 @@ describe.for(alone)('the compressed body of %s', ([, contract]) => {
       [zstdSpaces(2000), 'zstd'],
     ] as const
     for (const [packed, encoding] of tooLarge) {
-      const answer = await postPacked(packed, encoding)
-      expect(answer.status).toBe(413)
-      expect(answer.body.error).toBe(contract.errors?.[413] ?? 'Request body too large')
+      const response = await postPacked(packed, encoding)
+      expect(response.status).toBe(413)
+      expect(response.body.error).toBe(contract.errors?.[413] ?? 'Request body too large')
     }
   })
 

@@ -36,10 +36,10 @@ describe('/healthz', () => {
     ['an invalid key', { 'x-api-key': 'cs_none' }],
     ['an unknown organization', { 'x-org-slug': 'nope' }],
   ])('responds with %s', async ([, headers], { expect }) => {
-    const answer = await get('/healthz', env, { headers })
-    expect(answer).toMatchObject(OK)
-    expect(answer.headers.get('cache-control')).toBe('no-store')
-    expect(answer.headers.get('x-request-id')).toEqual(expect.any(String))
+    const response = await get('/healthz', env, { headers })
+    expect(response).toMatchObject(OK)
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('x-request-id')).toEqual(expect.any(String))
   })
 })
 
@@ -47,9 +47,9 @@ describe.for(['/healthz', '/readyz'])('%s', path => {
   it('accepts HEAD and any query, but no other method', async ({ expect }) => {
     expect(await get(path, env, { method: 'HEAD' })).toMatchObject({ status: 200, body: undefined })
     expect(await get(`${path}?probe=1`)).toMatchObject(OK)
-    const answer = await get(path, env, { method: 'POST', body: '{}' })
-    expect(answer.status).toBe(405)
-    expect(answer.headers.get('allow')).toBe('GET, HEAD, OPTIONS')
+    const response = await get(path, env, { method: 'POST', body: '{}' })
+    expect(response.status).toBe(405)
+    expect(response.headers.get('allow')).toBe('GET, HEAD, OPTIONS')
   })
 })
 
@@ -77,10 +77,10 @@ describe('/readyz', () => {
   ])(
     'gives a 503 with Retry-After if D1 fails with %o, and does not reveal the message',
     async (message, { expect }) => {
-      const answer = await get('/readyz', wrapBindings(failing('DB', message, Number.POSITIVE_INFINITY)))
-      expect(answer).toMatchObject(UNAVAILABLE)
-      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
-      const { requestId, ...shown } = answer.body
+      const response = await get('/readyz', wrapBindings(failing('DB', message, Number.POSITIVE_INFINITY)))
+      expect(response).toMatchObject(UNAVAILABLE)
+      expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
+      const { requestId, ...shown } = response.body
       expect([requestId, shown]).toEqual([expect.any(String), UNAVAILABLE.body])
     },
   )
@@ -88,9 +88,9 @@ describe('/readyz', () => {
   it('gives a 503 while a table is missing, and then recovers', async ({ expect }) => {
     await env.DB.exec('alter table sweeps rename to sweeps_away')
     try {
-      const answer = await get('/readyz')
-      expect(answer).toMatchObject(UNAVAILABLE)
-      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+      const response = await get('/readyz')
+      expect(response).toMatchObject(UNAVAILABLE)
+      expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
     } finally {
       await env.DB.exec('alter table sweeps_away rename to sweeps')
     }
@@ -100,8 +100,8 @@ describe('/readyz', () => {
   it('gives a 503 in bounded time if D1 never responds', async ({ expect }) => {
     const { bindings, called } = silentBindings()
     const begin = Date.now()
-    const answer = await get('/readyz', bindings)
-    expect(answer).toMatchObject(UNAVAILABLE)
+    const response = await get('/readyz', bindings)
+    expect(response).toMatchObject(UNAVAILABLE)
     expect(Date.now() - begin).toBeLessThan(STORE_DEADLINE_MS + 500)
     expect(called.length).toBeGreaterThan(0)
   }, 10_000)

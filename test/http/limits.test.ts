@@ -40,7 +40,7 @@ import {
   PATHS,
   type Place,
 } from '../support/limited-fields.ts'
-import { type Answer, newOrg, type Org } from '../support/org.ts'
+import { type ApiResponse, newOrg, type Org } from '../support/org.ts'
 import { storedCounts } from '../support/stored.ts'
 import { newTrace } from '../support/trace.ts'
 
@@ -66,21 +66,21 @@ describe.for([
       const expected: unknown[] = []
       for (const size of [field.max - 1, field.max]) {
         const value = field.make(character, size)
-        const answer = await field.send(place, value)
-        expect(answer.status, answer.body.error).toBeLessThan(300)
+        const response = await field.send(place, value)
+        expect(response.status, response.body.error).toBeLessThan(300)
         expected.push(field.shown ? await field.shown(place, value) : value)
         const held = inAnyOrder(await field.held(place))
         expect(held).toEqual(inAnyOrder(field.replaces ? expected.slice(-1) : [...before, ...expected]))
       }
       const held = inAnyOrder(await field.held(place))
       const counts = await storedCounts()
-      const refused = await field.send(place, field.make(character, field.max + 1))
-      expect(refused.status).toBe(400)
-      expect(refused.body.code).toBe('invalid_request')
-      expect(refused.body.details).toHaveLength(1)
-      expect(refused.body.details[0].path).toBe(field.path)
-      expect(refused.body.details[0].message).toContain(field.says ?? String(field.max))
-      expect(refused.body.error).toBe(`${field.path}: ${refused.body.details[0].message}`)
+      const rejected = await field.send(place, field.make(character, field.max + 1))
+      expect(rejected.status).toBe(400)
+      expect(rejected.body.code).toBe('invalid_request')
+      expect(rejected.body.details).toHaveLength(1)
+      expect(rejected.body.details[0].path).toBe(field.path)
+      expect(rejected.body.details[0].message).toContain(field.says ?? String(field.max))
+      expect(rejected.body.error).toBe(`${field.path}: ${rejected.body.details[0].message}`)
       expect(inAnyOrder(await field.held(place))).toEqual(held)
       expect(await storedCounts()).toEqual(counts)
     },
@@ -94,9 +94,9 @@ describe('a required text', () => {
     async ([, field], { expect }) => {
       const place = await newTrace()
       const counts = await storedCounts()
-      const refused = await field.send(place, '')
-      expect(refused.status).toBe(400)
-      expect(refused.body.details[0].path).toBe(field.path)
+      const rejected = await field.send(place, '')
+      expect(rejected.status).toBe(400)
+      expect(rejected.body.details[0].path).toBe(field.path)
       expect(await storedCounts()).toEqual(counts)
     },
   )
@@ -140,9 +140,9 @@ describe('a large value', () => {
         expect((await held(place)) === value).toBe(true)
       }
       const counts = await storedCounts()
-      const refused = await send(place, ofBytes(MAX_OBSERVATION_BYTES + 1))
-      expect(refused.status).toBe(413)
-      expect(refused.body).toMatchObject({ error: 'Observation data too large', code: 'too_large' })
+      const rejected = await send(place, ofBytes(MAX_OBSERVATION_BYTES + 1))
+      expect(rejected.status).toBe(413)
+      expect(rejected.body).toMatchObject({ error: 'Observation data too large', code: 'too_large' })
       expect((await held(place)) === ofBytes(MAX_OBSERVATION_BYTES)).toBe(true)
       expect(await storedCounts()).toEqual(counts)
     },
@@ -182,8 +182,8 @@ describe('a body in escaped ASCII, as many JSON libraries write it,', () => {
     const { org, trace_id } = await newTrace()
     const body = { ...{ trace: aTrace(), span: aSpan(), feedback: aFeedback() }[type], trace_id, ...fields }
     const merged = { ...body, ...(type === 'trace' && { trace_id: aTrace().trace_id }) }
-    const answer = await org.ingest.post(PATHS[type], escaped(merged))
-    expect(answer.status, answer.body.error).toBeLessThan(300)
+    const response = await org.ingest.post(PATHS[type], escaped(merged))
+    expect(response.status, response.body.error).toBeLessThan(300)
   })
 
   it('applies the same limits: content and a schema', async ({ expect }) => {
@@ -205,7 +205,7 @@ describe('an integer', () => {
       Number.MAX_SAFE_INTEGER,
       ({ org }: Place, duration_ms: number) =>
         org.ingest.post('/api/v1/traces', aTrace({ status: 'completed', duration_ms })),
-      async ({ org }: Place, { body }: Answer) => (await org.read.get(`/api/traces/${body.id}`)).body.durationMs,
+      async ({ org }: Place, { body }: ApiResponse) => (await org.read.get(`/api/traces/${body.id}`)).body.durationMs,
     ],
     [
       'span: duration_ms',
@@ -214,7 +214,8 @@ describe('an integer', () => {
       Number.MAX_SAFE_INTEGER,
       ({ org, trace_id }: Place, duration_ms: number) =>
         org.ingest.post('/api/v1/spans', aSpan({ trace_id, duration_ms })),
-      async ({ org }: Place, { body }: Answer) => (await org.read.get(`/api/spans/${body.span_id}`)).body.durationMs,
+      async ({ org }: Place, { body }: ApiResponse) =>
+        (await org.read.get(`/api/spans/${body.span_id}`)).body.durationMs,
     ],
     [
       'API key: rateLimitPerMinute',
@@ -222,7 +223,7 @@ describe('an integer', () => {
       1,
       MAX_RATE_LIMIT_PER_MINUTE,
       createKey,
-      async ({ org }: Place, { body }: Answer) =>
+      async ({ org }: Place, { body }: ApiResponse) =>
         (await org.owner.get('/api/api-keys')).body.apiKeys.find(({ id }: { id: string }) => id === body.id)
           .rateLimitPerMinute,
     ],
@@ -233,10 +234,10 @@ describe('an integer', () => {
       MAX_ROTATION_GRACE_SECONDS,
       async (place: Place, graceSeconds: number) => {
         const { body } = await createKey(place, 1)
-        const answer = await place.org.owner.post(`/api/api-keys/${body.id}/rotate`, { graceSeconds })
-        return { ...answer, body: { ...answer.body, oldId: body.id } }
+        const response = await place.org.owner.post(`/api/api-keys/${body.id}/rotate`, { graceSeconds })
+        return { ...response, body: { ...response.body, oldId: body.id } }
       },
-      async ({ org }: Place, { body }: Answer) => {
+      async ({ org }: Place, { body }: ApiResponse) => {
         const keys: { id: string; revokedAt: string; createdAt: string }[] = (await org.owner.get('/api/api-keys')).body
           .apiKeys
         const revokedAt = keys.find(({ id }) => id === body.oldId)?.revokedAt ?? ''
@@ -246,17 +247,17 @@ describe('an integer', () => {
   ] as const)('applies exact limits to %s', async ([, path, min, max, send, read], { expect }) => {
     const place = await newTrace()
     for (const value of [min, min + 1, max - 1, max]) {
-      const answer = await send(place, value)
-      expect(answer.status, answer.body.error).toBeLessThan(300)
-      expect(await read(place, answer)).toBe(value)
+      const response = await send(place, value)
+      expect(response.status, response.body.error).toBeLessThan(300)
+      expect(await read(place, response)).toBe(value)
     }
     for (const value of [min - 1, max + 1, min + 0.5]) {
-      const refused = await send(place, value)
-      expect(refused.status).toBe(400)
-      expect(refused.body.details).toEqual([{ path, message: expect.any(String) }])
-      if (value === min - 1) expect(refused.body.error).toContain(`at least ${min}`)
+      const rejected = await send(place, value)
+      expect(rejected.status).toBe(400)
+      expect(rejected.body.details).toEqual([{ path, message: expect.any(String) }])
+      if (value === min - 1) expect(rejected.body.error).toContain(`at least ${min}`)
       if (value === max + 1)
-        expect(refused.body.error).toMatch(max === Number.MAX_SAFE_INTEGER ? /whole number/ : `${max}`)
+        expect(rejected.body.error).toMatch(max === Number.MAX_SAFE_INTEGER ? /whole number/ : `${max}`)
     }
   })
 })
@@ -290,15 +291,16 @@ describe('nesting', () => {
       }
       for (const depth of [MAX_JSON_DEPTH - 1, MAX_JSON_DEPTH]) {
         const body = bodyOf(nested(depth))
-        const answer = send === 'in a batch' ? await inBatch(org, type, body) : await org.ingest.post(PATHS[type], body)
-        expect(answer.status, answer.body.error).toBeLessThan(300)
+        const response =
+          send === 'in a batch' ? await inBatch(org, type, body) : await org.ingest.post(PATHS[type], body)
+        expect(response.status, response.body.error).toBeLessThan(300)
         expect(await held(place)).toMatchObject(Object(nested(depth)))
       }
       const deepest = JSON.stringify(await held(place))
       if (send === 'by itself') {
-        const refused = await org.ingest.post(PATHS[type], bodyOf(nested(MAX_JSON_DEPTH + 1)))
-        expect(refused.status).toBe(400)
-        expect(refused.body.details).toEqual([{ path, message: `nests deeper than ${MAX_JSON_DEPTH}` }])
+        const rejected = await org.ingest.post(PATHS[type], bodyOf(nested(MAX_JSON_DEPTH + 1)))
+        expect(rejected.status).toBe(400)
+        expect(rejected.body.details).toEqual([{ path, message: `nests deeper than ${MAX_JSON_DEPTH}` }])
       }
       expect(JSON.stringify(await held(place))).toBe(deepest)
     }
@@ -311,9 +313,9 @@ describe('nesting', () => {
       expect(status).toBe(201)
       expect((await org.read.get(`/api/prompts/${body.id}`)).body.outputSchema).toEqual(tree(depth))
     }
-    const refused = await org.owner.post('/api/prompts', aPrompt({ outputSchema: tree(MAX_JSON_DEPTH + 1) }))
-    expect(refused.status).toBe(400)
-    expect(refused.body.details).toEqual([{ path: 'outputSchema', message: `nests deeper than ${MAX_JSON_DEPTH}` }])
+    const rejected = await org.owner.post('/api/prompts', aPrompt({ outputSchema: tree(MAX_JSON_DEPTH + 1) }))
+    expect(rejected.status).toBe(400)
+    expect(rejected.body.details).toEqual([{ path: 'outputSchema', message: `nests deeper than ${MAX_JSON_DEPTH}` }])
   })
 })
 
@@ -333,9 +335,9 @@ describe('a batch', () => {
     const stored = (await org.read.get(`/api/traces/${id}`)).body.spans[0].input
     expect(stored).toHaveLength(2 * MAX_BATCH_EVENTS - 1)
     const counts = await storedCounts()
-    const refused = await org.ingest.post('/api/v1/batch', { events: events(MAX_BATCH_EVENTS + 1) })
-    expect(refused.status).toBe(400)
-    expect(refused.body.details).toEqual([{ path: 'events', message: `must have at most ${MAX_BATCH_EVENTS} events` }])
+    const rejected = await org.ingest.post('/api/v1/batch', { events: events(MAX_BATCH_EVENTS + 1) })
+    expect(rejected.status).toBe(400)
+    expect(rejected.body.details).toEqual([{ path: 'events', message: `must have at most ${MAX_BATCH_EVENTS} events` }])
     expect(await storedCounts()).toEqual(counts)
   })
 })
@@ -425,9 +427,9 @@ describe('filters', () => {
       expect(status).toBe(200)
       expect(body.traces).toHaveLength(1)
     }
-    const refused = await get(MAX_SEARCH_FILTERS + 1)
-    expect(refused.status).toBe(400)
-    expect(refused.body.error).toContain(`At most ${MAX_SEARCH_FILTERS}`)
+    const rejected = await get(MAX_SEARCH_FILTERS + 1)
+    expect(rejected.status).toBe(400)
+    expect(rejected.body.error).toContain(`At most ${MAX_SEARCH_FILTERS}`)
   })
 })
 
@@ -486,9 +488,9 @@ describe('a page', () => {
       expect((await org.read.get(`${path}limit=${limit}`)).status).toBe(200)
     }
     for (const limit of ['0', '-1', '', '1.5', '1e2', '٣', String(PAGE_MAX_LIMIT + 1)]) {
-      const refused = await org.read.get(`${path}limit=${encodeURIComponent(limit)}`)
-      expect(refused.status).toBe(400)
-      expect(refused.body.details).toEqual([
+      const rejected = await org.read.get(`${path}limit=${encodeURIComponent(limit)}`)
+      expect(rejected.status).toBe(400)
+      expect(rejected.body.details).toEqual([
         { path: 'limit', message: `must be a whole number from 1 to ${PAGE_MAX_LIMIT}` },
       ])
     }

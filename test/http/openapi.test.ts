@@ -88,14 +88,14 @@ describe('the OpenAPI document', () => {
     const { body } = await send(new Request('https://countersign.test/openapi.json'))
     const { schemas } = body.components
     expect(Object.keys(schemas)).toEqual(expect.arrayContaining(RESOURCES))
-    const answerOf = (method: string, path: string, status: number) =>
+    const schemaOf = (method: string, path: string, status: number) =>
       body.paths[path][method].responses[status].content['application/json'].schema
     const named = (name: string) => ({ $ref: `#/components/schemas/${name}` })
-    expect(answerOf('get', '/api/traces/{traceId}', 200)).toEqual(named('Trace'))
-    expect(answerOf('get', '/api/traces', 200).properties.traces.items).toEqual(named('TraceSummary'))
-    expect(answerOf('post', '/api/v1/traces/{trace_id}/attribute', 200)).toEqual(named('AttributionResult'))
-    expect(answerOf('get', '/api/users', 200).properties.users.items).toEqual(named('User'))
-    expect(answerOf('get', '/api/users', 401)).toEqual(named('Error'))
+    expect(schemaOf('get', '/api/traces/{traceId}', 200)).toEqual(named('Trace'))
+    expect(schemaOf('get', '/api/traces', 200).properties.traces.items).toEqual(named('TraceSummary'))
+    expect(schemaOf('post', '/api/v1/traces/{trace_id}/attribute', 200)).toEqual(named('AttributionResult'))
+    expect(schemaOf('get', '/api/users', 200).properties.users.items).toEqual(named('User'))
+    expect(schemaOf('get', '/api/users', 401)).toEqual(named('Error'))
     expect(schemas.Trace.properties.spans.items).toEqual(named('Span'))
     expect(body.paths['/api/v1/spans'].post.requestBody.content['application/json'].schema).toEqual(named('NewSpan'))
     const references = [...JSON.stringify(body).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(

@@ -74,9 +74,9 @@ describe('a batch', () => {
     ['one event too many', { events: Array.from({ length: MAX_BATCH_EVENTS + 1 }, () => 0) }, 'events'],
   ] as const)('gets a 400 for the whole batch for %s', async ([, body, path], { expect }) => {
     const org = await newOrg()
-    const answer = await org.ingest.post('/api/v1/batch', body)
-    expect(answer.status).toBe(400)
-    expect(answer.body.details).toMatchObject([{ path }])
+    const response = await org.ingest.post('/api/v1/batch', body)
+    expect(response.status).toBe(400)
+    expect(response.body.details).toMatchObject([{ path }])
   })
 
   it('may have as many events as the limit allows', async ({ expect }) => {
@@ -101,8 +101,8 @@ describe('a batch', () => {
       event('observation', anObservation({ trace_id, data: 'x'.repeat(MAX_OBSERVATION_BYTES - 2) })),
       event('observation', anObservation({ trace_id, type: 'input', data: 'x'.repeat(bytes - MAX_OBSERVATION_BYTES) })),
     ]
-    const refused = await sendBatch(org, ofBytes(MAX_BATCH_BYTES))
-    expect(refused.status).toBe(413)
+    const rejected = await sendBatch(org, ofBytes(MAX_BATCH_BYTES))
+    expect(rejected.status).toBe(413)
     expect((await read()).spans[0]).toMatchObject({ input: null, output: null })
     expect(await statusesOf(org, ofBytes(MAX_BATCH_BYTES - 1000))).toEqual([201, 201])
     expect((await read()).spans[0].input).toHaveLength(MAX_BATCH_BYTES - 1000 - MAX_OBSERVATION_BYTES)
@@ -320,9 +320,9 @@ describe('the order in a batch', () => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     const events = [event(type, body(trace_id)), event('trace', aTrace({ trace_id })), event(type, body(trace_id))]
-    const [early, made, late] = await resultsOf(org, events)
+    const [early, created, late] = await resultsOf(org, events)
     expect(early).toMatchObject({ status: 404, body: { error: 'Trace not found', code: 'not_found' } })
-    expect([made?.status, late?.status]).toEqual([202, status])
+    expect([created?.status, late?.status]).toEqual([202, status])
     const before = await detailOf(org, trace_id)
     expect(before.spans.length - 1 + before.feedback.length + (before.spans[0].input === null ? 0 : 1)).toBe(1)
     expect((await statusesOf(org, events)).slice(0, 2)).toEqual([status, 202])
@@ -596,12 +596,12 @@ describe('concurrent batches', () => {
       event('observation', anObservation({ trace_id, data: large('') })),
       event('feedback', aFeedback({ trace_id })),
     ]
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 12 }, (_, index) =>
         index % 3 === 0 ? org.owner.delete(`/api/traces/${id}`) : sendBatch(org, events),
       ),
     )
-    for (const { status, body } of answers) {
+    for (const { status, body } of responses) {
       expect([200, 207, 404]).toContain(status)
       const statuses: number[] = (body.results ?? []).map((result: { status: number }) => result.status)
       for (const each of statuses) expect([201, 202, 404]).toContain(each)

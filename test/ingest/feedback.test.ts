@@ -25,18 +25,18 @@ describe('feedback', () => {
     ['an invalid timestamp', { timestamp: 'today' }, 'timestamp'],
   ] as const)('400s for %s', async ([, fields, path], { expect }) => {
     const { give, read } = await newTrace()
-    const answer = await give(fields)
-    expect(answer.status).toBe(400)
-    expect(answer.body.details[0].path).toBe(path)
+    const response = await give(fields)
+    expect(response.status).toBe(400)
+    expect(response.body.details[0].path).toBe(path)
     expect((await read()).feedback).toEqual([])
   })
 
   it('404s for a missing trace, and creates no user for its labeller', async ({ expect }) => {
     const org = await newOrg()
     const labeller = { email: 'ada@example.com' }
-    const answer = await org.ingest.post('/api/v1/feedback', aFeedback({ labeller }))
-    expect(answer.status).toBe(404)
-    expect(answer.body.error).toBe('Trace not found')
+    const response = await org.ingest.post('/api/v1/feedback', aFeedback({ labeller }))
+    expect(response.status).toBe(404)
+    expect(response.body.error).toBe('Trace not found')
     expect((await org.owner.get('/api/users')).body.users).toEqual([])
   })
 
@@ -69,9 +69,9 @@ describe('feedback', () => {
 
   it('gets an id that a client can compute', async ({ expect }) => {
     const { org, give, read } = await newTrace()
-    const made = (await give({ timestamp: timeAfter(1) })).body.feedback_id
+    const generated = (await give({ timestamp: timeAfter(1) })).body.feedback_id
     await give({ feedback_id: 'mine/1', timestamp: TIME })
-    const ids = await Promise.all(['mine/1', made].map(id => feedbackUuid(org.project.id, id)))
+    const ids = await Promise.all(['mine/1', generated].map(id => feedbackUuid(org.project.id, id)))
     expect((await read()).feedback.map(({ id }: { id: string }) => id)).toEqual(ids)
     expect(ids[0]).toBe(await uuidV5(org.project.id, 'feedback:mine/1'))
   })
@@ -85,9 +85,9 @@ describe('feedback', () => {
 
   it('creates one record, even if many copies arrive in parallel', async ({ expect }) => {
     const { give, read } = await newTrace()
-    const answers = await Promise.all(Array.from({ length: 20 }, () => give({ feedback_id: 'one', rating: 1 })))
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(19)
+    const responses = await Promise.all(Array.from({ length: 20 }, () => give({ feedback_id: 'one', rating: 1 })))
+    expect(responses.filter(({ status }) => status === 201)).toHaveLength(1)
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(19)
     expect((await read()).feedback).toHaveLength(1)
   })
 
@@ -98,9 +98,9 @@ describe('feedback', () => {
     await org.ingest.post('/api/v1/traces', other)
     const labeller = { name: 'Bob', email: 'bob@example.com' }
     const moved = { trace_id: other.trace_id, feedback_id: 'one', comment: 'moved', labeller }
-    const refused = await org.ingest.post('/api/v1/feedback', moved)
-    expect(refused.status).toBe(409)
-    expect(refused.body.details[0].path).toBe('feedback_id')
+    const rejected = await org.ingest.post('/api/v1/feedback', moved)
+    expect(rejected.status).toBe(409)
+    expect(rejected.body.details[0].path).toBe('feedback_id')
     expect((await org.owner.get('/api/users')).body.users).toEqual([])
     await org.owner.delete(`/api/traces/${id}`)
     expect((await org.ingest.post('/api/v1/feedback', moved)).status).toBe(201)

@@ -113,11 +113,11 @@ it('null for a required field gives a 400', async ({ expect }) => {
     for (const [field, value] of Object.entries(BARE[type](aTrace().trace_id))) {
       // An observation's data is required but may be null.
       if (field in FULL[type] || field === 'data' || value === undefined) continue
-      const answer = await org.ingest.post(`/api/v1/${PATHS[type]}`, {
+      const response = await org.ingest.post(`/api/v1/${PATHS[type]}`, {
         ...BARE[type](aTrace().trace_id),
         [field]: null,
       })
-      expect([type, field, answer.status, answer.body.details?.[0].path]).toEqual([type, field, 400, field])
+      expect([type, field, response.status, response.body.details?.[0].path]).toEqual([type, field, 400, field])
     }
   }
 })

@@ -52,8 +52,8 @@ describe('the raw observations on a trace', () => {
       timestamp: timeAfter(2),
     })
     await observe({ type: 'output', data: large('out'), timestamp: timeAfter(3) })
-    const answer = await list(org, trace_id)
-    expect(answer.status).toBe(200)
+    const response = await list(org, trace_id)
+    expect(response.status).toBe(200)
     const root = await rootSpanUuid(org.project.id, trace_id)
     const observation = {
       observation_id: expect.any(String),
@@ -61,7 +61,7 @@ describe('the raw observations on a trace', () => {
       key: null,
       received_at: expect.any(String),
     }
-    expect(answer.body).toEqual({
+    expect(response.body).toEqual({
       observations: [
         {
           ...observation,
@@ -177,9 +177,9 @@ describe('the raw observations on a trace', () => {
     '400 for the trace_id %s',
     async (trace_id, { expect }) => {
       const org = await newOrg()
-      const answer = await list(org, trace_id)
-      expect(answer.status).toBe(400)
-      expect(answer.body.details[0].path).toBe('trace_id')
+      const response = await list(org, trace_id)
+      expect(response.status).toBe(400)
+      expect(response.body.details[0].path).toBe('trace_id')
     },
   )
 
@@ -191,9 +191,9 @@ describe('the raw observations on a trace', () => {
     ['a repeated parameter', '?limit=1&limit=1', 'limit'],
   ] as const)('400 for %s', async ([, query, path], { expect }) => {
     const { org, trace_id } = await newTrace()
-    const answer = await list(org, trace_id, query)
-    expect(answer.status).toBe(400)
-    expect(answer.body.details[0].path).toBe(path)
+    const response = await list(org, trace_id, query)
+    expect(response.status).toBe(400)
+    expect(response.body.details[0].path).toBe(path)
   })
 
   it('400 for a cursor from another trace', async ({ expect }) => {
@@ -210,13 +210,13 @@ describe('the raw observations on a trace', () => {
     await mine.observe({})
     await mine.org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const other = mine.org.clientOf(await mine.org.keyFor({ projectSlug: 'other' }))
-    for (const answer of [
+    for (const response of [
       await list(theirs, mine.trace_id),
       await list(mine.org, aTrace().trace_id),
       await other.get(`/api/v1/traces/${mine.trace_id}/observations`),
     ]) {
-      expect(answer.status).toBe(404)
-      expect(answer.body.error).toBe('Trace not found')
+      expect(response.status).toBe(404)
+      expect(response.body.error).toBe('Trace not found')
     }
   })
 

@@ -64,9 +64,9 @@ describe('an observation', () => {
     ['nesting past the limit', { data: nested(MAX_JSON_DEPTH + 1) }, 'data', `nests deeper than ${MAX_JSON_DEPTH}`],
   ] as const)('400s for %s', async ([, fields, path, message], { expect }) => {
     const { observe } = await newTrace()
-    const answer = await observe(fields)
-    expect(answer.status).toBe(400)
-    expect(answer.body).toMatchObject({
+    const response = await observe(fields)
+    expect(response.status).toBe(400)
+    expect(response.body).toMatchObject({
       error: `${path}: ${message}`,
       code: 'invalid_request',
       details: [{ path, message }],
@@ -76,17 +76,17 @@ describe('an observation', () => {
   it('400s with the path of a number that overflows', async ({ expect }) => {
     const { org, trace_id } = await newTrace()
     const body = `{"trace_id":"${trace_id}","type":"input","timestamp":"${TIME}","data":{"a":[1,1e400]}}`
-    const answer = await org.ingest.post('/api/v1/observations', body)
-    expect(answer.status).toBe(400)
-    expect(answer.body.details).toEqual([{ path: 'data.a.1', message: 'is a number out of range' }])
+    const response = await org.ingest.post('/api/v1/observations', body)
+    expect(response.status).toBe(400)
+    expect(response.body.details).toEqual([{ path: 'data.a.1', message: 'is a number out of range' }])
   })
 
   it('404s for a missing trace', async ({ expect }) => {
     const org = await newOrg()
     for (const data of ['small', 'x'.repeat(INLINE_BYTES + 1)]) {
-      const answer = await org.ingest.post('/api/v1/observations', anObservation({ data }))
-      expect(answer.status).toBe(404)
-      expect(answer.body.error).toBe('Trace not found')
+      const response = await org.ingest.post('/api/v1/observations', anObservation({ data }))
+      expect(response.status).toBe(404)
+      expect(response.body.error).toBe('Trace not found')
     }
   })
 
@@ -137,9 +137,9 @@ describe('an observation', () => {
       expect((await observe({ data: ofBytes(size) })).status).toBe(201)
     }
     expect((await span()).output.length).toBe(ofBytes(MAX_OBSERVATION_BYTES).length)
-    const answer = await observe({ data: ofBytes(MAX_OBSERVATION_BYTES + 1) })
-    expect(answer.status).toBe(413)
-    expect(answer.body.error).toBe('Observation data too large')
+    const response = await observe({ data: ofBytes(MAX_OBSERVATION_BYTES + 1) })
+    expect(response.status).toBe(413)
+    expect(response.body.error).toBe('Observation data too large')
   })
 
   it.for([INLINE_BYTES - 1, INLINE_BYTES, INLINE_BYTES + 1, INLINE_BYTES * 40])(
@@ -158,14 +158,14 @@ describe('an observation', () => {
     async (data, { expect }) => {
       const { observe, span } = await newTrace()
       const observation_id = crypto.randomUUID()
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 10 }, () =>
           observe({ type: 'input', observation_id: observation_id.toUpperCase(), data }),
         ),
       )
-      for (const answer of answers) {
-        expect(answer.status).toBe(201)
-        expect(answer.body).toEqual({ status: 'created', observation_id })
+      for (const response of responses) {
+        expect(response.status).toBe(201)
+        expect(response.body).toEqual({ status: 'created', observation_id })
       }
       expect((await observe({ type: 'input', observation_id, data: 'another' })).status).toBe(201)
       expect((await span()).input).toBe(data)
@@ -187,8 +187,8 @@ describe('an observation', () => {
       }
       return result
     })
-    const answer = await org.bearer(bindings).post('/api/v1/observations', anObservation({ trace_id, data }))
-    expect(answer.status).toBe(404)
+    const response = await org.bearer(bindings).post('/api/v1/observations', anObservation({ trace_id, data }))
+    expect(response.status).toBe(404)
     expect((await span()).output).toBeNull()
     const { results } = await env.DB.prepare(
       'select 1 from observations o join traces t on t.key = o.trace_key where t.id = ?',

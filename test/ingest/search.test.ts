@@ -111,10 +111,10 @@ describe('the search', () => {
     ['more than 10 filters', Array.from({ length: 11 }, (_, index) => `f${index}=1`).join('&'), ''],
   ] as const)('400s for %s', async ([, query, path], { expect }) => {
     const org = await newOrg()
-    const answer = await org.ingest.get(`/api/v1/traces/search?${query}`)
-    expect(answer.status).toBe(400)
-    expect(answer.body.details[0].path).toBe(path)
-    if (query === '' || query === 'limit=5') expect(answer.body.error).toBe('No search parameter given')
+    const response = await org.ingest.get(`/api/v1/traces/search?${query}`)
+    expect(response.status).toBe(400)
+    expect(response.body.details[0].path).toBe(path)
+    if (query === '' || query === 'limit=5') expect(response.body.error).toBe('No search parameter given')
   })
 
   it('accepts 10 filters', async ({ expect }) => {

@@ -57,17 +57,17 @@ describe('a span', () => {
     ['an unknown status', { status: 'failed' }, 'status'],
   ] as const)('gets a 400 for %s, and is not stored', async ([, fields, path], { expect }) => {
     const { step, read } = await newTrace()
-    const answer = await step(fields)
-    expect(answer.status).toBe(400)
-    expect(answer.body.details[0].path).toBe(path)
+    const response = await step(fields)
+    expect(response.status).toBe(400)
+    expect(response.body.details[0].path).toBe(path)
     expect((await read()).spans).toHaveLength(1)
   })
 
   it.for(['input', 'output'])('400s with the path of a number in its %s that overflows', async (field, { expect }) => {
     const { org, trace_id } = await newTrace()
     const body = JSON.stringify(aSpan({ trace_id, [field]: ['NUMBER'] })).replace('"NUMBER"', '-1e400')
-    const answer = await org.ingest.post('/api/v1/spans', body)
-    expect(answer.body.details).toEqual([{ path: `${field}.0`, message: 'is a number out of range' }])
+    const response = await org.ingest.post('/api/v1/spans', body)
+    expect(response.body.details).toEqual([{ path: `${field}.0`, message: 'is a number out of range' }])
   })
 
   it.for([
@@ -139,9 +139,9 @@ describe('a span', () => {
     ['large', large('')],
   ] as const)('404s for a missing trace, with %s values', async ([, output], { expect }) => {
     const org = await newOrg()
-    const answer = await org.ingest.post('/api/v1/spans', aSpan({ output }))
-    expect(answer.status).toBe(404)
-    expect(answer.body.error).toBe('Trace not found')
+    const response = await org.ingest.post('/api/v1/spans', aSpan({ output }))
+    expect(response.status).toBe(404)
+    expect(response.body.error).toBe('Trace not found')
   })
 
   it('404s for a trace in another project of the organization', async ({ expect }) => {
@@ -160,9 +160,9 @@ describe('a span', () => {
     const span = await spanOf(SPAN_ID)
     expect([span.input === value, span.output === value, span.truncated]).toEqual([true, true, []])
     for (const fields of [{ input: `${value}x` }, { output: `${value}x` }, { output: `${value}x`, step_id: 5 }]) {
-      const answer = await step({ span_id: SPAN_ID, ...fields })
-      expect(answer.status).toBe(413)
-      expect(answer.body.error).toBe('Observation data too large')
+      const response = await step({ span_id: SPAN_ID, ...fields })
+      expect(response.status).toBe(413)
+      expect(response.body.error).toBe('Observation data too large')
     }
   })
 })
@@ -224,8 +224,10 @@ describe('a span that is sent again', () => {
   it('becomes one span, even if sent repeatedly and in parallel', async ({ expect }) => {
     const { step, read } = await newTrace()
     const fields = { span_id: SPAN_ID, input: 1, output: large('same') }
-    const answers = await Promise.all(Array.from({ length: 20 }, () => step(fields)))
-    expect(new Set(answers.map(({ status, body }) => `${status} ${body.span_id}`))).toEqual(new Set([`202 ${SPAN_ID}`]))
+    const responses = await Promise.all(Array.from({ length: 20 }, () => step(fields)))
+    expect(new Set(responses.map(({ status, body }) => `${status} ${body.span_id}`))).toEqual(
+      new Set([`202 ${SPAN_ID}`]),
+    )
     expect((await read()).spans).toMatchObject([{}, { id: SPAN_ID, input: 1, output: large('same') }])
   })
 
@@ -348,7 +350,7 @@ describe('the root span', () => {
     const { org, trace_id, step, read, spanOf } = await newTrace()
     const root = await rootSpanUuid(org.project.id, trace_id)
     const prompt = await org.owner.post('/api/prompts', { projectSlug: 'support', stepId: 'a', content: 'Answer.' })
-    const answer = await step({
+    const response = await step({
       span_id: root.toUpperCase(),
       parent_span_id: SPAN_ID,
       step_id: 'another',
@@ -360,7 +362,7 @@ describe('the root span', () => {
       status: 'error',
       duration_ms: 3,
     })
-    expect(answer).toMatchObject({ status: 202, body: { span_id: root } })
+    expect(response).toMatchObject({ status: 202, body: { span_id: root } })
     const { spans } = await read()
     expect(spans).toHaveLength(1)
     expect(spans[0]).toMatchObject({
@@ -391,8 +393,8 @@ describe('the root span', () => {
     const other = aTrace()
     await org.ingest.post('/api/v1/traces', other)
     const root = await rootSpanUuid(org.project.id, trace_id)
-    const answer = await org.ingest.post('/api/v1/spans', aSpan({ trace_id: other.trace_id, span_id: root }))
-    expect(answer.status).toBe(409)
+    const response = await org.ingest.post('/api/v1/spans', aSpan({ trace_id: other.trace_id, span_id: root }))
+    expect(response.status).toBe(409)
   })
 })
 
@@ -409,9 +411,9 @@ describe('a span_id', () => {
       same: () => org.ingest.post('/api/v1/spans', aSpan({ trace_id: traces[0].trace_id, span_id })),
       other: () => other.post('/api/v1/spans', aSpan({ trace_id: traces[1].trace_id, span_id })),
     }
-    for (const answer of [await sendTo.same(), await sendTo.other()]) {
-      expect(answer.status).toBe(409)
-      expect(answer.body).toMatchObject({ code: 'conflict', details: [{ path: 'span_id' }] })
+    for (const response of [await sendTo.same(), await sendTo.other()]) {
+      expect(response.status).toBe(409)
+      expect(response.body).toMatchObject({ code: 'conflict', details: [{ path: 'span_id' }] })
     }
     expect(await spanOf(span_id)).toMatchObject({ output: 'first', trace: { id } })
     await org.owner.delete(`/api/traces/${id}`)
@@ -437,10 +439,10 @@ describe('a span_id', () => {
     const org = await newOrg()
     const traces = Array.from({ length: 10 }, () => aTrace())
     for (const trace of traces) await org.ingest.post('/api/v1/traces', trace)
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       traces.map(({ trace_id }) => org.ingest.post('/api/v1/spans', aSpan({ trace_id, span_id: SPAN_ID }))),
     )
-    expect(answers.map(({ status }) => status).sort()).toEqual([202, ...Array.from({ length: 9 }, () => 409)])
+    expect(responses.map(({ status }) => status).sort()).toEqual([202, ...Array.from({ length: 9 }, () => 409)])
     const { results } = await env.DB.prepare(
       'select 1 from spans s join traces t on t.key = s.trace_key where s.id = ? and t.organization_key = (select key from organizations where id = ?)',
     )
@@ -460,7 +462,7 @@ describe('a prompt_version_id', () => {
       const prompt = (projectSlug: string) => ({ projectSlug, stepId: 'a', content: 'Answer.' })
       const mine = (await org.owner.post('/api/prompts', prompt('support'))).body
       const doc = { projectSlug: 'support', slug: 'a', title: 'A', content: 'Text' }
-      const made: Record<string, string> = {
+      const versionIds: Record<string, string> = {
         unknown: crypto.randomUUID(),
         'a knowledge doc’s': (await org.owner.post('/api/knowledge-docs', doc)).body.versionId,
         'another project’s': (await org.owner.post('/api/prompts', prompt('other'))).body.versionId,
@@ -471,9 +473,9 @@ describe('a prompt_version_id', () => {
       const before = await read()
       await scheduler.wait(3)
       for (const span_id of [SPAN_ID, PARENT_ID]) {
-        const answer = await step({ span_id, output: large('new'), prompt_version_id: made[kind] })
-        expect(answer.status).toBe(422)
-        expect(answer.body).toMatchObject({ code: 'unprocessable', details: [{ path: 'prompt_version_id' }] })
+        const response = await step({ span_id, output: large('new'), prompt_version_id: versionIds[kind] })
+        expect(response.status).toBe(422)
+        expect(response.body).toMatchObject({ code: 'unprocessable', details: [{ path: 'prompt_version_id' }] })
       }
       expect(await read()).toEqual(before)
     },
@@ -508,13 +510,13 @@ describe('a prompt_version_id', () => {
     // elsewhere.
     const elsewhere = (await newTrace()).step
     expect((await step({ span_id: SPAN_ID, prompt_version_id: again.versionId })).status).toBe(202)
-    for (const answer of [
+    for (const response of [
       await step({ span_id: crypto.randomUUID(), ...gone }),
       await step({ span_id: PARENT_ID, ...gone }),
       await step({ span_id: SPAN_ID, ...gone }),
       await elsewhere({ span_id: root, ...gone }),
     ]) {
-      expect(answer).toMatchObject({ status: 422, body: { details: [{ path: 'prompt_version_id' }] } })
+      expect(response).toMatchObject({ status: 422, body: { details: [{ path: 'prompt_version_id' }] } })
     }
     expect((await spanOf(SPAN_ID)).promptVersionId).toBe(again.versionId)
     expect((await spanOf(PARENT_ID)).promptVersionId).toBeNull()
@@ -646,8 +648,8 @@ describe('a D1 fault', () => {
         if (when === 'after') await call()
         throw new Error(LOST)
       })
-      const answer = await org.bearer(flaky).post(path, { trace_id, timestamp: TIME, ...fields })
-      expect(answer.status).toBe(wanted)
+      const response = await org.bearer(flaky).post(path, { trace_id, timestamp: TIME, ...fields })
+      expect(response.status).toBe(wanted)
     }
     const { spans, feedback } = await read()
     expect([spans.length - 1, feedback.length]).toEqual([status === 202 ? 1 : 0, kind === 'feedback' ? 1 : 0])

@@ -12,9 +12,9 @@ async function afterCalls(calls: readonly object[]) {
   const { trace_id } = aTrace()
   let id = ''
   for (const call of calls) {
-    const answer = await org.ingest.post('/api/v1/traces', aTrace({ trace_id, metadata: {}, ...call }))
-    if (answer.status !== 202) throw new Error(`unexpected status ${answer.status}: ${answer.body.error}`)
-    id = answer.body.id
+    const response = await org.ingest.post('/api/v1/traces', aTrace({ trace_id, metadata: {}, ...call }))
+    if (response.status !== 202) throw new Error(`unexpected status ${response.status}: ${response.body.error}`)
+    id = response.body.id
   }
   return read(org, id)
 }
@@ -40,9 +40,9 @@ describe('a trace', () => {
     ['a duration past exact integers', { duration_ms: 2 ** 53 }, 'duration_ms'],
   ] as const)('400s for %s', async ([, fields, path], { expect }) => {
     const org = await newOrg()
-    const answer = await org.ingest.post('/api/v1/traces', aTrace(fields))
-    expect(answer.status).toBe(400)
-    expect(answer.body.details[0].path).toBe(path)
+    const response = await org.ingest.post('/api/v1/traces', aTrace(fields))
+    expect(response.status).toBe(400)
+    expect(response.body.details[0].path).toBe(path)
     expect((await org.read.get('/api/traces?projectSlug=support')).body.traces).toEqual([])
   })
 
@@ -57,9 +57,9 @@ describe('a trace', () => {
   ] as const)('may have %s', async ([, fields], { expect }) => {
     const org = await newOrg()
     const trace = aTrace(fields)
-    const answer = await org.ingest.post('/api/v1/traces', trace)
-    expect(answer.status).toBe(202)
-    expect(await read(org, answer.body.id)).toMatchObject({
+    const response = await org.ingest.post('/api/v1/traces', trace)
+    expect(response.status).toBe(202)
+    expect(await read(org, response.body.id)).toMatchObject({
       traceId: trace.trace_id,
       name: trace.name,
       metadata: trace.metadata ?? {},
@@ -79,8 +79,8 @@ describe('a trace', () => {
   it('becomes one trace, even if sent repeatedly and in parallel', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
-    const answers = await Promise.all(Array.from({ length: 50 }, () => org.ingest.post('/api/v1/traces', trace)))
-    expect(new Set(answers.map(({ status, body }) => `${status} ${body.id}`)).size).toBe(1)
+    const responses = await Promise.all(Array.from({ length: 50 }, () => org.ingest.post('/api/v1/traces', trace)))
+    expect(new Set(responses.map(({ status, body }) => `${status} ${body.id}`)).size).toBe(1)
     expect((await org.read.get('/api/traces?projectSlug=support')).body.traces).toHaveLength(1)
   })
 
@@ -88,10 +88,10 @@ describe('a trace', () => {
     const org = await newOrg()
     const trace = aTrace({ metadata: {} })
     const names = Array.from({ length: 20 }, (_, index) => `field${index}`)
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       names.map(name => org.ingest.post('/api/v1/traces', { ...trace, metadata: { [name]: 1 } })),
     )
-    expect(Object.keys((await read(org, answers[0]?.body.id)).metadata).sort()).toEqual(names.sort())
+    expect(Object.keys((await read(org, responses[0]?.body.id)).metadata).sort()).toEqual(names.sort())
     for (const name of names) {
       expect((await org.ingest.get(`/api/v1/traces/search?${name}=1`)).body.count).toBe(1)
     }
@@ -103,9 +103,9 @@ describe('a trace', () => {
       Array.from({ length: MAX_SEARCHABLE_FIELDS + 1 }, (_, index) => [`f${index}`, 1]),
     )
     const trace = aTrace({ metadata })
-    const answer = await org.ingest.post('/api/v1/traces', trace)
-    expect((await org.ingest.post('/api/v1/traces', trace)).body).toEqual(answer.body)
-    expect(answer.body.warnings).toEqual([
+    const response = await org.ingest.post('/api/v1/traces', trace)
+    expect((await org.ingest.post('/api/v1/traces', trace)).body).toEqual(response.body)
+    expect(response.body.warnings).toEqual([
       `metadata: only the first ${MAX_SEARCHABLE_FIELDS} of ${MAX_SEARCHABLE_FIELDS + 1} values are searchable`,
     ])
     expect((await org.ingest.get('/api/v1/traces/search?f63=1')).body.count).toBe(1)
@@ -178,36 +178,40 @@ describe('calls for one trace merge:', () => {
     expect(await count('stage=final&kept=yes')).toBe(1)
   })
 
-  const of = (kilobytes: number) => 'x'.repeat(1024 * kilobytes)
+  const ofKilobytes = (kilobytes: number) => 'x'.repeat(1024 * kilobytes)
   it.for([
     [
       'completes the trace, keeps the existing fields and adds those that fit',
-      [{ metadata: { a: of(40) } }, { ...completed, duration_ms: 7, metadata: { b: of(40), c: 1 } }],
-      { status: 'completed', durationMs: 7, metadata: { a: of(40), c: 1 } },
+      [{ metadata: { a: ofKilobytes(40) } }, { ...completed, duration_ms: 7, metadata: { b: ofKilobytes(40), c: 1 } }],
+      { status: 'completed', durationMs: 7, metadata: { a: ofKilobytes(40), c: 1 } },
       ['b'],
     ],
     [
       'keeps the value of a field whose new value does not fit',
-      [{ metadata: { a: of(40), b: 'old' } }, { metadata: { b: of(40) } }],
-      { metadata: { a: of(40), b: 'old' } },
+      [{ metadata: { a: ofKilobytes(40), b: 'old' } }, { metadata: { b: ofKilobytes(40) } }],
+      { metadata: { a: ofKilobytes(40), b: 'old' } },
       ['b'],
     ],
     [
       'frees space before it uses it',
-      [{ metadata: { a: of(40) } }, { metadata: { b: of(60), a: 'small' } }],
-      { metadata: { a: 'small', b: of(60) } },
+      [{ metadata: { a: ofKilobytes(40) } }, { metadata: { b: ofKilobytes(60), a: 'small' } }],
+      { metadata: { a: 'small', b: ofKilobytes(60) } },
       [],
     ],
     [
       'adds fields in the order sent',
-      [{ metadata: { a: of(30) } }, { metadata: { b: of(30), c: of(30) } }],
-      { metadata: { a: of(30), b: of(30) } },
+      [{ metadata: { a: ofKilobytes(30) } }, { metadata: { b: ofKilobytes(30), c: ofKilobytes(30) } }],
+      { metadata: { a: ofKilobytes(30), b: ofKilobytes(30) } },
       ['c'],
     ],
     [
       'lets later calls add a field that did not fit',
-      [{ metadata: { a: of(40) } }, { ...completed, metadata: { b: of(40) } }, { metadata: { b: 'small' } }],
-      { metadata: { a: of(40), b: 'small' } },
+      [
+        { metadata: { a: ofKilobytes(40) } },
+        { ...completed, metadata: { b: ofKilobytes(40) } },
+        { metadata: { b: 'small' } },
+      ],
+      { metadata: { a: ofKilobytes(40), b: 'small' } },
       [],
     ],
   ] as const)('a call whose metadata does not fit %s', async ([, calls, expected, left], { expect }) => {
@@ -244,10 +248,12 @@ describe('calls for one trace merge:', () => {
 
   it('a warning names some of the fields that were left out and counts the others', async ({ expect }) => {
     const org = await newOrg()
-    const trace = aTrace({ metadata: { a: of(60) } })
+    const trace = aTrace({ metadata: { a: ofKilobytes(60) } })
     await org.ingest.post('/api/v1/traces', trace)
-    const many = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`${'n'.repeat(40)}${index}`, of(0)]))
-    const long = { [of(30)]: 1 }
+    const many = Object.fromEntries(
+      Array.from({ length: 1000 }, (_, index) => [`${'n'.repeat(40)}${index}`, ofKilobytes(0)]),
+    )
+    const long = { [ofKilobytes(30)]: 1 }
     const { warnings } = (await org.ingest.post('/api/v1/traces', { ...trace, metadata: many })).body
     expect(warnings[0]).toMatch(/ and \d+ more$/)
     expect(warnings[0].match(/"n+\d+"/g)).toHaveLength(MAX_NAMED_FIELDS)

@@ -12,8 +12,8 @@ describe('withdrawn feedback', () => {
     await give({ feedback_id: 'other', rating: 'positive', timestamp: timeAfter(1) })
     const before = (await read()).updatedAt
     await scheduler.wait(5)
-    const answer = await org.ingest.delete(withdraw + encodeURIComponent('mine/1 ✓'))
-    expect(answer).toMatchObject({ status: 200, body: { status: 'success', feedback_id: 'mine/1 ✓' } })
+    const response = await org.ingest.delete(withdraw + encodeURIComponent('mine/1 ✓'))
+    expect(response).toMatchObject({ status: 200, body: { status: 'success', feedback_id: 'mine/1 ✓' } })
     const after = await read()
     expect(after.feedback).toMatchObject([{ rating: 'positive' }])
     expect(after.feedbackCount).toBe(1)
@@ -106,7 +106,7 @@ describe('withdrawn feedback', () => {
 
   it('400s for an id that is too long', async ({ expect }) => {
     const { org } = await newTrace()
-    const answer = await org.ingest.delete(withdraw + 'x'.repeat(129))
-    expect(answer).toMatchObject({ status: 400, body: { details: [{ path: 'feedback_id' }] } })
+    const response = await org.ingest.delete(withdraw + 'x'.repeat(129))
+    expect(response).toMatchObject({ status: 400, body: { details: [{ path: 'feedback_id' }] } })
   })
 })

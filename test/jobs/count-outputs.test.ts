@@ -44,18 +44,18 @@ async function traced(org: Org, timestamp = at(), name = 'run') {
 
 describe('outputs', () => {
   it('are counted by cron for each step, together with the reviewed ones', async ({ expect }) => {
-    const made = await newReviewed('Yes')
-    const { org } = made
+    const fixture = await newReviewed('Yes')
+    const { org } = fixture
     const spanIds = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()]
-    for (const span_id of spanIds) await made.step({ span_id })
-    await made.step({ output: undefined })
-    const silent = crypto.randomUUID()
-    await made.step({ span_id: silent, output: undefined })
-    await made.observe({ span_id: silent, data: null })
+    for (const span_id of spanIds) await fixture.step({ span_id })
+    await fixture.step({ output: undefined })
+    const withoutOutput = crypto.randomUUID()
+    await fixture.step({ span_id: withoutOutput, output: undefined })
+    await fixture.observe({ span_id: withoutOutput, data: null })
     expect((await insights(org)).outputs).toEqual({ total: 0, reviewed: 0, countedAt: null })
     const first = await cron()
     expect((await insights(org)).outputs).toEqual({ total: 4, reviewed: 0, countedAt: new Date(first).toISOString() })
-    await made.review({ decision: 'accept' })
+    await fixture.review({ decision: 'accept' })
     await org.owner.put(`/api/spans/${spanIds[0]}/review`, { decision: 'accept' })
     await org.owner.put(`/api/spans/${spanIds[1]}/review`, { decision: 'accept' })
     await org.owner.put(`/api/spans/${spanIds[1]}/review`, { decision: 'reset' })
@@ -112,7 +112,7 @@ describe('outputs', () => {
   it('of a day with more traces than one run counts are stored once the whole day is counted', async ({ expect }) => {
     const org = await newOrg()
     const count = COUNTED_TRACES + 1000
-    for (let made = 0; made < count; made += 500) {
+    for (let start = 0; start < count; start += 500) {
       const traces = Array.from({ length: 500 }, () => aTrace({ timestamp: at(), metadata: {} }))
       await resultsOf(
         org,

@@ -81,8 +81,8 @@ async function newDeleted() {
   const { JOBS, ...bindings } = env
   const owner = org.clientOf(org.ownerKey, bindings)
   await owner.delete(`/api/traces/${reviewedId}`)
-  const answer = await owner.delete(`/api/projects/${org.project.id}`, { confirm: 'support' })
-  if (answer.status !== 200) throw new Error(`unexpected status ${answer.status}`)
+  const response = await owner.delete(`/api/projects/${org.project.id}`, { confirm: 'support' })
+  if (response.status !== 200) throw new Error(`unexpected status ${response.status}`)
   return filled
 }
 
@@ -313,13 +313,13 @@ describe('the purge of a deleted project', () => {
     await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))
     const job = await jobOf(org.project.id)
     await deleteElsewhere(org.project.id)
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       org.ingest.post('/api/v1/traces', aTrace()),
       org.ingest.post('/api/v1/observations', anObservation({ trace_id })),
       org.ingest.post('/api/v1/feedback', aFeedback({ trace_id })),
       org.ingest.post('/api/prompts', { projectSlug: 'support', stepId: 'late', content: 'x' }),
     ])
-    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404])
+    expect(responses.map(({ status }) => status)).toEqual([404, 404, 404, 404])
     await runAll(job)
     const left = await leftOf({ org, job })
     expect(left).toEqual(none(left))
@@ -342,8 +342,8 @@ describe('the purge of a deleted project', () => {
         const { trace_id } = aTrace()
         await caller.post('/api/v1/traces', aTrace({ trace_id }))
         const labeller = { email, name: 'Somebody' }
-        const answer = await caller.post('/api/v1/feedback', aFeedback({ trace_id, labeller }))
-        expect(answer.status).toBe(201)
+        const response = await caller.post('/api/v1/feedback', aFeedback({ trace_id, labeller }))
+        expect(response.status).toBe(201)
       }
     }
     const job = await jobOf(org.project.id)

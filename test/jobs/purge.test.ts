@@ -44,8 +44,8 @@ async function deletedTrace() {
     organizationKey: Number(row?.organization_key),
     traceKey: Number(row?.key),
   }
-  const answer = await org.bearer(withoutQueue()).delete(`/api/traces/${id}`)
-  if (answer.status !== 200) throw new Error(`unexpected status ${answer.status}`)
+  const response = await org.bearer(withoutQueue()).delete(`/api/traces/${id}`)
+  if (response.status !== 200) throw new Error(`unexpected status ${response.status}`)
   return { org, trace, id, job }
 }
 

@@ -156,8 +156,8 @@ describe('a project with retentionDays', () => {
     ['retainReviewed', 'no'],
   ] as const)('400s for %s %s', async ([field, value], { expect }) => {
     const org = await newOrg()
-    const answer = await retention(org, { [field]: value })
-    expect(answer.status).toBe(400)
-    expect(answer.body.details[0].path).toBe(field)
+    const response = await retention(org, { [field]: value })
+    expect(response.status).toBe(400)
+    expect(response.body.details[0].path).toBe(field)
   })
 })

@@ -77,16 +77,16 @@ describe('an API key', () => {
     ['a typo', { projectslug: 'support' }, 'projectslug'],
   ] as const)('400s for %s', async ([, fields, path], { expect }) => {
     const org = await newOrg()
-    const answer = await org.owner.post('/api/api-keys', { name: 'x', scopes: ['read'], ...fields })
-    expect(answer).toMatchObject({ status: 400, body: { details: [{ path }] } })
+    const response = await org.owner.post('/api/api-keys', { name: 'x', scopes: ['read'], ...fields })
+    expect(response).toMatchObject({ status: 400, body: { details: [{ path }] } })
     expect(await keysIn(org)).toHaveLength(2)
   })
 
   it('accepts null for optional fields, as in responses', async ({ expect }) => {
     const org = await newOrg()
     const nothing = { projectSlug: null, userId: null, expiresAt: null, rateLimitPerMinute: null }
-    const answer = await org.owner.post('/api/api-keys', { name: 'x', scopes: ['read'], ...nothing })
-    expect(answer).toMatchObject({ status: 201, body: { projectId: null, userId: null, expiresAt: null } })
+    const response = await org.owner.post('/api/api-keys', { name: 'x', scopes: ['read'], ...nothing })
+    expect(response).toMatchObject({ status: 201, body: { projectId: null, userId: null, expiresAt: null } })
   })
 
   it('404s for an unknown project and 422s for an unknown user', async ({ expect }) => {
@@ -98,8 +98,8 @@ describe('an API key', () => {
       expect((await org.owner.post('/api/api-keys', { ...draft, projectSlug })).status).toBe(404)
     }
     for (const userId of [crypto.randomUUID(), foreign]) {
-      const answer = await org.owner.post('/api/api-keys', { ...draft, userId })
-      expect(answer).toMatchObject({ status: 422, body: { details: [{ path: 'userId' }] } })
+      const response = await org.owner.post('/api/api-keys', { ...draft, userId })
+      expect(response).toMatchObject({ status: 422, body: { details: [{ path: 'userId' }] } })
     }
   })
 
@@ -143,8 +143,8 @@ describe('an API key', () => {
 
   it('is listed only to its organization, oldest first, page by page', async ({ expect }) => {
     const [org] = [await newOrg(), await newOrg()]
-    const made = []
-    for (const name of ['c', 'a', 'b']) made.push((await newKey(org, { name })).id)
+    const created = []
+    for (const name of ['c', 'a', 'b']) created.push((await newKey(org, { name })).id)
     const ids = []
     let cursor = ''
     do {
@@ -153,7 +153,7 @@ describe('an API key', () => {
       cursor = body.nextCursor === null ? '' : `&cursor=${body.nextCursor}`
     } while (cursor !== '')
     expect(ids).toHaveLength(5)
-    expect(ids.slice(2)).toEqual(made)
+    expect(ids.slice(2)).toEqual(created)
   })
 })
 
@@ -183,9 +183,9 @@ describe('the credentials in a request', () => {
     ['nothing', () => ({}), 401],
   ])('that are %s', async ([, headersOf, status], { expect }) => {
     const [org, otherOrg] = [await newOrg(), await newOrg()]
-    const answer = await client(headersOf(org, otherOrg)).get(LIST)
-    expect(answer.status).toBe(status)
-    if (status === 401) expect(answer.body.error).toBe('Not authenticated')
+    const response = await client(headersOf(org, otherOrg)).get(LIST)
+    expect(response.status).toBe(status)
+    if (status === 401) expect(response.body.error).toBe('Not authenticated')
   })
 })
 
@@ -194,12 +194,12 @@ describe('a revoked key', () => {
     const org = await newOrg()
     const { key, ...shown } = await newKey(org)
     setTime(Date.now() + 1000)
-    const answer = await org.owner.delete(`/api/api-keys/${shown.id}`)
-    expect(answer).toMatchObject({ status: 200, body: { id: shown.id } })
-    expect(Object.keys(answer.body)).toEqual(['id'])
+    const response = await org.owner.delete(`/api/api-keys/${shown.id}`)
+    expect(response).toMatchObject({ status: 200, body: { id: shown.id } })
+    expect(Object.keys(response.body)).toEqual(['id'])
     expect(await listed(org, shown.id)).toEqual({ ...shown, revokedAt: new Date().toISOString() })
-    const refused = await client({ 'x-api-key': key }).get(LIST)
-    expect(refused).toMatchObject({ status: 401, body: { error: 'Not authenticated' } })
+    const rejected = await client({ 'x-api-key': key }).get(LIST)
+    expect(rejected).toMatchObject({ status: 401, body: { error: 'Not authenticated' } })
   })
 
   it('is rejected within 30 s if it was cached', async ({ expect }) => {
@@ -259,9 +259,9 @@ describe.for(places)('a key %s', ([, place, revoked, rotated]) => {
     const before = [await keysIn(org), await keysIn(otherOrg)]
     const messages: Record<number, string> = { 403: 'Forbidden', 404: 'Not found' }
     for (const by of [org.owner, org.bearer()]) {
-      const answers = [await by.delete(`/api/api-keys/${id}`), await by.post(`/api/api-keys/${id}/rotate`)]
-      expect(answers[0]).toMatchObject({ status: revoked, body: { error: messages[revoked] } })
-      expect(answers[1]).toMatchObject({ status: rotated, body: { error: messages[rotated] } })
+      const responses = [await by.delete(`/api/api-keys/${id}`), await by.post(`/api/api-keys/${id}/rotate`)]
+      expect(responses[0]).toMatchObject({ status: revoked, body: { error: messages[revoked] } })
+      expect(responses[1]).toMatchObject({ status: rotated, body: { error: messages[rotated] } })
     }
     expect([await keysIn(org), await keysIn(otherOrg)]).toEqual(before)
   })

@@ -6,7 +6,7 @@ import type { Env } from '../../src/env.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
 import { AUDIT_PASS_MS, AUDIT_RETENTION_DAYS, AUDIT_SWEEP_ROWS, MAX_SCANNED_ENTRIES } from '../../src/limits.ts'
 import { failingAt, rowsReadBy, wrapBindings } from '../support/bindings.ts'
-import { type Answer, admin, type Client, client, newOrg, type Org, REVIEWER_EMAIL } from '../support/org.ts'
+import { type ApiResponse, admin, type Client, client, newOrg, type Org, REVIEWER_EMAIL } from '../support/org.ts'
 import { methodOf, newWorld, sampleOf, successesOf, type World } from '../support/samples.ts'
 import { ORIGIN } from '../support/session.ts'
 import { kindsOfText, newText, storedText } from '../support/texts.ts'
@@ -44,7 +44,7 @@ const created = (action: string, targetId: string, projectId: string | null): Ex
 })
 
 /** The log entries that each write by a manager or reviewer adds. */
-const expectedOf: Record<string, (world: World, answer: Answer) => Expected[]> = {
+const expectedOf: Record<string, (world: World, response: ApiResponse) => Expected[]> = {
   'POST /api/orgs': (_, { body }) => [
     created('organization.create', body.id, null),
     created('api_key.create', body.apiKey.id, null),
@@ -99,7 +99,7 @@ const expectedOf: Record<string, (world: World, answer: Answer) => Expected[]> =
           : ['/api/knowledge-docs', ({ doc }: World) => doc]
       const one = kind === 'prompt' ? '{promptId}' : '{docId}'
       const about = (world: World, action: string) => created(`${kind}.${action}`, idOf(world).id, world.org.project.id)
-      return Object.entries<(world: World, answer: Answer) => Expected[]>({
+      return Object.entries<(world: World, response: ApiResponse) => Expected[]>({
         [`POST ${path}`]: ({ org }, { body }) => [created(`${kind}.create`, body.id, org.project.id)],
         [`POST ${path}/${one}/versions`]: (world, { body }) => [{ ...about(world, 'add_version'), afterId: body.id }],
         [`PUT ${path}/${one}/active-version`]: world => [
@@ -155,23 +155,23 @@ describe('the audit log', () => {
     const world = await newWorld(org)
     const sample = sampleOf(contract)
     const before = await entriesInAll()
-    const answer = await callerOf(contract, bindings)[methodOf(contract)](sample.path(world), sample.body?.(world))
+    const response = await callerOf(contract, bindings)[methodOf(contract)](sample.path(world), sample.body?.(world))
     // A newly created organization reads its own log.
-    const reader = contract.path === '/api/orgs' ? client({ 'x-api-key': answer.body.apiKey.key }) : org.owner
-    const requestId = answer.headers.get('x-request-id')
+    const reader = contract.path === '/api/orgs' ? client({ 'x-api-key': response.body.apiKey.key }) : org.owner
+    const requestId = response.headers.get('x-request-id')
     const entries = (await logOf(reader)).filter(entry => entry.requestId === requestId)
-    return { world, answer, entries, added: (await entriesInAll()) - before }
+    return { world, response, entries, added: (await entriesInAll()) - before }
   }
 
   it.for(contracts.filter(([, contract]) => isAudited(contract)))(
     'records who made %s, the target, and the request',
     async ([name, contract], { expect }) => {
-      const { world, answer, entries, added } = await sent(contract)
-      expect(successesOf(contract)).toContain(answer.status)
-      const expected = expectedOf[name]?.(world, answer)
+      const { world, response, entries, added } = await sent(contract)
+      expect(successesOf(contract)).toContain(response.status)
+      const expected = expectedOf[name]?.(world, response)
       if (!expected) throw new Error(`test/manage/audit-log.test.ts does not specify the log entries of ${name}`)
       expect(expected.length).toBeGreaterThan(0)
-      const common = { actor: actorOf(contract), requestId: answer.headers.get('x-request-id') }
+      const common = { actor: actorOf(contract), requestId: response.headers.get('x-request-id') }
       expect(byAction(entries)).toEqual(
         byAction(expected).map(each => ({ id: expect.any(String), at: expect.any(String), ...common, ...each })),
       )
@@ -183,8 +183,8 @@ describe('the audit log', () => {
   it.for(contracts.filter(([, contract]) => !isAudited(contract) && !isOfSigningIn(contract)))(
     'has no entries for %s',
     async ([, contract], { expect }) => {
-      const { answer, added } = await sent(contract)
-      expect(successesOf(contract)).toContain(answer.status)
+      const { response, added } = await sent(contract)
+      expect(successesOf(contract)).toContain(response.status)
       expect(added).toBe(0)
     },
   )
@@ -196,9 +196,9 @@ describe('the audit log', () => {
       const calls = await callsOf(contract)
       for (let place = 1; place <= calls; place++) {
         const bindings = wrapBindings(failingAt(place, 'D1_ERROR: Network connection lost.', 'after'))
-        const { world, answer, entries } = await sent(contract, bindings)
-        expect(successesOf(contract)).toContain(answer.status)
-        expect(byAction(entries)).toMatchObject(byAction(expectedOf[name]?.(world, answer) ?? []))
+        const { world, response, entries } = await sent(contract, bindings)
+        expect(successesOf(contract)).toContain(response.status)
+        expect(byAction(entries)).toMatchObject(byAction(expectedOf[name]?.(world, response) ?? []))
       }
       vi.restoreAllMocks()
     },
@@ -229,7 +229,7 @@ describe('the audit log', () => {
     const prompt = `/api/prompts/${world.prompt.id}`
     const none = crypto.randomUUID()
     const before = await entriesInAll()
-    const calls: [number, Promise<Answer>][] = [
+    const calls: [number, Promise<ApiResponse>][] = [
       [409, admin().post('/api/orgs', { slug: org.slug, name: 'x' })],
       [404, admin().post('/api/orgs/no-such/api-keys', {})],
       [409, owner.post('/api/projects', { slug: 'taken', name: 'x' })],
@@ -336,7 +336,7 @@ describe('a list from the audit log', () => {
     for (const limit of [1, 3, 13, 14]) {
       const walked: Entry[] = []
       for (let cursor: string | null = ''; cursor !== null; ) {
-        const { body }: Answer = await org.owner.get(
+        const { body }: ApiResponse = await org.owner.get(
           `/api/audit-log?limit=${limit}${cursor === '' ? '' : `&cursor=${cursor}`}`,
         )
         expect(body.entries.length).toBeLessThanOrEqual(limit)
@@ -414,8 +414,8 @@ describe('a list from the audit log', () => {
     const [org, otherOrg] = [await newOrg(), await newOrg()]
     const { nextCursor } = (await org.owner.get('/api/audit-log?limit=1')).body
     for (const caller of [otherOrg.owner, org.bearer()]) {
-      const answer = await caller.get(`/api/audit-log?limit=1&cursor=${nextCursor}`)
-      expect(answer).toMatchObject({ status: 400, body: { details: [{ path: 'cursor' }] } })
+      const response = await caller.get(`/api/audit-log?limit=1&cursor=${nextCursor}`)
+      expect(response).toMatchObject({ status: 400, body: { details: [{ path: 'cursor' }] } })
     }
   })
 

@@ -3,10 +3,10 @@ import { TAXONOMY } from '../../src/attribution/taxonomy.ts'
 import { uuidV5 } from '../../src/domain/ids.ts'
 import { MAX_PROJECT_ERROR_TYPES } from '../../src/limits.ts'
 import { aSpan, aTrace } from '../support/builders.ts'
-import { type Answer, client, newOrg, type Org } from '../support/org.ts'
+import { type ApiResponse, client, newOrg, type Org } from '../support/org.ts'
 import { newReviewed } from '../support/reviews.ts'
 
-const put = ({ owner, project }: Org, errorType: string, body: object): Promise<Answer> =>
+const put = ({ owner, project }: Org, errorType: string, body: object): Promise<ApiResponse> =>
   owner.put(`/api/projects/${project.id}/error-types/${errorType}`, body)
 
 const OWN = { name: 'Late delivery', category: 'Human Error', rule: 'The documents came too late.' }
@@ -91,8 +91,8 @@ describe('a change to an error type', () => {
   it('disables and enables a built-in type', async ({ expect }) => {
     const org = await newOrg()
     for (const isEnabled of [false, false, true, true]) {
-      const answer = await put(org, 'system_failure', { isEnabled })
-      expect(answer).toMatchObject({ status: 200, body: { name: 'System failure', isBuiltIn: true, isEnabled } })
+      const response = await put(org, 'system_failure', { isEnabled })
+      expect(response).toMatchObject({ status: 200, body: { name: 'System failure', isBuiltIn: true, isEnabled } })
       expect((await statesOf(org)).get('system_failure')).toBe(isEnabled)
     }
     const log = (await org.owner.get('/api/audit-log?action=error_type.change')).body.entries
@@ -115,8 +115,8 @@ describe('a change to an error type', () => {
 
   it('creates a type once, even with many concurrent requests', async ({ expect }) => {
     const org = await newOrg()
-    const answers = await Promise.all(Array.from({ length: 10 }, () => put(org, 'late_delivery', OWN)))
-    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200))
+    const responses = await Promise.all(Array.from({ length: 10 }, () => put(org, 'late_delivery', OWN)))
+    expect(responses.map(({ status }) => status)).toEqual(Array(10).fill(200))
     expect((await org.owner.get('/api/audit-log?action=error_type.change')).body.entries).toHaveLength(1)
   })
 
@@ -135,9 +135,9 @@ describe('a change to an error type', () => {
     ['a different rule for a built-in type', 'system_failure', { rule: 'x' }, 422, 'rule'],
   ] as const)('is rejected for %s', async ([, errorType, body, status, path], { expect }) => {
     const org = await newOrg()
-    const answer = await put(org, errorType, body)
-    expect(answer.status).toBe(status)
-    expect(answer.body.details[0].path).toBe(path)
+    const response = await put(org, errorType, body)
+    expect(response.status).toBe(status)
+    expect(response.body.details[0].path).toBe(path)
     expect((await statesOf(org)).size).toBe(TAXONOMY.length)
   })
 
@@ -145,8 +145,8 @@ describe('a change to an error type', () => {
     const org = await newOrg()
     const [last, ...others] = TAXONOMY
     for (const { errorType } of others) expect((await put(org, errorType, { isEnabled: false })).status).toBe(200)
-    const refused = await put(org, last.errorType, { isEnabled: false })
-    expect(refused).toMatchObject({ status: 422, body: { details: [{ path: 'isEnabled' }] } })
+    const rejected = await put(org, last.errorType, { isEnabled: false })
+    expect(rejected).toMatchObject({ status: 422, body: { details: [{ path: 'isEnabled' }] } })
     expect((await statesOf(org)).get(last.errorType)).toBe(true)
     await put(org, 'late_delivery', OWN)
     expect((await put(org, last.errorType, { isEnabled: false })).status).toBe(200)

@@ -18,9 +18,9 @@ describe('an organization', () => {
 
   it('409s for a slug that is taken', async ({ expect }) => {
     const org = await newOrg()
-    const answer = await admin().post('/api/orgs', { slug: org.slug, name: 'Again' })
-    expect(answer.status).toBe(409)
-    expect(answer.body.details[0].path).toBe('slug')
+    const response = await admin().post('/api/orgs', { slug: org.slug, name: 'Again' })
+    expect(response.status).toBe(409)
+    expect(response.body.details[0].path).toBe('slug')
   })
 
   it('404s for a new key if it does not exist', async ({ expect }) => {
@@ -28,8 +28,8 @@ describe('an organization', () => {
   })
 
   it.for(['', '-a', 'A', 'a_b', 'a b', 'ä', 'x'.repeat(64)])('400s for the slug %o', async (slug, { expect }) => {
-    const answer = await admin().post('/api/orgs', { slug, name: 'Acme' })
-    expect(answer.status).toBe(400)
-    expect(answer.body.details[0].path).toBe('slug')
+    const response = await admin().post('/api/orgs', { slug, name: 'Acme' })
+    expect(response.status).toBe(400)
+    expect(response.body.details[0].path).toBe('slug')
   })
 })

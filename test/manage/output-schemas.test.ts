@@ -71,12 +71,12 @@ describe("a prompt's outputSchema", () => {
   ])('cannot be %s', async ([, outputSchema], { expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
-    for (const answer of [
+    for (const response of [
       await org.owner.post(kind.path, aText(kind, 'b', { outputSchema })),
       await text.add({ content: 'x', outputSchema }),
     ]) {
-      expect(answer.status).toBe(400)
-      expect(answer.body.details[0].path).toMatch(/^outputSchema/)
+      expect(response.status).toBe(400)
+      expect(response.body.details[0].path).toMatch(/^outputSchema/)
     }
     expect((await text.detail()).versions).toHaveLength(1)
   })
@@ -92,12 +92,12 @@ describe("a prompt's outputSchema", () => {
   ])('is rejected as soon as it is sent if it is invalid: %j', async ([outputSchema, path], { expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
-    for (const answer of [
+    for (const response of [
       await org.owner.post(kind.path, aText(kind, 'b', { outputSchema })),
       await text.add({ content: 'x', outputSchema }),
     ]) {
-      expect(answer.status).toBe(400)
-      expect(answer.body.details.map((detail: { path: string }) => detail.path)).toContain(path)
+      expect(response.status).toBe(400)
+      expect(response.body.details.map((detail: { path: string }) => detail.path)).toContain(path)
     }
     expect((await text.detail()).versions).toHaveLength(1)
   })
@@ -109,9 +109,9 @@ describe("a prompt's outputSchema", () => {
     await env.DB.prepare('update text_versions set output_schema = ? where id = ?')
       .bind(broken, text.created.versionId)
       .run()
-    const answer = await text.add({ content: 'x' })
-    expect(answer.status).toBe(400)
-    expect(answer.body.details).toMatchObject([
+    const response = await text.add({ content: 'x' })
+    expect(response.status).toBe(400)
+    expect(response.body.details).toMatchObject([
       { path: 'outputSchema.properties.a.type', message: expect.stringContaining('inherited from the active version') },
     ])
     expect((await text.add({ content: 'x', outputSchema: {} })).status).toBe(201)

@@ -44,12 +44,12 @@ describe('a project', () => {
 
   it('is created once if 20 concurrent requests use the same slug', async ({ expect }) => {
     const org = await newOrg()
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, () => org.owner.post('/api/projects', { slug: 'new', name: 'New' })),
     )
-    const made = answers.filter(({ status }) => status === 201)
-    expect([made.length, answers.filter(({ status }) => status === 409).length]).toEqual([1, 19])
-    expect(await projectsIn(org)).toEqual([org.project, made[0]?.body])
+    const successes = responses.filter(({ status }) => status === 201)
+    expect([successes.length, responses.filter(({ status }) => status === 409).length]).toEqual([1, 19])
+    expect(await projectsIn(org)).toEqual([org.project, successes[0]?.body])
   })
 
   it.for(['before', 'after'] as const)(
@@ -97,8 +97,8 @@ describe('a change to a project', () => {
 
   it('changes nothing without fields', async ({ expect }) => {
     const org = await newOrg()
-    const answer = await change(org, {})
-    expect([answer.status, answer.body]).toEqual([200, org.project])
+    const response = await change(org, {})
+    expect([response.status, response.body]).toEqual([200, org.project])
     expect(await projectsIn(org)).toEqual([org.project])
   })
 
@@ -136,9 +136,9 @@ describe('a change to a project', () => {
     const id = idFrom({ foreign: otherOrg.project.id })
     for (const by of [org.owner, org.bearer()]) {
       for (const body of [{ name: 'Taken' }, {}]) {
-        const answer = await change(org, body, id, by)
-        expect(answer).toMatchObject({ status, body: { error } })
-        expect(JSON.stringify(answer.body)).not.toContain('Support')
+        const response = await change(org, body, id, by)
+        expect(response).toMatchObject({ status, body: { error } })
+        expect(JSON.stringify(response.body)).not.toContain('Support')
       }
     }
     expect(await projectsIn(otherOrg)).toEqual([otherOrg.project])
@@ -333,9 +333,9 @@ describe('the deletion of a project', () => {
 
   it('adds one entry to the audit log after 10 concurrent requests', async ({ expect }) => {
     const org = await newOrg()
-    const answers = await Promise.all(Array.from({ length: 10 }, () => remove(org)))
-    expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(0)
-    expect(answers.filter(({ status }) => status !== 200 && status !== 404)).toEqual([])
+    const responses = await Promise.all(Array.from({ length: 10 }, () => remove(org)))
+    expect(responses.filter(({ status }) => status === 200).length).toBeGreaterThan(0)
+    expect(responses.filter(({ status }) => status !== 200 && status !== 404)).toEqual([])
     expect((await org.owner.get('/api/audit-log?action=project.delete')).body.entries).toHaveLength(1)
   })
 

@@ -70,11 +70,11 @@ describe.for(cases)('$write at $path', ({ kind, write, calls, versions, content 
         reached++
         return fail(binding, call)
       })
-      const answer = await run(bindings)
-      expect(answer.status).toBe(write === 'an activation' ? 200 : 201)
+      const response = await run(bindings)
+      expect(response.status).toBe(write === 'an activation' ? 200 : 201)
       expect(await stored(org)).toEqual(done)
-      if (write === 'a version') expect(answer.body).toMatchObject({ content, isActive: true })
-      else expect(answer.body).toMatchObject({ content, [kind.named]: 'answer' })
+      if (write === 'a version') expect(response.body).toMatchObject({ content, isActive: true })
+      else expect(response.body).toMatchObject({ content, [kind.named]: 'answer' })
       // Only one call was repeated, so the table lists every call.
       expect(reached).toBe(calls + 1)
     },
@@ -85,12 +85,12 @@ describe.for(cases)('$write at $path', ({ kind, write, calls, versions, content 
     async ({ place, when }, { expect }) => {
       const { org, run } = await prepare()
       const before = await stored(org)
-      const answer = await run(wrapBindings(failingAt(place, OVERLOADED, when)))
-      expect(answer).toMatchObject({
+      const response = await run(wrapBindings(failingAt(place, OVERLOADED, when)))
+      expect(response).toMatchObject({
         status: 503,
         body: { code: 'unavailable', error: 'Temporarily unavailable, please retry' },
       })
-      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+      expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
       expect(await stored(org)).toEqual(place === calls && when === 'after' ? done : before)
     },
   )

@@ -54,12 +54,12 @@ async function placesOf(text: string): Promise<string[]> {
 
 /** Creates a user with records of every kind in two projects, and functions that read them. */
 async function userWithRecords() {
-  const made = await newReviewed('Yes')
-  const { org, trace_id, id } = made
+  const fixture = await newReviewed('Yes')
+  const { org, trace_id, id } = fixture
   const { userId, key, keyId } = await reviewerOf(org, EMAIL)
   const reviewer = client({ 'x-api-key': key })
-  expectStatus(await made.review({ decision: 'accept', comment: 'Right' }, {}, reviewer), 200)
-  await reviewer.post(`/api/spans/${made.spanId}/feedback`, { content: 'Well done' })
+  expectStatus(await fixture.review({ decision: 'accept', comment: 'Right' }, {}, reviewer), 200)
+  await reviewer.post(`/api/spans/${fixture.spanId}/feedback`, { content: 'Well done' })
   await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id, labeller: LABELLER }))
   await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
   const elsewhere = aTrace()
@@ -67,7 +67,7 @@ async function userWithRecords() {
   await otherProject.post('/api/v1/traces', elsewhere)
   await otherProject.post('/api/v1/feedback', aFeedback({ trace_id: elsewhere.trace_id, labeller: LABELLER }))
   const insights = async () => (await org.read.get('/api/insights?projectSlug=support')).body
-  return { ...made, userId, key, keyId, reviewer, id, insights }
+  return { ...fixture, userId, key, keyId, reviewer, id, insights }
 }
 
 function expectStatus({ status }: { status: number }, expected: number): void {

@@ -42,14 +42,14 @@ describe('a user', () => {
 
   it('is created once if 20 concurrent requests use the same email', async ({ expect }) => {
     const org = await newOrg()
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         create(org, { email: index % 2 === 0 ? 'ada@example.com' : 'Ada@Example.com', name: `Ada ${index}` }),
       ),
     )
-    const created = answers.filter(({ status }) => status === 201)
+    const created = responses.filter(({ status }) => status === 201)
     expect(created).toHaveLength(1)
-    expect(answers.filter(({ status }) => status === 409)).toHaveLength(19)
+    expect(responses.filter(({ status }) => status === 409)).toHaveLength(19)
     expect(await usersIn(org)).toEqual([created[0]?.body])
   })
 
@@ -294,9 +294,9 @@ describe('changing a user', () => {
     const users = await Promise.all(
       Array.from({ length: 10 }, (_, index) => create(org, { email: `${index}@example.com` })),
     )
-    const answers = await Promise.all(users.map(({ body }) => change(org, body.id, { email: 'one@example.com' })))
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
-    expect(answers.filter(({ status }) => status === 409)).toHaveLength(9)
+    const responses = await Promise.all(users.map(({ body }) => change(org, body.id, { email: 'one@example.com' })))
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(responses.filter(({ status }) => status === 409)).toHaveLength(9)
   })
 
   it.for<[object, string]>([

@@ -47,8 +47,8 @@ describe.for(kindsOfText)('a creation at $path', kind => {
   it('409s for a name that exists in the project, and changes nothing', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
-    const answer = await org.owner.post(kind.path, aText(kind, 'answer', { content: 'Again' }))
-    expect(answer).toMatchObject({ status: 409, body: { code: 'conflict', details: [{ path: kind.named }] } })
+    const response = await org.owner.post(kind.path, aText(kind, 'answer', { content: 'Again' }))
+    expect(response).toMatchObject({ status: 409, body: { code: 'conflict', details: [{ path: kind.named }] } })
     expect(await text.listed()).toEqual(text.created)
     expect((await text.detail()).versions).toHaveLength(1)
   })
@@ -70,14 +70,14 @@ describe.for(kindsOfText)('a creation at $path', kind => {
   it('happens once with 20 concurrent requests', async ({ expect }) => {
     const org = await newOrg()
     await newText(kind, org, 'warm')
-    const answers = await times(20, index =>
+    const responses = await times(20, index =>
       org.owner.post(kind.path, aText(kind, 'answer', { content: `Nr ${index}` })),
     )
-    expect(statusCounts(answers)).toEqual([
+    expect(statusCounts(responses)).toEqual([
       ['201', 1],
       ['409', 19],
     ])
-    const created = answers.find(({ status }) => status === 201)?.body
+    const created = responses.find(({ status }) => status === 201)?.body
     const rows = await env.DB.prepare(
       `select t.id from versioned_texts t join projects p on p.key = t.project_key
        where t.name = ? and t.kind = ? and p.id = ?`,
@@ -112,17 +112,17 @@ describe.for(kindsOfText)('a creation at $path', kind => {
     const renamed = Object.fromEntries(
       Object.entries(fields).map(([name, value]) => [name.replace('NAME', kind.named), value]),
     )
-    const answer = await org.owner.post(kind.path, aText(kind, 'answer', renamed))
-    expect(answer).toMatchObject({ status: 400, body: { details: [{ path: path.replace('NAME', kind.named) }] } })
+    const response = await org.owner.post(kind.path, aText(kind, 'answer', renamed))
+    expect(response).toMatchObject({ status: 400, body: { details: [{ path: path.replace('NAME', kind.named) }] } })
     expect((await org.read.get(`${kind.path}?projectSlug=support`)).body[kind.list]).toEqual([])
   })
 
   it('accepts content up to its limit, escaped or not', async ({ expect }) => {
     const org = await newOrg()
     const draft = JSON.stringify(aText(kind, 'answer', { content: 'CONTENT' }))
-    const answer = await org.owner.post(kind.path, draft.replace('CONTENT', '\\u0061'.repeat(MAX_CONTENT_BYTES)))
-    expect(answer.status).toBe(201)
-    expect(answer.body.content === 'a'.repeat(MAX_CONTENT_BYTES)).toBe(true)
+    const response = await org.owner.post(kind.path, draft.replace('CONTENT', '\\u0061'.repeat(MAX_CONTENT_BYTES)))
+    expect(response.status).toBe(201)
+    expect(response.body.content === 'a'.repeat(MAX_CONTENT_BYTES)).toBe(true)
   })
 
   it.for<[string, object, number, string]>([
@@ -139,12 +139,12 @@ describe.for(kindsOfText)('a creation at $path', kind => {
     const org = await newOrg()
     const reader = client({ 'x-api-key': await org.keyFor({ scopes: ['ingest', 'read', 'review'] }) })
     const text = await newText(kind, org)
-    for (const answer of [
+    for (const response of [
       await reader.post(kind.path, aText(kind, 'b')),
       await text.add({ content: 'Second' }, reader),
       await text.activate(text.created.versionId, reader),
     ]) {
-      expect(answer).toMatchObject({ status: 403, body: { error: 'Forbidden' } })
+      expect(response).toMatchObject({ status: 403, body: { error: 'Forbidden' } })
     }
   })
 })
@@ -171,12 +171,12 @@ describe.for(kindsOfText)('a version at $path', kind => {
     const second = (await text.add({ content: 'Second', activate: false })).body.id
     for (const versionId of [second, first, second.toUpperCase()]) {
       vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 5000 })
-      const answer = await text.activate(versionId)
+      const response = await text.activate(versionId)
       const updatedAt = new Date().toISOString()
       const expected = { id: text.id, versionId: versionId.toLowerCase(), createdAt: text.created.createdAt, updatedAt }
-      expect(answer).toMatchObject({ status: 200, body: expected })
-      expect(Object.keys(answer.body).sort()).toEqual([...kind.itemFields].sort())
-      expect(await text.listed()).toEqual(answer.body)
+      expect(response).toMatchObject({ status: 200, body: expected })
+      expect(Object.keys(response.body).sort()).toEqual([...kind.itemFields].sort())
+      expect(await text.listed()).toEqual(response.body)
       expect(activeIn(await text.detail())).toEqual([versionId.toLowerCase()])
     }
   })
@@ -265,9 +265,9 @@ describe.for(kindsOfText)('a version at $path', kind => {
     const org = await newOrg()
     const text = await newText(kind, org)
     for (const path of [`${text.path}/versions`, `${text.path}/active-version`]) {
-      const answer = await org.owner.delete(path)
-      expect(answer).toMatchObject({ status: 405, body: { error: 'Method not allowed' } })
-      expect(answer.headers.get('allow')).not.toContain('DELETE')
+      const response = await org.owner.delete(path)
+      expect(response).toMatchObject({ status: 405, body: { error: 'Method not allowed' } })
+      expect(response.headers.get('allow')).not.toContain('DELETE')
     }
     expect(await text.listed()).toEqual(text.created)
   })
@@ -285,13 +285,13 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
       text_versions: before.counts.text_versions - 2,
       text_activations: before.counts.text_activations - 2,
     })
-    for (const answer of [
+    for (const response of [
       await org.read.get(text.path),
       await org.owner.delete(text.path),
       await text.add({ content: 'Third' }),
       await text.activate(text.created.versionId),
     ]) {
-      expect(answer).toMatchObject({ status: 404, body: { error: 'Not found' } })
+      expect(response).toMatchObject({ status: 404, body: { error: 'Not found' } })
     }
     expect(await text.listed()).toBeUndefined()
     expect(await other.detail()).toEqual(before.detail)
@@ -369,8 +369,8 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
         return call()
       })
       const owner = org.clientOf(org.ownerKey, bindings)
-      const answer = await (write === 'a version' ? text.add({ content: 'Third' }, owner) : text.activate(id, owner))
-      expect(answer).toMatchObject({ status: 404, body: { error: 'Not found' } })
+      const response = await (write === 'a version' ? text.add({ content: 'Third' }, owner) : text.activate(id, owner))
+      expect(response).toMatchObject({ status: 404, body: { error: 'Not found' } })
       expect(await rowsOfTexts()).toEqual(before)
     },
   )
@@ -390,9 +390,9 @@ describe.for(kindsOfText)('the active version at $path', kind => {
     const [answers] = await Promise.all([
       times(20, async index => {
         const id = ids[index % ids.length]
-        const answer = await text.activate(id)
+        const response = await text.activate(id)
         // Each response shows its own version as the active one.
-        return { status: answer.status, own: answer.body.versionId === id }
+        return { status: response.status, own: response.body.versionId === id }
       }),
       times(20, look),
     ])
@@ -543,9 +543,9 @@ describe("a knowledge doc's title", () => {
     const { org, doc } = await newDoc()
     const list = () => org.read.get('/api/knowledge-docs?projectSlug=support')
     const before = (await list()).headers.get('etag')
-    const answer = await org.owner.patch(doc.path, { title: 'Returning goods' })
-    expect(answer).toMatchObject({ status: 200, body: { ...doc.created, title: 'Returning goods' } })
-    expect(await doc.listed()).toEqual(answer.body)
+    const response = await org.owner.patch(doc.path, { title: 'Returning goods' })
+    expect(response).toMatchObject({ status: 200, body: { ...doc.created, title: 'Returning goods' } })
+    expect(await doc.listed()).toEqual(response.body)
     expect((await doc.detail()).title).toBe('Returning goods')
     expect((await list()).headers.get('etag')).not.toBe(before)
   })
@@ -582,23 +582,23 @@ describe('prompts and docs', () => {
 
   it.for(['', '-a', 'A', 'a_b', 'a b', 'ä', 'x'.repeat(64)])('400s for the slug %o', async (slug, { expect }) => {
     const org = await newOrg()
-    const answer = await org.owner.post('/api/knowledge-docs', {
+    const response = await org.owner.post('/api/knowledge-docs', {
       projectSlug: 'support',
       slug,
       title: 'x',
       content: 'x',
     })
-    expect(answer).toMatchObject({ status: 400, body: { details: [{ path: 'slug' }] } })
+    expect(response).toMatchObject({ status: 400, body: { details: [{ path: 'slug' }] } })
   })
 
   it.for([undefined, '', 'x'.repeat(257), 7])('400s for the title %o', async (title, { expect }) => {
     const org = await newOrg()
-    const answer = await org.owner.post('/api/knowledge-docs', {
+    const response = await org.owner.post('/api/knowledge-docs', {
       projectSlug: 'support',
       slug: 'a',
       title,
       content: 'x',
     })
-    expect(answer).toMatchObject({ status: 400, body: { details: [{ path: 'title' }] } })
+    expect(response).toMatchObject({ status: 400, body: { details: [{ path: 'title' }] } })
   })
 })

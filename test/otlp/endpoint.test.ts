@@ -127,9 +127,9 @@ describe('an export', () => {
   ] as const)('is rejected, and not treated as empty, if it is %s', async ([, type, body, reason], { expect }) => {
     const org = await newOrg()
     for (const path of ['/v1/traces', '/api/v1/otel/v1/traces']) {
-      const answered = await post(path, { ...bearer(org), 'content-type': type }, body)
-      expect(answered.status).toBe(400)
-      expect(answered.text).toContain(reason)
+      const rejected = await post(path, { ...bearer(org), 'content-type': type }, body)
+      expect(rejected.status).toBe(400)
+      expect(rejected.text).toContain(reason)
     }
   })
 
@@ -229,30 +229,34 @@ describe('an invalid export', () => {
       'content-type': type,
       ...(name.includes('compression') && { 'content-encoding': 'br' }),
     }
-    const refused = await post('/v1/traces', headers, body)
-    expect(refused.status).toBe(status)
-    expect(JSON.parse(refused.text)).toEqual({ code, message: expect.stringMatching(/./) })
+    const rejected = await post('/v1/traces', headers, body)
+    expect(rejected.status).toBe(status)
+    expect(JSON.parse(rejected.text)).toEqual({ code, message: expect.stringMatching(/./) })
   })
 
   it('gets a protobuf response if it was sent as protobuf', async ({ expect }) => {
     const org = await newOrg()
-    const refused = await post('/v1/traces', { ...bearer(org), 'content-type': PROTOBUF }, new Uint8Array([0xff, 0xff]))
-    expect(refused.status).toBe(400)
-    expect(refused.headers.get('content-type')).toBe(PROTOBUF)
+    const rejected = await post(
+      '/v1/traces',
+      { ...bearer(org), 'content-type': PROTOBUF },
+      new Uint8Array([0xff, 0xff]),
+    )
+    expect(rejected.status).toBe(400)
+    expect(rejected.headers.get('content-type')).toBe(PROTOBUF)
     // code = 3, then message.
-    expect([...refused.bytes.subarray(0, 3)]).toEqual([0x08, 3, 0x12])
+    expect([...rejected.bytes.subarray(0, 3)]).toEqual([0x08, 3, 0x12])
   })
 
   it('is rejected if it is over 16 MiB, even if it is small when compressed', async ({ expect }) => {
     const org = await newOrg()
     const body = await compressed('gzip', new Uint8Array(MAX_EXPORT_BYTES + 1))
     expect(body.byteLength).toBeLessThan(100_000)
-    const refused = await post(
+    const rejected = await post(
       '/v1/traces',
       { ...bearer(org), 'content-type': PROTOBUF, 'content-encoding': 'gzip' },
       body,
     )
-    expect(refused.status).toBe(413)
+    expect(rejected.status).toBe(413)
   })
 
   it('is rejected for a key without the ingest scope, and counts toward the key’s limit', async ({ expect }) => {

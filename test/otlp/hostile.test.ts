@@ -102,10 +102,10 @@ describe('a damaged body', () => {
   ])('is rejected at any truncation: %s', name => {
     const { bytes, type } = byName.get(name) ?? { bytes: new Uint8Array(), type: 'application/json' }
     expect(decodeTraces(bytes, type).records.length).toBeGreaterThan(0)
-    const refused = expect.objectContaining({ status: 400 })
+    const badRequest = expect.objectContaining({ status: 400 })
     // An empty protobuf body is an empty export.
     for (let length = 1; length < bytes.length; length++) {
-      expect(() => decodeTraces(bytes.subarray(0, length), type), `${length} of ${bytes.length}`).toThrow(refused)
+      expect(() => decodeTraces(bytes.subarray(0, length), type), `${length} of ${bytes.length}`).toThrow(badRequest)
     }
   })
 

@@ -20,7 +20,7 @@ const asked = {
     { role: 'user', content: 'How long?' },
   ],
 }
-const answered = { role: 'assistant', content: '30 days' }
+const reply = { role: 'assistant', content: '30 days' }
 
 describe('content sent only in log records', () => {
   it.for([
@@ -39,9 +39,9 @@ describe('content sent only in log records', () => {
       if (!isBefore) await post()
       for (const record of [...records, ...records]) expect((await send(record)).body).toEqual({})
       if (isBefore) await post()
-      expect(await root()).toMatchObject({ input: asked, output: answered })
+      expect(await root()).toMatchObject({ input: asked, output: reply })
       const queue = await org.owner.get('/api/review-queue?projectSlug=support')
-      expect(queue.body).toMatchObject({ remaining: 1, spans: [{ output: answered }] })
+      expect(queue.body).toMatchObject({ remaining: 1, spans: [{ output: reply }] })
     },
   )
 

@@ -23,7 +23,7 @@ const withoutTimes = ({ updatedAt, ...trace }: Record<string, unknown>) => trace
 describe('an export of spans', () => {
   it('becomes a trace with its spans, with ids that a client can compute', async ({ expect }) => {
     const { org, id, trace_id, span, uuidOf, read } = await newRun()
-    const answer = await exportSpans(org, [
+    const response = await exportSpans(org, [
       span({
         spanId: childId,
         parentSpanId: rootId,
@@ -37,7 +37,7 @@ describe('an export of spans', () => {
       }),
       span({ spanId: rootId, name: 'invoke_agent support', attributes: { ...AGENT, 'session.id': 'conv-42' } }),
     ])
-    expect(answer.body).toEqual({})
+    expect(response.body).toEqual({})
     expect(await read()).toMatchObject({
       id,
       traceId: trace_id,
@@ -242,8 +242,8 @@ describe('an export of spans', () => {
       }),
     )
     const root = span({ spanId: 'f'.repeat(16), name: 'invoke_agent support', attributes: AGENT })
-    const answer = await exportSpans(org, [...children, root])
-    expect(answer.body).toEqual({})
+    const response = await exportSpans(org, [...children, root])
+    expect(response.body).toEqual({})
     const { spans, ...trace } = await read()
     expect(trace).toMatchObject({ status: 'completed', spanCount: children.length + 1 })
     expect(spans[0]).toMatchObject({ id: await uuidOf('f'.repeat(16)), parentSpanId: null })
@@ -427,8 +427,8 @@ describe('a trace that a client also posts', () => {
       const exported = () => exportSpans(org, [span({ spanId: rootId, attributes: { ...AGENT, [theirs]: large } })])
       const call = aTrace({ trace_id, status: 'completed', duration_ms: 7, metadata: { mine: large, id: 1 } })
       const posted = () => org.ingest.post('/api/v1/traces', call)
-      const answers = isPostedFirst ? [await posted(), await exported()] : [await exported(), await posted()]
-      return { statuses: answers.map(({ status }) => status), answers, trace: await read() }
+      const responses = isPostedFirst ? [await posted(), await exported()] : [await exported(), await posted()]
+      return { statuses: responses.map(({ status }) => status), responses, trace: await read() }
     }
     const [first, last] = [await both(true), await both(false)]
     for (const { statuses, trace } of [first, last]) {
@@ -436,9 +436,9 @@ describe('a trace that a client also posts', () => {
       expect(trace).toMatchObject({ status: 'completed', durationMs: 7, name: aTrace().name })
     }
     expect(Object.keys(first.trace.metadata)).toEqual(['mine', 'id', 'service_name'])
-    expect(first.answers[1]?.body.partialSuccess.errorMessage).toContain('left out "theirs"')
+    expect(first.responses[1]?.body.partialSuccess.errorMessage).toContain('left out "theirs"')
     expect(Object.keys(last.trace.metadata).toSorted()).toEqual(['id', 'service_name', 'theirs'])
-    expect(last.answers[1]?.body.warnings).toEqual([expect.stringContaining('left out "mine"')])
+    expect(last.responses[1]?.body.warnings).toEqual([expect.stringContaining('left out "mine"')])
   })
 
   it('stores its own output only at its root, and queues that for review', async ({ expect }) => {
@@ -613,7 +613,7 @@ describe('attribution', () => {
     await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId, attributes })])
     const span_id = await uuidOf(childId)
     await org.ingest.post('/api/v1/feedback', { trace_id, span_id, rating: 'negative', correction: { days: 60 } })
-    const answer = await org.ingest.post(`/api/v1/traces/${trace_id}/attribute`)
-    expect(answer).toMatchObject({ status: 200, body: { trace_id, engine: 'rules' } })
+    const response = await org.ingest.post(`/api/v1/traces/${trace_id}/attribute`)
+    expect(response).toMatchObject({ status: 200, body: { trace_id, engine: 'rules' } })
   })
 })

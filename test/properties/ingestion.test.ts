@@ -5,13 +5,13 @@ import { crowd, isCommand, isEvent, type Probe, probes, racers, type Step, seque
 import { apply, EMPTY, type Event, type World } from './model.ts'
 import { assertExplainable, race } from './races.ts'
 import {
-  type Answered,
   anonymous,
-  answerOf,
   expanded,
   leftovers,
+  modelResponseOf,
   newTenant,
   pass,
+  type Received,
   runJob,
   sendBatch,
   sendOne,
@@ -77,8 +77,8 @@ async function play(tenant: Tenant, before: World, steps: readonly Step[], times
     }
     for (let time = 0; time < times; time++) {
       const [next, expected] = apply(world, does, { at, place: 0 }, tenant.ids)
-      const answered = await sendOne(tenant.client, does, tenant.ids)
-      mustEqual(`the answer to ${JSON.stringify(does)}`, answerOf(answered), expected)
+      const received = await sendOne(tenant.client, does, tenant.ids)
+      mustEqual(`the response to ${JSON.stringify(does)}`, modelResponseOf(received), expected)
       world = next
     }
   }
@@ -88,7 +88,7 @@ async function play(tenant: Tenant, before: World, steps: readonly Step[], times
 /** Sends runs of events in batches of these sizes. Returns the resulting world and each event's result. */
 async function playBatches(tenant: Tenant, steps: readonly Step[], sizes: readonly number[]) {
   let world = EMPTY
-  const results: Answered[] = []
+  const results: Received[] = []
   const send = async (events: readonly Event[]) => {
     if (events.length === 0) return
     const at = pass(1)
@@ -96,7 +96,7 @@ async function playBatches(tenant: Tenant, steps: readonly Step[], sizes: readon
       const event = events[place]
       if (!event) throw new Error('a batch has more results than events')
       const [next, expected] = apply(world, event, { at, place }, tenant.ids)
-      mustEqual(`result ${place} of ${JSON.stringify(events)}`, answerOf(result), expected)
+      mustEqual(`result ${place} of ${JSON.stringify(events)}`, modelResponseOf(result), expected)
       results.push(anonymous(result, `events.${place}.body.`))
       world = next
     }
@@ -155,14 +155,14 @@ describe('calls end in the state that the contract defines', () => {
             const steps = expandSteps(sent, batched)
             const { world, results } = await playBatches(batched, steps, sizes)
             await mustRead(batched, world, probed, steps)
-            const answers: Answered[] = []
+            const responses: Received[] = []
             for (const { after, does } of expandSteps(sent, single)) {
               pass(after)
               if (!isCommand(does)) continue
-              const answered = await sendOne(single.client, does, single.ids)
-              if (isEvent(does)) answers.push(anonymous(answered))
+              const received = await sendOne(single.client, does, single.ids)
+              if (isEvent(does)) responses.push(anonymous(received))
             }
-            mustEqual('the results of the batches', results, answers)
+            mustEqual('the results of the batches', results, responses)
           }),
         ),
       ),
@@ -184,13 +184,13 @@ describe('calls end in the state that the contract defines', () => {
             (world, event) => apply(world, event, { at, place: 0 }, tenant.ids)[0],
             begun,
           )
-          const answered = await Promise.all(
+          const received = await Promise.all(
             requests.flatMap(({ events, times }) => {
               const own = events.map(event => expanded(event, tenant.ids))
               return Array.from({ length: times }, () => sendBatch(tenant.client, own))
             }),
           )
-          const created = answered
+          const created = received
             .flat()
             .flatMap(({ status, body }) => (status === 201 ? (body.feedback_id ?? []) : []))
           const given = eventsOf(steps).flatMap(({ type, body }) => (type === 'feedback' ? body.feedback_id : []))

@@ -57,10 +57,10 @@ async function play(given: Scenario): Promise<Org> {
   const org = await newOrg()
   const prompt = { projectSlug: 'support', stepId: 'answer', content: 'Answer.' }
   const { versionId } = (await org.owner.post('/api/prompts', prompt)).body
-  const made = await newReviewed('Yes', org)
-  const spanIds = [made.spanId, ...Array.from({ length: 3 }, () => crypto.randomUUID())]
+  const fixture = await newReviewed('Yes', org)
+  const spanIds = [fixture.spanId, ...Array.from({ length: 3 }, () => crypto.randomUUID())]
   for (const [index, span_id] of spanIds.slice(1).entries()) {
-    await made.step({ span_id, step_id: STEPS[0], ...(index > 0 && { prompt_version_id: versionId }) })
+    await fixture.step({ span_id, step_id: STEPS[0], ...(index > 0 && { prompt_version_id: versionId }) })
   }
   const keys = [(await reviewerOf(org)).key, (await reviewerOf(org)).key]
   const bindings = unsteady(given)
@@ -71,7 +71,7 @@ async function play(given: Scenario): Promise<Org> {
         const ids = spans.map(index => spanIds[index] ?? '')
         if (kind === 'move') {
           const span = { span_id: ids[0], step_id: STEPS[step], prompt_version_id: versionId }
-          if (ids[0] !== made.spanId) await made.step(span)
+          if (ids[0] !== fixture.spanId) await fixture.step(span)
           return
         }
         const review = {

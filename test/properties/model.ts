@@ -114,23 +114,23 @@ export type World = readonly Trace[]
 export const EMPTY: World = []
 
 /** A call's status and, if it succeeds, its body. `warns` means that some metadata was dropped or isn't searchable. */
-export interface Answer {
+export interface ModelResponse {
   status: number
   body?: Fields
   warns?: boolean
 }
 
-const NOT_FOUND: Answer = { status: 404 }
-const CONFLICT: Answer = { status: 409 }
-const UNPROCESSABLE: Answer = { status: 422 }
-const INVALID: Answer = { status: 400 }
+const NOT_FOUND: ModelResponse = { status: 404 }
+const CONFLICT: ModelResponse = { status: 409 }
+const UNPROCESSABLE: ModelResponse = { status: 422 }
+const INVALID: ModelResponse = { status: 400 }
 
 const MAX_METADATA_BYTES = 64 * 1024
 const MAX_SEARCHABLE = 64
 const MAX_PATH_BYTES = 256
 
 /** The world after a call, and the response to it. */
-export function apply(world: World, command: Command, arrival: Arrival, ids: Ids): [World, Answer] {
+export function apply(world: World, command: Command, arrival: Arrival, ids: Ids): [World, ModelResponse] {
   switch (command.type) {
     case 'trace':
       return applyTrace(world, command.body, arrival, ids)
@@ -151,7 +151,7 @@ const findTrace = (world: World, traceId: string) => world.find(trace => trace.t
 const without = (world: World, traceId: string): World => world.filter(trace => trace.traceId !== traceId)
 const replaced = (world: World, trace: Trace): World => [...without(world, trace.traceId), trace]
 
-function applyTrace(world: World, body: TraceBody, { at }: Arrival, ids: Ids): [World, Answer] {
+function applyTrace(world: World, body: TraceBody, { at }: Arrival, ids: Ids): [World, ModelResponse] {
   if (sizeOf(body.metadata ?? {}) > MAX_METADATA_BYTES) return [world, INVALID]
   const before = findTrace(world, body.trace_id) ?? newTrace(body, at)
   const isCompleting = body.status === 'completed'
@@ -211,7 +211,7 @@ const completed = (trace: Trace, { duration_ms }: TraceBody, added: readonly str
   settled: new Set([...trace.settled, ...added]),
 })
 
-function applySpan(world: World, body: SpanBody, { at }: Arrival, ids: Ids): [World, Answer] {
+function applySpan(world: World, body: SpanBody, { at }: Arrival, ids: Ids): [World, ModelResponse] {
   // The contract doesn't specify this, but no span can be its own parent.
   if (body.parent_span_id?.toLowerCase() === body.span_id.toLowerCase()) return [world, INVALID]
   const trace = findTrace(world, body.trace_id)
@@ -258,18 +258,18 @@ const shownSpan = (trace: Trace, id: string | undefined, ids: Ids): string =>
 const hasSpan = (trace: Trace, id: string, ids: Ids): boolean =>
   ids.root(trace.traceId) === id || trace.spans.some(({ span_id }) => span_id === id)
 
-function applyObservation(world: World, body: ObservationBody, arrival: Arrival, ids: Ids): [World, Answer] {
+function applyObservation(world: World, body: ObservationBody, arrival: Arrival, ids: Ids): [World, ModelResponse] {
   const trace = findTrace(world, body.trace_id)
   if (!trace) return [world, NOT_FOUND]
   const observation_id = body.observation_id.toLowerCase()
-  const answer = { status: 201, body: { status: 'created', observation_id } }
-  if (trace.observations.some(old => old.observation_id === observation_id)) return [world, answer]
+  const response = { status: 201, body: { status: 'created', observation_id } }
+  if (trace.observations.some(old => old.observation_id === observation_id)) return [world, response]
   const observation = { ...body, ...lowered(body), observation_id, arrival }
   if (isOfOther(world, trace, observation.span_id, ids)) return [world, CONFLICT]
-  return [replaced(world, { ...trace, observations: [...trace.observations, observation] }), answer]
+  return [replaced(world, { ...trace, observations: [...trace.observations, observation] }), response]
 }
 
-function applyFeedback(world: World, sent: FeedbackBody, arrival: Arrival, ids: Ids): [World, Answer] {
+function applyFeedback(world: World, sent: FeedbackBody, arrival: Arrival, ids: Ids): [World, ModelResponse] {
   const body = { ...sent, ...lowered(sent) }
   const trace = findTrace(world, body.trace_id)
   if (!trace) return [world, NOT_FOUND]

@@ -1,7 +1,7 @@
 import type { Env } from '../../src/env.ts'
 import { isCommand, type Racer } from './commands.ts'
-import { type Answer, apply, detailOf, type Fields, type Ids, type Query, type World } from './model.ts'
-import { answerOf, runJob, sendOne, type Tenant } from './service.ts'
+import { apply, detailOf, type Fields, type Ids, type ModelResponse, type Query, type World } from './model.ts'
+import { modelResponseOf, runJob, sendOne, type Tenant } from './service.ts'
 import {
   brief,
   type Detail,
@@ -15,12 +15,12 @@ import {
 } from './view.ts'
 
 /** What a racer observed: a response to a call, the trace's detail for a read, or nothing for a job. */
-type Observed = { answer: Answer } | { detail: Detail | null } | { done: true }
+type Observed = { response: ModelResponse } | { detail: Detail | null } | { done: true }
 
 /** Runs one racer, while others run at the same time. */
 export async function race(tenant: Tenant, racer: Racer, bindings: Env): Promise<Observed> {
   const client = tenant.on(bindings)
-  if (isCommand(racer)) return { answer: answerOf(await sendOne(client, racer, tenant.ids)) }
+  if (isCommand(racer)) return { response: modelResponseOf(await sendOne(client, racer, tenant.ids)) }
   if (racer.type === 'deliver') {
     await runJob(tenant, racer, bindings)
     return { done: true }
@@ -78,12 +78,12 @@ export async function assertExplainable(tenant: Tenant, before: World, run: Race
 function worldAfter(
   world: World,
   racer: Racer,
-  result: { answer: Answer } | { detail: Fields | null } | { done: true },
+  result: { response: ModelResponse } | { detail: Fields | null } | { done: true },
   { at, ids }: { at: number; ids: Ids },
 ): World | undefined {
   if (isCommand(racer)) {
     const [next, expected] = apply(world, racer, { at, place: 0 }, ids)
-    return textOf({ answer: expected }) === textOf(result) ? next : undefined
+    return textOf({ response: expected }) === textOf(result) ? next : undefined
   }
   if (racer.type === 'deliver') return world
   const detail = 'detail' in result ? result.detail : null

@@ -41,7 +41,7 @@ const scenario = fc.record({
   delays: fc.array(fc.nat(3), { minLength: 1, maxLength: 12 }),
 })
 
-interface Answered {
+interface Result {
   act: Act
   status: number
   body: { approvedOutput?: unknown; review?: { state: string; by: string | null } }
@@ -69,10 +69,10 @@ function delayed(delays: readonly number[]): Env {
 
 async function play({ rounds, delays }: { rounds: Act[][]; delays: number[] }) {
   const org = await newOrg()
-  const made = await newReviewed('Yes', org)
+  const fixture = await newReviewed('Yes', org)
   const second = crypto.randomUUID()
-  await made.step({ span_id: second, output: 'Yes' })
-  const spanIds = [made.spanId, second]
+  await fixture.step({ span_id: second, output: 'Yes' })
+  const spanIds = [fixture.spanId, second]
   const bindings = delayed(delays)
   const reviewers = await Promise.all(
     Array.from({ length: 3 }, async () => {
@@ -80,7 +80,7 @@ async function play({ rounds, delays }: { rounds: Act[][]; delays: number[] }) {
       return { userId, client: client({ 'x-api-key': key }, bindings) }
     }),
   )
-  const answered: Answered[] = []
+  const results: Result[] = []
   let clock = 1
   for (const round of rounds) {
     const tags = await Promise.all(spanIds.map(async id => (await org.read.get(`/api/spans/${id}`)).body.etag))
@@ -89,7 +89,7 @@ async function play({ rounds, delays }: { rounds: Act[][]; delays: number[] }) {
         const spanId = spanIds[act.span] ?? ''
         if (act.kind === 'output') {
           const timestamp = timeAfter(clock++)
-          await made.observe({ span_id: spanId, data: VALUES[act.value], timestamp })
+          await fixture.observe({ span_id: spanId, data: VALUES[act.value], timestamp })
           return
         }
         const by = reviewers[act.reviewer]
@@ -101,12 +101,12 @@ async function play({ rounds, delays }: { rounds: Act[][]; delays: number[] }) {
           comment,
           ...(act.kind === 'correct' && { approvedOutput: VALUES[act.value] ?? 'null' }),
         }
-        const answer = await send(by.client, spanId, body, act, tags[act.span])
-        answered.push({ act, ...answer })
+        const result = await send(by.client, spanId, body, act, tags[act.span])
+        results.push({ act, ...result })
       }),
     )
   }
-  return { org, made, spanIds, reviewers, answered }
+  return { org, fixture, spanIds, reviewers, results }
 }
 
 async function send(by: Client, spanId: string, body: object, { isGuarded, isBulk }: Act, tag: string) {
@@ -114,12 +114,8 @@ async function send(by: Client, spanId: string, body: object, { isGuarded, isBul
     const review = { spanId, ...body, ...(isGuarded && { ifMatch: tag }) }
     return (await by.post('/api/reviews', { reviews: [review] })).body.results[0]
   }
-  const { status, body: answer } = await by.put(
-    `/api/spans/${spanId}/review`,
-    body,
-    isGuarded ? { 'if-match': tag } : {},
-  )
-  return { status, body: answer }
+  const response = await by.put(`/api/spans/${spanId}/review`, body, isGuarded ? { 'if-match': tag } : {})
+  return { status: response.status, body: response.body }
 }
 
 /** Replays a history, and returns the final approved output, state and reviewer. */
@@ -145,9 +141,9 @@ describe('reviews by several reviewers at once', () => {
   it('leave a history that replays to the current state, no matter how they interleave', {
     timeout: 120_000 * THOROUGHNESS,
   }, async () => {
-    const property = fc.asyncProperty(scenario, async given => {
-      const { org, made, spanIds, reviewers, answered } = await play(given)
-      const trace = (await org.read.get(`/api/traces/${made.id}`)).body
+    const property = fc.asyncProperty(scenario, async drawn => {
+      const { org, fixture, spanIds, reviewers, results } = await play(drawn)
+      const trace = (await org.read.get(`/api/traces/${fixture.id}`)).body
       const queue = (await org.read.get('/api/review-queue?projectSlug=support')).body
       let reviewed = 0
       let toReview = 0
@@ -160,9 +156,9 @@ describe('reviews by several reviewers at once', () => {
         mustEqual('the review', [span.review.state, span.review.by], [state, by])
         const shown = trace.spans.find(({ id }: { id: string }) => id === spanId)
         mustEqual('the span in its trace', shown.review, span.review)
-        const ofSpan = answered.filter(({ act }) => act.span === index)
+        const ofSpan = results.filter(({ act }) => act.span === index)
         const done = ofSpan.filter(({ status }) => status === 200)
-        mustEqual('the number of successful answers and of decisions', history.length, done.length)
+        mustEqual('the number of successful responses and of decisions', history.length, done.length)
         for (const { status, act } of ofSpan) {
           const allowed = [200, ...(act.isGuarded ? [412] : []), ...(act.kind === 'accept' ? [422] : [])]
           if (!allowed.includes(status)) throw new Error(`${act.kind} returned ${status}`)
@@ -193,21 +189,21 @@ describe('reviews by several reviewers at once', () => {
       delays: fc.array(fc.nat(3), { minLength: 1, maxLength: 12 }),
     })
     const property = fc.asyncProperty(guarded, async ({ decisions, delays }) => {
-      const made = await newReviewed('Yes')
-      const { etag } = (await made.read()).span
-      const { key } = await reviewerOf(made.org)
+      const fixture = await newReviewed('Yes')
+      const { etag } = (await fixture.read()).span
+      const { key } = await reviewerOf(fixture.org)
       const by = client({ 'x-api-key': key }, delayed(delays))
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         decisions.map((decision, index) =>
-          made.review(
+          fixture.review(
             { decision, comment: String(index), ...(decision === 'correct' && { approvedOutput: index }) },
             { 'if-match': etag },
             by,
           ),
         ),
       )
-      mustEqual('the number of successful requests', answers.filter(({ status }) => status === 200).length, 1)
-      mustEqual('the history', (await made.history()).length, 1)
+      mustEqual('the number of successful requests', responses.filter(({ status }) => status === 200).length, 1)
+      mustEqual('the history', (await fixture.history()).length, 1)
     })
     await fc.assert(property, { numRuns: 20 * THOROUGHNESS })
   })

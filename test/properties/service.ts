@@ -4,9 +4,9 @@ import { vi } from 'vitest'
 import type { Env, Job as QueuedJob } from '../../src/env.ts'
 import { consume } from '../../src/jobs/consumer.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
-import { type Answer, admin, type Client, client } from '../support/org.ts'
+import { type ApiResponse, admin, type Client, client } from '../support/org.ts'
 import { expand, FEEDBACK_IDS, type Job, type Racer, TRACES } from './commands.ts'
-import type { Command, Event, Ids, Answer as ModelAnswer } from './model.ts'
+import type { Command, Event, Ids, ModelResponse } from './model.ts'
 
 /** A fresh organization with its clients and ids. */
 export interface Tenant {
@@ -90,30 +90,30 @@ const PATHS = {
 }
 
 /** Sends one call. */
-export const sendOne = (client: Client, command: Command, { trace }: Ids): Promise<Answer> =>
+export const sendOne = (client: Client, command: Command, { trace }: Ids): Promise<ApiResponse> =>
   command.type === 'delete'
     ? client.delete(`/api/traces/${trace(command.trace_id)}`)
     : client.post(PATHS[command.type], command.body)
 
 /** The status and body of a response, or of one result in a batch. */
-export type Answered = Pick<Answer, 'status' | 'body'>
+export type Received = Pick<ApiResponse, 'status' | 'body'>
 
 /** Sends events as a batch, and returns their results. */
-export async function sendBatch(client: Client, events: readonly Event[]): Promise<Answered[]> {
+export async function sendBatch(client: Client, events: readonly Event[]): Promise<Received[]> {
   const { status, body } = await client.post('/api/v1/batch', { events })
   if (status !== 207) throw new Error(`the batch returned ${status}: ${JSON.stringify(body)}`)
   return body.results
 }
 
 /** A response in the model's terms: for an error, only its status. */
-export function answerOf({ status, body }: Answered): ModelAnswer {
+export function modelResponseOf({ status, body }: Received): ModelResponse {
   if (status >= 400) return { status }
   const { warnings, ...rest } = body
   return { status, body: rest, ...('id' in rest && 'trace_id' in rest && { warns: warnings !== undefined }) }
 }
 
 /** A response without tenant-specific values, with the paths of a batch's errors relative to the call. */
-export function anonymous({ status, body }: Answered, prefix = ''): Answered {
+export function anonymous({ status, body }: Received, prefix = ''): Received {
   const { error, code, details, warnings } = body
   const unplaced = (text: string) => (text.startsWith(prefix) ? text.slice(prefix.length) : text)
   if (status < 400) return { status, body: { warnings } }

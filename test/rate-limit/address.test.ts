@@ -6,7 +6,7 @@ import type { Env } from '../../src/env.ts'
 import { KEY_UNKNOWN_MS, LOOK_UP_PAUSE_MS, MAX_FAILED_LOOK_UPS, MAX_KEYLESS_CALLS } from '../../src/limits.ts'
 import { addressOf } from '../../src/rate-limit/address.ts'
 import { countingBindings } from '../support/bindings.ts'
-import { type Answer, client, newOrg } from '../support/org.ts'
+import { type ApiResponse, client, newOrg } from '../support/org.ts'
 import { methodOf } from '../support/samples.ts'
 import { ORIGIN } from '../support/session.ts'
 
@@ -15,16 +15,16 @@ const LIST = '/api/traces?projectSlug=support'
 /** An address that no other test uses. */
 const anAddress = () => ({ 'cf-connecting-ip': `test-${crypto.randomUUID()}` })
 
-const statusesOf = (answers: readonly Answer[]) => {
+const statusesOf = (responses: readonly ApiResponse[]) => {
   const counts: Record<number, number> = {}
-  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
+  for (const { status } of responses) counts[status] = (counts[status] ?? 0) + 1
   return counts
 }
 
-const inTurn = async (count: number, ask: () => Promise<Answer>): Promise<Answer[]> => {
-  const answers: Answer[] = []
-  for (let index = 0; index < count; index++) answers.push(await ask())
-  return answers
+const inTurn = async (count: number, ask: () => Promise<ApiResponse>): Promise<ApiResponse[]> => {
+  const responses: ApiResponse[] = []
+  for (let index = 0; index < count; index++) responses.push(await ask())
+  return responses
 }
 
 beforeEach(() => {
@@ -43,10 +43,10 @@ describe('unknown keys', () => {
   it('are looked up 60 times a minute per address, and then 5 times a second', async ({ expect }) => {
     const address = anAddress()
     const { bindings, counts } = countingBindings()
-    const answers = await inTurn(600, () => ask(address, bindings))
-    expect(statusesOf(answers)).toEqual({ 401: 65, 429: 535 })
+    const responses = await inTurn(600, () => ask(address, bindings))
+    expect(statusesOf(responses)).toEqual({ 401: 65, 429: 535 })
     expect(counts.d1RoundTrips).toBe(65)
-    const { headers, body } = answers[599] as Answer
+    const { headers, body } = responses[599] as ApiResponse
     expect(headers.get('retry-after')).toBe('10')
     expect(headers.get('ratelimit-policy')).toBe('"look-ups";q=60;w=60')
     expect(headers.get('ratelimit')).toBe('"look-ups";r=0;t=10')
@@ -112,15 +112,15 @@ describe('unknown keys', () => {
       const guess = client({ ...address, authorization: `Bearer ${(await makeKey()).secret}` })
       const method = methodOf(contract)
       const path = contract.path.replace(/{\w+}/g, () => crypto.randomUUID())
-      const answer = await guess[method](path, method === 'get' ? undefined : {})
-      expect(answer.status, `${contract.method} ${contract.path}`).toBe(429)
-      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+      const response = await guess[method](path, method === 'get' ? undefined : {})
+      expect(response.status, `${contract.method} ${contract.path}`).toBe(429)
+      expect(Number(response.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
     }
   })
 })
 
 describe('guessing secrets other than keys', () => {
-  it.for<[string, (address: Record<string, string>) => Promise<Answer>]>([
+  it.for<[string, (address: Record<string, string>) => Promise<ApiResponse>]>([
     [
       'a session',
       async address => client({ ...address, cookie: `__Host-countersign=${(await makeToken()).secret}` }).get(LIST),

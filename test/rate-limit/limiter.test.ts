@@ -10,11 +10,11 @@ describe('the rate limit', () => {
   it('admits exactly a key’s limit, and returns when to retry', async ({ expect }) => {
     const org = await newOrg()
     const key = client({ 'x-api-key': await org.keyFor({ rateLimitPerMinute: 5 }) })
-    const answers = await Promise.all(Array.from({ length: 12 }, () => key.post('/api/v1/traces', aTrace())))
-    const admitted = answers.filter(({ status }) => status === 202)
-    const refused = answers.filter(({ status }) => status === 429)
-    expect([admitted.length, refused.length]).toEqual([5, 7])
-    for (const { headers, body } of refused) {
+    const responses = await Promise.all(Array.from({ length: 12 }, () => key.post('/api/v1/traces', aTrace())))
+    const admitted = responses.filter(({ status }) => status === 202)
+    const rejected = responses.filter(({ status }) => status === 429)
+    expect([admitted.length, rejected.length]).toEqual([5, 7])
+    for (const { headers, body } of rejected) {
       expect(body).toMatchObject({ error: 'Rate limit exceeded', code: 'rate_limited' })
       expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
       expect(headers.get('ratelimit-policy')).toBe('"default";q=5;w=60')
@@ -29,20 +29,25 @@ describe('the rate limit', () => {
     const secret = await org.keyFor({ rateLimitPerMinute: 4 })
     const key = client({ 'x-api-key': secret })
     const cookie = await signIn(secret)
-    const answers = [
+    const responses = [
       await key.get('/api/traces?projectSlug=support'),
       await key.post('/api/v1/traces', aTrace()),
       await page(cookie).get('/api/session'),
       await page(cookie).get('/api/traces?projectSlug=support'),
     ]
-    expect(answers.map(({ headers }) => headers.get('ratelimit')?.split(';')[1])).toEqual(['r=3', 'r=2', 'r=1', 'r=0'])
-    for (const refused of [
+    expect(responses.map(({ headers }) => headers.get('ratelimit')?.split(';')[1])).toEqual([
+      'r=3',
+      'r=2',
+      'r=1',
+      'r=0',
+    ])
+    for (const rejected of [
       await key.get('/api/v1/traces/search?name=a'),
       await page(cookie).get('/api/session'),
       await key.delete(`/api/traces/${crypto.randomUUID()}`),
     ]) {
-      expect(refused.status).toBe(429)
-      expect(refused.headers.get('ratelimit-policy')).toBe('"default";q=4;w=60')
+      expect(rejected.status).toBe(429)
+      expect(rejected.headers.get('ratelimit-policy')).toBe('"default";q=4;w=60')
     }
   })
 
@@ -78,9 +83,9 @@ describe('the rate limit', () => {
 
   it('counts requests before reading the body, and is also reported on a 400', async ({ expect }) => {
     const org = await newOrg()
-    const answer = await org.ingest.post('/api/v1/traces', '{')
-    expect(answer.status).toBe(400)
-    expect(answer.headers.get('ratelimit')).toContain('r=5999')
+    const response = await org.ingest.post('/api/v1/traces', '{')
+    expect(response.status).toBe(400)
+    expect(response.headers.get('ratelimit')).toContain('r=5999')
   })
 
   it('is kept when its object is evicted', async ({ expect }) => {
@@ -103,8 +108,8 @@ describe('the rate limit', () => {
   ] as const)('lets requests through while its object %s', async ([, fault], { expect }) => {
     const org = await newOrg()
     const bindings = wrapBindings((binding, call) => (binding === 'RATE_LIMITER' ? fault() : call()))
-    const answer = await org.bearer(bindings).post('/api/v1/traces', aTrace())
-    expect(answer.status).toBe(202)
-    expect(answer.headers.has('ratelimit')).toBe(false)
+    const response = await org.bearer(bindings).post('/api/v1/traces', aTrace())
+    expect(response.status).toBe(202)
+    expect(response.headers.has('ratelimit')).toBe(false)
   })
 })

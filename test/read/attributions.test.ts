@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { describe, it, vi } from 'vitest'
 import { putAnswer } from '../support/attributions.ts'
-import { type Answer, client, newOrg } from '../support/org.ts'
+import { type ApiResponse, client, newOrg } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
 
 /** Creates a reviewed trace. Its history has an answer, reviews of two spans, and another answer, a second apart. */
@@ -28,7 +28,7 @@ async function newHistory() {
   const usage = { inputTokens: 900, outputTokens: 70, costUsd: 0.002 }
   const second = await putAnswer(id, { createdAt: at(4), errorType: 'system_failure', engine: 'a-model', ...usage })
   vi.useRealTimers()
-  const list = (query = ''): Promise<Answer> => org.read.get(`/api/traces/${id}/attributions${query}`)
+  const list = (query = ''): Promise<ApiResponse> => org.read.get(`/api/traces/${id}/attributions${query}`)
   return { ...reviewed, ada, secondSpanId, answers: [first, second], usage, list, start }
 }
 
@@ -98,7 +98,7 @@ describe('the attributions on a trace', () => {
     for (const limit of [1, 2, 3, 6, 7]) {
       const walked: unknown[] = []
       for (let cursor: string | null = ''; cursor !== null; ) {
-        const { body }: Answer = await list(`?limit=${limit}${cursor && `&cursor=${cursor}`}`)
+        const { body }: ApiResponse = await list(`?limit=${limit}${cursor && `&cursor=${cursor}`}`)
         expect(body.attributions.length).toBeLessThanOrEqual(limit)
         walked.push(...body.attributions)
         cursor = body.nextCursor

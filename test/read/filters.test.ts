@@ -214,9 +214,9 @@ describe('the trace list filters by', () => {
     ['a metadata field without its prefix', 'tier=gold', 'tier'],
     ['more than 10 metadata fields', Array.from({ length: 11 }, (_, index) => `metadata.f${index}=1`).join('&'), ''],
   ] as const)('400s for %s', async ([, query, path], { expect }) => {
-    const answer = await org.read.get(`/api/traces?projectSlug=support&${query}`)
-    expect(answer.status).toBe(400)
-    expect(answer.body.details[0].path).toBe(path)
+    const response = await org.read.get(`/api/traces?projectSlug=support&${query}`)
+    expect(response.status).toBe(400)
+    expect(response.body.details[0].path).toBe(path)
   })
 })
 

@@ -34,13 +34,13 @@ describe('GET /api/insights', () => {
     const org = await newOrg()
     const prompt = { projectSlug: 'support', stepId: 'generate-answer', content: 'Answer.' }
     const { id: promptId, versionId } = (await org.owner.post('/api/prompts', prompt)).body
-    const made = await newReviewed('Yes', org)
+    const fixture = await newReviewed('Yes', org)
     const spanIds = [crypto.randomUUID(), crypto.randomUUID()]
     for (const span_id of spanIds) {
-      expect((await made.step({ span_id, prompt_version_id: versionId })).status).toBe(202)
+      expect((await fixture.step({ span_id, prompt_version_id: versionId })).status).toBe(202)
     }
     const [ada, bob] = [await reviewerOf(org), await reviewerOf(org)]
-    await made.review({ decision: 'accept' }, {}, ada.client)
+    await fixture.review({ decision: 'accept' }, {}, ada.client)
     await ada.client.put(`/api/spans/${spanIds[0]}/review`, { decision: 'accept' })
     await bob.client.put(`/api/spans/${spanIds[1]}/review`, {
       decision: 'correct',
@@ -95,16 +95,16 @@ describe('GET /api/insights', () => {
 
   it('uses the span’s step and prompt version at the time of the decision', async ({ expect }) => {
     const org = await newOrg()
-    const made = await newReviewed('Yes', org)
+    const fixture = await newReviewed('Yes', org)
     const span_id = crypto.randomUUID()
-    await made.step({ span_id, step_id: 'before' })
+    await fixture.step({ span_id, step_id: 'before' })
     const decide = (body: object) => org.owner.put(`/api/spans/${span_id}/review`, body)
     const decided = async () =>
       (await org.read.get('/api/insights?projectSlug=support')).body.days.map(
         ({ stepId, accepted, corrected }: Record<string, unknown>) => [stepId, accepted, corrected],
       )
     await decide({ decision: 'accept' })
-    await made.step({ span_id, step_id: 'after' })
+    await fixture.step({ span_id, step_id: 'after' })
     expect(await decided()).toEqual([['before', 1, 0]])
     await decide({ decision: 'correct', approvedOutput: 'No' })
     expect(await decided()).toEqual([['after', 0, 1]])
@@ -123,7 +123,7 @@ describe('GET /api/insights', () => {
     await review({ decision: 'accept' })
     await review({ decision: 'correct', approvedOutput: 'No', errorType: 'reasoning_error' })
     await org.owner.put(`/api/spans/${second}/review`, { decision: 'accept' })
-    for (const made of [other, kept, expired]) await made.review({ decision: 'accept' })
+    for (const fixture of [other, kept, expired]) await fixture.review({ decision: 'accept' })
     await other.review({ decision: 'reset' })
     const totals = async () => {
       const { body } = await org.read.get('/api/insights?projectSlug=support')
@@ -207,10 +207,10 @@ describe('GET /api/insights', () => {
     const second = (
       await org.owner.post(`/api/prompts/${prompt.id}/versions`, { content: 'Answer shortly.', activate: true })
     ).body
-    const made = await newReviewed('Yes', org)
+    const fixture = await newReviewed('Yes', org)
     for (const decision of ['accept', 'accept', 'correct'] as const) {
       const span_id = crypto.randomUUID()
-      await made.step({ span_id, prompt_version_id: second.id })
+      await fixture.step({ span_id, prompt_version_id: second.id })
       await org.owner.put(`/api/spans/${span_id}/review`, {
         decision,
         ...(decision === 'correct' && { approvedOutput: 'No' }),
@@ -241,9 +241,9 @@ describe('GET /api/insights', () => {
 
   it('returns users’ names or else emails, and the name of a key without a user', async ({ expect }) => {
     const org = await newOrg()
-    const made = await newReviewed('Yes', org)
+    const fixture = await newReviewed('Yes', org)
     const email = `${crypto.randomUUID()}@example.com`
-    await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id: made.trace_id, labeller: { email } }))
+    await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id: fixture.trace_id, labeller: { email } }))
     const { users } = (await org.owner.get('/api/users')).body
     const userId = users.find((user: { email: string }) => user.email === email).id
     const nameless = await org.keyFor({ userId, scopes: ['review'] })
@@ -251,7 +251,7 @@ describe('GET /api/insights', () => {
     const named = await reviewerOf(org)
     for (const key of [named.key, nameless, nobody]) {
       const span_id = crypto.randomUUID()
-      await made.step({ span_id })
+      await fixture.step({ span_id })
       await org.clientOf(key).put(`/api/spans/${span_id}/review`, { decision: 'accept' })
     }
     const { reviewers } = (await org.read.get('/api/insights?projectSlug=support')).body
@@ -269,8 +269,8 @@ describe('GET /api/insights', () => {
       )
         .bind(org.project.id)
         .run()
-      const made = await newReviewed('Yes', org)
-      await made.review({ decision: 'accept' })
+      const fixture = await newReviewed('Yes', org)
+      await fixture.review({ decision: 'accept' })
       for (let run = 1; run <= 2; run++) await sweep(env, Date.now() + run * 60_000)
       const path = '/api/insights?projectSlug=support'
       expect((await org.read.get(path)).body.outputs.total).toBe(count + 1)
@@ -284,12 +284,12 @@ describe('GET /api/insights', () => {
 
 describe('the migration that starts the counts', () => {
   it('counts earlier decisions and answers', async ({ expect }) => {
-    const made = await newReviewed('Yes')
-    const { org } = made
-    await made.review({ decision: 'accept' })
-    await made.review({ decision: 'correct', approvedOutput: 'No', errorType: 'reasoning_error' })
+    const fixture = await newReviewed('Yes')
+    const { org } = fixture
+    await fixture.review({ decision: 'accept' })
+    await fixture.review({ decision: 'correct', approvedOutput: 'No', errorType: 'reasoning_error' })
     const span_id = crypto.randomUUID()
-    await made.step({ span_id })
+    await fixture.step({ span_id })
     for (const decision of ['accept', 'reset']) await org.owner.put(`/api/spans/${span_id}/review`, { decision })
     const disputed = await newDisputed()
     await disputed.askAsync(withMessages().bindings)
@@ -323,7 +323,7 @@ describe('the migration that starts the counts', () => {
     )
     expect(await read()).toEqual(before)
     // Replacing a counted decision subtracts its count.
-    await made.review({ decision: 'reset' })
+    await fixture.review({ decision: 'reset' })
     expect((await org.read.get('/api/insights?projectSlug=support')).body.steps).toEqual([])
   })
 })

@@ -68,13 +68,13 @@ async function pagesOf(org: Org, id: string, query: string) {
 
 /** Bindings that measure D1's largest response in characters of JSON. */
 function measuredBindings(): { bindings: Env; largest: () => number } {
-  const answers: unknown[] = []
+  const results: unknown[] = []
   const bindings = wrapBindings(async (_, call) => {
-    const answer = await call()
-    answers.push(answer)
-    return answer
+    const result = await call()
+    results.push(result)
+    return result
   })
-  return { bindings, largest: () => Math.max(...answers.map(answer => JSON.stringify(answer).length)) }
+  return { bindings, largest: () => Math.max(...results.map(result => JSON.stringify(result).length)) }
 }
 
 describe('the detail of a large trace', () => {

@@ -55,8 +55,8 @@ describe('the names of reviewers', () => {
     ['a trailing comma', `/api/reviewers?ids=${crypto.randomUUID()},`, 'ids.1'],
     ['101 ids', `/api/reviewers?ids=${Array.from({ length: 101 }, () => crypto.randomUUID()).join(',')}`, 'ids'],
   ] as const)('400s for %s', async ([, path, field], { expect }) => {
-    const answer = await org.read.get(path)
-    expect(answer.status).toBe(400)
-    expect(answer.body.details[0].path).toBe(field)
+    const response = await org.read.get(path)
+    expect(response.status).toBe(400)
+    expect(response.body.details[0].path).toBe(field)
   })
 })

@@ -22,9 +22,9 @@ async function pagesOf(org: Org, limit: number): Promise<string[][]> {
 describe('the trace list', () => {
   it('needs exactly one project selector', async ({ expect }) => {
     const org = await newOrg()
-    const answer = await org.read.get('/api/traces')
-    expect(answer.status).toBe(400)
-    expect(answer.body.error).toBe('projectSlug or projectId is required')
+    const response = await org.read.get('/api/traces')
+    expect(response.status).toBe(400)
+    expect(response.body.error).toBe('projectSlug or projectId is required')
     expect((await org.read.get(`/api/traces?projectSlug=support&projectId=${org.project.id}`)).status).toBe(400)
     expect((await org.read.get(`/api/traces?projectId=${org.project.id.toUpperCase()}`)).status).toBe(200)
     expect((await org.read.get('/api/traces?projectSlug=nope')).status).toBe(404)
@@ -91,9 +91,9 @@ describe('a trace', () => {
     '404s for the id %s, which is not a UUID',
     async (id, { expect }) => {
       const org = await newOrg()
-      const answer = await org.read.get(`/api/traces/${id}`)
-      expect(answer.status).toBe(404)
-      expect(answer.body.error).toBe('Not found')
+      const response = await org.read.get(`/api/traces/${id}`)
+      expect(response.status).toBe(404)
+      expect(response.body.error).toBe('Not found')
     },
   )
 

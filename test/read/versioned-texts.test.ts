@@ -1,6 +1,6 @@
 import { afterEach, describe, it, vi } from 'vitest'
 import { MAX_CONTENT_BYTES, MAX_PAGE_BYTES } from '../../src/limits.ts'
-import { type Answer, client, newOrg, type Org, send } from '../support/org.ts'
+import { type ApiResponse, client, newOrg, type Org, send } from '../support/org.ts'
 import { activeIn, aText, kindsOfText, newText, otherKind } from '../support/texts.ts'
 
 afterEach(() => {
@@ -41,7 +41,7 @@ const STEPS = [
 const SLUGS = ['a', '0', '9-9', 'a-b', 'ab', 'b', 'z', 'returns', 'returns-2', 'x'.repeat(63)]
 
 /** Reads every page of a list. */
-async function pagesOf(org: Org, path: string): Promise<Answer['body'][]> {
+async function pagesOf(org: Org, path: string): Promise<ApiResponse['body'][]> {
   const pages = []
   for (let cursor = ''; pages.length < 100; cursor = `&cursor=${pages.at(-1).nextCursor}`) {
     const { status, body } = await org.read.get(path + cursor)
@@ -146,9 +146,9 @@ describe.for(kindsOfText)('the list at $path', kind => {
   ] as const)('rejects %s', async ([, query, status, error], { expect }) => {
     const [org, otherOrg] = [await newOrg(), await newOrg()]
     const path = kind.path + query.replace('MINE', org.project.id).replace('THEIRS', otherOrg.project.id)
-    const answer = await org.read.get(path)
-    expect(answer).toMatchObject({ status, body: { error } })
-    expect(answer.headers.get('etag')).toBeNull()
+    const response = await org.read.get(path)
+    expect(response).toMatchObject({ status, body: { error } })
+    expect(response.headers.get('etag')).toBeNull()
   })
 
   it('is forbidden without a key, without the scope, or with a key for another project', async ({ expect }) => {
@@ -174,12 +174,12 @@ describe.for(kindsOfText)('the list at $path', kind => {
     const { nextCursor } = (await org.read.get(`${bySlug}&limit=1`)).body
     expect(nextCursor).toEqual(expect.any(String))
     const error = 'cursor: is not a cursor for this list'
-    for (const answer of [
+    for (const response of [
       await otherOrg.read.get(`${bySlug}&cursor=${nextCursor}`),
       await org.read.get(`${kind.path}?projectSlug=other&cursor=${nextCursor}`),
       await org.read.get(`${otherKind(kind).path}?projectSlug=support&cursor=${nextCursor}`),
     ]) {
-      expect(answer).toMatchObject({ status: 400, body: { error } })
+      expect(response).toMatchObject({ status: 400, body: { error } })
     }
   })
 
@@ -228,12 +228,12 @@ describe.for(kindsOfText)('the ETag of the list at $path', kind => {
     const full = await org.read.get(bySlug)
     const etag = full.headers.get('etag') ?? ''
     expect(etag).toMatch(/^"[0-9a-f]{32}"$/)
-    const answer = await org.read.get(bySlug, undefined, { 'if-none-match': tagFrom(etag) })
-    expect(answer.status).toBe(status)
-    expect(answer.body).toEqual(status === 304 ? undefined : full.body)
-    expect(answer.headers.get('etag')).toBe(etag)
-    expect(answer.headers.get('cache-control')).toBe('private, no-cache')
-    expect(answer.headers.get('x-request-id')).toEqual(expect.any(String))
+    const response = await org.read.get(bySlug, undefined, { 'if-none-match': tagFrom(etag) })
+    expect(response.status).toBe(status)
+    expect(response.body).toEqual(status === 304 ? undefined : full.body)
+    expect(response.headers.get('etag')).toBe(etag)
+    expect(response.headers.get('cache-control')).toBe('private, no-cache')
+    expect(response.headers.get('x-request-id')).toEqual(expect.any(String))
   })
 
   it('serves HEAD like GET', async ({ expect }) => {
@@ -246,8 +246,8 @@ describe.for(kindsOfText)('the ETag of the list at $path', kind => {
           headers: { 'x-api-key': org.ownerKey, ...more },
         }),
       )
-    const answer = await head({})
-    expect([answer.status, answer.headers.get('etag')]).toEqual([200, etag])
+    const response = await head({})
+    expect([response.status, response.headers.get('etag')]).toEqual([200, etag])
     expect((await head({ 'if-none-match': etag })).status).toBe(304)
   })
 
@@ -276,8 +276,8 @@ describe.for(kindsOfText)('the ETag of the list at $path', kind => {
       await act()
       const now = await etagOf(org)
       expect([what, now !== etag]).toEqual([what, changes])
-      const answer = await org.read.get(bySlug, undefined, { 'if-none-match': etag })
-      expect([what, answer.status]).toEqual([what, changes ? 200 : 304])
+      const response = await org.read.get(bySlug, undefined, { 'if-none-match': etag })
+      expect([what, response.status]).toEqual([what, changes ? 200 : 304])
       etag = now
     }
   })
@@ -351,8 +351,8 @@ describe.for(kindsOfText)('a text at $path', kind => {
     const { id } = await newText(kind, org)
     const other = (await newText(otherKind(kind), org)).id
     const foreign = (await newText(kind, otherOrg)).id
-    const answer = await org.read.get(`${kind.path}/${idFrom({ id, other, foreign })}`)
-    expect(answer).toMatchObject({ status, body: { error } })
+    const response = await org.read.get(`${kind.path}/${idFrom({ id, other, foreign })}`)
+    expect(response).toMatchObject({ status, body: { error } })
   })
 
   it("is forbidden with a key for another project, and allowed with its own project's key", async ({ expect }) => {

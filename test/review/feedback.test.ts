@@ -4,12 +4,12 @@ import { newReviewed, reviewerOf } from '../support/reviews.ts'
 import { storedCounts } from '../support/stored.ts'
 
 async function newComment() {
-  const made = await newReviewed('Yes')
-  const author = await reviewerOf(made.org)
-  const path = `/api/spans/${made.spanId}/feedback`
+  const fixture = await newReviewed('Yes')
+  const author = await reviewerOf(fixture.org)
+  const path = `/api/spans/${fixture.spanId}/feedback`
   const comment = (await author.client.post(path, { content: 'Why?' })).body
-  const feedback = async () => (await made.read()).trace.feedback
-  return { ...made, author, path, comment, feedback }
+  const feedback = async () => (await fixture.read()).trace.feedback
+  return { ...fixture, author, path, comment, feedback }
 }
 
 describe('a comment', () => {
@@ -88,9 +88,9 @@ describe('a comment', () => {
       [other.client, path, 'Why?'],
       [author.client, `/api/spans/${elsewhere.spanId}/feedback`, 'Why?'],
     ] as const) {
-      const answer = await client.post(at, { content, id: comment.id })
-      expect(answer.status).toBe(409)
-      expect(answer.body.details).toMatchObject([{ path: 'id' }])
+      const response = await client.post(at, { content, id: comment.id })
+      expect(response.status).toBe(409)
+      expect(response.body.details).toMatchObject([{ path: 'id' }])
     }
     expect(await storedCounts()).toEqual(before)
   })
@@ -109,9 +109,9 @@ describe('a comment', () => {
     ['a rating', { content: 'a', rating: 'negative' }, 'rating'],
     ['an id that is not a UUID', { content: 'a', id: '1' }, 'id'],
   ] as const)('400s for %s', async ([, body, path], { expect }) => {
-    const answer = await (await newOrg()).owner.post(`/api/spans/${crypto.randomUUID()}/feedback`, body)
-    expect(answer.status).toBe(400)
-    expect(answer.body.details[0].path).toBe(path)
+    const response = await (await newOrg()).owner.post(`/api/spans/${crypto.randomUUID()}/feedback`, body)
+    expect(response.status).toBe(400)
+    expect(response.body.details[0].path).toBe(path)
   })
 
   it('404s for a missing span', async ({ expect }) => {
@@ -128,11 +128,12 @@ describe('a comment', () => {
 
 describe('a comment given with a decision', () => {
   async function decided() {
-    const made = await newReviewed('Yes')
-    const author = await reviewerOf(made.org)
-    const decide = (body: object) => made.review({ comment: 'Too short', ...body }, {}, author.client)
-    const list = async (query = '') => (await made.org.read.get(`/api/traces?projectSlug=support${query}`)).body.traces
-    return { ...made, author, decide, list, feedback: async () => (await made.read()).trace.feedback }
+    const fixture = await newReviewed('Yes')
+    const author = await reviewerOf(fixture.org)
+    const decide = (body: object) => fixture.review({ comment: 'Too short', ...body }, {}, author.client)
+    const list = async (query = '') =>
+      (await fixture.org.read.get(`/api/traces?projectSlug=support${query}`)).body.traces
+    return { ...fixture, author, decide, list, feedback: async () => (await fixture.read()).trace.feedback }
   }
 
   it.for([

@@ -20,10 +20,10 @@ describe('the outputSchema of a step', () => {
   }
 
   async function withSchema(outputSchema: object, output: unknown = { answer: 'Yes' }) {
-    const made = await newReviewed(output)
+    const fixture = await newReviewed(output)
     const prompt = { projectSlug: 'support', stepId: 'support-answer', content: 'Answer.', outputSchema }
-    const { body } = await made.org.owner.post('/api/prompts', prompt)
-    return { ...made, prompt: body }
+    const { body } = await fixture.org.owner.post('/api/prompts', prompt)
+    return { ...fixture, prompt: body }
   }
 
   it.for([
@@ -40,9 +40,9 @@ describe('the outputSchema of a step', () => {
     'rejects a correction with the paths of its faults: %s',
     async ([, approvedOutput, paths], { expect }) => {
       const { review, read } = await withSchema(SCHEMA)
-      const answer = await review({ decision: 'correct', approvedOutput })
-      expect(answer.status).toBe(422)
-      expect(answer.body.details.map(({ path }: { path: string }) => path)).toEqual(paths)
+      const response = await review({ decision: 'correct', approvedOutput })
+      expect(response.status).toBe(422)
+      expect(response.body.details.map(({ path }: { path: string }) => path)).toEqual(paths)
       expect((await read()).span.review.state).toBe('unreviewed')
       expect((await review({ decision: 'correct', approvedOutput, force: true })).status).toBe(200)
     },
@@ -50,9 +50,9 @@ describe('the outputSchema of a step', () => {
 
   it('rejects an acceptance of an output that violates it', async ({ expect }) => {
     const { review } = await withSchema(SCHEMA, { answer: 1 })
-    const answer = await review({ decision: 'accept' })
-    expect(answer.status).toBe(422)
-    expect(answer.body.details).toMatchObject([{ path: 'output.answer' }])
+    const response = await review({ decision: 'accept' })
+    expect(response.status).toBe(422)
+    expect(response.body.details).toMatchObject([{ path: 'output.answer' }])
     expect((await review({ decision: 'accept', force: true })).status).toBe(200)
     expect((await review({ decision: 'reset' })).status).toBe(200)
   })
@@ -92,9 +92,9 @@ describe('the outputSchema of a step', () => {
     async ([, schema], { expect }) => {
       const { review, prompt } = await withSchema({})
       await storeSchema(prompt.versionId, schema)
-      const answer = await review({ decision: 'accept' })
-      expect(answer.status).toBe(422)
-      expect(answer.body.details[0].message).toContain("the step's outputSchema is invalid")
+      const response = await review({ decision: 'accept' })
+      expect(response.status).toBe(422)
+      expect(response.body.details[0].message).toContain("the step's outputSchema is invalid")
       expect((await review({ decision: 'accept', force: true })).status).toBe(200)
     },
   )
@@ -110,9 +110,9 @@ describe('the outputSchema of a step', () => {
   it('is reported if it takes too much work to check, and can be skipped', async ({ expect }) => {
     const { review } = await withSchema({ uniqueItems: true })
     const approvedOutput = Array.from({ length: 500_000 }, (_, index) => [index])
-    const answer = await review({ decision: 'correct', approvedOutput })
-    expect(answer.status).toBe(422)
-    expect(answer.body.details).toEqual([
+    const response = await review({ decision: 'correct', approvedOutput })
+    expect(response.status).toBe(422)
+    expect(response.body.details).toEqual([
       {
         path: 'approvedOutput',
         message: 'cannot be checked: checking it takes more operations than one request may use',
@@ -123,9 +123,9 @@ describe('the outputSchema of a step', () => {
 
   it('reports at most 20 faults', async ({ expect }) => {
     const { review } = await withSchema({ type: 'array', items: { type: 'string' } })
-    const answer = await review({ decision: 'correct', approvedOutput: Array.from({ length: 5000 }, () => 1) })
-    expect(answer.status).toBe(422)
-    expect(answer.body.details).toHaveLength(20)
+    const response = await review({ decision: 'correct', approvedOutput: Array.from({ length: 5000 }, () => 1) })
+    expect(response.status).toBe(422)
+    expect(response.body.details).toHaveLength(20)
   })
 
   it('is applied to all of a long value', async ({ expect }) => {
@@ -133,9 +133,9 @@ describe('the outputSchema of a step', () => {
       properties: { items: { type: 'array', items: { type: 'string' } }, last: { type: 'string' } },
     })
     const items = ['', 1, ...Array.from({ length: 200_000 }, () => '')]
-    const answer = await review({ decision: 'correct', approvedOutput: { items, last: 1 } })
-    expect(answer.status).toBe(422)
-    expect(answer.body.details).toMatchObject([{ path: 'approvedOutput.items.1' }, { path: 'approvedOutput.last' }])
+    const response = await review({ decision: 'correct', approvedOutput: { items, last: 1 } })
+    expect(response.status).toBe(422)
+    expect(response.body.details).toMatchObject([{ path: 'approvedOutput.items.1' }, { path: 'approvedOutput.last' }])
     const fitting = { items: items.map(String), last: '' }
     expect((await review({ decision: 'correct', approvedOutput: fitting })).status).toBe(200)
   })

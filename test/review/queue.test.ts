@@ -30,11 +30,11 @@ interface Queued {
 async function fill(org: Org, count: number, fieldsOf: (index: number) => object = () => ({})) {
   const traces = Array.from({ length: count }, (_, index) => {
     const trace_id = aTraceId()
-    const spans = ['first', 'second', 'silent'].map((step_id, place) => ({
+    const spans = ['first', 'second', 'no-output'].map((step_id, place) => ({
       trace_id,
       span_id: crypto.randomUUID(),
       step_id,
-      ...(step_id !== 'silent' && { output: { step_id, index } }),
+      ...(step_id !== 'no-output' && { output: { step_id, index } }),
       timestamp: timeAfter(index * 1000 + place),
     }))
     const trace = { trace_id, name: 'run', status: 'running', timestamp: timeAfter(index * 1000), ...fieldsOf(index) }
@@ -45,8 +45,8 @@ async function fill(org: Org, count: number, fieldsOf: (index: number) => object
       .slice(start, start + 200)
       .flatMap(({ trace, spans }) => [{ type: 'trace', body: trace }, ...spans.map(body => ({ type: 'span', body }))])
     const results = await resultsOf(org, events)
-    const refused = results.find(({ status }) => status !== 202)
-    if (refused) throw new Error(JSON.stringify(refused))
+    const rejected = results.find(({ status }) => status !== 202)
+    if (rejected) throw new Error(JSON.stringify(rejected))
   }
   return traces
 }
@@ -173,7 +173,7 @@ describe('the review queue', () => {
   it('filters by each span’s own step and prompt version', async ({ expect }) => {
     const found = await walk(org.read, 'stepId=second', 5)
     expect(found.map(({ stepId }) => stepId)).toEqual(Array.from({ length: 12 }, () => 'second'))
-    expect((await org.read.get(`${QUEUE}&stepId=silent`)).body).toMatchObject({ spans: [], remaining: 0 })
+    expect((await org.read.get(`${QUEUE}&stepId=no-output`)).body).toMatchObject({ spans: [], remaining: 0 })
     expect((await org.read.get(`${QUEUE}&promptVersionId=${crypto.randomUUID()}`)).body.remaining).toBe(0)
   })
 
@@ -201,9 +201,9 @@ describe('the review queue', () => {
     ['an unknown payload mode', 'payloads=none', 'payloads'],
   ] as const)('400s for %s', async ([, query, path], { expect }) => {
     const { nextCursor } = (await org.read.get(`${QUEUE}&limit=1`)).body
-    const answer = await org.read.get(`${QUEUE}&${query}${path === 'cursor' ? nextCursor : ''}`)
-    expect(answer.status).toBe(400)
-    expect(answer.body.details[0].path).toBe(path)
+    const response = await org.read.get(`${QUEUE}&${query}${path === 'cursor' ? nextCursor : ''}`)
+    expect(response.status).toBe(400)
+    expect(response.body.details[0].path).toBe(path)
   })
 })
 
@@ -385,9 +385,9 @@ describe('a claim', () => {
       { decision: 'reset' },
     ]) {
       const before = await storedCounts()
-      const answer = await bob.client.put(`/api/spans/${first}/review`, body)
-      expect(answer.status).toBe(409)
-      expect(answer.body).toMatchObject(held)
+      const response = await bob.client.put(`/api/spans/${first}/review`, body)
+      expect(response.status).toBe(409)
+      expect(response.body).toMatchObject(held)
       expect(await storedCounts()).toEqual(before)
     }
     const reviews = [
@@ -425,20 +425,20 @@ describe('a claim', () => {
     let isClaimed = false
     // Claims the span between a decision's reads and its writes.
     const bindings = wrapBindings(async (binding, call) => {
-      const answer = await call()
+      const result = await call()
       if (binding === 'DB' && isReading && !isClaimed) {
         isClaimed = true
         await claim(ada.client, [first])
       }
-      return answer
+      return result
     })
     let isReading = false
     const late = org.clientOf(bob.key, bindings)
     await late.get(QUEUE)
     isReading = true
-    const answer = await late.put(`/api/spans/${first}/review`, { decision: 'accept' })
-    expect(answer.status).toBe(409)
-    expect(answer.body.heldBy).toBe(ada.userId)
+    const response = await late.put(`/api/spans/${first}/review`, { decision: 'accept' })
+    expect(response.status).toBe(409)
+    expect(response.body.heldBy).toBe(ada.userId)
     expect((await bob.client.get(`/api/spans/${first}/reviews`)).body.reviews).toEqual([])
   })
 
@@ -447,10 +447,10 @@ describe('a claim', () => {
   }) => {
     const { org, ada, claim } = await claimable()
     const [trace] = await fill(org, 1)
-    const silent = trace?.spans[2]?.span_id ?? ''
+    const withoutOutput = trace?.spans[2]?.span_id ?? ''
     const [foreign] = (await fill(await newOrg(), 1)).flatMap(({ reviewable }) => reviewable)
-    const refused = [silent, crypto.randomUUID(), foreign ?? '']
-    expect(await claim(ada.client, refused)).toEqual({ claimed: [], refused })
+    const unclaimable = [withoutOutput, crypto.randomUUID(), foreign ?? '']
+    expect(await claim(ada.client, unclaimable)).toEqual({ claimed: [], refused: unclaimable })
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const other = org.clientOf(await org.keyFor({ projectSlug: 'other' }))
     expect(await claim(other, trace?.reviewable)).toEqual({ claimed: [], refused: trace?.reviewable })
@@ -502,9 +502,9 @@ describe('a claim', () => {
   ] as const)('400s for %s', async ([, spanIds, path], { expect }) => {
     const { owner } = await newOrg()
     for (const verb of ['claim', 'heartbeat', 'release']) {
-      const answer = await owner.post(`/api/review-queue/${verb}`, { spanIds })
-      expect(answer.status).toBe(400)
-      expect(answer.body.details[0].path).toBe(path)
+      const response = await owner.post(`/api/review-queue/${verb}`, { spanIds })
+      expect(response.status).toBe(400)
+      expect(response.body.details[0].path).toBe(path)
     }
   })
 })
@@ -540,7 +540,7 @@ describe('a long queue', () => {
     const org = await newOrg()
     const ids: string[] = []
     for (let left = 3 * SHUFFLED_TRACES + 500; left > 0; left -= 10_000) {
-      ids.push(...(await manyTraces(org, Math.min(left, 10_000), () => ({ name: 'silent', fields: {} }))))
+      ids.push(...(await manyTraces(org, Math.min(left, 10_000), () => ({ name: 'no-output', fields: {} }))))
     }
     const reviewable = ids.filter((_, index) => index % 1000 === 7)
     await env.DB.prepare(
@@ -562,7 +562,7 @@ describe('a long queue', () => {
   it('reports if there may be more than it counted', async ({ expect }) => {
     const org = await newOrg()
     for (let left = MAX_COUNTED_TRACES; left > 0; left -= 10_000) {
-      await manyTraces(org, Math.min(left, 10_000), () => ({ name: 'silent', fields: {} }))
+      await manyTraces(org, Math.min(left, 10_000), () => ({ name: 'no-output', fields: {} }))
     }
     expect((await org.read.get(QUEUE)).body).toMatchObject({ spans: [], remaining: 0, remainingIsMinimum: true })
   })

@@ -20,17 +20,17 @@ const large = 'x'.repeat(INLINE_BYTES)
 describe('a review', () => {
   it('accepts the output, which becomes the approved output', async ({ expect }) => {
     const { review, read } = await newReviewed(OUTPUT)
-    const answer = await review({ decision: 'accept', comment: 'Good' })
-    expect(answer.status).toBe(200)
-    expect(answer.body).toMatchObject({
+    const response = await review({ decision: 'accept', comment: 'Good' })
+    expect(response.status).toBe(200)
+    expect(response.body).toMatchObject({
       output: OUTPUT,
       approvedOutput: OUTPUT,
       review: { state: 'accepted', stale: false, comment: 'Good', errorType: null },
     })
-    expect(answer.headers.get('etag')).toBe(answer.body.etag)
+    expect(response.headers.get('etag')).toBe(response.body.etag)
     const { trace, span } = await read()
-    expect(span).toEqual(answer.body)
-    const { trace: _, ...ofTrace } = answer.body
+    expect(span).toEqual(response.body)
+    const { trace: _, ...ofTrace } = response.body
     expect(trace.spans[0]).toEqual(ofTrace)
     expect(trace).toMatchObject({ reviewedCount: 1, reviewState: 'accepted' })
   })
@@ -38,8 +38,11 @@ describe('a review', () => {
   it('corrects the output with the reviewer’s value', async ({ expect }) => {
     const { review, read } = await newReviewed(OUTPUT)
     const approvedOutput = { answer: 'No' }
-    const answer = await review({ decision: 'correct', approvedOutput, errorType: 'reasoning_error' })
-    expect(answer.body).toMatchObject({ approvedOutput, review: { state: 'corrected', errorType: 'reasoning_error' } })
+    const response = await review({ decision: 'correct', approvedOutput, errorType: 'reasoning_error' })
+    expect(response.body).toMatchObject({
+      approvedOutput,
+      review: { state: 'corrected', errorType: 'reasoning_error' },
+    })
     expect((await read()).trace).toMatchObject({ reviewedCount: 1, reviewState: 'corrected' })
   })
 
@@ -72,8 +75,11 @@ describe('a review', () => {
   ] as const)('is an acceptance if the correction equals the output: %s', async ([, sent], { expect }) => {
     const { org, spanId, history } = await newReviewed(OUTPUT)
     const json = typeof sent === 'string' ? sent : JSON.stringify(sent)
-    const answer = await org.owner.put(`/api/spans/${spanId}/review`, `{"decision":"correct","approvedOutput":${json}}`)
-    expect(answer.body).toMatchObject({ approvedOutput: OUTPUT, review: { state: 'accepted' } })
+    const response = await org.owner.put(
+      `/api/spans/${spanId}/review`,
+      `{"decision":"correct","approvedOutput":${json}}`,
+    )
+    expect(response.body).toMatchObject({ approvedOutput: OUTPUT, review: { state: 'accepted' } })
     expect(await history()).toMatchObject([{ decision: 'accept', before: null, after: OUTPUT }])
   })
 
@@ -105,8 +111,8 @@ describe('a review', () => {
   it('may correct a span without output', async ({ expect }) => {
     const { org, span } = await newTrace()
     const { id } = await span()
-    const answer = await org.owner.put(`/api/spans/${id}/review`, { decision: 'correct', approvedOutput: 'Yes' })
-    expect(answer.body).toMatchObject({ output: null, approvedOutput: 'Yes', review: { state: 'corrected' } })
+    const response = await org.owner.put(`/api/spans/${id}/review`, { decision: 'correct', approvedOutput: 'Yes' })
+    expect(response.body).toMatchObject({ output: null, approvedOutput: 'Yes', review: { state: 'corrected' } })
   })
 
   it.for([
@@ -127,17 +133,17 @@ describe('a review', () => {
     await step({ span_id: spanId, output: undefined })
     for (const data of outputs) await observe({ span_id: spanId, data })
     const before = await storedCounts()
-    const answer = await org.owner.put(`/api/spans/${spanId}/review`, body)
-    expect(answer.status).toBe(status)
-    expect(answer.body.details[0].path).toBe(path)
+    const response = await org.owner.put(`/api/spans/${spanId}/review`, body)
+    expect(response.status).toBe(status)
+    expect(response.body.details[0].path).toBe(path)
     expect(await storedCounts()).toEqual(before)
   })
 
   it('may not be larger than an observation', async ({ expect }) => {
     const { review } = await newReviewed(OUTPUT)
-    const answer = await review({ decision: 'correct', approvedOutput: 'x'.repeat(5 * 1024 * 1024) })
-    expect(answer.status).toBe(413)
-    expect(answer.body.error).toBe('Approved output too large')
+    const response = await review({ decision: 'correct', approvedOutput: 'x'.repeat(5 * 1024 * 1024) })
+    expect(response.status).toBe(413)
+    expect(response.body.error).toBe('Approved output too large')
   })
 
   it('can have any of the 18 error types', async ({ expect }) => {
@@ -269,12 +275,12 @@ describe('If-Match', () => {
   it('accepts only one of many concurrent reviews of the same state', async ({ expect }) => {
     const { review, read, history } = await newReviewed(OUTPUT)
     const { etag } = (await read()).span
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 8 }, (_, index) =>
         review({ decision: 'correct', approvedOutput: index }, { 'if-match': etag }),
       ),
     )
-    const statuses = answers.map(({ status }) => status).sort()
+    const statuses = responses.map(({ status }) => status).sort()
     expect(statuses).toEqual([200, ...Array.from({ length: 7 }, () => 412)])
     expect(await history()).toHaveLength(1)
   })
@@ -411,8 +417,8 @@ describe('a trace', () => {
 
   it('can be found by its review state and by the error types of its reviews', async ({ expect }) => {
     const org = await newOrg()
-    const made = await Promise.all(Array.from({ length: 4 }, () => newReviewed(OUTPUT, org)))
-    const [accepted, corrected, mixed, unreviewed] = made
+    const fixtures = await Promise.all(Array.from({ length: 4 }, () => newReviewed(OUTPUT, org)))
+    const [accepted, corrected, mixed, unreviewed] = fixtures
     await accepted?.review({ decision: 'accept', errorType: 'acceptable_variation' })
     await corrected?.review({ decision: 'correct', approvedOutput: 1, errorType: 'reasoning_error' })
     await mixed?.step({})
@@ -449,7 +455,7 @@ describe('many reviews in one call', () => {
     await step({ span_id: second, output: { text: large } })
     await step({ span_id: third })
     await step({ span_id: withoutOutput, output: undefined })
-    const answer = await org.owner.post('/api/reviews', {
+    const response = await org.owner.post('/api/reviews', {
       reviews: [
         { spanId, decision: 'accept' },
         { spanId: second, decision: 'correct', approvedOutput: { text: `${large}!` } },
@@ -461,8 +467,8 @@ describe('many reviews in one call', () => {
         'nonsense',
       ],
     })
-    expect(answer.status).toBe(207)
-    const results: { status: number; body: { details?: unknown; approvedOutput?: unknown } }[] = answer.body.results
+    expect(response.status).toBe(207)
+    const results: { status: number; body: { details?: unknown; approvedOutput?: unknown } }[] = response.body.results
     expect(results.map(({ status }) => status)).toEqual([200, 200, 422, 400, 404, 403, 412, 400])
     expect(results[0]?.body.approvedOutput).toEqual(OUTPUT)
     expect(results[2]?.body.details).toMatchObject([{ path: 'reviews.2.decision' }])
@@ -490,8 +496,8 @@ describe('many reviews in one call', () => {
   }) => {
     const org = await newOrg()
     const observation_id = crypto.randomUUID()
-    const made = await Promise.all(['one', 'other'].map(output => newReviewed(output, org)))
-    for (const [index, { id, observe }] of made.entries()) {
+    const fixtures = await Promise.all(['one', 'other'].map(output => newReviewed(output, org)))
+    for (const [index, { id, observe }] of fixtures.entries()) {
       await observe({ observation_id, data: `Output ${index}`, timestamp: '2026-11-20T11:00:00.000Z' })
       await env.DB.prepare(
         `insert into observations (trace_key, id, type, state_key, data, timestamp, received_at)
@@ -502,7 +508,7 @@ describe('many reviews in one call', () => {
         .bind(id)
         .run()
     }
-    const reviews = made.map(({ spanId }) => ({ spanId, decision: 'accept' }))
+    const reviews = fixtures.map(({ spanId }) => ({ spanId, decision: 'accept' }))
     const { results } = (await org.owner.post('/api/reviews', { reviews })).body
     expect(results.map(({ body }: { body: { approvedOutput: string } }) => body.approvedOutput)).toEqual([
       'Output 0',
@@ -522,10 +528,10 @@ describe('many reviews in one call', () => {
     const { bindings, counts } = countingBindings()
     await org.clientOf(org.ownerKey, bindings).get('/api/projects')
     counts.d1RoundTrips = 0
-    const answer = await org.clientOf(org.ownerKey, bindings).post('/api/reviews', {
+    const response = await org.clientOf(org.ownerKey, bindings).post('/api/reviews', {
       reviews: ids.map(spanId => ({ spanId, decision: 'accept' })),
     })
-    const results: { status: number }[] = answer.body.results
+    const results: { status: number }[] = response.body.results
     expect(results.filter(({ status }) => status !== 200)).toEqual([])
     expect(counts.d1RoundTrips).toBe(2)
   })
@@ -543,10 +549,10 @@ describe('many reviews in one call', () => {
       else held = 0
       return call()
     })
-    const answer = await org.clientOf(org.ownerKey, bindings).post('/api/reviews', {
+    const response = await org.clientOf(org.ownerKey, bindings).post('/api/reviews', {
       reviews: ids.map(spanId => ({ spanId, decision: 'accept' })),
     })
-    expect(answer.body.results.map(({ status }: { status: number }) => status)).toEqual(ids.map(() => 200))
+    expect(response.body.results.map(({ status }: { status: number }) => status)).toEqual(ids.map(() => 200))
     expect(most * MAX_OBSERVATION_BYTES).toBeLessThanOrEqual(MAX_JUDGED_BYTES_AT_ONCE)
   })
 

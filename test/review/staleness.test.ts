@@ -9,10 +9,10 @@ import { newTrace } from '../support/trace.ts'
 const OUTPUT = { answer: 'Yes', sources: [1, 2] }
 const large = 'x'.repeat(INLINE_BYTES)
 
-type Made = Awaited<ReturnType<typeof newReviewed>>
+type Fixture = Awaited<ReturnType<typeof newReviewed>>
 
 /** Reads every place that shows whether a trace's only span with an output is reviewed. */
-async function shownState({ org, id, spanId }: Pick<Made, 'org' | 'id' | 'spanId'>) {
+async function shownState({ org, id, spanId }: Pick<Fixture, 'org' | 'id' | 'spanId'>) {
   const project = 'projectSlug=support'
   const [full, preview, span, list, queue] = await Promise.all([
     org.read.get(`/api/traces/${id}`),
@@ -61,53 +61,53 @@ describe('a review of an output that changes afterwards', () => {
     ['accepted', { decision: 'accept' }],
     ['corrected', { decision: 'correct', approvedOutput: 'No' }],
   ] as const)('is stale everywhere and returns its span to the queue: %s', async ([state, body], { expect }) => {
-    const made = await newReviewed(OUTPUT)
-    await made.review(body)
-    expect(await shownState(made)).toEqual(CURRENT(state))
-    const { approvedOutput } = (await made.read()).span
-    await made.observe({ data: 'Changed' })
-    expect(await shownState(made)).toEqual(STALE(state))
-    expect((await made.read()).span.approvedOutput).toEqual(approvedOutput)
-    await made.review({ decision: 'accept' })
-    expect(await shownState(made)).toEqual(CURRENT('accepted'))
+    const fixture = await newReviewed(OUTPUT)
+    await fixture.review(body)
+    expect(await shownState(fixture)).toEqual(CURRENT(state))
+    const { approvedOutput } = (await fixture.read()).span
+    await fixture.observe({ data: 'Changed' })
+    expect(await shownState(fixture)).toEqual(STALE(state))
+    expect((await fixture.read()).span.approvedOutput).toEqual(approvedOutput)
+    await fixture.review({ decision: 'accept' })
+    expect(await shownState(fixture)).toEqual(CURRENT('accepted'))
   })
 
   it.for([
     ['an equal output in a different order', OUTPUT, { sources: [1, 2], answer: 'Yes' }],
     ['a large output', { text: large }, { text: large }],
   ] as const)('is current if the output returns: %s', async ([, output, again], { expect }) => {
-    const made = await newReviewed(output)
-    await made.review({ decision: 'accept' })
-    await made.observe({ data: again })
-    expect(await shownState(made)).toEqual(CURRENT('accepted'))
-    await made.observe({ data: { text: `${large}y` } })
-    expect(await shownState(made)).toEqual(STALE('accepted'))
+    const fixture = await newReviewed(output)
+    await fixture.review({ decision: 'accept' })
+    await fixture.observe({ data: again })
+    expect(await shownState(fixture)).toEqual(CURRENT('accepted'))
+    await fixture.observe({ data: { text: `${large}y` } })
+    expect(await shownState(fixture)).toEqual(STALE('accepted'))
     // The reviewed output is back.
-    await made.observe({ data: again })
-    expect(await shownState(made)).toEqual(CURRENT('accepted'))
+    await fixture.observe({ data: again })
+    expect(await shownState(fixture)).toEqual(CURRENT('accepted'))
   })
 
   it('is current if the arriving value is older than the reviewed one', async ({ expect }) => {
-    const made = await newReviewed(OUTPUT)
-    await made.review({ decision: 'accept' })
-    await made.observe({ data: 'Earlier', timestamp: '2020-01-01T00:00:00.000Z' })
-    expect(await shownState(made)).toEqual(CURRENT('accepted'))
+    const fixture = await newReviewed(OUTPUT)
+    await fixture.review({ decision: 'accept' })
+    await fixture.observe({ data: 'Earlier', timestamp: '2020-01-01T00:00:00.000Z' })
+    expect(await shownState(fixture)).toEqual(CURRENT('accepted'))
   })
 
   it('becomes stale after the span is sent with a different output', async ({ expect }) => {
     const { org, id, trace_id, step } = await newTrace()
     const span = aSpan({ trace_id, output: OUTPUT })
-    const made = { org, id, spanId: span.span_id }
+    const fixture = { org, id, spanId: span.span_id }
     await step(span)
     const accept = () => org.owner.put(`/api/spans/${span.span_id}/review`, { decision: 'accept' })
     await accept()
     await step({ ...span, output: { sources: [1, 2], answer: 'Yes' } })
-    expect(await shownState(made)).toEqual(CURRENT('accepted'))
+    expect(await shownState(fixture)).toEqual(CURRENT('accepted'))
     await step({ ...span, output: 'Changed' })
-    expect(await shownState(made)).toEqual(STALE('accepted'))
+    expect(await shownState(fixture)).toEqual(STALE('accepted'))
     await accept()
     await step({ ...span, output: undefined, status: 'ok' })
-    expect(await shownState(made)).toEqual(CURRENT('accepted'))
+    expect(await shownState(fixture)).toEqual(CURRENT('accepted'))
   })
 
   it('becomes stale after a later export of the span', async ({ expect }) => {
@@ -139,64 +139,64 @@ describe('a review of an output that changes afterwards', () => {
   })
 
   it('makes its trace mixed if another review is current', async ({ expect }) => {
-    const made = await newReviewed(OUTPUT)
+    const fixture = await newReviewed(OUTPUT)
     const other = crypto.randomUUID()
-    await made.step({ span_id: other, output: 'Other' })
-    await made.review({ decision: 'accept' })
-    await made.org.owner.put(`/api/spans/${other}/review`, { decision: 'accept' })
-    await made.observe({ data: 'Changed' })
-    expect((await made.read()).trace).toMatchObject({ reviewedCount: 1, staleCount: 1, reviewState: 'mixed' })
+    await fixture.step({ span_id: other, output: 'Other' })
+    await fixture.review({ decision: 'accept' })
+    await fixture.org.owner.put(`/api/spans/${other}/review`, { decision: 'accept' })
+    await fixture.observe({ data: 'Changed' })
+    expect((await fixture.read()).trace).toMatchObject({ reviewedCount: 1, staleCount: 1, reviewState: 'mixed' })
   })
 
   it.for([
-    ['on the trace', (made: Made) => made.spanId],
+    ['on the trace', (fixture: Fixture) => fixture.spanId],
     ['on a step', () => crypto.randomUUID()],
   ] as const)(
     'is not queued and does not count as stale if null replaces the output: %s',
     async ([, idOf], { expect }) => {
-      const made = await newReviewed('Of the whole')
-      const spanId = idOf(made)
-      if (spanId !== made.spanId) await made.step({ span_id: spanId, output: OUTPUT })
-      await made.observe({ span_id: spanId, data: OUTPUT })
-      await made.org.owner.put(`/api/spans/${spanId}/review`, { decision: 'accept' })
-      await made.observe({ span_id: spanId, data: null })
-      const { spans } = (await made.org.owner.get('/api/review-queue?projectSlug=support')).body
+      const fixture = await newReviewed('Of the whole')
+      const spanId = idOf(fixture)
+      if (spanId !== fixture.spanId) await fixture.step({ span_id: spanId, output: OUTPUT })
+      await fixture.observe({ span_id: spanId, data: OUTPUT })
+      await fixture.org.owner.put(`/api/spans/${spanId}/review`, { decision: 'accept' })
+      await fixture.observe({ span_id: spanId, data: null })
+      const { spans } = (await fixture.org.owner.get('/api/review-queue?projectSlug=support')).body
       expect(spans.map(({ id }: { id: string }) => id)).not.toContain(spanId)
-      const [item] = (await made.org.read.get('/api/traces?projectSlug=support')).body.traces
+      const [item] = (await fixture.org.read.get('/api/traces?projectSlug=support')).body.traces
       expect(item).toMatchObject({ reviewedCount: 0, staleCount: 0 })
-      expect((await made.read()).trace).toMatchObject({ reviewedCount: 0, staleCount: 0 })
-      await made.observe({ span_id: spanId, data: 'Back, and another' })
-      expect((await made.read()).trace).toMatchObject({ reviewedCount: 0, staleCount: 1 })
+      expect((await fixture.read()).trace).toMatchObject({ reviewedCount: 0, staleCount: 0 })
+      await fixture.observe({ span_id: spanId, data: 'Back, and another' })
+      expect((await fixture.read()).trace).toMatchObject({ reviewedCount: 0, staleCount: 1 })
     },
   )
 
   it('still counts in insights', async ({ expect }) => {
-    const made = await newReviewed(OUTPUT)
-    await made.review({ decision: 'accept' })
-    await made.observe({ data: 'Changed' })
+    const fixture = await newReviewed(OUTPUT)
+    await fixture.review({ decision: 'accept' })
+    await fixture.observe({ data: 'Changed' })
     // The decision was still made, so it remains in the counts.
-    const { days } = (await made.org.read.get('/api/insights?projectSlug=support')).body
+    const { days } = (await fixture.org.read.get('/api/insights?projectSlug=support')).body
     expect(days).toMatchObject([{ accepted: 1 }])
   })
 
   it('is stale if a new output arrives between reading the span and the decision', async ({ expect }) => {
-    const made = await newReviewed(OUTPUT)
-    const reviewer = await reviewerOf(made.org)
+    const fixture = await newReviewed(OUTPUT)
+    const reviewer = await reviewerOf(fixture.org)
     let isReading = false
     const bindings = wrapBindings(async (binding, call) => {
-      const answer = await call()
+      const result = await call()
       if (binding === 'DB' && isReading) {
         isReading = false
-        await made.observe({ data: 'Changed' })
+        await fixture.observe({ data: 'Changed' })
       }
-      return answer
+      return result
     })
-    const late = made.org.clientOf(reviewer.key, bindings)
+    const late = fixture.org.clientOf(reviewer.key, bindings)
     await late.get('/api/review-queue?projectSlug=support')
     isReading = true
-    const { body } = await late.put(`/api/spans/${made.spanId}/review`, { decision: 'accept' })
+    const { body } = await late.put(`/api/spans/${fixture.spanId}/review`, { decision: 'accept' })
     expect(body).toMatchObject({ approvedOutput: OUTPUT, review: { state: 'accepted', stale: true } })
-    expect(await shownState(made)).toEqual(STALE('accepted'))
+    expect(await shownState(fixture)).toEqual(STALE('accepted'))
   })
 
   it.for([

@@ -66,8 +66,8 @@ describe('a D1 fault', () => {
     let isSent = false
     const bindings = wrapBindings(failing('DB', LOST, 1, 'after'))
     const queue = { ...env.JOBS, send: async () => (isSent = true) } as unknown as Queue<Job>
-    const answer = await org.bearer({ ...bindings, JOBS: queue }).delete(`/api/traces/${id}`)
-    expect(answer).toMatchObject({ status: 200, body: { id } })
+    const response = await org.bearer({ ...bindings, JOBS: queue }).delete(`/api/traces/${id}`)
+    expect(response).toMatchObject({ status: 200, body: { id } })
     expect(isSent).toBe(true)
   })
 
@@ -102,7 +102,7 @@ describe('a D1 fault', () => {
     const { trace_id } = trace
     for (const message of [LOST, OVERLOADED]) {
       const down = org.bearer(wrapBindings(failing('DB', message, Number.POSITIVE_INFINITY)))
-      const answers = [
+      const responses = [
         await down.post('/api/v1/traces', trace),
         await down.post('/api/v1/observations', anObservation({ trace_id })),
         await down.post('/api/v1/feedback', aFeedback({ trace_id })),
@@ -112,7 +112,7 @@ describe('a D1 fault', () => {
         await down.delete(`/api/traces/${id}`),
         await down.get('/api/api-keys'),
       ]
-      for (const { status, headers, body } of answers) {
+      for (const { status, headers, body } of responses) {
         expect(status).toBe(503)
         expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
         expect(JSON.stringify(body)).not.toContain('D1')
@@ -124,15 +124,15 @@ describe('a D1 fault', () => {
     const org = await newOrg()
     const log = vi.spyOn(console, 'error').mockImplementation(() => {})
     const broken = org.bearer(wrapBindings(failing('DB', 'D1_ERROR: UNIQUE constraint failed: traces.key', 9)))
-    const answer = await broken.post('/api/v1/traces', aTrace({ name: 'PAYLOAD', metadata: { a: 'PAYLOAD' } }))
-    expect(answer).toMatchObject({ status: 500, body: { error: 'Internal error', code: 'internal' } })
+    const response = await broken.post('/api/v1/traces', aTrace({ name: 'PAYLOAD', metadata: { a: 'PAYLOAD' } }))
+    expect(response).toMatchObject({ status: 500, body: { error: 'Internal error', code: 'internal' } })
     const lines = log.mock.calls.flat().join('\n')
     log.mockRestore()
-    expect(JSON.parse(lines)).toMatchObject({ event: 'request_failed', requestId: answer.body.requestId })
+    expect(JSON.parse(lines)).toMatchObject({ event: 'request_failed', requestId: response.body.requestId })
     expect(lines).toContain('UNIQUE constraint failed')
     for (const secret of ['PAYLOAD', org.projectKey]) {
       expect(lines).not.toContain(secret)
-      expect(JSON.stringify(answer.body)).not.toContain(secret)
+      expect(JSON.stringify(response.body)).not.toContain(secret)
     }
   })
 

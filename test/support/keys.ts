@@ -11,9 +11,9 @@ export const statusFor = async (key: string) => (await client({ 'x-api-key': key
 
 /** Creates a key, and returns it with its secret. */
 export const newKey = async (org: Org, fields: object = {}) => {
-  const answer = await org.owner.post('/api/api-keys', { name: 'CI', scopes: ['read'], ...fields })
-  if (answer.status !== 201) throw new Error(`creating a key returned ${answer.status}`)
-  return answer.body
+  const response = await org.owner.post('/api/api-keys', { name: 'CI', scopes: ['read'], ...fields })
+  if (response.status !== 201) throw new Error(`creating a key returned ${response.status}`)
+  return response.body
 }
 
 /** The key's entry in the list of keys. */

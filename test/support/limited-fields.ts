@@ -16,7 +16,7 @@ import {
   MAX_TRACE_ID_LENGTH,
 } from '../../src/limits.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from './builders.ts'
-import { type Answer, admin, type Org } from './org.ts'
+import { type ApiResponse, admin, type Org } from './org.ts'
 import type { newTrace } from './trace.ts'
 
 export type Place = Awaited<ReturnType<typeof newTrace>>
@@ -30,7 +30,7 @@ export interface Field {
   /** How the error states the limit, if it doesn't contain `max`. */
   says?: string
   make: (character: string, size: number) => Json
-  send: (place: Place, value: Json) => Promise<Answer>
+  send: (place: Place, value: Json) => Promise<ApiResponse>
   /** Every value that is currently stored. */
   held: (place: Place) => Promise<unknown[]>
   /** The value that is read back, if it differs from the one sent. */
@@ -90,9 +90,9 @@ function ingested({ type, body, ...field }: IngestedField): Field[] {
   ]
 }
 
-export async function inBatch(org: Org, type: EventType, body: object): Promise<Answer> {
-  const answer = await org.ingest.post('/api/v1/batch', { events: [{ type, body }] })
-  return answer.status === 207 ? { ...answer, ...answer.body.results[0] } : answer
+export async function inBatch(org: Org, type: EventType, body: object): Promise<ApiResponse> {
+  const response = await org.ingest.post('/api/v1/batch', { events: [{ type, body }] })
+  return response.status === 207 ? { ...response, ...response.body.results[0] } : response
 }
 
 const freshSlug = () => `s-${crypto.randomUUID()}`

@@ -8,7 +8,7 @@ import type { Env } from '../../src/env.ts'
 import { ErrorBody, StatusBody } from '../../src/http/errors.ts'
 
 /** A response with its body read. Bodies are checked against the endpoint's contract first. */
-export interface Answer {
+export interface ApiResponse {
   status: number
   headers: Headers
   // The contract check runs before tests read the body.
@@ -17,15 +17,15 @@ export interface Answer {
 }
 
 /** Sends a request through the Worker with the tests' bindings or wrapped ones, and waits for its background work. */
-export async function send(request: Request, bindings: Env = env): Promise<Answer> {
+export async function send(request: Request, bindings: Env = env): Promise<ApiResponse> {
   const context = createExecutionContext()
-  const answered = await sendIn(context, request, bindings)
+  const response = await sendIn(context, request, bindings)
   await waitOnExecutionContext(context)
-  return answered
+  return response
 }
 
 /** Sends a request through the Worker and waits only for the response. */
-export async function sendIn(context: ExecutionContext, request: Request, bindings: Env): Promise<Answer> {
+export async function sendIn(context: ExecutionContext, request: Request, bindings: Env): Promise<ApiResponse> {
   const response = await answer(request, bindings, context)
   const text = await response.text()
   const body = text === '' ? undefined : JSON.parse(text)
@@ -39,7 +39,7 @@ export type Client = ReturnType<typeof client>
 export function client(headers: Record<string, string>, bindings: Env = env, transport = send) {
   const call =
     (method: string) =>
-    (path: string, body?: unknown, more: Record<string, string> = {}): Promise<Answer> =>
+    (path: string, body?: unknown, more: Record<string, string> = {}): Promise<ApiResponse> =>
       transport(
         new Request(`https://countersign.test${path}`, {
           method,
@@ -113,6 +113,6 @@ function findContract(request: Request): Contract | undefined {
 }
 
 /** The message of an error in the format of either interface. */
-export const messageOf = ({ body }: Answer): string => body.error ?? body.message
+export const messageOf = ({ body }: ApiResponse): string => body.error ?? body.message
 
 const pattern = (path: string) => new RegExp(`^${path.replace(/{\w+}/g, '[^/]+')}$`)

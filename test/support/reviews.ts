@@ -1,5 +1,5 @@
 import { anObservation, aSpan, aTrace } from './builders.ts'
-import { type Answer, type Client, client, newOrg, type Org } from './org.ts'
+import { type ApiResponse, type Client, client, newOrg, type Org } from './org.ts'
 
 /** Creates a trace whose root span has an output, and functions that review it. */
 export async function newReviewed(output: unknown, given?: Org) {
@@ -19,7 +19,7 @@ export async function newReviewed(output: unknown, given?: Org) {
     spanId,
     observe,
     step,
-    review: (body: object, headers: Record<string, string> = {}, by: Client = org.owner): Promise<Answer> =>
+    review: (body: object, headers: Record<string, string> = {}, by: Client = org.owner): Promise<ApiResponse> =>
       by.put(`/api/spans/${spanId}/review`, body, headers),
     history: async () => (await org.owner.get(`/api/spans/${spanId}/reviews`)).body.reviews,
     read: async () => ({

@@ -18,7 +18,7 @@ import {
 } from '../../src/api/story.ts'
 import { INLINE_BYTES } from '../../src/limits.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from './builders.ts'
-import { type Answer, type Client, type Org, REVIEWER_EMAIL } from './org.ts'
+import { type ApiResponse, type Client, type Org, REVIEWER_EMAIL } from './org.ts'
 import { anExportTo } from './telemetry.ts'
 
 /** The data that samples refer to: a tenant with a trace, an observation, feedback and so on. */
@@ -64,7 +64,7 @@ const large = 'x'.repeat(INLINE_BYTES)
 
 export async function newWorld(org: Org): Promise<World> {
   const trace = aTrace()
-  const created: Answer = await org.ingest.post('/api/v1/traces', trace)
+  const created: ApiResponse = await org.ingest.post('/api/v1/traces', trace)
   await org.ingest.post('/api/v1/observations', anObservation({ trace_id: trace.trace_id, data: large }))
   const feedback = await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id: trace.trace_id }))
   const span = aSpan({ trace_id: trace.trace_id, output: large })

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import type { Env } from '../../src/env.ts'
-import { type Answer, type Client, client } from './org.ts'
+import { type ApiResponse, type Client, client } from './org.ts'
 
 /** The origin that browsers send from the service's own pages. */
 export const ORIGIN = 'https://countersign.test'
@@ -10,7 +10,7 @@ export const visitor = (bindings: Env = env) =>
   client({ origin: ORIGIN, 'cf-connecting-ip': crypto.randomUUID() }, bindings)
 
 /** The cookie that a response sets, as a browser sends it back. */
-export const cookieIn = ({ headers }: Answer): string => headers.get('set-cookie')?.split(';')[0] ?? ''
+export const cookieIn = ({ headers }: ApiResponse): string => headers.get('set-cookie')?.split(';')[0] ?? ''
 
 /** A page of the service in a browser with a cookie. */
 export const page = (cookie: string, bindings: Env = env, origin: string | null = ORIGIN): Client =>
@@ -18,7 +18,7 @@ export const page = (cookie: string, bindings: Env = env, origin: string | null 
 
 /** Signs a browser in with a key, and returns its cookie. */
 export async function signIn(apiKey: string): Promise<string> {
-  const answer = await visitor().post('/api/session', { apiKey })
-  if (answer.status !== 201) throw new Error(`signing in returned ${answer.status}`)
-  return cookieIn(answer)
+  const response = await visitor().post('/api/session', { apiKey })
+  if (response.status !== 201) throw new Error(`signing in returned ${response.status}`)
+  return cookieIn(response)
 }

@@ -59,9 +59,10 @@ export const anExport = (spans: readonly object[], resource: object = { 'service
 
 /** Sends spans and expects success. */
 export async function exportSpans(org: Org, spans: readonly object[], path = '/v1/traces') {
-  const answer = await org.ingest.post(path, anExport(spans))
-  if (answer.status !== 200) throw new Error(`the export returned ${answer.status}: ${JSON.stringify(answer.body)}`)
-  return answer
+  const response = await org.ingest.post(path, anExport(spans))
+  if (response.status !== 200)
+    throw new Error(`the export returned ${response.status}: ${JSON.stringify(response.body)}`)
+  return response
 }
 
 /** An export of log records in OTLP/JSON. */

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import type { TextKind } from '../../src/domain/versioned-text.ts'
-import type { Answer, Client, Org } from './org.ts'
+import type { ApiResponse, Client, Org } from './org.ts'
 
 /** The differences between prompts and knowledge docs in the API. */
 export interface KindOfText {
@@ -70,9 +70,9 @@ export async function newText(kind: KindOfText, org: Org, name = 'answer', field
     id: String(created.body.id),
     path,
     /** Adds a version, which is active unless the body says otherwise. */
-    add: (body: object, by: Client = org.owner): Promise<Answer> =>
+    add: (body: object, by: Client = org.owner): Promise<ApiResponse> =>
       by.post(`${path}/versions`, { activate: true, ...body }),
-    activate: (versionId: string, by: Client = org.owner): Promise<Answer> =>
+    activate: (versionId: string, by: Client = org.owner): Promise<ApiResponse> =>
       by.put(`${path}/active-version`, { versionId }),
     /** The text's item in the project's list. */
     listed: async () => {
@@ -115,5 +115,5 @@ export const times = <T>(count: number, act: (index: number) => Promise<T>): Pro
   Promise.all(Array.from({ length: count }, (_, index) => act(index)))
 
 /** The number of responses by status. */
-export const statusCounts = (answers: Answer[]) =>
-  Object.entries(Object.groupBy(answers, ({ status }) => status)).map(([status, all]) => [status, all?.length])
+export const statusCounts = (responses: ApiResponse[]) =>
+  Object.entries(Object.groupBy(responses, ({ status }) => status)).map(([status, all]) => [status, all?.length])

@@ -4,7 +4,7 @@ import { MAX_CONVERSATION_MESSAGES } from '../../../src/limits.ts'
 import { claudeCode } from '../../../src/otlp/conventions/claude-code.ts'
 import { aSpan, type GivenEvent, readAs } from '../../support/decoded-telemetry.ts'
 
-const of = (type: string, attributes: Record<string, Json>, events: GivenEvent[] = []) =>
+const readType = (type: string, attributes: Record<string, Json>, events: GivenEvent[] = []) =>
   readAs(
     claudeCode,
     aSpan({
@@ -23,14 +23,14 @@ describe('an interaction', () => {
       new_context: '[USER PROMPT]\nWhat is the refund policy?',
       'session.id': 's1',
     }
-    expect(of('interaction', attributes)).toEqual({
+    expect(readType('interaction', attributes)).toEqual({
       reading: { kind: 'agent', input: { messages: [{ role: 'user', content: 'What is the refund policy?' }] } },
       unread: ['user_prompt_length', 'session.id'],
     })
   })
 
   it('leaves out the marker of a redacted prompt', ({ expect }) => {
-    expect(of('interaction', { user_prompt: '<REDACTED>' })).toEqual({
+    expect(readType('interaction', { user_prompt: '<REDACTED>' })).toEqual({
       reading: { kind: 'agent' },
       unread: ['user_prompt'],
     })
@@ -50,7 +50,7 @@ describe('a model request', () => {
       cache_creation_tokens: 10,
       stop_reason: 'end_turn',
     }
-    expect(of('llm_request', attributes)).toEqual({
+    expect(readType('llm_request', attributes)).toEqual({
       reading: {
         kind: 'llm',
         provider: 'anthropic',
@@ -70,7 +70,7 @@ describe('a model request', () => {
       new_context: '[USER]\nsee [this]\n\n---\n\nand that\n\n---\n\n[TOOL RESULT: toolu_1]\n{"stdout":"hi"}',
       'response.model_output': 'Done',
     }
-    expect(of('llm_request', attributes).reading).toEqual({
+    expect(readType('llm_request', attributes).reading).toEqual({
       kind: 'llm',
       provider: 'anthropic',
       input: {
@@ -89,7 +89,7 @@ describe('a model request', () => {
   it('keeps a context as one text if it has too many messages to split', ({ expect }) => {
     const contextOf = (messages: number) => Array.from({ length: messages }, () => '[USER]\nhi').join('\n\n---\n\n')
     const messagesIn = (new_context: string) =>
-      Reflect.get(Object(of('llm_request', { new_context }).reading?.input), 'messages')
+      Reflect.get(Object(readType('llm_request', { new_context }).reading?.input), 'messages')
     const longest = contextOf(MAX_CONVERSATION_MESSAGES)
     expect(messagesIn(longest)).toHaveLength(MAX_CONVERSATION_MESSAGES)
     const longer = contextOf(MAX_CONVERSATION_MESSAGES + 1)
@@ -119,7 +119,7 @@ describe('a tool', () => {
     ],
     ['only its name', {}, [], {}],
   ])('reads %s', ([, attributes, events, content], { expect }) => {
-    expect(of('tool', { tool_name: 'Bash', ...attributes }, events).reading).toEqual({
+    expect(readType('tool', { tool_name: 'Bash', ...attributes }, events).reading).toEqual({
       kind: 'tool',
       stepId: 'Bash',
       ...content,
@@ -128,10 +128,10 @@ describe('a tool', () => {
 })
 
 it.for(['tool.execution', 'tool.blocked_on_user', 'hook'])('reads %s as a task', (type, { expect }) => {
-  expect(of(type, {}).reading).toEqual({ kind: 'task' })
+  expect(readType(type, {}).reading).toEqual({ kind: 'task' })
 })
 
 it('ignores other spans and unknown types', ({ expect }) => {
   expect(readAs(claudeCode, aSpan({ attributes: { 'span.type': 'tool', model: 'T' } })).reading).toBeUndefined()
-  expect(of('walk', {}).reading).toBeUndefined()
+  expect(readType('walk', {}).reading).toBeUndefined()
 })

@@ -221,13 +221,13 @@ describe('a call that two spans record', () => {
 
   it('includes the answer that Logfire sends after it', ({ expect }) => {
     const request = { request_data: '{"model":"gpt"}', 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'gpt' }
-    const said = {
+    const report = {
       ...request,
       'logfire.span_type': 'log',
       'logfire.msg_template': 'streaming response from {request_data[model]!r} took {duration:.2f}s',
       'gen_ai.output.messages': '[{"role":"assistant","parts":[{"type":"text","content":"a"}]}]',
     }
-    const spans = [request, said].map(attributes => aSpan({ scope: 'logfire.openai', attributes }))
+    const spans = [request, report].map(attributes => aSpan({ scope: 'logfire.openai', attributes }))
     const [streamed, record] = spans.map(span => stepOf(span, twinsIn(spans)))
     expect([streamed?.kind, streamed?.output, record?.kind]).toEqual([
       'llm',

@@ -3,11 +3,11 @@ import type { Json } from '../../../src/domain/json.ts'
 import { logfire } from '../../../src/otlp/conventions/logfire.ts'
 import { aSpan, readAs } from '../../support/decoded-telemetry.ts'
 
-const of = (scope: string, attributes: Record<string, Json>, name = 'span') =>
+const readAsLogfire = (scope: string, attributes: Record<string, Json>, name = 'span') =>
   readAs(logfire, aSpan({ scope, name, attributes }))
 
 /** Messages in the format that pydantic-ai has used since version 2. */
-const said = (role: string, ...parts: Json[]): Json => ({ role, parts })
+const messageOf = (role: string, ...parts: Json[]): Json => ({ role, parts })
 const text = (content: string): Json => ({ type: 'text', content })
 
 describe('Logfire', () => {
@@ -25,7 +25,7 @@ describe('Logfire', () => {
       'session.id': "[Scrubbed due to 'session']",
       return: '{"answer":"30 days"}',
     }
-    expect(of('logfire', attributes)).toEqual({
+    expect(readAsLogfire('logfire', attributes)).toEqual({
       reading: {
         fallback: {
           stepId: 'answer {q}',
@@ -45,7 +45,7 @@ describe('Logfire', () => {
       'logfire.json_schema': '{"type":"object","properties":{"n":{}}}',
       n: 2,
     }
-    expect(of('logfire', attributes).reading).toEqual({ fallback: { stepId: 'retrieved {n} docs' } })
+    expect(readAsLogfire('logfire', attributes).reading).toEqual({ fallback: { stepId: 'retrieved {n} docs' } })
   })
 
   it('skips spans that have only started', ({ expect }) => {
@@ -54,7 +54,7 @@ describe('Logfire', () => {
       'logfire.pending_parent_id': '0000000000000000',
       'logfire.msg_template': 'answer {q}',
     }
-    expect(of('logfire', attributes).reading).toEqual({ isPending: true })
+    expect(readAsLogfire('logfire', attributes).reading).toEqual({ isPending: true })
   })
 
   it('reads an OpenAI call without OpenTelemetry’s attributes', ({ expect }) => {
@@ -78,7 +78,7 @@ describe('Logfire', () => {
       }),
       async: false,
     }
-    expect(of('logfire.openai', attributes)).toEqual({
+    expect(readAsLogfire('logfire.openai', attributes)).toEqual({
       reading: {
         state: { config: { model: 'gpt-4.1-mini', temperature: 0.2, tools: ['get_order'] } },
         usage: { input_tokens: 42, output_tokens: 9, total_tokens: 51, cache_read_tokens: 7, reasoning_tokens: 3 },
@@ -109,7 +109,7 @@ describe('Logfire', () => {
         usage: { input_tokens: 3, cache_read_input_tokens: 40, cache_creation_input_tokens: 5, output_tokens: 9 },
       }),
     }
-    expect(of('logfire.anthropic', attributes).reading).toEqual({
+    expect(readAsLogfire('logfire.anthropic', attributes).reading).toEqual({
       usage: { input_tokens: 48, output_tokens: 9, cache_read_tokens: 40, cache_write_tokens: 5 },
       fallback: {
         kind: 'llm',
@@ -129,7 +129,7 @@ describe('Logfire', () => {
       request_data: '{"model":"embed","input":"text"}',
       response_data: '{"usage":{"prompt_tokens":5}}',
     }
-    expect(of('logfire.openai', embedding).reading).toEqual({
+    expect(readAsLogfire('logfire.openai', embedding).reading).toEqual({
       state: { config: { model: 'embed' } },
       usage: { input_tokens: 5 },
       fallback: { kind: 'embedding', input: { input: 'text' } },
@@ -144,7 +144,7 @@ describe('Logfire', () => {
         tool_calls: [{ id: 'c1', type: 'function', function: { name: 'get_order', arguments: '{"id":7}' } }],
       },
     ]
-    expect(of('logfire.openai', { events: JSON.stringify(events) }).reading).toEqual({
+    expect(readAsLogfire('logfire.openai', { events: JSON.stringify(events) }).reading).toEqual({
       input: {
         messages: [
           { role: 'system', content: 'Be brief' },
@@ -166,20 +166,20 @@ describe('Logfire', () => {
       final_result: 'won',
       agent_name: 'Smith',
     }
-    expect(of('logfire', attributes)).toEqual({ reading: undefined, unread: Object.keys(attributes) })
-    expect(of('app', { request_data: '{"model":"m"}' }).reading).toBeUndefined()
+    expect(readAsLogfire('logfire', attributes)).toEqual({ reading: undefined, unread: Object.keys(attributes) })
+    expect(readAsLogfire('app', { request_data: '{"model":"m"}' }).reading).toBeUndefined()
   })
 })
 
 describe('pydantic-ai', () => {
   const messages = [
-    said('system', text('You are a support agent')),
-    said('user', text('Hello')),
-    said('assistant', text('Hi')),
-    said('user', text('What is the refund policy?')),
-    said('assistant', { type: 'tool_call', id: 'c1', name: 'search', arguments: '{"q":"refund"}' }),
-    said('user', { type: 'tool_call_response', id: 'c1', name: 'search', result: '30 days' }),
-    said('assistant', text('You have 30 days')),
+    messageOf('system', text('You are a support agent')),
+    messageOf('user', text('Hello')),
+    messageOf('assistant', text('Hi')),
+    messageOf('user', text('What is the refund policy?')),
+    messageOf('assistant', { type: 'tool_call', id: 'c1', name: 'search', arguments: '{"q":"refund"}' }),
+    messageOf('user', { type: 'tool_call_response', id: 'c1', name: 'search', result: '30 days' }),
+    messageOf('assistant', text('You have 30 days')),
   ]
   const asked = [
     { role: 'system', content: 'You are a support agent' },
@@ -207,7 +207,7 @@ describe('pydantic-ai', () => {
       'logfire.msg': 'support run',
       'logfire.json_schema': '{}',
     }
-    expect(of('pydantic-ai', attributes, 'invoke_agent support')).toEqual({
+    expect(readAsLogfire('pydantic-ai', attributes, 'invoke_agent support')).toEqual({
       reading: {
         kind: 'agent',
         stepId: 'support',
@@ -234,13 +234,18 @@ describe('pydantic-ai', () => {
       agent_name: 'support',
       'gen_ai.system_instructions': '[{"type":"text","content":"Be brief"}]',
       'pydantic_ai.all_messages': JSON.stringify([
-        said('user', text('Where is order 7?')),
-        said('assistant', { type: 'tool_call', id: 'c1', name: 'final_result', arguments: '{"city":"Paris"}' }),
-        said('user', { type: 'tool_call_response', id: 'c1', name: 'final_result', result: 'Final result processed.' }),
+        messageOf('user', text('Where is order 7?')),
+        messageOf('assistant', { type: 'tool_call', id: 'c1', name: 'final_result', arguments: '{"city":"Paris"}' }),
+        messageOf('user', {
+          type: 'tool_call_response',
+          id: 'c1',
+          name: 'final_result',
+          result: 'Final result processed.',
+        }),
       ]),
       final_result: '{"city":"Paris"}',
     }
-    expect(of('pydantic-ai', attributes).reading).toEqual({
+    expect(readAsLogfire('pydantic-ai', attributes).reading).toEqual({
       kind: 'agent',
       stepId: 'support',
       input: {
@@ -270,7 +275,7 @@ describe('pydantic-ai', () => {
       'gen_ai.input.messages': '[]',
       'operation.cost': 0.003,
     }
-    expect(of('pydantic-ai', attributes, 'chat gpt-4o')).toEqual({
+    expect(readAsLogfire('pydantic-ai', attributes, 'chat gpt-4o')).toEqual({
       reading: { cost: { total: 0.003 } },
       unread: ['gen_ai.operation.name', 'gen_ai.system_instructions', 'gen_ai.input.messages'],
     })
@@ -284,7 +289,7 @@ describe('pydantic-ai', () => {
       tool_response: 'shipped',
       'logfire.msg': 'running tool: get_order',
     }
-    expect(of('pydantic-ai', attributes, 'running tool')).toEqual({
+    expect(readAsLogfire('pydantic-ai', attributes, 'running tool')).toEqual({
       reading: { input: { id: 7 }, output: 'shipped', fallback: { kind: 'tool' } },
       unread: ['gen_ai.tool.name', 'gen_ai.tool.call.id', 'logfire.msg'],
     })
@@ -300,7 +305,7 @@ describe('pydantic-ai', () => {
       ]),
       final_result: 'success',
     }
-    expect(of('pydantic-ai', run, 'agent run').reading).toEqual({
+    expect(readAsLogfire('pydantic-ai', run, 'agent run').reading).toEqual({
       kind: 'agent',
       stepId: 'agent',
       input: { messages: [{ role: 'user', content: 'Hello' }] },
@@ -333,7 +338,7 @@ describe('pydantic-ai', () => {
         },
       ]),
     }
-    expect(of('pydantic-ai', chat, 'chat test')).toEqual({
+    expect(readAsLogfire('pydantic-ai', chat, 'chat test')).toEqual({
       reading: {
         input: {
           messages: [
