@@ -33,7 +33,7 @@ export async function admit(
 function admitCaller(scope: Scope | readonly Scope[], caller: Caller, { env, requestId, deadline, now }: Lookup) {
   const accepted: readonly Scope[] = typeof scope === 'string' ? [scope] : scope
   if (!accepted.some(each => caller.scopes.includes(each))) {
-    throw forbidden(`${caller.keyId === null ? 'Your user' : 'This key'} lacks the scope ${accepted.join(' or ')}`)
+    throw forbidden(`${caller.keyId === null ? 'Your user' : 'This key'} lacks the ${accepted.join(' or ')} scope`)
   }
   const act: Act = { keyId: caller.keyId, userId: caller.userId, requestId, at: now }
   return { caller, store: openStore(env, caller.organization, deadline), act }

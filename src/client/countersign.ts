@@ -20,7 +20,7 @@ import type { Attribution, TraceHit } from './wire.ts'
 export interface CountersignOptions {
   /** Where the service is: `https://countersign.example.workers.dev`. */
   baseUrl: string
-  /** An API key. With the scope `ingest`, it can record, search, and attribute; with `read`, it can read. */
+  /** An API key. With the `ingest` scope, it can record, search, and attribute; with `read`, it can read. */
   apiKey: string
   /** The project's slug. Needed if the key serves several projects, and to read lists and prompts. */
   projectSlug?: string | undefined
@@ -63,7 +63,7 @@ export interface SearchResult {
 }
 
 export interface AttributionOptions {
-  /** Analyze again even if the trace has nothing new. Needs the scope `manage`. */
+  /** Analyze again even if the trace has nothing new. Needs the `manage` scope. */
   force?: boolean | undefined
   /** How long to wait for a result, in milliseconds. Default: 60,000. */
   waitMs?: number | undefined

@@ -40,7 +40,7 @@ export const attributeTrace = endpoint({
     force: v.optional(
       v.pipe(
         v.picklist(['true', 'false']),
-        v.metadata({ description: 'Whether to analyze again without new data. Requires the scope manage.' }),
+        v.metadata({ description: 'Whether to analyze again without new data. Requires the manage scope.' }),
       ),
       'false',
     ),
@@ -54,7 +54,7 @@ export const attributeTrace = endpoint({
   },
 }).handle(async ({ params: { trace_id }, query, caller, store, headers, now, enqueue, runtime, signal }) => {
   const force = query.force === 'true'
-  if (force && !caller.scopes.includes('manage')) throw forbidden('force requires the scope manage')
+  if (force && !caller.scopes.includes('manage')) throw forbidden('force requires the manage scope')
   const project = await ingestProject({ caller, store, headers })
   const id = await traceUuid(project.id, trace_id)
   const requested = await requestAttribution(store, id, { force, now })

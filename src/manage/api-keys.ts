@@ -210,7 +210,7 @@ function requireWithin(
   { env }: Pick<Runtime, 'env'>,
 ): void {
   const lacking = scopes.find(scope => !own.includes(scope))
-  if (lacking) throw forbidden(`This key can't grant the scope ${lacking}, which it doesn't have`)
+  if (lacking) throw forbidden(`This key can't grant the ${lacking} scope, which it doesn't have`)
   if (isPast(expiresAt, ownLimits.expiresAt)) {
     throw forbidden(`This key can't set a later expiresAt than its own, ${isoTime(ownLimits.expiresAt ?? 0)}`)
   }

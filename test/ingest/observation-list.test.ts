@@ -220,7 +220,7 @@ describe('the raw observations on a trace', () => {
     }
   })
 
-  it('need the scope read', async ({ expect }) => {
+  it('need the read scope', async ({ expect }) => {
     const { org, trace_id } = await newTrace()
     const path = `/api/v1/traces/${trace_id}/observations`
     expect((await org.clientOf(await org.keyFor({ scopes: ['ingest', 'manage'] })).get(path)).status).toBe(403)

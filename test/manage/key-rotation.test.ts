@@ -183,7 +183,7 @@ describe('a rotation', () => {
     expect((await rotate(wide, id)).status).toBe(201)
   })
 
-  it('needs the scope manage', async ({ expect }) => {
+  it('needs the manage scope', async ({ expect }) => {
     const org = await newOrg()
     const { id } = await newKey(org)
     const reader = org.clientOf(await org.keyFor({ scopes: ['ingest', 'read', 'review'] }))

@@ -156,7 +156,7 @@ describe('a change to a project', () => {
     expect(await projectsIn(org)).toEqual([{ ...org.project, name: 'New' }, other])
   })
 
-  it('needs the scope manage', async ({ expect }) => {
+  it('needs the manage scope', async ({ expect }) => {
     const org = await newOrg()
     const reader = client({ 'x-api-key': await org.keyFor({ scopes: ['ingest', 'read', 'review'] }) })
     expect((await change(org, { name: 'New' }, org.project.id, reader)).status).toBe(403)
@@ -275,7 +275,7 @@ describe('the deletion of a project', () => {
     expect(await projectsIn(org)).toEqual([other])
   })
 
-  it('needs the scope manage', async ({ expect }) => {
+  it('needs the manage scope', async ({ expect }) => {
     const org = await newOrg()
     const reader = client({ 'x-api-key': await org.keyFor({ scopes: ['ingest', 'read', 'review'] }) })
     expect((await remove(org, { confirm: 'support' }, org.project.id, reader)).status).toBe(403)

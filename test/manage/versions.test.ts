@@ -135,7 +135,7 @@ describe.for(kindsOfText)('a creation at $path', kind => {
     expect((await org.bearer().post(kind.path, aText(kind, 'answer'))).status).toBe(201)
   })
 
-  it('needs the scope manage', async ({ expect }) => {
+  it('needs the manage scope', async ({ expect }) => {
     const org = await newOrg()
     const reader = client({ 'x-api-key': await org.keyFor({ scopes: ['ingest', 'read', 'review'] }) })
     const text = await newText(kind, org)

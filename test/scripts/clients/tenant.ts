@@ -5,7 +5,7 @@ import { ADMIN_TOKEN } from '../server.ts'
 /** A separate project on a running server, with a prompt for the step `answer` that has two versions. */
 export interface Tenant {
   url: string
-  /** Has the scopes `ingest` and `read` by default. */
+  /** Has the `ingest` and `read` scopes by default. */
   key: string
   projectId: string
   projectSlug: string
