@@ -215,7 +215,7 @@ describe('the audit log', () => {
   })
 
   it.for(['POST', 'DELETE'] as const)(
-    'has one entry for a %s, even if D1’s answer was lost',
+    'has one entry for a %s, even if D1’s response was lost',
     async (method, { expect }) => {
       vi.spyOn(console, 'error').mockImplementation(() => {})
       const apiKey = await org.keyFor({})

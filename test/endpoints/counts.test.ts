@@ -333,7 +333,7 @@ describe('platform calls', () => {
   it('a comment takes two round trips', async ({ expect }) => {
     const { org, spanId } = await newReviewed('Yes')
     await org.bearer().get('/api/prompts?projectSlug=support')
-    // First the look-up of the span, then the comment, its index by trace, the trace, and the audit entry.
+    // First the lookup of the span, then the comment, its index by trace, the trace, and the audit entry.
     const cost = { ...NOTHING, d1RoundTrips: 2, rowsWritten: 4 }
     expect(await costOf(org, 'post', `/api/spans/${spanId}/feedback`, { content: 'Why?' })).toEqual(cost)
   })
@@ -420,7 +420,7 @@ describe('platform calls', () => {
     expect(await costOf(org, 'post', '/api/sign-in-links')).toEqual({ ...NOTHING, d1RoundTrips: 1, rowsWritten: 4 })
   })
 
-  it('an uncached key takes one more look-up and one more request for tokens', async ({ expect }) => {
+  it('an uncached key takes one more lookup and one more request for tokens', async ({ expect }) => {
     const org = await newOrg()
     const { bindings, counts } = countingBindings()
     await org.bearer(bindings).post('/api/v1/traces', aTrace())

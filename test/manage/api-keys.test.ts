@@ -157,21 +157,25 @@ describe('an API key', () => {
   })
 })
 
-describe('the credentials in a request', () => {
+describe('a request', () => {
   it.for<[string, (org: Org, otherOrg: Org) => Record<string, string>, number]>([
     ['a key', org => ({ 'x-api-key': org.ownerKey }), 200],
     ['a key as a Bearer token', org => ({ authorization: `bearer  ${org.ownerKey}` }), 200],
-    ['a key and its organization', org => ({ 'x-api-key': org.ownerKey, 'x-org-slug': org.slug }), 200],
-    ['a token and its organization', org => ({ authorization: `Bearer ${org.ownerKey}`, 'x-org-slug': org.slug }), 200],
+    ['a key and its organization’s slug', org => ({ 'x-api-key': org.ownerKey, 'x-org-slug': org.slug }), 200],
     [
-      "a key and another's organization",
+      'a token and its organization’s slug',
+      org => ({ authorization: `Bearer ${org.ownerKey}`, 'x-org-slug': org.slug }),
+      200,
+    ],
+    [
+      "a key and another organization's slug",
       (org, otherOrg) => ({ 'x-api-key': org.ownerKey, 'x-org-slug': otherOrg.slug }),
       401,
     ],
-    ['a key and an unknown organization', org => ({ 'x-api-key': org.ownerKey, 'x-org-slug': 'nope' }), 401],
-    ['a key and an empty organization', org => ({ 'x-api-key': org.ownerKey, 'x-org-slug': '' }), 401],
+    ['a key and an unknown slug', org => ({ 'x-api-key': org.ownerKey, 'x-org-slug': 'nope' }), 401],
+    ['a key and an empty slug', org => ({ 'x-api-key': org.ownerKey, 'x-org-slug': '' }), 401],
     [
-      'a key and its organization in upper case',
+      'a key and its organization’s slug in upper case',
       org => ({ 'x-api-key': org.ownerKey, 'x-org-slug': org.slug.toUpperCase() }),
       401,
     ],
@@ -179,9 +183,9 @@ describe('the credentials in a request', () => {
     ['a key in upper case', org => ({ 'x-api-key': org.ownerKey.toUpperCase() }), 401],
     ["a key's prefix", org => ({ 'x-api-key': org.ownerKey.slice(0, 8) }), 401],
     ['a key as a basic password', org => ({ authorization: `Basic ${btoa(`x:${org.ownerKey}`)}` }), 401],
-    ['only an organization', org => ({ 'x-org-slug': org.slug }), 401],
+    ['only a slug', org => ({ 'x-org-slug': org.slug }), 401],
     ['nothing', () => ({}), 401],
-  ])('that are %s', async ([, headersOf, status], { expect }) => {
+  ])('is authenticated only with valid credentials: %s', async ([, headersOf, status], { expect }) => {
     const [org, otherOrg] = [await newOrg(), await newOrg()]
     const response = await client(headersOf(org, otherOrg)).get(LIST)
     expect(response.status).toBe(status)
@@ -226,7 +230,7 @@ describe('a revoked key', () => {
   })
 
   it.for(['before', 'after'] as const)(
-    'is revoked even if D1’s answers are lost, %s the commit',
+    'is revoked even if D1’s response is lost, %s the commit',
     async (when, { expect }) => {
       const org = await newOrg()
       const { id } = await newKey(org)
@@ -245,11 +249,11 @@ describe('a revoked key', () => {
   })
 })
 
-/** Keys, with the statuses of their deletion and their rotation. */
+/** Keys, with the statuses of their revocation and their rotation. */
 const places: [string, (org: Org, otherOrg: Org) => Promise<string>, number, number][] = [
   ['that does not exist', async () => crypto.randomUUID(), 404, 404],
   ['with an invalid id', async () => 'ci', 404, 404],
-  ["of another organization's", async (_, otherOrg) => (await newKey(otherOrg)).id, 404, 403],
+  ['in another organization', async (_, otherOrg) => (await newKey(otherOrg)).id, 404, 403],
 ]
 
 describe.for(places)('a key %s', ([, place, revoked, rotated]) => {
@@ -269,10 +273,10 @@ describe.for(places)('a key %s', ([, place, revoked, rotated]) => {
 
 describe("a project's key", () => {
   it.for<[string, object, number]>([
-    ["of its own project's", { projectSlug: 'support' }, 200],
-    ["of another project's", { projectSlug: 'other' }, 403],
-    ['of the whole organization', {}, 403],
-  ])('can manage keys of its own project only: keys %s', async ([, fields, status], { expect }) => {
+    ["its own project's", { projectSlug: 'support' }, 200],
+    ["another project's", { projectSlug: 'other' }, 403],
+    ["the whole organization's", {}, 403],
+  ])('can manage only keys in its own project, not others: %s', async ([, fields, status], { expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const { id } = await newKey(org, fields)
@@ -289,7 +293,7 @@ describe("a project's key", () => {
   })
 })
 
-describe('a change', () => {
+describe('a change to a key', () => {
   const change = (by: Pick<Org, 'owner'>, id: string, body: object) => by.owner.patch(`/api/api-keys/${id}`, body)
 
   it('affects only the fields that are sent, within 30 s for a cached key', async ({ expect }) => {
@@ -328,7 +332,7 @@ describe('a change', () => {
   it.for<[string, (org: Org, id: string, now: number) => Promise<unknown>]>([
     ['revoked', (org, id) => org.owner.delete(`/api/api-keys/${id}`)],
     ['expired', async (_org, _id, now) => setTime(now + 60_000)],
-  ])('of a key that is %s gives a 409', async ([, end], { expect }) => {
+  ])('409s for a key that is %s', async ([, end], { expect }) => {
     const org = await newOrg()
     const now = Date.now()
     setTime(now)
@@ -356,9 +360,9 @@ describe('a change', () => {
 
   it("403s for another project's or another organization's key, and 404s for a missing key", async ({ expect }) => {
     const [org, otherOrg] = [await newOrg(), await newOrg()]
-    const ofAll = await newKey(org)
+    const organizationKey = await newKey(org)
     const foreign = await newKey(otherOrg)
-    expect((await change({ owner: org.bearer() }, ofAll.id, { name: 'x' })).status).toBe(403)
+    expect((await change({ owner: org.bearer() }, organizationKey.id, { name: 'x' })).status).toBe(403)
     expect((await change(org, foreign.id, { name: 'x' })).status).toBe(403)
     expect((await change(org, crypto.randomUUID(), { name: 'x' })).status).toBe(404)
   })
@@ -380,7 +384,7 @@ describe('a limited key', () => {
     ['the highest limit', { rateLimitPerMinute: 1_000_000 }, 403],
     ["the deployment's limit", { rateLimitPerMinute: null }, 403],
     ["the deployment's limit by default", { rateLimitPerMinute: undefined }, 403],
-    ['another scope', { scopes: ['ingest'] }, 403],
+    ['a scope that it lacks', { scopes: ['ingest'] }, 403],
   ])('can give a key at most its own rights: %s', async ([, fields, status], { expect }) => {
     const org = await newOrg()
     const bounds = { scopes: ['read', 'manage'], rateLimitPerMinute: 10, expiresAt: soon }

@@ -72,7 +72,7 @@ const expectedOf: Record<string, (world: World, response: ApiResponse) => Expect
   ],
   'POST /api/users': (_, { body }) => [created('user.create', body.id, null)],
   'PATCH /api/users/{userId}': ({ spareUserId }) => [{ ...created('user.change', spareUserId, null), afterId: null }],
-  // The deleted user's records now have another id.
+  // The deleted user's records now have a different id.
   'DELETE /api/users/{userId}': () => [{ ...created('user.delete', expect.any(String), null), afterId: null }],
   // The decision has its own id, which is in the history.
   'PUT /api/spans/{spanId}/review': ({ spanId, org }) => [
@@ -124,8 +124,8 @@ const isAudited = (contract: Contract) =>
   !/^\/api\/(review-queue|sign-in-links)/.test(contract.path)
 
 /**
- * Whether a call signs in or out, or creates a sign-in link. Its entry has the key; `test/auth/session.test.ts` covers
- * it.
+ * Whether a call signs in or out, or creates a sign-in link. Its entry names the key, and `test/auth/session.test.ts`
+ * covers it.
  */
 const isOfSigningIn = ({ path }: Contract) => /^\/api\/(session|session\/organizations|sign-in-links)$/.test(path)
 
@@ -164,7 +164,7 @@ describe('the audit log', () => {
   }
 
   it.for(contracts.filter(([, contract]) => isAudited(contract)))(
-    'records who made %s, the target, and the request',
+    'records who called %s, the target, and the request',
     async ([name, contract], { expect }) => {
       const { world, response, entries, added } = await sent(contract)
       expect(successesOf(contract)).toContain(response.status)
@@ -181,7 +181,7 @@ describe('the audit log', () => {
   )
 
   it.for(contracts.filter(([, contract]) => !isAudited(contract) && !isOfSigningIn(contract)))(
-    'has no entries for %s',
+    'adds no entries for %s',
     async ([, contract], { expect }) => {
       const { response, added } = await sent(contract)
       expect(successesOf(contract)).toContain(response.status)
@@ -190,7 +190,7 @@ describe('the audit log', () => {
   )
 
   it.for(contracts.filter(([, contract]) => isAudited(contract)))(
-    'has one entry for %s, even if D1’s answer was lost',
+    'adds one entry for %s, even if D1’s response was lost',
     async ([name, contract], { expect }) => {
       vi.spyOn(console, 'error').mockImplementation(() => {})
       const calls = await callsOf(contract)
@@ -265,7 +265,7 @@ describe('the audit log', () => {
   })
 
   it.for(kindsOfText)(
-    'has one entry per activation at $path, even with 20 concurrent requests',
+    'adds one entry per activation at $path, even with 20 concurrent requests',
     async (kind, { expect }) => {
       const own = await newOrg()
       const text = await newText(kind, own)

@@ -20,7 +20,7 @@ async function statesOf(org: Org): Promise<Map<string, boolean>> {
 }
 
 describe('the error types in a project', () => {
-  it('are the built-in types in taxonomy order, then the custom types, oldest first', async ({ expect }) => {
+  it('list the built-in types in taxonomy order, then the custom types, oldest first', async ({ expect }) => {
     const org = await newOrg()
     const builtIn = TAXONOMY.map(type => ({ ...type, isBuiltIn: true, isEnabled: true }))
     expect((await org.read.get('/api/error-types')).body).toEqual({ errorTypes: builtIn, nextCursor: null })
@@ -74,7 +74,7 @@ describe('the error types in a project', () => {
     expect((await org.read.get('/api/error-types?projectSlug=none')).status).toBe(404)
   })
 
-  it('are returned again only if they changed', async ({ expect }) => {
+  it('are sent again only if they changed', async ({ expect }) => {
     const org = await newOrg()
     const path = '/api/error-types?projectSlug=support'
     const etag = (await org.read.get(path)).headers.get('etag') ?? ''

@@ -13,7 +13,7 @@ afterEach(() => {
 const LOST = 'D1_ERROR: Network connection lost.'
 
 describe('a rotation', () => {
-  it('gives a new key with the same rights', async ({ expect }) => {
+  it('creates a new key with the same rights', async ({ expect }) => {
     const org = await newOrg()
     const user = (await org.owner.post('/api/users', { email: 'ada@example.com', name: 'Ada' })).body
     const { key, ...old } = await newKey(org, {
@@ -55,7 +55,7 @@ describe('a rotation', () => {
   })
 
   it.for([undefined, {}, { graceSeconds: 0 }])(
-    'without a grace period (%o) ends the old key immediately',
+    'ends the old key immediately without a grace period: %o',
     async (body, { expect }) => {
       const org = await newOrg()
       const known = await newKey(org)
@@ -71,7 +71,7 @@ describe('a rotation', () => {
   )
 
   it.for([1, 60, MAX_ROTATION_GRACE_SECONDS])(
-    'with a grace period of %i s ends the old key after it',
+    'ends the old key after a grace period of %i s',
     async (graceSeconds, { expect }) => {
       const org = await newOrg()
       const { key, id } = await newKey(org)
@@ -99,7 +99,7 @@ describe('a rotation', () => {
     expect(await statusFor(successor.key)).toBe(401)
   })
 
-  it('with a grace period happens once, even if requested concurrently', async ({ expect }) => {
+  it('happens once with a grace period, even if requested concurrently', async ({ expect }) => {
     const org = await newOrg()
     const { key, id } = await newKey(org)
     const responses = await Promise.all(Array.from({ length: 12 }, () => rotate(org, id, { graceSeconds: 600 })))
@@ -111,7 +111,7 @@ describe('a rotation', () => {
     expect((await listed(org, id)).replacedBy).toBe(created[0]?.body.id)
   })
 
-  it('can be repeated in the grace period once the successor is revoked, but never moves the end later', async ({
+  it('can be repeated in the grace period once the successor is revoked, but never extends the period', async ({
     expect,
   }) => {
     const org = await newOrg()
@@ -140,7 +140,7 @@ describe('a rotation', () => {
     for (const secret of secrets) expect(await statusFor(secret)).toBe(401)
   })
 
-  it('of the successor makes a second rotation of the old key a 409', async ({ expect }) => {
+  it('is a 409 for the old key after its successor was rotated', async ({ expect }) => {
     const org = await newOrg()
     const { id } = await newKey(org)
     const successor = (await rotate(org, id, { graceSeconds: 600 })).body
@@ -152,14 +152,14 @@ describe('a rotation', () => {
     ['revoked', (org, id) => org.owner.delete(`/api/api-keys/${id}`)],
     ['replaced without a grace period', (org, id) => rotate(org, id)],
     [
-      'replaced, with its grace period over',
+      'replaced and past its grace period',
       async (org, id, now) => {
         await rotate(org, id, { graceSeconds: 30 })
         setTime(now + 30_000)
       },
     ],
     ['expired', async (_org, _id, now) => setTime(now + 60_000)],
-  ])('of a key that is %s gives a 409 and no new key', async ([, end], { expect }) => {
+  ])('returns a 409 and no new key for a key that is %s', async ([, end], { expect }) => {
     const org = await newOrg()
     const now = Date.now()
     setTime(now)
@@ -218,7 +218,7 @@ describe('a rotation', () => {
   })
 
   it.for([1, 2].flatMap(place => (['before', 'after'] as const).map(when => ({ place, when }))))(
-    'gives one key if D1’s answer $place is lost $when the commit',
+    'creates one key if D1’s response $place is lost $when the commit',
     async ({ place, when }, { expect }) => {
       const org = await newOrg()
       const { key, id } = await newKey(org)
@@ -234,7 +234,7 @@ describe('a rotation', () => {
     },
   )
 
-  it('without a grace period gives one key for 20 concurrent requests', async ({ expect }) => {
+  it('creates one key for 20 concurrent requests without a grace period', async ({ expect }) => {
     const org = await newOrg()
     const { id } = await newKey(org)
     setTime(Date.now())

@@ -53,7 +53,7 @@ describe('a project', () => {
   })
 
   it.for(['before', 'after'] as const)(
-    'is created once if D1’s answer is lost, %s the commit',
+    'is created once if D1’s response is lost, %s the commit',
     async (when, { expect }) => {
       const org = await newOrg()
       const owner = org.clientOf(org.ownerKey, wrapBindings(failing('DB', LOST, 1, when)))
@@ -315,10 +315,10 @@ describe('the deletion of a project', () => {
   })
 
   it.for(['before', 'after'] as const)(
-    'happens once if D1’s answer is lost, %s the commit, and is a 404 if repeated',
+    'happens once if D1’s response is lost, %s the commit, and returns a 404 if repeated',
     async (when, { expect }) => {
       const org = await newOrg()
-      // The look-up is the first D1 call.
+      // The lookup is the first D1 call.
       await org.owner.get(`/api/traces?projectId=${org.project.id}`)
       const owner = org.clientOf(org.ownerKey, wrapBindings(failing('DB', LOST, 1, when)))
       expect(await remove(org, { confirm: 'support' }, org.project.id.toUpperCase(), owner)).toMatchObject({

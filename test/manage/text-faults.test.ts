@@ -61,7 +61,7 @@ describe.for(cases)('$write at $path', ({ kind, write, calls, versions, content 
   const done = { versions, active: 1, activations, content }
 
   it.for(faults)(
-    'takes effect once if the answer to D1 call $place is lost $when the commit',
+    'takes effect once if the response to D1 call $place is lost $when the commit',
     async ({ place, when }, { expect }) => {
       const { org, run } = await prepare()
       let reached = 0
@@ -81,7 +81,7 @@ describe.for(cases)('$write at $path', ({ kind, write, calls, versions, content 
   )
 
   it.for(faults)(
-    'is a 503, applied entirely or not at all, if D1 fails at call $place $when the commit',
+    'returns a 503 and takes effect entirely or not at all if D1 fails at call $place $when the commit',
     async ({ place, when }, { expect }) => {
       const { org, run } = await prepare()
       const before = await stored(org)

@@ -153,7 +153,7 @@ describe('a deleted user', () => {
   })
 
   it.for(['before', 'after'] as const)(
-    'is deleted once if D1’s answer is lost %s the commit',
+    'is deleted once if D1’s response is lost %s the commit',
     async (when, { expect }) => {
       const { org, userId } = await userWithRecords()
       const bindings = wrapBindings(failing('DB', 'D1_ERROR: Network connection lost.', 1, when))
@@ -188,7 +188,7 @@ describe('the job that renames records', () => {
     const [projectKey, organizationKey] = [Number(row?.key), Number(row?.organization_key)]
     const numbers = (count: number) =>
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})`
-    // Older traces that take several steps, the last with feedback, and counts and log entries that do as well.
+    // Enough older traces, counts and log entries for several steps each. The last trace has feedback.
     await env.DB.batch([
       env.DB.prepare(
         `insert into traces (key, id, organization_key, project_key, trace_id, root_span_id, name, status, timestamp, metadata,

@@ -54,7 +54,7 @@ describe('a user', () => {
   })
 
   it.for(['before', 'after'] as const)(
-    'is created once if D1’s answer is lost, %s the commit',
+    'is created once if D1’s response is lost, %s the commit',
     async (when, { expect }) => {
       const org = await newOrg()
       const owner = org.clientOf(org.ownerKey, wrapBindings(failing('DB', LOST, 1, when)))

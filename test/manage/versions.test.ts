@@ -53,7 +53,7 @@ describe.for(kindsOfText)('a creation at $path', kind => {
     expect((await text.detail()).versions).toHaveLength(1)
   })
 
-  it('accepts a used name in another project, organization, kind or spelling', async ({ expect }) => {
+  it('accepts a used name with a different project, organization, kind or spelling', async ({ expect }) => {
     const [org, otherOrg] = [await newOrg(), await newOrg()]
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     await newText(kind, org)
@@ -336,7 +336,7 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
     expect(await rowsOfTexts()).toEqual(before)
   })
 
-  it('makes a concurrent version or activation a 404, or comes after it', async ({ expect }) => {
+  it('takes effect before a concurrent version or activation, which is then a 404, or after it', async ({ expect }) => {
     const org = await newOrg()
     for (let round = 0; round < 5; round++) {
       const before = await rowsOfTexts()
@@ -355,7 +355,7 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
   })
 
   it.for(['a version', 'an activation'])(
-    'between the two steps of %s makes it a 404 and leaves nothing behind',
+    'turns %s into a 404 if it happens between its two steps, and leaves nothing behind',
     async (write, { expect }) => {
       const org = await newOrg()
       const before = await rowsOfTexts()
@@ -377,7 +377,7 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
 })
 
 describe.for(kindsOfText)('the active version at $path', kind => {
-  it('is exactly one at any moment during 20 concurrent activations', async ({ expect }) => {
+  it('is unique at any moment during 20 concurrent activations', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     const added = await times(9, index => text.add({ content: `Nr ${index}`, activate: false }))
@@ -387,7 +387,7 @@ describe.for(kindsOfText)('the active version at $path', kind => {
       const [detail, list] = await Promise.all([text.detail(), org.read.get(`${kind.path}?projectSlug=support`)])
       seen.push(activeIn(detail).length, list.body[kind.list].length)
     }
-    const [answers] = await Promise.all([
+    const [results] = await Promise.all([
       times(20, async index => {
         const id = ids[index % ids.length]
         const response = await text.activate(id)
@@ -396,13 +396,13 @@ describe.for(kindsOfText)('the active version at $path', kind => {
       }),
       times(20, look),
     ])
-    expect(new Set(answers.map(answer => JSON.stringify(answer)))).toEqual(new Set(['{"status":200,"own":true}']))
+    expect(new Set(results.map(result => JSON.stringify(result)))).toEqual(new Set(['{"status":200,"own":true}']))
     expect(seen).toEqual(seen.map(() => 1))
     const { active } = await storedText(text.id)
     expect(active).toEqual([(await text.listed()).versionId])
   })
 
-  it('is exactly one after 20 concurrent creations, and no version is lost', async ({ expect }) => {
+  it('is unique after 20 concurrent creations, and no version is lost', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     const added = await times(20, index => text.add({ content: `Nr ${index}` }))
@@ -412,7 +412,7 @@ describe.for(kindsOfText)('the active version at $path', kind => {
     expect(active).toEqual([(await text.listed()).versionId])
   })
 
-  it('is always the last one in the history, even if clocks differ', async ({ expect }) => {
+  it('is always the last version in the history, even if clocks differ', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     const lastOf = async () => (await storedText(text.id)).activations.at(-1)?.id
@@ -435,7 +435,7 @@ describe.for(kindsOfText)('the active version at $path', kind => {
     expect([await lastOf()]).toEqual((await storedText(text.id)).active)
   })
 
-  it('is unique, which the database enforces', async ({ expect }) => {
+  it('is kept unique by the database', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     const { id } = (await text.add({ content: 'Second', activate: false })).body

@@ -21,9 +21,9 @@ const statusesOf = (responses: readonly ApiResponse[]) => {
   return counts
 }
 
-const inTurn = async (count: number, ask: () => Promise<ApiResponse>): Promise<ApiResponse[]> => {
+const sequentially = async (count: number, callWithUnknownKey: () => Promise<ApiResponse>): Promise<ApiResponse[]> => {
   const responses: ApiResponse[] = []
-  for (let index = 0; index < count; index++) responses.push(await ask())
+  for (let index = 0; index < count; index++) responses.push(await callWithUnknownKey())
   return responses
 }
 
@@ -37,13 +37,13 @@ afterEach(() => {
 const pass = (milliseconds: number) => vi.setSystemTime(Date.now() + milliseconds)
 
 describe('unknown keys', () => {
-  const ask = async (address: object, bindings?: Env) =>
+  const callWithUnknownKey = async (address: object, bindings?: Env) =>
     client({ ...address, 'x-api-key': (await makeKey()).secret }, bindings).get(LIST)
 
   it('are looked up 60 times a minute per address, and then 5 times a second', async ({ expect }) => {
     const address = anAddress()
     const { bindings, counts } = countingBindings()
-    const responses = await inTurn(600, () => ask(address, bindings))
+    const responses = await sequentially(600, () => callWithUnknownKey(address, bindings))
     expect(statusesOf(responses)).toEqual({ 401: 65, 429: 535 })
     expect(counts.d1RoundTrips).toBe(65)
     const { headers, body } = responses[599] as ApiResponse
@@ -52,13 +52,13 @@ describe('unknown keys', () => {
     expect(headers.get('ratelimit')).toBe('"look-ups";r=0;t=10')
     expect(body).toMatchObject({ error: 'Rate limit exceeded', code: 'rate_limited' })
     pass(1000)
-    expect(statusesOf(await inTurn(20, () => ask(address)))).toEqual({ 401: 5, 429: 15 })
+    expect(statusesOf(await sequentially(20, () => callWithUnknownKey(address)))).toEqual({ 401: 5, 429: 15 })
   })
 
   it('are not looked up more often if requests are concurrent', async ({ expect }) => {
     const address = anAddress()
     const { bindings, counts } = countingBindings()
-    await Promise.all(Array.from({ length: 300 }, () => ask(address, bindings)))
+    await Promise.all(Array.from({ length: 300 }, () => callWithUnknownKey(address, bindings)))
     expect(counts.d1RoundTrips).toBe(65)
   })
 
@@ -67,7 +67,7 @@ describe('unknown keys', () => {
     const address = anAddress()
     const known = client({ ...address, 'x-api-key': org.ownerKey })
     expect((await known.get(LIST)).status).toBe(200)
-    await inTurn(100, () => ask(address))
+    await sequentially(100, () => callWithUnknownKey(address))
     expect((await known.get(LIST)).status).toBe(200)
     const fresh = client({ ...address, 'x-api-key': await org.keyFor({}) })
     expect((await fresh.get(LIST)).status).toBe(429)
@@ -76,37 +76,37 @@ describe('unknown keys', () => {
     expect((await client({ ...anAddress(), 'x-api-key': await org.keyFor({}) }).get(LIST)).status).toBe(200)
   })
 
-  it('no longer count 10 seconds after the last one if the minute has ended', async ({ expect }) => {
+  it('stop counting 10 seconds after the last one if the minute has ended', async ({ expect }) => {
     const address = anAddress()
-    await inTurn(MAX_FAILED_LOOK_UPS - 1, () => ask(address))
+    await sequentially(MAX_FAILED_LOOK_UPS - 1, () => callWithUnknownKey(address))
     pass(55_000)
-    await inTurn(8, () => ask(address))
-    expect((await ask(address)).status).toBe(429)
+    await sequentially(8, () => callWithUnknownKey(address))
+    expect((await callWithUnknownKey(address)).status).toBe(429)
     pass(LOOK_UP_PAUSE_MS)
-    expect(statusesOf(await inTurn(40, () => ask(address)))).toEqual({ 401: 40 })
+    expect(statusesOf(await sequentially(40, () => callWithUnknownKey(address)))).toEqual({ 401: 40 })
   })
 
   it('are not looked up again for 30 seconds', async ({ expect }) => {
     const { bindings, counts } = countingBindings()
     const key = client({ ...anAddress(), 'x-api-key': (await makeKey()).secret }, bindings)
-    expect(statusesOf(await inTurn(200, () => key.get(LIST)))).toEqual({ 401: 200 })
+    expect(statusesOf(await sequentially(200, () => key.get(LIST)))).toEqual({ 401: 200 })
     expect(counts.d1RoundTrips).toBe(1)
     pass(KEY_UNKNOWN_MS)
     expect((await key.get(LIST)).status).toBe(401)
     expect(counts.d1RoundTrips).toBe(2)
   })
 
-  it('count without a query if they can’t be valid', async ({ expect }) => {
+  it('count even if they are malformed, but without a query', async ({ expect }) => {
     const address = anAddress()
     const { bindings, counts } = countingBindings()
     const guess = () => client({ ...address, 'x-api-key': `cs_${'x'.repeat(5000)}` }, bindings).get(LIST)
-    expect(statusesOf(await inTurn(100, guess))).toEqual({ 401: 65, 429: 35 })
+    expect(statusesOf(await sequentially(100, guess))).toEqual({ 401: 65, 429: 35 })
     expect(counts.d1RoundTrips).toBe(0)
   })
 
   it('are counted on each endpoint that accepts a key, including exports', async ({ expect }) => {
     const address = anAddress()
-    await inTurn(70, () => ask(address))
+    await sequentially(70, () => callWithUnknownKey(address))
     for (const { contract } of endpoints) {
       if (contract.scope === 'public') continue
       const guess = client({ ...address, authorization: `Bearer ${(await makeKey()).secret}` })
@@ -119,7 +119,7 @@ describe('unknown keys', () => {
   })
 })
 
-describe('guessing secrets other than keys', () => {
+describe('guessing a different secret', () => {
   it.for<[string, (address: Record<string, string>) => Promise<ApiResponse>]>([
     [
       'a session',
@@ -141,7 +141,7 @@ describe('guessing secrets other than keys', () => {
     ],
   ])('is limited: %s', async ([, guess], { expect }) => {
     const address = anAddress()
-    expect(statusesOf(await inTurn(100, () => guess(address)))).toEqual({ 401: 65, 429: 35 })
+    expect(statusesOf(await sequentially(100, () => guess(address)))).toEqual({ 401: 65, 429: 35 })
   })
 
   it('does not block a caller with the admin token who retries', async ({ expect }) => {
@@ -151,7 +151,7 @@ describe('guessing secrets other than keys', () => {
         slug: crypto.randomUUID(),
         name: 'Test',
       })
-    await inTurn(100, () => make('guess'))
+    await sequentially(100, () => make('guess'))
     expect((await make(env.ADMIN_TOKEN)).status).toBe(429)
     pass(1000)
     expect((await make(env.ADMIN_TOKEN)).status).toBe(201)
@@ -163,7 +163,7 @@ describe('calls without a key that query the database', () => {
     const address = anAddress()
     const { bindings, counts } = countingBindings()
     const probe = () => client(address, bindings).get('/readyz')
-    expect(statusesOf(await inTurn(MAX_KEYLESS_CALLS + 20, probe))).toEqual({ 200: MAX_KEYLESS_CALLS, 429: 20 })
+    expect(statusesOf(await sequentially(MAX_KEYLESS_CALLS + 20, probe))).toEqual({ 200: MAX_KEYLESS_CALLS, 429: 20 })
     expect(counts.d1RoundTrips).toBe(MAX_KEYLESS_CALLS)
     pass(20_000)
     expect((await probe()).headers.get('retry-after')).toBe('40')
@@ -172,19 +172,19 @@ describe('calls without a key that query the database', () => {
     expect((await probe()).status).toBe(200)
   })
 
-  it('do not keep people behind a busy address from signing in', async ({ expect }) => {
+  it('never keep people behind a busy address from signing in', async ({ expect }) => {
     const address = anAddress()
     const org = await newOrg()
     const page = client({ ...address, origin: 'https://elsewhere.test' })
     for (const path of ['/readyz', '/api/session/organizations', '/api/session']) {
-      await inTurn(MAX_KEYLESS_CALLS + 1, () => page.get(path))
+      await sequentially(MAX_KEYLESS_CALLS + 1, () => page.get(path))
     }
-    await inTurn(MAX_KEYLESS_CALLS + 1, () => page.post('/api/session', { apiKey: org.ownerKey }))
+    await sequentially(MAX_KEYLESS_CALLS + 1, () => page.post('/api/session', { apiKey: org.ownerKey }))
     const { status } = await client({ ...address, origin: ORIGIN }).post('/api/session', { apiKey: org.ownerKey })
     expect(status).toBe(201)
   })
 
-  it('are all limited, unlike calls that make no query', ({ expect }) => {
+  it('are all limited, unlike calls that query nothing', ({ expect }) => {
     const open = endpoints.map(({ contract }) => contract).filter(({ scope }) => scope === 'public')
     const free = open.filter(({ isLimitedByAddress }) => !isLimitedByAddress).map(({ path }) => path)
     expect(free).toEqual(['/openapi.json', '/healthz'])

@@ -43,7 +43,8 @@ function newLimiter(): Limiter {
 }
 
 /**
- * Sends requests at random times to random isolates. At each ask, `fault` may replace the isolate or lose the response.
+ * Sends requests at random times to random isolates. On each lease request, `fault` may replace the isolate or lose the
+ * response.
  */
 async function run(
   { limit, isolates, load, minutes }: Scenario,
@@ -79,18 +80,21 @@ const scenarios = [5, 100, 600, 6000].flatMap(limit =>
 )
 
 describe('tokens taken in leases', () => {
-  it.for(scenarios)('$isolates isolates with $load times the limit of $limit', async (scenario, { expect }) => {
-    const { limit, isolates, load } = scenario
-    const { sent, admitted, asks } = await run(scenario, newLimiter())
-    expect(mostInAnyMinute(admitted)).toBeLessThanOrEqual(limit)
-    // Some tokens are lost to unspent leases and to counting by the second.
-    expect(admitted.length).toBeGreaterThan(0.8 * greedy(limit, sent, 60_000).length)
-    if (load < 1) expect(admitted.length).toBeGreaterThan(0.98 * greedy(limit, sent, 60_000).length)
-    if (limit === 6000 && isolates <= 8) expect(asks / sent.length).toBeLessThan(0.05)
-  })
+  it.for(scenarios)(
+    'stay within a limit of $limit in $isolates isolates at $load times the limit',
+    async (scenario, { expect }) => {
+      const { limit, isolates, load } = scenario
+      const { sent, admitted, asks } = await run(scenario, newLimiter())
+      expect(mostInAnyMinute(admitted)).toBeLessThanOrEqual(limit)
+      // Some tokens are lost to unspent leases and to counting by the second.
+      expect(admitted.length).toBeGreaterThan(0.8 * greedy(limit, sent, 60_000).length)
+      if (load < 1) expect(admitted.length).toBeGreaterThan(0.98 * greedy(limit, sent, 60_000).length)
+      if (limit === 6000 && isolates <= 8) expect(asks / sent.length).toBeLessThan(0.05)
+    },
+  )
 
   it.for(['dies', 'response lost', 'unreachable'] as const)(
-    'never admit more than the limit if an isolate or its ask sometimes fails: %s',
+    'never admit more than the limit if an isolate or its lease request sometimes fails: %s',
     async (failure, { expect }) => {
       const random = newRandom(7)
       const scenario = { limit: 600, isolates: 8, load: 5, minutes: 4 }
@@ -100,7 +104,7 @@ describe('tokens taken in leases', () => {
     },
   )
 
-  it('respect the limit in a Durable Object that is evicted repeatedly: 8 isolates, 5 times the limit', async ({
+  it('stay within the limit if the Durable Object is evicted repeatedly: 8 isolates, 5 times the limit', async ({
     expect,
   }) => {
     const limiter = env.RATE_LIMITER.get(env.RATE_LIMITER.newUniqueId())
@@ -116,7 +120,7 @@ describe('tokens taken in leases', () => {
     expect(calls).toBeGreaterThan(100)
   })
 
-  it('are 5 in total for a limit of 5, in any number of isolates', async ({ expect }) => {
+  it('never exceed a limit of 5, no matter how many isolates take them', async ({ expect }) => {
     const limiter = newLimiter()
     const holders = Array.from({ length: 8 }, () => new Tokens())
     const verdicts = await Promise.all(
@@ -125,7 +129,7 @@ describe('tokens taken in leases', () => {
     expect(verdicts.filter(verdict => verdict?.allowed)).toHaveLength(5)
   })
 
-  it('remember a denial as long as it cannot change', async ({ expect }) => {
+  it('remember a denial until tokens return', async ({ expect }) => {
     const limiter = newLimiter()
     const tokens = new Tokens()
     let asks = 0
@@ -142,9 +146,7 @@ describe('tokens taken in leases', () => {
     expect(await takeAt(61)).toMatchObject({ allowed: true })
   })
 
-  it('are requested one at a time during a lease request, so that a burst takes only what it needs', async ({
-    expect,
-  }) => {
+  it('are requested singly while a lease is pending, so that a burst takes only what it needs', async ({ expect }) => {
     const limiter = newLimiter()
     const tokens = new Tokens()
     const asked: number[] = []
@@ -159,7 +161,7 @@ describe('tokens taken in leases', () => {
     expect(asked).toHaveLength(20)
   })
 
-  it('are leased again after a renewal that never finished because its client left', async ({ expect }) => {
+  it('are leased again after a renewal that never finished because its client disconnected', async ({ expect }) => {
     const limiter = newLimiter()
     const tokens = new Tokens()
     tokens.take(6000, START, () => new Promise(() => {}))

@@ -7,7 +7,7 @@ import { client, newOrg } from '../support/org.ts'
 import { page, signIn } from '../support/session.ts'
 
 describe('the rate limit', () => {
-  it('admits exactly a key’s limit, and returns when to retry', async ({ expect }) => {
+  it('admits exactly as many requests as the key’s limit, and reports when to retry', async ({ expect }) => {
     const org = await newOrg()
     const key = client({ 'x-api-key': await org.keyFor({ rateLimitPerMinute: 5 }) })
     const responses = await Promise.all(Array.from({ length: 12 }, () => key.post('/api/v1/traces', aTrace())))
@@ -51,7 +51,7 @@ describe('the rate limit', () => {
     }
   })
 
-  it('reports at most its window as the reset time, even if a token takes a second longer to return', async ({
+  it('never reports a reset time longer than its window, even if a token takes a second longer to return', async ({
     expect,
   }) => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 10, 21) })
@@ -70,7 +70,7 @@ describe('the rate limit', () => {
     ])
   })
 
-  it('is the deployment’s limit if the key has none', async ({ expect }) => {
+  it('defaults to the deployment’s limit if the key has none', async ({ expect }) => {
     const org = await newOrg()
     expect((await org.ingest.post('/api/v1/traces', aTrace())).headers.get('ratelimit-policy')).toContain('q=6000')
     const configured = org.bearer({ ...env, RATE_LIMIT_PER_MINUTE: '77' })
@@ -81,14 +81,14 @@ describe('the rate limit', () => {
     }
   })
 
-  it('counts requests before reading the body, and is also reported on a 400', async ({ expect }) => {
+  it('counts a request before reading its body, and is reported even on a 400', async ({ expect }) => {
     const org = await newOrg()
     const response = await org.ingest.post('/api/v1/traces', '{')
     expect(response.status).toBe(400)
     expect(response.headers.get('ratelimit')).toContain('r=5999')
   })
 
-  it('is kept when its object is evicted', async ({ expect }) => {
+  it('survives the eviction of its Durable Object', async ({ expect }) => {
     const org = await newOrg()
     const created = await org.owner.post('/api/api-keys', {
       name: 'x',
@@ -105,7 +105,7 @@ describe('the rate limit', () => {
   it.for([
     ['fails', () => Promise.reject(new Error('Durable Object is overloaded.'))],
     ['hangs', () => new Promise<never>(() => {})],
-  ] as const)('lets requests through while its object %s', async ([, fault], { expect }) => {
+  ] as const)('lets requests through while its Durable Object %s', async ([, fault], { expect }) => {
     const org = await newOrg()
     const bindings = wrapBindings((binding, call) => (binding === 'RATE_LIMITER' ? fault() : call()))
     const response = await org.bearer(bindings).post('/api/v1/traces', aTrace())

@@ -3,7 +3,7 @@ import { LEASE_SECONDS } from '../../src/limits.ts'
 import { type Ask, EMPTY_COUNT, grant } from '../../src/rate-limit/window.ts'
 import { greedy, mostInAnyMinute } from './admitted.ts'
 
-/** A window that keeps its count between asks. */
+/** A window that keeps its count between requests. */
 function newWindow() {
   let count = EMPTY_COUNT
   return (ask: Ask, nowMs: number) => {
@@ -13,7 +13,7 @@ function newWindow() {
   }
 }
 
-/** Asks for one token at each time, and returns the admitted times. */
+/** Requests one token at each time, and returns the admitted times. */
 function admitted(limit: number, times: readonly number[]): number[] {
   const ask = newWindow()
   return times.filter(time => ask({ limit, tokens: 1 }, time).tokens === 1)
@@ -31,12 +31,12 @@ describe('the window', () => {
     [100, 37],
     [100, 590],
   ] as const)(
-    'of %i, asked every %i ms, never admits more in any 60 seconds, and returns each token within 62 seconds',
+    'never admits more than its limit of %i in any 60 seconds at one request per %i ms, and returns each token within 62 seconds',
     ([limit, step], { expect }) => {
       const times = Array.from({ length: 3000 }, (_, index) => 1_000_500 + index * step)
-      const through = admitted(limit, times)
-      expect(mostInAnyMinute(through)).toBeLessThanOrEqual(limit)
-      expect(through.length).toBeGreaterThanOrEqual(greedy(limit, times, 62_000).length)
+      const admittedTimes = admitted(limit, times)
+      expect(mostInAnyMinute(admittedTimes)).toBeLessThanOrEqual(limit)
+      expect(admittedTimes.length).toBeGreaterThanOrEqual(greedy(limit, times, 62_000).length)
     },
   )
 

@@ -11,10 +11,10 @@ const qualityOf = async ({ read }: Org, query = '') =>
   (await read.get(`/api/attribution-quality?projectSlug=support${query}`)).body
 
 /** Creates a trace with an answer from the rules and a review with an error type. */
-async function newCompared(org: Org, answered: string, named: string, confidence = 0.5) {
+async function newCompared(org: Org, engineType: string, reviewerType: string, confidence = 0.5) {
   const reviewed = await newReviewed('Yes', org)
-  await putAnswer(reviewed.id, { errorType: answered, confidence })
-  await reviewed.review({ decision: 'accept', errorType: named })
+  await putAnswer(reviewed.id, { errorType: engineType, confidence })
+  await reviewed.review({ decision: 'accept', errorType: reviewerType })
   return reviewed
 }
 

@@ -33,7 +33,7 @@ async function newHistory() {
 }
 
 describe('the attributions on a trace', () => {
-  it("are the engines' answers and the reviews with an error type, oldest first", async ({ expect }) => {
+  it("list the engines' answers and the reviews with an error type, oldest first", async ({ expect }) => {
     const { list, answers, spanId, secondSpanId, ada, usage, start } = await newHistory()
     const { status, body } = await list()
     expect(status).toBe(200)
@@ -168,16 +168,16 @@ describe('the attributions on a trace', () => {
 describe('the filter by error type', () => {
   it("uses the reviewers' type, and otherwise the engine's last answer", async ({ expect }) => {
     const org = await newOrg()
-    const [answered, named, both, withdrawn] = [
+    const [attributed, reviewed, both, withdrawn] = [
       await newReviewed('1', org),
       await newReviewed('2', org),
       await newReviewed('3', org),
       await newReviewed('4', org),
     ]
-    await putAnswer(answered.id, { errorType: 'reasoning_error' })
-    await putAnswer(answered.id, { errorType: 'system_failure' })
-    await answered.review({ decision: 'accept' })
-    await named.review({ decision: 'accept', errorType: 'reasoning_error' })
+    await putAnswer(attributed.id, { errorType: 'reasoning_error' })
+    await putAnswer(attributed.id, { errorType: 'system_failure' })
+    await attributed.review({ decision: 'accept' })
+    await reviewed.review({ decision: 'accept', errorType: 'reasoning_error' })
     await putAnswer(both.id, { errorType: 'system_failure' })
     await both.review({ decision: 'accept', errorType: 'reviewer_mistake' })
     await putAnswer(withdrawn.id, { errorType: 'system_failure' })
@@ -187,9 +187,9 @@ describe('the filter by error type', () => {
       const { body } = await org.read.get(`/api/traces?projectSlug=support&errorType=${errorType}`)
       return body.traces.map(({ id }: { id: string }) => id).sort()
     }
-    expect(await found('reasoning_error')).toEqual([named.id])
+    expect(await found('reasoning_error')).toEqual([reviewed.id])
     expect(await found('reviewer_mistake')).toEqual([both.id])
-    expect(await found('system_failure')).toEqual([answered.id, withdrawn.id].sort())
+    expect(await found('system_failure')).toEqual([attributed.id, withdrawn.id].sort())
     expect(await found('nope')).toEqual([])
     const { body } = await org.read.get('/api/review-queue?projectSlug=support&errorType=system_failure')
     expect(body.spans.map(({ id }: { id: string }) => id)).toEqual([withdrawn.spanId])
@@ -197,7 +197,7 @@ describe('the filter by error type', () => {
     // The last answer still counts while a new one is pending or after it fails.
     for (const status of ['pending', 'failed']) {
       await env.DB.prepare('update attribution_jobs set status = ? where error_type is not null').bind(status).run()
-      expect(await found('system_failure'), status).toEqual([answered.id, withdrawn.id].sort())
+      expect(await found('system_failure'), status).toEqual([attributed.id, withdrawn.id].sort())
     }
   })
 })

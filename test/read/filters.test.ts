@@ -150,29 +150,32 @@ async function pagesOf(list: Org, query: string, limit: number): Promise<string[
   return pages
 }
 
-describe('the trace list filters by', () => {
-  it.for(singles)('$name', async ({ query, isMatch }, { expect }) => {
+describe('the trace list', () => {
+  it.for(singles)('filters by $name', async ({ query, isMatch }, { expect }) => {
     const expected = known.filter(isMatch).map(({ id }) => id)
     expect(await pagesOf(org, query(), 200)).toEqual([expected])
     if (!query().includes('none') && !query().includes('Plan')) expect(expected.length).toBeGreaterThan(0)
     expect(expected.length).toBeLessThan(known.length)
   })
 
-  it.for(singles)('$name, with every page full except the last', async ({ query, isMatch }, { expect }) => {
-    const expected = known.filter(isMatch).map(({ id }) => id)
-    for (const limit of [1, 5]) {
-      const pages = await pagesOf(org, query(), limit)
-      expect(pages.flat()).toEqual(expected)
-      expect(pages).toHaveLength(Math.max(1, Math.ceil(expected.length / limit)))
-    }
-  })
+  it.for(singles)(
+    'fills every page except the last when filtering by $name',
+    async ({ query, isMatch }, { expect }) => {
+      const expected = known.filter(isMatch).map(({ id }) => id)
+      for (const limit of [1, 5]) {
+        const pages = await pagesOf(org, query(), limit)
+        expect(pages.flat()).toEqual(expected)
+        expect(pages).toHaveLength(Math.max(1, Math.ceil(expected.length / limit)))
+      }
+    },
+  )
 
-  it.for(pairs)('$name', async ({ query, isMatch }, { expect }) => {
+  it.for(pairs)('filters by $name', async ({ query, isMatch }, { expect }) => {
     const expected = known.filter(isMatch).map(({ id }) => id)
     expect((await pagesOf(org, query(), 7)).flat()).toEqual(expected)
   })
 
-  it('all filters combined', async ({ expect }) => {
+  it('combines all filters', async ({ expect }) => {
     const query = [
       'status=running',
       'name=answer',
@@ -195,7 +198,7 @@ describe('the trace list filters by', () => {
     expect((await pagesOf(org, query, 200)).flat()).toEqual(expected.map(({ id }) => id))
   })
 
-  it('only the project’s own prompt versions', async ({ expect }) => {
+  it('filters only by the project’s own prompt versions', async ({ expect }) => {
     const stranger = await newOrg()
     await stranger.ingest.post('/api/v1/traces', aTrace({ name: 'plan', metadata: { tier: 'gold' } }))
     expect((await pagesOf(stranger, 'name=plan&metadata.tier=gold&stepId=plan', 50)).flat()).toHaveLength(1)
@@ -220,7 +223,7 @@ describe('the trace list filters by', () => {
   })
 })
 
-describe('a filter takes text literally:', () => {
+describe('a filter matches text literally:', () => {
   it.for([
     ['a NUL in a name', { name: 'a\u0000b' }, { name: 'a\u0000b' }, { name: 'a' }],
     ['a NUL in a step', { step: 'a\u0000b' }, { stepId: 'a\u0000b' }, { stepId: 'a' }],
@@ -236,7 +239,7 @@ describe('a filter takes text literally:', () => {
     ],
     ['a NUL in a metadata path', { metadata: { 'a\u0000b': 1 } }, { 'metadata.a\u0000b': '1' }, { 'metadata.a': '1' }],
     [
-      'a metadata path named like a prototype',
+      'a metadata path with the name of an inherited method',
       { metadata: { toString: 1 } },
       { 'metadata.toString': '1' },
       { 'metadata.valueOf': '1' },
@@ -249,7 +252,7 @@ describe('a filter takes text literally:', () => {
     ],
     ['a large number', { metadata: { a: 1e300 } }, { 'metadata.a': '1e+300' }, { 'metadata.a': '1e300' }],
     [
-      'a metadata field named like a filter',
+      'a metadata field with the name of a filter',
       { metadata: { status: 'odd', limit: 1 } },
       { 'metadata.status': 'odd', 'metadata.limit': '1' },
       { 'metadata.status': 'running' },
@@ -296,7 +299,7 @@ describe('a cursor with filters', () => {
   })
 })
 
-describe(`a page of the trace list scans at most ${MAX_SCANNED_TRACES} traces`, () => {
+describe(`a trace list that scans at most ${MAX_SCANNED_TRACES} traces per page`, () => {
   const COUNT = 2 * MAX_SCANNED_TRACES + 3
   /** The positions of the traces that the rare filters match, starting at 1 with the newest. */
   const PLACES = [1, 4999, 5000, 5001, 5002, 10_000, 10_003]
@@ -325,13 +328,13 @@ describe(`a page of the trace list scans at most ${MAX_SCANNED_TRACES} traces`, 
       'hasFeedback=true&metadata.all=1',
       'stepId=rare',
     ].flatMap(query => [1, 2, 3, 4, 5, 200].map(limit => [query, limit] as const)),
-  )('and all pages of %s with limit %i have every match once', async ([query, limit], { expect }) => {
+  )('returns every match for %s exactly once with a limit of %i', async ([query, limit], { expect }) => {
     const pages = await pagesOf(many, query, limit)
     expect(pages.flat()).toEqual(matching)
     for (const page of pages) expect(page.length).toBeLessThanOrEqual(limit)
   })
 
-  it('and is short, with a cursor, if only a few of them match', async ({ expect }) => {
+  it('returns short pages, with a cursor, if only a few traces match', async ({ expect }) => {
     expect((await pagesOf(many, 'stepId=rare', 200)).map(({ length }) => length)).toEqual([3, 3, 1])
     expect((await pagesOf(many, 'status=completed', 200)).map(({ length }) => length)).toEqual([0, 0, 0])
     // A name or metadata filter scans only traces with the value.
@@ -348,7 +351,7 @@ describe(`a page of the trace list scans at most ${MAX_SCANNED_TRACES} traces`, 
     ['a metadata filter that matches a few', 'metadata.rare=1', 50, 200],
     ['a rare name', 'name=rare', 50, 200],
     ['a time', `from=${timeAfter(COUNT - 10)}&status=completed`, 50, 200],
-  ] as const)('and reads only the rows it needs: %s', async ([, query, limit, most], { expect }) => {
+  ] as const)('reads only the rows it needs: %s', async ([, query, limit, most], { expect }) => {
     const path = `/api/traces?projectSlug=support&limit=${limit}&${query}`
     await many.bearer().get('/api/projects')
     const first = await rowsReadBy(bindings => many.bearer(bindings).get(path))
@@ -360,7 +363,7 @@ describe(`a page of the trace list scans at most ${MAX_SCANNED_TRACES} traces`, 
     ['no filter', 'limit=50'],
     ['a metadata filter', 'limit=50&metadata.all=1'],
     ['a filter that matches all', 'limit=50&status=running'],
-  ] as const)('and later pages all cost about the same: %s', async ([, query], { expect }) => {
+  ] as const)('reads about the same number of rows for each later page: %s', async ([, query], { expect }) => {
     const path = `/api/traces?projectSlug=support&${query}`
     const rows: number[] = []
     let cursor = ''

@@ -239,7 +239,7 @@ describe('GET /api/insights', () => {
     expect(await read()).toBe(before)
   })
 
-  it('returns users’ names or else emails, and the name of a key without a user', async ({ expect }) => {
+  it('returns a user’s name or else email, and the name of a key without a user', async ({ expect }) => {
     const org = await newOrg()
     const fixture = await newReviewed('Yes', org)
     const email = `${crypto.randomUUID()}@example.com`
@@ -259,7 +259,7 @@ describe('GET /api/insights', () => {
     expect(names.toSorted()).toEqual(['Reviewer', email, 'Night shift'].toSorted())
   })
 
-  it('costs the same, no matter how many traces there are', async ({ expect }) => {
+  it('reads the same number of rows, no matter how many traces there are', async ({ expect }) => {
     const rowsOf = async (count: number) => {
       const org = await newOrg()
       await manyTraces(org, count, () => ({ name: 'run', fields: {} }))

@@ -241,7 +241,7 @@ describe('a page of spans', () => {
     expect(contents).toEqual(ids)
   })
 
-  it('ends at 8 MiB of values but has at least one span', async ({ expect }) => {
+  it('ends at 8 MiB of values but contains at least one span', async ({ expect }) => {
     const { org, id, step } = await newTrace()
     const third = 'x'.repeat(MAX_DETAIL_BYTES / 3)
     for (let index = 0; index < 5; index++) {
@@ -284,9 +284,7 @@ describe('a page of spans', () => {
   })
 })
 
-it(`a page has at most ${MAX_DETAIL_FEEDBACK} feedback records, and the count covers all of them`, async ({
-  expect,
-}) => {
+it(`returns at most ${MAX_DETAIL_FEEDBACK} feedback records per page, and counts all of them`, async ({ expect }) => {
   const { org, id } = await newTrace()
   await env.DB.prepare(
     `with recursive n(i) as (select 0 union all select i + 1 from n where i < 4999)

@@ -117,7 +117,7 @@ describe('a preview', () => {
     ])
   })
 
-  it('of several inputs is a single value, which is marked as cut if one of them is', async ({ expect }) => {
+  it('shows several inputs as one value, and marks it as cut if one of them is', async ({ expect }) => {
     const { org, id, observe } = await newTrace()
     await observe({ type: 'input', data: { a: 'x'.repeat(300) } })
     await observe({ type: 'input', data: { b: 1 }, timestamp: timeAfter(1) })

@@ -208,9 +208,7 @@ describe('a client’s trace_id', () => {
   })
 })
 
-it('a trace and its spans, feedback and observations have the time when the service received them', async ({
-  expect,
-}) => {
+it('records when the service received a trace and its spans, feedback and observations', async ({ expect }) => {
   const org = await newOrg()
   const before = Date.now()
   const { trace_id } = aTrace()
@@ -239,7 +237,7 @@ it('a trace and its spans, feedback and observations have the time when the serv
   expect((await org.read.get(`/api/spans/${span.id}`)).body.receivedAt).toBeNull()
 })
 
-it('a telemetry span has the time when the service first received it', async ({ expect }) => {
+it('records when the service first received a telemetry span', async ({ expect }) => {
   const org = await newOrg()
   const before = Date.now()
   const traceId = crypto.randomUUID().replaceAll('-', '')
@@ -254,7 +252,7 @@ it('a telemetry span has the time when the service first received it', async ({ 
   expect(await received()).toBe(first)
 })
 
-it('a page of traces ends early if their metadata fills it', async ({ expect }) => {
+it('ends a page of traces early if their metadata fills it', async ({ expect }) => {
   const org = await newOrg()
   const metadata = { a: 'x'.repeat(64 * 1024 - 20) }
   const count = 140

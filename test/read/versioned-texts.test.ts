@@ -57,7 +57,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
   const nameOf = (item: Record<string, string>) => item[kind.named]
   const bySlug = `${kind.path}?projectSlug=support`
 
-  it('contains the active version of each text, with the fields in the specification', async ({ expect }) => {
+  it('contains the active version of each prompt or doc, with the fields in the specification', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     await text.add({ content: 'Second' })
@@ -90,7 +90,9 @@ describe.for(kindsOfText)('the list at $path', kind => {
     }
   })
 
-  it('contains no gaps or duplicates if texts are created or changed between two pages', async ({ expect }) => {
+  it('contains no gaps or duplicates if prompts or docs are created or changed between two pages', async ({
+    expect,
+  }) => {
     const org = await newOrg()
     const later = await newText(kind, org, 'm')
     await newText(kind, org, 'c')
@@ -116,7 +118,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
       expect(await picked(name)).toEqual([])
   })
 
-  it('contains the texts in one project, selected by slug or id', async ({ expect }) => {
+  it('contains the prompts or docs in one project, selected by slug or id', async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const text = await newText(kind, org, 'answer', { content: 'Mine' })
@@ -184,7 +186,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
   })
 
   it(
-    'ends a page early if its texts are long, and the next page has the rest',
+    'ends a page early if its contents are long, and continues on the next page',
     async ({ expect }) => {
       const org = await newOrg()
       const long = Array.from({ length: 40 }, (_, index) => `t${String(index).padStart(2, '0')}`)
@@ -270,7 +272,7 @@ describe.for(kindsOfText)('the ETag of the list at $path', kind => {
       ['an activation of a different version', true, () => text.activate(inactive)],
       ['an activation of the earlier version', true, () => text.activate(versionId)],
       ['an active version', true, () => text.add({ content: 'First' })],
-      ['a new text', true, () => newText(kind, org, 'b')],
+      ['a new prompt or doc', true, () => newText(kind, org, 'b')],
     ]
     for (const [what, changes, act] of steps) {
       await act()
@@ -308,7 +310,7 @@ describe.for(kindsOfText)('the ETag of the list at $path', kind => {
   })
 })
 
-describe.for(kindsOfText)('a text at $path', kind => {
+describe.for(kindsOfText)('a prompt or doc at $path', kind => {
   it('lists every version, oldest first, with the fields in the specification', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org, 'answer', { note: 'Begin' })

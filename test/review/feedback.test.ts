@@ -67,7 +67,7 @@ describe('a comment', () => {
     expect((await ingest.delete(`/api/feedback/${sent.id}`)).status).toBe(403)
   })
 
-  it("with a client's id is one comment, even if sent repeatedly", async ({ expect }) => {
+  it('is stored once if a client sends it repeatedly with the same id', async ({ expect }) => {
     const { author, path, feedback } = await newComment()
     const body = { content: 'Once', id: crypto.randomUUID() }
     const first = await author.client.post(path, body)
@@ -78,7 +78,7 @@ describe('a comment', () => {
     expect(await feedback()).toHaveLength(4)
   })
 
-  it('is rejected with the id of existing feedback', async ({ expect }) => {
+  it('is rejected if existing feedback has the same id', async ({ expect }) => {
     const { org, author, path, comment } = await newComment()
     const elsewhere = await newReviewed('Yes', org)
     const other = await reviewerOf(org)
@@ -95,7 +95,7 @@ describe('a comment', () => {
     expect(await storedCounts()).toEqual(before)
   })
 
-  it("may have the same id as another organization's comment", async ({ expect }) => {
+  it('may have the same id as a comment in another organization', async ({ expect }) => {
     const { comment } = await newComment()
     const { org, path } = await newComment()
     expect((await org.owner.post(path, { content: 'a', id: comment.id })).status).toBe(201)

@@ -8,7 +8,7 @@ const storeSchema = (versionId: string, schema: object) =>
     .bind(JSON.stringify(schema), versionId)
     .run()
 
-describe('the outputSchema of a step', () => {
+describe("a step's outputSchema", () => {
   const SCHEMA = {
     type: 'object',
     properties: {
@@ -99,7 +99,7 @@ describe('the outputSchema of a step', () => {
     },
   )
 
-  it('is treated as the newest draft if it has an unknown draft and was stored before schemas were checked', async ({
+  it('is treated as the newest draft if its draft is unknown and it was stored before schemas were checked', async ({
     expect,
   }) => {
     const { review, prompt } = await withSchema({})
@@ -107,7 +107,7 @@ describe('the outputSchema of a step', () => {
     expect((await review({ decision: 'accept' })).body.details).toMatchObject([{ path: 'output.none' }])
   })
 
-  it('is reported if it takes too much work to check, and can be skipped', async ({ expect }) => {
+  it('is reported if it takes too much work to check, and the check can be skipped', async ({ expect }) => {
     const { review } = await withSchema({ uniqueItems: true })
     const approvedOutput = Array.from({ length: 500_000 }, (_, index) => [index])
     const response = await review({ decision: 'correct', approvedOutput })
@@ -128,7 +128,7 @@ describe('the outputSchema of a step', () => {
     expect(response.body.details).toHaveLength(20)
   })
 
-  it('is applied to all of a long value', async ({ expect }) => {
+  it('checks a long value in full', async ({ expect }) => {
     const { review } = await withSchema({
       properties: { items: { type: 'array', items: { type: 'string' } }, last: { type: 'string' } },
     })

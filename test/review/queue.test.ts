@@ -84,7 +84,7 @@ describe('the review queue', () => {
   })
 
   it.for([1, 2, 3, 7, 100])(
-    'has every span with an output once, oldest first, in pages of %i',
+    'lists every span with an output exactly once, oldest first, in pages of %i',
     async (limit, { expect }) => {
       expect(idsOf(await walk(org.read, '', limit))).toEqual(oldest)
       expect(idsOf(await walk(org.read, 'order=oldest', limit))).toEqual(oldest)
@@ -95,13 +95,13 @@ describe('the review queue', () => {
   const ofTraces = (spans: readonly string[], order: (pairs: string[][]) => string[][]) =>
     order(spans.flatMap((id, index) => (index % 2 === 0 ? [[id, spans[index + 1] ?? '']] : []))).flat()
 
-  it.for([1, 3, 100])('can list the newest first, in pages of %i', async (limit, { expect }) => {
+  it.for([1, 3, 100])('lists the newest spans first on request, in pages of %i', async (limit, { expect }) => {
     const newest = ofTraces(oldest, pairs => pairs.toReversed())
     expect(idsOf(await walk(org.read, 'order=newest', limit))).toEqual(newest)
   })
 
   it.for([1, 3, 5, 100])(
-    'can list spans of traces with negative feedback first, in pages of %i',
+    'lists spans in traces with negative feedback first on request, in pages of %i',
     async (limit, { expect }) => {
       const others = oldest.filter(id => !negative.includes(id))
       const expected = [negative, others].flatMap(part => ofTraces(part, pairs => pairs.toReversed()))
@@ -109,15 +109,15 @@ describe('the review queue', () => {
     },
   )
 
-  it.for([1, 5, 100])('can list each span once in a random order, in pages of %i', async (limit, { expect }) => {
+  it.for([1, 5, 100])('lists each span once in random order on request, in pages of %i', async (limit, { expect }) => {
     const walks = []
     for (let index = 0; index < 4; index++) walks.push(idsOf(await walk(org.read, 'order=random', limit)))
     for (const ids of walks) expect(ids.toSorted()).toEqual(oldest.toSorted())
-    // 12 traces have 12! orders, so four equal ones are practically impossible.
+    // 12 traces have 12! orders, so two equal ones are practically impossible.
     expect(new Set(walks.map(ids => ids.join())).size).toBe(4)
   })
 
-  it('is shuffled again each time, even if the traces arrived together', async ({ expect }) => {
+  it('shuffles again for each request, even if the traces arrived together', async ({ expect }) => {
     const orders = new Set<string>()
     for (let index = 0; index < 40; index++) {
       orders.add(idsOf((await org.read.get(`${QUEUE}&order=random`)).body.spans).join())
@@ -134,7 +134,7 @@ describe('the review queue', () => {
     ['status=completed', () => false],
     ['review=unreviewed', () => true],
     ['review=accepted', () => false],
-  ] as const)('accepts the filters of the trace list: %s', async ([query, isMatch], { expect }) => {
+  ] as const)('accepts the same filters as the trace list: %s', async ([query, isMatch], { expect }) => {
     const expected = oldest.filter((_, index) => isMatch(Math.floor(index / 2)))
     for (const order of ['oldest', 'newest', 'negative', 'random']) {
       const found = await walk(org.read, `${query}&order=${order}`, 4)
@@ -183,7 +183,7 @@ describe('the review queue', () => {
     expect(body.remaining).toBe(oldest.length)
   })
 
-  it('takes two round trips, and reads rows only for its page', async ({ expect }) => {
+  it('takes two round trips and writes nothing', async ({ expect }) => {
     const { bindings, counts } = countingBindings()
     const key = await org.keyFor({})
     await org.clientOf(key).get(QUEUE)
@@ -288,7 +288,7 @@ describe('today’s counts', () => {
     expect(remaining).toBe(2)
   })
 
-  it('cover only the project', async ({ expect }) => {
+  it('cover only the requested project', async ({ expect }) => {
     const org = await newOrg()
     const [id] = (await fill(org, 1)).flatMap(({ reviewable }) => reviewable)
     await org.owner.put(`/api/spans/${id}/review`, { decision: 'accept' })
@@ -325,7 +325,7 @@ describe('a claim', () => {
     expect(await claim(ada.client)).toEqual({ claimed: [first], refused: [second] })
   })
 
-  it("belongs to its user, whichever of the user's keys is used", async ({ expect }) => {
+  it("belongs to the user, no matter which of the user's keys is used", async ({ expect }) => {
     const { org, ids, ada, claim, heartbeat } = await claimable()
     await claim(ada.client)
     const second = org.clientOf(await org.keyFor({ userId: ada.userId }))
@@ -371,7 +371,7 @@ describe('a claim', () => {
     expect(await claim(bob.client)).toEqual({ claimed: [second], refused: [first] })
   })
 
-  it('rejects a decision by someone else, with the holder and the end of the claim', async ({ expect }) => {
+  it('rejects a decision by someone else, and reports who holds the claim until when', async ({ expect }) => {
     const { org, ids, ada, bob, claim } = await claimable()
     const [first = '', second = ''] = ids
     vi.useFakeTimers({ toFake: ['Date'] })
@@ -404,7 +404,7 @@ describe('a claim', () => {
     expect((await own.put(`/api/spans/${first}/review`, { decision: 'accept' })).status).toBe(200)
   })
 
-  it('blocks others until it ends, and then a repeated decision counts once', async ({ expect }) => {
+  it('blocks others until it ends, after which a repeated decision counts once', async ({ expect }) => {
     const { ids, ada, bob, claim } = await claimable()
     const [first = ''] = ids
     vi.useFakeTimers({ toFake: ['Date'] })
@@ -419,7 +419,7 @@ describe('a claim', () => {
     expect((await bob.client.get(`/api/spans/${first}/reviews`)).body.reviews).toHaveLength(1)
   })
 
-  it('never succeeds together with a concurrent decision', async ({ expect }) => {
+  it('rejects a decision that was read but not yet written when the claim began', async ({ expect }) => {
     const { org, ids, ada, bob, claim } = await claimable()
     const [first = ''] = ids
     let isClaimed = false
@@ -487,7 +487,7 @@ describe('a claim', () => {
     }
   })
 
-  it('of many spans takes one round trip', async ({ expect }) => {
+  it('takes one round trip, even for many spans', async ({ expect }) => {
     const { org, ids, ada, claim } = await claimable(40)
     await claim(ada.client, [])
     const { bindings, counts } = countingBindings()
@@ -510,7 +510,7 @@ describe('a claim', () => {
 })
 
 describe('a long queue', () => {
-  it('is counted up to 10,000, and reports if there are more', async ({ expect }) => {
+  it('counts up to 10,000 spans, and reports whether there are more', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id, spans } = (await fill(org, 1))[0] ?? { spans: [] }
     const template = spans[0]
@@ -534,7 +534,7 @@ describe('a long queue', () => {
     })
   })
 
-  it('continues past any number of traces without anything to review, in each order', { timeout: 60_000 }, async ({
+  it('skips any number of traces that have nothing to review, in each order', { timeout: 60_000 }, async ({
     expect,
   }) => {
     const org = await newOrg()
@@ -559,7 +559,7 @@ describe('a long queue', () => {
     expect(new Set(firsts.map(id => Math.floor(ids.indexOf(id) / SHUFFLED_TRACES))).size).toBeGreaterThan(1)
   })
 
-  it('reports if there may be more than it counted', async ({ expect }) => {
+  it('reports that its count is a minimum if it stopped counting early', async ({ expect }) => {
     const org = await newOrg()
     for (let left = MAX_COUNTED_TRACES; left > 0; left -= 10_000) {
       await manyTraces(org, Math.min(left, 10_000), () => ({ name: 'no-output', fields: {} }))

@@ -179,7 +179,7 @@ describe('a review that is sent again', () => {
     ['a different comment', { decision: 'accept', comment: 'Other' }],
     ['a different decision', { decision: 'reset', comment: 'Good' }],
     ['a different error type', { decision: 'accept', comment: 'Good', errorType: 'reasoning_error' }],
-  ] as const)('with %s is a separate decision', async ([, body], { expect }) => {
+  ] as const)('counts as a separate decision with %s', async ([, body], { expect }) => {
     const { review, history } = await newReviewed(OUTPUT)
     await review({ decision: 'accept', comment: 'Good' })
     await review(body)
@@ -217,7 +217,7 @@ describe('a review that is sent again', () => {
     expect(await read()).toEqual(before)
   })
 
-  it('counts once even if an equal output has arrived in between', async ({ expect }) => {
+  it('counts once even if an equal output has arrived in the meantime', async ({ expect }) => {
     const { review, observe, history } = await newReviewed(OUTPUT)
     await review({ decision: 'accept' })
     await observe({ data: { sources: [1, 2], answer: 'Yes' } })
@@ -225,7 +225,7 @@ describe('a review that is sent again', () => {
     expect(await history()).toHaveLength(1)
   })
 
-  it('by another reviewer is a separate decision', async ({ expect }) => {
+  it('counts as a separate decision by a different reviewer', async ({ expect }) => {
     const { org, review, history } = await newReviewed(OUTPUT)
     const reviewer = await reviewerOf(org, 'ada@example.com')
     await review({ decision: 'accept' })
@@ -233,7 +233,7 @@ describe('a review that is sent again', () => {
     expect(await history()).toMatchObject([{ by: reviewer.userId }, {}])
   })
 
-  it('on a different output is a separate decision', async ({ expect }) => {
+  it('counts as a separate decision if the output has changed', async ({ expect }) => {
     const { review, observe, history } = await newReviewed(OUTPUT)
     await review({ decision: 'accept' })
     await observe({ data: 'Changed' })
@@ -447,7 +447,7 @@ describe('a trace', () => {
 })
 
 describe('many reviews in one call', () => {
-  it('have one result each', async ({ expect }) => {
+  it('get one result each', async ({ expect }) => {
     const org = await newOrg()
     const stranger = await newReviewed(OUTPUT)
     const { spanId, step, read } = await newReviewed(OUTPUT, org)

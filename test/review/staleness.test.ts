@@ -138,7 +138,7 @@ describe('a review of an output that changes afterwards', () => {
     expect(await stale()).toBe(true)
   })
 
-  it('makes its trace mixed if another review is current', async ({ expect }) => {
+  it('makes its trace mixed if a different review is current', async ({ expect }) => {
     const fixture = await newReviewed(OUTPUT)
     const other = crypto.randomUUID()
     await fixture.step({ span_id: other, output: 'Other' })
@@ -154,7 +154,7 @@ describe('a review of an output that changes afterwards', () => {
   ] as const)(
     'is not queued and does not count as stale if null replaces the output: %s',
     async ([, idOf], { expect }) => {
-      const fixture = await newReviewed('Of the whole')
+      const fixture = await newReviewed('Whole trace')
       const spanId = idOf(fixture)
       if (spanId !== fixture.spanId) await fixture.step({ span_id: spanId, output: OUTPUT })
       await fixture.observe({ span_id: spanId, data: OUTPUT })
@@ -165,7 +165,7 @@ describe('a review of an output that changes afterwards', () => {
       const [item] = (await fixture.org.read.get('/api/traces?projectSlug=support')).body.traces
       expect(item).toMatchObject({ reviewedCount: 0, staleCount: 0 })
       expect((await fixture.read()).trace).toMatchObject({ reviewedCount: 0, staleCount: 0 })
-      await fixture.observe({ span_id: spanId, data: 'Back, and another' })
+      await fixture.observe({ span_id: spanId, data: 'Back, but different' })
       expect((await fixture.read()).trace).toMatchObject({ reviewedCount: 0, staleCount: 1 })
     },
   )
