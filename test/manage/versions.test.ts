@@ -71,7 +71,7 @@ describe.for(kindsOfText)('a creation at $path', kind => {
     const org = await newOrg()
     await newText(kind, org, 'warm')
     const responses = await times(20, index =>
-      org.owner.post(kind.path, aText(kind, 'answer', { content: `Nr ${index}` })),
+      org.owner.post(kind.path, aText(kind, 'answer', { content: `Version ${index}` })),
     )
     expect(statusCounts(responses)).toEqual([
       ['201', 1],
@@ -380,7 +380,7 @@ describe.for(kindsOfText)('the active version at $path', kind => {
   it('is unique at any moment during 20 concurrent activations', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
-    const added = await times(9, index => text.add({ content: `Nr ${index}`, activate: false }))
+    const added = await times(9, index => text.add({ content: `Version ${index}`, activate: false }))
     const ids = [text.created.versionId, ...added.map(({ body }) => body.id)]
     const seen: number[] = []
     const look = async () => {
@@ -405,7 +405,7 @@ describe.for(kindsOfText)('the active version at $path', kind => {
   it('is unique after 20 concurrent creations, and no version is lost', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
-    const added = await times(20, index => text.add({ content: `Nr ${index}` }))
+    const added = await times(20, index => text.add({ content: `Version ${index}` }))
     expect(statusCounts(added)).toEqual([['201', 20]])
     const { versions, active } = await storedText(text.id)
     expect([...versions].sort()).toEqual([text.created.versionId, ...added.map(({ body }) => body.id)].sort())
@@ -512,7 +512,7 @@ describe.for(kindsOfText)('the versions at $path', kind => {
   it('are numbered from 1 without gaps, even if added concurrently', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
-    const added = await times(12, index => text.add({ content: `Nr ${index}`, activate: index % 2 === 0 }))
+    const added = await times(12, index => text.add({ content: `Version ${index}`, activate: index % 2 === 0 }))
     const { versions } = await text.detail()
     expect(versions.map(({ number }: { number: number }) => number)).toEqual(
       [...Array(13).keys()].map(index => index + 1),

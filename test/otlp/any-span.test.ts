@@ -10,8 +10,8 @@ import { aSpan, recordedSpans } from '../support/decoded-telemetry.ts'
 import { recorded } from '../support/recorded.ts'
 
 /*
- * Any values under the keys of the conventions make a span a step within all limits, and values that aren't read are
- * kept.
+ * A span becomes a step within all limits, whatever values it has under the conventions' keys. Values that aren't read
+ * are kept.
  */
 
 /** Keys that aren't in the recordings. */
@@ -221,7 +221,7 @@ it('keeps every attribute that no convention knows', ({ expect }) => {
   )
 })
 
-it('reads the first 10,000 attributes on a span and reports how many there were', ({ expect }) => {
+it('reads the first 10,000 attributes on a span, and reports how many there were', ({ expect }) => {
   const many = (nameAt: (index: number) => string, value: string | number) =>
     Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [nameAt(index), value]))
   const messages = stepOf(aSpan({ attributes: many(index => `llm.input_messages.${index}.message.content`, 'hi') }))

@@ -23,7 +23,7 @@ describe.for(directories)('the telemetry of %s', directory => {
     await expect(pageOf(tracesOf(await sentBy(directory)))).toMatchFileSnapshot(`clients/${directory}.txt`)
   })
 
-  it('has the same step ids in a second run', async ({ expect }) => {
+  it('has the same step ids in different runs', async ({ expect }) => {
     const sent = await sentBy(directory)
     const [first, second] = [sent, anotherRun(sent)].map(run => stepIds(run))
     expect(second).toEqual(first)

@@ -20,7 +20,7 @@ describe('the response to an export', () => {
     ['traces', 'rejectedSpans'],
     ['logs', 'rejectedLogRecords'],
     ['metrics', 'rejectedDataPoints'],
-  ])('for %s reports how many records were refused', ([signal, field]) => {
+  ])('reports how many %s records were rejected', ([signal, field]) => {
     expect(encodeSuccess(PROTOBUF, signal)).toEqual(new Uint8Array())
     expect(textOf(encodeSuccess(JSON_TYPE, signal))).toBe('{}')
     const refusal = { count: 2, message: 'no' }
@@ -73,7 +73,7 @@ describe('the response to an export', () => {
     [500, 13, '08 0d 12 02 6e 6f'],
     [502, 14, '08 0e 12 02 6e 6f'],
     [503, 14, '08 0e 12 02 6e 6f'],
-  ])('has for status %i the gRPC code %i', ([status, code, protobuf]) => {
+  ])('has status %i and the gRPC code %i', ([status, code, protobuf]) => {
     expect(show(encodeStatus(PROTOBUF, status, 'no'))).toBe(protobuf)
     expect(textOf(encodeStatus(JSON_TYPE, status, 'no'))).toBe(`{"code":${code},"message":"no"}`)
   })

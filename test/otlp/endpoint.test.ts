@@ -124,7 +124,7 @@ describe('an export', () => {
     ['a trace for the native interface', JSON_TYPE, jsonOf(aTrace()), 'resourceSpans: is required'],
     ['a span outside an export', JSON_TYPE, jsonOf({ name: 'a' }), 'resourceSpans: is required'],
     ['protobuf with only unknown fields', PROTOBUF, new Uint8Array([0x7a, 0x01, 0x61]), 'no field of an OTLP export'],
-  ] as const)('is rejected, and not treated as empty, if it is %s', async ([, type, body, reason], { expect }) => {
+  ] as const)('is rejected rather than treated as empty if it is %s', async ([, type, body, reason], { expect }) => {
     const org = await newOrg()
     for (const path of ['/v1/traces', '/api/v1/otel/v1/traces']) {
       const rejected = await post(path, { ...bearer(org), 'content-type': type }, body)
@@ -133,7 +133,7 @@ describe('an export', () => {
     }
   })
 
-  it('reports how many records were refused and why, and keeps the others', async ({ expect }) => {
+  it('reports how many records were rejected and why, and keeps the others', async ({ expect }) => {
     const org = await newOrg()
     const spans = [anExportedSpan(), anExportedSpan({ spanId: '0000000000000000' }), anExportedSpan({ traceId: 'ab' })]
     const partly = await org.ingest.post('/v1/traces', anExport(spans))
@@ -152,7 +152,7 @@ describe('an export', () => {
     })
   })
 
-  it('is limited to a maximum number of records', async ({ expect }) => {
+  it('may contain at most a certain number of records', async ({ expect }) => {
     const org = await newOrg()
     const [traceId, parentSpanId] = [aHexTraceId(), '00000000000000aa']
     const spans = Array.from({ length: MAX_EXPORT_RECORDS + 5 }, () =>
@@ -162,7 +162,7 @@ describe('an export', () => {
     expect(body.partialSuccess.rejectedSpans).toBe('5')
   })
 
-  it('may have more traces than a millisecond has keys, and binds no string that is too large for D1', async ({
+  it('may contain more traces than a millisecond has keys, and binds no string that is too large for D1', async ({
     expect,
   }) => {
     const org = await newOrg()

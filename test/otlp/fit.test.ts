@@ -9,16 +9,16 @@ const bytesOf = (value: Json): number => utf8Length(JSON.stringify(value))
 
 const LONG = 'x'.repeat(2_000_000)
 
-/** Lists nested to a given depth. */
+/** Lists nested to the given depth. */
 const nested = (depth: number): Json => Array.from({ length: depth - 1 }).reduce<Json>(inner => [inner], [])
 
 describe('a value that fits', () => {
   it.for<[string, Json, number]>([
     ['a small value', { a: [1, null, 'b'] }, 256],
-    ['a value of exactly the limit', 'x'.repeat(254), 256],
-    ['a value of multi-byte characters', 'é'.repeat(127), 256],
-    ['a value of characters that JSON escapes', '\u0000'.repeat(42), 256],
-    ['a value as deep as values may nest', nested(MAX_JSON_DEPTH), 1024],
+    ['a value of exactly the maximum size', 'x'.repeat(254), 256],
+    ['a value with multi-byte characters', 'é'.repeat(127), 256],
+    ['a value with characters that JSON escapes', '\u0000'.repeat(42), 256],
+    ['a value nested as deeply as allowed', nested(MAX_JSON_DEPTH), 1024],
   ])('stays unchanged: %s', ([, value, maxBytes], { expect }) => {
     const { value: same, cuts } = fitted(value, maxBytes)
     expect(same).toBe(value)
@@ -48,7 +48,7 @@ describe('a value that is too large', () => {
     expect(bytesOf(value)).toBeGreaterThan(1000 - width)
   })
 
-  it('loses its largest parts, and keeps the small ones', ({ expect }) => {
+  it('loses its largest parts and keeps the small ones', ({ expect }) => {
     const large = { small: 'kept', list: ['kept', 'y'.repeat(5000)], large: 'x'.repeat(3000) }
     const { value, cuts } = fitted(large, 1024)
     expect(value).toEqual({
@@ -104,7 +104,7 @@ it('turns levels that nest too deep into text', ({ expect }) => {
   expect(cuts.length).toBe(1)
 })
 
-it('any value fits after it is cut, and a second cut changes nothing', ({ expect }) => {
+it('cuts any value to fit, and changes nothing if it fits already', ({ expect }) => {
   const value = fc.jsonValue({ maxDepth: 12, noUnicodeString: false }) as fc.Arbitrary<Json>
   const long = fc.oneof(fc.string({ maxLength: 400, unit: 'binary' }), fc.string({ unit: 'grapheme', maxLength: 400 }))
   const large: fc.Arbitrary<Json> = fc.oneof(
@@ -129,6 +129,6 @@ it.for<[string, () => Json]>([
   ['many levels', () => Array.from({ length: MAX_JSON_DEPTH - 1 }).reduce<Json>(inner => ({ inner, pad: 'p' }), LONG)],
   ['many items', () => Array.from({ length: 500_000 }, (_, index) => index)],
   ['many fields', () => Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [index, LONG.slice(0, 9)]))],
-])('cuts a value of %s', ([, make], { expect }) => {
+])('cuts a value with %s in linear time', ([, make], { expect }) => {
   expect(bytesOf(fitted(make(), 64 * 1024).value)).toBeLessThanOrEqual(64 * 1024)
 })

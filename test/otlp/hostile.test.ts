@@ -99,7 +99,7 @@ describe('a damaged body', () => {
     'otel-js3-proto/001-traces.pb.gz',
     'otel-js2-json/001-traces.json',
     'quirks/any-value-all-kinds.json',
-  ])('is rejected at any truncation: %s', name => {
+  ])('is rejected if it is truncated anywhere: %s', name => {
     const { bytes, type } = byName.get(name) ?? { bytes: new Uint8Array(), type: 'application/json' }
     expect(decodeTraces(bytes, type).records.length).toBeGreaterThan(0)
     const badRequest = expect.objectContaining({ status: 400 })

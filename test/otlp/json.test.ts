@@ -53,7 +53,7 @@ describe('a value', () => {
     ['null', null, null],
     ['a null kind and a real one', { stringValue: null, intValue: 3 }, 3],
     ['a future kind of value', { futureValue: 1 }, null],
-    ['an index into a table of profiles', { stringValueStrindex: 1 }, null],
+    ['a string index, which only profiles use', { stringValueStrindex: 1 }, null],
   ])('is read: %s', ([, anyValue, expected]) => {
     expect(value(anyValue)).toEqual(expected)
   })
@@ -167,7 +167,7 @@ describe('a span', () => {
     '1'.repeat(100_000),
     true,
     {},
-  ])('makes the whole export invalid if it starts at %j', startTimeUnixNano => {
+  ])('invalidates the whole export if it starts at %j', startTimeUnixNano => {
     const path = 'resourceSpans.0.scopeSpans.0.spans.0.startTimeUnixNano'
     expect(() => span({ startTimeUnixNano })).toThrow(refusal(path, 'nanoseconds'))
   })
@@ -306,7 +306,7 @@ describe('an export', () => {
     ['objects', '{},'],
     ['lists', '[],'],
     ['numbers', '0,'],
-  ])('is too large with too many %s anywhere', ([, item]) => {
+  ])('is too large if it contains too many %s anywhere', ([, item]) => {
     const items = item.repeat(MAX_EXPORT_ITEMS + 1)
     expect(() => traces(encode(`{"x":[${items}0]}`))).toThrow(expect.objectContaining({ status: 413 }))
   })
@@ -316,7 +316,7 @@ describe('an export', () => {
     expect(span({ name })?.name).toBe(name)
   })
 
-  it('gets its invalid UTF-8 replaced', () => {
+  it('replaces its invalid UTF-8', () => {
     const body = jsonExport(jsonSpan({ name: 'x' }))
     expect(traces(body.map(byte => (byte === 0x78 ? 0xff : byte))).records[0]?.name).toBe('\ufffd')
   })
@@ -325,7 +325,7 @@ describe('an export', () => {
     expect(traces(Uint8Array.of(0xef, 0xbb, 0xbf, ...jsonExport(jsonSpan()))).records).toHaveLength(1)
   })
 
-  it('uses the last of duplicate keys, and nothing from prototypes', () => {
+  it('uses the last of several duplicate keys, and nothing from prototypes', () => {
     const body = encode(
       `{"__proto__":{"resourceSpans":[5]},"resourceSpans":5,"resourceSpans":[{"__proto__":{"scopeSpans":5}}]}`,
     )

@@ -283,7 +283,7 @@ describe('the messages in a span', () => {
       { output: { messages: [{ content: 'a' }, { content: 'b' }] } },
     ],
     [
-      'the last whole value of several',
+      'the last of several whole values',
       [input({ content: 'part' }), whole('input', 'first'), whole('input', 'last'), whole('output', 'answer')],
       { input: 'last', output: 'answer' },
     ],

@@ -3,7 +3,7 @@ import { aLogExport, aMessage, anyValue, exportSpans, nanosecondsAfter, newRun }
 
 const spanId = '00000000000000aa'
 
-/** Creates a tenant, and a function that sends log records of one span. */
+/** Creates a tenant, and a function that sends log records for one span. */
 async function newLoggedRun() {
   const run = await newRun()
   const message = (eventName: string, body: object, at: number) =>

@@ -172,7 +172,7 @@ describe('a failure', () => {
     ['a reported type', { 'error.type': 'timeout' }, {}, { type: 'timeout' }],
     ['only a status', {}, { status: 'error' }, { type: 'error' }],
     ['an apparently unhandled exception', {}, { events: [EXCEPTION] }, { type: 'TypeError', message: 'no' }],
-    ['none if the status is ok', { 'error.type': 'x' }, { status: 'ok', events: [EXCEPTION] }, undefined],
+    ['nothing if the status is ok', { 'error.type': 'x' }, { status: 'ok', events: [EXCEPTION] }, undefined],
     ['none', {}, {}, undefined],
   ])('is %s', ([, attributes, more, error], { expect }) => {
     const step = stepWith(attributes, more)
@@ -270,7 +270,7 @@ describe('a span’s attributes for the trace', () => {
     })
   })
 
-  it('keep a different id', ({ expect }) => {
+  it('keep further ids in the metadata', ({ expect }) => {
     const attributes = { 'session.id': 'a', 'gen_ai.conversation.id': 'b', metadata: '{"session_id":"c"}' }
     const { trace, metadata } = stepWith(attributes)
     expect([trace, metadata.attributes]).toEqual([
@@ -280,7 +280,7 @@ describe('a span’s attributes for the trace', () => {
   })
 
   it.for(["[Scrubbed due to 'session']", '__REDACTED__', '<REDACTED>', ''])(
-    'have no id if it is %s',
+    'include no id if it is %s',
     (id, { expect }) => {
       expect(stepWith({ 'session.id': id, 'user.id': id, 'conversation.id': 'c' }).trace).toEqual({ groupId: 'c' })
     },

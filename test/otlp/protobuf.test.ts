@@ -54,7 +54,7 @@ describe('a value', () => {
     ],
     ['an empty object', object(), {}],
     ['nothing', new Uint8Array(), null],
-    ['an index into a table of profiles', varint(8, 1), null],
+    ['a string index, which only profiles use', varint(8, 1), null],
     ['a future kind of value', message([99, 'x']), null],
     ['two values at once, of which the last is used', concatenated(text('a'), varint(3, 5)), 5],
     ['two values at once in the opposite order', concatenated(varint(3, 5), text('a')), 'a'],
@@ -167,7 +167,7 @@ describe('a span', () => {
     [0x100, false],
     [0x200, false],
     [0x301, true],
-  ] as const)('with the flags %i has a remote parent: %s', ([flags, expected], { expect }) => {
+  ] as const)('has a remote parent with the flags %i: %s', ([flags, expected], { expect }) => {
     const fixed32 = Uint8Array.of(0x85, 0x01, ...new Uint8Array(new Uint32Array([flags]).buffer))
     const decoded = traces(protobufExport(concatenated(protobufSpan(), fixed32)))
     expect(decoded.records[0]?.hasRemoteParent).toBe(expected)
@@ -188,7 +188,7 @@ describe('a span', () => {
     ['a span id of 16 bytes', message([1, new Uint8Array(16).fill(1)], [2, new Uint8Array(16).fill(1)]), /span id/],
     ['a span id of zeros', message([1, new Uint8Array(16).fill(1)], [2, new Uint8Array(8)]), /span id/],
     ['a parent id of 3 bytes', protobufSpan([4, Uint8Array.of(1, 2, 3)]), /parent span id/],
-  ] as const)('with %s is rejected without affecting others', ([, refused, reason], { expect }) => {
+  ] as const)('is rejected without affecting others if it has %s', ([, refused, reason], { expect }) => {
     const { records, rejected } = traces(protobufExport(protobufSpan([5, 'kept']), refused, refused))
     expect(records.map(({ name }) => name)).toEqual(['kept'])
     expect([...rejected]).toEqual([[expect.stringMatching(reason), 2]])
@@ -279,7 +279,7 @@ describe('an export', () => {
         ),
     ],
     ['values', (empty: Uint8Array) => protobufExport(protobufSpan([9, protobufAttribute('a', message([5, empty]))]))],
-  ] as const)('with 8,000,000 empty %s is too large', ([, make], { expect }) => {
+  ] as const)('is too large if it contains 8,000,000 empty %s', ([, make], { expect }) => {
     const empty = new Uint8Array(16_000_000).map((_, index) => (index % 2 ? 0 : 0x0a))
     expect(() => traces(make(empty))).toThrow(
       expect.objectContaining({ status: 413, message: expect.stringContaining(String(MAX_EXPORT_ITEMS)) }),

@@ -8,7 +8,7 @@ import { type Recorded, recorded, recordedDecodes, unpacked } from '../support/r
 /** The OTLP/JSON of each recorded body according to another decoder, protobufjs with reflection. */
 const decodes = await recordedDecodes()
 
-const ofClients = recorded().filter(({ directory }) => directory !== 'quirks')
+const clientRecordings = recorded().filter(({ directory }) => directory !== 'quirks')
 const nameOf = ({ directory, file }: Recorded) => `${directory}/${file}`
 
 const decoders = { traces: decodeTraces, logs: decodeLogs, metrics: countDataPoints }
@@ -21,10 +21,10 @@ const asJson = (request: JsonObject) => new TextEncoder().encode(JSON.stringify(
 
 describe('a recorded export', () => {
   it('has a reference decoding', ({ expect }) => {
-    expect(ofClients.map(nameOf)).toEqual(Object.keys(decodes))
+    expect(clientRecordings.map(nameOf)).toEqual(Object.keys(decodes))
   })
 
-  it.for(ofClients.map(recording => [nameOf(recording), recording] as const))(
+  it.for(clientRecordings.map(recording => [nameOf(recording), recording] as const))(
     '%s matches its reference decoding',
     async ([name, recording], { expect }) => {
       const decoded = await decode(recording)
@@ -35,9 +35,9 @@ describe('a recorded export', () => {
     },
   )
 
-  it('of one program is the same in all four encodings, except for its ids and times', async ({ expect }) => {
-    const ways = ['otel-js2-proto', 'otel-js2-proto-gzip', 'otel-js2-json', 'otel-js2-json-gzip']
-    const sent = ofClients.filter(({ directory }) => ways.includes(directory))
+  it('decodes alike in all four encodings, except for its ids and times', async ({ expect }) => {
+    const encodings = ['otel-js2-proto', 'otel-js2-proto-gzip', 'otel-js2-json', 'otel-js2-json-gzip']
+    const sent = clientRecordings.filter(({ directory }) => encodings.includes(directory))
     const [first, ...others] = await Promise.all(
       sent.map(async recording => shape((await tracesOf(recording)).records)),
     )
@@ -60,8 +60,8 @@ describe('a recorded export', () => {
     })
   })
 
-  it('of logs is rejected as an export of traces', async ({ expect }) => {
-    for (const recording of ofClients.filter(({ signal }) => signal === 'logs')) {
+  it('is rejected as an export of traces if it contains logs', async ({ expect }) => {
+    for (const recording of clientRecordings.filter(({ signal }) => signal === 'logs')) {
       const bytes = await unpacked(recording)
       const type = mediaTypeOf(recording.headers['content-type'] ?? null)
       expect(() => decodeTraces(bytes, type)).toThrow(expect.objectContaining({ status: 400 }))
@@ -70,7 +70,7 @@ describe('a recorded export', () => {
 })
 
 const find = (directory: string): Recorded => {
-  const found = ofClients.find(recording => recording.directory === directory)
+  const found = clientRecordings.find(recording => recording.directory === directory)
   if (!found) throw new Error(`no recording of ${directory}`)
   return found
 }

@@ -55,7 +55,7 @@ async function tracesOf(org: Org) {
 describe.for(directories)('the exports of %s', directory => {
   const requests = recorded().filter(each => each.directory === directory)
 
-  it('are stored like the pages, and do not change if sent twice', async ({ expect }) => {
+  it('are stored as the pages show, and stay the same if sent twice', async ({ expect }) => {
     const org = await newOrg()
     for (const request of requests) await replay(org, request)
     const traces = await tracesOf(org)

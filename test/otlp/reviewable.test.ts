@@ -21,18 +21,21 @@ describe('spans that support other steps', () => {
     ['an agent', { 'openinference.span.kind': 'AGENT' }, 1],
     ['a chain that the pipeline names', { ...CHAIN, 'countersign.step_id': 'extract' }, 1],
     ['a span of no known kind that the pipeline names', { 'countersign.step_id': 'extract' }, 1],
-  ] as const)('are not queued below the root: %s', async ([, attributes, remaining], { expect }) => {
-    const { org, span } = await newRun()
-    await exportSpans(org, [
-      span({ spanId: rootId, attributes: CHAIN }),
-      span({ spanId: childId, parentSpanId: rootId, attributes: { ...attributes, 'output.value': 'yes' } }),
-    ])
-    expect((await org.owner.get('/api/review-queue?projectSlug=support')).body).toMatchObject({ remaining })
-    const { body } = await org.owner.get('/api/review-queue?projectSlug=support&kind=all')
-    expect(body).toMatchObject({ remaining: 1 })
-  })
+  ] as const)(
+    'are queued below the root only if people review that kind: %s',
+    async ([, attributes, remaining], { expect }) => {
+      const { org, span } = await newRun()
+      await exportSpans(org, [
+        span({ spanId: rootId, attributes: CHAIN }),
+        span({ spanId: childId, parentSpanId: rootId, attributes: { ...attributes, 'output.value': 'yes' } }),
+      ])
+      expect((await org.owner.get('/api/review-queue?projectSlug=support')).body).toMatchObject({ remaining })
+      const { body } = await org.owner.get('/api/review-queue?projectSlug=support&kind=all')
+      expect(body).toMatchObject({ remaining: 1 })
+    },
+  )
 
-  it('are queued as the root, even if the root arrives last, and leave the queue if it gets a parent', async ({
+  it('are queued as the root, even if the root arrives last, and leave the queue if they get a parent', async ({
     expect,
   }) => {
     const { org, span, uuidOf, read } = await newRun()

@@ -66,7 +66,7 @@ describe('the facts of a trace', () => {
     })
   })
 
-  it('have no root until it arrives, and the first one of two roots', ({ expect }) => {
+  it('include no root until it arrives, and the earlier of two roots', ({ expect }) => {
     expect(factsOf([read({ id: 2, parent: 1 })]).root).toBeNull()
     expect(factsOf([read({ id: 2, start: 2 }), read({ id: 1, start: 1 })]).root?.value.spanId).toBe(hex(1))
     const asRoot = read({ id: 2, parent: 1, attributes: { 'langfuse.internal.as_root': true } })

@@ -73,7 +73,7 @@ describe('an export of spans', () => {
     expect(await read()).toEqual(before)
   })
 
-  it('without its root changes nothing if sent again', async ({ expect }) => {
+  it('changes nothing if it lacks a root and is sent again', async ({ expect }) => {
     const { org, span, read } = await newRun()
     const spans = [span({ parentSpanId: rootId, attributes: { 'session.id': 'a' } })]
     await exportSpans(org, spans)
@@ -87,7 +87,7 @@ describe('an export of spans', () => {
     ['children first', [1, 2, 0]],
     ['the root first', [0, 1, 2]],
     ['the root in between', [2, 0, 1]],
-  ] as const)('gives the same trace one span at a time: %s', async ([, order], { expect }) => {
+  ] as const)('creates the same trace one span at a time: %s', async ([, order], { expect }) => {
     const { org, span, uuidOf, read } = await newRun()
     const spans = [
       span({ spanId: rootId, name: 'root', attributes: { ...AGENT, 'user.id': 'u-1' } }),
@@ -282,7 +282,7 @@ describe('a trace whose root never arrives', () => {
     expect((await org.ingest.get('/api/v1/traces/search?otel_incomplete=true')).body.count).toBe(0)
   })
 
-  it('gets a derived root for data without a span, until the real root arrives', async ({ expect }) => {
+  it('has a derived root for data without a span until the real root arrives', async ({ expect }) => {
     const { org, trace_id, span, uuidOf, read } = await newRun()
     await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId })])
     expect((await read()).spans).toHaveLength(1)
@@ -419,7 +419,7 @@ describe('a trace that a client also posts', () => {
     })
   })
 
-  it('accepts a call whose metadata does not fit, except for that metadata, in either order', async ({ expect }) => {
+  it('accepts a call whose metadata does not fit, but drops that metadata, in either order', async ({ expect }) => {
     const large = 'x'.repeat(40_000)
     const theirs = 'langfuse.trace.metadata.theirs'
     const both = async (isPostedFirst: boolean) => {

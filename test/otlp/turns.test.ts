@@ -3,7 +3,7 @@ import { inPieces, type Work } from '../../src/domain/turns.ts'
 import { decodeTraces } from '../../src/otlp/decode.ts'
 import { aHexSpanId, anExport, anExportedSpan } from '../support/telemetry.ts'
 
-/** The number of times that a generator pauses. */
+/** Counts how often a generator pauses. */
 function pausesOf(work: Work<unknown>): number {
   let pauses = 0
   while (!work.next().done) pauses++
@@ -23,7 +23,7 @@ const spansWith = (spans: number, attributesEach: number) =>
   )
 
 describe('reading an export yields to other requests', () => {
-  it('in proportion to the size of its spans, not only their number', ({ expect }) => {
+  it('in proportion to the size of its spans, not just their number', ({ expect }) => {
     expect(pausesOf(spansWith(90, 1))).toBe(0)
     expect(pausesOf(spansWith(300, 1))).toBeGreaterThanOrEqual(3)
     expect(pausesOf(spansWith(10, 9_999))).toBeGreaterThanOrEqual(10)
@@ -40,7 +40,7 @@ describe('reading an export yields to other requests', () => {
   })
 })
 
-it('pieces weigh up to the limit, and have at least one item', ({ expect }) => {
+it('splits work into pieces that weigh up to the limit but contain at least one item', ({ expect }) => {
   const pieces = (weights: number[], size: number) => [...inPieces(weights, size, weight => weight)]
   expect(pieces([1, 1, 1, 5, 9, 1, 1], 3)).toEqual([[1, 1, 1], [5], [9], [1, 1]])
   expect([...inPieces(['a', 'b', 'c'], 2)]).toEqual([['a', 'b'], ['c']])
