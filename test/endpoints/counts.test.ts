@@ -44,7 +44,7 @@ describe('platform calls', () => {
         return [anExportedSpan({ traceId, spanId: rootId }), ...children]
       })
       const exported = anExport(traces.flat(), {})
-      // A root takes one row less, and a trace without metadata takes five.
+      // A root takes one fewer row, and a trace without metadata takes five.
       const rowsWritten = 200 + traces.length * (5 - 1)
       const cost = { ...NOTHING, d1RoundTrips: 2 }
       expect(await costOf(org, 'post', '/v1/traces', exported)).toEqual({ ...cost, rowsWritten })
@@ -144,7 +144,7 @@ describe('platform calls', () => {
     // The trace is looked up before large values are stored.
     ['a span with large values', { input: large, output: large }, 2, 3, 1],
   ] as const)(
-    '%s takes one row less when sent again',
+    '%s takes one fewer row when sent again',
     async ([, fields, d1RoundTrips, rowsWritten, r2Calls], { expect }) => {
       const org = await newOrg()
       const { trace_id } = aTrace()
@@ -253,11 +253,11 @@ describe('platform calls', () => {
       'a list of traces with every filter',
       '/api/traces?projectSlug=support&status=running&name=a&stepId=b&hasFeedback=true&rating=positive&metadata.a=1&metadata.b=2&from=2026-01-01T00:00:00.000Z&to=2027-01-01T00:00:00.000Z&promptVersionId=00000000-0000-4000-8000-000000000000',
     ],
-    ['a list of prompts', '/api/prompts?projectSlug=support'],
-    ['a list of prompts with a filter', '/api/prompts?projectSlug=support&stepId=a'],
+    ['the list of prompts', '/api/prompts?projectSlug=support'],
+    ['the list of prompts with a filter', '/api/prompts?projectSlug=support&stepId=a'],
     ["a list of a project's error types", '/api/error-types?projectSlug=support'],
     ["a project's insights", '/api/insights?projectSlug=support'],
-    ['the quality of attribution', '/api/attribution-quality?projectSlug=support&engine=rules'],
+    ['the attribution quality', '/api/attribution-quality?projectSlug=support&engine=rules'],
     ['a list of knowledge docs', '/api/knowledge-docs?projectSlug=support'],
     ['a search with several fields', '/api/v1/traces/search?a=1&b=2&c=3&name=a&status=running'],
   ] as const)('%s takes one round trip', async ([, path], { expect }) => {

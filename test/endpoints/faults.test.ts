@@ -78,19 +78,24 @@ interface Strike {
 
 const FAULTS: Record<string, Fault> = {
   'fails once': { message: PASSING, takesEffect: false, stays: false, isHidden: true },
-  'loses its answer': { message: PASSING, takesEffect: true, stays: false, isHidden: true },
+  'loses its response': { message: PASSING, takesEffect: true, stays: false, isHidden: true },
   'is refused': { message: LASTING, takesEffect: false, stays: false, isHidden: false },
-  'takes effect but reports a refusal': { message: LASTING, takesEffect: true, stays: false, isHidden: false },
+  'takes effect but reports an error': { message: LASTING, takesEffect: true, stays: false, isHidden: false },
   'hangs once': { takesEffect: false, stays: false, isHidden: true },
   'takes effect and hangs': { takesEffect: true, stays: false, isHidden: true },
-  'is the first of many that lose their answers': { message: PASSING, takesEffect: true, stays: true, isHidden: false },
+  'is the first of many that lose their responses': {
+    message: PASSING,
+    takesEffect: true,
+    stays: true,
+    isHidden: false,
+  },
   'is the first of many that hang': { takesEffect: false, stays: true, isHidden: false },
 }
 
 const THIRD = 3
 
 /**
- * Whether to try a fault at a call of a request, all given by number. If a request makes few calls, each call gets
+ * Whether to try a fault at a call in a request, each given by its number. If a request makes few calls, each call gets
  * every fault.
  */
 const isTried = (fault: number, call: number, calls: number, request: number): boolean =>
@@ -110,7 +115,7 @@ const variants: Record<string, Record<string, (world: World) => object>> = {
   'POST /v1/traces': {
     'with large values': () =>
       anExport([anExportedSpan({ attributes: { 'input.value': largeText, 'output.value': largeText } })]),
-    'of an existing trace': () =>
+    'for an existing trace': () =>
       anExport([anExportedSpan({ traceId: KNOWN_TRACE, attributes: { 'session.id': crypto.randomUUID() } })]),
   },
   'POST /api/v1/observations': {
@@ -319,15 +324,18 @@ function withoutConsumer(bindings: Env, intercept: Intercept): Env {
 const STEP_MS = 250
 
 /**
- * Advances the time while `answer` waits only for timers. Unless a call hangs, it advances in small steps, because work
+ * Advances the time while `response` waits only for timers. Unless a call hangs, it advances in small steps, because work
  * between calls may be slow on a busy machine, and an earlier request's timer may be far in the future.
  */
-async function passTime<T>(answer: Promise<T>, { isWaiting, isHanging }: ReturnType<typeof bindingsWith>): Promise<T> {
-  let isAnswered = false
-  const watched = answer.finally(() => {
-    isAnswered = true
+async function passTime<T>(
+  response: Promise<T>,
+  { isWaiting, isHanging }: ReturnType<typeof bindingsWith>,
+): Promise<T> {
+  let isSettled = false
+  const watched = response.finally(() => {
+    isSettled = true
   })
-  for (let idle = 0; !isAnswered; ) {
+  for (let idle = 0; !isSettled; ) {
     await scheduler.wait(1)
     // Reading an R2 object's body after the call isn't a call, and finishes immediately.
     idle = isWaiting() ? idle + 1 : 0

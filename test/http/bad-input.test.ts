@@ -161,10 +161,10 @@ describe('an invalid event', () => {
     ['a string', 'trace', 'events.0'],
     ['a list', [], 'events.0.type'],
     ['without a type', { body: {} }, 'events.0.type'],
-    ['of an unknown type', { type: 'metric', body: {} }, 'events.0.type'],
+    ['with an unknown type', { type: 'metric', body: {} }, 'events.0.type'],
     ['with a number as its type', { type: 1, body: {} }, 'events.0.type'],
-    ['of the type __proto__', { type: '__proto__', body: {} }, 'events.0.type'],
-    ['of the type constructor', { type: 'constructor', body: {} }, 'events.0.type'],
+    ['with the type __proto__', { type: '__proto__', body: {} }, 'events.0.type'],
+    ['with the type constructor', { type: 'constructor', body: {} }, 'events.0.type'],
     ['without a body', { type: 'trace' }, 'events.0.body'],
     ['with null as its body', { type: 'feedback', body: null }, 'events.0.body'],
     ['with a string as its body', { type: 'span', body: 'x' }, 'events.0.body'],
@@ -253,7 +253,7 @@ describe('fields named like object prototypes', () => {
     (id: string) => Promise<unknown>,
   ])[] = [
     [
-      'metadata of a trace',
+      'a trace’s metadata',
       () => ['/api/v1/traces', withField(aTrace({ trace_id: 'trace_proto' }), 'metadata')],
       async () => {
         const { traces } = (await org.read.get('/api/traces?projectSlug=support')).body
@@ -261,17 +261,17 @@ describe('fields named like object prototypes', () => {
       },
     ],
     [
-      'metadata of a span',
+      'a span’s metadata',
       trace_id => ['/api/v1/spans', withField(aSpan({ trace_id }), 'metadata')],
       async id => (await detail(id)).spans[1].metadata,
     ],
     [
-      'input of a span',
+      'a span’s input',
       trace_id => ['/api/v1/spans', withField(aSpan({ trace_id }), 'input')],
       async id => (await detail(id)).spans[1].input,
     ],
     [
-      'output of an observation',
+      'an observation’s data',
       trace_id => ['/api/v1/observations', withField(anObservation({ trace_id }), 'data')],
       async id => (await detail(id)).spans[0].output,
     ],
@@ -364,7 +364,7 @@ describe('an odd query string', () => {
     ['a name without a value', 'a', 200],
     ['a NUL', '%00=%00', 200],
     ['a broken escape', '%zz=%', 200],
-    ['an escape of bytes that are not UTF-8', '%ff=%c3%28', 200],
+    ['escaped bytes that are not UTF-8', '%ff=%c3%28', 200],
     ['an escaped half of a surrogate pair', '%ed%a0%80=1', 200],
     ['a plus sign for a space', 'a+b=c+d', 200],
     ['a semicolon', 'a=1;b=2', 200],

@@ -83,10 +83,10 @@ async function postBytes(contract: Contract, bytes: Uint8Array, { headers, isChu
   )
 }
 
-/** A valid body of a given number of bytes, padded with trailing whitespace. */
+/** A valid body with the given number of bytes, padded with trailing whitespace. */
 const padded = (contract: Contract, size: number) => JSON.stringify(sampleOf(contract).body?.(world) ?? {}).padEnd(size)
 
-/** A body of a given number of bytes, padded by an unknown field with 4-byte characters. */
+/** A body with the given number of bytes, padded by an unknown field with 4-byte characters. */
 function withUnknownField(contract: Contract, size: number): string {
   const text = JSON.stringify({ ...sampleOf(contract).body?.(world), surprise: '' })
   const room = size - utf8Length(text)
@@ -237,14 +237,14 @@ describe('the beginning of a body', () => {
   )
 })
 
-describe('the limit of a body', () => {
+describe('the limit on a body', () => {
   it.for([
     ['POST /api/v1/observations', MAX_OBSERVATION_BYTES + ENVELOPE_BYTES],
     ['POST /api/v1/spans', 2 * MAX_OBSERVATION_BYTES + 6 * MAX_METADATA_BYTES + ENVELOPE_BYTES],
     ['POST /api/v1/batch', MAX_BATCH_BYTES],
     ['POST /api/v1/traces', 6 * MAX_METADATA_BYTES + ENVELOPE_BYTES],
     ['POST /api/projects', MAX_BODY_BYTES],
-  ] as const)('of %s is %i bytes', ([name, limit], { expect }) => {
+  ] as const)('for %s is %i bytes', ([name, limit], { expect }) => {
     const found = contracts.find(([each]) => each === name)
     expect(found && limitOf(found[1])).toBe(limit)
   })

@@ -87,7 +87,7 @@ describe.for([
   )
 })
 
-describe('a required text', () => {
+describe('a required string', () => {
   const required = limitedTexts.filter(({ name }) => !/comment|note|labeller\.name|organization: slug/.test(name))
   it.for(required.map(field => [field.name, field] as const))(
     'must not be empty: %s',
@@ -128,7 +128,7 @@ describe('a large value', () => {
   ]
 
   it.for(values.flatMap(value => alphabets.map(alphabet => [value[0], alphabet[0], value, alphabet[1]] as const)))(
-    'in %s is limited by its bytes of JSON, in %s',
+    'in %s is limited by the size of its JSON in bytes, in %s',
     { timeout: 20_000 },
     async ([, , [, send, held], character], { expect }) => {
       const place = await newTrace()
@@ -158,7 +158,7 @@ describe('a large value', () => {
   })
 })
 
-describe('a body in escaped ASCII, as many JSON libraries write it,', () => {
+describe('a body in escaped ASCII, which many JSON libraries send,', () => {
   const escaped = (body: object) =>
     JSON.stringify(body).replace(/[^ -~]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
@@ -169,16 +169,16 @@ describe('a body in escaped ASCII, as many JSON libraries write it,', () => {
       { comment: characters(EMOJI, MAX_COMMENT_LENGTH), correction: object(EMOJI, MAX_CORRECTION_BYTES) },
     ],
     [
-      'metadata of a trace',
+      'a trace’s metadata',
       'trace',
       { name: characters(EMOJI, MAX_NAME_LENGTH), metadata: object(EMOJI, MAX_METADATA_BYTES) },
     ],
     [
-      'metadata of a span',
+      'a span’s metadata',
       'span',
       { step_id: characters(EMOJI, MAX_NAME_LENGTH), metadata: object(EMOJI, MAX_METADATA_BYTES) },
     ],
-  ] as const)('applies the same limits: %s', async ([, type, fields], { expect }) => {
+  ] as const)('has the same limits: %s', async ([, type, fields], { expect }) => {
     const { org, trace_id } = await newTrace()
     const body = { ...{ trace: aTrace(), span: aSpan(), feedback: aFeedback() }[type], trace_id, ...fields }
     const merged = { ...body, ...(type === 'trace' && { trace_id: aTrace().trace_id }) }
@@ -186,7 +186,7 @@ describe('a body in escaped ASCII, as many JSON libraries write it,', () => {
     expect(response.status, response.body.error).toBeLessThan(300)
   })
 
-  it('applies the same limits: content and a schema', async ({ expect }) => {
+  it('has the same limits: content and a schema', async ({ expect }) => {
     const org = await newOrg()
     const fields = { content: bytes(EMOJI, MAX_CONTENT_BYTES), outputSchema: object(EMOJI, MAX_SCHEMA_BYTES) }
     expect((await org.owner.post('/api/prompts', escaped(aPrompt(fields)))).status).toBe(201)
@@ -279,34 +279,38 @@ describe('nesting', () => {
       async ({ read }: Place) => (await read()).feedback[0].correction,
     ],
     ['trace: metadata', 'metadata', tree, 'trace', async ({ read }: Place) => (await read()).metadata],
-  ] as const)('of %s may be 128 deep, by itself and in a batch', async ([, path, nested, type, held], { expect }) => {
-    for (const send of ['by itself', 'in a batch']) {
-      const place = await newTrace()
-      const { org, trace_id, id } = place
-      const bodyOf = (value: Json) => {
-        const fields = { trace_id, [path]: value }
-        if (type === 'trace') return { ...aTrace(fields), metadata: { group_id: 'x', customer: 'y', ...Object(value) } }
-        if (type === 'span') return aSpan({ ...fields, span_id: id })
-        return type === 'feedback' ? aFeedback({ ...fields, feedback_id: 'one' }) : anObservation(fields)
+  ] as const)(
+    'may be 128 levels deep in %s, sent by itself or in a batch',
+    async ([, path, nested, type, held], { expect }) => {
+      for (const send of ['by itself', 'in a batch']) {
+        const place = await newTrace()
+        const { org, trace_id, id } = place
+        const bodyOf = (value: Json) => {
+          const fields = { trace_id, [path]: value }
+          if (type === 'trace')
+            return { ...aTrace(fields), metadata: { group_id: 'x', customer: 'y', ...Object(value) } }
+          if (type === 'span') return aSpan({ ...fields, span_id: id })
+          return type === 'feedback' ? aFeedback({ ...fields, feedback_id: 'one' }) : anObservation(fields)
+        }
+        for (const depth of [MAX_JSON_DEPTH - 1, MAX_JSON_DEPTH]) {
+          const body = bodyOf(nested(depth))
+          const response =
+            send === 'in a batch' ? await inBatch(org, type, body) : await org.ingest.post(PATHS[type], body)
+          expect(response.status, response.body.error).toBeLessThan(300)
+          expect(await held(place)).toMatchObject(Object(nested(depth)))
+        }
+        const deepest = JSON.stringify(await held(place))
+        if (send === 'by itself') {
+          const rejected = await org.ingest.post(PATHS[type], bodyOf(nested(MAX_JSON_DEPTH + 1)))
+          expect(rejected.status).toBe(400)
+          expect(rejected.body.details).toEqual([{ path, message: `nests deeper than ${MAX_JSON_DEPTH}` }])
+        }
+        expect(JSON.stringify(await held(place))).toBe(deepest)
       }
-      for (const depth of [MAX_JSON_DEPTH - 1, MAX_JSON_DEPTH]) {
-        const body = bodyOf(nested(depth))
-        const response =
-          send === 'in a batch' ? await inBatch(org, type, body) : await org.ingest.post(PATHS[type], body)
-        expect(response.status, response.body.error).toBeLessThan(300)
-        expect(await held(place)).toMatchObject(Object(nested(depth)))
-      }
-      const deepest = JSON.stringify(await held(place))
-      if (send === 'by itself') {
-        const rejected = await org.ingest.post(PATHS[type], bodyOf(nested(MAX_JSON_DEPTH + 1)))
-        expect(rejected.status).toBe(400)
-        expect(rejected.body.details).toEqual([{ path, message: `nests deeper than ${MAX_JSON_DEPTH}` }])
-      }
-      expect(JSON.stringify(await held(place))).toBe(deepest)
-    }
-  })
+    },
+  )
 
-  it('of a schema may be 128 deep', async ({ expect }) => {
+  it('may be 128 levels deep in a schema', async ({ expect }) => {
     const { org } = await newTrace()
     for (const depth of [MAX_JSON_DEPTH - 1, MAX_JSON_DEPTH]) {
       const { status, body } = await org.owner.post('/api/prompts', aPrompt({ outputSchema: tree(depth) }))
@@ -378,7 +382,7 @@ describe('searchable metadata', () => {
   })
 
   it.for(alphabets)(
-    'has values of any length, stored in at most 256 bytes, in %s',
+    'may have values of any length, stored in at most 256 bytes, in %s',
     async ([, character], { expect }) => {
       const org = await newOrg()
       const values = [-1, 0, 1].map(more => bytes(character, MAX_FIELD_VALUE_BYTES + more))
@@ -417,7 +421,7 @@ describe('filters', () => {
       'metadata.',
       0,
     ],
-  ] as const)('of %s are at most 10', async ([, path, prefix, others], { expect }) => {
+  ] as const)('are limited to 10 in %s', async ([, path, prefix, others], { expect }) => {
     const org = await newOrg()
     const metadata = Object.fromEntries(names.map(name => [name, 1]))
     await org.ingest.post('/api/v1/traces', aTrace({ name: 'n', metadata }))

@@ -72,7 +72,7 @@ describe('a batch', () => {
     ['an object for events', { events: {} }, 'events'],
     ['null for events', { events: null }, 'events'],
     ['one event too many', { events: Array.from({ length: MAX_BATCH_EVENTS + 1 }, () => 0) }, 'events'],
-  ] as const)('gets a 400 for the whole batch for %s', async ([, body, path], { expect }) => {
+  ] as const)('400s as a whole for %s', async ([, body, path], { expect }) => {
     const org = await newOrg()
     const response = await org.ingest.post('/api/v1/batch', body)
     expect(response.status).toBe(400)
@@ -160,7 +160,7 @@ describe('a bad event does not affect other events:', () => {
     ['a string body', event('feedback', 'good'), 'events.1.body'],
     ['a list body', event('trace', []), 'events.1.body.trace_id'],
     [
-      'an observation’s body with another type',
+      'a different type in an observation’s body',
       event('feedback', anObservation({ trace_id: 5 })),
       'events.1.body.trace_id',
     ],
@@ -558,7 +558,7 @@ describe('large values in a batch', () => {
 })
 
 describe('concurrent batches', () => {
-  it('take effect once if they are equal, and each if they differ', async ({ expect }) => {
+  it('take effect once if they are equal, and separately if they differ', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     const [span_id, observation_id] = [uuid(), uuid()]
@@ -645,7 +645,7 @@ describe('a fault in a batch', () => {
     expect(observations).toHaveLength(2)
   }
 
-  it('in D1 gives a 503 for the whole batch at any point, and a retry takes effect once', async ({ expect }) => {
+  it('causes a 503 for the whole batch at any point in D1, and a retry takes effect once', async ({ expect }) => {
     let faults = 0
     for (let first = 1; ; first++) {
       const org = await newOrg()
@@ -666,7 +666,7 @@ describe('a fault in a batch', () => {
   })
 
   it.for(['before', 'after'] as const)(
-    'in D1 does not affect the results if it is transient, %s the commit',
+    'does not affect the results if it is transient and in D1, %s the commit',
     async (when, { expect }) => {
       for (let nth = 1; nth <= 7; nth++) {
         const org = await newOrg()
@@ -677,7 +677,7 @@ describe('a fault in a batch', () => {
     },
   )
 
-  it('in R2 gives a 503 for the whole batch, and a retry takes effect once', async ({ expect }) => {
+  it('causes a 503 for the whole batch if it is in R2, and a retry takes effect once', async ({ expect }) => {
     const org = await newOrg()
     const events = world()
     const down = wrapBindings(failing('PAYLOADS', 'internal error (10001)', Number.POSITIVE_INFINITY))

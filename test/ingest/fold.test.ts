@@ -14,7 +14,7 @@ describe('observations fold into their span', () => {
     expect((await span()).input).toEqual(expected)
   })
 
-  it('the one with the latest timestamp wins, in any order of arrival', async ({ expect }) => {
+  it('the value with the latest timestamp wins, in any order of arrival', async ({ expect }) => {
     const { observe, span } = await newTrace()
     await observe({ type: 'output', data: 'late', timestamp: timeAfter(10) })
     await observe({ type: 'output', data: 'early', timestamp: timeAfter(1) })

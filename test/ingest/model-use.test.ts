@@ -12,7 +12,7 @@ const CALL = {
 const USAGE = { inputTokens: 412, outputTokens: 36, totalTokens: 448, cachedTokens: 256 }
 
 describe('the model, usage, and cost of a span', () => {
-  it('are fields of the span, and their sums are fields of the trace', async ({ expect }) => {
+  it('appear on the span, and their sums on the trace', async ({ expect }) => {
     const { org, id, step, read, spanOf } = await newTrace()
     expect(await read()).toMatchObject({ usage: null, costUsd: null })
     const span_id = crypto.randomUUID()
@@ -54,7 +54,7 @@ describe('the model, usage, and cost of a span', () => {
     })
   })
 
-  it('of many spans add up without overflow', async ({ expect }) => {
+  it('add up without overflow over many spans', async ({ expect }) => {
     const { step, read } = await newTrace()
     const most = { input_tokens: MAX_TOKENS, output_tokens: MAX_TOKENS, total_tokens: MAX_TOKENS }
     for (let count = 0; count < 3; count++) await step({ usage: most, cost_usd: MAX_COST_USD })
@@ -74,7 +74,7 @@ describe('the model, usage, and cost of a span', () => {
     ['usage.total_tokens', { usage: { total_tokens: MAX_TOKENS + 1 } }],
     ['cost_usd', { cost_usd: -0.1 }],
     ['cost_usd', { cost_usd: MAX_COST_USD + 1 }],
-  ] as const)('are refused with the name of an invalid %s', async ([path, fields], { expect }) => {
+  ] as const)('are rejected with the name of an invalid %s', async ([path, fields], { expect }) => {
     const { org, trace_id } = await newTrace()
     const span = { trace_id, span_id: crypto.randomUUID(), step_id: 's', timestamp: '2026-11-20T10:00:00.000Z' }
     const { status, body } = await org.ingest.post('/api/v1/spans', { ...span, ...fields })
@@ -93,7 +93,7 @@ describe('the model, usage, and cost in telemetry', () => {
     'gen_ai.usage.cost': 0.5,
   }
 
-  it('are fields of the call, and the agent around it is not counted again', async ({ expect }) => {
+  it('appear on the call, and do not count again for the agent around it', async ({ expect }) => {
     const { org, span, read } = await newRun()
     const root = { spanId: aHexSpanId(), attributes: { ...call, 'gen_ai.operation.name': 'invoke_agent' } }
     const child = span({ parentSpanId: root.spanId, start: 10, attributes: call })

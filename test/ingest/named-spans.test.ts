@@ -180,7 +180,7 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
 })
 
 describe('a predictable id', () => {
-  it('of a telemetry span cannot be taken by another project', async ({ expect }) => {
+  it('cannot be taken from a telemetry span by another project', async ({ expect }) => {
     const { org, other, projectTwo } = await twoProjects()
     const [traceId, spanId] = [aHexTraceId(), 'bbbbbbbbbbbbbbbb']
     const span_id = await exportedSpanUuid(org.project.id, traceId, spanId)
@@ -195,11 +195,11 @@ describe('a predictable id', () => {
     })
     const enriched = aSpan({ trace_id: `trace_${traceId}`, span_id, step_id: 'real', status: 'ok' })
     expect((await org.ingest.post('/api/v1/spans', enriched)).status).toBe(202)
-    const given = aFeedback({ trace_id: `trace_${traceId}`, span_id })
-    expect((await org.ingest.post('/api/v1/feedback', given)).status).toBe(201)
+    const feedback = aFeedback({ trace_id: `trace_${traceId}`, span_id })
+    expect((await org.ingest.post('/api/v1/feedback', feedback)).status).toBe(201)
   })
 
-  it('of a root cannot be taken by another project', async ({ expect }) => {
+  it('cannot be taken from a root by another project', async ({ expect }) => {
     const { org, other, projectTwo } = await twoProjects()
     const trace = aTrace({ name: 'real' })
     const span_id = await rootSpanUuid(org.project.id, trace.trace_id)
@@ -223,9 +223,9 @@ describe('a predictable id', () => {
     expect((await statusesOf(org, [event('feedback', aFeedback({ trace_id, feedback_id: 'ticket-1' }))]))[0]).toBe(200)
   })
 
-  it('of an old comment does not block other traces, and the comment is never overwritten', async ({ expect }) => {
+  it('does not block other traces if an old comment has it, and never overwrites the comment', async ({ expect }) => {
     const { org, id: traceUuid, trace_id, give, read, other } = await twoTraces()
-    const { feedback_id } = (await give({ comment: 'A comment once' })).body
+    const { feedback_id } = (await give({ comment: 'Once a comment' })).body
     await env.DB.prepare("update feedback set source = 'review' where id = ?")
       .bind(await feedbackUuid(org.project.id, feedback_id))
       .run()
@@ -234,7 +234,7 @@ describe('a predictable id', () => {
       body: { details: [{ path: 'feedback_id' }] },
     })
     expect((await org.ingest.delete(`/api/v1/feedback/${feedback_id}`)).status).toBe(404)
-    expect((await read()).feedback).toMatchObject([{ content: 'A comment once', source: 'review' }])
+    expect((await read()).feedback).toMatchObject([{ content: 'Once a comment', source: 'review' }])
     const elsewhere = aFeedback({ trace_id: other.trace_id, feedback_id })
     expect((await org.ingest.post('/api/v1/feedback', elsewhere)).status).toBe(201)
     expect([traceUuid, trace_id]).toHaveLength(2)

@@ -53,7 +53,7 @@ describe.for([
   ['call', sendSingly],
   ['batch', sendInBatch],
 ] as const)('null for an optional field in a %s', ([, sendBy]) => {
-  it.for(TYPES)('of %s counts as absent', async (type, { expect }) => {
+  it.for(TYPES)('counts as absent for type %s', async (type, { expect }) => {
     const readAfter = async (fields: object) => {
       const { org, trace_id, read } = await newTrace()
       const status = await sendBy(org, type, { ...BARE[type](trace_id), ...fields })
@@ -67,7 +67,7 @@ describe.for([
     expect(await readAfter(nulls(type))).toBe(await readAfter({}))
   })
 
-  it.for(TYPES)('of %s keeps the earlier value', async (type, { expect }) => {
+  it.for(TYPES)('keeps the earlier value for type %s', async (type, { expect }) => {
     const { org, trace_id, read } = await newTrace()
     await sendBy(org, type, { ...BARE[type](trace_id), ...FULL[type] })
     const { updatedAt: _, ...before } = await read()
@@ -100,7 +100,7 @@ it('null for a span’s value keeps an earlier one in the same batch', async ({ 
   expect((await read()).spans.at(-1)).toMatchObject({ input: 1, output: 2 })
 })
 
-it('null as an observation’s data is a value, which overrides the span’s own one', async ({ expect }) => {
+it('null as an observation’s data is a value, which overrides the span’s own value', async ({ expect }) => {
   const { step, observe, spanOf } = await newTrace()
   await step({ span_id: SPAN_ID, input: 'Why?', output: 'Yes' })
   for (const type of ['input', 'output']) await observe({ span_id: SPAN_ID, type, data: null })

@@ -81,9 +81,9 @@ describe('the raw observations on a trace', () => {
   it('are all listed, even those that folding discards', async ({ expect }) => {
     const { org, trace_id, observe } = await newTrace()
     for (const data of ['a', 'b', large('c')]) await observe({ type: 'output', data })
-    await observe({ type: 'output', data: 'of no span', span_id: uuid() })
+    await observe({ type: 'output', data: 'for no span', span_id: uuid() })
     const { observations } = (await list(org, trace_id)).body
-    expect(observations.map(({ data }: Listed) => data).sort()).toEqual(['a', 'b', 'of no span', large('c')].sort())
+    expect(observations.map(({ data }: Listed) => data).sort()).toEqual(['a', 'b', 'for no span', large('c')].sort())
   })
 
   it('are listed in folding order, at any page size, without gaps or duplicates', async ({ expect }) => {
@@ -168,7 +168,7 @@ describe('the raw observations on a trace', () => {
     expect(pages.flat().every(({ data }) => data === big)).toBe(true)
   })
 
-  it('are an empty list for an empty trace', async ({ expect }) => {
+  it('form an empty list for an empty trace', async ({ expect }) => {
     const { org, trace_id } = await newTrace()
     expect((await list(org, trace_id)).body).toEqual({ observations: [], next_cursor: null })
   })

@@ -8,8 +8,8 @@ const search = async (org: Org, query: string) => (await org.ingest.get(`/api/v1
 
 describe('the search', () => {
   it.for([
-    ['a number as text', { n: 5 }, 'n=5', true],
-    ['text as text', { n: '5' }, 'n=5', true],
+    ['a number as a string', { n: 5 }, 'n=5', true],
+    ['a string as it is', { n: '5' }, 'n=5', true],
     ['only the same spelling of a number', { n: 5 }, 'n=5.0', false],
     ['a fraction', { n: 1.5 }, 'n=1.5', true],
     ['a boolean', { b: true }, 'b=true', true],
@@ -26,7 +26,7 @@ describe('the search', () => {
     ['a key named toString', { toString: 1 }, 'toString=1', true],
     ['a long value', { a: 'x'.repeat(1000) }, `a=${'x'.repeat(1000)}`, true],
     ['only the same long value', { a: 'x'.repeat(1000) }, `a=${'x'.repeat(999)}`, false],
-    ['half a surrogate pair as its replacement', { a: '\ud800' }, `a=${encodeURIComponent('\ufffd')}`, true],
+    ['half a surrogate pair as the replacement character', { a: '\ud800' }, `a=${encodeURIComponent('\ufffd')}`, true],
     ['a NUL', { a: 'x\u0000y' }, 'a=x%00y', true],
     ['case-sensitively', { a: 'Gold' }, 'a=gold', false],
     ['wildcards literally', { a: 'gold' }, 'a=%25', false],
@@ -37,7 +37,7 @@ describe('the search', () => {
     expect((await search(org, query)).count).toBe(isFound ? 1 : 0)
   })
 
-  it('never mistakes a hash for the value that it is the hash of', async ({ expect }) => {
+  it('never mistakes a hash for the value that was hashed', async ({ expect }) => {
     const org = await newOrg()
     const long = 'y'.repeat(300)
     const hash = `sha256:${await sha256Hex(long)}`

@@ -123,7 +123,7 @@ describe('the etag of a span', () => {
     expect((await spanOf(SPAN_ID)).etag === etag).toBe(what === 'stays')
   })
 
-  it('is the observed output’s, even after the span is given a different output', async ({ expect }) => {
+  it('follows the observed output, even after the span is given a different output', async ({ expect }) => {
     const { step, observe, spanOf, read } = await newTrace()
     await step({ span_id: SPAN_ID, output: 'given' })
     const winning = { span_id: SPAN_ID, type: 'output', data: 'observed', observation_id: crypto.randomUUID() }
@@ -136,7 +136,7 @@ describe('the etag of a span', () => {
     expect((await read()).spans[1].etag).toBe(etag)
   })
 
-  it('works for the root as well', async ({ expect }) => {
+  it('changes for the root as well', async ({ expect }) => {
     const { org, trace_id, step, span } = await newTrace()
     const span_id = await rootSpanUuid(org.project.id, trace_id)
     const etags = [(await span()).etag]

@@ -75,15 +75,15 @@ describe('a span', () => {
     ['the longest step id in 4-byte characters', { step_id: '😀'.repeat(MAX_NAME_LENGTH) }],
     ['a NUL in its step id', { step_id: 'a\u0000b' }],
     ['a step id that looks like a number', { step_id: '1e3' }],
-    ['a step id of quotes and backslashes', { step_id: `'"\\"';--` }],
+    ['a step id with quotes and backslashes', { step_id: `'"\\"';--` }],
     ['the largest metadata', { metadata: { a: 'x'.repeat(MAX_METADATA_BYTES - 8) } }],
-    ['metadata of NULs, which JSON escapes', { metadata: { a: '\u0000'.repeat(10_000) } }],
+    ['metadata with NULs, which JSON escapes', { metadata: { a: '\u0000'.repeat(10_000) } }],
     ['metadata with half a surrogate pair in a key', { metadata: { '\ud800': '\udc00' } }],
     ['metadata with keys in any script', { metadata: { 'ключ.鍵': { '👩‍👩‍👧': [1, null] } } }],
     ['an output with half a surrogate pair', { output: { '\ud83d': '\ude00' } }],
     ['a large output with half a surrogate pair', { output: large('\ud83d') }],
     ['an input with a NUL', { input: 'a\u0000b' }],
-    ['a large input of 4-byte characters, with a NUL', { input: `\u0000${'😀'.repeat(INLINE_BYTES)}` }],
+    ['a large input with 4-byte characters and a NUL', { input: `\u0000${'😀'.repeat(INLINE_BYTES)}` }],
     ['the largest and the smallest number', { output: [Number.MAX_VALUE, Number.MIN_VALUE, Number.MAX_SAFE_INTEGER] }],
     ['falsy values', { input: 0, output: false }],
     ['empty values', { input: {}, output: '' }],
@@ -184,7 +184,7 @@ describe('a span that is sent again', () => {
     ['replaces all of its metadata', { metadata: { y: { z: 2 } } }, { metadata: { y: { z: 2 } } }],
     ['removes its metadata if an empty object is sent', { metadata: {} }, { metadata: {} }],
     [
-      'moves to another parent',
+      'moves to a different parent',
       { parent_span_id: SPAN_ID.replace(/a$/, 'c') },
       { parentSpanId: SPAN_ID.replace(/a$/, 'c') },
     ],
@@ -435,7 +435,7 @@ describe('a span_id', () => {
     expect((await mine.org.read.get(`/api/spans/${SPAN_ID}`)).status).toBe(403)
   })
 
-  it('goes to one of the traces that claim it concurrently', async ({ expect }) => {
+  it('belongs to only one of the traces that claim it concurrently', async ({ expect }) => {
     const org = await newOrg()
     const traces = Array.from({ length: 10 }, () => aTrace())
     for (const trace of traces) await org.ingest.post('/api/v1/traces', trace)

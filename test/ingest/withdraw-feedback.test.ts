@@ -67,7 +67,7 @@ describe('withdrawn feedback', () => {
     expect((await read()).feedback).toEqual([])
   })
 
-  it('is withdrawn once, even in parallel, and even if the database’s reply is lost', async ({ expect }) => {
+  it('is withdrawn once, even by parallel calls, and even if the database’s response is lost', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     await give({ feedback_id: 'a' })
     const statuses = (await Promise.all(Array.from({ length: 10 }, () => org.ingest.delete(`${withdraw}a`)))).map(

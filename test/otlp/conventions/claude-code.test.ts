@@ -86,7 +86,7 @@ describe('a model request', () => {
     })
   })
 
-  it('keeps a context as one text if it has too many messages to split', ({ expect }) => {
+  it('keeps a context in one piece if it has too many messages to split', ({ expect }) => {
     const contextOf = (messages: number) => Array.from({ length: messages }, () => '[USER]\nhi').join('\n\n---\n\n')
     const messagesIn = (new_context: string) =>
       Reflect.get(Object(readType('llm_request', { new_context }).reading?.input), 'messages')

@@ -293,7 +293,7 @@ const EVENT_KEYS = [
 ]
 
 describe('any value under a known key', () => {
-  it.for(SOURCES)('is read as JSON by $convention.name from a span of $scope', (source, { expect }) => {
+  it.for(SOURCES)('is read as JSON by $convention.name from a $scope span', (source, { expect }) => {
     const { convention, scope, names = ['step'], keys, below = [], events = [] } = source
     const anEvent = fc.record({
       name: fc.constantFrom('exception', ...events),

@@ -80,7 +80,7 @@ describe('recorded OpenTelemetry spans', () => {
     })
   })
 
-  it('of the AI SDK 7 count the usage of a model only once', async ({ expect }) => {
+  it('from AI SDK 7 count a model’s usage only once', async ({ expect }) => {
     const usage = { input_tokens: 42, output_tokens: 9, cache_read_tokens: 7, cache_write_tokens: 0 }
     const config = { model: 'gpt-4.1-mini', provider: 'openai' }
     const steps = await stepsOf('ai-sdk-v7')
@@ -140,7 +140,7 @@ describe('recorded OpenTelemetry spans', () => {
     ])
   })
 
-  it('of a client may have content only in log records', async ({ expect }) => {
+  it('may have content only in log records', async ({ expect }) => {
     expect(await stepsOf('otel-contrib-openai')).toEqual([
       {
         kind: 'llm',
@@ -249,7 +249,7 @@ it('reads the parameters, usage, and prompt in a call', ({ expect }) => {
 })
 
 describe('content', () => {
-  it('in an event is the span’s content', ({ expect }) => {
+  it('in an event becomes the span’s content', ({ expect }) => {
     const events = [
       {
         name: 'gen_ai.client.inference.operation.details',

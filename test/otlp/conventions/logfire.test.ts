@@ -192,7 +192,7 @@ describe('pydantic-ai', () => {
     { role: 'tool', content: '30 days', tool_call_id: 'c1', name: 'search' },
   ]
 
-  it('5: a run’s input is the question, its output is the answer, and its steps are the messages between them', ({
+  it('version 5: a run’s input is the question, its output is the answer, and its steps are the messages between them', ({
     expect,
   }) => {
     const attributes = {
@@ -229,7 +229,7 @@ describe('pydantic-ai', () => {
     })
   })
 
-  it('5: a structured result is the output, and instructions come first', ({ expect }) => {
+  it('version 5: a structured result is the output, and instructions come first', ({ expect }) => {
     const attributes = {
       agent_name: 'support',
       'gen_ai.system_instructions': '[{"type":"text","content":"Be brief"}]',
@@ -268,7 +268,7 @@ describe('pydantic-ai', () => {
     })
   })
 
-  it('5: leaves a model call to OpenTelemetry’s conventions, except for its cost', ({ expect }) => {
+  it('version 5: leaves a model call to OpenTelemetry’s conventions, except for its cost', ({ expect }) => {
     const attributes = {
       'gen_ai.operation.name': 'chat',
       'gen_ai.system_instructions': '[]',
@@ -281,7 +281,7 @@ describe('pydantic-ai', () => {
     })
   })
 
-  it('2: a tool has its own names for arguments and response', ({ expect }) => {
+  it('version 2: a tool has its own names for arguments and response', ({ expect }) => {
     const attributes = {
       'gen_ai.tool.name': 'get_order',
       'gen_ai.tool.call.id': 'c1',
@@ -295,7 +295,7 @@ describe('pydantic-ai', () => {
     })
   })
 
-  it('1: messages are a list of events', ({ expect }) => {
+  it('version 1: messages are a list of events', ({ expect }) => {
     const run = {
       model_name: 'test',
       agent_name: 'agent',

@@ -352,7 +352,7 @@ describe('the input of a model', () => {
       },
     ],
     [
-      'LangChain’s value of a prompt',
+      'LangChain’s prompt value',
       {
         lc: 1,
         type: 'constructor',
@@ -471,7 +471,7 @@ describe('the output of a model', () => {
         rest: { id: 'resp_1' },
       },
     ],
-    ['a list of other objects', [{ id: 1 }], undefined],
+    ['a list of unrelated objects', [{ id: 1 }], undefined],
     ['a text', 'a', undefined],
     ['an object', { answer: 42 }, undefined],
   ])('is read: %s', ([, value, expected], { expect }) => {

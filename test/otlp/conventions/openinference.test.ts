@@ -8,7 +8,7 @@ const QUESTION = 'What is the refund policy?'
 const CONTEXT = 'Refunds within 30 days\nShipping is 5 days'
 
 describe('recorded OpenInference spans', () => {
-  it('of OpenAI are model calls', async ({ expect }) => {
+  it('from OpenAI become model calls', async ({ expect }) => {
     const steps = (await recordedSpans('openinference-openai')).map(span => stepOf(span))
     const usage = {
       input_tokens: 42,
@@ -115,7 +115,7 @@ describe('recorded OpenInference spans', () => {
     }
   })
 
-  it('of LangChain are chains and their parts', async ({ expect }) => {
+  it('from LangChain become chains and their parts', async ({ expect }) => {
     const steps = (await recordedSpans('openinference-langchain')).map(span => stepOf(span))
     const documents = [
       { pageContent: 'Refunds within 30 days', metadata: { id: 'doc_1', score: 0.9 } },
@@ -155,7 +155,9 @@ describe('recorded OpenInference spans', () => {
     })
   })
 
-  it('of the AI SDK have its kinds, and everything else from the SDK’s own attributes', async ({ expect }) => {
+  it('from the AI SDK get their kinds from OpenInference, and everything else from the SDK’s own attributes', async ({
+    expect,
+  }) => {
     const steps = (await recordedSpans('ai-sdk-v6-openinference')).map(span => stepOf(span))
     expect(steps.map(({ kind, stepId }) => [kind, stepId])).toEqual([
       ['llm', 'answer-question.doGenerate'],
@@ -177,7 +179,7 @@ describe('recorded OpenInference spans', () => {
 })
 
 describe('documents', () => {
-  it('of a retriever are its output if there is no other output', ({ expect }) => {
+  it('become a retriever’s output if it has no other output', ({ expect }) => {
     const attributes = {
       'openinference.span.kind': 'RETRIEVER',
       'input.value': 'q',
@@ -195,7 +197,7 @@ describe('documents', () => {
     })
   })
 
-  it('of a reranker are its input and its output', ({ expect }) => {
+  it('become a reranker’s input and output', ({ expect }) => {
     const attributes = {
       'openinference.span.kind': 'reranker',
       'reranker.query': 'q',
@@ -257,7 +259,7 @@ it.for<[string, Record<string, Json>, Json | undefined, Json | undefined]>([
     { role: 'assistant', content: 'a' },
   ],
   ['a redacted value', { 'input.value': '__REDACTED__', 'output.value': 'a' }, undefined, 'a'],
-])('reads as a raw value %s', ([, attributes, input, output], { expect }) => {
+])('reads a raw value: %s', ([, attributes, input, output], { expect }) => {
   const { fallback } = readAs(openInference, aSpan({ attributes })).reading ?? {}
   expect([fallback?.input, fallback?.output]).toEqual([input, output])
 })
@@ -298,7 +300,7 @@ it.for([
   ['plan', {}, 'plan'],
   ['ChatOpenAI', {}, 'plan.ChatOpenAI'],
   ['get_order', { 'openinference.span.kind': 'TOOL', 'tool.name': 'get_order' }, 'get_order'],
-] as const)('tells the steps of LangGraph’s node apart: %s', ([name, more, stepId], { expect }) => {
+] as const)('distinguishes the steps in a LangGraph node: %s', ([name, more, stepId], { expect }) => {
   const attributes = { metadata: '{"langgraph_node":"plan","tenant":"acme"}', ...more }
   const reading = readAs(openInference, aSpan({ name, attributes })).reading
   expect(reading?.stepId).toBe(stepId)
@@ -328,8 +330,8 @@ describe('judgments', () => {
     ['a score outside our range', { score: 4, label: 'Correct' }, { rating: 'positive', comment: 'Correct' }],
     ['a good label', { label: 'thumbs-up' }, { rating: 'positive', comment: 'thumbs-up' }],
     ['a bad label', { label: 'irrelevant', explanation: 'off topic' }, { rating: 'negative', comment: 'off topic' }],
-    ['words', { explanation: 'hm' }, { comment: 'hm' }],
-  ])('by a person are feedback: %s', ([, fields, expected], { expect }) => {
+    ['only text', { explanation: 'hm' }, { comment: 'hm' }],
+  ])('become feedback if a person made them: %s', ([, fields, expected], { expect }) => {
     const annotation = { name: 'correctness', annotator_kind: 'HUMAN', identifier: 'ann@acme.test', ...fields }
     expect(judgmentOf(annotation)).toEqual({
       feedback: [{ name: 'correctness', identifier: 'ann@acme.test', ...Object(expected) }],
@@ -337,14 +339,14 @@ describe('judgments', () => {
     })
   })
 
-  it('by a person may be about the trace', ({ expect }) => {
+  it('may apply to the whole trace', ({ expect }) => {
     expect(judgmentOf({ annotator_kind: 'human', score: 1 }, 'trace.evaluations.0.evaluation')).toEqual({
       feedback: [{ isOfTrace: true, name: 'annotation', identifier: 'human', rating: 1 }],
       metadata: { annotations: [{ annotator_kind: 'human', score: 1, scope: 'trace' }] },
     })
   })
 
-  it('by models and code are not feedback', ({ expect }) => {
+  it('do not become feedback if a model or code made them', ({ expect }) => {
     const annotation = { name: 'relevance', annotator_kind: 'LLM', score: 1 }
     expect(judgmentOf(annotation, 'evaluations.3.evaluation')).toEqual({ evaluations: [annotation] })
   })

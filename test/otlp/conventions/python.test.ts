@@ -11,7 +11,7 @@ describe('a value that Python printed', () => {
     ["{'text': 'a\\n\\'b\\' \\x41\\u00e9\\U0001F600'}", { text: "a\n'b' Aé😀" }],
     ["{'__proto__': 1}", JSON.parse('{"__proto__":1}')],
     ['{"order": 7}', { order: 7 }],
-  ] as const)('%s is read', ([text, value], { expect }) => {
+  ] as const)('%s is parsed', ([text, value], { expect }) => {
     expect(pythonLiteral(text)).toEqual(value)
   })
 

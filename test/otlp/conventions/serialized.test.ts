@@ -84,7 +84,7 @@ describe('keys with indices', () => {
       { a: { '': 1, b: 2 } },
     ],
     [
-      'the same keys in the other order',
+      'the same keys in the opposite order',
       [
         ['a.b', 2],
         ['a', 1],

@@ -14,7 +14,7 @@ describe('the name of a step', () => {
     ['Step 12', 'Step'],
     ['iteration_3', 'iteration'],
     ['agent loop #4', 'agent loop'],
-  ] as const)('%s is %s', ([given, name], { expect }) => {
+  ] as const)('%s becomes %s', ([given, name], { expect }) => {
     expect(stableName(given)).toBe(name)
   })
 
@@ -31,7 +31,7 @@ describe('the name of a step', () => {
   })
 
   it.for(['-'.repeat(1e6), 'a1'.repeat(5e5), `${'_'.repeat(5e5)}${UUID}`.repeat(2), ' '.repeat(1e6)])(
-    'takes no time even if the text is huge',
+    'is computed quickly even from a huge string',
     (name, { expect }) => {
       const start = performance.now()
       stableName(name)
@@ -39,7 +39,7 @@ describe('the name of a step', () => {
     },
   )
 
-  it('in a graph is the node’s, and its agent’s', ({ expect }) => {
+  it('combines the agent’s and the node’s names in a graph', ({ expect }) => {
     expect(nameInGraph('chain', 'model', { langgraph_node: 'model' })).toBe('model')
     expect(nameInGraph('llm', 'ChatOpenAI', { langgraph_node: 'model', lc_agent_name: 'support' })).toBe(
       'support.model.ChatOpenAI',
@@ -49,7 +49,7 @@ describe('the name of a step', () => {
   })
 })
 
-it('divides metadata into the caller’s and the run’s, without what is empty', ({ expect }) => {
+it('divides metadata into the caller’s and the run’s, and drops empty values', ({ expect }) => {
   const metadata = {
     tenant: 'acme',
     langgraph_node: 'plan',

@@ -7,7 +7,7 @@ import { aSpan, type GivenEvent, readAs, recordedSpans } from '../../support/dec
 const ASSOCIATION = { metadata: { user_id: 'u-7', session_id: 'conv-42', tenant: 'acme' } }
 
 describe('recorded Traceloop spans', () => {
-  it('are read by the kind of decorated function', async ({ expect }) => {
+  it('are read according to the kind of decorated function', async ({ expect }) => {
     const spans = await recordedSpans('traceloop')
     const readings = new Map(spans.map(span => [span.name, readAs(traceloop, span).reading]))
     expect(readings.get('retrieve.task')).toEqual({
@@ -54,7 +54,7 @@ describe('an entity’s input', () => {
     ['named arguments', { args: [], kwargs: { q: 1 } }, { q: 1 }],
     ['no arguments', { args: [], kwargs: {} }, {}],
     ['both', { args: ['q'], kwargs: { k: 1 } }, { args: ['q'], kwargs: { k: 1 } }],
-    ['an object of the caller’s own', { args: ['q'], other: 1 }, { args: ['q'], other: 1 }],
+    ['the caller’s own object', { args: ['q'], other: 1 }, { args: ['q'], other: 1 }],
     [
       'messages',
       { args: [[{ role: 'user', content: 'q' }]], kwargs: {} },
@@ -65,7 +65,7 @@ describe('an entity’s input', () => {
     expect(readAs(traceloop, aSpan({ attributes })).reading).toEqual({ kind: 'task', fallback: { input: expected } })
   })
 
-  it('from LangChain is its value, and the rest is kept as metadata', ({ expect }) => {
+  it('from LangChain contains only the value, and the rest is kept as metadata', ({ expect }) => {
     const attributes = {
       'traceloop.entity.name': 'ChatPromptTemplate',
       'traceloop.entity.input': '{"inputs":{"q":"hi"},"tags":["seq:step:1"],"metadata":{},"kwargs":{"name":"p"}}',
@@ -103,7 +103,7 @@ it('reads the prompt in a call', ({ expect }) => {
   })
 })
 
-describe('a vector database’s answer', () => {
+describe('a vector database’s response', () => {
   it.for<[string, GivenEvent[], Json]>([
     [
       'as events',

@@ -49,7 +49,7 @@ describe('recorded AI SDK spans', () => {
         reasoning_tokens: 3,
       },
     ],
-  ] as const)('of %s are a call and its parts', async ([, directory, usage], { expect }) => {
+  ] as const)('from %s become a call and its parts', async ([, directory, usage], { expect }) => {
     const trace = {
       groupId: 'conv-42',
       userId: 'u-7',
@@ -120,7 +120,7 @@ describe('recorded AI SDK spans', () => {
     expect(steps.at(-2)?.config).toEqual({ ...config, maxRetries: 0 })
   })
 
-  it('of version 7 in the old format are the same, but without metadata', async ({ expect }) => {
+  it('from version 7 in the old format match, but lack metadata', async ({ expect }) => {
     const steps = await stepsOf('ai-sdk-v7-legacy')
     const trace = {
       rootName: 'answer-question',
