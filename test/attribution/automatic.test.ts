@@ -104,7 +104,7 @@ describe('a project with autoAttribute', () => {
     expect(attributions()).toHaveLength(1)
   })
 
-  it('starts one analysis even if the database’s reply is lost', async ({ expect }) => {
+  it('starts one analysis even if the database’s response is lost', async ({ expect }) => {
     const org = await newProject(true)
     const { trace_id, traceKey } = await traceOf(org)
     await org.bearer().get('/api/v1/traces/search?a=1')

@@ -5,11 +5,11 @@ import { applyCorrection } from '../../src/attribution/evidence/dispute.ts'
 describe('two values that differ', () => {
   it.for([
     ['a date in a different format', { due: '03/04/2026' }, { due: '2026-04-03' }],
-    ['a number as text', { total: '1 336,00 €' }, { total: 1336 }],
+    ['a number as a string', { total: '1 336,00 €' }, { total: 1336 }],
     ['a label with an extra word', { priority: 'High Priority' }, { priority: 'high' }],
     ['yes for true', { ok: 'yes' }, { ok: true }],
     ['a bare item instead of a list with one item', { skills: 'Sage' }, { skills: ['Sage'] }],
-    ['JSON inside text', '```json\n{"a": 1}\n```', { a: 1 }],
+    ['JSON inside a string', '```json\n{"a": 1}\n```', { a: 1 }],
     ['a field with a different name', { invoiceNo: '0091' }, { invoice_no: '0091' }],
   ] as const)('differ only in format: %s', ([, output, approved]) => {
     const { changes, formatChanges } = differenceOf(output as never, approved as never)
@@ -61,14 +61,14 @@ describe('two values that differ', () => {
 
 describe('a correction', () => {
   it.for([
-    ['to one field keeps the others', { a: 1, b: 2 }, { b: 3 }, { a: 1, b: 3 }],
+    ['of one field keeps the others', { a: 1, b: 2 }, { b: 3 }, { a: 1, b: 3 }],
     [
       'changes a nested field',
       { case: { date: null, place: 'x' } },
       { date: '2026-01-17' },
       { case: { date: '2026-01-17', place: 'x' } },
     ],
-    ['of a text may use any field name', 'It is 12.', { answer: 'It is 24.' }, 'It is 24.'],
+    ['of plain text may use any field name', 'It is 12.', { answer: 'It is 24.' }, 'It is 24.'],
     [
       'adds a field to an object',
       { summary: 's', tasks: [] },

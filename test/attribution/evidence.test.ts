@@ -494,7 +494,7 @@ describe('the evidence', () => {
   })
 })
 
-describe('a reviewer’s remark', () => {
+describe('a reviewer’s comment', () => {
   it('is evidence if there is no other objection', () => {
     const steps = { say: { output: 'It is 12 months.' } }
     const feedback = [{ spanId: 'say', source: 'review' as const, comment: 'Is that so?' }]

@@ -221,7 +221,7 @@ describe('a hostile trace', () => {
       ),
     ],
     [
-      'a correction of everything',
+      'a correction that changes everything',
       {
         steps: { answer: { output: ofFields(9000, at => [`a${at}`, at]) } },
         feedback: [{ correction: ofFields(9000, at => [`b${at}`, at]) }],
@@ -285,7 +285,7 @@ describe('a hostile trace', () => {
   ]
   const SHAPES: readonly [string, (write: (index: number) => string) => SubjectDraft][] = [
     [
-      'one long text',
+      'one long string',
       write => ({
         steps: {
           answer: {
@@ -404,7 +404,7 @@ describe('a hostile trace', () => {
     expect(Math.max(...findings.map(({ path }) => path.length))).toBeLessThan(2 * MAX_EVIDENCE_PATH_LENGTH)
   })
 
-  it('reports values too long to search', () => {
+  it('reports values that are too long to search', () => {
     const { reasoning } = expectSound(aDisagreement(inAnswer(times(900, String), ['x'])))
     expect(reasoning).toContain('long values')
   })
@@ -417,7 +417,7 @@ describe('a hostile trace', () => {
 })
 
 describe('a comparison', () => {
-  it('counts a fact once, even if it has several readings', () => {
+  it('counts a fact once, even if it can be read in several ways', () => {
     const { facts } = without(termsOf('1.234 and 5 and 5 and 7'), termsOf('1,234 or 5'))
     expect(facts.map(({ text }) => text)).toEqual(['5', '7'])
   })

@@ -61,7 +61,7 @@ describe("a project's daily model calls", () => {
     expect(await callsOf(other.traceKey)).toBe(1)
   })
 
-  it('give a 429 with a retry time once used up, and the job waits until then', async ({ expect }) => {
+  it('give a 429 with a retry time once they are used up, and the job waits until then', async ({ expect }) => {
     const { ask, askAsync, result, job, stored, traceKey } = await newDisputed()
     const { bindings: provided, asked } = await aProvider([{ answer: ANSWER }])
     const bindings = withoutQueue(limited(provided, 2))

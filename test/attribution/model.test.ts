@@ -8,8 +8,8 @@ import type { Asked, Reply } from '../support/model-wire.ts'
 const ANSWERED: Reply = { answer: anAnswer() }
 const TWICE = "The model's answer was invalid twice: "
 
-describe('a model that answers', () => {
-  it('is called once with the schema, and the result includes the cost of the call', async ({ expect }) => {
+describe('a valid answer from the model', () => {
+  it('takes one call with the schema, and the result includes the cost of the call', async ({ expect }) => {
     const prices = { ATTRIBUTION_INPUT_PRICE: '0.15', ATTRIBUTION_OUTPUT_PRICE: '0.6' }
     const { result, asked } = await askModelThat([ANSWERED], { settings: prices })
     expect(result?.attribution).toEqual({
@@ -93,7 +93,7 @@ describe('a model that answers', () => {
     ['no span', { span_id: null }, { spanId: null }],
     ['no quotes', { quotes: [] }, { evidence: [] }],
     ['an extra field', { note: 'hello' }, { errorType: 'context_misinterpretation' }],
-  ] as const)('gets its answer cleaned up: %s', async ([, fields, expected], { expect }) => {
+  ] as const)('is cleaned up: %s', async ([, fields, expected], { expect }) => {
     const { result, asked } = await askModelThat([{ answer: anAnswer(fields) }])
     expect(result?.attribution).toMatchObject(expected)
     expect(asked).toHaveLength(1)
@@ -184,7 +184,7 @@ describe('a quote', () => {
     ['verbatim', { span_id: 'write', path: 'output.answer', quote: 'It is 12 months.' }, 'output.answer', 'write'],
     ['as JSON', { span_id: 'write', path: 'output', quote: '"answer": "It is 12 months."' }, 'output', 'write'],
     [
-      'with other line breaks',
+      'with different line breaks',
       { span_id: 'write', path: 'output.answer', quote: 'It is\n 12 months' },
       'output.answer',
       'write',

@@ -127,7 +127,7 @@ describe('an attribution by a model', () => {
     ['an invalid model name', [], { ATTRIBUTION_MODEL: 'gpt-5' }, /^ATTRIBUTION_MODEL must be one of/, 0],
     ['an invalid price', [], { ATTRIBUTION_INPUT_PRICE: 'cheap' }, /^ATTRIBUTION_INPUT_PRICE/, 0],
     ['two answers outside the schema', [{ answer: 'It is 24 months' }], {}, /answer was invalid twice/, 2],
-    ['a refused request', [{ status: 400 }], {}, /^The model's provider returned status 400/, 1],
+    ['a rejected request', [{ status: 400 }], {}, /^The model's provider returned status 400/, 1],
   ] as const)('fails without a retry on %s', async ([, replies, settings, reason, requests], { expect }) => {
     const errors = vi.spyOn(console, 'error').mockImplementation(() => {})
     const { ask, stored } = await newDisputed()

@@ -130,7 +130,7 @@ describe('a request for an attribution', () => {
     ['a rating above 0.5', { rating: 0.51 }, 422],
     ['nothing at all', {}, 422],
     ['an empty comment', { comment: '' }, 422],
-  ] as const)('finds or lacks a disagreement in feedback with only %s', async ([, feedback, status], { expect }) => {
+  ] as const)('treats feedback as a disagreement or not: only %s', async ([, feedback, status], { expect }) => {
     const { ask, stored } = await newDisputed(feedback)
     const response = await ask()
     expect(response.status).toBe(status)
@@ -259,7 +259,7 @@ describe('a request for an attribution', () => {
     const { bindings: handing, attributions: handedOn } = withMessages(bindings)
     const run = runJob(job, handing)
     await reached
-    await give({ comment: 'And another thing' })
+    await give({ comment: 'One more thing' })
     await askAsync(quiet)
     letGo()
     await run
@@ -290,7 +290,7 @@ const ACCEPT = { decision: 'accept' }
 const COMPLETED = { name: 'x', timestamp: '2026-11-20T10:00:00.000Z', status: 'completed', metadata: { new: 1 } }
 
 describe('the override', () => {
-  it('of a reviewer takes precedence over the engine’s answer, which is still returned', async ({ expect }) => {
+  it('takes precedence over the engine’s answer, which is still returned', async ({ expect }) => {
     const { ask, result, observe, span, org } = await newDisputed()
     await observe({ data: 'Yes' })
     const { body: before } = await ask()
@@ -340,7 +340,7 @@ describe('the override', () => {
 })
 
 describe('a job', () => {
-  it('is sent again by cron if its message was lost, or done by cron if there is no queue', async ({ expect }) => {
+  it('is sent again by cron if its message was lost, or run by cron if there is no queue', async ({ expect }) => {
     const { askAsync, job, stored } = await newDisputed()
     await askAsync(withMessages().bindings)
     const now = Date.now()
@@ -357,7 +357,7 @@ describe('a job', () => {
     expect(await stored()).toMatchObject({ job: { status: 'done', due_at: null }, results: 1 })
   })
 
-  it('that fails is retried after growing delays, and finally fails permanently', async ({ expect }) => {
+  it('is retried after growing delays if it fails, and finally fails permanently', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { ask, askAsync, result, job, stored } = await newLarge()
     await askAsync(withMessages().bindings)
@@ -378,7 +378,7 @@ describe('a job', () => {
     vi.restoreAllMocks()
   })
 
-  it('that the queue gives up on fails, and starts over if requested again', async ({ expect }) => {
+  it('fails if the queue gives up on it, and starts over if requested again', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { ask, askAsync, result, job, stored, traceKey } = await newDisputed()
     await askAsync(withMessages().bindings)
@@ -405,7 +405,7 @@ describe('a job', () => {
     vi.restoreAllMocks()
   })
 
-  it('that fails during its request is a 503, and a retry returns the result', async ({ expect }) => {
+  it('returns a 503 if it fails during its request, and a retry returns the result', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { ask, stored } = await newLarge()
     expect((await ask(withoutQueue(withoutValues()))).status).toBe(503)

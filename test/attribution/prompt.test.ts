@@ -59,7 +59,7 @@ function aLongTrace(count: number, bytes: number, focus: number): Subject {
   })
 }
 
-/** Texts that the chat templates of model families read as the end or the start of a message. */
+/** Tokens that model families' chat templates read as the end or the start of a message. */
 const CONTROL_TOKENS: readonly [family: string, tokens: readonly string[]][] = [
   [
     'ChatML and Qwen',
@@ -108,7 +108,7 @@ const CONTROL_TOKENS: readonly [family: string, tokens: readonly string[]][] = [
 ]
 
 describe('control tokens', () => {
-  it.for(CONTROL_TOKENS)('of %s never reach the model, yet the text reads the same', async ([, tokens], { expect }) => {
+  it.for(CONTROL_TOKENS)('never reach the model, yet the text reads the same: %s', async ([, tokens], { expect }) => {
     const text = tokens.map(token => `before ${token}after\\${token}`).join('\n')
     const subject = aSubject({
       steps: [
@@ -179,7 +179,7 @@ describe('the prompt', () => {
     expect(instructions).not.toContain('reviewer_mistake')
   })
 
-  it('shows a small trace whole, with the checks’ findings', async ({ expect }) => {
+  it('shows a small trace in full, with the checks’ findings', async ({ expect }) => {
     const subject = aSubject()
     const { linesOf, step } = await written(subject, [aFinding])
     expect(linesOf('left_out')).toEqual([])
@@ -225,7 +225,7 @@ describe('the prompt', () => {
     ['50 steps of 4 KB', 50, 2000],
     ['400 steps of a few bytes', 400, 12],
     ['3 steps of 1 MB', 3, 500_000],
-  ] as const)('of %s fits, with the blamed step and its causes first', async ([, count, bytes], { expect }) => {
+  ] as const)('fits, with the blamed step and its causes first: %s', async ([, count, bytes], { expect }) => {
     const focus = count - 2
     const { tokens, step, linesOf } = await written(aLongTrace(count, bytes, focus))
     expect(tokens).toBeLessThanOrEqual(MAX_PROMPT_TOKENS)

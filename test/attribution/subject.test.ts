@@ -282,7 +282,7 @@ describe('the subject of an attribution', () => {
     expect(steps[0]?.precedents).toEqual([])
   })
 
-  it('does not exist for a deleted trace or another organization’s', async ({ expect }) => {
+  it('does not exist for a deleted trace or another organization’s trace', async ({ expect }) => {
     const { org, traceKey, id } = await newDisputed()
     const stranger = await newDisputed()
     expect(await findSubject(await storeOf(stranger.org), traceKey)).toBeUndefined()

@@ -4,7 +4,7 @@ import { termsOf } from '../../src/attribution/text/terms.ts'
 const readings = (text: string) => termsOf(text).facts.flatMap(fact => fact.readings)
 const words = (text: string) => [...termsOf(text).words.keys()]
 
-describe('the facts in a text', () => {
+describe('facts', () => {
   it.for([
     ['1,310.00', ['n:1310']],
     ['1.310,00', ['n:1310']],
@@ -43,12 +43,12 @@ describe('the facts in a text', () => {
   })
 })
 
-describe('the words in a text', () => {
+describe('words', () => {
   it('match despite different endings, case, or accents', () => {
     expect(words('Réservations')).toEqual(words('reservation'))
   })
 
-  it('exclude words that every text has, unless they are names', () => {
+  it('leave out words that every text has, unless they are names', () => {
     expect(words('The chair is for her')).toEqual(['chair'])
     expect(words('We asked Ben')).toContain('ben')
   })

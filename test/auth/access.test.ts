@@ -33,7 +33,7 @@ const makeUser = async (org: Org): Promise<string> =>
 const quietly = () => vi.spyOn(console, 'error').mockImplementation(() => {})
 
 describe('a Cloudflare Access user', () => {
-  it('is the user with that email, and may read and review', async ({ expect }) => {
+  it('signs in as the user with that email, who may read and review', async ({ expect }) => {
     const { org, spanId } = await newReviewed('Yes')
     const userId = await makeUser(org)
     const app = team.page(await team.token({ email: email.toUpperCase() }))
@@ -145,7 +145,7 @@ describe('a Cloudflare Access user', () => {
 })
 
 describe('an email', () => {
-  it('without a user gives a 403 that names the email', async ({ expect }) => {
+  it('gives a 403 that names it if it has no user', async ({ expect }) => {
     const response = await team.page(await team.token({ email })).get(TRACES)
     expect(response.status).toBe(403)
     expect(response.body.details[0].message).toContain(email)
@@ -160,7 +160,7 @@ describe('an email', () => {
     return (await org.owner.get('/api/users')).body.users.find((each: { email: string }) => each.email === email)
   }
 
-  it('of a labeller from a pipeline grants nothing, even if somebody creates keys for that user', async ({
+  it('grants nothing if it belongs to a pipeline’s labeller, even if somebody creates keys for that user', async ({
     expect,
   }) => {
     const user = await labeller()
@@ -176,7 +176,7 @@ describe('an email', () => {
     expect((await app.get('/api/session', undefined, { 'x-org-slug': org.slug })).status).toBe(403)
   })
 
-  it('of a labeller grants access once a manager of the whole organization confirms the user', async ({ expect }) => {
+  it('grants access to a labeller once a manager of the whole organization confirms the user', async ({ expect }) => {
     const user = await labeller()
     expect((await org.owner.patch(`/api/users/${user.id}`, { name: 'Ada' })).status).toBe(200)
     const app = team.page(await team.token({ email }))
@@ -185,7 +185,7 @@ describe('an email', () => {
     expect((await app.get('/api/session')).body).toMatchObject({ actorId: user.id, user: { name: 'Ada' } })
   })
 
-  it('of a user who was deleted or changed email grants nothing after 30 s', async ({ expect }) => {
+  it('grants nothing 30 s after its user is deleted or gets a different email', async ({ expect }) => {
     const [first, second] = [await makeUser(org), `b-${email}`]
     const app = team.page(await team.token({ email }))
     const later = team.page(await team.token({ email: second }))
@@ -199,7 +199,7 @@ describe('an email', () => {
     expect((await later.get(TRACES)).status).toBe(403)
   })
 
-  it('of users in several organizations needs x-org-slug, and the error says so', async ({ expect }) => {
+  it('needs x-org-slug if it has users in several organizations, and the error says so', async ({ expect }) => {
     const second = await newOrg()
     const [userId] = [await makeUser(org), await makeUser(second)]
     const app = team.page(await team.token({ email }))
@@ -217,7 +217,7 @@ describe('an email', () => {
     expect((await app.get('/api/session', undefined, { 'x-org-slug': third.slug })).status).toBe(403)
   })
 
-  it('of users in very many organizations works for each of them', async ({ expect }) => {
+  it('works for each of its users, even in very many organizations', async ({ expect }) => {
     await makeUser(org)
     const many = MAX_LISTED_MEMBERSHIPS + 20
     const numbers = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${many})`
@@ -263,17 +263,17 @@ describe('a token', () => {
   const seconds = () => Math.floor(Date.now() / 1000)
 
   it.for([
-    ['for a different audience', { aud: 'another' }],
-    ['without an audience', { aud: undefined }],
-    ['from a different team', { iss: 'https://evil.cloudflareaccess.com' }],
-    ['without an issuer', { iss: undefined }],
-    ['that has expired', () => ({ exp: seconds() - 1 })],
-    ['without an expiry', { exp: undefined }],
-    ['that is not valid yet', () => ({ nbf: seconds() + HOUR })],
-    ['for a service, which has no email', { email: undefined, common_name: 'service' }],
-    ['with an invalid email', { email: { $ne: '' } }],
-    ['with an empty email', { email: '' }],
-  ] as const)('%s gives no access', async ([, claims], { expect }) => {
+    ['a different audience', { aud: 'another' }],
+    ['no audience', { aud: undefined }],
+    ['a different team', { iss: 'https://evil.cloudflareaccess.com' }],
+    ['no issuer', { iss: undefined }],
+    ['an expiry in the past', () => ({ exp: seconds() - 1 })],
+    ['no expiry', { exp: undefined }],
+    ['a start in the future', () => ({ nbf: seconds() + HOUR })],
+    ['a service, which has no email', { email: undefined, common_name: 'service' }],
+    ['an invalid email', { email: { $ne: '' } }],
+    ['an empty email', { email: '' }],
+  ] as const)('gives no access: %s', async ([, claims], { expect }) => {
     await makeUser(org)
     const changed = typeof claims === 'function' ? claims() : claims
     const response = await team.page(await team.token({ email, ...changed })).get(TRACES)
@@ -281,7 +281,7 @@ describe('a token', () => {
     expect(response.body.error).toBe('Not authenticated')
   })
 
-  it('that was tampered with grants nothing', async ({ expect }) => {
+  it('gives no access if it was tampered with', async ({ expect }) => {
     await makeUser(org)
     const [header = '', payload = '', signature = ''] = (await team.token({ email: 'mallory@example.com' })).split('.')
     const claims = JSON.parse(new TextDecoder().decode(base64url.decode(payload)))
@@ -308,7 +308,7 @@ describe('a token', () => {
     }
   })
 
-  it('with a different signature grants nothing', async ({ expect }) => {
+  it('gives no access with a different signature', async ({ expect }) => {
     await makeUser(org)
     const other = await generateKeyPair('RS256')
     expect((await team.page(await team.token({ email }, { key: other.privateKey })).get(TRACES)).status).toBe(401)

@@ -181,7 +181,7 @@ async function revoke(key: string): Promise<void> {
 }
 
 describe('the audit log', () => {
-  /** Audit entries of a key's sessions and links, oldest first. */
+  /** Audit entries for a key's sessions and links, oldest first. */
   const actsOf = async (keyId: string) => {
     const { entries } = (await org.owner.get(`/api/audit-log?targetId=${keyId}&limit=200`)).body
     const acts: { action: string }[] = entries.toReversed()
@@ -215,7 +215,7 @@ describe('the audit log', () => {
   })
 
   it.for(['POST', 'DELETE'] as const)(
-    'has one entry for a %s, even if D1’s response was lost',
+    'adds one entry for a %s, even if D1’s response was lost',
     async (method, { expect }) => {
       vi.spyOn(console, 'error').mockImplementation(() => {})
       const apiKey = await org.keyFor({})
@@ -327,7 +327,7 @@ describe('a session ends', () => {
     expect((await page(cookieIn(response)).get('/api/session')).status).toBe(200)
   })
 
-  it('only if there is one: sign-out works without a session', async ({ expect }) => {
+  it('only if there is one, but sign-out works without a session', async ({ expect }) => {
     for (const caller of [visitor(), page(`__Host-countersign=${'x'.repeat(32)}`), page('__Host-countersign=odd')]) {
       const response = await caller.delete('/api/session')
       expect(response).toMatchObject({ status: 200, body: { id: null } })
@@ -372,13 +372,13 @@ describe('a session ends', () => {
 describe('a page on another origin', () => {
   const tried = [
     ['another site', { origin: 'https://evil.example' }],
-    ['another host on the domain', { origin: 'https://evil.countersign.test' }],
-    ['another port', { origin: 'https://countersign.test:8443' }],
+    ['a different host on the domain', { origin: 'https://evil.countersign.test' }],
+    ['a different port', { origin: 'https://countersign.test:8443' }],
     ['the same host without https', { origin: 'http://countersign.test' }],
     ['a sandboxed frame', { origin: 'null' }],
     ['a page that sends no such header', {}],
     ['another site, without Origin', { 'sec-fetch-site': 'cross-site' }],
-    ['another host on the domain, without Origin', { 'sec-fetch-site': 'same-site' }],
+    ['a different host on the domain, without Origin', { 'sec-fetch-site': 'same-site' }],
     ['a typed address', { 'sec-fetch-site': 'none' }],
     ['another site that claims the same origin', { origin: 'https://evil.example', 'sec-fetch-site': 'same-origin' }],
   ] as const
@@ -461,7 +461,7 @@ describe('while D1 is unreachable', () => {
     expect((await page(unseen, unavailable()).get(TRACES)).status).toBe(503)
   })
 
-  it('signing in and out fails, and no response claims that anyone is signed out', async ({ expect }) => {
+  it('signing in and out fails, but no response claims that anyone is signed out', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const cookie = await signIn(org.projectKey)
     const link = await newLink(org.projectKey)

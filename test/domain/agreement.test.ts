@@ -1,7 +1,7 @@
 import { describe, it } from 'vitest'
 import { attributionQuality, type ComparedAnswers, cohensKappa } from '../../src/domain/agreement.ts'
 
-/** A table of counts, with a row for each label of one rater and a column for each label of the other. */
+/** A table of counts, with a row for each label from one rater and a column for each label from the other. */
 const table = (rows: readonly (readonly number[])[]) =>
   rows.flatMap((row, answered) =>
     row.map((count, named) => ({ answered: `label ${answered}`, named: `label ${named}`, count })),
@@ -11,7 +11,7 @@ describe("Cohen's κ", () => {
   it.for([
     // 35 of 50 agree: 0.7. Chance agreement is 25/50 × 30/50 + 25/50 × 20/50 = 0.5.
     [
-      'of two labels',
+      'two labels',
       [
         [20, 5],
         [10, 15],
@@ -20,7 +20,7 @@ describe("Cohen's κ", () => {
     ],
     // 140 of 200 agree: 0.7. Chance agreement is (120 × 100 + 60 × 60 + 20 × 40) / 200² = 0.41.
     [
-      'of three labels',
+      'three labels',
       [
         [88, 14, 18],
         [10, 40, 10],
@@ -30,7 +30,7 @@ describe("Cohen's κ", () => {
     ],
     // 30 of 100 agree. Chance agreement is 0.3 × 0.5 + 0.7 × 0.5 = 0.5.
     [
-      'worse than chance',
+      'agreement worse than chance',
       [
         [5, 25],
         [45, 25],
@@ -39,7 +39,7 @@ describe("Cohen's κ", () => {
     ],
     // 25 of 100 agree. Each label fills a quarter of every row and column.
     [
-      'no better than chance',
+      'agreement no better than chance',
       [
         [1, 1, 1, 1],
         [1, 1, 1, 1],
@@ -49,7 +49,7 @@ describe("Cohen's κ", () => {
       0,
     ],
     [
-      'of full agreement',
+      'full agreement',
       [
         [7, 0],
         [0, 3],
@@ -57,7 +57,7 @@ describe("Cohen's κ", () => {
       1,
     ],
     [
-      'of full disagreement',
+      'full disagreement',
       [
         [0, 5],
         [5, 0],
@@ -66,14 +66,14 @@ describe("Cohen's κ", () => {
     ],
     // 5 of 10 agree. One rater uses a single label, so chance agreement is 0.5 as well.
     [
-      'of a rater who uses only one label',
+      'a rater who uses only one label',
       [
         [5, 5],
         [0, 0],
       ],
       0,
     ],
-  ] as const)('%s', ([, rows, expected], { expect }) => {
+  ] as const)('is computed for %s', ([, rows, expected], { expect }) => {
     expect(cohensKappa(table(rows))).toBeCloseTo(expected, 12)
   })
 

@@ -149,7 +149,7 @@ describe('a JSON schema', () => {
     [chainOf(MAX_SCHEMA_CHAIN + 2, reference => reference), '$defs.a1'],
     [chainOf(20, reference => ({ allOf: [reference, reference] })), '$defs.a7'],
     [{ anyOf: Array.from({ length: MAX_SCHEMA_APPLICATIONS }, () => ({})) }, ''],
-  ])('%j has its fault reported with its path', ([schema, path], { expect }) => {
+  ])('%j is reported with the path of its fault', ([schema, path], { expect }) => {
     expect(schemaErrors(JSON.parse(JSON.stringify(schema))).map(error => error.path)).toContain(path)
   })
 
@@ -236,7 +236,7 @@ describe('a check of hostile schemas and values', () => {
       () => JSON.stringify(`${'a'.repeat(1_000_000)}!`),
     ],
     [
-      'a text of the maximum length',
+      'a string with the maximum length',
       { type: 'string', minLength: 1 },
       () => JSON.stringify('a'.repeat(MAX_OBSERVATION_BYTES - 2)),
     ],

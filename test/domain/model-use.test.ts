@@ -42,7 +42,7 @@ describe('a cost', () => {
     [-1, null],
     [Number.NaN, null],
     [undefined, null],
-  ] as const)('of %s is %s', ([cost, valid], { expect }) => {
+  ] as const)('is checked: %s becomes %s', ([cost, valid], { expect }) => {
     expect(validCost(cost)).toBe(valid)
   })
 })

@@ -6,7 +6,7 @@ describe('a step from telemetry', () => {
     ['always', ['llm', 'tool', 'agent']],
     ['as_root', ['retriever', 'reranker', 'chain', 'workflow', 'task', 'prompt', 'guardrail', 'evaluator']],
     ['never', ['embedding', 'generic']],
-  ] as const)('is reviewed %s if it is one of %s', ([reviewability, kinds], { expect }) => {
+  ] as const)('is reviewed %s if its kind is one of %s', ([reviewability, kinds], { expect }) => {
     expect(STEP_KINDS.filter(kind => reviewabilityOf(kind, false) === reviewability).sort()).toEqual([...kinds].sort())
   })
 

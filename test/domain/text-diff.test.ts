@@ -19,7 +19,7 @@ const numbered = (prefix: string, count: number): string[] =>
 const ops = (lines: readonly LineChange[]): string =>
   lines.map(({ op }) => ({ same: '=', remove: '-', add: '+' })[op]).join('')
 
-describe('the diff between two texts', () => {
+describe('the diff between two strings', () => {
   it('turns the first into the second, and back', ({ expect }) => {
     fc.assert(
       fc.property(aText, aText, (before, after) => {

@@ -82,7 +82,7 @@ describe('outputs', () => {
     expect((await insights(org, '1970-01-01', '1970-01-02')).outputs.total).toBe(0)
   })
 
-  it('leave the counts when their trace or retention deletes them', async ({ expect }) => {
+  it('leave the counts when their trace is deleted, by a call or by retention', async ({ expect }) => {
     const org = await newOrg()
     const [{ id }] = [await traced(org), await traced(org), await traced(org, at('2026-01-05'))]
     await cron()
@@ -98,7 +98,7 @@ describe('outputs', () => {
     expect((await insights(org)).outputs.total).toBe(1)
   })
 
-  it('that are null are not counted', async ({ expect }) => {
+  it('are not counted if they are null', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = await traced(org)
     await org.ingest.post(
@@ -109,7 +109,9 @@ describe('outputs', () => {
     expect((await insights(org)).outputs.total).toBe(0)
   })
 
-  it('of a day with more traces than one run counts are stored once the whole day is counted', async ({ expect }) => {
+  it('are stored for a day only when all of its traces are counted, over several runs if necessary', async ({
+    expect,
+  }) => {
     const org = await newOrg()
     const count = COUNTED_TRACES + 1000
     for (let start = 0; start < count; start += 500) {
@@ -136,7 +138,7 @@ describe('outputs', () => {
     })
   })
 
-  it('of unchanged days are counted again once, a day later', async ({ expect }) => {
+  it('are counted again once, a day later, if their day did not change', async ({ expect }) => {
     const org = await newOrg()
     const { spanId } = await traced(org)
     const countedAt = async (): Promise<string> => (await insights(org)).outputs.countedAt
@@ -163,7 +165,7 @@ describe('outputs', () => {
     expect((await insights(org)).outputs.reviewed).toBe(1)
   })
 
-  it('of a large day are counted less often', async ({ expect }) => {
+  it('are counted less often for a large day', async ({ expect }) => {
     const org = await newOrg()
     const events = Array.from({ length: 200 }, () => event('trace', aTrace({ timestamp: at(), metadata: {} })))
     await resultsOf(org, events)
@@ -226,7 +228,7 @@ describe('outputs', () => {
     expect((await insights(org, '2026-03-01', '2026-05-01')).outputs.total).toBe(days.length)
   })
 
-  it('of steps beyond the limit are counted together', async ({ expect }) => {
+  it('are counted together for steps beyond the limit', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = await traced(org)
     const events = Array.from({ length: MAX_COUNTED_STEPS + 10 }, (_, index) => ({

@@ -30,7 +30,7 @@ async function traceOf(org: Org, ...emails: string[]) {
 }
 
 describe('a labeller', () => {
-  it('is deleted only with their last record', async ({ expect }) => {
+  it('is deleted only with the last record', async ({ expect }) => {
     const org = await newOrg()
     const [first, second] = [await traceOf(org, 'ada@x.y', 'bob@x.y'), await traceOf(org, 'bob@x.y')]
     await cron()
@@ -43,7 +43,7 @@ describe('a labeller', () => {
     expect(await emailsIn(org)).toEqual([])
   })
 
-  it('is deleted when their feedback is given to another labeller', async ({ expect }) => {
+  it('is deleted when the feedback is reassigned to a different labeller', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = await traceOf(org)
     for (const labeller of [{ email: 'ada@x.y' }, { email: 'bob@x.y' }, { name: 'Bob' }]) {
@@ -73,7 +73,7 @@ describe('a labeller', () => {
         await other.post('/api/v1/feedback', aFeedback({ trace_id: trace.trace_id, labeller: { email: 'ada@x.y' } }))
       },
     ],
-  ])('who %s is kept', async ([, keep], { expect }) => {
+  ])('is kept if the labeller %s', async ([, keep], { expect }) => {
     const org = await newOrg()
     const { remove } = await traceOf(org, 'ada@x.y')
     await keep(org)
@@ -82,7 +82,7 @@ describe('a labeller', () => {
     expect(await emailsIn(org)).toEqual(['ada@x.y'])
   })
 
-  it('who gives feedback during cron’s search is kept', async ({ expect }) => {
+  it('is kept if the labeller gives feedback during cron’s search', async ({ expect }) => {
     const org = await newOrg()
     const { remove } = await traceOf(org, 'ada@x.y')
     await remove()
@@ -112,7 +112,7 @@ describe('a labeller', () => {
     expect(await emailsIn(org)).toEqual(['bob@x.y'])
   })
 
-  it('in a different organization is not affected', async ({ expect }) => {
+  it('is not affected in a different organization', async ({ expect }) => {
     const [org, otherOrg] = [await newOrg(), await newOrg()]
     await traceOf(otherOrg, 'ada@x.y')
     const { remove } = await traceOf(org, 'ada@x.y')
@@ -122,7 +122,7 @@ describe('a labeller', () => {
   })
 })
 
-it('a user who was created explicitly is kept without any records', async ({ expect }) => {
+it('cron keeps a user whom a manager created, even without any records', async ({ expect }) => {
   const org = await newOrg()
   await reviewerOf(org, 'ada@x.y')
   const { remove } = await traceOf(org, 'ada@x.y')

@@ -86,7 +86,7 @@ async function newDeleted() {
   return filled
 }
 
-/** The tables with a given column. */
+/** The tables with the given column. */
 async function tablesWith(column: string): Promise<string[]> {
   const { results } = await env.DB.prepare("select name from sqlite_master where type = 'table' and sql like ?")
     .bind(`%\`${column}\` %`)
@@ -100,7 +100,7 @@ const OF_PROJECT = {
   text_key: 'text_key in (select key from versioned_texts where project_key = ?1)',
 }
 
-/** The project's row count in every table that refers to a project, a trace, or a text, and its object count. */
+/** The project's row count in every table that refers to a project, a trace, a prompt, or a doc, and its object count. */
 async function leftOf({ org, job }: { org: { id: string }; job: PurgeJob }): Promise<Record<string, number>> {
   const left: Record<string, number> = {}
   for (const [column, condition] of Object.entries(OF_PROJECT)) {
@@ -118,7 +118,7 @@ async function leftOf({ org, job }: { org: { id: string }; job: PurgeJob }): Pro
 /** The same counts, all 0. */
 const none = (left: Record<string, number>) => Object.fromEntries(Object.keys(left).map(name => [name, 0]))
 
-/** The keys of the project's traces and texts, to find their rows after the project's own rows are gone. */
+/** The keys of the project's traces, prompts, and docs, to find their rows after the project's own rows are gone. */
 async function childKeys({ projectKey }: PurgeJob) {
   const keysIn = async (table: string) =>
     (

@@ -60,7 +60,7 @@ describe('a D1 fault', () => {
     }
   })
 
-  it('does not lose the job of a deletion whose reply is lost', async ({ expect }) => {
+  it('does not lose a deletion’s job if the response is lost', async ({ expect }) => {
     const org = await newOrg()
     const { id } = (await org.ingest.post('/api/v1/traces', aTrace())).body
     let isSent = false
@@ -87,7 +87,7 @@ describe('a D1 fault', () => {
     expect((await org.read.get(`/api/traces/${id}`)).status).toBe(200)
   })
 
-  it('does not turn created feedback into updated feedback if the reply is lost', async ({ expect }) => {
+  it('does not report created feedback as updated if the response is lost', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))

@@ -49,7 +49,7 @@ describe('slow storage', () => {
     expect(read.body.spans[0].input).toEqual(values)
   })
 
-  it('does not delay a repeated observation if its clean-up never finishes', async ({ expect }) => {
+  it('does not delay a repeated observation if its cleanup never finishes', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     await org.ingest.post('/api/v1/traces', trace)

@@ -53,7 +53,7 @@ function isInScalar({ parent }: PlanStep, plan: readonly PlanStep[]): boolean {
   return above !== undefined && (/^(CORRELATED )?SCALAR SUBQUERY/.test(above.detail) || isInScalar(above, plan))
 }
 
-describe('SQL statements of requests and jobs', () => {
+describe('the SQL statements in requests and jobs', () => {
   it('always seek in an index and never scan a table', async ({ expect }) => {
     const { bindings, statements } = recordingBindings()
     const org = await newOrg()
