@@ -99,7 +99,7 @@ export const deleteFeedback = endpoint({
   method: 'DELETE',
   path: '/api/v1/feedback/{feedback_id}',
   summary: 'Delete feedback',
-  description: 'Sending its feedback_id again creates it again.',
+  description: 'To create it again, send it with the same feedback_id.',
   scope: 'ingest',
   params: v.object({ feedback_id: text(1, MAX_FEEDBACK_ID_LENGTH) }),
   errors: { 404: NOT_FOUND },

@@ -27,7 +27,7 @@ export const Entry = v.object({
         'The calling key and the user it acts for. A user without a key signed in through Cloudflare Access. Neither means the ADMIN_TOKEN.',
     }),
   ),
-  projectId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'Null if it concerns the whole organization' })),
+  projectId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'Null if the action applies to the whole organization' })),
   targetId: v.pipe(Uuid, v.metadata({ description: 'The target of the action' })),
   beforeId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'The previously active item, such as a version' })),
   afterId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'The newly active item' })),
@@ -39,7 +39,7 @@ export const listAuditLog = endpoint({
   method: 'GET',
   path: '/api/audit-log',
   summary: 'List audit log entries, newest first',
-  description: 'A key limited to one project gets only the entries of that project.',
+  description: "A key limited to one project gets only that project's entries.",
   scope: 'manage',
   query: v.strictObject({
     action: v.optional(v.picklist(AUDIT_ACTIONS)),

@@ -16,7 +16,7 @@ const Export = v.pipe(
   v.looseObject({}),
   v.metadata({
     description:
-      'An export as OTLP/HTTP defines it, in JSON or, as application/x-protobuf, in protobuf; gzip, deflate, and zstd are accepted. The response uses the same encoding.',
+      'An OTLP/HTTP export, in JSON or protobuf (application/x-protobuf). It may be compressed with gzip, deflate, or zstd. The response uses the same encoding.',
   }),
 )
 

@@ -75,7 +75,7 @@ export const PastAttribution = v.variant('kind', [
     reasoning: v.pipe(v.string(), v.metadata({ description: "The reviewer's comment, or a note that there is none" })),
     alternatives: v.pipe(Alternatives, v.metadata({ description: 'Always empty' })),
     evidence: v.pipe(Evidence, v.metadata({ description: 'The decision' })),
-    inForce: v.pipe(v.boolean(), v.metadata({ description: "Whether it is the span's current decision" })),
+    inForce: v.pipe(v.boolean(), v.metadata({ description: "Whether this is the span's current decision" })),
   }),
 ])
 

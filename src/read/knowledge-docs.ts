@@ -15,7 +15,7 @@ export const listKnowledgeDocs = endpoint({
   method: 'GET',
   path: '/api/knowledge-docs',
   summary: "List a project's knowledge docs, sorted by slug",
-  description: 'Each has its active version.',
+  description: 'Each item includes its active version.',
   scope: 'read',
   query: v.strictObject({
     ...projectSelector,

@@ -15,7 +15,7 @@ export const listPrompts = endpoint({
   method: 'GET',
   path: '/api/prompts',
   summary: "List a project's prompts, sorted by step",
-  description: 'Each has its active version.',
+  description: 'Each item includes its active version.',
   scope: 'read',
   query: v.strictObject({
     ...projectSelector,

@@ -24,7 +24,7 @@ export const listReviewers = endpoint({
   family: 'read',
   method: 'GET',
   path: '/api/reviewers',
-  summary: 'List the names of reviewers',
+  summary: "List reviewers' names",
   description: 'Resolves the IDs in `by` and `userId`. IDs without a user or key are left out.',
   scope: ['read', 'review'],
   query: v.strictObject({ ids: Ids }),

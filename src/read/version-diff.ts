@@ -38,7 +38,7 @@ bounded time; then everything between the first and the last difference is remov
         after: JsonValue,
       }),
     ),
-    v.metadata({ description: "Changes of a prompt's outputSchema. Empty for a knowledge doc." }),
+    v.metadata({ description: "Changes to a prompt's outputSchema. Empty for a knowledge doc." }),
   ),
 })
 

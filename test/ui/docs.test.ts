@@ -15,9 +15,9 @@ test('the API page lists every endpoint, is accessible in both color schemes, an
   // The endpoint in the URL is open.
   const batch = page.locator('#postApiV1Batch')
   await expect(batch.getByRole('heading', { name: 'Try it' })).toBeVisible()
-  await batch.getByText('Fields of events').click()
+  await batch.getByText('Fields in events').click()
   await batch.getByText('type: "span"').click()
-  await batch.getByText('Fields of body').click()
+  await batch.getByText('Fields in body').click()
   await expect(batch.getByText('parent_span_id').first()).toBeVisible()
   await batch.getByText('207').click()
 

@@ -17,7 +17,7 @@ export interface CodeDiffProps {
 /** A diff that takes longer is less precise. */
 const DIFF_TIMEOUT_MS = 200
 
-/** A read-only diff of two texts. Long unchanged parts are folded. */
+/** A read-only diff between two strings. Long unchanged parts are folded. */
 export function CodeDiff({ before, after, label, language = 'json', layout = 'unified' }: CodeDiffProps) {
   const container = useRef<HTMLDivElement>(null)
   useEffect(() => {

@@ -33,7 +33,7 @@ const highlight = HighlightStyle.define([
   { tag: [tags.number, tags.bool, tags.null], color: 'light-dark(#8a4b00, #efb776)' },
 ])
 
-/** Shows invisible and bidirectional control characters, which can make one text look like another. */
+/** Shows invisible and bidirectional control characters, which can make one string look like another. */
 const visibleMarks = highlightSpecialChars({ addSpecialChars: /[\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g })
 
 /** The extensions of every editor and diff. `label` is the accessible name. */

@@ -61,7 +61,7 @@ export function Field({ name, field, isRequired, schemas }: FieldProps) {
       )}
       {limits.length > 0 && <div className={classes.quiet}>{limits.join('; ')}</div>}
       {objectsIn(field, schemas).length > 0 && (
-        <Unfolding title={`Fields of ${name}`}>{() => <Fields schema={field} schemas={schemas} />}</Unfolding>
+        <Unfolding title={`Fields in ${name}`}>{() => <Fields schema={field} schemas={schemas} />}</Unfolding>
       )}
     </li>
   )

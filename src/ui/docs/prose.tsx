@@ -1,7 +1,7 @@
 /** Text with code in backticks. */
 export const Inline = ({ text }: { text: string }) =>
   text.split('`').map((part, index) =>
-    // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text have no other key and never change
+    // biome-ignore lint/suspicious/noArrayIndexKey: the parts have no other key and never change
     index % 2 === 1 ? <code key={index}>{part}</code> : part,
   )
 

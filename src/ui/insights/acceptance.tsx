@@ -84,7 +84,7 @@ function StepPanel({ step, buckets }: { step: StepAcceptance; buckets: readonly 
         ))}
       </ul>
       <AcceptancePanel
-        label={`Acceptance of ${stepId} over time. Switch to the table for the numbers.`}
+        label={`Acceptance for ${stepId} over time. Switch to the table for the numbers.`}
         lines={lines}
         buckets={buckets}
       />

@@ -8,7 +8,7 @@ export interface Named {
 
 export const namedOf = ({ review, engine }: Named): number => review + engine
 
-/** A row of the table of error types by step. */
+/** A row in the table of error types by step. */
 interface ErrorTypeRow extends Named {
   errorType: string
   /** By step. The key is null if the engine named no span. */

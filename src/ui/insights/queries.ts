@@ -14,7 +14,7 @@ export const insightsQuery = (projectSlug: string, { from, to }: TimeRange) =>
     placeholderData: (last, query) => (query?.queryKey[1] === projectSlug ? last : undefined),
   })
 
-/** Whether a project is new: it has no trace, or one without a review. */
+/** Whether a project is new: it has no traces, or only one without a review. */
 export const isNewProject = ({ traces, nextCursor }: TraceList): boolean =>
   nextCursor === null && traces.every(({ reviewedCount }) => reviewedCount === 0)
 

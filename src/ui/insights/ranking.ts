@@ -87,7 +87,7 @@ function rankedStep(
   const isJudged = (decided: Decided) => decidedOf(decided) >= FEW_DECISIONS
   const active = versions.find(({ version, ...decided }) => version.isActive && isJudged(decided)) ?? null
   const judged = active ?? { accepted, corrected }
-  // Counts of outputs lag behind decisions, and decisions may be on older outputs.
+  // Output counts lag behind decisions, and decisions may be on older outputs.
   const known = Math.max(outputs, accepted + corrected)
   return {
     stepId,
@@ -133,7 +133,7 @@ function versionsOf(days: Insights['days'], promptVersions: readonly PromptVersi
     .toSorted((left, right) => right.version.number - left.version.number)
 }
 
-/** The sum of decisions. */
+/** The sum of several counts of decisions. */
 export const sumOf = (parts: readonly Decided[]): Decided => ({
   accepted: parts.reduce((sum, { accepted }) => sum + accepted, 0),
   corrected: parts.reduce((sum, { corrected }) => sum + corrected, 0),

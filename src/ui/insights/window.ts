@@ -14,7 +14,7 @@ export interface TimeRange {
 /** The period in `?days=`, by default 30. */
 export const windowNamed = (text: string | null): WindowDays => WINDOWS.find(days => String(days) === text) ?? 30
 
-/** The period that ends with a moment's UTC day, and the period before it. The moment is in milliseconds since 1970. */
+/** The period that ends with the UTC day of `moment` (milliseconds since 1970), and the period before it. */
 export function windowsAt(moment: number, days: WindowDays): { current: TimeRange; before: TimeRange } {
   const end = (Math.floor(moment / DAY_MS) + 1) * DAY_MS
   const isoAt = (daysBefore: number) => new Date(end - daysBefore * DAY_MS).toISOString()

@@ -9,7 +9,7 @@ import classes from './json-view.module.css'
 import { ShownText } from './shown-text.tsx'
 import { VirtualLines } from './virtual-lines.tsx'
 
-/** How much more of a long text each click shows. Browsers take seconds to lay out a megabyte. */
+/** How much more of a long string each click shows. Browsers take seconds to lay out a megabyte. */
 const MORE_LENGTH = 50_000
 
 interface JsonViewProps {

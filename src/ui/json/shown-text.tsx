@@ -1,6 +1,6 @@
 import classes from './shown-text.module.css'
 
-/** Invisible and bidirectional control characters, which can make one text look like another. */
+/** Invisible and bidirectional control characters, which can make one string look like another. */
 const MARKS = /([\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff])/
 
 /** A pipeline's text, with control characters made visible and isolated from the text around it. */
@@ -10,7 +10,7 @@ export const ShownText = ({ text }: { text: string }) => {
     <bdi>
       {text.split(MARKS).map((part, index) =>
         MARKS.test(part) ? (
-          // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one text change together
+          // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one string change together
           <span key={index} className={classes.mark} title={nameOf(part)}>
             {nameOf(part)}
           </span>

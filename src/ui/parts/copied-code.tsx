@@ -5,13 +5,13 @@ import classes from './copied-code.module.css'
 import { IconButton, type IconButtonProps } from './icon-button.tsx'
 
 interface CopyIconProps {
-  /** A function for a large text, which is built only when copied. */
+  /** A function if the text is large, so that it's built only when copied. */
   text: string | (() => string)
   label?: string
   Icon?: IconButtonProps['Icon']
 }
 
-/** Copies a text, then confirms it. */
+/** Copies text, then confirms it. */
 export function CopyIcon({ text, label = 'Copy', Icon = IconCopy }: CopyIconProps) {
   const { copied, copy } = useClipboard()
   return (

@@ -5,7 +5,7 @@ interface CurlOptions {
   projectSlug?: string
 }
 
-/** Quotes a text for the shell. */
+/** Quotes a string for the shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 /** The curl command for an API call, with the key in COUNTERSIGN_KEY. */

@@ -18,7 +18,7 @@ interface DialogFormProps<Draft, Answer> {
   /** The button that opens the dialog. */
   trigger: (open: () => void) => ReactNode
   title: string
-  /** The form's values each time it opens. */
+  /** The initial values, set each time the form opens. */
   initial: Draft
   /** The fields that show their own errors, by their names in the API. */
   fields?: readonly string[]
@@ -32,7 +32,7 @@ interface DialogFormProps<Draft, Answer> {
   children: (draft: Draft, change: (part: Partial<Draft>) => void, faults: FieldFaults) => ReactNode
 }
 
-/** A button with the dialog that it opens: a form, or a confirmation. */
+/** A button and the dialog that it opens: a form or a confirmation. */
 export function DialogForm<Draft extends object, Answer>(props: DialogFormProps<Draft, Answer>) {
   const { trigger, title, initial, fields = [], button, send, onOpen, onDone, notice, children } = props
   const [isOpen, { open, close }] = useDisclosure()

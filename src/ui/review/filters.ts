@@ -26,6 +26,6 @@ export const filterFrom = (parameters: URLSearchParams): QueueFilter => ({
   name: parameters.get('name') ?? '',
 })
 
-/** The URL's parameters with another filter, without the current span. */
+/** The URL's parameters with a different filter, without the current span. */
 export const withFilter = (parameters: URLSearchParams, { order, stepId, name }: QueueFilter): URLSearchParams =>
   withParameters({ span: null, order: order === ORDERS[0].value ? null : order, stepId, name })(parameters)

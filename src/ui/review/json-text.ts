@@ -3,7 +3,7 @@ import type { Json } from '../api/wire.ts'
 /** A value as editors show it. */
 export const textOf = (value: Json): string => JSON.stringify(value, undefined, 2)
 
-/** A text parsed as JSON, or the parser's error. */
+/** Parses a string as JSON. Returns the value or the parser's error. */
 export function parsedJson(text: string): { value: Json } | { fault: string } {
   try {
     return { value: JSON.parse(text) }

@@ -60,7 +60,7 @@ export function useLeaveProject(): (slug: string) => void {
   )
 }
 
-/** Switches to the project of a page's content if the URL names another one or none. */
+/** Switches to the project of a page's content if the URL names a different one or none. */
 export function useProjectOfPage(slug: string): void {
   const { data: session } = useQuery(sessionQuery)
   const project = useProject()

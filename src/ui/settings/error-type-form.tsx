@@ -18,7 +18,7 @@ const EMPTY: Draft = { errorType: '', name: '', category: 'AI Error', rule: '', 
 
 /** Adds an error type to a project, or changes one. */
 export function ErrorTypeForm({ projectId, errorTypes, own }: ErrorTypeFormProps) {
-  // Sending a taken identifier would change that error type.
+  // Sending an identifier that's in use would change that error type.
   const isTaken = ({ errorType }: Draft) => !own && errorTypes.some(type => type.errorType === errorType.trim())
   const label = own ? `Edit ${own.name}` : 'New error type'
   return (

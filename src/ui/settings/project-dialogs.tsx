@@ -152,7 +152,7 @@ export function DeleteProject({ project: { id, slug, name } }: { project: Projec
           </Text>
           {isOwn && (
             <Text size="sm" fw={600}>
-              You're signed in with a key of this project. You'll be signed out.
+              You're signed in with a key for this project. You'll be signed out.
             </Text>
           )}
           <TypedName name={slug} value={typed} onChange={value => change({ typed: value })} />

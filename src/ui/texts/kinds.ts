@@ -2,8 +2,8 @@ import { call } from '../api/client.ts'
 import type { Json, KnowledgeDoc, KnowledgeDocs, Prompt, Prompts } from '../api/wire.ts'
 
 /*
- * These pages treat prompts and knowledge docs alike: texts with versions, one of them active. Their differences are
- * here.
+ * These pages treat prompts and knowledge docs alike: as texts with versions, one of which is active. This file has
+ * their differences.
  */
 
 /** A text in its project's list, with its active version. */

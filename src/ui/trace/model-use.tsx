@@ -4,7 +4,7 @@ import { count, dollars } from '../parts/format.ts'
 
 type ModelUseProps = Pick<Span, 'usage' | 'costUsd'> & Partial<Pick<Span, 'model' | 'provider'>>
 
-/** The model, tokens, and cost of a span, or the sums of a trace. Shows what's known. */
+/** A span's model, tokens, and cost, or a trace's totals. Unknown values are left out. */
 export const ModelUse = ({ model, provider, usage, costUsd }: ModelUseProps) => (
   <>
     {model && (

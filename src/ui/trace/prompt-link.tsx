@@ -13,7 +13,7 @@ export function PromptLink({ span, versionId }: { span: Span; versionId: string 
     <>
       {prompt ? (
         <TextLink href={pathWith(`/prompts/${prompt.id}`, { project, version: versionId })}>
-          Prompt{prompt.versionId === versionId ? '' : ' (another version)'}
+          Prompt{prompt.versionId === versionId ? '' : ' (different version)'}
         </TextLink>
       ) : (
         <span title={versionId}>Prompt version {versionId.slice(0, 8)}</span>

@@ -63,7 +63,7 @@ export function TraceTable({
     overscan: 12,
     initialOffset: offset,
   })
-  // biome-ignore lint/correctness/useExhaustiveDependencies: rows of another height must be measured again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: rows with a different height must be measured again
   useEffect(() => virtualizer.measure(), [rowHeight])
   const shown = useRef(list)
   useEffect(() => {

@@ -16,7 +16,7 @@ interface NewTraces {
 interface NewTracesOptions {
   project: string | undefined
   filters: string
-  /** The loaded pages; undefined while they belong to other filters. */
+  /** The loaded pages; undefined while they belong to the previous filters. */
   pages: readonly TracePage[] | undefined
   /** Whether new traces can be added at once, without moving the reader's place or the row under the pointer. */
   isFree: boolean

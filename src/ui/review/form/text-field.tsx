@@ -1,10 +1,10 @@
 import { Textarea } from '@mantine/core'
 import { ariaDescribedByIds, getTemplate, labelValue, type WidgetProps } from '@rjsf/utils'
 
-/** Longer texts take the form's full width. */
+/** Longer strings take the form's full width. */
 const LONG_LENGTH = 40
 
-/** A field for a text or, in rjsf, a number. */
+/** A field for a string or, in rjsf, a number. */
 export function TextField(props: WidgetProps) {
   const BaseInput = getTemplate('BaseInputTemplate', props.registry, props.options)
   const isText = props.schema.type === 'string' && props.schema.format === undefined

@@ -99,5 +99,5 @@ const toError = ({ keyword, path, message }: Fault): RJSFValidationError => ({
   stack: `${path.join('.')} ${message}`,
 })
 
-/** Quotes a step so that dots and brackets in it don't split it. */
+/** Quotes a path step, so that dots and brackets in it don't split it. */
 const quoted = (step: string): string => `['${step.replaceAll(/['\\]/g, '\\$&')}']`

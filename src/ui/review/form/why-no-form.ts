@@ -10,7 +10,7 @@ export function whyNoForm(schema: JsonObject, value: Json): string | undefined {
   const type = typeNamed(schema, schema)
   if (type === undefined) return "The schema doesn't specify a type"
   if (type !== 'any' && type !== kindOf(value) && !(type === 'number' && kindOf(value) === 'integer')) {
-    return `The schema's type, ${type}, isn't the output's`
+    return `The schema's type, ${type}, doesn't match the output`
   }
   if (hasLostReference(schema)) return "The schema refers to a definition that doesn't exist"
   if (countOf(value, MAX_FIELDS + 1) > MAX_FIELDS) return `The output has more than ${MAX_FIELDS} fields`
