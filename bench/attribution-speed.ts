@@ -3,7 +3,7 @@ import { runInWorkerd } from './in-workerd.ts'
 import type { Benchmark } from './report.ts'
 import { median, spreadOf } from './statistics.ts'
 
-/** The time limit of the rules for a typical trace. */
+/** The rules' time limit for a typical trace. */
 const GOAL_MS = 20
 
 /** How long the rules take for a trace, and the platform cost of a whole run. */
@@ -17,7 +17,7 @@ export const attribution: Benchmark = async ({ isQuick }) => {
   })
   return [
     {
-      title: 'Attribution by the rules: processor time in workerd',
+      title: 'Attribution with the rules: processor time in workerd',
       notes: [
         'From reading the subject to the answer. Nothing is awaited, so elapsed time equals processor time.',
         'The first time includes compiling the code, as in a new isolate.',
@@ -49,4 +49,4 @@ export const attribution: Benchmark = async ({ isQuick }) => {
 }
 
 const what = ({ spans, bytes }: AttributionCosts): string =>
-  `a trace of ${spans.toLocaleString('en')} spans with ${Math.round(bytes / 1000).toLocaleString('en')} KB`
+  `a trace with ${spans.toLocaleString('en')} spans and ${Math.round(bytes / 1000).toLocaleString('en')} KB`

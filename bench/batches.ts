@@ -36,7 +36,7 @@ export const batches: Benchmark = async ({ isQuick }) => {
     {
       title: 'Events per second by batch size, relative to single calls',
       notes: [
-        `A pipeline run is a trace, a span, an input, an output, and feedback. ${STREAMS} clients post concurrently.`,
+        `A pipeline run has a trace, a span, an input, an output, and feedback. ${STREAMS} clients post concurrently.`,
       ],
       measurements: ways.map(({ what }, index) => {
         const ratios = (rates[index] ?? []).map((rate, round) => rate / (singly[round] ?? Number.NaN))

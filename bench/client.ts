@@ -62,7 +62,7 @@ export class Client {
     return new Client(this.#url, { ...this.#headers, ...headers })
   }
 
-  /** A client for another Worker with the same headers. */
+  /** A client for a different Worker with the same headers. */
   at(url: URL): Client {
     return new Client(url, this.#headers)
   }

@@ -12,7 +12,7 @@ const COLUMNS = [
   ['queueSends', 'queue sends'],
 ] as const satisfies [keyof Costs, string][]
 
-/** The platform use of one request to each endpoint. Sends the sample requests of the suites that cover all endpoints. */
+/** The platform use of one request to each endpoint. Sends the same sample requests as the suites for all endpoints. */
 export const counts: Benchmark = async ({ isQuick }) => {
   // Runs as a test, because the samples need a tenant that the tests create.
   const tests = await runInWorkerd({

@@ -10,7 +10,7 @@ const SPAN_BYTES = 500
 
 const Measured = v.object({ d1Ms: v.number(), sqlMs: v.number(), answeredMs: v.number() })
 
-/** Reading the detail of a trace with very many spans. */
+/** Reads the detail of a trace with thousands of spans. */
 export const detail: Benchmark = async ({ isQuick }) => {
   await using server = await startServer([
     { name: 'countersign', program: 'countersign', database: 'countersign' },
@@ -44,7 +44,7 @@ export const detail: Benchmark = async ({ isQuick }) => {
       ...(goal && { goal }),
       more: {
         'SQLite ms': partMs(({ sqlMs }) => sqlMs),
-        'D1 around it': partMs(({ sqlMs, d1Ms }) => d1Ms - sqlMs),
+        'D1 besides SQLite': partMs(({ sqlMs, d1Ms }) => d1Ms - sqlMs),
         'Worker until it responds': partMs(({ d1Ms, answeredMs }) => answeredMs - d1Ms),
         'body, MB': (answers[0]?.body.length ?? 0) / 1e6,
       },
@@ -52,7 +52,7 @@ export const detail: Benchmark = async ({ isQuick }) => {
   }
   return [
     {
-      title: `Detail of a trace of ${spans.toLocaleString('en')} spans of ${SPAN_BYTES} B each: p50 for the whole body`,
+      title: `Detail of a trace with ${spans.toLocaleString('en')} spans of ${SPAN_BYTES} B each: p50 for the whole body`,
       notes: ['The rest of the time is the transfer: a large body is written piece by piece as the client reads it.'],
       measurements,
     },

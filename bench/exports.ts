@@ -49,7 +49,7 @@ export const exports: Benchmark = async ({ isQuick }) => {
   }
   return [
     {
-      title: `Spans per second by export size, relative to exports of ${sizes[0]}`,
+      title: `Spans per second by export size, relative to exports of ${sizes[0]} spans`,
       notes: [
         `OTLP/JSON, ${SPANS_PER_RUN} spans per trace, with the messages, documents, and usage of a support pipeline: about`,
         `${Math.round(JSON.stringify(exportOf(runs(100, SPANS_PER_RUN))).length / 100_000)} KB per span. ${STREAMS} clients export concurrently.`,
@@ -84,7 +84,7 @@ async function costs(measured: Client, sizes: readonly number[]): Promise<Measur
   return measurements
 }
 
-/** Exports a trace of very many spans as a batch processor does, and reads it back whole. */
+/** Exports a trace with thousands of spans as a batch processor does, and reads it back whole. */
 async function readBack(client: Client, count: number) {
   const [spans = []] = runs(count, count)
   for (let start = 0; start < count; start += BATCH) {
@@ -98,7 +98,7 @@ async function readBack(client: Client, count: number) {
   if (detail.spans.length !== count || !isWhole)
     throw new Error(`${detail.spans.length} of ${count} spans were read back`)
   return {
-    title: `A trace of ${count.toLocaleString('en')} spans, exported ${BATCH} at a time`,
+    title: `A trace with ${count.toLocaleString('en')} spans, exported ${BATCH} at a time`,
     measurements: [
       {
         what: 'spans read back, each with its output',

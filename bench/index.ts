@@ -4,7 +4,7 @@
  *
  *   --only <name>   runs only this benchmark; may be repeated
  *   --attack <text> for `neighbors`, runs only the attacks whose names contain this
- *   --large         also measures reads at 1,000,000 traces
+ *   --large         also measures reads with 1,000,000 traces
  *   --json          prints a single JSON document; use with `npm run --silent`
  *   --quick         shows within seconds that every benchmark runs; its figures are meaningless
  */
@@ -62,7 +62,7 @@ const [processor] = cpus()
 const machine = { processor: processor?.model, cores: cpus().length, memoryBytes: totalmem(), node: process.version }
 if (!flags.json) {
   console.log(
-    `On ${machine.cores} cores of ${machine.processor}, Node ${machine.node}, with the local Workers runtime.`,
+    `Measured on ${machine.cores} cores (${machine.processor}) with Node ${machine.node} and the local Workers runtime.`,
   )
   console.log('Ratios and counts also apply elsewhere; seconds and bytes of memory apply only to this machine.')
 }
@@ -81,7 +81,7 @@ if (flags.json) {
   print(`${JSON.stringify(report, undefined, 2)}\n`)
 }
 
-/** Adds to each measurement of a section how far it is from its goal. */
+/** Adds to each measurement in a section how far it is from its goal. */
 function judged({ measurements, ...section }: Section) {
   return {
     ...section,

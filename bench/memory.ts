@@ -23,7 +23,7 @@ export const memory: Benchmark = async ({ isQuick }) => {
   const [bounded, unbounded] = [await measure(traceBytes, reads, OLD_SPACE_MB), await measure(traceBytes, reads)]
   return [
     {
-      title: `Peak memory of the isolate while reading a trace of ${traceBytes / MB} MB ${reads} times in a row`,
+      title: `The isolate's peak memory while it reads a trace of ${traceBytes / MB} MB ${reads} times in a row`,
       notes: [
         `V8 may keep ${OLD_SPACE_MB} MB of old objects. Without that limit, the peak is mostly uncollected garbage.`,
         "The process's memory includes the local D1 and R2.",

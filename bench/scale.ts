@@ -12,8 +12,8 @@ const SERVED_BY_INDEX = { atMost: 1.3 }
 const EXAMINED = { atMost: 5000 }
 
 /**
- * The cost of reading as the number of traces grows: the same requests, in turn, to databases of every size in one
- * workerd.
+ * The cost of reading as the number of traces grows: sends the same requests to databases of every size in turn, all in
+ * one workerd.
  */
 export const scale: Benchmark = async options => {
   const [base, ...copies] = options.isQuick ? [50, 10] : options.isLarge ? [1000, 100, 1000] : [1000, 100]
@@ -41,7 +41,7 @@ export const scale: Benchmark = async options => {
   return sectionsOf(places, readings)
 }
 
-/** The results of one request at each place. */
+/** The results of one request for each database. */
 interface Reading {
   read: Read
   p50Ms: number[]
@@ -96,14 +96,14 @@ function sectionsOf([smallest, ...larger]: readonly Place[], readings: readonly 
     })
     const most = lines.reduce((most, line) => (line.examined > most.examined ? line : most))
     return {
-      title: `Reading at ${many} traces relative to ${few}: p50`,
+      title: `Reads with ${many} traces, relative to ${few}: p50`,
       notes: [
         'A request served by an index must cost the same at every size. Other filters check one trace after another, which',
         'costs more until a page is full or 5,000 traces have been checked.',
       ],
       measurements: [
         ...lines.map(({ measurement }) => measurement),
-        { what: `most traces examined, by ${most.measurement.what}`, value: most.examined, goal: EXAMINED },
+        { what: `most traces examined (${most.measurement.what})`, value: most.examined, goal: EXAMINED },
       ],
     }
   })

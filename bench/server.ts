@@ -14,13 +14,13 @@ export const PROJECT = resolve(import.meta.dirname, '..')
 export const ADMIN_TOKEN = 'admin-token-of-the-benchmarks'
 
 /**
- * The program of a Worker: `countersign` as deployed; `measured`, which also reports the cost of its responses;
+ * A Worker's program: `countersign` as deployed; `measured`, which also reports the cost of its responses;
  * `evaluated`, which reports how long the script takes to evaluate; `bare`, the minimal Worker that ingests an
  * observation.
  */
 type Program = 'countersign' | 'measured' | 'evaluated' | 'bare'
 
-/** A Worker of a benchmark. Workers that name the same database share it. */
+/** A Worker in a benchmark. Workers that name the same database share it. */
 export interface WorkerSetup {
   name: string
   program: Program
@@ -30,7 +30,7 @@ export interface WorkerSetup {
 export type Database = Awaited<ReturnType<Miniflare['getD1Database']>>
 
 export interface Server extends AsyncDisposable {
-  /** The URL of a Worker, which the client reaches directly. */
+  /** A Worker's URL. Requests to it go directly to the Worker. */
   urlOf: (worker: string) => Promise<URL>
   databaseOf: (worker: string) => Promise<Database>
   /** The URL for inspecting isolates, if the server was started with an inspector. */

@@ -9,7 +9,7 @@ const Key = v.object({ key: v.string() })
 const RATE_LIMIT = 1_000_000
 
 /**
- * Creates the tables of a Worker's database, an organization, and the project `bench`. Returns a client with the
+ * Creates the tables in a Worker's database, an organization, and the `bench` project. Returns a client with the
  * project's key.
  */
 export async function newTenant(server: Server, worker: string): Promise<Client> {

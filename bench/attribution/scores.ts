@@ -63,7 +63,7 @@ export function calibrationError(judged: readonly Judged[]): number {
   )
 }
 
-/** For each expected type, how often each type was answered. */
+/** For each expected type, how often each type was the answer. */
 export function confusionOf(judged: readonly Judged[]): { expected: string; answered: Record<string, number> }[] {
   return [...Map.groupBy(judged, ({ labeled }) => labeled.expected.error_type)]
     .map(([expected, own]) => ({

@@ -49,7 +49,7 @@ export const neighbors: Benchmark = async ({ isQuick, attack: wanted }) => {
         computing: seen.longest.computingMs,
         'answered with': seen.status,
         'after ms': seen.ms,
-        'MB of response': seen.bytes / MB,
+        'response, MB': seen.bytes / MB,
       }
       stalls.push({ what, value: seen.longest.ms, unit: 'ms', goal: STALL, more })
       rises.push({ what, value: seen.riseBytes / MB, unit: 'MB', goal: RISE_MB })

@@ -67,7 +67,7 @@ const span = (step_id: string, input: object, output: object) => ({
   timestamp: TIMESTAMP,
 })
 
-/** Creates a disputed trace of these spans in a tenant, with the handbook and its steps' prompts. Returns its key. */
+/** Creates a disputed trace with these spans in a tenant, with the handbook and the steps' prompts. Returns its key. */
 async function newTrace(org: Org, spans: readonly ReturnType<typeof span>[]): Promise<number> {
   const trace_id = 'trace_measured'
   for (const doc of DOCS) await org.owner.post('/api/knowledge-docs', { projectSlug: 'support', ...doc })

@@ -36,7 +36,7 @@ it.for(contracts)('%s', async ([, contract], { task }) => {
  * owner.
  */
 async function headersOf(contract: Contract, org: Org): Promise<Record<string, string>> {
-  // An endpoint without a key may require a page of the service itself, as signing in does.
+  // An endpoint that takes no key may require one of the service's own pages as the origin, as signing in does.
   if (contract.scope === 'public') return { origin: ORIGIN }
   if (contract.scope === 'admin') return { authorization: `Bearer ${env.ADMIN_TOKEN}` }
   // A new key, because the limiter of a used one wouldn't survive the new isolate.

@@ -27,7 +27,10 @@ export const Entry = v.object({
         'The calling key and the user it acts for. A user without a key signed in through Cloudflare Access. Neither means the ADMIN_TOKEN.',
     }),
   ),
-  projectId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'Null if the action applies to the whole organization' })),
+  projectId: v.pipe(
+    v.nullable(Uuid),
+    v.metadata({ description: 'Null if the action applies to the whole organization' }),
+  ),
   targetId: v.pipe(Uuid, v.metadata({ description: 'The target of the action' })),
   beforeId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'The previously active item, such as a version' })),
   afterId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'The newly active item' })),

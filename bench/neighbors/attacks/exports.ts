@@ -55,13 +55,17 @@ export const exports: Attacks = share => ({
     const body = Buffer.from(JSON.stringify({ resourceLogs: [{ scopeLogs: [{ logRecords }] }] }))
     return () => client.send('POST', '/v1/logs', body)
   },
-  'a gzip of 1 GB': compressed('/v1/traces', 'gzip', gzipSync(Buffer.alloc(part(share, 1_000_000_000), ' '))),
-  'a gzip of 1 GB on a native call': compressed(
+  '1 GB compressed with gzip': compressed(
+    '/v1/traces',
+    'gzip',
+    gzipSync(Buffer.alloc(part(share, 1_000_000_000), ' ')),
+  ),
+  '1 GB compressed with gzip, on a native call': compressed(
     '/api/v1/batch',
     'gzip',
     gzipSync(Buffer.alloc(part(share, 1_000_000_000), ' ')),
   ),
-  'a deflate of 1 GB on the read interface': compressed(
+  '1 GB compressed with deflate, on the read interface': compressed(
     '/api/reviews',
     'deflate',
     deflateSync(Buffer.alloc(part(share, 1_000_000_000), ' ')),

@@ -4,7 +4,7 @@ import type { Client } from '../../client.ts'
 import { postEvents } from '../../events.ts'
 import { type Attack, type Attacks, PROJECT, part, span, TIMESTAMP, times } from '../attack.ts'
 
-/** Lists of a project with many traces, with the most expensive filters and cursors. */
+/** Lists in a project with many traces, with the most expensive filters and cursors. */
 export const lists: Attacks = share => {
   const traces = part(share, 6000)
   const filters = times(MAX_SEARCH_FILTERS, index => `k${index}=v`)
@@ -40,7 +40,7 @@ export const lists: Attacks = share => {
   }
 }
 
-/** The project's traces, created once, because the attacks of a group share a database. */
+/** The project's traces, created once, because the attacks in a group share a database. */
 let filled: { client: Client; done: Promise<void> } | undefined
 
 function read(traces: number, path: string): Attack {

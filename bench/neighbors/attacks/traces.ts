@@ -61,7 +61,7 @@ export const traces: Attacks = share => ({
       })),
     ),
   ),
-  ...read('5,000 states of one span', share, async client =>
+  ...read('5,000 states on one span', share, async client =>
     addTrace(
       client,
       times(part(share, 5000), index => ({

@@ -92,7 +92,9 @@ export function RotateKey({ apiKey, isOwn, onMade }: RotateKeyProps) {
           <Select
             label={`The old key, ${apiKey.prefix}…`}
             description={
-              isOwn ? "You're signed in with this key. If it stopped working now, you couldn't copy the new one." : undefined
+              isOwn
+                ? "You're signed in with this key. If it stopped working now, you couldn't copy the new one."
+                : undefined
             }
             data={isOwn ? GRACES.slice(1) : GRACES}
             allowDeselect={false}
