@@ -13,6 +13,7 @@ import {
   quote,
   type Source,
   type Support,
+  slugOf,
   sourceOf,
   supportOf,
 } from '../sources.ts'
@@ -80,13 +81,20 @@ function exchangeOf(scene: Scene, dispute: Dispute): Exchange {
 /** The found term in quotation marks. */
 const quoted = ({ at }: Support): string => (at ? `"${at.text}"` : 'it')
 
-/** A support in words: `took "12" from state.rates of quote`. */
+/** A support in words: `took "12" from the output of "quote"`. */
 const took = (support: Support): string => {
   const { source } = support.at ?? {}
-  return `took ${quoted(support)} from ${source ? `${source.path}${ownerOf(source)}` : 'nowhere'}`
+  return `took ${quoted(support)} from ${source ? placeOf(source) : 'nowhere'}`
 }
 
-const ownerOf = ({ step }: Source): string => (step && !step.isRoot ? ` of ${step.stepId}` : '')
+/** A source in words: `the output of "retrieve"`, `state.rates in "quote"`, `the input`, `the knowledge doc "returns"`. */
+function placeOf(source: Source): string {
+  const { kind, path, step } = source
+  if (kind === 'doc') return `the knowledge doc "${slugOf(source)}"`
+  const isWhole = path === 'input' || path === 'output'
+  const value = isWhole ? `the ${path}` : path
+  return step && !step.isRoot ? `${value} ${isWhole ? 'of' : 'in'} "${step.stepId}"` : value
+}
 
 const isInDoc = ({ at }: Support): boolean => at?.source.kind === 'retrieved' || at?.source.kind === 'doc'
 

@@ -97,7 +97,7 @@ export function* checkPeople({ dispute, disputes, supports, subject }: Scene): G
         kind: 'precedent_agrees',
         spanId: precedent.spanId,
         path: 'approvedOutput',
-        note: 'was approved for an equal input and matches the correction',
+        note: 'was approved for the same input and matches the correction',
         strength: 1,
       }
     else if (isEqual(precedent.approvedOutput, step.output))
@@ -105,7 +105,7 @@ export function* checkPeople({ dispute, disputes, supports, subject }: Scene): G
         kind: 'precedent_contradicts',
         spanId: precedent.spanId,
         path: 'approvedOutput',
-        note: `was approved for an equal input: ${quote(precedent.approvedOutput)}`,
+        note: `was approved for the same input: ${quote(precedent.approvedOutput)}`,
         strength: 1,
       }
   }

@@ -150,10 +150,10 @@ function* checkTexts({ step, difference, kinds }: Correction): Generator<Finding
     const place = at(step, text.path)
     const hasSameFacts = lost.facts.length + gained.facts.length === 0
     if (hasSameFacts && isSwapped(text)) {
-      const note = 'has the numbers and names of the approved text, but in a different order'
+      const note = 'has the numbers and names from the approved text, but in a different order'
       yield { kind: 'values_swapped', ...place, note, strength: 1 }
     } else if (hasSameFacts) {
-      const note = 'has every number, date, and name of the approved text; only the wording differs'
+      const note = 'has every number, date, and name in the approved text; only the wording differs'
       yield { kind: 'reworded', ...place, note, strength: similarity }
     }
     if (similarity < 0.35) {
