@@ -1,5 +1,5 @@
 /**
- * Takes the next output of the review queue, shows it, and decides on it:
+ * Takes the next output from the review queue, shows it, and decides on it:
  *
  *     node review-next.ts [accept | correct '<approved output as JSON>' ['<comment>']]
  */
@@ -30,7 +30,7 @@ async function call<Answer>(method: string, path: string, body?: object, headers
   return (await response.json()) as Answer
 }
 
-/** The first span of the queue that nobody else claims first. It's claimed for 15 minutes. */
+/** Claims the first span in the queue that nobody else claims first, for 15 minutes. */
 async function claimNext(): Promise<QueuedSpan | undefined> {
   const list = `/api/review-queue?projectSlug=${project}&limit=10`
   const { spans } = await call<{ spans: QueuedSpan[] }>('GET', list)

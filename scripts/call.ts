@@ -1,4 +1,4 @@
-/** Makes one call and returns its response body. A 409 counts as success, because it means that the item exists. */
+/** Makes one call and returns its response body. A 409 counts as success, because it means that the item already exists. */
 export async function call(
   url: string,
   token: string,

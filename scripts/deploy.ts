@@ -71,7 +71,7 @@ await report()
 function readFlags() {
   for (const name of ['jurisdiction', 'new-admin-token', 'workers-ai']) {
     const isTaken = process.env[`npm_config_${name.replaceAll('-', '_')}`] !== undefined
-    if (isTaken) fail(`npm kept --${name} for itself: write npm run deploy -- --${name} ...`)
+    if (isTaken) fail(`npm consumed --${name} itself: write npm run deploy -- --${name} ...`)
   }
   const { location, jurisdiction, help, ...others } = parseFlags()
   if (help) {
@@ -161,7 +161,7 @@ function checkPlace({ name, jurisdiction }: Database): void {
 /**
  * Writes the configuration to deploy: wrangler.toml with the flags' additions, the id of the database that was found,
  * and the bucket in the database's jurisdiction. Without these, wrangler would look for the Worker's last database,
- * even a deleted one, and would create and bind another bucket with the same name. The file is next to wrangler.toml,
+ * even a deleted one, and would create and bind a second bucket with the same name. The file is next to wrangler.toml,
  * so that its paths hold; git ignores it.
  */
 function writeConfig(): string {
@@ -186,7 +186,7 @@ function ensureBucket(location: string): void {
   ask(['r2', 'bucket', 'create', name, '--location', location], says('Created bucket', '[code: 10004]'))
 }
 
-/** The bucket binding, in the database's jurisdiction unless wrangler.toml names another. */
+/** The bucket binding, in the database's jurisdiction unless wrangler.toml names a different one. */
 function placedBucket() {
   return { jurisdiction: database.jurisdiction ?? undefined, ...bound.bucket }
 }
@@ -215,7 +215,7 @@ function deployWorker(): { name: string; url: string | undefined } {
  * interrupted, the stored token has been shown.
  */
 function ensureAdminToken(): boolean {
-  step('Looking for the secret ADMIN_TOKEN')
+  step('Looking for the ADMIN_TOKEN secret')
   const secrets = ask(['secret', 'list', '--name', worker.name, '--format', 'json'], json(v.array(Secret)))
   if (secrets.some(({ name }) => name === 'ADMIN_TOKEN') && !flags.newAdminToken) return false
   const given = process.env.ADMIN_TOKEN
@@ -224,7 +224,7 @@ function ensureAdminToken(): boolean {
     console.log('\nThe admin token, shown only once. It becomes valid with the next step:')
     console.log(`\n${bold(`export ADMIN_TOKEN=${token}`)}\n`)
   }
-  step('Storing it as the secret ADMIN_TOKEN')
+  step('Storing it as the ADMIN_TOKEN secret')
   ask(['secret', 'put', 'ADMIN_TOKEN', '--name', worker.name], says('Uploaded secret ADMIN_TOKEN'), token)
   return true
 }
@@ -239,7 +239,7 @@ async function report(): Promise<void> {
     console.log('\nCreate the first organization; the response contains its key:')
     console.log(`curl -X POST ${url ?? 'https://<your domain>'}/api/orgs ${headers} -d '${body}'`)
   } else {
-    console.log('ADMIN_TOKEN is kept as it is; npm run deploy -- --new-admin-token replaces it.')
+    console.log("ADMIN_TOKEN hasn't changed; npm run deploy -- --new-admin-token replaces it.")
   }
 }
 

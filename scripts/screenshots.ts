@@ -1,6 +1,6 @@
 /**
- * `npm run screenshots`: takes the pictures in docs/screenshots: each page of the app with the demo's data, light and
- * dark.
+ * `npm run screenshots`: takes the pictures in docs/screenshots, which show each page of the app with the demo's data,
+ * in light and dark mode.
  *
  *   --quick   takes a few of them into a temporary folder, to show that it works
  */
@@ -64,7 +64,7 @@ const PICTURES: readonly Picture[] = [
   })),
 ]
 
-/** The pictures that cover signing in, preparing a page, and looking up an address. */
+/** Pictures that together cover signing in, preparing a page, and looking up a path. */
 const QUICK = ['review-editing', 'trace']
 
 async function edit(page: Page): Promise<void> {

@@ -91,5 +91,5 @@ async function spanIds(url: string, projectKey: string) {
 async function postReviews(url: string, key: string, reviews: object[]): Promise<void> {
   const { results } = v.parse(Results, await call(url, key, 'POST', '/api/reviews', { reviews }))
   const refused = results.find(({ status }) => status !== 200)
-  if (refused) throw new Error(`A review of the demo was rejected: ${JSON.stringify(refused)}`)
+  if (refused) throw new Error(`A review in the demo was rejected: ${JSON.stringify(refused)}`)
 }

@@ -33,7 +33,7 @@ const ANALYZED = 'support'
 
 /**
  * Creates the demo organization through the public API, once: its keys are saved in the state directory when everything
- * is posted. Every call can be repeated, so an interrupted seeding is simply run again.
+ * is posted. Every call can be repeated, so an interrupted seeding simply runs again.
  */
 export async function seedDemo(target: SeedTarget): Promise<DemoAccess> {
   const file = resolve(target.stateDirectory, 'demo-keys.json')
@@ -156,7 +156,7 @@ async function replay(url: string, key: string, events: DemoEvent[], activations
 /** Prompts or docs, and the field that identifies one of them. */
 interface TextPlace {
   path: '/api/prompts' | '/api/knowledge-docs'
-  /** Lists only this prompt or doc. */
+  /** The query that lists only this prompt or doc. */
   list: string
   listName: 'prompts' | 'knowledgeDocs'
   names: object

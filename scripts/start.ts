@@ -72,7 +72,7 @@ async function runCron(): Promise<void> {
   }
 }
 
-/** A link that signs a browser in, once and within the hour. Undefined if the key has been revoked. */
+/** A link that signs one browser in, once, within an hour. Undefined if the key has been revoked. */
 async function signInLink(key: string): Promise<string | undefined> {
   try {
     const made = await call(url, key, 'POST', '/api/sign-in-links', { expiresInSeconds: 3600 })
@@ -101,7 +101,7 @@ function print(url: string, demo?: DemoAccess, signIn?: string): void {
     console.log('\nRead it back:')
     console.log(`curl '${url}/api/traces?projectSlug=${first.project}&limit=1' -H 'x-api-key: ${first.key}'`)
   }
-  console.log('\nCtrl-C stops it.')
+  console.log('\nPress Ctrl-C to stop it.')
 }
 
 function step(text: string): void {
@@ -127,7 +127,7 @@ async function requireFreePort(port: number): Promise<void> {
     server.listen(port, 'localhost', () => server.close(() => settle(true)))
   })
   if (!isFree)
-    fail(`Port ${port} is in use. Stop the program that uses it, or choose another port: PORT=8788 npm start`)
+    fail(`Port ${port} is in use. Stop the program that uses it, or choose a different port: PORT=8788 npm start`)
 }
 
 /** The token in .dev.vars, created on the first start. */

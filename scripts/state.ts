@@ -14,16 +14,16 @@ const CHECKED_BYTES = 256 * 1024 * 1024
  * the directory, if it can't be written to, or if a database in it is damaged.
  */
 export function takeStateDirectory(directory: string): void {
-  const elsewhere = 'Choose another directory: STATE_DIR=<path> npm start'
+  const elsewhere = 'Choose a different directory: STATE_DIR=<path> npm start'
   try {
     mkdirSync(directory, { recursive: true })
   } catch (error) {
-    throw new Error(`${directory} can't be used as a directory for data (${codeOf(error)}). ${elsewhere}`)
+    throw new Error(`${directory} can't be used as a data directory (${codeOf(error)}). ${elsewhere}`)
   }
   try {
     lock(join(directory, 'lock'))
   } catch (error) {
-    if (isSqlite(error, SQLITE_BUSY)) throw new Error(`Another npm start runs on ${directory}. Stop it. ${elsewhere}`)
+    if (isSqlite(error, SQLITE_BUSY)) throw new Error(`Another npm start is using ${directory}. Stop it. ${elsewhere}`)
     throw new Error(`${directory} can't be locked: ${error instanceof Error ? error.message : error}. ${elsewhere}`)
   }
   const damaged = globSync(join(directory, 'v3/**/*.sqlite')).find(isDamaged)
@@ -36,7 +36,7 @@ const SQLITE_BUSY = 5
 /** Referenced for as long as the process lives, because the lock ends with its database. */
 let held: DatabaseSync | undefined
 
-/** Locks by a transaction that never ends, in a database that serves only as the lock. */
+/** Locks with a transaction that never ends, in a database that serves only as the lock. */
 function lock(file: string): void {
   held = new DatabaseSync(file, { timeout: 0 })
   held.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')

@@ -2,7 +2,7 @@ import { LAYOUTS, type Layout, type Supplier } from './invoice-suppliers.ts'
 import type { Random } from './random.ts'
 import { isoTime } from './trace.ts'
 
-/** The contents of an invoice. All amounts are in cents, so that sums are exact. */
+/** An invoice's contents. All amounts are in cents, so that sums are exact. */
 export interface Invoice {
   supplier: Supplier
   number: string
@@ -51,7 +51,7 @@ function newLine({ catalog }: Supplier, index: number, lineCount: number, random
   return { description, quantity, unit, unitPrice, amount: quantity * unitPrice }
 }
 
-/** The text of an invoice's pages, line by line, as it is read from the document. */
+/** The text on an invoice's pages, line by line, as read from the document. */
 export function textLines(invoice: Invoice, { hidesVatId = false } = {}): string[] {
   const { supplier, lines } = invoice
   const layout = LAYOUTS[supplier.layout]

@@ -76,7 +76,7 @@ function decisionsOn(
 ): DemoDecision[] {
   if (objection) {
     const { approvedOutput, why, overruled, errorType } = objection
-    // Reviewers who make a mistake don't know it, so they don't name its type.
+    // Reviewers who make a mistake don't notice it, so they don't name its type.
     const named = errorType === 'reviewer_mistake' ? {} : { errorType }
     return [
       { reviewer, decision: 'correct', approvedOutput, comment: why, ...named },

@@ -7,7 +7,7 @@ export interface DemoEvent {
   body: JsonObject
 }
 
-/** The possible flaws of a trace, and the error type that each is an example of. */
+/** The possible flaws in a trace, and the error type that each is an example of. */
 export const ERROR_TYPE_OF_FLAW = {
   ambiguous_input: 'ambiguous_request',
   contradictory_input: 'incorrect_input_data',
@@ -86,7 +86,7 @@ export interface Opinion {
   stepId?: string
 }
 
-/** How a run ended. To the service a failed run is completed, but it stopped at one of its steps. */
+/** How a run ended. To the service, a failed run is completed, but it stopped at one of its steps. */
 export type Ending = 'completed' | 'running' | 'failed'
 
 /** One run of a pipeline. */
@@ -236,13 +236,13 @@ function placeSteps(steps: readonly Step[], from: number, random: Random, parent
   return { placed, endsAt }
 }
 
-/** How the run at an index ended: a twentieth are still running, a fortieth failed. None of these is a flawed case. */
+/** How the run at an index ended: one in 20 is still running, and one in 40 failed. None of these is a flawed case. */
 export function endingAt(index: number): Ending {
   if (index % 20 === 11) return 'running'
   return index % 40 === 27 ? 'failed' : 'completed'
 }
 
-/** The flawed case of the run at an index, if any: each fifth run has one until the table ends. */
+/** The flawed case of the run at an index, if any: every fifth run has one until the table ends. */
 export const caseAt = <T>(cases: readonly T[], index: number): T | undefined =>
   index % 5 === 4 ? cases[(index - 4) / 5] : undefined
 

@@ -15,7 +15,7 @@ export interface Ticket {
   text: string
 }
 
-/** Tickets, one per line: the subject, a colon, the text. */
+/** Tickets, one per line: the subject, a colon, and the body. */
 const TICKET_LINES: Record<Category, Partial<Record<Language, string>>> = {
   billing: {
     en: `

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../src/domain/json.ts'
 
-/** The values of a text's `{slots}`. */
+/** The values of a template's `{slots}`. */
 export type Slots = Readonly<Record<string, string>>
 
 /** One version of a text. */
@@ -12,7 +12,7 @@ export interface TextVersion {
   slots: Slots
 }
 
-/** A text with slots, and the slot values of its versions, oldest first. */
+/** A template with slots, and the slot values of its versions, oldest first. */
 export interface VersionedText<Version extends TextVersion = TextVersion> {
   text: string
   versions: readonly Version[]
@@ -46,7 +46,7 @@ export function contentOf(text: VersionedText, version: number): string {
     .trim()
 }
 
-/** Fills a text's slots. An unknown slot is a mistake in our tables. */
+/** Fills a template's slots. An unknown slot is a mistake in our tables. */
 export const fill = (text: string, slots: Slots): string =>
   text.replace(SLOT, (_, name: string) => {
     const value = slots[name]
@@ -54,7 +54,7 @@ export const fill = (text: string, slots: Slots): string =>
     return value
   })
 
-/** The names of a text's slots. */
+/** The names of a template's slots. */
 export const slotNames = (text: string): string[] => Array.from(text.matchAll(SLOT), ([, name = '']) => name)
 
 const SLOT = /\{(\w+)\}/g

@@ -159,8 +159,8 @@ describe('its types', () => {
   it.for([
     ['Node', 'node16', inNode, CONSUMER],
     ['Node and a bundler', 'bundler', inNode, CONSUMER],
-    ['Node, in the example of a pipeline', 'node16', inNode, exampleOf('pipeline.ts')],
-    ["Node, in the example of a reviewer's script", 'node16', inNode, exampleOf('review-next.ts')],
+    ['Node, in the pipeline example', 'node16', inNode, exampleOf('pipeline.ts')],
+    ["Node, in the reviewer's script example", 'node16', inNode, exampleOf('review-next.ts')],
     [
       'a browser and a bundler',
       'bundler',

@@ -370,7 +370,7 @@ describe('Vercel AI SDK', () => {
 })
 
 describe('OpenInference', () => {
-  it('sends a chain with a retrieval, model calls and tool calls', async ({ expect }) => {
+  it('sends a chain with a retrieval, model calls, and tool calls', async ({ expect }) => {
     const { tenant, trace, warnings } = await traced({ page: 'openinference' })
     const call = { id: 'call_1', name: 'get_order', arguments: { order: 7 } }
     expect(trace).toEqual({

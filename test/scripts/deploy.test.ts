@@ -166,7 +166,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     const first = await checkout.account()
     const again = await checkout.deploy()
     expect(again).toMatchObject({ code: 0, tokens: [] })
-    expect(again.printed).toContain('ADMIN_TOKEN is kept as it is')
+    expect(again.printed).toContain("ADMIN_TOKEN hasn't changed")
     const second = await checkout.account()
     expect({ ...second, workers: [] }).toEqual({ ...first, workers: [] })
     expect(second.workers[0]?.secrets).toEqual(first.workers[0]?.secrets)
@@ -347,7 +347,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     [
       [],
       { npm_config_jurisdiction: 'eu' },
-      'npm kept --jurisdiction for itself: write npm run deploy -- --jurisdiction',
+      'npm consumed --jurisdiction itself: write npm run deploy -- --jurisdiction',
     ],
   ] as const)('rejects %j %j and changes nothing', async ([args, environment, message], { expect }) => {
     const checkout = await newCheckout()
@@ -393,13 +393,13 @@ describe('npm run deploy', { concurrent: true }, () => {
   it.for([
     ['waits for a Worker that is not ready immediately', 1, false],
     ['reports a Worker that is not ready for a long time', 100, true],
-  ] as const)('%s', async ([, times, isToldOf], { expect }) => {
+  ] as const)('%s', async ([, times, isReported], { expect }) => {
     const checkout = await newCheckout()
     const path = `${new URL(checkout.url).pathname}/readyz`
     unreadyTimes.set(path, times)
     const { code, printed } = await checkout.deploy()
     expect(code, printed).toBe(0)
     expect(unreadyTimes.get(path)).toBeLessThan(times)
-    expect(printed.includes(`${checkout.url}/readyz doesn't respond yet`)).toBe(isToldOf)
+    expect(printed.includes(`${checkout.url}/readyz doesn't respond yet`)).toBe(isReported)
   })
 })

@@ -113,7 +113,7 @@ describe.for(PIPELINES.filter(([, isRun]) => isRun))('%s', ([, , runPipeline]) =
 })
 
 describe('review-next.ts', () => {
-  it('shows, accepts and corrects outputs until nothing is left', async ({ expect }) => {
+  it('shows, accepts, and corrects outputs until nothing is left', async ({ expect }) => {
     const tenant = await newTenant(server.url, ['ingest', 'read', 'review'])
     const review = (...args: string[]) => printed(tenant, process.execPath, 'review-next.ts', ...args)
     const at = (second: number) => new Date(Date.now() + 1000 * second).toISOString()

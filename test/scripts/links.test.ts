@@ -25,7 +25,7 @@ const targetsOf = (markdown: string): string[] =>
     .map(([, link, attribute]) => link ?? attribute ?? '')
     .filter(target => !/^[a-z]+:/.test(target))
 
-it('no page in the repository has a dead link to another', async ({ expect }) => {
+it('no page in the repository has a dead link', async ({ expect }) => {
   const { stdout } = await promisify(execFile)('git', ['ls-files', '*.md'], { cwd: PROJECT })
   const dead: string[] = []
   for (const page of stdout.split('\n').filter(Boolean)) {

@@ -76,7 +76,7 @@ function openAi(reply: Reply, body: Wire): object {
   }
 }
 
-/** Answers with the `json` tool if the request has it, which is the case for models without structured output. */
+/** Replies with the `json` tool if the request has it, as it does for models without structured output. */
 function anthropic(reply: Reply, body: Wire): object {
   const isTool = body.tools?.some(({ name }) => name === 'json')
   const input = answered(reply, body)

@@ -8,12 +8,12 @@ import { newTenant, type Tenant } from './clients/tenant.ts'
 import { newServer, type Server } from './server.ts'
 
 /*
- * Tests the real Python SDKs with the programs on their pages in docs/sdks. `npm run test:clients` runs it, because the
- * packages take a gigabyte. What each program's trace should look like is in `clients/python/`; add `-- -u` to write it,
- * and review the changes like those of a page.
+ * Tests the real Python SDKs with the programs on their pages in docs/sdks. Only `npm run test:clients` runs it, because
+ * the packages take a gigabyte. `clients/python/` has the expected trace of each program. To write it, add `-- -u`, and
+ * review the changes as you would for a page.
  */
 
-/** What a client prints although all is well. */
+/** Output that a client prints even if nothing is wrong. */
 const CHATTER = /Traceloop exporting traces|approximate input token count/
 
 const CLIENTS: readonly (readonly [name: string, client: PythonClient])[] = [
@@ -54,7 +54,7 @@ const environmentOf = ({ key }: Tenant): Environment => ({
 })
 
 describe.for(CLIENTS)('%s in Python', ([name, client]) => {
-  it('sends a trace that reads as its program', { timeout: 900_000 }, async ({ expect }) => {
+  it('sends a trace that reads like its program', { timeout: 900_000 }, async ({ expect }) => {
     const tenant = await newTenant(server.url)
     const { traceIds, warnings } = await runPython(client, environmentOf(tenant))
     await expect(await readAsText(tenant, traceIds[0])).toMatchFileSnapshot(`clients/python/${name}.txt`)

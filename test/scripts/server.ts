@@ -12,11 +12,11 @@ export const PROJECT = resolve(import.meta.dirname, '../..')
 export const ADMIN_TOKEN = 'token'
 
 /** The last line that a successful start prints. */
-const SERVES = 'Ctrl-C stops it.'
+const SERVES = 'Press Ctrl-C to stop it.'
 
 const CRON_SECRET = 'secret of the tests'
 
-/** The server as `npm start` runs it, with its own port and state directory. It can be restarted. */
+/** A server as `npm start` runs it, with its own port and state directory. It can be restarted. */
 export class Server {
   readonly port: number
   readonly url: string
@@ -34,7 +34,7 @@ export class Server {
     return join(this.stateDirectory, 'demo-keys.json')
   }
 
-  /** Another server on its own port that shares the state directory. */
+  /** A second server, on its own port, that shares the state directory. */
   async another(): Promise<Server> {
     return new Server(await freePort(), this.stateDirectory)
   }

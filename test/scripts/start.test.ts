@@ -111,7 +111,7 @@ describe('npm start', () => {
   }) => {
     await server.start({ SEED: 'none' })
     const other = await server.another()
-    expect(await other.start({ SEED: 'none' })).toMatch(/^Another npm start runs on \S+\. .+\n$/)
+    expect(await other.start({ SEED: 'none' })).toMatch(/^Another npm start is using \S+\. .+\n$/)
     expect([await other.isServing(), await server.isServing()]).toEqual([false, true])
     await server.stop('SIGKILL')
     expect(await server.isServing()).toBe(false)
@@ -143,7 +143,7 @@ describe('npm start', () => {
     await writeFile(file, '')
     for (const path of [file, join(file, 'below')]) {
       expect(await server.start({ SEED: 'none', STATE_DIR: path })).toMatch(
-        /^\S+ can't be used as a directory for data .+\n$/,
+        /^\S+ can't be used as a data directory .+\n$/,
       )
     }
   })
@@ -197,7 +197,7 @@ describe('a server started with SEED=none', () => {
     expect(answer.status).toBe(201)
   })
 
-  it('answers a browser’s navigation to an unknown path with the app, and any other request with JSON', async ({
+  it('returns the app when a browser navigates to an unknown path, and JSON for any other request', async ({
     expect,
   }) => {
     // fetch() doesn't allow setting Sec-Fetch-Mode.

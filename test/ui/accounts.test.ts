@@ -11,7 +11,7 @@ test('asks a user in several organizations which one to open, and remembers the 
   await signIn(context, organization.ownerKey)
   const session = await (await context.request.get('/api/session')).json()
   const { slug } = session.organization
-  // Answers as the service does if Cloudflare Access let the caller in as a user of both organizations.
+  // Respond as the service does if Cloudflare Access lets the caller in as a user in both organizations.
   const requestedSlugs: (string | undefined)[] = []
   await page.route('**/api/session', route => {
     const requested = route.request().headers()['x-org-slug']

@@ -14,7 +14,7 @@ const ATTACK = "window.__pwned='ran'"
 
 export const HOSTILE_TEXTS: readonly HostileText[] = [
   {
-    name: 'markup, scripts and templates',
+    name: 'markup, scripts, and templates',
     text: `<img src=x onerror="${ATTACK}"><script>${ATTACK}</script> {{constructor.constructor("${ATTACK}")()}} \${${ATTACK}} [a](javascript:${ATTACK})`,
     shown: '<img src=x onerror=',
   },
@@ -24,7 +24,7 @@ export const HOSTILE_TEXTS: readonly HostileText[] = [
     shown: 'javascript:window.__pwned',
   },
   {
-    name: 'direction marks, joined emoji and combining marks',
+    name: 'direction marks, joined emoji, and combining marks',
     text: `\u202Eexe.tnemyap\u202C \u2066\u200Bfree \u{1F469}\u200D\u{1F469}\u200D\u{1F467} \u{1F3F3}\uFE0F\u200D\u{1F308} Z\u0351\u036B\u0343 \uFDFD עברית`,
     shown: 'U+202E',
   },

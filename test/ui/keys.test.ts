@@ -2,14 +2,14 @@ import { newOrganization } from './organization.ts'
 import { serverUrl } from './server.ts'
 import { expect, signIn, test } from './test.ts'
 
-test('a key is shown once, copied, works, and can be revoked', async ({ page, context }) => {
+test('a new key is shown once, can be copied, works, and can be revoked', async ({ page, context }) => {
   const { ownerKey, project } = await newOrganization()
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   await signIn(context, ownerKey)
   await page.goto(`/settings/keys?project=${project.slug}`)
   await page.getByRole('button', { name: 'New key' }).click()
   const form = page.getByRole('dialog')
-  await form.getByLabel('Name').fill('Pipeline of the test')
+  await form.getByLabel('Name').fill('Test pipeline')
   for (const scope of ['ingest', 'review', 'manage']) await form.getByLabel(scope, { exact: true }).setChecked(false)
   await form.getByLabel('read', { exact: true }).setChecked(true)
   await page.keyboard.press('Enter')
@@ -29,7 +29,7 @@ test('a key is shown once, copied, works, and can be revoked', async ({ page, co
   await secret.getByRole('button', { name: "I've copied it" }).click()
   await expect(secret).toBeHidden()
   await page.reload()
-  const row = page.getByRole('row').filter({ hasText: 'Pipeline of the test' })
+  const row = page.getByRole('row').filter({ hasText: 'Test pipeline' })
   await expect(row).toContainText(key.slice(0, 8))
   expect(await page.content()).not.toContain(key)
   expect(await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]))).not.toContain(key)

@@ -14,7 +14,7 @@ const MAX_LINES = 200
 
 const Traces = v.object({ traces: v.tuple([v.object({ id: v.string(), spanCount: v.number() })]) })
 
-/** A project with one trace of many spans, each with five children. */
+/** A project that has one trace with many spans, each with five children. */
 async function withLargeTrace(spanTotal: number) {
   const organization = await newOrganization()
   const trace_id = 'trace_large'
@@ -69,7 +69,7 @@ async function timeToOpen(page: Page): Promise<number> {
   return opened.evaluate(({ after }) => after)
 }
 
-test('a trace of 10,000 spans opens in a second, and scrolls without all of them in the page', async ({
+test('a trace with 10,000 spans opens in a second, and scrolls without all of them in the page', async ({
   page,
   context,
 }) => {

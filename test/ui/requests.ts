@@ -38,10 +38,10 @@ export async function open(page: Page, address: string): Promise<void> {
 }
 
 /**
- * Opens a page, holds back its API calls, and responds to them in rounds: first the calls that the page makes before any is
- * answered, then the calls that follow from those responses, and so on. A call is always in the first round in which the
- * page has everything that the call needs, even on a slow machine. A round ends once the page makes no new call for
- * `quietMs`. Returns the URLs of each round.
+ * Opens a page, holds back its API calls, and responds to them in rounds: first to the calls that the page makes before
+ * it gets any response, then to the calls that follow from those responses, and so on. A call is always in the first
+ * round in which the page has everything that the call needs, even on a slow machine. A round ends once the page makes no
+ * new call for `quietMs`. Returns the URLs in each round.
  */
 export async function roundsOfCalls(page: Page, address: string, quietMs = QUIET_MS): Promise<string[][]> {
   const held = new Map<Request, Route>()

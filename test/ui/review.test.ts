@@ -59,7 +59,7 @@ const recordKeyPresses = (page: Page) =>
     addEventListener('keydown', ({ timeStamp }) => (window.pressedAt = timeStamp), { capture: true })
   })
 
-/** Presses a key, and measures in the page how long another item's output takes to be painted, in milliseconds. */
+/** Presses a key, and measures in the page how long the next item's output takes to be painted, in milliseconds. */
 async function timeToItem(page: Page, key: string, index: number): Promise<number> {
   const shown = await page.evaluateHandle(
     text => ({

@@ -137,7 +137,7 @@ export async function sampleProject(): Promise<SampleProject> {
     {
       decision: 'correct',
       approvedOutput: { answer: 'It lasts 24 months.', months: 24 },
-      comment: 'Of another product.',
+      comment: 'This is about a different product.',
       errorType: 'hallucinated_content',
     },
     ada.key,

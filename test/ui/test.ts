@@ -58,7 +58,7 @@ export async function signIn(context: BrowserContext, key: string): Promise<void
   expect(response.status()).toBe(201)
 }
 
-/** Records console errors, exceptions, CSP violations, dialogs and 5xx responses. */
+/** Records console errors, exceptions, CSP violations, dialogs, and 5xx responses. */
 async function watch(context: BrowserContext, faults: string[]): Promise<void> {
   await context.addInitScript(() => {
     addEventListener('securitypolicyviolation', ({ effectiveDirective, blockedURI, sourceFile, lineNumber }) =>

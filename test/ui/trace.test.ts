@@ -11,7 +11,7 @@ test.beforeAll(async () => {
 
 const Span = v.object({ trace: v.object({ id: v.string() }) })
 
-/** Ingests another trace, and returns the path that shows its span. */
+/** Ingests a trace, and returns the path of the page that shows its span. */
 async function withSpan(index: number) {
   const { trace_id, span_id, events } = answered(index)
   await sample.post(events)
@@ -19,7 +19,7 @@ async function withSpan(index: number) {
   return { trace_id, span_id, path: `/traces/${trace.id}?span=${span_id}&project=${sample.project.slug}` }
 }
 
-test('an output that changed after its review is marked in the list, the tree and the decision', async ({
+test('marks an output that changed after its review in the list, the tree, and the decision', async ({
   page,
   context,
 }) => {
@@ -42,7 +42,7 @@ test('an output that changed after its review is marked in the list, the tree an
   await expect(line.getByRole('img', { name: 'Accepted' })).toBeVisible()
 })
 
-test('the model, tokens, and cost of a call are shown, with their sums over the trace', async ({ page, context }) => {
+test("shows a call's model, tokens, and cost, and the trace's totals", async ({ page, context }) => {
   const { trace_id, span_id, path } = await withSpan(22)
   const call = { model: 'gpt-4.1-mini', usage: { input_tokens: 1_400, output_tokens: 36 }, cost_usd: 0.00018 }
   const span = { trace_id, step_id: STEP, timestamp: time(22_010), ...call }

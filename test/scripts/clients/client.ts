@@ -23,7 +23,7 @@ export interface Environment {
 }
 
 export interface Output {
-  /** The traces that the client reports to have created. */
+  /** The traces that the client says it created. */
   traceIds: string[]
   /** Everything else that it printed, such as warnings from its exporter. */
   warnings: string[]
@@ -33,7 +33,7 @@ const TIMEOUT_MS = 60_000
 const TRACE_ID = /^trace_[0-9a-f]{32}$/
 
 /**
- * Runs a client as its page describes: the page's `export` lines in a shell, then its program in Node, in a folder
+ * Runs a client as its page describes: runs the page's `export` lines in a shell, then its program in Node, in a folder
  * where Node finds the client's own packages. Rejects if the program fails.
  */
 export async function runClient(client: Client, environment: Environment): Promise<Output> {

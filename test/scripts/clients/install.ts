@@ -10,7 +10,7 @@ export const CLIENTS = import.meta.dirname
 const INSTALLED = join(CLIENTS, 'node_modules/.installed-lock.json')
 
 /**
- * Installs the clients' packages from their lock file, unless that was done before. They're separate from the project's
+ * Installs the clients' packages from their lock file, unless that was already done. They're separate from the project's
  * own packages, because they take 440 MB that the Worker doesn't need and include several versions of some packages.
  */
 export async function installClients(): Promise<void> {
@@ -21,7 +21,7 @@ export async function installClients(): Promise<void> {
   await writeFile(INSTALLED, lock)
 }
 
-/** The packages of a client, as `name@version`. */
+/** A client's packages, as `name@version`. */
 export async function packagesOf(folder: string): Promise<string[]> {
   const { dependencies } = v.parse(Manifest, JSON.parse(await readFile(join(CLIENTS, folder, 'package.json'), 'utf8')))
   return Object.entries(dependencies).map(([name, version]) => `${name}@${version}`)

@@ -35,7 +35,7 @@ export async function installedPackages(client: PythonClient): Promise<Set<strin
 }
 
 /**
- * Installs a client's packages into a virtual environment of their own, unless that was done before for the same
+ * Installs a client's packages into their own virtual environment, unless that was already done for the same
  * requirements. Returns the environment's directory.
  */
 async function installPython(client: PythonClient): Promise<string> {
@@ -66,9 +66,9 @@ async function installPython(client: PythonClient): Promise<string> {
 }
 
 /**
- * Runs a client as its page describes: the page's `export` lines in a shell, then its program in Python, with the
- * programs that the page takes from [the OpenTelemetry page](docs/sdks/opentelemetry-python.md). Rejects if the
- * program fails.
+ * Runs a client as its page describes: runs the page's `export` lines in a shell, then its program in Python, with the
+ * programs that the page takes from [the OpenTelemetry page](docs/sdks/opentelemetry-python.md). Rejects if the program
+ * fails.
  */
 export async function runPython(client: PythonClient, environment: Environment): Promise<Output> {
   const [page, shared] = await Promise.all([readPage(client.page), readPage('opentelemetry-python')])

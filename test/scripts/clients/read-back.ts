@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { call } from '../../../scripts/call.ts'
 import type { Tenant } from './tenant.ts'
 
-/** A step of a trace as the read API returns it, except for ids and times, which `readTrace` checks. */
+/** A trace's step as the read API returns it, without ids and times, which `readTrace` checks. */
 export interface Step {
   stepId: string
   kind: unknown

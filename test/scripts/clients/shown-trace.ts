@@ -21,7 +21,7 @@ type Trace = v.InferOutput<typeof Trace>
 
 const List = v.object({ traces: v.array(v.object({ id: v.string(), traceId: v.string() })) })
 
-/** The fields of a span's metadata that say whether its step reads right. Others differ from run to run. */
+/** The fields in a span's metadata that show whether its step reads well. Others differ from run to run. */
 const SHOWN = ['model', 'provider', 'usage', 'cost', 'finish_reasons', 'error']
 
 /**
@@ -53,7 +53,7 @@ function linesOf({ stepId, input, output, state, metadata }: Span, depth: number
   return [`${'  '.repeat(depth)}- ${metadata.kind} ${stepId}`, ...fieldLines(fields, depth + 2)]
 }
 
-/** The fields that have a value, each in a line or, if it's long, in several. */
+/** The fields that have a value, each on one line or, if it's long, on several. */
 function fieldLines(fields: Record<string, unknown>, depth: number): string[] {
   const present = Object.entries(fields).filter(([, value]) => value !== null)
   return present

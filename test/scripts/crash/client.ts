@@ -44,7 +44,7 @@ export class Client {
     }
   }
 
-  /** Makes a call and returns the body of the response. Throws if the call fails. */
+  /** Makes a call and returns the response body. Throws if the call fails. */
   async make(...call: Parameters<Client['call']>): Promise<Fields> {
     const { status, body } = await this.call(...call)
     if (status >= 300) throw new Error(`${call[0]} ${call[1]} returned ${status}: ${JSON.stringify(body)}`)
@@ -59,7 +59,7 @@ export class Client {
   }
 
   /**
-   * Reads the items of all pages of a list, or null if the list doesn't exist. `list` and `next` are the fields with
+   * Reads the items on all pages of a list, or null if the list doesn't exist. `list` and `next` are the fields with
    * the items and the cursor.
    */
   async pages(path: string, list: string, next: string): Promise<Json[] | null> {

@@ -1,4 +1,4 @@
-// As telemetry.mjs of the page, in another encoding or with another processor.
+// Like the page's telemetry.mjs, but with a different encoding or processor.
 import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto'
 import { resourceFromAttributes } from '@opentelemetry/resources'
