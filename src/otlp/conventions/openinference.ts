@@ -22,9 +22,10 @@ import {
   withMessages,
 } from '../reading/messages.ts'
 import { modelConfig, toolNames } from '../reading/model-config.ts'
+import { withoutPrints } from '../reading/python.ts'
 import { chunkOf, retrievedChunks } from '../reading/retrieved-chunks.ts'
 import { unflatten } from '../reading/serialized.ts'
-import { valueFrom } from '../reading/span-content.ts'
+import { plainFrom } from '../reading/span-content.ts'
 import { nameInGraph, stableName } from '../reading/step-names.ts'
 import { objectValue } from '../reading/values.ts'
 
@@ -70,9 +71,10 @@ export const openInference: Convention = {
   name: 'openinference',
   read(span) {
     if (!span.speaksOf(...WORDS)) return undefined
-    const kind = taken(span, 'openinference.span.kind', type => KINDS_OF_SPANS.get(textOf(type)?.toUpperCase() ?? ''))
-    const asked = unflatten(span.below('llm.input_messages.'))
-    const answered = unflatten(span.below('llm.output_messages.'))
+    const kind = kindOf(span)
+    const asked = unflatten(span.below('llm.input_messages.')) ?? textsBelow(span, 'llm.prompts.', 'prompt', 'user')
+    const answered =
+      unflatten(span.below('llm.output_messages.')) ?? textsBelow(span, 'llm.choices.', 'completion', 'assistant')
     const answer = answered === undefined ? undefined : answerOf(answered)
     const raw = rawContent(span, kind)
     const metadata = metadataOf(span)
@@ -96,7 +98,7 @@ export const openInference: Convention = {
         retrieved_chunks: retrieved && withIds(retrieved, retrievedChunks(raw.answer?.output)),
         reranked_chunks: reranked,
         config: configOf(span, kind),
-        context: taken(span, 'llm.prompt_template.variables', objectOf),
+        context: taken(span, 'llm.prompt_template.variables', value => objectOf(plainFrom(value))),
       }),
       model,
       provider: taken(span, 'llm.provider', idOf) ?? taken(span, 'llm.system', idOf),
@@ -114,6 +116,23 @@ export const openInference: Convention = {
       fallback,
     })
   },
+}
+
+function kindOf(span: SpanReader): StepKind | undefined {
+  const kind = taken(span, 'openinference.span.kind', type => KINDS_OF_SPANS.get(textOf(type)?.toUpperCase() ?? ''))
+  if (span.span.source.scope.name !== 'openinference.instrumentation.llama_index') return kind
+  // LlamaIndex records a public method and the private one that does its work, with the same content.
+  if (/\._[a-z]\w*$/.test(span.span.name)) return 'generic'
+  // It also records methods that call a model by another method. Only the model call has messages.
+  return kind === 'llm' && !OF_CALLS.some(prefix => span.hasBelow(prefix)) ? 'chain' : kind
+}
+
+const OF_CALLS = ['llm.input_messages.', 'llm.output_messages.', 'llm.prompts.', 'llm.token_count.']
+
+/** The texts of a completion call, from before models had messages. */
+function textsBelow(span: SpanReader, prefix: string, name: string, role: string): JsonObject[] | undefined {
+  const texts = itemsBelow(span, prefix, name, /^text$/).flatMap(({ text }) => text ?? [])
+  return nonEmpty(texts.map(content => ({ role, content })))
 }
 
 /** A tool's own name, the node of a graph, or the agent. Some frameworks give each node a random id. */
@@ -141,11 +160,32 @@ function rawContent(
   span: SpanReader,
   kind: StepKind | undefined,
 ): { input: Json | undefined; answer: Answer | undefined } {
-  const input = rawValue(span, 'input', 'llm.input_messages.')
   const output = rawValue(span, 'output', 'llm.output_messages.')
+  const input = taskOfCrew(output) ?? argumentsOf(rawValue(span, 'input', 'llm.input_messages.'))
   const answer = kind === 'llm' ? outputMessage(output) : undefined
   const whole = output === undefined ? undefined : { output: withMessages(output), finishReasons: [], rest: {} }
   return { input: input === undefined ? undefined : withMessages(input), answer: answer ?? whole }
+}
+
+/** What a crew's agent was asked. Its arguments only describe the agent. */
+function taskOfCrew(output: Json | undefined): Json | undefined {
+  if (!isJsonObject(output) || typeof output.raw !== 'string' || output.output_format === undefined) return undefined
+  const { messages, description, expected_output } = output
+  const all = inputMessages(messages ?? null)?.messages
+  if (!Array.isArray(all)) return present<JsonObject>({ description, expected_output })
+  const end = all.findIndex(message => isJsonObject(message) && message.role === 'assistant')
+  return { messages: all.slice(0, end < 0 ? all.length : end) }
+}
+
+/** Arguments of frameworks' own methods that don't concern their content: smolagents' options, LlamaIndex's state. */
+const OPTIONS = new Set(['stream', 'reset', 'max_steps', 'return_full_result', 'init_state', 'tags'])
+
+/** A framework's arguments without its options. The task alone if nothing else is left. */
+function argumentsOf(input: Json | undefined): Json | undefined {
+  if (!isJsonObject(input) || (input.init_state === undefined && input.return_full_result === undefined)) return input
+  const own = Object.entries(input).filter(([field, value]) => value !== null && !OPTIONS.has(field))
+  if (own.length === 0) return undefined
+  return own.length === 1 && typeof input.task === 'string' ? input.task : Object.fromEntries(own)
 }
 
 /**
@@ -157,9 +197,18 @@ function rawValue(span: SpanReader, side: 'input' | 'output', messages: string):
   const value = span.get(`${side}.value`)
   const type = textOf(span.get(`${side}.mime_type`))
   if (span.hasBelow(messages)) return undefined
-  if (type === 'application/json') return scalarFrom(value) ?? valueFrom(value)
-  return type === undefined ? valueFrom(value) : value
+  if (type === 'application/json') return scalarFrom(value) ?? unwrapped(span, side, plainFrom(value))
+  return type === undefined ? unwrapped(span, side, plainFrom(value)) : value && withoutPrints(value)
 }
+
+/** LangChain's callbacks put a value that isn't an object into one. */
+const unwrapped = (span: SpanReader, side: 'input' | 'output', value: Json | undefined): Json | undefined =>
+  isJsonObject(value) &&
+  value[side] !== undefined &&
+  Object.keys(value).length === 1 &&
+  span.span.source.scope.name.includes('langchain')
+    ? value[side]
+    : value
 
 /** A serialized number or boolean, or undefined for any other string. */
 const scalarFrom = (value: Json | undefined): Json | undefined =>

@@ -1,9 +1,8 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import type { StepKind } from '../../domain/step-kind.ts'
-import { withoutLangChain } from './langchain.ts'
-import { valueOfText } from './messages.ts'
+import { valueOfText, withMessages } from './messages.ts'
 import { toolNames } from './model-config.ts'
-import { isPrintedObject, pythonLiteral } from './python.ts'
+import { pythonLiteral, withoutPrints } from './python.ts'
 import { vectorsIn, withoutVectors } from './vectors.ts'
 
 /*
@@ -75,45 +74,16 @@ const isBlank = (value: Json): boolean =>
   isJsonObject(value) && value.role === 'assistant' && value.content === '' && Object.keys(value).length === 2
 
 /** A value without what only Python can read, and without vectors. Undefined if nothing else is in it. */
-function plainValue(value: Json): Json | undefined {
-  if (typeof value === 'string') return isPrintedObject(value) ? undefined : (pythonLiteral(value) ?? value)
-  if (isCrewOutput(value)) return value.json_dict ?? value.pydantic ?? value.raw
-  return withoutVectors(withoutPrintedObjects(value, 0) ?? null) ?? undefined
+function plainValue(given: Json): Json | undefined {
+  if (isCrewOutput(given)) return given.json_dict ?? given.pydantic ?? given.raw
+  const value = withoutPrints(given)
+  if (typeof value === 'string') return pythonLiteral(value) ?? value
+  return value === undefined ? undefined : (withoutVectors(value) ?? undefined)
 }
 
 /** What a crew or one of its tasks returns, next to a copy of the task and of the conversation. */
 const isCrewOutput = (value: Json): value is JsonObject =>
   isJsonObject(value) && typeof value.raw === 'string' && ('tasks_output' in value || 'output_format' in value)
-
-/** How deep printed objects are looked for. Arguments of functions are at the top. */
-const PRINTED_DEPTH = 3
-
-function withoutPrintedObjects(value: Json, depth: number): Json | undefined {
-  if (typeof value === 'string') return isPrintedObject(value) ? undefined : value
-  if (typeof value !== 'object' || value === null || depth > PRINTED_DEPTH || isMessageLike(value)) return value
-  if (Array.isArray(value)) {
-    const items = value.map(item => withoutPrintedObjects(item, depth + 1))
-    const kept = items.filter(item => item !== undefined)
-    return kept.length === value.length && kept.every((item, index) => item === value[index])
-      ? value
-      : kept.length > 0 || value.length === 0
-        ? kept
-        : undefined
-  }
-  const kept: [string, Json][] = []
-  let isChanged = false
-  for (const field of Object.keys(value)) {
-    const item = value[field] ?? null
-    const plain = withoutPrintedObjects(item, depth + 1)
-    if (plain !== item) isChanged = true
-    if (plain !== undefined) kept.push([field, plain])
-  }
-  if (!isChanged) return value
-  return kept.length > 0 ? Object.fromEntries(kept) : undefined
-}
-
-/** Texts of messages were written for a reader, whatever they look like. */
-const isMessageLike = (value: Json[] | JsonObject): boolean => !Array.isArray(value) && typeof value.role === 'string'
 
 /** A tool's arguments. Frameworks wrap them in the call of their own function. */
 function toolInput(given: Json): Json | undefined {
@@ -139,20 +109,22 @@ const CALL_FIELDS = new Set(['args', 'kwargs', 'sanitize_inputs_outputs'])
 export function calledWith(value: Json): Json {
   if (!isJsonObject(value)) return value
   const { args, kwargs } = value
-  if (!Array.isArray(args) || !isJsonObject(kwargs) || !Object.keys(value).every(field => CALL_FIELDS.has(field)))
-    return value
-  if (args.length === 0) return kwargs
+  if (!isJsonObject(kwargs) || !Object.keys(value).every(field => CALL_FIELDS.has(field))) return value
+  if (args === undefined || (Array.isArray(args) && args.length === 0)) return kwargs
+  if (!Array.isArray(args)) return value
   if (Object.keys(kwargs).length > 0) return { args, kwargs }
   return args.length === 1 ? (args[0] ?? null) : args
 }
 
 /** A tool's result, out of the message or the blocks that a framework wraps it in. */
 function toolOutput(given: Json): Json | undefined {
-  const value = withoutLangChain(valueOfText(given))
+  const value = withMessages(valueOfText(given))
   if (isJsonObject(value)) {
-    const { role, status, content, isError, output, ...others } = value
-    // LangChain's callbacks, in Traceloop's form.
-    if (output !== undefined && Object.keys(others).join() === 'kwargs') return toolOutput(output)
+    const { role, status, content, isError, output, raw_output, is_error, ...others } = value
+    // LangChain's callbacks, in Traceloop's form and in OpenInference's for JavaScript.
+    if (output !== undefined && /^(?:kwargs)?$/.test(Object.keys(others).join())) return toolOutput(output)
+    // LlamaIndex.
+    if (raw_output !== undefined && is_error === false) return toolOutput(raw_output)
     const isMessage = role === 'tool' || role === 'function' || role === 'assistant'
     if (isMessage && content !== undefined && value.tool_calls === undefined) return toolOutput(content)
     // Strands, Bedrock and MCP. A failure stays wrapped, because it would otherwise look like a result.
@@ -187,7 +159,9 @@ function embeddedTexts(given: Json): Json | undefined {
   return texts.length === 1 ? texts[0] : texts
 }
 
-/** Fields of a request to a model that aren't its input. */
+/** Whether a field of a request to a model isn't its input. */
+export const isParameter = (field: string): boolean => PARAMETERS.has(field)
+
 const PARAMETERS = new Set([
   'model',
   'temperature',

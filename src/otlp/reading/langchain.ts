@@ -50,6 +50,7 @@ export function messageOfLangChain(value: JsonObject): JsonObject | undefined {
 function withoutRun(message: JsonObject): JsonObject {
   const { response_metadata, usage_metadata, generation_info, type, id, status, example, chunk_position, ...fields } =
     message
+  if (isJsonObject(fields.metadata) && isJsonObject(fields.metadata.versions)) delete fields.metadata
   const isRunId =
     typeof id !== 'string' || /^(?:lc_)?run-|^(?:chatcmpl|msg|resp)[-_]|^[0-9a-f]{8}-[0-9a-f]{4}-/.test(id)
   return {
@@ -60,31 +61,36 @@ function withoutRun(message: JsonObject): JsonObject {
   }
 }
 
-/** The value with all of LangChain's and LangGraph's objects in it as plain ones. The same value if it has none. */
-export function withoutLangChain(value: Json, depth = 0): Json {
+type Convert = (message: JsonObject) => JsonObject
+
+/**
+ * The value with all of LangChain's and LangGraph's objects in it as plain ones. The same value if it has none.
+ * `convert` changes the messages within it.
+ */
+export function withoutLangChain(value: Json, convert: Convert = message => message, depth = 0): Json {
   if (typeof value !== 'object' || value === null || depth > MAX_JSON_DEPTH) return value
-  if (Array.isArray(value)) return plainList(value, depth)
-  const message = messageOfLangChain(value)
-  if (message) return plainFields(message, depth)
-  if (value.lc !== undefined && isJsonObject(value.kwargs)) return withoutLangChain(value.kwargs, depth + 1)
-  if (isCommand(value)) return withoutLangChain(value.update ?? null, depth + 1)
-  return plainFields(value, depth)
+  if (Array.isArray(value)) return plainList(value, convert, depth)
+  const message = messageOfLangChain(value) ?? (typeof value.role === 'string' ? value : undefined)
+  if (message) return depth === 0 ? plainFields(message, convert, depth) : convert(message)
+  if (value.lc !== undefined && isJsonObject(value.kwargs)) return withoutLangChain(value.kwargs, convert, depth + 1)
+  if (isCommand(value)) return withoutLangChain(value.update ?? null, convert, depth + 1)
+  return plainFields(value, convert, depth)
 }
 
-function plainList(list: Json[], depth: number): Json {
+function plainList(list: Json[], convert: Convert, depth: number): Json {
   // A node returns a list of commands, usually of one.
   const isOneCommand = list.length === 1 && isJsonObject(list[0]) && isCommand(list[0])
-  if (isOneCommand) return withoutLangChain(list[0] ?? null, depth + 1)
-  const plain = list.map(item => withoutLangChain(item, depth + 1))
+  if (isOneCommand) return withoutLangChain(list[0] ?? null, convert, depth + 1)
+  const plain = list.map(item => withoutLangChain(item, convert, depth + 1))
   return plain.some((item, index) => item !== list[index]) ? plain : list
 }
 
-function plainFields(object: JsonObject, depth: number): JsonObject {
+function plainFields(object: JsonObject, convert: Convert, depth: number): JsonObject {
   let changed: [string, Json][] | undefined
   for (const field of Object.keys(object)) {
     const item = object[field] ?? null
     if (typeof item !== 'object' || item === null) continue
-    const plain = withoutLangChain(item, depth + 1)
+    const plain = withoutLangChain(item, convert, depth + 1)
     if (plain === item) continue
     changed ??= []
     changed.push([field, plain])
@@ -92,5 +98,7 @@ function plainFields(object: JsonObject, depth: number): JsonObject {
   return changed ? { ...object, ...Object.fromEntries(changed) } : object
 }
 
+/** In JavaScript, a command has a field with its class. */
 const isCommand = (value: JsonObject): boolean =>
-  value.update !== undefined && 'graph' in value && 'goto' in value && Object.keys(value).length <= 4
+  value.update !== undefined &&
+  (value.lg_name === 'Command' || ('graph' in value && 'goto' in value && Object.keys(value).length <= 4))

@@ -15,11 +15,14 @@ export interface Pieces {
   results: JsonObject[]
 }
 
+/** Fields with a message's content. LlamaIndex has blocks, Semantic Kernel items. */
+export const CONTENTS = ['content', 'parts', 'contents', 'blocks', 'items']
+
 /** Takes all content out of a message. */
 export function piecesOf(fields: Fields): Pieces & { whole: Json | undefined } {
   const pieces: Pieces = { parts: [], reasoning: [], reasoningDetails: [], calls: [], results: [] }
   let whole: Json | undefined
-  for (const name of ['content', 'parts', 'contents']) {
+  for (const name of CONTENTS) {
     const content = fields.take(name)
     // OpenInference sends some texts twice, as the content and as its only part.
     const [first] = pieces.parts
@@ -49,6 +52,8 @@ function addProvided(pieces: Pieces, fields: Fields, provided: JsonObject): void
   const more = new Fields(provided)
   const calls = more.list('tool_calls').map(toolCall)
   if (pieces.calls.length === 0) pieces.calls.push(...calls)
+  const id = more.text('tool_call_id')
+  if (id !== undefined) fields.put('tool_call_id', id)
   const reasoning = more.text('reasoning_content')
   if (reasoning) pieces.reasoning.push(reasoning)
   fields.put('additional_kwargs', more.rest())
@@ -93,6 +98,11 @@ function addPart(pieces: Pieces, part: Json): void {
     addPart(pieces, picture === undefined ? inner : { ...inner, image: picture })
     return
   }
+  const { block_type, content_type = block_type, ...block } = part
+  if (typeof content_type === 'string') {
+    addPart(pieces, { ...block, type: content_type })
+    return
+  }
   const type = typeof part.type === 'string' ? part.type : untypedPart(part)
   if (CALL_PARTS.has(type)) addCall(pieces, part)
   else if (RESULT_PARTS.has(type)) pieces.results.push(toolResult(part))
@@ -107,10 +117,11 @@ function addCall(pieces: Pieces, part: JsonObject): void {
   if (!isEmpty(call)) pieces.calls.push(call)
 }
 
-/** Gemini and Genkit parts have no type, so the fields that are present determine it. */
+/** Gemini's, Genkit's and LlamaIndex's parts have no type, so the fields that are present determine it. */
 function untypedPart(part: JsonObject): string {
   if (typeof part.text === 'string') return part.thought === true ? 'reasoning' : 'text'
-  if (part.functionCall ?? part.function_call ?? part.toolRequest ?? part.toolUse) return 'function_call'
+  if (part.functionCall ?? part.function_call ?? part.toolRequest ?? part.toolUse ?? part.tool_kwargs)
+    return 'function_call'
   if (part.functionResponse ?? part.function_response ?? part.toolResponse ?? part.toolResult)
     return 'function_call_output'
   return typeof part.reasoning === 'string' ? 'reasoning' : ''
@@ -153,7 +164,7 @@ function toolCall(value: Json): JsonObject {
   const type = fields.text('type')
   const id = fields.take('call_id', 'toolCallId', 'toolUseId', 'tool_call_id', 'id', 'ref')
   const name = callee.take('name') ?? fields.take('toolName', 'tool_name', 'name')
-  const given = callee.take('arguments', 'args') ?? fields.take('arguments', 'args', 'input')
+  const given = callee.take('arguments', 'args') ?? fields.take('arguments', 'args', 'input', 'tool_kwargs')
   const call = present({
     id,
     name,
@@ -169,6 +180,7 @@ function toolResult(value: JsonObject): JsonObject {
   const inner = value.functionResponse ?? value.function_response ?? value.toolResponse ?? value.toolResult
   if (isJsonObject(inner)) return toolResult(inner)
   const fields = new Fields(value)
+  if (fields.has('status', 'success')) fields.drop('status')
   const type = fields.text('type')
   const id = fields.take('call_id', 'toolCallId', 'toolUseId', 'tool_call_id', 'tool_use_id', 'id', 'ref')
   const name = fields.take('toolName', 'tool_name', 'name')
@@ -222,6 +234,15 @@ export class Fields {
   list(...names: string[]): Json[] {
     const found = this.#first(names, Array.isArray)
     return Array.isArray(found) ? found : []
+  }
+
+  /** The only text under these names. Doesn't remove it. */
+  onlyText(...names: string[]): string | undefined {
+    const [value, ...others] = names.flatMap(name => this.#left.get(name) ?? [])
+    if (others.length > 0 || value === undefined) return undefined
+    const part = isJsonObject(value) && isJsonObject(value.message_content) ? value.message_content : value
+    const text = isJsonObject(part) ? part.text : part
+    return typeof text === 'string' ? text : undefined
   }
 
   object(...names: string[]): JsonObject | undefined {

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import { MAX_CONVERSATION_MESSAGES } from '../../limits.ts'
 import { messageOfLangChain, ROLES_OF_CLASSES, withoutLangChain } from './langchain.ts'
-import { combined, contentOf, Fields, isEmpty, piecesOf, present, resultOf } from './message-parts.ts'
+import { CONTENTS, combined, contentOf, Fields, isEmpty, piecesOf, present, resultOf } from './message-parts.ts'
 import { pythonLiteral } from './python.ts'
 import { parsed } from './serialized.ts'
 
@@ -31,6 +31,8 @@ export interface Answer {
 /** Role names of LangChain, Gemini, smolagents and others. */
 const ROLES: ReadonlyMap<string, string> = new Map([
   ...ROLES_OF_CLASSES,
+  ['user', 'user'],
+  ['assistant', 'assistant'],
   ['model', 'assistant'],
   ['bot', 'assistant'],
   ['tool-call', 'assistant'],
@@ -39,7 +41,7 @@ const ROLES: ReadonlyMap<string, string> = new Map([
 
 const roleOf = (name: string): string => ROLES.get(name) ?? name
 
-const CONTENT_FIELDS = ['content', 'contents', 'parts', 'tool_calls', 'toolCalls', 'function_call', 'reasoning_content']
+const CONTENT_FIELDS = [...CONTENTS, 'tool_calls', 'toolCalls', 'function_call', 'reasoning_content']
 
 /** Some clients wrap a message with its index and finish reason. */
 function unwrapped(value: JsonObject): JsonObject {
@@ -48,7 +50,7 @@ function unwrapped(value: JsonObject): JsonObject {
   if (ofLangChain) return ofLangChain
   if (value.lc !== undefined && isJsonObject(kwargs)) return kwargs
   if (isJsonObject(message) && value.role === undefined) {
-    const { message: _, index: __, generation_info, text, ...fields } = value
+    const { message: _, index: __, type: ___, generation_info, text, ...fields } = value
     const { finish_reason } = isJsonObject(generation_info) ? generation_info : {}
     if (finish_reason !== undefined) fields.finish_reason = finish_reason
     const inner = unwrapped(message)
@@ -78,7 +80,7 @@ export function messagesFrom(value: Json, defaultRole: string): Message[] {
   const role = roleOf(fields.text('role') ?? defaultRole)
   // This `type` adds nothing to the role.
   if (fields.has('type', 'message')) fields.drop('type')
-  const { whole, parts, reasoning, reasoningDetails, calls, results } = piecesOf(fields)
+  const { whole, parts, reasoning, reasoningDetails, calls, results } = piecesOf(withoutLabel(fields))
   const content = parts.length === 0 ? whole : contentOf(whole === undefined ? parts : [...parts, { content: whole }])
   const isResult = role === 'tool' || role === 'function'
   const known = present({
@@ -97,6 +99,18 @@ export function messagesFrom(value: Json, defaultRole: string): Message[] {
   const hasMore = content !== undefined || calls.length > 0 || reasoning.length > 0 || !isEmpty(rest)
   return [...results.map(resultMessage), ...(hasMore ? [message] : [])]
 }
+
+/** smolagents gives a model its calls and their results as texts: `Calling tools:\n[{'id': …}]`. */
+function withoutLabel(fields: Fields): Fields {
+  const [, label, printed = ''] = LABEL.exec(fields.onlyText('content', 'contents') ?? '') ?? []
+  const value = label === undefined ? undefined : valueOfText(printed)
+  if (typeof value !== 'object') return fields
+  fields.drop('content', 'contents')
+  fields.put(label === 'Observation' ? 'content' : 'tool_calls', value)
+  return fields
+}
+
+const LABEL = /^(Calling tools|Observation):\n(?=[[{])(.*)$/s
 
 /** A value that was serialized as JSON, or printed by Python. */
 export function valueOfText(text: Json): Json {
@@ -133,7 +147,7 @@ export function inputMessages(value: Json | undefined, instructions?: Json): Jso
 const messageList = (list: Json[]): Json[] => (list.some(isPair) ? list : list.flat()).map(pairMessage)
 
 const isPair = (item: Json): item is [string, Json] =>
-  Array.isArray(item) && item.length === 2 && typeof item[0] === 'string' && (ROLES.has(item[0]) || item[0] === 'user')
+  Array.isArray(item) && item.length === 2 && typeof item[0] === 'string' && ROLES.has(item[0])
 
 const pairMessage = (item: Json): Json => (isPair(item) ? { role: item[0], content: item[1] } : item)
 
@@ -159,10 +173,23 @@ const itemsOf = (values: Json): Json[] => (isJsonObject(values) ? Object.values(
 
 /** Converts messages in a value that a chain, a tool, or an agent passes on. Any other value is kept verbatim. */
 export function withMessages(given: Json): Json {
-  const value = withoutLangChain(given)
+  const only = Array.isArray(given) && given.length === 1 ? given[0] : given
+  if (isJsonObject(only) && isResponse(only)) return answerIn(only)?.output ?? given
+  const value = withoutLangChain(given, nestedMessage)
   if (!isMessage(value)) return inputMessages(value) ?? value
   const messages = askedMessages(value)
   return messages.length === 1 ? (messages[0] ?? null) : { messages }
+}
+
+/** A message within another value, in the form above if it isn't already, and is still one message in it. */
+function nestedMessage(value: JsonObject): JsonObject {
+  if (isResponse(value)) {
+    const output = answerIn(value)?.output
+    return isJsonObject(output) ? output : value
+  }
+  const isPlain = typeof value.content === 'string' && value.tool_calls === undefined && !value.additional_kwargs
+  const messages = !isPlain && isMessage(value) && ROLES.has(String(value.role)) ? askedMessages(value) : []
+  return messages.length === 1 ? (messages[0] ?? value) : value
 }
 
 function requestMessages(request: JsonObject, system: Message[]): JsonObject | undefined {
@@ -192,13 +219,41 @@ function requestMessages(request: JsonObject, system: Message[]): JsonObject | u
 export function outputMessage(value: Json | undefined): Answer | undefined {
   if (value === undefined) return undefined
   const answer = parsed(value)
+  if (isJsonObject(answer) && isResponse(answer)) return answerIn(answer)
   if (isMessage(answer)) return answerFrom([answer], {})
   if (Array.isArray(answer)) {
     const list = answer.flat()
     return answer.some(isMessage) && areMessages(list) ? answerFrom(list, {}) : undefined
   }
-  if (!isJsonObject(answer)) return undefined
+  return isJsonObject(answer) ? answerIn(answer) : undefined
+}
+
+/** What a response says about its run, next to its message. */
+const OF_RESPONSE = new Set([
+  ...['id', 'model', 'usage', 'meta', 'stop_sequence', 'container', 'service_tier'],
+  ...['inner_content', 'ai_model_id', 'metadata', 'content_type'],
+])
+
+/** Whether a value is a whole response of a provider or a framework, and not just a message. */
+function isResponse(value: JsonObject): boolean {
+  const { message, object, usage, meta, inner_content, finish_reason, index } = value
+  // LlamaIndex and Genkit put the message next to the provider's response.
+  if (value.role === undefined && isMessage(message)) return finish_reason === undefined && index === undefined
+  if (typeof object === 'string') return /^(?:chat\.completion|response$)/.test(object)
+  return value.role !== undefined && isJsonObject(usage ?? meta ?? inner_content)
+}
+
+function answerIn(answer: JsonObject): Answer | undefined {
   const fields = new Fields(answer)
+  if (answer.role !== undefined) {
+    const rest = Object.entries(answer).filter(([field]) => OF_RESPONSE.has(field))
+    fields.drop(...OF_RESPONSE)
+    return answerFrom([fields.rest()], Object.fromEntries(rest))
+  }
+  if (answer.message !== undefined && isResponse(answer)) {
+    fields.drop('message')
+    return answerFrom([answer.message], fields.rest())
+  }
   if (Array.isArray(answer.output) && answer.output.some(isItem)) {
     fields.drop('output')
     return answerFrom([messageOfItems(answer.output)], fields.rest())
@@ -208,7 +263,7 @@ export function outputMessage(value: Json | undefined): Answer | undefined {
     fields.drop('content')
     return answerFrom([answer.content], fields.rest())
   }
-  const choices = fields.list('choices', 'generations', 'candidates', 'messages').flat()
+  const choices = fields.list('choices', 'generations', 'candidates', 'replies', 'messages').flat()
   const candidates = choices.map(candidate)
   return areMessages(candidates) ? answerFrom(candidates, fields.rest()) : undefined
 }
@@ -222,7 +277,8 @@ function messageOfItems(items: Json[]): JsonObject {
     isJsonObject(item) && item.type === 'message' && Array.isArray(item.content) ? item.content : [item],
   )
   const message = items.find(item => isJsonObject(item) && item.type === 'message')
-  return { role: 'assistant', ...(isJsonObject(message) && message), content }
+  const { id, status, ...fields } = isJsonObject(message) ? message : {}
+  return { role: 'assistant', ...fields, content }
 }
 
 /** Gemini puts the message in `content`. */

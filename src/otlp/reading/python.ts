@@ -3,16 +3,18 @@ import { MAX_JSON_DEPTH } from '../../limits.ts'
 import { objectValue } from './values.ts'
 
 /*
- * Values that Python printed: `{'order': 7, 'paid': None}`. Frameworks pass a tool's arguments and result through
- * `str()`, which isn't JSON.
+ * Values that Python printed: `{'order': 7, 'paid': None}`, `Message(role=<Role.USER: 'user'>, text='hi')`. Frameworks
+ * pass a tool's arguments and result, and their own objects, through `str()`, which isn't JSON.
  */
 
-/** Parses a printed dict, list, or tuple. Undefined if the text is anything else, such as an object's own form. */
-export function pythonLiteral(text: string): Json | undefined {
-  if (!/^\s*[[{(]/.test(text)) return undefined
+/** Parses a printed dict, list, or tuple. Undefined if the text is anything else. */
+export const pythonLiteral = (text: string): Json | undefined =>
+  /^\s*[[{(]/.test(text) ? parsedWith(text, parser => parser.value(0)) : undefined
+
+function parsedWith(text: string, read: (parser: Parser) => Json): Json | undefined {
   const parser = new Parser(text)
   try {
-    const value = parser.value(0)
+    const value = read(parser)
     return parser.isAtEnd() ? value : undefined
   } catch (error) {
     if (error instanceof NotALiteral) return undefined
@@ -20,13 +22,65 @@ export function pythonLiteral(text: string): Json | undefined {
   }
 }
 
+/** How deep printed objects are looked for. Arguments of functions are at the top. */
+const PRINTED_DEPTH = 3
+
+/**
+ * The value with the objects that Python printed in it as plain ones. Leaves out those that can't be parsed, and
+ * arguments without any text for a reader, such as a framework's own state. Undefined if nothing else is in it.
+ */
+export function withoutPrints(value: Json, depth = 0, isArgument = false): Json | undefined {
+  if (typeof value === 'string') return isPrintedObject(value) ? printedObject(value, isArgument) : value
+  // Texts of messages were written for a reader, whatever they look like.
+  if (typeof value !== 'object' || value === null || depth > PRINTED_DEPTH) return value
+  if (Array.isArray(value)) {
+    const items = value.map(item => withoutPrints(item, depth + 1, isArgument))
+    const kept = items.filter(item => item !== undefined)
+    if (kept.length === value.length && kept.every((item, index) => item === value[index])) return value
+    return kept.length > 0 ? kept : undefined
+  }
+  if (typeof value.role === 'string') return value
+  const kept: [string, Json][] = []
+  let isChanged = false
+  let isLess = false
+  for (const field of Object.keys(value)) {
+    const item = value[field] ?? null
+    const plain = withoutPrints(item, depth + 1, true)
+    if (plain !== item) isChanged = true
+    if (plain === undefined) isLess = true
+    else kept.push([field, plain])
+  }
+  if (!isChanged) return value
+  // What is left of an object whose content is gone says nothing.
+  const isRest = isLess && kept.every(([field, item]) => item === null || field === 'metadata')
+  return isRest ? undefined : objectValue(kept)
+}
+
+/** The numbers of a date or a time, in the order of ISO 8601. */
+function isoTime([year = 0, month = 1, day = 1, ...time]: Json[]): string {
+  const two = (part: Json): string => String(part).padStart(2, '0')
+  const date = [year, two(month), two(day)].join('-')
+  return time.length === 0 ? date : `${date}T${[...time, 0].slice(0, 3).map(two).join(':')}`
+}
+
+/** A printed object's fields. Undefined if it has none, can't be parsed, or is a template and not what was made from it. */
+function printedObject(text: string, isArgument: boolean): Json | undefined {
+  if (/^\s*\w+Template\(/.test(text) || (isArgument && !READABLE.test(text))) return undefined
+  const value = parsedWith(text, parser => (/^\w+=/.test(text) ? parser.fields('') : parser.value(0)))
+  return typeof value === 'object' && Object.keys(value ?? {}).length === 0 ? undefined : value
+}
+
+/** Fields of messages, documents and calls. */
+const READABLE = /\b_?(?:role|content|page_content|text|blocks|tool_kwargs|raw_output)(?:=|: )/
+
 /**
  * Whether a text is how Python prints an object: `<Node object at 0x7f00>`, `[Message(id='1', ...)]`. Such a text isn't
  * content: nobody wrote it for a reader.
  */
 export const isPrintedObject = (text: string): boolean =>
-  /^\s*\[?<[\w.]{1,200}(?: object at 0x|\(|: )/.test(text) ||
-  /^\s*\[?[A-Z]\w{2,100}\([a-z_]\w{0,100}=/.test(text) ||
+  /^\s*\[?<[\w.]{1,200}(?: object(?: at 0x|>)|\(|: )/.test(text) ||
+  /^\s*\[?[A-Z]\w{2,100}\([a-z_]\w{0,100}[=:]/.test(text) ||
+  /^[A-Z][a-z]{1,100}[A-Z]\w{0,100}\(\)$/.test(text) ||
   // Pydantic's models, as `str()` prints them, and DSPy's signatures.
   /^[a-z_]\w{0,100}='[^'\n]{0,1000}' [a-z_]\w{0,100}=/.test(text) ||
   /^[A-Z]\w{2,100}\([^\n]{1,1000}\n {2,8}instructions=/.test(text)
@@ -53,6 +107,16 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
   ['\n', ''],
 ])
 
+const WORD = /[\w.+-]{1,400}/y
+const CONSTRUCTOR = /[A-Za-z_][\w.]{0,200}\(/y
+const ENUM = /<[\w.]{1,200}: (?=['"\d])/y
+const OPAQUE = /<(?:->|[^<>]|<[^<>]{0,400}>){0,2000}>/y
+const FIELD = /^\s*[A-Za-z_]\w{0,100}(?:=|: )/
+const FIELD_NAME = /[A-Za-z_]\w{0,100}(?:=|: )/y
+const MAX_FIELD_LENGTH = 128
+/** An id without quotes. */
+const BARE = /(?!(?:None|True|False)\b|[-+]?[\d.]+\s*[,)])[\w-]{1,200}(?=\s*[,)])/y
+
 /** Reads each character once. */
 class Parser {
   readonly #text: string
@@ -73,14 +137,63 @@ class Parser {
     const start = this.#text.charAt(this.#at)
     const closing = CLOSING.get(start)
     if (start === '{') return this.#dict(depth)
-    if (closing !== undefined) return this.#list(closing, depth)
+    if (closing !== undefined) {
+      this.#at++
+      return this.#list(closing, depth)
+    }
     if (start === "'" || start === '"') return this.#string(start)
-    return this.#word()
+    if (start === '<') return this.#marked(depth)
+    const begin = this.#at
+    const name = this.#matched(CONSTRUCTOR)
+    return name === undefined ? this.#word() : this.#constructed(begin, name, depth)
+  }
+
+  /** An enum's value. Null for an object without fields: a function, a class. */
+  #marked(depth: number): Json {
+    if (this.#matched(ENUM) === undefined) {
+      if (this.#matched(OPAQUE) === undefined) throw new NotALiteral()
+      return null
+    }
+    const value = this.value(depth + 1)
+    if (!this.#takes('>')) throw new NotALiteral()
+    return value
+  }
+
+  /** The fields of an object, or what it was made from: `UUID('…')`, `datetime.date(2026, 1, 15)`. */
+  #constructed(begin: number, name: string, depth: number): Json {
+    if (this.#next() === ')' || FIELD.test(this.#text.slice(this.#at, this.#at + MAX_FIELD_LENGTH))) {
+      return this.fields(')', depth)
+    }
+    const values = this.#list(')', depth)
+    if (values.length === 1) return values[0] ?? null
+    return /\b(?:date|datetime)\($/.test(name) ? isoTime(values) : this.#text.slice(begin, this.#at)
+  }
+
+  /** Fields such as `role='user', text='hi'`, up to the closing bracket. Leaves out nulls. */
+  fields(closing: string, depth = 0): Json {
+    const fields: [string, Json][] = []
+    while (closing === '' ? !this.isAtEnd() : !this.#takes(closing)) {
+      this.#skipSpace()
+      const field = this.#matched(FIELD_NAME)
+      if (field === undefined) throw new NotALiteral()
+      this.#skipSpace()
+      const bare = this.#matched(BARE)
+      const value = bare ?? this.value(depth + 1)
+      if (value !== null) fields.push([field.replace(/^_|(?:=|: )$/g, ''), value])
+      if (!this.#takes(',') && closing !== '' && this.#next() !== closing) throw new NotALiteral()
+    }
+    return objectValue(fields)
+  }
+
+  #matched(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#at
+    const found = pattern.exec(this.#text)?.[0]
+    this.#at += found?.length ?? 0
+    return found
   }
 
   #list(closing: string, depth: number): Json[] {
     const items: Json[] = []
-    this.#at++
     while (!this.#takes(closing)) {
       items.push(this.value(depth + 1))
       if (!this.#takes(',') && this.#next() !== closing) throw new NotALiteral()
@@ -133,10 +246,7 @@ class Parser {
   }
 
   #word(): Json {
-    const word = /[\w.+-]{1,400}/y
-    word.lastIndex = this.#at
-    const found = word.exec(this.#text)?.[0] ?? ''
-    this.#at += found.length
+    const found = this.#matched(WORD) ?? ''
     const known = WORDS.get(found)
     if (known !== undefined) return known
     const number = /^[-+]?(?:\d|\.\d)/.test(found) ? Number(found) : Number.NaN

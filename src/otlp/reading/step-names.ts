@@ -56,20 +56,26 @@ export function nameInGraph(
 /** Metadata that LangChain and LangGraph add to a run. It describes one step, not the trace. */
 const RUN_METADATA = /^(?:lc_|langgraph_|checkpoint_(?:ns|id|map)$)/
 /** Metadata that libraries add for their own use. */
-const NOISE = /^(?:LANGSMITH_|LANGCHAIN_|ls_|lc_versions$|usage_object$|__pregel_|ai\.)/
+const NOISE =
+  /^(?:LANGSMITH_|LANGCHAIN_|ls_|(?:lc_versions|usage_object|usage_metadata|invocation_params|revision_id|_type)$|__|ai\.)/
 
 /** Splits metadata into the caller's and the run's. Drops empty values and libraries' own fields. */
 export function splitMetadata(metadata: JsonObject | undefined): {
   own: JsonObject | undefined
   run: JsonObject | undefined
 } {
-  const entries = Object.entries(metadata ?? {}).filter(([field, value]) => !isEmptyValue(value) && !NOISE.test(field))
+  const entries = Object.entries(metadata ?? {}).filter(
+    ([field, value]) => !isEmptyValue(value) && !NOISE.test(field) && !areVersions(value),
+  )
   const [own, run] = [false, true].map(isRun => {
     const fields = entries.filter(([field]) => RUN_METADATA.test(field) === isRun)
     return fields.length > 0 ? Object.fromEntries(fields) : undefined
   })
   return { own, run }
 }
+
+/** LangChain's own versions in JavaScript: `{'@langchain/core': '1.4.0'}`. */
+const areVersions = (value: Json): boolean => isJsonObject(value) && value['@langchain/core'] !== undefined
 
 const isEmptyValue = (value: Json): boolean =>
   value === null || value === '' || ((Array.isArray(value) || isJsonObject(value)) && Object.keys(value).length === 0)

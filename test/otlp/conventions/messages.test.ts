@@ -465,7 +465,6 @@ describe('the output of a model', () => {
           reasoning: 'hm',
           reasoning_details: [{ id: 'rs_1' }],
           tool_calls: [{ ...CALL, other: { id: 'fc_1' } }],
-          id: 'msg_1',
         },
         finishReasons: [],
         rest: { id: 'resp_1' },

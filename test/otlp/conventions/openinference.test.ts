@@ -131,7 +131,7 @@ describe('recorded OpenInference spans', () => {
     expect(steps.map(({ kind, stepId, input, output }) => [kind, stepId, input, output])).toEqual([
       ['chain', 'RunnablePassthrough', QUESTION, QUESTION],
       ['retriever', 'R', QUESTION, { documents }],
-      ['chain', 'RunnableLambda', { input: documents }, CONTEXT],
+      ['chain', 'RunnableLambda', documents, CONTEXT],
       ['chain', 'RunnableSequence', QUESTION, CONTEXT],
       ['chain', 'RunnableMap', QUESTION, { question: QUESTION, context: CONTEXT }],
       ['prompt', 'ChatPromptTemplate', { question: QUESTION, context: CONTEXT }, prompt],
@@ -151,7 +151,7 @@ describe('recorded OpenInference spans', () => {
     expect(steps[6]?.trace).toEqual({
       groupId: 'conv-42',
       userId: 'u-7',
-      metadata: { versions: { '@langchain/core': '1.4.0' }, service_name: 'oi-demo' },
+      metadata: { service_name: 'oi-demo' },
     })
   })
 
