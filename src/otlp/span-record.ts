@@ -57,7 +57,7 @@ const isDropped = (key: string): boolean =>
 
 /** Events that mark each part of a streamed answer, which the output has as a whole. */
 const isChunk = (name: string): boolean =>
-  /^(?:mlflow\.chunk\.item\.\d+|gen_ai\.content\.completion\.chunk)$/.test(name)
+  /^(?:mlflow\.chunk\.item\.\d+|(?:gen_ai|llm)\.content\.completion\.chunk)$/.test(name)
 
 const objectFrom = (fields: Record<string, Json | undefined>): JsonObject => present<JsonObject>(fields) ?? {}
 

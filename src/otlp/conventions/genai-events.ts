@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from '../../domain/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import { objectOf, present } from '../reading/attribute-values.ts'
 import type { Convention, Reading, SpanReader } from '../reading/convention.ts'
 import { answerOf, conversationOf, inputMessages, outputMessage } from '../reading/messages.ts'
@@ -52,7 +52,7 @@ export function messageOf({ name, attributes }: Pick<TelemetryEvent, 'name' | 'a
   const fields = [...attributes].filter(([key]) => !key.startsWith('gen_ai.') && !key.startsWith('event.'))
   const body = objectOf(attributes.get('gen_ai.event.content') ?? undefined) ?? unflatten(fields)
   if (!isJsonObject(body)) return { role: ROLES_OF_EVENTS.get(name) ?? 'assistant', content: body ?? null }
-  const { index, id, message, tool_calls, content, ...rest } = body
+  const { index, id, message, tool_calls, content, tool, ...rest } = body
   const list = content === undefined ? undefined : parsed(content)
   const role = ROLES_OF_EVENTS.get(name)
   return {
@@ -62,10 +62,15 @@ export function messageOf({ name, attributes }: Pick<TelemetryEvent, 'name' | 'a
       content: Array.isArray(list) ? list : content,
       tool_calls: valueFrom(tool_calls),
     }),
-    ...(message !== undefined && messageFields(parsed(message))),
+    ...(message !== undefined && messageFields(parsed(message), tool)),
     ...rest,
   }
 }
 
-/** A choice contains its message or only the message's content. */
-const messageFields = (message: Json) => (isJsonObject(message) ? message : { content: message })
+/** A choice contains its message or only the message's content. Strands adds the results of the calls in it. */
+function messageFields(message: Json, tool: Json | undefined): JsonObject {
+  if (isJsonObject(message)) return { ...message, ...present<JsonObject>({ tool }) }
+  const results = valueFrom(isJsonObject(tool) ? tool.result : undefined)
+  if (!Array.isArray(message) || !Array.isArray(results)) return { content: message, ...present<JsonObject>({ tool }) }
+  return { content: [...message, ...results] }
+}

@@ -60,7 +60,7 @@ export const genAi: Convention = {
       model,
       provider: taken(span, 'gen_ai.provider.name', idOf) ?? systemOf(span),
       usage: usageOf(span),
-      finishReasons: taken(span, 'gen_ai.response.finish_reasons', textsOf) ?? finishReasons,
+      finishReasons: taken(span, 'gen_ai.response.finish_reasons', textsOf) ?? enumReason(span) ?? finishReasons,
       prompt: promptOf(span),
       evaluations: evaluations.length > 0 ? evaluations : undefined,
       metadata: response && { response },
@@ -71,6 +71,15 @@ export const genAi: Convention = {
     })
   },
 }
+
+/** Semantic Kernel prints its enum: `FinishReason.STOP`. */
+const enumReason = (span: SpanReader): string[] | undefined =>
+  taken(span, 'gen_ai.response.finish_reason', value => {
+    const reason = textOf(value)
+      ?.replace(/^FinishReason\./, '')
+      .toLowerCase()
+    return reason === undefined ? undefined : [reason]
+  })
 
 /** LangSmith sends "langchain" for every provider that it doesn't recognize. */
 const systemOf = (span: SpanReader): string | undefined =>
@@ -134,7 +143,10 @@ function usageOf(span: SpanReader): Usage | undefined {
       count('gen_ai.usage.cache_write.input_tokens') ??
       count('gen_ai.usage.cache_creation.input_tokens') ??
       count('gen_ai.usage.cache_creation_input_tokens'),
-    reasoning_tokens: count('gen_ai.usage.reasoning.output_tokens') ?? count('gen_ai.usage.reasoning_tokens'),
+    reasoning_tokens:
+      count('gen_ai.usage.reasoning.output_tokens') ??
+      count('gen_ai.usage.reasoning_tokens') ??
+      count('gen_ai.usage.thinking_tokens'),
   })
 }
 

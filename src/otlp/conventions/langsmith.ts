@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { STEP_KINDS, type StepKind } from '../../domain/step-kind.ts'
 import { idOf, numberOf, objectOf, parsedObject, present, taken, textOf } from '../reading/attribute-values.ts'
+import { isParameter } from '../reading/content-by-kind.ts'
 import type { Convention, Reading, SpanReader, TraceReading, Usage } from '../reading/convention.ts'
 import { errorFrom } from '../reading/errors.ts'
 import { retrievedChunks } from '../reading/retrieved-chunks.ts'
@@ -25,7 +26,7 @@ export const langsmith: Convention = {
     if (!span.hasBelow('langsmith.')) return undefined
     const kind = kindOf(taken(span, 'langsmith.span.kind', textOf))
     const metadata = span.below('langsmith.metadata.')
-    const usage = objectOf(span.peek('langsmith.usage_metadata'))
+    const usage = objectOf(span.peek('langsmith.usage_metadata')) ?? objectOf(metadata.get('usage_metadata'))
     const name = taken(span, 'langsmith.trace.name', textOf)
     // LangSmith uses these for the input of every kind of run. Other senders use them only for prompts.
     const isRun = span.span.source.scope.name === 'langsmith' || span.has('langsmith.trace.name')
@@ -45,11 +46,7 @@ export const langsmith: Convention = {
       usage: usageOf(usage),
       cost: costOf(usage),
       trace: traceOf(metadata),
-      metadata: present<JsonObject>({
-        error: errorOf(span),
-        langsmith: parsedObject([...metadata].filter(([key]) => isNoise(key))),
-        response,
-      }),
+      metadata: present<JsonObject>({ error: errorOf(span), response }),
     })
   },
 }
@@ -59,10 +56,6 @@ function kindOf(type: string | undefined): StepKind | undefined {
   if (name === undefined) return undefined
   return STEP_KINDS.find(kind => kind === name) ?? OTHER_KINDS.get(name) ?? 'chain'
 }
-
-/** Metadata that LangChain and LangGraph add to the caller's own. */
-const isNoise = (key: string): boolean =>
-  /^(ls_|LANGSMITH_|LANGCHAIN_|langgraph_|__|invocation_params$|revision_id$|usage_metadata$)/.test(key)
 
 /**
  * `traceable` reads the usage from the returned value but leaves it there, and puts a value that isn't an object into
@@ -118,6 +111,11 @@ const costOf = (usage: JsonObject | undefined): JsonObject | undefined =>
     total: numberOf(usage.total_cost),
   })
 
-/** The session's name, which is the project's, and copies of OpenTelemetry's ids stay among the attributes. */
-const traceOf = (metadata: ReadonlyMap<string, Json>): TraceReading | undefined =>
-  present<TraceReading>({ metadata: parsedObject([...metadata].filter(([key]) => !isNoise(key))) })
+/**
+ * The session's name, which is the project's, and copies of OpenTelemetry's ids stay among the attributes. LangChain
+ * adds a model's parameters to the metadata of its call.
+ */
+const traceOf = (metadata: ReadonlyMap<string, Json>): TraceReading | undefined => {
+  const isOfModel = (key: string): boolean => metadata.has('_type') && (isParameter(key) || key === 'model_name')
+  return present<TraceReading>({ metadata: parsedObject([...metadata].filter(([key]) => !isOfModel(key))) })
+}

@@ -113,5 +113,6 @@ const rootNames = (span: SpanReader): (Json | undefined)[] => [
   span.peek('ai.telemetry.functionId'),
   span.peek('traceloop.entity.name'),
   span.peek('gen_ai.operation.name') === 'invoke_agent' ? span.peek('gen_ai.agent.name') : undefined,
+  span.peek('gen_ai.operation.name') === 'execute_tool' ? span.peek('gen_ai.tool.name') : undefined,
   ownTemplate(span),
 ]

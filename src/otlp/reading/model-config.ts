@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import { textOf } from './attribute-values.ts'
+import { isEmpty } from './message-parts.ts'
 import { parsed } from './serialized.ts'
 import { objectValue } from './values.ts'
 
@@ -14,7 +15,7 @@ export function modelConfig(
 ): JsonObject | undefined {
   const config = new Map<string, Json>()
   if (model !== undefined) config.set('model', model)
-  for (const [name, value] of parameters) config.set(name, value)
+  for (const [name, value] of parameters) if (value !== null && !isEmpty(value)) config.set(name, value)
   if (tools.length > 0) config.set('tools', [...tools])
   return config.size > 0 ? objectValue(config) : undefined
 }

@@ -33,8 +33,7 @@ it('reads a retriever, even if its operation has a different name', ({ expect })
           { id: 'doc_1', score: 0.9, content: 'Refunds within 30 days', metadata: { id: 'doc_1', score: 0.9 } },
         ],
       },
-      trace: { metadata: { session_id: 'conv-42', tenant: 'acme' } },
-      metadata: { langsmith: { LANGSMITH_TRACING: 'true' } },
+      trace: { metadata: { session_id: 'conv-42', tenant: 'acme', LANGSMITH_TRACING: 'true' } },
     },
     unread: ['gen_ai.operation.name', 'langsmith.trace.session_name', 'gen_ai.system'],
   })
@@ -83,10 +82,8 @@ it('reads a model call by LangChain', ({ expect }) => {
       reasoning_tokens: 3,
     },
     cost: { total: 0.001 },
-    metadata: {
-      langsmith: { ls_provider: 'openai', ls_temperature: '0.2', langgraph_node: 'answer' },
-      response: { llmOutput: { model: 'gpt' } },
-    },
+    trace: { metadata: { ls_provider: 'openai', ls_temperature: '0.2', langgraph_node: 'answer' } },
+    metadata: { response: { llmOutput: { model: 'gpt' } } },
   })
 })
 
@@ -132,8 +129,7 @@ it('reads a traced model function: its only argument, and its answer without the
     input: { messages: [{ role: 'user', content: 'How long is the warranty?' }] },
     output: { role: 'assistant', content: '24 months' },
     usage: { input_tokens: 42, output_tokens: 9, total_tokens: 51 },
-    trace: { metadata: { tenant: 'acme' } },
-    metadata: { langsmith: { usage_metadata: JSON.parse(usage) } },
+    trace: { metadata: { tenant: 'acme', usage_metadata: JSON.parse(usage) } },
   })
 })
 
