@@ -34,7 +34,7 @@ const D1_ROW_BYTES = 2_000_000
 const D1_PARAMETERS = 100
 const D1_SQL_BYTES = 100_000
 
-/** Text with a given number of bytes, all of which must be escaped in JSON and again in JSON within JSON. */
+/** A string with the given number of bytes, all of which must be escaped in JSON and again in JSON within JSON. */
 const quotes = (bytes: number) => '"'.repeat(Math.floor(bytes / 2))
 const controls = (length: number) => '\u0001'.repeat(length)
 
@@ -350,14 +350,14 @@ describe('without a queue', () => {
 })
 
 describe('a time', () => {
-  const GOOD = [
+  const VALID = [
     '2026-11-20T10:00:00.000Z',
     '2024-02-29T23:59:59.999Z',
     '1970-01-01T00:00:00.000Z',
     '0001-01-01T00:00:00.000Z',
     '9999-12-31T23:59:59.999Z',
   ]
-  const BAD = [
+  const INVALID = [
     '2026-11-20T10:00:00Z',
     '2026-11-20T10:00:00.0Z',
     '2026-11-20T10:00:00.000000Z',
@@ -428,16 +428,19 @@ describe('a time', () => {
     ],
   ]
 
-  it.for(places)('of a %s is exactly YYYY-MM-DDTHH:mm:ss.sssZ and real', async ([, path, send, read], { expect }) => {
-    for (const time of GOOD) {
+  it.for(places)(
+    'must be a real time in the form YYYY-MM-DDTHH:mm:ss.sssZ: %s',
+    async ([, path, send, read], { expect }) => {
+      for (const time of VALID) {
+        const place = await newTrace()
+        expect((await send(place, time)).status, time).toBeLessThan(300)
+        if (read) expect(await read(place)).toBe(time)
+      }
       const place = await newTrace()
-      expect((await send(place, time)).status, time).toBeLessThan(300)
-      if (read) expect(await read(place)).toBe(time)
-    }
-    const place = await newTrace()
-    for (const time of BAD) {
-      const { status, body } = await send(place, time)
-      expect([status, body.details?.[0]?.path], time).toEqual([400, path])
-    }
-  })
+      for (const time of INVALID) {
+        const { status, body } = await send(place, time)
+        expect([status, body.details?.[0]?.path], time).toEqual([400, path])
+      }
+    },
+  )
 })

@@ -43,9 +43,9 @@ describe("a project's daily model calls", () => {
 
   it('are counted before they are made, including repeated questions', async ({ expect }) => {
     const { ask, traceKey } = await newDisputed()
-    const { bindings, asked } = await aProvider([{ answer: OUTSIDE }, { answer: ANSWER }])
+    const { bindings, modelRequests } = await aProvider([{ answer: OUTSIDE }, { answer: ANSWER }])
     expect((await ask(withoutQueue(bindings))).status).toBe(200)
-    expect(await asked()).toHaveLength(2)
+    expect(await modelRequests()).toHaveLength(2)
     expect(await callsOf(traceKey)).toBe(2)
   })
 
@@ -63,7 +63,7 @@ describe("a project's daily model calls", () => {
 
   it('give a 429 with a retry time once they are used up, and the job waits until then', async ({ expect }) => {
     const { ask, askAsync, result, job, stored, traceKey } = await newDisputed()
-    const { bindings: provided, asked } = await aProvider([{ answer: ANSWER }])
+    const { bindings: provided, modelRequests } = await aProvider([{ answer: ANSWER }])
     const bindings = withoutQueue(limited(provided, 2))
     await spendCalls(traceKey, 2)
     const response = await ask(bindings)
@@ -85,13 +85,13 @@ describe("a project's daily model calls", () => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     await deliver(job, bindings, { queue: 'countersign-jobs-dead' })
     expect(await stored()).toMatchObject(waiting)
-    expect(await asked()).toEqual([])
+    expect(await modelRequests()).toEqual([])
     expect(await callsOf(traceKey)).toBe(2)
   })
 
   it('let a waiting job continue when the day is over', async ({ expect }) => {
     const { askAsync, job, stored, traceKey } = await newDisputed()
-    const { bindings: provided, asked } = await aProvider([{ answer: ANSWER }])
+    const { bindings: provided, modelRequests } = await aProvider([{ answer: ANSWER }])
     const bindings = limited(provided, 1)
     await spendCalls(traceKey, 1)
     await askAsync(withMessages().bindings)
@@ -110,7 +110,7 @@ describe("a project's daily model calls", () => {
     vi.useFakeTimers({ toFake: ['Date'], now: next + 1000 })
     await runJob(job, bindings)
     expect(await stored()).toMatchObject({ job: { status: 'done' }, results: 1 })
-    expect(await asked()).toHaveLength(1)
+    expect(await modelRequests()).toHaveLength(1)
     expect(await callsOf(traceKey)).toBe(1)
   })
 
@@ -124,9 +124,9 @@ describe("a project's daily model calls", () => {
 
   it('can run out between a run’s two questions', async ({ expect }) => {
     const { ask, stored, traceKey } = await newDisputed()
-    const { bindings, asked } = await aProvider([{ answer: OUTSIDE }, { answer: ANSWER }])
+    const { bindings, modelRequests } = await aProvider([{ answer: OUTSIDE }, { answer: ANSWER }])
     expect((await ask(withoutQueue(limited(bindings, 1)))).status).toBe(429)
-    expect(await asked()).toHaveLength(1)
+    expect(await modelRequests()).toHaveLength(1)
     expect(await stored()).toMatchObject({ job: { status: 'pending', attempts: 0 }, results: 0 })
     expect(await callsOf(traceKey)).toBe(1)
   })
@@ -146,9 +146,9 @@ describe("a project's daily model calls", () => {
     )
     const [{ traceKey } = { traceKey: 0 }] = disputed
     await spendCalls(traceKey, 4)
-    const { bindings, asked } = await aProvider(Array.from({ length: 20 }, () => ({ answer: ANSWER })))
+    const { bindings, modelRequests } = await aProvider(Array.from({ length: 20 }, () => ({ answer: ANSWER })))
     await Promise.all(disputed.map(subject => runJob({ kind: 'attribute_trace', ...subject }, limited(bindings, 5))))
-    expect(await asked()).toHaveLength(1)
+    expect(await modelRequests()).toHaveLength(1)
     expect(await callsOf(traceKey)).toBe(5)
     const { results } = await env.DB.prepare(
       `select status, due_at, count(*) as jobs from attribution_jobs

@@ -23,7 +23,7 @@ describe('an attribution by a model', () => {
     const { ask, result, trace_id, org } = await newDisputed()
     await setType(org, 'late_delivery', OWN_TYPE)
     await setType(org, 'system_failure', { isEnabled: false })
-    const { bindings, asked } = await aProvider([{ answer: ANSWER }], PRICES)
+    const { bindings, modelRequests } = await aProvider([{ answer: ANSWER }], PRICES)
     const response = await ask(withoutQueue(bindings))
     expect(response).toMatchObject({
       status: 200,
@@ -40,7 +40,7 @@ describe('an attribution by a model', () => {
       },
     })
     expect((await result()).body).toEqual(response.body)
-    const requests = await asked()
+    const requests = await modelRequests()
     expect(requests).toHaveLength(1)
     const sentBody = JSON.stringify(requests[0]?.body)
     // The model may name the project's own types, but no disabled type.
@@ -85,7 +85,7 @@ describe('an attribution by a model', () => {
     const { askAsync, result, job, stored } = await newDisputed()
     await askAsync(withMessages().bindings)
     const body = JSON.stringify({ error: { message: 'No more of sk-the-secret for "It is 24 months"' } })
-    const { bindings, asked } = await aProvider([
+    const { bindings, modelRequests } = await aProvider([
       { status: 429, headers: { 'retry-after': '900' }, body },
       { status: 503, headers: { 'retry-after': '1' }, body },
       { status: 500, body },
@@ -105,7 +105,7 @@ describe('an attribution by a model', () => {
       expect(row?.due_at).toBeGreaterThanOrEqual(start + (attempts === 1 ? 900_000 : RESEND_AFTER_MS))
     }
     expect(await deliver(job, bindings, { attempts: MAX_ATTRIBUTION_ATTEMPTS })).toMatchObject({ isTaken: true })
-    expect(await asked()).toHaveLength(MAX_ATTRIBUTION_ATTEMPTS)
+    expect(await modelRequests()).toHaveLength(MAX_ATTRIBUTION_ATTEMPTS)
     expect(await result()).toMatchObject({ status: 502, body: { error: "The model's provider returned status 500" } })
     expect(JSON.stringify(errors.mock.calls)).not.toMatch(SECRETS)
     vi.restoreAllMocks()
@@ -131,11 +131,11 @@ describe('an attribution by a model', () => {
   ] as const)('fails without a retry on %s', async ([, replies, settings, reason, requests], { expect }) => {
     const errors = vi.spyOn(console, 'error').mockImplementation(() => {})
     const { ask, stored } = await newDisputed()
-    const { bindings, asked } = await aProvider(replies, settings)
+    const { bindings, modelRequests } = await aProvider(replies, settings)
     const response = await ask(withoutQueue(bindings))
     expect(response).toMatchObject({ status: 502, body: { error: expect.stringMatching(reason) } })
     expect(await stored()).toMatchObject({ job: { status: 'failed', attempts: 1 }, results: 0 })
-    expect(await asked()).toHaveLength(requests)
+    expect(await modelRequests()).toHaveLength(requests)
     expect(JSON.stringify([errors.mock.calls, response.body])).not.toMatch(SECRETS)
     vi.restoreAllMocks()
   })

@@ -137,7 +137,7 @@ describe('a Cloudflare Access user', () => {
     for (const bindings of [env, withoutAudience, withoutTeam, { ...team.bindings, ACCESS_AUD: '' }]) {
       expect((await team.page(token, bindings).get(TRACES)).status).toBe(401)
     }
-    expect(team.asked()).toBe(0)
+    expect(team.keyRequests()).toBe(0)
     const withScheme = { ...team.bindings, ACCESS_TEAM_DOMAIN: `https://${ACCESS_TEAM_DOMAIN}/` }
     expect((await team.page(token, withScheme).get(TRACES)).status).toBe(200)
     expect(ACCESS_AUD).not.toBe('')
@@ -332,13 +332,13 @@ describe('the Access keys', () => {
     await makeUser(org)
     const app = team.page(await team.token({ email }))
     for (let index = 0; index < 3; index++) expect((await app.get(TRACES)).status).toBe(200)
-    expect(team.asked()).toBe(1)
+    expect(team.keyRequests()).toBe(1)
     const unknown = team.page(await team.token({ email }, { kid: 'next' }))
     for (let index = 0; index < 3; index++) expect((await unknown.get(TRACES)).status).toBe(401)
-    expect(team.asked()).toBe(1)
+    expect(team.keyRequests()).toBe(1)
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 31_000 })
     for (let index = 0; index < 3; index++) expect((await unknown.get(TRACES)).status).toBe(401)
-    expect(team.asked()).toBe(2)
+    expect(team.keyRequests()).toBe(2)
   })
 
   it.for([
@@ -348,15 +348,15 @@ describe('the Access keys', () => {
     ['are not JSON', () => new Response('<html>')],
     ['have no list of keys', () => Response.json({ keys: 'none' })],
     ['are null', () => Response.json(null)],
-  ] as const)('give a 503 if they %s, and the next request works again', async ([, answer], { expect }) => {
+  ] as const)('give a 503 if they %s, and the next request works again', async ([, respond], { expect }) => {
     quietly()
     await makeUser(org)
     const app = team.page(await team.token({ email }))
-    team.answerWith(answer)
+    team.respondWith(respond)
     const rejected = await app.get(TRACES)
     expect(rejected.status).toBe(503)
     expect(Number(rejected.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
-    team.answerWith(null)
+    team.respondWith(null)
     expect((await app.get(TRACES)).status).toBe(200)
   })
 

@@ -61,7 +61,7 @@ describe('signing in with a key', () => {
       /^countersign=\w{32}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,
     )
     expect((await send(request('GET', { cookie: cookieIn(response) }))).status).toBe(200)
-    // Over https, another host of the domain could have set a cookie of this name, so it's ignored.
+    // Over https, another host on the domain could have set a cookie of this name, so it's ignored.
     expect((await page(cookieIn(response)).get('/api/session')).status).toBe(401)
   })
 

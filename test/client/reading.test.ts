@@ -120,7 +120,7 @@ describe('an error', () => {
     ['a page from a different server', () => new Response('<html>'), { status: 200, code: 'invalid_answer' }],
     ['JSON from a different server', () => jsonResponse(200, { hello: 1 }), { status: 200, code: 'invalid_answer' }],
     [
-      'an error from another server',
+      'an error from a different server',
       () => jsonResponse(400, { error: { toString: 1 }, code: 7 }),
       { status: 400, code: 'unknown' },
     ],

@@ -145,7 +145,7 @@ describe('a run', () => {
     })
   })
 
-  it('nests parallel steps, by context or by hand', async ({ expect }) => {
+  it('nests parallel steps, by context or explicitly', async ({ expect }) => {
     const { countersign } = newWorkerClient(await newOrg())
     const trace = countersign.startTrace('support-answer')
     const other = countersign.startTrace('other')
@@ -266,7 +266,7 @@ describe('a run', () => {
     expect(countersign.lost).toBe(3)
   })
 
-  it('takes effect only once, even if a reply is lost', async ({ expect }) => {
+  it('takes effect only once, even if a response is lost', async ({ expect }) => {
     const org = await newOrg()
     let calls = 0
     const { countersign, losses } = newWorkerClient(org, {

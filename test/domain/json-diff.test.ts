@@ -119,7 +119,7 @@ describe('the diff between two schemas', () => {
     ],
     ['a removed null', { a: null }, {}, [{ path: 'a', op: 'remove', before: null, after: null }]],
     ['an added null', {}, { a: null }, [{ path: 'a', op: 'add', before: null, after: null }]],
-    ['another type', { a: [] }, { a: {} }, [{ path: 'a', op: 'change', before: [], after: {} }]],
+    ['a different type', { a: [] }, { a: {} }, [{ path: 'a', op: 'change', before: [], after: {} }]],
     [
       'fields with unusual names',
       JSON.parse('{"__proto__": {"a": 1}, "constructor": 1}'),

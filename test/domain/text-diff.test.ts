@@ -48,7 +48,7 @@ describe('the diff between two strings', () => {
     ['a removed line', 'a\nb\nc', 'a\nc', '=-='],
     ['two places', 'a\nb\nc\nd\ne', 'a\nx\nc\ny\nz\ne', '=-+=-++='],
     ['a trailing newline', 'a', 'a\n', '=+'],
-    ['other newlines', 'a\nb', 'a\r\nb', '-+='],
+    ['different newlines', 'a\nb', 'a\r\nb', '-+='],
     ['a moved line', 'a\nb\nc\nd', 'b\nc\nd\na', '-===+'],
     ['a repeated line', 'a\na', 'a\na\na', '==+'],
     ['nothing in common', 'a\nb', 'c', '--+'],

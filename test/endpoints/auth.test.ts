@@ -30,7 +30,7 @@ describe.for(withKey)('%s', ([, contract]) => {
     ['no credentials', {}],
     ['an unknown key', { 'x-api-key': 'cs_000000000000000000000000' }],
     ['an unknown bearer key', { authorization: 'Bearer cs_000000000000000000000000' }],
-    ['another scheme', { authorization: 'Basic Y3M6Y3M=' }],
+    ['a different scheme', { authorization: 'Basic Y3M6Y3M=' }],
     ['the ADMIN_TOKEN', { authorization: `Bearer ${env.ADMIN_TOKEN}` }],
   ] as const)('401s with %s', async ([, headers], { expect }) => {
     const response = await sendSample(contract, headers)
@@ -73,7 +73,7 @@ describe.for(withKey)('%s', ([, contract]) => {
 describe.for(withAdminToken)('%s', ([, contract]) => {
   it.for([
     ['no token', {}],
-    ['another token', { authorization: 'Bearer wrong' }],
+    ['a different token', { authorization: 'Bearer wrong' }],
     ['the token as an API key', { 'x-api-key': String(env.ADMIN_TOKEN) }],
   ] as const)('401s with %s', async ([, headers], { expect }) => {
     const response = await sendSample(contract, headers)

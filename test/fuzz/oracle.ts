@@ -13,17 +13,17 @@ export interface Received {
 const ERROR: Schema = { $ref: '#/components/schemas/Error' }
 
 /** Text that no error may reveal, such as stack traces, SQL and messages from D1. */
-const INNARDS = /\n\s+at |\.ts:\d|SQLITE|D1_|\bselect\b.*\bfrom\b|\binsert into\b/i
+const INTERNALS = /\n\s+at |\.ts:\d|SQLITE|D1_|\bselect\b.*\bfrom\b|\binsert into\b/i
 
 /** Yields each way in which a response violates HTTP or the document. */
-export function* complaintsOf(document: ApiDocument, sent: Sent, received: Received): Generator<string> {
+export function* violationsOf(document: ApiDocument, sent: Sent, received: Received): Generator<string> {
   const { method } = sent
   const { status, headers, text } = received
   const operation = document.operationAt(method, urlOf(sent))
   const message = operation?.responses[status]
   if (status >= 500) yield 'the service failed'
   if (operation && !message) yield "the document doesn't list the status"
-  if (operation && !isLetIn(sent, operation) && status !== 401) yield 'the caller has no credentials for this'
+  if (operation && !hasAccess(sent, operation) && status !== 401) yield 'the caller has no credentials for this'
   const others = document.operationsAt(urlOf(sent))
   const expected = others.length === 0 ? 404 : method === 'OPTIONS' ? 204 : 405
   if (!operation && status !== expected) yield `there is no such operation, so the status should be ${expected}`
@@ -34,8 +34,8 @@ export function* complaintsOf(document: ApiDocument, sent: Sent, received: Recei
   const body = hasBody ? jsonIn(text) : {}
   if (!body) return yield 'its body is not JSON'
   const fault = operation && faultOf(document, operation, sent)
-  const isRefused = status >= 400 || body.results?.some(result => result.status >= 400)
-  if (fault && !isRefused) yield `the document doesn't allow this request: ${fault}`
+  const isRejected = status >= 400 || body.results?.some(result => result.status >= 400)
+  if (fault && !isRejected) yield `the document doesn't allow this request: ${fault}`
   if (!hasBody) return
   const type = headers.get('content-type')
   // The response to an OTLP export has the export's media type.
@@ -44,7 +44,7 @@ export function* complaintsOf(document: ApiDocument, sent: Sent, received: Recei
   if (mismatch) yield `its body doesn't match the document: ${mismatch}`
   const isOtherRequest = 'requestId' in body && body.requestId !== headers.get('x-request-id')
   if (status >= 400 && isOtherRequest) yield "its requestId doesn't match its header"
-  if (status >= 400 && INNARDS.test(text)) yield 'it reveals internals'
+  if (status >= 400 && INTERNALS.test(text)) yield 'it reveals internals'
 }
 
 /** Parses a body. A 207 has `results`, any of which may be a rejection. */
@@ -59,7 +59,7 @@ function jsonIn(text: string): { requestId?: string; results?: { status: number 
 /** Whether the request succeeded. */
 export const isSuccess = (status: number): boolean => status < 400
 
-function isLetIn({ caller }: Sent, operation: Operation): boolean {
+function hasAccess({ caller }: Sent, operation: Operation): boolean {
   const schemes = schemesOf(operation)
   if (schemes.length === 0) return true
   return caller !== 'nobody' && caller !== 'impostor' && schemes.includes('adminToken') === (caller === 'admin')

@@ -8,7 +8,7 @@ import { newOrg, type Org } from '../support/org.ts'
 import { ORIGIN, signIn } from '../support/session.ts'
 import { type ApiDocument, type Operation, schemesOf } from './document.ts'
 import { Memory, uuidsIn } from './memory.ts'
-import { complaintsOf, faultOf, isSuccess, type Received } from './oracle.ts'
+import { faultOf, isSuccess, type Received, violationsOf } from './oracle.ts'
 import type { Parts, Plan, Repetition } from './plans.ts'
 import { change, described, filled, requestOf, set, textOf, urlOf } from './requests.ts'
 import type { Caller, Sent } from './sent.ts'
@@ -40,24 +40,24 @@ export async function newRun(document: ApiDocument): Promise<Run> {
   const [org, other] = [await newOrg(), await newOrg()]
   const ingestKey = await org.keyFor({ scopes: ['ingest'] })
   const { apiKeys } = (await org.owner.get('/api/api-keys')).body
-  const mine = new Memory(apiKeys.map(({ id }: { id: string }) => id))
-  const [theirs, admin, nothing] = [new Memory(), new Memory(), new Memory()]
-  mine.learn('org', { slug: org.slug, project: org.project })
+  const ownerMemory = new Memory(apiKeys.map(({ id }: { id: string }) => id))
+  const [strangerMemory, admin, discarded] = [new Memory(), new Memory(), new Memory()]
+  ownerMemory.learn('org', { slug: org.slug, project: org.project })
   // Random requests hardly ever create a comment, and only its author may change it.
-  mine.learn('feedbackfeedback', { id: await aCommentIn(org) })
-  theirs.learn('org', { slug: other.slug, project: other.project })
+  ownerMemory.learn('feedbackfeedback', { id: await aCommentIn(org) })
+  strangerMemory.learn('org', { slug: other.slug, project: other.project })
   // No response may reveal a secret.
-  mine.learn('session', { apiKey: org.ownerKey, link: (await org.owner.post('/api/sign-in-links')).body.token })
+  ownerMemory.learn('session', { apiKey: org.ownerKey, link: (await org.owner.post('/api/sign-in-links')).body.token })
   const [session, theirSession] = [await sessionOf(org.ownerKey), await sessionOf(other.ownerKey)]
   const project: string = org.project.slug
   const identities = {
-    owner: { secret: org.ownerKey, session, project, knows: mine, learns: mine },
-    ingest: { secret: ingestKey, session: await sessionOf(ingestKey), knows: mine, learns: mine },
-    stranger: { secret: other.ownerKey, session: theirSession, project, knows: theirs, learns: theirs },
-    intruder: { secret: other.ownerKey, session: theirSession, project, knows: mine, learns: theirs },
+    owner: { secret: org.ownerKey, session, project, knows: ownerMemory, learns: ownerMemory },
+    ingest: { secret: ingestKey, session: await sessionOf(ingestKey), knows: ownerMemory, learns: ownerMemory },
+    stranger: { secret: other.ownerKey, session: theirSession, project, knows: strangerMemory, learns: strangerMemory },
+    intruder: { secret: other.ownerKey, session: theirSession, project, knows: ownerMemory, learns: strangerMemory },
     admin: { secret: env.ADMIN_TOKEN, knows: admin, learns: admin },
-    impostor: { secret: 'cs_000000000000000000000000', knows: mine, learns: nothing },
-    nobody: { knows: mine, learns: nothing },
+    impostor: { secret: 'cs_000000000000000000000000', knows: ownerMemory, learns: discarded },
+    nobody: { knows: ownerMemory, learns: discarded },
   }
   return { document, identities, succeeded: [], history: [] }
 }
@@ -81,8 +81,8 @@ export async function take(run: Run, step: Plan | Repetition): Promise<Operation
   const isAllowed = plan === step && plan.changes.length === 0 && !plan.bend
   const fault = isAllowed ? faultOf(document, plan.operation, sent) : undefined
   if (fault) fail(run, `the document does not allow the generated request: ${fault}`, sent)
-  const received = await send(sent).catch((error: unknown) => fail(run, `no answer: ${error}`, sent))
-  for (const complaint of complaintsOf(document, sent, received)) fail(run, complaint, sent, received)
+  const received = await send(sent).catch((error: unknown) => fail(run, `no response: ${error}`, sent))
+  for (const violation of violationsOf(document, sent, received)) fail(run, violation, sent, received)
   for (const uuid of foreignIn(run, sent, received)) fail(run, `${uuid} is another tenant's`, sent, received)
   history.push({ sent, status: received.status })
   const operation = document.operationAt(sent.method, urlOf(sent))
@@ -143,10 +143,10 @@ function learn({ identities }: Run, operation: Operation, sent: Sent, { headers,
   if (etag) set(parts.headers, 'if-none-match', etag)
 }
 
-function fail({ history }: Run, complaint: string, sent: Sent, received?: Received): never {
-  const answered = received ? `answered ${received.status} ${received.text.slice(0, 2000)}` : ''
+function fail({ history }: Run, violation: string, sent: Sent, received?: Received): never {
+  const outcome = received ? `returned ${received.status} ${received.text.slice(0, 2000)}` : ''
   const before = history.map(({ sent, status }) => `${described(sent)} ${status}`)
-  throw new Error([complaint, described(sent), answered, 'It was sent after', ...before].join('\n'))
+  throw new Error([violation, described(sent), outcome, 'It was sent after', ...before].join('\n'))
 }
 
 /** Sends a request to the Worker. */

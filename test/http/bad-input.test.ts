@@ -450,7 +450,7 @@ describe('an odd path', () => {
     ['bytes that are not UTF-8 in an id', () => '/api/traces/%ff', 404],
     ['parent directories', () => `/api/prompts/../traces/${world.id}`, 200],
     ['escaped dots', () => '/api/traces/%2e%2e%2ftraces', 404],
-    ['another case', () => '/API/traces?projectSlug=support', 404],
+    ['a different case', () => '/API/traces?projectSlug=support', 404],
     ['an id of 15 KB', () => `/api/traces/${LONG}`, 404],
     ['an id named __proto__', () => '/api/traces/__proto__', 404],
     ['a path named __proto__', () => '/api/__proto__', 404],
@@ -492,7 +492,7 @@ describe('odd headers', () => {
     ['an empty key', { 'x-api-key': '' }, 401],
     ['a key of 15 KB', { 'x-api-key': 'x'.repeat(15_000) }, 401],
     ['a bearer without a key', { authorization: 'Bearer ' }, 401],
-    ['another scheme', { authorization: 'Basic YTpi' }, 401],
+    ['a different scheme', { authorization: 'Basic YTpi' }, 401],
     ['a key named __proto__', { 'x-api-key': '__proto__' }, 401],
   ] as const)('401 for %s', async ([, headers, status], { expect }) => {
     const response = await client({ ...headers }).get('/api/traces?projectSlug=support')

@@ -38,7 +38,7 @@ describe('a forged cursor', () => {
   it.for<[string, string]>([
     ['one value too few', '[1]'],
     ['one value too many', '[1,"a",2]'],
-    ['other types', '["1",2]'],
+    ['different types', '["1",2]'],
     ['null', 'null'],
     ['an object', '{"0":1,"1":"a","length":2}'],
     ['a list as a value', '[[1],"a"]'],

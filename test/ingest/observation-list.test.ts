@@ -174,7 +174,7 @@ describe('the raw observations on a trace', () => {
   })
 
   it.for(['abc', 'trace_', 'trace_a%2Fb', `trace_${'x'.repeat(123)}`, 'trace_a%ZZ'])(
-    '400 for the trace_id %s',
+    'return a 400 for the trace_id %s',
     async (trace_id, { expect }) => {
       const org = await newOrg()
       const response = await list(org, trace_id)
@@ -196,7 +196,7 @@ describe('the raw observations on a trace', () => {
     expect(response.body.details[0].path).toBe(path)
   })
 
-  it('400 for a cursor from another trace', async ({ expect }) => {
+  it('return a 400 for a cursor from another trace', async ({ expect }) => {
     const { org, trace_id, observe } = await newTrace()
     for (let index = 0; index < 2; index++) await observe({ timestamp: timeAfter(index) })
     const other = aTrace()
@@ -205,7 +205,7 @@ describe('the raw observations on a trace', () => {
     expect((await list(org, other.trace_id, `?cursor=${next_cursor}`)).status).toBe(400)
   })
 
-  it('404 for an unknown trace or one in another organization or project', async ({ expect }) => {
+  it('return a 404 for an unknown trace or one in another organization or project', async ({ expect }) => {
     const [mine, theirs] = [await newTrace(), await newOrg()]
     await mine.observe({})
     await mine.org.owner.post('/api/projects', { slug: 'other', name: 'Other' })

@@ -144,7 +144,7 @@ describe('a span', () => {
     expect(response.body.error).toBe('Trace not found')
   })
 
-  it('404s for a trace in another project of the organization', async ({ expect }) => {
+  it('404s for a trace in another project in the organization', async ({ expect }) => {
     const { org, trace_id, read } = await newTrace()
     const other = await addProject(org, 'other')
     expect((await other.post('/api/v1/spans', aSpan({ trace_id }))).status).toBe(404)
@@ -399,7 +399,7 @@ describe('the root span', () => {
 })
 
 describe('a span_id', () => {
-  it('409s on another trace of the organization, in any project, until its trace is deleted', async ({ expect }) => {
+  it('409s on another trace in the organization, in any project, until its trace is deleted', async ({ expect }) => {
     const { org, id, step, spanOf } = await newTrace()
     const span_id = crypto.randomUUID()
     await step({ span_id, output: 'first' })

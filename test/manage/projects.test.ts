@@ -287,7 +287,7 @@ describe('the deletion of a project', () => {
     ['null', { confirm: null }, 'confirm'],
     ['a number', { confirm: 1 }, 'confirm'],
     ['an empty string', { confirm: '' }, 'confirm'],
-    ['another slug', { confirm: 'supporT' }, 'confirm'],
+    ['a different slug', { confirm: 'supporT' }, 'confirm'],
     ['the name', { confirm: 'Support' }, 'confirm'],
     ['an extra field', { confirm: 'support', force: true }, 'force'],
   ])('is rejected for %s', async ([, body, path], { expect }) => {

@@ -14,7 +14,7 @@ async function newLoggedRun() {
 }
 
 const chat = { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'gpt-4.1-mini' }
-const asked = {
+const question = {
   messages: [
     { role: 'system', content: 'Be short' },
     { role: 'user', content: 'How long?' },
@@ -39,7 +39,7 @@ describe('content sent only in log records', () => {
       if (!isBefore) await post()
       for (const record of [...records, ...records]) expect((await send(record)).body).toEqual({})
       if (isBefore) await post()
-      expect(await root()).toMatchObject({ input: asked, output: reply })
+      expect(await root()).toMatchObject({ input: question, output: reply })
       const queue = await org.owner.get('/api/review-queue?projectSlug=support')
       expect(queue.body).toMatchObject({ remaining: 1, spans: [{ output: reply }] })
     },
@@ -53,7 +53,7 @@ describe('content sent only in log records', () => {
       message('gen_ai.user.message', { content: 'How long?' }, 1),
     )
     const { observations } = (await org.ingest.get(`/api/v1/traces/${trace_id}/observations`)).body
-    expect(observations).toMatchObject(asked.messages.map(data => ({ type: 'input', key: null, data })))
+    expect(observations).toMatchObject(question.messages.map(data => ({ type: 'input', key: null, data })))
   })
 
   it('joins several choices', async ({ expect }) => {

@@ -47,7 +47,7 @@ async function withTenant(run: (tenant: Tenant) => Promise<void>): Promise<void>
     // Restore the real clock, because fast-check needs one that advances.
     vi.useRealTimers()
   }
-  mustEqual('the remains of deleted traces', left, [])
+  mustEqual('the rows left by deleted traces', left, [])
 }
 
 /** Asserts that the service returns the same as the model. */

@@ -22,7 +22,7 @@ const ERROR_TYPES = [undefined, 'reasoning_error', 'system_failure'] as const
 const act = fc.record({
   kind: fc.constantFrom('accept', 'correct', 'reset', 'move'),
   reviewer: fc.nat(1),
-  /** Several spans are decided in one call. */
+  /** Several spans are reviewed in one call. */
   spans: fc.uniqueArray(fc.nat(3), { minLength: 1, maxLength: 4 }),
   value: fc.nat(2),
   errorType: fc.nat(ERROR_TYPES.length - 1),

@@ -56,7 +56,7 @@ export interface FeedbackBody {
   timestamp?: string
 }
 
-/** The limit of a batch. */
+/** A call that can also be an event in a batch. */
 export type Event =
   | { type: 'trace'; body: TraceBody }
   | { type: 'span'; body: SpanBody }

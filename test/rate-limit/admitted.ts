@@ -11,9 +11,9 @@ export function mostInAnyMinute(times: readonly number[]): number {
 
 /** The sorted times that an exact limiter admits if its tokens return after `windowMs`. */
 export function greedy(limit: number, times: readonly number[], windowMs: number): number[] {
-  const through: number[] = []
+  const admitted: number[] = []
   for (const time of times) {
-    if (through.length < limit || (through.at(-limit) ?? 0) <= time - windowMs) through.push(time)
+    if (admitted.length < limit || (admitted.at(-limit) ?? 0) <= time - windowMs) admitted.push(time)
   }
-  return through
+  return admitted
 }

@@ -149,31 +149,31 @@ describe('tokens taken in leases', () => {
   it('are requested singly while a lease is pending, so that a burst takes only what it needs', async ({ expect }) => {
     const limiter = newLimiter()
     const tokens = new Tokens()
-    const asked: number[] = []
+    const requestedTokens: number[] = []
     const ask = async (request: Ask) => {
-      asked.push(request.tokens)
+      requestedTokens.push(request.tokens)
       await scheduler.wait(1)
       return limiter(request, START)
     }
     const burst = await Promise.all(Array.from({ length: 20 }, () => tokens.take(6000, START, ask)))
     expect(burst.every(verdict => verdict?.allowed)).toBe(true)
-    expect(asked.filter(tokens => tokens > 1)).toHaveLength(1)
-    expect(asked).toHaveLength(20)
+    expect(requestedTokens.filter(tokens => tokens > 1)).toHaveLength(1)
+    expect(requestedTokens).toHaveLength(20)
   })
 
   it('are leased again after a renewal that never finished because its client disconnected', async ({ expect }) => {
     const limiter = newLimiter()
     const tokens = new Tokens()
     tokens.take(6000, START, () => new Promise(() => {}))
-    const asked: number[] = []
+    const requestedTokens: number[] = []
     const takeAt = (now: number) =>
       tokens.take(6000, now, request => {
-        asked.push(request.tokens)
+        requestedTokens.push(request.tokens)
         return limiter(request, now)
       })
     await takeAt(START + 1)
     await takeAt(START + LIMITER_TIMEOUT_MS)
-    expect(asked).toEqual([1, FIRST_LEASE_TOKENS])
+    expect(requestedTokens).toEqual([1, FIRST_LEASE_TOKENS])
   })
 
   it('are not requested in the second after the limiter could not be reached', async ({ expect }) => {

@@ -3,11 +3,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { TestProject } from 'vitest/node'
-import type { Asked, Reply, Wire } from '../support/model-wire.ts'
+import type { ModelRequest, Reply, Wire } from '../support/model-wire.ts'
 
 interface Session {
   replies: Reply[]
-  asked: Asked[]
+  asked: ModelRequest[]
 }
 
 const sessions = new Map<string, Session>()

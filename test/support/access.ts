@@ -21,9 +21,9 @@ export interface Team {
   key: CryptoKey
   publicText: string
   /** The number of times that its keys were requested. */
-  asked: () => number
+  keyRequests: () => number
   /** Sets the response to requests for its keys. With null, that's the keys. */
-  answerWith: (answer: (() => Response | Promise<Response>) | null) => void
+  respondWith: (response: (() => Response | Promise<Response>) | null) => void
 }
 
 /** Creates a team that no isolate has cached. It replaces `fetch` until mocks are restored. */
@@ -31,12 +31,12 @@ export async function newTeam(settings: Partial<Env> = {}): Promise<Team> {
   const domain = `team-${crypto.randomUUID()}.cloudflareaccess.com`
   const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true })
   const jwk = { ...(await exportJWK(publicKey)), kid: 'current', alg: 'RS256', use: 'sig' }
-  let asked = 0
-  let answer: (() => Response | Promise<Response>) | null = null
+  let keyRequests = 0
+  let respond: (() => Response | Promise<Response>) | null = null
   vi.spyOn(globalThis, 'fetch').mockImplementation(async input => {
     if (String(input) !== `https://${domain}/cdn-cgi/access/certs`) throw new Error(`no server at ${input}`)
-    asked++
-    return answer ? answer() : Response.json({ keys: [jwk], public_cert: {}, public_certs: [] })
+    keyRequests++
+    return respond ? respond() : Response.json({ keys: [jwk], public_cert: {}, public_certs: [] })
   })
   const bindings = { ...env, ACCESS_TEAM_DOMAIN: domain, ACCESS_AUD: AUDIENCE, ...settings }
   return {
@@ -50,9 +50,9 @@ export async function newTeam(settings: Partial<Env> = {}): Promise<Team> {
       client({ 'cf-access-jwt-assertion': token, origin: ORIGIN, ...headers }, wrapped),
     key: privateKey,
     publicText: JSON.stringify(jwk),
-    asked: () => asked,
-    answerWith: next => {
-      answer = next
+    keyRequests: () => keyRequests,
+    respondWith: next => {
+      respond = next
     },
   }
 }

@@ -3,7 +3,7 @@ import type { Attributes, TelemetryLog, TelemetrySpan } from '../../src/otlp/rea
 import type { Sent } from './shown-runs.ts'
 
 /**
- * The telemetry of another run of the same program. Every random id is different, and every counter in a span's name is
+ * The telemetry from another run of the same program. Every random id differs, and every counter in a span's name is
  * higher.
  */
 export function anotherRun({ spans, logs }: Sent): Sent {

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import type { Env } from '../../src/env.ts'
 import type { Ask } from '../../src/rate-limit/window.ts'
 
-/** The numbers of a request's binding calls and of the rows written. */
+/** A request's binding calls and the rows that it wrote. */
 export interface Counts {
   d1RoundTrips: number
   rowsWritten: number

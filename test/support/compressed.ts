@@ -10,7 +10,7 @@ export async function compressed(format: Compression, bytes: Uint8Array): Promis
 }
 
 /**
- * A zstd frame (RFC 8878) of 128 KiB blocks of spaces, each of which takes 4 bytes. `windowLog` is the base-2 logarithm
+ * A zstd frame (RFC 8878) with 128 KiB blocks of spaces, each of which takes 4 bytes. `windowLog` is the base-2 logarithm
  * of its window size.
  */
 export function zstdSpaces(blocks: number, windowLog = 17): Uint8Array {

@@ -57,7 +57,7 @@ export const aSpan = (given: GivenSpan = {}): TelemetrySpan => ({
 
 interface GivenLog extends Given, Partial<Pick<TelemetryLog, 'traceId' | 'spanId' | 'timeNs' | 'eventName' | 'body'>> {}
 
-/** A log record of the span that `aSpan` returns. */
+/** A log record for the span that `aSpan` returns. */
 export const aLog = (given: GivenLog = {}): TelemetryLog => ({
   source: sourceOf(given),
   traceId: '0af7651916cd43dd8448eb211c80319c',
@@ -81,7 +81,7 @@ export function readAs(
   return { reading, unread: [...reader.unread().keys()] }
 }
 
-/** The spans of a recorded client, in export order. */
+/** A recorded client's spans, in export order. */
 export async function recordedSpans(directory: string): Promise<TelemetrySpan[]> {
   const requests = recorded().filter(request => request.directory === directory && request.signal === 'traces')
   const decoded = await Promise.all(
@@ -92,7 +92,7 @@ export async function recordedSpans(directory: string): Promise<TelemetrySpan[]>
   return decoded.flatMap(({ records }) => records)
 }
 
-/** The log records of a recorded client. */
+/** A recorded client's log records. */
 export async function recordedLogs(directory: string): Promise<TelemetryLog[]> {
   const requests = recorded().filter(request => request.directory === directory && request.signal === 'logs')
   const decoded = await Promise.all(

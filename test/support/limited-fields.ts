@@ -21,7 +21,7 @@ import type { newTrace } from './trace.ts'
 
 export type Place = Awaited<ReturnType<typeof newTrace>>
 
-/** A field with a limit, and how to create a value of a given size, send it and read it back. */
+/** A field with a limit, and how to create a value with a given size, send it and read it back. */
 export interface Field {
   name: string
   /** The field's path in error messages. */
@@ -48,16 +48,16 @@ export const alphabets = [
   ['4-byte UTF-8', EMOJI],
 ] as const
 
-/** Text of a given number of characters (code points). */
+/** A string with the given number of characters (code points). */
 export const characters = (character: string, length: number) => character.repeat(length)
 
-/** Text of a given number of bytes of UTF-8. */
+/** A string with the given number of bytes in UTF-8. */
 export function bytes(character: string, size: number): string {
   const each = utf8Length(character)
   return character.repeat(Math.floor(size / each)) + ASCII.repeat(size % each)
 }
 
-/** An object of a given number of bytes as JSON. */
+/** An object with the given number of bytes as JSON. */
 export const object = (character: string, size: number) => ({ a: bytes(character, size - '{"a":""}'.length) })
 
 export type EventType = 'trace' | 'span' | 'observation' | 'feedback'
@@ -115,7 +115,7 @@ export const aPrompt = (fields: object) => ({
 })
 const aDoc = (fields: object) => ({ projectSlug: 'support', slug: freshSlug(), title: 'T', content: 'C', ...fields })
 
-/** The only prompt or doc of a place. Created on first use. */
+/** The only prompt or doc in a place. Created on first use. */
 async function textOf(place: Place, kind: 'prompts' | 'knowledge-docs'): Promise<string> {
   const slot = kind === 'prompts' ? { stepId: 'versioned' } : { slug: 'versioned' }
   const draft = kind === 'prompts' ? aPrompt(slot) : aDoc(slot)

@@ -1,6 +1,6 @@
 import 'vitest'
 
-/** An answer from the provider: a model's answer in the wire format of the requested path, or an HTTP error. */
+/** A response from the provider: a model's answer in the wire format of the requested path, or an HTTP error. */
 export interface Reply {
   /** The model's answer. Text is sent unchanged, and anything else as JSON. */
   answer?: unknown
@@ -19,7 +19,7 @@ export interface Reply {
 }
 
 /** A request that the provider received. */
-export interface Asked {
+export interface ModelRequest {
   path: string
   headers: Record<string, string>
   body: Wire

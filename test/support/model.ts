@@ -6,7 +6,7 @@ import { modelEngine } from '../../src/attribution/model/engine.ts'
 import type { ErrorCategory, ErrorType } from '../../src/domain/attribution.ts'
 import type { Step, Subject } from '../../src/domain/subject.ts'
 import type { Env } from '../../src/env.ts'
-import type { Asked, Reply } from './model-wire.ts'
+import type { ModelRequest, Reply } from './model-wire.ts'
 
 const AT = Date.parse('2026-11-01T12:00:00Z')
 
@@ -66,7 +66,7 @@ export const aFinding: Finding = {
   kind: 'added_value_in_context',
   spanId: 'write',
   path: 'output.answer',
-  note: 'the correction, 24 months, stands in a retrieved chunk',
+  note: 'the correction, 24 months, occurs in a retrieved chunk',
   strength: 0.9,
 }
 
@@ -107,8 +107,8 @@ export async function aProvider(replies: readonly Reply[], settings: Partial<Env
     ATTRIBUTION_API_KEY: 'sk-the-secret',
     ...settings,
   }
-  const asked = async (): Promise<Asked[]> => (await fetch(`${session}/asked`)).json()
-  return { bindings, asked }
+  const modelRequests = async (): Promise<ModelRequest[]> => (await fetch(`${session}/asked`)).json()
+  return { bindings, modelRequests }
 }
 
 interface Asking {
@@ -120,13 +120,13 @@ interface Asking {
   renew?: () => Promise<boolean>
 }
 
-/** Asks a model with these answers about `aSubject`. Returns its answer or the error, and the requests. */
+/** Asks a model with these answers about `aSubject`. Returns its answer or the error, and the requests that it got. */
 export async function askModelThat(replies: readonly Reply[], asking: Asking = {}) {
   const { subject = aSubject(), findings = [aFinding], settings, callMs, renew = async () => true } = asking
   const { signal = new AbortController().signal } = asking
-  const { bindings, asked } = await aProvider(replies, settings)
+  const { bindings, modelRequests } = await aProvider(replies, settings)
   const engine = modelEngine(bindings, callMs)
-  if (!engine) throw new Error('no model is set')
+  if (!engine) throw new Error('no model is configured')
   let reserved = 0
   const reserveCall = async () => {
     reserved++
@@ -136,7 +136,7 @@ export async function askModelThat(replies: readonly Reply[], asking: Asking = {
   return {
     result: outcome.status === 'fulfilled' ? outcome.value : undefined,
     error: outcome.status === 'rejected' ? (outcome.reason as EngineError) : undefined,
-    asked: await asked(),
+    requests: await modelRequests(),
     /** The number of calls that were counted before they were made. */
     reserved,
   }

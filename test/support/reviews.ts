@@ -2,8 +2,8 @@ import { anObservation, aSpan, aTrace } from './builders.ts'
 import { type ApiResponse, type Client, client, newOrg, type Org } from './org.ts'
 
 /** Creates a trace whose root span has an output, and functions that review it. */
-export async function newReviewed(output: unknown, given?: Org) {
-  const org = given ?? (await newOrg())
+export async function newReviewed(output: unknown, tenant?: Org) {
+  const org = tenant ?? (await newOrg())
   const trace = aTrace()
   const { trace_id } = trace
   const { id } = (await org.ingest.post('/api/v1/traces', trace)).body

@@ -35,7 +35,7 @@ export interface World {
   spareProject: { id: string; slug: string }
   /** A user that isn't used elsewhere. */
   spareUserId: string
-  /** A key of the organization's reviewer, and a comment by that reviewer. */
+  /** The key of the organization's reviewer, and a comment by that reviewer. */
   reviewerKey: string
   comment: { id: string }
   /** The `feedback_id` of feedback that a pipeline sent. */

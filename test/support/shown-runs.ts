@@ -28,15 +28,15 @@ export interface ShownTrace {
   steps: readonly ShownStep[]
 }
 
-/** The client's traces, in order of their start. */
+/** The client's traces, by start time. */
 export function tracesOf({ spans, logs }: Sent): ShownTrace[] {
   const twins = twinsIn(spans)
   const read = spans.map(span => ({ span, step: stepOf(span, twins) })).filter(({ step }) => !step.isPending)
   const byTrace = Map.groupBy(read.toSorted(byStart), ({ span }) => traceIdOf(span))
-  return [...byTrace.values()].map(of => {
-    const { name, fields } = factsOf(of.map(outlineOf))
+  return [...byTrace.values()].map(group => {
+    const { name, fields } = factsOf(group.map(outlineOf))
     const namedFields = Array.from(fields, ([field, { value }]) => [field, value] as const)
-    return { name: name.value, fields: Object.fromEntries(namedFields.toSorted()), steps: treeOf(of, logs) }
+    return { name: name.value, fields: Object.fromEntries(namedFields.toSorted()), steps: treeOf(group, logs) }
   })
 }
 

@@ -2,7 +2,7 @@ import { exportedSpanUuid, traceUuid } from '../../src/domain/ids.ts'
 import { TIME } from './builders.ts'
 import { newOrg, type Org } from './org.ts'
 
-/** A random trace id of 16 bytes or span id of 8 bytes, as hex. */
+/** A random 16-byte trace id or 8-byte span id, as hex. */
 export const aHexTraceId = (): string => crypto.randomUUID().replaceAll('-', '')
 export const aHexSpanId = (): string => aHexTraceId().slice(16)
 

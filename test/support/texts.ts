@@ -10,12 +10,12 @@ export interface KindOfText {
   list: 'prompts' | 'knowledgeDocs'
   /** The field for a prompt's or doc's name in its project. */
   named: 'stepId' | 'slug'
-  /** Fields of a new text besides its project, name and content. */
+  /** Fields of a new prompt or doc besides its project, name and content. */
   more: object
   itemFields: string[]
   detailFields: string[]
   versionFields: string[]
-  /** Further fields of a version in its text's detail. */
+  /** Additional fields of a version in the detail. */
   countFields: string[]
 }
 
@@ -48,7 +48,7 @@ const knowledgeDocs: KindOfText = {
 
 export const kindsOfText: readonly KindOfText[] = [prompts, knowledgeDocs]
 
-/** The other kind of text. Its names are independent of this kind's. */
+/** The other kind. Its names are independent of this kind's. */
 export const otherKind = ({ kind }: KindOfText): KindOfText => (kind === 'prompt' ? knowledgeDocs : prompts)
 
 /** A valid body that creates a prompt or doc, with some fields changed. */
@@ -74,7 +74,7 @@ export async function newText(kind: KindOfText, org: Org, name = 'answer', field
       by.post(`${path}/versions`, { activate: true, ...body }),
     activate: (versionId: string, by: Client = org.owner): Promise<ApiResponse> =>
       by.put(`${path}/active-version`, { versionId }),
-    /** The text's item in the project's list. */
+    /** The prompt's or doc's item in the project's list. */
     listed: async () => {
       const { body } = await org.read.get(`${kind.path}?projectSlug=support&${kind.named}=${encodeURIComponent(name)}`)
       return body[kind.list][0]
@@ -87,7 +87,7 @@ export async function newText(kind: KindOfText, org: Org, name = 'answer', field
 export const activeIn = ({ versions }: { versions: { id: string; isActive: boolean }[] }): string[] =>
   versions.filter(({ isActive }) => isActive).map(({ id }) => id)
 
-/** The text's versions and its activations in D1, in order. */
+/** The versions and activations in D1, in order. */
 export async function storedText(textId: string) {
   const [versions, activations] = await Promise.all([
     env.DB.prepare(

@@ -3,8 +3,8 @@ import { newKeys } from '../../src/domain/ids.ts'
 import { TIME } from './builders.ts'
 import type { Org } from './org.ts'
 
-/** The differences between traces. `fields` are searchable like metadata. */
-interface Different {
+/** The fields that differ between traces. `fields` are searchable like metadata. */
+interface TraceFields {
   name: string
   status?: 'running' | 'completed'
   fields: Record<string, string>
@@ -12,19 +12,15 @@ interface Different {
 
 /**
  * Inserts many traces, a millisecond apart, directly into a tenant's project. Returns their ids, newest first.
- * `differenceOf` gets a trace's position in that order, starting at 1.
+ * `fieldsOf` gets a trace's position in that order, starting at 1.
  */
-export async function manyTraces(
-  org: Org,
-  count: number,
-  differenceOf: (place: number) => Different,
-): Promise<string[]> {
+export async function manyTraces(org: Org, count: number, fieldsOf: (place: number) => TraceFields): Promise<string[]> {
   const project = await env.DB.prepare('select key, organization_key from projects where id = ?')
     .bind(org.project.id)
     .first<{ key: number; organization_key: number }>()
   const [firstKey = 0] = newKeys(Date.now(), 1)
   const traces = Array.from({ length: count }, (_, index) => {
-    const { name, status = 'running', fields } = differenceOf(index + 1)
+    const { name, status = 'running', fields } = fieldsOf(index + 1)
     return {
       key: firstKey + index,
       id: crypto.randomUUID(),

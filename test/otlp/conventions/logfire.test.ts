@@ -181,7 +181,7 @@ describe('pydantic-ai', () => {
     messageOf('user', { type: 'tool_call_response', id: 'c1', name: 'search', result: '30 days' }),
     messageOf('assistant', text('You have 30 days')),
   ]
-  const asked = [
+  const question = [
     { role: 'system', content: 'You are a support agent' },
     { role: 'user', content: 'Hello' },
     { role: 'assistant', content: 'Hi' },
@@ -211,7 +211,7 @@ describe('pydantic-ai', () => {
       reading: {
         kind: 'agent',
         stepId: 'support',
-        input: { messages: asked },
+        input: { messages: question },
         output: { role: 'assistant', content: 'You have 30 days' },
         state: { steps },
         model: 'gpt-4o',

@@ -309,13 +309,18 @@ describe('a message', () => {
 })
 
 describe('the input of a model', () => {
-  const asked = { messages: [{ role: 'user', content: 'q' }] }
+  const conversation = { messages: [{ role: 'user', content: 'q' }] }
 
   it.for<[string, Json, Json | undefined, Json | undefined]>([
-    ['a list of messages', [{ role: 'user', content: 'q' }], undefined, asked],
-    ['a list of messages, serialized twice', JSON.stringify('[{"role":"user","content":"q"}]'), undefined, asked],
-    ['one conversation of several', [[{ role: 'user', content: 'q' }]], undefined, asked],
-    ['one message', { role: 'user', content: 'q' }, undefined, asked],
+    ['a list of messages', [{ role: 'user', content: 'q' }], undefined, conversation],
+    [
+      'a list of messages, serialized twice',
+      JSON.stringify('[{"role":"user","content":"q"}]'),
+      undefined,
+      conversation,
+    ],
+    ['one conversation of several', [[{ role: 'user', content: 'q' }]], undefined, conversation],
+    ['one message', { role: 'user', content: 'q' }, undefined, conversation],
     [
       'instructions sent separately',
       [{ role: 'user', parts: [{ type: 'text', content: 'q' }] }],
@@ -362,7 +367,7 @@ describe('the input of a model', () => {
         },
       },
       undefined,
-      asked,
+      conversation,
     ],
     ['a list of documents', [{ id: 1, content: 'd' }], undefined, undefined],
     ['an unknown role', { role: 'admin', name: 'Ann' }, undefined, undefined],
