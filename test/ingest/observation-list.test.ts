@@ -189,7 +189,7 @@ describe('the raw observations on a trace', () => {
     ['a limit that is not a number', '?limit=ten', 'limit'],
     ['an invalid cursor', '?cursor=abc', 'cursor'],
     ['a repeated parameter', '?limit=1&limit=1', 'limit'],
-  ] as const)('400 for %s', async ([, query, path], { expect }) => {
+  ] as const)('return a 400 for %s', async ([, query, path], { expect }) => {
     const { org, trace_id } = await newTrace()
     const response = await list(org, trace_id, query)
     expect(response.status).toBe(400)
