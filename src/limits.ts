@@ -151,6 +151,8 @@ export const MAX_ERROR_TYPE_LENGTH = 64
 export const MAX_RULE_LENGTH = 1024
 /** A project's own error types. They're listed on one page, and engines choose among them all. */
 export const MAX_PROJECT_ERROR_TYPES = 100
+/** A project's renamed steps. A change sends and checks them all. */
+export const MAX_STEP_NAMES = 200
 /** An email (RFC 5321: 64 + 1 + 255). */
 export const MAX_EMAIL_LENGTH = 320
 

@@ -31,3 +31,11 @@ export function cutText(text: string, maxBytes: number): string {
   // In streaming mode, the decoder drops an incomplete character instead of replacing it.
   return new TextDecoder().decode(bytes, { stream: true })
 }
+
+/** Compares texts by code points, which is also the order of their UTF-8 bytes, as in SQLite. */
+export function compareCodePoints(left: string, right: string): number {
+  const [leftCharacters, rightCharacters] = [[...left], [...right]]
+  const index = leftCharacters.findIndex((character, place) => character !== rightCharacters[place])
+  if (index === -1) return leftCharacters.length - rightCharacters.length
+  return (leftCharacters[index]?.codePointAt(0) ?? 0) - (rightCharacters[index]?.codePointAt(0) ?? -1)
+}

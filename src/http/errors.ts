@@ -125,6 +125,9 @@ export const forbidden = (reason?: string) =>
 export const otherProject = () => forbidden('This key is for another project')
 export const notFound = (message?: string) => new ApiError(404, message)
 export const conflict = (message: string, path: string) => new ApiError(409, message, { details: [{ path, message }] })
+/** 409 for several fields, at most the first 20. */
+export const conflictFields = (message: string, faults: readonly ErrorDetail[]) =>
+  new ApiError(409, message, { details: shortened(faults) })
 /** 409 because somebody else is reviewing the span. `until` is an ISO time. */
 export const heldByOther = (claim: { heldBy: string; until: string }) => new ApiError(409, HELD, { fields: claim })
 export const HELD = 'Somebody else is reviewing this span; set `takeOver` to decide anyway'

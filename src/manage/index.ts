@@ -14,6 +14,7 @@ import { createProject, deleteProject, listProjects, updateProject } from './pro
 import { activatePromptVersion, createPrompt, createPromptVersion, deletePrompt } from './prompts.ts'
 import { beginSession, endSession, getSession, listOwnOrganizations } from './session.ts'
 import { createSignInLink } from './sign-in-links.ts'
+import { putStepNames } from './step-names.ts'
 import { deleteTrace } from './traces.ts'
 import { createUser, deleteUser, listUsers, updateUser } from './users.ts'
 
@@ -35,6 +36,7 @@ export const manage: readonly Endpoint[] = [
   updateProject,
   deleteProject,
   putErrorType,
+  putStepNames,
   listApiKeys,
   createApiKey,
   updateApiKey,

@@ -7,6 +7,7 @@ import { diffKnowledgeDocVersions, getKnowledgeDoc, listKnowledgeDocs } from './
 import { diffPromptVersions, getPrompt, listPrompts } from './prompts.ts'
 import { listReviewers } from './reviewers.ts'
 import { getSpan } from './spans.ts'
+import { getStepNames } from './step-names.ts'
 import { getTrace, listTraces } from './traces.ts'
 
 export const read: readonly Endpoint[] = [
@@ -17,6 +18,7 @@ export const read: readonly Endpoint[] = [
   getAttributionQuality,
   getInsights,
   listErrorTypes,
+  getStepNames,
   listPrompts,
   getPrompt,
   diffPromptVersions,

@@ -1,5 +1,6 @@
 import type { Caller } from '../auth/authenticate.ts'
 import { requireFound } from '../auth/require-project.ts'
+import { compareCodePoints } from '../domain/text.ts'
 import type { TextKind } from '../domain/versioned-text.ts'
 import { pageOf } from '../http/cursor.ts'
 import { isForeignText } from '../store/accounts/ownership.ts'
@@ -20,9 +21,10 @@ export const pageOfTexts = (
     place: ['string'],
     read: async (limit, after) => {
       const page = { kind, name: query.name, limit, after: after?.[0] ?? '' }
-      const { items, hasMore } = await listTexts(store, project, page)
-      const last = items.at(-1)
-      return { items, nextPlace: hasMore && last ? [last.name] : null }
+      const { items, nextPlace } = await listTexts(store, project, page)
+      // A renamed step's prompt is on the page of its stored name, so a rename doesn't move it past a cursor.
+      const byName = items.toSorted((left, right) => compareCodePoints(left.name, right.name))
+      return { items: byName, nextPlace: nextPlace === null ? null : [nextPlace] }
     },
   })
 

@@ -54,6 +54,7 @@ async function newFilled() {
     category: 'Human Error',
     rule: 'It came late.',
   })
+  await org.owner.put(`/api/projects/${projectId}/step-names`, { names: { old: 'new' } })
   const deleted = aTrace()
   const reviewed = (await org.ingest.post('/api/v1/traces', deleted)).body.id
   await org.ingest.post('/api/v1/observations', anObservation({ trace_id: deleted.trace_id }))

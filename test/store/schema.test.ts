@@ -32,6 +32,7 @@ describe('the schema', () => {
       'review_days',
       'reviews',
       'spans',
+      'step_names',
       'text_activations',
       'trace_fields',
       'user_deletions',

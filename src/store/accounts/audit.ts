@@ -71,6 +71,7 @@ export const AUDIT_ACTIONS = [
   'comment.change',
   'comment.delete',
   'error_type.change',
+  'step_names.change',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 

@@ -9,6 +9,7 @@ import {
   MAX_SUBJECT_SPANS,
 } from '../../limits.ts'
 import { named, readPlain } from '../core/database.ts'
+import { readStepId, shownSpanStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { feedback, reviews } from '../schema/reviews.ts'
 import { isNotRoot, spans } from '../schema/spans.ts'
@@ -40,10 +41,10 @@ const outlineFields = {
   ...named({
     id: spans.id,
     parentId: spans.parentId,
-    stepId: spans.stepId,
     timestamp: spans.timestamp,
     promptVersionId: spans.promptVersionId,
   }),
+  stepId: shownSpanStep.as('stepId'),
   isError: sql<number>`${spans.status} is 'error'`.as('isError'),
   isReviewed: sql<number>`${spans.reviewState} is not null`.as('isReviewed'),
 }
@@ -154,7 +155,7 @@ export const versionAtReceipt = (traceKey: number): SQL => sql`coalesce(
  */
 const reviewedFields = ({ organization }: Store) => ({
   ...named({ traceKey: reviews.traceKey, spanId: reviews.spanId }),
-  stepId: sql<string | null>`(select decided.step_id from ${spans} decided
+  stepId: sql<string | null>`(select ${readStepId(sql`reviews.project_key`, sql`decided.step_id`)} from ${spans} decided
     where decided.id = reviews.span_id and decided.trace_key = reviews.trace_key
       and decided.review_number = reviews.number and decided.review_state is not null)`.as('stepId'),
   rootSpanId: sql<string | null>`(select past.root_span_id from ${traces} past

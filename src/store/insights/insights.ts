@@ -3,6 +3,7 @@ import { MAX_INSIGHT_ROWS } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
 import { actorName } from '../accounts/users.ts'
 import { named, readPlain } from '../core/database.ts'
+import { readStepId } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { answerDays, countedDays, outputDays, reviewDays } from '../schema/counts.ts'
 import { textVersions, versionedTexts } from '../schema/texts.ts'
@@ -26,6 +27,12 @@ const inRange = (
   { from, to }: DayRange,
 ) => and(eq(table.projectKey, key), gte(table.day, from), lt(table.day, to))
 
+/* Renamed steps are counted under their new names. */
+const outputStep = readStepId(outputDays.projectKey, outputDays.stepId)
+const reviewStep = readStepId(reviewDays.projectKey, reviewDays.stepId)
+const decidedStep = readStepId(sql`scanned.project_key`, sql`scanned.step_id`)
+const answerStep = readStepId(answerDays.projectKey, answerDays.stepId)
+
 const accepted = sql<number>`sum(${reviewDays.accepted})`.as('accepted')
 const corrected = sql<number>`sum(${reviewDays.corrected})`.as('corrected')
 /** Skips rows whose counts have dropped to zero. They're never deleted. */
@@ -39,7 +46,15 @@ const isAny = sql`sum(${reviewDays.accepted} + ${reviewDays.corrected}) > 0`
 export async function readInsights(store: Store, project: Project, days: DayRange) {
   const { database } = store
   const decidedOn = inRange(reviewDays, project, days)
-  const { day, stepId, promptVersionId, userId, errorType } = reviewDays
+  const { day, promptVersionId, userId, errorType } = reviewDays
+  // The index has the rows in this order, so only the groups are sorted by their new names.
+  const decidedByStoredStep = database
+    .select({ projectKey: reviewDays.projectKey, day, stepId: reviewDays.stepId, promptVersionId, accepted, corrected })
+    .from(reviewDays)
+    .where(decidedOn)
+    .groupBy(day, reviewDays.stepId, promptVersionId)
+    .having(isAny)
+    .as('scanned')
   const scannedIds = (column: typeof userId | typeof promptVersionId, condition?: SQL) =>
     sql`(select distinct ${column} as id from ${reviewDays} where ${and(decidedOn, condition)}) as scanned`
   const [outputs, [counted], steps, decisions, reviewers, names, versions, namedTypes, answers] = await readPlain(
@@ -47,13 +62,13 @@ export async function readInsights(store: Store, project: Project, days: DayRang
     [
       database
         .select({
-          ...named({ stepId: outputDays.stepId }),
+          stepId: outputStep.as('stepId'),
           outputs: sql<number>`sum(${outputDays.outputs})`.as('outputs'),
           reviewed: sql<number>`sum(${outputDays.reviewed})`.as('reviewed'),
         })
         .from(outputDays)
         .where(inRange(outputDays, project, days))
-        .groupBy(outputDays.stepId)
+        .groupBy(outputStep)
         .limit(MAX_INSIGHT_ROWS),
       database
         .select({
@@ -65,18 +80,22 @@ export async function readInsights(store: Store, project: Project, days: DayRang
         .from(countedDays)
         .where(inRange(countedDays, project, days)),
       database
-        .select({ ...named({ stepId }), accepted, corrected })
+        .select({ stepId: reviewStep.as('stepId'), accepted, corrected })
         .from(reviewDays)
         .where(decidedOn)
-        .groupBy(stepId)
+        .groupBy(reviewStep)
         .having(isAny)
         .limit(MAX_INSIGHT_ROWS),
       database
-        .select({ ...named({ day, stepId, promptVersionId }), accepted, corrected })
-        .from(reviewDays)
-        .where(decidedOn)
-        .groupBy(day, stepId, promptVersionId)
-        .having(isAny)
+        .select({
+          day: sql<number>`scanned.day`.as('day'),
+          stepId: decidedStep.as('stepId'),
+          promptVersionId: sql<string>`scanned.prompt_version_id`.as('promptVersionId'),
+          accepted: sql<number>`sum(scanned.accepted)`.as('accepted'),
+          corrected: sql<number>`sum(scanned.corrected)`.as('corrected'),
+        })
+        .from(decidedByStoredStep)
+        .groupBy(sql`scanned.day`, decidedStep, sql`scanned.prompt_version_id`)
         .limit(MAX_INSIGHT_ROWS),
       database
         .select({
@@ -99,7 +118,7 @@ export async function readInsights(store: Store, project: Project, days: DayRang
         .select({
           id: sql<string>`${textVersions.id}`.as('id'),
           promptId: sql<string>`${versionedTexts.id}`.as('promptId'),
-          stepId: sql<string>`${versionedTexts.name}`.as('stepId'),
+          stepId: readStepId(versionedTexts.projectKey, versionedTexts.name).as('stepId'),
           number: sql<number>`${versionNumber}`.as('number'),
           isActive: sql<number>`${textVersions.isActive}`.as('isActive'),
         })
@@ -116,22 +135,24 @@ export async function readInsights(store: Store, project: Project, days: DayRang
         .limit(MAX_INSIGHT_ROWS),
       database
         .select({
-          ...named({ errorType, stepId }),
+          ...named({ errorType }),
+          stepId: reviewStep.as('stepId'),
           count: sql<number>`sum(${reviewDays.accepted} + ${reviewDays.corrected})`.as('count'),
         })
         .from(reviewDays)
         .where(and(decidedOn, ne(errorType, '')))
-        .groupBy(errorType, stepId)
+        .groupBy(errorType, reviewStep)
         .having(isAny)
         .limit(MAX_INSIGHT_ROWS),
       database
         .select({
-          ...named({ errorType: answerDays.errorType, stepId: answerDays.stepId }),
+          ...named({ errorType: answerDays.errorType }),
+          stepId: answerStep.as('stepId'),
           count: sql<number>`sum(${answerDays.answers})`.as('count'),
         })
         .from(answerDays)
         .where(inRange(answerDays, project, days))
-        .groupBy(answerDays.errorType, answerDays.stepId)
+        .groupBy(answerDays.errorType, answerStep)
         .having(sql`sum(${answerDays.answers}) > 0`)
         .limit(MAX_INSIGHT_ROWS),
     ],

@@ -5,6 +5,7 @@ import { DAY_MS, MAX_COUNTED_TRACES, MAX_REMAINING, MAX_SCANNED_TRACES } from '.
 import type { Project } from '../accounts/projects.ts'
 import { readPlain } from '../core/database.ts'
 import { isFree, isUnreviewed, isUnreviewedStep, ofTrace } from '../core/reviewable.ts'
+import { isStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { reviewDays } from '../schema/counts.ts'
 import { spans } from '../schema/spans.ts'
@@ -96,7 +97,7 @@ function candidates(
     after &&
     sql`(${traces.id} <> ${after.traceUuid}
     or (1 - ${spans.isRoot}, ${spans.timestamp}, ${spans.id}) > (${after.rank}, ${after.timestamp}, ${after.spanId}))`
-  const isCandidate = and(ofTrace, isAvailable(query), rest)
+  const isCandidate = and(ofTrace, isAvailable(project, query), rest)
   // Sort in a subquery, because an aggregate takes rows in the order it receives them.
   const spansOf = sql<string>`(
     select json_group_array(json_object(
@@ -125,11 +126,14 @@ const ofTraces = ({ filter }: QueueQuery): TraceFilter => ({
 })
 
 /** Whether a span needs review, isn't claimed by someone else, and has the requested step and version. */
-const isAvailable = ({ filter: { stepId, promptVersionId, kind }, holder, now }: QueueQuery): SQL | undefined =>
+const isAvailable = (
+  { key }: Project,
+  { filter: { stepId, promptVersionId, kind }, holder, now }: QueueQuery,
+): SQL | undefined =>
   and(
     kind === 'all' ? isUnreviewed : isUnreviewedStep,
     isFree(holder, now),
-    stepId === undefined ? undefined : eq(spans.stepId, stepId),
+    stepId === undefined ? undefined : isStep(key, spans.stepId, stepId),
     promptVersionId === undefined ? undefined : eq(spans.promptVersionId, promptVersionId),
   )
 
@@ -189,7 +193,7 @@ function countRemaining(store: Store, project: Project, query: QueueQuery) {
       scannedTraces: sql<number>`count(*)`.as('scannedTraces'),
       found: sql<number>`(select count(*) from (
         select 1 from ${scanned} cross join ${traces} cross join ${spans}
-        where ${isMatch} and ${and(ofTrace, isAvailable(query))} limit ${MAX_REMAINING + 1}))`.as('found'),
+        where ${isMatch} and ${and(ofTrace, isAvailable(project, query))} limit ${MAX_REMAINING + 1}))`.as('found'),
     })
     .from(scanned)
 }

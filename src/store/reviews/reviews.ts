@@ -7,6 +7,7 @@ import { chunkRows } from '../core/chunks.ts'
 import { readPlain } from '../core/database.ts'
 import { isFree, needsReview } from '../core/reviewable.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
+import { isStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { markDays } from '../counts/output-days.ts'
 import { countDecisions } from '../counts/review-days.ts'
@@ -85,7 +86,7 @@ const versionKey = sql`coalesce(
   (select named.key from ${textVersions} named where named.id = ${spans.promptVersionId}),
   (select active.key from ${traces} cross join ${versionedTexts} cross join ${textVersions} active
    where ${traces.key} = ${spans.traceKey} and ${versionedTexts.projectKey} = ${traces.projectKey}
-     and ${versionedTexts.kind} = 'prompt' and ${versionedTexts.name} = ${spans.stepId}
+     and ${versionedTexts.kind} = 'prompt' and ${isStep(traces.projectKey, versionedTexts.name, spans.stepId)}
      and active.text_key = ${versionedTexts.key} and active.is_active = 1))`
 
 /**

@@ -151,6 +151,20 @@ export const signInLinks = sqliteTable(
   table => [index('sign_in_links_by_expiry').on(table.expiresAt)],
 )
 
+/** The names under which a project's steps are shown. Rows of other tables keep the names that pipelines send. */
+export const stepNames = sqliteTable(
+  'step_names',
+  {
+    projectKey: integer('project_key').notNull(),
+    oldName: text('old_name').notNull(),
+    newName: text('new_name').notNull(),
+  },
+  table => [
+    primaryKey({ columns: [table.projectKey, table.oldName] }),
+    index('step_names_by_new_name').on(table.projectKey, table.newName),
+  ],
+)
+
 export const modelCalls = sqliteTable('model_calls', {
   projectKey: integer('project_key').primaryKey(),
   /** The last UTC day on which a model was called, in days since 1970. */

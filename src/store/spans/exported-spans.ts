@@ -6,6 +6,7 @@ import type { Reviewability } from '../../domain/step-kind.ts'
 import type { Project } from '../accounts/projects.ts'
 import { hasObservedOutput } from '../core/reviewable.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
+import { isStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { spans } from '../schema/spans.ts'
 import { textActivations, textVersions, versionedTexts } from '../schema/texts.ts'
@@ -143,9 +144,9 @@ export function upsertSpans(store: Store, project: Project, rows: string, now: n
 
 const usesPrompt = sql`${row.usesPrompt} = 1`
 
-/** Whether a row of `versioned_texts` is the project's prompt with this name. */
+/** Whether a row of `versioned_texts` is the project's prompt for the step with this name. */
 const isPromptOf = (project: Project, name: SQL) => sql`${versionedTexts.projectKey} = ${project.key}
-  and ${versionedTexts.kind} = 'prompt' and ${versionedTexts.name} = ${name}`
+  and ${versionedTexts.kind} = 'prompt' and ${isStep(project.key, versionedTexts.name, name)}`
 
 /** The prompt's name if the project has the named prompt, or else the span's own step. */
 const stepIdOf = (project: Project) => sql`case when ${usesPrompt} and exists (

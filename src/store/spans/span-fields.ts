@@ -11,17 +11,18 @@ import {
 } from '../../limits.ts'
 import { bounded, bytesSoFar } from '../core/bounds.ts'
 import { named } from '../core/database.ts'
+import { shownSpanStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { reviews } from '../schema/reviews.ts'
 import { observations, spans } from '../schema/spans.ts'
 
 const spanColumns = {
   isStale: sql<number>`${spans.isStale}`.as('isStale'),
+  stepId: shownSpanStep.as('stepId'),
   ...named({
     id: spans.id,
     traceKey: spans.traceKey,
     parentId: spans.parentId,
-    stepId: spans.stepId,
     status: spans.status,
     durationMs: spans.durationMs,
     model: spans.model,

@@ -7,6 +7,7 @@ import { hasExistingProject, type Project, requireExisting } from '../accounts/p
 import { bytesOf, quotedJson } from '../core/bounds.ts'
 import { named } from '../core/database.ts'
 import { selectFor } from '../core/rows.ts'
+import { isStep, readStepId } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { type Decided, versionDecisionsQuery } from '../insights/insights.ts'
 import { versionNumber } from '../insights/version-number.ts'
@@ -78,7 +79,7 @@ interface TextDraft {
 
 /**
  * Creates a text with its first version, which is active. Returns undefined if the project has a text of this kind and
- * name.
+ * name, or a prompt for this step under another of its names.
  */
 export async function addText(
   store: Store,
@@ -92,12 +93,20 @@ export async function addText(
   const [, , , , , [text]] = await database.batch([
     database
       .insert(versionedTexts)
-      .values({
-        ...fields,
-        organizationKey: organization.key,
-        projectKey: project.key,
-        createdAt: version.createdAt,
-      })
+      .select(
+        selectFor(
+          versionedTexts,
+          {
+            ...fields,
+            key: null,
+            organizationKey: organization.key,
+            projectKey: project.key,
+            createdAt: version.createdAt,
+          },
+          // The index by name doesn't know that a step's old and new names are the same.
+          sql`where not exists (select 1 from ${versionedTexts} where ${isNamed(project, draft.kind, draft.name)})`,
+        ),
+      )
       .onConflictDoNothing(),
     database
       .insert(textVersions)
@@ -253,19 +262,20 @@ export async function deleteText(store: Store, act: Act, { id, kind, projectKey 
 }
 
 /**
- * A page of a project's texts of one kind with their active versions, sorted by name, and whether more follow. The page
- * may be short if the texts are long.
+ * A page of a project's texts of one kind with their active versions, sorted by stored name, and the place of the next
+ * page. The page may be short if the texts are long.
  */
 export async function listTexts(
   store: Store,
   project: Project,
   { kind, name, limit, after }: { kind: TextKind; name: string | undefined; limit: number; after: string },
-): Promise<{ items: ActiveText[]; hasMore: boolean }> {
+): Promise<{ items: ActiveText[]; nextPlace: string | null }> {
   const soFar = sql<number>`${bytesOf(quotedJson(textVersions.content), textVersions.outputSchema)}
     over (order by ${versionedTexts.name} rows unbounded preceding)`
   const rows = await store.database
     .select({
       ...activeColumns,
+      storedName: versionedTexts.name,
       content: sql<string>`iif(${soFar} > ${MAX_PAGE_BYTES}, '', ${textVersions.content})`.as('bounded_content'),
       isCut: sql<number>`${soFar} > ${MAX_PAGE_BYTES}`.as('is_cut'),
     })
@@ -276,14 +286,15 @@ export async function listTexts(
         store,
         eq(versionedTexts.projectKey, project.key),
         eq(versionedTexts.kind, kind),
-        name === undefined ? undefined : eq(versionedTexts.name, name),
+        name === undefined ? undefined : isNamed(project, kind, name),
         gt(versionedTexts.name, after),
       ),
     )
     .orderBy(asc(versionedTexts.name))
     .limit(limit + 1)
   const whole = rows.filter(({ isCut }) => isCut === 0).slice(0, limit)
-  return { items: whole.map(withSchema), hasMore: rows.length > whole.length }
+  const hasMore = rows.length > whole.length
+  return { items: whole.map(withSchema), nextPlace: (hasMore && whole.at(-1)?.storedName) || null }
 }
 
 /** Finds a text without its versions. */
@@ -321,7 +332,7 @@ export async function findText(
 ): Promise<TextDetail | undefined> {
   const ofText = ofStore(store, eq(versionedTexts.id, id), eq(versionedTexts.kind, kind))
   const [[text], versions] = await store.database.batch([
-    store.database.select().from(versionedTexts).where(ofText),
+    selectDetail(store, ofText),
     selectVersions(store, isOf(ofText)),
   ])
   return text && { ...text, versions: oldestFirst(versions) }
@@ -331,11 +342,22 @@ export async function findText(
 const isOf = (ofText: SQL | undefined): SQL =>
   sql`${textVersions.textKey} = (select ${versionedTexts.key} from ${versionedTexts} where ${ofText})`
 
+const selectDetail = ({ database }: Store, ofText: SQL | undefined) =>
+  database
+    .select({
+      id: versionedTexts.id,
+      projectKey: versionedTexts.projectKey,
+      name: shownName.as('shown_name'),
+      title: versionedTexts.title,
+    })
+    .from(versionedTexts)
+    .where(ofText)
+
 /** Finds a prompt with all its versions and the decisions on them. */
 export async function findPrompt(store: Store, id: string): Promise<PromptRecord | undefined> {
   const ofPrompt = ofStore(store, eq(versionedTexts.id, id), eq(versionedTexts.kind, 'prompt'))
   const [[prompt], versions, counts] = await store.database.batch([
-    store.database.select().from(versionedTexts).where(ofPrompt),
+    selectDetail(store, ofPrompt),
     selectVersions(store, isOf(ofPrompt)),
     versionDecisionsQuery(store, ofPrompt),
   ])
@@ -421,10 +443,24 @@ function recordedActivationStatements(store: Store, act: Act, text: TextHead, ve
   ] as const
 }
 
+/** Whether a text of the project is the one with this name. A prompt has every name of its step. */
+const isNamed = ({ key }: Project, kind: TextKind, name: string): SQL | undefined =>
+  and(
+    eq(versionedTexts.projectKey, key),
+    eq(versionedTexts.kind, kind),
+    kind === 'prompt' ? isStep(key, versionedTexts.name, name) : eq(versionedTexts.name, name),
+  )
+
+/** A text's name as responses show it: a prompt has its step's current name. */
+const shownName = sql<string>`iif(${versionedTexts.kind} = 'prompt', ${readStepId(
+  versionedTexts.projectKey,
+  versionedTexts.name,
+)}, ${versionedTexts.name})`
+
 /** Column names must be unique, because drizzle mixes up equal names in a batch. */
 const activeColumns = {
   id: sql<string>`${versionedTexts.id}`.as('text_id'),
-  name: versionedTexts.name,
+  name: shownName.as('shown_name'),
   title: versionedTexts.title,
   versionId: sql<string>`${textVersions.id}`.as('version_id'),
   content: textVersions.content,

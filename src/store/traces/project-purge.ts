@@ -9,7 +9,7 @@ import {
   RESEND_AFTER_MS,
 } from '../../limits.ts'
 import type { Store, UnscopedStore } from '../core/store.ts'
-import { apiKeys, modelCalls, projects } from '../schema/accounts.ts'
+import { apiKeys, modelCalls, projects, stepNames } from '../schema/accounts.ts'
 import { projectErrorTypes } from '../schema/attribution.ts'
 import { answerDays, countedDays, outputDays, reviewDays } from '../schema/counts.ts'
 import { textActivations, textVersions, versionedTexts } from '../schema/texts.ts'
@@ -127,6 +127,7 @@ function deletions(projectKey: number): { limit: number; statement: SQL }[] {
     removal(answerDays, 'project_key, day, step_id, error_type'),
     removal(outputDays, 'project_key, day, step_id'),
     removal(countedDays, 'project_key, day'),
+    removal(stepNames, 'project_key, old_name'),
     removal(modelCalls, 'project_key'),
     removal(
       apiKeys,

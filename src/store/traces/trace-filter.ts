@@ -8,6 +8,7 @@ import type { Project } from '../accounts/projects.ts'
 import { isPositive } from '../core/ratings.ts'
 import { hasReviewedSpan, isCorrected } from '../core/reviewable.ts'
 import { rowSet } from '../core/rows.ts'
+import { isStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { attributionJobs } from '../schema/attribution.ts'
 import { feedback, reviews } from '../schema/reviews.ts'
@@ -24,7 +25,7 @@ export interface TraceFilter {
   from?: number | undefined
   /** Exclusive. */
   to?: number | undefined
-  /** Has a span of this step. */
+  /** Has a span of this step, by its old or new name. */
   stepId?: string | undefined
   /** Has a span that used this prompt version. */
   promptVersionId?: string | undefined
@@ -130,8 +131,8 @@ export function matches(project: Project, filter: TraceFilter): SQL | undefined 
     status && eq(traces.status, status),
     stepId === undefined
       ? undefined
-      : sql`(${isRootStep(stepId)} or exists (select 1 from ${spans}
-          where ${spans.traceKey} = ${traces.key} and ${isNotRoot} and ${spans.stepId} = ${stepId}))`,
+      : sql`(${isRootStep(project, stepId)} or exists (select 1 from ${spans}
+          where ${spans.traceKey} = ${traces.key} and ${isNotRoot} and ${isStep(project.key, spans.stepId, stepId)}))`,
     promptVersionId === undefined
       ? undefined
       : sql`(exists (select 1 from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNotRoot}
@@ -153,9 +154,11 @@ const isListedByDefault = sql`(${traces.isGeneric} = 0 or exists (
   select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key}))`
 
 /** Whether a trace's root has a given step. If a client posted the trace, the root's step is the trace's name. */
-const isRootStep = (stepId: string): SQL => sql`iif(${traces.isPosted} = 1, ${traces.name} = ${stepId}, exists (
-  select 1 from ${spans} where ${spans.id} = ${traces.rootSpanId} and ${spans.traceKey} = ${traces.key}
-    and ${spans.stepId} = ${stepId}))`
+const isRootStep = ({ key }: Project, stepId: string): SQL => {
+  const rootStep = sql`iif(${traces.isPosted} = 1, ${traces.name}, (
+    select ${spans.stepId} from ${spans} where ${spans.id} = ${traces.rootSpanId} and ${spans.traceKey} = ${traces.key}))`
+  return sql`coalesce(${isStep(key, rootStep, stepId)}, 0)`
+}
 
 /** Whether a trace has feedback, optionally of this kind. */
 const feedbackOf = (kind?: SQL): SQL =>

@@ -33,6 +33,7 @@ const LABELS: Readonly<Record<AuditAction, string>> = {
   'comment.change': 'Comment edited',
   'comment.delete': 'Comment deleted',
   'error_type.change': 'Error type changed',
+  'step_names.change': 'Steps renamed',
 }
 
 /** The actions to filter by. */

@@ -1,0 +1,94 @@
+import * as v from 'valibot'
+import { endpoint } from '../api/endpoint.ts'
+import { PROJECT_ID } from '../api/story.ts'
+import { requireFound } from '../auth/require-project.ts'
+import { isJsonObject } from '../domain/json.ts'
+import { stepNameFaults } from '../domain/step-names.ts'
+import { compareCodePoints } from '../domain/text.ts'
+import { shownAs, Uuid } from '../http/atoms.ts'
+import { conflictFields, type ErrorDetail } from '../http/errors.ts'
+import { ENVELOPE_BYTES, escaped, MAX_NAME_LENGTH, MAX_STEP_NAMES } from '../limits.ts'
+import { StepNames } from '../read/step-names.ts'
+import { isForeignProject } from '../store/accounts/ownership.ts'
+import { findProject } from '../store/accounts/projects.ts'
+import { type ClashingPrompt, saveStepNames } from '../store/accounts/step-names.ts'
+import { Name } from './wire.ts'
+
+/** A body with as many names as possible. Each of their characters may be two escapes. */
+const MAX_STEP_NAMES_BYTES = MAX_STEP_NAMES * 2 * escaped(2 * MAX_NAME_LENGTH) + ENVELOPE_BYTES
+
+const Names = v.pipe(
+  // Not a `v.record`, which leaves out names like `constructor`.
+  shownAs(v.custom<object>(isJsonObject, 'must be an object'), v.record(Name, Name)),
+  v.metadata({
+    description: `The new name of each renamed step, by its old name, at most ${MAX_STEP_NAMES}. A new name can't be renamed in turn.`,
+  }),
+  v.rawTransform(({ dataset, addIssue, NEVER }) => {
+    const input = dataset.value
+    const refuse = (message: string, key?: string) =>
+      addIssue({ message, ...(key !== undefined && { path: [pathItem(input, key)] }) })
+    const entries = Object.entries(input)
+    if (entries.length > MAX_STEP_NAMES) {
+      refuse(`must have at most ${MAX_STEP_NAMES} names`)
+      return NEVER
+    }
+    const names = new Map<string, string>()
+    for (const [oldName, value] of entries) {
+      const [old, changed] = [v.safeParse(Name, oldName), v.safeParse(Name, value)]
+      for (const { message } of old.issues ?? []) refuse(`the old name ${message}`, oldName)
+      for (const issue of changed.issues ?? []) refuse(isText(value) ? issue.message : 'must be a string', oldName)
+      if (changed.success) names.set(oldName, changed.output)
+    }
+    for (const { oldName, message } of stepNameFaults(names)) refuse(message, oldName)
+    return names
+  }),
+)
+
+const isText = (value: unknown): boolean => typeof value === 'string'
+
+const pathItem = (input: object, key: string): v.UnknownPathItem => ({
+  type: 'unknown',
+  origin: 'value',
+  input,
+  key,
+  value: undefined,
+})
+
+const SEVERAL_PROMPTS = 'Several of these steps have a prompt; keep one of them'
+
+export const putStepNames = endpoint({
+  family: 'manage',
+  method: 'PUT',
+  path: '/api/projects/{projectId}/step-names',
+  summary: "Rename a project's steps",
+  description: `Replaces all earlier renames: a step that's left out has its old name again. Spans that were or will be sent with an old name are shown under the new one. Prompts and counts follow, and either name works in requests. Several steps can get the same name, which makes them one step. The names of traces stay.`,
+  scope: 'manage',
+  params: v.object({ projectId: Uuid }),
+  body: v.strictObject({ names: Names }),
+  maxBytes: MAX_STEP_NAMES_BYTES,
+  errors: { 409: SEVERAL_PROMPTS },
+  responses: { 200: StepNames },
+  example: {
+    params: { projectId: PROJECT_ID },
+    body: { names: { 'generate-answer': 'answer' } },
+    answers: { 200: { names: { 'generate-answer': 'answer' } } },
+  },
+}).handle(async ({ params: { projectId }, body: { names }, caller, store, act, unscoped }) => {
+  const found = await findProject(store, { id: projectId })
+  const isForeign = () => isForeignProject(unscoped, store.organization, projectId)
+  const project = await requireFound(caller, found && { ...found, projectKey: found.key }, isForeign)
+  const clashing = await saveStepNames(store, act, project, names)
+  if (clashing.length > 0) throw conflictFields(SEVERAL_PROMPTS, clashDetails(clashing))
+  return { status: 200, body: { names: Object.fromEntries(names) } }
+})
+
+/** Names the prompts that clash, each at its renamed step. */
+function clashDetails(clashing: readonly ClashingPrompt[]): ErrorDetail[] {
+  const inOrder = clashing.toSorted((left, right) => compareCodePoints(left.name, right.name))
+  const groups = Map.groupBy(inOrder, ({ newName }) => newName)
+  return inOrder.flatMap(({ name, newName }) => {
+    const others = (groups.get(newName) ?? []).flatMap(other => (other.name === name ? [] : `"${other.name}"`))
+    const message = `has a prompt, and so ${others.length > 1 ? 'do' : 'does'} ${others.join(' and ')}`
+    return name === newName ? [] : { path: `names.${name}`, message }
+  })
+}

@@ -1,0 +1,87 @@
+import { and, eq, type SQL, sql } from 'drizzle-orm'
+import { Gone } from '../../domain/failures.ts'
+import type { StepNames } from '../../domain/step-names.ts'
+import { rowSet, selectFor } from '../core/rows.ts'
+import type { Store } from '../core/store.ts'
+import { stepNames } from '../schema/accounts.ts'
+import { versionedTexts } from '../schema/texts.ts'
+import { type Act, recordAct } from './audit.ts'
+import { isExistingProject, type Project } from './projects.ts'
+
+/** A project's renamed steps. */
+export async function listStepNames({ database }: Store, project: Project): Promise<StepNames> {
+  const rows = await database
+    .select({ oldName: stepNames.oldName, newName: stepNames.newName })
+    .from(stepNames)
+    .where(eq(stepNames.projectKey, project.key))
+    .orderBy(stepNames.oldName)
+  return new Map(rows.map(({ oldName, newName }) => [oldName, newName]))
+}
+
+/** A prompt whose step would have the same name as another prompt's. */
+export interface ClashingPrompt {
+  /** The name it was created under. */
+  name: string
+  /** The name that both would have. */
+  newName: string
+}
+
+const NAMES = rowSet(['oldName', 'newName'])
+
+/**
+ * Replaces a project's renamed steps. If a step would then have several prompts, changes nothing and returns those.
+ * Saving the same names again changes nothing. Takes one round trip.
+ */
+export async function saveStepNames(
+  store: Store,
+  act: Act,
+  project: Project,
+  names: StepNames,
+): Promise<ClashingPrompt[]> {
+  const { database } = store
+  const { row } = NAMES
+  const given = NAMES.from(NAMES.encodeAll([...names].map(([oldName, newName]) => ({ oldName, newName }))))
+  const clashing = clashingPrompts(project, names)
+  const mayChange = and(isExistingProject(store, project), sql`not exists (select 1 from ${clashing})`)
+  const ofProject = eq(stepNames.projectKey, project.key)
+  const isDropped = sql`(${stepNames.oldName}, ${stepNames.newName}) not in (select ${row.oldName}, ${row.newName} from ${given})`
+  const differs = sql`(exists (select 1 from ${stepNames} where ${ofProject} and ${isDropped})
+    or (select count(*) from ${stepNames} where ${ofProject}) <> ${names.size})`
+  const [rows, [found]] = await database.batch([
+    database
+      .select({ name: sql<string>`clashing.name`.as('name'), newName: sql<string>`clashing.new_name`.as('new_name') })
+      .from(clashing),
+    database
+      .select({ isFound: sql<number>`${isExistingProject(store, project)}`.as('is_found') })
+      .from(sql`(select 1)`),
+    // Record first: a no-op isn't audited.
+    recordAct(
+      store,
+      act,
+      { action: 'step_names.change', targetId: project.id, projectKey: project.key },
+      sql`${mayChange} and ${differs}`,
+    ),
+    database.delete(stepNames).where(and(ofProject, isDropped, mayChange)),
+    database
+      .insert(stepNames)
+      .select(selectFor(stepNames, { ...row, projectKey: project.key }, sql`from ${given} where ${mayChange}`))
+      .onConflictDoNothing(),
+  ])
+  if (!found?.isFound) throw new Gone()
+  return rows
+}
+
+const MEMBERS = rowSet(['name', 'newName'])
+
+/** The prompts that would share a step's name under these new names. */
+function clashingPrompts({ key }: Project, names: StepNames): SQL {
+  const newNames = new Set(names.values())
+  const members = [...names, ...[...newNames].map(newName => [newName, newName] as const)]
+  const { row } = MEMBERS
+  const withPrompt = sql`from ${MEMBERS.from(MEMBERS.encodeAll(members.map(([name, newName]) => ({ name, newName }))))}
+    cross join ${versionedTexts}
+    where ${versionedTexts.projectKey} = ${key} and ${versionedTexts.kind} = 'prompt'
+      and ${versionedTexts.name} = ${row.name}`
+  return sql`(select ${row.name} as name, ${row.newName} as new_name ${withPrompt} and ${row.newName} in (
+    select ${row.newName} ${withPrompt} group by ${row.newName} having count(*) > 1)) as clashing`
+}

@@ -1,0 +1,43 @@
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { stepNames } from '../schema/accounts.ts'
+import { spans } from '../schema/spans.ts'
+import { traces } from '../schema/traces.ts'
+
+/*
+ * A project can rename its steps. Rows keep the step ids that pipelines send, and queries apply the new names, so a
+ * rename covers older and later rows alike and can be undone. Show a step with `readStepId`, and compare steps with
+ * `isStep`; group by `readStepId` to count. Arguments are columns of the statement, or values.
+ */
+
+/**
+ * The step id that responses show for a stored one: its new name, if the project has renamed it. As long as no project
+ * renames steps, no row is looked up.
+ */
+export const readStepId = (projectKey: SQLWrapper, stepId: SQLWrapper): SQL<string> => {
+  const shown = sql<string>`iif(exists (select 1 from ${stepNames} where ${stepNames.projectKey} > 0), coalesce(
+    (select renamed.new_name from ${stepNames} renamed
+     where renamed.project_key = ${projectKey} and renamed.old_name = ${stepId}), ${stepId}), ${stepId})`
+  // Nested, because drizzle drops the table's name from columns in a selection of one table.
+  return sql<string>`${shown}`
+}
+
+/**
+ * Whether a stored step id belongs to the same step as another one, stored or given. It does if both have the same name
+ * now, so a step's old and new names find the same rows.
+ */
+export const isStep = (projectKey: SQLWrapper | number, column: SQLWrapper, stepId: SQLWrapper | string): SQL =>
+  sql`${column} in (
+    with scanned (project_key, step_id) as (select ${projectKey}, ${stepId})
+    select scanned.step_id from scanned
+    union all select own.new_name from scanned cross join ${stepNames} own
+      where own.project_key = scanned.project_key and own.old_name = scanned.step_id
+    union all select other.old_name from scanned cross join ${stepNames} other
+      where other.project_key = scanned.project_key and other.new_name = coalesce(
+        (select own.new_name from ${stepNames} own
+         where own.project_key = scanned.project_key and own.old_name = scanned.step_id), scanned.step_id))`
+
+/** The step id that responses show for a row of `spans`. */
+export const shownSpanStep = readStepId(
+  sql`(select own.project_key from ${traces} own where own.key = ${spans.traceKey})`,
+  spans.stepId,
+)
