@@ -65,7 +65,7 @@ const checkReadiness = endpoint({
   return { status: 200, body: { status: 'ok' } }
 })
 
-/** Every endpoint. The router, the OpenAPI document, and the suites over all endpoints are built from this list. */
+/** Every endpoint. The router, the OpenAPI document, and the suites for all endpoints are built from this list. */
 export const endpoints: readonly Endpoint[] = [
   ...otlp,
   ...ingest,
@@ -108,7 +108,7 @@ export async function answer(request: Request, env: Env, context: ExecutionConte
 }
 
 /**
- * Whether pages of other origins may read the response. They may if they send their own key, but not if they use a
+ * Whether pages on other origins may read the response. They may if they send their own key, but not if they use a
  * browser's session.
  */
 const isForAnyOrigin = (request: Request): boolean =>

@@ -25,7 +25,7 @@ export interface Env extends StoreBindings {
   ACCESS_TEAM_DOMAIN?: string
   /** The audience tag of this deployment's Access application. */
   ACCESS_AUD?: string
-  /** What Access users may do, as words of `SCOPES`. Default: `read review`. */
+  /** What Access users may do, as words from `SCOPES`. Default: `read review`. */
   ACCESS_SCOPES?: string
   /** How many days the audit log keeps an entry. Default: the constant AUDIT_RETENTION_DAYS. */
   AUDIT_RETENTION_DAYS?: string
@@ -41,7 +41,7 @@ export interface Env extends StoreBindings {
   /** US dollars per million input and output tokens. If unset, results have no cost. */
   ATTRIBUTION_INPUT_PRICE?: string
   ATTRIBUTION_OUTPUT_PRICE?: string
-  /** Model calls per project and day (UTC), for all uses. Default: the constant MODEL_DAILY_LIMIT. */
+  /** Model calls per project per day (UTC), for all uses. Default: the constant MODEL_DAILY_LIMIT. */
   MODEL_DAILY_LIMIT?: string
   /**
    * Workers AI. Only `npm run deploy -- --workers-ai` binds it: an account without Workers AI couldn't deploy

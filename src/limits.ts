@@ -129,7 +129,7 @@ export const MAX_PATTERN_DEPTH = 100
 export const MAX_PATTERN_LOOKS = 8
 /** Cached states of one pattern's automaton. */
 export const MAX_PATTERN_CACHE = 20_000
-/** Longer texts skip the `format` check: a URI may hold megabytes of data. */
+/** Longer strings skip the `format` check: a URI may hold megabytes of data. */
 export const MAX_FORMAT_LENGTH = 4096
 /** How much of an `enum` or `const` an error shows. */
 export const MAX_CHOICES_LENGTH = 256
@@ -225,7 +225,7 @@ export const LOOK_UP_PAUSE_MS = 10_000
 export const PAUSED_LOOK_UPS_PER_SECOND = 5
 /** How long to reject an unknown key without querying D1 again. Keys are random, so a new key is never among them. */
 export const KEY_UNKNOWN_MS = 30_000
-/** Longer texts are never keys and aren't cached as unknown, which keeps that cache small. */
+/** Longer strings are never keys and aren't cached as unknown, which keeps that cache small. */
 export const MAX_SECRET_LENGTH = 64
 /**
  * Calls a minute that one address may make, in one isolate, to an endpoint that queries D1 without a key. A health
@@ -357,7 +357,7 @@ export const NOTING_DELAY_MS = 30_000
 /** Traces whose outputs one cron run counts, and the days that share them. */
 export const COUNTED_TRACES = 3000
 export const COUNTED_DAYS = 20
-/** Steps counted separately per project and day. Clients choose the names, and every trace may have new ones. */
+/** Steps counted separately per project per day. Clients choose the names, and every trace may have new ones. */
 export const MAX_COUNTED_STEPS = 500
 /** How long a cron run keeps the days that it claims. */
 export const COUNT_LEASE_MS = 60_000
@@ -384,7 +384,7 @@ export const MAX_SUBJECT_DOCS = 1000
 export const MAX_SUBJECT_DOC_CANDIDATES = 10_000
 /** Characters of steps, and of knowledge docs, that the rules analyze. */
 export const MAX_EVIDENCE_LENGTH = 512 * 1024
-/** Numbers, dates, and identifiers that the rules keep per text. Each takes about 200 bytes. */
+/** Numbers, dates, and identifiers that the rules keep per string. Each takes about 200 bytes. */
 export const MAX_TEXT_FACTS = 10_000
 /**
  * Work that the rules may do, in units of one to two ten-millionths of a second (`attribution/effort.ts`): to read all
@@ -437,7 +437,7 @@ export const BYTES_PER_TOKEN = 3
 export const MAX_ANSWER_TOKENS = 6000
 /** One call to a model. */
 export const MODEL_CALL_MS = 60_000
-/** A project's model calls a day by default: a few dollars at most with the usual models. */
+/** A project's default limit of model calls per day, which cost a few dollars at most with the usual models. */
 export const MODEL_DAILY_LIMIT = 500
 /** A model reads only the clearest findings. */
 export const MAX_PROMPT_FINDINGS = 50

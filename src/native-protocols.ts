@@ -1,6 +1,6 @@
 import { type ApiError, notFound } from './http/errors.ts'
 
-/** A path of another service's API, and what its users can do instead. */
+/** A path in another service's API, and what its users can do instead. */
 interface Foreign {
   path: RegExp
   advice: string
@@ -12,7 +12,7 @@ const BASE = '(?:/api/v1/otel|/api/v1|/api|/otel)?'
 const LANGSMITH =
   "Countersign doesn't have LangSmith's own API. To send traces, set LANGSMITH_TRACING_MODE=otel. See docs/sdks/langsmith.md"
 const LANGFUSE_TRACES =
-  "Countersign doesn't have Langfuse's ingestion API, which its older SDKs use. Langfuse's SDKs send OpenTelemetry since version 3 for Python and version 4 for JavaScript. See docs/sdks/langfuse.md"
+  "Countersign doesn't have Langfuse's ingestion API, which its older SDKs use. Langfuse's SDKs have sent OpenTelemetry since version 3 for Python and version 4 for JavaScript. See docs/sdks/langfuse.md"
 const LANGFUSE_SCORES =
   "Countersign doesn't have Langfuse's scores. Send them to POST /api/v1/feedback. See docs/sdks/langfuse.md"
 const LANGFUSE_PROMPTS =
@@ -20,9 +20,9 @@ const LANGFUSE_PROMPTS =
 const LANGFUSE =
   "Countersign has only the part of Langfuse's API that receives traces, /api/public/otel. See docs/sdks/langfuse.md"
 const MLFLOW =
-  "Countersign doesn't have MLflow's tracking API. To send traces, leave the tracking URI as it is and set OTEL_EXPORTER_OTLP_TRACES_ENDPOINT to /api/v1/otel/v1/traces of this address. See docs/sdks/mlflow.md"
+  "Countersign doesn't have MLflow's tracking API. To send traces, leave the tracking URI as it is and set OTEL_EXPORTER_OTLP_TRACES_ENDPOINT to /api/v1/otel/v1/traces at this address. See docs/sdks/mlflow.md"
 const OPIK =
-  "Countersign doesn't have Opik's own API. Send traces with OpenTelemetry to /api/v1/otel of this address. See docs/sdks/README.md"
+  "Countersign doesn't have Opik's own API. Send traces with OpenTelemetry to /api/v1/otel at this address. See docs/sdks/README.md"
 
 /**
  * The paths that other services' SDKs call unless they're configured to send OpenTelemetry. Most of these SDKs log the

@@ -9,8 +9,8 @@ import { type Organization, openStore } from '../store/core/store.ts'
 import type { Contract } from './contract.ts'
 
 /**
- * Admits a request, and returns what its handler may use. 401; 403 if the caller lacks the scope or the page has
- * another origin; 404 without ADMIN_TOKEN; 429 if the address calls or guesses too often.
+ * Admits a request, and returns what its handler may use. 401; 403 if the caller lacks the scope or the page has a
+ * different origin; 404 without ADMIN_TOKEN; 429 if the address calls or guesses too often.
  */
 export async function admit(
   { scope, method, path, managesSession = false, isLimitedByAddress = false }: Contract,

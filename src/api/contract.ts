@@ -44,7 +44,7 @@ export interface Contract {
   readonly errors?: Readonly<Partial<Record<ErrorStatus, string>>>
   readonly responses: Readonly<Record<number, v.GenericSchema<unknown, unknown>>>
   /**
-   * A successful request and its responses. The OpenAPI document shows it, and the suites over all endpoints send it.
+   * A successful request and its responses. The OpenAPI document shows it, and the suites for all endpoints send it.
    */
   readonly example: Example
 }

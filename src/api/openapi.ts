@@ -152,7 +152,10 @@ function headerParameters(contract: Contract): JsonSchema[] {
   })
   if (!hasCaller(contract)) return []
   return [
-    header('x-org-slug', "The key's organization. If it's another one, the request gets a 401."),
+    header(
+      'x-org-slug',
+      "The slug of the key's organization. If the key belongs to a different one, the request gets a 401.",
+    ),
     ...(isIngestion(contract)
       ? [header('x-project-slug', 'The project, for a key that can access all projects of its organization.')]
       : []),

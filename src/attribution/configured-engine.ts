@@ -5,8 +5,8 @@ import { attributeByRules } from './rules/engine.ts'
 import { TAXONOMY } from './taxonomy.ts'
 
 /**
- * The engine that the deployment's settings select. An invalid setting fails the run instead of falling back to another
- * engine.
+ * The engine that the deployment's settings select. An invalid setting fails the run instead of falling back to a
+ * different engine.
  */
 export const engineOf = (env: Env): Engine => modelEngine(env) ?? rulesEngine
 

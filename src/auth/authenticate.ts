@@ -50,7 +50,7 @@ const keys = new Remembered<Credential>(
 
 /**
  * Authenticates a request by its key, else by its session, else by its Cloudflare Access token. 401 if none is valid,
- * or if `x-org-slug` names another organization; 403 if a page of another origin tries to change something without a
+ * or if `x-org-slug` names another organization; 403 if a page on another origin tries to change something without a
  * key; 429 if this isolate hasn't seen the credential and its address has sent too many unknown ones; 503 if it hasn't
  * seen the credential and D1 doesn't respond.
  */

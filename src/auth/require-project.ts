@@ -1,7 +1,7 @@
 import { forbidden, notFound, otherProject } from '../http/errors.ts'
 import type { Caller } from './authenticate.ts'
 
-/** Checks that a caller may use a project. 403 if its key is for another one. */
+/** Checks that a caller may use a project. 403 if its key is for a different one. */
 export function requireProject({ project }: Caller, projectKey: number): void {
   if (project && project.key !== projectKey) throw otherProject()
 }

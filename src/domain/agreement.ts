@@ -1,4 +1,4 @@
-/** Traces with one engine's answer and one reviewer's, which may be the same error type. */
+/** The number of traces with this pair of an engine's answer and a reviewer's error type, which may be equal. */
 export interface ComparedAnswers {
   engine: string
   /** The engine's error type. */

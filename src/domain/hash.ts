@@ -2,15 +2,15 @@ const encoder = new TextEncoder()
 
 const sha256 = (text: string): Promise<ArrayBuffer> => crypto.subtle.digest('SHA-256', encoder.encode(text))
 
-/** SHA-256 of a text's UTF-8, as 64 hex digits. */
+/** SHA-256 of a string's UTF-8, as 64 hex digits. */
 export async function sha256Hex(text: string): Promise<string> {
   return Array.from(new Uint8Array(await sha256(text)), byte => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** A name derived from a text's content: the first 32 hex digits of its SHA-256. */
+/** A name derived from a string's content: the first 32 hex digits of its SHA-256. */
 export const contentName = async (text: string): Promise<string> => (await sha256Hex(text)).slice(0, 32)
 
-/** Compares two texts in a time that doesn't reveal where they differ. */
+/** Compares two strings in a time that doesn't reveal where they differ. */
 export async function equalInConstantTime(left: string, right: string): Promise<boolean> {
   // timingSafeEqual throws on unequal lengths. Digests have the same length.
   const [a, b] = await Promise.all([sha256(left), sha256(right)])

@@ -2,7 +2,7 @@ const encoder = new TextEncoder()
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** Whether a text is a UUID of any version, in upper or lower case. */
+/** Whether a string is a UUID of any version, in upper or lower case. */
 export const isUuid = (text: string): boolean => UUID.test(text)
 
 /** Whether a UUID is version 5, like the ids that the service derives from names and that clients can compute. */

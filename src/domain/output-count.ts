@@ -20,7 +20,7 @@ export interface CountProgress {
   steps: readonly StepOutputs[]
 }
 
-/** Adds up counts by step. Steps past the first `MAX_COUNTED_STEPS` are counted rest. */
+/** Adds up counts by step. Steps past the first `MAX_COUNTED_STEPS` are counted together. */
 export function sumByStep(...counts: readonly (readonly StepOutputs[])[]): StepOutputs[] {
   const byStep = new Map<string, StepOutputs>()
   const rest = { stepId: '', outputs: 0, reviewed: 0 }

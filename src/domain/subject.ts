@@ -40,7 +40,7 @@ export interface Step {
   prompt: { content: string; outputSchema: JsonObject | null } | null
   /** The current decision. Null if unreviewed. */
   review: StepReview | null
-  /** Decisions on spans of other traces with this step and an equal input, newest first. */
+  /** Decisions on spans in other traces with this step and an equal input, newest first. */
   precedents: Precedent[]
 }
 

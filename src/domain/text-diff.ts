@@ -15,8 +15,8 @@ export interface TextDiff {
 }
 
 /**
- * Compares two texts line by line. `same` and `remove` lines are the first text in order, `same` and `add` lines the
- * second; removed lines come before added ones. If the texts have too little in common to compare in bounded time,
+ * Compares two strings line by line. `same` and `remove` lines are the first string in order, `same` and `add` lines
+ * the second; removed lines come before added ones. If the texts have too little in common to compare in bounded time,
  * everything between the first and the last difference is removed and added.
  */
 export function diffLines(before: string, after: string): TextDiff {

@@ -1,8 +1,8 @@
 const encoder = new TextEncoder()
 
-/** The length of a text in UTF-8 bytes. */
+/** The length of a string in UTF-8 bytes. */
 export function utf8Length(text: string): number {
-  // Counting is faster for short texts, and responses measure one for each value.
+  // Counting is faster for short strings, and responses measure one for each value.
   return text.length > MAX_COUNTED_LENGTH ? encoder.encode(text).byteLength : countedLength(text)
 }
 
@@ -24,7 +24,7 @@ function countedLength(text: string): number {
   return bytes
 }
 
-/** The longest prefix of a text that fits `maxBytes` of UTF-8 and splits no character. */
+/** The longest prefix of a string that fits `maxBytes` of UTF-8 and splits no character. */
 export function cutText(text: string, maxBytes: number): string {
   // A UTF-16 unit takes at least one byte, so no more units than that can fit.
   const bytes = encoder.encode(text.slice(0, maxBytes)).subarray(0, maxBytes)

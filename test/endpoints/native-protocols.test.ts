@@ -5,7 +5,7 @@ import { countingBindings } from '../support/bindings.ts'
 import { send } from '../support/org.ts'
 
 const LANGSMITH = 'set LANGSMITH_TRACING_MODE=otel. See docs/sdks/langsmith.md'
-const OPIK = 'Send traces with OpenTelemetry to /api/v1/otel of this address. See docs/sdks/README.md'
+const OPIK = 'Send traces with OpenTelemetry to /api/v1/otel at this address. See docs/sdks/README.md'
 
 /** Requests that SDKs send to their own services. */
 const REQUESTS = [
@@ -31,7 +31,7 @@ const REQUESTS = [
     'MLflow',
     'GET',
     '/api/2.0/mlflow/experiments/get-by-name?experiment_name=support',
-    'set OTEL_EXPORTER_OTLP_TRACES_ENDPOINT to /api/v1/otel/v1/traces of this address. See docs/sdks/mlflow.md',
+    'set OTEL_EXPORTER_OTLP_TRACES_ENDPOINT to /api/v1/otel/v1/traces at this address. See docs/sdks/mlflow.md',
   ],
   ['MLflow 3', 'POST', '/api/3.0/mlflow/traces', 'docs/sdks/mlflow.md'],
   ['Opik', 'POST', '/api/v1/private/traces/batch', OPIK],

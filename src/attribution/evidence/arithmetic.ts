@@ -29,7 +29,7 @@ export function numbersIn(value: Json): number[] {
   return numbers
 }
 
-/** The columns of numbers in a value: one field across a list's items, or consecutive lines of a text. */
+/** The columns of numbers in a value: one field across a list's items, or consecutive lines of text. */
 export function columnsIn(value: Json): number[][] {
   spend(1)
   if (Array.isArray(value)) {

@@ -153,14 +153,14 @@ function unwrapped(output: Json, approved: Json): Json {
   return output
 }
 
-/** Parses the JSON in a text, from its first bracket to its last. Undefined if there is none. */
+/** Parses the JSON in a string, from its first bracket to its last. Undefined if there is none. */
 function jsonIn(text: string): Json | undefined {
   const start = text.search(/[{[]/u)
   const end = Math.max(text.lastIndexOf('}'), text.lastIndexOf(']'))
   if (start < 0 || end < start) return undefined
   try {
     const value: Json = JSON.parse(text.slice(start, end + 1))
-    // JSON in a text may be nested deeper than stored values, too deep for the recursion here.
+    // JSON in a string may be nested deeper than stored values, too deep for the recursion here.
     return findJsonFault(value) ? undefined : boundedValue(value)
   } catch {
     return undefined

@@ -16,7 +16,7 @@ import { isNothing } from './difference.ts'
 import type { Scene } from './scene.ts'
 import { locationOf, textsIn } from './sources.ts'
 
-/** A text that says what an output should be, or a sentence of such a text, and where it is. */
+/** Text that says what an output should be, or a sentence in it, and where it is. */
 export interface Passage {
   text: string
   spanId: string | null
@@ -56,7 +56,7 @@ interface Limit {
   count: (text: string) => number
 }
 
-/** Measures a text in each unit that prompts use for limits. */
+/** Measures a string in each unit that prompts use for limits. */
 const COUNTS: Readonly<Record<keyof typeof UNITS_OF_LENGTH, (text: string) => number>> = {
   words: text => text.trim().split(/\s+/u).length,
   characters: text => [...text].length,
@@ -71,7 +71,7 @@ const counting = (count: (text: string) => number) => (text: string) => {
 
 const UNITS = ['words', 'characters', 'sentences', 'lines'] as const
 
-/** The upper limits on length that a text mentions. */
+/** The upper limits on length that a passage mentions. */
 export function limitsIn(text: string): Limit[] {
   spend(2 * text.length)
   const sentences = sentencesIn(text).filter(sentence => !AT_LEAST.test(sentence))

@@ -103,7 +103,7 @@ class LabeledDocs {
       ?.slug
   }
 
-  /** The slug of the doc that contains the beginning of a text. */
+  /** The slug of the doc that contains the beginning of a string. */
   findByText(text: string): string | undefined {
     const beginning = flat(text).slice(0, 60).trim()
     if (this.#found.has(beginning)) return this.#found.get(beginning)

@@ -49,7 +49,7 @@ function findQuotes(quotes: Answer['quotes'], subject: Subject) {
   })
 }
 
-/** Cuts a text without leaving a lone surrogate, which the database would change. */
+/** Truncates a string without leaving a lone surrogate, which the database would change. */
 const shortened = (text: string, maxLength: number): string => text.slice(0, maxLength).toWellFormed()
 
 function nextTwo({ error_type, alternatives }: Answer, names: ReadonlySet<string>) {

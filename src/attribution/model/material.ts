@@ -70,7 +70,7 @@ export const safeJson = (value: Json): string =>
     ),
   )
 
-/** Estimates a text's tokens, more often too high than too low. */
+/** Estimates a string's tokens, more often too high than too low. */
 export const tokensOf = (text: string): number => Math.ceil(utf8Length(text) / BYTES_PER_TOKEN)
 
 /**

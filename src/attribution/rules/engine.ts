@@ -145,7 +145,7 @@ function reasoningOf(
 const nameOf = (errorType: BuiltInErrorType): string =>
   (TAXONOMY.find(type => type.errorType === errorType)?.name ?? errorType).toLowerCase()
 
-/** Ends a text with a period unless it already ends a sentence, even inside a quotation. */
+/** Ends a string with a period unless it already ends a sentence, even inside a quotation. */
 const ended = (text: string): string => (/[.!?]"?$/u.test(text) ? text : `${text}.`)
 
 const percent = (share: number): string => `${Math.round(share * 100)}%`

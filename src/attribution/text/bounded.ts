@@ -23,7 +23,7 @@ interface Budget {
 // The lookbehind makes a match start at the beginning of a run. Otherwise each letter of a shorter run would be tried.
 const RUN = new RegExp(`(?<![\\w.+/=-])[\\w.+/=-]{${MAX_EVIDENCE_RUN_LENGTH + 1},}`, 'g')
 
-/** Ligatures that normalize to 18 and 8 letters. A text full of them would grow many times longer. */
+/** Ligatures that normalize to 18 and 8 letters. A string full of them would grow many times longer. */
 const LONG_LIGATURES = /[\ufdfa\ufdfb]/g
 
 /**

@@ -4,7 +4,7 @@ import { MAX_TEXT_FACTS } from '../../limits.ts'
 import { spend } from '../effort.ts'
 
 /**
- * The facts and words of a text. Comparing them works regardless of language, case, punctuation, and the format of
+ * The facts and words in a string. Comparing them works regardless of language, case, punctuation, and the format of
  * numbers and dates.
  */
 export interface Terms {
@@ -57,7 +57,7 @@ const STOP_WORDS = new Set(
  */
 const STEM_LENGTH = 5
 
-/** The maximum share of names among a text's words. If there are more, capitals don't indicate names. */
+/** The maximum share of names among a string's words. If there are more, capitals don't indicate names. */
 const MAX_NAME_SHARE = 0.35
 
 /** Scripts that don't separate words with spaces, or that attach endings to words. */
@@ -100,7 +100,7 @@ export function remembering<Result>(texts: Map<string, Terms>, run: () => Result
   }
 }
 
-/** The terms of a text. The result is shared and must not be mutated. */
+/** The terms in a string. The result is shared and must not be mutated. */
 export function termsOf(text: string): Terms {
   spend(1)
   const known = remembered?.get(text)
@@ -172,7 +172,7 @@ export function plain(text: string): string {
   return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
 }
 
-/** Extracts facts from a text. Longer forms come first; otherwise a date's year would also be read as a number. */
+/** Extracts facts from a string. Longer forms come first; otherwise a date's year would also be read as a number. */
 function takeFacts(text: string, facts: Fact[]): string {
   const take = (pattern: RegExp, read: (groups: string[], whole: string) => Fact | undefined) => {
     text = text.replace(pattern, (whole: string, ...groups: string[]) => {
@@ -351,7 +351,7 @@ function wordsOf(text: string): Map<string, Word> {
     }
     const key = plain(word)
     const isName = !beginsSentence && /^\p{Lu}\p{Ll}/u.test(word)
-    // A name may be a stop word of another language.
+    // A name may be a stop word in another language.
     if (key.length < 2 || (STOP_WORDS.has(key) && !isName)) continue
     add(key.slice(0, STEM_LENGTH), word, isName || (!beginsSentence && /^\p{Lu}/u.test(word)))
   }

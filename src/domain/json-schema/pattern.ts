@@ -12,7 +12,7 @@ export class PatternFault extends Error {}
 
 /** A compiled regular expression. */
 export interface Pattern {
-  /** Whether any part of a text matches. Throws `TooCostly` if the budget runs out. */
+  /** Whether any part of a string matches. Throws `TooCostly` if the budget runs out. */
   test: (text: string, budget: Budget) => boolean
 }
 
@@ -187,7 +187,7 @@ class Automaton {
   }
 
   /**
-   * Runs over a text and calls `found` at each position where a match ends, wherever it began. Stops and returns true
+   * Runs over a string and calls `found` at each position where a match ends, wherever it began. Stops and returns true
    * once `found` does.
    */
   run(text: string, truths: Uint8Array | undefined, budget: Budget, found: (position: number) => boolean): boolean {

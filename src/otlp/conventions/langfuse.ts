@@ -30,7 +30,7 @@ export const langfuse: Convention = {
     if (!span.hasBelow('langfuse.')) return undefined
     const kind = kindOf(span)
     const returned = span.get('langfuse.observation.output')
-    // The Python SDK joins the parts of a streamed answer into a text.
+    // The Python SDK joins the parts of a streamed answer into a string.
     const isText = kind === 'llm' && typeof valueFrom(returned) === 'string'
     const output = isText ? { role: 'assistant', content: valueFrom(returned) ?? null } : returned
     const input = valueFrom(span.get('langfuse.observation.input'))

@@ -53,7 +53,7 @@ export const mastra: Convention = {
   },
 }
 
-/** An agent's task is a text or messages; its instructions are in OpenTelemetry's form. */
+/** An agent's task is a string or messages; its instructions are in OpenTelemetry's form. */
 function inputOf(span: SpanReader, given: Json, kind: StepKind | undefined): Json {
   if (kind === 'tool') return given
   const input = withoutOptions(given)

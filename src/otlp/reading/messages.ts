@@ -195,7 +195,7 @@ function nestedMessage(value: JsonObject): JsonObject {
 function requestMessages(request: JsonObject, system: Message[]): JsonObject | undefined {
   const fields = new Fields(request.lc !== undefined && isJsonObject(request.kwargs) ? request.kwargs : request)
   const messages = messageList(fields.list('messages', 'contents', 'input'))
-  // OpenAI's Responses API takes a text, next to the instructions or the model.
+  // OpenAI's Responses API takes a string, next to the instructions or the model.
   if (messages.length === 0 && (request.instructions ?? request.model) !== undefined) {
     const text = fields.text('input')
     if (text !== undefined) messages.push({ role: 'user', content: text })

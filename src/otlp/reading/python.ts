@@ -74,8 +74,8 @@ function printedObject(text: string, isArgument: boolean): Json | undefined {
 const READABLE = /\b_?(?:role|content|page_content|text|blocks|tool_kwargs|raw_output)(?:=|: )/
 
 /**
- * Whether a text is how Python prints an object: `<Node object at 0x7f00>`, `[Message(id='1', ...)]`. Such a text isn't
- * content: nobody wrote it for a reader.
+ * Whether a string is how Python prints an object: `<Node object at 0x7f00>`, `[Message(id='1', ...)]`. Such a string
+ * isn't content: nobody wrote it for a reader.
  */
 export const isPrintedObject = (text: string): boolean =>
   /^\s*\[?<[\w.]{1,200}(?: object(?: at 0x|>)|\(|: )/.test(text) ||

@@ -5,7 +5,7 @@ import { type SpanDetail, showSpans } from '../spans/span-detail.ts'
 import type { FoundValue } from '../traces/payloads.ts'
 import type { Neighborhood } from './neighborhood.ts'
 
-/** A reviewed span of another trace, with that trace's input. */
+/** A reviewed span in another trace, with that trace's input. */
 interface Compared {
   detail: SpanDetail
   rootInput: string

@@ -164,7 +164,7 @@ const OUTPUTS = rowSet(['traceUuid', 'id'])
 
 /**
  * Flags the spans of the `outputs` (rows of `OUTPUTS`) that are of one kind. If an id is repeated, the stored data
- * counts, which may be of another kind.
+ * counts, which may be of a different kind.
  */
 const flagStatement = (flag: 'hasOutput' | 'hasNullOutput', kind: SQL) =>
   new Template(database =>

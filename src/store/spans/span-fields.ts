@@ -82,7 +82,7 @@ export function boundedSpanFields(maxBytes: number) {
 
 export const spanFields = boundedSpanFields(MAX_SPAN_BYTES)
 
-/** This many characters are enough to see whether a text exceeds PREVIEW_BYTES. */
+/** This many characters are enough to see whether a string exceeds PREVIEW_BYTES. */
 const beginningOf = (column: SQLiteColumn) => sql`substr(${column}, 1, ${sql.raw(String(PREVIEW_BYTES + 1))})`
 
 const briefText = (column: SQLiteColumn, name: string) => sql<string | null>`${beginningOf(column)}`.as(name)

@@ -180,7 +180,7 @@ export const toBrief = (text: string): ShownValue =>
   text.length > PREVIEW_BYTES || utf8Length(text) > PREVIEW_BYTES ? previewOf({ text, ref: null }) : whole(text)
 
 function withStringsCut(text: string): ShownValue {
-  // A text this short has no string to cut.
+  // JSON this short has no string to cut.
   if (utf8Length(text) <= PREVIEW_BYTES) return whole(text)
   const value = JSON.parse(text)
   const cut = cutStrings(value, PREVIEW_BYTES)

@@ -6,7 +6,7 @@ import { CHANGE, UNTIL } from '../../text/vocabulary.ts'
 import type { Scene } from '../scene.ts'
 import { locationOf, quote, type Source, supportOf } from '../sources.ts'
 
-/** Older texts count as possibly outdated. */
+/** Older text counts as possibly outdated. */
 const OLD_DAYS = 240
 
 /** Checks whether the output's sources were still valid, based on their dates and on comments about changes. */
@@ -59,7 +59,7 @@ export function* checkAge(scene: Scene): Generator<Finding> {
   }
 }
 
-/** The knowledge doc that a text was fetched from. It may contain dates that the fetched passage lacks. */
+/** The knowledge doc that a passage was fetched from. It may contain dates that the passage lacks. */
 function docOf(source: Source, sources: readonly Source[]): Source | undefined {
   if (source.kind !== 'retrieved') return undefined
   const docs = sources.filter(({ kind }) => kind === 'doc')
@@ -68,7 +68,7 @@ function docOf(source: Source, sources: readonly Source[]): Source | undefined {
   return best && best.found > 0.6 ? best.doc : undefined
 }
 
-/** The dates and years in a text, each as the number of days before the run. */
+/** The dates and years in a string, each as the number of days before the run. */
 function agesOf({ value, terms }: Source, runAt: number): { text: string; days: number; isEnd: boolean }[] {
   const text = JSON.stringify(value)
   spend(text.length / 4)

@@ -116,7 +116,7 @@ function verdictOnDate(dispute: Dispute, { values, numbers }: Given): Verdict | 
   return undefined
 }
 
-/** A number that was changed to another one. */
+/** A number that was changed to a different one. */
 interface NumberChange {
   /** Undefined if the output had no number there. */
   before: number | undefined

@@ -6,7 +6,7 @@ import { BETWEEN_ITEMS } from '../../text/vocabulary.ts'
 import type { Scene } from '../scene.ts'
 import { leavesOf, partsOf, quote, type Source, sourceOf, supportOf } from '../sources.ts'
 
-/** A text with more lines is data that a list may only be an excerpt of. */
+/** Text with more lines is data that a list may only be an excerpt of. */
 const MAX_LINES = 200
 
 /** A shorter list doesn't show which items belong in it. */
@@ -31,7 +31,7 @@ export function* checkCoverage({ dispute, origin, visible }: Scene): Generator<F
 }
 
 /**
- * A line or comma-separated part of a text that resembles the ones the items came from but is missing from the list.
+ * A line or comma-separated part that resembles the ones the items came from but is missing from the list.
  */
 function leftOut(items: readonly Json[], text: string): string | undefined {
   spend(3 * text.length)

@@ -99,13 +99,13 @@ const isEcho = ({ input, output }: Step, root: Step): boolean =>
   output.length > 20 &&
   [...leavesOf([input, root.input], '')].some(([, leaf]) => leaf === output)
 
-/** Whether a text ends abruptly. */
+/** Whether a string ends abruptly. */
 const breaksOff = (output: Json): boolean =>
   typeof output === 'string' &&
   output.length > 60 &&
   /[^\p{P}\p{S}\n]{12}[^\p{P}\p{S}\d\s]$/u.test(output.trimEnd().slice(-ENDING))
 
-/** How much of a text's end to look at, in UTF-16 code units. Some characters take two. */
+/** How much of a string's end to look at, in UTF-16 code units. Some characters take two. */
 const ENDING = 40
 
 interface Failure {

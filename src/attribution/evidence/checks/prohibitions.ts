@@ -7,7 +7,7 @@ import { forbids, guidelinesOf, sentencesOf } from '../guidelines.ts'
 import type { Scene } from '../scene.ts'
 import { leavesOf, quote } from '../sources.ts'
 
-/** Kinds of things that a rule may forbid, how rules refer to each, and how to count it in a text. */
+/** Kinds of things that a rule may forbid, how rules refer to each, and how to count it in a string. */
 const FORBIDDEN_KINDS: readonly { name: string; called: RegExp; count: (text: string) => number }[] = [
   {
     name: 'a date',

@@ -196,7 +196,7 @@ function schemaFaults({ prompt, output, hasOutput }: Step, checks: OutputChecks)
   return 'unchecked' in result ? [] : result.faults
 }
 
-/** Whether two texts have the same facts in a different order. */
+/** Whether two strings have the same facts in a different order. */
 function isSwapped({ before, after }: Change): boolean {
   const sequence = (value: Json | undefined) =>
     termsOfValue(value ?? null)
@@ -230,7 +230,7 @@ function wordCount(text: string): number {
   return text.split(/[\s_-]+/u).filter(word => word !== '').length
 }
 
-/** Whether one text extends another at its start or end. */
+/** Whether one string extends another at its start or end. */
 function isExtended(before: Json | undefined, after: Json | undefined): boolean {
   if (typeof before !== 'string' || typeof after !== 'string' || after.length <= before.length) return false
   const stem = before.trim().replace(/(?<![\p{P}\s])[\p{P}\s]+$/u, '')
@@ -238,7 +238,7 @@ function isExtended(before: Json | undefined, after: Json | undefined): boolean 
   return after.includes(stem)
 }
 
-/** Describes the form of a text. Undefined if the value isn't text. */
+/** Describes the form of a string. Undefined if the value isn't a string. */
 function formOf(value: Json): string | undefined {
   const texts = textsIn(value).flatMap(text => (isProse(text) ? [text.trim()] : []))
   if (texts.length === 0) return undefined

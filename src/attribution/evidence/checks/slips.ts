@@ -152,7 +152,7 @@ function isSlipOf(given: Fact, right: Fact): boolean {
   return given.kind === 'identifier' && isSlip(given.readings[0] ?? '', right.readings[0] ?? '')
 }
 
-/** Whether two short texts differ by a typo: at most one letter in five. */
+/** Whether two short strings differ by a typo: at most one letter in five. */
 const isSlip = (left: string, right: string): boolean => {
   const length = Math.max(left.length, right.length)
   const most = Math.max(1, Math.floor(length / 5))
