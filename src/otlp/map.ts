@@ -73,7 +73,7 @@ export function stepOf(given: TelemetrySpan, twins?: Twins): SpanStep {
   const asked = kind === 'llm' ? withSystemPrompt(input, inputs) : input
   const model = readings.firstBy(BY_MODEL, r => r.model) ?? idOf(parameters.model)
   const provider = readings.first(r => r.provider)
-  // Spans around a model call repeat its usage and cost, so only count the call itself.
+  // Spans around a model call repeat its model, usage, and cost, so only the call itself counts.
   const isCall = kind === 'llm' || kind === 'embedding' || kind === 'reranker'
   const usage = isCall ? readings.merged(r => r.usage) : undefined
   const cost = readings.merged(r => r.cost)
@@ -109,7 +109,7 @@ export function stepOf(given: TelemetrySpan, twins?: Twins): SpanStep {
     output: output === undefined ? undefined : fit.value('output', output, MAX_OBSERVATION_BYTES),
     state: stateOf(readings, { kind, model, provider, output, parameters }, fit),
     metadata: fit.object('metadata', more ? { ...more, ...metadata } : metadata, MAX_METADATA_BYTES),
-    modelUse: modelUseOf({ model, provider, usage, cost: isCall ? cost : undefined }),
+    modelUse: modelUseOf(isCall ? { model, provider, usage, cost } : {}),
     prompt: promptOf(readings, kind, prompt),
     feedback: readings.all(r => r.feedback).map(judgment => shortJudgment(judgment, fit)),
     trace: traceOf(span, readings, own ?? {}, fit),

@@ -3,12 +3,12 @@ import { type ModelUse, tokenUsage, validCost } from '../domain/model-use.ts'
 import { MAX_NAME_LENGTH } from '../limits.ts'
 import { numberOf } from './reading/attribute-values.ts'
 
-/** What a span's metadata says about the model that it called. `usage` and `cost` must be those of a call. */
+/** What a model call's metadata says about it. */
 export const modelUseOf = (said: {
-  model: string | undefined
-  provider: string | undefined
-  usage: JsonObject | undefined
-  cost: JsonObject | undefined
+  model?: string | undefined
+  provider?: string | undefined
+  usage?: JsonObject | undefined
+  cost?: JsonObject | undefined
 }): ModelUse => ({
   model: said.model?.slice(0, MAX_NAME_LENGTH).toWellFormed() ?? null,
   provider: said.provider?.slice(0, MAX_NAME_LENGTH).toWellFormed() ?? null,

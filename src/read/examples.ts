@@ -37,6 +37,9 @@ export const traceItem: Shown<typeof TraceItem> = {
   reviewedCount: 0,
   staleCount: 0,
   feedbackCount: 1,
+  model: 'gpt-4.1-mini',
+  usage: { inputTokens: 412, outputTokens: 36, totalTokens: 448, cachedTokens: 256 },
+  costUsd: 0.00018,
   reviewState: 'unreviewed',
 }
 

@@ -94,8 +94,6 @@ export const getTrace = endpoint({
       200: {
         ...traceItem,
         project: { id: PROJECT_ID, slug: 'support' },
-        usage: span.usage,
-        costUsd: span.costUsd,
         spans: [rootSpan, span],
         nextSpanCursor: null,
         feedback: [

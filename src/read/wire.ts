@@ -42,6 +42,15 @@ export const TraceItem = v.object({
     }),
   ),
   feedbackCount: v.number(),
+  model: described(
+    v.nullable(v.string()),
+    'The model that wrote the most output tokens; among equals, the one with the most calls, then the first by name. Null if no span has one.',
+  ),
+  usage: described(
+    Usage,
+    'The sums over all spans. A span whose tokens are the sums of its child spans counts only once. Null if no span has any.',
+  ),
+  costUsd: described(v.nullable(v.number()), 'The sum over all spans, each counted once. Null if no span has a cost.'),
   reviewState: v.pipe(
     v.picklist(TRACE_REVIEW_STATES),
     v.metadata({
@@ -126,8 +135,6 @@ export const Feedback = v.object({
 export const Trace = v.object({
   ...TraceItem.entries,
   project: v.object({ id: Uuid, slug: v.string() }),
-  usage: described(Usage, 'The sums over all spans. Null if no span has any.'),
-  costUsd: described(v.nullable(v.number()), 'The sum over all spans. Null if no span has a cost.'),
   spans: v.array(written(Span)),
   nextSpanCursor: described(NextCursor, 'The cursor of the next page of spans. Null on the last page.'),
   feedback: v.array(Feedback),
@@ -148,6 +155,9 @@ export const toTraceItem = (trace: CountedTrace): v.InferOutput<typeof TraceItem
   reviewedCount: trace.reviewedCount,
   staleCount: trace.staleCount,
   feedbackCount: trace.feedbackCount,
+  model: trace.model,
+  usage: trace.usage,
+  costUsd: trace.costUsd,
   reviewState: traceReviewState(trace),
 })
 
@@ -160,8 +170,6 @@ export const toTrace = (
 ): v.InferOutput<typeof Trace> => ({
   ...toTraceItem(trace),
   project: { id: trace.projectId, slug: trace.projectSlug },
-  usage: trace.usage,
-  costUsd: trace.costUsd,
   spans: trace.spans,
   nextSpanCursor: cursors.nextSpanCursor,
   feedback: trace.feedback.map(toFeedback),

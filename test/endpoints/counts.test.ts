@@ -29,23 +29,24 @@ const large = 'x'.repeat(20_000)
 
 describe('platform calls', () => {
   it.for([
-    ['in one trace', 100],
-    ['in ten traces', 10],
+    ['in one trace', 100, { attributes: { 'gen_ai.operation.name': 'execute_tool' } }, 0],
+    ['in ten traces', 10, { attributes: { 'gen_ai.operation.name': 'execute_tool' } }, 0],
+    ['that call a model', 10, {}, 1],
   ] as const)(
-    'an export of 100 spans %s takes one read and one batch of writes, two rows per span',
-    async ([, spansATrace], { expect }) => {
+    'an export of 100 spans %s takes one read and one batch of writes, two rows per span, three per model call',
+    async ([, spansATrace, fields, modelUse], { expect }) => {
       const org = await newOrg()
       await exportSpans(org, [anExportedSpan()])
       const traces = Array.from({ length: 100 / spansATrace }, () => {
         const [traceId, rootId] = [aHexTraceId(), aHexSpanId()]
         const children = Array.from({ length: spansATrace - 1 }, () =>
-          anExportedSpan({ traceId, parentSpanId: rootId }),
+          anExportedSpan({ traceId, parentSpanId: rootId, ...fields }),
         )
-        return [anExportedSpan({ traceId, spanId: rootId }), ...children]
+        return [anExportedSpan({ traceId, spanId: rootId, ...fields }), ...children]
       })
       const exported = anExport(traces.flat(), {})
       // A root takes one fewer row, and a trace without metadata takes five.
-      const rowsWritten = 200 + traces.length * (5 - 1)
+      const rowsWritten = (2 + modelUse) * 100 + traces.length * (5 - 1)
       const cost = { ...NOTHING, d1RoundTrips: 2 }
       expect(await costOf(org, 'post', '/v1/traces', exported)).toEqual({ ...cost, rowsWritten })
       expect(await costOf(org, 'post', '/v1/traces', exported)).toEqual({ ...cost, rowsWritten: 0 })
@@ -141,6 +142,8 @@ describe('platform calls', () => {
     // The span, its index by trace, and the trace's updatedAt.
     ['a span', {}, 1, 3, 0],
     ['a span with metadata, status and duration', { metadata: { a: 1 }, status: 'ok', duration_ms: 5 }, 1, 3, 0],
+    // One more for the index that a trace's model, usage, and cost are read from.
+    ['a span with a model, usage and cost', { model: 'gpt-4.1', usage: { total_tokens: 1 }, cost_usd: 1 }, 1, 4, 0],
     // The trace is looked up before large values are stored.
     ['a span with large values', { input: large, output: large }, 2, 3, 1],
   ] as const)(
@@ -152,7 +155,7 @@ describe('platform calls', () => {
       const span = aSpan({ trace_id, ...fields })
       const cost = { ...NOTHING, d1RoundTrips, rowsWritten, r2Calls }
       expect(await costOf(org, 'post', '/api/v1/spans', span)).toEqual(cost)
-      // The span's index doesn't change.
+      // The span's index by trace doesn't change.
       expect(await costOf(org, 'post', '/api/v1/spans', span)).toEqual({ ...cost, rowsWritten: rowsWritten - 1 })
     },
   )

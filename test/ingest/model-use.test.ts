@@ -101,8 +101,8 @@ describe('the model, usage, and cost in telemetry', () => {
     await exportSpans(org, [child])
     const usage = { inputTokens: 412, outputTokens: 36, totalTokens: 448 }
     const detail = await read()
-    expect(detail.usage).toEqual(usage)
-    expect(detail.spans[0]).toMatchObject({ model: 'gpt-4.1-mini', usage: null, costUsd: null })
+    expect(detail).toMatchObject({ model: 'gpt-4.1-mini', usage })
+    expect(detail.spans[0]).toMatchObject({ model: null, provider: null, usage: null, costUsd: null })
     expect(detail.spans[1]).toMatchObject({ model: 'gpt-4.1-mini', provider: 'openai', usage })
   })
 
@@ -120,5 +120,74 @@ describe('the model, usage, and cost in telemetry', () => {
       provider: 'openai',
       usage: { totalTokens: 448 },
     })
+  })
+})
+
+describe('the model, usage, and cost of a trace', () => {
+  const tokens = (input_tokens: number, output_tokens: number) => ({ usage: { input_tokens, output_tokens } })
+
+  it.for([
+    ['the only one', [{ model: 'a' }], 'a'],
+    [
+      'the one with the most output',
+      [
+        { model: 'a', ...tokens(9, 1) },
+        { model: 'b', ...tokens(1, 2) },
+      ],
+      'b',
+    ],
+    ['not an embedding model', [{ model: 'a', ...tokens(9, 0) }, { model: 'a' }, { model: 'b', ...tokens(1, 1) }], 'b'],
+    ['the one with the most calls', [{ model: 'a' }, { model: 'b' }, { model: 'b' }], 'b'],
+    ['the first by name', [{ model: 'b' }, { model: 'a' }], 'a'],
+    ['not the unnamed one', [{ model: 'b' }, tokens(1, 100)], 'b'],
+    ['none', [tokens(1, 100)], null],
+  ] as const)('names one model: %s', async ([, calls, model], { expect }) => {
+    const { org, step, read } = await newTrace()
+    for (const call of calls) await step(call)
+    expect(await read()).toMatchObject({ model })
+    const { traces } = (await org.read.get('/api/traces?projectSlug=support')).body
+    expect(traces).toMatchObject([{ model }])
+  })
+
+  it('is the same in the list', async ({ expect }) => {
+    const { org, step, read } = await newTrace()
+    await newTrace(org)
+    for (let call = 0; call < 3; call++) await step(CALL)
+    const { model, usage, costUsd } = await read()
+    expect(usage).toEqual({ inputTokens: 1236, outputTokens: 108, totalTokens: 1344, cachedTokens: 768 })
+    const { traces } = (await org.read.get('/api/traces?projectSlug=support')).body
+    expect(traces).toHaveLength(2)
+    expect(traces).toContainEqual(expect.objectContaining({ model: 'gpt-4.1-mini', usage, costUsd }))
+    expect(traces).toContainEqual(expect.objectContaining({ model: null, usage: null, costUsd: null }))
+    expect(model).toBe('gpt-4.1-mini')
+  })
+
+  it.for([
+    ['repeats one call', { ...tokens(10, 2), cost_usd: 5 }, [{ ...tokens(10, 2), cost_usd: 1 }], 10, 1],
+    [
+      'is the sum of two calls',
+      { ...tokens(30, 3), cost_usd: 5 },
+      [tokens(10, 1), { ...tokens(20, 2), cost_usd: 1 }],
+      30,
+      1,
+    ],
+    ['repeats a call without a cost', { ...tokens(10, 2), cost_usd: 5 }, [tokens(10, 2)], 10, 5],
+    ['has a call of its own', { ...tokens(11, 2), cost_usd: 5 }, [{ ...tokens(10, 2), cost_usd: 1 }], 21, 6],
+    ['has no usage', { model: 'a' }, [{ ...tokens(10, 2), cost_usd: 1 }], 10, 1],
+  ] as const)('counts a call once if the span above %s', async ([, above, below, inputTokens, costUsd], { expect }) => {
+    const { step, read } = await newTrace()
+    const span_id = crypto.randomUUID()
+    for (const call of below) await step({ ...call, parent_span_id: span_id })
+    await step({ ...above, span_id })
+    expect(await read()).toMatchObject({ usage: { inputTokens }, costUsd })
+  })
+
+  it('counts a call once if two spans above repeat it', async ({ expect }) => {
+    const { step, read } = await newTrace()
+    const [outer, inner] = [crypto.randomUUID(), crypto.randomUUID()]
+    await step({ ...CALL, span_id: outer })
+    await step({ ...CALL, span_id: inner, parent_span_id: outer })
+    await step({ ...CALL, parent_span_id: inner })
+    expect(await read()).toMatchObject({ usage: USAGE, costUsd: 0.00018 })
   })
 })

@@ -69,3 +69,20 @@ describe.for(directories)('the exports of %s', directory => {
     )
   })
 })
+
+describe('a model call that two instrumentations recorded', () => {
+  const usage = { inputTokens: 42, outputTokens: 9, totalTokens: 51, cachedTokens: 8 }
+
+  it.for([
+    ['langfuse-py', 'lc-chain', 'OpenAI-generation', { ...usage, reasoningTokens: 3 }],
+    ['mlflow-otlp', 'RunnableSequence', 'Completions', usage],
+  ] as const)('counts once: %s', async ([directory, name, stepId, expected], { expect }) => {
+    const org = await newOrg()
+    for (const request of recorded().filter(each => each.directory === directory)) await replay(org, request)
+    const trace = (await tracesOf(org)).find(each => each.name === name)
+    const calls = trace.spans.filter((span: { usage: object | null }) => span.usage !== null)
+    expect(calls.map((span: Step) => span.stepId)).toEqual(['ChatOpenAI', stepId])
+    expect(trace).toMatchObject({ usage: expected, model: 'gpt-4.1-mini-2026-01-01' })
+    expect(trace.usage).toEqual(calls[1].usage)
+  })
+})

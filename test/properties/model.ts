@@ -293,13 +293,9 @@ export function detailOf(world: World, traceId: string, ids: Ids): Fields | unde
   const trace = findTrace(world, traceId)
   if (!trace) return undefined
   const spans = [rootOf(trace, ids), ...trace.spans.toSorted(bySpanOrder).map(span => spanOf(trace, span, ids))]
-  const bodies = [trace.root, ...trace.spans]
-  const costs = bodies.flatMap(({ cost_usd }) => cost_usd ?? [])
   return {
     ...itemOf(trace, ids),
     project: ids.project,
-    usage: sumOfUsage(bodies),
-    costUsd: costs.length === 0 ? null : sumOf(costs),
     spans,
     feedback: feedbackOf(trace, ids),
   }
@@ -321,6 +317,40 @@ function sumOfUsage(bodies: readonly Partial<SpanBody>[]): Fields | null {
   }
 }
 
+/** What the spans of a trace used together. A span that repeats the sums of its children doesn't count. */
+function summedUse(spans: readonly Partial<SpanBody>[]): Fields {
+  const counted = spans.map((span): Partial<SpanBody> => {
+    const below = spans.filter(
+      ({ parent_span_id, span_id }) => parent_span_id === span.span_id && span_id !== span.span_id,
+    )
+    const sums = sumOfUsage(below)
+    const own = sumOfUsage([span])
+    const isRepeated = own && own.inputTokens === sums?.inputTokens && own.outputTokens === sums?.outputTokens
+    if (!isRepeated) return span
+    const { usage, ...withoutUsage } = span
+    const { cost_usd, ...withoutUse } = withoutUsage
+    return below.some(each => each.cost_usd !== undefined) ? withoutUse : withoutUsage
+  })
+  const costs = counted.flatMap(({ cost_usd }) => cost_usd ?? [])
+  const calls = Map.groupBy(
+    counted.filter(({ model }) => model !== undefined),
+    ({ model }) => model ?? '',
+  )
+  const output = (of: readonly Partial<SpanBody>[]) => {
+    const usages = of.flatMap(({ usage }) => usage ?? [])
+    return usages.length === 0 ? -1 : sumOf(usages.map(usage => usage.output_tokens))
+  }
+  const [first] = [...calls].toSorted(
+    ([name, left], [otherName, right]) =>
+      output(right) - output(left) || right.length - left.length || (name < otherName ? -1 : 1),
+  )
+  return {
+    model: first?.[0] ?? null,
+    usage: sumOfUsage(counted),
+    costUsd: costs.length === 0 ? null : sumOf(costs),
+  }
+}
+
 /** A trace as the list returns it. */
 const itemOf = (trace: Trace, ids: Ids): Fields => ({
   id: ids.trace(trace.traceId),
@@ -335,6 +365,7 @@ const itemOf = (trace: Trace, ids: Ids): Fields => ({
   reviewedCount: 0,
   staleCount: 0,
   feedbackCount: trace.feedback.length,
+  ...summedUse([{ ...trace.root, span_id: ids.root(trace.traceId) }, ...trace.spans]),
   reviewState: 'unreviewed',
 })
 

@@ -80,6 +80,9 @@ describe('the trace list', () => {
         reviewedCount: 0,
         staleCount: 0,
         feedbackCount: 0,
+        model: null,
+        usage: null,
+        costUsd: null,
         reviewState: 'unreviewed',
       },
     ])

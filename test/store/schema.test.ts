@@ -135,7 +135,7 @@ describe('the SQL statements in requests and jobs', () => {
       // json_each scans only the request's values. Each subquery has its own plan, and the named ones here contain the
       // rows of one page or one trace.
       const scans = plan.filter(detail =>
-        /^SCAN (?!(item|field) VIRTUAL|CONSTANT|scanned|(listed|chosen|observed)( LEFT-JOIN)?$|\(subquery-\d+\))/.test(
+        /^SCAN (?!(item|field) VIRTUAL|CONSTANT|scanned|used|by_model|(listed|chosen|observed)( LEFT-JOIN)?$|\(subquery-\d+\))/.test(
           detail,
         ),
       )

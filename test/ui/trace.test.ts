@@ -60,6 +60,10 @@ test("shows a call's model, tokens, and cost, and the trace's totals", async ({ 
   await expect(header.getByText('1,500 tokens')).toBeVisible()
   await expect(header.getByText('$0.00036')).toBeVisible()
   await expectAccessible(page)
+  await page.goto(`/traces?project=${sample.project.slug}`)
+  const row = page.getByRole('row').filter({ hasText: 'gpt-4.1-mini' })
+  await expect(row.getByTitle('1,464 input, 36 output')).toHaveText('1.5k')
+  await expect(row.getByText('$0.00036')).toBeVisible()
 })
 
 test('a span that someone else holds can be decided from its trace only after a takeover', async ({

@@ -73,6 +73,9 @@ export const spans = sqliteTable(
     primaryKey({ columns: [table.id, table.traceKey] }),
     index('spans_by_trace').on(table.traceKey).where(sql`${table.isRoot} = 0`),
     index('spans_reviewed').on(table.traceKey, table.reviewState).where(isNotNull(table.reviewState)),
+    index('spans_by_model_use')
+      .on(table.traceKey, table.parentId, table.model, table.usage, table.costUsd)
+      .where(sql`(${table.model} is not null or ${table.usage} is not null or ${table.costUsd} is not null)`),
   ],
 )
 

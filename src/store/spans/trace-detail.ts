@@ -12,6 +12,7 @@ import {
 } from '../../limits.ts'
 import { bounded, bytesOf, bytesSoFar, quotedJson } from '../core/bounds.ts'
 import { named, readPlain } from '../core/database.ts'
+import { readTraceUse } from '../core/model-calls.ts'
 import type { Store } from '../core/store.ts'
 import { feedback, reviews } from '../schema/reviews.ts'
 import { isNotRoot, observations, spans } from '../schema/spans.ts'
@@ -22,7 +23,6 @@ import { joinedSpanId } from '../traces/span-ids.ts'
 import { type CountedTrace, traceCounts } from '../traces/trace-list.ts'
 import { isObserved, observationSizes, plannedFields, readParts, type Show, type SpanPlace } from './detail-parts.ts'
 import { type FoldedSpan, foldSpans } from './fold-spans.ts'
-import { modelUseSums, type SummedUse, summedUse } from './model-use.ts'
 import { showSpans, sizeOf } from './span-detail.ts'
 import { isLastDecision, wholeDecisionFields, wholeObservationFields, wholeSpanFields } from './span-fields.ts'
 
@@ -56,7 +56,7 @@ export interface DetailPage {
 }
 
 /** `Shown` is the form of a span in the response. */
-export interface TraceDetail<Shown> extends CountedTrace, SummedUse {
+export interface TraceDetail<Shown> extends CountedTrace {
   projectKey: number
   projectId: string
   projectSlug: string
@@ -104,7 +104,7 @@ async function readTrace<Shown extends { bytes: number }>(
     ...trace,
     needsReview: trace.needsReview === 1,
     metadata,
-    ...summedUse(trace.modelUseSums),
+    ...readTraceUse(trace.traceUse),
     spans: read.spans,
     nextSpan: read.nextSpan,
     feedback,
@@ -135,7 +135,6 @@ const traceFields = {
     projectKey: traces.projectKey,
   }),
   ...traceCounts,
-  modelUseSums,
   needsReview: sql<number>`${traces.needsReview}`.as('needsReview'),
   isPosted: sql<number>`${traces.isPosted}`.as('isPosted'),
   metadata: sql<string>`${traces.metadata}`.as('metadata'),

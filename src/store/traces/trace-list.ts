@@ -3,6 +3,7 @@ import { JsonText } from '../../domain/json.ts'
 import type { TraceStatus } from '../../domain/trace-status.ts'
 import { MAX_SCANNED_TRACES } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
+import { readTraceUse, type TraceUse, traceUse } from '../core/model-calls.ts'
 import { isCorrected, isReviewed, isStale } from '../core/reviewable.ts'
 import { pageFromScan, type ScannedRow } from '../core/scanned.ts'
 import type { Store } from '../core/store.ts'
@@ -33,7 +34,7 @@ export interface TraceSummary {
 }
 
 /** A trace in the read interface's list. */
-export interface CountedTrace extends TraceSummary {
+export interface CountedTrace extends TraceSummary, TraceUse {
   spanCount: number
   reviewedCount: number
   correctedCount: number
@@ -58,7 +59,7 @@ const summaryColumns = {
 const countReviewed = (kind: SQL) =>
   sql<number>`(select count(*) from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNotNull(spans.reviewState)} and ${kind})`
 
-/** The numbers of spans, reviews, and feedback of the current trace. */
+/** The numbers of spans, reviews, and feedback of the current trace, and what its model calls used. */
 export const traceCounts = {
   spanCount: sql<number>`(
     iif(${traces.isPosted} = 1, 1, (
@@ -69,6 +70,7 @@ export const traceCounts = {
   staleCount: countReviewed(isStale).as('staleCount'),
   feedbackCount: sql<number>`(
     select count(*) from ${feedback} where ${feedback.traceKey} = ${traces.key})`.as('feedbackCount'),
+  traceUse,
 }
 
 /** A page of a project's traces that match. */
@@ -102,7 +104,10 @@ export async function listTraces(
     .crossJoin(traces)
     .where(isListed)
     .limit(page.limit + 1)
-  return pageOfRows(rows, page.limit)
+  return pageOfRows(
+    rows.map(({ traceUse, ...row }) => ({ ...row, ...readTraceUse(traceUse) })),
+    page.limit,
+  )
 }
 
 /** The same without the counts, each of which reads more rows. */

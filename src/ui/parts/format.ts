@@ -1,10 +1,28 @@
 const number = new Intl.NumberFormat(undefined)
+const shortNumber = new Intl.NumberFormat(undefined, { notation: 'compact', maximumSignificantDigits: 3 })
 const sum = new Intl.NumberFormat(undefined, { style: 'currency', currency: 'USD' })
 const smallSum = new Intl.NumberFormat(undefined, { style: 'currency', currency: 'USD', maximumSignificantDigits: 2 })
 const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 0 })
 
 /** A count in the reader's format. */
 export const count = (value: number): string => number.format(value)
+
+/** A count with three significant digits: 448, 12.3K. */
+export const shortCount = (value: number): string => shortNumber.format(value)
+
+interface Usage {
+  inputTokens: number
+  outputTokens: number
+  cachedTokens?: number | undefined
+  reasoningTokens?: number | undefined
+}
+
+/** The parts of a token count: `412 input (256 cached), 36 output`. */
+export function usageDetails({ inputTokens, cachedTokens, outputTokens, reasoningTokens }: Usage): string {
+  const cached = cachedTokens === undefined ? '' : ` (${count(cachedTokens)} cached)`
+  const reasoning = reasoningTokens === undefined ? '' : ` (${count(reasoningTokens)} reasoning)`
+  return `${count(inputTokens)} input${cached}, ${count(outputTokens)} output${reasoning}`
+}
 
 /** US dollars in the reader's format: to the cent, or with two significant digits below one cent. */
 export const dollars = (amount: number): string => (amount > 0 && amount < 0.01 ? smallSum : sum).format(amount)

@@ -1,6 +1,6 @@
 import type { Span } from '../api/wire.ts'
 import { ShownText } from '../json/shown-text.tsx'
-import { count, dollars } from '../parts/format.ts'
+import { count, dollars, usageDetails } from '../parts/format.ts'
 
 type ModelUseProps = Pick<Span, 'usage' | 'costUsd'> & Partial<Pick<Span, 'model' | 'provider'>>
 
@@ -12,13 +12,7 @@ export const ModelUse = ({ model, provider, usage, costUsd }: ModelUseProps) => 
         <ShownText text={model} />
       </span>
     )}
-    {usage && <span title={detailsOf(usage)}>{count(usage.totalTokens)} tokens</span>}
+    {usage && <span title={usageDetails(usage)}>{count(usage.totalTokens)} tokens</span>}
     {costUsd !== null && <span>{dollars(costUsd)}</span>}
   </>
 )
-
-function detailsOf({ inputTokens, cachedTokens, outputTokens, reasoningTokens }: NonNullable<Span['usage']>): string {
-  const cached = cachedTokens === undefined ? '' : ` (${count(cachedTokens)} cached)`
-  const reasoning = reasoningTokens === undefined ? '' : ` (${count(reasoningTokens)} reasoning)`
-  return `${count(inputTokens)} input${cached}, ${count(outputTokens)} output${reasoning}`
-}

@@ -39,7 +39,7 @@ export function TraceHeader({ trace }: { trace: Trace }) {
         </span>
         <Moment at={trace.createdAt} />
         {trace.durationMs !== null && <span>{duration(trace.durationMs)}</span>}
-        <ModelUse usage={trace.usage} costUsd={trace.costUsd} />
+        <ModelUse model={trace.model} usage={trace.usage} costUsd={trace.costUsd} />
         <span className={classes.fact}>
           <ReviewState state={trace.reviewState} isStale={trace.staleCount > 0} />
           {count(trace.reviewedCount)} of {count(trace.spanCount)} reviewed

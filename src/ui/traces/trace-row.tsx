@@ -5,7 +5,7 @@ import { queryClient } from '../api/query-client.ts'
 import type { TraceItem } from '../api/wire.ts'
 import { IconCircleCheck, IconLoader, IconMessage } from '../icons/index.ts'
 import { ShownText } from '../json/shown-text.tsx'
-import { count, duration } from '../parts/format.ts'
+import { count, dollars, duration, shortCount, usageDetails } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
 import { ReviewState } from '../parts/review-state.tsx'
 import { traceQuery } from '../trace/queries.ts'
@@ -66,6 +66,15 @@ export const TraceRow = memo(function TraceRow({ trace, index, start, project, o
         )}
       </td>
       <td className={classes.duration}>{duration(trace.durationMs)}</td>
+      <td className={classes.model} title={trace.model ?? undefined} dir="auto">
+        {trace.model !== null && <ShownText text={trace.model} />}
+      </td>
+      <td className={classes.use} title={trace.usage ? usageDetails(trace.usage) : undefined}>
+        {trace.usage && shortCount(trace.usage.totalTokens)}
+      </td>
+      <td className={classes.use} title={trace.costUsd === null ? undefined : dollars(trace.costUsd)}>
+        {trace.costUsd !== null && dollars(trace.costUsd)}
+      </td>
       <td className={classes.metadata}>
         {metadataLeaves(trace.metadata, SHOWN_LEAVES).map(({ path, value }, place) => (
           <UnstyledButton

@@ -8,7 +8,19 @@ import { TraceRow } from './trace-row.tsx'
 import classes from './trace-table.module.css'
 import { useWideRows } from './use-wide-rows.ts'
 
-const COLUMNS = ['Time', 'Name', 'Status', 'Review', 'Feedback', 'Duration', 'Metadata']
+/** The columns, and the class of those that aren't shown at every width or whose cells aren't aligned to the start. */
+const COLUMNS = [
+  ['Time'],
+  ['Name'],
+  ['Status'],
+  ['Review'],
+  ['Feedback'],
+  ['Duration', classes.duration],
+  ['Model', classes.model],
+  ['Tokens', classes.use],
+  ['Cost', classes.use],
+  ['Metadata'],
+] as const
 const ROW_HEIGHT = 34
 const TALL_ROW_HEIGHT = 84
 /** How many rows before the end to load more. */
@@ -120,8 +132,8 @@ export function TraceTable({
         >
           <thead className={classes.head}>
             <tr aria-rowindex={1} className={classes.headRow}>
-              {COLUMNS.map(column => (
-                <th key={column} scope="col">
+              {COLUMNS.map(([column, className]) => (
+                <th key={column} scope="col" className={className}>
                   {column}
                 </th>
               ))}

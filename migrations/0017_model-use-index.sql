@@ -1,0 +1,1 @@
+CREATE INDEX `spans_by_model_use` ON `spans` (`trace_key`,`parent_id`,`model`,`usage`,`cost_usd`) WHERE ("spans"."model" is not null or "spans"."usage" is not null or "spans"."cost_usd" is not null);

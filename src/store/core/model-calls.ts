@@ -1,0 +1,85 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { ModelUse, TokenUsage } from '../../domain/model-use.ts'
+import { spans } from '../schema/spans.ts'
+import { traces } from '../schema/traces.ts'
+
+/** What a trace's model calls used together. Null if no call has any. */
+export interface TraceUse extends Pick<ModelUse, 'usage' | 'costUsd'> {
+  /** The model that wrote the most output tokens; among equals, the one with the most calls, then the first by name. */
+  model: string | null
+}
+
+/**
+ * The condition of the index `spans_by_model_use`. Queries must use exactly this condition and only the index's columns,
+ * so that SQLite doesn't read the rows, whose values may be large.
+ */
+const isModelCall = (span: 'call' | 'below') =>
+  sql.raw(`(${span}.model is not null or ${span}.usage is not null or ${span}.cost_usd is not null)`)
+
+/** A value over the calls that name a `call` as their parent. Null if there are none. The index has them side by side. */
+const below = (call: 'call' | 'used', value: string) => sql`(
+  select ${sql.raw(value)} from ${spans} as below
+  where ${sql.raw(`below.trace_key = ${call}.trace_key and below.parent_id = ${call}.id and below.id <> ${call}.id`)} and ${isModelCall('below')})`
+
+/**
+ * The spans with a model, usage, or cost in the traces that `inTraces` selects by `call.trace_key`. The columns are
+ * `trace_key`, `id`, `model`, `usage`, and `cost_usd`.
+ *
+ * Nothing counts twice: if a call's tokens are exactly the sums of those that name it as their parent, its own usage is
+ * null, and so is its cost if theirs is known. That's an agent that reports a total, or a call that two instrumentations recorded.
+ */
+const modelCalls = (inTraces: SQL) => sql`
+  select used.trace_key, used.id, used.model,
+    iif(used.is_repeated, null, used.usage) as usage,
+    iif(used.is_repeated and ${below('used', 'sum(below.cost_usd)')} is not null, null, used.cost_usd) as cost_usd
+  from (
+    select call.trace_key, call.id, call.model, call.usage, call.cost_usd, coalesce(${below(
+      'call',
+      `(sum(below.usage ->> 'inputTokens'), sum(below.usage ->> 'outputTokens'))
+        = (call.usage ->> 'inputTokens', call.usage ->> 'outputTokens')`,
+    )}, 0) as is_repeated
+    from ${spans} as call
+    where ${inTraces} and ${isModelCall('call')}
+    -- The limit keeps SQLite from inlining this, which would look for the calls below once for each use of the result.
+    limit -1) as used`
+
+const TOKENS = [
+  'inputTokens',
+  'outputTokens',
+  'totalTokens',
+  'cachedTokens',
+  'reasoningTokens',
+] as const satisfies (keyof TokenUsage)[]
+
+const eachToken = (write: (field: string) => string) => sql.raw(TOKENS.map(write).join(', '))
+
+/** A `TraceUse` of the current trace as JSON, in one pass. `readTraceUse` reads it. */
+export const traceUse = sql<string>`(
+  select json_object(
+    -- SQLite takes the model from the row with the lowest place.
+    'model', by_model.model, 'place', min(by_model.place), 'costUsd', sum(by_model.cost_usd),
+    ${eachToken(field => `'${field}', sum(by_model.${field})`)})
+  from (
+    select used.model, sum(used.cost_usd) as cost_usd, ${eachToken(field => `sum(used.usage ->> '${field}') as ${field}`)},
+      row_number() over (
+        order by used.model is null, sum(used.usage ->> 'outputTokens') desc, count(*) desc, used.model) as place
+    from (${modelCalls(sql`call.trace_key = ${traces.key}`)} limit -1) as used
+    group by used.model) as by_model)`.as('traceUse')
+
+/** Reads the value of `traceUse`. */
+export function readTraceUse(json: string): TraceUse {
+  const summed: Record<keyof TokenUsage | 'costUsd', number | null> & Pick<TraceUse, 'model'> = JSON.parse(json)
+  const { model, inputTokens, outputTokens, totalTokens, cachedTokens, reasoningTokens, costUsd } = summed
+  if (inputTokens === null || outputTokens === null || totalTokens === null) return { model, usage: null, costUsd }
+  return {
+    model,
+    usage: {
+      inputTokens,
+      outputTokens,
+      totalTokens,
+      ...(cachedTokens !== null && { cachedTokens }),
+      ...(reasoningTokens !== null && { reasoningTokens }),
+    },
+    costUsd,
+  }
+}
