@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto'
 import * as v from 'valibot'
-import type { Client } from './client.ts'
-import { textOf } from './events.ts'
-import type { Benchmark, Measurement } from './report.ts'
-import { startServer } from './server.ts'
+import { Client } from './client.ts'
+import { exportOf, type RepeatedExport, recordedExport, runs, syntheticExport } from './export-bodies.ts'
+import type { Benchmark, Measurement, Options, Section } from './report.ts'
+import { compare } from './rivals.ts'
+import { migrate, type Server, startServer } from './server.ts'
 import { median, spreadOf } from './statistics.ts'
 import { newTenant } from './tenant.ts'
 
@@ -14,13 +14,18 @@ const STREAMS = 2
 
 const Costs = v.object({ d1RoundTrips: v.number(), rowsWritten: v.number(), r2Calls: v.number() })
 const Traces = v.object({ traces: v.array(v.object({ id: v.string() })) })
-const Detail = v.object({ spans: v.array(v.object({ output: v.unknown() })) })
+const Detail = v.object({
+  spans: v.array(v.object({ output: v.unknown() })),
+  nextSpanCursor: v.nullable(v.string()),
+})
 
 /** OTLP exports by number of spans. */
-export const exports: Benchmark = async ({ isQuick }) => {
+export const exports: Benchmark = async options => {
+  const { isQuick } = options
   await using server = await startServer([
     { name: 'countersign', program: 'countersign', database: 'countersign' },
     { name: 'measured', program: 'measured', database: 'countersign' },
+    { name: 'bare', program: 'bare-exports', database: 'bare' },
   ])
   const client = await newTenant(server, 'countersign')
   const measured = client.at(await server.urlOf('measured'))
@@ -48,6 +53,7 @@ export const exports: Benchmark = async ({ isQuick }) => {
     })
   }
   return [
+    await besideBare(server, client, options),
     {
       title: `Spans per second by export size, relative to exports of ${sizes[0]} spans`,
       notes: [
@@ -65,6 +71,55 @@ export const exports: Benchmark = async ({ isQuick }) => {
     },
     await readBack(client, large),
   ]
+}
+
+/** Exports compared with a minimal Worker in the same workerd. */
+async function besideBare(server: Server, client: Client, options: Options): Promise<Section> {
+  const database = await server.databaseOf('countersign')
+  await migrate(await server.databaseOf('bare'))
+  const bare = new Client(await server.urlOf('bare'), {})
+  const spans = options.isQuick ? 20 : 100
+  const cases: (RepeatedExport & Pick<Measurement, 'goal'>)[] = [
+    { ...syntheticExport(spans, SPANS_PER_RUN), goal: { atLeast: 0.5 } },
+    await recordedExport('MLflow', 'mlflow-otlp/001-traces.pb.gz', spans),
+    await recordedExport('OpenInference, LangGraph', 'oi-langgraph/001-traces.pb.gz', spans),
+    await recordedExport('OpenInference, smolagents', 'oi-smolagents/001-traces.pb.gz', spans),
+  ]
+  const measurements: Measurement[] = []
+  for (const { what, spans, contentType, next, goal } of cases) {
+    const exporter = client.adding({ 'content-type': contentType })
+    await exporter.call('POST', '/v1/traces', next())
+    const stored = database.prepare(`select * from spans order by trace_key desc limit ${spans}`)
+    const { results } = await stored.all<Record<string, unknown>>()
+    await bare.call('PUT', '/', { columns: Object.keys(results[0] ?? {}), rows: results.map(Object.values) })
+    const rivals = {
+      countersign: () => exporter.call('POST', '/v1/traces', next()),
+      bare: () => bare.call('POST', '/', next()),
+    }
+    const { more, ...ratio } = await compare(rivals, STREAMS, server.processId, options)
+    measurements.push({
+      what: `${what}, ${spans} spans`,
+      ...ratio,
+      ...(goal && { goal }),
+      more: {
+        'spans/s': more['requests/s'] * spans,
+        'bare spans/s': more['bare requests/s'] * spans,
+        'CPU µs per span': (more['CPU ms per request'] * 1000) / spans,
+        'bare CPU µs': (more['bare CPU ms'] * 1000) / spans,
+        'bare CPU/CPU': more['bare CPU/CPU'],
+        'KB per span': next().byteLength / spans / 1000,
+      },
+    })
+  }
+  return {
+    title: 'Exports: spans per second relative to a bare Worker',
+    notes: [
+      'The bare Worker reads the same bytes and inserts the same rows of spans with one statement. It decodes nothing: it got',
+      'the rows in advance. Both run in one workerd and alternate in short blocks. The ratio is the median over neighboring',
+      `blocks, with its middle half. ${STREAMS} clients export concurrently. The recorded exports are protobuf.`,
+    ],
+    measurements,
+  }
 }
 
 async function costs(measured: Client, sizes: readonly number[]): Promise<Measurement[]> {
@@ -92,18 +147,29 @@ async function readBack(client: Client, count: number) {
   }
   const { body: listed } = await client.call('GET', '/api/traces?projectSlug=bench&limit=1')
   const [trace] = v.parse(Traces, JSON.parse(listed)).traces
-  const { body, ms } = await client.call('GET', `/api/traces/${trace?.id}`)
-  const detail = v.parse(Detail, JSON.parse(body))
-  const isWhole = detail.spans.every(({ output }) => output !== null)
-  if (detail.spans.length !== count || !isWhole)
-    throw new Error(`${detail.spans.length} of ${count} spans were read back`)
+  const outputs: unknown[] = []
+  const pages: { bytes: number; ms: number }[] = []
+  for (let query = ''; ; ) {
+    const { body, ms } = await client.call('GET', `/api/traces/${trace?.id}${query}`)
+    const { spans, nextSpanCursor } = v.parse(Detail, JSON.parse(body))
+    outputs.push(...spans.map(({ output }) => output))
+    pages.push({ bytes: body.length, ms })
+    if (nextSpanCursor === null) break
+    query = `?spanCursor=${encodeURIComponent(nextSpanCursor)}`
+  }
+  if (outputs.length !== count || outputs.includes(null))
+    throw new Error(`${outputs.length} of ${count} spans were read back`)
   return {
     title: `A trace with ${count.toLocaleString('en')} spans, exported ${BATCH} at a time`,
     measurements: [
       {
         what: 'spans read back, each with its output',
-        value: detail.spans.length,
-        more: { 'body, MB': body.length / 1e6, ms },
+        value: outputs.length,
+        more: {
+          pages: pages.length,
+          MB: pages.reduce((sum, { bytes }) => sum + bytes, 0) / 1e6,
+          ms: pages.reduce((sum, { ms }) => sum + ms, 0),
+        },
       },
     ],
   }
@@ -111,102 +177,3 @@ async function readBack(client: Client, count: number) {
 
 /** The number of spans that the batch processors of OpenTelemetry's SDKs send at once. */
 const BATCH = 512
-
-/** This many spans, in traces of `spansATrace`. */
-const runs = (count: number, spansATrace: number) =>
-  Array.from({ length: Math.ceil(count / spansATrace) }, () => run(spansATrace))
-
-function run(spanCount: number) {
-  const traceId = randomBytes(16).toString('hex')
-  const rootId = randomBytes(8).toString('hex')
-  const startNs = BigInt(Date.now()) * 1_000_000n
-  return Array.from({ length: spanCount }, (_, index) => {
-    const [name, attributes] = index === 0 ? ROOT : (STEPS[index % STEPS.length] ?? ROOT)
-    return {
-      traceId,
-      spanId: index === 0 ? rootId : randomBytes(8).toString('hex'),
-      ...(index > 0 && { parentSpanId: rootId }),
-      name,
-      kind: 1,
-      startTimeUnixNano: String(startNs + BigInt(index) * 1_000_000n),
-      endTimeUnixNano: String(startNs + BigInt(index + 1) * 1_000_000n),
-      attributes,
-      status: {},
-    }
-  })
-}
-
-const exportOf = (traces: readonly object[][]) => ({
-  resourceSpans: [
-    {
-      resource: { attributes: keyValues({ 'service.name': 'support', 'deployment.environment.name': 'production' }) },
-      scopeSpans: [{ scope: { name: 'bench' }, spans: traces.flat() }],
-    },
-  ],
-})
-
-const keyValues = (attributes: Record<string, string | number>) =>
-  Object.entries(attributes).map(([key, value]) => ({
-    key,
-    value: typeof value === 'string' ? { stringValue: value } : { intValue: String(value) },
-  }))
-
-const messagesOf = (role: string, text: string) => JSON.stringify([{ role, parts: [{ type: 'text', content: text }] }])
-const ANSWER = messagesOf('assistant', textOf(300))
-
-/** The name and attributes of a span in a run. */
-type Step = readonly [name: string, attributes: ReturnType<typeof keyValues>]
-
-const ROOT: Step = [
-  'invoke_agent support',
-  keyValues({
-    'gen_ai.operation.name': 'invoke_agent',
-    'gen_ai.agent.name': 'support',
-    'gen_ai.conversation.id': 'conversation-42',
-    'user.id': 'user-7',
-    'gen_ai.input.messages': messagesOf('user', textOf(100)),
-    'gen_ai.output.messages': ANSWER,
-  }),
-]
-
-const STEPS: readonly Step[] = [
-  [
-    'chat gpt-4.1-mini',
-    keyValues({
-      'gen_ai.operation.name': 'chat',
-      'gen_ai.provider.name': 'openai',
-      'gen_ai.request.model': 'gpt-4.1-mini',
-      'gen_ai.usage.input_tokens': 420,
-      'gen_ai.usage.output_tokens': 90,
-      'gen_ai.system_instructions': JSON.stringify([{ type: 'text', content: textOf(600) }]),
-      'gen_ai.input.messages': messagesOf('user', textOf(1200)),
-      'gen_ai.output.messages': ANSWER,
-    }),
-  ],
-  [
-    'retrieval docs',
-    keyValues({
-      'gen_ai.operation.name': 'retrieval',
-      'gen_ai.data_source.id': 'docs',
-      'gen_ai.retrieval.query.text': textOf(80),
-      'gen_ai.retrieval.documents': JSON.stringify(
-        Array.from({ length: 5 }, (_, index) => ({
-          id: `doc-${index}`,
-          score: 0.9 - index / 10,
-          content: textOf(300),
-        })),
-      ),
-      'output.value': textOf(100),
-    }),
-  ],
-  [
-    'execute_tool get_order',
-    keyValues({
-      'gen_ai.operation.name': 'execute_tool',
-      'gen_ai.tool.name': 'get_order',
-      'gen_ai.tool.call.id': 'call-1',
-      'gen_ai.tool.call.arguments': '{"order":7}',
-      'gen_ai.tool.call.result': '{"status":"shipped"}',
-    }),
-  ],
-]

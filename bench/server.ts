@@ -15,10 +15,10 @@ export const ADMIN_TOKEN = 'admin-token-of-the-benchmarks'
 
 /**
  * A Worker's program: `countersign` as deployed; `measured`, which also reports the cost of its responses;
- * `evaluated`, which reports how long the script takes to evaluate; `bare`, the minimal Worker that ingests an
- * observation.
+ * `evaluated`, which reports how long the script takes to evaluate; `bare` and `bare-exports`, the minimal Workers that
+ * ingest an observation and an export.
  */
-type Program = 'countersign' | 'measured' | 'evaluated' | 'bare'
+type Program = 'countersign' | 'measured' | 'evaluated' | 'bare' | 'bare-exports'
 
 /** A Worker in a benchmark. Workers that name the same database share it. */
 export interface WorkerSetup {
@@ -106,6 +106,7 @@ const SOURCES: Readonly<Record<Program, readonly string[]>> = {
   measured: ['bench/worker/measured.ts', 'bench/worker/measured-bindings.ts', 'test/support/bindings.ts'],
   evaluated: ['bench/worker/evaluated.ts'],
   bare: ['bench/worker/bare.ts'],
+  'bare-exports': ['bench/worker/bare-exports.ts'],
 }
 
 async function modulesOf(program: Program) {
@@ -117,7 +118,7 @@ async function modulesOf(program: Program) {
   const sources = await Promise.all(
     SOURCES[program].map(async path => module(path, await withoutTypes(resolve(PROJECT, path)))),
   )
-  return program === 'bare'
+  return program.startsWith('bare')
     ? sources
     : [...sources, module('src/index.ts', await readFile(await buildWorker(), 'utf8'))]
 }

@@ -1,8 +1,7 @@
 import { Client } from './client.ts'
-import { processorMs } from './process.ts'
-import type { Benchmark, Measurement, Options } from './report.ts'
+import type { Benchmark, Measurement } from './report.ts'
+import { compare, type Rivals } from './rivals.ts'
 import { startServer } from './server.ts'
-import { median, spreadOf } from './statistics.ts'
 import { newTenant } from './tenant.ts'
 
 const TIMESTAMP = '2026-11-20T10:00:00.000Z'
@@ -48,74 +47,4 @@ export const throughput: Benchmark = async options => {
       measurements,
     },
   ]
-}
-
-/** A call to each of the two Workers. */
-interface Rivals {
-  countersign: () => Promise<unknown>
-  bare: () => Promise<unknown>
-}
-
-interface Block {
-  requestsPerSecond: number
-  requests: number
-  processorMs: number
-}
-
-/** Runs both in alternating blocks, so that other load on the machine affects both equally. */
-async function compare({ countersign, bare }: Rivals, connections: number, processId: number, { isQuick }: Options) {
-  const [rounds, blockMs, warmUpMs] = isQuick ? [2, 50, 50] : [40, 250, 1500]
-  const block = (call: () => Promise<unknown>, ms = blockMs) => runBlock(call, connections, ms, processId)
-  for (const call of [countersign, bare]) await block(call, warmUpMs)
-  const ownBlocks: Block[] = []
-  const bareBlocks: Block[] = []
-  for (let round = 0; round < rounds; round++) {
-    if (round % 2 === 0) ownBlocks.push(await block(countersign))
-    bareBlocks.push(await block(bare))
-    if (round % 2 === 1) ownBlocks.push(await block(countersign))
-  }
-  const ratios = ownBlocks.map(
-    (each, index) => each.requestsPerSecond / (bareBlocks[index]?.requestsPerSecond ?? Number.NaN),
-  )
-  const rate = (blocks: readonly Block[]) => median(blocks.map(({ requestsPerSecond }) => requestsPerSecond))
-  const cost = (blocks: readonly Block[]) => sumOf(blocks, 'processorMs') / sumOf(blocks, 'requests')
-  return {
-    value: median(ratios),
-    spread: spreadOf(ratios),
-    more: {
-      'requests/s': rate(ownBlocks),
-      'bare requests/s': rate(bareBlocks),
-      'CPU ms per request': cost(ownBlocks),
-      'bare CPU ms': cost(bareBlocks),
-      'bare CPU/CPU': cost(bareBlocks) / cost(ownBlocks),
-    },
-  }
-}
-
-const sumOf = (blocks: readonly Block[], field: 'processorMs' | 'requests') =>
-  blocks.reduce((sum, block) => sum + block[field], 0)
-
-/** Calls over this many connections, each again as soon as its response arrives, for `ms` milliseconds. */
-async function runBlock(
-  call: () => Promise<unknown>,
-  connections: number,
-  ms: number,
-  processId: number,
-): Promise<Block> {
-  const processorBefore = await processorMs(processId)
-  const start = performance.now()
-  let requests = 0
-  const caller = async () => {
-    while (performance.now() - start < ms) {
-      await call()
-      requests++
-    }
-  }
-  await Promise.all(Array.from({ length: connections }, caller))
-  const seconds = (performance.now() - start) / 1000
-  return {
-    requestsPerSecond: requests / seconds,
-    requests,
-    processorMs: (await processorMs(processId)) - processorBefore,
-  }
 }
