@@ -17,6 +17,11 @@ export interface RowSet<Name extends string> {
   encodeAll: (rows: readonly Readonly<Record<Name, Cell>>[]) => string
   /** The parameter's rows as a table in a `from` clause. */
   from: (parameter: string | Placeholder, alias?: string) => SQL
+  /**
+   * The same for rows with many or large columns: `json_each` writes out a row's JSON again for each column that's read
+   * from it, and here only once. A row has no `key`.
+   */
+  fromWide: (parameter: string | Placeholder) => SQL
   /** The columns of the current row. */
   row: Readonly<Record<Name, SQL>>
   /** The same columns under an alias that was passed to `from`. */
@@ -36,6 +41,9 @@ export function rowSet<const Name extends string>(columns: readonly Name[]): Row
     encode,
     encodeAll: rows => JSON.stringify(rows.map(encode)),
     from: (parameter, alias = ALIAS) => sql`json_each(${parameter}) as ${sql.raw(alias)}`,
+    fromWide: parameter => sql`(
+      with listed as materialized (select value from json_each(${parameter}) as ${sql.raw(ALIAS)}) select value from listed
+    ) as ${sql.raw(ALIAS)}`,
     row: rowOf(ALIAS),
     rowOf,
   }

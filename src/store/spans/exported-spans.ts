@@ -101,7 +101,7 @@ export function upsertSpans(store: Store, project: Project, rows: string, now: n
           hasNullOutput: sql`case when ${output} = 'null' then 1 else ${hasObservedOutput(id, sql`=`)} end`,
           receivedAt: now,
         },
-        sql`from ${SPANS.from(rows)} cross join ${traces}
+        sql`from ${SPANS.fromWide(rows)} cross join ${traces}
           where ${isLive(store, sql`${traces.key} = ${row.traceKey} and ${traces.id} = ${row.traceUuid}`)}
             and not ${isOnOtherTrace(store, spans, {
               id,
