@@ -1,11 +1,11 @@
+import { hex } from './hex.ts'
+
 const encoder = new TextEncoder()
 
 const sha256 = (text: string): Promise<ArrayBuffer> => crypto.subtle.digest('SHA-256', encoder.encode(text))
 
 /** SHA-256 of a string's UTF-8, as 64 hex digits. */
-export async function sha256Hex(text: string): Promise<string> {
-  return Array.from(new Uint8Array(await sha256(text)), byte => byte.toString(16).padStart(2, '0')).join('')
-}
+export const sha256Hex = async (text: string): Promise<string> => hex(new Uint8Array(await sha256(text)))
 
 /** A name derived from a string's content: the first 32 hex digits of its SHA-256. */
 export const contentName = async (text: string): Promise<string> => (await sha256Hex(text)).slice(0, 32)

@@ -1,3 +1,5 @@
+import { hex } from './hex.ts'
+
 const encoder = new TextEncoder()
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
@@ -60,16 +62,16 @@ export const errorTypeUuid = (projectId: string, errorType: string) => uuidV5(pr
 
 /** A name-based UUID, version 5 (RFC 9562, section 5.5): the same namespace and name always give the same id. */
 export async function uuidV5(namespace: string, name: string): Promise<string> {
-  const prefix = Uint8Array.from(namespace.replaceAll('-', '').match(/../g) ?? [], pair => Number.parseInt(pair, 16))
   const suffix = encoder.encode(name)
-  const input = new Uint8Array(prefix.byteLength + suffix.byteLength)
-  input.set(prefix)
-  input.set(suffix, prefix.byteLength)
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-1', input)).subarray(0, 16)
-  const hex = Array.from(digest, (byte, index) => {
-    if (index === 6) return ((byte & 0x0f) | 0x50).toString(16).padStart(2, '0')
-    if (index === 8) return ((byte & 0x3f) | 0x80).toString(16).padStart(2, '0')
-    return byte.toString(16).padStart(2, '0')
-  }).join('')
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+  const input = new Uint8Array(UUID_BYTES + suffix.byteLength)
+  const digits = namespace.replaceAll('-', '')
+  for (let byte = 0; byte < UUID_BYTES; byte++) input[byte] = Number.parseInt(digits.slice(2 * byte, 2 * byte + 2), 16)
+  input.set(suffix, UUID_BYTES)
+  const uuid = new Uint8Array(await crypto.subtle.digest('SHA-1', input), 0, UUID_BYTES)
+  uuid[6] = ((uuid[6] ?? 0) & 0x0f) | 0x50
+  uuid[8] = ((uuid[8] ?? 0) & 0x3f) | 0x80
+  const text = hex(uuid)
+  return `${text.slice(0, 8)}-${text.slice(8, 12)}-${text.slice(12, 16)}-${text.slice(16, 20)}-${text.slice(20)}`
 }
+
+const UUID_BYTES = 16

@@ -1,4 +1,5 @@
 import $protobuf from 'protobufjs/minimal.js'
+import { hex } from '../domain/hex.ts'
 import { isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
 import type { Work } from '../domain/turns.ts'
 import { checkStructure, parseJson } from '../http/body.ts'
@@ -13,7 +14,7 @@ import {
   type TelemetryEvent,
   type TelemetryLink,
 } from './reading/telemetry.ts'
-import { CUT_VALUE, doubleValue, hex, integerValue, isRemoteParent, objectValue, STATUSES } from './reading/values.ts'
+import { CUT_VALUE, doubleValue, integerValue, isRemoteParent, objectValue, STATUSES } from './reading/values.ts'
 
 /*
  * OTLP/JSON, read leniently: real senders deviate from the specification in ids, integers, enumerations and empty

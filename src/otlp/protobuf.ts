@@ -1,4 +1,5 @@
 import $protobuf from 'protobufjs/minimal.js'
+import { hex } from '../domain/hex.ts'
 import type { Json } from '../domain/json.ts'
 import type { Work } from '../domain/turns.ts'
 import { badRequest, tooLarge } from '../http/errors.ts'
@@ -12,7 +13,7 @@ import {
   type TelemetryEvent,
   type TelemetryLink,
 } from './reading/telemetry.ts'
-import { CUT_VALUE, doubleValue, hex, integerValue, isRemoteParent, objectValue, STATUSES } from './reading/values.ts'
+import { CUT_VALUE, doubleValue, integerValue, isRemoteParent, objectValue, STATUSES } from './reading/values.ts'
 
 const { AnyValue, InstrumentationScope } = opentelemetry.proto.common.v1
 const { Resource } = opentelemetry.proto.resource.v1

@@ -76,8 +76,11 @@ export interface TelemetryLog {
 
 /** The work of reading a record, relative to a record with few attributes. */
 export function weightOf(record: TelemetryLog | TelemetrySpan): number {
-  const parts = 'events' in record ? [...record.events, ...record.links] : []
-  const attributes = parts.reduce((sum, part) => sum + 1 + part.attributes.size, record.attributes.size)
+  let attributes = record.attributes.size
+  if ('events' in record) {
+    for (const event of record.events) attributes += 1 + event.attributes.size
+    for (const link of record.links) attributes += 1 + link.attributes.size
+  }
   return 1 + attributes / ATTRIBUTES_PER_RECORD
 }
 

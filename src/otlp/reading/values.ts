@@ -26,15 +26,6 @@ export function objectValue(fields: Iterable<readonly [string, Json]>): JsonObje
 
 const OWN_FIELD = { enumerable: true, writable: true, configurable: true }
 
-const BYTES_AS_HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
-
-/** Bytes as lowercase hex. */
-export function hex(bytes: Uint8Array): string {
-  let text = ''
-  for (const byte of bytes) text += BYTES_AS_HEX[byte]
-  return text
-}
-
 /** Statuses in the order of their protocol numbers, like `SPAN_KINDS`. */
 export const STATUSES = ['unset', 'ok', 'error'] as const satisfies TelemetrySpan['status'][]
 
