@@ -36,7 +36,7 @@ export interface Contract {
    * result; the request waits for it unless it has `Prefer: respond-async`.
    */
   readonly location?: 201 | 202
-  /** Whether it manages the browser's session: only pages of this origin may call it, and it may set the cookie. */
+  /** Whether it manages the browser's session: only pages on this origin may call it, and it may set the cookie. */
   readonly managesSession?: boolean
   /** Whether it queries the database for callers without a key. Calls per address are limited. */
   readonly isLimitedByAddress?: boolean

@@ -157,7 +157,7 @@ function headerParameters(contract: Contract): JsonSchema[] {
       "The slug of the key's organization. If the key belongs to a different one, the request gets a 401.",
     ),
     ...(isIngestion(contract)
-      ? [header('x-project-slug', 'The project, for a key that can access all projects of its organization.')]
+      ? [header('x-project-slug', 'The project, for a key that can access all projects in its organization.')]
       : []),
     ...(contract.etag === 'body'
       ? [header('if-none-match', 'The ETag you already have. Returns 304 if nothing has changed.')]

@@ -21,7 +21,7 @@ import { cookieOf } from './session.ts'
  * (developers.cloudflare.com/cloudflare-one/access-controls/applications/http-apps/authorization-cookie/validating-json).
  */
 
-/** A signed-in Access user who is a user of this deployment. They have no key. */
+/** A user of this deployment who signed in through Access. They have no key. */
 export interface AccessUser {
   userId: string
   organization: Organization

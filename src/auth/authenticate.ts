@@ -17,7 +17,7 @@ import { sessionOf, sessionSecretOf } from './session.ts'
 /** A caller's permissions. */
 interface Rights {
   organization: Organization
-  /** The one project that the caller may use. Null for all projects of the organization. */
+  /** The one project that the caller may use. Null for all projects in the organization. */
   project: Project | null
   scopes: readonly Scope[]
   rateLimitPerMinute: number

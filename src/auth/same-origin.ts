@@ -1,7 +1,7 @@
 import { forbidden } from '../http/errors.ts'
 
 /**
- * Checks that a request comes from a page of this origin. Browsers add cookies to requests from any page, so a request
+ * Checks that a request comes from a page on this origin. Browsers add cookies to requests from any page, so a request
  * that relies on them to change something must come from this origin. 403 if it doesn't, or doesn't say.
  */
 export function requireSameOrigin({ headers, url }: Request): void {

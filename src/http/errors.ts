@@ -113,7 +113,7 @@ const shortened = (faults: readonly ErrorDetail[]): ErrorDetail[] =>
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="countersign"' }
 
 export const notAuthenticated = () => new ApiError(401, undefined, { headers: CHALLENGE })
-/** 401 for a user of several organizations who didn't select one. */
+/** 401 for a user in several organizations who didn't select one. */
 export const organizationRequired = () => {
   const message = 'You belong to several organizations; select one'
   return new ApiError(401, undefined, { details: [{ path: 'x-org-slug', message }], headers: CHALLENGE })
@@ -150,7 +150,7 @@ export const rateLimited = (retryAfterSeconds: number, headers: Record<string, s
     headers: { ...headers, 'retry-after': String(retryAfterSeconds) },
   })
 
-/** 429 because the project has used up its model calls for the day. The job continues by itself the next day. */
+/** 429 because the project has used up its model calls for the day. The job continues on its own the next day. */
 export const modelLimitReached = (retryAfterSeconds: number) =>
   new ApiError(429, "This project has used up today's model calls; the analysis continues at 00:00 UTC", {
     code: 'model_limit_reached',

@@ -33,7 +33,7 @@ export const attributeTrace = endpoint({
   method: 'POST',
   path: '/api/v1/traces/{trace_id}/attribute',
   summary: 'Find the root cause of a disagreement',
-  description: 'Without new data, this returns the previous result.',
+  description: 'If there is no new data, this returns the previous result.',
   scope: ['ingest', 'read'],
   params: v.object({ trace_id: TraceId }),
   query: v.strictObject({

@@ -82,7 +82,7 @@ export async function addUser(
 }
 
 /**
- * Changes a user but not the id. Returns `email_taken` if another user of the organization has the email, and undefined
+ * Changes a user but not the id. Returns `email_taken` if another user in the organization has the email, and undefined
  * if there is no such user. Setting the same values again changes nothing and isn't audited. Throws a 403 like
  * `addApiKey`.
  */
@@ -222,7 +222,7 @@ const displayName = ({ organization }: Store, id: SQL, userName: SQL): SQL => sq
     where ${apiKeys.id} = ${id} and ${apiKeys.organizationKey} = ${organization.key}))`
 
 /**
- * Finds actors' names by id. The map leaves out ids that don't belong to a user or key of the organization and, without
+ * Finds actors' names by id. The map leaves out ids that don't belong to a user or key in the organization and, without
  * `withEmails`, users known only by email.
  */
 export async function findActorNames(

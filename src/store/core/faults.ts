@@ -41,7 +41,7 @@ const FAULTS: readonly (readonly [words: string, fault: Fault])[] = [
   ['no such column', NOT_MIGRATED],
   ['(10001)', TRANSIENT], // R2: internal error
   ['(10043)', TRANSIENT], // R2: service unavailable
-  ['(10058)', OVERLOADED], // R2: too many writes of one object
+  ['(10058)', OVERLOADED], // R2: too many writes to one object
 ]
 
 /** D1's messages for an invalid statement. A retry can't help, so the error must surface as a 500. */
