@@ -214,8 +214,8 @@ describe('a quote', () => {
     ['from an unknown span', { span_id: 'elsewhere', path: 'output', quote: 'It is 12 months.' }],
     ['that is made up', { span_id: 'write', path: 'output', quote: 'It is 13 months.' }],
   ] as const)('%s is left out, and the others are kept', async ([, quote], { expect }) => {
-    const good = { span_id: 'write', path: 'output.answer', quote: '12 months' }
-    const { result } = await askModelThat([{ answer: anAnswer({ quotes: [quote, good] }) }])
+    const foundQuote = { span_id: 'write', path: 'output.answer', quote: '12 months' }
+    const { result } = await askModelThat([{ answer: anAnswer({ quotes: [quote, foundQuote] }) }])
     expect(result?.attribution.evidence.map(({ note }) => note)).toEqual(['“12 months”'])
   })
 })

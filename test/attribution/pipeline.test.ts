@@ -25,10 +25,10 @@ const withoutValues = (): Env =>
 
 /** A deployment whose R2 reads wait until they are released. `reached` resolves once one of them is waiting. */
 function held() {
-  let letGo = () => {}
+  let release = () => {}
   let arrive = () => {}
   const gate = new Promise<void>(resolve => {
-    letGo = resolve
+    release = resolve
   })
   const reached = new Promise<void>(resolve => {
     arrive = resolve
@@ -40,7 +40,7 @@ function held() {
     }
     return call()
   })
-  return { bindings, reached, letGo: () => letGo() }
+  return { bindings, reached, release: () => release() }
 }
 
 /** A disputed trace whose analysis has to read R2. */
@@ -242,26 +242,26 @@ describe('a request for an attribution', () => {
   it('ends when its client goes away', async ({ expect }) => {
     const { org, trace_id, stored } = await newDisputed()
     const { bindings } = withMessages()
-    const gone = AbortSignal.abort()
-    const hurried = client({ authorization: `Bearer ${org.projectKey}` }, bindings, (request, bindings) =>
-      send(new Request(request, { signal: gone }), bindings),
+    const aborted = AbortSignal.abort()
+    const impatient = client({ authorization: `Bearer ${org.projectKey}` }, bindings, (request, bindings) =>
+      send(new Request(request, { signal: aborted }), bindings),
     )
-    const response = await hurried.post(`/api/v1/traces/${trace_id}/attribute`)
+    const response = await impatient.post(`/api/v1/traces/${trace_id}/attribute`)
     expect(response.status).toBe(202)
     expect((await stored()).results).toBe(0)
   })
 
   it('runs the analysis again if it arrives with new feedback during a run', async ({ expect }) => {
     const { askAsync, give, result, job, stored } = await newLarge()
-    const { bindings: quiet, attributions } = withMessages()
-    await askAsync(quiet)
-    const { bindings, reached, letGo } = held()
+    const { bindings: withoutConsumer, attributions } = withMessages()
+    await askAsync(withoutConsumer)
+    const { bindings, reached, release } = held()
     const { bindings: handing, attributions: handedOn } = withMessages(bindings)
     const run = runJob(job, handing)
     await reached
     await give({ comment: 'One more thing' })
-    await askAsync(quiet)
-    letGo()
+    await askAsync(withoutConsumer)
+    release()
     await run
     expect(attributions()).toHaveLength(2)
     expect(handedOn()).toEqual([job])
@@ -273,13 +273,13 @@ describe('a request for an attribution', () => {
 
   it('creates no second result if it arrives during a run without new feedback', async ({ expect }) => {
     const { askAsync, job, stored } = await newLarge()
-    const { bindings: quiet } = withMessages()
-    await askAsync(quiet)
-    const { bindings, reached, letGo } = held()
+    const { bindings: withoutConsumer } = withMessages()
+    await askAsync(withoutConsumer)
+    const { bindings, reached, release } = held()
     const run = runJob(job, withMessages(bindings).bindings)
     await reached
-    await askAsync(quiet)
-    letGo()
+    await askAsync(withoutConsumer)
+    release()
     await run
     await runJob(job, env)
     expect(await stored()).toMatchObject({ job: { status: 'done' }, results: 1 })
@@ -490,14 +490,14 @@ describe('a job', () => {
   it('accepts only the lease holder’s result, not one from a worker that lost the lease', async ({ expect }) => {
     const { askAsync, job, stored, traceKey } = await newLarge()
     await askAsync(withMessages().bindings)
-    const { bindings, reached, letGo } = held()
+    const { bindings, reached, release } = held()
     const late = runJob(job, bindings)
     await reached
     await env.DB.prepare('update attribution_jobs set lease_until = 1 where trace_key = ?').bind(traceKey).run()
     await runJob(job, env)
     const after = await stored()
     expect(after).toMatchObject({ job: { status: 'done' }, results: 1 })
-    letGo()
+    release()
     await late
     expect(await stored()).toEqual(after)
   })
@@ -505,7 +505,7 @@ describe('a job', () => {
   it('keeps its lease as long as the work continues', async ({ expect }) => {
     const { askAsync, job, stored } = await newLarge()
     await askAsync(withMessages().bindings)
-    const { bindings, reached, letGo } = held()
+    const { bindings, reached, release } = held()
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] })
     const start = Date.now()
     const run = runJob(job, bindings)
@@ -518,7 +518,7 @@ describe('a job', () => {
     // Nobody else can claim the job, even long after the first lease would have ended.
     await runJob(job, env)
     expect(await stored()).toMatchObject({ job: { status: 'pending', attempts: 1 }, results: 0 })
-    letGo()
+    release()
     await run
     vi.useRealTimers()
     expect(await stored()).toMatchObject({ job: { status: 'done' }, results: 1 })
@@ -538,14 +538,14 @@ describe('a job', () => {
   it('leaves nothing behind if its trace is deleted during the run', async ({ expect }) => {
     const { askAsync, org, id, job, stored, trace_id, give } = await newLarge()
     await askAsync(withMessages().bindings)
-    const { bindings, reached, letGo } = held()
+    const { bindings, reached, release } = held()
     const run = runJob(job, bindings)
     await reached
     await org.bearer(withMessages().bindings).delete(`/api/traces/${id}`)
     // A new trace with the same id doesn't inherit anything.
     await org.ingest.post('/api/v1/traces', { ...COMPLETED, trace_id })
     await give({ rating: 'negative' })
-    letGo()
+    release()
     await run
     expect((await stored()).results).toBe(0)
     expect((await org.ingest.get(`/api/v1/traces/${trace_id}/attribution`)).status).toBe(404)

@@ -108,8 +108,8 @@ describe('a run', () => {
       return { answer: '17 times 3 is 41.' }
     })
     trace.complete()
-    const nothingSaid = countersign.attribute(trace.id)
-    await expect(nothingSaid).rejects.toMatchObject({ status: 422, code: 'unprocessable' })
+    const undisputed = countersign.attribute(trace.id)
+    await expect(undisputed).rejects.toMatchObject({ status: 422, code: 'unprocessable' })
     trace.feedback({ rating: 'negative', comment: 'It is 51.', correction: { answer: '17 times 3 is 51.' } })
     const attribution = await countersign.attribute(trace.id)
     expect(attribution).toMatchObject({ trace_id: trace.id, engine: 'rules' })

@@ -34,14 +34,14 @@ describe('a value that cannot be sent', () => {
     trace.observe('output', value)
     trace.state('documents', value)
     const result = await trace.span('step', () => 'result', { input: value })
-    const passedOn = await trace.span('other', span => {
+    const rethrown = await trace.span('other', span => {
       span.input('good')
       return value
     })
     trace.complete({ output: value })
     await countersign.flush()
     expect(result).toBe('result')
-    expect(passedOn).toBe(value)
+    expect(rethrown).toBe(value)
     const lost = losses.map(({ type, field, reason }) => [type, field, reason])
     expect(lost).toEqual([
       ['observation', 'data', reason],
@@ -102,8 +102,8 @@ describe('a value that cannot be sent', () => {
     trace.feedback(null as unknown as object)
     countersign.startTrace('good', null as unknown as object).complete(null as unknown as object)
     await countersign.flush()
-    const good = sent.flatMap(({ events }) => events).filter(({ body }) => body.name === 'good')
-    expect(good).toHaveLength(2)
+    const delivered = sent.flatMap(({ events }) => events).filter(({ body }) => body.name === 'good')
+    expect(delivered).toHaveLength(2)
   })
 
   it('does not include values with unusual field names', async ({ expect }) => {

@@ -178,19 +178,19 @@ describe('a check of hostile schemas and values', () => {
     const count = Math.floor((MAX_OBSERVATION_BYTES - 2) / (unit.length + 1))
     return `[${Array.from({ length: count }, () => unit).join()}]`
   }
-  const unlike = (make: (index: number) => string, count: number) =>
+  const distinct = (make: (index: number) => string, count: number) =>
     `[${Array.from({ length: count }, (_, index) => make(index)).join()}]`
   const wide = `{${Array.from({ length: 300_000 }, (_, index) => `"b${index}":1`).join()}}`
   const UNCHECKED = { unchecked: 'checking it takes more operations than one request may use' }
 
   it.for<[name: string, schema: unknown, json: () => string]>([
     ['very many objects', {}, () => listOf('{}')],
-    ['unique lists', { uniqueItems: true }, () => unlike(index => `[${index}]`, 500_000)],
-    ['unique numbers', { uniqueItems: true }, () => unlike(String, 600_000)],
+    ['unique lists', { uniqueItems: true }, () => distinct(index => `[${index}]`, 500_000)],
+    ['unique numbers', { uniqueItems: true }, () => distinct(String, 600_000)],
     [
       'unique lists at every level',
       JSON.parse(`${'{"uniqueItems":true,"items":'.repeat(60)}{}${'}'.repeat(60)}`),
-      () => `${'['.repeat(60)}${unlike(index => `"${index}"`, 300_000)}${']'.repeat(60)}`,
+      () => `${'['.repeat(60)}${distinct(index => `"${index}"`, 300_000)}${']'.repeat(60)}`,
     ],
     [
       'a field that many subschemas check',
@@ -211,13 +211,13 @@ describe('a check of hostile schemas and values', () => {
     [
       'long enum values',
       { items: { enum: [JSON.parse(wide.slice(0, 50_000).replace(/,[^,]*$/, '}'))] } },
-      () => unlike(() => '{"a":1}', 200_000),
+      () => distinct(() => '{"a":1}', 200_000),
     ],
     ['a tiny divisor', { items: { multipleOf: 1e-300 } }, () => listOf('1e300')],
     [
       'formats that compile a regular expression',
       { items: { format: 'regex' } },
-      () => unlike(index => `"a${index}"`, 300_000),
+      () => distinct(index => `"a${index}"`, 300_000),
     ],
   ])('stops at the limit and reports it: %s', ([, schema, json], { expect }) => {
     expect(outputCheck(JSON.stringify(schema))(json(), 'output')).toEqual(UNCHECKED)
@@ -227,7 +227,7 @@ describe('a check of hostile schemas and values', () => {
     [
       '20,000 unique objects',
       { uniqueItems: true },
-      () => unlike(index => `{"id":${index},"name":"n${index}"}`, 20_000),
+      () => distinct(index => `{"id":${index},"name":"n${index}"}`, 20_000),
     ],
     ['nested quantifiers', { not: { pattern: '^(a+)+$' } }, () => JSON.stringify(`${'a'.repeat(1_000_000)}!`)],
     [
@@ -240,14 +240,14 @@ describe('a check of hostile schemas and values', () => {
       { type: 'string', minLength: 1 },
       () => JSON.stringify('a'.repeat(MAX_OBSERVATION_BYTES - 2)),
     ],
-    ['an embedding', { items: { type: 'number' } }, () => unlike(index => `${index / 1e6}`, 100_000)],
+    ['an embedding', { items: { type: 'number' } }, () => distinct(index => `${index / 1e6}`, 100_000)],
   ])('completes for values that only look hostile: %s', ([, schema, json], { expect }) => {
     expect(outputCheck(JSON.stringify(schema))(json(), 'output')).toEqual({ faults: [] })
   })
 
   it('counts all values in a request toward one limit', ({ expect }) => {
     const checks = new OutputChecks()
-    const value = unlike(String, 100_000)
+    const value = distinct(String, 100_000)
     const results = Array.from({ length: 40 }, (_, index) =>
       atOnce(checks.check(JSON.stringify({ title: String(index), type: 'array' }), value, 'output')),
     )

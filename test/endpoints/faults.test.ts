@@ -262,13 +262,13 @@ describe('a request survives any fault in any platform call', () => {
     const context = createExecutionContext()
     const start = Date.now()
     const faulty = client(headers, faulted.bindings, request => sendIn(context, request, faulted.bindings))
-    const unharmed = bindingsWith(undefined)
-    const again = client(headers, unharmed.bindings, request => sendIn(context, request, unharmed.bindings))
+    const withoutFault = bindingsWith(undefined)
+    const again = client(headers, withoutFault.bindings, request => sendIn(context, request, withoutFault.bindings))
     const first = await passTime(faulty[methodOf(contract)](path, sent), faulted)
     const waitedMs = Date.now() - start
     let retried: ApiResponse | undefined
     for (let last = first; isUnfinished(contract, last); last = retried) {
-      retried = await passTime(again[methodOf(contract)](path, sent), unharmed)
+      retried = await passTime(again[methodOf(contract)](path, sent), withoutFault)
     }
     const after = await countValues()
     return { first, calls: faulted.calls, waitedMs, retried, added: difference(after, before) }

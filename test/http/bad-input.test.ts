@@ -169,12 +169,12 @@ describe('an invalid event', () => {
     ['with null as its body', { type: 'feedback', body: null }, 'events.0.body'],
     ['with a string as its body', { type: 'span', body: 'x' }, 'events.0.body'],
   ] as const)('gets a 400 and does not affect other events: %s', async ([, event, path], { expect }) => {
-    const good = aTrace()
-    const { status, body } = await org.ingest.post('/api/v1/batch', { events: [event, { type: 'trace', body: good }] })
+    const valid = aTrace()
+    const { status, body } = await org.ingest.post('/api/v1/batch', { events: [event, { type: 'trace', body: valid }] })
     expect(status).toBe(207)
     expect(body.results[0].status).toBe(400)
     expect(body.results[0].body.details[0].path).toBe(path)
-    expect(body.results[1]).toMatchObject({ status: 202, body: { trace_id: good.trace_id } })
+    expect(body.results[1]).toMatchObject({ status: 202, body: { trace_id: valid.trace_id } })
   })
 
   it('gets errors with field paths, even for faults that are found only when it is stored', async ({ expect }) => {
@@ -409,10 +409,10 @@ describe('an odd query string', () => {
   })
 
   it('matches its filters verbatim', async ({ expect }) => {
-    const odd = { 'a+b': 'c+d', 'a b': 'c d', 'é😀': '%zz', '&=': '&=', '\u0000': '\u0000', '': '' }
+    const metadata = { 'a+b': 'c+d', 'a b': 'c d', 'é😀': '%zz', '&=': '&=', '\u0000': '\u0000', '': '' }
     const { org } = await newTrace()
-    await org.ingest.post('/api/v1/traces', aTrace({ metadata: odd }))
-    for (const [name, value] of Object.entries(odd)) {
+    await org.ingest.post('/api/v1/traces', aTrace({ metadata }))
+    for (const [name, value] of Object.entries(metadata)) {
       const query = `${encodeURIComponent(name)}=${encodeURIComponent(value)}`
       expect((await org.ingest.get(`/api/v1/traces/search?${query}`)).body.count).toBe(1)
       expect((await org.read.get(`/api/traces?projectSlug=support&metadata.${query}`)).body.traces).toHaveLength(1)

@@ -137,10 +137,10 @@ describe.for(contracts)('the body of %s', ([, contract]) => {
 
   it('is not read past its limit', async ({ expect }) => {
     const piece = new Uint8Array(64 * 1024).fill(0x20)
-    let given = 0
+    let sentBytes = 0
     const endless = new ReadableStream<Uint8Array>({
       pull(controller) {
-        given += piece.byteLength
+        sentBytes += piece.byteLength
         controller.enqueue(piece)
       },
     })
@@ -155,7 +155,7 @@ describe.for(contracts)('the body of %s', ([, contract]) => {
     )
     expect(response.status).toBe(413)
     // The stream reads ahead by a chunk or two.
-    expect(given).toBeLessThanOrEqual(limit + 3 * piece.byteLength)
+    expect(sentBytes).toBeLessThanOrEqual(limit + 3 * piece.byteLength)
   })
 })
 

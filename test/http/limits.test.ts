@@ -132,18 +132,18 @@ describe('a large value', () => {
     { timeout: 20_000 },
     async ([, , [, send, held], character], { expect }) => {
       const place = await newTrace()
-      const ofBytes = (size: number) => bytes(character, size - 2)
+      const valueWithSize = (size: number) => bytes(character, size - 2)
       for (const size of [MAX_OBSERVATION_BYTES - 1, MAX_OBSERVATION_BYTES]) {
-        const value = ofBytes(size)
+        const value = valueWithSize(size)
         expect((await send(place, value)).status).toBeLessThan(300)
         // A comparison by expect() would print ten million characters.
         expect((await held(place)) === value).toBe(true)
       }
       const counts = await storedCounts()
-      const rejected = await send(place, ofBytes(MAX_OBSERVATION_BYTES + 1))
+      const rejected = await send(place, valueWithSize(MAX_OBSERVATION_BYTES + 1))
       expect(rejected.status).toBe(413)
       expect(rejected.body).toMatchObject({ error: 'Observation data too large', code: 'too_large' })
-      expect((await held(place)) === ofBytes(MAX_OBSERVATION_BYTES)).toBe(true)
+      expect((await held(place)) === valueWithSize(MAX_OBSERVATION_BYTES)).toBe(true)
       expect(await storedCounts()).toEqual(counts)
     },
   )

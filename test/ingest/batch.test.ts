@@ -97,14 +97,14 @@ describe('a batch', () => {
 
   it('is accepted just below the size limit, and gets a 413 above it', async ({ expect }) => {
     const { org, trace_id, read } = await newTrace()
-    const ofBytes = (bytes: number) => [
+    const eventsWithSize = (bytes: number) => [
       event('observation', anObservation({ trace_id, data: 'x'.repeat(MAX_OBSERVATION_BYTES - 2) })),
       event('observation', anObservation({ trace_id, type: 'input', data: 'x'.repeat(bytes - MAX_OBSERVATION_BYTES) })),
     ]
-    const rejected = await sendBatch(org, ofBytes(MAX_BATCH_BYTES))
+    const rejected = await sendBatch(org, eventsWithSize(MAX_BATCH_BYTES))
     expect(rejected.status).toBe(413)
     expect((await read()).spans[0]).toMatchObject({ input: null, output: null })
-    expect(await statusesOf(org, ofBytes(MAX_BATCH_BYTES - 1000))).toEqual([201, 201])
+    expect(await statusesOf(org, eventsWithSize(MAX_BATCH_BYTES - 1000))).toEqual([201, 201])
     expect((await read()).spans[0].input).toHaveLength(MAX_BATCH_BYTES - 1000 - MAX_OBSERVATION_BYTES)
   })
 

@@ -131,13 +131,13 @@ describe('an observation', () => {
   ] as const)('is limited by its bytes of JSON, in %s', async ([, character], { expect }) => {
     const { observe, span } = await newTrace()
     const bytes = new TextEncoder().encode(character).byteLength
-    const ofBytes = (size: number) =>
+    const bodyWithSize = (size: number) =>
       character.repeat((size - 2) >> (bytes === 4 ? 2 : 0)) + 'x'.repeat((size - 2) % bytes)
     for (const size of [MAX_OBSERVATION_BYTES - 1, MAX_OBSERVATION_BYTES]) {
-      expect((await observe({ data: ofBytes(size) })).status).toBe(201)
+      expect((await observe({ data: bodyWithSize(size) })).status).toBe(201)
     }
-    expect((await span()).output.length).toBe(ofBytes(MAX_OBSERVATION_BYTES).length)
-    const response = await observe({ data: ofBytes(MAX_OBSERVATION_BYTES + 1) })
+    expect((await span()).output.length).toBe(bodyWithSize(MAX_OBSERVATION_BYTES).length)
+    const response = await observe({ data: bodyWithSize(MAX_OBSERVATION_BYTES + 1) })
     expect(response.status).toBe(413)
     expect(response.body.error).toBe('Observation data too large')
   })

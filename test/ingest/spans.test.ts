@@ -308,8 +308,8 @@ describe('the spans in a trace', () => {
     await step({ span_id: root, step_id: 'squatter' })
     const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
     expect((await org.read.get(`/api/spans/${root}`)).body).toMatchObject({ stepId: 'the real one', trace: { id } })
-    const given = aSpan({ trace_id: trace.trace_id, span_id: root, output: 'given' })
-    expect((await org.ingest.post('/api/v1/spans', given)).status).toBe(202)
+    const span = aSpan({ trace_id: trace.trace_id, span_id: root, output: 'given' })
+    expect((await org.ingest.post('/api/v1/spans', span)).status).toBe(202)
     expect((await org.read.get(`/api/spans/${root}`)).body.output).toBe('given')
     expect((await step({ span_id: root, step_id: 'squatter' })).status).toBe(409)
   })
@@ -496,14 +496,14 @@ describe('a prompt_version_id', () => {
     const { org, step, spanOf, span } = await newTrace()
     const text = { projectSlug: 'support', stepId: 'a', content: 'v1' }
     const prompt = (await org.owner.post('/api/prompts', text)).body
-    const gone = { prompt_version_id: prompt.versionId }
+    const deletedVersion = { prompt_version_id: prompt.versionId }
     const root = (await span()).id
-    for (const span_id of [SPAN_ID, root]) await step({ span_id, ...gone })
+    for (const span_id of [SPAN_ID, root]) await step({ span_id, ...deletedVersion })
     await step({ span_id: PARENT_ID })
     expect((await org.owner.delete(`/api/prompts/${prompt.id}`)).status).toBe(200)
     const again = (await org.owner.post('/api/prompts', text)).body
     for (const span_id of [SPAN_ID, root]) {
-      expect((await step({ span_id, ...gone, status: 'error' })).status).toBe(202)
+      expect((await step({ span_id, ...deletedVersion, status: 'error' })).status).toBe(202)
       expect(await spanOf(span_id)).toMatchObject({ status: 'error', promptVersionId: prompt.versionId })
     }
     // The version is rejected for a new span, a span without a version, a span with a different version, and the same id
@@ -511,10 +511,10 @@ describe('a prompt_version_id', () => {
     const elsewhere = (await newTrace()).step
     expect((await step({ span_id: SPAN_ID, prompt_version_id: again.versionId })).status).toBe(202)
     for (const response of [
-      await step({ span_id: crypto.randomUUID(), ...gone }),
-      await step({ span_id: PARENT_ID, ...gone }),
-      await step({ span_id: SPAN_ID, ...gone }),
-      await elsewhere({ span_id: root, ...gone }),
+      await step({ span_id: crypto.randomUUID(), ...deletedVersion }),
+      await step({ span_id: PARENT_ID, ...deletedVersion }),
+      await step({ span_id: SPAN_ID, ...deletedVersion }),
+      await elsewhere({ span_id: root, ...deletedVersion }),
     ]) {
       expect(response).toMatchObject({ status: 422, body: { details: [{ path: 'prompt_version_id' }] } })
     }

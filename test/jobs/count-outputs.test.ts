@@ -201,7 +201,7 @@ describe('outputs', () => {
   })
 
   it('are counted once, even if the response to any database call is lost', async ({ expect }) => {
-    const quiet = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const errorLog = vi.spyOn(console, 'error').mockImplementation(() => {})
     for (let call = 1; call <= 14; call++) {
       const org = await newOrg()
       await traced(org)
@@ -211,7 +211,7 @@ describe('outputs', () => {
       await cron()
       expect((await insights(org)).outputs.total, `call ${call}`).toBe(2)
     }
-    quiet.mockRestore()
+    errorLog.mockRestore()
   })
 
   it('are counted in few queries, even if many days are due', async ({ expect }) => {

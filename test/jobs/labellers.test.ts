@@ -94,7 +94,7 @@ describe('a labeller', () => {
 
   it('is searched for in all traces, in bounded steps', async ({ expect }) => {
     const org = await newOrg()
-    const [gone, old] = [await traceOf(org, 'ada@x.y', 'bob@x.y'), await traceOf(org, 'bob@x.y')]
+    const [deleted, old] = [await traceOf(org, 'ada@x.y', 'bob@x.y'), await traceOf(org, 'bob@x.y')]
     await env.DB.prepare('update traces set timestamp = 0 where id = ?').bind(old.id).run()
     const row = await env.DB.prepare('select key, organization_key from projects where id = ?')
       .bind(org.project.id)
@@ -107,7 +107,7 @@ describe('a labeller', () => {
     )
       .bind(crypto.randomUUID(), row?.organization_key, row?.key)
       .run()
-    await gone.remove()
+    await deleted.remove()
     await cron()
     expect(await emailsIn(org)).toEqual(['bob@x.y'])
   })

@@ -145,10 +145,10 @@ async function orphansOf(keys: Awaited<ReturnType<typeof childKeys>>): Promise<s
 
 describe('the purge of a deleted project', () => {
   it('removes all rows and objects except the audit log, and leaves other projects alone', async ({ expect }) => {
-    const untouched = await newFilled()
+    const liveProject = await newFilled()
     const restOf = async () => {
       // Cron continues to count outputs.
-      const { counted_days, output_days, ...rest } = await leftOf(untouched)
+      const { counted_days, output_days, ...rest } = await leftOf(liveProject)
       return rest
     }
     const before = await restOf()

@@ -317,8 +317,8 @@ describe('a change to a key', () => {
     expect(await listed(org, old.id)).toEqual(expected)
     setTime(now + KEY_FRESH_MS)
     expect(await statusFor(key)).toBe(403)
-    const lifted = await change(org, old.id, { rateLimitPerMinute: null, expiresAt: null })
-    expect(lifted.body).toMatchObject({ rateLimitPerMinute: null, expiresAt: null })
+    const unlimited = await change(org, old.id, { rateLimitPerMinute: null, expiresAt: null })
+    expect(unlimited.body).toMatchObject({ rateLimitPerMinute: null, expiresAt: null })
   })
 
   it('adds one entry to the audit log if it changes something', async ({ expect }) => {

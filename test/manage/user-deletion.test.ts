@@ -19,7 +19,7 @@ const EMAIL = 'ada@example.com'
 const LABELLER = { name: 'Ada Lopez', email: EMAIL }
 
 /** Runs cron until all deletions are finished. Without a queue, each cron run does one job. */
-async function settle(): Promise<void> {
+async function finishDeletions(): Promise<void> {
   const { JOBS, ...bindings } = env
   const left = async () => Number((await env.DB.prepare('select count(*) as n from user_deletions').first())?.n)
   for (let at = Date.now(); (await left()) > 0; at += DELETION_SETTLE_MS) {
@@ -84,7 +84,7 @@ describe('a deleted user', () => {
     const removed = await remove(org, userId)
     expect(removed).toMatchObject({ status: 200, body: { id: userId } })
     expect((await org.owner.get('/api/users')).body.users).toEqual([])
-    await settle()
+    await finishDeletions()
     expect(await placesOf(userId)).toEqual([])
     expect(await placesOf(EMAIL)).toEqual([])
     expect(await placesOf('Ada Lopez')).toEqual([])
@@ -129,7 +129,7 @@ describe('a deleted user', () => {
     const [user] = (await org.owner.get('/api/users')).body.users
     expect(user).toMatchObject({ email: EMAIL, isConfirmed: false })
     expect(user.id).not.toBe(userId)
-    await settle()
+    await finishDeletions()
     const { feedback } = (await read()).trace
     const again = feedback.filter(({ content }: { content: string }) => content === 'again')
     expect(again).toMatchObject([{ userId: user.id, labeller: LABELLER }])
@@ -146,7 +146,7 @@ describe('a deleted user', () => {
     expectStatus(await reviewer.put(`/api/spans/${spanId}/review`, { decision: 'correct', approvedOutput: 'No' }), 200)
     expectStatus(await reviewer.post(`/api/spans/${spanId}/feedback`, { content: 'Late' }), 201)
     expect(JSON.stringify((await read()).trace)).toContain(userId)
-    await settle()
+    await finishDeletions()
     expect(await placesOf(userId)).toEqual([])
     const { reviewers } = (await org.read.get('/api/insights?projectSlug=support')).body
     expect(reviewers).toMatchObject([{ days: [{ reviewed: 1 }] }])
@@ -224,7 +224,7 @@ describe('the job that renames records', () => {
       .first()
     expect(days).toEqual({ n: DELETION_ROWS + 6, accepted: DELETION_ROWS + 6 })
     expect(JSON.stringify((await read()).trace)).not.toContain(userId)
-    await settle()
+    await finishDeletions()
     expect(await placesOf(userId)).toEqual([])
   })
 })

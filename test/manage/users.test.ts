@@ -177,15 +177,15 @@ describe('a key that acts for a user', () => {
     const grace = (await create(org, { email: 'grace@example.com', name: 'Grace' })).body
     const draft = { name: 'Ada', projectSlug: 'support', scopes: ['ingest'] }
     const forAda = (await org.owner.post('/api/api-keys', { ...draft, userId: ada.id })).body
-    const forNone = (await org.owner.post('/api/api-keys', draft)).body
+    const withoutUser = (await org.owner.post('/api/api-keys', draft)).body
     const labeller = { email: 'Grace@example.com' }
-    const given: [key: string, fields: object][] = [
+    const cases: [key: string, fields: object][] = [
       [forAda.key, { comment: 'Ada' }],
       [forAda.key, { comment: 'Grace', labeller }],
-      [forNone.key, { comment: 'nobody' }],
-      [forNone.key, { comment: 'Grace', labeller }],
+      [withoutUser.key, { comment: 'nobody' }],
+      [withoutUser.key, { comment: 'Grace', labeller }],
     ]
-    for (const [key, fields] of given) {
+    for (const [key, fields] of cases) {
       expect((await org.clientOf(key).post('/api/v1/feedback', { trace_id, ...fields })).status).toBe(201)
     }
     const { feedback } = await read()
@@ -193,7 +193,7 @@ describe('a key that acts for a user', () => {
     const userIds = Object.fromEntries(
       Object.entries(ids).map(([content, all]) => [content, all?.map(each => Reflect.get(each, 'userId'))]),
     )
-    expect(userIds).toEqual({ Ada: [ada.id], Grace: [grace.id, grace.id], nobody: [forNone.id] })
+    expect(userIds).toEqual({ Ada: [ada.id], Grace: [grace.id, grace.id], nobody: [withoutUser.id] })
   })
 
   it('acts for the same user after its rotation', async ({ expect }) => {

@@ -383,7 +383,7 @@ describe.for(kindsOfText)('the active version at $path', kind => {
     const added = await times(9, index => text.add({ content: `Version ${index}`, activate: false }))
     const ids = [text.created.versionId, ...added.map(({ body }) => body.id)]
     const seen: number[] = []
-    const look = async () => {
+    const readActive = async () => {
       const [detail, list] = await Promise.all([text.detail(), org.read.get(`${kind.path}?projectSlug=support`)])
       seen.push(activeIn(detail).length, list.body[kind.list].length)
     }
@@ -394,7 +394,7 @@ describe.for(kindsOfText)('the active version at $path', kind => {
         // Each response shows its own version as the active one.
         return { status: response.status, own: response.body.versionId === id }
       }),
-      times(20, look),
+      times(20, readActive),
     ])
     expect(new Set(results.map(result => JSON.stringify(result)))).toEqual(new Set(['{"status":200,"own":true}']))
     expect(seen).toEqual(seen.map(() => 1))
@@ -573,10 +573,10 @@ describe('prompts and docs', () => {
   it('reject each other’s fields: a knowledge doc has no schema and a prompt no title', async ({ expect }) => {
     const org = await newOrg()
     for (const kind of kindsOfText) {
-      const alien = kind.named === 'slug' ? { outputSchema: {} } : { title: 'x' }
-      expect((await org.owner.post(kind.path, aText(kind, 'answer', alien))).status).toBe(400)
+      const wrongField = kind.named === 'slug' ? { outputSchema: {} } : { title: 'x' }
+      expect((await org.owner.post(kind.path, aText(kind, 'answer', wrongField))).status).toBe(400)
       const text = await newText(kind, org)
-      expect((await text.add({ content: 'x', ...alien })).status).toBe(400)
+      expect((await text.add({ content: 'x', ...wrongField })).status).toBe(400)
     }
   })
 

@@ -86,15 +86,15 @@ describe('the body of an export', () => {
       new Uint8Array([...zstd.subarray(0, 4), 1, 7 << 3, 5, ...zstdSpaces(1).subarray(6)]),
     ],
   ] as const)('400s for %s', async ([, encoding, body], { expect }) => {
-    const given = request(stream([body]), { 'content-encoding': encoding })
-    await expect(readExport(given)).rejects.toMatchObject({ status: 400 })
+    const compressedRequest = request(stream([body]), { 'content-encoding': encoding })
+    await expect(readExport(compressedRequest)).rejects.toMatchObject({ status: 400 })
   })
 
   it.for(['gzip', 'deflate', 'zstd'] as const)('400s for truncated %s data', async (format, { expect }) => {
     const body = await compressed(format, bytes)
     for (let length = 1; length < body.length; length++) {
-      const given = request(body.subarray(0, length), { 'content-encoding': format })
-      await expect(readExport(given), `${length} of ${body.length}`).rejects.toMatchObject({ status: 400 })
+      const compressedRequest = request(body.subarray(0, length), { 'content-encoding': format })
+      await expect(readExport(compressedRequest), `${length} of ${body.length}`).rejects.toMatchObject({ status: 400 })
     }
   })
 
@@ -104,14 +104,14 @@ describe('the body of an export', () => {
       const packed = stream(zeros(200)).pipeThrough(new CompressionStream(format))
       const bomb = new Uint8Array(await new Response(packed).arrayBuffer())
       expect(bomb.length).toBeLessThan(MAX_EXPORT_BYTES / 50)
-      const given = request(bomb, { 'content-encoding': format })
-      await expect(readExport(given)).rejects.toMatchObject({ status: 413 })
+      const compressedRequest = request(bomb, { 'content-encoding': format })
+      await expect(readExport(compressedRequest)).rejects.toMatchObject({ status: 413 })
     },
   )
 
   it('413s for zstd data that inflates to 10 GB, without buffering it', async ({ expect }) => {
-    const given = request(zstdSpaces(80_000), { 'content-encoding': 'zstd' })
-    await expect(readExport(given)).rejects.toMatchObject({ status: 413 })
+    const compressedRequest = request(zstdSpaces(80_000), { 'content-encoding': 'zstd' })
+    await expect(readExport(compressedRequest)).rejects.toMatchObject({ status: 413 })
   })
 
   it('may have a zstd window of 8 MiB, but not a larger one', async ({ expect }) => {
@@ -137,8 +137,8 @@ describe('the body of an export', () => {
   it('413s for its content-length alone', async ({ expect }) => {
     const headers = { 'content-length': String(MAX_EXPORT_BYTES + 1) }
     for (const encoding of ['identity', 'gzip']) {
-      const given = request(bytes, { ...headers, 'content-encoding': encoding })
-      await expect(readExport(given)).rejects.toMatchObject({ status: 413 })
+      const compressedRequest = request(bytes, { ...headers, 'content-encoding': encoding })
+      await expect(readExport(compressedRequest)).rejects.toMatchObject({ status: 413 })
     }
   })
 

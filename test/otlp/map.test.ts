@@ -139,8 +139,8 @@ describe('a trace’s id', () => {
     ['the longest id allowed', `trace_${'x'.repeat(122)}`, undefined, `trace_${'x'.repeat(122)}`],
     ['OpenTelemetry’s', undefined, undefined, 'trace_0af7651916cd43dd8448eb211c80319c'],
   ])('is %s', ([, own, shared, expected], { expect }) => {
-    const given = (value: Json | undefined) => (value === undefined ? {} : { 'countersign.trace_id': value })
-    expect(traceIdOf(aSpan({ attributes: given(own), resource: given(shared) }))).toBe(expected)
+    const attributesFor = (value: Json | undefined) => (value === undefined ? {} : { 'countersign.trace_id': value })
+    expect(traceIdOf(aSpan({ attributes: attributesFor(own), resource: attributesFor(shared) }))).toBe(expected)
   })
 })
 

@@ -146,7 +146,7 @@ it('are the same if spans arrive in any order, in parts, or repeatedly', ({ expe
     },
     { requiredKeys: [] },
   )
-  const given = fc.record({
+  const spanArbitrary = fc.record({
     parent: fc.option(fc.nat(4)),
     name: fc.constantFrom('', 'x', 'y'),
     start: fc.nat(3),
@@ -155,7 +155,7 @@ it('are the same if spans arrive in any order, in parts, or repeatedly', ({ expe
     isRemote: fc.boolean(),
   })
   const trace = fc
-    .array(given, { minLength: 1, maxLength: 6 })
+    .array(spanArbitrary, { minLength: 1, maxLength: 6 })
     .map(spans => spans.map((span, id) => read({ ...span, id })))
   // Exports with every span in at least one of them, and some spans in several.
   const exported = trace.chain(spans =>

@@ -30,7 +30,7 @@ export type Job =
 /** A call or a job, and the number of milliseconds since the previous one. */
 export interface Step {
   after: number
-  does: Command | Job
+  action: Command | Job
 }
 
 /** A search for some of the metadata that was sent, and optionally a name and a status. */
@@ -256,9 +256,9 @@ const job: fc.Arbitrary<Job> = fc.oneof(
   fc.record({ type: fc.constant('sweep' as const), hours: fc.constantFrom(0, 25), hasQueue: fc.boolean() }),
 )
 
-export const isCommand = (does: { type: string }): does is Command =>
-  ['trace', 'span', 'observation', 'feedback', 'delete'].includes(does.type)
-export const isEvent = (does: { type: string }): does is Event => isCommand(does) && does.type !== 'delete'
+export const isCommand = (action: { type: string }): action is Command =>
+  ['trace', 'span', 'observation', 'feedback', 'delete'].includes(action.type)
+export const isEvent = (action: { type: string }): action is Event => isCommand(action) && action.type !== 'delete'
 
 /** The number of events in each batch, used in rotation. */
 export const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 4 })
@@ -287,7 +287,7 @@ export const crowd: fc.Arbitrary<{ first: Step[]; requests: Request[] }> = fc
     },
   )
   .map(requests => ({
-    first: creations.map(does => ({ after: 1, does })),
+    first: creations.map(action => ({ after: 1, action })),
     requests: requests.map((request, place) => ({
       ...request,
       events: request.events.map((event, index) => apart(event, 3 * place + index)),
@@ -321,16 +321,16 @@ export const sequence = (maxLength: number, minGap: 0 | 1): fc.Arbitrary<Step[]>
   const later = fc.record(
     {
       after: fc.integer({ min: minGap, max: 1 }),
-      does: fc.oneof({ arbitrary: command, weight: 8 }, { arbitrary: job, weight: 1 }),
+      action: fc.oneof({ arbitrary: command, weight: 8 }, { arbitrary: job, weight: 1 }),
     },
     { noNullPrototype: true },
   )
   return fc
     .tuple(narrowness, fc.subarray(creations, { minLength: 1 }), fc.array(later, { maxLength, size: 'max' }))
     .map(([pools, first, steps]) =>
-      [...first.map(does => ({ after: 1, does })), ...steps].map(step => ({
+      [...first.map(action => ({ after: 1, action })), ...steps].map(step => ({
         ...step,
-        does: narrowed(step.does, pools),
+        action: narrowed(step.action, pools),
       })),
     )
 }

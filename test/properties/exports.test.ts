@@ -299,10 +299,10 @@ describe('exports for a trace', () => {
             run.org,
             some.map(each => run.span(spanFieldsOf(each))),
           )
-        const parted = await newRun()
+        const split = await newRun()
         const first = spans[0]
         // Export one span first, so that everything else finds the trace.
-        await send(parted, [first])
+        await send(split, [first])
         // If a client also sent the span, each export only fills in missing fields, so an earlier version would take
         // precedence.
         const sentByClients = acts.flatMap(act => (act.type === 'span' ? [act.place] : []))
@@ -314,22 +314,22 @@ describe('exports for a trace', () => {
           reviewed.filter(place => place === 0),
         )
         await review(
-          parted,
+          split,
           reviewed.filter(place => place === 0),
         )
         for (let index = 0; index <= 6; index++) {
           for (const { places, isEarlier } of parts.filter(({ before }) => before === index)) {
             const some = spans.filter(({ place }) => places.includes(place))
-            await send(parted, isEarlier ? earlier(some) : some)
+            await send(split, isEarlier ? earlier(some) : some)
           }
           const act = acts[index]
           if (!act) continue
           await doAct(whole, act, index)
-          await doAct(parted, act, index)
+          await doAct(split, act, index)
         }
-        await send(parted, spans.toReversed())
-        await send(parted, earlier(spans))
-        for (const run of [whole, parted]) {
+        await send(split, spans.toReversed())
+        await send(split, earlier(spans))
+        for (const run of [whole, split]) {
           await review(
             run,
             reviewed.filter(place => place !== 0),
@@ -338,8 +338,8 @@ describe('exports for a trace', () => {
           await mustBeSound(run)
         }
         mustQueue(await readEverything(whole))
-        mustRead(await readEverything(parted), await readEverything(whole))
-        for (const run of [whole, parted]) await mustLeaveNothing(run)
+        mustRead(await readEverything(split), await readEverything(whole))
+        for (const run of [whole, split]) await mustLeaveNothing(run)
       }),
       { numRuns: 15 * THOROUGHNESS, interruptAfterTimeLimit: TIMEOUT_MS - 10_000 },
     ),
@@ -353,7 +353,7 @@ describe('exports for a trace', () => {
           ({ type }, index) => type !== 'sweep' && acts.findIndex(act => act.type === type) === index,
         )
         const whole = await newRun()
-        const crowded = await newRun()
+        const concurrent = await newRun()
         const send = (run: Run, some: readonly PlannedSpan[]) =>
           exportSpans(
             run.org,
@@ -361,20 +361,20 @@ describe('exports for a trace', () => {
           )
         await send(whole, spans)
         for (const [index, act] of some.entries()) await doAct(whole, act, index)
-        await send(crowded, spans.slice(0, 1))
+        await send(concurrent, spans.slice(0, 1))
         await Promise.all([
-          ...some.map((act, index) => doAct(crowded, act, index)),
+          ...some.map((act, index) => doAct(concurrent, act, index)),
           ...parts.map(({ places }) =>
             send(
-              crowded,
+              concurrent,
               spans.filter(({ place }) => places.includes(place)),
             ),
           ),
-          ...spans.map(span => send(crowded, [span])),
+          ...spans.map(span => send(concurrent, [span])),
         ])
-        for (const run of [whole, crowded]) await mustBeSound(run)
-        mustRead(await readEverything(crowded), await readEverything(whole))
-        for (const run of [whole, crowded]) await mustLeaveNothing(run)
+        for (const run of [whole, concurrent]) await mustBeSound(run)
+        mustRead(await readEverything(concurrent), await readEverything(whole))
+        for (const run of [whole, concurrent]) await mustLeaveNothing(run)
       }),
       { numRuns: 8 * THOROUGHNESS, interruptAfterTimeLimit: TIMEOUT_MS - 10_000 },
     ),

@@ -59,9 +59,9 @@ async function mustRead(tenant: Tenant, world: World, probed: readonly Probe[], 
 
 /** Fills in the values that exist only during the run. */
 const expandSteps = (steps: readonly Step[], { ids }: Tenant): Step[] =>
-  steps.map(({ after, does }) => ({ after, does: expanded(does, ids) }))
+  steps.map(({ after, action }) => ({ after, action: expanded(action, ids) }))
 
-const eventsOf = (steps: readonly Step[]): Event[] => steps.map(({ does }) => does).filter(isEvent)
+const eventsOf = (steps: readonly Step[]): Event[] => steps.map(({ action }) => action).filter(isEvent)
 
 /**
  * Sends calls one by one, each `times` times, asserts that the responses match the model, and returns the resulting
@@ -69,16 +69,16 @@ const eventsOf = (steps: readonly Step[]): Event[] => steps.map(({ does }) => do
  */
 async function play(tenant: Tenant, before: World, steps: readonly Step[], times = 1): Promise<World> {
   let world = before
-  for (const { after, does } of steps) {
+  for (const { after, action } of steps) {
     const at = pass(after)
-    if (!isCommand(does)) {
-      await runJob(tenant, does)
+    if (!isCommand(action)) {
+      await runJob(tenant, action)
       continue
     }
     for (let time = 0; time < times; time++) {
-      const [next, expected] = apply(world, does, { at, place: 0 }, tenant.ids)
-      const received = await sendOne(tenant.client, does, tenant.ids)
-      mustEqual(`the response to ${JSON.stringify(does)}`, modelResponseOf(received), expected)
+      const [next, expected] = apply(world, action, { at, place: 0 }, tenant.ids)
+      const received = await sendOne(tenant.client, action, tenant.ids)
+      mustEqual(`the response to ${JSON.stringify(action)}`, modelResponseOf(received), expected)
       world = next
     }
   }
@@ -104,11 +104,11 @@ async function playBatches(tenant: Tenant, steps: readonly Step[], sizes: readon
   const batch: Event[] = []
   let sent = 0
   for (const step of steps) {
-    if (isEvent(step.does)) batch.push(step.does)
-    if (isEvent(step.does) && batch.length < (sizes[sent % sizes.length] ?? 1)) continue
+    if (isEvent(step.action)) batch.push(step.action)
+    if (isEvent(step.action) && batch.length < (sizes[sent % sizes.length] ?? 1)) continue
     await send(batch.splice(0))
     sent++
-    if (!isEvent(step.does)) world = await play(tenant, world, [step])
+    if (!isEvent(step.action)) world = await play(tenant, world, [step])
   }
   await send(batch)
   return { world, results }
@@ -139,7 +139,7 @@ describe('calls end in the state that the contract defines', () => {
           const steps = expandSteps(sent, tenant)
           const world = await play(tenant, EMPTY, steps, 2)
           await mustRead(tenant, world, probed, steps)
-          const again = steps.filter(({ does }) => isEvent(does))
+          const again = steps.filter(({ action }) => isEvent(action))
           await mustRead(tenant, await play(tenant, world, again), probed, steps)
         }),
       ),
@@ -156,11 +156,11 @@ describe('calls end in the state that the contract defines', () => {
             const { world, results } = await playBatches(batched, steps, sizes)
             await mustRead(batched, world, probed, steps)
             const responses: Received[] = []
-            for (const { after, does } of expandSteps(sent, single)) {
+            for (const { after, action } of expandSteps(sent, single)) {
               pass(after)
-              if (!isCommand(does)) continue
-              const received = await sendOne(single.client, does, single.ids)
-              if (isEvent(does)) responses.push(anonymous(received))
+              if (!isCommand(action)) continue
+              const received = await sendOne(single.client, action, single.ids)
+              if (isEvent(action)) responses.push(anonymous(received))
             }
             mustEqual('the results of the batches', results, responses)
           }),
@@ -175,7 +175,7 @@ describe('calls end in the state that the contract defines', () => {
       fc.asyncProperty(crowd, ({ first, requests }) =>
         withTenant(async tenant => {
           const steps = expandSteps(
-            requests.flatMap(({ events }) => events.map(does => ({ after: 0, does }))),
+            requests.flatMap(({ events }) => events.map(action => ({ after: 0, action }))),
             tenant,
           )
           const begun = await play(tenant, EMPTY, first)
@@ -193,8 +193,8 @@ describe('calls end in the state that the contract defines', () => {
           const created = received
             .flat()
             .flatMap(({ status, body }) => (status === 201 ? (body.feedback_id ?? []) : []))
-          const given = eventsOf(steps).flatMap(({ type, body }) => (type === 'feedback' ? body.feedback_id : []))
-          mustEqual('the feedback that was created', created.toSorted(), given.toSorted())
+          const sentIds = eventsOf(steps).flatMap(({ type, body }) => (type === 'feedback' ? body.feedback_id : []))
+          mustEqual('the feedback that was created', created.toSorted(), sentIds.toSorted())
           await mustRead(tenant, world, [{ leaves: [0], name: undefined, status: undefined }], steps)
         }),
       ),
@@ -218,7 +218,7 @@ describe('calls end in the state that the contract defines', () => {
               return call()
             })
             const results = await schedule.waitFor(Promise.all(runners.map(runner => race(tenant, runner, bindings))))
-            const raced = runners.flatMap(does => (isCommand(does) ? { after: 0, does } : []))
+            const raced = runners.flatMap(action => (isCommand(action) ? { after: 0, action } : []))
             const queries = queriesOf([{ leaves: [0], name: undefined, status: undefined }], [...raced, ...steps])
             const view = await readView(tenant.client, tenant.ids, queries)
             await assertExplainable(tenant, before, { racers: runners, results, at, queries, view })

@@ -51,7 +51,7 @@ function unsteady({ delays, lost }: Scenario): Env {
   })
 }
 
-async function play(given: Scenario): Promise<Org> {
+async function play(drawn: Scenario): Promise<Org> {
   const start = Date.parse('2026-11-10T22:00:00.000Z')
   vi.setSystemTime(start)
   const org = await newOrg()
@@ -63,8 +63,8 @@ async function play(given: Scenario): Promise<Org> {
     await fixture.step({ span_id, step_id: STEPS[0], ...(index > 0 && { prompt_version_id: versionId }) })
   }
   const keys = [(await reviewerOf(org)).key, (await reviewerOf(org)).key]
-  const bindings = unsteady(given)
-  for (const [day, round] of given.rounds.entries()) {
+  const bindings = unsteady(drawn)
+  for (const [day, round] of drawn.rounds.entries()) {
     vi.setSystemTime(start + day * DAY_MS)
     await Promise.all(
       round.map(async ({ kind, reviewer, spans, value, errorType, step }) => {
@@ -131,8 +131,8 @@ describe('insights', () => {
     timeout: 120_000 * THOROUGHNESS,
   }, async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
-    const property = fc.asyncProperty(scenario, async given => {
-      const org = await play(given)
+    const property = fc.asyncProperty(scenario, async drawn => {
+      const org = await play(drawn)
       const counted = await rowsOf(stored, org)
       mustEqual('the counts', counted, await rowsOf(inForce, org))
       const { body } = await org.read.get('/api/insights?projectSlug=support')
@@ -188,7 +188,7 @@ describe('insights', () => {
         .bind(traces[0].id)
         .first<{ traceKey: number; organizationKey: number }>()
       await org.owner.delete(`/api/traces/${traces[0].id}`)
-      const purge = () => runJob({ kind: 'purge_trace', traceKey: 0, organizationKey: 0, ...keys }, unsteady(given))
+      const purge = () => runJob({ kind: 'purge_trace', traceKey: 0, organizationKey: 0, ...keys }, unsteady(drawn))
       await Promise.all([purge(), purge()].map(purged => purged.catch(() => undefined)))
       await purge()
       mustEqual('the remaining counts', await rowsOf(stored, org), [])

@@ -156,9 +156,9 @@ function applyTrace(world: World, body: TraceBody, { at }: Arrival, ids: Ids): [
   const before = findTrace(world, body.trace_id) ?? newTrace(body, at)
   const isCompleting = body.status === 'completed'
   // A running call doesn't overwrite a completing call's fields.
-  const given = Object.entries(body.metadata ?? {}).filter(([field]) => isCompleting || !before.settled.has(field))
-  const { metadata, left } = merged(before.metadata, given)
-  const added = given.map(([field]) => field).filter(field => !left.includes(field))
+  const sentFields = Object.entries(body.metadata ?? {}).filter(([field]) => isCompleting || !before.settled.has(field))
+  const { metadata, left } = merged(before.metadata, sentFields)
+  const added = sentFields.map(([field]) => field).filter(field => !left.includes(field))
   const trace = {
     ...before,
     ...(isCompleting && completed(before, body, added)),

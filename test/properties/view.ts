@@ -69,7 +69,7 @@ const spanIds = (ids: Ids): string[] => [...SPANS, ...TRACES.map(ids.root)]
 
 /** The searches for the data that probes select. */
 export function queriesOf(probes: readonly Probe[], steps: readonly Step[]): Query[] {
-  const sent = leavesSent(steps.map(({ does }) => does))
+  const sent = leavesSent(steps.map(({ action }) => action))
   return probes.map(({ leaves, name, status }) => {
     const chosen = leaves.flatMap(place => sent[place % Math.max(sent.length, 1)] ?? [])
     const fields = [...new Map(chosen.map(leaf => [leaf.path, leaf])).values()]

@@ -96,14 +96,14 @@ describe('the attributions on a trace', () => {
     const all = (await list()).body.attributions
     expect(all).toHaveLength(7)
     for (const limit of [1, 2, 3, 6, 7]) {
-      const walked: unknown[] = []
+      const listed: unknown[] = []
       for (let cursor: string | null = ''; cursor !== null; ) {
         const { body }: ApiResponse = await list(`?limit=${limit}${cursor && `&cursor=${cursor}`}`)
         expect(body.attributions.length).toBeLessThanOrEqual(limit)
-        walked.push(...body.attributions)
+        listed.push(...body.attributions)
         cursor = body.nextCursor
       }
-      expect(walked).toEqual(all)
+      expect(listed).toEqual(all)
     }
   })
 

@@ -150,9 +150,9 @@ describe('GET /api/insights', () => {
       jobs.push({ kind: 'purge_trace', ...keys } as const)
     }
     const { JOBS, ...withoutQueue } = env
-    const quiet = org.clientOf(org.ownerKey, withoutQueue)
-    await quiet.delete(`/api/traces/${id}`)
-    await quiet.delete(`/api/traces/${other.id}`)
+    const withoutConsumer = org.clientOf(org.ownerKey, withoutQueue)
+    await withoutConsumer.delete(`/api/traces/${id}`)
+    await withoutConsumer.delete(`/api/traces/${other.id}`)
     await env.DB.prepare('update traces set deleted_at = 1, purge_due_at = 1 where id = ?').bind(expired.id).run()
     // Each job is interrupted after its first step, delivered twice, and run in parallel.
     let calls = 0

@@ -156,13 +156,13 @@ describe.for(kindsOfText)('the list at $path', kind => {
   it('is forbidden without a key, without the scope, or with a key for another project', async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
-    const blind = await org.keyFor({ scopes: ['ingest', 'review', 'manage'] })
+    const withoutRead = await org.keyFor({ scopes: ['ingest', 'review', 'manage'] })
     const other = await org.keyFor({ projectSlug: 'other' })
     for (const [headers, status, error] of [
       [{}, 401, 'Not authenticated'],
       [{ 'x-api-key': `cs_${'x'.repeat(24)}` }, 401, 'Not authenticated'],
       [{ 'x-api-key': org.ownerKey, 'x-org-slug': 'nope' }, 401, 'Not authenticated'],
-      [{ 'x-api-key': blind }, 403, 'Forbidden'],
+      [{ 'x-api-key': withoutRead }, 403, 'Forbidden'],
       [{ 'x-api-key': other }, 403, 'Forbidden'],
     ] as const) {
       expect(await client({ ...headers }).get(bySlug)).toMatchObject({ status, body: { error } })

@@ -77,9 +77,10 @@ describe('the review queue', () => {
       metadata: { parity: index % 2 },
     }))
     oldest = traces.flatMap(({ reviewable }) => reviewable)
-    const disliked = traces.filter((_, index) => index % 5 === 1)
-    negative = disliked.flatMap(({ reviewable }) => reviewable)
-    for (const { trace_id } of disliked) await org.ingest.post('/api/v1/feedback', { trace_id, rating: 'negative' })
+    const negativeTraces = traces.filter((_, index) => index % 5 === 1)
+    negative = negativeTraces.flatMap(({ reviewable }) => reviewable)
+    for (const { trace_id } of negativeTraces)
+      await org.ingest.post('/api/v1/feedback', { trace_id, rating: 'negative' })
     await org.ingest.post('/api/v1/feedback', { trace_id: traces[0]?.trace_id, rating: 'positive' })
   })
 

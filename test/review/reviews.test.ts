@@ -299,14 +299,14 @@ describe('the history of a span', () => {
       { decision: 'correct', before: OUTPUT, after: large, comment: 'Longer', by: reviewer.userId },
       { decision: 'accept', before: null, after: OUTPUT, comment: null, errorType: null },
     ])
-    const walked = []
+    const paged = []
     for (let cursor = ''; ; ) {
       const page = (await org.owner.get(`/api/spans/${spanId}/reviews?limit=1${cursor}`)).body
-      walked.push(...page.reviews)
+      paged.push(...page.reviews)
       if (page.nextCursor === null) break
       cursor = `&cursor=${page.nextCursor}`
     }
-    expect(walked).toEqual(entries)
+    expect(paged).toEqual(entries)
   })
 
   it.for([MAX_OBSERVATION_BYTES - 2, MAX_PAGE_VALUE_BYTES / 8])(

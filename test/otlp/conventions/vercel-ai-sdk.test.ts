@@ -156,8 +156,8 @@ describe('recorded AI SDK spans', () => {
     const sent = spans.flatMap(({ attributes }) => [...attributes.keys()])
     expect(sent).toContain('ai.request.headers.user-agent')
     expect(sent).toContain('ai.embeddings')
-    const kept = JSON.stringify(spans.map(span => stepOf(span).metadata))
-    expect(kept).not.toMatch(/ai\.request\.headers|"ai\.embedding|\[0\.1,/)
+    const metadata = JSON.stringify(spans.map(span => stepOf(span).metadata))
+    expect(metadata).not.toMatch(/ai\.request\.headers|"ai\.embedding|\[0\.1,/)
   })
 })
 
