@@ -236,7 +236,7 @@ describe('metadata', () => {
     expect((await org.ingest.get('/api/v1/traces/search?group_id=none')).body.count).toBe(0)
   })
 
-  it('with a key of 1 KB is kept but not searchable', async ({ expect }) => {
+  it('is kept but not searchable under a 1 KB key', async ({ expect }) => {
     const org = await newOrg()
     const key = 'k'.repeat(1024)
     const { body } = await org.ingest.post('/api/v1/traces', aTrace({ metadata: { [key]: 1, short: 2 } }))

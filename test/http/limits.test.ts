@@ -445,7 +445,7 @@ describe('a page', () => {
     return org
   }
 
-  it('of the search returns at most 100 hits, even if the limit is higher', async ({ expect }) => {
+  it('contains at most 100 search hits, even if the limit is higher', async ({ expect }) => {
     const org = await manyTraces(SEARCH_MAX_LIMIT + 1)
     const found = async (limit: string) =>
       (await org.ingest.get(`/api/v1/traces/search?name=support-answer${limit}`)).body.traces.length
@@ -456,7 +456,7 @@ describe('a page', () => {
     }
   })
 
-  it('of traces has at most 200', async ({ expect }) => {
+  it('contains at most 200 traces', async ({ expect }) => {
     const org = await manyTraces(PAGE_MAX_LIMIT + 1)
     const get = (limit: string) => org.read.get(`/api/traces?projectSlug=support${limit}`)
     expect((await get('')).body.traces).toHaveLength(PAGE_DEFAULT_LIMIT)
@@ -465,7 +465,7 @@ describe('a page', () => {
     }
   })
 
-  it('of observations has at most 1,000', { timeout: 20_000 }, async ({ expect }) => {
+  it('contains at most 1,000 observations', { timeout: 20_000 }, async ({ expect }) => {
     const { org, trace_id } = await newTrace()
     const body = anObservation({ trace_id, type: 'input', data: 1 })
     const events = Array.from({ length: OBSERVATIONS_MAX_LIMIT }, () => ({ type: 'observation', body }))
@@ -486,7 +486,7 @@ describe('a page', () => {
     '/api/projects?',
     '/api/api-keys?',
     '/api/users?',
-  ])('of %s has a limit from 1 to 200', async (path, { expect }) => {
+  ])('accepts a limit from 1 to 200: %s', async (path, { expect }) => {
     const org = await newOrg()
     for (const limit of [1, PAGE_MAX_LIMIT - 1, PAGE_MAX_LIMIT]) {
       expect((await org.read.get(`${path}limit=${limit}`)).status).toBe(200)

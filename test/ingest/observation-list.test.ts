@@ -110,7 +110,7 @@ describe('the raw observations on a trace', () => {
     }
   })
 
-  it('from one batch with the same timestamp keep their order across pages', async ({ expect }) => {
+  it('keep their order across pages, even from one batch with the same timestamp', async ({ expect }) => {
     const { org, trace_id } = await newTrace()
     const numbers = Array.from({ length: 1000 }, (_, index) => index)
     await resultsOf(
@@ -124,7 +124,7 @@ describe('the raw observations on a trace', () => {
     expect([first.observations.length, typeof first.next_cursor]).toEqual([200, 'string'])
   })
 
-  it('that arrive during paging cause no gaps or duplicates on later pages', async ({ expect }) => {
+  it('cause no gaps or duplicates on later pages if they arrive during paging', async ({ expect }) => {
     const { org, trace_id, observe } = await newTrace()
     for (let index = 0; index < 4; index++) await observe({ data: index, timestamp: timeAfter(index) })
     const first = (await list(org, trace_id, '?limit=2')).body

@@ -60,7 +60,7 @@ describe('an entity’s input', () => {
       { args: [[{ role: 'user', content: 'q' }]], kwargs: {} },
       { messages: [{ role: 'user', content: 'q' }] },
     ],
-  ] as const)('of %s', ([, input, expected], { expect }) => {
+  ] as const)('is read from %s', ([, input, expected], { expect }) => {
     const attributes = { 'traceloop.span.kind': 'task', 'traceloop.entity.input': JSON.stringify(input) }
     expect(readAs(traceloop, aSpan({ attributes })).reading).toEqual({ kind: 'task', fallback: { input: expected } })
   })
