@@ -58,7 +58,7 @@ const PICTURES: readonly Picture[] = [
   { name: 'prompt', path: comparedPrompt },
   { name: 'knowledge-docs', path: () => '/knowledge-docs' },
   { name: 'knowledge-doc', path: firstKnowledgeDoc },
-  ...['projects', 'keys', 'users', 'error-types', 'audit-log'].map(tab => ({
+  ...['projects', 'keys', 'users', 'error-types', 'step-names', 'audit-log'].map(tab => ({
     name: `settings-${tab}`,
     path: () => `/settings/${tab}`,
   })),

@@ -70,3 +70,37 @@ test('deletes a project once its slug is typed, and forgets that it was open', a
   await expect(page).not.toHaveURL(/spare/)
   expect(await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]))).not.toContain('spare')
 })
+
+test('renames steps, shows why a name is refused, and gives a step its old name back', async ({ page, context }) => {
+  await signIn(context, organization.ownerKey)
+  for (const stepId of ['classify', 'route']) {
+    await organization.make('/api/prompts', { projectSlug: organization.project.slug, stepId, content: 'Do it.' })
+  }
+  await page.goto('/settings/step-names?project=support')
+  await expect(page.getByRole('heading', { name: 'No renamed steps' })).toBeVisible()
+  const rename = async (oldName: string, newName: string) => {
+    await page.getByRole('button', { name: 'Rename a step' }).click()
+    await page.getByLabel('Old name').fill(oldName)
+    await page.getByLabel('New name').fill(newName)
+    await page.getByRole('button', { name: 'Rename', exact: true }).click()
+  }
+  await rename('classify', 'route')
+  const dialog = page.getByRole('dialog')
+  await expect(dialog).toContainText('has a prompt, and so does "route"')
+  await page.getByLabel('New name').fill(' triage ')
+  await page.getByRole('button', { name: 'Rename', exact: true }).click()
+  await expect(dialog).toBeHidden()
+  const table = page.getByRole('table', { name: 'Renamed steps' })
+  await expect(table.getByRole('row', { name: 'classify' })).toContainText('triage')
+  await rename('triage', 'other')
+  await expect(dialog).toContainText("is also a step's new name")
+  await page.getByLabel('Old name').fill('classify')
+  await expect(dialog).toContainText('already has a new name')
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await page.goto('/prompts?project=support')
+  await expect(page.getByRole('main')).toContainText('triage')
+  await page.goto('/settings/step-names?project=support')
+  await page.getByRole('button', { name: 'Restore the name classify' }).click()
+  await page.getByRole('button', { name: 'Restore', exact: true }).click()
+  await expect(page.getByRole('heading', { name: 'No renamed steps' })).toBeVisible()
+})

@@ -18,7 +18,7 @@ export const EVERY_PAGE: readonly EveryPage[] = [
   { name: 'prompt', path: ({ promptId }) => `/prompts/${promptId}` },
   { name: 'knowledge docs', path: () => '/knowledge-docs' },
   { name: 'knowledge doc', path: ({ docId }) => `/knowledge-docs/${docId}` },
-  ...['projects', 'keys', 'users', 'error-types', 'audit-log'].map(tab => ({
+  ...['projects', 'keys', 'users', 'error-types', 'step-names', 'audit-log'].map(tab => ({
     name: `settings, ${tab}`,
     path: () => `/settings/${tab}`,
   })),

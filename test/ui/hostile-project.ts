@@ -118,6 +118,12 @@ export async function hostileProject(): Promise<HostileProject> {
     const { trace } = v.parse(v.object({ trace: Trace }), await call('GET', `/api/spans/${span_id}`))
     places.push({ trace: trace.id, span: span_id, prompt, doc })
   }
+  // Names of steps that no trace has, so that the other pages still show the hostile ones.
+  const renamed = HOSTILE_TEXTS.map(({ text }) => [
+    `-${text}`.slice(0, MAX_NAME_LENGTH),
+    `+${text}`.slice(0, MAX_NAME_LENGTH),
+  ])
+  await call('PUT', `/api/projects/${project.id}/step-names`, { names: Object.fromEntries(renamed) })
   // Decide on the first span, and leave the others in the queue.
   const reviewed = places[0]?.span
   await call(

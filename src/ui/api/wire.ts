@@ -14,6 +14,7 @@ import type { getKnowledgeDoc, listKnowledgeDocs } from '../../read/knowledge-do
 import type { diffPromptVersions, getPrompt, listPrompts } from '../../read/prompts.ts'
 import type { listReviewers } from '../../read/reviewers.ts'
 import type { getSpan } from '../../read/spans.ts'
+import type { getStepNames } from '../../read/step-names.ts'
 import type { getTrace, listTraces } from '../../read/traces.ts'
 import type { getReviewQueue } from '../../review/queue.ts'
 import type { listReviews } from '../../review/reviews.ts'
@@ -58,6 +59,7 @@ export type ReviewQueue = Answer<typeof getReviewQueue>
 export type Observations = Answer<typeof listObservations>
 export type Attributions = Answer<typeof listAttributions>
 export type ErrorTypes = Answer<typeof listErrorTypes>
+export type StepNames = Answer<typeof getStepNames>['names']
 export type Prompts = Answer<typeof listPrompts>
 export type Prompt = Answer<typeof getPrompt>
 export type KnowledgeDocs = Answer<typeof listKnowledgeDocs>

@@ -1,7 +1,7 @@
-import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { infiniteQueryOptions, keepPreviousData, queryOptions, skipToken } from '@tanstack/react-query'
 import { call } from '../api/client.ts'
 import { errorTypesQuery } from '../api/error-types.ts'
-import type { ApiKeys, AuditLog, Projects, Users } from '../api/wire.ts'
+import type { ApiKeys, AuditLog, Projects, StepNames, Users } from '../api/wire.ts'
 import type { AuditFilters } from './audit-filters.ts'
 
 const PAGE = 100
@@ -28,3 +28,13 @@ export const auditLogQuery = (filters: AuditFilters) => pagesOf<AuditLog>('/api/
 /** A project's current error types, for editing. */
 export const changeableErrorTypesQuery = (projectSlug: string | undefined) =>
   queryOptions({ ...errorTypesQuery(projectSlug), staleTime: 10_000, placeholderData: keepPreviousData })
+
+export const fetchStepNames = async (projectId: string, signal?: AbortSignal): Promise<StepNames> =>
+  (await call<{ names: StepNames }>(`/api/projects/${projectId}/step-names`, { ...(signal && { signal }) })).names
+
+/** A project's renamed steps. */
+export const stepNamesQuery = (projectId: string | undefined) =>
+  queryOptions({
+    queryKey: ['step-names', projectId],
+    queryFn: projectId === undefined ? skipToken : ({ signal }) => fetchStepNames(projectId, signal),
+  })

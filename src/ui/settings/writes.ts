@@ -1,9 +1,9 @@
 import { call } from '../api/client.ts'
 import { queryClient } from '../api/query-client.ts'
 import { SESSION_KEY } from '../api/session.ts'
-import type { ErrorTypes, NewApiKey, Project, Session, Users } from '../api/wire.ts'
+import type { ErrorTypes, NewApiKey, Project, Session, StepNames, Users } from '../api/wire.ts'
 import type { ApiKey } from './key-state.ts'
-import { apiKeysQuery, projectsQuery, usersQuery } from './queries.ts'
+import { apiKeysQuery, fetchStepNames, projectsQuery, usersQuery } from './queries.ts'
 
 export type Scope = Session['scopes'][number]
 export type ErrorType = ErrorTypes['errorTypes'][number]
@@ -54,6 +54,15 @@ export const putErrorType = (
   errorType: string,
   body: Partial<Pick<ErrorType, 'name' | 'category' | 'rule' | 'isEnabled'>>,
 ) => call<ErrorType>(`/api/projects/${projectId}/error-types/${encodeURIComponent(errorType)}`, { method: 'PUT', body })
+
+/** Changes a project's renamed steps. Starts from the current ones, which somebody else may have changed. */
+export async function changeStepNames(projectId: string, change: (names: StepNames) => StepNames): Promise<void> {
+  const names = change(await fetchStepNames(projectId))
+  await call(`/api/projects/${projectId}/step-names`, { method: 'PUT', body: { names } })
+}
+
+/** Refetches everything, because any page may show steps. */
+export const refreshSteps = () => queryClient.invalidateQueries()
 
 /** Refetches projects wherever they are listed. */
 export const refreshProjects = () =>
