@@ -103,7 +103,9 @@ const isTried = (fault: number, call: number, calls: number, request: number): b
 
 /** Whether a request uses up its test data, so that it can't be sent again. */
 const isSpending = ({ method, path }: Contract) =>
-  method === 'DELETE' || method === 'PATCH' || /(rotate|active-version|review|reviews|claim|attribute)$/.test(path)
+  method === 'DELETE' ||
+  method === 'PATCH' ||
+  /(rotate|active-version|step-names|review|reviews|claim|attribute)$/.test(path)
 
 const largeText = 'x'.repeat(INLINE_BYTES + 1)
 

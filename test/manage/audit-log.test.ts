@@ -60,8 +60,8 @@ const expectedOf: Record<string, (world: World, response: ApiResponse) => Expect
   'PUT /api/projects/{projectId}/error-types/{errorType}': ({ org: { project } }, { body }) => [
     { ...created('error_type.change', body.id, project.id), afterId: null },
   ],
-  'PUT /api/projects/{projectId}/step-names': ({ org: { project } }) => [
-    { ...created('step_names.change', project.id, project.id), afterId: null },
+  'PUT /api/projects/{projectId}/step-names': ({ spareProject: { id } }) => [
+    { ...created('step_names.change', id, id), afterId: null },
   ],
   'POST /api/api-keys': (_, { body }) => [created('api_key.create', body.id, null)],
   'PATCH /api/api-keys/{keyId}': ({ keyId, org }) => [

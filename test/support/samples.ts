@@ -202,7 +202,10 @@ const differences: Readonly<Record<string, Partial<Sample>>> = {
     path: ({ org }) => `/api/projects/${org.project.id}/error-types/type_${crypto.randomUUID().slice(0, 8)}`,
     body: () => ({ name: 'Late delivery', category: 'Human Error', rule: 'The documents came too late.' }),
   },
-  'PUT /api/projects/{projectId}/step-names': { body: () => ({ names: { [freshSlug()]: 'answer' } }) },
+  // Another project each time, because the call replaces what the last one stored.
+  'PUT /api/projects/{projectId}/step-names': {
+    path: ({ spareProject }) => `/api/projects/${spareProject.id}/step-names`,
+  },
   'PATCH /api/api-keys/{keyId}': { body: () => ({ name: `Renamed ${crypto.randomUUID()}` }) },
   'POST /api/users': { body: () => ({ email: `${freshSlug()}@example.com`, name: 'Ada' }) },
   'PATCH /api/users/{userId}': { body: () => ({ name: `Renamed ${crypto.randomUUID()}` }) },
