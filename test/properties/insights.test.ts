@@ -17,6 +17,14 @@ const THOROUGHNESS = inject('propertyRuns')
  */
 
 const STEPS = ['classify', 'answer'] as const
+/** How the steps may be renamed before the counts are read. */
+const STEP_NAMES: readonly Readonly<Record<string, string>>[] = [
+  {},
+  { classify: 'answer' },
+  { answer: 'classify' },
+  { classify: 'merged', answer: 'merged' },
+  { 'support-answer': 'answer' },
+]
 const ERROR_TYPES = [undefined, 'reasoning_error', 'system_failure'] as const
 
 const act = fc.record({
@@ -35,6 +43,7 @@ const scenario = fc.record({
   delays: fc.array(fc.nat(3), { minLength: 1, maxLength: 12 }),
   /** The index of the D1 call whose response is lost. */
   lost: fc.option(fc.nat(20), { nil: null }),
+  names: fc.constantFrom(...STEP_NAMES),
 })
 type Scenario = typeof scenario extends fc.Arbitrary<infer Value> ? Value : never
 
@@ -135,6 +144,8 @@ describe('insights', () => {
       const org = await play(drawn)
       const counted = await rowsOf(stored, org)
       mustEqual('the counts', counted, await rowsOf(inForce, org))
+      await org.owner.put(`/api/projects/${org.project.id}/step-names`, { names: drawn.names })
+      const shown = (stepId: string) => drawn.names[stepId] ?? stepId
       const { body } = await org.read.get('/api/insights?projectSlug=support')
       const rows = counted as unknown as Counted[]
       const decided = (row: { accepted: number; corrected: number }) => row.accepted + row.corrected
@@ -142,8 +153,9 @@ describe('insights', () => {
       mustEqual(
         'steps',
         sumsBy(body.steps as Step[], ({ stepId }) => stepId, decided),
-        sumsBy(rows, row => row.step_id, decided),
+        sumsBy(rows, row => shown(row.step_id), decided),
       )
+      mustEqual('steps listed twice', body.steps.length, new Set((body.steps as Step[]).map(step => step.stepId)).size)
       type Day = Step & { day: string; promptVersionId: string | null }
       mustEqual(
         'days',
@@ -159,7 +171,7 @@ describe('insights', () => {
         ),
         sumsBy(
           rows.filter(row => row.error_type !== ''),
-          row => `${row.error_type} ${row.step_id}`,
+          row => `${row.error_type} ${shown(row.step_id)}`,
           decided,
         ),
       )

@@ -54,6 +54,7 @@ export async function readInsights(store: Store, project: Project, days: DayRang
     .where(decidedOn)
     .groupBy(day, reviewDays.stepId, promptVersionId)
     .having(isAny)
+    .limit(MAX_INSIGHT_ROWS)
     .as('scanned')
   const scannedIds = (column: typeof userId | typeof promptVersionId, condition?: SQL) =>
     sql`(select distinct ${column} as id from ${reviewDays} where ${and(decidedOn, condition)}) as scanned`
@@ -95,8 +96,7 @@ export async function readInsights(store: Store, project: Project, days: DayRang
           corrected: sql<number>`sum(scanned.corrected)`.as('corrected'),
         })
         .from(decidedByStoredStep)
-        .groupBy(sql`scanned.day`, decidedStep, sql`scanned.prompt_version_id`)
-        .limit(MAX_INSIGHT_ROWS),
+        .groupBy(sql`scanned.day`, decidedStep, sql`scanned.prompt_version_id`),
       database
         .select({
           ...named({ userId, day }),
