@@ -64,9 +64,10 @@ export function stepOf(given: TelemetrySpan, twins?: Twins): SpanStep {
   const reader = new SpanReader(span)
   const readings = new Readings(reader)
   const isRepeated = twins?.repeated.has(given) ?? false
-  const kind = isRepeated
-    ? 'generic'
-    : (readings.firstBy(BY_KIND, r => r.kind) ?? readings.first(r => r.fallback?.kind) ?? 'generic')
+  const kind =
+    isRepeated || twins?.inner.has(given)
+      ? 'generic'
+      : (readings.firstBy(BY_KIND, r => r.kind) ?? readings.first(r => r.fallback?.kind) ?? 'generic')
   const inputs = isRepeated ? [] : readings.contents('input')
   const { input, parameters } = dividedRequest(inputFor(kind, inputs))
   const output = outputFor(kind, isRepeated ? [] : readings.contents('output'))
@@ -109,7 +110,9 @@ export function stepOf(given: TelemetrySpan, twins?: Twins): SpanStep {
     output: output === undefined ? undefined : fit.value('output', output, MAX_OBSERVATION_BYTES),
     state: stateOf(readings, { kind, model, provider, output, parameters }, fit),
     metadata: fit.object('metadata', more ? { ...more, ...metadata } : metadata, MAX_METADATA_BYTES),
-    modelUse: modelUseOf(isCall ? { model, provider, usage, cost } : {}),
+    modelUse: modelUseOf(
+      isCall ? { model: fit.name('model', model), provider: fit.name('provider', provider), usage, cost } : {},
+    ),
     prompt: promptOf(readings, kind, prompt),
     feedback: readings.all(r => r.feedback).map(judgment => shortJudgment(judgment, fit)),
     trace: traceOf(span, readings, own ?? {}, fit),
@@ -202,6 +205,10 @@ class Fit {
     if (text.length <= maxLength) return text
     this.#warn(name, `${text.length} characters`)
     return cutLength(text, maxLength)
+  }
+
+  name(field: string, name: string | undefined): string | undefined {
+    return name === undefined ? undefined : this.text(field, name)
   }
 
   count<Item>(name: string, items: readonly Item[], maxCount: number): Item[] {
@@ -340,7 +347,7 @@ function traceOf(span: TelemetrySpan, readings: Readings, given: JsonObject, fit
   const first = <Value>(pick: (trace: TraceReading) => Value | undefined): Value | undefined =>
     readings.first(({ trace }) => trace && pick(trace))
   const text = (name: string, value: string | undefined): string | undefined =>
-    value === undefined || isRedacted(value) ? undefined : fit.text(name, value)
+    isRedacted(value) ? undefined : fit.name(name, value)
   const { resource } = span.source
   const groupId = first(trace => trace.groupId) ?? idOf(...GROUP_FIELDS.map(field => given[field]))
   const userId = first(trace => trace.userId) ?? idOf(...USER_FIELDS.map(field => given[field]))

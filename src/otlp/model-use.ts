@@ -1,17 +1,16 @@
 import type { JsonObject } from '../domain/json.ts'
 import { type ModelUse, tokenUsage, validCost } from '../domain/model-use.ts'
-import { MAX_NAME_LENGTH } from '../limits.ts'
 import { numberOf } from './reading/attribute-values.ts'
 
-/** What a model call's metadata says about it. */
+/** What a model call's metadata says about it. The caller has cut the names. */
 export const modelUseOf = (said: {
   model?: string | undefined
   provider?: string | undefined
   usage?: JsonObject | undefined
   cost?: JsonObject | undefined
 }): ModelUse => ({
-  model: said.model?.slice(0, MAX_NAME_LENGTH).toWellFormed() ?? null,
-  provider: said.provider?.slice(0, MAX_NAME_LENGTH).toWellFormed() ?? null,
+  model: said.model?.toWellFormed() ?? null,
+  provider: said.provider?.toWellFormed() ?? null,
   usage: tokenUsage({
     input: numberOf(said.usage?.input_tokens),
     output: numberOf(said.usage?.output_tokens),

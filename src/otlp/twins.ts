@@ -2,21 +2,23 @@ import type { Json } from '../domain/json.ts'
 import type { TelemetrySpan } from './reading/telemetry.ts'
 
 /*
- * Two spans for one model call. Some clients record a call twice: an instrumentation records its content, and the
- * provider's own SDK its usage once more; Logfire sends the answer of a streamed call in a record of its own; Mastra
- * sends a call's content with the step around it. A span can't tell that alone, so this looks at the spans of one
- * export.
+ * Two spans for one model call. Some clients record a call twice: instrumentations of a framework and of the provider's
+ * SDK in it both record everything, or the SDK itself records the usage once more; Logfire sends the answer of a
+ * streamed call in a record of its own; Mastra sends a call's content with the step around it. A span can't tell that
+ * alone, so this looks at the spans of one export. In two exports, both spans count.
  */
 
 /** Pairs that one export shows. */
 export interface Twins {
   /** Spans that repeat a call, so they count as generic. */
   repeated: ReadonlySet<TelemetrySpan>
+  /** Calls within a call that has their usage, so they count as generic but keep their content. */
+  inner: ReadonlySet<TelemetrySpan>
   /** Attributes that belong to a call but were sent by its twin. */
   answers: ReadonlyMap<TelemetrySpan, ReadonlyMap<string, Json>>
 }
 
-const NONE: Twins = { repeated: new Set(), answers: new Map() }
+const NONE: Twins = { repeated: new Set(), inner: new Set(), answers: new Map() }
 
 /** Finds the pairs among the spans of one export. Runs in time that grows with their number. */
 export function twinsIn(spans: readonly TelemetrySpan[]): Twins {
@@ -30,9 +32,14 @@ export function twinsIn(spans: readonly TelemetrySpan[]): Twins {
     else if (isBareCall(span)) bare.push(span)
     else if (span.attributes.get('mastra.span.type') === 'model_step') steps.set(idOf(span, span.spanId), span)
     else if (span.attributes.get('mastra.span.type') === 'model_inference') inferences.push(span)
-    else if (span.attributes.get('openinference.span.kind') === 'LLM') calls.set(idOf(span, span.spanId), span)
+    else if (isCall(span)) calls.set(idOf(span, span.spanId), span)
   }
-  if (bare.length + streamed.length + inferences.length === 0) return NONE
+  const inner = new Set<TelemetrySpan>()
+  for (const span of calls.values()) {
+    const outer = calls.get(idOf(span, span.parentSpanId))
+    if (outer && hasUsage(outer)) inner.add(span)
+  }
+  if (bare.length + streamed.length + inferences.length + inner.size === 0) return NONE
   const repeated = new Set(repeatedCalls(bare, calls))
   const answers =
     streamed.length === 0 ? new Map<TelemetrySpan, ReadonlyMap<string, Json>>() : answersOf(spans, streamed, repeated)
@@ -40,14 +47,36 @@ export function twinsIn(spans: readonly TelemetrySpan[]): Twins {
     const step = steps.get(idOf(span, span.parentSpanId))
     if (step) answers.set(span, contentOfStep(step))
   }
-  return { repeated, answers }
+  return { repeated, inner, answers }
 }
 
 const idOf = (span: TelemetrySpan, spanId: string | null): string => `${span.traceId}:${spanId}`
 
+/** What each convention calls a model call. */
+const CALLS: ReadonlyMap<string, RegExp> = new Map([
+  ['openinference.span.kind', /^LLM$/],
+  ['gen_ai.operation.name', /^(?:chat|text_completion|generate_content)$/],
+  ['langfuse.observation.type', /^generation$/],
+  ['llm.request.type', /^(?:chat|completion)$/],
+  ['mlflow.spanType', /^"(?:CHAT_MODEL|LLM)"$/],
+  ['lmnr.span.type', /^LLM$/],
+])
+
+/** LangSmith also calls prompts and parsers a chat. */
+function isCall({ attributes }: TelemetrySpan): boolean {
+  const kind = attributes.get('langsmith.span.kind')
+  if (kind !== undefined) return kind === 'llm'
+  for (const [key, values] of CALLS) if (values.test(String(attributes.get(key) ?? ''))) return true
+  return false
+}
+
+const hasUsage = ({ attributes }: TelemetrySpan): boolean => [...attributes.keys()].some(key => USAGE.test(key))
+
+const USAGE = /^gen_ai\.usage\.|^llm\.token_count\.|\.(?:tokenUsage|usage_details|usage_metadata)$/
+
 /** The span of a provider's own SDK has no content, whatever its settings. */
 const isBareCall = ({ source, attributes }: TelemetrySpan): boolean =>
-  /^(?:com\.)?anthropic\b/.test(source.scope.name) && attributes.has('gen_ai.operation.name')
+  /^(?:com\.)?(?:anthropic\b|mistralai_)/.test(source.scope.name) && attributes.has('gen_ai.operation.name')
 
 /** Bare calls within a call with content, or next to one: a streamed call ends before its own SDK's span does. */
 function repeatedCalls(bare: readonly TelemetrySpan[], calls: ReadonlyMap<string, TelemetrySpan>): TelemetrySpan[] {

@@ -221,6 +221,13 @@ it('keeps every attribute that no convention knows', ({ expect }) => {
   )
 })
 
+it('reports that the name of a model was cut', ({ expect }) => {
+  const { modelUse, warnings } = stepOf(
+    aSpan({ attributes: { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'm'.repeat(300) } }),
+  )
+  expect([modelUse.model?.length, warnings]).toEqual([256, ['model was cut: it had 300 characters']])
+})
+
 it('reads the first 10,000 attributes on a span, and reports how many there were', ({ expect }) => {
   const many = (nameAt: (index: number) => string, value: string | number) =>
     Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [nameAt(index), value]))
