@@ -146,7 +146,8 @@ function usageOf(span: SpanReader): Usage | undefined {
     reasoning_tokens:
       count('gen_ai.usage.reasoning.output_tokens') ??
       count('gen_ai.usage.reasoning_tokens') ??
-      count('gen_ai.usage.thinking_tokens'),
+      count('gen_ai.usage.thinking_tokens') ??
+      count('gen_ai.usage.details.reasoning_tokens'),
   })
 }
 

@@ -115,4 +115,6 @@ const rootNames = (span: SpanReader): (Json | undefined)[] => [
   span.peek('gen_ai.operation.name') === 'invoke_agent' ? span.peek('gen_ai.agent.name') : undefined,
   span.peek('gen_ai.operation.name') === 'execute_tool' ? span.peek('gen_ai.tool.name') : undefined,
   ownTemplate(span),
+  // Older versions of pydantic-ai.
+  span.peek('agent_name'),
 ]

@@ -3,8 +3,8 @@ import type { StepKind } from '../../domain/step-kind.ts'
 import { idOf, numberOf, parsedObject, present, taken, textOf } from '../reading/attribute-values.ts'
 import { calledWith } from '../reading/content-by-kind.ts'
 import type { Convention, PromptReference, Reading, SpanReader } from '../reading/convention.ts'
-import { chunkOf } from '../reading/retrieved-chunks.ts'
-import { unflatten } from '../reading/serialized.ts'
+import { chunkOf, retrievedChunks } from '../reading/retrieved-chunks.ts'
+import { parsed, unflatten } from '../reading/serialized.ts'
 import { contentOf, valueFrom } from '../reading/span-content.ts'
 import { nameInGraph, splitMetadata } from '../reading/step-names.ts'
 
@@ -32,13 +32,14 @@ export const traceloop: Convention = {
     const entity = idOf(kind === 'tool' ? span.peek('gen_ai.tool.name') : undefined, span.peek('traceloop.entity.name'))
     const called = takenAs(valueFrom(span.get('traceloop.entity.input')))
     const returned = returnedAs(valueFrom(span.get('traceloop.entity.output')))
+    const found = nodesIn(returned.value)
     const { response: _, input, output, finishReasons } = contentOf(kind, called.value, returned.value)
     return present<Reading>({
       kind,
       stepId: nameInGraph(kind, entity ?? span.span.name, properties) ?? entity,
       finishReasons,
       state: present<Record<string, Json>>({
-        retrieved_chunks: chunks.length > 0 ? chunks : undefined,
+        retrieved_chunks: chunks.length > 0 ? chunks : found,
         context: parsedObject(span.below('traceloop.prompt.template_variables.')),
       }),
       prompt: promptOf(span),
@@ -60,6 +61,13 @@ export const traceloop: Convention = {
       }),
     })
   },
+}
+
+/** LlamaIndex's retrievers return nodes, each serialized next to its score. */
+function nodesIn(output: Json | undefined): JsonObject[] | undefined {
+  const items = Array.isArray(output) ? output.map(parsed) : []
+  const areNodes = items.length > 0 && items.every(item => isJsonObject(item) && isJsonObject(item.node))
+  return areNodes ? retrievedChunks(items) : undefined
 }
 
 interface Call {

@@ -1,9 +1,9 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import type { StepKind } from '../../domain/step-kind.ts'
-import { valueOfText, withMessages } from './messages.ts'
+import { withMessages } from './messages.ts'
 import { toolNames } from './model-config.ts'
-import { pythonLiteral, withoutPrints } from './python.ts'
-import { vectorsIn, withoutVectors } from './vectors.ts'
+import { pythonLiteral, valueOfText, withoutPrints } from './python.ts'
+import { isEmbedding, vectorsIn, withoutVectors } from './vectors.ts'
 
 /*
  * What a reviewer sees as the input and output of each kind of step, whatever form its client sent: a tool's arguments
@@ -23,7 +23,7 @@ export const inputFor = (kind: StepKind, given: Iterable<Json>): Json | undefine
 export const outputFor = (kind: StepKind, given: Iterable<Json>): Json | undefined =>
   firstContent(given, value => {
     const form = outputForms.get(kind)
-    return form ? form(value) : plainValue(value)
+    return form ? form(value) : isEmbedding(value) ? vectorsIn(value) : plainValue(value)
   })
 
 type Form = (value: Json) => Json | undefined

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
+import { valueOfText } from './python.ts'
 import { parsed } from './serialized.ts'
 import { objectValue } from './values.ts'
 
@@ -188,7 +189,7 @@ function toolResult(value: JsonObject): JsonObject {
   const known = present({
     id,
     name,
-    result: result === undefined ? undefined : resultOf(parsed(result)),
+    result: result === undefined ? undefined : resultOf(valueOfText(result)),
     type: type !== undefined && /server|mcp/.test(type) ? type : undefined,
   })
   return combined(known, fields.rest())

@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import { MAX_CONVERSATION_MESSAGES } from '../../limits.ts'
 import { messageOfLangChain, ROLES_OF_CLASSES, withoutLangChain } from './langchain.ts'
 import { CONTENTS, combined, contentOf, Fields, isEmpty, piecesOf, present, resultOf } from './message-parts.ts'
-import { pythonLiteral } from './python.ts'
+import { valueOfText } from './python.ts'
 import { parsed } from './serialized.ts'
 
 /*
@@ -111,12 +111,6 @@ function withoutLabel(fields: Fields): Fields {
 }
 
 const LABEL = /^(Calling tools|Observation):\n(?=[[{])(.*)$/s
-
-/** A value that was serialized as JSON, or printed by Python. */
-export function valueOfText(text: Json): Json {
-  const value = parsed(text)
-  return typeof value === 'string' ? (pythonLiteral(value) ?? value) : value
-}
 
 const resultMessage = ({ id, name, result, ...more }: JsonObject): Message =>
   combined(present({ role: 'tool', content: result ?? null, tool_call_id: id, name }), more)

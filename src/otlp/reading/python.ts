@@ -1,5 +1,6 @@
 import type { Json } from '../../domain/json.ts'
 import { MAX_JSON_DEPTH } from '../../limits.ts'
+import { parsed } from './serialized.ts'
 import { objectValue } from './values.ts'
 
 /*
@@ -10,6 +11,12 @@ import { objectValue } from './values.ts'
 /** Parses a printed dict, list, or tuple. Undefined if the text is anything else. */
 export const pythonLiteral = (text: string): Json | undefined =>
   /^\s*[[{(]/.test(text) ? parsedWith(text, parser => parser.value(0)) : undefined
+
+/** A value that was serialized as JSON, or printed by Python. */
+export function valueOfText(text: Json): Json {
+  const value = parsed(text)
+  return typeof value === 'string' ? (pythonLiteral(value) ?? value) : value
+}
 
 function parsedWith(text: string, read: (parser: Parser) => Json): Json | undefined {
   const parser = new Parser(text)
@@ -34,7 +41,8 @@ export function withoutPrints(value: Json, depth = 0, isArgument = false): Json 
   // Texts of messages were written for a reader, whatever they look like.
   if (typeof value !== 'object' || value === null || depth > PRINTED_DEPTH) return value
   if (Array.isArray(value)) {
-    const items = value.map(item => withoutPrints(item, depth + 1, isArgument))
+    // OpenLLMetry serializes the items of a list one by one.
+    const items = value.map(item => withoutPrints(parsedItem(item), depth + 1, isArgument))
     const kept = items.filter(item => item !== undefined)
     if (kept.length === value.length && kept.every((item, index) => item === value[index])) return value
     return kept.length > 0 ? kept : undefined
@@ -55,6 +63,8 @@ export function withoutPrints(value: Json, depth = 0, isArgument = false): Json 
   const isRest = isLess && kept.every(([field, item]) => item === null || field === 'metadata')
   return isRest ? undefined : objectValue(kept)
 }
+
+const parsedItem = (item: Json): Json => (typeof item === 'string' && /^[[{]/.test(item) ? parsed(item) : item)
 
 /** The numbers of a date or a time, in the order of ISO 8601. */
 function isoTime([year = 0, month = 1, day = 1, ...time]: Json[]): string {

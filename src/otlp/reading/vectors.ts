@@ -14,6 +14,10 @@ const FIELDS = /^(?:embeddings?|vectors?|dense_vector|sparse_vector)$/i
 const isVector = (value: Json): value is number[] =>
   Array.isArray(value) && value.length >= MIN_DIMENSIONS && value.every(item => typeof item === 'number')
 
+/** Whether a value is nothing but an embedding, as functions return it: many fractions between -1 and 1. */
+export const isEmbedding = (value: Json): boolean =>
+  isVector(value) && value.length >= 16 && value.every(item => Math.abs(item) <= 1 && !Number.isInteger(item))
+
 /** The output of an embedding call as `{count, dimensions}`, or undefined if it has no vectors. */
 export function vectorsIn(output: Json): JsonObject | undefined {
   let count = 0

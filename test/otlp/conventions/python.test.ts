@@ -79,6 +79,10 @@ describe('a value with printed objects', () => {
     ],
     ["page_content='Refunds' metadata={'a': 1}", { page_content: 'Refunds', metadata: { a: 1 } }],
     ['Order(id=7, paid=True)', { id: 7, paid: true }],
+    [
+      ['{"a": 1}', '[note]'],
+      [{ a: 1 }, '[note]'],
+    ],
     [{ tool: "FunctionTool(name='get_order')", text: 'hi' }, { text: 'hi' }],
     [{ ctx: '<Context object at 0x7f00>', ev: "ToolCall(tool_kwargs={'a': 1})" }, { ev: { tool_kwargs: { a: 1 } } }],
     [{ response_gen: '<generator object>', response_txt: null, metadata: { a: 1 } }, undefined],
