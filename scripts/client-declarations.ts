@@ -65,7 +65,11 @@ function compile(): void {
     },
     include: [],
     // The wire types' schemas import parts of the Worker, which need its platform's declarations.
-    files: [join(workspace, WIRE), join(SOURCE, 'index.ts'), join(PROJECT, 'src/node-zlib.d.ts')],
+    files: [
+      join(workspace, WIRE),
+      join(SOURCE, 'index.ts'),
+      ...['crypto', 'zlib'].map(name => join(PROJECT, `src/node-${name}.d.ts`)),
+    ],
   }
   writeFileSync(join(workspace, 'tsconfig.json'), JSON.stringify(options))
   const { status } = spawnSync('tsc', ['-p', workspace], { stdio: 'inherit' })

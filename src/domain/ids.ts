@@ -1,4 +1,4 @@
-import { hex } from './hex.ts'
+import { hash } from 'node:crypto'
 
 const encoder = new TextEncoder()
 
@@ -67,11 +67,9 @@ export async function uuidV5(namespace: string, name: string): Promise<string> {
   const digits = namespace.replaceAll('-', '')
   for (let byte = 0; byte < UUID_BYTES; byte++) input[byte] = Number.parseInt(digits.slice(2 * byte, 2 * byte + 2), 16)
   input.set(suffix, UUID_BYTES)
-  const uuid = new Uint8Array(await crypto.subtle.digest('SHA-1', input), 0, UUID_BYTES)
-  uuid[6] = ((uuid[6] ?? 0) & 0x0f) | 0x50
-  uuid[8] = ((uuid[8] ?? 0) & 0x3f) | 0x80
-  const text = hex(uuid)
-  return `${text.slice(0, 8)}-${text.slice(8, 12)}-${text.slice(12, 16)}-${text.slice(16, 20)}-${text.slice(20)}`
+  const text = hash('sha1', input, 'hex')
+  const variant = ((Number.parseInt(text.slice(16, 17), 16) & 0x3) | 0x8).toString(16)
+  return `${text.slice(0, 8)}-${text.slice(8, 12)}-5${text.slice(13, 16)}-${variant}${text.slice(17, 20)}-${text.slice(20, 32)}`
 }
 
 const UUID_BYTES = 16
