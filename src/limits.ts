@@ -359,6 +359,8 @@ export const COUNTED_TRACES = 3000
 export const COUNTED_DAYS = 20
 /** Steps counted separately per project per day. Clients choose the names, and every trace may have new ones. */
 export const MAX_COUNTED_STEPS = 500
+/** Prompt versions of steps whose tokens, cost, and durations are counted separately per project and day. */
+export const MAX_COUNTED_VERSIONS = 600
 /** How long a cron run keeps the days that it claims. */
 export const COUNT_LEASE_MS = 60_000
 /**

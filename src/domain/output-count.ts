@@ -1,4 +1,5 @@
 import { MAX_COUNTED_STEPS } from '../limits.ts'
+import type { StepUse } from './step-use.ts'
 
 /**
  * One step's count of spans with an output, and of those reviewed. The step '' collects steps past `MAX_COUNTED_STEPS`.
@@ -18,6 +19,7 @@ export interface CountProgress {
   /** The last trace counted. */
   after: { timestamp: number; id: string }
   steps: readonly StepOutputs[]
+  uses: readonly StepUse[]
 }
 
 /** Adds up counts by step. Steps past the first `MAX_COUNTED_STEPS` are counted together. */

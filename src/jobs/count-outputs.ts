@@ -1,4 +1,5 @@
 import { type CountProgress, changesOf, sumByStep } from '../domain/output-count.ts'
+import { changesOfUse, sumByVersion } from '../domain/step-use.ts'
 import { COUNT_REST_PER_TRACE_MS, DAY_MS, MAX_COUNT_REST_MS, MIN_COUNT_REST_MS } from '../limits.ts'
 import type { UnscopedStore } from '../store/core/store.ts'
 import {
@@ -12,7 +13,7 @@ import {
 } from '../store/counts/output-days.ts'
 
 /**
- * Counts outputs by day, step, and project, for a bounded number of traces per minute. Among the days that changed, it
+ * Counts outputs by day, step, and project, and what they and model calls used, for a bounded number of traces per minute. Among the days that changed, it
  * takes those that have waited longest. Days with more traces than one run can count take turns.
  */
 export async function countOutputs(unscoped: UnscopedStore, now: number): Promise<void> {
@@ -38,16 +39,21 @@ function addPiece(day: DueDay, before: CountProgress | undefined, piece: Piece, 
   const startedAt = before?.startedAt ?? now
   const traces = (before?.traces ?? 0) + piece.traces
   const steps = sumByStep(before?.steps ?? [], piece.steps)
+  const uses = sumByVersion(before?.uses ?? [], piece.uses)
   if (piece.after) {
-    const progress = { startedAt, traces, after: piece.after, steps }
-    return { day, progress, countedAt: day.countedAt, restsUntil: now, dueAt: now, changed: [], gone: [] }
+    const progress = { startedAt, traces, after: piece.after, steps, uses }
+    return { day, progress, countedAt: day.countedAt, restsUntil: now, dueAt: now, ...NO_CHANGES }
   }
-  const changes = changesOf(piece.stored, steps)
-  const isSame = changes.changed.length === 0 && changes.gone.length === 0
+  const outputs = changesOf(piece.stored, steps)
+  const use = day.isUseKept ? { changed: [], gone: [] } : changesOfUse(piece.storedUses, uses)
+  const changes = { ...outputs, changedUses: use.changed, goneUses: use.gone }
+  const isSame = Object.values(changes).every(({ length }) => length === 0)
   const restsUntil = now + restOf(traces)
   const dueAt = isSame ? nextLook(day, startedAt) : restsUntil
   return { day, progress: null, countedAt: startedAt, restsUntil, dueAt, ...changes }
 }
+
+const NO_CHANGES = { changed: [], gone: [], changedUses: [], goneUses: [] }
 
 /** How long a day waits for its next count. This bounds the cost of a day, however often it changes. */
 const restOf = (traces: number): number =>

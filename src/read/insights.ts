@@ -1,6 +1,8 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
 import { PROJECT_ID, PROMPT_ID, PROMPT_VERSION_ID, USER_ID } from '../api/story.ts'
+import { countDurations, percentile, sumHistograms } from '../domain/duration-histogram.ts'
+import { type StepUse, sumUse } from '../domain/step-use.ts'
 import { described, IsoTime, isoTime, timestamp, Uuid } from '../http/atoms.ts'
 import { badRequest } from '../http/errors.ts'
 import { DAY_MS, DEFAULT_INSIGHT_DAYS, MAX_INSIGHT_DAYS, MAX_INSIGHT_ROWS } from '../limits.ts'
@@ -15,6 +17,20 @@ const Outputs = {
   reviewed: described(v.number(), 'How many of those outputs have been reviewed'),
 }
 
+const Usage = v.nullable(v.object({ inputTokens: v.number(), outputTokens: v.number() }))
+
+const Used = {
+  usage: described(Usage, 'The tokens of the model calls. Null if none are known.'),
+  costUsd: described(v.nullable(v.number()), 'The cost of the model calls. Null if none is known.'),
+}
+
+const Durations = {
+  duration: described(
+    v.nullable(v.object({ count: v.number(), p50Ms: v.number(), p95Ms: v.number() })),
+    'How long its outputs and model calls took. The percentiles are estimated from a histogram, to within 15.5%. Null if no duration is known.',
+  ),
+}
+
 export const Insights = v.object({
   from: IsoTime,
   to: described(IsoTime, 'The end of the range, exclusive'),
@@ -23,7 +39,16 @@ export const Insights = v.object({
     reviewed: Outputs.reviewed,
     countedAt: described(v.nullable(IsoTime), 'When they were counted. Null if not counted yet.'),
   }),
-  steps: v.array(v.object({ stepId: v.string(), ...Outputs, ...Decided })),
+  ...Used,
+  steps: v.array(v.object({ stepId: v.string(), ...Outputs, ...Decided, ...Used, ...Durations })),
+  versions: described(
+    v.array(v.object({ stepId: v.string(), promptVersionId: v.nullable(Uuid), ...Used, ...Durations })),
+    'By step and prompt version, in traces with a timestamp in this range. Includes model calls that nobody reviews, such as embeddings.',
+  ),
+  useDays: described(
+    v.array(v.object({ day: Day, stepId: v.string(), promptVersionId: v.nullable(Uuid), ...Used, ...Durations })),
+    "By day of the trace's timestamp",
+  ),
   days: described(
     v.array(v.object({ day: Day, stepId: v.string(), promptVersionId: v.nullable(Uuid), ...Decided })),
     'By day of the decision, with the step and prompt version that the span had on that day',
@@ -49,6 +74,9 @@ export const Insights = v.object({
     v.object({ userId: Uuid, name: v.string(), days: v.array(v.object({ day: Day, reviewed: v.number() })) }),
   ),
 })
+
+const USED = { usage: { inputTokens: 379_040, outputTokens: 33_120 }, costUsd: 0.1656 }
+const TOOK = { duration: { count: 920, p50Ms: 868, p95Ms: 2743 } }
 
 export const getInsights = endpoint({
   family: 'read',
@@ -77,7 +105,21 @@ export const getInsights = endpoint({
         from: '2026-10-23T00:00:00.000Z',
         to: '2026-11-22T00:00:00.000Z',
         outputs: { total: 1840, reviewed: 212, countedAt: '2026-11-21T11:15:00.000Z' },
-        steps: [{ stepId: 'generate-answer', outputs: 920, reviewed: 212, accepted: 180, corrected: 32 }],
+        ...USED,
+        steps: [
+          { stepId: 'generate-answer', outputs: 920, reviewed: 212, accepted: 180, corrected: 32, ...USED, ...TOOK },
+        ],
+        versions: [{ stepId: 'generate-answer', promptVersionId: PROMPT_VERSION_ID, ...USED, ...TOOK }],
+        useDays: [
+          {
+            day: '2026-11-21',
+            stepId: 'generate-answer',
+            promptVersionId: PROMPT_VERSION_ID,
+            usage: { inputTokens: 25_132, outputTokens: 2196 },
+            costUsd: 0.01098,
+            duration: { count: 61, p50Ms: 868, p95Ms: 2057 },
+          },
+        ],
         days: [
           {
             day: '2026-11-21',
@@ -128,7 +170,12 @@ function toInsights({ from, to }: DayRange, found: Awaited<ReturnType<typeof rea
       reviewed: sumOf('reviewed'),
       countedAt: countedAt === null ? null : isoTime(countedAt),
     },
+    ...toUsed(found.used),
     steps: toSteps(found),
+    versions: found.used.filter(({ stepId }) => stepId !== '').map(toVersion),
+    useDays: found.usedByDay
+      .filter(({ stepId }) => stepId !== '')
+      .map(use => ({ day: isoDay(use.day), ...toVersion(use) })),
     days: decisions.map(({ day, stepId, promptVersionId, accepted, corrected }) => ({
       day: isoDay(day),
       stepId,
@@ -145,12 +192,39 @@ function toInsights({ from, to }: DayRange, found: Awaited<ReturnType<typeof rea
 
 type Found = Awaited<ReturnType<typeof readInsights>>
 
+function toUsed(uses: readonly StepUse[]) {
+  const { inputTokens, outputTokens, costNanoUsd } = sumUse(uses)
+  return {
+    usage: inputTokens === null || outputTokens === null ? null : { inputTokens, outputTokens },
+    costUsd: costNanoUsd === null ? null : costNanoUsd / 1e9,
+  }
+}
+
+function toDuration(uses: readonly StepUse[]) {
+  const histogram = sumHistograms(uses.map(({ durations }) => durations))
+  const [p50Ms, p95Ms] = [percentile(histogram, 0.5), percentile(histogram, 0.95)]
+  return { duration: p50Ms === null || p95Ms === null ? null : { count: countDurations(histogram), p50Ms, p95Ms } }
+}
+
+const toVersion = (use: StepUse) => ({
+  stepId: use.stepId,
+  promptVersionId: use.promptVersionId || null,
+  ...toUsed([use]),
+  ...toDuration([use]),
+})
+
 /** Steps with outputs or decisions, by name. Steps that are counted together aren't listed. */
-function toSteps({ outputs, steps }: Found): v.InferOutput<typeof Insights>['steps'] {
+function toSteps({ outputs, steps, used }: Found): v.InferOutput<typeof Insights>['steps'] {
   const none = { outputs: 0, reviewed: 0, accepted: 0, corrected: 0 }
   const byStep = new Map(outputs.filter(({ stepId }) => stepId !== '').map(step => [step.stepId, { ...none, ...step }]))
   for (const step of steps) byStep.set(step.stepId, { ...none, ...byStep.get(step.stepId), ...step })
-  return [...byStep.values()].toSorted((left, right) => (left.stepId < right.stepId ? -1 : 1))
+  const usesOf = Map.groupBy(used, ({ stepId }) => stepId)
+  return [...byStep.values()]
+    .toSorted((left, right) => (left.stepId < right.stepId ? -1 : 1))
+    .map(step => {
+      const uses = usesOf.get(step.stepId) ?? []
+      return { ...step, ...toUsed(uses), ...toDuration(uses) }
+    })
 }
 
 const toErrorTypes = <Source extends 'review' | 'engine'>(counts: Found['answers'], source: Source) =>

@@ -70,7 +70,8 @@ async function newFilled() {
     env.DB.prepare('insert into model_calls values (?, 1, 1)').bind(job.projectKey),
     env.DB.prepare("insert into answer_days values (?, 1, 'step', 'late', 1)").bind(job.projectKey),
     env.DB.prepare("insert into output_days values (?, 1, 'step', 1, 0)").bind(job.projectKey),
-    env.DB.prepare('insert into counted_days values (?, 1, null, 0, 0, 1, null)').bind(job.projectKey),
+    env.DB.prepare("insert into use_days values (?, 1, 'step', '', 1, 1, 1, '{}')").bind(job.projectKey),
+    env.DB.prepare('insert into counted_days values (?, 1, null, 0, 0, 1, null, 0)').bind(job.projectKey),
   ])
   return { org, world, job, reviewedId: reviewed }
 }
@@ -148,7 +149,7 @@ describe('the purge of a deleted project', () => {
     const liveProject = await newFilled()
     const restOf = async () => {
       // Cron continues to count outputs.
-      const { counted_days, output_days, ...rest } = await leftOf(liveProject)
+      const { counted_days, output_days, use_days, ...rest } = await leftOf(liveProject)
       return rest
     }
     const before = await restOf()
@@ -222,6 +223,7 @@ describe('the purge of a deleted project', () => {
     const insert = [
       env.DB.prepare('insert into model_calls values (?, 1, 1)').bind(job.projectKey),
       env.DB.prepare("insert into output_days values (?, 1, 'step', 1, 0)").bind(job.projectKey),
+      env.DB.prepare("insert into use_days values (?, 1, 'step', '', 1, 1, 1, '{}')").bind(job.projectKey),
       env.DB.prepare(
         `insert into versioned_texts (id, organization_key, project_key, kind, name, title, created_at)
          values (?, ?, ?, 'prompt', 'late', '', 0)`,
@@ -259,7 +261,8 @@ describe('the purge of a deleted project', () => {
       await sweep(bindings, Date.now())
     }
     const left = await leftOf(deleted)
-    for (const table of ['review_days', 'output_days', 'counted_days']) expect([table, left[table]]).toEqual([table, 0])
+    for (const table of ['review_days', 'output_days', 'use_days', 'counted_days'])
+      expect([table, left[table]]).toEqual([table, 0])
   })
 
   it('runs in bounded parts, each of which queues the next', { timeout: 60_000 }, async ({ expect }) => {

@@ -35,6 +35,7 @@ describe('the schema', () => {
       'step_names',
       'text_activations',
       'trace_fields',
+      'use_days',
       'user_deletions',
       'users',
     ])

@@ -13,13 +13,24 @@ export interface TraceUse extends Pick<ModelUse, 'usage' | 'costUsd'> {
  * The condition of the index `spans_by_model_use`. Queries must use exactly this condition and only the index's columns,
  * so that SQLite doesn't read the rows, whose values may be large.
  */
-const isModelCall = (span: 'call' | 'below') =>
+export const isModelCall = (span: 'call' | 'below' | 'spans') =>
   sql.raw(`(${span}.model is not null or ${span}.usage is not null or ${span}.cost_usd is not null)`)
 
 /** A value over the calls that name a `call` as their parent. Null if there are none. The index has them side by side. */
-const below = (call: 'call' | 'used', value: string) => sql`(
+const below = (call: 'call' | 'used' | 'spans', value: string) => sql`(
   select ${sql.raw(value)} from ${spans} as below
   where ${sql.raw(`below.trace_key = ${call}.trace_key and below.parent_id = ${call}.id and below.id <> ${call}.id`)} and ${isModelCall('below')})`
+
+/** Whether a call's tokens are exactly the sums of those that name it as their parent. */
+export const isRepeated = (call: 'call' | 'spans') =>
+  sql`coalesce(${below(
+    call,
+    `(sum(below.usage ->> 'inputTokens'), sum(below.usage ->> 'outputTokens'))
+    = (${call}.usage ->> 'inputTokens', ${call}.usage ->> 'outputTokens')`,
+  )}, 0)`
+
+/** Whether a call that names this one as its parent has a cost. */
+export const hasCostBelow = (call: 'used' | 'spans') => sql`${below(call, 'sum(below.cost_usd)')} is not null`
 
 /**
  * The spans with a model, usage, or cost in the traces that `inTraces` selects by `call.trace_key`. The columns are
@@ -31,13 +42,9 @@ const below = (call: 'call' | 'used', value: string) => sql`(
 const modelCalls = (inTraces: SQL) => sql`
   select used.trace_key, used.id, used.model,
     iif(used.is_repeated, null, used.usage) as usage,
-    iif(used.is_repeated and ${below('used', 'sum(below.cost_usd)')} is not null, null, used.cost_usd) as cost_usd
+    iif(used.is_repeated and ${hasCostBelow('used')}, null, used.cost_usd) as cost_usd
   from (
-    select call.trace_key, call.id, call.model, call.usage, call.cost_usd, coalesce(${below(
-      'call',
-      `(sum(below.usage ->> 'inputTokens'), sum(below.usage ->> 'outputTokens'))
-        = (call.usage ->> 'inputTokens', call.usage ->> 'outputTokens')`,
-    )}, 0) as is_repeated
+    select call.trace_key, call.id, call.model, call.usage, call.cost_usd, ${isRepeated('call')} as is_repeated
     from ${spans} as call
     where ${inTraces} and ${isModelCall('call')}
     -- The limit keeps SQLite from inlining this, which would look for the calls below once for each use of the result.

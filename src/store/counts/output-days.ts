@@ -1,22 +1,31 @@
 import { and, asc, eq, isNotNull, lte, type SQL, sql } from 'drizzle-orm'
+import {
+  BUCKET_GROWTH,
+  DURATION_BUCKETS,
+  type DurationHistogram,
+  sumHistograms,
+} from '../../domain/duration-histogram.ts'
 import { firstKeyAt } from '../../domain/ids.ts'
 import type { CountProgress, StepOutputs } from '../../domain/output-count.ts'
+import type { StepUse } from '../../domain/step-use.ts'
 import {
   COUNT_LEASE_MS,
   COUNTED_DAYS,
   COUNTED_TRACES,
   DAY_MS,
-  MAX_COUNTED_STEPS,
+  MAX_COUNTED_VERSIONS,
   NOTED_TRACES,
   NOTING_DELAY_MS,
 } from '../../limits.ts'
+import { chunkRows } from '../core/chunks.ts'
 import { named, readPlain } from '../core/database.ts'
+import { hasCostBelow, isModelCall, isRepeated } from '../core/model-calls.ts'
 import { hasOutput, isReviewable, isReviewed, ofTrace } from '../core/reviewable.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
 import type { Store, UnscopedStore } from '../core/store.ts'
 import { findDuePass, savePass } from '../core/sweeps.ts'
 import { projects } from '../schema/accounts.ts'
-import { countedDays, outputDays } from '../schema/counts.ts'
+import { countedDays, outputDays, useDays } from '../schema/counts.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 
@@ -64,6 +73,19 @@ export const markDays = (
         select changed.project_key, ${dayOf(sql`changed.timestamp`)} from (${ofTraces}) as changed)`,
     )
 
+/**
+ * The statement that keeps the tokens, cost, and durations of days as they are, because retention deletes traces of
+ * them. `ofTraces` is as in `markDays`.
+ */
+export const keepUse = ({ database }: Pick<Store, 'database'>, ofTraces: SQL) =>
+  database
+    .update(countedDays)
+    .set({ isUseKept: true })
+    .where(
+      sql`${countedDays.isUseKept} = 0 and (project_key, day) in (
+        select expired.project_key, ${dayOf(sql`expired.timestamp`)} from (${ofTraces}) as expired)`,
+    )
+
 /** Schedules the days of traces that have arrived since the last call, some at a time. */
 export async function scheduleNewTraces(unscoped: UnscopedStore, now: number): Promise<void> {
   const { database } = unscoped
@@ -88,6 +110,7 @@ export async function scheduleNewTraces(unscoped: UnscopedStore, now: number): P
             dueAt: now,
             isChanged: 1,
             progress: null,
+            isUseKept: 0,
           },
           sql`from (select distinct scanned.project_key, ${dayOf(sql`scanned.timestamp`)} as day
               from (${fresh}) as scanned) as scanned
@@ -109,6 +132,7 @@ export interface DueDay {
   day: number
   countedAt: number | null
   progress: string | null
+  isUseKept: boolean
 }
 
 /** Takes the days that have waited longest and postpones each, so they're taken again if this run dies. */
@@ -119,7 +143,7 @@ export async function takeDueDays({ database }: UnscopedStore, now: number): Pro
     .where(and(isNotNull(countedDays.dueAt), lte(countedDays.dueAt, now)))
     .orderBy(asc(countedDays.dueAt))
     .limit(COUNTED_DAYS)
-  const { projectKey, day, countedAt, progress } = countedDays
+  const { projectKey, day, countedAt, progress, isUseKept } = countedDays
   return database
     .update(countedDays)
     .set({
@@ -128,19 +152,25 @@ export async function takeDueDays({ database }: UnscopedStore, now: number): Pro
       isChanged: sql`iif(${progress} is null, 0, ${countedDays.isChanged})`,
     })
     .where(sql`(project_key, day) in ${due}`)
-    .returning({ projectKey, day, countedAt, progress })
+    .returning({ projectKey, day, countedAt, progress, isUseKept })
 }
 
 /** The result of counting the next piece of a day. */
 export interface Piece {
-  /** The output counts of the traces in this piece. */
+  /** The counts of the traces in this piece, with several rows for a step that has several versions. */
   steps: StepOutputs[]
+  uses: StepUse[]
   traces: number
   /** The last trace of the piece. Null if there are no more traces. */
   after: CountProgress['after'] | null
   /** The day's stored counts. */
   stored: StepOutputs[]
+  storedUses: StepUse[]
 }
+
+/** The bucket of a span's duration, as `bucketOf` defines it. Null if the duration is unknown. */
+const durationBucket = sql`case when ${spans.durationMs} < 1 then 0 else min(${sql.raw(String(DURATION_BUCKETS - 1))},
+  1 + cast(floor(ln(${spans.durationMs}) / ln(${sql.raw(String(BUCKET_GROWTH))})) as integer)) end`
 
 const DUE_DAYS = rowSet(['projectKey', 'day', 'end', 'afterTime', 'afterId'])
 
@@ -166,24 +196,53 @@ export async function countPieces(
   const whole = sql`limit ${limit}`
   const last = (column: SQL) =>
     sql`iif(scanned.traces = ${limit}, (${piece(column, sql`limit 1 offset ${limit - 1}`, DUE_DAYS.rowOf('scanned'))}), null)`
-  const stepId = sql<string>`iif(scanned.number > ${MAX_COUNTED_STEPS}, '', scanned.step_id)`
   const place = sql<number>`item.key`.as('place')
-  const [counts, pieces, stored] = await readPlain(database, [
+  const ofVersion = (column: 'step_id' | 'version') =>
+    sql<string>`iif(scanned.number > ${MAX_COUNTED_VERSIONS}, '', scanned.${sql.raw(column)})`
+  const [stepId, promptVersionId] = [ofVersion('step_id'), ofVersion('version')]
+  const [counts, pieces, stored, storedUses] = await readPlain(database, [
     database
       .select({
         place: sql<number>`scanned.place`.as('place'),
         stepId: stepId.as('stepId'),
+        promptVersionId: promptVersionId.as('promptVersionId'),
         outputs: sql<number>`sum(scanned.outputs)`.as('outputs'),
         reviewed: sql<number>`sum(scanned.reviewed)`.as('reviewed'),
+        inputTokens: sql<number | null>`sum(scanned.input_tokens)`.as('inputTokens'),
+        outputTokens: sql<number | null>`sum(scanned.output_tokens)`.as('outputTokens'),
+        costNanoUsd: sql<number | null>`sum(scanned.cost_nano_usd)`.as('costNanoUsd'),
+        durations: sql<string>`json_group_array(json(scanned.durations))`.as('durations'),
       })
       .from(
-        sql`(select item.key as place, ${spans.stepId} as step_id, count(*) as outputs,
-            sum(${isReviewed}) as reviewed, row_number() over (partition by item.key) as number
-          from ${items} cross join ${traces} cross join ${spans}
-          where ${traces.key} in (${piece(sql`piece.key`, whole)}) and ${ofTrace} and ${isReviewable} and ${hasOutput}
-          group by item.key, ${spans.stepId}) as scanned`,
+        sql`(
+          select scanned.*, row_number() over (partition by scanned.place) as number
+          from (
+            select scanned.place, scanned.step_id, scanned.version, sum(scanned.outputs) as outputs,
+              sum(scanned.reviewed) as reviewed, sum(scanned.input_tokens) as input_tokens,
+              sum(scanned.output_tokens) as output_tokens, sum(scanned.cost_nano_usd) as cost_nano_usd,
+              json_group_object(scanned.bucket, scanned.timed) filter (where scanned.bucket is not null) as durations
+            from (
+              select scanned.place, scanned.step_id, scanned.version, scanned.bucket, sum(scanned.is_output) as outputs,
+                sum(scanned.is_output and scanned.is_reviewed) as reviewed, count(*) as timed,
+                sum(iif(scanned.is_repeated, null, scanned.usage ->> 'inputTokens')) as input_tokens,
+                sum(iif(scanned.is_repeated, null, scanned.usage ->> 'outputTokens')) as output_tokens,
+                -- As whole numbers, the costs have the same sum in any order.
+                sum(round(iif(scanned.is_repeated and scanned.has_cost_below, null, scanned.cost_usd) * 1e9)) as cost_nano_usd
+              from (
+                select item.key as place, ${spans.stepId} as step_id, coalesce(${spans.promptVersionId}, '') as version,
+                  ${durationBucket} as bucket, (${isReviewable} and ${hasOutput}) as is_output, ${isReviewed} as is_reviewed,
+                  ${spans.usage} as usage, ${spans.costUsd} as cost_usd,
+                  iif(${spans.usage} is null, 0, ${isRepeated('spans')}) as is_repeated,
+                  iif(${spans.costUsd} is null, 0, ${hasCostBelow('spans')}) as has_cost_below
+                from ${items} cross join ${traces} cross join ${spans}
+                where ${traces.key} in (${piece(sql`piece.key`, whole)}) and ${ofTrace}
+                  and ((${isReviewable} and ${hasOutput}) or ${isModelCall('spans')})
+                -- The limit keeps SQLite from inlining this, which would compute each column once for each use of it.
+                limit -1) as scanned
+              group by scanned.place, scanned.step_id, scanned.version, scanned.bucket) as scanned
+            group by scanned.place, scanned.step_id, scanned.version) as scanned) as scanned`,
       )
-      .groupBy(sql`scanned.place`, stepId),
+      .groupBy(sql`scanned.place`, stepId, promptVersionId),
     // `group by` keeps SQLite from inlining the subquery, which would count once for each reference to the count.
     database
       .select({
@@ -204,20 +263,49 @@ export async function countPieces(
       .from(items)
       .crossJoin(outputDays)
       .where(and(eq(outputDays.projectKey, row.projectKey), eq(outputDays.day, row.day))),
+    database
+      .select({
+        place,
+        ...named({
+          stepId: useDays.stepId,
+          promptVersionId: useDays.promptVersionId,
+          inputTokens: useDays.inputTokens,
+          outputTokens: useDays.outputTokens,
+          costNanoUsd: useDays.costNanoUsd,
+          durations: useDays.durations,
+        }),
+      })
+      .from(items)
+      .crossJoin(useDays)
+      .where(and(eq(useDays.projectKey, row.projectKey), eq(useDays.day, row.day))),
   ])
   const countsOf = Map.groupBy(counts, row => row.place)
   const storedOf = Map.groupBy(stored, row => row.place)
+  const storedUsesOf = Map.groupBy(storedUses, row => row.place)
   const pieceOf = new Map(pieces.map(row => [row.place, row]))
   return days.map((_, index) => {
     const { traces = 0, timestamp = null, id = null } = pieceOf.get(index) ?? {}
     return {
-      steps: countsOf.get(index) ?? [],
+      steps: (countsOf.get(index) ?? []).filter(({ outputs }) => outputs > 0).map(toOutputs),
+      uses: (countsOf.get(index) ?? []).map(row => toUse(row, sumHistograms(JSON.parse(row.durations)))),
       traces,
       after: timestamp === null || id === null ? null : { timestamp, id },
       stored: storedOf.get(index) ?? [],
+      storedUses: (storedUsesOf.get(index) ?? []).map(row => toUse(row, JSON.parse(row.durations))),
     }
   })
 }
+
+const toOutputs = ({ stepId, outputs, reviewed }: StepOutputs): StepOutputs => ({ stepId, outputs, reviewed })
+
+const toUse = (row: Omit<StepUse, 'durations'>, durations: DurationHistogram): StepUse => ({
+  stepId: row.stepId,
+  promptVersionId: row.promptVersionId,
+  inputTokens: row.inputTokens,
+  outputTokens: row.outputTokens,
+  costNanoUsd: row.costNanoUsd,
+  durations,
+})
 
 /** What to store for a day after a piece. */
 export interface CountedPiece {
@@ -231,10 +319,22 @@ export interface CountedPiece {
   /** The counts to store, and the steps whose counts to delete. */
   changed: readonly StepOutputs[]
   gone: readonly string[]
+  changedUses: readonly StepUse[]
+  goneUses: readonly StepUse[]
 }
 
 const STEPS = rowSet(['projectKey', 'day', 'stepId'])
 const COUNTS = rowSet(['projectKey', 'day', 'stepId', 'outputs', 'reviewed'])
+const USES = rowSet([
+  'projectKey',
+  'day',
+  'stepId',
+  'promptVersionId',
+  'inputTokens',
+  'outputTokens',
+  'costNanoUsd',
+  'durations',
+])
 const DAYS = rowSet(['projectKey', 'day', 'progressBefore', 'progress', 'countedAt', 'restsUntil', 'dueAt'])
 const placeOf = ({ projectKey, day }: DueDay) => ({ projectKey, day })
 
@@ -244,15 +344,26 @@ export async function saveCounts({ database }: UnscopedStore, counted: readonly 
     changed.map(({ stepId, outputs, reviewed }) => ({ ...placeOf(day), stepId, outputs, reviewed })),
   )
   const gone = counted.flatMap(({ day, gone }) => gone.map(stepId => ({ ...placeOf(day), stepId })))
-  const days = counted.map(({ day, progress, countedAt, restsUntil, dueAt }) => ({
-    ...placeOf(day),
-    progressBefore: day.progress,
-    progress: progress && JSON.stringify(progress),
-    countedAt,
-    restsUntil,
-    dueAt,
-  }))
+  const days = chunkRows(counted, ({ day, progress, countedAt, restsUntil, dueAt }) =>
+    DAYS.encode({
+      ...placeOf(day),
+      progressBefore: day.progress,
+      progress: progress && JSON.stringify(progress),
+      countedAt,
+      restsUntil,
+      dueAt,
+    }),
+  )
   const { row } = DAYS
+  const uses = (pick: (piece: CountedPiece) => readonly StepUse[]) => {
+    const all = counted.flatMap(piece => pick(piece).map(use => ({ ...placeOf(piece.day), ...use })))
+    const chunks = chunkRows(all, use => USES.encode({ ...use, durations: JSON.stringify(use.durations) }))
+    return Array.from(chunks, ({ json }) => USES.from(json))
+  }
+  // Retention may have deleted traces of a day since the day was read.
+  const isUseCounted = sql`exists (
+    select 1 from ${countedDays} where ${countedDays.projectKey} = ${USES.row.projectKey}
+      and ${countedDays.day} = ${USES.row.day} and ${countedDays.isUseKept} = 0)`
   await database.batch([
     database
       .insert(outputDays)
@@ -271,18 +382,47 @@ export async function saveCounts({ database }: UnscopedStore, counted: readonly 
       sql`(project_key, day, step_id) in (
         select ${STEPS.row.projectKey}, ${STEPS.row.day}, ${STEPS.row.stepId} from ${STEPS.from(STEPS.encodeAll(gone))})`,
     ),
-    database
-      .update(countedDays)
-      .set({
-        progress: row.progress,
-        countedAt: row.countedAt,
-        restsUntil: row.restsUntil,
-        dueAt: sql`iif(${row.progress} is null and ${countedDays.isChanged} = 1, ${row.restsUntil}, ${row.dueAt})`,
-      })
-      .from(DAYS.from(DAYS.encodeAll(days)))
-      .where(
-        sql`${countedDays.projectKey} = ${row.projectKey} and ${countedDays.day} = ${row.day}
-          and ${countedDays.progress} is ${row.progressBefore}`,
+    ...uses(({ goneUses }) => goneUses).map(gone =>
+      database.delete(useDays).where(
+        sql`(project_key, day, step_id, prompt_version_id) in (
+          select ${USES.row.projectKey}, ${USES.row.day}, ${USES.row.stepId}, ${USES.row.promptVersionId}
+          from ${gone} where ${isUseCounted})`,
       ),
+    ),
+    ...uses(({ changedUses }) => changedUses).map(changed =>
+      database
+        .insert(useDays)
+        .select(
+          selectFor(
+            useDays,
+            USES.row,
+            sql`from ${changed} where ${isUseCounted} and ${hasExistingProject(USES.row.projectKey)}`,
+          ),
+        )
+        .onConflictDoUpdate({
+          target: [useDays.projectKey, useDays.day, useDays.stepId, useDays.promptVersionId],
+          set: {
+            inputTokens: sql`excluded.input_tokens`,
+            outputTokens: sql`excluded.output_tokens`,
+            costNanoUsd: sql`excluded.cost_nano_usd`,
+            durations: sql`excluded.durations`,
+          },
+        }),
+    ),
+    ...Array.from(days, ({ json }) =>
+      database
+        .update(countedDays)
+        .set({
+          progress: row.progress,
+          countedAt: row.countedAt,
+          restsUntil: row.restsUntil,
+          dueAt: sql`iif(${row.progress} is null and ${countedDays.isChanged} = 1, ${row.restsUntil}, ${row.dueAt})`,
+        })
+        .from(DAYS.from(json))
+        .where(
+          sql`${countedDays.projectKey} = ${row.projectKey} and ${countedDays.day} = ${row.day}
+            and ${countedDays.progress} is ${row.progressBefore}`,
+        ),
+    ),
   ])
 }

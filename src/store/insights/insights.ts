@@ -1,11 +1,13 @@
 import { and, eq, gte, lt, ne, type SQL, sql } from 'drizzle-orm'
+import { sumHistograms } from '../../domain/duration-histogram.ts'
+import type { StepUse } from '../../domain/step-use.ts'
 import { MAX_INSIGHT_ROWS } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
 import { actorName } from '../accounts/users.ts'
 import { named, readPlain } from '../core/database.ts'
 import { readStepId } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
-import { answerDays, countedDays, outputDays, reviewDays } from '../schema/counts.ts'
+import { answerDays, countedDays, outputDays, reviewDays, useDays } from '../schema/counts.ts'
 import { textVersions, versionedTexts } from '../schema/texts.ts'
 import { versionNumber } from './version-number.ts'
 
@@ -22,7 +24,7 @@ export interface Decided {
 }
 
 const inRange = (
-  table: typeof reviewDays | typeof answerDays | typeof outputDays | typeof countedDays,
+  table: typeof reviewDays | typeof answerDays | typeof outputDays | typeof countedDays | typeof useDays,
   { key }: Project,
   { from, to }: DayRange,
 ) => and(eq(table.projectKey, key), gte(table.day, from), lt(table.day, to))
@@ -32,7 +34,14 @@ const outputStep = readStepId(outputDays.projectKey, outputDays.stepId)
 const reviewStep = readStepId(reviewDays.projectKey, reviewDays.stepId)
 const decidedStep = readStepId(sql`scanned.project_key`, sql`scanned.step_id`)
 const answerStep = readStepId(answerDays.projectKey, answerDays.stepId)
+const useStep = readStepId(useDays.projectKey, useDays.stepId)
 
+/** The sums of the rows `scanned`. */
+const usedSums = {
+  inputTokens: sql<number | null>`sum(scanned.input_tokens)`.as('inputTokens'),
+  outputTokens: sql<number | null>`sum(scanned.output_tokens)`.as('outputTokens'),
+  costNanoUsd: sql<number | null>`sum(scanned.cost_nano_usd)`.as('costNanoUsd'),
+}
 const accepted = sql<number>`sum(${reviewDays.accepted})`.as('accepted')
 const corrected = sql<number>`sum(${reviewDays.corrected})`.as('corrected')
 /** Skips rows whose counts have dropped to zero. They're never deleted. */
@@ -46,6 +55,7 @@ const isAny = sql`sum(${reviewDays.accepted} + ${reviewDays.corrected}) > 0`
 export async function readInsights(store: Store, project: Project, days: DayRange) {
   const { database } = store
   const decidedOn = inRange(reviewDays, project, days)
+  const usedOn = inRange(useDays, project, days)
   const { day, promptVersionId, userId, errorType } = reviewDays
   // The index has the rows in this order, so only the groups are sorted by their new names.
   const decidedByStoredStep = database
@@ -56,11 +66,14 @@ export async function readInsights(store: Store, project: Project, days: DayRang
     .having(isAny)
     .limit(MAX_INSIGHT_ROWS)
     .as('scanned')
-  const scannedIds = (column: typeof userId | typeof promptVersionId, condition?: SQL) =>
-    sql`(select distinct ${column} as id from ${reviewDays} where ${and(decidedOn, condition)}) as scanned`
-  const [outputs, [counted], steps, decisions, reviewers, names, versions, namedTypes, answers] = await readPlain(
-    database,
-    [
+  const userIds = sql`(select distinct ${userId} as id from ${reviewDays} where ${decidedOn}) as scanned`
+  const versionIds = sql`(
+    select distinct scanned.id from (
+      select ${promptVersionId} as id from ${reviewDays} where ${decidedOn} and ${ne(promptVersionId, '')}
+      union all
+      select ${useDays.promptVersionId} from ${useDays} where ${usedOn} and ${ne(useDays.promptVersionId, '')}) as scanned) as scanned`
+  const [outputs, [counted], steps, decisions, reviewers, names, versions, namedTypes, answers, used, usedByDay] =
+    await readPlain(database, [
       database
         .select({
           stepId: outputStep.as('stepId'),
@@ -112,7 +125,7 @@ export async function readInsights(store: Store, project: Project, days: DayRang
           id: sql<string>`scanned.id`.as('id'),
           name: sql<string | null>`${actorName(store, sql`scanned.id`)}`.as('name'),
         })
-        .from(scannedIds(userId))
+        .from(userIds)
         .limit(MAX_INSIGHT_ROWS),
       database
         .select({
@@ -122,7 +135,7 @@ export async function readInsights(store: Store, project: Project, days: DayRang
           number: sql<number>`${versionNumber}`.as('number'),
           isActive: sql<number>`${textVersions.isActive}`.as('isActive'),
         })
-        .from(scannedIds(promptVersionId, ne(promptVersionId, '')))
+        .from(versionIds)
         .crossJoin(textVersions)
         .crossJoin(versionedTexts)
         .where(
@@ -155,8 +168,43 @@ export async function readInsights(store: Store, project: Project, days: DayRang
         .groupBy(answerDays.errorType, answerStep)
         .having(sql`sum(${answerDays.answers}) > 0`)
         .limit(MAX_INSIGHT_ROWS),
-    ],
-  )
+      database
+        .select({
+          stepId: sql<string>`scanned.step_id`.as('stepId'),
+          promptVersionId: sql<string>`scanned.version`.as('promptVersionId'),
+          ...usedSums,
+          durations: sql<string>`json_group_object(coalesce(scanned.bucket, ''), coalesce(scanned.timed, 0))`.as(
+            'durations',
+          ),
+        })
+        .from(
+          // The sums stand in the rows without a bucket, one per step and version.
+          sql`(
+            select ${useStep} as step_id, ${useDays.promptVersionId} as version, null as bucket, null as timed,
+              sum(${useDays.inputTokens}) as input_tokens, sum(${useDays.outputTokens}) as output_tokens,
+              sum(${useDays.costNanoUsd}) as cost_nano_usd
+            from ${useDays} where ${usedOn} group by 1, 2
+            union all
+            select ${useStep}, ${useDays.promptVersionId}, item.key, sum(item.value), null, null, null
+            from ${useDays} cross join json_each(${useDays.durations}) as item where ${usedOn} group by 1, 2, 3) as scanned`,
+        )
+        .groupBy(sql`scanned.step_id`, sql`scanned.version`)
+        .limit(MAX_INSIGHT_ROWS),
+      database
+        .select({
+          ...named({ day: useDays.day, promptVersionId: useDays.promptVersionId }),
+          stepId: useStep.as('stepId'),
+          inputTokens: sql<number | null>`sum(${useDays.inputTokens})`.as('inputTokens'),
+          outputTokens: sql<number | null>`sum(${useDays.outputTokens})`.as('outputTokens'),
+          costNanoUsd: sql<number | null>`sum(${useDays.costNanoUsd})`.as('costNanoUsd'),
+          // Renamed steps may share a row.
+          durations: sql<string>`json_group_array(json(${useDays.durations}))`.as('durations'),
+        })
+        .from(useDays)
+        .where(usedOn)
+        .groupBy(useDays.day, useStep, useDays.promptVersionId)
+        .limit(MAX_INSIGHT_ROWS),
+    ])
   return {
     outputs,
     countedAt: counted?.at ?? null,
@@ -167,6 +215,14 @@ export async function readInsights(store: Store, project: Project, days: DayRang
     versions: versions.map(({ isActive, ...version }) => ({ ...version, isActive: isActive === 1 })),
     namedTypes,
     answers,
+    used: used.map(({ durations, ...sums }): StepUse => {
+      const { '': _, ...histogram } = JSON.parse(durations)
+      return { ...sums, durations: histogram }
+    }),
+    usedByDay: usedByDay.map(({ durations, ...sums }): StepUse & { day: number } => ({
+      ...sums,
+      durations: sumHistograms(JSON.parse(durations)),
+    })),
   }
 }
 

@@ -59,6 +59,31 @@ export const outputDays = sqliteTable(
   table => [primaryKey({ columns: [table.projectKey, table.day, table.stepId] })],
 )
 
+/**
+ * The tokens, cost, and durations of the spans with an output to review and of the model calls, by day, step, and prompt
+ * version, as of cron's last count.
+ */
+export const useDays = sqliteTable(
+  'use_days',
+  {
+    projectKey: integer('project_key').notNull(),
+    /** The day of the traces' own timestamps. */
+    day: integer('day').notNull(),
+    /** '' stands in for everything past the limit of versions that are counted separately. */
+    stepId: text('step_id').notNull(),
+    /** '' if there is none. */
+    promptVersionId: text('prompt_version_id').notNull(),
+    /** Null if no span has any usage. */
+    inputTokens: integer('input_tokens'),
+    outputTokens: integer('output_tokens'),
+    /** Billionths of a US dollar. Null if no span has a cost. */
+    costNanoUsd: integer('cost_nano_usd'),
+    /** A `DurationHistogram` as JSON. */
+    durations: text('durations').notNull(),
+  },
+  table => [primaryKey({ columns: [table.projectKey, table.day, table.stepId, table.promptVersionId] })],
+)
+
 /** The days that have traces: when their outputs were last counted, and when they're due again. */
 export const countedDays = sqliteTable(
   'counted_days',
@@ -75,6 +100,8 @@ export const countedDays = sqliteTable(
     isChanged: integer('is_changed', { mode: 'boolean' }).notNull(),
     /** The current count's progress, a `CountProgress` as JSON, or null. */
     progress: text('progress'),
+    /** Whether retention has deleted traces of the day. Then its rows in `use_days` stay as they are. */
+    isUseKept: integer('is_use_kept', { mode: 'boolean' }).notNull().default(false),
   },
   table => [
     primaryKey({ columns: [table.projectKey, table.day] }),

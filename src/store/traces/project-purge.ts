@@ -11,7 +11,7 @@ import {
 import type { Store, UnscopedStore } from '../core/store.ts'
 import { apiKeys, modelCalls, projects, stepNames } from '../schema/accounts.ts'
 import { projectErrorTypes } from '../schema/attribution.ts'
-import { answerDays, countedDays, outputDays, reviewDays } from '../schema/counts.ts'
+import { answerDays, countedDays, outputDays, reviewDays, useDays } from '../schema/counts.ts'
 import { textActivations, textVersions, versionedTexts } from '../schema/texts.ts'
 import { traces } from '../schema/traces.ts'
 
@@ -126,6 +126,7 @@ function deletions(projectKey: number): { limit: number; statement: SQL }[] {
     removal(reviewDays, 'project_key, day, step_id, prompt_version_id, user_id, error_type'),
     removal(answerDays, 'project_key, day, step_id, error_type'),
     removal(outputDays, 'project_key, day, step_id'),
+    removal(useDays, 'project_key, day, step_id, prompt_version_id'),
     removal(countedDays, 'project_key, day'),
     removal(stepNames, 'project_key, old_name'),
     removal(modelCalls, 'project_key'),

@@ -4,7 +4,7 @@ import { DAY_MS, RESEND_AFTER_MS, RETENTION_PASS_MS, RETENTION_TRACES } from '..
 import { hasReviewedSpan } from '../core/reviewable.ts'
 import type { UnscopedStore } from '../core/store.ts'
 import { findDuePass, savePass } from '../core/sweeps.ts'
-import { markDays } from '../counts/output-days.ts'
+import { keepUse, markDays } from '../counts/output-days.ts'
 import { projects } from '../schema/accounts.ts'
 import { traces } from '../schema/traces.ts'
 
@@ -59,9 +59,11 @@ export async function expireTraces(
     // A stale review also counts, because the output that it approved is ground truth.
     project.retainReviewed ? sql`not ${hasReviewedSpan(sql`true`)}` : undefined,
   )
-  const [scanned, , deleted] = await database.batch([
+  const expired = sql`select ${traces.projectKey}, ${traces.timestamp} from ${traces} where ${isExpired}`
+  const [scanned, , , deleted] = await database.batch([
     oldest,
-    markDays(unscoped, sql`select ${traces.projectKey}, ${traces.timestamp} from ${traces} where ${isExpired}`, now),
+    markDays(unscoped, expired, now),
+    keepUse(unscoped, expired),
     database
       .update(traces)
       .set({ deletedAt: now, purgeDueAt: now + RESEND_AFTER_MS, revision: newRevision() })

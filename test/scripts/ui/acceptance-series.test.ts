@@ -11,7 +11,11 @@ const seriesOf = (days: Insights['days'], promptVersions: Insights['promptVersio
     {
       ...RANGE,
       outputs: { total: 0, reviewed: 0, countedAt: null },
+      usage: null,
+      costUsd: null,
       steps: [],
+      versions: [],
+      useDays: [],
       days,
       promptVersions,
       errorTypes: [],
