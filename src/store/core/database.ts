@@ -27,8 +27,12 @@ export async function readPlain<const Queries extends readonly Query<unknown[]>[
   return rows as { [Index in keyof Queries]: Awaited<Queries[Index]> }
 }
 
-const prepared = (client: Database['$client'], queries: readonly Pick<Query, 'toSQL'>[]): D1PreparedStatement[] =>
+/** A query that drizzle built, or a `Template` with its values. */
+type Statement = Pick<Query, 'toSQL'> | D1PreparedStatement
+
+const prepared = (client: Database['$client'], queries: readonly Statement[]): D1PreparedStatement[] =>
   queries.map(query => {
+    if (!('toSQL' in query)) return query
     const { sql, params } = query.toSQL()
     return client.prepare(sql).bind(...params)
   })
@@ -36,7 +40,7 @@ const prepared = (client: Database['$client'], queries: readonly Pick<Query, 'to
 /** Runs any number of statements as one batch and returns the rows of the last one. Its fields must be `named`. */
 export async function runLast<Row>(
   { $client: client }: Database,
-  statements: readonly [...Pick<Query, 'toSQL'>[], Query<Row[]>],
+  statements: readonly [...Statement[], Query<Row[]>],
 ): Promise<Row[]> {
   const results = await client.batch(prepared(client, statements))
   // As in `readPlain`.

@@ -4,6 +4,7 @@ import type { ModelUse } from '../../domain/model-use.ts'
 import type { SpanStatus } from '../../domain/span.ts'
 import type { Reviewability } from '../../domain/step-kind.ts'
 import type { Project } from '../accounts/projects.ts'
+import { Template } from '../core/database.ts'
 import { hasObservedOutput } from '../core/reviewable.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
 import { isStep } from '../core/step-names.ts'
@@ -11,7 +12,7 @@ import type { Store } from '../core/store.ts'
 import { spans } from '../schema/spans.ts'
 import { textActivations, textVersions, versionedTexts } from '../schema/texts.ts'
 import { traces } from '../schema/traces.ts'
-import { isLive } from '../traces/live.ts'
+import { BOUND_LATER, isLive } from '../traces/live.ts'
 import { NEW_SPAN } from '../traces/roots.ts'
 import { isOnOtherTrace } from '../traces/span-ids.ts'
 import { MODEL_USE } from './model-use.ts'
@@ -77,7 +78,10 @@ const { row } = SPANS
  * key in the meantime. If the span exists, the export with the greatest revision wins. If the span is a client's, an
  * export only fills in fields that the client left out.
  */
-export function upsertSpans(store: Store, project: Project, rows: string, now: number) {
+export const upsertSpans = (store: Store, project: Project, rows: string, now: number): D1PreparedStatement =>
+  upsert.with(store.database, { organizationKey: store.organization.key, projectKey: project.key, rows, now })
+
+const upsert = new Template(database => {
   const { id, output } = row
   const isClients = sql`${spans.exportRevision} is null`
   const given = (column: SQLiteColumn, excluded: SQL) =>
@@ -85,7 +89,7 @@ export function upsertSpans(store: Store, project: Project, rows: string, now: n
   const mark = (column: SQLiteColumn, excluded: SQL) => sql`iif(${isClients}, max(${column}, ${excluded}), ${excluded})`
   const withRef = (value: SQLiteColumn, ref: SQLiteColumn, excluded: SQL) =>
     sql`iif(${isClients} and ${value} is not null, ${ref}, ${excluded})`
-  return store.database
+  return database
     .insert(spans)
     .select(
       selectFor(
@@ -95,15 +99,15 @@ export function upsertSpans(store: Store, project: Project, rows: string, now: n
           ...row,
           traceKey: traces.key,
           isRoot: sql`${traces.rootSpanId} = ${id}`,
-          stepId: stepIdOf(project),
-          promptVersionId: promptVersionOf(project),
+          stepId: stepIdOf(),
+          promptVersionId: promptVersionOf(),
           hasOutput: sql`case when ${output} <> 'null' then 1 else ${hasObservedOutput(id, sql`<>`)} end`,
           hasNullOutput: sql`case when ${output} = 'null' then 1 else ${hasObservedOutput(id, sql`=`)} end`,
-          receivedAt: now,
+          receivedAt: sql`${sql.placeholder('now')}`,
         },
-        sql`from ${SPANS.fromWide(rows)} cross join ${traces}
-          where ${isLive(store, sql`${traces.key} = ${row.traceKey} and ${traces.id} = ${row.traceUuid}`)}
-            and not ${isOnOtherTrace(store, spans, {
+        sql`from ${SPANS.fromWide(sql.placeholder('rows'))} cross join ${traces}
+          where ${isLive(BOUND_LATER, sql`${traces.key} = ${row.traceKey} and ${traces.id} = ${row.traceUuid}`)}
+            and not ${isOnOtherTrace(BOUND_LATER, spans, {
               id,
               traceUuid: sql`${traces.id}`,
               // A client can compute the id and use it for its own span before this one arrives.
@@ -140,35 +144,37 @@ export function upsertSpans(store: Store, project: Project, rows: string, now: n
       },
       setWhere: sql`${isClients} or ${spans.exportRevision} < excluded.export_revision`,
     })
-}
+})
+
+const PROJECT_KEY = sql.placeholder('projectKey')
 
 const usesPrompt = sql`${row.usesPrompt} = 1`
 
 /** Whether a row of `versioned_texts` is the project's prompt for the step with this name. */
-const isPromptOf = (project: Project, name: SQL) => sql`${versionedTexts.projectKey} = ${project.key}
-  and ${versionedTexts.kind} = 'prompt' and ${isStep(project.key, versionedTexts.name, name)}`
+const isPromptOf = (name: SQL) => sql`${versionedTexts.projectKey} = ${PROJECT_KEY}
+  and ${versionedTexts.kind} = 'prompt' and ${isStep(PROJECT_KEY, versionedTexts.name, name)}`
 
 /** The prompt's name if the project has the named prompt, or else the span's own step. */
-const stepIdOf = (project: Project) => sql`case when ${usesPrompt} and exists (
-    select 1 from ${versionedTexts} where ${isPromptOf(project, row.promptName)})
+const stepIdOf = () => sql`case when ${usesPrompt} and exists (
+    select 1 from ${versionedTexts} where ${isPromptOf(row.promptName)})
   then ${row.promptName} else ${row.stepId} end`
 
 /**
  * The version that a span used: the one that it names by id or by prompt name and number, or else the one that was
  * active when it began.
  */
-function promptVersionOf(project: Project) {
+function promptVersionOf() {
   const versions = sql`${versionedTexts} cross join ${textVersions}`
   const isOfText = sql`${textVersions.textKey} = ${versionedTexts.key}`
   return sql`case when ${usesPrompt} then coalesce(
     (select ${textVersions.id} from ${textVersions} cross join ${versionedTexts}
       where ${textVersions.id} = ${row.promptVersionId} and ${isOfText}
-        and ${versionedTexts.projectKey} = ${project.key} and ${versionedTexts.kind} = 'prompt'),
+        and ${versionedTexts.projectKey} = ${PROJECT_KEY} and ${versionedTexts.kind} = 'prompt'),
     (select ${textVersions.id} from ${versions}
-      where ${isPromptOf(project, row.promptName)} and ${isOfText}
+      where ${isPromptOf(row.promptName)} and ${isOfText}
         and ${textVersions.number} = ${row.promptNumber}),
     (select ${textVersions.id} from ${versionedTexts} cross join ${textActivations} cross join ${textVersions}
-      where ${isPromptOf(project, stepIdOf(project))} and ${textActivations.textKey} = ${versionedTexts.key}
+      where ${isPromptOf(stepIdOf())} and ${textActivations.textKey} = ${versionedTexts.key}
         and ${textActivations.activatedAt} <= ${row.timestamp} and ${textVersions.key} = ${textActivations.versionKey}
       order by ${textActivations.activatedAt} desc, ${textActivations.versionKey} desc limit 1)) end`
 }
