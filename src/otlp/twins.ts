@@ -76,7 +76,8 @@ const USAGE = /^gen_ai\.usage\.|^llm\.token_count\.|\.(?:tokenUsage|usage_detail
 
 /** The span of a provider's own SDK has no content, whatever its settings. */
 const isBareCall = ({ source, attributes }: TelemetrySpan): boolean =>
-  /^(?:com\.)?(?:anthropic\b|mistralai_)/.test(source.scope.name) && attributes.has('gen_ai.operation.name')
+  /^(?:com\.)?(?:anthropic\b|mistralai_)/.test(source.scope.name) &&
+  (attributes.has('gen_ai.operation.name') || attributes.has('gen_ai.request.model'))
 
 /** Bare calls within a call with content, or next to one: a streamed call ends before its own SDK's span does. */
 function repeatedCalls(bare: readonly TelemetrySpan[], calls: ReadonlyMap<string, TelemetrySpan>): TelemetrySpan[] {

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import { objectOf, present } from '../reading/attribute-values.ts'
 import type { Convention, Reading, SpanReader } from '../reading/convention.ts'
-import { answerOf, conversationOf, inputMessages, outputMessage } from '../reading/messages.ts'
+import { type Answer, answerOf, conversationOf, inputMessages, outputMessage } from '../reading/messages.ts'
 import { parsed, unflatten } from '../reading/serialized.ts'
 import { valueFrom } from '../reading/span-content.ts'
 import type { TelemetryEvent } from '../reading/telemetry.ts'
@@ -26,16 +26,26 @@ export const genAiEvents: Convention = {
     const asked = span.span.events.filter(({ name }) => ROLES_OF_EVENTS.has(name))
     for (const name of ROLES_OF_EVENTS.keys()) span.events(name)
     const answered = span.events('gen_ai.choice')
-    const answer =
-      answered.length > 0 ? answerOf(answered.map(messageOf)) : outputMessage(contentOf(span, 'completion'))
-    const prompt = contentOf(span, 'prompt')
+    const prompt = valueFrom(contentOf(span, 'prompt'))
+    const completion = valueFrom(contentOf(span, 'completion'))
+    const answer = answered.length > 0 ? answerOf(answered.map(messageOf)) : answerIn(completion)
     return present<Reading>({
-      input: asked.length > 0 ? conversationOf(asked.map(messageOf)) : (inputMessages(prompt) ?? valueFrom(prompt)),
-      output: answer?.output ?? valueFrom(contentOf(span, 'completion')),
+      input: asked.length > 0 ? conversationOf(asked.map(messageOf)) : conversationIn(prompt),
+      output: answer?.output ?? completion,
       finishReasons: answer && answer.finishReasons.length > 0 ? answer.finishReasons : undefined,
     })
   },
 }
+
+/** Spring AI sends the texts alone. */
+const areTexts = (value: Json | undefined): value is string[] =>
+  Array.isArray(value) && value.length > 0 && value.every(item => typeof item === 'string')
+
+const conversationIn = (prompt: Json | undefined): Json | undefined =>
+  areTexts(prompt) ? conversationOf(prompt) : (inputMessages(prompt) ?? prompt)
+
+const answerIn = (completion: Json | undefined): Answer | undefined =>
+  areTexts(completion) ? answerOf(completion) : outputMessage(completion)
 
 /** All messages at once, as in version 1.27. */
 const contentOf = (span: SpanReader, side: 'prompt' | 'completion'): Json | undefined =>

@@ -123,6 +123,9 @@ function toolOutput(given: Json): Json | undefined {
     const { role, status, content, isError, output, raw_output, is_error, ...others } = value
     // LangChain's callbacks, in Traceloop's form and in OpenInference's for JavaScript.
     if (output !== undefined && /^(?:kwargs)?$/.test(Object.keys(others).join())) return toolOutput(output)
+    // Google's ADK wraps a result that isn't an object.
+    if (typeof value.result === 'string' && Object.keys(value).length === 1)
+      return { result: valueOfText(value.result) }
     // LlamaIndex.
     if (raw_output !== undefined && is_error === false) return toolOutput(raw_output)
     const isMessage = role === 'tool' || role === 'function' || role === 'assistant'

@@ -39,6 +39,13 @@ const ROLES: ReadonlyMap<string, string> = new Map([
   ['tool-response', 'tool'],
 ])
 
+/** Items of OpenAI's Responses API, and of LiveKit, that aren't messages. */
+const ROLES_OF_ITEMS: ReadonlyMap<string, string> = new Map([
+  ['function_call', 'assistant'],
+  ['reasoning', 'assistant'],
+  ['function_call_output', 'tool'],
+])
+
 const roleOf = (name: string): string => ROLES.get(name) ?? name
 
 const CONTENT_FIELDS = [...CONTENTS, 'tool_calls', 'toolCalls', 'function_call', 'reasoning_content']
@@ -76,6 +83,8 @@ const areMessages = (list: readonly Json[]): boolean => list.length <= MAX_CONVE
  */
 export function messagesFrom(value: Json, defaultRole: string): Message[] {
   if (!isJsonObject(value)) return [{ role: defaultRole, content: value }]
+  const itemRole = value.role === undefined ? ROLES_OF_ITEMS.get(String(value.type)) : undefined
+  if (itemRole !== undefined) return messagesFrom({ role: itemRole, content: [value] }, itemRole)
   const fields = new Fields(unwrapped(value))
   const role = roleOf(fields.text('role') ?? defaultRole)
   // This `type` adds nothing to the role.
@@ -188,14 +197,20 @@ function nestedMessage(value: JsonObject): JsonObject {
 
 function requestMessages(request: JsonObject, system: Message[]): JsonObject | undefined {
   const fields = new Fields(request.lc !== undefined && isJsonObject(request.kwargs) ? request.kwargs : request)
-  const messages = messageList(fields.list('messages', 'contents', 'input'))
+  const messages = messageList(fields.list('messages', 'contents', 'input', 'items'))
   // OpenAI's Responses API takes a string, next to the instructions or the model.
   if (messages.length === 0 && (request.instructions ?? request.model) !== undefined) {
     const text = fields.text('input')
     if (text !== undefined) messages.push({ role: 'user', content: text })
   }
   if (!areMessages(messages)) return undefined
-  const instructions = fields.take('system', 'system_instruction', 'systemInstruction', 'instructions')
+  // Google's clients have it among the parameters.
+  const config = new Fields(fields.object('config') ?? {})
+  const instructions =
+    fields.take('system', 'system_instruction', 'systemInstruction', 'instructions') ??
+    config.take('system_instruction', 'systemInstruction')
+  const parameters = config.rest()
+  if (!isEmpty(parameters)) fields.put('config', parameters)
   return {
     messages: [
       ...system,
@@ -216,6 +231,8 @@ export function outputMessage(value: Json | undefined): Answer | undefined {
   if (isJsonObject(answer) && isResponse(answer)) return answerIn(answer)
   if (isMessage(answer)) return answerFrom([answer], {})
   if (Array.isArray(answer)) {
+    if (answer.length <= MAX_CONVERSATION_MESSAGES && answer.some(isCallItem))
+      return answerFrom([messageOfItems(answer)], {})
     const list = answer.flat()
     return answer.some(isMessage) && areMessages(list) ? answerFrom(list, {}) : undefined
   }
@@ -262,8 +279,10 @@ function answerIn(answer: JsonObject): Answer | undefined {
   return areMessages(candidates) ? answerFrom(candidates, fields.rest()) : undefined
 }
 
-const isItem = (item: Json): boolean =>
-  isMessage(item) || (isJsonObject(item) && (item.type === 'function_call' || item.type === 'reasoning'))
+const isItem = (item: Json): boolean => isMessage(item) || isCallItem(item)
+
+const isCallItem = (item: Json): boolean =>
+  isJsonObject(item) && item.role === undefined && (item.type === 'function_call' || item.type === 'reasoning')
 
 /** OpenAI's Responses API sends an answer as a list of items. One of them is the message. */
 function messageOfItems(items: Json[]): JsonObject {

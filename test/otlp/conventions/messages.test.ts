@@ -528,3 +528,32 @@ describe('a conversation with too many messages to normalize', () => {
     expect(withMessages(more)).toBe(more)
   })
 })
+
+it('reads the items of a Responses conversation', ({ expect }) => {
+  const call = { type: 'function_call', call_id: 'call_1', name: 'get_order', arguments: '{"order":7}' }
+  const tool_calls = [{ id: 'call_1', name: 'get_order', arguments: { order: 7 } }]
+  const asked = [
+    { role: 'user', content: 'How long?' },
+    call,
+    { type: 'function_call_output', call_id: 'call_1', output: '{"a":1}' },
+  ]
+  expect(inputMessages(asked)).toEqual({
+    messages: [
+      { role: 'user', content: 'How long?' },
+      { role: 'assistant', content: null, tool_calls },
+      { role: 'tool', content: { a: 1 }, tool_call_id: 'call_1' },
+    ],
+  })
+  expect(outputMessage([call])?.output).toEqual({ role: 'assistant', content: null, tool_calls })
+})
+
+it('reads Google’s system instruction among the parameters', ({ expect }) => {
+  const contents = [{ role: 'user', parts: [{ text: 'How long?' }] }]
+  expect(inputMessages({ contents, config: { system_instruction: 'Be brief', top_p: 1 } })).toEqual({
+    messages: [
+      { role: 'system', content: 'Be brief' },
+      { role: 'user', content: 'How long?' },
+    ],
+    config: { top_p: 1 },
+  })
+})
