@@ -274,6 +274,32 @@ describe('a renamed step', () => {
     expect(paged).toEqual(['new', 'new', 'new'])
   })
 
+  it('keeps its reviews, and waits in the queue again if its output changes', async ({ expect }) => {
+    const org = await newOrg()
+    const { trace_id, spanIds } = await newSteps(org, ['old', 'new'])
+    const reviews = spanIds.map(spanId => ({ spanId, decision: 'correct', approvedOutput: 'No', errorType: 'no_tool' }))
+    await rename(org, { old: 'new' })
+    const unknown = (await org.owner.post('/api/reviews', { reviews })).body.results
+    expect(unknown.map(({ status }: { status: number }) => status)).toEqual([422, 422])
+    const known = reviews.map(review => ({ ...review, errorType: 'reasoning_error' }))
+    const { results } = (await org.owner.post('/api/reviews', { reviews: known })).body
+    expect(results.map(({ body }: { body: { stepId: string } }) => body.stepId)).toEqual(['new', 'new'])
+    const waiting = async (stepId: string) =>
+      (await org.read.get(list('/api/review-queue', `stepId=${stepId}`))).body.spans.map(({ id }: { id: string }) => id)
+    expect(await waiting('old')).toEqual([])
+    for (const query of ['review=corrected', 'errorType=reasoning_error']) {
+      const { traces } = (await org.read.get(list('/api/traces', `stepId=old&${query}`))).body
+      expect(traces).toMatchObject([{ reviewedCount: 2 }])
+    }
+    const changed = { trace_id, span_id: spanIds[0], step_id: 'old', output: 'Changed', timestamp: timeAfter(0) }
+    await org.ingest.post('/api/v1/spans', aSpan(changed))
+    expect([await waiting('old'), await waiting('new')]).toEqual([[spanIds[0]], [spanIds[0]]])
+    expect((await org.read.get(`/api/spans/${spanIds[0]}`)).body).toMatchObject({
+      stepId: 'new',
+      review: { state: 'corrected', stale: true },
+    })
+  })
+
   it('is found in telemetry too', async ({ expect }) => {
     const org = await newOrg()
     await exportSpans(org, [anExportedSpan()])

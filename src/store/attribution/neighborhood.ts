@@ -2,7 +2,7 @@ import { and, eq, sql } from 'drizzle-orm'
 import { MAX_SUBJECT_TEXT_BYTES } from '../../limits.ts'
 import { bytesSoFar } from '../core/bounds.ts'
 import { readPlain } from '../core/database.ts'
-import { isStep } from '../core/step-names.ts'
+import { promptOfStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { observations, spans } from '../schema/spans.ts'
 import { textVersions, versionedTexts } from '../schema/texts.ts'
@@ -75,9 +75,7 @@ export async function readNeighborhood(
         .crossJoin(textVersions)
         .where(
           and(
-            eq(versionedTexts.projectKey, trace.projectKey),
-            sql`${versionedTexts.kind} = 'prompt'
-              and ${isStep(trace.projectKey, versionedTexts.name, sql`item.value`)}`,
+            eq(versionedTexts.key, promptOfStep(sql`${trace.projectKey}`, sql`item.value`)),
             eq(textVersions.key, versionAtReceipt(trace.key)),
           ),
         ),

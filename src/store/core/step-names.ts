@@ -1,12 +1,13 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { stepNames } from '../schema/accounts.ts'
 import { spans } from '../schema/spans.ts'
+import { versionedTexts } from '../schema/texts.ts'
 import { traces } from '../schema/traces.ts'
 
 /*
  * A project can rename its steps. Rows keep the step ids that pipelines send, and queries apply the new names, so a
- * rename covers older and later rows alike and can be undone. Show a step with `readStepId`, and compare steps with
- * `isStep`; group by `readStepId` to count. Arguments are columns of the statement, or values.
+ * rename covers older and later rows alike and can be undone. Show a step with `readStepId`, compare steps with
+ * `isStep`, and group by `readStepId` to count. Arguments are columns of the statement, or values.
  */
 
 /**
@@ -35,6 +36,23 @@ export const isStep = (projectKey: SQLWrapper | number, column: SQLWrapper, step
       where other.project_key = scanned.project_key and other.new_name = coalesce(
         (select own.new_name from ${stepNames} own
          where own.project_key = scanned.project_key and own.old_name = scanned.step_id), scanned.step_id))`
+
+/**
+ * The key of the prompt for a step, by any of its names. Null if it has none. Unlike `isStep`, it only seeks, so that it
+ * can be asked for every span of an export.
+ */
+export const promptOfStep = (projectKey: SQLWrapper, stepId: SQLWrapper): SQL => {
+  const isPrompt = (name: SQLWrapper) =>
+    sql`named.project_key = ${projectKey} and named.kind = 'prompt' and named.name = ${name}`
+  const ownName = sql`${stepNames} own where own.project_key = ${projectKey} and own.old_name = ${stepId}`
+  return sql`coalesce(
+    (select named.key from ${versionedTexts} named where ${isPrompt(stepId)}),
+    iif(exists (select 1 from ${stepNames} where ${stepNames.projectKey} = ${projectKey}), coalesce(
+      (select named.key from ${versionedTexts} named where ${isPrompt(sql`(select own.new_name from ${ownName})`)}),
+      (select named.key from ${stepNames} other cross join ${versionedTexts} named
+        where other.project_key = ${projectKey} and other.new_name = coalesce((select own.new_name from ${ownName}), ${stepId})
+          and ${isPrompt(sql`other.old_name`)} limit 1)), null))`
+}
 
 /** The step id that responses show for a row of `spans`. */
 export const shownSpanStep = readStepId(

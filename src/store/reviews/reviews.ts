@@ -7,13 +7,13 @@ import { chunkRows } from '../core/chunks.ts'
 import { readPlain } from '../core/database.ts'
 import { isFree, needsReview } from '../core/reviewable.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
-import { isStep } from '../core/step-names.ts'
+import { promptOfStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { markDays } from '../counts/output-days.ts'
 import { countDecisions } from '../counts/review-days.ts'
 import { feedback, reviews } from '../schema/reviews.ts'
 import { observations, spans } from '../schema/spans.ts'
-import { textVersions, versionedTexts } from '../schema/texts.ts'
+import { textVersions } from '../schema/texts.ts'
 import { traces } from '../schema/traces.ts'
 import { type FoldedSpan, foldSpans } from '../spans/fold-spans.ts'
 import { isLocated, type LocatedTrace, locatedSpans, spanQueries, toLocatedRows } from '../spans/located-spans.ts'
@@ -84,10 +84,9 @@ export async function findReviewSubjects(
  */
 const versionKey = sql`coalesce(
   (select named.key from ${textVersions} named where named.id = ${spans.promptVersionId}),
-  (select active.key from ${traces} cross join ${versionedTexts} cross join ${textVersions} active
-   where ${traces.key} = ${spans.traceKey} and ${versionedTexts.projectKey} = ${traces.projectKey}
-     and ${versionedTexts.kind} = 'prompt' and ${isStep(traces.projectKey, versionedTexts.name, spans.stepId)}
-     and active.text_key = ${versionedTexts.key} and active.is_active = 1))`
+  (select active.key from ${traces} cross join ${textVersions} active
+   where ${traces.key} = ${spans.traceKey}
+     and active.text_key = ${promptOfStep(traces.projectKey, spans.stepId)} and active.is_active = 1))`
 
 /**
  * Fetches the JSON of spans' outputs, however large, or 'null' for a span without one. Spans whose object is gone are

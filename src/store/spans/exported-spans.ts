@@ -3,11 +3,10 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import type { ModelUse } from '../../domain/model-use.ts'
 import type { SpanStatus } from '../../domain/span.ts'
 import type { Reviewability } from '../../domain/step-kind.ts'
-import type { Project } from '../accounts/projects.ts'
 import { Template } from '../core/database.ts'
 import { hasObservedOutput } from '../core/reviewable.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
-import { isStep } from '../core/step-names.ts'
+import { promptOfStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { spans } from '../schema/spans.ts'
 import { textActivations, textVersions, versionedTexts } from '../schema/texts.ts'
@@ -78,8 +77,8 @@ const { row } = SPANS
  * key in the meantime. If the span exists, the export with the greatest revision wins. If the span is a client's, an
  * export only fills in fields that the client left out.
  */
-export const upsertSpans = (store: Store, project: Project, rows: string, now: number): D1PreparedStatement =>
-  upsert.with(store.database, { organizationKey: store.organization.key, projectKey: project.key, rows, now })
+export const upsertSpans = (store: Store, rows: string, now: number): D1PreparedStatement =>
+  upsert.with(store.database, { organizationKey: store.organization.key, rows, now })
 
 const upsert = new Template(database => {
   const { id, output } = row
@@ -99,8 +98,8 @@ const upsert = new Template(database => {
           ...row,
           traceKey: traces.key,
           isRoot: sql`${traces.rootSpanId} = ${id}`,
-          stepId: stepIdOf(),
-          promptVersionId: promptVersionOf(),
+          stepId,
+          promptVersionId,
           hasOutput: sql`case when ${output} <> 'null' then 1 else ${hasObservedOutput(id, sql`<>`)} end`,
           hasNullOutput: sql`case when ${output} = 'null' then 1 else ${hasObservedOutput(id, sql`=`)} end`,
           receivedAt: sql`${sql.placeholder('now')}`,
@@ -146,35 +145,26 @@ const upsert = new Template(database => {
     })
 })
 
-const PROJECT_KEY = sql.placeholder('projectKey')
-
 const usesPrompt = sql`${row.usesPrompt} = 1`
 
-/** Whether a row of `versioned_texts` is the project's prompt for the step with this name. */
-const isPromptOf = (name: SQL) => sql`${versionedTexts.projectKey} = ${PROJECT_KEY}
-  and ${versionedTexts.kind} = 'prompt' and ${isStep(PROJECT_KEY, versionedTexts.name, name)}`
+/** The project's prompt that a span names. Null if there is none. */
+const namedPrompt = promptOfStep(traces.projectKey, row.promptName)
 
 /** The prompt's name if the project has the named prompt, or else the span's own step. */
-const stepIdOf = () => sql`case when ${usesPrompt} and exists (
-    select 1 from ${versionedTexts} where ${isPromptOf(row.promptName)})
+const stepId = sql`case when ${usesPrompt} and ${namedPrompt} is not null
   then ${row.promptName} else ${row.stepId} end`
 
 /**
  * The version that a span used: the one that it names by id or by prompt name and number, or else the one that was
  * active when it began.
  */
-function promptVersionOf() {
-  const versions = sql`${versionedTexts} cross join ${textVersions}`
-  const isOfText = sql`${textVersions.textKey} = ${versionedTexts.key}`
-  return sql`case when ${usesPrompt} then coalesce(
+const promptVersionId = sql`case when ${usesPrompt} then coalesce(
     (select ${textVersions.id} from ${textVersions} cross join ${versionedTexts}
-      where ${textVersions.id} = ${row.promptVersionId} and ${isOfText}
-        and ${versionedTexts.projectKey} = ${PROJECT_KEY} and ${versionedTexts.kind} = 'prompt'),
-    (select ${textVersions.id} from ${versions}
-      where ${isPromptOf(row.promptName)} and ${isOfText}
-        and ${textVersions.number} = ${row.promptNumber}),
-    (select ${textVersions.id} from ${versionedTexts} cross join ${textActivations} cross join ${textVersions}
-      where ${isPromptOf(stepIdOf())} and ${textActivations.textKey} = ${versionedTexts.key}
+      where ${textVersions.id} = ${row.promptVersionId} and ${textVersions.textKey} = ${versionedTexts.key}
+        and ${versionedTexts.projectKey} = ${traces.projectKey} and ${versionedTexts.kind} = 'prompt'),
+    (select ${textVersions.id} from ${textVersions}
+      where ${textVersions.textKey} = ${namedPrompt} and ${textVersions.number} = ${row.promptNumber}),
+    (select ${textVersions.id} from ${textActivations} cross join ${textVersions}
+      where ${textActivations.textKey} = coalesce(${namedPrompt}, ${promptOfStep(traces.projectKey, row.stepId)})
         and ${textActivations.activatedAt} <= ${row.timestamp} and ${textVersions.key} = ${textActivations.versionKey}
       order by ${textActivations.activatedAt} desc, ${textActivations.versionKey} desc limit 1)) end`
-}

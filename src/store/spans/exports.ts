@@ -121,7 +121,7 @@ async function writeMerges(store: Store, project: Project, merges: readonly Merg
     ...[...chunkRows(updates, encodeUpdate, updateBytes)].flatMap(chunk => updateStatements(store, chunk, revision)),
     // The other traces get a new `updatedAt` in any case.
     ...(unchanged.length > 0 ? [touchTraces(store, isLive(store, hasIdIn(unchanged), hasNewSpans(places)), now)] : []),
-    ...[...chunkRows(rows, SPANS.encode)].map(({ json }) => upsertSpans(store, project, json, now)),
+    ...[...chunkRows(rows, SPANS.encode)].map(({ json }) => upsertSpans(store, json, now)),
     ...(rootless.length > 0 ? [removeIdleRoots(store, isLive(store, hasIdIn(rootless)))] : []),
     ...(known.length > 0 ? [updateNeedsReview(store, isLive(store, hasIdIn(known)))] : []),
     database
