@@ -434,8 +434,9 @@ describe('a renamed step', () => {
     const org = await newOrg()
     const { versionId } = (await newPrompt(org, 'answer')).body
     await rename(org, { chat: 'answer', named: 'answer' })
-    const at = String(BigInt(Date.now() + 60_000) * 1_000_000n)
+    let minutes = 0
     const sent = async (attributes?: object) => {
+      const at = String(BigInt(Date.now() + ++minutes * 60_000) * 1_000_000n)
       const span = anExportedSpan({ ...(attributes && { attributes }), startTimeUnixNano: at, endTimeUnixNano: at })
       await exportSpans(org, [span])
       const { traces } = (await org.read.get(list('/api/traces', ''))).body
