@@ -12,7 +12,16 @@ export type { FeedbackFields } from './feedback.ts'
 export type { Fetch } from './fetch.ts'
 export type { EventType, Loss } from './loss.ts'
 export type { ActivePrompt, Prompts } from './prompts.ts'
-export type { Span, SpanContext, SpanOptions, Trace, TraceOptions, TraceResult } from './run.ts'
+export type {
+  ModelCall,
+  Span,
+  SpanContext,
+  SpanOptions,
+  TokenUsage,
+  Trace,
+  TraceOptions,
+  TraceResult,
+} from './run.ts'
 export type {
   DetailPage,
   ReadOptions,

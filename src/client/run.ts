@@ -18,8 +18,28 @@ export interface TraceResult {
   metadata?: object | undefined
 }
 
+/** The tokens of a model call. `totalTokens` defaults to the sum of input and output. */
+export interface TokenUsage {
+  inputTokens?: number | null | undefined
+  outputTokens?: number | null | undefined
+  totalTokens?: number | null | undefined
+  /** The input tokens that the provider read from its cache. */
+  cachedTokens?: number | null | undefined
+  /** The output tokens that the model spent on reasoning. */
+  reasoningTokens?: number | null | undefined
+}
+
+/** The model that a step called, and what the call used. */
+export interface ModelCall {
+  model?: string | null | undefined
+  provider?: string | null | undefined
+  usage?: TokenUsage | null | undefined
+  /** US dollars. */
+  costUsd?: number | null | undefined
+}
+
 /** A span's fields that are known at its start. All of them can also be set later. */
-export interface SpanOptions {
+export interface SpanOptions extends ModelCall {
   /** The step's input. */
   input?: unknown
   /** The prompt that the step uses: the `versionId` of `prompts.active(...)`. */
@@ -80,6 +100,9 @@ export interface Span {
 
   /** Sets the prompt that the step uses: the `versionId` of `prompts.active(...)`. */
   promptVersion(versionId: string): void
+
+  /** Sets the model that the step called, its tokens, and its cost. Fields that you leave out stay as they are. */
+  modelCall(fields: ModelCall): void
 
   /** Records data that the step used, so that it can be replayed: `config`, `documents`, `retrieved_chunks`, ... */
   state(key: string, value: unknown): void

@@ -5,7 +5,7 @@ import { type Encoded, merged } from './json.ts'
 import { BATCH_BYTES, MAX_ERROR_LENGTH } from './limits.ts'
 import { recordObservation } from './observation.ts'
 import type { Recorder, Values } from './recorder.ts'
-import type { Span, SpanContext, SpanOptions, Trace } from './run.ts'
+import type { ModelCall, Span, SpanContext, SpanOptions, Trace } from './run.ts'
 
 /** State shared by all spans of a trace. */
 export interface SpanSetting {
@@ -44,6 +44,7 @@ class RecordedSpan implements Span {
   readonly #startedAt = Date.now()
   readonly #metadata: (object | undefined)[]
   #promptVersionId: string | undefined
+  #modelCall: ModelCallFields = {}
   #input: Encoded | undefined
   #output: Encoded | undefined
   #hasOutput = false
@@ -57,6 +58,7 @@ class RecordedSpan implements Span {
     this.#parentId = options?.parentSpanId ?? parentId
     this.#promptVersionId = options?.promptVersionId
     this.#metadata = [options?.metadata]
+    if (options) this.#modelCall = modelCallFields(options, {})
     if (options?.input !== undefined) this.input(options.input)
   }
 
@@ -82,6 +84,11 @@ class RecordedSpan implements Span {
 
   promptVersion(versionId: string): void {
     this.#promptVersionId = versionId
+    this.#update()
+  }
+
+  modelCall(fields: ModelCall): void {
+    this.#modelCall = modelCallFields(fields, this.#modelCall)
     this.#update()
   }
 
@@ -137,6 +144,7 @@ class RecordedSpan implements Span {
           parent_span_id: this.#parentId,
           step_id: this.#stepId,
           prompt_version_id: this.#promptVersionId,
+          ...this.#modelCall,
           timestamp: new Date(this.#startedAt).toISOString(),
           duration_ms: this.#durationMs,
           status: this.#status,
@@ -154,6 +162,29 @@ class RecordedSpan implements Span {
     add({ ...(!exceedsBatch && { input }), output, metadata })
   }
 }
+
+interface ModelCallFields {
+  model?: string | null | undefined
+  provider?: string | null | undefined
+  usage?: object | undefined
+  cost_usd?: number | null | undefined
+}
+
+/** A model call as the service takes it. Fields that aren't given stay as they were before. */
+const modelCallFields = ({ model, provider, usage, costUsd }: ModelCall, before: ModelCallFields): ModelCallFields => ({
+  model: model ?? before.model,
+  provider: provider ?? before.provider,
+  usage: usage
+    ? {
+        input_tokens: usage.inputTokens,
+        output_tokens: usage.outputTokens,
+        total_tokens: usage.totalTokens,
+        cached_tokens: usage.cachedTokens,
+        reasoning_tokens: usage.reasoningTokens,
+      }
+    : before.usage,
+  cost_usd: costUsd ?? before.cost_usd,
+})
 
 /** A stream isn't an output yet: it's read later, and JSON would turn it into an empty object. */
 function isStream(value: unknown): boolean {

@@ -37,9 +37,17 @@ describe('a run', () => {
       async span => {
         const documents = await span.span('retrieve', async () => ['warranty'], { input: 'warranty' })
         span.state('documents', documents)
+        span.modelCall({ usage: { inputTokens: 412, outputTokens: 36, cachedTokens: 256 }, costUsd: 0.5 })
         return { answer: '12 months' }
       },
-      { input: { question: 'How long?' }, promptVersionId: prompt.versionId, metadata: { model: 'small' } },
+      {
+        input: { question: 'How long?' },
+        promptVersionId: prompt.versionId,
+        model: 'gpt-4.1-mini',
+        provider: 'openai',
+        usage: { inputTokens: 1 },
+        metadata: { attempt: 1 },
+      },
     )
     expect(answer).toEqual({ answer: '12 months' })
     trace.complete({ output: answer, metadata: { tokens: 12 } })
@@ -75,7 +83,11 @@ describe('a run', () => {
       output: { answer: '12 months' },
       state: { documents: ['warranty'] },
       promptVersionId: created.versionId,
-      metadata: { model: 'small' },
+      model: 'gpt-4.1-mini',
+      provider: 'openai',
+      usage: { inputTokens: 412, outputTokens: 36, totalTokens: 448, cachedTokens: 256 },
+      costUsd: 0.5,
+      metadata: { attempt: 1 },
     })
     expect(read.spanOf('retrieve')).toMatchObject({
       parentSpanId: generate.id,
