@@ -64,10 +64,9 @@ export function stepOf(given: TelemetrySpan, twins?: Twins): SpanStep {
   const reader = new SpanReader(span)
   const readings = new Readings(reader)
   const isRepeated = twins?.repeated.has(given) ?? false
-  const kind =
-    isRepeated || twins?.inner.has(given)
-      ? 'generic'
-      : (readings.firstBy(BY_KIND, r => r.kind) ?? readings.first(r => r.fallback?.kind) ?? 'generic')
+  const kind = isRepeated
+    ? 'generic'
+    : (readings.firstBy(BY_KIND, r => r.kind) ?? readings.first(r => r.fallback?.kind) ?? 'generic')
   const inputs = isRepeated ? [] : readings.contents('input')
   const { input, parameters } = dividedRequest(inputFor(kind, inputs))
   const output = outputFor(kind, isRepeated ? [] : readings.contents('output'))

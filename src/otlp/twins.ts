@@ -2,23 +2,21 @@ import type { Json } from '../domain/json.ts'
 import type { TelemetrySpan } from './reading/telemetry.ts'
 
 /*
- * Two spans for one model call. Some clients record a call twice: instrumentations of a framework and of the provider's
- * SDK in it both record everything, or the SDK itself records the usage once more; Logfire sends the answer of a
- * streamed call in a record of its own; Mastra sends a call's content with the step around it. A span can't tell that
- * alone, so this looks at the spans of one export. In two exports, both spans count.
+ * Two spans for one model call. Some clients record a call twice: an instrumentation records its content, and the
+ * provider's own SDK its usage once more; Logfire sends the answer of a streamed call in a record of its own; Mastra
+ * sends a call's content with the step around it. A span can't tell that alone, so this looks at the spans of one
+ * export. In two exports, both spans count as calls.
  */
 
 /** Pairs that one export shows. */
 export interface Twins {
   /** Spans that repeat a call, so they count as generic. */
   repeated: ReadonlySet<TelemetrySpan>
-  /** Calls within a call that has their usage, so they count as generic but keep their content. */
-  inner: ReadonlySet<TelemetrySpan>
   /** Attributes that belong to a call but were sent by its twin. */
   answers: ReadonlyMap<TelemetrySpan, ReadonlyMap<string, Json>>
 }
 
-const NONE: Twins = { repeated: new Set(), inner: new Set(), answers: new Map() }
+const NONE: Twins = { repeated: new Set(), answers: new Map() }
 
 /** Finds the pairs among the spans of one export. Runs in time that grows with their number. */
 export function twinsIn(spans: readonly TelemetrySpan[]): Twins {
@@ -34,12 +32,7 @@ export function twinsIn(spans: readonly TelemetrySpan[]): Twins {
     else if (span.attributes.get('mastra.span.type') === 'model_inference') inferences.push(span)
     else if (isCall(span)) calls.set(idOf(span, span.spanId), span)
   }
-  const inner = new Set<TelemetrySpan>()
-  for (const span of calls.values()) {
-    const outer = calls.get(idOf(span, span.parentSpanId))
-    if (outer && hasUsage(outer)) inner.add(span)
-  }
-  if (bare.length + streamed.length + inferences.length + inner.size === 0) return NONE
+  if (bare.length + streamed.length + inferences.length === 0) return NONE
   const repeated = new Set(repeatedCalls(bare, calls))
   const answers =
     streamed.length === 0 ? new Map<TelemetrySpan, ReadonlyMap<string, Json>>() : answersOf(spans, streamed, repeated)
@@ -47,7 +40,7 @@ export function twinsIn(spans: readonly TelemetrySpan[]): Twins {
     const step = steps.get(idOf(span, span.parentSpanId))
     if (step) answers.set(span, contentOfStep(step))
   }
-  return { repeated, inner, answers }
+  return { repeated, answers }
 }
 
 const idOf = (span: TelemetrySpan, spanId: string | null): string => `${span.traceId}:${spanId}`
@@ -69,10 +62,6 @@ function isCall({ attributes }: TelemetrySpan): boolean {
   for (const [key, values] of CALLS) if (values.test(String(attributes.get(key) ?? ''))) return true
   return false
 }
-
-const hasUsage = ({ attributes }: TelemetrySpan): boolean => [...attributes.keys()].some(key => USAGE.test(key))
-
-const USAGE = /^gen_ai\.usage\.|^llm\.token_count\.|\.(?:tokenUsage|usage_details|usage_metadata)$/
 
 /** The span of a provider's own SDK has no content, whatever its settings. */
 const isBareCall = ({ source, attributes }: TelemetrySpan): boolean =>
