@@ -23,6 +23,14 @@ export const MAX_REVIEWS = 200
 export const MAX_JUDGED_BYTES_AT_ONCE = 8 * 1024 * 1024
 /** Characters to parse, hash, or write before other requests get a turn: a few milliseconds of work. */
 export const LENGTH_PER_TURN = 256 * 1024
+/** A message text must have this many characters to be reviewed once if several spans have it. */
+export const MIN_SHARED_TEXT_LENGTH = 16
+/** Longer outputs, as JSON, are never taken for the same text. Hashing them would delay other requests. */
+export const MAX_SHARED_TEXT_LENGTH = 64 * 1024
+/** The spans with the same text as their root that are considered, the earliest first. */
+export const MAX_SHARING_SPANS = 200
+/** How far a span is followed up its parents to find how deep it is. */
+export const MAX_SHARING_DEPTH = 100
 /** Outputs that one review call checks in total. It leaves the rest to the next call. */
 export const MAX_JUDGED_BYTES = 64 * 1024 * 1024
 /** A batch's body. An isolate holds it several times over: as bytes, text, values, and rows. */

@@ -1,5 +1,6 @@
 import { contentName } from '../domain/hash.ts'
 import { exportedSpanUuid, rootSpanUuid, traceUuid } from '../domain/ids.ts'
+import { sharedTextHash } from '../domain/shared-text.ts'
 import { giveTurn, inPieces, mapInTurns } from '../domain/turns.ts'
 import { logFault } from '../http/errors.ts'
 import { RECORDS_PER_TURN } from '../limits.ts'
@@ -8,6 +9,7 @@ import type { ExportedSpan } from '../store/spans/exported-spans.ts'
 import type { ExportedTrace } from '../store/spans/exports.ts'
 import { stepOf, traceIdOf } from './map.ts'
 import { orderedTimeOf, type TelemetrySpan, weightOf } from './reading/telemetry.ts'
+import { offerOnce } from './repeated-texts.ts'
 import { isRootOf, outlineOf, type ReadSpan, type SpanOutline, type SpanStep } from './span-step.ts'
 import { factsOf } from './trace-facts.ts'
 import { type Twins, twinsIn } from './twins.ts'
@@ -89,7 +91,7 @@ async function exportedTrace(
   const facts = factsOf(outlines)
   const [id, rootSpanId] = await Promise.all([traceUuid(project.id, traceId), rootSpanUuid(project.id, traceId)])
   const root = facts.root && { ...facts.root, value: await uuidOf(project, facts.root.value) }
-  return { id, traceId, rootSpanId, facts: { ...facts, root }, spans: latestOf(spans) }
+  return { id, traceId, rootSpanId, facts: { ...facts, root }, spans: offerOnce(latestOf(spans)) }
 }
 
 /** Keeps the latest revision of each span, as the store does. */
@@ -134,6 +136,8 @@ async function exportedSpan(project: Project, read: ReadSpan): Promise<ExportedS
     input,
     output,
     outputRevision,
+    textHash: output !== null && sharesText(read) ? sharedTextHash(output) : null,
+    isNamed: step.isNamed,
     state,
     prompt: promptOf(step),
     // The revision that ended last wins. If two ended at the same time, their hashes decide, so the result is always
@@ -141,6 +145,10 @@ async function exportedSpan(project: Project, read: ReadSpan): Promise<ExportedS
     exportRevision: `${String(endNs).padStart(20, '0')}.${contentHash.slice(0, 16)}`,
   }
 }
+
+/** A tool below the root gets its text from elsewhere. What nobody reviews shares no text either. */
+const sharesText = ({ span, step }: ReadSpan): boolean =>
+  step.reviewability !== 'never' && (step.kind !== 'tool' || span.parentSpanId === null)
 
 const jsonOf = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))
 

@@ -99,12 +99,14 @@ export function stepOf(given: TelemetrySpan, twins?: Twins): SpanStep {
   const { own, run } = splitMetadata(readings.merged(r => r.trace?.metadata))
   const said = readings.merged(r => r.metadata)
   const more = run ? { run, ...said } : said
+  const isNamed = readings.of(countersign)?.stepId !== undefined
   return {
     kind,
     stepId: stepIdOf(span, readings, { kind, model }),
     status: error === undefined ? 'ok' : 'error',
     isPending: readings.first(r => r.isPending || undefined) ?? false,
-    reviewability: reviewabilityOf(kind, readings.of(countersign)?.stepId !== undefined),
+    isNamed,
+    reviewability: reviewabilityOf(kind, isNamed),
     input: asked === undefined ? undefined : fit.value('input', asked, MAX_OBSERVATION_BYTES),
     output: output === undefined ? undefined : fit.value('output', output, MAX_OBSERVATION_BYTES),
     state: stateOf(readings, { kind, model, provider, output, parameters }, fit),

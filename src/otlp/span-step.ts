@@ -13,6 +13,8 @@ export interface SpanStep {
   status: SpanStatus
   /** Whether the record only reports that the span has started. Such a record isn't stored. */
   isPending: boolean
+  /** Whether the pipeline names the step itself, with `countersign.step_id`. */
+  isNamed: boolean
   reviewability: Reviewability
   /** The input, the output, and each state are within the size and depth limits of an observation's data. */
   input: Json | undefined

@@ -102,6 +102,10 @@ export const Span = v.object({
     stale: v.pipe(v.boolean(), v.metadata({ description: 'Whether the output has changed since the review' })),
     comment: v.nullable(v.string()),
     errorType: v.nullable(v.string()),
+    reviewedBy: described(
+      v.nullable(Uuid),
+      'The span whose review this is, if a root has the text of a span below it. A review of the root counts for that span.',
+    ),
   }),
   etag: v.pipe(v.string(), v.metadata({ description: 'Changes with the output and the review' })),
   truncated: Truncated,
@@ -192,14 +196,14 @@ const toSpan = (span: SpanDetail): v.InferOutput<typeof Span> => ({
   state: span.state,
   promptVersionId: span.promptVersionId,
   metadata: span.metadata,
-  review: toReview(span.review),
+  review: { ...toReview(span.review), reviewedBy: span.reviewedBy },
   etag: `"${span.revision}"`,
   truncated: span.truncated,
   createdAt: isoTime(span.timestamp),
   receivedAt: span.receivedAt === null ? null : isoTime(span.receivedAt),
 })
 
-const toReview = (review: SpanReview | undefined): v.InferOutput<typeof Span>['review'] =>
+const toReview = (review: SpanReview | undefined): Omit<v.InferOutput<typeof Span>['review'], 'reviewedBy'> =>
   review
     ? {
         state: review.state,

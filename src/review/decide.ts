@@ -10,18 +10,15 @@ import { type Act, actorOf } from '../store/accounts/audit.ts'
 import { foreignSpans } from '../store/accounts/ownership.ts'
 import { attributionMessages } from '../store/attribution/requests.ts'
 import type { Store, UnscopedStore } from '../store/core/store.ts'
-import {
-  addReviews,
-  fetchOutputs,
-  findReviewSubjects,
-  type ReviewDraft,
-  type ReviewSubjects,
-} from '../store/reviews/reviews.ts'
+import { addReviews, findReviewSubjects, type ReviewDraft, type ReviewSubjects } from '../store/reviews/reviews.ts'
 import type { FoldedSpan } from '../store/spans/fold-spans.ts'
 import { type LocatedSpan, withTrace } from '../store/spans/located-spans.ts'
-import { showSpans } from '../store/spans/span-detail.ts'
-import { countFitting, type FoundValue, fetchValues, lengthOf, placeUnder } from '../store/traces/payloads.ts'
-import { comparedValue, type Judged, judge, type ReviewRequest } from './judge.ts'
+import { withSharedReview } from '../store/spans/shared-review.ts'
+import { reviewOf, revisionOf, type SpanDetail, showSpans } from '../store/spans/span-detail.ts'
+import { fetchOutputs } from '../store/spans/whole-outputs.ts'
+import { countWithin, fetchValues, lengthOf, placeUnder, showValues } from '../store/traces/payloads.ts'
+import { direct, partnerOf, type ReviewRequest, withPartners } from './direct.ts'
+import { comparedValue, type Judged, judge } from './judge.ts'
 
 /** Why a reviewer can't name an error type. */
 const ERROR_TYPE_MESSAGES = {
@@ -32,8 +29,6 @@ const ERROR_TYPE_MESSAGES = {
 const NOTHING_ADDED: Awaited<ReturnType<typeof addReviews>> = { added: new Map(), toAttribute: new Set() }
 
 const TOO_MUCH_OUTPUT = `One call can review outputs of up to ${MAX_JUDGED_BYTES / 1024 ** 2} MiB in total; send the rest in another call`
-
-const NO_VALUE = { text: '', ref: null }
 
 interface Scope {
   caller: Caller
@@ -75,25 +70,16 @@ async function decideRound(scope: Scope, pending: readonly ReviewRequest[], mode
   const { store, act, enqueue } = scope
   const spanIds = pending.map(({ spanId }) => spanId)
   const namedTypes = pending.flatMap(({ errorType }) => errorType ?? [])
-  const found = await findReviewSubjects(store, spanIds, namedTypes)
-  const spanOf = ({ spanId }: ReviewRequest) => found.subjects.get(spanId)?.span
-  const sizes = pending.map(request => spanOf(request)?.output ?? NO_VALUE)
-  const requests = pending.slice(0, countFitting(sizes, MAX_JUDGED_BYTES_AT_ONCE))
-  const [outputs, compared] = await Promise.all([
-    fetchOutputs(
-      store,
-      requests.flatMap(request => spanOf(request) ?? []),
-    ),
-    fetchValues(
-      store,
-      requests.flatMap(request => {
-        const subject = found.subjects.get(request.spanId)
-        return (subject && comparedValue(act, request, subject)) ?? []
-      }),
-    ),
-  ])
+  const found = await withPartners(store, pending, await findReviewSubjects(store, spanIds, namedTypes))
+  const spansOf = (request: ReviewRequest) =>
+    [found.subjects.get(request.spanId), partnerOf(request, found)].flatMap(subject => subject?.span ?? [])
+  const sizes = pending.map(request =>
+    spansOf(request).reduce((sum, { output }) => sum + (output ? lengthOf(output) : 0), 0),
+  )
+  const requests = pending.slice(0, countWithin(sizes, MAX_JUDGED_BYTES_AT_ONCE))
+  const outputs = await fetchOutputs(store, [...new Set(requests.flatMap(spansOf))])
   const outcomes = new Map<ReviewRequest, LocatedSpan | ApiError>()
-  const judged = await judgeAll(scope, requests, found, { outputs, compared, checks, outcomes })
+  const judged = await judgeAll(scope, requests, found, { outputs, checks, outcomes })
   const placed = await placeUnder(
     store,
     judged.flatMap(({ correction }) => correction ?? []),
@@ -108,14 +94,20 @@ async function decideRound(scope: Scope, pending: readonly ReviewRequest[], mode
   const spans = decided.map(({ subject, draft }) =>
     afterDecision(subject.span, draftOf.get(draft.id), added.get(draft.id)?.isStale ?? false, act),
   )
-  const shown = await showSpans(store, spans, mode)
+  const shown = await showSpans(
+    store,
+    decided.map(({ root }, index) => root?.span ?? spans[index]).filter(span => span !== undefined),
+    mode,
+  )
   // The trace is being deleted. A retried request gets its 404.
   if (!shown) throw unavailable(1, new Error('an object of the reviewed span is gone'))
-  for (const [index, { request, subject }] of decided.entries()) {
-    const detail = shown[index]
-    if (detail) outcomes.set(request, withTrace(detail, subject.trace))
+  for (const [index, { asked, root, subject }] of decided.entries()) {
+    const [detail, span] = [shown[index], spans[index]]
+    if (!detail || !span) continue
+    const shownSpan = root ? await showShared(store, detail, span, asked, mode) : detail
+    outcomes.set(asked, withTrace(shownSpan, subject.trace))
   }
-  const bytes = sizes.slice(0, requests.length).reduce((sum, value) => sum + lengthOf(value), 0)
+  const bytes = sizes.slice(0, requests.length).reduce((sum, size) => sum + size, 0)
   return { outcomes, bytes }
 }
 
@@ -126,28 +118,36 @@ async function decideRound(scope: Scope, pending: readonly ReviewRequest[], mode
 async function judgeAll(
   scope: Scope,
   requests: readonly ReviewRequest[],
-  { subjects, errorTypeState }: ReviewSubjects,
+  found: ReviewSubjects,
   {
     outputs,
-    compared,
     checks,
     outcomes,
   }: {
     outputs: ReadonlyMap<FoldedSpan, string>
-    compared: ReadonlyMap<FoundValue, string>
     checks: OutputChecks
     outcomes: Map<ReviewRequest, LocatedSpan | ApiError>
   },
 ): Promise<Judged[]> {
   const { caller, store, unscoped, act } = scope
+  const { subjects, errorTypeState } = found
   const missing = requests.map(({ spanId }) => spanId).filter(spanId => !subjects.has(spanId))
   const foreign = missing.length === 0 ? new Set() : await foreignSpans(unscoped, store.organization, missing)
+  const named = new Set(requests.map(({ spanId }) => spanId))
+  const directed = requests.map(request => direct(request, found, outputs))
+  const compared = await fetchValues(
+    store,
+    directed.flatMap(to => (to && comparedValue(act, to.request, to.subject)) ?? []),
+  )
   const judged: Judged[] = []
   const giveTurns = turnsByLength()
-  for (const request of requests) {
+  for (const [index, asked] of requests.entries()) {
     try {
-      const subject = subjects.get(request.spanId)
-      if (!subject) throw foreign.has(request.spanId) ? forbidden() : notFound()
+      const to = directed[index]
+      if (!to) throw foreign.has(asked.spanId) ? forbidden() : notFound()
+      const { request, subject, root, sharingRoot } = to
+      // The other request decides first. This one is checked against the result in the next round.
+      if (root && named.has(request.spanId)) continue
       requireProject(caller, subject.trace.projectKey)
       const output = outputs.get(subject.span)
       if (output === undefined) throw unavailable(1, new Error('an object of the reviewed span is gone'))
@@ -155,14 +155,33 @@ async function judgeAll(
       if (typeState && typeState !== 'enabled') throw unprocessable(ERROR_TYPE_MESSAGES[typeState], 'errorType')
       await giveTurns(output.length)
       const { approved } = subject.span
-      const values = { output, approved: approved && compared.get(approved) }
-      judged.push(await judge(act, request, subject, values, checks))
+      const values = {
+        output,
+        approved: approved && compared.get(approved),
+        rootOutput: sharingRoot && outputs.get(sharingRoot.span),
+      }
+      judged.push(await judge(act, to, values, checks))
     } catch (error) {
       if (!(error instanceof ApiError) || error.status === 503) throw error
-      outcomes.set(request, error)
+      outcomes.set(asked, error)
     }
   }
   return judged
+}
+
+/** Shows a root with the decision on the span that it's reviewed with. The request has the correction in its form. */
+async function showShared(
+  store: Store,
+  root: SpanDetail,
+  span: FoldedSpan,
+  { approvedOutput }: ReviewRequest,
+  mode: PayloadMode,
+): Promise<SpanDetail> {
+  const { id: spanId, traceKey } = span.row
+  const approved = { text: approvedOutput ?? 'null', ref: null, traceKey }
+  const shown = await showValues(store, [approved], mode)
+  const shared = { spanId, revision: revisionOf(span), review: reviewOf(span, mode) }
+  return withSharedReview(root, shared, shown?.get(approved), mode)
 }
 
 /** The span after a decision, or unchanged without one. */

@@ -1,6 +1,6 @@
 import { newId } from '../domain/ids.ts'
 import type { OutputChecks } from '../domain/output-schema.ts'
-import { type Decision, hashOutput, isSameOutput, type ReviewOutcome } from '../domain/review-state.ts'
+import { hashOutput, isSameOutput, type ReviewOutcome } from '../domain/review-state.ts'
 import { utf8Length } from '../domain/text.ts'
 import { inTurns } from '../domain/turns.ts'
 import { isoTime } from '../http/atoms.ts'
@@ -8,24 +8,8 @@ import { changedSince, heldByOther, unprocessable, unprocessableFields } from '.
 import { type Act, actorOf } from '../store/accounts/audit.ts'
 import type { ReviewDraft, ReviewSubject } from '../store/reviews/reviews.ts'
 import type { FoldedSpan } from '../store/spans/fold-spans.ts'
-import { revisionOf } from '../store/spans/span-detail.ts'
 import { type FoundValue, lengthOf, type StoredValue } from '../store/traces/payloads.ts'
-
-/** A reviewer's decision on a span. */
-export interface ReviewRequest {
-  spanId: string
-  decision: Decision
-  /** JSON, only for `correct`. */
-  approvedOutput: string | undefined
-  comment: string | null
-  errorType: string | null
-  /** Whether the output may violate its schema. */
-  force: boolean
-  /** Whether to decide even if somebody else holds the span. */
-  takeOver: boolean
-  /** The acceptable `etag`s. Undefined accepts any. */
-  ifMatch: string | undefined
-}
+import { type Directed, formIn, type ReviewRequest } from './direct.ts'
 
 const NO_OUTPUT = 'The span has no output to accept'
 const NULL_APPROVED = 'null means unreviewed; use the decision reset instead'
@@ -35,9 +19,7 @@ export const SCHEMA_MISMATCH =
   "The approved output doesn't match the step's outputSchema; set `force` to approve it anyway"
 
 /** A request that's valid for its span. */
-export interface Judged {
-  request: ReviewRequest
-  subject: ReviewSubject
+export interface Judged extends Directed {
   draft: ReviewDraft
   /** The reviewer's own approved output, which must be stored. */
   correction: { traceKey: number; json: string } | undefined
@@ -60,6 +42,8 @@ export function comparedValue(act: Act, request: ReviewRequest, { span }: Review
 interface Values {
   output: string
   approved: string | undefined
+  /** The output of the root that shares the span's text. */
+  rootOutput: string | undefined
 }
 
 /**
@@ -68,11 +52,11 @@ interface Values {
  */
 export async function judge(
   act: Act,
-  request: ReviewRequest,
-  subject: ReviewSubject,
-  { output, approved: compared }: Values,
+  directed: Directed,
+  { output, approved: compared, rootOutput }: Values,
   checks: OutputChecks,
 ): Promise<Judged> {
+  const { request, subject, revision } = directed
   const { span } = subject
   const { state, approved, correction } = await verdictOn(request, subject, output)
   const draft: ReviewDraft = {
@@ -88,15 +72,16 @@ export async function judge(
     approved,
     comment: request.comment,
     errorType: request.errorType,
+    canBeShared: rootOutput === undefined || !correction || formIn(correction.json, output, rootOutput) !== undefined,
     takesOver: request.takeOver,
   }
   const isNew = !(await isRepeated(act, request, span, { draft, correction: correction?.json, compared }))
   if (isNew) {
     requireFree(act, request, span)
-    if (!matches(request.ifMatch, span)) throw changedSince()
+    if (!matches(request.ifMatch, revision)) throw changedSince()
     if (state !== null && !request.force) await checkOutput(subject, request, correction?.json ?? output, checks)
   }
-  return { request, subject, draft, correction: isNew ? correction : undefined, isNew }
+  return { ...directed, draft, correction: isNew ? correction : undefined, isNew }
 }
 
 /** The state in which a decision leaves a span. */
@@ -167,10 +152,10 @@ const matchesLastDecision = (
  * Whether `If-Match` permits a request (RFC 9110, section 13.1.1). Weak tags match as well: a compressing proxy marks
  * tags as weak.
  */
-function matches(ifMatch: string | undefined, span: FoldedSpan): boolean {
+function matches(ifMatch: string | undefined, revision: string): boolean {
   if (ifMatch === undefined) return true
   const tags = ifMatch.split(',').map(tag => tag.trim().replace(/^W\//, ''))
-  return tags.some(tag => tag === '*' || tag.replace(/^"(.*)"$/, '$1') === revisionOf(span))
+  return tags.some(tag => tag === '*' || tag.replace(/^"(.*)"$/, '$1') === revision)
 }
 
 /**

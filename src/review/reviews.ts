@@ -22,7 +22,8 @@ import { SpanOfTrace, toSpanOfTrace } from '../read/wire.ts'
 import { isForeignSpan } from '../store/accounts/ownership.ts'
 import { type PastReview, listReviews as readReviews } from '../store/reviews/history.ts'
 import { decideAll } from './decide.ts'
-import { type ReviewRequest, SCHEMA_MISMATCH } from './judge.ts'
+import type { ReviewRequest } from './direct.ts'
+import { SCHEMA_MISMATCH } from './judge.ts'
 
 const TOO_LARGE = 'Approved output too large'
 

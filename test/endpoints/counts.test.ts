@@ -114,13 +114,13 @@ describe('platform calls', () => {
     expect(await costOf(org, 'post', '/api/v1/observations', anObservation({ trace_id, ...fields }))).toEqual(cost)
   })
 
-  it('a second output writes one row because its span is already reviewable', async ({ expect }) => {
+  it('a second output writes two rows: its own and the span, which has a different last output', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))
     await org.ingest.post('/api/v1/observations', anObservation({ trace_id }))
     const { rowsWritten } = await costOf(org, 'post', '/api/v1/observations', anObservation({ trace_id }))
-    expect(rowsWritten).toBe(1)
+    expect(rowsWritten).toBe(2)
   })
 
   it.for([
@@ -373,11 +373,11 @@ describe('platform calls', () => {
       d1RoundTrips: 2,
       rowsWritten: 4,
     })
-    // The observation and the span whose review is now stale.
+    // The observation, the span's last output, and the span again, whose review is now stale.
     expect(await costOf(org, 'post', '/api/v1/observations', anObservation({ trace_id, span_id: spanId }))).toEqual({
       ...NOTHING,
       d1RoundTrips: 2,
-      rowsWritten: 2,
+      rowsWritten: 3,
     })
   })
 

@@ -1,4 +1,5 @@
 import { describe, it } from 'vitest'
+import { exportedOf } from '../../src/otlp/exported.ts'
 import { isPrintedObject, pythonLiteral } from '../../src/otlp/reading/python.ts'
 import { parsed } from '../../src/otlp/reading/serialized.ts'
 import { anotherRun } from '../support/another-run.ts'
@@ -10,6 +11,8 @@ import { pageOf, type Sent, stepsIn, tracesOf } from '../support/shown-runs.ts'
  * Checks what people see of each recorded client's traces. Review a change to a page in `clients/` like a change to the
  * app. `npx vitest run --project functions test/otlp/clients.test.ts -u` writes the pages.
  */
+
+const A_PROJECT = { key: 1, id: '6e4d2c1b-8a7f-4e5d-9c3b-2a1f0e9d8c61', slug: 'support' }
 
 const directories = [...new Set(recorded().map(({ directory }) => directory))].filter(name => name !== 'quirks')
 
@@ -27,6 +30,19 @@ describe.for(directories)('the telemetry of %s', directory => {
     const sent = await sentBy(directory)
     const [first, second] = [sent, anotherRun(sent)].map(run => stepIds(run))
     expect(second).toEqual(first)
+  })
+
+  it('offers each text for review once', async ({ expect }) => {
+    const { spans } = await sentBy(directory)
+    for (const { spans: exported } of (await exportedOf(A_PROJECT, spans, 'request')).traces) {
+      const byId = new Map(exported.map(span => [span.id, span]))
+      for (const span of exported.filter(({ reviewability }) => reviewability === 'always')) {
+        for (let above = byId.get(span.parentId); above; above = byId.get(above.parentId)) {
+          const isOffered = above.reviewability === 'always' && byId.has(above.parentId)
+          if (isOffered && span.textHash !== null) expect(above.textHash, above.stepId).not.toBe(span.textHash)
+        }
+      }
+    }
   })
 
   it('shows values that a reader can use', async ({ expect }) => {

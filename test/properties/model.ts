@@ -372,6 +372,7 @@ const itemOf = (trace: Trace, ids: Ids): Fields => ({
 /** Fields of the root span that come from the trace, which no span call can change. */
 const rootOf = (trace: Trace, ids: Ids): Fields => ({
   ...spanFieldsOf(trace, trace.root, ids.root(trace.traceId), ids),
+  review: { ...UNREVIEWED, reviewedBy: reviewedWith(trace, ids) },
   parentSpanId: null,
   stepId: trace.name,
   createdAt: trace.timestamp,
@@ -404,9 +405,58 @@ function spanFieldsOf(trace: Trace, span: Partial<SpanBody>, id: string, ids: Id
     state: Object.fromEntries(own.flatMap(({ type, key, data }) => (type === 'state' ? [[key ?? '', data]] : []))),
     promptVersionId: span.prompt_version_id ?? null,
     metadata: span.metadata ?? {},
-    review: { state: 'unreviewed', by: null, at: null, stale: false, comment: null, errorType: null },
+    review: { ...UNREVIEWED, reviewedBy: null },
     truncated: [],
   }
+}
+
+const UNREVIEWED = { state: 'unreviewed', by: null, at: null, stale: false, comment: null, errorType: null }
+
+/** What an output is about: the value in objects and lists with one item. Null for short texts and single values. */
+function sharedText(output: Json): string | null {
+  let value = output
+  for (let [only, ...more] = itemsOf(value); only !== undefined && more.length === 0; [only, ...more] = itemsOf(value))
+    value = only
+  const isShort = typeof value !== 'object' && [...String(value).trim()].length < 16
+  const shared = isShort || value === null || typeof value === 'number' ? output : value
+  return itemsOf(shared).length > 0 || (typeof shared === 'string' && !isShort) ? withSortedFields(shared) : null
+}
+
+const itemsOf = (value: Json): Json[] => (Array.isArray(value) ? value : isObject(value) ? Object.values(value) : [])
+
+const withSortedFields = (value: Json): string =>
+  JSON.stringify(value, (_, inner) =>
+    isObject(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([left], [right]) => (left < right ? -1 : 1)))
+      : inner,
+  )
+
+/** The deepest span with the root's text. Of several, the earliest. */
+function reviewedWith(trace: Trace, ids: Ids): string | null {
+  const rootId = ids.root(trace.traceId)
+  const spanWith = new Map(trace.spans.map(span => [span.span_id, span]))
+  const textOf = (span: Partial<SpanBody>, id: string) => {
+    const isNullAmong = trace.observations.some(
+      ({ type, span_id, data }) => type === 'output' && (span_id ?? rootId) === id && data === null,
+    )
+    return isNullAmong ? null : sharedText(spanFieldsOf(trace, span, id, ids).output ?? null)
+  }
+  const depthOf = ({ parent_span_id }: SpanBody) => {
+    let depth = 1
+    let above = spanWith.get(parent_span_id ?? '')
+    for (; above && depth < 100; depth++) above = spanWith.get(above.parent_span_id ?? '')
+    return depth
+  }
+  const text = textOf(trace.root, rootId)
+  const [first] = trace.spans
+    .filter(span => text !== null && textOf(span, span.span_id) === text)
+    .toSorted(
+      (left, right) =>
+        depthOf(right) - depthOf(left) ||
+        Date.parse(left.timestamp) - Date.parse(right.timestamp) ||
+        (left.span_id < right.span_id ? -1 : 1),
+    )
+  return first?.span_id ?? null
 }
 
 function mergedInput(inputs: readonly Json[]): Json {

@@ -14,6 +14,19 @@ export const hasObservedOutput = (id: SQL, comparison: SQL) => sql`exists (
   where ${observations.traceKey} = ${traces.key} and coalesce(${observations.spanId}, ${traces.rootSpanId}) = ${id}
     and ${observations.type} = 'output' and ${observations.data} ${comparison} 'null')`
 
+/** A column of the last output that arrived for a span of the current trace. */
+const lastObserved = (id: SQL, column: SQL) => sql`(
+  select ${column} from ${observations}
+  where ${observations.traceKey} = ${traces.key} and coalesce(${observations.spanId}, ${traces.rootSpanId}) = ${id}
+    and ${observations.type} = 'output'
+  order by ${observations.timestamp} desc, ${observations.receivedAt} desc, ${observations.id} desc limit 1)`
+
+/** The `textHash` and `textId` of a span, from the last output that arrived for it, or else from its own output. */
+export const sharedTextOf = (id: SQL, own: SQL) => ({
+  textHash: sql`nullif(coalesce(${lastObserved(id, sql`coalesce(${observations.textHash}, 0)`)}, ${own}), 0)`,
+  textId: lastObserved(id, sql`${observations.id}`),
+})
+
 /**
  * A column of the observation with a span's output, the same one that `foldObservations` chooses. Null if there is
  * none.
@@ -53,8 +66,32 @@ export const isStale = sql`(${isNotNull(spans.reviewState)} and ${spans.isStale}
 /** Whether a span has an output and no review of it. */
 export const isUnreviewed = sql`(${hasOutput} and not ${isReviewed})`
 
-/** Whether a span's output is one to review, as `reviewabilityOf` in `domain/step-kind.ts` defines it. */
-export const isReviewable = sql`(${spans.isGeneric} = 0 and (${spans.isSupporting} = 0 or ${spans.isRoot} = 1))`
+/**
+ * Whether the current span has its root's text, so that a review of it counts for the root. `root` is the root's alias.
+ * A span that also received a null output may have no text now, and doesn't share any.
+ */
+export const sharesTextWith = (root: string, span = 'spans') => {
+  const column = (alias: string, name: string) => sql.raw(`${alias}.${name}`)
+  return sql`(${column(root, 'is_root')} = 1 and ${column(root, 'text_hash')} is not null
+    and ${column(root, 'review_state')} is null and ${column(root, 'has_null_output')} = 0
+    and ${column(span, 'trace_key')} = ${column(root, 'trace_key')} and ${column(span, 'is_root')} = 0
+    and ${column(span, 'text_hash')} = ${column(root, 'text_hash')} and ${column(span, 'is_generic')} = 0
+    and ${column(span, 'is_supporting')} = 0 and ${column(span, 'has_null_output')} = 0)`
+}
+
+/**
+ * Whether a span is reviewed with another: it's a root with the text of another span. `domain/shared-text.ts` says of
+ * which.
+ */
+export const isReviewedWithOther = sql`(${spans.isRoot} = 1 and ${isNotNull(spans.textHash)} and exists (
+  select 1 from ${spans} sharing where ${sharesTextWith('spans', 'sharing')}))`
+
+/**
+ * Whether a span's output is one to review: as `reviewabilityOf` in `domain/step-kind.ts` defines it, and not reviewed
+ * with another span.
+ */
+export const isReviewable = sql`(${spans.isGeneric} = 0 and (${spans.isSupporting} = 0 or ${spans.isRoot} = 1)
+  and not ${isReviewedWithOther})`
 
 /** Whether a span needs review: it's reviewable, has an output, and has no review. */
 export const isUnreviewedStep = sql`(${isReviewable} and ${isUnreviewed})`

@@ -1,11 +1,11 @@
 import { and, eq, gt, gte, type SQL, sql } from 'drizzle-orm'
 import { CLAIM_MS } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
-import { isFree, isUnreviewed } from '../core/reviewable.ts'
+import { isFree, isReviewedWithOther, isUnreviewed } from '../core/reviewable.ts'
 import type { Store } from '../core/store.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
-import { isLocated, locatedSpans } from '../spans/located-spans.ts'
+import { isLocated, locatedSpans } from '../spans/located-rows.ts'
 
 /*
  * A claim reserves a span for one reviewer: a user, or a key that acts for no user. It ends by timeout, by release, or
@@ -23,7 +23,7 @@ export interface ClaimRequest {
 
 /** Claims the reviewable spans that are unclaimed or already the holder's. Returns their ids. */
 export const claimSpans = (store: Store, request: ClaimRequest): Promise<string[]> =>
-  update(store, request, and(isUnreviewed, isFree(request.holder, request.now)), {
+  update(store, request, and(isUnreviewed, sql`not ${isReviewedWithOther}`, isFree(request.holder, request.now)), {
     claimedBy: request.holder,
     claimedUntil: request.now + CLAIM_MS,
   })

@@ -5,7 +5,7 @@ import { MAX_SPAN_BYTES } from '../../limits.ts'
 import type { Store } from '../core/store.ts'
 import { reviews } from '../schema/reviews.ts'
 import { traces } from '../schema/traces.ts'
-import { locatedSpans } from '../spans/located-spans.ts'
+import { locatedSpans } from '../spans/located-rows.ts'
 import {
   countWithin,
   type FoundValue,

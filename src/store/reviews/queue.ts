@@ -4,7 +4,7 @@ import type { PayloadMode } from '../../domain/span.ts'
 import { DAY_MS, MAX_COUNTED_TRACES, MAX_REMAINING, MAX_SCANNED_TRACES } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
 import { readPlain } from '../core/database.ts'
-import { isFree, isUnreviewed, isUnreviewedStep, ofTrace } from '../core/reviewable.ts'
+import { isFree, isReviewedWithOther, isUnreviewed, isUnreviewedStep, ofTrace } from '../core/reviewable.ts'
 import { isStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { reviewDays } from '../schema/counts.ts'
@@ -131,7 +131,7 @@ const isAvailable = (
   { filter: { stepId, promptVersionId, kind }, holder, now }: QueueQuery,
 ): SQL | undefined =>
   and(
-    kind === 'all' ? isUnreviewed : isUnreviewedStep,
+    kind === 'all' ? sql`(${isUnreviewed} and not ${isReviewedWithOther})` : isUnreviewedStep,
     isFree(holder, now),
     stepId === undefined ? undefined : isStep(key, spans.stepId, stepId),
     promptVersionId === undefined ? undefined : eq(spans.promptVersionId, promptVersionId),

@@ -16,9 +16,17 @@ import { observations, spans } from '../schema/spans.ts'
 import { textVersions } from '../schema/texts.ts'
 import { traces } from '../schema/traces.ts'
 import { type FoldedSpan, foldSpans } from '../spans/fold-spans.ts'
-import { isLocated, type LocatedTrace, locatedSpans, spanQueries, toLocatedRows } from '../spans/located-spans.ts'
+import {
+  isLocated,
+  isLocatedRoot,
+  type LocatedTrace,
+  locatedSpans,
+  spanQueries,
+  toLocatedRows,
+} from '../spans/located-rows.ts'
+import { chooseShared, type SharedReview, sharingSpans } from '../spans/shared-review.ts'
 import { isLive } from '../traces/live.ts'
-import { fetchValues, type StoredValue } from '../traces/payloads.ts'
+import type { StoredValue } from '../traces/payloads.ts'
 import { touchAndFlag } from '../traces/traces.ts'
 
 /** A span to review, with its context. */
@@ -27,6 +35,10 @@ export interface ReviewSubject {
   trace: LocatedTrace
   /** The JSON Schema for approved outputs, as JSON. Null if neither the span nor its step has a prompt. */
   outputSchema: string | null
+  /** The span that this root is reviewed with. */
+  shared: SharedReview | undefined
+  /** The root that shows this span's review. */
+  sharingRootId: string | null
 }
 
 /** The data that reviews of spans depend on. */
@@ -46,13 +58,14 @@ export async function findReviewSubjects(
   const { database } = store
   const located = locatedSpans(store, spanIds)
   const inTraces = sql`(select located.trace_key from ${located} as located)`
-  const [traceRows, spanRows, observationRows, decisionRows, versions, schemas, builtInTypes, projectTypes] =
+  const [traceRows, spanRows, observationRows, decisionRows, contexts, schemas, sharing, builtInTypes, projectTypes] =
     await readPlain(database, [
       ...spanQueries(store, spanIds),
       database
         .select({
           spanId: sql<string>`${spans.id}`.as('spanId'),
           versionKey: sql<number | null>`${versionKey}`.as('versionKey'),
+          sharingRootId: sharingRootId.as('sharingRootId'),
         })
         .from(spans)
         .where(isLocated(located)),
@@ -63,17 +76,21 @@ export async function findReviewSubjects(
         })
         .from(textVersions)
         .where(sql`${textVersions.key} in (select ${versionKey} from ${spans} where ${isLocated(located)})`),
+      sharingSpans(store, isLocatedRoot(located)),
       ...errorTypeStateQueries(store, namedErrorTypes, inTraces),
     ])
   const rows = toLocatedRows([traceRows, spanRows, observationRows, decisionRows])
   const traceOf = new Map(rows.traces.map(trace => [trace.key, trace]))
   const schemaOf = new Map(schemas.map(({ key, outputSchema }) => [key, outputSchema]))
-  const versionOf = new Map(versions.map(({ spanId, versionKey }) => [spanId, versionKey]))
+  const contextOf = new Map(contexts.map(context => [context.spanId, context]))
+  const sharedOf = chooseShared(sharing)
   const subjects = new Map<string, ReviewSubject>()
   for (const span of foldSpans(rows)) {
     const trace = traceOf.get(span.row.traceKey)
-    const outputSchema = schemaOf.get(versionOf.get(span.row.id) ?? 0) ?? null
-    if (trace) subjects.set(span.row.id, { span, trace, outputSchema })
+    const { versionKey, sharingRootId = null } = contextOf.get(span.row.id) ?? {}
+    const outputSchema = schemaOf.get(versionKey ?? 0) ?? null
+    const shared = sharedOf.get(span.row.id)
+    if (trace) subjects.set(span.row.id, { span, trace, outputSchema, shared, sharingRootId })
   }
   return { subjects, errorTypeState: errorTypeStateLookup(builtInTypes, projectTypes) }
 }
@@ -89,53 +106,13 @@ const versionKey = sql`coalesce(
      and active.text_key = ${promptOfStep(traces.projectKey, spans.stepId)} and active.is_active = 1))`
 
 /**
- * Fetches the JSON of spans' outputs, however large, or 'null' for a span without one. Spans whose object is gone are
- * missing.
+ * The root that shares the current span's text. A correction may have ended that, so it compares what the text was
+ * before.
  */
-export async function fetchOutputs(
-  store: Store,
-  spans: readonly FoldedSpan[],
-): Promise<ReadonlyMap<FoldedSpan, string>> {
-  const outputs = spans.flatMap(({ output }) => (output ? [output] : []))
-  const cut = spans.filter(({ output }) => output?.isCut && output.ref === null)
-  const [fetched, uncut] = await Promise.all([
-    fetchValues(
-      store,
-      outputs.filter(({ ref }) => ref !== null),
-    ),
-    cut.length === 0 ? new Map<string, string>() : readObservations(store, cut),
-  ])
-  return new Map(
-    spans.flatMap(span => {
-      const { output } = span
-      const text = output?.isCut ? uncut.get(observationOf(span)) : output?.text
-      const whole = output && output.ref !== null ? fetched.get(output) : (text ?? 'null')
-      return whole === undefined ? [] : [[span, whole] as const]
-    }),
-  )
-}
-
-/** The key of an output's observation. The id alone isn't unique across traces. */
-const observationOf = ({ row, outputRevision }: FoldedSpan): string => `${row.traceKey}/${outputRevision}`
-
-const OBSERVATIONS = rowSet(['traceKey', 'id'])
-
-/** Reads outputs that didn't fit with the rest of their spans, by `observationOf`. */
-async function readObservations(store: Store, cut: readonly FoldedSpan[]): Promise<Map<string, string>> {
-  const { row } = OBSERVATIONS
-  const ids = OBSERVATIONS.encodeAll(
-    cut.map(({ row, outputRevision }) => ({ traceKey: row.traceKey, id: outputRevision })),
-  )
-  const rows = await store.database
-    .select({ traceKey: observations.traceKey, id: observations.id, data: observations.data })
-    .from(observations)
-    .where(
-      sql`(${observations.traceKey}, ${observations.id}) in (
-        select ${row.traceKey}, ${row.id} from ${OBSERVATIONS.from(ids)} cross join ${traces}
-        where ${isLive(store, sql`${traces.key} = ${row.traceKey}`)})`,
-    )
-  return new Map(rows.map(({ traceKey, id, data }) => [`${traceKey}/${id}`, data]))
-}
+const sharingRootId = sql<string | null>`(
+  select root.id from ${traces} own cross join ${spans} root
+  where own.key = spans.trace_key and root.id = own.root_span_id and root.trace_key = own.key and root.id <> spans.id
+    and root.text_hash = abs(spans.text_hash) and root.review_state is null)`
 
 /** A decision on a span, based on an earlier read of the span. */
 export interface ReviewDraft {
@@ -154,6 +131,8 @@ export interface ReviewDraft {
   approved: StoredValue | null
   comment: string | null
   errorType: string | null
+  /** Whether the approved output can be written in the form of a root with the same text. */
+  canBeShared: boolean
   /** Whether the decision may override another reviewer's claim. */
   takesOver: boolean
 }
@@ -175,7 +154,7 @@ export async function addReviews(
   const added = new Map<string, { isStale: boolean }>()
   const toAttribute = new Set<number>()
   for (const { items, json } of chunkRows(drafts, rowOf)) {
-    const slim = ADDED.encodeAll(items)
+    const slim = ADDED.encodeAll(items.map(item => ({ ...item, canBeShared: Number(item.canBeShared) })))
     const from = sql`from ${ADDED.from(slim)} cross join ${reviews} where ${isAdded(ADDED.row)}`
     const { row } = ADDED
     const [, , , , , , , , rows, requested] = await database.batch([
@@ -238,6 +217,7 @@ export async function addReviews(
           claimedBy: null,
           claimedUntil: null,
           // Another output may have arrived since the read. This compares only revisions.
+          textHash: sql`iif(${row.canBeShared}, 1, -1) * abs(${spans.textHash})`,
           isStale: sql`(${row.state} is not null
             and coalesce(last.id, ${spans.outputRevision}, 'none') <> ${row.outputRevision})`,
         })
@@ -305,7 +285,7 @@ const DRAFTS = rowSet([
   'takesOver',
 ])
 /** The fields of drafts for the statements after the insertion. */
-const ADDED = rowSet([...PLACE, 'state', 'idBefore', 'outputRevision'])
+const ADDED = rowSet([...PLACE, 'state', 'idBefore', 'outputRevision', 'canBeShared'])
 type Place = Readonly<Record<(typeof PLACE)[number], SQL>>
 
 const rowOf = (draft: ReviewDraft) =>

@@ -68,6 +68,13 @@ export const spans = sqliteTable(
     costUsd: real('cost_usd'),
     /** When the service first received it. Null for spans from before this column existed. */
     receivedAt: integer('received_at'),
+    /**
+     * The `sharedTextHash` of its output. Null if it has none, or if it's a tool below the root. Negative if a
+     * correction of it has no form for the root, so each is reviewed by itself.
+     */
+    textHash: integer('text_hash'),
+    /** The observed output that `textHash` is of. Null if it's of the span's own output. */
+    textId: text('text_id'),
   },
   table => [
     primaryKey({ columns: [table.id, table.traceKey] }),
@@ -100,6 +107,8 @@ export const observations = sqliteTable(
     timestamp: integer('timestamp').notNull(),
     /** The fraction keeps the events of one batch in order. */
     receivedAt: integer('received_at').notNull(),
+    /** The `sharedTextHash` of an output. */
+    textHash: integer('text_hash'),
   },
   table => [primaryKey({ columns: [table.traceKey, table.id] })],
 )

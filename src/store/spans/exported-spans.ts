@@ -4,7 +4,7 @@ import type { ModelUse } from '../../domain/model-use.ts'
 import type { SpanStatus } from '../../domain/span.ts'
 import type { Reviewability } from '../../domain/step-kind.ts'
 import { Template } from '../core/database.ts'
-import { hasObservedOutput } from '../core/reviewable.ts'
+import { hasObservedOutput, sharedTextOf } from '../core/reviewable.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
 import { promptOfStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
@@ -35,6 +35,10 @@ export interface ExportedSpan {
   output: string | null
   /** Identifies the output: equal outputs have the same revision. */
   outputRevision: string | null
+  /** The `sharedTextHash` of the output. Null for a tool below the root. */
+  textHash: number | null
+  /** Whether the pipeline names the step itself. */
+  isNamed: boolean
   /** JSON by state key. */
   state: readonly (readonly [key: string, json: string])[]
   /** The prompt that it used. Null if it isn't a step that uses one. */
@@ -62,6 +66,7 @@ export const SPANS = rowSet([
   'output',
   'outputRef',
   'outputRevision',
+  'textHash',
   'state',
   'stateRef',
   'usesPrompt',
@@ -88,6 +93,8 @@ const upsert = new Template(database => {
   const mark = (column: SQLiteColumn, excluded: SQL) => sql`iif(${isClients}, max(${column}, ${excluded}), ${excluded})`
   const withRef = (value: SQLiteColumn, ref: SQLiteColumn, excluded: SQL) =>
     sql`iif(${isClients} and ${value} is not null, ${ref}, ${excluded})`
+  const unlessSameOutput = (column: SQLiteColumn, excluded: SQL) =>
+    sql`iif(excluded.output_revision is ${spans.outputRevision}, ${column}, ${withRef(spans.output, column, excluded)})`
   return database
     .insert(spans)
     .select(
@@ -102,6 +109,7 @@ const upsert = new Template(database => {
           promptVersionId,
           hasOutput: sql`case when ${output} <> 'null' then 1 else ${hasObservedOutput(id, sql`<>`)} end`,
           hasNullOutput: sql`case when ${output} = 'null' then 1 else ${hasObservedOutput(id, sql`=`)} end`,
+          ...sharedTextOf(id, row.textHash),
           receivedAt: sql`${sql.placeholder('now')}`,
         },
         sql`from ${SPANS.fromWide(sql.placeholder('rows'))} cross join ${traces}
@@ -130,6 +138,8 @@ const upsert = new Template(database => {
         input: given(spans.input, sql`excluded.input`),
         outputRef: withRef(spans.output, spans.outputRef, sql`excluded.output_ref`),
         outputRevision: withRef(spans.output, spans.outputRevision, sql`excluded.output_revision`),
+        textHash: unlessSameOutput(spans.textHash, sql`excluded.text_hash`),
+        textId: unlessSameOutput(spans.textId, sql`excluded.text_id`),
         output: given(spans.output, sql`excluded.output`),
         stateRef: withRef(spans.state, spans.stateRef, sql`excluded.state_ref`),
         state: given(spans.state, sql`excluded.state`),

@@ -1,5 +1,6 @@
 import { eq, ne, type SQL, sql } from 'drizzle-orm'
 import type { ObservationType } from '../../domain/fold.ts'
+import { sharedTextHash } from '../../domain/shared-text.ts'
 import { chunkRows } from '../core/chunks.ts'
 import { named, Template } from '../core/database.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
@@ -122,11 +123,18 @@ const OBSERVATIONS = rowSet([
   'dataRef',
   'timestamp',
   'receivedAt',
+  'textHash',
 ])
 const { row } = OBSERVATIONS
 
 const rowOf = ({ draft, data }: PlacedDraft) =>
-  OBSERVATIONS.encode({ ...draft, placedUnder: data.traceKey, data: data.text, dataRef: data.ref })
+  OBSERVATIONS.encode({
+    ...draft,
+    placedUnder: data.traceKey,
+    data: data.text,
+    dataRef: data.ref,
+    textHash: draft.type === 'output' ? sharedTextHash(draft.data.json) : null,
+  })
 
 /** Whether a row's value, if it's in R2, is in the current trace's folder. */
 const isPlaced = sql`coalesce(${row.placedUnder}, ${traces.key}) = ${traces.key}`
@@ -163,28 +171,46 @@ const insertion = new Template(database =>
 const OUTPUTS = rowSet(['traceUuid', 'id'])
 
 /**
- * Flags the spans of the `outputs` (rows of `OUTPUTS`) that are of one kind. If an id is repeated, the stored data
- * counts, which may be of a different kind.
+ * The last of the `outputs` (rows of `OUTPUTS`) of each span, among those of one kind. If an id is repeated, the stored
+ * data counts, which may be of a different kind.
  */
-const flagStatement = (flag: 'hasOutput' | 'hasNullOutput', kind: SQL) =>
-  new Template(database =>
-    database
-      .update(spans)
-      .set({ [flag]: true })
-      .where(
-        sql`(${spans.id}, ${spans.traceKey}) in (
-          select coalesce(${observations.spanId}, ${traces.rootSpanId}), ${traces.key}
-          from ${OUTPUTS.from(sql.placeholder('outputs'))} cross join ${traces} cross join ${observations}
-          where ${isLive(BOUND_LATER, sql`${traces.id} = ${OUTPUTS.row.traceUuid}`)}
-            and ${observations.traceKey} = ${traces.key} and ${observations.id} = ${OUTPUTS.row.id}
-            and ${observations.type} = 'output' and ${kind})
-          and ${spans[flag]} = 0`,
-      ),
-  )
+const lastOutputs = (kind: SQL) => sql`(
+  select trace_key, span_id, timestamp, received_at, id, text_hash from (
+    select ${traces.key} as trace_key, coalesce(${observations.spanId}, ${traces.rootSpanId}) as span_id,
+      ${observations.timestamp} as timestamp, ${observations.receivedAt} as received_at, ${observations.id} as id,
+      ${observations.textHash} as text_hash, row_number() over (
+        partition by ${traces.key}, coalesce(${observations.spanId}, ${traces.rootSpanId})
+        order by ${observations.timestamp} desc, ${observations.receivedAt} desc, ${observations.id} desc) as place
+    from ${OUTPUTS.from(sql.placeholder('outputs'))} cross join ${traces} cross join ${observations}
+    where ${isLive(BOUND_LATER, sql`${traces.id} = ${OUTPUTS.row.traceUuid}`)}
+      and ${observations.traceKey} = ${traces.key} and ${observations.id} = ${OUTPUTS.row.id}
+      and ${observations.type} = 'output' and ${kind})
+  where place = 1) as last`
 
-/** A span with an output needs review; a null output doesn't count. */
-const flagOutputs = flagStatement('hasOutput', ne(observations.data, 'null'))
-const flagNullOutputs = flagStatement('hasNullOutput', eq(observations.data, 'null'))
+const isOfLast = sql`${spans.id} = last.span_id and ${spans.traceKey} = last.trace_key`
+
+/** Whether an output follows those that a span has. A span's own output comes before all that are observed. */
+const isLater = sql`(${spans.hasOutput} = 0 or ${spans.textId} is null
+  or (last.timestamp, last.received_at, last.id) > (
+    select known.timestamp, known.received_at, known.id from ${observations} known
+    where known.trace_key = ${spans.traceKey} and known.id = ${spans.textId}))`
+
+/** A span with an output needs review. */
+const flagOutputs = new Template(database =>
+  database
+    .update(spans)
+    .set({ hasOutput: true, textHash: sql`last.text_hash`, textId: sql`last.id` })
+    .from(lastOutputs(ne(observations.data, 'null')))
+    .where(sql`${isOfLast} and ${isLater}`),
+)
+
+const flagNullOutputs = new Template(database =>
+  database
+    .update(spans)
+    .set({ hasNullOutput: true })
+    .from(lastOutputs(eq(observations.data, 'null')))
+    .where(sql`${isOfLast} and ${spans.hasNullOutput} = 0`),
+)
 
 /** A stored observation and its trace's flags. */
 interface StoredObservation {

@@ -28,6 +28,8 @@ export interface SpanDetail extends ModelUse {
   /** Keyed by state key. */
   state: Record<string, JsonText>
   review: SpanReview | undefined
+  /** The span whose review this is, if it's another one with the same text. */
+  reviewedBy: string | null
   /** Identifies the output and the decision on it; it changes with either. */
   revision: string
   /** The fields that hold only previews: `input`, `output`, `approvedOutput`, `state.<key>`, `metadata`. */
@@ -107,6 +109,7 @@ function detailOf(span: FoldedSpan, shown: ReadonlyMap<FoundValue, ShownValue>, 
     output: new JsonText(shownOutput.text),
     approvedOutput: new JsonText(shownApproved.text),
     review: reviewOf(span, mode),
+    reviewedBy: null,
     revision: revisionOf(span),
     state: Object.fromEntries(shownState.map(([key, { text }]) => [key, new JsonText(text)])),
     truncated: [
@@ -124,10 +127,16 @@ function detailOf(span: FoldedSpan, shown: ReadonlyMap<FoundValue, ShownValue>, 
 const NOTHING: ShownValue = { text: 'null', isWhole: true }
 
 /** The revision that a reviewer's `If-Match` is compared with. */
-export const revisionOf = ({ outputRevision, row: { reviewNumber } }: FoldedSpan): string =>
-  reviewNumber === 0 ? outputRevision : `${outputRevision}.${reviewNumber}`
+export const revisionOf = ({
+  outputRevision,
+  row: { reviewNumber },
+}: {
+  outputRevision: string
+  row: { reviewNumber: number }
+}): string => (reviewNumber === 0 ? outputRevision : `${outputRevision}.${reviewNumber}`)
 
-function reviewOf(span: FoldedSpan, mode: ShownMode): SpanReview | undefined {
+/** The decision in force on a span. */
+export function reviewOf(span: FoldedSpan, mode: ShownMode): SpanReview | undefined {
   const { decision, row } = span
   if (!decision?.state) return undefined
   const { state, userId, createdAt, errorType } = decision

@@ -1,10 +1,12 @@
 import { type SQL, sql } from 'drizzle-orm'
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import type { JsonObject } from '../../domain/json.ts'
 import type { ModelUse } from '../../domain/model-use.ts'
+import { sharedTextHash } from '../../domain/shared-text.ts'
 import type { SpanStatus } from '../../domain/span.ts'
 import type { Project } from '../accounts/projects.ts'
 import { chunkRows } from '../core/chunks.ts'
-import { hasObservedOutput, needsReview } from '../core/reviewable.ts'
+import { hasObservedOutput, needsReview, sharedTextOf } from '../core/reviewable.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { spans } from '../schema/spans.ts'
@@ -113,6 +115,7 @@ const SPANS = rowSet([
   'outputRef',
   'outputRevision',
   'receivedAt',
+  'textHash',
 ])
 
 const rowOf = ({ draft, input, output }: PlacedDraft) =>
@@ -125,6 +128,7 @@ const rowOf = ({ draft, input, output }: PlacedDraft) =>
     inputRef: input?.ref,
     output: output?.text,
     outputRef: output?.ref,
+    textHash: draft.output && sharedTextHash(draft.output.json),
   })
 
 /** Inserts the `rows` of `SPANS` whose traces exist. Returns the rows that are stored afterwards. */
@@ -149,6 +153,7 @@ function upsertSpans(store: Store, project: Project, rows: string) {
           timestamp: sql`iif(${isRoot}, ${traces.timestamp}, ${row.timestamp})`,
           hasOutput: sql`case when ${output} is not null then 1 else ${hasObservedOutput(id, sql`<>`)} end`,
           hasNullOutput: hasObservedOutput(id, sql`=`),
+          ...sharedTextOf(id, row.textHash),
         },
         sql`from ${SPANS.from(rows)} cross join ${traces}
           where ${isLive(store, sql`${traces.id} = ${row.traceUuid}`)}
@@ -178,6 +183,9 @@ function upsertSpans(store: Store, project: Project, rows: string) {
         output: sql`coalesce(excluded.output, ${spans.output})`,
         outputRef: sql`iif(excluded.output is null, ${spans.outputRef}, excluded.output_ref)`,
         outputRevision: sql`coalesce(excluded.output_revision, ${spans.outputRevision})`,
+        // Unless the client sends a new output, the hash stays as it is, with its sign.
+        textHash: unlessNewOutput(spans.textHash, sql`excluded.text_hash`),
+        textId: unlessNewOutput(spans.textId, sql`excluded.text_id`),
         // From now on, exports only fill in fields that the client left out.
         exportRevision: null,
         isGeneric: false,
@@ -190,6 +198,9 @@ function upsertSpans(store: Store, project: Project, rows: string) {
       isPosted: sql<number>`(select ${traces.isPosted} from ${traces} where ${traces.key} = ${spans.traceKey})`,
     })
 }
+
+const unlessNewOutput = (column: SQLiteColumn, value: SQL) =>
+  sql`iif(excluded.output is null or excluded.output_revision is ${spans.outputRevision}, ${column}, ${value})`
 
 /**
  * Keeps the fields of a root span that its trace determines: name, time, and no parent. A root from telemetry, whose

@@ -18,12 +18,13 @@ import { feedback, reviews } from '../schema/reviews.ts'
 import { isNotRoot, observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { isLive, liveTraceKey } from '../traces/live.ts'
-import { readUntilWhole } from '../traces/payloads.ts'
+import { readUntilWhole, type ShownMode } from '../traces/payloads.ts'
 import { joinedSpanId } from '../traces/span-ids.ts'
 import { type CountedTrace, traceCounts } from '../traces/trace-list.ts'
 import { isObserved, observationSizes, plannedFields, readParts, type Show, type SpanPlace } from './detail-parts.ts'
 import { type FoldedSpan, foldSpans } from './fold-spans.ts'
-import { showSpans, sizeOf } from './span-detail.ts'
+import { chooseShared, readShared, sharingSpans } from './shared-review.ts'
+import { type SpanDetail, showSpans, sizeOf } from './span-detail.ts'
 import { isLastDecision, wholeDecisionFields, wholeObservationFields, wholeSpanFields } from './span-fields.ts'
 
 export interface FeedbackDetail {
@@ -85,18 +86,24 @@ async function readTrace<Shown extends { bytes: number }>(
   page: DetailPage,
   show: Show<Shown>,
 ) {
-  const [[row], roots, others, observations, decisions, plannedRoot, planned, feedbackRows] = await readRows(
+  const [[row], roots, others, observations, decisions, plannedRoot, planned, feedbackRows, sharing] = await readRows(
     store,
     id,
     page,
   )
   if (!row) return undefined
   const { isWhole, ...trace } = row
+  const { rootSpanId } = trace
   const folded = foldSpans({ traces: [trace], spans: [...roots, ...others], observations, decisions })
+  const isBrief = isWhole === 1 ? isTooLarge(folded, page.mode) : page.spanLimit === null
+  const mode = isBrief ? 'brief' : page.mode
+  const showShared = await readShared(store, rootSpanId, chooseShared(sharing).get(rootSpanId), mode)
+  if (!showShared) return { traces: [trace], found: undefined }
+  const showSpan = (span: SpanDetail) => show(showShared(span))
   const read =
     isWhole === 1
-      ? await showWhole(store, folded, page.mode, show)
-      : await readParts(store, trace, [...plannedRoot, ...planned], page, show)
+      ? await showWhole(store, folded, mode, showSpan)
+      : await readParts(store, trace, [...plannedRoot, ...planned], page, showSpan)
   if (!read) return { traces: [trace], found: undefined }
   const feedback = feedbackRows.slice(0, page.feedbackLimit).map(row => toFeedbackDetail(row, trace.rootSpanId))
   const metadata = new JsonText(trace.metadata)
@@ -113,10 +120,13 @@ async function readTrace<Shown extends { bytes: number }>(
   return { traces: [trace], found }
 }
 
-/** Shows spans that were read at once: in full or, if that's too much for a response, in brief. */
-async function showWhole<Shown>(store: Store, folded: readonly FoldedSpan[], mode: PayloadMode, show: Show<Shown>) {
-  const bytes = folded.reduce((sum, span) => sum + sizeOf(span, mode), 0)
-  const shown = await showSpans(store, folded, bytes > MAX_DETAIL_BYTES ? 'brief' : mode)
+/** Whether spans that were read at once are too large for a response that shows them in full. */
+const isTooLarge = (folded: readonly FoldedSpan[], mode: PayloadMode): boolean =>
+  folded.reduce((sum, span) => sum + sizeOf(span, mode), 0) > MAX_DETAIL_BYTES
+
+/** Shows spans that were read at once. */
+async function showWhole<Shown>(store: Store, folded: readonly FoldedSpan[], mode: ShownMode, show: Show<Shown>) {
+  const shown = await showSpans(store, folded, mode)
   return shown && { spans: shown.map(show), nextSpan: null }
 }
 
@@ -291,5 +301,14 @@ function readRows(store: Store, id: string, { spanLimit, afterSpan, feedbackLimi
       .crossJoin(feedback)
       .where(sql`${feedback.id} = listed.id and ${feedback.traceKey} = listed.trace_key`)
       .orderBy(feedbackOrder),
+    // Only the first page shows the root.
+    sharingSpans(
+      store,
+      and(
+        sql`(root.id, root.trace_key) = (select ${traces.rootSpanId}, ${traces.key} from ${traces} where ${trace})`,
+        listsSpans,
+        afterSpan ? NONE : undefined,
+      ) ?? NONE,
+    ),
   ])
 }

@@ -10,6 +10,7 @@ import { FaultAlert } from '../parts/fault-alert.tsx'
 import { Moment } from '../parts/moment.tsx'
 import { ReviewState } from '../parts/review-state.tsx'
 import { useMay } from '../parts/scopes.tsx'
+import { TextLink } from '../parts/text-link.tsx'
 import { Warning } from '../parts/warning.tsx'
 import { useProject } from '../session/project.ts'
 import { decide } from './queries.ts'
@@ -27,7 +28,7 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
   const heldBy = error instanceof Fault ? error.heldBy : undefined
   const names = useNames([span.review.by, heldBy])
   if (span.output === null && span.review.state === 'unreviewed') return null
-  const { state, by, at, stale, comment, errorType } = span.review
+  const { state, by, at, stale, comment, errorType, reviewedBy } = span.review
   const choose = (decision: 'accept' | 'reset') => {
     reset()
     mutate({ decision, takeOver: false })
@@ -56,7 +57,7 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
             {span.output !== null && (
               <Button
                 component={Link}
-                href={pathWith('/review', { project, span: span.id })}
+                href={pathWith('/review', { project, span: reviewedBy ?? span.id })}
                 size="compact-sm"
                 variant="default"
                 leftSection={<IconPencil size={14} aria-hidden />}
@@ -81,6 +82,12 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
           </Text>
         )}
       </Group>
+      {reviewedBy !== null && (
+        <Text size="sm">
+          <TextLink href={`/traces/${traceId}?span=${reviewedBy}`}>A step below</TextLink> has the same text. A review
+          of either counts for both.
+        </Text>
+      )}
       {errorType !== null && <Text size="sm">Error type: {typeName(errorType)}</Text>}
       {comment !== null && <Said text={comment} />}
       {error && (

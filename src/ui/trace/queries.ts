@@ -171,14 +171,22 @@ export async function decide(
       headers: { 'if-match': span.etag },
     })
     changeTrace(traceId, trace => withSpan(trace, decided))
+    await reloadReviewedTogether(decided, traceId)
   } catch (error) {
     if (error instanceof Fault && error.status === 412) await reloadSpan(span.id, traceId)
     // The page then shows that it is gone.
     if (isGone(error)) void queryClient.invalidateQueries(traceQuery(traceId))
     throw error
   } finally {
-    void queryClient.invalidateQueries({ queryKey: ['reviews', span.id] })
+    void queryClient.invalidateQueries({ queryKey: ['reviews'] })
   }
+}
+
+/** A root and the step with its text share their review. */
+async function reloadReviewedTogether({ id, review }: SpanOfTrace, traceId: string): Promise<void> {
+  const { spans = [] } = queryClient.getQueryData(traceQuery(traceId).queryKey) ?? {}
+  const others = spans.filter(other => other.id === review.reviewedBy || other.review.reviewedBy === id)
+  await Promise.all(others.map(other => reloadSpan(other.id, traceId)))
 }
 
 async function reloadSpan(spanId: string, traceId: string): Promise<void> {

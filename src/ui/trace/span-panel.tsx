@@ -113,7 +113,7 @@ function Body({ name, span, feedback, id, trace, place }: BodyProps) {
     case 'feedback':
       return <FeedbackSection spanId={span.id} traceId={id} feedback={feedback} />
     case 'reviews':
-      return <ReviewHistory spanId={span.id} />
+      return <ReviewHistory spanId={span.review.reviewedBy ?? span.id} />
     default:
       return <ValueSection span={span} field={name} label={LABELS[name]} marked={marked(name)} />
   }

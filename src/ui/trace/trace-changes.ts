@@ -57,12 +57,16 @@ function reviewOf(trace: Trace, spans: readonly Span[]): Pick<Trace, 'reviewedCo
   const change = (isCounted: (span: Span) => boolean) =>
     spans.filter(isCounted).length - trace.spans.filter(isCounted).length
   const reviewedCount = trace.reviewedCount + change(isReviewed)
-  const staleCount = trace.staleCount + change(({ output, review }) => output !== null && review.stale)
-  const isOpen = trace.nextSpanCursor !== null || spans.some(span => span.output !== null && !isReviewed(span))
+  const staleCount =
+    trace.staleCount + change(({ output, review }) => output !== null && review.stale && review.reviewedBy === null)
+  const isOpen =
+    trace.nextSpanCursor !== null ||
+    spans.some(span => span.output !== null && span.review.reviewedBy === null && !isReviewed(span))
   const isCorrected = spans.some(span => isReviewed(span) && span.review.state === 'corrected')
   const state = isOpen ? 'mixed' : isCorrected ? 'corrected' : 'accepted'
   return { reviewedCount, staleCount, reviewState: reviewedCount === 0 ? 'unreviewed' : state }
 }
 
-/** Whether a span counts as reviewed: a stale review does not. */
-const isReviewed = ({ review }: Span): boolean => review.state !== 'unreviewed' && !review.stale
+/** Whether a span counts as reviewed. A stale review doesn't count, nor does one that is shared with another span. */
+const isReviewed = ({ review }: Span): boolean =>
+  review.state !== 'unreviewed' && !review.stale && review.reviewedBy === null

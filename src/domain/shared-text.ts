@@ -1,0 +1,207 @@
+import { MAX_SHARED_TEXT_LENGTH, MIN_SHARED_TEXT_LENGTH } from '../limits.ts'
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from './json.ts'
+
+/*
+ * A pipeline's root usually returns what its last model call said, each in its own form. A reviewer should judge such a
+ * text once. This finds the text in an output, whatever its form, and writes a correction of one form in another.
+ */
+
+/** Where an output holds its text: `keys` lead from the output to `value`. */
+interface Held {
+  keys: readonly (string | number)[]
+  value: Json
+}
+
+/** How deep an output may wrap its text. Deeper forms count as plain structures. */
+const MAX_WRAPPERS = 16
+
+/** Finds what an output is about: the text of a message or response, or the value inside objects with one field. */
+function held(output: Json): Held {
+  const keys: (string | number)[] = []
+  let value = output
+  while (keys.length < MAX_WRAPPERS) {
+    const key = wrapperKey(value)
+    const inner = key === undefined ? undefined : fieldOf(value, key)
+    if (key === undefined || inner === undefined) break
+    keys.push(key)
+    value = inner
+  }
+  return { keys, value }
+}
+
+const fieldOf = (value: Json, key: string | number): Json | undefined =>
+  Array.isArray(value) ? value[Number(key)] : isJsonObject(value) ? value[key] : undefined
+
+/** The key under which a value wraps the text. Undefined if the value isn't a known form of message or response. */
+function wrapperKey(value: Json): string | number | undefined {
+  if (Array.isArray(value)) return listKey(value)
+  if (!isJsonObject(value)) return undefined
+  if (isMessage(value)) return callsTools(value) ? undefined : 'content' in value ? 'content' : 'parts'
+  const [only, ...more] = Object.keys(value)
+  if (more.length === 0) return only
+  return RESPONSE_FORMS.find(([, isForm]) => isForm(value))?.[0]
+}
+
+/** A list's only item, the reply that ends a conversation, or the one message among a response's items. */
+function listKey(items: readonly Json[]): number | undefined {
+  if (items.length === 1) return 0
+  const last = items.length - 1
+  if (items.every(isMessage)) return isReply(items[last]) ? last : undefined
+  const messages = items.flatMap((item, index) => (isJsonObject(item) && item.type === 'message' ? [index] : []))
+  return messages.length === 1 ? messages[0] : undefined
+}
+
+/** Messages of chat APIs (`role`), and LangChain's (`type`). */
+const isMessage = (value: Json | undefined): value is JsonObject =>
+  isJsonObject(value) &&
+  ('content' in value || 'parts' in value) &&
+  (typeof value.role === 'string' || MESSAGE_TYPES.has(String(value.type)))
+
+const MESSAGE_TYPES = new Set(['ai', 'human', 'system', 'AIMessage', 'AIMessageChunk', 'HumanMessage', 'SystemMessage'])
+
+const isReply = (value: Json | undefined): boolean =>
+  isJsonObject(value) &&
+  (REPLY_ROLES.has(String(value.role)) || String(value.type).startsWith('ai') || String(value.type).startsWith('AI'))
+
+const REPLY_ROLES = new Set(['assistant', 'model', 'ai'])
+
+const callsTools = ({ tool_calls }: JsonObject): boolean => Array.isArray(tool_calls) && tool_calls.length > 0
+
+/** The fields in which responses and content parts hold their text, each with the form that has it. */
+const RESPONSE_FORMS: readonly (readonly [key: string, isForm: (value: JsonObject) => boolean])[] = [
+  // A part of a message's content.
+  ['text', ({ type, text }) => (type === 'text' || type === 'output_text') && typeof text === 'string'],
+  // OpenAI's chat completions, and Gemini's responses.
+  ['choices', ({ choices }) => Array.isArray(choices)],
+  ['candidates', ({ candidates }) => Array.isArray(candidates)],
+  // A choice, and Ollama's response.
+  ['message', ({ message }) => isMessage(message)],
+  // A Gemini candidate.
+  ['content', ({ content }) => isJsonObject(content) && Array.isArray(content.parts)],
+  // OpenAI's responses, and Bedrock's.
+  ['output', ({ output, object }) => object === 'response' && Array.isArray(output)],
+  ['output', ({ output }) => isJsonObject(output) && isMessage(output.message)],
+  // A serialized LangChain object.
+  ['kwargs', ({ lc, kwargs }) => lc === 1 && isJsonObject(kwargs)],
+]
+
+/** A text that is JSON counts as the object or list in it, because pipelines parse what models write. */
+function structureIn(value: Json): Json | undefined {
+  if (typeof value !== 'string') return value !== null && typeof value === 'object' ? value : undefined
+  const text = value.trim()
+  if (!text.startsWith('{') && !text.startsWith('[')) return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * A number that is the same for outputs that say the same: the same message text of at least 16 characters, or the same
+ * object or list. Null for outputs that nobody would confuse, such as a label or a number, and for those over
+ * `MAX_SHARED_TEXT_LENGTH`. `json` must be valid JSON.
+ */
+export function sharedTextHash(json: string): number | null {
+  if (json.length > MAX_SHARED_TEXT_LENGTH) return null
+  const output: Json = JSON.parse(json)
+  const { keys, value } = held(output)
+  const structure = structureIn(value)
+  if (structure !== undefined) return isEmpty(structure) ? null : hash53(canonicalJson(structure))
+  if (typeof value === 'string') {
+    const text = value.trim()
+    if ([...text.slice(0, 2 * MIN_SHARED_TEXT_LENGTH)].length >= MIN_SHARED_TEXT_LENGTH) return hash53(text)
+  }
+  // A short message says too little, but a small object is a whole result.
+  const isResult = isJsonObject(output) && !keys.includes('content') && !keys.includes('parts')
+  return isResult && !isEmpty(output) ? hash53(canonicalJson(output)) : null
+}
+
+const isEmpty = (structure: Json): boolean =>
+  structure === null || typeof structure !== 'object' || Object.keys(structure).length === 0
+
+/**
+ * Writes an approved value of one output in the form of another with the same text: the other output with its text
+ * replaced. Undefined if it changes more than the text, or if the other form can't hold it.
+ */
+export function inFormOf(approved: Json, { from, to }: { from: Json; to: Json }): Json | undefined {
+  const [source, target] = [held(from), held(to)]
+  const text = valueAt(approved, source.keys)
+  if (text === undefined || text === null) return undefined
+  if (canonicalJson(replaceAt(approved, source.keys, source.value)) !== canonicalJson(from)) return undefined
+  const written = convert(text, target.value, source.value)
+  return written === undefined ? undefined : replaceAt(to, target.keys, written)
+}
+
+/** Parses or writes JSON if one form holds a structure where the other holds its JSON as text. */
+function convert(text: Json, target: Json, source: Json): Json | undefined {
+  if (typeof target === 'string' && typeof source !== 'string') return JSON.stringify(text)
+  if (typeof target !== 'string' && typeof source === 'string')
+    return typeof text === 'string' ? structureIn(text) : undefined
+  return typeof target === 'string' && typeof text !== 'string' ? undefined : text
+}
+
+function valueAt(value: Json, keys: Held['keys']): Json | undefined {
+  let inner: Json | undefined = value
+  for (const key of keys) inner = inner === undefined ? undefined : fieldOf(inner, key)
+  return inner
+}
+
+/** A copy with another value at the place. The place must exist. */
+function replaceAt(value: Json, [key, ...rest]: Held['keys'], replacement: Json): Json {
+  if (key === undefined) return replacement
+  const inner = replaceAt(fieldOf(value, key) ?? null, rest, replacement)
+  if (Array.isArray(value)) return value.with(Number(key), inner)
+  // Unlike an assignment, this keeps a field named __proto__.
+  return Object.fromEntries(
+    Object.entries(isJsonObject(value) ? value : {}).map(field => (field[0] === key ? [key, inner] : field)),
+  )
+}
+
+/**
+ * A hash of 53 bits, enough to tell a trace's texts apart and far cheaper than SHA-256: two sums over the text, each
+ * mixed as MurmurHash3 finishes a hash. Never 0, so it can be negated.
+ */
+function hash53(text: string): number {
+  let [first, second] = [1, 2]
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    first = Math.imul(first ^ code, 0x01000193)
+    second = Math.imul(second + code, 0x85ebca6b)
+  }
+  return (mix(first) >>> 11) * 2 ** 32 + (mix(second ^ first) >>> 0) || 1
+}
+
+function mix(bits: number): number {
+  const once = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b)
+  const twice = Math.imul(once ^ (once >>> 13), 0xc2b2ae35)
+  return twice ^ (twice >>> 16)
+}
+
+/** A span with the same text as its trace's root. Times are in milliseconds. */
+export interface SharingSpan {
+  id: string
+  /** How many spans lead from the root to it, itself included. */
+  depth: number
+  timestamp: number
+  receivedAt: number
+  /** When it was first decided on. Null if it has no decision in force. */
+  firstReviewedAt: number | null
+}
+
+/**
+ * Chooses the span whose review counts for the root: the deepest, and of two equally deep the earlier. If the chosen
+ * span was reviewed before a deeper one arrived, it stays the chosen one.
+ */
+export function chooseReviewed<Span extends SharingSpan>(spans: readonly Span[]): Span | undefined {
+  let chosen: Span | undefined
+  for (const span of spans.toSorted((left, right) => left.receivedAt - right.receivedAt || byTime(left, right))) {
+    if (!chosen) chosen = span
+    else if (chosen.firstReviewedAt !== null && chosen.firstReviewedAt < span.receivedAt) return chosen
+    else if (span.depth > chosen.depth || (span.depth === chosen.depth && byTime(span, chosen) < 0)) chosen = span
+  }
+  return chosen
+}
+
+const byTime = (left: SharingSpan, right: SharingSpan): number =>
+  left.timestamp - right.timestamp || (left.id < right.id ? -1 : 1)

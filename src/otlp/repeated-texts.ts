@@ -1,0 +1,21 @@
+import { MAX_SHARING_DEPTH } from '../limits.ts'
+import type { ExportedSpan } from '../store/spans/exported-spans.ts'
+
+/**
+ * Offers each text of a trace for review once: an agent or a call that only passes on what a call below it returned is
+ * offered only if it's the root, where the store compares texts. It sees only one export, but a client sends a wrapper
+ * right after what it wraps.
+ */
+export function offerOnce(spans: readonly ExportedSpan[]): ExportedSpan[] {
+  const byId = new Map(spans.map(span => [span.id, span]))
+  const wrappers = new Set<ExportedSpan>()
+  for (const { textHash, reviewability, parentId } of spans) {
+    if (textHash === null || reviewability !== 'always') continue
+    let above = byId.get(parentId)
+    for (let depth = 0; above && depth < MAX_SHARING_DEPTH; depth++) {
+      if (above.textHash === textHash && !above.isNamed) wrappers.add(above)
+      above = byId.get(above.parentId)
+    }
+  }
+  return spans.map(span => (wrappers.has(span) ? { ...span, reviewability: 'as_root' } : span))
+}

@@ -1,0 +1,109 @@
+import type { Decision } from '../domain/review-state.ts'
+import { inFormOf } from '../domain/shared-text.ts'
+import type { Store } from '../store/core/store.ts'
+import { findReviewSubjects, type ReviewSubject, type ReviewSubjects } from '../store/reviews/reviews.ts'
+import type { FoldedSpan } from '../store/spans/fold-spans.ts'
+import { sharedRevision } from '../store/spans/shared-review.ts'
+import { revisionOf } from '../store/spans/span-detail.ts'
+
+/** A reviewer's decision on a span. */
+export interface ReviewRequest {
+  spanId: string
+  decision: Decision
+  /** JSON, only for `correct`. */
+  approvedOutput: string | undefined
+  comment: string | null
+  errorType: string | null
+  /** Whether the output may violate its schema. */
+  force: boolean
+  /** Whether to decide even if somebody else holds the span. */
+  takeOver: boolean
+  /** The acceptable `etag`s. Undefined accepts any. */
+  ifMatch: string | undefined
+}
+
+/** A request with the span that it decides on. */
+export interface Directed {
+  /** The request as it was sent. */
+  asked: ReviewRequest
+  /** The request for that span, in the form of its output. */
+  request: ReviewRequest
+  subject: ReviewSubject
+  /** The named span, if it's a root that is reviewed with `subject`. */
+  root: ReviewSubject | undefined
+  /** The root that shows the decision, which must have a form for it. */
+  sharingRoot: ReviewSubject | undefined
+  /** What the request's `ifMatch` is compared with. */
+  revision: string
+}
+
+/**
+ * The other span that a request concerns, if it's among the subjects: the one that a root is reviewed with, or the root
+ * that shows a corrected span.
+ */
+export function partnerOf(
+  { spanId, decision }: ReviewRequest,
+  { subjects }: ReviewSubjects,
+): ReviewSubject | undefined {
+  const subject = subjects.get(spanId)
+  return subjects.get(partnerId(subject, decision) ?? '')
+}
+
+const partnerId = (subject: ReviewSubject | undefined, decision: ReviewRequest['decision']): string | null =>
+  subject?.shared?.spanId ?? (decision === 'correct' && subject ? subject.sharingRootId : null)
+
+/** Adds the spans that requests concern besides those they name. Takes one round trip if there are any. */
+export async function withPartners(
+  store: Store,
+  requests: readonly ReviewRequest[],
+  found: ReviewSubjects,
+): Promise<ReviewSubjects> {
+  const ids = requests.flatMap(({ spanId, decision }) => partnerId(found.subjects.get(spanId), decision) ?? [])
+  const missing = ids.filter(id => !found.subjects.has(id))
+  if (missing.length === 0) return found
+  const { subjects } = await findReviewSubjects(store, missing, [])
+  return { ...found, subjects: new Map([...found.subjects, ...subjects]) }
+}
+
+/**
+ * Directs a request to the span that it decides on. If a root is reviewed with another span, that's the other one,
+ * unless the correction can't be written in its form.
+ */
+export function direct(
+  request: ReviewRequest,
+  found: ReviewSubjects,
+  outputs: ReadonlyMap<FoldedSpan, string>,
+): Directed | undefined {
+  const subject = found.subjects.get(request.spanId)
+  if (!subject) return undefined
+  const partner = partnerOf(request, found)
+  const own = {
+    asked: request,
+    request,
+    subject,
+    root: undefined,
+    sharingRoot: undefined,
+    revision: revisionOf(subject.span),
+  }
+  if (!partner) return own
+  if (!subject.shared) return { ...own, sharingRoot: partner }
+  const approvedOutput =
+    request.approvedOutput && formIn(request.approvedOutput, outputs.get(subject.span), outputs.get(partner.span))
+  const revision = sharedRevision(own.revision, { revision: revisionOf(partner.span) })
+  if (request.decision === 'correct' && approvedOutput === undefined) return { ...own, revision }
+  return {
+    asked: request,
+    request: { ...request, spanId: partner.span.row.id, approvedOutput },
+    subject: partner,
+    root: subject,
+    sharingRoot: undefined,
+    revision,
+  }
+}
+
+/** A correction of the output `from` in the form of the output `to`, all as JSON. Undefined if it has none. */
+export function formIn(approved: string, from: string | undefined, to: string | undefined): string | undefined {
+  if (from === undefined || to === undefined) return undefined
+  const written = inFormOf(JSON.parse(approved), { from: JSON.parse(from), to: JSON.parse(to) })
+  return written === undefined ? undefined : JSON.stringify(written)
+}
