@@ -24,6 +24,8 @@ interface ChartFrameProps {
   /** From 0 to the top of the y axis. */
   ticks: readonly number[]
   tickName: (value: number) => string
+  /** The space for the labels of the y axis, in pixels. */
+  left?: number
   /** Whether the first and last buckets are on the edges (lines), or all buckets are inside (bars). */
   isOnEdges?: boolean
   /** The tooltip for a bucket. */
@@ -35,22 +37,33 @@ interface ChartFrameProps {
 
 /** The axes of a chart over time, with a tooltip at the pointer. */
 export function ChartFrame(props: ChartFrameProps) {
-  const { label, height, buckets, ticks, tickName, isOnEdges = false, tip, tipTop, children } = props
+  const {
+    label,
+    height,
+    buckets,
+    ticks,
+    tickName,
+    isOnEdges = false,
+    tip,
+    tipTop,
+    left = MARGIN.left,
+    children,
+  } = props
   const { ref, width } = useElementSize<HTMLDivElement>()
   const [pointer, setPointer] = useState<{ index: number; y: number }>()
-  const inner = Math.max(0, width - MARGIN.left - MARGIN.right)
+  const inner = Math.max(0, width - left - MARGIN.right)
   const bottom = height - MARGIN.bottom
   const highest = ticks.at(-1) ?? 1
   const bucketWidth = inner / Math.max(1, isOnEdges ? buckets.length - 1 : buckets.length)
   const scale: Scale = {
-    x: index => MARGIN.left + bucketWidth * (isOnEdges ? index : index + 0.5),
+    x: index => left + bucketWidth * (isOnEdges ? index : index + 0.5),
     y: value => bottom - (value / highest) * (bottom - MARGIN.top),
     bucketWidth,
   }
 
   const follow = ({ clientX, clientY, currentTarget }: PointerEvent<SVGSVGElement>) => {
     const box = currentTarget.getBoundingClientRect()
-    const place = (clientX - box.left - MARGIN.left) / bucketWidth
+    const place = (clientX - box.left - left) / bucketWidth
     const index = isOnEdges ? Math.round(place) : Math.floor(place)
     setPointer(buckets[index] ? { index, y: clientY - box.top } : undefined)
   }
@@ -70,14 +83,14 @@ export function ChartFrame(props: ChartFrameProps) {
           {ticks.map(tick => (
             <g key={tick}>
               <line
-                x1={MARGIN.left}
+                x1={left}
                 x2={width - MARGIN.right}
                 y1={scale.y(tick)}
                 y2={scale.y(tick)}
                 stroke="var(--line)"
                 strokeDasharray="5 5"
               />
-              <text x={MARGIN.left - 8} y={scale.y(tick)} dy="0.32em" textAnchor="end" className={classes.axis}>
+              <text x={left - 8} y={scale.y(tick)} dy="0.32em" textAnchor="end" className={classes.axis}>
                 {tickName(tick)}
               </text>
             </g>

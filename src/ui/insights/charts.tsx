@@ -1,5 +1,5 @@
 import { ShownText } from '../json/shown-text.tsx'
-import { count, share } from '../parts/format.ts'
+import { count, dollars, roundDollars, share, shortCount } from '../parts/format.ts'
 import type { AcceptanceLine } from './acceptance-series.ts'
 import { BarPattern } from './bar-pattern.tsx'
 import { ChartFrame, type Scale } from './chart-frame.tsx'
@@ -7,6 +7,7 @@ import { PANEL_HEIGHT, THROUGHPUT_HEIGHT } from './chart-size.ts'
 import { lineStyle } from './line-style.ts'
 import { type Decided, decidedOf, FEW_DECISIONS } from './ranking.ts'
 import type { Reviewer } from './throughput.ts'
+import type { BucketUse } from './use-by-bucket.ts'
 import { type Bucket, bucketName } from './window.ts'
 
 /** In pixels. */
@@ -182,14 +183,71 @@ function Bar({ reviewers, index, scale: { x, y, bucketWidth } }: Pick<Throughput
   })
 }
 
+export interface UsageChartProps {
+  label: string
+  uses: readonly BucketUse[]
+  /** What the bars show. */
+  field: keyof BucketUse
+  buckets: readonly Bucket[]
+}
+
+/** The tokens or the cost of a project's model calls, by day or week. */
+export function UsageChart({ label, uses, field, buckets }: UsageChartProps) {
+  const highest = Math.max(0, ...uses.map(use => use[field]))
+  return (
+    <ChartFrame
+      label={label}
+      height={THROUGHPUT_HEIGHT}
+      buckets={buckets}
+      ticks={field === 'tokens' ? wholeTicks(highest) : ticksUpTo(highest)}
+      tickName={field === 'tokens' ? shortCount : roundDollars}
+      left={72}
+      tip={index => {
+        const [bucket, use] = [buckets[index], uses[index]]
+        return (
+          bucket &&
+          use && (
+            <>
+              <strong>{bucketName(bucket)}</strong>
+              {field === 'costUsd' && <div>{dollars(use.costUsd)}</div>}
+              <div>{count(use.tokens)} tokens</div>
+            </>
+          )
+        )
+      }}
+    >
+      {({ x, y, bucketWidth }) =>
+        uses.map((use, index) => {
+          const width = Math.min(MAX_BAR_WIDTH, bucketWidth * 0.8)
+          return (
+            use[field] > 0 && (
+              <rect
+                key={buckets[index]?.from}
+                x={x(index) - width / 2}
+                y={y(use[field])}
+                width={width}
+                height={y(0) - y(use[field])}
+                fill="var(--series-1)"
+              />
+            )
+          )
+        })
+      }
+    </ChartFrame>
+  )
+}
+
 interface BarPlace {
   index: number
   scale: Scale
 }
 
-/** About four steps of 1, 2, or 5 times a power of ten, up to the highest count or just above. */
-function wholeTicks(highest: number): number[] {
-  const least = Math.max(1, highest / 4)
+/** Like `ticksUpTo`, with whole numbers. */
+const wholeTicks = (highest: number): number[] => ticksUpTo(highest, 1)
+
+/** About four steps of 1, 2, or 5 times a power of ten, up to the highest value or just above. */
+function ticksUpTo(highest: number, smallest = 1e-9): number[] {
+  const least = Math.max(smallest, highest / 4)
   const power = 10 ** Math.floor(Math.log10(least))
   const step = ([1, 2, 5].find(factor => factor * power >= least) ?? 10) * power
   return Array.from({ length: Math.max(1, Math.ceil(highest / step)) + 1 }, (_, index) => index * step)

@@ -1,7 +1,7 @@
 import { Skeleton } from '@mantine/core'
 import { lazy, Suspense } from 'react'
 import { PANEL_HEIGHT, THROUGHPUT_HEIGHT } from './chart-size.ts'
-import type { AcceptancePanelProps, ThroughputChartProps } from './charts.tsx'
+import type { AcceptancePanelProps, ThroughputChartProps, UsageChartProps } from './charts.tsx'
 
 /*
  * The charts, loaded in parallel with their data.
@@ -11,6 +11,7 @@ const load = () => import('./charts.tsx')
 
 const LazyAcceptancePanel = lazy(async () => ({ default: (await load()).AcceptancePanel }))
 const LazyThroughputChart = lazy(async () => ({ default: (await load()).ThroughputChart }))
+const LazyUsageChart = lazy(async () => ({ default: (await load()).UsageChart }))
 
 /** Preloads the charts. A failure is reported when a chart is shown. */
 export const loadCharts = (): void => void load().catch(() => undefined)
@@ -24,5 +25,11 @@ export const AcceptancePanel = (props: AcceptancePanelProps) => (
 export const ThroughputChart = (props: ThroughputChartProps) => (
   <Suspense fallback={<Skeleton h={THROUGHPUT_HEIGHT} />}>
     <LazyThroughputChart {...props} />
+  </Suspense>
+)
+
+export const UsageChart = (props: UsageChartProps) => (
+  <Suspense fallback={<Skeleton h={THROUGHPUT_HEIGHT} />}>
+    <LazyUsageChart {...props} />
   </Suspense>
 )

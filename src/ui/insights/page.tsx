@@ -21,6 +21,7 @@ import { loadCharts } from './lazy-charts.tsx'
 import { insightsQuery, isNewProject, newestTraceQuery } from './queries.ts'
 import { decidedOf, sumOf } from './ranking.ts'
 import { Reviewers } from './reviewers.tsx'
+import { Usage } from './usage.tsx'
 import { bucketsOf, rangeName, type WindowDays, windowsAt } from './window.ts'
 import { useWindow, WindowSelect } from './window-select.tsx'
 
@@ -113,6 +114,7 @@ function Findings({ insights, before, days, project, typeNames }: FindingsProps)
       {(isDecided || errorTypes.length > 0) && (
         <ErrorTypes counts={errorTypes} project={project} typeNames={typeNames} />
       )}
+      {insights.versions.length > 0 && <Usage insights={insights} buckets={buckets} />}
       {isDecided && <Reviewers reviewers={reviewers} buckets={buckets} />}
     </>
   )

@@ -27,6 +27,9 @@ export function usageDetails({ inputTokens, cachedTokens, outputTokens, reasonin
 /** US dollars in the reader's format: to the cent, or with two significant digits below one cent. */
 export const dollars = (amount: number): string => (amount > 0 && amount < 0.01 ? smallSum : sum).format(amount)
 
+/** US dollars with two significant digits, as on an axis. */
+export const roundDollars = (amount: number): string => (amount === 0 ? sum : smallSum).format(amount)
+
 /** A share in percent, or '–' if the whole is 0. It's 0% or 100% only if that's exact. */
 export function share(part: number, whole: number): string {
   if (whole === 0) return '–'

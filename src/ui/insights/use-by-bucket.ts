@@ -1,0 +1,32 @@
+import type { Insights } from '../api/wire.ts'
+import { type Bucket, bucketIndex } from './window.ts'
+
+/** What a project's model calls used in one bucket. */
+export interface BucketUse {
+  tokens: number
+  costUsd: number
+}
+
+/** What model calls used, by bucket. */
+export function usageByBucket({ useDays }: Pick<Insights, 'useDays'>, buckets: readonly Bucket[]): BucketUse[] {
+  const byBucket = Map.groupBy(useDays, ({ day }) => bucketIndex(buckets, day))
+  return buckets.map((_, index) => {
+    const days = byBucket.get(index) ?? []
+    return {
+      tokens: days.reduce((sum, { usage }) => sum + (usage ? usage.inputTokens + usage.outputTokens : 0), 0),
+      costUsd: days.reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0),
+    }
+  })
+}
+
+/** The steps and versions, the most expensive first; without costs, those with the most tokens. */
+export const rankedVersions = ({ versions }: Pick<Insights, 'versions'>): Insights['versions'] =>
+  versions.toSorted(
+    (left, right) =>
+      (right.costUsd ?? -1) - (left.costUsd ?? -1) ||
+      tokensOf(right) - tokensOf(left) ||
+      (left.stepId < right.stepId ? -1 : 1),
+  )
+
+const tokensOf = ({ usage }: Insights['versions'][number]): number =>
+  usage ? usage.inputTokens + usage.outputTokens : -1
