@@ -10,7 +10,7 @@ const SPAN_BYTES = 500
 
 const Measured = v.object({ d1Ms: v.number(), sqlMs: v.number(), answeredMs: v.number() })
 
-/** Reads the detail of a trace with thousands of spans. */
+/** Reads a trace with thousands of spans. */
 export const detail: Benchmark = async ({ isQuick }) => {
   await using server = await startServer([
     { name: 'countersign', program: 'countersign', database: 'countersign' },

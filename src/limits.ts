@@ -62,7 +62,7 @@ export const PREVIEW_BYTES = 256
 export const MAX_PARALLEL_CALLS = 6
 /** Values on one page of a list. The page ends before the item that would exceed it, after at least one item. */
 export const MAX_PAGE_VALUE_BYTES = 8 * 1024 * 1024
-/** A trace's detail shows every value in full up to these totals of value bytes and spans. */
+/** A response that shows a trace has every value in full, up to these totals of value bytes and spans. */
 export const MAX_DETAIL_BYTES = MAX_PAGE_VALUE_BYTES
 export const MAX_WHOLE_SPANS = 2000
 /** Spans in one response, and their bytes. An isolate holds them alongside its other requests. */
@@ -73,7 +73,7 @@ export const MAX_WHOLE_OBSERVATIONS = 10_000
 /** How much of a large trace to read at once. Other requests get a turn between parts. */
 export const DETAIL_PART_BYTES = 2 * 1024 * 1024
 export const DETAIL_PART_SPANS = 2000
-/** How much of its values a span's own detail shows in full. */
+/** How many bytes of a span's values the response for that span shows in full. */
 export const MAX_SPAN_BYTES = 16 * 1024 * 1024
 /** Values of one span to read, outputs and inputs first. Each one shows at least a preview and a name. */
 export const MAX_SPAN_VALUES = 20_000
@@ -84,9 +84,9 @@ export const MAX_BRIEF_STATE_BYTES = 4096
 export const MAX_DETAIL_OBJECTS = 1000
 /** Inline approved outputs that one response gives in full. */
 export const MAX_DETAIL_APPROVED_BYTES = 8 * 1024 * 1024
-/** Feedback in one trace's detail, oldest first. */
+/** Feedback in one response that shows a trace, oldest first. */
 export const MAX_DETAIL_FEEDBACK = 1000
-/** Comments and corrections that one detail gives in full, as JSON. */
+/** Comments and corrections that such a response gives in full, as JSON. */
 export const MAX_DETAIL_FEEDBACK_BYTES = 4 * 1024 * 1024
 /** A JSON array of rows for `json_each`. Production D1 rejects bound strings over 2,000,000 bytes; local D1 doesn't. */
 export const MAX_ARRAY_BYTES = 1_500_000
@@ -141,7 +141,7 @@ export const MAX_PATTERN_CACHE = 20_000
 export const MAX_FORMAT_LENGTH = 4096
 /** How much of an `enum` or `const` an error shows. */
 export const MAX_CHOICES_LENGTH = 256
-/** All versions of one prompt or knowledge doc as JSON. Its detail shows them all. */
+/** All versions of one prompt or knowledge doc as JSON. One response shows them all. */
 export const MAX_VERSIONS_BYTES = 8 * 1024 * 1024
 /** The bytes that a version counts beyond its texts: ids, times, and field names. */
 export const VERSION_BYTES = 256

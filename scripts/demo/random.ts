@@ -14,7 +14,7 @@ export interface Random {
   uuid: () => string
 }
 
-/** The stream for a seed. Each trace has its own, so that changing one trace doesn't change the others. */
+/** The stream for a seed. Each trace has its own stream, so that changing one trace doesn't change the others. */
 export function seededRandom(seed: string): Random {
   const next = mulberry32(fnv1a(seed))
   const whole = (least: number, most: number) => least + Math.floor((next() / 2 ** 32) * (most - least + 1))

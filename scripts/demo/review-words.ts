@@ -76,7 +76,7 @@ export const SEQUELS: Sequels = {
   ],
 }
 
-/** For flaws other than wrong facts. */
+/** Comments on outputs that are wrong for reasons other than facts. */
 export const SEQUELS_OF_FLAW: Partial<Record<Flaw, Sequels>> = {
   wrong_language: {
     'support-answer': ["The same answer in the customer's language.", 'Here too, only the language is wrong.'],
@@ -87,7 +87,7 @@ export const SEQUELS_OF_FLAW: Partial<Record<Flaw, Sequels>> = {
   },
 }
 
-/** For runs in which no doc has an answer. */
+/** Comments on runs for which no doc has an answer. */
 export const SEQUELS_WITHOUT_FACTS: Sequels = {
   'support-answer': [
     'The customer relies on this, but no doc supports it. Same correction as in the step.',

@@ -33,8 +33,8 @@ export interface DemoComment extends DemoPlace {
 
 /**
  * The reviews of a run. The last decision on an output is correct: correct outputs are accepted, and wrong ones are
- * corrected to what they should have been. The exception is a case with an objection that nobody overrules: there, a
- * reviewer corrected a right output by mistake or by taste. A hasty decision may precede the last one.
+ * corrected to what they should have been. The exception is a case with an objection that nobody overrules, in which a
+ * reviewer corrected a right output by mistake or by taste. A hasty decision may come before the last one.
  */
 export function reviewsOf(trace: DemoTrace): DemoReview[] {
   const outputs = outputsOf(trace)
@@ -54,7 +54,8 @@ export function reviewsOf(trace: DemoTrace): DemoReview[] {
 }
 
 /**
- * The reviewer who takes a run, the one who sometimes looks at it as well, and other random choices for its reviews.
+ * Chooses the reviewer who takes a run, a second one who sometimes looks at it as well, and the other random parts of
+ * its reviews.
  */
 function takenBy({ key }: DemoTrace) {
   const random = seededRandom(`reviews ${key}`)

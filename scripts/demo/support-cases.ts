@@ -20,7 +20,7 @@ export interface SupportCase {
   retrieved?: Passage
   answer: string
   sources?: string[]
-  /** Words without evidence in the answer, or in the correction if the reviewer is wrong. */
+  /** Words that no doc supports, in the answer or, if the reviewer is wrong, in the correction. */
   wrong?: string
   /** The customer's actual order number, if the one in the question is wrong. */
   orderNumber?: string

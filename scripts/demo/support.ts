@@ -22,7 +22,7 @@ import { fill, slotNames, slotsOf, versionAt } from './versions.ts'
 /** A support run, with the facts that a correct answer and a correct chunk must contain verbatim. */
 export interface SupportTrace extends DemoTrace {
   facts: string[]
-  /** Words without evidence. */
+  /** Words in the answer that no doc supports. */
   wrong?: string | undefined
 }
 
@@ -212,7 +212,7 @@ function mistakesOfCase(
   )
 }
 
-/** A failed run gave no answer, although the handbook has one. */
+/** The truth about a failed run, which gave no answer although the handbook has one. */
 const fallbackMistake = (result: JsonObject, index: number): Mistake => ({
   right: result,
   errorType: 'system_failure',

@@ -43,7 +43,7 @@ export interface Mistake {
   /** The correct output. Absent if no correct output fits the step's schema. */
   right?: Json
   errorType: ErrorType
-  /** In a reviewer's words. */
+  /** What is wrong, in a reviewer's words. */
   why: string
 }
 
@@ -72,7 +72,7 @@ export interface Step extends Judged {
   /** The version of the step's prompt that it used. */
   promptVersion?: number
   state?: JsonObject
-  /** The time of its own work, without its children's. */
+  /** How long its own work takes, without its children. */
   workMs: number
   children?: Step[]
 }
@@ -108,7 +108,7 @@ export interface DemoTrace extends Judged {
 /** Returns the service's id of a version (1 is the first) of a step's prompt. */
 export type PromptVersionId = (stepId: string, version: number) => string
 
-/** A run's events in the order a pipeline posts them: each step when it is done, then opinions. */
+/** A run's events in the order in which a pipeline posts them: each step when it's done, then people's opinions. */
 export function traceEvents(trace: DemoTrace, promptVersionId: PromptVersionId): DemoEvent[] {
   const { trace_id, placed, endsAt, random } = placeTrace(trace)
   const finishedAt = endsAt + random.whole(3, 15)
@@ -236,7 +236,7 @@ function placeSteps(steps: readonly Step[], from: number, random: Random, parent
   return { placed, endsAt }
 }
 
-/** How the run at an index ended: one in 20 is still running, and one in 40 failed. None of these is a flawed case. */
+/** How the run at an index ended: one in 20 is still running, and one in 40 failed. Flawed cases always complete. */
 export function endingAt(index: number): Ending {
   if (index % 20 === 11) return 'running'
   return index % 40 === 27 ? 'failed' : 'completed'

@@ -56,7 +56,7 @@ Does not switch on: My {product} no longer switches on, even with the charger co
 App loses connection: The app loses the connection to my {product} after a few minutes. I already reinstalled it.
 Strange noise: Since yesterday the {product} makes a grinding noise when it runs. It is {days} weeks old.
 Update failed: The firmware update for the {product} stops at 80 percent and starts over.
-Battery drains: The battery in the {product} is empty after {days} minutes. It used to last for hours.
+Battery drains: The battery in the {product} dies after {days} minutes. It used to last for hours.
 Error E4: The {product} shows error E4 and blinks three times. The manual does not mention it.`,
     de: `
 Gerät geht nicht an: Mein Gerät aus {order} lässt sich nicht mehr einschalten, auch nicht am Ladekabel.`,
@@ -64,7 +64,7 @@ Gerät geht nicht an: Mein Gerät aus {order} lässt sich nicht mehr einschalten
   account: {
     en: `
 Cannot sign in: I cannot sign in. The password email never arrives, and I checked my spam folder.
-New email: Please change my sign-in from my work email to my private one. I no longer have the old mailbox.
+New email: Please change my sign-in from my work email to my personal one. I no longer have the old mailbox.
 Delete my data: I would like to close my account and have my personal data deleted.
 Locked: My account is locked. It has been since this morning, and I do not know why.
 Two-step codes: I have a new phone, and the sign-in asks for codes that only the old one could generate.`,
@@ -75,7 +75,7 @@ No puedo entrar: No puedo iniciar sesión y el correo para cambiar la contraseñ
     en: `
 Thank you: I just want to say thank you to your colleague who helped me on the phone on Tuesday.
 Suggestion: A suggestion: please offer the {product} without plastic packaging.
-Press: I write about household devices for a local newspaper. Who can I ask for an interview?
+Press: I write about household appliances for a local newspaper. Who can I ask for an interview?
 Job: Do you offer summer jobs for students in the warehouse?`,
   },
 }
@@ -94,7 +94,7 @@ export const PRESSING: Record<Language, Record<Priority, readonly string[]>> = {
   en: {
     low: ['There is no hurry.', 'This can wait until you have time.'],
     normal: ['', '', 'Thank you.', 'Kind regards', 'I look forward to your reply.'],
-    high: ['This is the second time I am writing.', 'I need an answer by tomorrow, please.'],
+    high: ["This is the second time I've written.", 'I need an answer by tomorrow, please.'],
     urgent: ['The plug got hot and smelled of smoke.', 'I got an electric shock when I touched it.'],
   },
   de: {
@@ -155,7 +155,7 @@ export const TRIAGE_CASES: readonly TriageCase[] = [
     text: 'I ordered the hand blender in red and got a black one that works. May I exchange it?',
     label: { category: 'technical', priority: 'normal', language: 'en' },
     right: { category: 'returns', priority: 'normal', language: 'en' },
-    why: 'The blender works but has the wrong color. An exchange goes to returns.',
+    why: 'The blender works but is the wrong color. An exchange goes to returns.',
   },
   {
     flaw: 'wrong_label',
@@ -174,7 +174,7 @@ export const TRIAGE_CASES: readonly TriageCase[] = [
   {
     flaw: 'wrong_label',
     subject: 'Gift card again',
-    text: 'The code on my gift card for 50 EUR is rejected. This is the second time I am writing.',
+    text: "The code on my gift card for 50 EUR is rejected. This is the second time I've written.",
     label: { category: 'billing', priority: 'low', language: 'en' },
     right: { category: 'billing', priority: 'high', language: 'en' },
     why: "The customer is writing for the second time. That's high by definition, and nothing says that it can wait.",
@@ -303,6 +303,6 @@ export const TRIAGE_CASES: readonly TriageCase[] = [
     text: 'I have moved. Please change the address in my account, there is no order on its way. This can wait until you have time.',
     label: { category: 'delivery', priority: 'low', language: 'en' },
     right: { category: 'account', priority: 'low', language: 'en' },
-    why: "Nothing is on its way, so there's nothing to deliver. Personal data belongs to account.",
+    why: "Nothing is on its way, so there's nothing to deliver. Changes to personal data belong under “account”.",
   },
 ]

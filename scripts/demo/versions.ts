@@ -8,7 +8,7 @@ export interface TextVersion {
   /** The day it became current. A draft has none. */
   since?: string
   note: string
-  /** The slots that this version changed. The others stay as in the previous version. */
+  /** The slots that this version changed. The others keep their values from the previous version. */
   slots: Slots
 }
 

@@ -1,4 +1,4 @@
-/** How many steps a search has taken, and how many its current part may reach. */
+/** How many steps a search has taken, and the number at which its current part must end. */
 export interface Effort {
   spent: number
   until: number

@@ -2,7 +2,7 @@ import type { Attribution, AttributionCost, ErrorType } from '../domain/attribut
 import type { Subject } from '../domain/subject.ts'
 import type { Finding } from './finding.ts'
 
-/** What an engine can see and do about its job. */
+/** What an engine can find out about its job, and what it can do to it. */
 export interface EngineContext {
   /** Aborts when another run takes over the job. This run's result is then discarded. */
   signal: AbortSignal
@@ -61,7 +61,7 @@ export class EngineError extends Error {
   }
 }
 
-/** The project has used up its model calls for the day. The job waits and doesn't fail. */
+/** The project has used up its model calls for the day. The job waits rather than failing. */
 export class ModelLimitError extends Error {
   /** The end of the day, in milliseconds since 1970. */
   readonly until: number

@@ -20,7 +20,9 @@ export interface ReadOptions {
   payloads?: 'full' | 'preview' | undefined
 }
 
-/** A part of a trace's detail. A page requested with one of the cursors continues only that list. */
+/**
+ * A trace with one page of its spans and feedback. A page requested with one of the cursors continues only that list.
+ */
 export interface DetailPage {
   /** Spans per response, from 1 to 20,000: up to 2,000 with their values in full. */
   spanLimit?: number | undefined

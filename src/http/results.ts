@@ -3,7 +3,10 @@ import { ApiError, errorBody, errorWithin } from './errors.ts'
 
 /** The result of one part of a batch. */
 export const BatchResult = v.object({
-  status: v.pipe(v.number(), v.metadata({ description: 'The status that the single call would have returned' })),
+  status: v.pipe(
+    v.number(),
+    v.metadata({ description: 'The status that the equivalent non-batch call would have returned' }),
+  ),
   body: v.looseObject({}),
 })
 
@@ -31,7 +34,10 @@ export class Results {
     }
   }
 
-  /** Records a part's result: its reply, or the error that the single call would have returned, at `place`. */
+  /**
+   * Records a part's result: its reply, or the error that the equivalent non-batch call would have returned, at
+   * `place`.
+   */
   settle(index: number, place: string, reply: () => { status: number; body: object }): void {
     for (const { status, body } of this.take(index, place, reply)) {
       this.#results.set(index, { status, body: { ...body } })

@@ -24,7 +24,7 @@ export const Entry = v.object({
     v.object({ keyId: v.nullable(Uuid), userId: v.nullable(Uuid) }),
     v.metadata({
       description:
-        'The calling key and the user it acts for. A user without a key signed in through Cloudflare Access. Neither means the ADMIN_TOKEN.',
+        'The calling key, and the user it acts for. If there is a user but no key, the user signed in through Cloudflare Access. If both are null, the call used ADMIN_TOKEN.',
     }),
   ),
   projectId: v.pipe(

@@ -14,14 +14,14 @@ import { findProject } from '../store/accounts/projects.ts'
 import { type ClashingPrompt, saveStepNames } from '../store/accounts/step-names.ts'
 import { Name } from './wire.ts'
 
-/** A body with as many names as possible. Each of their characters may be two escapes. */
+/** The size of a body with as many names as possible. Each character of a name may take two escapes. */
 const MAX_STEP_NAMES_BYTES = MAX_STEP_NAMES * 2 * escaped(2 * MAX_NAME_LENGTH) + ENVELOPE_BYTES
 
 const Names = v.pipe(
   // Not a `v.record`, which leaves out names like `constructor`.
   shownAs(v.custom<object>(isJsonObject, 'must be an object'), v.record(Name, Name)),
   v.metadata({
-    description: `The new name of each renamed step, by its old name, at most ${MAX_STEP_NAMES}. A new name can't be renamed in turn.`,
+    description: `New names, keyed by old name; at most ${MAX_STEP_NAMES} entries. A new name can't be renamed in turn.`,
   }),
   v.rawTransform(({ dataset, addIssue, NEVER }) => {
     const input = dataset.value
@@ -61,7 +61,7 @@ export const putStepNames = endpoint({
   method: 'PUT',
   path: '/api/projects/{projectId}/step-names',
   summary: "Rename a project's steps",
-  description: `Replaces all earlier renames: a step that's left out has its old name again. Spans that were or will be sent with an old name are shown under the new one. Prompts and counts follow, and either name works in requests. Several steps can get the same name, which makes them one step. The names of traces stay.`,
+  description: `Replaces all earlier renames: a step that you leave out goes back to its old name. Spans with an old name are shown under the new one, whether they're already stored or arrive later. Prompts and counts move to the new name, and requests accept either name. If several steps get the same name, they become one step. Trace names don't change.`,
   scope: 'manage',
   params: v.object({ projectId: Uuid }),
   body: v.strictObject({ names: Names }),

@@ -44,7 +44,7 @@ export function factsOfLogs(logs: readonly TelemetryLog[]): TraceFacts {
   }
 }
 
-/** Ranks after every fact from spans. */
+/** A rank after every fact from spans. */
 const LAST_CLASS = '9'
 const UNNAMED = 'trace'
 

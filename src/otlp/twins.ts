@@ -2,15 +2,15 @@ import type { Json } from '../domain/json.ts'
 import type { TelemetrySpan } from './reading/telemetry.ts'
 
 /*
- * Two spans for one model call. Some clients record a call twice: an instrumentation records its content, and the
- * provider's own SDK its usage once more; Logfire sends the answer of a streamed call in a record of its own; Mastra
- * sends a call's content with the step around it. A span can't tell that alone, so this looks at the spans of one
- * export. In two exports, both spans count as calls.
+ * Finds pairs of spans that record the same model call. Some clients record a call twice: an instrumentation records
+ * its content, and the provider's own SDK its usage once more; Logfire sends the answer of a streamed call in a record
+ * of its own; Mastra sends a call's content with the step around it. A single span doesn't show that, so this looks at
+ * all spans in an export. If the two spans arrive in different exports, both are treated as calls.
  */
 
-/** Pairs that one export shows. */
+/** What the pairs in one export show. */
 export interface Twins {
-  /** Spans that repeat a call, so they count as generic. */
+  /** Spans that repeat a call, so they're treated as generic. */
   repeated: ReadonlySet<TelemetrySpan>
   /** Attributes that belong to a call but were sent by its twin. */
   answers: ReadonlyMap<TelemetrySpan, ReadonlyMap<string, Json>>

@@ -18,7 +18,7 @@ export const getAttributionQuality = endpoint({
   method: 'GET',
   path: '/api/attribution-quality',
   summary: 'Get attribution quality',
-  description: "Compares engines' answers with the error types that reviewers named, trace by trace.",
+  description: "For each trace, compares the engine's answer with the error type that reviewers named.",
   scope: 'read',
   query: v.strictObject({
     ...projectSelector,
@@ -46,7 +46,7 @@ export const getAttributionQuality = endpoint({
         ByDepth,
         v.metadata({
           description:
-            'The share of traces on which both agree. It is an upper bound, because reviewers see the answers.',
+            "The share of traces for which the engine and the reviewer agree. Reviewers see the engine's answer, so this is an upper bound on how often the engine is right.",
         }),
       ),
       kappa: v.pipe(
@@ -72,7 +72,7 @@ export const getAttributionQuality = endpoint({
         ),
         v.metadata({
           description:
-            'By tenths of confidence. Reviewers should agree with about 80% of the answers with confidence 0.8.',
+            'Answers grouped by tenths of confidence. If confidence is accurate, reviewers agree with about 80% of the answers whose confidence is 0.8.',
         }),
       ),
     }),

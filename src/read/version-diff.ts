@@ -16,14 +16,13 @@ export const VersionDiff = v.object({
     v.array(v.object({ op: v.picklist(['same', 'add', 'remove']), text: v.string() })),
     v.metadata({
       description:
-        "The content's lines, removed ones before added ones. Lines with 'add' are only in the second version.",
+        "The content's lines. If lines were replaced, the removed ones come before the added ones. Lines with 'add' are only in the second version.",
     }),
   ),
   isMinimal: v.pipe(
     v.boolean(),
     v.metadata({
-      description: `Whether no other diff removes and adds fewer lines. False if the texts have too little in common to find one in
-bounded time; then everything between the first and the last difference is removed and added`,
+      description: `Whether this is the smallest possible diff. False if the texts have too little in common to find the smallest one in bounded time; everything between the first and the last difference is then removed and added`,
     }),
   ),
   schema: v.pipe(

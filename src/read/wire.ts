@@ -165,7 +165,7 @@ export const toTraceItem = (trace: CountedTrace): v.InferOutput<typeof TraceItem
   reviewState: traceReviewState(trace),
 })
 
-/** A span of a trace's detail, written as JSON. */
+/** A span in a response that shows its trace, written as JSON. */
 export const writeSpan = (span: SpanDetail) => new WrittenJson(toSpan(span))
 
 export const toTrace = (

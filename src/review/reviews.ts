@@ -59,7 +59,9 @@ const Review = decisionOn({})
 
 const ReviewOfSpan = decisionOn({
   spanId: Uuid,
-  ifMatch: v.optional(v.pipe(v.string(), v.metadata({ description: 'Like the If-Match header of the single call' }))),
+  ifMatch: v.optional(
+    v.pipe(v.string(), v.metadata({ description: 'Works like the If-Match header when you review a single span' })),
+  ),
 })
 
 export const putReview = endpoint({

@@ -215,7 +215,7 @@ describe('platform calls', () => {
     expect(counts).toMatchObject({ d1RoundTrips: 1, rowsWritten: 100 * (6 + 3) })
   })
 
-  it('a full batch of large observations writes one object, and the trace’s detail reads it once', async ({
+  it('a full batch of large observations writes one object, and GET /api/traces/{id} reads it once', async ({
     expect,
   }) => {
     const org = await newOrg()
@@ -240,7 +240,7 @@ describe('platform calls', () => {
     expect(await costOf(org, 'get', raw)).toEqual({ ...NOTHING, d1RoundTrips: 1, r2Calls: 1 })
   })
 
-  it('the detail of a trace with replaced large outputs reads only the last one', async ({ expect }) => {
+  it('GET /api/traces/{id} reads only the last of a span’s large outputs', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     const { trace_id } = trace

@@ -539,7 +539,7 @@ describe("a knowledge doc's title", () => {
     return { org, doc: await newText(kind, org, 'returns') }
   }
 
-  it('changes in the list and the detail, without other changes', async ({ expect }) => {
+  it('changes in the list and in the response for the single doc, without other changes', async ({ expect }) => {
     const { org, doc } = await newDoc()
     const list = () => org.read.get('/api/knowledge-docs?projectSlug=support')
     const before = (await list()).headers.get('etag')

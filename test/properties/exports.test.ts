@@ -348,7 +348,8 @@ describe('exports for a trace', () => {
   it('give the same trace when sent at the same time as other calls', { timeout: TIMEOUT_MS }, () =>
     fc.assert(
       fc.asyncProperty(story, async ({ spans, acts, parts }) => {
-        // Keep one act of each type. Of several, only the last would count, and any of them could be the last here.
+        // Keep one act of each type. If there were several, only the last would take effect, and here any of them could
+        // be the last.
         const some = acts.filter(
           ({ type }, index) => type !== 'sweep' && acts.findIndex(act => act.type === type) === index,
         )

@@ -221,7 +221,7 @@ function applySpan(world: World, body: SpanBody, { at }: Arrival, ids: Ids): [Wo
     ...others,
     ...lowered(body),
     span_id: body.span_id.toLowerCase(),
-    // Null for an optional field counts as absent.
+    // Null for an optional field is the same as leaving it out.
     ...(input !== undefined && input !== null && { input }),
     ...(output !== undefined && output !== null && { output }),
   }
@@ -288,7 +288,7 @@ function applyFeedback(world: World, sent: FeedbackBody, arrival: Arrival, ids: 
   ]
 }
 
-/** A trace's detail, or undefined if the trace doesn't exist. */
+/** A trace as `GET /api/traces/{id}` returns it, or undefined if the trace doesn't exist. */
 export function detailOf(world: World, traceId: string, ids: Ids): Fields | undefined {
   const trace = findTrace(world, traceId)
   if (!trace) return undefined
@@ -317,7 +317,7 @@ function sumOfUsage(bodies: readonly Partial<SpanBody>[]): Fields | null {
   }
 }
 
-/** What the spans of a trace used together. A span that repeats the sums of its children doesn't count. */
+/** What the spans of a trace used together. A span that repeats the sums of its children isn't added. */
 function summedUse(spans: readonly Partial<SpanBody>[]): Fields {
   const counted = spans.map((span): Partial<SpanBody> => {
     const below = spans.filter(

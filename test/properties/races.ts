@@ -14,7 +14,7 @@ import {
   type View,
 } from './view.ts'
 
-/** What a racer observed: a response to a call, the trace's detail for a read, or nothing for a job. */
+/** What a racer observed: a response to a call, the trace as a read returns it, or nothing for a job. */
 type Observed = { response: ModelResponse } | { detail: Detail | null } | { done: true }
 
 /** Runs one racer, while others run at the same time. */

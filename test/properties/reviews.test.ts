@@ -57,7 +57,7 @@ interface Entry {
   comment: string | null
 }
 
-/** Bindings whose D1 calls each wait for some turns, so that requests overtake each other. */
+/** Bindings whose D1 calls each wait a few turns, so that requests overtake each other. */
 function delayed(delays: readonly number[]): Env {
   let calls = 0
   return wrapBindings(async (binding, call) => {
@@ -124,7 +124,8 @@ function replay(entries: readonly Entry[]): { approvedOutput: unknown; state: st
   let approvedOutput: unknown = null
   for (const { before, after, decision } of entries.toReversed()) {
     mustEqual('the output before a decision and the one after the previous decision', before, approvedOutput)
-    if ((after === null) !== (decision === 'reset')) throw new Error(`a ${decision} left ${JSON.stringify(after)}`)
+    if ((after === null) !== (decision === 'reset'))
+      throw new Error(`the decision "${decision}" left ${JSON.stringify(after)}`)
     approvedOutput = after
   }
   const last = entries[0]

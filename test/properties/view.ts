@@ -124,7 +124,7 @@ export async function emailsOf(client: Client): Promise<ReadonlyMap<string, stri
   return new Map(users.map(({ id, email }: Record<'id' | 'email', string>) => [id, email]))
 }
 
-/** A detail in the model's format. */
+/** A response that shows a trace, in the model's format. */
 export function detailIn(read: Detail | null, emails: ReadonlyMap<string, string>): Fields | null {
   if (!read) return null
   const { nextSpanCursor, nextFeedbackCursor, spans, feedback, ...detail } = withoutReceipt(read)

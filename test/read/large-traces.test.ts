@@ -50,7 +50,7 @@ async function putSpans(id: string, count: number, { input = 'null', output = 'n
 const numbered = (index: number) => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`
 const detail = async (org: Org, id: string, query = '') => (await org.read.get(`/api/traces/${id}${query}`)).body
 
-/** Every page of a detail's spans. */
+/** Every page of a trace's spans. */
 async function pagesOf(org: Org, id: string, query: string) {
   const pages = []
   let cursor: string | null = ''
@@ -77,7 +77,7 @@ function measuredBindings(): { bindings: Env; largest: () => number } {
   return { bindings, largest: () => Math.max(...results.map(result => JSON.stringify(result).length)) }
 }
 
-describe('the detail of a large trace', () => {
+describe('GET /api/traces/{id} for a large trace', () => {
   it(`returns full values for ${MAX_WHOLE_SPANS} spans, and otherwise a preview of each value`, async ({ expect }) => {
     const { org, id, step } = await newTrace()
     const [long, metadata] = ['x'.repeat(PREVIEW_BYTES), { a: 'y'.repeat(MAX_BRIEF_METADATA_BYTES) }]

@@ -117,7 +117,7 @@ describe('a preview', () => {
     ])
   })
 
-  it('shows several inputs as one value, and marks it as cut if one of them is', async ({ expect }) => {
+  it('shows several inputs as one value, and marks it as truncated if one of them is', async ({ expect }) => {
     const { org, id, observe } = await newTrace()
     await observe({ type: 'input', data: { a: 'x'.repeat(300) } })
     await observe({ type: 'input', data: { b: 1 }, timestamp: timeAfter(1) })
@@ -153,8 +153,8 @@ describe('a preview', () => {
   })
 })
 
-describe('a full detail', () => {
-  it(`fetches ${MAX_DETAIL_OBJECTS} values and previews the rest, which reads of single spans return in full`, async ({
+describe('a trace read with full values', () => {
+  it(`fetches ${MAX_DETAIL_OBJECTS} values and previews the rest, which GET /api/spans/{id} returns in full`, async ({
     expect,
   }) => {
     const { org, trace_id, id, step, observe, spanOf } = await newTrace()
@@ -186,7 +186,7 @@ describe('a full detail', () => {
     expect(await spanOf(span_id)).toMatchObject({ state: { k5000: value(5000) }, truncated: [] })
   })
 
-  it('contains 8 MiB of values and previews of the rest, which reads of single spans return in full', async ({
+  it('contains 8 MiB of values and previews the rest, which GET /api/spans/{id} returns in full', async ({
     expect,
   }) => {
     const { step, read, spanOf } = await newTrace()
@@ -204,7 +204,7 @@ describe('a full detail', () => {
     expect(await spanOf(last)).toMatchObject({ output: value, truncated: [] })
   })
 
-  it('contains 16 MiB of small values and previews of the rest', async ({ expect }) => {
+  it('contains 16 MiB of small values and previews the rest', async ({ expect }) => {
     const { id, read, spanOf } = await newTrace()
     const count = 2400
     await env.DB.prepare(
@@ -230,7 +230,7 @@ describe('a full detail', () => {
       expect(value).toBe(`"${key.slice(1)} ${'0'.repeat(300)}`.slice(0, PREVIEW_BYTES))
   })
 
-  it('contains 4 MiB of comments and corrections, and the starts of the other comments', async ({ expect }) => {
+  it('contains 4 MiB of comments and corrections, and the beginnings of the other comments', async ({ expect }) => {
     const { org, trace_id, read } = await newTrace()
     const correction = { a: 'x'.repeat(MAX_CORRECTION_BYTES - 8) }
     const comment = 'y'.repeat(1000)

@@ -39,7 +39,7 @@ describe('a single span', () => {
     expect(Object.entries(spans[1].state)).toEqual([['__proto__', large('state')]])
   })
 
-  it('returns all fields, even if none was sent', async ({ expect }) => {
+  it('returns all fields, even if the client sent none of the optional ones', async ({ expect }) => {
     const { trace_id, id, read, span, spanOf } = await newTrace()
     const root = await span()
     expect(await spanOf(root.id)).toEqual({
@@ -92,7 +92,9 @@ describe('a single span', () => {
     },
   )
 
-  it('404s if it is unknown or its trace is deleted, and 403s if it belongs to someone else', async ({ expect }) => {
+  it('returns a 404 if it is unknown or its trace is deleted, and a 403 if it belongs to someone else', async ({
+    expect,
+  }) => {
     const { org, id, step } = await newTrace()
     const span_id = uuid()
     await step({ span_id })

@@ -160,7 +160,7 @@ describe('a trace', () => {
 describe('a client’s trace_id', () => {
   const named = (id: string, query = '?projectSlug=support') => `/api/traces/${id}${query}`
 
-  it('finds the trace in a search, a list and the detail', async ({ expect }) => {
+  it('finds the trace in a search, in a list and with GET /api/traces/{id}', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace({ metadata: { group_id: 'g' } })
     const { trace_id } = trace

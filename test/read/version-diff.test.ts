@@ -85,7 +85,7 @@ describe.for(kindsOfText)('a diff at $path', kind => {
     }
   })
 
-  it('is marked as not minimal if the versions have too little in common', async ({ expect }) => {
+  it('says that it isn’t minimal if the versions have too little in common', async ({ expect }) => {
     const org = await newOrg()
     const lines = (prefix: string) => Array.from({ length: 2 * MAX_DIFF_EDITS }, (_, index) => `${prefix}${index}`)
     const text = await newText(kind, org, 'answer', { content: ['same', ...lines('a')].join('\n') })

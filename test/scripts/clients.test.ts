@@ -10,7 +10,7 @@ import { newServer, type Server } from './server.ts'
 
 /*
  * Tests the real SDKs with the programs on their pages in docs/sdks. Each program runs in its own process and exports
- * to the service over HTTP, then the test reads the trace back.
+ * to the service over HTTP. The test then reads the trace back.
  */
 
 let server: Server

@@ -35,7 +35,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** Built here, because another test packs it in its own folder. */
+/** The client, built in this folder because another test packs it in its own. */
 async function installClient(): Promise<void> {
   const installed = join(folder, 'node_modules/countersign')
   await mkdir(installed, { recursive: true })

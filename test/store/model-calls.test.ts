@@ -22,7 +22,7 @@ async function putCalls(id: string, count: number) {
 }
 
 describe("a trace's model, usage, and cost", () => {
-  it('are read from a covering index, in the list and in the detail', async ({ expect }) => {
+  it('are read from a covering index, for the list and for a single trace', async ({ expect }) => {
     const { org, id } = await newTrace()
     const { bindings, statements } = recordingBindings()
     const reader = org.bearer(bindings)

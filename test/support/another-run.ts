@@ -44,6 +44,6 @@ const HEX = /\b(?:0x)?(?=[0-9a-f]*[a-f])(?=[0-9a-f]*[0-9])[0-9a-f]{12,}\b/gi
 
 const otherText = (text: string): string => text.replaceAll(UUID, otherHex).replaceAll(HEX, otherHex)
 
-/** Returns the same id each time, with each digit replaced. */
+/** Replaces each digit of an id. The same id always gives the same result. */
 const otherHex = (id: string): string =>
   id.replaceAll(/[0-9a-f]/gi, digit => ((Number.parseInt(digit, 16) + 7) % 16).toString(16))

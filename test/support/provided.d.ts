@@ -2,9 +2,9 @@ import 'vitest'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** The seed of property tests. */
+    /** The random seed that property tests start from. */
     propertySeed: number
-    /** Multiplies the number of runs of an ordinary `npm test`. */
+    /** How many times as many runs each property gets as in an ordinary `npm test`. */
     propertyRuns: number
   }
 }

@@ -15,7 +15,7 @@ export interface KindOfText {
   itemFields: string[]
   detailFields: string[]
   versionFields: string[]
-  /** Additional fields of a version in the detail. */
+  /** Additional fields of a version in the response for a single prompt or doc. */
   countFields: string[]
 }
 
@@ -83,7 +83,7 @@ export async function newText(kind: KindOfText, org: Org, name = 'answer', field
   }
 }
 
-/** The active versions, according to the detail. */
+/** The active versions, according to the response for a single prompt or doc. */
 export const activeIn = ({ versions }: { versions: { id: string; isActive: boolean }[] }): string[] =>
   versions.filter(({ isActive }) => isActive).map(({ id }) => id)
 

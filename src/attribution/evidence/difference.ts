@@ -226,7 +226,7 @@ function closest(item: Json, candidates: readonly Json[]): number | undefined {
   return best > 0 ? scores.indexOf(best) : undefined
 }
 
-/** Whether two values mean the same, regardless of format. */
+/** Whether two values mean the same thing, regardless of format. */
 export function isSameMeaning(before: Json | undefined, after: Json | undefined): boolean {
   if (before === undefined || after === undefined) return isNothing(before) && isNothing(after)
   if (isNothing(before) || isNothing(after)) return isNothing(before) && isNothing(after)

@@ -14,7 +14,7 @@ export interface Scene extends Disputes {
   /** The parts that weren't checked, one phrase each. */
   omitted: string[]
   root: Step
-  /** The strongest dispute, which decides. Undefined if nobody objects to an output. */
+  /** The strongest dispute, which determines the answer. Undefined if nobody objects to an output. */
   dispute: Dispute | undefined
   retrievals: Retrieval[]
   sources: Source[]
@@ -167,8 +167,8 @@ const countOf = (count: number, what: string): string[] =>
   count === 0 ? [] : [`${count.toLocaleString('en')} ${what}`]
 
 /**
- * Whether a source was visible to a step: the step's and the trace's input and state were, and so were earlier outputs
- * of other steps.
+ * Whether a step could see a source. A step sees its own and the trace's input and state, and earlier outputs of other
+ * steps.
  */
 function isVisible({ kind, path, step: owner }: Source, step: Step, subject: Subject): boolean {
   if (kind === 'prompt' || kind === 'doc' || !owner) return false
@@ -192,13 +192,13 @@ const ancestors = new WeakMap<Subject, ReadonlyMap<Step, ReadonlySet<string>>>()
 
 function ancestorsIn({ steps }: Subject): ReadonlyMap<Step, ReadonlySet<string>> {
   const parents = new Map<string, string | null>()
-  // If two steps share an id, the first one counts.
+  // If two steps share an id, the first one's parent is used.
   for (const { spanId, parentSpanId } of steps.toReversed()) parents.set(spanId, parentSpanId)
   return new Map(
     steps.map(step => {
       const above = new Set<string>()
       let at = step.parentSpanId
-      // The set ends a cycle of parents.
+      // If the parents form a cycle, checking the set ends the loop.
       while (at && above.size < 64 && !above.has(at)) {
         above.add(at)
         at = parents.get(at) ?? null

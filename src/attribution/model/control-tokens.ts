@@ -1,14 +1,14 @@
 /**
  * Matches tokens that mark the start or end of a turn, a message, or a tool result in chat templates: in ChatML, Qwen,
  * Llama 3, Phi, Harmony, Command R, and Gemma 3 and later (`<|im_end|>`, `<turn|>`); in DeepSeek, with full-width bars;
- * in Llama 2 and Mistral (`<<SYS>>`, `</s>`); and in Gemma (`<start_of_turn>`, `<eos>`). Matches shapes and not names,
- * because new models add new names.
+ * in Llama 2 and Mistral (`<<SYS>>`, `</s>`); and in Gemma (`<start_of_turn>`, `<eos>`). Matches the shape of a token
+ * rather than a list of names, because new models add new names.
  */
 const ANGLED =
   /<(?=[|｜]|\/?[a-z]\w*[|｜]>|<\/?sys>>|\/?(?:s|bos|eos|pad|unk|mask|sop|eop|think|unused\d+|[a-z]+(?:_[a-z0-9]+)+)>)/gi
 /**
- * Mistral's tokens, such as `[/INST]` and `[TOOL_CALLS]`, and GLM's. JSON itself never has a capitalized word in
- * brackets.
+ * Mistral's tokens, such as `[/INST]` and `[TOOL_CALLS]`, and GLM's. Outside strings, JSON never has a capitalized word
+ * in brackets.
  */
 const BRACKETED = /\[(?=\/?[A-Z]{2,}(?:_[A-Z]+)*\]|[gs]MASK\])/g
 

@@ -4,7 +4,7 @@ import { EngineError } from '../engine.ts'
 /** An error about a setting, which is final because the operator has to fix the setting first. */
 export const misconfigured = (message: string) => new EngineError(message, { isFinal: true })
 
-/** Statuses that a retry of the same request would get again. */
+/** Statuses that a retry of the same request would return again. */
 const FINAL_STATUSES: readonly number[] = [400, 405, 406, 413, 415, 422]
 /** Hints at what to fix, such as the key, its permissions, or the model's name. */
 const STATUS_HINTS: Readonly<Record<number, string>> = {

@@ -19,7 +19,7 @@ export const NO_TERMS: Terms = { facts: [], words: new Map() }
 /** Whether there are any terms to compare. */
 export const hasTerms = ({ facts, words }: Terms): boolean => words.size + facts.length > 0
 
-/** Whether two facts may mean the same. */
+/** Whether two facts may mean the same thing. */
 export const isSameFact = (left: Fact, right: Fact): boolean =>
   left.readings.some(reading => right.readings.includes(reading))
 
@@ -81,7 +81,7 @@ const WITH_LETTER = /\p{L}/u
 const NUMBER_WITH_UNIT = /^\d+(?:\p{L}{1,3}|(?:-\p{Ll}{3,})+)$/u
 /** `88-1203`: never a number. */
 const NUMERIC_IDENTIFIER = /(?<![\d.,])\d{2,}(?:[-/]\d{2,})+(?!\d)/gu
-/** `1)` at the start of an item, which says nothing. */
+/** `1)` at the start of an item, which carries no meaning. */
 const LIST_NUMBER = /(?<![\d\p{L}])\d{1,2}\)(?=\s)/gu
 const NUMBER = /(?<!\d)\d{1,3}(?:[\s\u00a0\u202f]\d{3})+(?!\d)(?:[.,]\d+)?|\d(?:[\d.,'’]*\d)?/gu
 const WORD = /\p{L}[\p{L}\p{M}ー]*/gu
@@ -119,7 +119,7 @@ function readTerms(text: string): Terms {
   return { facts, words }
 }
 
-/** What a fact or word costs, in characters: its time, and about 150 bytes of memory. */
+/** The cost of a fact or word, expressed in characters read. Covers its time and about 150 bytes of memory. */
 const STEPS_PER_TERM = 10
 
 /** Cached terms by value. Values must not be mutated. */
@@ -252,8 +252,8 @@ function dateFact(
 }
 
 /**
- * The possible values of a number. If a number has one point or comma, followed by three digits, it may separate either
- * thousands or decimals.
+ * The possible values of a number. If a number has one period or comma, followed by three digits, that mark may
+ * separate either thousands or decimals.
  */
 export function numbersOf(text: string): number[] {
   const digits = text.replace(/['’\s\u00a0\u202f]/gu, '')
@@ -303,7 +303,7 @@ function monthOf(name: string): string | undefined {
 function monthNames(): Map<string, string> {
   const names = new Map<string, string>()
   for (const locale of LOCALES) {
-    // Next to a day, many languages put the month in another grammatical case.
+    // Next to a day, many languages put the month in a different grammatical case.
     const forms = [{ month: 'long' }, { month: 'short' }, { month: 'long', day: 'numeric' }] as const
     for (const form of forms) {
       const format = new Intl.DateTimeFormat(locale, { ...form, timeZone: 'UTC' })

@@ -158,8 +158,8 @@ const promptOf = (span: SpanReader): PromptReference | undefined =>
   })
 
 /**
- * Reads a judgment as `{name, score, label, explanation}` plus the event's other fields. It names no judge, so it
- * doesn't count as a person's.
+ * Reads a judgment as `{name, score, label, explanation}` plus the event's other fields. The event doesn't say who
+ * judged, so the judgment isn't treated as a person's.
  */
 function evaluationOf({ attributes }: TelemetryEvent): JsonObject {
   const rest = new Map(attributes)

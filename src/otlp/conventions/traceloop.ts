@@ -9,8 +9,8 @@ import { contentOf, valueFrom } from '../reading/span-content.ts'
 import { nameInGraph, splitMetadata } from '../reading/step-names.ts'
 
 /*
- * The additions of OpenLLMetry and Traceloop's SDKs to OpenTelemetry's conventions: decorated functions (entities),
- * association properties, managed prompts, and the results of vector databases. Source: traceloop/openllmetry-js,
+ * What OpenLLMetry and Traceloop's SDKs add to OpenTelemetry's conventions: decorated functions (entities), association
+ * properties, managed prompts, and the results of vector databases. Source: traceloop/openllmetry-js,
  * `packages/ai-semantic-conventions`; traceloop/openllmetry, the vector databases' packages; and recorded exports.
  */
 

@@ -6,8 +6,8 @@ import { pythonLiteral, valueOfText, withoutPrints } from './python.ts'
 import { isEmbedding, vectorsIn, withoutVectors } from './vectors.ts'
 
 /*
- * What a reviewer sees as the input and output of each kind of step, whatever form its client sent: a tool's arguments
- * and its result as values, a model's answer as a message, an embedding's text.
+ * Turns what clients send into the input and output that reviewers see for each kind of step: a tool's arguments and
+ * its result as values, a model's answer as a message, an embedding's text.
  */
 
 /** The first of these inputs that has content, in the kind's form. */
@@ -40,7 +40,7 @@ const outputForms: ReadonlyMap<StepKind, Form> = new Map<StepKind, Form>([
   ['embedding', value => vectorsIn(value) ?? plainValue(value)],
 ])
 
-/** An empty answer counts only if nothing else is there: some clients leave out tool calls in one of two places. */
+/** Returns an empty answer only if there's no other content: some clients send tool calls in only one of two places. */
 function firstContent(given: Iterable<Json>, form: Form): Json | undefined {
   let blank: Json | undefined
   for (const value of given) {
@@ -52,7 +52,7 @@ function firstContent(given: Iterable<Json>, form: Form): Json | undefined {
   return blank
 }
 
-/** Whether a value has messages but no content, as clients send if the content isn't to be captured. */
+/** Whether a value has messages without content, which clients send if they're set not to capture content. */
 function isHollow(value: Json): boolean {
   if (!isJsonObject(value)) return value === null
   const { messages, choices, output } = value
@@ -81,11 +81,13 @@ function plainValue(given: Json): Json | undefined {
   return value === undefined ? undefined : (withoutVectors(value) ?? undefined)
 }
 
-/** What a crew or one of its tasks returns, next to a copy of the task and of the conversation. */
+/**
+ * Whether a value is the result of a crew or one of its tasks. It comes with a copy of the task and the conversation.
+ */
 const isCrewOutput = (value: Json): value is JsonObject =>
   isJsonObject(value) && typeof value.raw === 'string' && ('tasks_output' in value || 'output_format' in value)
 
-/** A tool's arguments. Frameworks wrap them in the call of their own function. */
+/** A tool's arguments, unwrapped from the call of the framework's own function. */
 function toolInput(given: Json): Json | undefined {
   const value = valueOfText(given)
   if (!isJsonObject(value)) return plainValue(value)
@@ -99,12 +101,13 @@ function toolInput(given: Json): Json | undefined {
   return plainValue(calledWith(value))
 }
 
-/** Fields that a framework adds to a call of its own. */
+/** Fields in the call of a framework's own function. */
 const CALL_FIELDS = new Set(['args', 'kwargs', 'sanitize_inputs_outputs'])
 
 /**
- * A function's arguments as its caller wrote them, from `{args: [...], kwargs: {...}}`: the named ones as an object, or
- * the only one, or the list of all. Any other value, and a call with both, stays as it is.
+ * A function's arguments as its caller wrote them, from `{args: [...], kwargs: {...}}`: an object with the named
+ * arguments, or the only positional one, or a list of them. A call with both kinds keeps `args` and `kwargs`, and any
+ * other value stays as it is.
  */
 export function calledWith(value: Json): Json {
   if (!isJsonObject(value)) return value
@@ -116,7 +119,7 @@ export function calledWith(value: Json): Json {
   return args.length === 1 ? (args[0] ?? null) : args
 }
 
-/** A tool's result, out of the message or the blocks that a framework wraps it in. */
+/** A tool's result, unwrapped from the message or the blocks that a framework puts it in. */
 function toolOutput(given: Json): Json | undefined {
   const value = withMessages(valueOfText(given))
   if (isJsonObject(value)) {
@@ -151,7 +154,7 @@ function blocksValue(blocks: readonly Json[]): Json | undefined {
   return found.length === 1 ? found[0] : found
 }
 
-/** The text of an embedding call, or its texts. */
+/** The text or the list of texts of an embedding call. */
 function embeddedTexts(given: Json): Json | undefined {
   const value = typeof given === 'string' ? (pythonLiteral(given) ?? given) : given
   if (!isJsonObject(value)) return value
@@ -213,7 +216,7 @@ export function dividedRequest(input: Json | undefined): { input: Json | undefin
   }
 }
 
-/** A conversation with the system prompt that another part of the telemetry has, if it lacks one. */
+/** Adds the system prompt from another part of the telemetry to a conversation that lacks one. */
 export function withSystemPrompt(input: Json | undefined, others: Iterable<Json>): Json | undefined {
   if (!isJsonObject(input) || !Array.isArray(input.messages) || input.messages.some(isSystem)) return input
   for (const other of others) {

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../domain/json.ts'
 import { present } from './attribute-values.ts'
 
 const TRACEBACK = 'Traceback (most recent call last)'
-/** Types that say nothing. */
+/** Error types that carry no information. */
 const GENERAL = new Set(['error', 'Error', 'Exception', 'builtins.Exception'])
 
 /**

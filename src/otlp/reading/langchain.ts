@@ -25,9 +25,9 @@ export const ROLES_OF_CLASSES: ReadonlyMap<string, string> = new Map([
   ['FunctionMessage', 'function'],
 ])
 
-/** The fields of a message by LangChain, with its role. Undefined if the value isn't one. */
+/** The fields of a LangChain message, with its role. Undefined if the value isn't one. */
 export function messageOfLangChain(value: JsonObject): JsonObject | undefined {
-  // Nearly every object is another's. Taking it apart would cost more than all the rest.
+  // Nearly all objects aren't LangChain's. Taking each one apart would cost more than everything else here.
   if (value.lc === undefined && (typeof value.type !== 'string' || value.role !== undefined)) return undefined
   const { lc, id, kwargs, type, data, ...fields } = value
   if (lc !== undefined && isJsonObject(kwargs)) {
@@ -46,7 +46,7 @@ export function messageOfLangChain(value: JsonObject): JsonObject | undefined {
     : { ...withoutRun(message), role }
 }
 
-/** Leaves out what a message says about the run that it came from: its usage, its model, a random id. */
+/** Removes a message's data about the run that it came from: its usage, its model, a random id. */
 function withoutRun(message: JsonObject): JsonObject {
   const { response_metadata, usage_metadata, generation_info, type, id, status, example, chunk_position, ...fields } =
     message
@@ -64,7 +64,7 @@ function withoutRun(message: JsonObject): JsonObject {
 type Convert = (message: JsonObject) => JsonObject
 
 /**
- * The value with all of LangChain's and LangGraph's objects in it as plain ones. The same value if it has none.
+ * Converts all of LangChain's and LangGraph's objects in a value to plain ones. Returns the same value if it has none.
  * `convert` changes the messages within it.
  */
 export function withoutLangChain(value: Json, convert: Convert = message => message, depth = 0): Json {

@@ -29,8 +29,8 @@ export interface ClashingPrompt {
 const NAMES = rowSet(['oldName', 'newName'])
 
 /**
- * Replaces a project's renamed steps. If a step would then have several prompts, changes nothing and returns those.
- * Saving the same names again changes nothing. Takes one round trip.
+ * Replaces a project's renamed steps. If a step would then have several prompts, changes nothing and returns those
+ * prompts. Saving the same names again changes nothing. Takes one round trip.
  */
 export async function saveStepNames(
   store: Store,
@@ -54,7 +54,7 @@ export async function saveStepNames(
     database
       .select({ isFound: sql<number>`${isExistingProject(store, project)}`.as('is_found') })
       .from(sql`(select 1)`),
-    // Record first: a no-op isn't audited.
+    // Record the act while the old names are still stored, because saving the same names again isn't audited.
     recordAct(
       store,
       act,

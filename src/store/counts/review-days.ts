@@ -9,8 +9,8 @@ import { spans } from '../schema/spans.ts'
 
 /*
  * Statements that count decisions and answers. Run them in the batch that writes those, so both happen or neither does.
- * Only decisions and answers in force count: a new one adds one, and the one it replaces is subtracted. The columns to
- * count by are stored with the decision or answer, because its span's step may change.
+ * Only decisions and answers in force are counted: a new one adds one, and the one it replaces is subtracted. The
+ * columns to count by are stored with the decision or answer, because its span's step may change.
  */
 
 /** The day of a time in whole milliseconds since 1970. */
@@ -99,7 +99,8 @@ export function countAnswer({ database }: Store, isJob: SQL | undefined) {
 
 /*
  * An explicit deletion subtracts a trace's decisions and answers from the counts, in the batch that deletes their rows.
- * A step that runs twice then finds no rows. `isPiece` selects the rows. Rows that were never counted have no step.
+ * If part of the purge runs twice, it finds no rows the second time. `isPiece` selects the rows. Rows that were never
+ * counted have no pipeline step.
  */
 
 /**

@@ -23,7 +23,7 @@ interface Walk {
 }
 
 /**
- * Continues the walk by one bounded piece. Returns whether more is due now. Safe to run twice, because unmarking or
+ * Advances the walk by one bounded chunk. Returns whether more is due now. Safe to run twice, because unmarking or
  * deleting again changes nothing.
  */
 export async function checkLabellers(env: Env, unscoped: UnscopedStore, now: number): Promise<boolean> {

@@ -6,8 +6,8 @@ import { isNegative, isOpenForReview, traces } from '../schema/traces.ts'
 import { inProject, positionIs, type Time, type TraceFilter, type TracePosition } from '../traces/trace-filter.ts'
 
 /**
- * The orders of the queue. They order traces; the spans of a trace stay together, in the same order as in its detail.
- * `negative` puts traces with negative feedback first, then the others, each newest first.
+ * The orders of the queue. They order traces; the spans of a trace stay together, in the order in which the trace lists
+ * them. `negative` puts traces with negative feedback first, then the others, each newest first.
  */
 export const QUEUE_ORDERS = ['oldest', 'newest', 'negative', 'random'] as const
 type QueueOrder = (typeof QUEUE_ORDERS)[number]
@@ -124,8 +124,8 @@ async function findEdge(store: Store, project: Project, query: QueueQuery, order
 }
 
 /**
- * Whether a trace may have something to review. If the query includes spans other than a pipeline's steps, any trace
- * may, because such spans don't keep a trace open.
+ * Whether a trace may have something to review. If the query includes spans that aren't steps of a pipeline, every
+ * trace may, because those spans don't keep a trace open.
  */
 export const isOpen = ({ filter: { kind } }: QueueQuery): SQL => (kind === 'all' ? sql`true` : isOpenForReview)
 

@@ -63,7 +63,7 @@ export function sizeOf(span: FoldedSpan, mode: ShownMode): number {
   return shown.reduce((sum, value) => sum + lengthOf(value), textLength)
 }
 
-/** Whether some of a span wasn't read because it didn't fit. */
+/** Whether part of a span wasn't read because it didn't fit. */
 export const isAnyCut = (span: FoldedSpan): boolean =>
   span.row.isCut === 1 || span.leftOut.length > 0 || valuesOf(span).some(({ isCut }) => isCut)
 

@@ -87,8 +87,8 @@ export const positionIs = (time: Time, relation: '<' | '<=' | '>' | '>=', { time
 }
 
 /**
- * The condition to search by if there are no metadata filters: a trace's id; traces in flight or with negative ratings,
- * which are few; or a name. Each has an index in time order.
+ * The condition to search by if there are no metadata filters: the trace's id; that it's in flight or has a negative
+ * rating, which is true of few traces; or its name. Each has an index in time order.
  */
 export function indexedCondition({ id, name, status, rating }: TraceFilter): SQL | undefined {
   if (id !== undefined) return eq(traces.id, id)
@@ -99,7 +99,7 @@ export function indexedCondition({ id, name, status, rating }: TraceFilter): SQL
 
 /**
  * The metadata field to start a search from: the one that the fewest traces have, based on a bounded count of each. If
- * all are common, a conversation's id or the longest value.
+ * all are common, it's the conversation's id, or else the field with the longest value.
  */
 function drivingField(project: Project, fields: readonly SearchableField[]): Record<'path' | 'value', SQL> | undefined {
   const ordered = fields.toSorted((left, right) => likelySelectivity(right) - likelySelectivity(left))
@@ -182,7 +182,7 @@ const hasErrorType = (errorType: string): SQL => sql`(
     and not ${namesErrorType(isNotNull(reviews.errorType))})
   or ${namesErrorType(eq(reviews.errorType, errorType))})`
 
-/** Whether the decision in force for some span of a trace names such an error type. */
+/** Whether a trace has a span whose decision in force meets the condition `which`. */
 const namesErrorType = (which: SQL): SQL => sql`exists (
   select 1 from ${spans} cross join ${reviews}
   where ${spans.traceKey} = ${traces.key} and ${isNotNull(spans.reviewState)}

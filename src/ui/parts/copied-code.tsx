@@ -26,7 +26,7 @@ export function CopyIcon({ text, label = 'Copy', Icon = IconCopy }: CopyIconProp
 /** A command or a secret to copy. */
 export const CopiedCode = ({ text, label = 'Copy' }: { text: string; label?: string }) => (
   <Box className={classes.box}>
-    {/* Scrolls, so a keyboard must reach it. */}
+    {/* This box scrolls, so people must be able to reach it with the keyboard. */}
     {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls */}
     <pre className={classes.code} tabIndex={0}>
       {text}

@@ -5,7 +5,7 @@ import classes from './stacked-table.module.css'
 export interface Column<Row> {
   label: string
   cell: (row: Row) => ReactNode
-  /** A CSS length, to line up several tables. By default the contents decide. */
+  /** A CSS length, to line up several tables. By default, the contents determine the width. */
   width?: string
   /** Whether it is only as wide as its contents. */
   isNarrow?: boolean

@@ -54,7 +54,7 @@ export const CommentBox = ({ value, onChange, onPost, onClose, posting, field }:
     {posting.error && <FaultAlert error={posting.error} title="Couldn't post the comment. Your text is still here." />}
     <Group justify="space-between" mt={6}>
       <Text size="xs" c="dimmed">
-        Press Ctrl/⌘ Enter to post
+        Press Ctrl/⌘+Enter to post
       </Text>
       <Group gap="xs">
         <Button size="compact-sm" variant="subtle" color="gray" onClick={onClose}>

@@ -4,7 +4,7 @@ import { createStore } from './store.ts'
 export interface Draft {
   /** The span's etag when the draft was started. */
   etag: string
-  /** The edited value as JSON text, valid or not; null: not edited. */
+  /** The edited value as JSON text, which may be invalid. Null if it wasn't edited. */
   text: string | null
   /** The reason, sent with the decision. */
   note: string
@@ -14,7 +14,7 @@ export interface Draft {
   /** The comment's ID, so that a retry can't post it twice. */
   commentId: string
   isEditing: boolean
-  /** When it was last written, in milliseconds since 1970. */
+  /** When the draft was last written, in milliseconds since 1970. */
   at: number
 }
 
@@ -34,7 +34,7 @@ const MAX_AGE_MS = 14 * 86_400_000
 /** Drafts may be large, so they aren't stored on every keystroke. */
 const WRITE_DELAY_MS = 300
 
-/** Whether a draft has no content. An open editor alone doesn't count. */
+/** Whether a draft has no content. An open editor alone isn't content. */
 const isEmptyDraft = ({ text, note, errorType, comment }: Draft): boolean =>
   text === null && note === '' && errorType === null && comment === ''
 

@@ -26,7 +26,7 @@ interface TroublePanelProps {
   actions: TroubleActions
 }
 
-/** Why a decision failed, and how to continue. The draft is still there. */
+/** Shows why a decision failed, and how to continue. The draft is still there. */
 export function TroublePanel({ trouble, span, actions }: TroublePanelProps) {
   const { fault, request } = trouble
   const { onDecideAgain, onForce, onTakeOver, onRetry } = actions
@@ -77,7 +77,7 @@ interface SchemaAlertProps {
   onBack: () => void
 }
 
-/** Where a value doesn't match its step's schema, with the option to approve it anyway. */
+/** Shows where a value doesn't match its step's schema, with the option to approve it anyway. */
 export const SchemaAlert = ({ faults, requestId = '', onForce, onBack }: SchemaAlertProps) => (
   <Warning isUrgent title="Couldn't save: the output doesn't match the step's schema">
     <Stack gap="xs">

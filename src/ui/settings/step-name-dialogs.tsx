@@ -37,7 +37,7 @@ export function RenameStep({ projectId, names }: { projectId: string; names: Ste
             />
             <TextInput
               label="New name"
-              description="Another step's name makes them one step."
+              description="If you enter another step's name, the two become one step."
               required
               value={newName}
               onChange={({ currentTarget }) => change({ newName: currentTarget.value })}
@@ -69,7 +69,7 @@ export function UndoRename({ projectId, oldName }: { projectId: string; oldName:
     >
       {() => (
         <Text size="sm">
-          The step is called <ShownText text={oldName} /> again, in all spans, prompts, and insights.
+          The step will be called <ShownText text={oldName} /> again in all spans, prompts, and insights.
         </Text>
       )}
     </DialogForm>

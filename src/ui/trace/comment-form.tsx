@@ -38,7 +38,7 @@ export function CommentForm({ draft, label, action, text = '', onSave, onCancel 
     <Stack gap="xs">
       <Textarea
         label={label}
-        description="Press Ctrl/⌘ Enter to save"
+        description="Press Ctrl/⌘+Enter to save"
         autosize
         minRows={2}
         maxRows={12}

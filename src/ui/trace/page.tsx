@@ -118,7 +118,7 @@ function NoTrace({ error, onRetry }: { error: Error; onRetry: () => unknown }) {
       <Title order={1}>{isAbsent ? 'Trace not found' : "You don't have access to this trace"}</Title>
       <Text size="sm">
         {isAbsent
-          ? 'It may have been deleted, or the link is wrong.'
+          ? 'It may have been deleted, or the link may be wrong.'
           : "It belongs to another organization, or to a project that your key can't read."}
       </Text>
     </Stack>

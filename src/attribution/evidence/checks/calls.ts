@@ -31,7 +31,7 @@ export function* checkCalls(scene: Scene): Generator<Finding> {
     yield* answerOf(step, tool)
   }
   if (tools.length === 0) return
-  const note = `describes ${tools.length} tools`
+  const note = tools.length === 1 ? 'describes 1 tool' : `describes ${tools.length} tools`
   yield { kind: 'tools_described', spanId: root.spanId, path: 'state', note, strength: 1 }
 }
 

@@ -149,8 +149,8 @@ function* checkSupport(scene: Scene, dispute: Dispute, sentences: readonly Passa
 }
 
 /**
- * A clause for the removed value and one for the added value, each of which gives the value only within bounds that no
- * number of this case meets.
+ * Finds a clause for the removed value and one for the added value. Each clause gives its value only within bounds, and
+ * no number in this case is within them.
  */
 function contradictingPassages(
   scene: Scene,
@@ -196,7 +196,8 @@ function numbersOfCase({ visible }: Scene, { approved, step }: Dispute): number[
 }
 
 /**
- * A sentence for the removed value and one for the added value, each of which gives the value for a case like this one.
+ * Finds a sentence for the removed value and one for the added value. Each sentence gives its value for a case like
+ * this one.
  */
 function supportingPassages(
   scene: Scene,
