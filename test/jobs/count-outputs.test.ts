@@ -233,7 +233,7 @@ describe('outputs', () => {
     const { trace_id } = await traced(org)
     const events = Array.from({ length: MAX_COUNTED_STEPS + 10 }, (_, index) => ({
       type: 'span',
-      body: aSpan({ trace_id, step_id: `step-${String(index).padStart(4, '0')}` }),
+      body: aSpan({ trace_id, step_id: `step-${String(index).padStart(4, '0')}`, output: index }),
     }))
     await resultsOf(org, events)
     await cron()

@@ -218,7 +218,8 @@ describe('the purge of a deleted trace', () => {
     const rows = PURGE_ROWS * PURGE_STEPS + 1000
     await env.DB.prepare(
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?)
-       insert into observations select ?, 'o' || i, null, 'input', null, '1', null, 0, 0 from n`,
+       insert into observations (trace_key, id, type, data, timestamp, received_at)
+       select ?, 'o' || i, 'input', '1', 0, 0 from n`,
     )
       .bind(rows, deleted.job.traceKey)
       .run()
