@@ -1,4 +1,5 @@
 import { describe, it } from 'vitest'
+import { MAX_SHARING_DEPTH, MAX_SHARING_SPANS } from '../../src/limits.ts'
 import { countingBindings } from '../support/bindings.ts'
 import { aSpan, timeAfter } from '../support/builders.ts'
 import { newOrg } from '../support/org.ts'
@@ -306,6 +307,41 @@ describe('two outputs', () => {
     await add(changed, { span_id: step })
     expect((await shown(root)).review.reviewedBy).toBeNull()
     expect(await queue()).toEqual([root, step])
+  })
+})
+
+describe('a text that many spans share', () => {
+  it('is reviewed with the deepest of the first 200', async ({ expect }) => {
+    const { org, trace_id, root, shown } = await newAnswer()
+    const ids = Array.from({ length: MAX_SHARING_SPANS + 1 }, () => crypto.randomUUID())
+    const events = ids.map((span_id, index) => ({
+      type: 'span',
+      body: aSpan({
+        trace_id,
+        span_id,
+        output: TEXT,
+        timestamp: timeAfter(index),
+        // The 200th is below the first, and the last is below the 200th.
+        ...(index >= MAX_SHARING_SPANS - 1 && { parent_span_id: ids[index === MAX_SHARING_SPANS ? index - 1 : 0] }),
+      }),
+    }))
+    expect((await org.ingest.post('/api/v1/batch', { events })).status).toBe(207)
+    expect((await shown(root)).review.reviewedBy).toBe(ids[MAX_SHARING_SPANS - 1])
+  })
+
+  it('is found at any depth, but depths past 100 count as 100', async ({ expect }) => {
+    const { org, trace_id, root, shown } = await newAnswer()
+    const ids = Array.from({ length: MAX_SHARING_DEPTH + 20 }, () => crypto.randomUUID())
+    const events = ids.map((span_id, index) => {
+      const isShared = index === 50 || index >= MAX_SHARING_DEPTH + 10
+      const output = isShared ? TEXT : index
+      return {
+        type: 'span',
+        body: aSpan({ trace_id, span_id, output, parent_span_id: ids[index - 1], timestamp: timeAfter(index) }),
+      }
+    })
+    expect((await org.ingest.post('/api/v1/batch', { events })).status).toBe(207)
+    expect((await shown(root)).review.reviewedBy).toBe(ids[MAX_SHARING_DEPTH + 10])
   })
 })
 

@@ -134,9 +134,9 @@ describe('the SQL statements in requests and jobs', () => {
         .all<PlanStep>()
       const plan = explained.results.map(({ detail }) => detail)
       // json_each scans only the request's values. Each subquery has its own plan, and the named ones here contain the
-      // rows of one page or one trace.
+      // rows of one page or one trace, or a span's ancestors.
       const scans = plan.filter(detail =>
-        /^SCAN (?!(item|field) VIRTUAL|CONSTANT|scanned|used|by_model|(listed|chosen|observed)( LEFT-JOIN)?$|\(subquery-\d+\))/.test(
+        /^SCAN (?!(item|field) VIRTUAL|CONSTANT|scanned|above|sharing|used|by_model|(listed|chosen|observed)( LEFT-JOIN)?$|\(subquery-\d+\))/.test(
           detail,
         ),
       )
@@ -144,7 +144,7 @@ describe('the SQL statements in requests and jobs', () => {
       // Lists must be read in index order. Only the call's rows and those of its traces may be sorted.
       const isOfOneTrace =
         /^select .* from "(spans|feedback|observations|attributions)"/s.test(sql) ||
-        sql.startsWith('select root.id as "rootId"') ||
+        sql.startsWith('select sharing.root_id') ||
         /^update "spans" set "(review_number|has_output|has_null_output)"/.test(sql)
       const sorts = explained.results.filter(
         step => /TEMP B-TREE FOR (ORDER BY|RIGHT)/.test(step.detail) && !isInScalar(step, explained.results),

@@ -70,7 +70,7 @@ export const isUnreviewed = sql`(${hasOutput} and not ${isReviewed})`
  * Whether the current span has its root's text, so that a review of it counts for the root. `root` is the root's alias.
  * A span that also received a null output may have no text now, and doesn't share any.
  */
-export const sharesTextWith = (root: string, span = 'spans') => {
+export const sharesTextWith = (root: string, span: string) => {
   const column = (alias: string, name: string) => sql.raw(`${alias}.${name}`)
   return sql`(${column(root, 'is_root')} = 1 and ${column(root, 'text_hash')} is not null
     and ${column(root, 'review_state')} is null and ${column(root, 'has_null_output')} = 0

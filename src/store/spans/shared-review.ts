@@ -5,7 +5,7 @@ import { chooseReviewed, inFormOf } from '../../domain/shared-text.ts'
 import { cutText } from '../../domain/text.ts'
 import { MAX_SHARING_DEPTH, MAX_SHARING_SPANS, PREVIEW_BYTES } from '../../limits.ts'
 import { named, readPlain } from '../core/database.ts'
-import { outputRevision, sharesTextWith } from '../core/reviewable.ts'
+import { sharesTextWith } from '../core/reviewable.ts'
 import type { Store } from '../core/store.ts'
 import { reviews } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
@@ -32,7 +32,7 @@ const depth = sql<number>`(
   select max(above.depth) from above)`
 
 const sharingFields = {
-  rootId: sql<string>`root.id`.as('rootId'),
+  rootId: sql<string>`sharing.root_id`.as('rootId'),
   ...named({
     id: spans.id,
     traceKey: spans.traceKey,
@@ -46,7 +46,8 @@ const sharingFields = {
     where first.trace_key = ${spans.traceKey} and first.span_id = ${spans.id} and first.number = 1))`.as(
     'firstReviewedAt',
   ),
-  outputRevision: sql<string>`${outputRevision}`.as('outputRevision'),
+  // The output with the shared text is the current one.
+  outputRevision: sql<string>`coalesce(${spans.textId}, ${spans.outputRevision}, 'none')`.as('outputRevision'),
   isStale: sql<number>`${spans.isStale}`.as('isStale'),
   state: sql<SpanReview['state'] | null>`${reviews.state}`.as('state'),
   userId: sql<string | null>`${reviews.userId}`.as('userId'),
@@ -64,12 +65,15 @@ type SharingRow = SelectResultFields<typeof sharingFields>
 export const sharingSpans = ({ database }: Store, ofRoots: SQL) =>
   database
     .select(sharingFields)
-    .from(sql`${spans} root`)
+    // Limit the rows before looking up the rest: a loop can repeat a text many times.
+    .from(
+      sql`(select root.id as root_id, below.id, below.trace_key from ${spans} root cross join ${spans} below
+        where ${ofRoots} and ${sharesTextWith('root', 'below')}
+        order by root.id, below.timestamp, below.id limit ${sql.raw(String(MAX_SHARING_SPANS))}) as sharing`,
+    )
     .crossJoin(spans)
     .leftJoin(reviews, isLastDecision)
-    .where(sql`${ofRoots} and ${sharesTextWith('root')}`)
-    .orderBy(sql`root.id, ${spans.timestamp}, ${spans.id}`)
-    .limit(MAX_SHARING_SPANS)
+    .where(sql`${spans.id} = sharing.id and ${spans.traceKey} = sharing.trace_key`)
 
 /** The review of another span that a root shows. */
 export interface SharedReview {
