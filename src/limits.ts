@@ -86,7 +86,7 @@ export const MAX_DETAIL_OBJECTS = 1000
 export const MAX_DETAIL_APPROVED_BYTES = 8 * 1024 * 1024
 /** Feedback in one response that shows a trace, oldest first. */
 export const MAX_DETAIL_FEEDBACK = 1000
-/** Comments and corrections that such a response gives in full, as JSON. */
+/** Comments and corrections that a response shows in full when it shows a trace, as JSON. */
 export const MAX_DETAIL_FEEDBACK_BYTES = 4 * 1024 * 1024
 /** A JSON array of rows for `json_each`. Production D1 rejects bound strings over 2,000,000 bytes; local D1 doesn't. */
 export const MAX_ARRAY_BYTES = 1_500_000
@@ -208,7 +208,10 @@ export const MAX_ROTATION_GRACE_SECONDS = 30 * 24 * 3600
 export const MAX_RATE_LIMIT_PER_MINUTE = 1_000_000
 /** The window in which requests are counted. */
 export const WINDOW_SECONDS = 60
-/** How long an isolate may spend its leased tokens. A lease that's never returned counts for this much longer. */
+/**
+ * How long an isolate may spend its leased tokens. If a lease is never returned, the limiter keeps its tokens reserved
+ * for this much longer.
+ */
 export const LEASE_SECONDS = 10
 /** The first and smallest lease. Isolates with a few requests a minute shouldn't lease a token for each one. */
 export const FIRST_LEASE_TOKENS = 8

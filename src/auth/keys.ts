@@ -26,7 +26,7 @@ export async function makeToken(): Promise<Pick<NewKey, 'secret' | 'hash'>> {
   return { secret, hash: await hashKey(secret) }
 }
 
-/** Whether a string has the form of such a secret. If it doesn't, it needs no lookup. */
+/** Whether a string has the form of a key's secret. If it doesn't, it isn't looked up. */
 export const isToken = (text: string): boolean => text.length === TOKEN_LENGTH && /^[0-9A-Za-z]+$/.test(text)
 
 /** The hash under which a key is stored: SHA-256 in hex. */

@@ -20,7 +20,7 @@ export interface ModelUse {
   costUsd: number | null
 }
 
-/** Token counts as somebody reported them. */
+/** Token counts as a client or an instrumentation reported them. */
 export interface ReportedTokens {
   input?: number | null | undefined
   output?: number | null | undefined

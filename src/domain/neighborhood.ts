@@ -11,7 +11,7 @@ export interface NearSpan {
 /**
  * Up to `limit` of a trace's spans, ordered by distance from what people said: the root, spans with feedback or a
  * review, their ancestors, spans with an error, then the spans before the last span with feedback or a review, latest
- * first, then the spans after it. If people only commented on the root, all other spans count as before it.
+ * first, then the spans after it. If people only commented on the root, all other spans are treated as before it.
  */
 export function nearestSpans<Span extends NearSpan>(
   root: Span,

@@ -86,8 +86,7 @@ export const cursorOf = (list: readonly string[], place: readonly (string | numb
   place && encodeCursor(list, place)
 
 /**
- * The place that such a cursor encodes. Undefined if there's no cursor. 400, naming `parameter`, if it's from another
- * list.
+ * The place that a cursor encodes. Undefined if there's no cursor. 400, naming `parameter`, if it's from another list.
  */
 export const placeOf = async <const Types extends PlaceTypes>(
   list: readonly string[],

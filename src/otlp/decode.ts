@@ -6,7 +6,10 @@ import { isJsonType, type MediaType } from './media-type.ts'
 import { countProtobufDataPoints, logsOfProtobuf, spansOfProtobuf } from './protobuf.ts'
 import type { Decoded, TelemetryLog, TelemetrySpan } from './reading/telemetry.ts'
 
-/** Decodes the spans of an export to a traces path. Errors: 400 if the body isn't such an export, 413. */
+/**
+ * Decodes the spans of an export to a traces path. Errors: 400 if the body isn't an export of spans, 413 if it's too
+ * large.
+ */
 export const decodeTraces = (body: Uint8Array, type: MediaType): Work<Decoded<TelemetrySpan>> =>
   decoded(function* () {
     return yield* checkSpans(isJsonType(type) ? spansOfJson(yield* parseExport(body, 'traces')) : spansOfProtobuf(body))

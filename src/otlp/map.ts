@@ -73,7 +73,7 @@ export function stepOf(given: TelemetrySpan, twins?: Twins): SpanStep {
   const asked = kind === 'llm' ? withSystemPrompt(input, inputs) : input
   const model = readings.firstBy(BY_MODEL, r => r.model) ?? idOf(parameters.model)
   const provider = readings.first(r => r.provider)
-  // Spans around a model call repeat its model, usage, and cost, so only the call itself counts.
+  // Spans around a model call repeat its model, usage, and cost, so only the call's own are used.
   const isCall = kind === 'llm' || kind === 'embedding' || kind === 'reranker'
   const usage = isCall ? readings.merged(r => r.usage) : undefined
   const cost = readings.merged(r => r.cost)
@@ -271,7 +271,7 @@ const withoutModel = (name: string, model: string | undefined): string =>
 const stableNameOf = (name: string | undefined): string | undefined =>
   name === undefined ? undefined : textOf(stableName(name))
 
-/** The error of a failed span. An exception counts as a failure unless the status is ok. */
+/** The error of a failed span. A span with an exception is treated as failed unless its status is ok. */
 function errorOf(reader: SpanReader): JsonObject | undefined {
   const { status, statusMessage, events } = reader.span
   const type = idOf(reader.get('error.type'))

@@ -50,8 +50,8 @@ export interface Grant {
 /**
  * Decides how many tokens to grant. At most `limit` tokens are spent in any 60 seconds, whenever they start: tokens are
  * counted by the second, and a second is forgotten only once all of it is more than 60 seconds old. So a token may come
- * back up to a second late. A lease counts as spent at its very end. Once it's returned, its spent tokens count as of
- * now.
+ * back up to a second late. A lease is treated as spent at its very end. Once it's returned, its spent tokens are dated
+ * to now.
  */
 export function grant(count: Count, { limit, tokens, returned }: Ask, nowMs: number): { grant: Grant; count: Count } {
   // Old tokens must not become valid again if the clock is set back.

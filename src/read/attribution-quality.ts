@@ -39,7 +39,7 @@ export const getAttributionQuality = endpoint({
       reviewedIsMinimum: v.pipe(
         v.boolean(),
         v.metadata({
-          description: `Whether there are more than ${MAX_COMPARED_DECISIONS} such reviews; only the newest ${MAX_COMPARED_DECISIONS} are compared`,
+          description: `Whether more than ${MAX_COMPARED_DECISIONS} current reviews name a type. Only the newest ${MAX_COMPARED_DECISIONS} are compared.`,
         }),
       ),
       agreement: v.pipe(

@@ -34,7 +34,7 @@ export async function selectedProject(
   return project
 }
 
-/** An empty selector counts as missing: scripts send one if a variable isn't set. */
+/** An empty selector is treated as missing, because scripts send one if a variable isn't set. */
 function findSelected(store: Store, slug: string | undefined, id: string | undefined): Promise<Project | undefined> {
   if (slug) return findProject(store, { slug })
   if (id) return findProject(store, { id })

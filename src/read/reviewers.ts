@@ -37,7 +37,7 @@ export const listReviewers = endpoint({
             v.string(),
             v.metadata({
               description:
-                "The name of a user or key, or the email of a user without a name. Keys limited to one project can't see emails, so such users are left out.",
+                "The name of a user or key, or the email of a user without a name. Keys limited to one project can't see emails, so their responses leave out users without a name.",
             }),
           ),
         }),

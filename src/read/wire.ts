@@ -38,7 +38,7 @@ export const TraceItem = v.object({
     v.number(),
     v.metadata({
       description:
-        'Spans whose output changed after the review. They are back in the queue. Spans that no longer have an output do not count.',
+        'Spans whose output changed after the review. They are back in the queue. Spans that no longer have an output are not included.',
     }),
   ),
   feedbackCount: v.number(),
@@ -48,14 +48,14 @@ export const TraceItem = v.object({
   ),
   usage: described(
     Usage,
-    'The sums over all spans. A span whose tokens are the sums of its child spans counts only once. Null if no span has any.',
+    "The sums over all spans. If a span's tokens are the sums of its child spans' tokens, only the child spans are added up. Null if no span has any.",
   ),
   costUsd: described(v.nullable(v.number()), 'The sum over all spans, each counted once. Null if no span has a cost.'),
   reviewState: v.pipe(
     v.picklist(TRACE_REVIEW_STATES),
     v.metadata({
       description:
-        'unreviewed: no span with an output is reviewed; accepted: all are, without changes; corrected: all are, some with changes; mixed: only some are. Stale reviews do not count.',
+        'unreviewed: no span with an output is reviewed; accepted: all are, without changes; corrected: all are, some with changes; mixed: only some are. Stale reviews are ignored.',
     }),
   ),
 })
@@ -104,7 +104,7 @@ export const Span = v.object({
     errorType: v.nullable(v.string()),
     reviewedBy: described(
       v.nullable(Uuid),
-      'The span whose review this is, if a root has the text of a span below it. A review of the root counts for that span.',
+      'If a root has the text of a span below it, the ID of that span, whose review this is. A review of the root applies to that span.',
     ),
   }),
   etag: v.pipe(v.string(), v.metadata({ description: 'Changes with the output and the review' })),

@@ -119,8 +119,8 @@ function requireFree(act: Act, { takeOver }: ReviewRequest, { row: { claimedBy, 
 
 /**
  * Whether a decision repeats the last one, on an equal output and with an equal value, however they're serialized. A
- * repeated decision counts only once. A different comment or error type makes it a new decision; omitting the comment
- * doesn't.
+ * repeated decision is recorded only once. A different comment or error type makes it a new decision; omitting the
+ * comment doesn't.
  */
 async function isRepeated(
   act: Act,

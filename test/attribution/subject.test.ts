@@ -208,7 +208,7 @@ describe('the subject of an attribution', () => {
       ['Later', null],
     ])
     expect(knowledgeDocs).toEqual([{ slug: 'terms', title: 'Terms', content: 'Old terms' }])
-    // Later changes don't count.
+    // Later changes don't affect the subject.
     expect((await subjectOf(org, before.traceKey)).knowledgeDocs).toMatchObject([{ content: 'Old terms' }])
   })
 

@@ -53,7 +53,7 @@ describe.for([
   ['call', sendSingly],
   ['batch', sendInBatch],
 ] as const)('null for an optional field in a %s', ([, sendBy]) => {
-  it.for(TYPES)('counts as absent for type %s', async (type, { expect }) => {
+  it.for(TYPES)('is treated as absent for type %s', async (type, { expect }) => {
     const readAfter = async (fields: object) => {
       const { org, trace_id, read } = await newTrace()
       const status = await sendBy(org, type, { ...BARE[type](trace_id), ...fields })
@@ -79,7 +79,7 @@ describe.for([
   })
 })
 
-it('null for a labeller’s name or email counts as absent', async ({ expect }) => {
+it('null for a labeller’s name or email is treated as absent', async ({ expect }) => {
   const { org, give, read } = await newTrace()
   await give({ feedback_id: 'a', labeller: { name: null, email: 'ada@example.com' } })
   await give({ feedback_id: 'b', labeller: { name: 'Bob', email: null } })

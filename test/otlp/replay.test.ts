@@ -76,7 +76,7 @@ describe('a model call that two instrumentations recorded', () => {
   it.for([
     ['langfuse-py', 'lc-chain', 'OpenAI-generation', { ...usage, reasoningTokens: 3 }],
     ['mlflow-otlp', 'RunnableSequence', 'Completions', usage],
-  ] as const)('counts once: %s', async ([directory, name, stepId, expected], { expect }) => {
+  ] as const)('is counted once: %s', async ([directory, name, stepId, expected], { expect }) => {
     const org = await newOrg()
     for (const request of recorded().filter(each => each.directory === directory)) await replay(org, request)
     const trace = (await tracesOf(org)).find(each => each.name === name)

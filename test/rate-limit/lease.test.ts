@@ -57,7 +57,7 @@ async function run(
   const end = START + minutes * 60_000
   for (let now = START; now < end; now += -Math.log(1 - random()) * (60_000 / (limit * load))) {
     const index = Math.floor(random() * isolates)
-    // Isolates' clocks differ, but only the limiter's clock counts.
+    // Isolates' clocks differ, but only the limiter's clock is used.
     const ownTime = Math.floor(now) + index * 45_000
     outcome.sent.push(now)
     const ask = async (request: Ask) => {

@@ -405,7 +405,7 @@ describe('a claim', () => {
     expect((await own.put(`/api/spans/${first}/review`, { decision: 'accept' })).status).toBe(200)
   })
 
-  it('blocks others until it ends, after which a repeated decision counts once', async ({ expect }) => {
+  it('blocks others until it ends, after which a repeated decision is recorded once', async ({ expect }) => {
     const { ids, ada, bob, claim } = await claimable()
     const [first = ''] = ids
     vi.useFakeTimers({ toFake: ['Date'] })

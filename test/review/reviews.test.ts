@@ -162,7 +162,7 @@ describe('a review that is sent again', () => {
     ['a correction', { decision: 'correct', approvedOutput: { a: 1 }, errorType: 'reasoning_error' }],
     ['a large correction', { decision: 'correct', approvedOutput: large }],
     ['a reset', { decision: 'reset' }],
-  ] as const)('counts as one decision: %s', async ([, body], { expect }) => {
+  ] as const)('is recorded as one decision: %s', async ([, body], { expect }) => {
     const { review, history, read } = await newReviewed(OUTPUT)
     const { etag } = (await read()).span
     const first = await review(body, { 'if-match': etag })
@@ -179,7 +179,7 @@ describe('a review that is sent again', () => {
     ['a different comment', { decision: 'accept', comment: 'Other' }],
     ['a different decision', { decision: 'reset', comment: 'Good' }],
     ['a different error type', { decision: 'accept', comment: 'Good', errorType: 'reasoning_error' }],
-  ] as const)('counts as a separate decision with %s', async ([, body], { expect }) => {
+  ] as const)('is recorded as a separate decision with %s', async ([, body], { expect }) => {
     const { review, history } = await newReviewed(OUTPUT)
     await review({ decision: 'accept', comment: 'Good' })
     await review(body)
@@ -208,7 +208,7 @@ describe('a review that is sent again', () => {
       `{"decision":"correct","approvedOutput":{"b":2,"a":"${large}"}}`,
     ],
     ['the same without its comment', { decision: 'accept', comment: 'Good' }, '{"decision":"accept"}'],
-  ] as const)('counts once even if written differently: %s', async ([, first, again], { expect }) => {
+  ] as const)('is recorded once even if written differently: %s', async ([, first, again], { expect }) => {
     const { org, spanId, review, history, read } = await newReviewed(OUTPUT)
     await review(first)
     const before = await read()
@@ -217,7 +217,7 @@ describe('a review that is sent again', () => {
     expect(await read()).toEqual(before)
   })
 
-  it('counts once even if an equal output has arrived in the meantime', async ({ expect }) => {
+  it('is recorded once even if an equal output has arrived in the meantime', async ({ expect }) => {
     const { review, observe, history } = await newReviewed(OUTPUT)
     await review({ decision: 'accept' })
     await observe({ data: { sources: [1, 2], answer: 'Yes' } })
@@ -225,7 +225,7 @@ describe('a review that is sent again', () => {
     expect(await history()).toHaveLength(1)
   })
 
-  it('counts as a separate decision by a different reviewer', async ({ expect }) => {
+  it('is recorded as a separate decision by a different reviewer', async ({ expect }) => {
     const { org, review, history } = await newReviewed(OUTPUT)
     const reviewer = await reviewerOf(org, 'ada@example.com')
     await review({ decision: 'accept' })
@@ -233,7 +233,7 @@ describe('a review that is sent again', () => {
     expect(await history()).toMatchObject([{ by: reviewer.userId }, {}])
   })
 
-  it('counts as a separate decision if the output has changed', async ({ expect }) => {
+  it('is recorded as a separate decision if the output has changed', async ({ expect }) => {
     const { review, observe, history } = await newReviewed(OUTPUT)
     await review({ decision: 'accept' })
     await observe({ data: 'Changed' })

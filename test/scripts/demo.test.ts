@@ -110,7 +110,7 @@ describe('the events', () => {
     expect(JSON.stringify(everything())).toBe(json)
     expect(json.length).toBeLessThan(2_500_000)
     expect(createHash('sha256').update(json).digest('hex')).toBe(
-      'b7f64cc9a83cdcaafb9fa29809ac05b78c82ec129e22259ec52e153be32f3ed4',
+      '7f5899f4b20d7deb87cfe25f208e7d6a0b72f0311dc878ec4c8edfe726164681',
     )
   })
 

@@ -159,7 +159,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** Whether any process of a group is alive. Zombies don't count. */
+/** Whether any process of a group is alive. Zombies aren't alive. */
 async function isAlive(group: number): Promise<boolean> {
   const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pgid=', '-o', 'stat='])
   const processes = stdout.split('\n').map(line => line.trim().split(/\s+/))

@@ -315,7 +315,7 @@ describe('a server started with SEED=none', () => {
       }
     }
 
-    // Behind a tunnel, the forwarded protocol decides whether an origin is the service's own.
+    // Behind a tunnel, the forwarded protocol determines whether an origin is the service's own.
     const host = 'countersign.example.com'
     const signIn = (headers: Record<string, string>) =>
       statusOf(

@@ -238,7 +238,7 @@ export function isSameMeaning(before: Json | undefined, after: Json | undefined)
   }
   const [left, right] = [String(before), String(after)]
   if (letters(left) === letters(right)) return true
-  // In a full sentence, each word counts.
+  // In a full sentence, each word can change the meaning.
   if (left.length > 60 || right.length > 60) return false
   if (typeof before === 'boolean' || typeof after === 'boolean')
     return YES_OR_NO.get(plain(left)) === YES_OR_NO.get(plain(right)) && YES_OR_NO.has(plain(left))

@@ -63,7 +63,7 @@ export function findDisputes(subject: Subject): Disputes {
     }
   }
   if (disputes.length === 0) {
-    // If there are no other objections, reviewers' remarks count as disputes.
+    // If there are no other objections, reviewers' remarks are treated as disputes.
     const remarks = subject.feedback.filter(({ source, comment }) => source === 'review' || comment)
     disputes.push(...remarks.map(remark => objectionOf(remark, subject)))
   }

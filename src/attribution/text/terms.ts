@@ -52,8 +52,8 @@ const STOP_WORDS = new Set(
 )
 
 /**
- * Words that share their first five letters count as the same. In retrieval studies, this language-neutral truncation
- * worked as well as stemmers (Can et al. 2008, doi 10.1002/asi.20750; McNamee and Mayfield 2004).
+ * Words that share their first five letters are treated as the same word. In retrieval studies, this language-neutral
+ * truncation worked as well as stemmers (Can et al. 2008, doi 10.1002/asi.20750; McNamee and Mayfield 2004).
  */
 const STEM_LENGTH = 5
 
@@ -236,8 +236,8 @@ const identifierFact = (text: string): Fact => ({
 const two = (number: string): string => number.padStart(2, '0')
 
 /**
- * Builds a date from its possible parts. Without a year, only the month and day count. Undefined if no reading is a
- * date.
+ * Builds a date from its possible parts. If there's no year, dates are compared by month and day only. Undefined if no
+ * reading is a date.
  */
 function dateFact(
   text: string,

@@ -33,7 +33,7 @@ export interface HumanJudgment {
 
 /** Facts about the trace, read from a span. */
 export interface TraceReading {
-  /** The trace's name. `rootName` counts only if the span is the root. */
+  /** The trace's name. `rootName` is used only if the span is the root. */
   name?: string
   rootName?: string
   groupId?: string

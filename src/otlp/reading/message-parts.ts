@@ -214,7 +214,7 @@ export function resultOf(value: Json): Json {
   return (value.type === 'json' || value.type === 'text') && value.value !== undefined ? value.value : value
 }
 
-/** The fields of an object that haven't been taken yet. Null fields don't count. */
+/** The fields of an object that haven't been taken yet. Null fields are ignored. */
 export class Fields {
   readonly #left = new Map<string, Json>()
 

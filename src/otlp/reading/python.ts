@@ -59,7 +59,7 @@ export function withoutPrints(value: Json, depth = 0, isArgument = false): Json 
     else kept.push([field, plain])
   }
   if (!isChanged) return value
-  // What is left of an object whose content is gone says nothing.
+  // If an object's content is gone, the rest of it carries no information.
   const isRest = isLess && kept.every(([field, item]) => item === null || field === 'metadata')
   return isRest ? undefined : objectValue(kept)
 }

@@ -31,7 +31,7 @@ export async function reserveModelCall(
       target: modelCalls.projectKey,
       set: {
         calls: sql`iif(${isNewDay}, 1, ${modelCalls.calls} + 1)`,
-        // If the clock lags, the call counts toward the later day.
+        // If the clock lags, the call is added to the later day.
         day: sql`max(excluded.day, ${modelCalls.day})`,
       },
       setWhere: sql`${isNewDay} or ${modelCalls.calls} < ${limit}`,

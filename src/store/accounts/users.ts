@@ -187,8 +187,8 @@ export interface Membership {
 
 /**
  * The confirmed users with this email in one organization or in all, up to `limit`, oldest organizations first.
- * Labellers don't count, even if keys act for them, because a pipeline or a project's manager must not be able to admit
- * people to an organization.
+ * Labellers aren't included, even if keys act for them, because a pipeline or a project's manager must not be able to
+ * admit people to an organization.
  */
 export function findMemberships(
   { database }: UnscopedStore,

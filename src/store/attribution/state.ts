@@ -66,7 +66,7 @@ export interface AttributionState {
 }
 
 /**
- * Whether a trace has anything to attribute; praise alone doesn't count. Must agree with `isDisputed` in
+ * Whether a trace has anything to attribute. Praise alone isn't enough. Must agree with `isDisputed` in
  * `attribution/run.ts`.
  */
 export const hasFeedback = sql`(exists (select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key}

@@ -9,8 +9,8 @@ import {
 import { classifyFault, TimedOut } from './faults.ts'
 
 /**
- * How much longer a request or job may wait for D1 and R2. Time only counts while at least one call is in flight:
- * parallel calls count once, and a client's slow upload doesn't count.
+ * How much longer a request or job may wait for D1 and R2. Only time in which at least one call is in flight is
+ * subtracted: parallel calls use up the time once, and a client's slow upload uses none.
  */
 export class Deadline {
   readonly attemptMs: number

@@ -63,8 +63,8 @@ const STATEMENT_ERRORS: readonly string[] = [
 
 /**
  * Classifies an error that a D1 or R2 binding threw, by words in its message, because neither gives an error code.
- * Returns undefined for a bug in our code. A message in neither table counts as a fault, because clients retry a 503. A
- * call that timed out or lost its connection may have taken effect.
+ * Returns undefined for a bug in our code. A message in neither table is treated as a fault, because clients retry a
+ * 503. A call that timed out or lost its connection may have taken effect.
  */
 export function classifyFault(error: unknown): Fault | undefined {
   if (error instanceof TimedOut) return TRANSIENT

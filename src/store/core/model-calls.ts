@@ -36,8 +36,9 @@ export const hasCostBelow = (call: 'used' | 'spans') => sql`${below(call, 'sum(b
  * The spans with a model, usage, or cost in the traces that `inTraces` selects by `call.trace_key`. The columns are
  * `trace_key`, `id`, `model`, `usage`, and `cost_usd`.
  *
- * Nothing counts twice: if a call's tokens are exactly the sums of those that name it as their parent, its own usage is
- * null, and so is its cost if theirs is known. That's an agent that reports a total, or a call that two instrumentations recorded.
+ * Nothing is added twice: if a call's tokens are exactly the sums of those that name it as their parent, its own usage
+ * is null, and so is its cost if theirs is known. That's an agent that reports a total, or a call that two
+ * instrumentations recorded.
  */
 const modelCalls = (inTraces: SQL) => sql`
   select used.trace_key, used.id, used.model,

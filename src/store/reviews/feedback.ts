@@ -100,7 +100,7 @@ export async function saveFeedback(store: Store, given: readonly FeedbackDraft[]
   }
 }
 
-/** Whether feedback says that something was wrong. A comment alone doesn't count, because it may say anything. */
+/** Whether feedback says that something was wrong. A comment alone doesn't say so, because it may contain anything. */
 const isDispute = ({ rating, correction }: FeedbackDraft): boolean => isNegative(rating) || correction !== null
 
 const FEEDBACK = rowSet([

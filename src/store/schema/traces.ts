@@ -49,9 +49,9 @@ export const traces = sqliteTable(
     isPosted: integer('is_posted', { mode: 'boolean' }).notNull().default(true),
     /** Which spans the fields from telemetry came from. Null if there was never any telemetry. */
     derivation: text('derivation', { mode: 'json' }).$type<Derivation>(),
-    /** When the trace counts as completed even if its root never arrives. Null if it isn't waiting for its root. */
+    /** When the trace is treated as completed even if its root never arrives. Null if it isn't waiting for its root. */
     closesAt: integer('closes_at'),
-    /** Whether none of its known spans is a step of an AI pipeline. Lists leave such traces out. */
+    /** Whether none of its known spans is a step of an AI pipeline. If so, lists leave the trace out by default. */
     isGeneric: integer('is_generic', { mode: 'boolean' }).notNull().default(false),
     /**
      * For a deleted trace, whether its purge subtracts its decisions from the counts. If a trace expires, the counts

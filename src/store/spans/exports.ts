@@ -153,7 +153,7 @@ async function writeMerges(store: Store, project: Project, merges: readonly Merg
   }
 }
 
-/** An exported span's output. A missing output counts as null, because an export replaces earlier ones. */
+/** An exported span's output. A missing output is stored as null, because an export replaces earlier ones. */
 const outputOf = (trace: ExportedTrace, { id, output, outputRevision }: ExportedSpan): NewOutput => ({
   traceUuid: trace.id,
   spanId: id,

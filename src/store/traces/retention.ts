@@ -56,7 +56,7 @@ export async function expireTraces(
     .limit(RETENTION_TRACES)
   const isExpired = and(
     sql`${traces.key} in (select oldest.key from ${oldest} as oldest)`,
-    // A stale review also counts, because the output that it approved is ground truth.
+    // A trace with a stale review is kept as well, because the output that the review approved is ground truth.
     project.retainReviewed ? sql`not ${hasReviewedSpan(sql`true`)}` : undefined,
   )
   const expired = sql`select ${traces.projectKey}, ${traces.timestamp} from ${traces} where ${isExpired}`

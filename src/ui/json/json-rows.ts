@@ -50,7 +50,7 @@ export function toggledToShow(root: Json, path: string, toggled: ReadonlySet<str
   return needed
 }
 
-/** The ancestors of a path's line, outermost first. Field names may contain dots, so the longest match counts. */
+/** The ancestors of a path's line, outermost first. Field names may contain dots, so the longest match is used. */
 function ancestorsOf(root: Json, path: string): JsonRow[] {
   const found: JsonRow[] = []
   let rows = childRows(root, { pointer: '', path: '', depth: -1 })

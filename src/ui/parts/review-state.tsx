@@ -13,7 +13,7 @@ type ShownReviewState = keyof typeof STATES
 
 interface ReviewStateProps {
   state: ShownReviewState
-  /** Whether the output changed after its review, which then no longer counts. */
+  /** Whether the output changed after its review, so that it has to be reviewed again. */
   isStale?: boolean
   /** Whether to show that as an icon only. */
   isCompact?: boolean

@@ -19,7 +19,7 @@ export interface QueueFilter {
   name: string
 }
 
-/** The filter in a URL. An unknown order counts as the first. */
+/** The filter in a URL. An unknown order is read as the first one in the list. */
 export const filterFrom = (parameters: URLSearchParams): QueueFilter => ({
   order: ORDERS.find(({ value }) => value === parameters.get('order'))?.value ?? ORDERS[0].value,
   stepId: parameters.get('stepId') ?? '',

@@ -1,4 +1,4 @@
-/** Longer pauses don't count as time spent reviewing. */
+/** Pauses longer than this aren't added to the time spent reviewing. */
 const PAUSE_MS = 5 * 60_000
 const MIN_ACTIVE_MS = 60_000
 

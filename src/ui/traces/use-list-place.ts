@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { rememberedPlace, rememberPlace } from './list-place.ts'
 
-/** Within this many pixels of the top, the list counts as not scrolled. */
+/** Within this many pixels of the top, the list is treated as not scrolled. */
 const TOP = 8
 
 /** Remembers the scroll position in the list at this URL for when the reader comes back. */

@@ -6,7 +6,7 @@ import { CHANGE, UNTIL } from '../../text/vocabulary.ts'
 import type { Scene } from '../scene.ts'
 import { locationOf, quote, type Source, supportOf } from '../sources.ts'
 
-/** Older text counts as possibly outdated. */
+/** Text older than this is treated as possibly outdated. */
 const OLD_DAYS = 240
 
 /** Checks whether the output's sources were still valid, based on their dates and on comments about changes. */

@@ -241,15 +241,15 @@ function valuesInComments({ comments, step }: Dispute): Terms {
 }
 
 /**
- * Measures the support for terms in each kind of source. In a longer rewording, common words count for nothing, because
- * any paraphrase contains them.
+ * Measures the support for terms in each kind of source. In a longer rewording, common words are ignored, because any
+ * paraphrase contains them.
  */
 function supportByKind(
   terms: Terms,
   counterpart: Terms,
   { visible, prompts, unfetched, dispute }: Scene,
 ): SupportByKind {
-  // If a text and its sources are in different languages, its words count for little.
+  // If a text and its sources are in different languages, its words have little weight.
   const kept = supportOf(
     { facts: [], words: termsOfValue(dispute?.approved ?? dispute?.step.output ?? null).words },
     visible,
