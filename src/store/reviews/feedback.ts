@@ -212,8 +212,9 @@ async function findReasons(
 }
 
 /**
- * Whether a row's id belongs to another trace's record or to a reviewer's comment. Comments on other traces don't
- * count, because clients can compute a record's id, and a comment may have taken it before such ids were refused.
+ * Whether a row's id belongs to another trace's record or to a reviewer's comment. Comments on other traces are
+ * ignored, because clients can compute a record's id, and a comment may have taken it before the service rejected
+ * comments with those ids.
  */
 const isTaken = (store: Store, { id, traceUuid }: Place): SQL => sql`(
   ${isOnOtherTrace(store, feedback, { id, traceUuid, which: sql`elsewhere.source = 'api'` })}
