@@ -42,6 +42,33 @@ test('marks an output that changed after its review in the list, the tree, and t
   await expect(line.getByRole('img', { name: 'Accepted' })).toBeVisible()
 })
 
+test('a root that has the text of a step shows its review, and passes decisions on to it', async ({
+  page,
+  context,
+}) => {
+  const { trace_id, span_id, path } = await withSpan(23)
+  const { output } = v.parse(v.object({ output: v.unknown() }), await sample.call('GET', `/api/spans/${span_id}`))
+  await sample.post([
+    { type: 'observation', body: { trace_id, type: 'output', data: output, timestamp: time(23_020) } },
+  ])
+  await signIn(context, sample.key)
+  await page.goto(path)
+  const tree = page.getByRole('treeitem')
+  await tree.first().click()
+  const chosen = page.getByRole('region', { name: 'Selected span' })
+  await expect(chosen.getByText('has the same text')).toBeVisible()
+  await expectAccessible(page)
+  await chosen.getByRole('button', { name: 'Accept' }).click()
+  await expect(chosen.getByText('Accepted', { exact: true })).toBeVisible()
+  for (const line of [tree.first(), tree.nth(1)]) {
+    await expect(line.getByRole('img', { name: 'Accepted' })).toBeVisible()
+  }
+  await chosen.getByRole('link', { name: 'A step below' }).click()
+  await expect(tree.nth(1)).toHaveAttribute('aria-selected', 'true')
+  await chosen.getByRole('button', { name: 'Undo review' }).click()
+  await expect(tree.first().getByRole('img', { name: 'Accepted' })).toHaveCount(0)
+})
+
 test("shows a call's model, tokens, and cost, and the trace's totals", async ({ page, context }) => {
   const { trace_id, span_id, path } = await withSpan(22)
   const call = { model: 'gpt-4.1-mini', usage: { input_tokens: 1_400, output_tokens: 36 }, cost_usd: 0.00018 }

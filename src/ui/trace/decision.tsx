@@ -84,8 +84,10 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
       </Group>
       {reviewedBy !== null && (
         <Text size="sm">
-          <TextLink href={`/traces/${traceId}?span=${reviewedBy}`}>A step below</TextLink> has the same text. A review
-          of either counts for both.
+          <TextLink href={`/traces/${traceId}?span=${reviewedBy}`} underline="always">
+            A step below
+          </TextLink>{' '}
+          has the same text. A review of either counts for both.
         </Text>
       )}
       {errorType !== null && <Text size="sm">Error type: {typeName(errorType)}</Text>}
