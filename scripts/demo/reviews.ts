@@ -1,4 +1,5 @@
 import type { Json } from '../../src/domain/json.ts'
+import { sharedTextHash } from '../../src/domain/shared-text.ts'
 import { itemAt, seededRandom } from './random.ts'
 import { APPROVALS, THREADS } from './review-words.ts'
 import { type DemoOutput, type DemoTrace, type ErrorType, outputsOf, REVIEWERS } from './trace.ts'
@@ -37,7 +38,7 @@ export interface DemoComment extends DemoPlace {
  * reviewer corrected a right output by mistake or by taste. A hasty decision may come before the last one.
  */
 export function reviewsOf(trace: DemoTrace): DemoReview[] {
-  const outputs = outputsOf(trace)
+  const outputs = outputsToReview(trace)
   const { reviewer, second, random } = takenBy(trace)
   const shares = outputs.some(({ mistake, objection }) => mistake ?? objection)
     ? { flawed: 94, sound: 40 }
@@ -50,6 +51,17 @@ export function reviewsOf(trace: DemoTrace): DemoReview[] {
     const decisions = isTaken ? decisionsOn(output, { reviewer, second, praise, random }) : []
     const { traceId, spanId } = output
     return decisions.length > 0 ? [{ traceId, spanId, decisions }] : []
+  })
+}
+
+/** The outputs that the queue offers. A run's own output that repeats a step's is reviewed with the step. */
+function outputsToReview(trace: DemoTrace): DemoOutput[] {
+  const outputs = outputsOf(trace)
+  const hashOf = ({ output }: DemoOutput) => sharedTextHash(JSON.stringify(output))
+  const ofSteps = new Set(outputs.filter(({ spanId }) => spanId !== null).map(hashOf))
+  return outputs.filter(output => {
+    const hash = hashOf(output)
+    return output.spanId !== null || hash === null || !ofSteps.has(hash)
   })
 }
 
