@@ -63,7 +63,7 @@ export const exports: Benchmark = async options => {
       measurements,
     },
     {
-      title: 'Platform use of an export',
+      title: 'Platform resources used per export',
       notes: [
         'A trace costs 5 rows plus one per searchable field. The more spans it has, the smaller the share of each.',
       ],
@@ -116,7 +116,7 @@ async function besideBare(server: Server, client: Client, options: Options): Pro
     notes: [
       'The bare Worker reads the same bytes and inserts the same rows of spans with one statement. It decodes nothing: it got',
       'the rows in advance. Both run in one workerd and alternate in short blocks. The ratio is the median over neighboring',
-      `blocks, with its middle half. ${STREAMS} clients export concurrently. The recorded exports are protobuf.`,
+      `blocks, with the interquartile range. ${STREAMS} clients export concurrently. The recorded exports are protobuf.`,
     ],
     measurements,
   }

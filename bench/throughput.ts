@@ -40,7 +40,7 @@ export const throughput: Benchmark = async options => {
       title: 'POST /observations: requests per second relative to a bare Worker',
       notes: [
         'The bare Worker parses the JSON and does one insert. Both run in one workerd and alternate in short blocks. The ratio',
-        'is the median over neighboring blocks, with its middle half. The client uses its own core. Its share of the time',
+        'is the median over neighboring blocks, with the interquartile range. The client uses its own core. Its share of the time',
         'per request is the same for both, which pulls the ratio toward 1. The processor time of workerd per request has no such',
         'share.',
       ],

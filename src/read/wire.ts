@@ -104,7 +104,7 @@ export const Span = v.object({
     errorType: v.nullable(v.string()),
     reviewedBy: described(
       v.nullable(Uuid),
-      'If a root has the text of a span below it, the ID of that span, whose review this is. A review of the root applies to that span.',
+      'If the root has the same text as a span below it, this review belongs to that span, and this is its ID. A review of the root applies to that span.',
     ),
   }),
   etag: v.pipe(v.string(), v.metadata({ description: 'Changes with the output and the review' })),

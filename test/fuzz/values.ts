@@ -140,6 +140,10 @@ function objectsOf({ properties, required = [], propertyNames, additionalPropert
     return fc.record(Object.fromEntries(fields))
   }
   const beginnings = propertyNames?.pattern ? fc.stringMatching(new RegExp(propertyNames.pattern)) : fc.constant('')
-  const names = fc.tuple(beginnings, oddName).map(parts => parts.join(''))
+  const names = fc
+    .tuple(beginnings, oddName)
+    .map(parts => parts.join(''))
+    // The document's checker can't handle other names, if it has to check them.
+    .filter(name => !propertyNames?.minLength || (name.length >= propertyNames.minLength && name.isWellFormed()))
   return objectOf(names, valuesOf(additionalProperties ?? true, { ...place, name: '' }))
 }

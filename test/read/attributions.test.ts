@@ -9,7 +9,7 @@ async function newHistory() {
   const reviewed = await newReviewed({ answer: 'Yes' })
   const { org, id, spanId, review, step } = reviewed
   const secondSpanId = crypto.randomUUID()
-  await step({ span_id: secondSpanId })
+  await step({ span_id: secondSpanId, output: 'Maybe' })
   const start = Date.now()
   const at = (second: number) => {
     vi.useFakeTimers({ toFake: ['Date'], now: start + 1000 * second })

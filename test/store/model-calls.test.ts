@@ -5,7 +5,7 @@ import { newTrace } from '../support/trace.ts'
 
 const LIST = '/api/traces?projectSlug=support'
 
-/** Adds `count` model calls with large values to a trace, and three other spans between each two. */
+/** Adds `count` model calls with large values to a trace, with three other spans between consecutive calls. */
 async function putCalls(id: string, count: number) {
   await env.DB.prepare(
     `with recursive n(i) as (select 0 union all select i + 1 from n where i < ?1 * 4 - 1)

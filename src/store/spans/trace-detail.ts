@@ -120,11 +120,11 @@ async function readTrace<Shown extends { bytes: number }>(
   return { traces: [trace], found }
 }
 
-/** Whether spans that were read at once are too large for a response that shows them in full. */
+/** Whether spans that were all read together are too large for a response that shows them in full. */
 const isTooLarge = (folded: readonly FoldedSpan[], mode: PayloadMode): boolean =>
   folded.reduce((sum, span) => sum + sizeOf(span, mode), 0) > MAX_DETAIL_BYTES
 
-/** Shows spans that were read at once. */
+/** Shows spans that were all read together. */
 async function showWhole<Shown>(store: Store, folded: readonly FoldedSpan[], mode: ShownMode, show: Show<Shown>) {
   const shown = await showSpans(store, folded, mode)
   return shown && { spans: shown.map(show), nextSpan: null }
@@ -214,7 +214,7 @@ const spanBytes = bytesOf(spans.metadata, spans.input, spans.output, spans.state
 const sumOf = (bytes: SQL, from: SQL) => sql`coalesce((select ${bytes} from ${from}), 0)`
 
 /**
- * Whether all of a trace's spans may be read at once. Reads only lengths, and not even all of them if the trace is
+ * Whether all of a trace's spans may be read together. Reads only lengths, and not even all of them if the trace is
  * large.
  */
 const isSmall = sql`case

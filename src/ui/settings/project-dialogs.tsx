@@ -94,7 +94,7 @@ export function EditProject({ project }: { project: Project }) {
           />
           <Switch
             label="Keep reviewed traces"
-            description="Never delete traces with a reviewed span. Those decisions are ground truth."
+            description="Never delete traces that have a reviewed span. Reviewed outputs are ground truth."
             disabled={draft.retentionDays === null}
             checked={draft.retainReviewed}
             onChange={({ currentTarget }) => change({ retainReviewed: currentTarget.checked })}
@@ -147,7 +147,7 @@ export function DeleteProject({ project: { id, slug, name } }: { project: Projec
       {({ typed }, change) => (
         <>
           <Text size="sm">
-            This also deletes its traces, reviews, feedback, prompts, knowledge docs, and counts. Its API keys stop
+            This also deletes its traces, reviews, feedback, prompts, knowledge docs, and statistics. Its API keys stop
             working within 30 seconds. The audit log stays. You can't undo this.
           </Text>
           {isOwn && (
