@@ -132,6 +132,7 @@ export function traceEvents(trace: DemoTrace, promptVersionId: PromptVersionId):
         ...(step.output !== undefined && { output: step.output }),
         ...(step.error && { metadata: { error: step.error } }),
         ...(step.promptVersion && { prompt_version_id: promptVersionId(step.stepId, step.promptVersion) }),
+        ...modelUse(step),
         timestamp: isoTime(startedAt),
         duration_ms: durationMs,
         status: step.error ? 'error' : 'ok',
@@ -153,6 +154,22 @@ export function traceEvents(trace: DemoTrace, promptVersionId: PromptVersionId):
     ...(trace.opinion ? [feedback(trace.opinion, { trace_id, placed, finishedAt, random })] : []),
   ]
 }
+
+/** What a step's model call used: a token for every four characters, at made-up prices. Empty for other steps. */
+function modelUse({ stepId, input, output, promptVersion, error }: Step): JsonObject {
+  const model = promptVersion ? (PROMPT_MODELS[stepId] ?? 'assistant-small-2') : EMBEDDING_MODELS[stepId]
+  if (!model || error) return {}
+  const tokensIn = (value: Json | undefined) => Math.ceil(JSON.stringify(value ?? '').length / 4)
+  const input_tokens = tokensIn(input) + (promptVersion ? PROMPT_TOKENS : 0)
+  const output_tokens = promptVersion ? tokensIn(output) : 0
+  // In millionths of a dollar, to avoid fractions that can't be stored exactly.
+  const cost_usd = Math.round(input_tokens * 0.4 + output_tokens * 1.6) / 1e6
+  return { model, usage: { input_tokens, output_tokens }, cost_usd }
+}
+
+const PROMPT_MODELS: Record<string, string> = { 'extract-fields': 'extractor-medium-1' }
+const EMBEDDING_MODELS: Record<string, string> = { 'embed-query': 'embedding-small-1' }
+const PROMPT_TOKENS = 450
 
 /** An output of a run and its place in the service: the run as a whole if it has no span of its own. */
 export interface DemoOutput extends Judged {

@@ -48,6 +48,8 @@ const Duration = v.pipe(v.number(), v.integer(), v.minValue(1))
 const JsonAny = v.custom<Json>(value => value !== undefined)
 
 /** The schemas of each type's bodies in the contract, which reject unknown fields. */
+const Tokens = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(10_000))
+
 const BODIES = {
   trace: v.variant('status', [
     v.strictObject({ ...common, name: TraceName, metadata: Metadata, status: v.literal('running') }),
@@ -70,6 +72,9 @@ const BODIES = {
     prompt_version_id: v.optional(Uuid),
     duration_ms: Duration,
     status: v.picklist(['ok', 'error']),
+    model: v.optional(v.string()),
+    usage: v.optional(v.strictObject({ input_tokens: Tokens, output_tokens: Tokens })),
+    cost_usd: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(0.01))),
   }),
   observation: v.variant('type', [
     v.strictObject({
@@ -111,7 +116,7 @@ describe('the events', () => {
     expect(JSON.stringify(everything())).toBe(json)
     expect(json.length).toBeLessThan(2_500_000)
     expect(createHash('sha256').update(json).digest('hex')).toBe(
-      'bcabc6b0236d7085d4553e4ec975108d22399d5623acb665448292f4ea779cb8',
+      '7920816257c8105aae4335806b1190922ac5aa3baab6e701b26e8d8c1430a23f',
     )
   })
 
