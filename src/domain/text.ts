@@ -32,7 +32,7 @@ export function cutText(text: string, maxBytes: number): string {
   return new TextDecoder().decode(bytes, { stream: true })
 }
 
-/** Compares texts by code points, which is also the order of their UTF-8 bytes, as in SQLite. */
+/** Compares strings by code point, which is also the order of their UTF-8 bytes, as in SQLite. */
 export function compareCodePoints(left: string, right: string): number {
   const [leftCharacters, rightCharacters] = [[...left], [...right]]
   const index = leftCharacters.findIndex((character, place) => character !== rightCharacters[place])

@@ -53,7 +53,7 @@ describe.for(contracts)('%s', ([, contract]) => {
 describe.for(contracts.filter(([, contract]) => sampleOf(contract).namesTenants))('%s', ([, contract]) => {
   const sample = sampleOf(contract)
 
-  it("is forbidden to a project's key on another project", async ({ expect }) => {
+  it('rejects a key that belongs to another project', async ({ expect }) => {
     const slug = `other-${crypto.randomUUID()}`
     await mine.org.owner.post('/api/projects', { slug, name: 'Other' })
     const key = client({ 'x-api-key': await mine.org.keyFor({ projectSlug: slug }) })

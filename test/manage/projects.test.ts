@@ -240,7 +240,7 @@ describe('the deletion of a project', () => {
     },
   )
 
-  it('ends only its own keys, with their sessions and links', async ({ expect }) => {
+  it("revokes only that project's keys, and ends their sessions and links", async ({ expect }) => {
     const org = await newOrg()
     const other = (await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })).body
     const otherKey = org.clientOf(await org.keyFor({ projectSlug: 'other' }))

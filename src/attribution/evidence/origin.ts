@@ -8,7 +8,7 @@ import { isSameMeaning, similarity } from './difference.ts'
 import type { Dispute } from './dispute.ts'
 import { type Source, sourceOf, supportOf } from './sources.ts'
 
-/** The minimum share of the corrected content in an earlier output that counts as its origin. */
+/** How much of the corrected content an earlier output must contain to count as its origin. */
 const MIN_SHARE = 0.6
 
 /**

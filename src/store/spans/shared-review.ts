@@ -59,8 +59,8 @@ const sharingFields = {
 type SharingRow = SelectResultFields<typeof sharingFields>
 
 /**
- * The query for the spans with the same text as their root, of the roots that meet a condition on the alias `root`, up
- * to `MAX_SHARING_SPANS`, with their last decisions.
+ * Selects up to `MAX_SHARING_SPANS` spans that have the same text as their root, each with its last decision. `ofRoots`
+ * is a condition on the alias `root`.
  */
 export const sharingSpans = ({ database }: Store, ofRoots: SQL) =>
   database
@@ -83,7 +83,7 @@ export interface SharedReview {
   review: SpanReview | undefined
 }
 
-/** Chooses the span that each root is reviewed with, keyed by the root's id. */
+/** Chooses the span whose review each root shows, keyed by the root's id. */
 export function chooseShared(rows: readonly SharingRow[]): Map<string, SharedReview> {
   const ofRoot = Map.groupBy(rows, ({ rootId }) => rootId)
   return new Map(
@@ -104,7 +104,7 @@ const toShared = ({ id, outputRevision, ...row }: SharingRow): SharedReview => {
   }
 }
 
-/** The revision of a root with that of the span it's reviewed with. */
+/** Combines a root's revision with that of the span whose review it shows. */
 export const sharedRevision = (root: string, shared: Pick<SharedReview, 'revision'>): string =>
   `${root}+${shared.revision}`
 

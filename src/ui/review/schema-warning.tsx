@@ -9,7 +9,7 @@ interface Fault {
 
 const MAX_SHOWN_FAULTS = 8
 
-/** Warns before the decision that a value doesn't match its step's schema. */
+/** Warns, before the reviewer decides, that a value doesn't match its step's schema. */
 export const SchemaWarning = ({ faults }: { faults: readonly Fault[] }) => (
   <Warning title="Doesn't match the schema">
     <FaultList faults={faults} />
