@@ -19,6 +19,11 @@ interface Opened {
 }
 
 const press = (key: string) => (page: Page) => page.keyboard.press(key)
+/** Presses a key in the inbox. The keys of an item work from when it's shown. */
+const pressOnItem = (key: string) => async (page: Page) => {
+  await page.getByRole('button', { name: 'Accept' }).waitFor()
+  await page.keyboard.press(key)
+}
 const click = (name: string) => (page: Page) => page.getByRole('button', { name, exact: true }).click()
 const dialog = (name: string) => (page: Page) => page.getByRole('dialog', { name })
 
@@ -27,19 +32,19 @@ const OPENED: readonly Opened[] = [
   {
     name: "the inbox's keyboard shortcuts",
     path: () => '/review',
-    act: press('?'),
+    act: pressOnItem('?'),
     shown: dialog('Keyboard shortcuts'),
   },
   {
     name: "an output's form",
     path: () => '/review',
-    act: press('e'),
+    act: pressOnItem('e'),
     shown: page => page.getByRole('region', { name: 'Edit', exact: true }).getByLabel('answer'),
   },
   {
     name: 'a comment',
     path: () => '/review',
-    act: press('c'),
+    act: pressOnItem('c'),
     shown: page => page.getByLabel('Comment', { exact: true }),
   },
   {
