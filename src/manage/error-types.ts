@@ -2,7 +2,6 @@ import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
 import { PROJECT_ID } from '../api/story.ts'
 import { findBuiltIn } from '../attribution/taxonomy.ts'
-import { requireFound } from '../auth/require-project.ts'
 import { ERROR_CATEGORIES } from '../domain/attribution.ts'
 import { errorTypeUuid } from '../domain/ids.ts'
 import { shownAs, text, Uuid } from '../http/atoms.ts'
@@ -11,8 +10,7 @@ import { parse } from '../http/validation.ts'
 import { MAX_ERROR_TYPE_LENGTH, MAX_PROJECT_ERROR_TYPES, MAX_RULE_LENGTH } from '../limits.ts'
 import { ErrorType } from '../read/error-types.ts'
 import { errorType } from '../read/examples.ts'
-import { isForeignProject } from '../store/accounts/ownership.ts'
-import { findProject } from '../store/accounts/projects.ts'
+import { selectedProject } from '../read/project.ts'
 import { saveErrorType } from '../store/attribution/error-types.ts'
 import { Name } from './wire.ts'
 
@@ -82,9 +80,7 @@ export const putErrorType = endpoint({
     throw unprocessableFields(IS_BUILT_IN, details)
   }
   const { name, category, rule } = builtIn ?? parse(OwnErrorType, body)
-  const found = await findProject(store, { id: params.projectId })
-  const isForeign = () => isForeignProject(unscoped, store.organization, params.projectId)
-  const project = await requireFound(caller, found && { ...found, projectKey: found.key }, isForeign)
+  const project = await selectedProject({ caller, store, unscoped }, { projectId: params.projectId })
   const id = builtIn?.id ?? (await errorTypeUuid(project.id, errorType))
   const { isEnabled } = body
   const own = builtIn ? null : { name, category, rule }

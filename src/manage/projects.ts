@@ -1,13 +1,13 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
 import { PROJECT_ID } from '../api/story.ts'
-import { requireFound, requireProject, requireWholeOrganization } from '../auth/require-project.ts'
+import { requireProject, requireWholeOrganization } from '../auth/require-project.ts'
 import { newId } from '../domain/ids.ts'
 import { Slug, Uuid, wholeNumber } from '../http/atoms.ts'
 import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { badRequest, conflict, notFound } from '../http/errors.ts'
 import { MAX_RETENTION_DAYS } from '../limits.ts'
-import { isForeignProject } from '../store/accounts/ownership.ts'
+import { selectedProject } from '../read/project.ts'
 import {
   addProject,
   findProject,
@@ -101,9 +101,7 @@ export const updateProject = endpoint({
     answers: { 200: { ...project, retentionDays: 90 } },
   },
 }).handle(async ({ params: { projectId }, body, caller, store, act, unscoped }) => {
-  const isForeign = () => isForeignProject(unscoped, store.organization, projectId)
-  const found = await findProject(store, { id: projectId })
-  await requireFound(caller, found && { projectKey: found.key }, isForeign)
+  await selectedProject({ caller, store, unscoped }, { projectId })
   const project = await saveProject(store, act, projectId, body)
   if (!project) throw notFound()
   return { status: 200, body: toProject(project) }

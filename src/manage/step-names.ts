@@ -1,16 +1,14 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
 import { PROJECT_ID } from '../api/story.ts'
-import { requireFound } from '../auth/require-project.ts'
 import { isJsonObject } from '../domain/json.ts'
 import { stepNameFaults } from '../domain/step-names.ts'
 import { compareCodePoints } from '../domain/text.ts'
 import { shownAs, Uuid } from '../http/atoms.ts'
 import { conflictFields, type ErrorDetail } from '../http/errors.ts'
 import { ENVELOPE_BYTES, escaped, MAX_NAME_LENGTH, MAX_STEP_NAMES } from '../limits.ts'
+import { selectedProject } from '../read/project.ts'
 import { StepNames } from '../read/step-names.ts'
-import { isForeignProject } from '../store/accounts/ownership.ts'
-import { findProject } from '../store/accounts/projects.ts'
 import { type ClashingPrompt, saveStepNames } from '../store/accounts/step-names.ts'
 import { Name } from './wire.ts'
 
@@ -73,10 +71,8 @@ export const putStepNames = endpoint({
     body: { names: { 'generate-answer': 'answer' } },
     answers: { 200: { names: { 'generate-answer': 'answer' } } },
   },
-}).handle(async ({ params: { projectId }, body: { names }, caller, store, act, unscoped }) => {
-  const found = await findProject(store, { id: projectId })
-  const isForeign = () => isForeignProject(unscoped, store.organization, projectId)
-  const project = await requireFound(caller, found && { ...found, projectKey: found.key }, isForeign)
+}).handle(async ({ params, body: { names }, caller, store, act, unscoped }) => {
+  const project = await selectedProject({ caller, store, unscoped }, params)
   const clashing = await saveStepNames(store, act, project, names)
   if (clashing.length > 0) throw conflictFields(SEVERAL_PROMPTS, clashDetails(clashing))
   return { status: 200, body: { names: Object.fromEntries(names) } }

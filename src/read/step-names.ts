@@ -1,11 +1,9 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
 import { PROJECT_ID } from '../api/story.ts'
-import { requireFound } from '../auth/require-project.ts'
 import { described, Uuid } from '../http/atoms.ts'
-import { isForeignProject } from '../store/accounts/ownership.ts'
-import { findProject } from '../store/accounts/projects.ts'
 import { listStepNames } from '../store/accounts/step-names.ts'
+import { selectedProject } from './project.ts'
 
 /** A project's renamed steps. */
 export const StepNames = v.object({
@@ -24,9 +22,7 @@ export const getStepNames = endpoint({
     params: { projectId: PROJECT_ID },
     answers: { 200: { names: { 'generate-answer': 'answer' } } },
   },
-}).handle(async ({ params: { projectId }, caller, store, unscoped }) => {
-  const found = await findProject(store, { id: projectId })
-  const isForeign = () => isForeignProject(unscoped, store.organization, projectId)
-  const project = await requireFound(caller, found && { ...found, projectKey: found.key }, isForeign)
-  return { status: 200, body: { names: Object.fromEntries(await listStepNames(store, project)) } }
+}).handle(async context => {
+  const project = await selectedProject(context, context.params)
+  return { status: 200, body: { names: Object.fromEntries(await listStepNames(context.store, project)) } }
 })
