@@ -57,7 +57,7 @@ export function reviewsOf(trace: DemoTrace): DemoReview[] {
 /** The outputs that the queue offers. A run's own output that repeats a step's is reviewed with the step. */
 export function outputsToReview(trace: DemoTrace): DemoOutput[] {
   const outputs = outputsOf(trace)
-  const hashOf = ({ output }: DemoOutput) => sharedTextHash(JSON.stringify(output))
+  const hashOf = ({ output }: DemoOutput) => sharedTextHash(JSON.stringify(output), output)
   const ofSteps = new Set(outputs.filter(({ spanId }) => spanId !== null).map(hashOf))
   return outputs.filter(output => {
     const hash = hashOf(output)

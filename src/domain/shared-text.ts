@@ -60,10 +60,9 @@ const isMessage = (value: Json | undefined): value is JsonObject =>
 const MESSAGE_TYPES = new Set(['ai', 'human', 'system', 'AIMessage', 'AIMessageChunk', 'HumanMessage', 'SystemMessage'])
 
 const isReply = (value: Json | undefined): boolean =>
-  isJsonObject(value) &&
-  (REPLY_ROLES.has(String(value.role)) || String(value.type).startsWith('ai') || String(value.type).startsWith('AI'))
+  isJsonObject(value) && (REPLIES.has(String(value.role)) || REPLIES.has(String(value.type)))
 
-const REPLY_ROLES = new Set(['assistant', 'model', 'ai'])
+const REPLIES = new Set(['assistant', 'model', 'ai', 'AIMessage', 'AIMessageChunk'])
 
 const callsTools = ({ tool_calls }: JsonObject): boolean => Array.isArray(tool_calls) && tool_calls.length > 0
 
@@ -100,16 +99,16 @@ function structureIn(value: Json): Json | undefined {
 /**
  * A number that is the same for outputs that say the same: the same message text of at least 16 characters, or the same
  * object or list. Null for outputs that nobody would confuse, such as a label or a number, and for those over
- * `MAX_SHARED_TEXT_LENGTH`. `json` must be valid JSON.
+ * `MAX_SHARED_TEXT_LENGTH`. `json` must be valid JSON. A caller that has its value passes that as well.
  */
-export function sharedTextHash(json: string): number | null {
+export function sharedTextHash(json: string, value?: Json): number | null {
   if (json.length > MAX_SHARED_TEXT_LENGTH) return null
-  const output: Json = JSON.parse(json)
-  const { keys, value } = held(output)
-  const structure = structureIn(value)
+  const output: Json = value ?? JSON.parse(json)
+  const { keys, value: said } = held(output)
+  const structure = structureIn(said)
   if (structure !== undefined) return isEmpty(structure) ? null : hash53(canonicalJson(structure))
-  if (typeof value === 'string') {
-    const text = value.trim()
+  if (typeof said === 'string') {
+    const text = said.trim()
     if ([...text.slice(0, 2 * MIN_SHARED_TEXT_LENGTH)].length >= MIN_SHARED_TEXT_LENGTH) return hash53(text)
   }
   // A short message says too little, but a small object is a whole result.
@@ -121,16 +120,18 @@ const isEmpty = (structure: Json): boolean =>
   structure === null || typeof structure !== 'object' || Object.keys(structure).length === 0
 
 /**
- * Writes an approved value of one output in the form of another with the same text: the other output with its text
- * replaced. Undefined if it changes more than the text, or if the other form can't hold it.
+ * Writes an approved value of one output in the form of another with the same text, all as JSON: the other output with
+ * its text replaced. Undefined if it changes more than the text, or if the other form can't hold it.
  */
-export function inFormOf(approved: Json, { from, to }: { from: Json; to: Json }): Json | undefined {
+export function inFormOf(approved: string, outputs: { from: string; to: string }): string | undefined {
+  const [value, from, to]: Json[] = [approved, outputs.from, outputs.to].map(json => JSON.parse(json))
+  if (value === undefined || from === undefined || to === undefined) return undefined
   const [source, target] = [held(from), held(to)]
-  const text = valueAt(approved, source.keys)
+  const text = valueAt(value, source.keys)
   if (text === undefined || text === null) return undefined
-  if (canonicalJson(replaceAt(approved, source.keys, source.value)) !== canonicalJson(from)) return undefined
+  if (canonicalJson(replaceAt(value, source.keys, source.value)) !== canonicalJson(from)) return undefined
   const written = convert(text, target.value, source.value)
-  return written === undefined ? undefined : replaceAt(to, target.keys, written)
+  return written === undefined ? undefined : JSON.stringify(replaceAt(to, target.keys, written))
 }
 
 /** Parses or writes JSON if one form holds a structure where the other holds its JSON as text. */

@@ -113,7 +113,8 @@ async function exportedSpan(project: Project, read: ReadSpan): Promise<ExportedS
   const { traceId, parentSpanId, startNs, endNs } = span
   const rootTrace = isRootOf(read) ? step.trace : undefined
   const input = jsonOf(step.input ?? rootTrace?.input)
-  const output = jsonOf(step.output ?? rootTrace?.output)
+  const value = step.output ?? rootTrace?.output
+  const output = jsonOf(value)
   const metadata = JSON.stringify(step.metadata)
   const state = Array.from(step.state, ([key, value]) => [key, JSON.stringify(value)] as const)
   const content = JSON.stringify([step.stepId, parentSpanId, step.status, metadata, input, output, state, step.prompt])
@@ -136,7 +137,7 @@ async function exportedSpan(project: Project, read: ReadSpan): Promise<ExportedS
     input,
     output,
     outputRevision,
-    textHash: output !== null && sharesText(read) ? sharedTextHash(output) : null,
+    textHash: output !== null && sharesText(read) ? sharedTextHash(output, value) : null,
     isNamed: step.isNamed,
     state,
     prompt: promptOf(step),

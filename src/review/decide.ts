@@ -90,20 +90,22 @@ async function decideRound(scope: Scope, pending: readonly ReviewRequest[], mode
   const { added, toAttribute } = drafts.length === 0 ? NOTHING_ADDED : await addReviews(store, act, drafts)
   enqueue(...attributionMessages(store, toAttribute))
   const draftOf = new Map(drafts.map(draft => [draft.id, draft]))
-  const decided = judged.filter(({ draft, isNew }) => !isNew || added.has(draft.id))
-  const spans = decided.map(({ subject, draft }) =>
-    afterDecision(subject.span, draftOf.get(draft.id), added.get(draft.id)?.isStale ?? false, act),
-  )
+  const decided = judged
+    .filter(({ draft, isNew }) => !isNew || added.has(draft.id))
+    .map(({ asked, root, subject, draft }) => {
+      const isStale = added.get(draft.id)?.isStale ?? false
+      return { asked, root, subject, span: afterDecision(subject.span, draftOf.get(draft.id), isStale, act) }
+    })
   const shown = await showSpans(
     store,
-    decided.map(({ root }, index) => root?.span ?? spans[index]).filter(span => span !== undefined),
+    decided.map(({ root, span }) => root?.span ?? span),
     mode,
   )
   // The trace is being deleted. A retried request gets its 404.
   if (!shown) throw unavailable(1, new Error('an object of the reviewed span is gone'))
-  for (const [index, { asked, root, subject }] of decided.entries()) {
-    const [detail, span] = [shown[index], spans[index]]
-    if (!detail || !span) continue
+  for (const [index, { asked, root, subject, span }] of decided.entries()) {
+    const detail = shown[index]
+    if (!detail) continue
     const shownSpan = root ? await showShared(store, detail, span, asked, mode) : detail
     outcomes.set(asked, withTrace(shownSpan, subject.trace))
   }

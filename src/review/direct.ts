@@ -87,23 +87,17 @@ export function direct(
   }
   if (!partner) return own
   if (!subject.shared) return { ...own, sharingRoot: partner }
-  const approvedOutput =
-    request.approvedOutput && formIn(request.approvedOutput, outputs.get(subject.span), outputs.get(partner.span))
-  const revision = sharedRevision(own.revision, { revision: revisionOf(partner.span) })
+  const [from, to] = [outputs.get(subject.span), outputs.get(partner.span)]
+  const { approvedOutput: correction } = request
+  const canConvert = correction !== undefined && from !== undefined && to !== undefined
+  const approvedOutput = canConvert ? inFormOf(correction, { from, to }) : undefined
+  const revision = sharedRevision(own.revision, revisionOf(partner.span))
   if (request.decision === 'correct' && approvedOutput === undefined) return { ...own, revision }
   return {
-    asked: request,
+    ...own,
     request: { ...request, spanId: partner.span.row.id, approvedOutput },
     subject: partner,
     root: subject,
-    sharingRoot: undefined,
     revision,
   }
-}
-
-/** A correction of the output `from` in the form of the output `to`, all as JSON. Undefined if it has none. */
-export function formIn(approved: string, from: string | undefined, to: string | undefined): string | undefined {
-  if (from === undefined || to === undefined) return undefined
-  const written = inFormOf(JSON.parse(approved), { from: JSON.parse(from), to: JSON.parse(to) })
-  return written === undefined ? undefined : JSON.stringify(written)
 }

@@ -1,6 +1,7 @@
 import { newId } from '../domain/ids.ts'
 import type { OutputChecks } from '../domain/output-schema.ts'
 import { hashOutput, isSameOutput, type ReviewOutcome } from '../domain/review-state.ts'
+import { inFormOf } from '../domain/shared-text.ts'
 import { utf8Length } from '../domain/text.ts'
 import { inTurns } from '../domain/turns.ts'
 import { isoTime } from '../http/atoms.ts'
@@ -9,7 +10,7 @@ import { type Act, actorOf } from '../store/accounts/audit.ts'
 import type { ReviewDraft, ReviewSubject } from '../store/reviews/reviews.ts'
 import type { FoldedSpan } from '../store/spans/fold-spans.ts'
 import { type FoundValue, lengthOf, type StoredValue } from '../store/traces/payloads.ts'
-import { type Directed, formIn, type ReviewRequest } from './direct.ts'
+import type { Directed, ReviewRequest } from './direct.ts'
 
 const NO_OUTPUT = 'The span has no output to accept'
 const NULL_APPROVED = 'null means unreviewed; use the decision reset instead'
@@ -72,7 +73,10 @@ export async function judge(
     approved,
     comment: request.comment,
     errorType: request.errorType,
-    canBeShared: rootOutput === undefined || !correction || formIn(correction.json, output, rootOutput) !== undefined,
+    canBeShared:
+      rootOutput === undefined ||
+      !correction ||
+      inFormOf(correction.json, { from: output, to: rootOutput }) !== undefined,
     takesOver: request.takeOver,
   }
   const isNew = !(await isRepeated(act, request, span, { draft, correction: correction?.json, compared }))

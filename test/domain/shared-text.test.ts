@@ -138,6 +138,12 @@ describe('the text of an output', () => {
   })
 })
 
+/** `inFormOf` on values. */
+function written(approved: Json, { from, to }: { from: Json; to: Json }): Json | undefined {
+  const json = inFormOf(JSON.stringify(approved), { from: JSON.stringify(from), to: JSON.stringify(to) })
+  return json === undefined ? undefined : JSON.parse(json)
+}
+
 describe('a correction', () => {
   const pairs = Object.entries(forms(TEXT)).flatMap(([from, source]) =>
     Object.entries(forms(TEXT)).map(([to, target]) => ({ from, to, source, target })),
@@ -148,7 +154,7 @@ describe('a correction', () => {
   it('is written in any other form', ({ expect }) => {
     for (const { from, to, source, target } of pairs) {
       const approved = corrected(from) ?? null
-      expect(inFormOf(approved, { from: source, to: target }), `${from} -> ${to}`).toEqual(corrected(to))
+      expect(written(approved, { from: source, to: target }), `${from} -> ${to}`).toEqual(corrected(to))
     }
   })
 
@@ -159,9 +165,9 @@ describe('a correction', () => {
     ]
     const message = (content: Json) => ({ role: 'assistant', content })
     const text = message(JSON.stringify(value))
-    expect(inFormOf(changed, { from: value, to: text })).toEqual(message(JSON.stringify(changed)))
-    expect(inFormOf(message(JSON.stringify(changed)), { from: text, to: value })).toEqual(changed)
-    expect(inFormOf(message('I cannot tell.'), { from: text, to: value })).toBeUndefined()
+    expect(written(changed, { from: value, to: text })).toEqual(message(JSON.stringify(changed)))
+    expect(written(message(JSON.stringify(changed)), { from: text, to: value })).toEqual(changed)
+    expect(written(message('I cannot tell.'), { from: text, to: value })).toBeUndefined()
   })
 
   it.for([
@@ -171,7 +177,7 @@ describe('a correction', () => {
     ['is of another form', OTHER],
     ['replaces the text with an object', { role: 'assistant', content: { answer: OTHER } }],
   ] satisfies [string, Json][])('has no other form if it %s', ([, approved], { expect }) => {
-    expect(inFormOf(approved, { from: { role: 'assistant', content: TEXT }, to: TEXT })).toBeUndefined()
+    expect(written(approved, { from: { role: 'assistant', content: TEXT }, to: TEXT })).toBeUndefined()
   })
 
   it('comes back the same after two conversions', () => {
@@ -182,12 +188,12 @@ describe('a correction', () => {
         fc.constantFrom(...values),
         fc.string({ minLength: 1 }),
         (from, to, text) => {
-          const approved = inFormOf(text, { from: TEXT, to: from })
+          const approved = written(text, { from: TEXT, to: from })
           if (approved === undefined) return false
-          const converted = inFormOf(approved, { from, to })
+          const converted = written(approved, { from, to })
           return (
             converted !== undefined &&
-            JSON.stringify(inFormOf(converted, { from: to, to: from })) === JSON.stringify(approved)
+            JSON.stringify(written(converted, { from: to, to: from })) === JSON.stringify(approved)
           )
         },
       ),
@@ -196,9 +202,9 @@ describe('a correction', () => {
 
   it('keeps fields named like properties of objects', ({ expect }) => {
     const from = JSON.parse(`{"__proto__": "${TEXT}"}`)
-    const written = inFormOf(OTHER, { from: TEXT, to: from })
-    expect(JSON.stringify(written)).toBe(`{"__proto__":"${OTHER}"}`)
-    expect(inFormOf(written ?? null, { from, to: TEXT })).toBe(OTHER)
+    const ofObject = written(OTHER, { from: TEXT, to: from })
+    expect(JSON.stringify(ofObject)).toBe(`{"__proto__":"${OTHER}"}`)
+    expect(written(ofObject ?? null, { from, to: TEXT })).toBe(OTHER)
   })
 })
 

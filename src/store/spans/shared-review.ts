@@ -2,8 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { SelectResultFields } from 'drizzle-orm/query-builders/select.types'
 import { JsonText } from '../../domain/json.ts'
 import { chooseReviewed, inFormOf } from '../../domain/shared-text.ts'
-import { cutText } from '../../domain/text.ts'
-import { MAX_SHARING_DEPTH, MAX_SHARING_SPANS, PREVIEW_BYTES } from '../../limits.ts'
+import { MAX_SHARING_DEPTH, MAX_SHARING_SPANS } from '../../limits.ts'
 import { named, readPlain } from '../core/database.ts'
 import { sharesTextWith } from '../core/reviewable.ts'
 import type { Store } from '../core/store.ts'
@@ -12,7 +11,7 @@ import { spans } from '../schema/spans.ts'
 import { fetchValues, type ShownMode, type ShownValue, showValues } from '../traces/payloads.ts'
 import { foldSpans } from './fold-spans.ts'
 import { spanQueries, toLocatedRows } from './located-rows.ts'
-import { revisionOf, type SpanDetail, type SpanReview } from './span-detail.ts'
+import { isCommentCut, revisionOf, type SpanDetail, type SpanReview, shownComment } from './span-detail.ts'
 import { isLastDecision } from './span-fields.ts'
 import { fetchOutputs } from './whole-outputs.ts'
 
@@ -87,10 +86,10 @@ export interface SharedReview {
 export function chooseShared(rows: readonly SharingRow[]): Map<string, SharedReview> {
   const ofRoot = Map.groupBy(rows, ({ rootId }) => rootId)
   return new Map(
-    Array.from(ofRoot, ([rootId, sharing]) => {
+    [...ofRoot].flatMap(([rootId, sharing]) => {
       const chosen = chooseReviewed(sharing)
-      return chosen ? [[rootId, toShared(chosen)] as const] : []
-    }).flat(),
+      return chosen ? [[rootId, toShared(chosen)]] : []
+    }),
   )
 }
 
@@ -105,8 +104,7 @@ const toShared = ({ id, outputRevision, ...row }: SharingRow): SharedReview => {
 }
 
 /** Combines a root's revision with that of the span whose review it shows. */
-export const sharedRevision = (root: string, shared: Pick<SharedReview, 'revision'>): string =>
-  `${root}+${shared.revision}`
+export const sharedRevision = (root: string, reviewed: string): string => `${root}+${reviewed}`
 
 /** Shows a root with the review of another span. `approved` is the corrected output in the root's form. */
 export function withSharedReview(
@@ -115,15 +113,15 @@ export function withSharedReview(
   approved: ShownValue | undefined,
   mode: ShownMode,
 ): SpanDetail {
-  const isCut = mode === 'brief' && review?.comment && review.comment.length > PREVIEW_BYTES
+  const isCut = isCommentCut(review?.comment, mode)
   const isOutputCut = root.truncated.includes('output')
   const shown =
     review?.state === 'accepted' ? { text: root.output.text, isWhole: !isOutputCut } : (approved ?? NOT_APPROVED)
   return {
     ...root,
-    review: review && { ...review, comment: isCut ? cutText(review.comment ?? '', PREVIEW_BYTES) : review.comment },
+    review: review && { ...review, comment: shownComment(review.comment, mode) },
     reviewedBy: spanId,
-    revision: sharedRevision(root.revision, { revision }),
+    revision: sharedRevision(root.revision, revision),
     approvedOutput: new JsonText(shown.text),
     truncated: [...root.truncated, ...(shown.isWhole ? [] : ['approvedOutput']), ...(isCut ? ['review.comment'] : [])],
   }
@@ -165,7 +163,7 @@ async function readApproved(
   if (!reviewed || !found || to === undefined || from === undefined) return undefined
   const json = found.ref === null ? found.text : (await fetchValues(store, [found])).get(found)
   if (json === undefined) return undefined
-  const converted = found.isCut ? undefined : inFormOf(JSON.parse(json), { from: JSON.parse(from), to: JSON.parse(to) })
-  const value = converted === undefined ? found : { ...found, ref: null, text: JSON.stringify(converted) }
+  const converted = found.isCut ? undefined : inFormOf(json, { from, to })
+  const value = converted === undefined ? found : { ...found, ref: null, text: converted }
   return (await showValues(store, [value], mode))?.get(value)
 }

@@ -119,7 +119,7 @@ function detailOf(span: FoldedSpan, shown: ReadonlyMap<FoundValue, ShownValue>, 
       ...shownState.filter(([, { isWhole }]) => !isWhole).map(([key]) => `state.${key}`),
       ...(row.isStateCut === 1 || leftOut.includes('state') ? ['state'] : []),
       ...(isMetadataCut ? ['metadata'] : []),
-      ...(isCommentCut(span, mode) ? ['review.comment'] : []),
+      ...(isCommentCut(reviewedComment(span), mode) ? ['review.comment'] : []),
     ],
   }
 }
@@ -140,12 +140,19 @@ export function reviewOf(span: FoldedSpan, mode: ShownMode): SpanReview | undefi
   const { decision, row } = span
   if (!decision?.state) return undefined
   const { state, userId, createdAt, errorType } = decision
-  const comment = isCommentCut(span, mode) ? cutText(decision.comment ?? '', PREVIEW_BYTES) : decision.comment
+  const comment = shownComment(decision.comment, mode)
   return { state, userId, createdAt, comment, errorType, isStale: row.isStale === 1 }
 }
 
-const isCommentCut = ({ decision }: FoldedSpan, mode: ShownMode): boolean =>
-  mode === 'brief' && Boolean(decision?.state) && utf8Length(decision?.comment ?? '') > PREVIEW_BYTES
+/** The comment of the decision in force. */
+const reviewedComment = ({ decision }: FoldedSpan) => (decision?.state ? decision.comment : null)
+
+/** A review's comment as a response shows it: `brief` shows its beginning. */
+export const shownComment = (comment: string | null, mode: ShownMode): string | null =>
+  isCommentCut(comment, mode) ? cutText(comment ?? '', PREVIEW_BYTES) : comment
+
+export const isCommentCut = (comment: string | null | undefined, mode: ShownMode): boolean =>
+  mode === 'brief' && utf8Length(comment ?? '') > PREVIEW_BYTES
 
 /**
  * Merges several inputs into one, which requires parsing them. If one of them is only a preview, returns that preview.
