@@ -1,4 +1,4 @@
-import { eq, isNotNull, type SQL, sql } from 'drizzle-orm'
+import { eq, isNotNull, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { reviews } from '../schema/reviews.ts'
 import { isNotRoot, observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
@@ -14,34 +14,45 @@ export const hasObservedOutput = (id: SQL, comparison: SQL) => sql`exists (
   where ${observations.traceKey} = ${traces.key} and coalesce(${observations.spanId}, ${traces.rootSpanId}) = ${id}
     and ${observations.type} = 'output' and ${observations.data} ${comparison} 'null')`
 
-/** A column of the last output that arrived for a span of the current trace. */
-const lastObserved = (id: SQL, column: SQL) => sql`(
-  select ${column} from ${observations}
-  where ${observations.traceKey} = ${traces.key} and coalesce(${observations.spanId}, ${traces.rootSpanId}) = ${id}
-    and ${observations.type} = 'output'
-  order by ${observations.timestamp} desc, ${observations.receivedAt} desc, ${observations.id} desc limit 1)`
+/** A trace's key and root, and the id of one of its spans. */
+interface Place {
+  traceKey: SQLWrapper
+  rootSpanId: SQLWrapper
+  id: SQLWrapper
+}
 
-/** The `textHash` and `textId` of a span, from the last output that arrived for it, or else from its own output. */
-export const sharedTextOf = (id: SQL, own: SQL) => ({
-  textHash: sql`nullif(coalesce(${lastObserved(id, sql`coalesce(${observations.textHash}, 0)`)}, ${own}), 0)`,
-  textId: lastObserved(id, sql`${observations.id}`),
-})
+/** The place of the current span, in a statement that may not have its trace. */
+const OF_SPAN: Place = {
+  traceKey: spans.traceKey,
+  rootSpanId: sql`(select own.root_span_id from ${traces} own where own.key = ${spans.traceKey})`,
+  id: spans.id,
+}
 
-/**
- * A column of the observation with a span's output, the same one that `foldObservations` chooses. Null if there is
- * none.
- */
-const lastOutput = (column: 'id' | 'data') => sql`(
-  select ${sql.raw(`observed.${column}`)} from ${observations} observed
-  where observed.trace_key = ${spans.traceKey} and observed.type = 'output'
-    and coalesce(observed.span_id, (select own.root_span_id from ${traces} own where own.key = ${spans.traceKey})) = ${spans.id}
+/** A column of the observation with a span's output, the same one that `foldObservations` chooses. Null if there is none. */
+const lastOutput = (column: string, { traceKey, rootSpanId, id }: Place = OF_SPAN) => sql`(
+  select ${sql.raw(column)} from ${observations} observed
+  where observed.trace_key = ${traceKey} and observed.type = 'output' and coalesce(observed.span_id, ${rootSpanId}) = ${id}
   order by observed.timestamp desc, observed.received_at desc, observed.id desc limit 1)`
 
+/** The `textHash` and `textId` of a span, from the last output that arrived for it, or else from its own output. */
+const sharedText = (own: SQL, place?: Place) => ({
+  // 0 is an observed output without a hash, in one lookup.
+  textHash: sql`nullif(coalesce(${lastOutput('coalesce(observed.text_hash, 0)', place)}, ${own}), 0)`,
+  textId: lastOutput('observed.id', place),
+})
+
+/** The same for a new span of the current trace. */
+export const sharedTextOfNew = (id: SQL, own: SQL) =>
+  sharedText(own, { traceKey: traces.key, rootSpanId: traces.rootSpanId, id })
+
+/** The same for the current span. The own text's hash is gone if an observed output replaced it. */
+export const sharedTextNow = sharedText(sql`iif(${spans.textId} is null, ${spans.textHash}, null)`)
+
 /** The output text that a span's observations fold to, or else the span's own output. */
-const foldedOutput = sql`coalesce(${lastOutput('data')}, ${spans.output}, 'null')`
+const foldedOutput = sql`coalesce(${lastOutput('observed.data')}, ${spans.output}, 'null')`
 
 /** The revision of that output, as in `FoldedSpan.outputRevision`. */
-export const outputRevision = sql`coalesce(${lastOutput('id')}, ${spans.outputRevision}, 'none')`
+export const outputRevision = sql`coalesce(${lastOutput('observed.id')}, ${spans.outputRevision}, 'none')`
 
 /** Whether a row of `reviews` is the decision in force for a reviewed span. */
 export const isDecisionInForce = sql`(${spans.reviewState} is not null and ${reviews.traceKey} = ${spans.traceKey}

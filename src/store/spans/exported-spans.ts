@@ -4,7 +4,7 @@ import type { ModelUse } from '../../domain/model-use.ts'
 import type { SpanStatus } from '../../domain/span.ts'
 import type { Reviewability } from '../../domain/step-kind.ts'
 import { Template } from '../core/database.ts'
-import { hasObservedOutput, sharedTextOf } from '../core/reviewable.ts'
+import { hasObservedOutput, sharedTextOfNew } from '../core/reviewable.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
 import { promptOfStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
@@ -109,7 +109,7 @@ const upsert = new Template(database => {
           promptVersionId,
           hasOutput: sql`case when ${output} <> 'null' then 1 else ${hasObservedOutput(id, sql`<>`)} end`,
           hasNullOutput: sql`case when ${output} = 'null' then 1 else ${hasObservedOutput(id, sql`=`)} end`,
-          ...sharedTextOf(id, row.textHash),
+          ...sharedTextOfNew(id, row.textHash),
           receivedAt: sql`${sql.placeholder('now')}`,
         },
         sql`from ${SPANS.fromWide(sql.placeholder('rows'))} cross join ${traces}

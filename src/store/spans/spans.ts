@@ -6,7 +6,7 @@ import { sharedTextHash } from '../../domain/shared-text.ts'
 import type { SpanStatus } from '../../domain/span.ts'
 import type { Project } from '../accounts/projects.ts'
 import { chunkRows } from '../core/chunks.ts'
-import { hasObservedOutput, needsReview, sharedTextOf } from '../core/reviewable.ts'
+import { hasObservedOutput, needsReview, sharedTextOfNew } from '../core/reviewable.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { spans } from '../schema/spans.ts'
@@ -153,7 +153,7 @@ function upsertSpans(store: Store, project: Project, rows: string) {
           timestamp: sql`iif(${isRoot}, ${traces.timestamp}, ${row.timestamp})`,
           hasOutput: sql`case when ${output} is not null then 1 else ${hasObservedOutput(id, sql`<>`)} end`,
           hasNullOutput: hasObservedOutput(id, sql`=`),
-          ...sharedTextOf(id, row.textHash),
+          ...sharedTextOfNew(id, row.textHash),
         },
         sql`from ${SPANS.from(rows)} cross join ${traces}
           where ${isLive(store, sql`${traces.id} = ${row.traceUuid}`)}

@@ -1,6 +1,6 @@
 import { and, eq, ne, type SQL, sql } from 'drizzle-orm'
 import { newRevision } from '../../domain/ids.ts'
-import { hasObservedOutput, hasOtherOutput, needsReview, sharedTextOf } from '../core/reviewable.ts'
+import { hasObservedOutput, hasOtherOutput, needsReview, sharedTextNow } from '../core/reviewable.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { feedback } from '../schema/reviews.ts'
@@ -154,17 +154,12 @@ export function nameRoots({ database }: Store, updates: readonly TraceUpdate[], 
 const hasOutputNow = (comparison: SQL) => sql`(coalesce(${spans.output} ${comparison} 'null', 0) or exists (
   select 1 from ${traces} where ${traces.key} = ${spans.traceKey} and ${hasObservedOutput(sql`${spans.id}`, comparison)}))`
 
-/** The own text's hash is gone if an observed output replaced it. */
-const { textHash, textId } = sharedTextOf(sql`${spans.id}`, sql`iif(${spans.textId} is null, ${spans.textHash}, null)`)
-const ofSpansTrace = (value: SQL) => sql`(select ${value} from ${traces} where ${traces.key} = ${spans.traceKey})`
-
 /**
  * A span's output flags after it becomes a root or stops being one. Its output counts as changed if it's now in a
  * different observation.
  */
 const OUTPUT_MARKS = {
-  textHash: ofSpansTrace(textHash),
-  textId: ofSpansTrace(textId),
+  ...sharedTextNow,
   hasOutput: hasOutputNow(sql`<>`),
   hasNullOutput: hasOutputNow(sql`=`),
   isStale: hasOtherOutput,

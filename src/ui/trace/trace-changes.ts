@@ -54,19 +54,20 @@ const withAllFeedback = (trace: Trace, feedback: Feedback[]): Trace => ({
  * changed.
  */
 function reviewOf(trace: Trace, spans: readonly Span[]): Pick<Trace, 'reviewedCount' | 'staleCount' | 'reviewState'> {
+  const before = trace.spans.filter(hasOwnReview)
+  const after = spans.filter(hasOwnReview)
   const change = (isCounted: (span: Span) => boolean) =>
-    spans.filter(isCounted).length - trace.spans.filter(isCounted).length
+    after.filter(isCounted).length - before.filter(isCounted).length
   const reviewedCount = trace.reviewedCount + change(isReviewed)
-  const staleCount =
-    trace.staleCount + change(({ output, review }) => output !== null && review.stale && review.reviewedBy === null)
-  const isOpen =
-    trace.nextSpanCursor !== null ||
-    spans.some(span => span.output !== null && span.review.reviewedBy === null && !isReviewed(span))
-  const isCorrected = spans.some(span => isReviewed(span) && span.review.state === 'corrected')
+  const staleCount = trace.staleCount + change(({ output, review }) => output !== null && review.stale)
+  const isOpen = trace.nextSpanCursor !== null || after.some(span => span.output !== null && !isReviewed(span))
+  const isCorrected = after.some(span => isReviewed(span) && span.review.state === 'corrected')
   const state = isOpen ? 'mixed' : isCorrected ? 'corrected' : 'accepted'
   return { reviewedCount, staleCount, reviewState: reviewedCount === 0 ? 'unreviewed' : state }
 }
 
-/** Whether a span counts as reviewed. A stale review doesn't count, nor does one that is shared with another span. */
-const isReviewed = ({ review }: Span): boolean =>
-  review.state !== 'unreviewed' && !review.stale && review.reviewedBy === null
+/** Whether a span is reviewed by itself. A root that shows a step's review isn't counted. */
+const hasOwnReview = ({ review }: Span): boolean => review.reviewedBy === null
+
+/** Whether a span counts as reviewed: a stale review does not. */
+const isReviewed = ({ review }: Span): boolean => review.state !== 'unreviewed' && !review.stale
