@@ -28,7 +28,10 @@ const OF_SPAN: Place = {
   id: spans.id,
 }
 
-/** A column of the observation with a span's output, the same one that `foldObservations` chooses. Null if there is none. */
+/**
+ * A column of the observation with a span's output, the same one that `foldObservations` chooses. Null if there is
+ * none.
+ */
 const lastOutput = (column: string, { traceKey, rootSpanId, id }: Place = OF_SPAN) => sql`(
   select ${sql.raw(column)} from ${observations} observed
   where observed.trace_key = ${traceKey} and observed.type = 'output' and coalesce(observed.span_id, ${rootSpanId}) = ${id}

@@ -6,7 +6,7 @@ import { count, dollars, duration, shortCount, usageDetails } from '../parts/for
 import classes from './insights.module.css'
 import { UsageChart } from './lazy-charts.tsx'
 import { ChartSection, ScrolledTable } from './section.tsx'
-import { type BucketUse, rankedVersions, usageByBucket } from './use-by-bucket.ts'
+import { type BucketUse, rankedVersions, tokensIn, usageByBucket } from './use-by-bucket.ts'
 import { type Bucket, bucketName } from './window.ts'
 
 interface UsageProps {
@@ -18,10 +18,7 @@ interface UsageProps {
 export function Usage({ insights, buckets }: UsageProps) {
   const byBucket = useMemo(() => usageByBucket(insights, buckets), [insights, buckets])
   const { usage, costUsd } = insights
-  const sums = [
-    costUsd !== null && dollars(costUsd),
-    usage && `${count(usage.inputTokens + usage.outputTokens)} tokens`,
-  ]
+  const sums = [costUsd !== null && dollars(costUsd), usage && `${count(tokensIn(usage))} tokens`]
   return (
     <ChartSection
       title="Cost and speed"
@@ -66,7 +63,7 @@ function Versions({ insights }: { insights: Insights }) {
               </Table.Td>
               <Table.Td>{versionName(promptVersionId)}</Table.Td>
               <Table.Td className={classes.number} title={usage ? usageDetails(usage) : undefined}>
-                {usage ? shortCount(usage.inputTokens + usage.outputTokens) : '–'}
+                {usage ? shortCount(tokensIn(usage)) : '–'}
               </Table.Td>
               <Table.Td className={classes.number}>{costUsd === null ? '–' : dollars(costUsd)}</Table.Td>
               <Table.Td className={classes.number}>{duration(took?.p50Ms ?? null)}</Table.Td>

@@ -13,7 +13,7 @@ export function usageByBucket({ useDays }: Pick<Insights, 'useDays'>, buckets: r
   return buckets.map((_, index) => {
     const days = byBucket.get(index) ?? []
     return {
-      tokens: days.reduce((sum, { usage }) => sum + (usage ? usage.inputTokens + usage.outputTokens : 0), 0),
+      tokens: days.reduce((sum, { usage }) => sum + (usage ? tokensIn(usage) : 0), 0),
       costUsd: days.reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0),
     }
   })
@@ -24,9 +24,10 @@ export const rankedVersions = ({ versions }: Pick<Insights, 'versions'>): Insigh
   versions.toSorted(
     (left, right) =>
       (right.costUsd ?? -1) - (left.costUsd ?? -1) ||
-      tokensOf(right) - tokensOf(left) ||
+      (right.usage ? tokensIn(right.usage) : -1) - (left.usage ? tokensIn(left.usage) : -1) ||
       (left.stepId < right.stepId ? -1 : 1),
   )
 
-const tokensOf = ({ usage }: Insights['versions'][number]): number =>
-  usage ? usage.inputTokens + usage.outputTokens : -1
+/** All tokens of model calls. */
+export const tokensIn = ({ inputTokens, outputTokens }: NonNullable<Insights['usage']>): number =>
+  inputTokens + outputTokens
