@@ -180,7 +180,7 @@ async function showShared(
   mode: PayloadMode,
 ): Promise<SpanDetail> {
   const { id: spanId, traceKey } = span.row
-  const approved = { text: approvedOutput ?? 'null', ref: null, traceKey }
+  const approved = { text: approvedOutput ?? 'null', ref: null, folder: traceKey }
   const shown = await showValues(store, [approved], mode)
   const shared = { spanId, revision: revisionOf(span), review: reviewOf(span, mode) }
   return withSharedReview(root, shared, shown?.get(approved), mode)
@@ -193,7 +193,7 @@ function afterDecision(span: FoldedSpan, draft: ReviewDraft | undefined, isStale
   return {
     ...span,
     row: { ...span.row, reviewNumber: draft.numberBefore + 1, isStale: Number(isStale) },
-    approved: approved ? { ...approved, traceKey } : undefined,
+    approved: approved ? { ...approved, folder: traceKey } : undefined,
     decision: {
       id: draft.id,
       traceKey,

@@ -23,7 +23,7 @@ export const SCHEMA_MISMATCH =
 export interface Judged extends Directed {
   draft: ReviewDraft
   /** The reviewer's own approved output, which must be stored. */
-  correction: { traceKey: number; json: string } | undefined
+  correction: { folder: number; json: string } | undefined
   /** False if it repeats the same reviewer's last decision: the request was sent twice. */
   isNew: boolean
 }
@@ -93,7 +93,7 @@ interface Verdict {
   state: ReviewOutcome | null
   /** The approved output, if the span already has this value. */
   approved: StoredValue | null
-  correction: { traceKey: number; json: string } | undefined
+  correction: { folder: number; json: string } | undefined
 }
 
 async function verdictOn(
@@ -112,7 +112,7 @@ async function verdictOn(
   if (json === 'null') throw unprocessable(NULL_APPROVED, 'approvedOutput')
   if (accepted && (await isSameOutput(json, output)))
     return { state: 'accepted', approved: accepted, correction: undefined }
-  return { state: 'corrected', approved: null, correction: { traceKey: span.row.traceKey, json } }
+  return { state: 'corrected', approved: null, correction: { folder: span.row.traceKey, json } }
 }
 
 /** 409 with the holder and end of another reviewer's claim, unless the request takes the span over. */

@@ -107,7 +107,7 @@ function withinBounds(folded: readonly FoldedSpan[], omitted: string[]): FoldedS
 const inlineOf = ({ row: { traceKey, isCut } }: FoldedSpan, text: string): FoundValue => ({
   text,
   ref: null,
-  traceKey,
+  folder: traceKey,
   isCut: isCut === 1,
 })
 

@@ -64,7 +64,7 @@ async function readHistory(store: Store, spanId: string, { limit, before }: { li
   ])
   if (!trace) return undefined
   const values = rows.map(({ approved, approvedRef }): FoundValue | undefined =>
-    approved === null ? undefined : { text: approved, ref: approvedRef, traceKey: trace.key },
+    approved === null ? undefined : { text: approved, ref: approvedRef, folder: trace.key },
   )
   const lengthAt = (index: number) => lengthOf(values[index] ?? NO_VALUE)
   // A decision's output is shown twice: as its own `after` and as the next decision's `before`.

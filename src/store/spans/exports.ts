@@ -191,8 +191,8 @@ const traceRowOf = ({ key, trace, state, now }: Merge): readonly unknown[] => ne
 async function rowsOf(store: Store, merges: readonly Merge[]) {
   const drafts = merges.flatMap(({ trace, key }) =>
     trace.spans.map(span => {
-      const value = (json: string | null) => (json === null ? null : { traceKey: key, json })
-      const state = span.state.map(([name, json]) => ({ name, value: { traceKey: key, json } }))
+      const value = (json: string | null) => (json === null ? null : { folder: key, json })
+      const state = span.state.map(([name, json]) => ({ name, value: { folder: key, json } }))
       return { span, key, traceId: trace.id, input: value(span.input), output: value(span.output), state }
     }),
   )

@@ -75,10 +75,10 @@ function fold(
 ): Omit<FoldedSpan, 'leftOut'> {
   const { traceKey } = row
   const found = (text: string | null, ref: string | null, isCut: number): FoundValue | undefined =>
-    text === null ? undefined : { text, ref, traceKey, isCut: isCut === 1 }
+    text === null ? undefined : { text, ref, folder: traceKey, isCut: isCut === 1 }
   const { inputs, messageCount, output, state } = foldObservations(observationRows.map(foldable))
   const given: [key: string, text: string, ref: string | null][] = JSON.parse(row.state ?? '[]')
-  const givenState = given.map(([key, text, ref]) => [key, { text, ref, traceKey }] as const)
+  const givenState = given.map(([key, text, ref]) => [key, { text, ref, folder: traceKey }] as const)
   const givenInput = found(row.input, row.inputRef, row.isCut)
   return {
     row,
@@ -96,5 +96,5 @@ function fold(
 /** The part of an observation that was read. */
 const foldable = ({ data, dataRef, isCut, ...row }: ObservationRow): FoldedObservation<FoundValue> => ({
   ...row,
-  value: { text: data ?? 'null', ref: dataRef, traceKey: row.traceKey, isCut: isCut === 1 },
+  value: { text: data ?? 'null', ref: dataRef, folder: row.traceKey, isCut: isCut === 1 },
 })

@@ -55,7 +55,7 @@ async function readPage(store: Store, traceUuid: string, { limit, after }: Obser
       .limit(limit + 1),
   ])
   if (!trace) return undefined
-  const values = rows.map(({ data, dataRef }) => ({ text: data, ref: dataRef, traceKey: trace.key }))
+  const values = rows.map(({ data, dataRef }) => ({ text: data, ref: dataRef, folder: trace.key }))
   const count = Math.min(limit, countFitting(values))
   const shown = await showValues(store, values.slice(0, count), 'full')
   if (!shown) return { traces: [trace], found: undefined }

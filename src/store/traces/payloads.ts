@@ -24,6 +24,12 @@ export interface StoredValue {
   ref: string | null
 }
 
+/**
+ * Where R2 holds an owner's values: a trace's key, or a name with a slash for values that belong to no trace. The orphan
+ * sweep knows which rows refer to each kind.
+ */
+export type Folder = number | `imports/${number}` | `experiments/${number}`
+
 /** A new value, as JSON, to store under a trace. */
 export interface NewValue {
   traceUuid: string
@@ -51,10 +57,10 @@ export async function placeValues(store: Store, values: readonly NewValue[]): Pr
   const traceKeys = large.length === 0 ? new Map() : await liveTraceKeys(store, [...uuidsOf(large)])
   const known = large.flatMap(value => {
     const traceKey: number | undefined = traceKeys.get(value.traceUuid)
-    return traceKey === undefined ? [] : [{ value, traceKey, json: value.json }]
+    return traceKey === undefined ? [] : [{ value, folder: traceKey, json: value.json }]
   })
-  for (const [{ value, traceKey }, stored] of await placeUnder(store, known)) {
-    placement.set(value, { ...stored, traceKey })
+  for (const [{ value, folder }, stored] of await placeUnder(store, known)) {
+    placement.set(value, { ...stored, traceKey: folder })
   }
   for (const value of values) {
     if (!needsObject(value.json)) placement.set(value, { text: value.json, ref: null, traceKey: null })
@@ -64,8 +70,8 @@ export async function placeValues(store: Store, values: readonly NewValue[]): Pr
 
 const uuidsOf = (values: readonly NewValue[]) => new Set(values.map(({ traceUuid }) => traceUuid))
 
-/** Like `placeValues`, but for traces whose keys are known. */
-export async function placeUnder<Value extends { traceKey: number; json: string }>(
+/** Like `placeValues`, but in folders that are known. */
+export async function placeUnder<Value extends { folder: Folder; json: string }>(
   store: Store,
   values: readonly Value[],
 ): Promise<ReadonlyMap<Value, StoredValue>> {
@@ -75,14 +81,14 @@ export async function placeUnder<Value extends { traceKey: number; json: string 
   }
   const large = Map.groupBy(
     values.filter(value => !placement.has(value)),
-    ({ traceKey }) => traceKey,
+    ({ folder }) => folder,
   )
-  await eachInParallel(large, async ([traceKey, values]) => {
+  await eachInParallel(large, async ([folder, values]) => {
     // Each attempt uses a new name, so none overwrites another's object.
     const name = newId()
     const parts = values.map(({ json }) => new TextEncoder().encode(json))
     const object = await new Blob(parts).arrayBuffer()
-    await withRetry(store.deadline, () => store.payloads.put(objectKey(store, traceKey, name), object))
+    await withRetry(store.deadline, () => store.payloads.put(objectKey(store, folder, name), object))
     let offset = 0
     for (const [index, value] of values.entries()) {
       const length = parts[index]?.byteLength ?? 0
@@ -102,9 +108,9 @@ export interface ShownValue {
   isWhole: boolean
 }
 
-/** A trace's stored value as a query returned it. `isCut`: the text is only the beginning of what the row holds. */
+/** A stored value as a query returned it. `isCut`: the text is only the beginning of what the row holds. */
 export interface FoundValue extends StoredValue {
-  traceKey: number
+  folder: Folder
   isCut?: boolean
 }
 
@@ -153,10 +159,10 @@ export async function fetchValues(
   values: readonly FoundValue[],
 ): Promise<ReadonlyMap<FoundValue, string>> {
   const texts = new Map<FoundValue, string>()
-  await eachInParallel(rangesOf(values), async ({ traceKey, name, offset, length, values }) => {
+  await eachInParallel(rangesOf(values), async ({ folder, name, offset, length, values }) => {
     const range = { offset, length }
     const found = await withRetry(store.deadline, async () =>
-      (await store.payloads.get(objectKey(store, traceKey, name), { range }))?.bytes(),
+      (await store.payloads.get(objectKey(store, folder, name), { range }))?.bytes(),
     )
     if (!found) return
     for (const value of values) {
@@ -189,7 +195,7 @@ function withStringsCut(text: string): ShownValue {
 
 /** One range read from an object, and the values in it. */
 interface ObjectRange {
-  traceKey: number
+  folder: Folder
   name: string
   offset: number
   length: number
@@ -209,7 +215,7 @@ function rangesOf(values: readonly FoundValue[]): ObjectRange[] {
       if (isNext) last.length += length
       last.values.push(value)
     } else {
-      ranges.push({ traceKey: value.traceKey, name, offset, length, values: [value] })
+      ranges.push({ folder: value.folder, name, offset, length, values: [value] })
     }
   }
   return ranges
@@ -260,9 +266,9 @@ export function countWithin(sizes: readonly number[], maxBytes: number = MAX_PAG
   return sizes.length
 }
 
-/** Deletes a trace's objects. Returns whether there may be more. */
-export async function deleteValues(store: Store, traceKey: number): Promise<boolean> {
-  const page = await withRetry(store.deadline, () => store.payloads.list({ prefix: tracePrefix(store, traceKey) }))
+/** Deletes a folder's objects. Returns whether there may be more. */
+export async function deleteValues(store: Store, folder: Folder): Promise<boolean> {
+  const page = await withRetry(store.deadline, () => store.payloads.list({ prefix: prefixOf(store, folder) }))
   const keys = page.objects.map(({ key }) => key)
   if (keys.length > 0) await withRetry(store.deadline, () => store.payloads.delete(keys))
   return page.truncated
@@ -277,8 +283,8 @@ async function eachInParallel<Item>(items: Iterable<Item>, task: (item: Item) =>
   await Promise.all(workers)
 }
 
-const tracePrefix = ({ organization }: Store, traceKey: number) => `${organization.id}/${traceKey}/`
-const objectKey = (store: Store, traceKey: number, name: string) => tracePrefix(store, traceKey) + name
+const prefixOf = ({ organization }: Store, folder: Folder) => `${organization.id}/${folder}/`
+const objectKey = (store: Store, folder: Folder, name: string) => prefixOf(store, folder) + name
 
 function parseRef(ref: string | null): { name: string; offset: number; length: number } {
   const [name = '', offset, length] = (ref ?? '').split(':')
