@@ -1,4 +1,4 @@
-import type { Scope } from '../domain/api-key.ts'
+import type { Actor, Scope } from '../domain/api-key.ts'
 import { equalInConstantTime } from '../domain/hash.ts'
 import type { Env } from '../env.ts'
 import { notAuthenticated, notFound } from '../http/errors.ts'
@@ -20,6 +20,8 @@ interface Rights {
   /** The one project that the caller may use. Null for all projects in the organization. */
   project: Project | null
   scopes: readonly Scope[]
+  /** Who the caller acts as. Only a person's decisions are ground truth. */
+  actsAs: Actor
   rateLimitPerMinute: number
   /** The limits of the caller's key, which also apply to keys that it creates. Null if it has none. */
   ownLimits: Pick<Credential, 'expiresAt' | 'rateLimitPerMinute'>
@@ -87,12 +89,13 @@ async function accessCaller(token: string, lookup: Lookup): Promise<AccessCaller
   const user = await authenticateAccess(token, lookup)
   const rateLimitPerMinute = deploymentLimit(lookup.env)
   const ownLimits = { expiresAt: null, rateLimitPerMinute: null }
-  return user && { ...user, keyId: null, project: null, rateLimitPerMinute, ownLimits, sessionExpiresAt: null }
+  const rights = { actsAs: 'person', project: null, rateLimitPerMinute, ownLimits, sessionExpiresAt: null } as const
+  return user && { ...user, ...rights, keyId: null }
 }
 
 /** The permissions of a valid credential. 401 if `x-org-slug` names another organization. */
 function callerOf(
-  { keyId, userId, organization, project, scopes, rateLimitPerMinute, expiresAt }: Credential,
+  { keyId, userId, organization, project, scopes, actsAs, rateLimitPerMinute, expiresAt }: Credential,
   { request: { headers }, env }: Lookup,
   sessionExpiresAt: number | null,
 ): KeyCaller {
@@ -100,7 +103,17 @@ function callerOf(
   if (slug !== null && slug !== organization.slug) throw notAuthenticated()
   const limit = rateLimitPerMinute ?? deploymentLimit(env)
   const ownLimits = { expiresAt, rateLimitPerMinute }
-  return { keyId, userId, organization, project, scopes, rateLimitPerMinute: limit, ownLimits, sessionExpiresAt }
+  return {
+    keyId,
+    userId,
+    organization,
+    project,
+    scopes,
+    actsAs,
+    rateLimitPerMinute: limit,
+    ownLimits,
+    sessionExpiresAt,
+  }
 }
 
 /**

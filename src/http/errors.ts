@@ -121,6 +121,13 @@ export const organizationRequired = () => {
 /** 403. `reason` says which permission is missing, if the caller may know. */
 export const forbidden = (reason?: string) =>
   new ApiError(403, undefined, reason ? { details: [{ path: '', message: reason }] } : {})
+/** 403 because only a person may do this, and the caller's key acts as somebody else. */
+export const personRequired = (actsAs: 'agent' | 'pipeline') =>
+  new ApiError(403, undefined, { code: 'person_required', details: [{ path: '', message: PERSON_REQUIRED[actsAs] }] })
+const PERSON_REQUIRED = {
+  agent: 'Only a person may do this; this key acts as an agent',
+  pipeline: 'Only a person may do this; this key acts as a pipeline',
+}
 /** 403 for a project's key on another project. The caller may learn that the other project exists. */
 export const otherProject = () => forbidden('This key is for another project')
 export const notFound = (message?: string) => new ApiError(404, message)
@@ -206,9 +213,9 @@ export const errorBody = ({ message, code, details, fields }: ApiError, requestI
 })
 
 /** Turns an error in a part of a request into an error of the whole request, by prefixing its paths with `place`. */
-export function errorWithin(place: string, { status, message, details, fields }: ApiError): ApiError {
+export function errorWithin(place: string, { status, message, details, fields, code }: ApiError): ApiError {
   const placed = details.map(detail => ({ ...detail, path: [place, detail.path].filter(Boolean).join('.') }))
-  return status === 400 ? invalidRequest(placed) : new ApiError(status, message, { details: placed, fields })
+  return status === 400 ? invalidRequest(placed) : new ApiError(status, message, { details: placed, fields, code })
 }
 
 /**

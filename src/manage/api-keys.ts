@@ -3,7 +3,8 @@ import { endpoint } from '../api/endpoint.ts'
 import { KEY_ID } from '../api/story.ts'
 import { type Caller, deploymentLimit } from '../auth/authenticate.ts'
 import { makeKey } from '../auth/keys.ts'
-import { SCOPES, type Scope } from '../domain/api-key.ts'
+import { requirePerson } from '../auth/require-person.ts'
+import { type Actor, defaultActor, SCOPES, type Scope } from '../domain/api-key.ts'
 import { newId } from '../domain/ids.ts'
 import type { Runtime } from '../env.ts'
 import { isoTime, Slug, Timestamp, Uuid, uuid, wholeNumber } from '../http/atoms.ts'
@@ -24,7 +25,7 @@ import { findProject } from '../store/accounts/projects.ts'
 import { userExists } from '../store/accounts/users.ts'
 import { apiKey, newApiKey } from './examples.ts'
 import { issueApiKey } from './issue-key.ts'
-import { ApiKey, ApiKeyWithSecret, Name, toApiKey } from './wire.ts'
+import { ActsAs, ApiKey, ApiKeyWithSecret, Name, toApiKey } from './wire.ts'
 
 const Scopes = v.pipe(v.array(v.picklist(SCOPES)), v.minLength(1, 'must name at least one scope'))
 const RateLimit = wholeNumber(1, MAX_RATE_LIMIT_PER_MINUTE)
@@ -36,6 +37,15 @@ const NewApiKey = v.strictObject({
     null,
   ),
   scopes: Scopes,
+  actsAs: v.optional(
+    v.pipe(
+      ActsAs,
+      v.metadata({
+        description:
+          'Who uses the key, which never changes. Default: `person` with the scope `review` or `manage`, else `pipeline`.',
+      }),
+    ),
+  ),
   userId: v.nullish(uuid('The user that the key acts for'), null),
   expiresAt: v.nullish(Timestamp, null),
   rateLimitPerMinute: v.nullish(RateLimit, null),
@@ -81,7 +91,8 @@ export const createApiKey = endpoint({
   method: 'POST',
   path: '/api/api-keys',
   summary: 'Create an API key',
-  description: 'The new key can have at most the permissions of the calling key.',
+  description:
+    "The new key can have at most the permissions of the calling key. Only a person's key can create a person's key.",
   scope: 'manage',
   body: NewApiKey,
   errors: { 404: 'Not found', 422: NO_USER },
@@ -91,7 +102,9 @@ export const createApiKey = endpoint({
     answers: { 201: newApiKey },
   },
 }).handle(async ({ body, caller, store, act, now, runtime }) => {
+  const actsAs = body.actsAs ?? defaultActor(body.scopes)
   requireWithin(caller, body, runtime)
+  requireMayCreate(caller, actsAs)
   requireFuture(body.expiresAt, now)
   const project = body.projectSlug === null ? null : await findProject(store, { slug: body.projectSlug })
   if (project === undefined) throw notFound()
@@ -107,6 +120,7 @@ export const createApiKey = endpoint({
     project,
     userId: body.userId,
     scopes: inOrder(body.scopes),
+    actsAs,
     rateLimitPerMinute: body.rateLimitPerMinute,
     expiresAt: body.expiresAt,
     createdAt: now,
@@ -188,6 +202,7 @@ export const rotateApiKey = endpoint({
   if (!apiKey) throw (await isForeignApiKey(unscoped, store.organization, keyId)) ? forbidden() : notFound()
   requireProjectOf(caller, apiKey)
   requireWithin(caller, apiKey, runtime)
+  requireMayCreate(caller, apiKey.actsAs)
   const newKey = await makeKey()
   const draft = { id: newId(), createdAt: now, revokedAt: now + graceSeconds * 1000 }
   const successor = isExpired(apiKey, now) ? undefined : await replaceApiKey(store, act, apiKey, draft, newKey)
@@ -218,6 +233,11 @@ function requireWithin(
   if (isPast(limit, ownLimits.rateLimitPerMinute)) {
     throw forbidden(`This key can't set a higher rateLimitPerMinute than its own, ${ownLimits.rateLimitPerMinute}`)
   }
+}
+
+/** 403 `person_required` for a person's key, unless a person asks for it. */
+function requireMayCreate(caller: Caller, actsAs: Actor): void {
+  if (actsAs === 'person') requirePerson(caller)
 }
 
 /** Whether a requested limit exceeds the key's own. Null means no limit. */

@@ -1,5 +1,6 @@
 import type { Shown } from '../api/contract.ts'
 import { CREATED, KEY_ID, ORGANIZATION_ID, PROJECT_ID, USER_ID } from '../api/story.ts'
+import { SCOPES } from '../domain/api-key.ts'
 import type { ApiKey, ApiKeyWithSecret, Project, User } from './wire.ts'
 
 export const project: Shown<typeof Project> = {
@@ -19,6 +20,7 @@ export const apiKey: Shown<typeof ApiKey> = {
   projectId: PROJECT_ID,
   userId: null,
   scopes: ['ingest'],
+  actsAs: 'pipeline',
   rateLimitPerMinute: null,
   expiresAt: null,
   revokedAt: null,
@@ -27,6 +29,15 @@ export const apiKey: Shown<typeof ApiKey> = {
 }
 
 export const newApiKey: Shown<typeof ApiKeyWithSecret> = { ...apiKey, key: 'cs_4fT9xQ2mLw7RbV0nKd3HsJ6e' }
+
+/** The key that an organization is created with. */
+export const ownerKey: Shown<typeof ApiKeyWithSecret> = {
+  ...newApiKey,
+  name: 'Owner',
+  projectId: null,
+  scopes: SCOPES,
+  actsAs: 'person',
+}
 
 export const user: Shown<typeof User> = {
   id: USER_ID,
@@ -49,5 +60,6 @@ export const session = {
   key: { id: KEY_ID, name: 'Ada', prefix: apiKey.prefix },
   actorId: USER_ID,
   scopes: ['read', 'review'],
+  actsAs: 'person',
   expiresAt: '2026-11-02T20:00:00.000Z',
 } as const

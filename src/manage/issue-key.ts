@@ -39,6 +39,7 @@ const ownerKey = (now: number): ApiKeyDraft => ({
   project: null,
   userId: null,
   scopes: SCOPES,
+  actsAs: 'person',
   rateLimitPerMinute: null,
   expiresAt: null,
   createdAt: now,

@@ -5,7 +5,7 @@ import { newId } from '../domain/ids.ts'
 import { IsoTime, isoTime, Slug, Uuid } from '../http/atoms.ts'
 import { conflict, notFound } from '../http/errors.ts'
 import { findOrganization } from '../store/accounts/organizations.ts'
-import { newApiKey } from './examples.ts'
+import { ownerKey } from './examples.ts'
 import { issueOrganization, issueOwnerKey } from './issue-key.ts'
 import { ApiKeyWithSecret, Name } from './wire.ts'
 
@@ -31,7 +31,7 @@ export const createOrganization = endpoint({
         slug: 'acme',
         name: 'Acme',
         createdAt: CREATED,
-        apiKey: { ...newApiKey, name: 'Owner', projectId: null, scopes: ['ingest', 'read', 'review', 'manage'] },
+        apiKey: ownerKey,
       },
     },
   },
@@ -55,7 +55,7 @@ export const recoverApiKey = endpoint({
   example: {
     params: { slug: 'acme' },
     body: {},
-    answers: { 201: { ...newApiKey, name: 'Owner', projectId: null, scopes: ['ingest', 'read', 'review', 'manage'] } },
+    answers: { 201: ownerKey },
   },
 }).handle(async ({ params: { slug }, unscoped, openStore, act }) => {
   const organization = await findOrganization(unscoped, slug)

@@ -21,6 +21,7 @@ import {
 } from '../store/accounts/sessions.ts'
 import { openStore, type Store, type UnscopedStore } from '../store/core/store.ts'
 import { session, TOKEN } from './examples.ts'
+import { ActsAs } from './wire.ts'
 
 const Project = v.object({ id: Uuid, slug: Slug, name: v.string() })
 
@@ -47,6 +48,7 @@ export const Session = v.object({
     "The ID on the caller's reviews and comments: the user's, or the key's if it acts for no user",
   ),
   scopes: v.array(v.picklist(SCOPES)),
+  actsAs: ActsAs,
   expiresAt: described(v.nullable(IsoTime), 'When the session ends. Null without a session.'),
 })
 
@@ -182,6 +184,7 @@ async function toSession(store: Store, caller: Caller): Promise<v.InferOutput<ty
     key: key ?? null,
     actorId: actorOf(caller),
     scopes: [...caller.scopes],
+    actsAs: caller.actsAs,
     expiresAt: caller.sessionExpiresAt === null ? null : isoTime(caller.sessionExpiresAt),
   }
 }

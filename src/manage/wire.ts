@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { SCOPES } from '../domain/api-key.ts'
+import { ACTORS, SCOPES } from '../domain/api-key.ts'
 import { IsoTime, isoTime, Slug, text, Uuid } from '../http/atoms.ts'
 import { MAX_NAME_LENGTH } from '../limits.ts'
 import type { ApiKey as StoredKey } from '../store/accounts/api-keys.ts'
@@ -18,6 +18,15 @@ export const Project = v.object({
   createdAt: IsoTime,
 })
 
+/** Who a key acts as. */
+export const ActsAs = v.pipe(
+  v.picklist(ACTORS),
+  v.metadata({
+    description:
+      "Who uses the key. A person's decisions are ground truth. An agent's are suggestions that a person decides on. A pipeline makes none.",
+  }),
+)
+
 export const ApiKey = v.object({
   id: Uuid,
   name: v.string(),
@@ -25,6 +34,7 @@ export const ApiKey = v.object({
   projectId: v.nullable(Uuid),
   userId: v.nullable(Uuid),
   scopes: v.array(v.picklist(SCOPES)),
+  actsAs: ActsAs,
   rateLimitPerMinute: v.nullable(v.number()),
   expiresAt: v.nullable(IsoTime),
   revokedAt: v.nullable(IsoTime),
@@ -82,6 +92,7 @@ export const toApiKey = (apiKey: StoredKey): v.InferOutput<typeof ApiKey> => ({
   projectId: apiKey.projectId,
   userId: apiKey.userId,
   scopes: [...apiKey.scopes],
+  actsAs: apiKey.actsAs,
   rateLimitPerMinute: apiKey.rateLimitPerMinute,
   expiresAt: isoTimeOrNull(apiKey.expiresAt),
   revokedAt: isoTimeOrNull(apiKey.revokedAt),

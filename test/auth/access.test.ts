@@ -47,6 +47,7 @@ describe('a Cloudflare Access user', () => {
       key: null,
       actorId: userId,
       scopes: ['read', 'review'],
+      actsAs: 'person',
       expiresAt: null,
     })
     expect((await app.post('/api/review-queue/claim', { spanIds: [spanId] })).body).toMatchObject({ claimed: [spanId] })

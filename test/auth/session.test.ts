@@ -77,6 +77,7 @@ describe('signing in with a key', () => {
       key: { id: expect.any(String), name: 'Of Ada', prefix: apiKey.slice(0, 8) },
       actorId: org.userId,
       scopes: ['read', 'review'],
+      actsAs: 'person',
       expiresAt: expect.any(String),
     }
     expect(response.body).toEqual(session)

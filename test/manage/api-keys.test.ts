@@ -35,6 +35,7 @@ describe('an API key', () => {
       prefix: key.slice(0, 8),
       name: 'CI',
       scopes: ['ingest', 'read'],
+      actsAs: 'pipeline',
       projectId: org.project.id,
       expiresAt: fields.expiresAt,
       revokedAt: null,
@@ -74,6 +75,7 @@ describe('an API key', () => {
     ['a limit that is not an integer', { rateLimitPerMinute: 1.5 }, 'rateLimitPerMinute'],
     ['a limit above the maximum', { rateLimitPerMinute: 1_000_001 }, 'rateLimitPerMinute'],
     ['a user that is not a UUID', { userId: 'ada' }, 'userId'],
+    ['an unknown actor', { actsAs: 'robot' }, 'actsAs'],
     ['a typo', { projectslug: 'support' }, 'projectslug'],
   ] as const)('400s for %s', async ([, fields, path], { expect }) => {
     const org = await newOrg()
@@ -351,6 +353,7 @@ describe('a change to a key', () => {
     [{ expiresAt: '2020-01-01T00:00:00.000Z' }, 'expiresAt'],
     [{ projectSlug: 'support' }, 'projectSlug'],
     [{ userId: null }, 'userId'],
+    [{ actsAs: 'person' }, 'actsAs'],
   ])('400s for %o', async ([body, path], { expect }) => {
     const org = await newOrg()
     const { key, ...old } = await newKey(org)

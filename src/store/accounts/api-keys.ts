@@ -1,5 +1,5 @@
 import { and, asc, eq, getTableColumns, gt, or, type SQL, sql } from 'drizzle-orm'
-import { type HashedKey, SCOPES, type Scope } from '../../domain/api-key.ts'
+import { type Actor, defaultActor, type HashedKey, SCOPES, type Scope } from '../../domain/api-key.ts'
 import { Revoked } from '../../domain/failures.ts'
 import { selectFor } from '../core/rows.ts'
 import type { Organization, Store, UnscopedStore } from '../core/store.ts'
@@ -17,6 +17,7 @@ export interface Credential {
   /** The user that the key acts for, or null. */
   userId: string | null
   scopes: readonly Scope[]
+  actsAs: Actor
   /** Null: the deployment's default. */
   rateLimitPerMinute: number | null
   expiresAt: number | null
@@ -31,6 +32,7 @@ export interface ApiKey {
   projectId: string | null
   userId: string | null
   scopes: readonly Scope[]
+  actsAs: Actor
   rateLimitPerMinute: number | null
   expiresAt: number | null
   revokedAt: number | null
@@ -54,6 +56,7 @@ export interface ApiKeyDraft {
   project: Project | null
   userId: string | null
   scopes: readonly Scope[]
+  actsAs: Actor
   rateLimitPerMinute: number | null
   expiresAt: number | null
   createdAt: number
@@ -64,6 +67,7 @@ export const credentialColumns = {
   keyId: apiKeys.id,
   userId: apiKeys.userId,
   scopes: apiKeys.scopes,
+  actsAs: apiKeys.actsAs,
   rateLimitPerMinute: apiKeys.rateLimitPerMinute,
   expiresAt: apiKeys.expiresAt,
   // A key never outlives its project, even if it was created while the project was being deleted.
@@ -81,7 +85,7 @@ export async function findCredential({ database }: UnscopedStore, hash: string):
     .innerJoin(organizations, eq(organizations.key, apiKeys.organizationKey))
     .leftJoin(projects, eq(projects.key, apiKeys.projectKey))
     .where(eq(apiKeys.hash, hash))
-  return row && { ...row, scopes: parseScopes(row.scopes) }
+  return row && { ...row, ...parseRights(row) }
 }
 
 /**
@@ -114,6 +118,7 @@ export async function addApiKey(
             projectKey,
             userId,
             scopes: draft.scopes.join(' '),
+            actsAs: draft.actsAs,
             rateLimitPerMinute,
             expiresAt,
             revokedAt: null,
@@ -159,7 +164,7 @@ export function newApiKey({ project, ...fields }: ApiKeyDraft, prefix: string): 
 /** Finds a key in the organization. Callers must check what the request may do with it. */
 export async function findApiKey(store: Store, id: string): Promise<ApiKey | undefined> {
   const [row] = await selectApiKeys(store, eq(apiKeys.id, id))
-  return row && { ...row, scopes: parseScopes(row.scopes) }
+  return row && { ...row, ...parseRights(row) }
 }
 
 /** Revokes a key immediately. Does nothing if it's already revoked. */
@@ -207,8 +212,8 @@ export async function updateApiKey(
     ),
     database
       .update(apiKeys)
-      // An update must set something, even if the call changes nothing.
-      .set({ prefix: sql`${apiKeys.prefix}`, ...set })
+      // New scopes must not change who an older key acts as.
+      .set({ actsAs: sql`coalesce(${apiKeys.actsAs}, ${old.actsAs})`, ...set })
       .where(isChange),
     database
       .select({ ...getTableColumns(apiKeys), isUnchanged: sql<number>`${differs}` })
@@ -218,7 +223,7 @@ export async function updateApiKey(
   if (!row || (row.revokedAt !== null && row.revokedAt <= act.at)) return undefined
   if (row.isUnchanged) throw rightsRevoked()
   const { name, rateLimitPerMinute, expiresAt, revokedAt, replacedBy } = row
-  return { ...old, name, scopes: parseScopes(row.scopes), rateLimitPerMinute, expiresAt, revokedAt, replacedBy }
+  return { ...old, name, ...parseRights(row), rateLimitPerMinute, expiresAt, revokedAt, replacedBy }
 }
 
 /**
@@ -302,7 +307,7 @@ export async function listApiKeys(
   )
     .orderBy(asc(apiKeys.key))
     .limit(limit)
-  return rows.map(row => ({ ...row, scopes: parseScopes(row.scopes) }))
+  return rows.map(row => ({ ...row, ...parseRights(row) }))
 }
 
 const selectApiKeys = (store: Store, ...conditions: (SQL | undefined)[]) =>
@@ -315,6 +320,7 @@ const selectApiKeys = (store: Store, ...conditions: (SQL | undefined)[]) =>
       projectId: projects.id,
       userId: apiKeys.userId,
       scopes: apiKeys.scopes,
+      actsAs: apiKeys.actsAs,
       rateLimitPerMinute: apiKeys.rateLimitPerMinute,
       expiresAt: apiKeys.expiresAt,
       revokedAt: apiKeys.revokedAt,
@@ -325,5 +331,9 @@ const selectApiKeys = (store: Store, ...conditions: (SQL | undefined)[]) =>
     .leftJoin(projects, eq(projects.key, apiKeys.projectKey))
     .where(and(eq(apiKeys.organizationKey, store.organization.key), ...conditions))
 
-/** The scopes in a key's row. */
-export const parseScopes = (text: string): Scope[] => SCOPES.filter(scope => text.split(' ').includes(scope))
+/** The scopes in a key's row, and who the key acts as. */
+export function parseRights(row: { scopes: string; actsAs: Actor | null }): { scopes: Scope[]; actsAs: Actor } {
+  const words = row.scopes.split(' ')
+  const scopes = SCOPES.filter(scope => words.includes(scope))
+  return { scopes, actsAs: row.actsAs ?? defaultActor(scopes) }
+}

@@ -1,5 +1,5 @@
 import { eq, sql } from 'drizzle-orm'
-import type { HashedKey } from '../../domain/api-key.ts'
+import type { Actor, HashedKey } from '../../domain/api-key.ts'
 import { selectFor } from '../core/rows.ts'
 import type { Organization, UnscopedStore } from '../core/store.ts'
 import { apiKeys, organizations } from '../schema/accounts.ts'
@@ -21,6 +21,7 @@ interface FirstKey {
   id: string
   name: string
   scopes: readonly string[]
+  actsAs: Actor
   createdAt: number
 }
 
@@ -59,6 +60,7 @@ export async function addOrganization(
             projectKey: null,
             userId: null,
             scopes: key.scopes.join(' '),
+            actsAs: key.actsAs,
             rateLimitPerMinute: null,
             expiresAt: null,
             revokedAt: null,

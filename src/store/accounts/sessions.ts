@@ -3,7 +3,7 @@ import { newId } from '../../domain/ids.ts'
 import { selectFor } from '../core/rows.ts'
 import type { Store, UnscopedStore } from '../core/store.ts'
 import { apiKeys, auditLog, organizations, projects, sessions, signInLinks, users } from '../schema/accounts.ts'
-import { type Credential, credentialColumns, parseScopes } from './api-keys.ts'
+import { type Credential, credentialColumns, parseRights } from './api-keys.ts'
 import { type Act, type AuditAction, recordAct } from './audit.ts'
 import type { Project } from './projects.ts'
 
@@ -41,7 +41,7 @@ export async function findSession({ database }: UnscopedStore, hash: string): Pr
     .innerJoin(organizations, eq(organizations.key, apiKeys.organizationKey))
     .leftJoin(projects, eq(projects.key, apiKeys.projectKey))
     .where(eq(sessions.hash, hash))
-  return row && { ...row, scopes: parseScopes(row.scopes) }
+  return row && { ...row, ...parseRights(row) }
 }
 
 /** Starts a session that ends with its key at the latest. A retry doesn't start a second one. */

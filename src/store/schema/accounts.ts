@@ -1,5 +1,6 @@
 import { isNotNull } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { ACTORS } from '../../domain/api-key.ts'
 
 /*
  * `id` is public, a UUID. `key` is internal, an integer, which keeps indexes small. Times are milliseconds since 1970.
@@ -114,6 +115,8 @@ export const apiKeys = sqliteTable(
     userId: text('user_id'),
     /** Space-separated scopes. */
     scopes: text('scopes').notNull(),
+    /** Fixed when the key is created. Null for keys from before this column existed, which have the default. */
+    actsAs: text('acts_as', { enum: ACTORS }),
     rateLimitPerMinute: integer('rate_limit_per_minute'),
     expiresAt: integer('expires_at'),
     revokedAt: integer('revoked_at'),
