@@ -164,6 +164,19 @@ export const MAX_STEP_NAMES = 200
 /** An email (RFC 5321: 64 + 1 + 255). */
 export const MAX_EMAIL_LENGTH = 320
 
+/** Paths of a dataset's evaluator, and the length of one. */
+export const MAX_EVALUATOR_PATHS = 100
+export const MAX_EVALUATOR_PATH_BYTES = 256
+/** Leaves of a candidate's output that are compared with what's expected: about a tenth of a second. */
+export const MAX_JUDGED_LEAVES = 100_000
+/** Longer strings are free text. So are strings with white space, unless a schema lists them. */
+export const MAX_STRICT_LENGTH = 64
+/** Differences that one result shows, and fields that it reports on. Its row stores them. */
+export const MAX_SHOWN_DIFFERENCES = 20
+export const MAX_JUDGED_FIELDS = 50
+/** Fields that an experiment's report lists. The others are added up. */
+export const MAX_REPORTED_FIELDS = 200
+
 export const SEARCH_DEFAULT_LIMIT = 10
 export const SEARCH_MAX_LIMIT = 100
 /** Filters in one search. Each adds an index lookup per hit. */

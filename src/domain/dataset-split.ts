@@ -1,0 +1,33 @@
+import { hash } from 'node:crypto'
+
+/** The splits that items get by default. People may choose others. */
+export const DEFAULT_SPLITS = ['train', 'test'] as const
+
+/**
+ * The split of an item that nobody has assigned to one: `test` for a fifth, else `train`. Items of one group always
+ * share a split, so that no conversation is in both. Items without a group share one if they have the same input.
+ * `inputHash` is the SHA-256 of the input's canonical JSON.
+ */
+export function defaultSplit(item: { group: string | undefined; inputHash: string }): (typeof DEFAULT_SPLITS)[number] {
+  // The prefixes keep a group named like a hash apart from that input.
+  const name = item.group === undefined ? `input:${item.inputHash}` : `group:${item.group}`
+  return fraction(hash('sha256', name, 'hex')) < TEST_SHARE ? 'test' : 'train'
+}
+
+const TEST_SHARE = 0.2
+
+/** The first 32 bits of a hash as a number from 0 up to 1. */
+const fraction = (hex: string): number => Number.parseInt(hex.slice(0, 8), 16) / 2 ** 32
+
+/** An item's place in the random order that a seed gives: 16 hex digits, which compare as strings. */
+export const samplingHash = (seed: string, itemId: string): string =>
+  hash('sha256', `${seed}:${itemId}`, 'hex').slice(0, 16)
+
+/**
+ * The highest hash that a sample of `size` items includes, so that the sample is the items whose hash isn't above it.
+ * Null if there aren't more items than that: then the sample is all of them, including items with other hashes.
+ */
+export function sampleThreshold(hashes: readonly string[], size: number): string | null {
+  if (hashes.length <= size) return null
+  return hashes.toSorted()[size - 1] ?? ''
+}

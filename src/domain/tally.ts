@@ -1,0 +1,238 @@
+import { MAX_REPORTED_FIELDS } from '../limits.ts'
+import type { Change } from './change.ts'
+import { bucketOf, type DurationHistogram } from './duration-histogram.ts'
+import type { TokenUsage } from './model-use.ts'
+import { type FieldAgreement, type Outcome, REST_OF_FIELDS } from './outcome.ts'
+
+/** What a tally counts of an experiment's result. */
+export interface CountedResult {
+  split: string
+  /** The error type that reviewers named for the recorded output. */
+  errorType: string | null
+  outcome: Outcome
+  change: Change | null
+  /** Empty for an error. */
+  fields: readonly FieldAgreement[]
+  durationMs: number | null
+  usage: TokenUsage | null
+  costUsd: number | null
+}
+
+/** How many results had each outcome and change. */
+export type OutcomeCounts = Record<Outcome | Change, number>
+
+/** The results with these properties. */
+interface Cell {
+  split: string
+  errorType: string | null
+  outcome: Outcome
+  change: Change | null
+  count: number
+}
+
+/** The results with a field, and those in which it agrees. */
+interface FieldCounts {
+  path: string
+  compared: number
+  agreed: number
+}
+
+/** A sum, and the number of results with a value. */
+interface Sum {
+  sum: number
+  results: number
+}
+
+/** A tally as JSON. Lists are sorted, so that equal tallies are the same text. */
+export interface StoredTally {
+  cells: Cell[]
+  /** Up to 200 paths. The others are counted in `restOfFields`, which is null if there are none. */
+  fields: FieldCounts[]
+  restOfFields: FieldCounts | null
+  inputTokens: Sum
+  outputTokens: Sum
+  totalTokens: Sum
+  /** In billionths of a dollar: sums of whole numbers are exact, so that subtracting undoes adding. */
+  costNanoUsd: Sum
+  durations: DurationHistogram
+}
+
+/**
+ * The counts behind an experiment's report. Results can be added and subtracted in any order, each at a cost that
+ * doesn't depend on how many there are.
+ *
+ * Field counts have at most 200 paths: the first ones in the order of strings, so that the order of the results doesn't
+ * matter. Once there are 200, a path whose results are subtracted stays, with counts of 0.
+ */
+export class Tally {
+  readonly #cells: Map<string, Cell>
+  readonly #fields: FieldTally
+  readonly #sums: Record<(typeof SUMS)[number], Sum>
+  readonly #durations: Map<string, number>
+
+  constructor(stored?: StoredTally) {
+    this.#cells = new Map(stored?.cells.map(cell => [cellKey(cell), { ...cell }]))
+    this.#fields = new FieldTally(stored?.fields ?? [], stored?.restOfFields ?? null)
+    this.#sums = {
+      inputTokens: { ...(stored?.inputTokens ?? NOTHING) },
+      outputTokens: { ...(stored?.outputTokens ?? NOTHING) },
+      totalTokens: { ...(stored?.totalTokens ?? NOTHING) },
+      costNanoUsd: { ...(stored?.costNanoUsd ?? NOTHING) },
+    }
+    this.#durations = new Map(Object.entries(stored?.durations ?? {}))
+  }
+
+  add(result: CountedResult): void {
+    this.#count(result, 1)
+  }
+
+  /** Undoes adding an equal result. */
+  subtract(result: CountedResult): void {
+    this.#count(result, -1)
+  }
+
+  #count(result: CountedResult, sign: 1 | -1): void {
+    const { split, errorType, outcome, change, usage, costUsd, durationMs } = result
+    const key = cellKey(result)
+    const count = (this.#cells.get(key)?.count ?? 0) + sign
+    if (count === 0) this.#cells.delete(key)
+    else this.#cells.set(key, { split, errorType, outcome, change, count })
+    for (const field of result.fields) this.#fields.count(field, sign)
+    if (usage) for (const field of TOKENS) increase(this.#sums[field], usage[field], sign)
+    if (costUsd !== null) increase(this.#sums.costNanoUsd, Math.round(costUsd * NANOS), sign)
+    if (durationMs !== null) this.#countDuration(String(bucketOf(durationMs)), sign)
+  }
+
+  #countDuration(bucket: string, sign: 1 | -1): void {
+    const count = (this.#durations.get(bucket) ?? 0) + sign
+    if (count === 0) this.#durations.delete(bucket)
+    else this.#durations.set(bucket, count)
+  }
+
+  /** How many results there are with each outcome and change: all, or those of one split. */
+  counts(split?: string): OutcomeCounts {
+    return countCells([...this.#cells.values()].filter(cell => split === undefined || cell.split === split))
+  }
+
+  /** The same by split, in the order of their names. */
+  bySplit(): { split: string; counts: OutcomeCounts }[] {
+    return [...Map.groupBy(this.#sortedCells(), cell => cell.split)].map(([split, cells]) => ({
+      split,
+      counts: countCells(cells),
+    }))
+  }
+
+  /** The same by the error type of the recorded output, the most frequent first. Results without one are left out. */
+  byErrorType(): { errorType: string; counts: OutcomeCounts }[] {
+    const groups = Map.groupBy(this.#sortedCells(), cell => cell.errorType)
+    return [...groups]
+      .flatMap(([errorType, cells]) => (errorType === null ? [] : { errorType, counts: countCells(cells) }))
+      .toSorted((left, right) => countResults(right.counts) - countResults(left.counts))
+  }
+
+  #sortedCells(): Cell[] {
+    return [...this.#cells].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, cell]) => cell)
+  }
+
+  toJSON(): StoredTally {
+    return {
+      cells: this.#sortedCells(),
+      ...this.#fields.stored,
+      ...this.#sums,
+      durations: Object.fromEntries([...this.#durations].sort(([left], [right]) => Number(left) - Number(right))),
+    }
+  }
+}
+
+const TOKENS = ['inputTokens', 'outputTokens', 'totalTokens'] as const
+const SUMS = [...TOKENS, 'costNanoUsd'] as const
+const NOTHING: Sum = { sum: 0, results: 0 }
+const NANOS = 1e9
+
+const cellKey = ({ split, errorType, outcome, change }: Omit<Cell, 'count'>): string =>
+  JSON.stringify([split, errorType, outcome, change])
+
+function increase(sum: Sum, value: number, sign: 1 | -1): void {
+  sum.sum += sign * value
+  sum.results += sign
+}
+
+function countCells(cells: readonly Cell[]): OutcomeCounts {
+  const counts: OutcomeCounts = {
+    passed: 0,
+    failed: 0,
+    unjudged: 0,
+    error: 0,
+    fixed: 0,
+    regressed: 0,
+    stillRight: 0,
+    stillWrong: 0,
+  }
+  for (const { outcome, change, count } of cells) {
+    counts[outcome] += count
+    if (change) counts[change] += count
+  }
+  return counts
+}
+
+/** How many results were counted. */
+export const countResults = ({ passed, failed, unjudged, error }: OutcomeCounts): number =>
+  passed + failed + unjudged + error
+
+/** A tally's counts of fields. */
+class FieldTally {
+  /** Sorted by path. */
+  readonly #named: FieldCounts[]
+  #rest: FieldCounts | null
+
+  constructor(named: readonly FieldCounts[], rest: FieldCounts | null) {
+    this.#named = named.map(counts => ({ ...counts }))
+    this.#rest = rest && { ...rest }
+  }
+
+  count({ path, agrees }: FieldAgreement, sign: 1 | -1): void {
+    const added = { path, compared: sign, agreed: agrees ? sign : 0 }
+    if (path === REST_OF_FIELDS) {
+      this.#addToRest(added)
+      return
+    }
+    const index = this.#placeOf(path)
+    const known = this.#named[index]
+    if (known?.path === path) {
+      addCounts(known, added)
+      // Once the list has been full, dropping a path could let another in whose other counts are in the rest.
+      if (known.compared === 0 && this.#named.length < MAX_REPORTED_FIELDS) this.#named.splice(index, 1)
+    } else if (index === MAX_REPORTED_FIELDS) this.#addToRest(added)
+    else {
+      this.#named.splice(index, 0, added)
+      const last = this.#named.length > MAX_REPORTED_FIELDS ? this.#named.pop() : undefined
+      if (last) this.#addToRest(last)
+    }
+  }
+
+  /** The index of a path, or the one where it would be. */
+  #placeOf(path: string): number {
+    let [low, high] = [0, this.#named.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((this.#named[middle]?.path ?? '') < path) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  #addToRest(counts: FieldCounts): void {
+    this.#rest ??= { path: REST_OF_FIELDS, compared: 0, agreed: 0 }
+    addCounts(this.#rest, counts)
+    if (this.#rest.compared === 0) this.#rest = null
+  }
+
+  get stored(): { fields: FieldCounts[]; restOfFields: FieldCounts | null } {
+    return { fields: this.#named, restOfFields: this.#rest }
+  }
+}
+
+function addCounts(counts: FieldCounts, added: FieldCounts): void {
+  counts.compared += added.compared
+  counts.agreed += added.agreed
+}
