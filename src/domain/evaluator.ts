@@ -1,21 +1,26 @@
 import { MAX_EVALUATOR_PATH_BYTES, MAX_EVALUATOR_PATHS, MAX_JSON_DEPTH } from '../limits.ts'
 import { utf8Length } from './text.ts'
 
+/** The ways to compare an output. */
+export const COMPARISONS = ['exact', 'fields', 'text', 'number'] as const
+
+/** The ways to compare a part of one. */
+export const RULE_TYPES = [...COMPARISONS, 'ignore'] as const
+
 /**
  * How to compare the part of an output that it's given for:
  * - `exact`: as JSON. Strings must be the same character by character.
  * - `text`: strings may differ in white space and case, but not in anything else: there's no Unicode normalization.
  *   Other values must be equal.
  * - `fields`: each leaf as `text`. Strings that the step's schema lists, in an `enum` or as a `const`, must be the same.
- * - `number`: as `fields`, but two numbers may be up to `tolerance` apart.
+ * - `number`: as `fields`, but two numbers may be up to `tolerance` apart. Without one, they must be equal.
  * - `ignore`: not at all. The part may differ or be missing.
  */
-export type Rule =
-  | { type: 'exact' }
-  | { type: 'text' }
-  | { type: 'fields' }
-  | { type: 'number'; tolerance: number }
-  | { type: 'ignore' }
+export interface Rule {
+  type: (typeof RULE_TYPES)[number]
+  /** Only for `number`. At least 0. */
+  tolerance?: number | undefined
+}
 
 /**
  * How to compare a step's outputs with what's expected: one rule for the whole output, by default `fields`, and others
@@ -27,19 +32,32 @@ export type Rule =
  * `versions.1\.0`. A rule holds for everything in its part, unless a longer path has its own. Of two paths to the same
  * part, the one with a name in place of the other's first `*` wins.
  */
-export type Evaluator = (Exclude<Rule, { type: 'ignore' }> | { type?: undefined }) & { paths?: Record<string, Rule> }
-
-/** The reasons why an evaluator's paths can't be used, by path. Empty if they can. */
-export function evaluatorFaults({ paths = {} }: Evaluator): { path: string; message: string }[] {
-  const written = Object.keys(paths)
-  if (written.length > MAX_EVALUATOR_PATHS) {
-    return [{ path: 'paths', message: `must have at most ${MAX_EVALUATOR_PATHS} paths` }]
-  }
-  return written.flatMap(path => {
-    const message = pathFault(path)
-    return message === undefined ? [] : [{ path: `paths.${path}`, message }]
-  })
+export interface Evaluator {
+  type?: (typeof COMPARISONS)[number] | undefined
+  tolerance?: number | undefined
+  paths?: Readonly<Record<string, Rule>> | undefined
 }
+
+/** The reasons why an evaluator can't be used, each with the fields that lead to its place. Empty if it can be. */
+export function evaluatorFaults(evaluator: Evaluator): { path: string[]; message: string }[] {
+  const paths = Object.entries(evaluator.paths ?? {})
+  if (paths.length > MAX_EVALUATOR_PATHS) {
+    return [{ path: ['paths'], message: `must have at most ${MAX_EVALUATOR_PATHS} paths` }]
+  }
+  return [
+    ...toleranceFaults(evaluator, []),
+    ...paths.flatMap(([path, rule]) => {
+      const message = pathFault(path)
+      const ofRule = toleranceFaults(rule, ['paths', path])
+      return message === undefined ? ofRule : [{ path: ['paths', path], message }, ...ofRule]
+    }),
+  ]
+}
+
+const toleranceFaults = ({ type, tolerance }: Evaluator | Rule, place: string[]) =>
+  tolerance === undefined || type === 'number'
+    ? []
+    : [{ path: [...place, 'tolerance'], message: 'is only for the type number' }]
 
 function pathFault(path: string): string | undefined {
   if (path === '') return 'must name a part of the output'
@@ -96,7 +114,7 @@ export class Rules {
   static of(evaluator: Evaluator): Rules {
     const root = newNode()
     for (const [path, rule] of Object.entries(evaluator.paths ?? {})) nodeAt(root, path).rule = rule
-    return new Rules(evaluator.type === undefined ? { type: 'fields' } : evaluator, [root])
+    return new Rules({ type: evaluator.type ?? 'fields', tolerance: evaluator.tolerance }, [root])
   }
 
   /** Whether nothing in this part is compared. */

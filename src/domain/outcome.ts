@@ -219,7 +219,7 @@ function isAgreement(
     return !isExact && normalized(expected) === normalized(actual)
   }
   if (typeof expected === 'number' && typeof actual === 'number' && rule.type === 'number') {
-    return isWithin(rule.tolerance, expected, actual)
+    return isWithin(rule.tolerance ?? 0, expected, actual)
   }
   return false
 }

@@ -62,7 +62,16 @@ describe("an evaluator's rules", () => {
     ['ä'.repeat(MAX_EVALUATOR_PATH_BYTES / 2 + 1), `must have at most ${MAX_EVALUATOR_PATH_BYTES} bytes`],
     ['.'.repeat(128), 'must have at most 128 steps'],
   ])("can't have the path %j", ([path, message], { expect }) => {
-    expect(evaluatorFaults({ paths: { fine: ignore, [path]: ignore } })).toEqual([{ path: `paths.${path}`, message }])
+    expect(evaluatorFaults({ paths: { fine: ignore, [path]: ignore } })).toEqual([{ path: ['paths', path], message }])
+  })
+
+  it('have a tolerance only for numbers', ({ expect }) => {
+    const message = 'is only for the type number'
+    expect(evaluatorFaults({ type: 'number', tolerance: 1, paths: { a: number } })).toEqual([])
+    expect(evaluatorFaults({ tolerance: 1 })).toEqual([{ path: ['tolerance'], message }])
+    expect(evaluatorFaults({ paths: { 'a.b': { type: 'text', tolerance: 0 } } })).toEqual([
+      { path: ['paths', 'a.b', 'tolerance'], message },
+    ])
   })
 
   it('have a bounded number of paths', ({ expect }) => {
@@ -70,7 +79,7 @@ describe("an evaluator's rules", () => {
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`a${index}`, ignore]))
     expect(evaluatorFaults({ paths: paths(MAX_EVALUATOR_PATHS) })).toEqual([])
     expect(evaluatorFaults({ paths: paths(MAX_EVALUATOR_PATHS + 1) })).toEqual([
-      { path: 'paths', message: `must have at most ${MAX_EVALUATOR_PATHS} paths` },
+      { path: ['paths'], message: `must have at most ${MAX_EVALUATOR_PATHS} paths` },
     ])
   })
 })
