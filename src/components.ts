@@ -22,7 +22,7 @@ import {
   PromptVersion,
 } from './read/text-wire.ts'
 import { VersionDiff } from './read/version-diff.ts'
-import { Feedback, Span, SpanOfTrace, Trace, TraceItem } from './read/wire.ts'
+import { Feedback, Span, SpanOfTrace, Suggestion, Trace, TraceItem } from './read/wire.ts'
 import { ReviewRecord } from './review/reviews.ts'
 
 /* The names of schemas in the OpenAPI document. Client generators use them as type names, so never change one. */
@@ -51,6 +51,7 @@ const output = {
   Session,
   Span,
   SpanOfTrace,
+  Suggestion,
   Trace,
   TraceSearchHit: Hit,
   TraceSummary: TraceItem,

@@ -21,6 +21,10 @@ export const EVENTS_PER_TURN = 100
 export const MAX_REVIEWS = 200
 /** Outputs that a review call reads, parses, and hashes at once, at least one. Bounds an isolate's memory. */
 export const MAX_JUDGED_BYTES_AT_ONCE = 8 * 1024 * 1024
+/** Agents that may suggest a decision on one span. */
+export const MAX_SUGGESTIONS = 10
+/** How many bytes of suggestions a list of spans shows in full. A single span's response shows more. */
+export const MAX_SUGGESTION_BYTES = 1024 * 1024
 /** Characters to parse, hash, or write before other requests get a turn: a few milliseconds of work. */
 export const LENGTH_PER_TURN = 256 * 1024
 /** A message text must have this many characters to be reviewed once if several spans have it. */

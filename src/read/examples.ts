@@ -60,6 +60,7 @@ export const rootSpan: Shown<typeof Span> = {
   promptVersionId: null,
   metadata: {},
   review: { state: 'unreviewed', by: null, at: null, stale: false, comment: null, errorType: null, reviewedBy: null },
+  suggestions: [],
   etag: `"${OBSERVATION_ID}"`,
   truncated: [],
   createdAt: STARTED,

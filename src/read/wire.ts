@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { FEEDBACK_SOURCES, RATINGS } from '../domain/feedback.ts'
 import { WrittenJson } from '../domain/json.ts'
-import { REVIEW_STATES, TRACE_REVIEW_STATES, traceReviewState } from '../domain/review-state.ts'
+import { DECISIONS, REVIEW_STATES, TRACE_REVIEW_STATES, traceReviewState } from '../domain/review-state.ts'
 import { PAYLOAD_MODES, SPAN_STATUSES } from '../domain/span.ts'
 import { TRACE_STATUSES } from '../domain/trace-status.ts'
 import { described, IsoTime, isoTime, StoredObject, StoredValue, Uuid, written } from '../http/atoms.ts'
@@ -9,6 +9,7 @@ import { NextCursor } from '../http/cursor.ts'
 import type { Comment } from '../store/reviews/comments.ts'
 import type { LocatedSpan } from '../store/spans/located-spans.ts'
 import type { SpanDetail, SpanReview } from '../store/spans/span-detail.ts'
+import type { Suggestion as StoredSuggestion } from '../store/spans/suggestions.ts'
 import type { FeedbackDetail, TraceDetail } from '../store/spans/trace-detail.ts'
 import type { CountedTrace } from '../store/traces/trace-list.ts'
 
@@ -73,8 +74,21 @@ export const Payloads = v.optional(
 
 const Truncated = v.pipe(
   v.array(v.string()),
-  v.metadata({ description: 'Fields shown as previews: input, output, state.<key>, ...' }),
+  v.metadata({
+    description: 'Fields shown as previews: input, output, state.<key>, suggestions.0.approvedOutput, ...',
+  }),
 )
+
+/** A decision that an agent suggests. */
+export const Suggestion = v.object({
+  id: Uuid,
+  by: described(Uuid, "The agent: its key's user, or the key if it acts for no user"),
+  at: IsoTime,
+  decision: v.picklist(DECISIONS),
+  approvedOutput: described(StoredValue, 'The suggested correction. Null for the decisions accept and reset.'),
+  comment: v.nullable(v.string()),
+  errorType: v.nullable(v.string()),
+})
 
 export const Span = v.object({
   id: Uuid,
@@ -107,6 +121,10 @@ export const Span = v.object({
       'If the root has the same text as a span below it, this review belongs to that span, and this is its ID. A review of the root applies to that span.',
     ),
   }),
+  suggestions: described(
+    v.array(Suggestion),
+    'Decisions that agents suggest for the current output, oldest first; one per agent. They count for nothing until a person decides.',
+  ),
   etag: v.pipe(v.string(), v.metadata({ description: 'Changes with the output and the review' })),
   truncated: Truncated,
   createdAt: IsoTime,
@@ -197,10 +215,24 @@ const toSpan = (span: SpanDetail): v.InferOutput<typeof Span> => ({
   promptVersionId: span.promptVersionId,
   metadata: span.metadata,
   review: { ...toReview(span.review), reviewedBy: span.reviewedBy },
+  suggestions: span.suggestions.map(toSuggestion),
   etag: `"${span.revision}"`,
-  truncated: span.truncated,
+  truncated: [
+    ...span.truncated,
+    ...span.suggestions.flatMap(({ truncated }, index) => truncated.map(field => `suggestions.${index}.${field}`)),
+  ],
   createdAt: isoTime(span.timestamp),
   receivedAt: span.receivedAt === null ? null : isoTime(span.receivedAt),
+})
+
+const toSuggestion = (suggestion: StoredSuggestion): v.InferOutput<typeof Suggestion> => ({
+  id: suggestion.id,
+  by: suggestion.userId,
+  at: isoTime(suggestion.createdAt),
+  decision: suggestion.decision,
+  approvedOutput: suggestion.approvedOutput,
+  comment: suggestion.comment,
+  errorType: suggestion.errorType,
 })
 
 const toReview = (review: SpanReview | undefined): Omit<v.InferOutput<typeof Span>['review'], 'reviewedBy'> =>

@@ -40,7 +40,7 @@ export function comparedValue(act: Act, request: ReviewRequest, { span }: Review
 }
 
 /** The values that a request is checked against: the span's output, and the value from `comparedValue`. */
-interface Values {
+export interface Values {
   output: string
   approved: string | undefined
   /** The output of the root that shares the span's text. */
@@ -96,7 +96,8 @@ interface Verdict {
   correction: { folder: number; json: string } | undefined
 }
 
-async function verdictOn(
+/** The state in which a decision would leave a span. 422 if the request is impossible. */
+export async function verdictOn(
   { decision, approvedOutput }: ReviewRequest,
   { span }: ReviewSubject,
   output: string,
@@ -156,7 +157,7 @@ const matchesLastDecision = (
  * Whether `If-Match` permits a request (RFC 9110, section 13.1.1). Weak tags match as well: a compressing proxy marks
  * tags as weak.
  */
-function matches(ifMatch: string | undefined, revision: string): boolean {
+export function matches(ifMatch: string | undefined, revision: string): boolean {
   if (ifMatch === undefined) return true
   const tags = ifMatch.split(',').map(tag => tag.trim().replace(/^W\//, ''))
   return tags.some(tag => tag === '*' || tag.replace(/^"(.*)"$/, '$1') === revision)
@@ -165,7 +166,7 @@ function matches(ifMatch: string | undefined, revision: string): boolean {
 /**
  * 422 with the paths where an approved output violates its step's schema, or with the reason why it can't be checked.
  */
-async function checkOutput(
+export async function checkOutput(
   { outputSchema }: ReviewSubject,
   { decision }: ReviewRequest,
   json: string,

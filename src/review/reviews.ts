@@ -3,9 +3,10 @@ import { endpoint } from '../api/endpoint.ts'
 import { CORRECTION, JUDGED, REVIEW_ID, SPAN_ID, USER_ID } from '../api/story.ts'
 import { requireFound } from '../auth/require-project.ts'
 import { DECISIONS } from '../domain/review-state.ts'
+import type { PayloadMode } from '../domain/span.ts'
 import { IsoTime, isoTime, jsonPayload, StoredValue, shownAs, text, Uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
-import { ApiError, badRequest, HELD } from '../http/errors.ts'
+import { ApiError, badRequest, HELD, personRequired } from '../http/errors.ts'
 import { BatchResult, Results } from '../http/results.ts'
 import { parse } from '../http/validation.ts'
 import {
@@ -21,9 +22,12 @@ import { review, reviewedSpan } from '../read/examples.ts'
 import { SpanOfTrace, toSpanOfTrace } from '../read/wire.ts'
 import { isForeignSpan } from '../store/accounts/ownership.ts'
 import { type PastReview, listReviews as readReviews } from '../store/reviews/history.ts'
+import type { LocatedSpan } from '../store/spans/located-spans.ts'
 import { decideAll } from './decide.ts'
 import type { ReviewRequest } from './direct.ts'
 import { SCHEMA_MISMATCH } from './judge.ts'
+import type { Scope } from './rounds.ts'
+import { suggestAll } from './suggest.ts'
 
 const TOO_LARGE = 'Approved output too large'
 
@@ -69,7 +73,8 @@ export const putReview = endpoint({
   method: 'PUT',
   path: '/api/spans/{spanId}/review',
   summary: 'Review a span',
-  description: "Accepts or corrects the span's output, or resets its review. Repeating a decision changes nothing.",
+  description:
+    "Accepts or corrects the span's output, or resets its review. Repeating a decision changes nothing. A key that acts as an agent only suggests a decision, which `suggestions` shows; a pipeline's key gets a 403 `person_required`.",
   scope: 'review',
   params: v.object({ spanId: Uuid }),
   body: Review,
@@ -84,7 +89,7 @@ export const putReview = endpoint({
   },
 }).handle(async ({ params, body, headers, ...scope }) => {
   const ifMatch = headers.get('if-match') ?? undefined
-  const [outcome] = await decideAll(scope, [requestOf({ ...body, spanId: params.spanId, ifMatch })], 'full')
+  const [outcome] = await reviewAll(scope, [requestOf({ ...body, spanId: params.spanId, ifMatch })], 'full')
   if (!outcome || outcome instanceof ApiError) throw outcome
   const span = toSpanOfTrace(outcome)
   return { status: 200, body: span, etag: span.etag }
@@ -95,7 +100,8 @@ export const postReviews = endpoint({
   method: 'POST',
   path: '/api/reviews',
   summary: 'Review many spans at once',
-  description: 'Each span gets its own result. Values over 256 bytes are shown as previews.',
+  description:
+    'Each span gets its own result. Values over 256 bytes are shown as previews. A key that acts as an agent only suggests decisions.',
   scope: 'review',
   body: v.strictObject({
     reviews: v.pipe(
@@ -120,7 +126,7 @@ export const postReviews = endpoint({
       return { index, request }
     }),
   )
-  const outcomes = await decideAll(
+  const outcomes = await reviewAll(
     scope,
     requests.map(({ request }) => request),
     'preview',
@@ -134,6 +140,22 @@ export const postReviews = endpoint({
   }
   return { status: 207, body: { results: results.inOrder() } }
 })
+
+/** Applies a person's decisions, or stores an agent's as suggestions. 403 `person_required` for a pipeline. */
+async function reviewAll(
+  scope: Scope,
+  requests: readonly ReviewRequest[],
+  mode: PayloadMode,
+): Promise<(LocatedSpan | ApiError)[]> {
+  switch (scope.caller.actsAs) {
+    case 'person':
+      return decideAll(scope, requests, mode)
+    case 'agent':
+      return suggestAll(scope, requests, mode)
+    case 'pipeline':
+      return requests.map(() => personRequired('pipeline'))
+  }
+}
 
 function requestOf(
   body: v.InferOutput<typeof Review> & { spanId: string; ifMatch?: string | undefined },

@@ -33,6 +33,7 @@ describe('the schema', () => {
       'reviews',
       'spans',
       'step_names',
+      'suggestions',
       'text_activations',
       'trace_fields',
       'use_days',
@@ -80,6 +81,9 @@ describe('the SQL statements in requests and jobs', () => {
     await caller.post('/api/v1/spans', reviewed, header)
     await caller.put(`/api/spans/${reviewed.span_id}/review`, { decision: 'accept', comment: 'Good' })
     await caller.post('/api/v1/spans', { ...reviewed, output: 'Changed' }, header)
+    const agent = org.clientOf(await org.keyFor({ actsAs: 'agent' }), bindings)
+    await agent.put(`/api/spans/${reviewed.span_id}/review`, { decision: 'accept' })
+    await agent.get(`/api/spans/${reviewed.span_id}`)
     await caller.post('/api/v1/observations', anObservation({ trace_id, span_id: reviewed.span_id }), header)
     await caller.post('/api/v1/feedback', aFeedback({ trace_id, labeller: { email: 'ada@example.com' } }), header)
     await caller.post('/api/v1/feedback', aFeedback({ trace_id: 'trace_none' }), header)

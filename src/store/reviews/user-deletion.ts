@@ -6,7 +6,7 @@ import type { Store, UnscopedStore } from '../core/store.ts'
 import { ADD_COUNTS } from '../counts/review-days.ts'
 import { auditLog, projects, userDeletions } from '../schema/accounts.ts'
 import { reviewDays } from '../schema/counts.ts'
-import { feedback, reviews } from '../schema/reviews.ts'
+import { feedback, reviews, suggestions } from '../schema/reviews.ts'
 import { type TracePlace, WALK_START, walkTraces } from '../traces/trace-walk.ts'
 
 /*
@@ -94,6 +94,10 @@ async function renameInTraces(store: Store, { userId, newId }: Deletion, at: Tra
         .update(reviews)
         .set({ userId: newId })
         .where(and(sql`${reviews.traceKey} in ${ofKeys}`, eq(reviews.userId, userId))),
+      database
+        .update(suggestions)
+        .set({ userId: newId })
+        .where(and(sql`${suggestions.traceKey} in ${ofKeys}`, eq(suggestions.userId, userId))),
     ])
   }
   return next ? { stage: 'traces', at: next } : { stage: 'days', at: { projectKey: 0, day: 0 } }

@@ -67,3 +67,30 @@ export const reviews = sqliteTable(
     index('reviews_with_error_type').on(table.projectKey, table.createdAt).where(isNotNull(table.errorType)),
   ],
 )
+
+/**
+ * Decisions that agents suggest, at most one per agent and span. A suggestion counts for nothing until a person decides.
+ * It applies only while its output is the span's current one; the next suggestion on the span deletes outdated ones.
+ */
+export const suggestions = sqliteTable(
+  'suggestions',
+  {
+    traceKey: integer('trace_key').notNull(),
+    spanId: text('span_id').notNull(),
+    /** The agent: a user's id, or the id of a key that acts for no user. */
+    userId: text('user_id').notNull(),
+    id: text('id').notNull(),
+    createdAt: integer('created_at').notNull(),
+    decision: text('decision', { enum: DECISIONS }).notNull(),
+    /** The revision of the output that the agent judged. */
+    outputRevision: text('output_revision').notNull(),
+    /** The correction, stored like an observation's `data`. Null if it's none. */
+    approved: text('approved'),
+    approvedRef: text('approved_ref'),
+    /** A hash of the correction's value, which tells whether the agent repeats itself. */
+    approvedHash: text('approved_hash'),
+    comment: text('comment'),
+    errorType: text('error_type'),
+  },
+  table => [primaryKey({ columns: [table.traceKey, table.spanId, table.userId] })],
+)

@@ -75,6 +75,8 @@ export const spans = sqliteTable(
     textHash: integer('text_hash'),
     /** The observed output that `textHash` is of. Null if it's of the span's own output. */
     textId: text('text_id'),
+    /** Whether an agent ever suggested a decision on it. If not, reading it doesn't look for suggestions. */
+    hasSuggestions: integer('has_suggestions', { mode: 'boolean' }).notNull().default(false),
   },
   table => [
     primaryKey({ columns: [table.id, table.traceKey] }),

@@ -8,11 +8,13 @@ import { sharesTextWith } from '../core/reviewable.ts'
 import type { Store } from '../core/store.ts'
 import { reviews } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
-import { fetchValues, type ShownMode, type ShownValue, showValues } from '../traces/payloads.ts'
-import { foldSpans } from './fold-spans.ts'
+import { fetchValues, type ShownMode, type ShownValue, showText, showValues } from '../traces/payloads.ts'
+import { type FoldedSpan, foldSpans } from './fold-spans.ts'
 import { spanQueries, toLocatedRows } from './located-rows.ts'
-import { isCommentCut, revisionOf, type SpanDetail, type SpanReview, shownComment } from './span-detail.ts'
+import { isCommentCut, shownComment } from './shown-comment.ts'
+import { revisionOf, type SpanDetail, type SpanReview } from './span-detail.ts'
 import { isLastDecision } from './span-fields.ts'
+import { readSuggestions, type Suggestion } from './suggestions.ts'
 import { fetchOutputs } from './whole-outputs.ts'
 
 /*
@@ -48,6 +50,7 @@ const sharingFields = {
   // The output with the shared text is the current one.
   outputRevision: sql<string>`coalesce(${spans.textId}, ${spans.outputRevision}, 'none')`.as('outputRevision'),
   isStale: sql<number>`${spans.isStale}`.as('isStale'),
+  hasSuggestions: sql<number>`${spans.hasSuggestions}`.as('hasSuggestions'),
   state: sql<SpanReview['state'] | null>`${reviews.state}`.as('state'),
   userId: sql<string | null>`${reviews.userId}`.as('userId'),
   createdAt: sql<number | null>`${reviews.createdAt}`.as('createdAt'),
@@ -80,6 +83,7 @@ export interface SharedReview {
   spanId: string
   revision: string
   review: SpanReview | undefined
+  hasSuggestions: boolean
 }
 
 /** Chooses the span whose review each root shows, keyed by the root's id. */
@@ -100,17 +104,27 @@ const toShared = ({ id, outputRevision, ...row }: SharingRow): SharedReview => {
     spanId: id,
     revision: revisionOf({ outputRevision, row }),
     review: isReviewed ? { state, userId, createdAt, comment, errorType, isStale: isStale === 1 } : undefined,
+    hasSuggestions: row.hasSuggestions === 1,
   }
 }
 
 /** Combines a root's revision with that of the span whose review it shows. */
 export const sharedRevision = (root: string, reviewed: string): string => `${root}+${reviewed}`
 
-/** Shows a root with the review of another span. `approved` is the corrected output in the root's form. */
+/** What a root shows of the span that it's reviewed with, in the root's own form. */
+interface SharedValues {
+  /** The corrected output. Undefined if the output isn't corrected. */
+  approved: ShownValue | undefined
+  suggestions: readonly Suggestion[]
+}
+
+const NOTHING_SHARED: SharedValues = { approved: undefined, suggestions: [] }
+
+/** Shows a root with the review of another span, and with the suggestions on it. */
 export function withSharedReview(
   root: SpanDetail,
-  { spanId, revision, review }: SharedReview,
-  approved: ShownValue | undefined,
+  { spanId, revision, review }: Omit<SharedReview, 'hasSuggestions'>,
+  { approved, suggestions }: SharedValues,
   mode: ShownMode,
 ): SpanDetail {
   const isCut = isCommentCut(review?.comment, mode)
@@ -123,15 +137,23 @@ export function withSharedReview(
     reviewedBy: spanId,
     revision: sharedRevision(root.revision, revision),
     approvedOutput: new JsonText(shown.text),
+    suggestions: latestOfEach([...root.suggestions, ...suggestions]),
     truncated: [...root.truncated, ...(shown.isWhole ? [] : ['approvedOutput']), ...(isCut ? ['review.comment'] : [])],
   }
 }
 
 const NOT_APPROVED: ShownValue = { text: 'null', isWhole: true }
 
+/** Each agent's last suggestion, oldest first. An agent may have suggested decisions on both spans of a pair. */
+function latestOfEach(suggestions: readonly Suggestion[]): Suggestion[] {
+  const sorted = suggestions.toSorted((left, right) => left.createdAt - right.createdAt)
+  const latest = new Map(sorted.map(suggestion => [suggestion.userId, suggestion]))
+  return sorted.filter(suggestion => latest.get(suggestion.userId) === suggestion)
+}
+
 /**
  * Returns the function that shows a root with the review it shares. Takes one more round trip if the text was
- * corrected. Undefined if an object is gone.
+ * corrected, and two if agents suggested decisions. Undefined if an object is gone.
  */
 export async function readShared(
   store: Store,
@@ -140,30 +162,91 @@ export async function readShared(
   mode: ShownMode,
 ): Promise<((detail: SpanDetail) => SpanDetail) | undefined> {
   if (!shared) return detail => detail
-  const approved = shared.review?.state === 'corrected' ? await readApproved(store, rootId, shared, mode) : NOT_APPROVED
-  return approved && (detail => (detail.id === rootId ? withSharedReview(detail, shared, approved, mode) : detail))
+  const values =
+    shared.review?.state === 'corrected' || shared.hasSuggestions
+      ? await readSharedValues(store, rootId, shared, mode)
+      : NOTHING_SHARED
+  return values && (detail => (detail.id === rootId ? withSharedReview(detail, shared, values, mode) : detail))
 }
 
-/**
- * Reads a correction in the root's form. If the output has changed since and the correction no longer fits, it keeps
- * the form it was made in.
- */
-async function readApproved(
+/** Reads what a root shows of the span that it's reviewed with. Undefined if an object is gone. */
+async function readSharedValues(
   store: Store,
   rootId: string,
-  { spanId }: SharedReview,
+  { spanId, review }: SharedReview,
   mode: ShownMode,
-): Promise<ShownValue | undefined> {
+): Promise<SharedValues | undefined> {
   const rows = toLocatedRows(await readPlain(store.database, spanQueries(store, [rootId, spanId])))
   const spans = foldSpans(rows)
   const outputs = await fetchOutputs(store, spans)
   const [root, reviewed] = [rootId, spanId].map(id => spans.find(({ row }) => row.id === id))
-  const [to, from] = [root && outputs.get(root), reviewed && outputs.get(reviewed)]
-  const found = reviewed?.approved
-  if (!reviewed || !found || to === undefined || from === undefined) return undefined
-  const json = found.ref === null ? found.text : (await fetchValues(store, [found])).get(found)
+  if (!root || !reviewed) return undefined
+  const [from, to] = [outputs.get(reviewed), outputs.get(root)]
+  if (from === undefined || to === undefined) return undefined
+  const forms = { from, to }
+  const suggestions = await readSharedSuggestions(store, [{ reviewed, forms }], mode)
+  const approved = review?.state === 'corrected' ? await showApproved(store, reviewed, forms, mode) : NOT_APPROVED
+  return suggestions && approved && { approved, suggestions: suggestions.get(reviewed) ?? [] }
+}
+
+/** The outputs of a root (`to`) and of the span that it's reviewed with, as JSON. */
+export interface Forms {
+  from: string
+  to: string
+}
+
+/**
+ * Reads the suggestions on spans that roots are reviewed with, in the roots' form. Takes one round trip if there may be
+ * any. Undefined if an object is gone.
+ */
+export async function readSharedSuggestions(
+  store: Store,
+  shared: readonly { reviewed: FoldedSpan | undefined; forms: Forms | undefined }[],
+  mode: ShownMode,
+): Promise<ReadonlyMap<FoldedSpan, Suggestion[]> | undefined> {
+  const pairs = shared.flatMap(({ reviewed, forms }) => (reviewed && forms ? [{ reviewed, forms }] : []))
+  const reviewed = pairs.map(({ reviewed }) => reviewed)
+  // Only a whole correction can be converted.
+  const found = await readSuggestions(store, reviewed, 'full')
+  return (
+    found && new Map(pairs.map(({ reviewed, forms }) => [reviewed, inRootForm(found.get(reviewed) ?? [], forms, mode)]))
+  )
+}
+
+/**
+ * Shows a correction in the root's form. If the output has changed since and the correction no longer fits, it keeps
+ * the form it was made in. Undefined if an object is gone.
+ */
+export async function showApproved(
+  store: Store,
+  { approved }: FoldedSpan,
+  forms: Forms,
+  mode: ShownMode,
+): Promise<ShownValue | undefined> {
+  if (!approved) return undefined
+  const json = approved.ref === null ? approved.text : (await fetchValues(store, [approved])).get(approved)
   if (json === undefined) return undefined
-  const converted = found.isCut ? undefined : inFormOf(json, { from, to })
-  const value = converted === undefined ? found : { ...found, ref: null, text: converted }
+  const converted = approved.isCut ? undefined : inFormOf(json, forms)
+  const value = converted === undefined ? approved : { ...approved, ref: null, text: converted }
   return (await showValues(store, [value], mode))?.get(value)
 }
+
+/** Leaves out corrections that have no such form, because the root wouldn't show a decision like that either. */
+const inRootForm = (suggestions: readonly Suggestion[], forms: Forms, mode: ShownMode): Suggestion[] =>
+  suggestions.flatMap(suggestion => {
+    const { approvedOutput, decision, comment, truncated } = suggestion
+    const isConvertible = decision === 'correct' && !truncated.includes('approvedOutput')
+    const text = isConvertible ? inFormOf(approvedOutput.text, forms) : approvedOutput.text
+    if (text === undefined) return []
+    const approved = showText(text, mode)
+    const cut = {
+      approvedOutput: !approved.isWhole || truncated.includes('approvedOutput'),
+      comment: isCommentCut(comment, mode) || truncated.includes('comment'),
+    }
+    return {
+      ...suggestion,
+      approvedOutput: new JsonText(approved.text),
+      comment: shownComment(comment, mode),
+      truncated: (['approvedOutput', 'comment'] as const).filter(field => cut[field]),
+    }
+  })

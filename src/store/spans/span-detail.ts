@@ -3,11 +3,12 @@ import { JsonText } from '../../domain/json.ts'
 import type { ModelUse } from '../../domain/model-use.ts'
 import type { ReviewOutcome } from '../../domain/review-state.ts'
 import type { SpanStatus } from '../../domain/span.ts'
-import { cutText, utf8Length } from '../../domain/text.ts'
-import { MAX_BRIEF_METADATA_BYTES, MAX_SPAN_BYTES, PREVIEW_BYTES } from '../../limits.ts'
+import { MAX_BRIEF_METADATA_BYTES, MAX_SPAN_BYTES } from '../../limits.ts'
 import type { Store } from '../core/store.ts'
 import { type FoundValue, lengthOf, type ShownMode, type ShownValue, showValues, toBrief } from '../traces/payloads.ts'
 import type { FoldedSpan } from './fold-spans.ts'
+import { isCommentCut, shownComment } from './shown-comment.ts'
+import { readSuggestions, type Suggestion } from './suggestions.ts'
 
 /** A span with its values, as shown in responses. */
 export interface SpanDetail extends ModelUse {
@@ -30,9 +31,14 @@ export interface SpanDetail extends ModelUse {
   review: SpanReview | undefined
   /** The span whose review this is, if it's another one with the same text. */
   reviewedBy: string | null
+  /** The decisions that agents suggest on the current output, oldest first. */
+  suggestions: readonly Suggestion[]
   /** Identifies the output and the decision on it; it changes with either. */
   revision: string
-  /** The fields that hold only previews: `input`, `output`, `approvedOutput`, `state.<key>`, `metadata`. */
+  /**
+   * The fields that hold only previews: `input`, `output`, `approvedOutput`, `state.<key>`, `metadata`. Suggestions list
+   * their own.
+   */
   truncated: string[]
 }
 
@@ -68,8 +74,9 @@ export const isAnyCut = (span: FoldedSpan): boolean =>
   span.row.isCut === 1 || span.leftOut.length > 0 || valuesOf(span).some(({ isCut }) => isCut)
 
 /**
- * Prepares spans for a response, with up to `maxBytes` of their values in full. Returns undefined if an object is gone,
- * which happens if the trace is purged in the meantime.
+ * Prepares spans for a response, with up to `maxBytes` of their values in full. Takes one round trip if agents ever
+ * suggested decisions on any of them. Returns undefined if an object is gone, which happens if the trace is purged in
+ * the meantime.
  */
 export async function showSpans(
   store: Store,
@@ -78,10 +85,17 @@ export async function showSpans(
   maxBytes: number = MAX_SPAN_BYTES,
 ): Promise<SpanDetail[] | undefined> {
   const shown = await showValues(store, folded.flatMap(valuesOf), mode, maxBytes)
-  return shown && folded.map(span => detailOf(span, shown, mode))
+  const left = shown && Math.max(0, maxBytes - folded.reduce((sum, span) => sum + sizeOf(span, mode), 0))
+  const suggestions = shown && (await readSuggestions(store, folded, mode, left))
+  return suggestions && folded.map(span => detailOf(span, shown, suggestions.get(span) ?? [], mode))
 }
 
-function detailOf(span: FoldedSpan, shown: ReadonlyMap<FoundValue, ShownValue>, mode: ShownMode): SpanDetail {
+function detailOf(
+  span: FoldedSpan,
+  shown: ReadonlyMap<FoundValue, ShownValue>,
+  suggestions: readonly Suggestion[],
+  mode: ShownMode,
+): SpanDetail {
   const { row, parentId, inputs, output, state, approved, leftOut } = span
   const shownOf = (value: FoundValue | undefined) => (value && shown.get(value)) ?? NOTHING
   const shownInputs = inputs.map(shownOf)
@@ -110,6 +124,7 @@ function detailOf(span: FoldedSpan, shown: ReadonlyMap<FoundValue, ShownValue>, 
     approvedOutput: new JsonText(shownApproved.text),
     review: reviewOf(span, mode),
     reviewedBy: null,
+    suggestions,
     revision: revisionOf(span),
     state: Object.fromEntries(shownState.map(([key, { text }]) => [key, new JsonText(text)])),
     truncated: [
@@ -146,13 +161,6 @@ export function reviewOf(span: FoldedSpan, mode: ShownMode): SpanReview | undefi
 
 /** The comment of the decision in force. */
 const reviewedComment = ({ decision }: FoldedSpan) => (decision?.state ? decision.comment : null)
-
-/** A review's comment as a response shows it: `brief` shows its beginning. */
-export const shownComment = (comment: string | null, mode: ShownMode): string | null =>
-  isCommentCut(comment, mode) ? cutText(comment ?? '', PREVIEW_BYTES) : comment
-
-export const isCommentCut = (comment: string | null | undefined, mode: ShownMode): boolean =>
-  mode === 'brief' && utf8Length(comment ?? '') > PREVIEW_BYTES
 
 /**
  * Merges several inputs into one, which requires parsing them. If one of them is only a preview, returns that preview.

@@ -18,6 +18,7 @@ import { observations, spans } from '../schema/spans.ts'
 
 const spanColumns = {
   isStale: sql<number>`${spans.isStale}`.as('isStale'),
+  hasSuggestions: sql<number>`${spans.hasSuggestions}`.as('hasSuggestions'),
   stepId: shownSpanStep.as('stepId'),
   ...named({
     id: spans.id,

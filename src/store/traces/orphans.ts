@@ -4,7 +4,7 @@ import { ORPHAN_AGE_MS, ORPHAN_PAGE, ORPHAN_PASS_MS, ORPHAN_TRACES } from '../..
 import { withRetry } from '../core/deadline.ts'
 import type { UnscopedStore } from '../core/store.ts'
 import { findDuePass, savePass } from '../core/sweeps.ts'
-import { reviews } from '../schema/reviews.ts'
+import { reviews, suggestions } from '../schema/reviews.ts'
 import { isNotRoot, observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 
@@ -49,7 +49,7 @@ async function findReferencedObjects({ database }: UnscopedStore, traceKeys: rea
       output: nameIn(spans.traceKey, spans.outputRef),
       state: nameIn(spans.traceKey, spans.stateRef),
     }
-    const [observed, approved, given, givenToRoots] = await database.batch([
+    const [observed, approved, suggested, given, givenToRoots] = await database.batch([
       database
         .selectDistinct({ name: nameIn(observations.traceKey, observations.dataRef) })
         .from(observations)
@@ -58,6 +58,10 @@ async function findReferencedObjects({ database }: UnscopedStore, traceKeys: rea
         .selectDistinct({ name: nameIn(reviews.traceKey, reviews.approvedRef) })
         .from(reviews)
         .where(and(sql`${reviews.traceKey} in ${keys}`, isNotNull(reviews.approvedRef))),
+      database
+        .selectDistinct({ name: nameIn(suggestions.traceKey, suggestions.approvedRef) })
+        .from(suggestions)
+        .where(and(sql`${suggestions.traceKey} in ${keys}`, isNotNull(suggestions.approvedRef))),
       database
         .select(spanRefs)
         .from(spans)
@@ -73,7 +77,7 @@ async function findReferencedObjects({ database }: UnscopedStore, traceKeys: rea
           ),
         ),
     ])
-    for (const { name } of [...observed, ...approved]) named.add(name ?? '')
+    for (const { name } of [...observed, ...approved, ...suggested]) named.add(name ?? '')
     for (const { input, output, state } of [...given, ...givenToRoots]) {
       named
         .add(input ?? '')

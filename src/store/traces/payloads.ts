@@ -135,9 +135,7 @@ export async function showValues(
   const shown = new Map<FoundValue, ShownValue>()
   const inline = values.filter(({ ref }) => ref === null)
   for (const value of inline) {
-    if (value.isCut) shown.set(value, previewOf(value))
-    else if (mode === 'brief') shown.set(value, toBrief(value.text))
-    else shown.set(value, mode === 'full' ? whole(value.text) : withStringsCut(value.text))
+    shown.set(value, value.isCut ? previewOf(value) : showText(value.text, mode))
   }
   let bytes = inline.reduce((sum, value) => sum + lengthOf(value), 0)
   const fetched: FoundValue[] = []
@@ -180,6 +178,12 @@ const previewOf = ({ text }: StoredValue): ShownValue => ({
   text: JSON.stringify(cutText(text, PREVIEW_BYTES)),
   isWhole: false,
 })
+
+/** Shows the JSON of a value as `showValues` does. */
+export function showText(text: string, mode: ShownMode): ShownValue {
+  if (mode === 'full') return whole(text)
+  return mode === 'brief' ? toBrief(text) : withStringsCut(text)
+}
 
 /** A value of at most 256 bytes as JSON, or else the beginning of its JSON. */
 export const toBrief = (text: string): ShownValue =>

@@ -7,7 +7,7 @@ import type { Store, UnscopedStore } from '../core/store.ts'
 import { subtractAnswers, subtractDecisions } from '../counts/review-days.ts'
 import { projects } from '../schema/accounts.ts'
 import { attributionJobs, attributions } from '../schema/attribution.ts'
-import { feedback, reviews } from '../schema/reviews.ts'
+import { feedback, reviews, suggestions } from '../schema/reviews.ts'
 import { isNotRoot, observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { deleteValues } from './payloads.ts'
@@ -65,6 +65,7 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
     () => deleteSome(attributions, isUncounted ? subtractAnswers : undefined),
     () => deleteValues(store, traceKey),
     () => deleteSome(observations),
+    () => deleteSome(suggestions),
     () => deleteFeedback(store, traceKey, now),
     () => deleteRows(store, spans, and(eq(spans.traceKey, traceKey), isNotRoot)),
   ]
@@ -107,10 +108,11 @@ const PRIMARY_KEYS: Record<PurgedTable['_']['name'], readonly SQLiteColumn[]> = 
   observations: [observations.id],
   reviews: [reviews.spanId, reviews.number],
   attributions: [attributions.number],
+  suggestions: [suggestions.spanId, suggestions.userId],
   spans: [spans.id],
 }
 
-type PurgedTable = typeof observations | typeof reviews | typeof attributions | typeof spans
+type PurgedTable = typeof observations | typeof reviews | typeof suggestions | typeof attributions | typeof spans
 
 /**
  * Deletes some of a trace's rows and returns whether there may be more. `subtract` builds the statement that subtracts

@@ -40,6 +40,7 @@ export const NEW_SPAN = {
   isStale: 0,
   textHash: null,
   textId: null,
+  hasSuggestions: 0,
 } as const
 
 /** Selects the rows of traces' root spans. */
@@ -82,10 +83,11 @@ export const showInLists = ({ database }: Store, ofTraces: SQL | undefined) =>
     .set({ isGeneric: false, revision: newRevision() })
     .where(and(ofTraces, eq(traces.isGeneric, true)))
 
-/** Whether a span is an empty row: it has no values of its own, and nobody has decided on it. */
+/** Whether a span is an empty row: it has no values of its own, and nobody has decided on it or suggested to. */
 const isEmptySpan = sql`(${spans.input} is null and ${spans.output} is null and ${spans.metadata} is null
   and ${spans.state} is null and ${spans.status} is null and ${spans.durationMs} is null
-  and ${spans.promptVersionId} is null and ${spans.exportRevision} is null and ${spans.reviewNumber} = 0)`
+  and ${spans.promptVersionId} is null and ${spans.exportRevision} is null and ${spans.reviewNumber} = 0
+  and ${spans.hasSuggestions} = 0)`
 
 /** Ids of spans and keys of their traces. */
 export const SPAN_PLACES = rowSet(['id', 'traceKey'])
