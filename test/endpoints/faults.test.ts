@@ -176,6 +176,9 @@ const WITHOUT_ID = [
   'POST /api/sign-in-links',
 ]
 
+/** These store an agent's decisions as suggestions. */
+const BY_AGENTS = ['PUT /api/spans/{spanId}/review', 'POST /api/reviews']
+
 const requests = endpoints
   .map(({ contract }) => contract)
   .filter(({ scope, path, managesSession }) => scope !== 'public' || path === '/readyz' || managesSession)
@@ -187,9 +190,12 @@ const requests = endpoints
     const name = `${contract.method} ${contract.path}`
     const body = sampleOf(contract).body
     return [
-      { name, contract, body, hasId: !WITHOUT_ID.includes(name) },
+      { name, contract, body, hasId: !WITHOUT_ID.includes(name), actsAs: 'person' },
+      ...(BY_AGENTS.includes(name)
+        ? [{ name: `${name} by an agent`, contract, body, hasId: true, actsAs: 'agent' }]
+        : []),
       ...Object.entries(variants[name] ?? {}).map(([variant, body]) => {
-        return { name: `${name} ${variant}`, contract, body, hasId: true }
+        return { name: `${name} ${variant}`, contract, body, hasId: true, actsAs: 'person' }
       }),
     ]
   })
@@ -210,16 +216,16 @@ describe('a request survives any fault in any platform call', () => {
   })
 
   it.for(requests)('$name', { timeout: 240_000 }, async (request, { expect }) => {
-    const { contract, body, hasId } = request
+    const { contract, hasId } = request
     const successes = successesOf(contract)
     const common = isSpending(contract) ? undefined : await newWorld(org)
-    const clean = await attempt(contract, body, common)
+    const clean = await attempt(request, common)
     expect(outsideOf(successes, clean.first)).toEqual([])
     expect(clean.calls.length).toBeGreaterThan(0)
     for (const [[index, [name, fault]], at] of product(Object.entries(FAULTS).entries(), clean.calls.keys())) {
       if (!isTried(index, at, clean.calls.length, requests.indexOf(request))) continue
       const place = `${clean.calls[at]} (call ${at + 1} of ${clean.calls.length}) ${name}`
-      const { first, waitedMs, retried, added } = await attempt(contract, body, common, { fault, at })
+      const { first, waitedMs, retried, added } = await attempt(request, common, { fault, at })
       expect(outsideOf(fault.isHidden ? successes : [...successes, 503], first), place).toEqual([])
       if (first.status === 503) expect(Number(first.headers.get('retry-after')), place).toBeGreaterThanOrEqual(1)
       expect(waitedMs, place).toBeLessThan(timeoutOf(contract))
@@ -244,14 +250,13 @@ describe('a request survives any fault in any platform call', () => {
 
   /** Sends a request with a key that this isolate hasn't cached, with one fault or none. */
   async function attempt(
-    contract: Contract,
-    body: ((world: World) => object) | undefined,
+    { contract, body, actsAs }: (typeof requests)[number],
     common: World | undefined,
     strike?: Strike,
   ): Promise<Attempt> {
     const world = common ?? (await newWorld(org))
-    const { key } = (await org.owner.post('/api/api-keys', { name: 'Cold', scopes: ALL_SCOPES, userId: org.userId }))
-      .body
+    const draft = { name: 'Cold', scopes: ALL_SCOPES, userId: org.userId, actsAs }
+    const { key } = (await org.owner.post('/api/api-keys', draft)).body
     const headers = {
       authorization: `Bearer ${contract.scope === 'admin' ? env.ADMIN_TOKEN : key}`,
       'x-project-slug': 'support',

@@ -34,7 +34,7 @@ describe('the sweep of unreferenced objects', () => {
     expect(await read()).toEqual(before)
   })
 
-  it('keeps approved outputs that have since been replaced', async ({ expect }) => {
+  it('keeps approved outputs that have since been replaced, and suggested ones', async ({ expect }) => {
     const { org, step, spanOf } = await newTrace()
     const span_id = crypto.randomUUID()
     const review = (body: object) => org.owner.put(`/api/spans/${span_id}/review`, body)
@@ -50,11 +50,17 @@ describe('the sweep of unreferenced objects', () => {
       { decision: 'correct', approvedOutput: large() },
       { 'if-match': '"x"' },
     )
+    const agent = org.clientOf(await org.keyFor({ actsAs: 'agent' }))
+    const suggestion = { decision: 'correct', approvedOutput: large() }
+    await agent.put(`/api/spans/${span_id}/review`, { ...suggestion, approvedOutput: large() })
+    await agent.put(`/api/spans/${span_id}/review`, suggestion)
     const history = async () => (await org.owner.get(`/api/spans/${span_id}/reviews`)).body
     const before = [await spanOf(span_id), await history()]
-    expect(await objectsOf(org.id)).toHaveLength(4)
+    expect(before[0].suggestions).toMatchObject([suggestion])
+    expect(await objectsOf(org.id)).toHaveLength(6)
     await sweepAll(ORPHAN_AGE_MS + 60_000)
-    expect(await objectsOf(org.id)).toHaveLength(4)
+    // A suggestion that was replaced is gone, and so is its object.
+    expect(await objectsOf(org.id)).toHaveLength(5)
     expect([await spanOf(span_id), await history()]).toEqual(before)
     expect((await history()).reviews.at(-1).after).toBe(output)
   })

@@ -36,7 +36,10 @@ async function deletedTrace() {
     await org.ingest.post('/api/v1/observations', anObservation({ trace_id, data }))
   }
   const large = 'z'.repeat(20_000)
-  await org.ingest.post('/api/v1/spans', aSpan({ trace_id, input: large, output: large }))
+  const span = aSpan({ trace_id, input: large, output: large })
+  await org.ingest.post('/api/v1/spans', span)
+  const agent = org.clientOf(await org.keyFor({ actsAs: 'agent' }))
+  await agent.put(`/api/spans/${span.span_id}/review`, { decision: 'correct', approvedOutput: large.toUpperCase() })
   await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id }))
   const row = await env.DB.prepare('select key, organization_key from traces where id = ?').bind(id).first()
   const job: PurgeJob = {
@@ -58,12 +61,13 @@ async function leftOf({ job, org }: { job: PurgeJob; org: { id: string } }) {
     spans: await count('spans'),
     observations: await count('observations'),
     feedback: await count('feedback'),
+    suggestions: await count('suggestions'),
     objects: (await env.PAYLOADS.list({ prefix: `${org.id}/` })).objects.length,
   }
 }
 
-const EVERYTHING = { traces: 1, fields: 2, spans: 2, observations: 3, feedback: 1, objects: 3 }
-const NOTHING = { traces: 0, fields: 0, spans: 0, observations: 0, feedback: 0, objects: 0 }
+const EVERYTHING = { traces: 1, fields: 2, spans: 2, observations: 3, feedback: 1, suggestions: 1, objects: 4 }
+const NOTHING = { traces: 0, fields: 0, spans: 0, observations: 0, feedback: 0, suggestions: 0, objects: 0 }
 
 describe('the purge of a deleted trace', () => {
   it('removes every row and every object', async ({ expect }) => {

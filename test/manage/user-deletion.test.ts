@@ -36,6 +36,7 @@ async function placesOf(text: string): Promise<string[]> {
     api_keys: ['user_id'],
     feedback: ['user_id', 'labeller'],
     reviews: ['user_id'],
+    suggestions: ['user_id'],
     review_days: ['user_id'],
     audit_log: ['user_id', 'target_id', 'before_id', 'after_id'],
     user_deletions: ['user_id', 'new_id'],
@@ -59,6 +60,8 @@ async function userWithRecords() {
   const { userId, key, keyId } = await reviewerOf(org, EMAIL)
   const reviewer = client({ 'x-api-key': key })
   expectStatus(await fixture.review({ decision: 'accept', comment: 'Right' }, {}, reviewer), 200)
+  const agent = org.clientOf(await org.keyFor({ userId, scopes: ['review'], actsAs: 'agent' }))
+  expectStatus(await fixture.review({ decision: 'reset' }, {}, agent), 200)
   await reviewer.post(`/api/spans/${fixture.spanId}/feedback`, { content: 'Well done' })
   await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id, labeller: LABELLER }))
   await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })

@@ -10,9 +10,12 @@ const THOROUGHNESS = inject('propertyRuns')
 
 /*
  * Reviewers decide on the same spans at the same time, while outputs arrive. No matter how their D1 calls interleave,
- * the history has each acknowledged decision exactly once and in a single order, each decision starts from the state
+ * the history has each acknowledged decision of a person exactly once and in a single order, each decision starts from the state
  * that the previous one left, and replaying the history ends in the state that all endpoints return.
  */
+
+/** The last reviewer is an agent, whose decisions are only suggestions. */
+const AGENT = 3
 
 /** The two spans never have the same object, or they would be reviewed together. */
 const valueFor = ({ value, span }: Pick<Act, 'value' | 'span'>) => [null, 'Yes', 'No', { span, b: [2] }][value]
@@ -29,7 +32,7 @@ interface Act {
 
 const act: fc.Arbitrary<Act> = fc.record({
   kind: fc.constantFrom('accept', 'correct', 'reset', 'output'),
-  reviewer: fc.nat(2),
+  reviewer: fc.nat(AGENT),
   span: fc.nat(1),
   value: fc.nat(3),
   isGuarded: fc.boolean(),
@@ -76,9 +79,10 @@ async function play({ rounds, delays }: { rounds: Act[][]; delays: number[] }) {
   const spanIds = [fixture.spanId, second]
   const bindings = delayed(delays)
   const reviewers = await Promise.all(
-    Array.from({ length: 3 }, async () => {
+    Array.from({ length: AGENT + 1 }, async (_, index) => {
       const { key, userId } = await reviewerOf(org)
-      return { userId, client: client({ 'x-api-key': key }, bindings) }
+      const own = index === AGENT ? await org.keyFor({ userId, scopes: ['review'], actsAs: 'agent' }) : key
+      return { userId, client: client({ 'x-api-key': own }, bindings) }
     }),
   )
   const results: Result[] = []
@@ -159,7 +163,10 @@ describe('reviews by several reviewers at once', () => {
         const shown = trace.spans.find(({ id }: { id: string }) => id === spanId)
         mustEqual('the span in its trace', shown.review, span.review)
         const ofSpan = results.filter(({ act }) => act.span === index)
-        const done = ofSpan.filter(({ status }) => status === 200)
+        const done = ofSpan.filter(({ status, act }) => status === 200 && act.reviewer !== AGENT)
+        const agents = span.suggestions.map(({ by }: { by: string }) => by)
+        const isAgents = agents.length === 0 || (agents.length === 1 && agents[0] === reviewers[AGENT]?.userId)
+        mustEqual('whether all suggestions are of the agent', isAgents, true)
         mustEqual('the number of successful responses and of decisions', history.length, done.length)
         for (const { status, act } of ofSpan) {
           const allowed = [200, ...(act.isGuarded ? [412] : []), ...(act.kind === 'accept' ? [422] : [])]
