@@ -52,6 +52,7 @@ export type TraceList = Answer<typeof listTraces>
 export type TraceItem = TraceList['traces'][number]
 export type Trace = Answer<typeof getTrace>
 export type Span = Trace['spans'][number]
+export type Suggestion = Span['suggestions'][number]
 export type Feedback = Trace['feedback'][number]
 export type SpanOfTrace = Answer<typeof getSpan>
 export type Review = Answer<typeof listReviews>['reviews'][number]

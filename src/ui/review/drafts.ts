@@ -1,3 +1,5 @@
+import type { Suggestion } from '../api/wire.ts'
+import { textOf } from './json-text.ts'
 import { createStore } from './store.ts'
 
 /** A reviewer's unsaved work on a span. */
@@ -16,6 +18,28 @@ export interface Draft {
   isEditing: boolean
   /** When the draft was last written, in milliseconds since 1970. */
   at: number
+}
+
+/** An empty draft for a span with this etag. */
+export const newDraft = (etag: string): Draft => ({
+  etag,
+  text: null,
+  note: '',
+  errorType: null,
+  comment: '',
+  commentId: crypto.randomUUID(),
+  isEditing: false,
+  at: Date.now(),
+})
+
+/** Fills a draft with the decision that an agent suggests. Keeps a reason that the reviewer has written. */
+export function suggestedDraft(
+  { decision, approvedOutput, comment, errorType }: Suggestion,
+  draft: Draft | undefined,
+): Pick<Draft, 'text' | 'note' | 'errorType' | 'isEditing'> {
+  const isCorrection = decision === 'correct'
+  const note = draft?.note || (comment ?? '')
+  return { text: isCorrection ? textOf(approvedOutput) : null, note, errorType, isEditing: isCorrection }
 }
 
 export interface Drafts {

@@ -2,11 +2,13 @@ import { type RefObject, useEffect, useLayoutEffect, useRef } from 'react'
 import { CommentBox } from './comment-box.tsx'
 import { ContextPanel } from './context-panel.tsx'
 import { DecisionPanel } from './decision-panel.tsx'
+import { suggestedDraft } from './drafts.ts'
 import { Editor } from './editor.tsx'
 import classes from './item.module.css'
 import { takesText } from './keys.ts'
 import { OutputPanel } from './output-panel.tsx'
 import { SpanFeedback } from './span-feedback.tsx'
+import { SpanSuggestions } from './span-suggestions.tsx'
 import { HeldWarning, SchemaAlert, TroublePanel } from './trouble-panel.tsx'
 import { type ItemOptions, useComment, useItem } from './use-item.ts'
 import { handle, useKeys } from './use-keys.ts'
@@ -70,6 +72,13 @@ export function Item(options: ItemOptions) {
           {!isConflict && troublePanel}
           {blocked && <SchemaAlert faults={blocked.faults} onForce={blocked.force} onBack={blocked.goBack} />}
         </DecisionPanel>
+        <SpanSuggestions
+          key={`suggestions of ${span.id}`}
+          span={span}
+          errorTypes={item.errorTypes}
+          isUsable={item.disabledReason === undefined && !item.isDecided}
+          onUse={suggestion => write(suggestedDraft(suggestion, draft))}
+        />
         {/* It loads last, so it's at the bottom, where it can't move anything. */}
         <SpanFeedback key={span.id} span={span} />
       </section>

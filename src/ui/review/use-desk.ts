@@ -1,6 +1,6 @@
 import { createContext, useCallback, useContext, useSyncExternalStore } from 'react'
 import type { Desk } from './desk.ts'
-import type { Draft } from './drafts.ts'
+import { type Draft, newDraft } from './drafts.ts'
 import type { Sitting } from './sitting.ts'
 
 const DeskContext = createContext<Desk | null>(null)
@@ -30,19 +30,8 @@ export function useDraft(spanId: string, etag: string) {
   const draft = useSyncExternalStore(drafts.subscribe, () => drafts.get(spanId))
   const write = useCallback(
     (change: Partial<Draft>) =>
-      drafts.put(spanId, { ...(drafts.get(spanId) ?? blank(etag)), ...change, at: Date.now() }),
+      drafts.put(spanId, { ...(drafts.get(spanId) ?? newDraft(etag)), ...change, at: Date.now() }),
     [drafts, spanId, etag],
   )
   return { draft, write, isKept: drafts.isKept() }
 }
-
-const blank = (etag: string): Draft => ({
-  etag,
-  text: null,
-  note: '',
-  errorType: null,
-  comment: '',
-  commentId: crypto.randomUUID(),
-  isEditing: false,
-  at: Date.now(),
-})

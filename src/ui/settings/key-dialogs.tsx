@@ -15,7 +15,7 @@ export const NewKey = ({ session, onMade }: { session: Session; onMade: (apiKey:
     trigger={open => <AddTrigger label="New key" onClick={open} />}
     title="New API key"
     initial={emptyKey(session)}
-    fields={['name', 'projectSlug', 'scopes', 'userId', 'expiresAt', 'rateLimitPerMinute']}
+    fields={['name', 'projectSlug', 'scopes', 'actsAs', 'userId', 'expiresAt', 'rateLimitPerMinute']}
     button={({ scopes }) => ({ act: 'Create key', isDisabled: scopes.length === 0 })}
     send={draft => createKey({ ...draft, name: draft.name.trim() })}
     onDone={onMade}
@@ -28,6 +28,7 @@ const emptyKey = ({ project }: Session): KeyDraft => ({
   name: '',
   projectSlug: project?.slug ?? null,
   scopes: [],
+  actsAs: null,
   userId: null,
   expiresAt: null,
   rateLimitPerMinute: null,

@@ -1,12 +1,13 @@
 import '@mantine/dates/styles.css'
 import { Checkbox, NumberInput, Select, Stack, TextInput } from '@mantine/core'
 import { DatePickerInput } from '@mantine/dates'
+import { defaultActor } from '../../domain/api-key.ts'
 import type { Session } from '../api/wire.ts'
 import type { FieldFaults } from '../parts/field-faults.ts'
 import { Warning } from '../parts/warning.tsx'
 import { dayOf, endOfDay } from './days.ts'
 import { useAllUsers } from './use-all.ts'
-import type { KeyDraft, Scope } from './writes.ts'
+import type { Actor, KeyDraft, Scope } from './writes.ts'
 
 interface KeyFieldsProps {
   session: Session
@@ -22,11 +23,20 @@ const SCOPES: readonly { scope: Scope; description: string }[] = [
   { scope: 'manage', description: 'Change prompts, knowledge docs, and everything in Settings' },
 ]
 
+export const ACTORS = {
+  person: { label: 'A person', description: 'Decisions with this key are reviews.' },
+  agent: { label: 'An agent', description: 'Decisions with this key are suggestions, which a person decides on.' },
+  pipeline: { label: 'A pipeline', description: "This key can't be used for reviews." },
+} as const
+
+const isActor = (value: string | null): value is Actor => value !== null && value in ACTORS
+
 const ALL = ''
 
 /** A new key's project, user, and rights. */
 export function KeyFields({ session, draft, onChange, faults }: KeyFieldsProps) {
   const users = useAllUsers()
+  const actor = draft.actsAs ?? defaultActor(draft.scopes)
   const projects = session.projects.map(({ slug, name }) => ({ value: slug, label: name }))
   return (
     <>
@@ -53,6 +63,19 @@ export function KeyFields({ session, draft, onChange, faults }: KeyFieldsProps) 
         error={faults.of('userId')}
       />
       <KeyRights session={session} draft={draft} onChange={onChange} faults={faults} />
+      <Select
+        label="Acts as"
+        description={`${ACTORS[actor].description} You can't change this later.`}
+        data={Object.entries(ACTORS).map(([value, { label }]) => ({
+          value,
+          label,
+          disabled: value === 'person' && session.actsAs !== 'person',
+        }))}
+        allowDeselect={false}
+        value={actor}
+        onChange={value => isActor(value) && onChange({ actsAs: value })}
+        error={faults.of('actsAs')}
+      />
     </>
   )
 }

@@ -11,6 +11,7 @@ import { Moment } from '../parts/moment.tsx'
 import { ShowMore } from '../parts/show-more.tsx'
 import { type Column, StackedTable } from '../parts/stacked-table.tsx'
 import { EditKey, NewKey, RevokeKey, RotateKey } from './key-dialogs.tsx'
+import { ACTORS } from './key-fields.tsx'
 import { type ApiKey, isAlive, keyState } from './key-state.ts'
 import { KeyStateMark } from './key-state-mark.tsx'
 import { OneProjectOnly } from './limits-of-key.tsx'
@@ -47,6 +48,7 @@ export function KeysTab() {
       label: 'Project',
       cell: ({ projectId }) => (projectId === null ? 'All' : <ShownText text={projects.get(projectId) ?? projectId} />),
     },
+    { label: 'Acts as', cell: ({ actsAs }) => ACTORS[actsAs].label, isNarrow: true },
     { label: 'Scopes', cell: ({ scopes }) => <Scopes scopes={scopes} /> },
     {
       label: 'Acts for',

@@ -5,6 +5,7 @@ import type { ErrorTypes, NewApiKey, Project, Session, StepNames, Users } from '
 import type { ApiKey } from './key-state.ts'
 import { apiKeysQuery, fetchStepNames, projectsQuery, usersQuery } from './queries.ts'
 
+export type Actor = Session['actsAs']
 export type Scope = Session['scopes'][number]
 export type ErrorType = ErrorTypes['errorTypes'][number]
 
@@ -13,6 +14,8 @@ export interface KeyDraft {
   name: string
   projectSlug: string | null
   scopes: Scope[]
+  /** Null follows the scopes. */
+  actsAs: Actor | null
   userId: string | null
   expiresAt: string | null
   rateLimitPerMinute: number | null
@@ -29,7 +32,8 @@ export const updateProject = (
 export const deleteProject = (id: string, confirm: string) =>
   call<{ id: string }>(`/api/projects/${id}`, { method: 'DELETE', body: { confirm } })
 
-export const createKey = (body: KeyDraft) => call<NewApiKey>('/api/api-keys', { method: 'POST', body })
+export const createKey = ({ actsAs, ...body }: KeyDraft) =>
+  call<NewApiKey>('/api/api-keys', { method: 'POST', body: { ...body, ...(actsAs && { actsAs }) } })
 
 export const changeKey = (
   id: string,

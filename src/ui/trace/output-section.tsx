@@ -6,6 +6,7 @@ import { JsonView } from '../json/json-view.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { Decision } from './decision.tsx'
 import { MarkedPlace } from './marked-place.tsx'
+import { Suggestions } from './suggestions.tsx'
 import { useWholeSpan } from './use-whole-span.ts'
 
 interface OutputSectionProps {
@@ -19,7 +20,7 @@ interface OutputSectionProps {
 
 /** A span's output, the decision on it, and the approved output. */
 export function OutputSection({ span: shown, traceId, marked, markedApproved }: OutputSectionProps) {
-  const { span, error, refetch } = useWholeSpan(shown, ['output', 'approvedOutput'])
+  const { span, error, refetch } = useWholeSpan(shown, ['output', 'approvedOutput', 'suggestions'])
   const isCorrected = shown.review.state === 'corrected' || shown.review.stale
   const isMarked = marked !== undefined
   return (
@@ -41,6 +42,7 @@ export function OutputSection({ span: shown, traceId, marked, markedApproved }: 
             </MarkedPlace>
           )}
           {isCorrected && isMarked && <Approved span={span} marked={markedApproved} />}
+          <Suggestions span={span} />
         </>
       )}
     </Stack>

@@ -3,7 +3,7 @@ import type { Span } from '../api/wire.ts'
 import { spanQuery } from './queries.ts'
 
 /** The values of a span that may be previews. */
-export type SpanValue = 'output' | 'approvedOutput' | 'input' | 'state' | 'metadata'
+export type SpanValue = 'output' | 'approvedOutput' | 'input' | 'state' | 'metadata' | 'suggestions'
 
 /** A span with the given values whole. Loads it if any of them is a preview. */
 export function useWholeSpan(span: Span, values: readonly SpanValue[]) {
