@@ -196,6 +196,8 @@ export const OBSERVATIONS_MAX_LIMIT = 1000
 export const MAX_PAGE_BYTES = 4 * 1024 * 1024
 /** Traces that one page scans, so that a filter with few matches costs no more than a page's time. */
 export const MAX_SCANNED_TRACES = 5000
+/** Decisions that one page scans, for the same reason. */
+export const MAX_SCANNED_DECISIONS = 5000
 /** The count of spans left to review stops here. */
 export const MAX_REMAINING = 10_000
 /** Traces scanned for that count. A project may have any number of traces with nothing to review. */

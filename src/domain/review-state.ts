@@ -14,6 +14,13 @@ export type ReviewOutcome = (typeof REVIEW_OUTCOMES)[number]
 export const REVIEW_STATES = ['unreviewed', ...REVIEW_OUTCOMES] as const
 
 /**
+ * The review states that lists of spans filter by. A span whose output changed after the decision is `stale`, and only
+ * an output that still needs a first review is `unreviewed`.
+ */
+export const SPAN_REVIEW_FILTERS = [...REVIEW_STATES, 'stale'] as const
+export type SpanReviewFilter = (typeof SPAN_REVIEW_FILTERS)[number]
+
+/**
  * Whether a span counts as reviewed. If its output changed after the decision, it doesn't: it's back in the queue, and
  * no count of reviewed spans includes it. Its `approvedOutput` stays. `isReviewed` in `store/core/reviewable.ts` is the
  * SQL.

@@ -6,13 +6,14 @@ import { getInsights } from './insights.ts'
 import { diffKnowledgeDocVersions, getKnowledgeDoc, listKnowledgeDocs } from './knowledge-docs.ts'
 import { diffPromptVersions, getPrompt, listPrompts } from './prompts.ts'
 import { listReviewers } from './reviewers.ts'
-import { getSpan } from './spans.ts'
+import { getSpan, listSpans } from './spans.ts'
 import { getStepNames } from './step-names.ts'
 import { getTrace, listTraces } from './traces.ts'
 
 export const read: readonly Endpoint[] = [
   listTraces,
   getTrace,
+  listSpans,
   getSpan,
   listAttributions,
   getAttributionQuality,

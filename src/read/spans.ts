@@ -1,12 +1,21 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
-import { SPAN_ID, TRACE_ID, TRACE_UUID } from '../api/story.ts'
+import { CURSOR, PROJECT_ID, SPAN_ID, TRACE_ID, TRACE_UUID } from '../api/story.ts'
 import { requireFound } from '../auth/require-project.ts'
-import { Uuid } from '../http/atoms.ts'
+import { SPAN_REVIEW_FILTERS } from '../domain/review-state.ts'
+import { described, timestamp, Uuid, uuid } from '../http/atoms.ts'
+import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
+import { badRequest } from '../http/errors.ts'
+import { DAY_MS, MAX_SCANNED_DECISIONS, MAX_SCANNED_TRACES } from '../limits.ts'
 import { isForeignSpan } from '../store/accounts/ownership.ts'
+import { type DecisionFilter, type DecisionPlace, listDecidedSpans } from '../store/reviews/decided-spans.ts'
 import { findSpan } from '../store/spans/located-spans.ts'
-import { span } from './examples.ts'
-import { SpanOfTrace, toSpanOfTrace } from './wire.ts'
+import { listSpans as walkSpans } from '../store/spans/span-list.ts'
+import type { SpanPlace } from '../store/spans/spans-in-traces.ts'
+import { reviewedSpan, span } from './examples.ts'
+import { projectSelector, selectedProject } from './project.ts'
+import { TrueOrFalse } from './trace-filters.ts'
+import { Payloads, SpanOfTrace, toSpanOfTrace } from './wire.ts'
 
 export const getSpan = endpoint({
   family: 'read',
@@ -27,3 +36,148 @@ export const getSpan = endpoint({
   const span = toSpanOfTrace(await requireFound(caller, await findSpan(store, spanId), isForeign))
   return { status: 200, body: span, etag: span.etag }
 })
+
+const STATES = { accept: 'accepted', correct: 'corrected' } as const
+
+const spanFilters = {
+  stepId: described(v.optional(v.string()), 'Spans of this step'),
+  promptVersionId: v.optional(
+    v.pipe(
+      v.union([v.literal('none'), uuid()]),
+      v.metadata({ description: 'Spans that used this version; `none` for spans without one' }),
+    ),
+  ),
+  model: described(v.optional(v.string()), 'Spans with this model'),
+  review: described(
+    v.optional(v.picklist(SPAN_REVIEW_FILTERS)),
+    "Spans in this review state. unreviewed: the output still needs a first review; stale: the output has changed since the review. The other states leave out stale reviews. A root that shows another span's review is left out.",
+  ),
+  hasOutput: v.optional(TrueOrFalse),
+  from: v.optional(timestamp('Spans of traces at or after this time')),
+  to: v.optional(timestamp('Spans of traces before this time')),
+  kind: described(
+    v.optional(v.literal('all')),
+    "Includes telemetry that isn't from an AI pipeline. Lists of decisions always do.",
+  ),
+}
+
+const decisionFilters = {
+  decision: described(
+    v.optional(v.picklist(['accept', 'correct'])),
+    'Spans with this decision in force. Approving an equal output is `accept`, as in the history.',
+  ),
+  errorType: described(
+    v.optional(v.pipe(v.string(), v.minLength(1, 'must not be empty'))),
+    'Spans whose decision names this type',
+  ),
+  reviewerId: v.optional(uuid('Spans that this user decided on, or this key if it acts for no user')),
+  reviewedFrom: v.optional(timestamp('Any time on the first UTC day of the decisions')),
+  reviewedTo: v.optional(
+    timestamp('Any time on the last UTC day of the decisions. Midnight excludes the day it starts.'),
+  ),
+}
+
+export const listSpans = endpoint({
+  family: 'read',
+  method: 'GET',
+  path: '/api/spans',
+  summary: "List a project's spans across traces",
+  description:
+    `Without a review filter, the newest traces come first, and a page looks at up to ${MAX_SCANNED_TRACES} traces. ` +
+    'With `decision`, `errorType`, `reviewerId`, `reviewedFrom`, or `reviewedTo`, the list has one span per decision in ' +
+    'force, newest decision first, with the step and prompt version recorded then: the decisions that insights count. ' +
+    `A page looks at up to ${MAX_SCANNED_DECISIONS} decisions. ` +
+    'A page may be short even if more spans follow; it also ends at 8 MiB of values.',
+  scope: 'read',
+  query: v.strictObject({
+    ...projectSelector,
+    ...spanFilters,
+    ...decisionFilters,
+    payloads: Payloads,
+    ...pageParameters,
+  }),
+  errors: { 404: 'Not found' },
+  responses: {
+    200: v.object({
+      spans: v.array(SpanOfTrace),
+      expired: described(
+        v.optional(v.number()),
+        'How many more of these decisions the counts of insights hold, because their traces have expired. Deleted traces count until their purge corrects the counts, within a minute or so. Only on the first page of a list with a review filter, and without `model`, `review`, `hasOutput`, `from`, and `to`.',
+      ),
+      nextCursor: NextCursor,
+    }),
+  },
+  example: {
+    query: { projectId: PROJECT_ID, decision: 'correct' },
+    answers: { 200: { spans: [reviewedSpan], expired: 3, nextCursor: CURSOR } },
+  },
+}).handle(async context => {
+  const { query, store } = context
+  const { decision, errorType, reviewerId, reviewedFrom, reviewedTo, payloads: mode } = query
+  const filter: DecisionFilter = {
+    ...query,
+    promptVersionId: query.promptVersionId === 'none' ? '' : query.promptVersionId,
+    state: decision && STATES[decision],
+    reviewedFrom: reviewedFrom === undefined ? undefined : Math.floor(reviewedFrom / DAY_MS),
+    reviewedTo: reviewedTo === undefined ? undefined : Math.ceil(reviewedTo / DAY_MS),
+  }
+  requireRange(filter.from, filter.to, 'from')
+  requireRange(filter.reviewedFrom, filter.reviewedTo, 'reviewedFrom')
+  const project = await selectedProject(context, query)
+  const list = (order: string) => ['spans', store.organization.id, project.id, order]
+  const isByDecision = [decision, errorType, reviewerId, reviewedFrom, reviewedTo].some(field => field !== undefined)
+  if (!isByDecision) {
+    const { items, nextCursor } = await pageOf({
+      list: list('trace'),
+      query,
+      place: ['number', 'string', 'number', 'number', 'string'],
+      read: async (limit, after) => {
+        const page = await walkSpans(store, project, filter, { limit, after: after && toSpanPlace(after), mode })
+        return { items: page.spans, nextPlace: page.nextPlace && fromSpanPlace(page.nextPlace) }
+      },
+    })
+    return { status: 200, body: { spans: items.map(toSpanOfTrace), nextCursor } }
+  }
+  let expired: number | undefined
+  const { items, nextCursor } = await pageOf({
+    list: list('decision'),
+    query,
+    place: ['number', 'number', 'string', 'number'],
+    read: async (limit, after) => {
+      const page = await listDecidedSpans(store, project, filter, {
+        limit,
+        after: after && toDecisionPlace(after),
+        mode,
+      })
+      expired = page.expired
+      return { items: page.spans, nextPlace: page.nextPlace && fromDecisionPlace(page.nextPlace) }
+    },
+  })
+  return { status: 200, body: { spans: items.map(toSpanOfTrace), expired, nextCursor } }
+})
+
+/** 400 if a range is empty. */
+function requireRange(from: number | undefined, to: number | undefined, parameter: 'from' | 'reviewedFrom'): void {
+  if (from === undefined || to === undefined || from < to) return
+  throw badRequest(`must be before ${parameter === 'from' ? 'to' : 'reviewedTo'}`, parameter)
+}
+
+/* The places in the lists, as cursors store them. */
+
+const fromSpanPlace = ({ at, traceUuid, rank, timestamp, spanId }: SpanPlace) =>
+  [at, traceUuid, rank, timestamp, spanId] as const
+
+const toSpanPlace = ([at, traceUuid, rank, timestamp, spanId]: ReturnType<typeof fromSpanPlace>): SpanPlace => ({
+  at,
+  traceUuid,
+  rank,
+  timestamp,
+  spanId,
+})
+
+const fromDecisionPlace = ({ createdAt, traceKey, spanId, number }: DecisionPlace) =>
+  [createdAt, traceKey, spanId, number] as const
+
+const toDecisionPlace = ([createdAt, traceKey, spanId, number]: ReturnType<
+  typeof fromDecisionPlace
+>): DecisionPlace => ({ createdAt, traceKey, spanId, number })

@@ -8,6 +8,12 @@ import { badRequest } from '../http/errors.ts'
 import { MAX_SEARCH_FILTERS } from '../limits.ts'
 import type { TraceFilter } from '../store/traces/trace-filter.ts'
 
+/** A yes or no in a query. */
+export const TrueOrFalse = v.pipe(
+  v.picklist(['true', 'false']),
+  v.transform(value => value === 'true'),
+)
+
 /** The query parameters that filter lists of traces and of their parts. */
 export const traceFilters = {
   status: v.optional(v.picklist(TRACE_STATUSES)),
@@ -16,12 +22,7 @@ export const traceFilters = {
   to: v.optional(timestamp('Traces before this time')),
   stepId: v.optional(v.pipe(v.string(), v.metadata({ description: 'Traces with a span for this step' }))),
   promptVersionId: v.optional(uuid('Traces with a span that used this version')),
-  hasFeedback: v.optional(
-    v.pipe(
-      v.picklist(['true', 'false']),
-      v.transform(value => value === 'true'),
-    ),
-  ),
+  hasFeedback: v.optional(TrueOrFalse),
   rating: v.optional(
     v.pipe(
       v.picklist(RATINGS),

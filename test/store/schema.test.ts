@@ -80,6 +80,7 @@ describe('the SQL statements in requests and jobs', () => {
     const reviewed = aSpan({ trace_id })
     await caller.post('/api/v1/spans', reviewed, header)
     await caller.put(`/api/spans/${reviewed.span_id}/review`, { decision: 'accept', comment: 'Good' })
+    const { spanId } = world
     await caller.post('/api/v1/spans', { ...reviewed, output: 'Changed' }, header)
     const agent = org.clientOf(await org.keyFor({ actsAs: 'agent' }), bindings)
     await agent.put(`/api/spans/${reviewed.span_id}/review`, { decision: 'accept' })
@@ -97,6 +98,16 @@ describe('the SQL statements in requests and jobs', () => {
     const first = await caller.get('/api/traces?projectSlug=support&limit=1')
     await caller.get(`/api/traces?projectSlug=support&cursor=${first.body.nextCursor}`)
     await caller.get('/api/traces?projectSlug=support&errorType=reasoning_error')
+    const spans = (query: string) => caller.get(`/api/spans?projectSlug=support&limit=1&${query}`)
+    const walked = await spans(`stepId=generate-answer&promptVersionId=none&model=m&review=accepted&hasOutput=true`)
+    expect(walked.status).toBe(200)
+    await spans(`cursor=${(await spans('')).body.nextCursor}&review=unreviewed`)
+    const decided =
+      'errorType=reasoning_error&reviewedFrom=2026-01-01T00:00:00.000Z&reviewedTo=2100-01-01T00:00:00.000Z'
+    expect((await spans(`${decided}&stepId=generate-answer&promptVersionId=none`)).body.expired).toBe(0)
+    await spans(`decision=accept&review=stale&from=2026-01-01T00:00:00.000Z`)
+    for (const id of [spanId, reviewed.span_id]) await caller.put(`/api/spans/${id}/review`, { decision: 'accept' })
+    await spans(`decision=accept&cursor=${(await spans('decision=accept')).body.nextCursor}`)
     await caller.get('/api/attribution-quality?projectSlug=support&from=2026-01-01T00:00:00.000Z')
     await caller.put(`/api/projects/${org.project.id}/error-types/system_failure`, { isEnabled: false })
     await caller.put(`/api/projects/${org.project.id}/error-types/system_failure`, { isEnabled: true })

@@ -1,4 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
+import type { ReviewOutcome } from '../../domain/review-state.ts'
 import { DAY_MS } from '../../limits.ts'
 import { selectFor, sqlList } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
@@ -13,24 +14,34 @@ import { spans } from '../schema/spans.ts'
  * columns to count by are stored with the decision or answer, because its span's step may change.
  */
 
+/** Whether a row of `reviews` is counted while it's in force. */
+export const isCounted = sql`(${reviews.state} is not null and ${reviews.stepId} is not null)`
+
 /** The day of a time in whole milliseconds since 1970. */
 const dayOf = (time: SQL): SQL => sql`${time} / ${sql.raw(String(DAY_MS))}`
 
-/** Adds the counts to an existing row of `review_days`. */
-export const ADD_COUNTS = {
-  target: [
-    reviewDays.projectKey,
-    reviewDays.day,
-    reviewDays.stepId,
-    reviewDays.promptVersionId,
-    reviewDays.userId,
-    reviewDays.errorType,
-  ],
-  set: {
-    accepted: sql`${reviewDays.accepted} + excluded.accepted`,
-    corrected: sql`${reviewDays.corrected} + excluded.corrected`,
-  },
+const target = [
+  reviewDays.projectKey,
+  reviewDays.day,
+  reviewDays.stepId,
+  reviewDays.promptVersionId,
+  reviewDays.userId,
+  reviewDays.errorType,
+]
+const addDecided = {
+  accepted: sql`${reviewDays.accepted} + excluded.accepted`,
+  corrected: sql`${reviewDays.corrected} + excluded.corrected`,
 }
+const addExpired = {
+  expiredAccepted: sql`${reviewDays.expiredAccepted} + excluded.expired_accepted`,
+  expiredCorrected: sql`${reviewDays.expiredCorrected} + excluded.expired_corrected`,
+}
+
+/** Adds all counts to an existing row of `review_days`. */
+export const ADD_COUNTS = { target, set: { ...addDecided, ...addExpired } }
+
+/** A row that counts no expired decisions. */
+const NONE_EXPIRED = { expiredAccepted: 0, expiredCorrected: 0 }
 
 /**
  * The statement that counts new decisions. Run it after they're in `reviews`, under the number after
@@ -54,7 +65,7 @@ export function countDecisions({ database }: Store, from: SQL) {
     .select(
       selectFor(
         reviewDays,
-        { ...place, accepted, corrected },
+        { ...place, accepted, corrected, ...NONE_EXPIRED },
         sql`from (select ${spans.traceKey} as trace_key, ${spans.id} as span_id, ${spans.reviewNumber} as number ${from}) as changed
             cross join ${reviews} as decided
           where decided.trace_key = changed.trace_key and decided.span_id = changed.span_id
@@ -63,7 +74,7 @@ export function countDecisions({ database }: Store, from: SQL) {
           group by ${sqlList(place)} having ${accepted} <> 0 or ${corrected} <> 0`,
       ),
     )
-    .onConflictDoUpdate(ADD_COUNTS)
+    .onConflictDoUpdate({ target, set: addDecided })
 }
 
 /**
@@ -99,16 +110,38 @@ export function countAnswer({ database }: Store, isJob: SQL | undefined) {
 
 /*
  * An explicit deletion subtracts a trace's decisions and answers from the counts, in the batch that deletes their rows.
- * If part of the purge runs twice, it finds no rows the second time. `isPiece` selects the rows. Rows that were never
+ * If the trace expires instead, its decisions are counted as expired in that batch. If part of the purge runs twice, it finds no rows the second time. `isPiece` selects the rows. Rows that were never
  * counted have no pipeline step.
  */
+
+/** How many of the decisions to delete are in force and end in a state. */
+const endedIn = (state: ReviewOutcome) => sql`sum(${reviews.state} = ${state})`
 
 /**
  * The statement that subtracts decisions. Their spans must still exist, because they determine which decisions are in
  * force. Inserts negative counts instead of updating a row, so the sum is right even if the reviewer is being deleted
  * and the row already has another id.
  */
-export function subtractDecisions({ database }: Store, isPiece: SQL) {
+export const subtractDecisions = (store: Store, isPiece: SQL) =>
+  countDeleted(
+    store,
+    { accepted: sql`-${endedIn('accepted')}`, corrected: sql`-${endedIn('corrected')}`, ...NONE_EXPIRED },
+    isPiece,
+  )
+
+/** The statement that counts decisions as expired, under the same conditions. They stay in the other counts. */
+export const countExpired = (store: Store, isPiece: SQL) =>
+  countDeleted(
+    store,
+    { accepted: 0, corrected: 0, expiredAccepted: endedIn('accepted'), expiredCorrected: endedIn('corrected') },
+    isPiece,
+  )
+
+function countDeleted(
+  { database }: Store,
+  counts: Readonly<Record<keyof typeof addDecided | keyof typeof addExpired, SQL | number>>,
+  isPiece: SQL,
+) {
   const place = {
     projectKey: reviews.projectKey,
     day: dayOf(sql`${reviews.createdAt}`),
@@ -117,17 +150,15 @@ export function subtractDecisions({ database }: Store, isPiece: SQL) {
     userId: reviews.userId,
     errorType: sql`coalesce(${reviews.errorType}, '')`,
   }
-  const accepted = sql`-sum(${reviews.state} = 'accepted')`
-  const corrected = sql`-sum(${reviews.state} = 'corrected')`
   return database
     .insert(reviewDays)
     .select(
       selectFor(
         reviewDays,
-        { ...place, accepted, corrected },
+        { ...place, ...counts },
         sql`from ${reviews} cross join ${spans}
           where ${isPiece} and ${spans.id} = ${reviews.spanId} and ${spans.traceKey} = ${reviews.traceKey}
-            and ${spans.reviewNumber} = ${reviews.number} and ${reviews.state} is not null and ${reviews.stepId} is not null
+            and ${spans.reviewNumber} = ${reviews.number} and ${isCounted}
           group by ${sqlList(place)}`,
       ),
     )

@@ -3,6 +3,7 @@ import { SHUFFLED_TRACES } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
 import type { Store } from '../core/store.ts'
 import { isNegative, isOpenForReview, traces } from '../schema/traces.ts'
+import type { SpanPlace } from '../spans/spans-in-traces.ts'
 import { inProject, positionIs, type Time, type TraceFilter, type TracePosition } from '../traces/trace-filter.ts'
 
 /**
@@ -22,19 +23,9 @@ export interface QueueQuery {
   now: number
 }
 
-/** A span's position in the queue. */
-export interface QueuePlace {
+/** A span's position in the queue. Its trace is sorted by a time or a place in a shuffled order. */
+export interface QueuePlace extends SpanPlace {
   stretch: Stretch
-  /**
-   * The sort key of the span's trace in this stretch: a time or a place in a shuffled order. Ties are broken by the
-   * trace's id.
-   */
-  at: number
-  traceUuid: string
-  /** Within a trace, the root (0) comes before the other spans (1), which are sorted by time and id. */
-  rank: number
-  timestamp: number
-  spanId: string
 }
 
 /** A part of a project's traces in one order. The queue consists of one or more stretches in sequence. */

@@ -1,7 +1,7 @@
-import { and, desc, eq, or, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, type SQL, sql } from 'drizzle-orm'
 import { isReviewed } from '../../domain/review-state.ts'
 import type { PayloadMode } from '../../domain/span.ts'
-import { DAY_MS, MAX_COUNTED_TRACES, MAX_REMAINING, MAX_SCANNED_TRACES } from '../../limits.ts'
+import { DAY_MS, MAX_COUNTED_TRACES, MAX_REMAINING } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
 import { readPlain } from '../core/database.ts'
 import { isFree, isReviewedWithOther, isUnreviewed, isUnreviewedStep, ofTrace } from '../core/reviewable.ts'
@@ -11,6 +11,7 @@ import { reviewDays } from '../schema/counts.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { findSpans, type LocatedSpan } from '../spans/located-spans.ts'
+import { endOf, placesIn, type ScannedTrace, type SpanPlace, scanForSpans } from '../spans/spans-in-traces.ts'
 import { inProject, matches, type TraceFilter } from '../traces/trace-filter.ts'
 import {
   findFirstStretch,
@@ -54,7 +55,7 @@ export async function readQueue(
       candidates(store, project, query, stretch, limit, after?.stretch === stretch ? after : undefined),
     ),
   ])
-  const { places, resumeAt } = placesIn(stretches, found, limit)
+  const { places, resumeAt } = placesInStretches(stretches, found, limit)
   const { found: details, count } = await findSpans(
     store,
     places.map(({ spanId }) => spanId),
@@ -64,10 +65,12 @@ export async function readQueue(
   const lastPlace = count < places.length ? shown.at(-1) : resumeAt
   const remaining = counted[0]?.found ?? 0
   return {
-    // Since the places were read, a span may have been reviewed, or its output may have been replaced by null.
+    // Since the places were read, a span may have been reviewed, or its output may have been replaced by null. Another
+    // project's root may have taken its id.
     spans: shown
       .flatMap(({ spanId }) => details.get(spanId) ?? [])
-      .filter(({ output, review }) => output.text !== 'null' && !isReviewed(review)),
+      .filter(({ output, review }) => output.text !== 'null' && !isReviewed(review))
+      .filter(({ projectKey }) => projectKey === project.key),
     nextPlace: lastPlace ?? (await findNextStretch(store, project, query, first)),
     remaining: Math.min(remaining, MAX_REMAINING),
     remainingIsMinimum: remaining > MAX_REMAINING || counted[0]?.scannedTraces === MAX_COUNTED_TRACES,
@@ -75,7 +78,7 @@ export async function readQueue(
   }
 }
 
-/** Selects a stretch's next traces with spans to review, in order. `spans` holds each trace's `QueuedSpan`s as JSON. */
+/** The query for a stretch's next traces with spans to review. */
 function candidates(
   store: Store,
   project: Project,
@@ -85,38 +88,16 @@ function candidates(
   after: QueuePlace | undefined,
 ) {
   const { from, by, where, direction } = openTraces(store, project, query, stretch, after)
-  const order = sql.join([direction(by), direction(traces.id)], sql`, `)
-  const position = sql<number>`row_number() over (order by ${order})`.as('position')
-  const scanned = from(store.database.select({ key: traces.key, at: sql<number>`${by}`.as('at'), position }))
-    .where(where)
-    .orderBy(order)
-    .limit(MAX_SCANNED_TRACES)
-    .as('scanned')
-  const isMatch = matches(project, ofTraces(query)) ?? sql`true`
-  const rest =
-    after &&
-    sql`(${traces.id} <> ${after.traceUuid}
-    or (1 - ${spans.isRoot}, ${spans.timestamp}, ${spans.id}) > (${after.rank}, ${after.timestamp}, ${after.spanId}))`
-  const isCandidate = and(ofTrace, isAvailable(project, query), rest)
-  // Sort in a subquery, because an aggregate takes rows in the order it receives them.
-  const spansOf = sql<string>`(
-    select json_group_array(json_object(
-      'isRoot', scanned_spans.is_root, 'timestamp', scanned_spans.timestamp, 'spanId', scanned_spans.id)) from (
-      select ${spans.isRoot}, ${spans.timestamp}, ${spans.id} from ${spans} where ${isCandidate}
-      order by ${spans.isRoot} desc, ${spans.timestamp}, ${spans.id} limit ${limit + 1}) as scanned_spans)`
-  const hasCandidate = sql`exists (select 1 from ${spans} where ${isCandidate})`
-  // The rows are in the order of `scanned`, as in the list of traces.
-  return store.database
-    .select({
-      at: sql<number>`${scanned.at}`.as('at'),
-      traceUuid: sql<string>`${traces.id}`.as('traceUuid'),
-      position: sql<number>`${scanned.position}`.as('position'),
-      spans: sql<string>`iif(${isMatch}, ${spansOf}, '[]')`.as('spans'),
-    })
-    .from(scanned)
-    .crossJoin(traces)
-    .where(and(eq(traces.key, scanned.key), or(and(isMatch, hasCandidate), eq(scanned.position, MAX_SCANNED_TRACES))))
-    .limit(limit + 1)
+  return scanForSpans(store, {
+    from,
+    where,
+    by,
+    order: sql.join([direction(by), direction(traces.id)], sql`, `),
+    isTrace: matches(project, ofTraces(query)),
+    isSpan: isAvailable(project, query),
+    limit,
+    after,
+  })
 }
 
 const ofTraces = ({ filter }: QueueQuery): TraceFilter => ({
@@ -137,42 +118,20 @@ const isAvailable = (
     promptVersionId === undefined ? undefined : eq(spans.promptVersionId, promptVersionId),
   )
 
-/** A span in a row of `candidates`. */
-interface QueuedSpan {
-  isRoot: number
-  timestamp: number
-  spanId: string
-}
-
-/** A row of `candidates`. */
-interface CandidateRow {
-  at: number
-  traceUuid: string
-  position: number
-  spans: string
-}
-
 /** The places of up to `limit` spans, and the place to continue from unless it's in the next stretch. */
-function placesIn(
+function placesInStretches(
   stretches: readonly Stretch[],
-  found: readonly (readonly CandidateRow[])[],
+  found: readonly (readonly ScannedTrace[])[],
   limit: number,
 ): { places: QueuePlace[]; resumeAt: QueuePlace | undefined } {
   const places: QueuePlace[] = []
   for (const [index, stretch] of stretches.entries()) {
-    const rows = found[index] ?? []
-    for (const { at, traceUuid, spans } of rows) {
-      const listed: QueuedSpan[] = JSON.parse(spans)
-      for (const { isRoot, timestamp, spanId } of listed) {
-        places.push({ stretch, at, traceUuid, rank: 1 - isRoot, timestamp, spanId })
-      }
-    }
+    const scanned = found[index] ?? []
+    const inStretch = (place: SpanPlace): QueuePlace => ({ stretch, ...place })
+    places.push(...placesIn(scanned).map(inStretch))
     if (places.length > limit) return { places: places.slice(0, limit), resumeAt: places[limit - 1] }
-    const lastScanned = rows.find(({ position }) => position === MAX_SCANNED_TRACES)
-    if (lastScanned) {
-      const { at, traceUuid } = lastScanned
-      return { places, resumeAt: { stretch, at, traceUuid, rank: 2, timestamp: 0, spanId: '' } }
-    }
+    const end = endOf(scanned)
+    if (end) return { places, resumeAt: inStretch(end) }
   }
   return { places, resumeAt: undefined }
 }

@@ -20,15 +20,25 @@ export const reviewDays = sqliteTable(
     errorType: text('error_type').notNull(),
     accepted: integer('accepted').notNull(),
     corrected: integer('corrected').notNull(),
+    /** How many of these are gone, because their traces expired. */
+    expiredAccepted: integer('expired_accepted').notNull().default(0),
+    expiredCorrected: integer('expired_corrected').notNull().default(0),
   },
   table => [
     primaryKey({
       columns: [table.projectKey, table.day, table.stepId, table.promptVersionId, table.userId, table.errorType],
     }),
+    // A decision never changes these columns, so it doesn't write this index.
+    index('review_days_expired')
+      .on(table.projectKey, table.day)
+      .where(sql`${table.expiredAccepted} + ${table.expiredCorrected} > 0`),
     // Only the first decision of a day writes this index, because the counts aren't in it.
     index('review_days_by_version').on(table.promptVersionId).where(sql`${table.promptVersionId} <> ''`),
   ],
 )
+
+/** Queries must use this exact condition to be served from `review_days_expired`. */
+export const isAnyExpired = sql`${reviewDays.expiredAccepted} + ${reviewDays.expiredCorrected} > 0`
 
 /** The number of traces whose latest engine answer was given on a day, by error type and blamed step. */
 export const answerDays = sqliteTable(

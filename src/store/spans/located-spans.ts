@@ -53,6 +53,7 @@ interface SpansOfPage {
  * large values. If the values stored in rows don't fit, tries again with half as many ids.
  */
 export async function findSpans(store: Store, ids: readonly string[], mode: PayloadMode): Promise<SpansOfPage> {
+  if (ids.length === 0) return { found: new Map(), count: 0 }
   const page = await readUntilWhole<SpansOfPage | 'too_many'>(store, () => readPage(store, ids, mode))
   if (page === 'too_many') return findSpans(store, ids.slice(0, Math.floor(ids.length / 2)), mode)
   return page ?? { found: new Map(), count: ids.length }

@@ -2,17 +2,26 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { SelectResultFields } from 'drizzle-orm/query-builders/select.types'
 import { JsonText } from '../../domain/json.ts'
 import { chooseReviewed, inFormOf } from '../../domain/shared-text.ts'
-import { MAX_SHARING_DEPTH, MAX_SHARING_SPANS } from '../../limits.ts'
+import type { PayloadMode } from '../../domain/span.ts'
+import { MAX_PAGE_VALUE_BYTES, MAX_SHARING_DEPTH, MAX_SHARING_SPANS } from '../../limits.ts'
 import { named, readPlain } from '../core/database.ts'
 import { sharesTextWith } from '../core/reviewable.ts'
 import type { Store } from '../core/store.ts'
 import { reviews } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
-import { fetchValues, type ShownMode, type ShownValue, showText, showValues } from '../traces/payloads.ts'
+import {
+  countWithin,
+  fetchValues,
+  lengthOf,
+  type ShownMode,
+  type ShownValue,
+  showText,
+  showValues,
+} from '../traces/payloads.ts'
 import { type FoldedSpan, foldSpans } from './fold-spans.ts'
-import { spanQueries, toLocatedRows } from './located-rows.ts'
+import { isLocatedRoot, locatedSpans, spanQueries, toLocatedRows } from './located-rows.ts'
 import { isCommentCut, shownComment } from './shown-comment.ts'
-import { revisionOf, type SpanDetail, type SpanReview } from './span-detail.ts'
+import { isAnyCut, revisionOf, type SpanDetail, type SpanReview } from './span-detail.ts'
 import { isLastDecision } from './span-fields.ts'
 import { readSuggestions, type Suggestion } from './suggestions.ts'
 import { fetchOutputs } from './whole-outputs.ts'
@@ -162,31 +171,94 @@ export async function readShared(
   mode: ShownMode,
 ): Promise<((detail: SpanDetail) => SpanDetail) | undefined> {
   if (!shared) return detail => detail
-  const values =
-    shared.review?.state === 'corrected' || shared.hasSuggestions
-      ? await readSharedValues(store, rootId, shared, mode)
-      : NOTHING_SHARED
+  const values = hasOwnValues(shared) ? (await readValues(store, [[rootId, shared]], mode)).get(rootId) : NOTHING_SHARED
   return values && (detail => (detail.id === rootId ? withSharedReview(detail, shared, values, mode) : detail))
 }
 
-/** Reads what a root shows of the span that it's reviewed with. Undefined if an object is gone. */
-async function readSharedValues(
+/**
+ * Shows the roots among a page's spans with the reviews they share. Returns as many spans as still fit in a page, and
+ * how many of the given ones those are: a root is left out if its trace was purged in the meantime. Takes one round
+ * trip, a few more if texts were corrected or agents suggested decisions, and R2 reads for large values.
+ */
+export async function showShared<Span extends SpanDetail>(
   store: Store,
-  rootId: string,
-  { spanId, review }: SharedReview,
+  spans: readonly Span[],
+  mode: PayloadMode,
+): Promise<{ shown: Span[]; count: number }> {
+  const roots = spans.filter(({ parentId, review }) => parentId === null && !review).map(({ id }) => id)
+  if (roots.length === 0) return { shown: [...spans], count: spans.length }
+  const [rows] = await readPlain(store.database, [sharingSpans(store, isLocatedRoot(locatedSpans(store, roots)))])
+  const sharedOf = chooseShared(rows)
+  const withValues = roots.flatMap(id => {
+    const shared = sharedOf.get(id)
+    return shared && hasOwnValues(shared) ? [[id, shared] as const] : []
+  })
+  const valuesOf: Awaited<ReturnType<typeof readValues>> =
+    withValues.length > 0 ? await readValues(store, withValues, mode) : new Map()
+  const shown: Span[] = []
+  let [count, bytes] = [0, 0]
+  for (const span of spans) {
+    const shared = sharedOf.get(span.id)
+    const isUnread = shared && hasOwnValues(shared) && !valuesOf.has(span.id)
+    const values = shared && (hasOwnValues(shared) ? valuesOf.get(span.id) : NOTHING_SHARED)
+    bytes += shownLength(span) + (values?.approved?.text.length ?? 0)
+    if ((isUnread && count > 0) || (bytes > MAX_PAGE_VALUE_BYTES && shown.length > 0)) break
+    if (!shared) shown.push(span)
+    else if (values) shown.push({ ...span, ...withSharedReview(span, shared, values, mode) })
+    count++
+  }
+  return { shown, count }
+}
+
+const shownLength = ({ input, output, approvedOutput, state, metadata }: SpanDetail): number =>
+  [input, output, approvedOutput, metadata, ...Object.values(state)].reduce((sum, { text }) => sum + text.length, 0)
+
+/** Whether what the root shows must be read from the reviewed span. */
+const hasOwnValues = ({ review, hasSuggestions }: SharedReview): boolean =>
+  review?.state === 'corrected' || hasSuggestions
+
+/**
+ * Reads what roots show of the spans that they're reviewed with. Reads as many as fit in a page and at least one; those
+ * of roots that weren't read are missing, and undefined if an object is gone.
+ */
+async function readValues(
+  store: Store,
+  shared: readonly (readonly [rootId: string, shared: SharedReview])[],
   mode: ShownMode,
-): Promise<SharedValues | undefined> {
-  const rows = toLocatedRows(await readPlain(store.database, spanQueries(store, [rootId, spanId])))
-  const spans = foldSpans(rows)
-  const outputs = await fetchOutputs(store, spans)
-  const [root, reviewed] = [rootId, spanId].map(id => spans.find(({ row }) => row.id === id))
-  if (!root || !reviewed) return undefined
-  const [from, to] = [outputs.get(reviewed), outputs.get(root)]
-  if (from === undefined || to === undefined) return undefined
-  const forms = { from, to }
-  const suggestions = await readSharedSuggestions(store, [{ reviewed, forms }], mode)
-  const approved = review?.state === 'corrected' ? await showApproved(store, reviewed, forms, mode) : NOT_APPROVED
-  return suggestions && approved && { approved, suggestions: suggestions.get(reviewed) ?? [] }
+): Promise<Map<string, SharedValues | undefined>> {
+  const ids = shared.flatMap(([rootId, { spanId }]) => [rootId, spanId])
+  const spans = foldSpans(toLocatedRows(await readPlain(store.database, spanQueries(store, ids))))
+  if (shared.length > 1 && spans.some(isAnyCut)) {
+    return readValues(store, shared.slice(0, Math.floor(shared.length / 2)), mode)
+  }
+  const spanOf = new Map(spans.map(span => [span.row.id, span]))
+  const pairs = shared.map(([rootId, { spanId, review }]) => ({
+    rootId,
+    review,
+    root: spanOf.get(rootId),
+    reviewed: spanOf.get(spanId),
+  }))
+  const sizes = pairs.map(({ root, reviewed }) =>
+    [root?.output, reviewed?.output, reviewed?.approved].reduce((sum, value) => sum + (value ? lengthOf(value) : 0), 0),
+  )
+  const fitting = pairs.slice(0, countWithin(sizes))
+  const outputs = await fetchOutputs(
+    store,
+    fitting.flatMap(({ root, reviewed }) => (root && reviewed ? [root, reviewed] : [])),
+  )
+  const found = fitting.map(({ root, reviewed, ...pair }) => {
+    const [from, to] = [reviewed && outputs.get(reviewed), root && outputs.get(root)]
+    return { ...pair, reviewed, forms: from === undefined || to === undefined ? undefined : { from, to } }
+  })
+  const suggestions = await readSharedSuggestions(store, found, mode)
+  const values = new Map<string, SharedValues | undefined>()
+  for (const { rootId, review, reviewed, forms } of found) {
+    const isCorrected = review?.state === 'corrected'
+    const approved = isCorrected && reviewed && forms ? await showApproved(store, reviewed, forms, mode) : NOT_APPROVED
+    const isWhole = reviewed && forms && approved && suggestions
+    values.set(rootId, isWhole && { approved, suggestions: suggestions.get(reviewed) ?? [] })
+  }
+  return values
 }
 
 /** The outputs of a root (`to`) and of the span that it's reviewed with, as JSON. */

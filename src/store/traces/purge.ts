@@ -4,7 +4,7 @@ import { searchableFields } from '../../domain/metadata.ts'
 import { PURGE_ROWS, PURGE_STEPS, RESEND_AFTER_MS } from '../../limits.ts'
 import { markLabellers } from '../accounts/labellers.ts'
 import type { Store, UnscopedStore } from '../core/store.ts'
-import { subtractAnswers, subtractDecisions } from '../counts/review-days.ts'
+import { countExpired, subtractAnswers, subtractDecisions } from '../counts/review-days.ts'
 import { projects } from '../schema/accounts.ts'
 import { attributionJobs, attributions } from '../schema/attribution.ts'
 import { feedback, reviews, suggestions } from '../schema/reviews.ts'
@@ -48,20 +48,23 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
       id: traces.id,
       rootSpanId: traces.rootSpanId,
       metadata: traces.metadata,
-      // A deleted project's counts are gone, so subtracting would recreate them with negative values.
-      isUncounted: sql<number>`${traces.isUncounted} and exists (
+      isUncounted: traces.isUncounted,
+      // A deleted project's counts are gone, so changing them would recreate them.
+      isCounted: sql<number>`exists (
         select 1 from ${projects} where ${projects.key} = ${traces.projectKey} and ${projects.deletedAt} is null)`,
     })
     .from(traces)
     .where(isTombstone)
   if (!tombstone) return true
-  const isUncounted = tombstone.isUncounted === 1
-  const deleteSome = (table: PurgedTable, ...more: [subtract?: typeof subtractDecisions | typeof subtractAnswers]) =>
+  const isCounted = tombstone.isCounted === 1
+  const isUncounted = isCounted && tombstone.isUncounted
+  const updateDecisions = isUncounted ? subtractDecisions : countExpired
+  const deleteSome = (table: PurgedTable, ...more: [updateCounts?: UpdateCounts]) =>
     deleteRows(store, table, eq(table.traceKey, traceKey), ...more)
   const steps = [
     // Reviews and answers come first, to correct the counts soon. The spans and the job come last, because they
     // determine which decisions and answers count.
-    () => deleteSome(reviews, isUncounted ? subtractDecisions : undefined),
+    () => deleteSome(reviews, isCounted ? updateDecisions : undefined),
     () => deleteSome(attributions, isUncounted ? subtractAnswers : undefined),
     () => deleteValues(store, traceKey),
     () => deleteSome(observations),
@@ -114,22 +117,25 @@ const PRIMARY_KEYS: Record<PurgedTable['_']['name'], readonly SQLiteColumn[]> = 
 
 type PurgedTable = typeof observations | typeof reviews | typeof suggestions | typeof attributions | typeof spans
 
+/** Builds the statement that updates the counts for the rows that a condition selects. */
+type UpdateCounts = typeof subtractDecisions | typeof subtractAnswers
+
 /**
- * Deletes some of a trace's rows and returns whether there may be more. `subtract` builds the statement that subtracts
- * them from the counts in the same batch, so each row is subtracted once, no matter how often a step runs.
+ * Deletes some of a trace's rows and returns whether there may be more. The counts are updated in the same batch, so
+ * each row changes them once, no matter how often a step runs.
  */
 async function deleteRows(
   store: Store,
   table: PurgedTable,
   ofTrace: SQL | undefined,
-  subtract?: typeof subtractDecisions | typeof subtractAnswers,
+  updateCounts?: UpdateCounts,
 ): Promise<boolean> {
   const { database } = store
   const primaryKey = sql.join([table.traceKey, ...PRIMARY_KEYS[getTableName(table)]], sql`, `)
   const isPiece = sql`(${primaryKey}) in (
     select ${primaryKey} from ${table} where ${ofTrace} order by ${primaryKey} limit ${PURGE_ROWS})`
   const deletion = database.delete(table).where(isPiece)
-  if (!subtract) return (await deletion).meta.changes === PURGE_ROWS
-  const [, { meta }] = await database.batch([subtract(store, isPiece), deletion])
+  if (!updateCounts) return (await deletion).meta.changes === PURGE_ROWS
+  const [, { meta }] = await database.batch([updateCounts(store, isPiece), deletion])
   return meta.changes === PURGE_ROWS
 }

@@ -1,0 +1,218 @@
+import { and, desc, eq, gte, isNotNull, lt, type SQL, sql } from 'drizzle-orm'
+import type { ReviewOutcome } from '../../domain/review-state.ts'
+import type { PayloadMode } from '../../domain/span.ts'
+import { DAY_MS, MAX_SCANNED_DECISIONS, MAX_SCANNED_TRACES } from '../../limits.ts'
+import type { Project } from '../accounts/projects.ts'
+import { readPlain } from '../core/database.ts'
+import { isDecisionInForce } from '../core/reviewable.ts'
+import { pageFromScan } from '../core/scanned.ts'
+import { isStep, readStepId } from '../core/step-names.ts'
+import type { Store } from '../core/store.ts'
+import { isCounted } from '../counts/review-days.ts'
+import { isAnyExpired, reviewDays } from '../schema/counts.ts'
+import { reviews } from '../schema/reviews.ts'
+import { spans } from '../schema/spans.ts'
+import { traces } from '../schema/traces.ts'
+import { findSpans, type LocatedSpan } from '../spans/located-spans.ts'
+import { matchesNow, type SpanFilter } from '../spans/span-list.ts'
+import { isLiveIn } from '../traces/live.ts'
+
+/*
+ * Lists spans by their decisions in force, with the step and prompt version recorded there: the decisions that insights
+ * count. Insights count whole days, so these lists do as well.
+ */
+
+/** A filter on decisions. `stepId` and `promptVersionId` are those of the decision. */
+export interface DecisionFilter extends SpanFilter {
+  state?: ReviewOutcome | undefined
+  errorType?: string | undefined
+  /** The id of a user, or of a key that acts for no user. */
+  reviewerId?: string | undefined
+  /** The UTC days of the decisions, counted from 1970. `reviewedTo` is exclusive. */
+  reviewedFrom?: number | undefined
+  reviewedTo?: number | undefined
+}
+
+/** The position of a decision in the list, newest first. */
+export interface DecisionPlace {
+  createdAt: number
+  traceKey: number
+  spanId: string
+  number: number
+}
+
+interface PageQuery {
+  limit: number
+  after: DecisionPlace | undefined
+  mode: PayloadMode
+}
+
+interface DecidedPage {
+  spans: LocatedSpan[]
+  nextPlace: DecisionPlace | null
+  /**
+   * How many more decisions the counts hold, because their traces are gone. Only on the first page, and undefined if
+   * the filter asks for anything that isn't counted.
+   */
+  expired: number | undefined
+}
+
+/**
+ * A page of a project's spans with a matching decision, newest decision first. Takes two round trips, and R2 reads for
+ * large values. Scans at most 5,000 decisions, so `spans` may be short even if more follow.
+ */
+export async function listDecidedSpans(
+  store: Store,
+  project: Project,
+  filter: DecisionFilter,
+  { limit, after, mode }: PageQuery,
+): Promise<DecidedPage> {
+  const decisions = selectDecisions(store, project, filter, limit, after)
+  const [rows, gone] =
+    after || !isCountable(filter)
+      ? await readPlain(store.database, [decisions])
+      : await readPlain(store.database, [decisions, countGone(store, project, filter)])
+  const { items, nextPlace } = pageFromScan(rows, limit, MAX_SCANNED_DECISIONS)
+  const { found, count } = await findSpans(
+    store,
+    items.map(({ spanId }) => spanId),
+    mode,
+  )
+  const shown = items.slice(0, count)
+  return {
+    spans: shown.flatMap(({ spanId, stepId, promptVersionId }) => {
+      const span = found.get(spanId)
+      // Another project's root may have taken the id.
+      return span?.projectKey === project.key ? [{ ...span, stepId, promptVersionId: promptVersionId || null }] : []
+    }),
+    nextPlace: count < items.length ? (shown.at(-1) ?? null) : nextPlace,
+    expired: gone?.[0]?.count,
+  }
+}
+
+/** Whether the counts tell how many decisions match. */
+const isCountable = ({ model, review, hasOutput, from, to }: DecisionFilter): boolean =>
+  [model, review, hasOutput, from, to].every(field => field === undefined)
+
+const ORDER = [reviews.createdAt, reviews.traceKey, reviews.spanId, reviews.number]
+
+/** The query for the next matching decisions, and for the last decision that the page scans. */
+function selectDecisions(
+  store: Store,
+  project: Project,
+  filter: DecisionFilter,
+  limit: number,
+  after: DecisionPlace | undefined,
+) {
+  const { from, to, errorType } = filter
+  const order = sql.join(ORDER.map(desc), sql`, `)
+  const scanned = store.database
+    .select({
+      traceKey: reviews.traceKey,
+      spanId: reviews.spanId,
+      number: reviews.number,
+      position: sql<number>`row_number() over (order by ${order})`.as('position'),
+    })
+    .from(reviews)
+    .where(
+      and(
+        eq(reviews.projectKey, project.key),
+        // For the partial index.
+        errorType === undefined ? undefined : isNotNull(reviews.errorType),
+        isInDays(filter),
+        after &&
+          sql`(${sql.join(ORDER, sql`, `)}) < (${after.createdAt}, ${after.traceKey}, ${after.spanId}, ${after.number})`,
+      ),
+    )
+    .orderBy(order)
+    .limit(MAX_SCANNED_DECISIONS)
+    .as('scanned')
+  const isMatch = and(
+    isDecision(project, filter),
+    sql`exists (select 1 from ${spans} cross join ${traces}
+      where ${spans.id} = ${reviews.spanId} and ${spans.traceKey} = ${reviews.traceKey} and ${isDecisionInForce}
+        and ${traces.key} = ${spans.traceKey} and ${isLiveIn(
+          store,
+          project,
+          from === undefined ? undefined : gte(traces.timestamp, from),
+          to === undefined ? undefined : lt(traces.timestamp, to),
+          matchesNow(filter),
+        )})`,
+  )
+  // A cross join reads `scanned` first, row by row, so the rows are in its order.
+  return store.database
+    .select({
+      createdAt: sql<number>`${reviews.createdAt}`.as('createdAt'),
+      traceKey: sql<number>`${reviews.traceKey}`.as('traceKey'),
+      spanId: sql<string>`${reviews.spanId}`.as('spanId'),
+      number: sql<number>`${reviews.number}`.as('number'),
+      stepId: readStepId(reviews.projectKey, reviews.stepId).as('stepId'),
+      promptVersionId: sql<string>`${reviews.promptVersionId}`.as('promptVersionId'),
+      position: sql<number>`${scanned.position}`.as('position'),
+      isMatch: sql<number>`${isMatch}`.as('isMatch'),
+    })
+    .from(scanned)
+    .crossJoin(reviews)
+    .where(
+      sql`${reviews.traceKey} = ${scanned.traceKey} and ${reviews.spanId} = ${scanned.spanId}
+        and ${reviews.number} = ${scanned.number} and (${isMatch} or ${scanned.position} = ${MAX_SCANNED_DECISIONS})`,
+    )
+    .limit(limit + 1)
+}
+
+/** Whether a row of `reviews` is a decision to list, if it's in force. */
+const isDecision = (project: Project, filter: DecisionFilter): SQL | undefined =>
+  and(isCounted, filter.state && eq(reviews.state, filter.state), isRecorded(project, filter, reviews))
+
+/** Whether a decision, or a row that counts decisions, was recorded with the filter's fields. */
+const isRecorded = (
+  project: Project,
+  { errorType, reviewerId, stepId, promptVersionId }: DecisionFilter,
+  recorded: typeof reviews | typeof reviewDays,
+): SQL | undefined =>
+  and(
+    errorType === undefined ? undefined : eq(recorded.errorType, errorType),
+    reviewerId === undefined ? undefined : eq(recorded.userId, reviewerId),
+    stepId === undefined ? undefined : isStep(project.key, recorded.stepId, stepId),
+    promptVersionId === undefined ? undefined : eq(recorded.promptVersionId, promptVersionId),
+  )
+
+/** Whether a decision was made on the filter's days. */
+const isInDays = ({ reviewedFrom, reviewedTo }: DecisionFilter): SQL | undefined =>
+  and(
+    reviewedFrom === undefined ? undefined : gte(reviews.createdAt, reviewedFrom * DAY_MS),
+    reviewedTo === undefined ? undefined : lt(reviews.createdAt, reviewedTo * DAY_MS),
+  )
+
+const EXPIRED = {
+  accepted: reviewDays.expiredAccepted,
+  corrected: reviewDays.expiredCorrected,
+  any: sql`${reviewDays.expiredAccepted} + ${reviewDays.expiredCorrected}`,
+}
+
+/**
+ * The query for the number of decisions that are counted but can't be listed: their traces have expired, or are about
+ * to be purged. The purge then updates the counts. Considers 5,000 of these traces.
+ */
+function countGone({ database, organization }: Store, project: Project, filter: DecisionFilter) {
+  const { state, reviewedFrom, reviewedTo } = filter
+  const isExpired = and(
+    eq(reviewDays.projectKey, project.key),
+    isAnyExpired,
+    reviewedFrom === undefined ? undefined : gte(reviewDays.day, reviewedFrom),
+    reviewedTo === undefined ? undefined : lt(reviewDays.day, reviewedTo),
+    isRecorded(project, filter, reviewDays),
+  )
+  const deleted = sql`(
+    select ${traces.key} as key, ${traces.organizationKey} as organization_key, ${traces.projectKey} as project_key
+    from ${traces} where ${traces.purgeDueAt} > 0 limit ${MAX_SCANNED_TRACES})`
+  const leaving = sql`(
+    select count(*) from ${deleted} as scanned cross join ${reviews} cross join ${spans}
+    where scanned.organization_key = ${organization.key} and scanned.project_key = ${project.key}
+      and ${reviews.traceKey} = scanned.key and ${and(isInDays(filter), isDecision(project, filter))}
+      and ${spans.id} = ${reviews.spanId} and ${spans.traceKey} = scanned.key and ${isDecisionInForce})`
+  const expired = sql`(
+    select coalesce(sum(${EXPIRED[state ?? 'any']}), 0) as expired from ${reviewDays} where ${isExpired}) as scanned`
+  // Nested, as in `readStepId`.
+  return database.select({ count: sql<number>`scanned.expired + ${leaving}`.as('count') }).from(expired)
+}

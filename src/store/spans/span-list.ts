@@ -1,0 +1,104 @@
+import { and, desc, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import type { SpanReviewFilter } from '../../domain/review-state.ts'
+import type { PayloadMode } from '../../domain/span.ts'
+import type { Project } from '../accounts/projects.ts'
+import { readPlain } from '../core/database.ts'
+import { hasOutput, isReviewed, isUnreviewedStep } from '../core/reviewable.ts'
+import { isStep } from '../core/step-names.ts'
+import type { Store } from '../core/store.ts'
+import { spans } from '../schema/spans.ts'
+import { isOpenForReview, traces } from '../schema/traces.ts'
+import { inProject, matches, positionIs } from '../traces/trace-filter.ts'
+import { findSpans, type LocatedSpan } from './located-spans.ts'
+import { showShared } from './shared-review.ts'
+import { endOf, placesIn, type SpanPlace, scanForSpans } from './spans-in-traces.ts'
+
+/** A filter on spans as they are now. */
+export interface SpanFilter {
+  /** The step, by its old or new name. */
+  stepId?: string | undefined
+  /** '' for spans without a prompt version. */
+  promptVersionId?: string | undefined
+  model?: string | undefined
+  review?: SpanReviewFilter | undefined
+  hasOutput?: boolean | undefined
+  /** The time of the span's trace, inclusive. */
+  from?: number | undefined
+  /** Exclusive. */
+  to?: number | undefined
+  /** `all` includes traces that have only generic spans, which aren't steps of an AI pipeline. */
+  kind?: 'all' | undefined
+}
+
+/**
+ * A page of a project's spans, in the order of their traces, newest first. A trace's spans stay together, in the order
+ * in which the trace lists them. Takes two round trips, one or two more if it has
+ * roots, and R2 reads for large values. Scans at most 5,000 traces, so
+ * `spans` may be short even if more spans follow.
+ */
+export async function listSpans(
+  store: Store,
+  project: Project,
+  filter: SpanFilter,
+  { limit, after, mode }: { limit: number; after: SpanPlace | undefined; mode: PayloadMode },
+): Promise<{ spans: LocatedSpan[]; nextPlace: SpanPlace | null }> {
+  const { from, to, kind, stepId, promptVersionId } = filter
+  const position = after && { timestamp: after.at, id: after.traceUuid }
+  const scan = inProject(
+    store,
+    project,
+    { from, to, fields: [] },
+    filter.review === 'unreviewed' ? isOpenForReview : undefined,
+    time => position && positionIs(time, '<=', position),
+  )
+  const [scanned] = await readPlain(store.database, [
+    scanForSpans(store, {
+      ...scan,
+      by: scan.time,
+      order: sql`${desc(scan.time)}, ${desc(traces.id)}`,
+      isTrace: matches(project, { kind, fields: [] }),
+      isSpan: and(
+        matchesNow(filter),
+        stepId === undefined ? undefined : isStep(project.key, spans.stepId, stepId),
+        promptVersionId === undefined ? undefined : eq(sql`coalesce(${spans.promptVersionId}, '')`, promptVersionId),
+      ),
+      limit,
+      after,
+    }),
+  ])
+  const places = placesIn(scanned)
+  const listed = places.slice(0, limit)
+  const { found, count } = await findSpans(
+    store,
+    listed.map(({ spanId }) => spanId),
+    mode,
+  )
+  const items = listed.slice(0, count).flatMap(place => {
+    const span = found.get(place.spanId)
+    // Another trace's root may have taken the id.
+    return span?.trace.id === place.traceUuid ? [{ place, span }] : []
+  })
+  const page = await showShared(
+    store,
+    items.map(({ span }) => span),
+    mode,
+  )
+  const last = page.count < items.length ? items[page.count - 1]?.place : undefined
+  const end = count < places.length ? listed[Math.min(count, limit) - 1] : endOf(scanned)
+  return { spans: page.shown, nextPlace: last ?? end ?? null }
+}
+
+/** The conditions that don't concern the step and version, on the current rows of `spans` and `traces`. */
+export const matchesNow = ({ model, review, hasOutput: isOutput }: SpanFilter): SQL | undefined =>
+  and(
+    model === undefined ? undefined : eq(spans.model, model),
+    review && REVIEWED[review],
+    isOutput === undefined ? undefined : sql`${hasOutput} = ${isOutput ? 1 : 0}`,
+  )
+
+const REVIEWED: Record<SpanReviewFilter, SQL | undefined> = {
+  unreviewed: and(isUnreviewedStep, isNull(spans.reviewState)),
+  accepted: and(isReviewed, eq(spans.reviewState, 'accepted')),
+  corrected: and(isReviewed, eq(spans.reviewState, 'corrected')),
+  stale: and(sql`${spans.reviewState} is not null`, eq(spans.isStale, true)),
+}

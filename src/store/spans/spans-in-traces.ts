@@ -1,0 +1,87 @@
+import { and, eq, or, type SQL, sql } from 'drizzle-orm'
+import { MAX_SCANNED_TRACES } from '../../limits.ts'
+import { ofTrace } from '../core/reviewable.ts'
+import type { Store } from '../core/store.ts'
+import { spans } from '../schema/spans.ts'
+import { traces } from '../schema/traces.ts'
+import type { inProject, Time } from '../traces/trace-filter.ts'
+
+/** A span's position in a list of spans. The spans of a trace stay together. */
+export interface SpanPlace {
+  /** The sort key of the span's trace. Ties are broken by the trace's id. */
+  at: number
+  traceUuid: string
+  /** Within a trace, the root (0) comes before the other spans (1), which are sorted by time and id. */
+  rank: number
+  timestamp: number
+  spanId: string
+}
+
+/** What to scan: the traces and their order, and the conditions on traces and on spans. */
+interface SpanScan {
+  from: ReturnType<typeof inProject>['from']
+  where: SQL | undefined
+  /** The traces' sort key. */
+  by: SQL | Time
+  order: SQL
+  isTrace: SQL | undefined
+  isSpan: SQL | undefined
+  limit: number
+  after: Omit<SpanPlace, 'at'> | undefined
+}
+
+/** A trace that was scanned, with its first spans as JSON. */
+export interface ScannedTrace {
+  at: number
+  traceUuid: string
+  position: number
+  spans: string
+}
+
+/** The query for the next traces that have spans to list, and for the last trace that the page scans. */
+export function scanForSpans(store: Store, { from, where, by, order, isTrace, isSpan, limit, after }: SpanScan) {
+  const position = sql<number>`row_number() over (order by ${order})`.as('position')
+  const scanned = from(store.database.select({ key: traces.key, at: sql<number>`${by}`.as('at'), position }))
+    .where(where)
+    .orderBy(order)
+    .limit(MAX_SCANNED_TRACES)
+    .as('scanned')
+  const isMatch = isTrace ?? sql`true`
+  const rest =
+    after &&
+    sql`(${traces.id} <> ${after.traceUuid}
+    or (1 - ${spans.isRoot}, ${spans.timestamp}, ${spans.id}) > (${after.rank}, ${after.timestamp}, ${after.spanId}))`
+  const isListed = and(ofTrace, isSpan, rest)
+  // Sort in a subquery, because an aggregate takes rows in the order it receives them.
+  const listed = sql<string>`(
+    select json_group_array(json_object(
+      'isRoot', scanned_spans.is_root, 'timestamp', scanned_spans.timestamp, 'spanId', scanned_spans.id)) from (
+      select ${spans.isRoot}, ${spans.timestamp}, ${spans.id} from ${spans} where ${isListed}
+      order by ${spans.isRoot} desc, ${spans.timestamp}, ${spans.id} limit ${limit + 1}) as scanned_spans)`
+  const hasListed = sql`exists (select 1 from ${spans} where ${isListed})`
+  // The rows are in the order of `scanned`, as in the list of traces.
+  return store.database
+    .select({
+      at: sql<number>`${scanned.at}`.as('at'),
+      traceUuid: sql<string>`${traces.id}`.as('traceUuid'),
+      position: sql<number>`${scanned.position}`.as('position'),
+      spans: sql<string>`iif(${isMatch}, ${listed}, '[]')`.as('spans'),
+    })
+    .from(scanned)
+    .crossJoin(traces)
+    .where(and(eq(traces.key, scanned.key), or(and(isMatch, hasListed), eq(scanned.position, MAX_SCANNED_TRACES))))
+    .limit(limit + 1)
+}
+
+/** The places of the spans that a scan found. */
+export const placesIn = (scanned: readonly ScannedTrace[]): SpanPlace[] =>
+  scanned.flatMap(({ at, traceUuid, spans }) => {
+    const listed: { isRoot: number; timestamp: number; spanId: string }[] = JSON.parse(spans)
+    return listed.map(({ isRoot, timestamp, spanId }) => ({ at, traceUuid, rank: 1 - isRoot, timestamp, spanId }))
+  })
+
+/** The place after everything that a scan examined. Undefined if there are no more traces. */
+export function endOf(scanned: readonly ScannedTrace[]): SpanPlace | undefined {
+  const last = scanned.find(({ position }) => position === MAX_SCANNED_TRACES)
+  return last && { at: last.at, traceUuid: last.traceUuid, rank: 2, timestamp: 0, spanId: '' }
+}
