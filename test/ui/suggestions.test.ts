@@ -25,7 +25,7 @@ async function withSuggestion() {
     errorType: 'context_misinterpretation',
   }
   await call('PUT', `/api/spans/${span_id}/review`, suggestion, key)
-  return { ...organization, spanId: span_id, read, ada: await organization.reviewer('Ada') }
+  return { ...organization, spanId: span_id, agentKey: key, read, ada: await organization.reviewer('Ada') }
 }
 
 for (const [place, at] of [
@@ -66,4 +66,11 @@ test('a new key acts as what its scopes suggest, or as what its creator chooses'
   await form.getByRole('button', { name: 'Create key' }).click()
   await page.getByRole('button', { name: "I've copied it" }).click()
   await expect(page.getByRole('row').filter({ hasText: 'cs_' }).filter({ hasText: 'An agent' })).toHaveCount(1)
+})
+
+test('an agent that signs in learns that its decisions are only suggestions', async ({ page, context }) => {
+  const { project, agentKey } = await withSuggestion()
+  await signIn(context, agentKey)
+  await page.goto(`/review?project=${project.slug}`)
+  await expect(page.getByRole('alert')).toContainText('only suggestions')
 })

@@ -10,6 +10,7 @@ import { Finished } from './finished.tsx'
 import classes from './inbox.module.css'
 import { Item } from './item.tsx'
 import { KeysHelp } from './keys-help.tsx'
+import { NotAPerson } from './not-a-person.tsx'
 import { QueueProgress } from './progress.tsx'
 import { promptsQuery, spanQuery, wholeIn } from './queries.ts'
 import { handle, useKeys } from './use-keys.ts'
@@ -47,6 +48,7 @@ export function Inbox({ projectSlug }: { projectSlug: string }) {
           </Group>
         </Group>
       </Group>
+      <NotAPerson />
       {current !== undefined ? (
         <Current
           key="current"
