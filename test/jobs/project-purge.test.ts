@@ -49,6 +49,8 @@ async function newFilled() {
   const world = await newWorld(org)
   const { id: projectId } = org.project
   await org.owner.put(`/api/spans/${world.spanId}/review`, { decision: 'accept' })
+  const agent = org.clientOf(await org.keyFor({ actsAs: 'agent' }))
+  await agent.put(`/api/spans/${world.spanId}/review`, { decision: 'accept' })
   await org.owner.put(`/api/projects/${projectId}/error-types/late`, {
     name: 'Late',
     category: 'Human Error',

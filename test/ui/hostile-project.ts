@@ -107,13 +107,26 @@ export async function hostileProject(): Promise<HostileProject> {
     })
     const doc = await make('/api/knowledge-docs', { ...content, slug: `doc-${index}`, title: name(text) })
     await make('/api/users', { email: `hostile-${index}@example.com`, name: name(text) })
-    await make('/api/api-keys', { name: name(text), projectSlug: project.slug, scopes: ['read'] })
+    const agent = { name: name(text), projectSlug: project.slug, scopes: ['read', 'review'], actsAs: 'agent' }
+    const agentKey = v.parse(v.object({ key: v.string() }), await call('POST', '/api/api-keys', agent)).key
     await call('PUT', `/api/projects/${project.id}/error-types/hostile_${index}`, {
       name: name(text),
       category: 'AI Error',
       rule: text.slice(0, 1_000),
     })
     await call('POST', `/api/spans/${span_id}/feedback`, { content: text.slice(0, 16_000) })
+    await call(
+      'PUT',
+      `/api/spans/${span_id}/review`,
+      {
+        decision: 'correct',
+        approvedOutput: { suggested: about(text) },
+        comment: text.slice(0, 16_000),
+        errorType: `hostile_${index}`,
+        force: true,
+      },
+      agentKey,
+    )
     await call('POST', `/api/v1/traces/${trace_id}/attribute`, {})
     const { trace } = v.parse(v.object({ trace: Trace }), await call('GET', `/api/spans/${span_id}`))
     places.push({ trace: trace.id, span: span_id, prompt, doc })

@@ -68,6 +68,7 @@ for (const [index, { name, shown }] of HOSTILE_TEXTS.entries()) {
       await open(page, at(`/review?span=${span}`))
       await expect(page.getByRole('region', { name: 'Output', exact: true })).toContainText(shown)
       await expect(page.getByRole('region', { name: 'Context', exact: true })).toContainText(shown)
+      await expect(page.getByRole('region', { name: 'Suggestions' })).toContainText(shown)
       await expectHarmless(page)
       await page.getByRole('button', { name: 'Edit' }).click()
       await expect(page.getByRole('region', { name: 'Edit', exact: true })).toBeVisible()

@@ -37,7 +37,11 @@ export function SuggestionCard({ suggestion, name, errorType, output, button }: 
         </Group>
         {button}
       </Group>
-      {errorType !== null && <Text size="sm">Error type: {errorType}</Text>}
+      {errorType !== null && (
+        <Text size="sm" className={classes.said}>
+          Error type: <ShownText text={errorType} />
+        </Text>
+      )}
       {comment !== null && <Said text={comment} />}
       {decision === 'correct' &&
         (output === undefined ? (
