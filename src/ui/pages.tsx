@@ -14,6 +14,7 @@ export const PAGES = {
   '/review': () => import('./review/page.tsx'),
   '/traces': () => import('./traces/page.tsx'),
   '/traces/:traceId': () => import('./trace/page.tsx'),
+  '/spans': () => import('./spans/page.tsx'),
   '/prompts': () => import('./texts/prompts-page.tsx'),
   '/prompts/:promptId': () => import('./texts/prompt-page.tsx'),
   '/knowledge-docs': () => import('./texts/knowledge-docs-page.tsx'),

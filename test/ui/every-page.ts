@@ -14,6 +14,7 @@ export const EVERY_PAGE: readonly EveryPage[] = [
   { name: 'review', path: () => '/review', delayMs: 600 },
   { name: 'traces', path: () => '/traces' },
   { name: 'trace', path: ({ traceId }) => `/traces/${traceId}` },
+  { name: 'spans', path: () => '/spans' },
   { name: 'prompts', path: () => '/prompts' },
   { name: 'prompt', path: ({ promptId }) => `/prompts/${promptId}` },
   { name: 'knowledge docs', path: () => '/knowledge-docs' },

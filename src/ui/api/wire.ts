@@ -13,7 +13,7 @@ import type { getInsights } from '../../read/insights.ts'
 import type { getKnowledgeDoc, listKnowledgeDocs } from '../../read/knowledge-docs.ts'
 import type { diffPromptVersions, getPrompt, listPrompts } from '../../read/prompts.ts'
 import type { listReviewers } from '../../read/reviewers.ts'
-import type { getSpan } from '../../read/spans.ts'
+import type { getSpan, listSpans } from '../../read/spans.ts'
 import type { getStepNames } from '../../read/step-names.ts'
 import type { getTrace, listTraces } from '../../read/traces.ts'
 import type { getReviewQueue } from '../../review/queue.ts'
@@ -55,6 +55,7 @@ export type Span = Trace['spans'][number]
 export type Suggestion = Span['suggestions'][number]
 export type Feedback = Trace['feedback'][number]
 export type SpanOfTrace = Answer<typeof getSpan>
+export type SpanList = Answer<typeof listSpans>
 export type Review = Answer<typeof listReviews>['reviews'][number]
 export type ReviewQueue = Answer<typeof getReviewQueue>
 export type Observations = Answer<typeof listObservations>

@@ -7,6 +7,8 @@ export interface AcceptanceLine {
   /** A key without text from the pipeline. */
   key: string
   label: string
+  /** The value of the filter that selects its decisions. Undefined if it has all of the step's; null if none does. */
+  promptVersionId: string | null | undefined
   isActive: boolean
   /** Null for a bucket without decisions. */
   points: (Decided | null)[]
@@ -51,18 +53,35 @@ function linesOf(
   const apart = named.length > room ? named.slice(0, room - 1) : named
   const earlier = named.slice(apart.length).flatMap(({ days }) => days)
   const parts = [
-    ...apart.map(({ version, days }) => ({ label: versionName(version, stepId), isActive: version.isActive, days })),
-    ...(earlier.length > 0 ? [{ label: 'earlier versions', isActive: false, days: earlier }] : []),
-    ...(unnamed ? [{ label: named.length > 0 ? 'no version' : 'all', isActive: false, days: unnamed }] : []),
+    ...apart.map(({ version, days }) => ({
+      label: versionName(version, stepId),
+      promptVersionId: version.id,
+      isActive: version.isActive,
+      days,
+    })),
+    ...(earlier.length > 0
+      ? [{ label: 'earlier versions', promptVersionId: null, isActive: false, days: earlier }]
+      : []),
+    ...(unnamed && named.length === 0
+      ? [{ label: 'all', promptVersionId: undefined, isActive: false, days: unnamed }]
+      : []),
+    ...(unnamed && named.length > 0
+      ? [{ label: 'no version', promptVersionId: unnamedFilter(unnamed), isActive: false, days: unnamed }]
+      : []),
   ]
-  return parts.map(({ label, isActive, days }, index) => ({
+  return parts.map(({ label, promptVersionId, isActive, days }, index) => ({
     key: `line${index}`,
     label,
+    promptVersionId,
     isActive,
     points: pointsOf(days, buckets),
     total: sumOf(days),
   }))
 }
+
+/** Some of them may name a version of a deleted prompt, which no filter combines with those that name none. */
+const unnamedFilter = (days: Days): string | null =>
+  days.every(({ promptVersionId }) => promptVersionId === null) ? 'none' : null
 
 function pointsOf(days: Days, buckets: readonly Bucket[]): (Decided | null)[] {
   const byBucket = Map.groupBy(days, ({ day }) => bucketIndex(buckets, day))

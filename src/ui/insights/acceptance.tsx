@@ -4,6 +4,8 @@ import type { Insights } from '../api/wire.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { count, share } from '../parts/format.ts'
 import { acceptanceByStep, type StepAcceptance } from './acceptance-series.ts'
+import { Counted } from './counted.tsx'
+import type { DecisionsPath } from './decisions-path.ts'
 import classes from './insights.module.css'
 import { AcceptancePanel } from './lazy-charts.tsx'
 import { lineStyle } from './line-style.ts'
@@ -17,10 +19,11 @@ const FIRST = 6
 interface AcceptanceProps {
   insights: Insights
   buckets: readonly Bucket[]
+  pathTo: DecisionsPath
 }
 
 /** Each step's acceptance over time, with a line for each prompt version. */
-export function Acceptance({ insights, buckets }: AcceptanceProps) {
+export function Acceptance({ insights, buckets, pathTo }: AcceptanceProps) {
   const steps = useMemo(() => acceptanceByStep(insights, buckets), [insights, buckets])
   const [isWhole, setWhole] = useState(false)
   const shown = isWhole ? steps : steps.slice(0, FIRST)
@@ -32,7 +35,7 @@ export function Acceptance({ insights, buckets }: AcceptanceProps) {
         <>
           <div className={classes.panels}>
             {shown.map(step => (
-              <StepPanel key={step.stepId} step={step} buckets={buckets} />
+              <StepPanel key={step.stepId} step={step} buckets={buckets} pathTo={pathTo} />
             ))}
           </div>
           {steps.length > shown.length && (
@@ -44,12 +47,16 @@ export function Acceptance({ insights, buckets }: AcceptanceProps) {
           )}
         </>
       }
-      table={() => <AcceptanceTable steps={steps} buckets={buckets} />}
+      table={() => <AcceptanceTable steps={steps} buckets={buckets} pathTo={pathTo} />}
     />
   )
 }
 
-function StepPanel({ step, buckets }: { step: StepAcceptance; buckets: readonly Bucket[] }) {
+interface StepPanelProps extends Omit<AcceptanceProps, 'insights'> {
+  step: StepAcceptance
+}
+
+function StepPanel({ step, buckets, pathTo }: StepPanelProps) {
   const { stepId, accepted, lines } = step
   const decided = decidedOf(step)
   return (
@@ -59,7 +66,8 @@ function StepPanel({ step, buckets }: { step: StepAcceptance; buckets: readonly 
           <ShownText text={stepId} />
         </Text>
         <Text size="xs" c="dimmed" flex="none">
-          {share(accepted, decided)} of {count(decided)}
+          {share(accepted, decided)} of{' '}
+          <Counted value={decided} path={pathTo({ stepId })} label={`${count(decided)} decisions on ${stepId}`} />
         </Text>
       </Group>
       <ul className={classes.lines}>
@@ -92,7 +100,11 @@ function StepPanel({ step, buckets }: { step: StepAcceptance; buckets: readonly 
   )
 }
 
-function AcceptanceTable({ steps, buckets }: { steps: readonly StepAcceptance[]; buckets: readonly Bucket[] }) {
+interface AcceptanceTableProps extends Omit<AcceptanceProps, 'insights'> {
+  steps: readonly StepAcceptance[]
+}
+
+function AcceptanceTable({ steps, buckets, pathTo }: AcceptanceTableProps) {
   const newestFirst = [...buckets.entries()].toReversed()
   return (
     <ScrolledTable label="Acceptance by step, prompt version, and day">
@@ -109,10 +121,15 @@ function AcceptanceTable({ steps, buckets }: { steps: readonly StepAcceptance[];
         </Table.Thead>
         <Table.Tbody>
           {steps.flatMap(({ stepId, lines }) =>
-            lines.flatMap(({ key, label, points }) =>
+            lines.flatMap(({ key, label, promptVersionId, points }) =>
               newestFirst.flatMap(([index, bucket]) => {
                 const point = points[index]
                 if (!point) return []
+                const pathOf = (decision: string) =>
+                  promptVersionId === null
+                    ? null
+                    : pathTo({ stepId, promptVersionId: promptVersionId ?? null, decision }, bucket)
+                const place = `${stepId}, ${label}, ${bucketName(bucket)}`
                 return (
                   <Table.Tr key={`${stepId} ${key} ${bucket.from}`}>
                     <Table.Td className={classes.name}>
@@ -122,8 +139,20 @@ function AcceptanceTable({ steps, buckets }: { steps: readonly StepAcceptance[];
                       <ShownText text={label} />
                     </Table.Td>
                     <Table.Td>{bucketName(bucket)}</Table.Td>
-                    <Table.Td className={classes.number}>{count(point.accepted)}</Table.Td>
-                    <Table.Td className={classes.number}>{count(point.corrected)}</Table.Td>
+                    <Table.Td className={classes.number}>
+                      <Counted
+                        value={point.accepted}
+                        path={pathOf('accept')}
+                        label={`${count(point.accepted)} accepted: ${place}`}
+                      />
+                    </Table.Td>
+                    <Table.Td className={classes.number}>
+                      <Counted
+                        value={point.corrected}
+                        path={pathOf('correct')}
+                        label={`${count(point.corrected)} corrected: ${place}`}
+                      />
+                    </Table.Td>
                     <Table.Td className={classes.number}>{share(point.accepted, decidedOf(point))}</Table.Td>
                   </Table.Tr>
                 )

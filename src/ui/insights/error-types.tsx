@@ -6,6 +6,7 @@ import type { Insights } from '../api/wire.ts'
 import { IconCpu, IconUser } from '../icons/index.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { count } from '../parts/format.ts'
+import type { DecisionsPath } from './decisions-path.ts'
 import { errorTypeTable, type Named, namedOf } from './error-counts.ts'
 import classes from './insights.module.css'
 import { ScrolledTable, Section } from './section.tsx'
@@ -17,10 +18,11 @@ interface ErrorTypesProps {
   counts: Insights['errorTypes']
   project: string
   typeNames: ReadonlyMap<string, string>
+  pathTo: DecisionsPath
 }
 
 /** Error types by step, from reviewers and from the engine. */
-export function ErrorTypes({ counts, project, typeNames }: ErrorTypesProps) {
+export function ErrorTypes({ counts, project, typeNames, pathTo }: ErrorTypesProps) {
   const { steps, rows, most } = useMemo(() => errorTypeTable(counts), [counts])
   return (
     <Section
@@ -28,7 +30,7 @@ export function ErrorTypes({ counts, project, typeNames }: ErrorTypesProps) {
       description={
         <>
           <IconUser size={12} aria-hidden /> set by reviewers, <IconCpu size={12} aria-hidden /> found by the
-          attribution engine. Select a count to see its traces.
+          attribution engine. Select a count to see the decisions or the traces.
         </>
       }
     >
@@ -64,10 +66,16 @@ export function ErrorTypes({ counts, project, typeNames }: ErrorTypesProps) {
                       key={stepId ?? ''}
                       named={cells.get(stepId)}
                       most={most}
-                      path={pathWith('/traces', { project, errorType, stepId })}
+                      decisions={pathTo({ errorType, stepId })}
+                      traces={pathWith('/traces', { project, errorType, stepId })}
                     />
                   ))}
-                  <Cell named={total} most={0} path={pathWith('/traces', { project, errorType })} />
+                  <Cell
+                    named={total}
+                    most={0}
+                    decisions={pathTo({ errorType })}
+                    traces={pathWith('/traces', { project, errorType })}
+                  />
                 </Table.Tr>
               ))}
             </Table.Tbody>
@@ -78,7 +86,15 @@ export function ErrorTypes({ counts, project, typeNames }: ErrorTypesProps) {
   )
 }
 
-function Cell({ named, most, path }: { named: Named | undefined; most: number; path: string }) {
+interface CellProps {
+  named: Named | undefined
+  most: number
+  /** Where to see the reviewers' decisions, and the traces that the engine examined. */
+  decisions: string
+  traces: string
+}
+
+function Cell({ named, most, decisions, traces }: CellProps) {
   if (!named) {
     return (
       <Table.Td className={classes.number} c="dimmed">
@@ -89,22 +105,20 @@ function Cell({ named, most, path }: { named: Named | undefined; most: number; p
   const heat = most === 0 ? 0 : Math.round((MAX_HEAT * namedOf(named)) / most)
   return (
     <Table.Td className={classes.heat} style={{ '--heat': heat } as CSSProperties}>
-      <Link href={path}>
-        {named.review > 0 && (
-          <span className={classes.by}>
-            <IconUser size={12} aria-hidden />
-            {count(named.review)}
-            <VisuallyHidden> by reviewers</VisuallyHidden>
-          </span>
-        )}
-        {named.engine > 0 && (
-          <span className={classes.by}>
-            <IconCpu size={12} aria-hidden />
-            {count(named.engine)}
-            <VisuallyHidden> by the engine</VisuallyHidden>
-          </span>
-        )}
-      </Link>
+      {named.review > 0 && (
+        <Link href={decisions} className={classes.by}>
+          <IconUser size={12} aria-hidden />
+          {count(named.review)}
+          <VisuallyHidden> by reviewers</VisuallyHidden>
+        </Link>
+      )}
+      {named.engine > 0 && (
+        <Link href={traces} className={classes.by}>
+          <IconCpu size={12} aria-hidden />
+          {count(named.engine)}
+          <VisuallyHidden> by the engine</VisuallyHidden>
+        </Link>
+      )}
     </Table.Td>
   )
 }

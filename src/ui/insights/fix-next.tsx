@@ -5,6 +5,8 @@ import type { Insights } from '../api/wire.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { count } from '../parts/format.ts'
 import { TextLink } from '../parts/text-link.tsx'
+import { Counted } from './counted.tsx'
+import type { DecisionsPath } from './decisions-path.ts'
 import { mostNamed } from './error-counts.ts'
 import classes from './insights.module.css'
 import { Rank } from './rank.tsx'
@@ -18,10 +20,11 @@ interface FixNextProps {
   insights: Insights
   project: string
   typeNames: ReadonlyMap<string, string>
+  pathTo: DecisionsPath
 }
 
 /** The steps to fix next, most expected corrections first. */
-export function FixNext({ insights, project, typeNames }: FixNextProps) {
+export function FixNext({ insights, project, typeNames, pathTo }: FixNextProps) {
   const { ranked, unknown } = useMemo(() => rankSteps(insights), [insights])
   const [isWhole, setWhole] = useState(false)
   const shown = isWhole ? ranked : ranked.slice(0, FIRST)
@@ -39,6 +42,7 @@ export function FixNext({ insights, project, typeNames }: FixNextProps) {
               project={project}
               named={mostNamed(insights.errorTypes, step.stepId)}
               typeNames={typeNames}
+              pathTo={pathTo}
             />
           ))}
         </ol>
@@ -50,13 +54,17 @@ export function FixNext({ insights, project, typeNames }: FixNextProps) {
           </Button>
         </div>
       )}
-      {unknown.length > 0 && <Unknown steps={unknown} project={project} />}
+      {unknown.length > 0 && <Unknown steps={unknown} project={project} pathTo={pathTo} />}
     </Section>
   )
 }
 
+interface UnknownProps extends Pick<FixNextProps, 'project' | 'pathTo'> {
+  steps: readonly RankedStep[]
+}
+
 /** Steps with too few decisions to rank, with links to review them. */
-const Unknown = ({ steps, project }: { steps: readonly RankedStep[]; project: string }) => (
+const Unknown = ({ steps, project, pathTo }: UnknownProps) => (
   <Text size="sm" component="div">
     Too few decisions to rank:{' '}
     {steps.slice(0, 10).map((step, index) => (
@@ -69,7 +77,13 @@ const Unknown = ({ steps, project }: { steps: readonly RankedStep[]; project: st
         >
           <ShownText text={step.stepId} />
         </TextLink>{' '}
-        ({count(decidedOf(step))} reviewed, {count(step.waiting)} to review)
+        (
+        <Counted
+          value={decidedOf(step)}
+          path={pathTo({ stepId: step.stepId })}
+          label={`${count(decidedOf(step))} decisions on ${step.stepId}`}
+        />{' '}
+        reviewed, {count(step.waiting)} to review)
       </span>
     ))}
     {steps.length > 10 && ` and ${count(steps.length - 10)} more`}.

@@ -5,6 +5,7 @@ import { IconMinus, IconTrendingDown, IconTrendingUp } from '../icons/index.ts'
 import { count, share } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
 import { TextLink } from '../parts/text-link.tsx'
+import type { DecisionsPath } from './decisions-path.ts'
 import classes from './insights.module.css'
 import { decidedOf, sumOf } from './ranking.ts'
 import type { WindowDays } from './window.ts'
@@ -15,10 +16,11 @@ interface HeadlineProps {
   before: Insights | undefined
   days: WindowDays
   reviewPath: string
+  pathTo: DecisionsPath
 }
 
 /** Four key figures. */
-export function Headline({ insights, before, days, reviewPath }: HeadlineProps) {
+export function Headline({ insights, before, days, reviewPath, pathTo }: HeadlineProps) {
   const decided = sumOf(insights.steps)
   const earlier = before && sumOf(before.steps)
   const { total, reviewed, countedAt } = insights.outputs
@@ -47,10 +49,20 @@ export function Headline({ insights, before, days, reviewPath }: HeadlineProps) 
         )}
       </Fact>
       <Fact label="Accepted unchanged" figure={share(decided.accepted, decidedOf(decided))}>
-        of {count(decidedOf(decided))} decisions.{' '}
-        {earlier && <ShareChange now={decided} before={earlier} days={days} />}
+        of{' '}
+        <TextLink href={pathTo()} underline="always">
+          {count(decidedOf(decided))} decisions
+        </TextLink>
+        . {earlier && <ShareChange now={decided} before={earlier} days={days} />}
       </Fact>
-      <Fact label="Corrections" figure={count(decided.corrected)}>
+      <Fact
+        label="Corrections"
+        figure={
+          <TextLink href={pathTo({ decision: 'correct' })} inherit>
+            {count(decided.corrected)}
+          </TextLink>
+        }
+      >
         {earlier ? `${count(earlier.corrected)} in the previous ${days} days` : ' '}
       </Fact>
       <Fact label="Active reviewers" figure={count(active)}>
@@ -71,7 +83,7 @@ export const HeadlineSkeleton = () => (
 
 interface FactProps {
   label: string
-  figure: string
+  figure: ReactNode
   gauge?: ReactNode
   children: ReactNode
 }

@@ -12,6 +12,7 @@ import { TextLink } from '../parts/text-link.tsx'
 import { usePageTitle } from '../parts/use-page-title.ts'
 import { useProject } from '../session/project.ts'
 import { Acceptance } from './acceptance.tsx'
+import { decisionsPath } from './decisions-path.ts'
 import { ErrorTypes } from './error-types.tsx'
 import { FirstSteps } from './first-steps.tsx'
 import { FixNext } from './fix-next.tsx'
@@ -104,18 +105,25 @@ interface FindingsProps {
 function Findings({ insights, before, days, project, typeNames }: FindingsProps) {
   const { from, to, errorTypes, reviewers } = insights
   const buckets = useMemo(() => bucketsOf({ from, to }), [from, to])
+  const pathTo = useMemo(() => decisionsPath(project, { from, to }), [project, from, to])
   const isDecided = decidedOf(sumOf(insights.steps)) > 0
   return (
     <>
-      <Headline insights={insights} before={before} days={days} reviewPath={pathWith('/review', { project })} />
+      <Headline
+        insights={insights}
+        before={before}
+        days={days}
+        reviewPath={pathWith('/review', { project })}
+        pathTo={pathTo}
+      />
       {!isDecided && <NoDecisions insights={insights} days={days} project={project} />}
-      {isDecided && <FixNext insights={insights} project={project} typeNames={typeNames} />}
-      {isDecided && <Acceptance insights={insights} buckets={buckets} />}
+      {isDecided && <FixNext insights={insights} project={project} typeNames={typeNames} pathTo={pathTo} />}
+      {isDecided && <Acceptance insights={insights} buckets={buckets} pathTo={pathTo} />}
       {(isDecided || errorTypes.length > 0) && (
-        <ErrorTypes counts={errorTypes} project={project} typeNames={typeNames} />
+        <ErrorTypes counts={errorTypes} project={project} typeNames={typeNames} pathTo={pathTo} />
       )}
       {insights.versions.length > 0 && <Usage insights={insights} buckets={buckets} />}
-      {isDecided && <Reviewers reviewers={reviewers} buckets={buckets} />}
+      {isDecided && <Reviewers reviewers={reviewers} buckets={buckets} pathTo={pathTo} />}
     </>
   )
 }

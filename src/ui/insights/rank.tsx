@@ -5,6 +5,8 @@ import { ShownText } from '../json/shown-text.tsx'
 import { count, share } from '../parts/format.ts'
 import { TextLink } from '../parts/text-link.tsx'
 import { versionName } from './acceptance-series.ts'
+import { Counted } from './counted.tsx'
+import type { DecisionsPath } from './decisions-path.ts'
 import type { mostNamed } from './error-counts.ts'
 import classes from './insights.module.css'
 import { decidedIn, decidedOf, type RankedStep, versionBefore, wilsonInterval } from './ranking.ts'
@@ -15,13 +17,15 @@ interface RankProps {
   project: string
   named: ReturnType<typeof mostNamed>
   typeNames: ReadonlyMap<string, string>
+  pathTo: DecisionsPath
 }
 
 /** A step in the list of what to fix next. */
-export function Rank({ step, place, project, named, typeNames }: RankProps) {
+export function Rank({ step, place, project, named, typeNames, pathTo }: RankProps) {
   const { stepId, active, waiting } = step
   const judged = decidedIn(step)
   const decided = decidedOf(judged)
+  const filters = { stepId, promptVersionId: active?.version.id ?? null }
   return (
     <li className={classes.rank}>
       <span className={classes.place}>{place}</span>
@@ -37,7 +41,13 @@ export function Rank({ step, place, project, named, typeNames }: RankProps) {
           )}
         </Text>
         <Text size="sm">
-          {count(judged.corrected)} of {count(decided)} reviewed outputs {active && 'from this version '}
+          <Counted
+            value={judged.corrected}
+            path={pathTo({ ...filters, decision: 'correct' })}
+            label={`${count(judged.corrected)} corrections of ${stepId}`}
+          />{' '}
+          of <Counted value={decided} path={pathTo(filters)} label={`${count(decided)} decisions on ${stepId}`} />{' '}
+          reviewed outputs {active && 'from this version '}
           {judged.corrected === 1 ? 'was' : 'were'} corrected ({share(judged.corrected, decided)})
           {named && (
             <>

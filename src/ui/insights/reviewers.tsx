@@ -4,6 +4,8 @@ import type { Insights } from '../api/wire.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { count } from '../parts/format.ts'
 import { BarSwatch } from './bar-pattern.tsx'
+import { Counted } from './counted.tsx'
+import type { DecisionsPath } from './decisions-path.ts'
 import classes from './insights.module.css'
 import { ThroughputChart } from './lazy-charts.tsx'
 import { ChartSection, ScrolledTable } from './section.tsx'
@@ -13,10 +15,11 @@ import { type Bucket, bucketName } from './window.ts'
 interface ReviewersProps {
   reviewers: Insights['reviewers']
   buckets: readonly Bucket[]
+  pathTo: DecisionsPath
 }
 
 /** Decisions per reviewer, by day and in total. */
-export function Reviewers({ reviewers, buckets }: ReviewersProps) {
+export function Reviewers({ reviewers, buckets, pathTo }: ReviewersProps) {
   const everybody = useMemo(() => throughput(reviewers, buckets), [reviewers, buckets])
   const apart = useMemo(() => shownSeparately(everybody), [everybody])
   return (
@@ -30,15 +33,21 @@ export function Reviewers({ reviewers, buckets }: ReviewersProps) {
             reviewers={apart}
             buckets={buckets}
           />
-          <Totals everybody={everybody} apart={apart} />
+          <Totals everybody={everybody} apart={apart} pathTo={pathTo} />
         </div>
       }
-      table={() => <DayTable everybody={everybody} buckets={buckets} />}
+      table={() => <DayTable everybody={everybody} buckets={buckets} pathTo={pathTo} />}
     />
   )
 }
 
-function Totals({ everybody, apart }: { everybody: readonly Reviewer[]; apart: readonly Reviewer[] }) {
+interface TotalsProps {
+  everybody: readonly Reviewer[]
+  apart: readonly Reviewer[]
+  pathTo: DecisionsPath
+}
+
+function Totals({ everybody, apart, pathTo }: TotalsProps) {
   // Combined reviewers share the last bar's pattern.
   const swatchOf = (index: number) => (apart[index]?.key === everybody[index]?.key ? index : apart.length - 1)
   return (
@@ -53,12 +62,18 @@ function Totals({ everybody, apart }: { everybody: readonly Reviewer[]; apart: r
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {everybody.map(({ key, name, total, activeDays }, index) => (
+          {everybody.map(({ key, userId, name, total, activeDays }, index) => (
             <Table.Tr key={key}>
               <Table.Td className={classes.reviewer} dir="auto">
                 <BarSwatch index={swatchOf(index)} /> <ShownText text={name} />
               </Table.Td>
-              <Table.Td className={classes.number}>{count(total)}</Table.Td>
+              <Table.Td className={classes.number}>
+                <Counted
+                  value={total}
+                  path={pathTo({ reviewerId: userId })}
+                  label={`${count(total)} decisions by ${name}`}
+                />
+              </Table.Td>
               <Table.Td className={classes.number}>{count(activeDays)}</Table.Td>
               <Table.Td className={classes.number}>
                 {activeDays === 0 ? '–' : count(Math.round(total / activeDays))}
@@ -71,7 +86,7 @@ function Totals({ everybody, apart }: { everybody: readonly Reviewer[]; apart: r
   )
 }
 
-function DayTable({ everybody, buckets }: { everybody: readonly Reviewer[]; buckets: readonly Bucket[] }) {
+function DayTable({ everybody, buckets, pathTo }: Omit<ReviewersProps, 'reviewers'> & Pick<TotalsProps, 'everybody'>) {
   const newestFirst = [...buckets.entries()].toReversed()
   return (
     <ScrolledTable label="Decisions by day and reviewer">
@@ -91,9 +106,13 @@ function DayTable({ everybody, buckets }: { everybody: readonly Reviewer[]; buck
           {newestFirst.map(([index, bucket]) => (
             <Table.Tr key={bucket.from}>
               <Table.Td>{bucketName(bucket)}</Table.Td>
-              {everybody.map(({ key, reviewed }) => (
+              {everybody.map(({ key, userId, name, reviewed }) => (
                 <Table.Td key={key} className={classes.number}>
-                  {count(reviewed[index] ?? 0)}
+                  <Counted
+                    value={reviewed[index] ?? 0}
+                    path={pathTo({ reviewerId: userId }, bucket)}
+                    label={`${count(reviewed[index] ?? 0)} decisions by ${name}, ${bucketName(bucket)}`}
+                  />
                 </Table.Td>
               ))}
               <Table.Td className={classes.number}>

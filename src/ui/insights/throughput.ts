@@ -5,6 +5,8 @@ import { type Bucket, bucketIndex } from './window.ts'
 export interface Reviewer {
   /** A key without a person's name. */
   key: string
+  /** Null if these are several. */
+  userId: string | null
   name: string
   total: number
   activeDays: number
@@ -21,7 +23,14 @@ export const throughput = (reviewers: Insights['reviewers'], buckets: readonly B
     .map(({ userId, name, days }) => {
       const byBucket = Map.groupBy(days, ({ day }) => bucketIndex(buckets, day))
       const reviewed = buckets.map((_, index) => totalOf((byBucket.get(index) ?? []).map(day => day.reviewed)))
-      return { key: userId, name, total: totalOf(days.map(day => day.reviewed)), activeDays: days.length, reviewed }
+      return {
+        key: userId,
+        userId,
+        name,
+        total: totalOf(days.map(day => day.reviewed)),
+        activeDays: days.length,
+        reviewed,
+      }
     })
     .toSorted((left, right) => right.total - left.total || (left.name < right.name ? -1 : 1))
     .map((reviewer, index) => ({ ...reviewer, key: `reviewer${index}` }))
@@ -34,6 +43,7 @@ export function shownSeparately(reviewers: readonly Reviewer[]): Reviewer[] {
     ...reviewers.slice(0, MAX_APART),
     {
       key: 'others',
+      userId: null,
       name: `${others.length} others`,
       total: totalOf(others.map(({ total }) => total)),
       activeDays: Math.max(...others.map(({ activeDays }) => activeDays)),

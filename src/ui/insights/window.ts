@@ -45,6 +45,9 @@ export function bucketsOf({ from, to }: TimeRange): Bucket[] {
   })
 }
 
+/** The end of a bucket (ISO 8601, UTC), exclusive. */
+export const bucketEnd = ({ from, days }: Bucket): string => new Date(Date.parse(from) + days * DAY_MS).toISOString()
+
 /** The index of the bucket that contains a day; -1 for an earlier day. */
 export const bucketIndex = (buckets: readonly Bucket[], day: string): number =>
   buckets.findLastIndex(({ from }) => from <= day)

@@ -1,0 +1,121 @@
+import { Box, Stack, Text, Title } from '@mantine/core'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { useSearchParams } from 'wouter'
+import { pathWith } from '../api/client.ts'
+import { errorTypesQuery } from '../api/error-types.ts'
+import { useNames } from '../api/names.ts'
+import type { SpanList } from '../api/wire.ts'
+import { ShownText } from '../json/shown-text.tsx'
+import { Empty } from '../parts/empty.tsx'
+import { FaultAlert } from '../parts/fault-alert.tsx'
+import { count } from '../parts/format.ts'
+import { Moment } from '../parts/moment.tsx'
+import { NoProject } from '../parts/no-project.tsx'
+import { ReviewState } from '../parts/review-state.tsx'
+import { ShowMore } from '../parts/show-more.tsx'
+import { type Column, StackedTable } from '../parts/stacked-table.tsx'
+import { TextLink } from '../parts/text-link.tsx'
+import { usePageTitle } from '../parts/use-page-title.ts'
+import { useProject } from '../session/project.ts'
+import { FilterBar } from './filter-bar.tsx'
+import { queryOf } from './filters.ts'
+import { spansQuery } from './queries.ts'
+
+type ListedSpan = SpanList['spans'][number]
+
+/** A project's spans across traces: the ones behind a number in insights. */
+export function Page() {
+  usePageTitle('Spans')
+  const project = useProject()
+  const [address] = useSearchParams()
+  const query = useInfiniteQuery(spansQuery(project, queryOf(address)))
+  const errorTypes = useQuery(errorTypesQuery(project))
+  const spans = query.data?.pages.flatMap(page => page.spans)
+  const userNames = useNames([...(spans ?? []).map(({ review }) => review.by), address.get('reviewerId')])
+  const typeNames = useMemo(
+    () => new Map((errorTypes.data?.errorTypes ?? []).map(({ errorType, name }) => [errorType, name])),
+    [errorTypes.data],
+  )
+  const expired = query.data?.pages[0]?.expired ?? 0
+  const isEmpty = spans?.length === 0 && !query.hasNextPage
+  return (
+    <Stack gap="sm">
+      <div>
+        <Title order={1}>Spans</Title>
+        <Text size="sm" c="dimmed">
+          Steps across traces. Select a step to see it in its trace.
+        </Text>
+      </div>
+      {project === undefined ? <NoProject /> : <FilterBar typeNames={typeNames} userNames={userNames} />}
+      {query.error && !query.data && (
+        <FaultAlert error={query.error} title="Couldn't load the spans" onRetry={query.refetch} />
+      )}
+      {expired > 0 && (
+        <Text size="sm" role="status">
+          {expired === 1
+            ? '1 more decision is counted, but its trace has expired.'
+            : `${count(expired)} more decisions are counted, but their traces have expired.`}
+        </Text>
+      )}
+      {isEmpty && <Empty title="No spans match">Remove a filter to see more.</Empty>}
+      {project !== undefined && !isEmpty && !(query.error && !query.data) && (
+        <StackedTable
+          label="Spans"
+          columns={columnsOf(project, userNames, typeNames)}
+          rows={spans}
+          keyOf={({ id }) => id}
+        />
+      )}
+      <ShowMore query={query} />
+    </Stack>
+  )
+}
+
+const columnsOf = (
+  project: string,
+  userNames: ReadonlyMap<string, string>,
+  typeNames: ReadonlyMap<string, string>,
+): Column<ListedSpan>[] => [
+  {
+    label: 'Step',
+    cell: ({ id, stepId, trace }) => (
+      <TextLink href={pathWith(`/traces/${trace.id}`, { project, span: id })}>
+        <span dir="auto">
+          <ShownText text={stepId} />
+        </span>
+      </TextLink>
+    ),
+  },
+  {
+    label: 'Trace',
+    cell: ({ trace }) => (
+      <span dir="auto">
+        <ShownText text={trace.name} />
+      </span>
+    ),
+  },
+  { label: 'Time', isNarrow: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
+  {
+    label: 'Review',
+    cell: ({ review }) => (
+      // A badge gives way to wider columns otherwise.
+      <Box miw="7rem">
+        <ReviewState state={review.state} isStale={review.stale} isCompact />
+      </Box>
+    ),
+  },
+  { label: 'Decided', isNarrow: true, cell: ({ review }) => (review.at === null ? '–' : <Moment at={review.at} />) },
+  {
+    label: 'Reviewer',
+    cell: ({ review }) => (
+      <span dir="auto">{review.by === null ? '–' : <ShownText text={userNames.get(review.by) ?? review.by} />}</span>
+    ),
+  },
+  {
+    label: 'Error type',
+    cell: ({ review: { errorType } }) =>
+      errorType === null ? '–' : <ShownText text={typeNames.get(errorType) ?? errorType} />,
+  },
+  { label: 'Model', cell: ({ model }) => (model === null ? '–' : <ShownText text={model} />) },
+]
