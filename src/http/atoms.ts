@@ -158,7 +158,8 @@ function whole<T extends Json>() {
   })
 }
 
-const pathItem = (key: string | number): v.UnknownPathItem => ({
+/** A step of an issue's path, for checks that name a field or index within their value. */
+export const pathItem = (key: string | number): v.UnknownPathItem => ({
   type: 'unknown',
   origin: 'value',
   input: undefined,

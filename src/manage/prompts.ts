@@ -4,7 +4,7 @@ import { PROMPT_ID, PROMPT_VERSION_ID, SCHEMA } from '../api/story.ts'
 import { newId } from '../domain/ids.ts'
 import type { JsonText } from '../domain/json.ts'
 import { schemaErrors } from '../domain/output-schema.ts'
-import { objectOfBytes, text, Uuid } from '../http/atoms.ts'
+import { objectOfBytes, pathItem, text, Uuid } from '../http/atoms.ts'
 import { conflict, invalidRequest } from '../http/errors.ts'
 import { MAX_NAME_LENGTH, MAX_PATTERN_STATES, MAX_SCHEMA_BYTES } from '../limits.ts'
 import { prompt, promptVersion } from '../read/examples.ts'
@@ -31,11 +31,10 @@ const OutputSchema = v.pipe(
   objectOfBytes(MAX_SCHEMA_BYTES),
   v.rawCheck(({ dataset, addIssue }) => {
     if (!dataset.typed) return
-    const input = dataset.value
-    for (const { path, message } of schemaErrors(input))
+    for (const { path, message } of schemaErrors(dataset.value))
       addIssue({
         message,
-        ...(path && { path: [{ type: 'unknown', origin: 'value', input, key: path, value: undefined }] }),
+        ...(path && { path: [pathItem(path)] }),
       })
   }),
   v.metadata({

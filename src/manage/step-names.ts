@@ -4,7 +4,7 @@ import { PROJECT_ID } from '../api/story.ts'
 import { isJsonObject } from '../domain/json.ts'
 import { stepNameFaults } from '../domain/step-names.ts'
 import { compareCodePoints } from '../domain/text.ts'
-import { shownAs, Uuid } from '../http/atoms.ts'
+import { pathItem, shownAs, Uuid } from '../http/atoms.ts'
 import { conflictFields, type ErrorDetail } from '../http/errors.ts'
 import { ENVELOPE_BYTES, escaped, MAX_NAME_LENGTH, MAX_STEP_NAMES } from '../limits.ts'
 import { selectedProject } from '../read/project.ts'
@@ -24,7 +24,7 @@ const Names = v.pipe(
   v.rawTransform(({ dataset, addIssue, NEVER }) => {
     const input = dataset.value
     const refuse = (message: string, key?: string) =>
-      addIssue({ message, ...(key !== undefined && { path: [pathItem(input, key)] }) })
+      addIssue({ message, ...(key !== undefined && { path: [pathItem(key)] }) })
     const entries = Object.entries(input)
     if (entries.length > MAX_STEP_NAMES) {
       refuse(`must have at most ${MAX_STEP_NAMES} names`)
@@ -43,14 +43,6 @@ const Names = v.pipe(
 )
 
 const isText = (value: unknown): boolean => typeof value === 'string'
-
-const pathItem = (input: object, key: string): v.UnknownPathItem => ({
-  type: 'unknown',
-  origin: 'value',
-  input,
-  key,
-  value: undefined,
-})
 
 const SEVERAL_PROMPTS = 'Several of these steps have a prompt; keep one of them'
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { COMPARISONS, evaluatorFaults, RULE_TYPES } from '../domain/evaluator.ts'
-import { described } from '../http/atoms.ts'
+import { described, pathItem } from '../http/atoms.ts'
 
 const Tolerance = v.optional(
   described(
@@ -36,11 +36,3 @@ export const Evaluator = v.pipe(
     }
   }),
 )
-
-const pathItem = (key: string): v.UnknownPathItem => ({
-  type: 'unknown',
-  origin: 'value',
-  input: undefined,
-  key,
-  value: undefined,
-})
