@@ -7,8 +7,8 @@ import type { Store } from '../store/core/store.ts'
 import { addReviews, type ReviewDraft } from '../store/reviews/reviews.ts'
 import type { FoldedSpan } from '../store/spans/fold-spans.ts'
 import { type LocatedSpan, withTrace } from '../store/spans/located-spans.ts'
-import { readSharedSuggestions, withSharedReview } from '../store/spans/shared-review.ts'
-import { reviewOf, revisionOf, type SpanDetail, showSpans } from '../store/spans/span-detail.ts'
+import { readSharedSuggestions, sharedReviewOf, withSharedReview } from '../store/spans/shared-review.ts'
+import { type SpanDetail, showSpans } from '../store/spans/span-detail.ts'
 import type { Suggestion } from '../store/spans/suggestions.ts'
 import { placeUnder, showValues } from '../store/traces/payloads.ts'
 import type { ReviewRequest } from './direct.ts'
@@ -90,11 +90,9 @@ async function showShared(
   { approvedOutput }: ReviewRequest,
   mode: PayloadMode,
 ): Promise<SpanDetail> {
-  const { id: spanId, traceKey } = span.row
-  const approved = { text: approvedOutput ?? 'null', ref: null, folder: traceKey }
+  const approved = { text: approvedOutput ?? 'null', ref: null, folder: span.row.traceKey }
   const shown = await showValues(store, [approved], mode)
-  const shared = { spanId, revision: revisionOf(span), review: reviewOf(span, mode) }
-  return withSharedReview(root, shared, { approved: shown?.get(approved), suggestions }, mode)
+  return withSharedReview(root, sharedReviewOf(span, mode), { approved: shown?.get(approved), suggestions }, mode)
 }
 
 /** The span after a decision, or unchanged without one. */

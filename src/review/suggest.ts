@@ -9,8 +9,14 @@ import type { ReviewSubject } from '../store/reviews/reviews.ts'
 import { addSuggestions, type SuggestionDraft } from '../store/reviews/suggestions.ts'
 import type { FoldedSpan } from '../store/spans/fold-spans.ts'
 import { type LocatedSpan, withTrace } from '../store/spans/located-spans.ts'
-import { type Forms, readSharedSuggestions, showApproved, withSharedReview } from '../store/spans/shared-review.ts'
-import { reviewOf, revisionOf, type SpanDetail, showSpans } from '../store/spans/span-detail.ts'
+import {
+  type Forms,
+  readSharedSuggestions,
+  sharedReviewOf,
+  showApproved,
+  withSharedReview,
+} from '../store/spans/shared-review.ts'
+import { type SpanDetail, showSpans } from '../store/spans/span-detail.ts'
 import type { Suggestion } from '../store/spans/suggestions.ts'
 import { placeUnder } from '../store/traces/payloads.ts'
 import type { Directed, ReviewRequest } from './direct.ts'
@@ -122,8 +128,7 @@ async function showRoot(
   { reviewed, forms, suggestions }: { reviewed: FoldedSpan; forms: Forms; suggestions: readonly Suggestion[] },
   mode: PayloadMode,
 ): Promise<SpanDetail> {
-  const review = reviewOf(reviewed, mode)
-  const approved = review?.state === 'corrected' ? await showApproved(store, reviewed, forms, mode) : undefined
-  const shared = { spanId: reviewed.row.id, revision: revisionOf(reviewed), review }
+  const shared = sharedReviewOf(reviewed, mode)
+  const approved = shared.review?.state === 'corrected' ? await showApproved(store, reviewed, forms, mode) : undefined
   return withSharedReview(root, shared, { approved, suggestions }, mode)
 }

@@ -21,7 +21,7 @@ import {
 import { type FoldedSpan, foldSpans } from './fold-spans.ts'
 import { isLocatedRoot, locatedSpans, spanQueries, toLocatedRows } from './located-rows.ts'
 import { isCommentCut, shownComment } from './shown-comment.ts'
-import { isAnyCut, revisionOf, type SpanDetail, type SpanReview } from './span-detail.ts'
+import { isAnyCut, reviewOf, revisionOf, type SpanDetail, type SpanReview } from './span-detail.ts'
 import { isLastDecision } from './span-fields.ts'
 import { readSuggestions, type Suggestion } from './suggestions.ts'
 import { fetchOutputs } from './whole-outputs.ts'
@@ -116,6 +116,13 @@ const toShared = ({ id, outputRevision, ...row }: SharingRow): SharedReview => {
     hasSuggestions: row.hasSuggestions === 1,
   }
 }
+
+/** The review of a span, as a root shows it that is reviewed with it. */
+export const sharedReviewOf = (span: FoldedSpan, mode: ShownMode): Omit<SharedReview, 'hasSuggestions'> => ({
+  spanId: span.row.id,
+  revision: revisionOf(span),
+  review: reviewOf(span, mode),
+})
 
 /** Combines a root's revision with that of the span whose review it shows. */
 export const sharedRevision = (root: string, reviewed: string): string => `${root}+${reviewed}`
