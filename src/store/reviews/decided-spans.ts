@@ -1,7 +1,7 @@
 import { and, desc, eq, gte, isNotNull, lt, type SQL, sql } from 'drizzle-orm'
 import type { ReviewOutcome } from '../../domain/review-state.ts'
 import type { PayloadMode } from '../../domain/span.ts'
-import { DAY_MS, MAX_SCANNED_DECISIONS, MAX_SCANNED_TRACES } from '../../limits.ts'
+import { DAY_MS, MAX_SCANNED_DECISIONS } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
 import { readPlain } from '../core/database.ts'
 import { isDecisionInForce } from '../core/reviewable.ts'
@@ -15,7 +15,7 @@ import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { findSpans, type LocatedSpan } from '../spans/located-spans.ts'
 import { matchesNow, type SpanFilter } from '../spans/span-list.ts'
-import { isLiveIn } from '../traces/live.ts'
+import { isLiveIn, unpurgedTraces } from '../traces/live.ts'
 
 /*
  * Lists spans by their decisions in force, with the step and prompt version recorded there: the decisions that insights
@@ -194,7 +194,7 @@ const EXPIRED = {
  * The query for the number of decisions that are counted but can't be listed: their traces have expired, or are about
  * to be purged. The purge then updates the counts. Considers 5,000 of these traces.
  */
-function countGone({ database, organization }: Store, project: Project, filter: DecisionFilter) {
+function countGone(store: Store, project: Project, filter: DecisionFilter) {
   const { state, reviewedFrom, reviewedTo } = filter
   const isExpired = and(
     eq(reviewDays.projectKey, project.key),
@@ -203,16 +203,13 @@ function countGone({ database, organization }: Store, project: Project, filter: 
     reviewedTo === undefined ? undefined : lt(reviewDays.day, reviewedTo),
     isRecorded(project, filter, reviewDays),
   )
-  const deleted = sql`(
-    select ${traces.key} as key, ${traces.organizationKey} as organization_key, ${traces.projectKey} as project_key
-    from ${traces} where ${traces.purgeDueAt} > 0 limit ${MAX_SCANNED_TRACES})`
   const leaving = sql`(
-    select count(*) from ${deleted} as scanned cross join ${reviews} cross join ${spans}
-    where scanned.organization_key = ${organization.key} and scanned.project_key = ${project.key}
-      and ${reviews.traceKey} = scanned.key and ${and(isInDays(filter), isDecision(project, filter))}
-      and ${spans.id} = ${reviews.spanId} and ${spans.traceKey} = scanned.key and ${isDecisionInForce})`
+    select count(*) from ${unpurgedTraces(store)} cross join ${reviews} cross join ${spans}
+    where unpurged.project_key = ${project.key} and ${reviews.traceKey} = unpurged.key
+      and ${and(isInDays(filter), isDecision(project, filter))}
+      and ${spans.id} = ${reviews.spanId} and ${spans.traceKey} = unpurged.key and ${isDecisionInForce})`
   const expired = sql`(
     select coalesce(sum(${EXPIRED[state ?? 'any']}), 0) as expired from ${reviewDays} where ${isExpired}) as scanned`
   // Nested, as in `readStepId`.
-  return database.select({ count: sql<number>`scanned.expired + ${leaving}`.as('count') }).from(expired)
+  return store.database.select({ count: sql<number>`scanned.expired + ${leaving}`.as('count') }).from(expired)
 }

@@ -1,11 +1,5 @@
 import { and, asc, eq, getTableColumns, gte, inArray, isNull, lte, type SQL, sql } from 'drizzle-orm'
-import {
-  DELETION_ROWS,
-  DELETION_SETTLE_MS,
-  DELETION_TRACES,
-  MAX_SCANNED_TRACES,
-  RESEND_AFTER_MS,
-} from '../../limits.ts'
+import { DELETION_ROWS, DELETION_SETTLE_MS, DELETION_TRACES, RESEND_AFTER_MS } from '../../limits.ts'
 import { revokeUserKeys } from '../accounts/users.ts'
 import { selectFor } from '../core/rows.ts'
 import type { Store, UnscopedStore } from '../core/store.ts'
@@ -13,7 +7,7 @@ import { ADD_COUNTS } from '../counts/review-days.ts'
 import { auditLog, projects, userDeletions } from '../schema/accounts.ts'
 import { reviewDays } from '../schema/counts.ts'
 import { feedback, reviews, suggestions } from '../schema/reviews.ts'
-import { traces } from '../schema/traces.ts'
+import { unpurgedTraces } from '../traces/live.ts'
 import { type TracePlace, WALK_START, walkTraces } from '../traces/trace-walk.ts'
 
 /*
@@ -88,7 +82,7 @@ function renamePiece(store: Store, deletion: Deletion, place: Place): Promise<Pl
 }
 
 async function renameInTraces(store: Store, { userId, newId }: Deletion, at: TracePlace): Promise<Place | null> {
-  const { database, organization } = store
+  const { database } = store
   const { keys, next } = await walkTraces(store, at, DELETION_TRACES)
   const ofKeys = sql`(select item.value from json_each(${JSON.stringify(keys)}) as item)`
   if (keys.length > 0) {
@@ -109,15 +103,12 @@ async function renameInTraces(store: Store, { userId, newId }: Deletion, at: Tra
   }
   if (next) return { stage: 'traces', at: next }
   // Deleted traces still count until they're purged.
-  const deleted = sql`(
-    select scanned.key from (
-      select ${traces.key} as key, ${traces.organizationKey} as organization_key from ${traces}
-      where ${traces.purgeDueAt} > 0 limit ${MAX_SCANNED_TRACES}) as scanned
-    where scanned.organization_key = ${organization.key})`
   await database
     .update(reviews)
     .set({ userId: newId })
-    .where(and(sql`${reviews.traceKey} in ${deleted}`, eq(reviews.userId, userId)))
+    .where(
+      and(sql`${reviews.traceKey} in (select unpurged.key from ${unpurgedTraces(store)})`, eq(reviews.userId, userId)),
+    )
   return { stage: 'days', at: { projectKey: 0, day: 0 } }
 }
 

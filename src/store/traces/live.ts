@@ -1,4 +1,5 @@
 import { and, eq, isNull, type Placeholder, type SQL, sql } from 'drizzle-orm'
+import { MAX_SCANNED_TRACES } from '../../limits.ts'
 import { hasExistingProject, isExistingProject, type Project } from '../accounts/projects.ts'
 import type { Store } from '../core/store.ts'
 import { traces } from '../schema/traces.ts'
@@ -24,6 +25,16 @@ export const isLiveIn = (store: Store, project: Project, ...conditions: (SQL | u
 
 const isUndeleted = ({ organization }: Bound) =>
   and(eq(traces.organizationKey, organization.key), isNull(traces.deletedAt))
+
+/**
+ * A subquery, under the alias `unpurged`, for the keys and projects of the organization's deleted traces that wait for
+ * their purge. Considers 5,000 of the deployment's.
+ */
+export const unpurgedTraces = ({ organization }: Store): SQL => sql`(
+  select scanned.key, scanned.project_key from (
+    select ${traces.key} as key, ${traces.organizationKey} as organization_key, ${traces.projectKey} as project_key
+    from ${traces} where ${traces.purgeDueAt} > 0 limit ${MAX_SCANNED_TRACES}) as scanned
+  where scanned.organization_key = ${organization.key}) as unpurged`
 
 /** A subquery for the key of the live trace with this id. */
 export const liveTraceKey = (store: Store, id: string) =>
