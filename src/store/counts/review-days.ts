@@ -110,8 +110,8 @@ export function countAnswer({ database }: Store, isJob: SQL | undefined) {
 
 /*
  * An explicit deletion subtracts a trace's decisions and answers from the counts, in the batch that deletes their rows.
- * If the trace expires instead, its decisions are counted as expired in that batch. If part of the purge runs twice, it finds no rows the second time. `isPiece` selects the rows. Rows that were never
- * counted have no pipeline step.
+ * If the trace expires instead, its decisions are counted as expired in that batch. If part of the purge runs twice, it
+ * finds no rows the second time. `isPiece` selects the rows. Rows that were never counted have no pipeline step.
  */
 
 /** How many of the decisions to delete are in force and end in a state. */
