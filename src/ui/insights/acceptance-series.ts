@@ -62,12 +62,7 @@ function linesOf(
     ...(earlier.length > 0
       ? [{ label: 'earlier versions', promptVersionId: null, isActive: false, days: earlier }]
       : []),
-    ...(unnamed && named.length === 0
-      ? [{ label: 'all', promptVersionId: undefined, isActive: false, days: unnamed }]
-      : []),
-    ...(unnamed && named.length > 0
-      ? [{ label: 'no version', promptVersionId: unnamedFilter(unnamed), isActive: false, days: unnamed }]
-      : []),
+    ...(unnamed ? [{ ...unnamedPart(unnamed, named.length > 0), isActive: false, days: unnamed }] : []),
   ]
   return parts.map(({ label, promptVersionId, isActive, days }, index) => ({
     key: `line${index}`,
@@ -79,9 +74,13 @@ function linesOf(
   }))
 }
 
-/** Some of them may name a version of a deleted prompt, which no filter combines with those that name none. */
-const unnamedFilter = (days: Days): string | null =>
-  days.every(({ promptVersionId }) => promptVersionId === null) ? 'none' : null
+/** The decisions without a known version. They're all of the step's if `isApart` is false. */
+function unnamedPart(days: Days, isApart: boolean): Pick<AcceptanceLine, 'label' | 'promptVersionId'> {
+  if (!isApart) return { label: 'all', promptVersionId: undefined }
+  // Some may name a version of a deleted prompt, which no filter combines with those that name none.
+  const nameNone = days.every(({ promptVersionId }) => promptVersionId === null)
+  return { label: 'no version', promptVersionId: nameNone ? 'none' : null }
+}
 
 function pointsOf(days: Days, buckets: readonly Bucket[]): (Decided | null)[] {
   const byBucket = Map.groupBy(days, ({ day }) => bucketIndex(buckets, day))
