@@ -9,3 +9,9 @@ export const withParameters =
     }
     return next
   }
+
+/** A URL without filters. */
+export const withoutFilters =
+  (isFilter: (name: string) => boolean) =>
+  (address: URLSearchParams): URLSearchParams =>
+    new URLSearchParams([...address].filter(([name]) => !isFilter(name)))

@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { ShownText } from '../json/shown-text.tsx'
 import { withParameters } from '../parts/parameters.ts'
-import { filtersIn, type SpanFilterName, withoutFilters } from './filters.ts'
+import { filtersIn, type SpanFilterName, withoutSpanFilters } from './filters.ts'
 
 /** Filters that the bar has a field for. */
 const FIELDS: readonly SpanFilterName[] = ['decision', 'errorType', 'stepId']
@@ -77,7 +77,7 @@ export function FilterBar({ typeNames, userNames }: FilterBarProps) {
           </Pill>
         ))}
       {filters.length > 0 && (
-        <Button size="xs" variant="subtle" onClick={() => change(withoutFilters)}>
+        <Button size="xs" variant="subtle" onClick={() => change(withoutSpanFilters)}>
           Clear filters
         </Button>
       )}

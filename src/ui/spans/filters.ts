@@ -1,3 +1,5 @@
+import { withoutFilters } from '../parts/parameters.ts'
+
 /*
  * The list's filters. The URL uses the API's names.
  */
@@ -30,5 +32,4 @@ export const filtersIn = (address: URLSearchParams): [name: SpanFilterName, valu
 export const queryOf = (address: URLSearchParams): string => new URLSearchParams(filtersIn(address)).toString()
 
 /** A URL without filters. */
-export const withoutFilters = (address: URLSearchParams): URLSearchParams =>
-  new URLSearchParams([...address].filter(([name]) => !FILTERS.some(filter => filter === name)))
+export const withoutSpanFilters = withoutFilters(name => FILTERS.some(filter => filter === name))

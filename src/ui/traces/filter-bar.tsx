@@ -7,7 +7,7 @@ import { IconFilter, IconFilterOff } from '../icons/index.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { useProject } from '../session/project.ts'
 import classes from './filter-bar.module.css'
-import { type FilterName, metadataFilters, withoutFilters } from './filters.ts'
+import { type FilterName, metadataFilters, withoutTraceFilters } from './filters.ts'
 import { MetadataInput } from './metadata-input.tsx'
 import { useFilters, useTypedFilter } from './use-filters.ts'
 
@@ -23,7 +23,7 @@ export function FilterBar() {
       size="compact-sm"
       variant="subtle"
       leftSection={<IconFilterOff size={14} aria-hidden />}
-      onClick={() => change(withoutFilters)}
+      onClick={() => change(withoutTraceFilters)}
     >
       Clear filters
     </Button>

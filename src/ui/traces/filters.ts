@@ -1,3 +1,5 @@
+import { withoutFilters } from '../parts/parameters.ts'
+
 /*
  * The list's filters. The URL uses the API's names.
  */
@@ -42,8 +44,7 @@ export function queryOf(address: URLSearchParams): string {
 export const countFilters = (address: URLSearchParams): number => [...new URLSearchParams(queryOf(address))].length
 
 /** A URL without filters. */
-export const withoutFilters = (address: URLSearchParams): URLSearchParams =>
-  new URLSearchParams([...address].filter(([name]) => !isFilter(name)))
+export const withoutTraceFilters = withoutFilters(isFilter)
 
 export const metadataFilters = (address: URLSearchParams): MetadataFilter[] =>
   [...address]

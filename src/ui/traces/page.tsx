@@ -8,7 +8,7 @@ import { withParameters } from '../parts/parameters.ts'
 import { usePageTitle } from '../parts/use-page-title.ts'
 import { useProject } from '../session/project.ts'
 import { FilterBar } from './filter-bar.tsx'
-import { type MetadataFilter, metadataName, queryOf, withoutFilters } from './filters.ts'
+import { type MetadataFilter, metadataName, queryOf, withoutTraceFilters } from './filters.ts'
 import { ListEnd } from './list-end.tsx'
 import { NoTraces } from './no-traces.tsx'
 import classes from './page.module.css'
@@ -65,7 +65,7 @@ export function Page() {
       ) : project === undefined ? (
         <NoProject />
       ) : isEmpty ? (
-        <NoTraces projectSlug={project} isFiltered={filters !== ''} onClear={() => setAddress(withoutFilters)} />
+        <NoTraces projectSlug={project} isFiltered={filters !== ''} onClear={() => setAddress(withoutTraceFilters)} />
       ) : (
         <TraceTable
           list={isPlaceholderData ? undefined : `${project} ${filters}`}
