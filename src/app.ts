@@ -4,6 +4,7 @@ import { type Endpoint, endpoint } from './api/endpoint.ts'
 import { openApiDocument } from './api/openapi.ts'
 import { isAmbient } from './auth/authenticate.ts'
 import { components } from './components.ts'
+import { datasets } from './datasets/index.ts'
 import type { Env, Runtime } from './env.ts'
 import { ERRORS, errorResponse, methodNotAllowed } from './http/errors.ts'
 import { ingest } from './ingest/index.ts'
@@ -71,6 +72,7 @@ export const endpoints: readonly Endpoint[] = [
   ...ingest,
   ...read,
   ...review,
+  ...datasets,
   ...manage,
   describeApi,
   checkHealth,

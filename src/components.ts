@@ -1,3 +1,4 @@
+import { Dataset, DatasetItem, DatasetItemHead } from './datasets/wire.ts'
 import { BatchResult } from './http/results.ts'
 import { Pending } from './ingest/attribute.ts'
 import { Attribution } from './ingest/attribution-wire.ts'
@@ -35,6 +36,9 @@ const output = {
   AttributionResult: Attribution,
   AuditLogEntry: Entry,
   BatchResult,
+  Dataset,
+  DatasetItem,
+  DatasetItemHead,
   ErrorType,
   Feedback,
   Insights,

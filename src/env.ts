@@ -6,6 +6,7 @@ export type Job =
   | { kind: 'purge_trace'; organizationKey: number; traceKey: number }
   | { kind: 'attribute_trace'; organizationKey: number; traceKey: number }
   | { kind: 'purge_project'; organizationKey: number; projectKey: number }
+  | { kind: 'settle_items'; organizationKey: number; traceKey: number }
   | { kind: 'forget_user'; organizationKey: number; userId: string }
 
 /** Every binding and variable of the Worker, as wrangler.toml declares them. */

@@ -315,6 +315,24 @@ export const MAX_REVIEWER_IDS = 100
 
 /** Rows that a purge deletes in one statement: tens of milliseconds, during which the database serves nobody else. */
 export const PURGE_ROWS = 1000
+/** Values that people may accept for an item besides the approved output. Each entry of the item's log repeats them. */
+export const MAX_ALTERNATIVES = 20
+/** How often a change of an item is tried again after somebody else changed it. */
+export const MAX_CHANGE_ATTEMPTS = 5
+/** A version of a dataset: a part of 20 characters for each step of the same name. */
+export const MAX_VERSION_LENGTH = 4096
+/** Imported examples of a dataset. */
+export const MAX_IMPORTED_ITEMS = 10_000
+/** Examples in one import. */
+export const MAX_IMPORT = 200
+/** Dataset items that one call looks at, so that one tenant's filter doesn't hold up others. */
+export const MAX_LISTED_ITEMS = 5000
+/** Reviewed spans whose dataset items one statement brings up to date. */
+export const SETTLED_SPANS = 50
+/** Reviewed traces from before there were datasets that one cron run marks, so that their items are made. */
+export const BACKFILLED_TRACES = 500
+/** Dataset items of a trace that a purge deletes in one batch, with all their log entries. */
+export const PURGED_ITEMS = 200
 /** Steps of one purge job. With its other statements, it stays under the free plan's 50 queries per invocation. */
 export const PURGE_STEPS = 30
 /** A deletion that no job has touched for this long is sent to the queue again. */

@@ -6,7 +6,16 @@ import type { ErrorStatus } from '../http/errors.ts'
 type Fields = v.ObjectEntries
 
 /** An endpoint's group. `session` is for signing in, `operation` for monitoring a deployment. */
-export type Family = 'ingest' | 'otlp' | 'read' | 'review' | 'manage' | 'session' | 'operation'
+export type Family =
+  | 'ingest'
+  | 'otlp'
+  | 'read'
+  | 'review'
+  | 'dataset'
+  | 'experiment'
+  | 'manage'
+  | 'session'
+  | 'operation'
 
 /** An endpoint's contract: everything that the router, the OpenAPI document, and the auth and tenancy suites need. */
 export interface Contract {

@@ -91,6 +91,8 @@ const TAGS: Readonly<Record<Family, string>> = {
   otlp: 'OpenTelemetry',
   read: 'Reading',
   review: 'Reviewing',
+  dataset: 'Datasets',
+  experiment: 'Experiments',
   manage: 'Management',
   session: 'Signing in',
   operation: 'Operation',

@@ -60,6 +60,9 @@ export const feedbackUuid = (projectId: string, feedbackId: string) => uuidV5(pr
 /** The id of a project's own error type. */
 export const errorTypeUuid = (projectId: string, errorType: string) => uuidV5(projectId, `error-type:${errorType}`)
 
+/** The id of a step's dataset. */
+export const datasetUuid = (projectId: string, stepId: string) => uuidV5(projectId, `dataset:${stepId}`)
+
 /** A name-based UUID, version 5 (RFC 9562, section 5.5): the same namespace and name always give the same id. */
 export async function uuidV5(namespace: string, name: string): Promise<string> {
   const suffix = encoder.encode(name)

@@ -6,6 +6,7 @@ import { failAttributionJob, runAttributionJob } from './attribute-trace.ts'
 import { runUserDeletion } from './delete-user.ts'
 import { runProjectPurge } from './purge-project.ts'
 import { runTracePurge } from './purge-trace.ts'
+import { runItemSettling } from './settle-items.ts'
 
 /** The suffix of the dead-letter queue's name. The deployment chooses the rest. */
 const DEAD_LETTER_SUFFIX = '-dead'
@@ -52,6 +53,8 @@ export function runJob(job: Job, env: Env): Promise<void> {
       return runProjectPurge(job, env)
     case 'attribute_trace':
       return runAttributionJob(job, env)
+    case 'settle_items':
+      return runItemSettling(job, env)
     case 'forget_user':
       return runUserDeletion(job, env)
   }

@@ -5,6 +5,7 @@ import { deleteExpiredSessions } from '../store/accounts/sessions.ts'
 import { takeDueAttributions } from '../store/attribution/leases.ts'
 import { Deadline } from '../store/core/deadline.ts'
 import { openUnscopedStore } from '../store/core/store.ts'
+import { backfillItems, takeDueItems } from '../store/datasets/due.ts'
 import { takeDueDeletions } from '../store/reviews/user-deletion.ts'
 import { sweepOrphans } from '../store/traces/orphans.ts'
 import { takeDueProjects } from '../store/traces/project-purge.ts'
@@ -18,7 +19,7 @@ import { applyRetention } from './retention.ts'
 
 /**
  * Cron's work, every minute. It sends lost jobs again, or runs them if there's no queue; completes traces whose root
- * didn't arrive; deletes expired data and labellers without records; counts outputs; and if there's nothing to purge,
+ * didn't arrive; brings dataset items up to date; deletes expired data and labellers without records; counts outputs; and if there's nothing to purge,
  * looks for objects without a row.
  */
 export async function sweep(env: Env, now: number): Promise<void> {
@@ -37,6 +38,11 @@ export async function sweep(env: Env, now: number): Promise<void> {
   await attempt({ kind: 'deletions' }, async () => {
     const due = await takeDueDeletions(unscoped, now, limit)
     for (const deletion of due) await resend({ kind: 'forget_user', ...deletion }, env)
+  })
+  await attempt({ kind: 'items' }, async () => {
+    await backfillItems(unscoped, now)
+    const due = await takeDueItems(unscoped, now, limit)
+    for (const items of due) await resend({ kind: 'settle_items', ...items }, env)
   })
   await attempt({ kind: 'closing' }, () => closeTraces(env, unscoped, now))
   await attempt({ kind: 'retention' }, () => applyRetention(env, unscoped, now))

@@ -10,9 +10,10 @@ import { type LocatedSpan, withTrace } from '../store/spans/located-spans.ts'
 import { readSharedSuggestions, sharedReviewOf, withSharedReview } from '../store/spans/shared-review.ts'
 import { type SpanDetail, showSpans } from '../store/spans/span-detail.ts'
 import type { Suggestion } from '../store/spans/suggestions.ts'
-import { placeUnder, showValues } from '../store/traces/payloads.ts'
+import { placeUnder, type StoredValue, showValues } from '../store/traces/payloads.ts'
 import type { ReviewRequest } from './direct.ts'
-import { comparedValue, judge } from './judge.ts'
+import { type Decided, entriesOf, itemsOf } from './items.ts'
+import { comparedValue, type Judged, judge } from './judge.ts'
 import { formsOf, inRounds, judgeAll, type Outcomes, readRound, type Scope } from './rounds.ts'
 
 const NOTHING_ADDED: Awaited<ReturnType<typeof addReviews>> = { added: new Map(), toAttribute: new Set() }
@@ -48,9 +49,10 @@ async function decideRound(scope: Scope, pending: readonly ReviewRequest[], mode
     store,
     judged.flatMap(({ correction }) => correction ?? []),
   )
-  const drafts = judged
+  const decisions = judged
     .filter(({ isNew }) => isNew)
-    .map(({ draft, correction }) => ({ ...draft, approved: (correction && placed.get(correction)) ?? draft.approved }))
+    .map(each => ({ ...each, approved: (each.correction && placed.get(each.correction)) ?? each.draft.approved }))
+  const drafts = await withEntries(store, act, decisions, round.outputs)
   const { added, toAttribute } = drafts.length === 0 ? NOTHING_ADDED : await addReviews(store, act, drafts)
   enqueue(...attributionMessages(store, toAttribute))
   const draftOf = new Map(drafts.map(draft => [draft.id, draft]))
@@ -80,6 +82,36 @@ async function decideRound(scope: Scope, pending: readonly ReviewRequest[], mode
     outcomes.set(asked, withTrace(shownSpan, subject.trace))
   }
   return { outcomes, bytes: round.bytes }
+}
+
+/** Adds what the decisions change in datasets. What can't be built from the values that were read is left to cron. */
+async function withEntries(
+  store: Store,
+  act: Act,
+  decisions: readonly (Judged & { approved: StoredValue | null })[],
+  outputs: ReadonlyMap<FoldedSpan, string>,
+): Promise<ReviewDraft[]> {
+  const decided = decisions.map(({ draft, subject, root, sharingRoot = root, correction, approved }): Decided => {
+    const isReviewedHere = sharingRoot?.shared?.spanId === draft.spanId
+    return {
+      review: { ...draft, userId: actorOf(act), decidedAt: act.at },
+      subject,
+      approved,
+      correction: correction?.json,
+      root: isReviewedHere ? sharingRoot : undefined,
+      isShared: draft.canBeShared,
+    }
+  })
+  const items = decided.map(each => itemsOf(each, outputs))
+  const entries = await entriesOf(store, items.flat(), outputs)
+  return decisions.map(({ draft, subject: { item }, root, sharingRoot = root, approved }, index) => {
+    // A correction ended the pair earlier, and this decision resumes it.
+    const isResumed = sharingRoot !== undefined && !sharingRoot.shared && draft.canBeShared
+    const isMoved = item.decidedStepId !== null && item.decidedStepId !== item.stepId
+    const count = items[index]?.length ?? 0
+    const made = entries.splice(0, count).filter(entry => entry !== undefined)
+    return { ...draft, approved, entries: made, isUnsettled: made.length < count || isResumed || isMoved }
+  })
 }
 
 /** Shows a root with the decision on the span that it's reviewed with. The request has the correction in its form. */

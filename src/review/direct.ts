@@ -39,18 +39,13 @@ export interface Directed {
 
 /**
  * The other span that a request concerns, if it's among the subjects: the one that a root is reviewed with, or the root
- * that shows a corrected span.
+ * that shows the span's review.
  */
-export function partnerOf(
-  { spanId, decision }: ReviewRequest,
-  { subjects }: ReviewSubjects,
-): ReviewSubject | undefined {
-  const subject = subjects.get(spanId)
-  return subjects.get(partnerId(subject, decision) ?? '')
-}
+export const partnerOf = ({ spanId }: ReviewRequest, { subjects }: ReviewSubjects): ReviewSubject | undefined =>
+  subjects.get(partnerId(subjects.get(spanId)) ?? '')
 
-const partnerId = (subject: ReviewSubject | undefined, decision: ReviewRequest['decision']): string | null =>
-  subject?.shared?.spanId ?? (decision === 'correct' && subject ? subject.sharingRootId : null)
+const partnerId = (subject: ReviewSubject | undefined): string | null =>
+  subject?.shared?.spanId ?? subject?.sharingRootId ?? null
 
 /** Adds the spans that requests concern besides those they name. Takes one round trip if there are any. */
 export async function withPartners(
@@ -58,7 +53,7 @@ export async function withPartners(
   requests: readonly ReviewRequest[],
   found: ReviewSubjects,
 ): Promise<ReviewSubjects> {
-  const ids = requests.flatMap(({ spanId, decision }) => partnerId(found.subjects.get(spanId), decision) ?? [])
+  const ids = requests.flatMap(({ spanId }) => partnerId(found.subjects.get(spanId)) ?? [])
   const missing = ids.filter(id => !found.subjects.has(id))
   if (missing.length === 0) return found
   const { subjects } = await findReviewSubjects(store, missing, [])

@@ -21,7 +21,7 @@ export const SCHEMA_MISMATCH =
 
 /** A request that's valid for its span. */
 export interface Judged extends Directed {
-  draft: ReviewDraft
+  draft: Omit<ReviewDraft, 'entries' | 'isUnsettled'>
   /** The reviewer's own approved output, which must be stored. */
   correction: { folder: number; json: string } | undefined
   /** False if it repeats the same reviewer's last decision: the request was sent twice. */
@@ -60,7 +60,7 @@ export async function judge(
   const { request, subject, revision } = directed
   const { span } = subject
   const { state, approved, correction } = await verdictOn(request, subject, output)
-  const draft: ReviewDraft = {
+  const draft: Judged['draft'] = {
     id: newId(),
     traceKey: span.row.traceKey,
     spanId: span.row.id,
@@ -131,7 +131,11 @@ async function isRepeated(
   act: Act,
   request: ReviewRequest,
   span: FoldedSpan,
-  { draft, correction, compared }: { draft: ReviewDraft; correction: string | undefined; compared: string | undefined },
+  {
+    draft,
+    correction,
+    compared,
+  }: { draft: Judged['draft']; correction: string | undefined; compared: string | undefined },
 ): Promise<boolean> {
   const { decision: last, approved } = span
   const isSame =

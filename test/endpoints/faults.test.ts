@@ -10,6 +10,7 @@ import { ATTRIBUTION_WAIT_MS, INLINE_BYTES } from '../../src/limits.ts'
 import * as accounts from '../../src/store/schema/accounts.ts'
 import * as attribution from '../../src/store/schema/attribution.ts'
 import * as counts from '../../src/store/schema/counts.ts'
+import * as datasets from '../../src/store/schema/datasets.ts'
 import * as reviews from '../../src/store/schema/reviews.ts'
 import * as spans from '../../src/store/schema/spans.ts'
 import * as sweeps from '../../src/store/schema/sweeps.ts'
@@ -360,7 +361,7 @@ const COUNTERS: Readonly<Record<string, string[]>> = {
   answer_days: ['answers'],
 }
 
-const SCHEMA: readonly object[] = [accounts, attribution, counts, reviews, spans, sweeps, texts, traces]
+const SCHEMA: readonly object[] = [accounts, attribution, counts, datasets, reviews, spans, sweeps, texts, traces]
 
 /** The number of rows that have a value, for each column of each table. */
 async function countValues(): Promise<Record<string, number>> {

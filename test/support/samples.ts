@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import type { Contract } from '../../src/api/contract.ts'
 import {
   COMMENT_ID,
+  DATASET_ID,
   DOC_DRAFT_ID,
   DOC_ID,
   DOC_VERSION_ID,
@@ -29,6 +30,8 @@ export interface World {
   spanId: string
   prompt: Text
   doc: Text
+  /** The dataset of the span's step, with an imported example. */
+  dataset: { id: string; itemId: string }
   /** A key that isn't used elsewhere. */
   keyId: string
   /** An empty project. */
@@ -92,8 +95,17 @@ export async function newWorld(org: Org): Promise<World> {
     spareUserId: spare.body.id,
     reviewerKey,
     comment: comment.body,
+    dataset: await newDataset(org, span.step_id),
     feedbackId: feedback.body.feedback_id,
   }
+}
+
+/** Creates a step's dataset with an imported example. */
+async function newDataset(org: Org, stepId: string): Promise<World['dataset']> {
+  const { id } = (await org.owner.put('/api/datasets', { projectSlug: 'support', stepId })).body
+  const example = { id: crypto.randomUUID(), input: { question: large }, expected: { answer: large } }
+  await org.owner.post(`/api/datasets/${id}/items`, { items: [example] })
+  return { id, itemId: example.id }
 }
 
 /** Gives a trace an outdated attribution result. */
@@ -142,6 +154,7 @@ const namesIn = ({ org, prompt, doc, comment, ...world }: World): Readonly<Recor
   [DOC_ID]: doc.id,
   [DOC_VERSION_ID]: doc.versionId,
   [DOC_DRAFT_ID]: doc.draftId,
+  [DATASET_ID]: world.dataset.id,
   [PROJECT_ID]: org.project.id,
   [KEY_ID]: world.keyId,
   [USER_ID]: world.spareUserId,
@@ -206,6 +219,16 @@ const differences: Readonly<Record<string, Partial<Sample>>> = {
   'PUT /api/projects/{projectId}/step-names': {
     path: ({ spareProject }) => `/api/projects/${spareProject.id}/step-names`,
   },
+  // Only an item can be changed, and the span isn't one before its review.
+  'PATCH /api/datasets/{datasetId}/items/{itemId}': {
+    path: ({ dataset: { id, itemId } }) => `/api/datasets/${id}/items/${itemId}`,
+    body: () => ({ note: `Changed ${crypto.randomUUID()}` }),
+  },
+  'POST /api/datasets/{datasetId}/items': {
+    body: () => ({ items: [{ id: crypto.randomUUID(), input: { question: large }, expected: { answer: large } }] }),
+  },
+  // A new name each time, because the call creates a dataset only once.
+  'PUT /api/datasets': { body: () => ({ projectSlug: 'support', stepId: freshSlug() }) },
   'PATCH /api/api-keys/{keyId}': { body: () => ({ name: `Renamed ${crypto.randomUUID()}` }) },
   'POST /api/users': { body: () => ({ email: `${freshSlug()}@example.com`, name: 'Ada' }) },
   'PATCH /api/users/{userId}': { body: () => ({ name: `Renamed ${crypto.randomUUID()}` }) },

@@ -72,6 +72,10 @@ export const AUDIT_ACTIONS = [
   'comment.delete',
   'error_type.change',
   'step_names.change',
+  'dataset.create',
+  'dataset.import',
+  'dataset.change_item',
+  'dataset.set_evaluator',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 

@@ -3,6 +3,7 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import type { TextKind } from '../../domain/versioned-text.ts'
 import type { Organization, UnscopedStore } from '../core/store.ts'
 import { apiKeys, organizations, projects, users } from '../schema/accounts.ts'
+import { datasets } from '../schema/datasets.ts'
 import { feedback } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
 import { versionedTexts } from '../schema/texts.ts'
@@ -111,6 +112,15 @@ export async function isForeignText(
         isOfProject(versionedTexts.projectKey),
       ),
     )
+  return rows.length > 0
+}
+
+/** Whether another organization has a dataset with this id. */
+export async function isForeignDataset({ database }: UnscopedStore, own: Organization, id: string): Promise<boolean> {
+  const rows = await database
+    .select({ id: datasets.id })
+    .from(datasets)
+    .where(and(eq(datasets.id, id), ne(datasets.organizationKey, own.key), isOfProject(datasets.projectKey)))
   return rows.length > 0
 }
 

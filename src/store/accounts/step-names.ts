@@ -1,5 +1,6 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import { Gone } from '../../domain/failures.ts'
+import { datasetUuid } from '../../domain/ids.ts'
 import type { StepNames } from '../../domain/step-names.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
@@ -26,7 +27,7 @@ export interface ClashingPrompt {
   newName: string
 }
 
-const NAMES = rowSet(['oldName', 'newName'])
+const NAMES = rowSet(['oldName', 'newName', 'datasetId'])
 
 /**
  * Replaces a project's renamed steps. If a step would then have several prompts, changes nothing and returns those
@@ -40,14 +41,21 @@ export async function saveStepNames(
 ): Promise<ClashingPrompt[]> {
   const { database } = store
   const { row } = NAMES
-  const given = NAMES.from(NAMES.encodeAll([...names].map(([oldName, newName]) => ({ oldName, newName }))))
+  const rows = await Promise.all(
+    [...names].map(async ([oldName, newName]) => ({
+      oldName,
+      newName,
+      datasetId: await datasetUuid(project.id, newName),
+    })),
+  )
+  const given = NAMES.from(NAMES.encodeAll(rows))
   const clashing = clashingPrompts(project, names)
   const mayChange = and(isExistingProject(store, project), sql`not exists (select 1 from ${clashing})`)
   const ofProject = eq(stepNames.projectKey, project.key)
   const isDropped = sql`(${stepNames.oldName}, ${stepNames.newName}) not in (select ${row.oldName}, ${row.newName} from ${given})`
   const differs = sql`(exists (select 1 from ${stepNames} where ${ofProject} and ${isDropped})
     or (select count(*) from ${stepNames} where ${ofProject}) <> ${names.size})`
-  const [rows, [found]] = await database.batch([
+  const [clashes, [existing]] = await database.batch([
     database
       .select({ name: sql<string>`clashing.name`.as('name'), newName: sql<string>`clashing.new_name`.as('new_name') })
       .from(clashing),
@@ -67,8 +75,8 @@ export async function saveStepNames(
       .select(selectFor(stepNames, { ...row, projectKey: project.key }, sql`from ${given} where ${mayChange}`))
       .onConflictDoNothing(),
   ])
-  if (!found?.isFound) throw new Gone()
-  return rows
+  if (!existing?.isFound) throw new Gone()
+  return clashes
 }
 
 const MEMBERS = rowSet(['name', 'newName'])

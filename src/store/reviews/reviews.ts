@@ -1,5 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
+import { groupOf } from '../../domain/dataset.ts'
 import type { Decision, ReviewOutcome } from '../../domain/review-state.ts'
+import { utf8Length } from '../../domain/text.ts'
 import { type Act, actorOf, recordActs } from '../accounts/audit.ts'
 import { type ErrorTypeState, errorTypeStateLookup, errorTypeStateQueries } from '../attribution/error-types.ts'
 import { requestAutomaticJobs } from '../attribution/requests.ts'
@@ -11,6 +13,8 @@ import { promptOfStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { markDays } from '../counts/output-days.ts'
 import { countDecisions } from '../counts/review-days.ts'
+import { ENTRY_ROW, type EntryDraft, encodeEntry, entryStatements } from '../datasets/entries.ts'
+import { projects } from '../schema/accounts.ts'
 import { feedback, reviews } from '../schema/reviews.ts'
 import { observations, spans } from '../schema/spans.ts'
 import { textVersions } from '../schema/texts.ts'
@@ -25,6 +29,7 @@ import {
   toLocatedRows,
 } from '../spans/located-rows.ts'
 import { chooseShared, type SharedReview, sharingSpans } from '../spans/shared-review.ts'
+import { isLastDecision } from '../spans/span-fields.ts'
 import { isLive } from '../traces/live.ts'
 import type { StoredValue } from '../traces/payloads.ts'
 import { touchAndFlag } from '../traces/traces.ts'
@@ -39,6 +44,18 @@ export interface ReviewSubject {
   shared: SharedReview | undefined
   /** The root that shows this span's review. */
   sharingRootId: string | null
+  item: ItemContext
+}
+
+/** What a span's dataset item depends on besides the span. */
+export interface ItemContext {
+  projectId: string
+  /** The step id that the pipeline sends. */
+  stepId: string
+  /** The stored step id at its last decision. Null if it has none. */
+  decidedStepId: string | null
+  /** See `groupOf`. */
+  group: string | undefined
 }
 
 /** The data that reviews of spans depend on. */
@@ -58,39 +75,67 @@ export async function findReviewSubjects(
   const { database } = store
   const located = locatedSpans(store, spanIds)
   const inTraces = sql`(select located.trace_key from ${located} as located)`
-  const [traceRows, spanRows, observationRows, decisionRows, contexts, schemas, sharing, builtInTypes, projectTypes] =
-    await readPlain(database, [
-      ...spanQueries(store, spanIds),
-      database
-        .select({
-          spanId: sql<string>`${spans.id}`.as('spanId'),
-          versionKey: sql<number | null>`${versionKey}`.as('versionKey'),
-          sharingRootId: sharingRootId.as('sharingRootId'),
-        })
-        .from(spans)
-        .where(isLocated(located)),
-      database
-        .select({
-          key: sql<number>`${textVersions.key}`.as('key'),
-          outputSchema: sql<string | null>`${textVersions.outputSchema}`.as('outputSchema'),
-        })
-        .from(textVersions)
-        .where(sql`${textVersions.key} in (select ${versionKey} from ${spans} where ${isLocated(located)})`),
-      sharingSpans(store, isLocatedRoot(located)),
-      ...errorTypeStateQueries(store, namedErrorTypes, inTraces),
-    ])
+  const [
+    traceRows,
+    spanRows,
+    observationRows,
+    decisionRows,
+    contexts,
+    schemas,
+    groups,
+    sharing,
+    builtInTypes,
+    projectTypes,
+  ] = await readPlain(database, [
+    ...spanQueries(store, spanIds),
+    database
+      .select({
+        spanId: sql<string>`${spans.id}`.as('spanId'),
+        versionKey: sql<number | null>`${versionKey}`.as('versionKey'),
+        sharingRootId: sharingRootId.as('sharingRootId'),
+        stepId: sql<string>`${spans.stepId}`.as('stepId'),
+        projectId: sql<string>`(select project.id from ${traces} own cross join ${projects} project
+            where own.key = ${spans.traceKey} and project.key = own.project_key)`.as('projectId'),
+        decidedStepId: sql<string | null>`(select ${reviews.stepId} from ${reviews} where ${isLastDecision})`.as(
+          'decidedStepId',
+        ),
+      })
+      .from(spans)
+      .where(isLocated(located)),
+    database
+      .select({
+        key: sql<number>`${textVersions.key}`.as('key'),
+        outputSchema: sql<string | null>`${textVersions.outputSchema}`.as('outputSchema'),
+      })
+      .from(textVersions)
+      .where(sql`${textVersions.key} in (select ${versionKey} from ${spans} where ${isLocated(located)})`),
+    database
+      .select({ key: sql<number>`${traces.key}`.as('key'), metadata: sql<string>`${traces.metadata}`.as('metadata') })
+      .from(traces)
+      .where(sql`${traces.key} in ${inTraces}`),
+    sharingSpans(store, isLocatedRoot(located)),
+    ...errorTypeStateQueries(store, namedErrorTypes, inTraces),
+  ])
   const rows = toLocatedRows([traceRows, spanRows, observationRows, decisionRows])
   const traceOf = new Map(rows.traces.map(trace => [trace.key, trace]))
   const schemaOf = new Map(schemas.map(({ key, outputSchema }) => [key, outputSchema]))
   const contextOf = new Map(contexts.map(context => [context.spanId, context]))
   const sharedOf = chooseShared(sharing)
+  const groupOfTrace = new Map(groups.map(({ key, metadata }) => [key, groupOf(JSON.parse(metadata))]))
   const subjects = new Map<string, ReviewSubject>()
   for (const span of foldSpans(rows)) {
     const trace = traceOf.get(span.row.traceKey)
-    const { versionKey, sharingRootId = null } = contextOf.get(span.row.id) ?? {}
-    const outputSchema = schemaOf.get(versionKey ?? 0) ?? null
-    const shared = sharedOf.get(span.row.id)
-    if (trace) subjects.set(span.row.id, { span, trace, outputSchema, shared, sharingRootId })
+    const context = contextOf.get(span.row.id)
+    if (!trace || !context) continue
+    const { versionKey, sharingRootId, stepId, projectId, decidedStepId } = context
+    subjects.set(span.row.id, {
+      span,
+      trace,
+      outputSchema: schemaOf.get(versionKey ?? 0) ?? null,
+      shared: sharedOf.get(span.row.id),
+      sharingRootId,
+      item: { projectId, stepId, decidedStepId, group: groupOfTrace.get(trace.key) },
+    })
   }
   return { subjects, errorTypeState: errorTypeStateLookup(builtInTypes, projectTypes) }
 }
@@ -135,6 +180,10 @@ export interface ReviewDraft {
   canBeShared: boolean
   /** Whether the decision may override another reviewer's claim. */
   takesOver: boolean
+  /** What it changes in datasets. */
+  entries: readonly EntryDraft[]
+  /** Whether cron must bring the trace's items up to date, because `entries` doesn't have everything. */
+  isUnsettled: boolean
 }
 
 /**
@@ -153,11 +202,14 @@ export async function addReviews(
   const userId = actorOf(act)
   const added = new Map<string, { isStale: boolean }>()
   const toAttribute = new Set<number>()
-  for (const { items, json } of chunkRows(drafts, rowOf)) {
-    const slim = ADDED.encodeAll(items.map(item => ({ ...item, canBeShared: Number(item.canBeShared) })))
+  for (const { items, json } of chunkRows(drafts, rowOf, entryBytes)) {
+    const entries = items.flatMap(draft => draft.entries)
+    const slim = ADDED.encodeAll(
+      items.map(item => ({ ...item, canBeShared: Number(item.canBeShared), isUnsettled: Number(item.isUnsettled) })),
+    )
     const from = sql`from ${ADDED.from(slim)} cross join ${reviews} where ${isAdded(ADDED.row)}`
     const { row } = ADDED
-    const [, , , , , , , , rows, requested] = await database.batch([
+    const results = await database.batch([
       database
         .insert(reviews)
         .select(
@@ -203,7 +255,13 @@ export async function addReviews(
           ),
         )
         .onConflictDoNothing(),
-      // Count before the spans' numbers are updated, so a retry after a lost reply counts nothing.
+      // Append and count before the spans' numbers are updated, so a retry after a lost reply does neither.
+      ...entryStatements(
+        store,
+        JSON.stringify(entries.map((entry, index) => encodeEntry(entry, index + 1))),
+        act.at,
+        sql`exists (select 1 from ${spans} cross join ${reviews} where ${isUnchanged(DECIDED)} and ${isAdded(DECIDED)})`,
+      ),
       countDecisions(
         store,
         sql`from ${ADDED.from(slim)} cross join ${spans}
@@ -233,6 +291,17 @@ export async function addReviews(
         'needsReview',
         needsReview,
       ),
+      database
+        .update(traces)
+        .set({ itemsDueAt: act.at })
+        .where(
+          isLive(
+            store,
+            sql`${traces.key} in (select ${reviews.traceKey} from ${ADDED.from(slim)} cross join ${reviews} cross join ${spans}
+              where ${isAdded(row)} and ${spans.id} = ${reviews.spanId} and ${spans.traceKey} = ${reviews.traceKey}
+                and (${row.isUnsettled} or ${spans.isStale}))`,
+          ),
+        ),
       markDays(
         store,
         sql`select ${traces.projectKey}, ${traces.timestamp}
@@ -265,6 +334,7 @@ export async function addReviews(
         act.at,
       ),
     ])
+    const [rows, requested] = [results[12], results[13]]
     for (const { id, isStale } of rows) added.set(id, { isStale })
     for (const { traceKey } of requested) toAttribute.add(traceKey)
   }
@@ -285,10 +355,21 @@ const DRAFTS = rowSet([
   'takesOver',
 ])
 /** The fields of drafts for the statements after the insertion. */
-const ADDED = rowSet([...PLACE, 'state', 'idBefore', 'outputRevision', 'canBeShared'])
+const ADDED = rowSet([...PLACE, 'state', 'idBefore', 'outputRevision', 'canBeShared', 'isUnsettled'])
 type Place = Readonly<Record<(typeof PLACE)[number], SQL>>
 
-const rowOf = (draft: ReviewDraft) =>
+/** The decision that an entry records. */
+const DECIDED = {
+  traceKey: ENTRY_ROW.traceKey,
+  spanId: ENTRY_ROW.reviewedId,
+  numberBefore: ENTRY_ROW.numberBefore,
+  id: ENTRY_ROW.reviewId,
+}
+
+const entryBytes = ({ entries }: ReviewDraft): number =>
+  entries.reduce((sum, entry) => sum + utf8Length(JSON.stringify(encodeEntry(entry, 0))), 0)
+
+const rowOf = ({ entries: _, ...draft }: ReviewDraft) =>
   DRAFTS.encode({
     ...draft,
     approved: draft.approved?.text,

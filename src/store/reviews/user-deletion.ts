@@ -6,7 +6,9 @@ import type { Store, UnscopedStore } from '../core/store.ts'
 import { ADD_COUNTS } from '../counts/review-days.ts'
 import { auditLog, projects, userDeletions } from '../schema/accounts.ts'
 import { reviewDays } from '../schema/counts.ts'
+import { datasetEntries, datasets } from '../schema/datasets.ts'
 import { feedback, reviews, suggestions } from '../schema/reviews.ts'
+import { traces } from '../schema/traces.ts'
 import { unpurgedTraces } from '../traces/live.ts'
 import { type TracePlace, WALK_START, walkTraces } from '../traces/trace-walk.ts'
 
@@ -99,6 +101,13 @@ async function renameInTraces(store: Store, { userId, newId }: Deletion, at: Tra
         .update(suggestions)
         .set({ userId: newId })
         .where(and(sql`${suggestions.traceKey} in ${ofKeys}`, eq(suggestions.userId, userId))),
+      renameInDatasets(
+        store,
+        { userId, newId },
+        sql`${traces} cross join ${datasets} cross join ${datasetEntries} as entry
+          where ${traces.key} in ${ofKeys} and ${datasets.projectKey} = ${traces.projectKey}`,
+        sql`${traces.key}`,
+      ),
     ])
   }
   if (next) return { stage: 'traces', at: next }
@@ -112,12 +121,31 @@ async function renameInTraces(store: Store, { userId, newId }: Deletion, at: Tra
   return { stage: 'days', at: { projectKey: 0, day: 0 } }
 }
 
+/** Gives the items of some traces, or imported examples, the new id. `from` joins `datasets` and `entry`. */
+const renameInDatasets = (
+  { database, organization }: Store,
+  { userId, newId }: Pick<Deletion, 'userId' | 'newId'>,
+  from: SQL,
+  traceKey: SQL,
+) =>
+  database
+    .update(datasetEntries)
+    .set({ userId: newId })
+    .where(
+      sql`(project_key, step_id, trace_key, item_id, sequence) in (
+        select entry.project_key, entry.step_id, entry.trace_key, entry.item_id, entry.sequence
+        from ${from} and ${datasets.organizationKey} = ${organization.key}
+          and entry.project_key = ${datasets.projectKey} and entry.step_id = ${datasets.stepId}
+          and entry.trace_key = ${traceKey} and entry.user_id = ${userId})`,
+    )
+
 /** Moves the counts of decisions to the new id, so insights show the same work under a deleted user. */
 async function renameInDays(
-  { database, organization }: Store,
+  store: Store,
   { userId, newId }: Deletion,
   at: { projectKey: number; day: number },
 ): Promise<Place | null> {
+  const { database, organization } = store
   const [project] = await database
     .select({ key: projects.key })
     .from(projects)
@@ -144,6 +172,12 @@ async function renameInDays(
     eq(reviewDays.userId, userId),
   )
   await database.batch([
+    renameInDatasets(
+      store,
+      { userId, newId },
+      sql`${datasets} cross join ${datasetEntries} as entry where ${datasets.projectKey} = ${project.key}`,
+      sql`0`,
+    ),
     database
       .insert(reviewDays)
       .select(

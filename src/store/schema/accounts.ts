@@ -161,10 +161,13 @@ export const stepNames = sqliteTable(
     projectKey: integer('project_key').notNull(),
     oldName: text('old_name').notNull(),
     newName: text('new_name').notNull(),
+    /** The id of the new name's dataset. Null if an earlier release renamed the step. */
+    datasetId: text('dataset_id'),
   },
   table => [
     primaryKey({ columns: [table.projectKey, table.oldName] }),
     index('step_names_by_new_name').on(table.projectKey, table.newName),
+    index('step_names_by_dataset').on(table.datasetId),
   ],
 )
 

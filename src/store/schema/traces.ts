@@ -54,6 +54,11 @@ export const traces = sqliteTable(
     /** Whether none of its known spans is a step of an AI pipeline. If so, lists leave the trace out by default. */
     isGeneric: integer('is_generic', { mode: 'boolean' }).notNull().default(false),
     /**
+     * When cron brings its dataset items up to date. Null if they are: a reviewed span's output, step, or root may have
+     * changed.
+     */
+    itemsDueAt: integer('items_due_at'),
+    /**
      * For a deleted trace, whether its purge subtracts its decisions from the counts. If a trace expires, the counts
      * stay the same.
      */
@@ -77,6 +82,7 @@ export const traces = sqliteTable(
     index('traces_to_close')
       .on(table.closesAt)
       .where(sql`${table.deletedAt} is null and ${table.closesAt} is not null`),
+    index('traces_with_items_due').on(table.itemsDueAt).where(isNotNull(table.itemsDueAt)),
   ],
 )
 

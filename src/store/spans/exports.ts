@@ -12,7 +12,7 @@ import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { hasIdIn, isLive } from '../traces/live.ts'
 import { placeUnder } from '../traces/payloads.ts'
-import { removeIdleRoots, SPAN_PLACES, updateNeedsReview } from '../traces/roots.ts'
+import { markItemsDue, removeIdleRoots, SPAN_PLACES, updateNeedsReview } from '../traces/roots.ts'
 import { fieldBytes, insertTraceFields } from '../traces/trace-fields.ts'
 import { newTraceRow, selectNewTraces, type TraceRecord } from '../traces/trace-rows.ts'
 import { encodeUpdate, traceUpdate, updateBytes, updateStatements } from '../traces/trace-updates.ts'
@@ -123,7 +123,12 @@ async function writeMerges(store: Store, project: Project, merges: readonly Merg
     ...(unchanged.length > 0 ? [touchTraces(store, isLive(store, hasIdIn(unchanged), hasNewSpans(places)), now)] : []),
     ...[...chunkRows(rows, SPANS.encode)].map(({ json }) => upsertSpans(store, json, now)),
     ...(rootless.length > 0 ? [removeIdleRoots(store, isLive(store, hasIdIn(rootless)))] : []),
-    ...(known.length > 0 ? [updateNeedsReview(store, isLive(store, hasIdIn(known)))] : []),
+    ...(known.length > 0
+      ? [
+          updateNeedsReview(store, isLive(store, hasIdIn(known))),
+          markItemsDue(store, isLive(store, hasIdIn(known)), now),
+        ]
+      : []),
     database
       .select({
         ...named({ id: traces.id, key: traces.key, revision: traces.revision }),
@@ -145,6 +150,7 @@ async function writeMerges(store: Store, project: Project, merges: readonly Merg
       const reviewed = new Set<string>(JSON.parse(after.get(trace.id)?.reviewed ?? '[]'))
       return trace.spans.filter(({ id }) => reviewed.has(id)).map(span => outputOf(trace, span))
     }),
+    now,
   )
   const hasRefused = done.some(({ trace }) => (after.get(trace.id)?.spanCount ?? 0) !== trace.spans.length)
   return {

@@ -63,11 +63,11 @@ export async function addObservations(
     const rows = insertion.rowsOf(inserted).map(({ trace, ...row }) => ({ ...row, ...parseTrace(trace) }))
     for (const row of rows) stored.add(keyOf(row))
     const jsonOf = new Map(outputs.map(({ draft }) => [keyOf(draft), draft.data.json]))
-    const onReviewed = rows.flatMap(row => {
-      const json = row.isOnReviewed ? jsonOf.get(keyOf(row)) : undefined
+    const inReviewed = rows.flatMap(row => {
+      const json = row.isReviewed ? jsonOf.get(keyOf(row)) : undefined
       return json === undefined ? [] : [{ traceUuid: row.traceUuid, spanId: row.spanId, revision: row.id, json }]
     })
-    await markStale(store, onReviewed)
+    await markStale(store, inReviewed, drafts[0]?.receivedAt ?? 0)
     await settleTraces(store, rows, isNullAmong ? outputs.map(({ draft }) => draft.traceUuid) : [])
   }
   // A draft that repeats a refused draft's id may be the first one that can be stored.
@@ -160,10 +160,9 @@ const insertion = new Template(database =>
       // The trace's fields, in one lookup.
       trace: sql<string>`(
         select json_object('traceUuid', ${traces.id}, 'isPosted', ${traces.isPosted}, 'isGeneric', ${traces.isGeneric},
-          'needsReview', ${traces.needsReview}, 'isOnReviewed', observations.type = 'output' and exists (
+          'needsReview', ${traces.needsReview}, 'isReviewed', observations.type = 'output' and exists (
             select 1 from ${spans} reviewed
-            where reviewed.id = coalesce(observations.span_id, traces.root_span_id)
-              and reviewed.trace_key = traces.key and reviewed.review_state is not null))
+            where reviewed.trace_key = traces.key and reviewed.review_state is not null))
         from ${traces} where ${traces.key} = ${observations.traceKey})`.as('trace'),
     }),
 )
@@ -221,18 +220,18 @@ interface StoredObservation {
   isPosted: boolean
   isGeneric: boolean
   needsReview: boolean
-  /** Whether this is an output of a reviewed span. */
-  isOnReviewed: boolean
+  /** Whether this is an output in a trace with reviewed spans. */
+  isReviewed: boolean
 }
 
 function parseTrace(trace: string): Omit<StoredObservation, 'id' | 'spanId' | 'type'> {
-  const { traceUuid, isPosted, isGeneric, needsReview, isOnReviewed } = JSON.parse(trace)
+  const { traceUuid, isPosted, isGeneric, needsReview, isReviewed } = JSON.parse(trace)
   return {
     traceUuid,
     isPosted: isPosted === 1,
     isGeneric: isGeneric === 1,
     needsReview: needsReview === 1,
-    isOnReviewed: isOnReviewed === 1,
+    isReviewed: isReviewed === 1,
   }
 }
 

@@ -14,7 +14,7 @@ import { textVersions, versionedTexts } from '../schema/texts.ts'
 import { traces } from '../schema/traces.ts'
 import { isLive } from '../traces/live.ts'
 import type { NewValue, PlacedValue, Placement } from '../traces/payloads.ts'
-import { NEW_SPAN, removeIdleRoots, showInLists } from '../traces/roots.ts'
+import { markItemsDue, NEW_SPAN, removeIdleRoots, showInLists } from '../traces/roots.ts'
 import { belongsToOtherTrace } from '../traces/span-ids.ts'
 import { touchAndFlag } from '../traces/traces.ts'
 import { MODEL_USE, modelUseRow } from './model-use.ts'
@@ -72,11 +72,12 @@ export async function saveSpans(
         'needsReview',
         needsReview,
       ),
+      markItemsDue(store, hasStored(store, project, drafted), drafted[0]?.receivedAt ?? 0),
     ])
     for (const { id } of rows) stored.add(id)
     if (rows.some(({ isPosted }) => isPosted === 0)) await removeIdleRoots(store, hasStored(store, project, drafted))
     const reviewed = new Set(rows.flatMap(({ id, reviewState }) => (reviewState === null ? [] : [id])))
-    await markStale(store, drafted.filter(({ id }) => reviewed.has(id)).flatMap(outputsOf))
+    await markStale(store, drafted.filter(({ id }) => reviewed.has(id)).flatMap(outputsOf), drafted[0]?.receivedAt ?? 0)
   }
   const refused = drafts.filter(({ id }) => !stored.has(id))
   if (refused.length === 0) return drafts.map(() => 'accepted')

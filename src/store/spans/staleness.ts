@@ -8,14 +8,14 @@ import { reviews } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { hasIdIn, isLive } from '../traces/live.ts'
-import { updateNeedsReview } from '../traces/roots.ts'
+import { markItemsDue, updateNeedsReview } from '../traces/roots.ts'
 
 /*
  * `spans.is_stale` is updated whenever an output changes or a decision is made, so reads and counts agree at no extra
  * cost. Outputs are compared by a hash of their canonical JSON. Only outputs of reviewed spans are hashed.
  */
 
-/** An output that was stored for a reviewed span. */
+/** An output that was stored in a trace with reviews. */
 export interface NewOutput {
   traceUuid: string
   /** Null: the root span. */
@@ -27,8 +27,11 @@ export interface NewOutput {
 
 const OUTPUTS = rowSet(['traceUuid', 'spanId', 'revision', 'hash'])
 
-/** Marks spans stale if one of these outputs is current and differs from the judged one. */
-export async function markStale(store: Store, outputs: readonly NewOutput[]): Promise<void> {
+/**
+ * Handles outputs that arrived in traces with reviews: marks reviewed spans stale if one of these outputs is current and
+ * differs from the judged one, and has cron bring the traces' dataset items up to date.
+ */
+export async function markStale(store: Store, outputs: readonly NewOutput[], now: number): Promise<void> {
   if (outputs.length === 0) return
   const { database } = store
   const rows: (Omit<NewOutput, 'json'> & { hash: string })[] = []
@@ -39,6 +42,7 @@ export async function markStale(store: Store, outputs: readonly NewOutput[]): Pr
   }
   const { row } = OUTPUTS
   const given = sql`${OUTPUTS.from(OUTPUTS.encodeAll(rows))} cross join ${traces}`
+  const ofOutputs = isLive(store, hasIdIn(outputs.map(({ traceUuid }) => traceUuid)))
   const isOfTrace = isLive(store, sql`${traces.id} = ${row.traceUuid}`)
   // Null if none of these outputs is the current one. The plus below keeps SQLite from using the index of all reviewed
   // spans.
@@ -53,6 +57,7 @@ export async function markStale(store: Store, outputs: readonly NewOutput[]): Pr
             select coalesce(${row.spanId}, ${traces.rootSpanId}), ${traces.key} from ${given} where ${isOfTrace})
           and +${spans.reviewState} is not null and ${spans.isStale} <> ${differs}`,
       ),
-    updateNeedsReview(store, isLive(store, hasIdIn(outputs.map(({ traceUuid }) => traceUuid)))),
+    updateNeedsReview(store, ofOutputs),
+    markItemsDue(store, ofOutputs, now),
   ])
 }

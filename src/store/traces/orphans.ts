@@ -4,6 +4,7 @@ import { ORPHAN_AGE_MS, ORPHAN_PAGE, ORPHAN_PASS_MS, ORPHAN_TRACES } from '../..
 import { withRetry } from '../core/deadline.ts'
 import type { UnscopedStore } from '../core/store.ts'
 import { findDuePass, savePass } from '../core/sweeps.ts'
+import { datasetEntries, datasets } from '../schema/datasets.ts'
 import { reviews, suggestions } from '../schema/reviews.ts'
 import { isNotRoot, observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
@@ -49,7 +50,7 @@ async function findReferencedObjects({ database }: UnscopedStore, traceKeys: rea
       output: nameIn(spans.traceKey, spans.outputRef),
       state: nameIn(spans.traceKey, spans.stateRef),
     }
-    const [observed, approved, suggested, given, givenToRoots] = await database.batch([
+    const [observed, approved, suggested, given, givenToRoots, frozen] = await database.batch([
       database
         .selectDistinct({ name: nameIn(observations.traceKey, observations.dataRef) })
         .from(observations)
@@ -76,7 +77,20 @@ async function findReferencedObjects({ database }: UnscopedStore, traceKeys: rea
             hasRef,
           ),
         ),
+      database
+        .selectDistinct({ traceKey: sql<number>`entry.trace_key`, objects: sql<string>`entry.objects` })
+        .from(traces)
+        .crossJoin(datasets)
+        .crossJoin(sql`${datasetEntries} as entry`)
+        .where(
+          sql`${traces.key} in ${keys} and ${datasets.projectKey} = ${traces.projectKey}
+            and entry.project_key = ${datasets.projectKey} and entry.step_id = ${datasets.stepId}
+            and entry.trace_key = ${traces.key} and entry.objects is not null`,
+        ),
     ])
+    for (const { traceKey, objects } of frozen) {
+      for (const name of parseNames(objects)) named.add(`${traceKey}/${name}`)
+    }
     for (const { name } of [...observed, ...approved, ...suggested]) named.add(name ?? '')
     for (const { input, output, state } of [...given, ...givenToRoots]) {
       named
@@ -87,6 +101,9 @@ async function findReferencedObjects({ database }: UnscopedStore, traceKeys: rea
   }
   return named
 }
+
+/** The names in `dataset_entries.objects`. */
+const parseNames = (objects: string): readonly string[] => JSON.parse(objects)
 
 const hasRef: SQL = sql`coalesce(${spans.inputRef}, ${spans.outputRef}, ${spans.stateRef}) is not null`
 

@@ -24,6 +24,12 @@ export interface StoredValue {
   ref: string | null
 }
 
+/**
+ * Where R2 holds an owner's values: a trace's key, or a name with a slash for values that belong to no trace. The orphan
+ * sweep knows which rows refer to each kind.
+ */
+export type Folder = number | `imports/${string}` | `experiments/${string}`
+
 /** A new value, as JSON, to store under a trace. */
 export interface NewValue {
   traceUuid: string
@@ -64,8 +70,8 @@ export async function placeValues(store: Store, values: readonly NewValue[]): Pr
 
 const uuidsOf = (values: readonly NewValue[]) => new Set(values.map(({ traceUuid }) => traceUuid))
 
-/** Like `placeValues`, but for traces whose keys are known. A trace's folder in R2 is named after its key. */
-export async function placeUnder<Value extends { folder: number; json: string }>(
+/** Like `placeValues`, but in folders that are known. */
+export async function placeUnder<Value extends { folder: Folder; json: string }>(
   store: Store,
   values: readonly Value[],
 ): Promise<ReadonlyMap<Value, StoredValue>> {
@@ -104,8 +110,7 @@ export interface ShownValue {
 
 /** A stored value as a query returned it. `isCut`: the text is only the beginning of what the row holds. */
 export interface FoundValue extends StoredValue {
-  /** The key of the trace whose folder holds the value, if it's in R2. */
-  folder: number
+  folder: Folder
   isCut?: boolean
 }
 
@@ -194,7 +199,7 @@ function withStringsCut(text: string): ShownValue {
 
 /** One range read from an object, and the values in it. */
 interface ObjectRange {
-  folder: number
+  folder: Folder
   name: string
   offset: number
   length: number
@@ -265,8 +270,8 @@ export function countWithin(sizes: readonly number[], maxBytes: number = MAX_PAG
   return sizes.length
 }
 
-/** Deletes a trace's objects. Returns whether there may be more. */
-export async function deleteValues(store: Store, folder: number): Promise<boolean> {
+/** Deletes a folder's objects. Returns whether there may be more. */
+export async function deleteValues(store: Store, folder: Folder): Promise<boolean> {
   const page = await withRetry(store.deadline, () => store.payloads.list({ prefix: prefixOf(store, folder) }))
   const keys = page.objects.map(({ key }) => key)
   if (keys.length > 0) await withRetry(store.deadline, () => store.payloads.delete(keys))
@@ -282,8 +287,8 @@ async function eachInParallel<Item>(items: Iterable<Item>, task: (item: Item) =>
   await Promise.all(workers)
 }
 
-const prefixOf = ({ organization }: Store, folder: number) => `${organization.id}/${folder}/`
-const objectKey = (store: Store, folder: number, name: string) => prefixOf(store, folder) + name
+const prefixOf = ({ organization }: Store, folder: Folder) => `${organization.id}/${folder}/`
+const objectKey = (store: Store, folder: Folder, name: string) => prefixOf(store, folder) + name
 
 function parseRef(ref: string | null): { name: string; offset: number; length: number } {
   const [name = '', offset, length] = (ref ?? '').split(':')

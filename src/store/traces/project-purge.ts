@@ -12,6 +12,7 @@ import type { Store, UnscopedStore } from '../core/store.ts'
 import { apiKeys, modelCalls, projects, stepNames } from '../schema/accounts.ts'
 import { projectErrorTypes } from '../schema/attribution.ts'
 import { answerDays, countedDays, outputDays, reviewDays, useDays } from '../schema/counts.ts'
+import { datasetEntries, datasetRemovals, datasetSettings, datasets } from '../schema/datasets.ts'
 import { textActivations, textVersions, versionedTexts } from '../schema/texts.ts'
 import { traces } from '../schema/traces.ts'
 
@@ -129,6 +130,21 @@ function deletions(projectKey: number): { limit: number; statement: SQL }[] {
     removal(useDays, 'project_key, day, step_id, prompt_version_id'),
     removal(countedDays, 'project_key, day'),
     removal(stepNames, 'project_key, old_name'),
+    removal(datasetRemovals, 'project_key, step_id, added'),
+    removal(datasetSettings, 'project_key, step_id'),
+    // Only imported examples. A trace's items, and a dataset that still has some, go with the trace.
+    removal(
+      datasetEntries,
+      'project_key, step_id, trace_key, item_id, sequence',
+      sql`${ofProject} and trace_key = 0`,
+      PROJECT_PURGE_VERSIONS,
+    ),
+    removal(
+      datasets,
+      'project_key, step_id',
+      sql`${ofProject} and not exists (select 1 from ${datasetEntries} entry
+        where entry.project_key = ${datasets.projectKey} and entry.step_id = ${datasets.stepId})`,
+    ),
     removal(modelCalls, 'project_key'),
     removal(
       apiKeys,

@@ -11,6 +11,7 @@ import { feedback, reviews, suggestions } from '../schema/reviews.ts'
 import { isNotRoot, observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { deleteValues } from './payloads.ts'
+import { deleteItems } from './purged-items.ts'
 import { deleteTraceFields } from './trace-fields.ts'
 
 /**
@@ -46,6 +47,7 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
   const [tombstone] = await database
     .select({
       id: traces.id,
+      projectKey: traces.projectKey,
       rootSpanId: traces.rootSpanId,
       metadata: traces.metadata,
       isUncounted: traces.isUncounted,
@@ -61,7 +63,9 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
   const updateDecisions = isUncounted ? subtractDecisions : countExpired
   const deleteSome = (table: PurgedTable, ...more: [updateCounts?: UpdateCounts]) =>
     deleteRows(store, table, eq(table.traceKey, traceKey), ...more)
+  const { projectKey } = tombstone
   const steps = [
+    () => deleteItems(store, { projectKey, traceKey }),
     // Reviews and answers come first, to correct the counts soon. The spans and the job come last, because they
     // determine which decisions and answers count.
     () => deleteSome(reviews, isCounted ? updateDecisions : undefined),

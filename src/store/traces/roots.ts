@@ -1,6 +1,6 @@
 import { and, eq, ne, type SQL, sql } from 'drizzle-orm'
 import { newRevision } from '../../domain/ids.ts'
-import { hasObservedOutput, hasOtherOutput, needsReview, sharedTextNow } from '../core/reviewable.ts'
+import { hasObservedOutput, hasOtherOutput, hasReviewedSpan, needsReview, sharedTextNow } from '../core/reviewable.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { feedback } from '../schema/reviews.ts'
@@ -72,6 +72,16 @@ export const updateNeedsReview = ({ database }: Store, ofTraces: SQL | undefined
     .update(traces)
     .set({ needsReview })
     .where(and(ofTraces, ne(traces.needsReview, needsReview)))
+
+/**
+ * Has cron bring the dataset items of these traces up to date, if they have reviewed spans. A run under way has set a
+ * later time, and doesn't clear this one.
+ */
+export const markItemsDue = ({ database }: Pick<Store, 'database'>, ofTraces: SQL | undefined, now: number) =>
+  database
+    .update(traces)
+    .set({ itemsDueAt: Math.floor(now) })
+    .where(and(ofTraces, sql`coalesce(${traces.itemsDueAt}, ${now} + 1) > ${now}`, hasReviewedSpan(sql`true`)))
 
 /**
  * Shows traces in lists that were hidden because they had only generic spans. Use it when a client sends more. Changes

@@ -89,6 +89,7 @@ export const selectNewTraces = (store: Store, project: Project, rows: string, re
       needsReview: sql`1 - ${row.isGeneric}`,
       isNegative: 0,
       isUncounted: 0,
+      itemsDueAt: null,
     },
     sql`from ${NEW_TRACES.from(rows)} where ${hasExistingProject(store, sql`${project.key}`)}`,
   )

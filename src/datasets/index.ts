@@ -1,0 +1,12 @@
+import type { Endpoint } from '../api/endpoint.ts'
+import { listDatasets, putDataset, putEvaluator } from './datasets.ts'
+import { changeDatasetItem, importItems, listItems } from './items.ts'
+
+export const datasets: readonly Endpoint[] = [
+  listDatasets,
+  putDataset,
+  listItems,
+  importItems,
+  changeDatasetItem,
+  putEvaluator,
+]

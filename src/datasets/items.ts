@@ -1,0 +1,209 @@
+import * as v from 'valibot'
+import { endpoint } from '../api/endpoint.ts'
+import { CORRECTION, CURSOR, DATASET_ID, METADATA, QUESTION, SPAN_ID } from '../api/story.ts'
+import { requirePerson } from '../auth/require-person.ts'
+import { writeVersion } from '../domain/dataset-version.ts'
+import { newId } from '../domain/ids.ts'
+import type { JsonObject } from '../domain/json.ts'
+import { described, jsonPayload, objectOfBytes, shownAs, text, Uuid } from '../http/atoms.ts'
+import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
+import { badRequest, conflict, notFound, unavailable, unprocessable } from '../http/errors.ts'
+import { BatchResult, Results } from '../http/results.ts'
+import { parse } from '../http/validation.ts'
+import {
+  MAX_BATCH_BYTES,
+  MAX_IMPORT,
+  MAX_IMPORTED_ITEMS,
+  MAX_LISTED_ITEMS,
+  MAX_METADATA_BYTES,
+  MAX_NAME_LENGTH,
+  MAX_NOTE_LENGTH,
+} from '../limits.ts'
+import { Payloads } from '../read/wire.ts'
+import { changeItem } from '../store/datasets/changes.ts'
+import { importExamples } from '../store/datasets/imports.ts'
+import { readItems } from '../store/datasets/item-values.ts'
+import { countRemoved, type ItemHead, walkItems } from '../store/datasets/items.ts'
+import { DATASET_VERSION, item, itemHead } from './examples.ts'
+import { DatasetItem, DatasetItemHead, partsAt, requireDataset, Split, toItem, toItemHead, Version } from './wire.ts'
+
+const Filters = {
+  split: v.optional(Split),
+  decision: v.optional(v.picklist(['accept', 'correct'])),
+  errorType: v.optional(v.pipe(v.string(), v.maxLength(MAX_NAME_LENGTH))),
+}
+
+export const listItems = endpoint({
+  family: 'dataset',
+  method: 'GET',
+  path: '/api/datasets/{datasetId}/items',
+  summary: "List a dataset's items",
+  description: `Items of the newest traces come first, imported examples last. With a filter, a page covers up to ${MAX_LISTED_ITEMS} items and may be short. A page ends at 8 MiB of values, after at least one item.`,
+  scope: 'read',
+  params: v.object({ datasetId: Uuid }),
+  query: v.strictObject({ version: v.optional(Version), ...Filters, payloads: Payloads, ...pageParameters }),
+  responses: {
+    200: v.object({
+      items: v.array(DatasetItem),
+      version: described(v.string(), 'The version that these items are of'),
+      removed: described(v.number(), 'How many items the version has lost because their traces were deleted'),
+      nextCursor: NextCursor,
+    }),
+  },
+  example: {
+    params: { datasetId: DATASET_ID },
+    query: { split: 'test' },
+    answers: { 200: { items: [item], version: DATASET_VERSION, removed: 0, nextCursor: CURSOR } },
+  },
+}).handle(async context => {
+  const { params, query, store } = context
+  const dataset = await requireDataset(context, params.datasetId)
+  const parts = await partsAt(dataset, query.version)
+  const findMatching = async (limit: number, after: Readonly<ItemHead['place']> | undefined) => {
+    const heads: ItemHead[] = []
+    let [place, looked] = [after, 0]
+    for (;;) {
+      const step = await walkItems(store, dataset, { parts, after: place, limit })
+      const matching = step.items.filter(head => matches(head, query))
+      const last = matching[limit - heads.length - 1]
+      heads.push(...matching.slice(0, limit - heads.length))
+      looked += limit
+      if (last) return { heads, nextPlace: last === step.items.at(-1) ? step.nextPlace : last.place }
+      if (!step.nextPlace || looked >= MAX_LISTED_ITEMS) return { heads, nextPlace: step.nextPlace }
+      place = step.nextPlace
+    }
+  }
+  const { items, nextCursor } = await pageOf({
+    list: ['dataset-items', store.organization.id, dataset.id],
+    query,
+    place: ['string', 'number', 'string'],
+    read: async (limit, after) => {
+      const { heads, nextPlace } = await findMatching(limit, after)
+      const { items, count } = await readItems(store, dataset, heads, query.payloads)
+      const last = heads[count - 1]
+      return { items, nextPlace: count < heads.length && last ? last.place : nextPlace }
+    },
+  })
+  const removed = query.version === undefined ? dataset.removed : await countRemoved(store, dataset, parts)
+  return { status: 200, body: { items: items.map(toItem), version: await writeVersion(parts), removed, nextCursor } }
+})
+
+const matches = (
+  head: ItemHead,
+  {
+    split,
+    decision,
+    errorType,
+  }: { split?: string | undefined; decision?: string | undefined; errorType?: string | undefined },
+): boolean =>
+  (split === undefined || head.split === split) &&
+  (decision === undefined || head.decision === decision) &&
+  (errorType === undefined || head.errorType === errorType)
+
+const TOO_LARGE = 'Example too large'
+
+const State = v.record(text(1, MAX_NAME_LENGTH), jsonPayload(TOO_LARGE))
+
+/** An example to import, with its values as JSON. */
+interface NewExample {
+  id?: string | undefined
+  input: string
+  expected: string
+  state?: Record<string, string> | undefined
+  metadata: JsonObject
+}
+
+// TypeScript can't expand the schema's own type.
+const Example: v.GenericSchema<unknown, NewExample> = v.strictObject({
+  id: described(
+    v.optional(Uuid),
+    'Chosen by you, so that sending the example again adds nothing. Default: a random one.',
+  ),
+  input: jsonPayload(TOO_LARGE),
+  expected: jsonPayload(TOO_LARGE),
+  state: v.optional(State),
+  metadata: v.optional(objectOfBytes(MAX_METADATA_BYTES), {}),
+})
+
+export const importItems = endpoint({
+  family: 'dataset',
+  method: 'POST',
+  path: '/api/datasets/{datasetId}/items',
+  summary: 'Import examples into a dataset',
+  description: `For steps without reviews. Each example gets its own result: 201, 200 if the same was sent before, or 409 if its ID is taken. A dataset has up to ${MAX_IMPORTED_ITEMS} of them. Only for people.`,
+  scope: 'review',
+  params: v.object({ datasetId: Uuid }),
+  body: v.strictObject({
+    items: v.pipe(
+      shownAs(v.array(v.unknown()), v.array(Example)),
+      v.maxLength(MAX_IMPORT, `must have at most ${MAX_IMPORT} items`),
+    ),
+  }),
+  maxBytes: MAX_BATCH_BYTES,
+  responses: { 207: v.object({ results: v.array(BatchResult) }) },
+  example: {
+    params: { datasetId: DATASET_ID },
+    body: { items: [{ id: SPAN_ID, input: QUESTION, expected: CORRECTION, metadata: METADATA }] },
+    answers: { 207: { results: [{ status: 201, body: { id: SPAN_ID } }] } },
+  },
+}).handle(async context => {
+  const { params, body, caller, store, act, requestId } = context
+  requirePerson(caller)
+  const dataset = await requireDataset(context, params.datasetId)
+  const results = new Results(requestId)
+  const ids = new Set<string>()
+  const drafts = body.items.flatMap((input, index) =>
+    results.take(index, `items.${index}`, () => {
+      const { id = newId(), input: value, expected, state = {}, metadata } = parse(Example, input)
+      if (ids.has(id)) throw badRequest('appears in an earlier item of this call', 'id')
+      ids.add(id)
+      return { index, example: { id, input: value, expected, state, metadata: JSON.stringify(metadata) } }
+    }),
+  )
+  const outcomes = await importExamples(
+    store,
+    act,
+    dataset,
+    drafts.map(({ example }) => example),
+  )
+  for (const [place, { index, example }] of drafts.entries()) {
+    results.settle(index, `items.${index}`, () => {
+      const outcome = outcomes[place]
+      if (outcome === 'conflict') throw conflict('Another example has this ID', 'id')
+      if (outcome === 'too_many') {
+        throw unprocessable(`A dataset may have at most ${MAX_IMPORTED_ITEMS} imported examples`, 'id')
+      }
+      return { status: outcome === 'created' ? 201 : 200, body: { id: example.id } }
+    })
+  }
+  return { status: 207, body: { results: results.inOrder() } }
+})
+
+export const changeDatasetItem = endpoint({
+  family: 'dataset',
+  method: 'PATCH',
+  path: '/api/datasets/{datasetId}/items/{itemId}',
+  summary: 'Exclude an item, move it to another split, or note something about it',
+  description: 'Later reviews of the span keep what you set here. Only for people.',
+  scope: 'manage',
+  params: v.object({ datasetId: Uuid, itemId: Uuid }),
+  body: v.strictObject({
+    excluded: described(v.optional(v.boolean()), 'Whether experiments leave the item out'),
+    split: v.optional(Split),
+    note: v.optional(text(0, MAX_NOTE_LENGTH)),
+  }),
+  responses: { 200: DatasetItemHead },
+  example: {
+    params: { datasetId: DATASET_ID, itemId: SPAN_ID },
+    body: { excluded: true, note: 'The customer tested us.' },
+    answers: { 200: { ...itemHead, excluded: true, note: 'The customer tested us.' } },
+  },
+}).handle(async context => {
+  const { params, body, caller, store, act } = context
+  requirePerson(caller)
+  const dataset = await requireDataset(context, params.datasetId)
+  const changed = await changeItem(store, act, dataset, params.itemId, body)
+  if (changed === 'item_missing') throw notFound()
+  if (typeof changed === 'string') throw unavailable(1, new Error('others kept changing the dataset item'))
+  return { status: 200, body: toItemHead(changed) }
+})

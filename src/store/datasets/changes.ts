@@ -1,0 +1,141 @@
+import type { DatasetChange } from '../../domain/dataset.ts'
+import { datasetUuid } from '../../domain/ids.ts'
+import { MAX_ALTERNATIVES, MAX_CHANGE_ATTEMPTS } from '../../limits.ts'
+import { type Act, type AuditAction, recordAct } from '../accounts/audit.ts'
+import type { Store } from '../core/store.ts'
+import { placeUnder } from '../traces/payloads.ts'
+import { type Dataset, findDataset } from './datasets.ts'
+import { type EntryDraft, encodeEntry, entryStatements, isOfLiveOwner, isUnchangedItem } from './entries.ts'
+import { objectsOf } from './freeze.ts'
+import { folderOf } from './item-values.ts'
+import { findHeads, type ItemHead } from './items.ts'
+
+/** What people can change about an item besides reviewing it. */
+export interface ItemChange {
+  excluded?: boolean | undefined
+  split?: string | undefined
+  note?: string | undefined
+}
+
+/** Why an item can't be changed. */
+type Refusal = 'item_missing' | 'too_many' | 'busy'
+
+/**
+ * Changes an item and returns it. A change that leaves the item as it is adds no entry. `item_missing`: it isn't in the
+ * dataset. `busy`: others kept changing it.
+ */
+export const changeItem = (
+  store: Store,
+  act: Act,
+  dataset: Dataset,
+  itemId: string,
+  { excluded, split, note }: ItemChange,
+): Promise<ItemHead | Refusal> =>
+  change(store, act, dataset, itemId, 'dataset.change_item', head => {
+    const isExcluded = excluded ?? head.isExcluded
+    const isSame =
+      isExcluded === head.isExcluded && (split ?? head.split) === head.split && (note ?? head.note) === head.note
+    if (isSame) return undefined
+    const kind =
+      isExcluded !== head.isExcluded ? 'exclusion' : split !== undefined && split !== head.split ? 'split' : 'note'
+    return {
+      change: kind,
+      isExcluded,
+      ...(split !== undefined && { split, isSplitSet: true }),
+      ...(note !== undefined && { note }),
+    }
+  })
+
+/** A value that people accept besides the approved output: its JSON, its place, and the experiment it came from. */
+type Alternative = [text: string, ref: string | null, experimentId: string]
+
+const alternativesIn = (head: ItemHead): Alternative[] => JSON.parse(head.alternatives ?? '[]')
+
+/**
+ * Adds an output of an experiment to what's expected of an item, in place of an earlier one of the same experiment.
+ * `too_many`: the item has as many alternatives as it may have.
+ */
+export async function addAlternative(
+  store: Store,
+  act: Act,
+  dataset: Dataset,
+  itemId: string,
+  { json, experimentId }: { json: string; experimentId: string },
+): Promise<ItemHead | Refusal> {
+  const head = (await findHeads(store, dataset, dataset.parts, [itemId])).get(itemId)
+  if (!head) return 'item_missing'
+  const value = { folder: folderOf(dataset.projectKey, head.place), json }
+  const placed = (await placeUnder(store, [value])).get(value)
+  if (!placed) throw new Error('a value has no place')
+  const added: Alternative = [placed.text, placed.ref, experimentId]
+  return change(store, act, dataset, itemId, 'dataset.change_item', head => {
+    const others = alternativesIn(head).filter(([, , id]) => id !== experimentId)
+    if (others.length >= MAX_ALTERNATIVES) return 'too_many'
+    return alternativesDraft([...others, added])
+  })
+}
+
+/** Takes back what `addAlternative` added for an experiment. */
+export const endAlternative = (
+  store: Store,
+  act: Act,
+  dataset: Dataset,
+  itemId: string,
+  experimentId: string,
+): Promise<ItemHead | Refusal> =>
+  change(store, act, dataset, itemId, 'dataset.change_item', head => {
+    const before = alternativesIn(head)
+    const left = before.filter(([, , id]) => id !== experimentId)
+    return left.length === before.length ? undefined : alternativesDraft(left)
+  })
+
+const alternativesDraft = (alternatives: readonly Alternative[]) => ({
+  change: 'alternative' as const,
+  alternatives: JSON.stringify(alternatives),
+  objects: objectsOf(alternatives.map(([text, ref]) => ({ text, ref }))),
+})
+
+/** Appends the change that `draftOf` makes of an item's last state, again if somebody else changed it. */
+async function change(
+  store: Store,
+  act: Act,
+  dataset: Dataset,
+  itemId: string,
+  action: AuditAction,
+  draftOf: (head: ItemHead) => (Partial<EntryDraft> & { change: DatasetChange }) | 'too_many' | undefined,
+): Promise<ItemHead | Refusal> {
+  let now = dataset
+  for (let attempt = 0; attempt < MAX_CHANGE_ATTEMPTS; attempt++) {
+    const head = (await findHeads(store, now, now.parts, [itemId])).get(itemId)
+    if (!head) return 'item_missing'
+    const fields = draftOf(head)
+    if (fields === 'too_many') return fields
+    if (fields === undefined) return head
+    const [stepId, traceKey] = head.place
+    const draft = {
+      ...fields,
+      projectKey: now.projectKey,
+      stepId,
+      traceKey,
+      itemId,
+      datasetId: await datasetUuid(now.projectId, stepId),
+      isDecision: false,
+      basedOn: head.sequence,
+    }
+    const rows = JSON.stringify([encodeEntry(draft, 1)])
+    const mayAppend = isOfLiveOwner(store)
+    await store.database.batch([
+      recordAct(
+        store,
+        act,
+        { action, targetId: itemId, projectKey: now.projectKey },
+        isUnchangedItem(store, rows, mayAppend),
+      ),
+      ...entryStatements(store, rows, act.at, mayAppend),
+    ])
+    const latest = await findDataset(store, now.id)
+    if (!latest) return 'item_missing'
+    now = latest
+  }
+  return 'busy'
+}

@@ -1,0 +1,190 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { ItemDecision } from '../../domain/dataset.ts'
+import type { DatasetPart } from '../../domain/dataset-version.ts'
+import { MAX_LISTED_ITEMS } from '../../limits.ts'
+import type { Store } from '../core/store.ts'
+import { datasetEntries, datasetRemovals } from '../schema/datasets.ts'
+import { spans } from '../schema/spans.ts'
+import { traces } from '../schema/traces.ts'
+import type { Dataset } from './datasets.ts'
+
+/** A position in a dataset, right after an item: its stored step, the key of its trace, and its id. */
+export type ItemPlace = readonly [stepId: string, traceKey: number, itemId: string]
+
+/** An item without its values, which are in `item-values.ts`. */
+export interface ItemHead {
+  /** Its span's id, or the imported example's. */
+  id: string
+  place: ItemPlace
+  /** Null for an imported example. */
+  traceId: string | null
+  decision: ItemDecision
+  split: string
+  isExcluded: boolean
+  /** Whether the output changed after the decision, as of the version. */
+  isStale: boolean
+  /** Whether it has changed by now. */
+  isStaleNow: boolean
+  userId: string | null
+  decidedAt: number
+  errorType: string | null
+  promptVersionId: string | null
+  inputHash: string
+  note: string | null
+  alternatives: string | null
+  /** The number of its last entry, and that of the entry with its values. */
+  sequence: number
+  valuesSequence: number
+}
+
+/**
+ * Lists up to `limit` items of a dataset as of a version, newest traces first, imported examples last, without their
+ * values. Looks at no more than that many items of the log, so a page may be short. One query for each of the dataset's
+ * stored steps.
+ */
+export async function walkItems(
+  store: Store,
+  { projectKey }: Pick<Dataset, 'projectKey'>,
+  { parts, after, limit }: { parts: readonly DatasetPart[]; after: ItemPlace | undefined; limit: number },
+): Promise<{ items: ItemHead[]; nextPlace: ItemPlace | null }> {
+  const bounded = Math.min(limit, MAX_LISTED_ITEMS)
+  const items: ItemHead[] = []
+  let looked = 0
+  for (const { stepId, sequence } of parts) {
+    if (after && stepId < after[0]) continue
+    const start: ItemPlace = after && stepId === after[0] ? after : [stepId, Number.MAX_SAFE_INTEGER, '']
+    const rows = await readHeads(store, { projectKey, stepId, sequence }, start, bounded - looked)
+    looked += rows.length
+    items.push(...rows.flatMap(toHead))
+    const last = rows.at(-1)
+    if (last && looked === bounded) return { items, nextPlace: [stepId, last.traceKey, last.id] }
+  }
+  return { items, nextPlace: null }
+}
+
+/** Finds items by id, without their values. Those that aren't in the dataset at the version are missing. */
+export async function findHeads(
+  store: Store,
+  { projectKey }: Pick<Dataset, 'projectKey'>,
+  parts: readonly DatasetPart[],
+  ids: readonly string[],
+): Promise<Map<string, ItemHead>> {
+  const found = new Map<string, ItemHead>()
+  const places = sql`(
+    select item.value as item_id, 0 as trace_key from json_each(${JSON.stringify(ids)}) as item
+    union all
+    select item.value, own.trace_key from json_each(${JSON.stringify(ids)}) as item cross join ${spans} as own
+    where own.id = item.value)`
+  for (const part of parts) {
+    const rows = await selectHeads(store, { projectKey, ...part }, places)
+    for (const head of rows.flatMap(toHead)) found.set(head.id, head)
+  }
+  return found
+}
+
+/** The part of a dataset that a query reads. */
+interface Part extends DatasetPart {
+  projectKey: number
+}
+
+interface HeadRow {
+  id: string
+  traceKey: number
+  stepId: string
+  traceId: string | null
+  isLive: number
+  decision: ItemDecision | null
+  split: string
+  isExcluded: number
+  isStale: number
+  isStaleNow: number
+  userId: string | null
+  decidedAt: number
+  errorType: string | null
+  promptVersionId: string | null
+  inputHash: string
+  note: string | null
+  alternatives: string | null
+  sequence: number
+  valuesSequence: number
+}
+
+function readHeads(store: Store, part: Part, [, traceKey, itemId]: ItemPlace, limit: number): Promise<HeadRow[]> {
+  // Skips from item to item, however many entries each has.
+  const before = (trace: SQL, item: SQL) => sql`(
+    select entry.trace_key, entry.item_id, entry.sequence from ${datasetEntries} as entry
+    where entry.project_key = ${part.projectKey} and entry.step_id = ${part.stepId}
+      and (entry.trace_key, entry.item_id) < (${trace}, ${item})
+    order by entry.trace_key desc, entry.item_id desc, entry.sequence desc limit 1)`
+  const places = sql`(
+    with recursive place(trace_key, item_id, number) as (
+      select first.trace_key, first.item_id, 1 from ${before(sql`${traceKey}`, sql`${itemId}`)} as first
+      union all
+      select entry.trace_key, entry.item_id, place.number + 1 from place cross join ${datasetEntries} as entry
+      where place.number < ${limit} and entry.project_key = ${part.projectKey} and entry.step_id = ${part.stepId}
+        and (entry.trace_key, entry.item_id, entry.sequence) = ${before(sql`place.trace_key`, sql`place.item_id`)})
+    select trace_key, item_id from place)`
+  return selectHeads(store, part, places)
+}
+
+/** The last entries of the items at `places`, up to the part's number. Deleted traces' items count as not live. */
+async function selectHeads(store: Store, { projectKey, stepId, sequence }: Part, places: SQL): Promise<HeadRow[]> {
+  return store.database.all<HeadRow>(sql`
+    select last.item_id as id, last.trace_key as traceKey, last.step_id as stepId, ${traces.id} as traceId,
+      (last.trace_key = 0 or ${traces.deletedAt} is null and ${traces.key} is not null) as isLive,
+      last.decision as decision, last.split as split, last.is_excluded as isExcluded, last.is_stale as isStale,
+      coalesce((select ${spans.isStale} from ${spans}
+        where ${spans.id} = last.reviewed_id and ${spans.traceKey} = last.trace_key), 0) as isStaleNow,
+      last.user_id as userId, last.decided_at as decidedAt, last.error_type as errorType,
+      last.prompt_version_id as promptVersionId, last.input_hash as inputHash, last.note as note,
+      last.alternatives as alternatives, last.sequence as sequence, last.values_sequence as valuesSequence
+    from ${places} as place cross join ${datasetEntries} as last
+    left join ${traces} on ${traces.key} = last.trace_key and ${traces.organizationKey} = ${store.organization.key}
+    where last.project_key = ${projectKey} and last.step_id = ${stepId} and last.trace_key = place.trace_key
+      and last.item_id = place.item_id and last.sequence = (
+        select max(entry.sequence) from ${datasetEntries} as entry
+        where entry.project_key = ${projectKey} and entry.step_id = ${stepId} and entry.trace_key = place.trace_key
+          and entry.item_id = place.item_id and entry.sequence <= ${sequence})`)
+}
+
+const toHead = ({
+  traceKey,
+  stepId,
+  isLive,
+  decision,
+  isExcluded,
+  isStale,
+  isStaleNow,
+  ...row
+}: HeadRow): ItemHead[] =>
+  isLive === 0 || decision === null
+    ? []
+    : [
+        {
+          ...row,
+          place: [stepId, traceKey, row.id],
+          decision,
+          isExcluded: isExcluded === 1,
+          isStale: isStale === 1,
+          isStaleNow: isStaleNow === 1,
+        },
+      ]
+
+/** How many items a version has lost because their traces were deleted. */
+export async function countRemoved(
+  { database }: Store,
+  { projectKey }: Pick<Dataset, 'projectKey'>,
+  parts: readonly DatasetPart[],
+): Promise<number> {
+  const counts = await Promise.all(
+    parts.map(({ stepId, sequence }) =>
+      database.$count(
+        datasetRemovals,
+        sql`${datasetRemovals.projectKey} = ${projectKey} and ${datasetRemovals.stepId} = ${stepId}
+          and ${datasetRemovals.added} <= ${sequence}
+          and (${datasetRemovals.ended} is null or ${datasetRemovals.ended} > ${sequence})`,
+      ),
+    ),
+  )
+  return counts.reduce((sum, count) => sum + count, 0)
+}
