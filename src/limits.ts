@@ -362,8 +362,8 @@ export const MAX_RETRY_DELAY_SECONDS = 3600
 export const ORPHAN_AGE_MS = DAY_MS
 /** Objects that one cron run compares with the rows. R2 lists at most 1,000. */
 export const ORPHAN_PAGE = 500
-/** Traces whose rows one statement reads for that comparison. */
-export const ORPHAN_TRACES = 50
+/** Folders whose rows one batch of statements reads for that comparison. */
+export const ORPHAN_FOLDERS = 50
 /** The pause between two passes over all objects. */
 export const ORPHAN_PASS_MS = DAY_MS
 /** How long the audit log keeps an entry by default: long enough for a yearly audit. */

@@ -5,7 +5,7 @@ import { requirePerson } from '../auth/require-person.ts'
 import { writeVersion } from '../domain/dataset-version.ts'
 import { newId } from '../domain/ids.ts'
 import type { JsonObject } from '../domain/json.ts'
-import { described, jsonPayload, objectOfBytes, shownAs, text, Uuid } from '../http/atoms.ts'
+import { described, jsonPayload, object, objectOfBytes, record, shownAs, text, Uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { badRequest, conflict, notFound, unavailable, unprocessable } from '../http/errors.ts'
 import { BatchResult, Results } from '../http/results.ts'
@@ -102,7 +102,7 @@ const matches = (
 
 const TOO_LARGE = 'Example too large'
 
-const State = v.record(text(1, MAX_NAME_LENGTH), jsonPayload(TOO_LARGE))
+const State = record(text(1, MAX_NAME_LENGTH), jsonPayload(TOO_LARGE))
 
 /** An example to import, with its values as JSON. */
 interface NewExample {
@@ -114,16 +114,18 @@ interface NewExample {
 }
 
 // TypeScript can't expand the schema's own type.
-const Example: v.GenericSchema<unknown, NewExample> = v.strictObject({
-  id: described(
-    v.optional(Uuid),
-    'Chosen by you, so that sending the example again adds nothing. Default: a random one.',
-  ),
-  input: jsonPayload(TOO_LARGE),
-  expected: jsonPayload(TOO_LARGE),
-  state: v.optional(State),
-  metadata: v.optional(objectOfBytes(MAX_METADATA_BYTES), {}),
-})
+const Example: v.GenericSchema<unknown, NewExample> = object(
+  v.strictObject({
+    id: described(
+      v.optional(Uuid),
+      'Chosen by you, so that sending the example again adds nothing. Default: a random one.',
+    ),
+    input: jsonPayload(TOO_LARGE),
+    expected: jsonPayload(TOO_LARGE),
+    state: v.optional(State),
+    metadata: v.optional(objectOfBytes(MAX_METADATA_BYTES), {}),
+  }),
+)
 
 export const importItems = endpoint({
   family: 'dataset',

@@ -34,8 +34,18 @@ export const shownAs = <Schema extends object>(schema: Schema, shown: v.GenericS
 })
 
 /** An object with the schema's fields. Valibot alone accepts a list as an object without fields. */
-export const object = <Fields extends v.ObjectEntries>(schema: v.ObjectSchema<Fields, undefined>) =>
-  v.pipe(shownAs(v.custom<v.InferInput<typeof schema>>(isJsonObject, 'must be an object'), schema), schema)
+export const object = <Fields extends v.ObjectEntries>(
+  schema: v.ObjectSchema<Fields, undefined> | v.StrictObjectSchema<Fields, undefined>,
+) => v.pipe(shownAs(v.custom<v.InferInput<typeof schema>>(isJsonObject, 'must be an object'), schema), schema)
+
+/** An object with any keys, for the same reason. */
+export const record = <Key extends v.GenericSchema<string, string>, Value extends v.GenericSchema>(
+  key: Key,
+  value: Value,
+) => {
+  const schema = v.record(key, value)
+  return v.pipe(shownAs(v.custom<v.InferInput<typeof schema>>(isJsonObject, 'must be an object'), schema), schema)
+}
 
 /** A well-formed string of `min` to `max` characters (code points, as JSON Schema counts them). */
 export const text = (min: number, max: number) =>

@@ -284,14 +284,15 @@ describe('platform calls', () => {
 
   it.for([
     // The decision and its index by time, the span and its index of reviewed spans, the trace, the audit entry, and the
-    // count of such decisions on the day.
-    ['an acceptance takes two round trips and seven rows', { decision: 'accept' }, 7, 0],
-    ['a correction takes the same', { decision: 'correct', approvedOutput: 'No' }, 7, 0],
+    // count of such decisions on the day. For the step's first decision, its dataset, the dataset's index and position,
+    // and the item.
+    ['an acceptance takes two round trips and eleven rows', { decision: 'accept' }, 11, 0],
+    ['a correction takes the same', { decision: 'correct', approvedOutput: 'No' }, 11, 0],
     // The comment and its index by trace.
-    ['a decision with a comment takes two more rows', { decision: 'accept', comment: 'Good' }, 9, 0],
+    ['a decision with a comment takes two more rows', { decision: 'accept', comment: 'Good' }, 13, 0],
     // The index of decisions with an error type.
-    ['a decision with an error type takes one more row', { decision: 'accept', errorType: 'reasoning_error' }, 8, 0],
-    ['a large correction takes two more R2 calls', { decision: 'correct', approvedOutput: large }, 7, 1],
+    ['a decision with an error type takes one more row', { decision: 'accept', errorType: 'reasoning_error' }, 12, 0],
+    ['a large correction takes two more R2 calls', { decision: 'correct', approvedOutput: large }, 11, 1],
   ] as const)('%s, and sent again one round trip and no rows', async ([, body, rowsWritten, puts], { expect }) => {
     const { org, spanId } = await newReviewed({ answer: 'Yes' })
     await org.bearer().get('/api/prompts?projectSlug=support')
@@ -311,8 +312,21 @@ describe('platform calls', () => {
   }) => {
     const { org, spanId } = await newReviewed({ text: large })
     await org.bearer().get('/api/prompts?projectSlug=support')
-    const cost = { ...NOTHING, d1RoundTrips: 2, rowsWritten: 7, r2Calls: 2 }
+    const cost = { ...NOTHING, d1RoundTrips: 2, rowsWritten: 11, r2Calls: 2 }
     expect(await costOf(org, 'put', `/api/spans/${spanId}/review`, { decision: 'accept' })).toEqual(cost)
+  })
+
+  it("a decision in a step that has a dataset takes two rows for the item and the dataset's position", async ({
+    expect,
+  }) => {
+    const { org, step } = await newReviewed('Yes')
+    const [first, second] = [crypto.randomUUID(), crypto.randomUUID()]
+    await step({ span_id: first })
+    await step({ span_id: second })
+    await org.owner.put(`/api/spans/${first}/review`, { decision: 'accept' })
+    const cost = await costOf(org, 'put', `/api/spans/${second}/review`, { decision: 'accept' })
+    // The count of the day's decisions and the trace's entry in the index of the review queue vary.
+    expect(cost).toEqual({ ...NOTHING, d1RoundTrips: 2, rowsWritten: 7 + 2 })
   })
 
   it('decisions by one reviewer on one step and day share a counter row', async ({ expect }) => {
@@ -322,14 +336,14 @@ describe('platform calls', () => {
     for (const span_id of spanIds) await step({ span_id })
     const decideAll = (fields: object) =>
       costOf(org, 'post', '/api/reviews', { reviews: spanIds.map(spanId => ({ spanId, ...fields })) })
-    // For each decision, the decision and its index, the span and its index, and the audit entry; then the trace and
-    // the count.
-    expect(await decideAll({ decision: 'accept' })).toMatchObject({ d1RoundTrips: 2, rowsWritten: 20 * 5 + 1 + 1 })
+    // For each decision, the decision and its index, the span and its index, the audit entry, and the item; then the
+    // trace, the count, and the new dataset, its index, and its position.
+    expect(await decideAll({ decision: 'accept' })).toMatchObject({ d1RoundTrips: 2, rowsWritten: 20 * 6 + 1 + 1 + 3 })
     // The number of decisions in force is unchanged, so the counts aren't written.
-    expect(await decideAll({ decision: 'accept', comment: 'Sure' })).toMatchObject({ rowsWritten: 20 * 7 + 1 })
+    expect(await decideAll({ decision: 'accept', comment: 'Sure' })).toMatchObject({ rowsWritten: 20 * 8 + 1 + 1 })
     // One count row changes: fewer acceptances and more corrections.
     expect(await decideAll({ decision: 'correct', approvedOutput: 'No' })).toMatchObject({
-      rowsWritten: 20 * 5 + 1 + 1,
+      rowsWritten: 20 * 6 + 1 + 1 + 1,
     })
   })
 
@@ -359,7 +373,7 @@ describe('platform calls', () => {
     }
   })
 
-  it('a new output for a reviewed trace or span takes one more round trip to return it to the queue', async ({
+  it('a new output in a trace with reviews takes more round trips: for its items, and to return it to the queue', async ({
     expect,
   }) => {
     const { org, trace_id, spanId, review, step } = await newReviewed('Yes')
@@ -367,11 +381,12 @@ describe('platform calls', () => {
     await step({ span_id: withoutOutput, output: undefined })
     await review({ decision: 'accept' })
     const observation = anObservation({ trace_id, span_id: withoutOutput })
-    // The observation, the span's mark, the trace, and the trace's entry in the index of the review queue.
+    // The observation, the span's mark, the trace, and the trace's entry in the index of the review queue; then the
+    // trace and its entry in the index of due items.
     expect(await costOf(org, 'post', '/api/v1/observations', observation)).toEqual({
       ...NOTHING,
-      d1RoundTrips: 2,
-      rowsWritten: 4,
+      d1RoundTrips: 3,
+      rowsWritten: 6,
     })
     // The observation, the span's last output, and the span again, whose review is now stale.
     expect(await costOf(org, 'post', '/api/v1/observations', anObservation({ trace_id, span_id: spanId }))).toEqual({

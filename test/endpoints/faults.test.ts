@@ -355,10 +355,11 @@ async function passTime<T>(
   return watched
 }
 
-/** Tables whose counts are compared as sums, because only the first decision of a day adds a row. */
+/** Tables whose counts are compared as sums, because only the first decision of a day or a step adds a row. */
 const COUNTERS: Readonly<Record<string, string[]>> = {
   review_days: ['accepted', 'corrected'],
   answer_days: ['answers'],
+  datasets: ['accepted', 'corrected', 'imported'],
 }
 
 const SCHEMA: readonly object[] = [accounts, attribution, counts, datasets, reviews, spans, sweeps, texts, traces]

@@ -65,6 +65,33 @@ describe('the sweep of unreferenced objects', () => {
     expect((await history()).reviews.at(-1).after).toBe(output)
   })
 
+  it("keeps dataset items' values, and those of imported examples", async ({ expect }) => {
+    const { org, step } = await newTrace()
+    const span_id = crypto.randomUUID()
+    await step({ span_id, input: large(), output: large() })
+    await org.owner.put(`/api/spans/${span_id}/review`, { decision: 'correct', approvedOutput: large() })
+    const [dataset] = (await org.read.get('/api/datasets?projectSlug=support')).body.datasets
+    const example = { id: crypto.randomUUID(), input: large(), expected: large(), state: { a: large(), b: large() } }
+    const path = `/api/datasets/${dataset.id}/items`
+    await org.owner.post(path, { items: [example] })
+    await org.owner.post(path, {
+      items: [
+        { ...example, id: crypto.randomUUID() },
+        { input: 1, expected: 2 },
+      ],
+    })
+    // The item's own values, so that nothing else refers to them.
+    await step({ span_id, input: large(), output: large() })
+    await env.PAYLOADS.put(`${org.id}/imports/1/${example.id}/${crypto.randomUUID()}`, '"x"')
+    const before = (await org.read.get(path)).body
+    expect(before.items.filter((item: { truncated: string[] }) => item.truncated.length > 0)).toEqual([])
+    const stored = await objectsOf(org.id)
+    await sweepAll(ORPHAN_AGE_MS + 60_000)
+    const left = await objectsOf(org.id)
+    expect((await org.read.get(path)).body).toEqual(before)
+    expect(stored.filter(key => !left.includes(key))).toEqual([expect.stringContaining('/imports/1/')])
+  })
+
   it('keeps objects that a request in progress may still refer to', async ({ expect }) => {
     const { org } = await newTrace()
     const key = `${org.id}/123/${crypto.randomUUID()}`

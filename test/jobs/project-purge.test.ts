@@ -6,6 +6,7 @@ import { sweep } from '../../src/jobs/sweep.ts'
 import {
   COUNT_LEASE_MS,
   DELETION_SETTLE_MS,
+  INLINE_BYTES,
   NOTING_DELAY_MS,
   PROJECT_PURGE_STEPS,
   PROJECT_PURGE_TRACES,
@@ -57,6 +58,11 @@ async function newFilled() {
     rule: 'It came late.',
   })
   await org.owner.put(`/api/projects/${projectId}/step-names`, { names: { old: 'new' } })
+  const { dataset } = world
+  await org.owner.put(`/api/datasets/${dataset.id}/evaluator`, { type: 'text' })
+  await org.owner.post(`/api/datasets/${dataset.id}/items`, {
+    items: [{ input: 'x'.repeat(INLINE_BYTES * 2), expected: 'x' }],
+  })
   const deleted = aTrace()
   const reviewed = (await org.ingest.post('/api/v1/traces', deleted)).body.id
   await org.ingest.post('/api/v1/observations', anObservation({ trace_id: deleted.trace_id }))
@@ -73,6 +79,7 @@ async function newFilled() {
     env.DB.prepare("insert into answer_days values (?, 1, 'step', 'late', 1)").bind(job.projectKey),
     env.DB.prepare("insert into output_days values (?, 1, 'step', 1, 0)").bind(job.projectKey),
     env.DB.prepare("insert into use_days values (?, 1, 'step', '', 1, 1, 1, '{}')").bind(job.projectKey),
+    env.DB.prepare("insert into dataset_removals values (?, 'step', 1, null)").bind(job.projectKey),
     env.DB.prepare('insert into counted_days values (?, 1, null, 0, 0, 1, null, 0)').bind(job.projectKey),
   ])
   return { org, world, job, reviewedId: reviewed }

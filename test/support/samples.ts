@@ -105,6 +105,7 @@ async function newDataset(org: Org, stepId: string): Promise<World['dataset']> {
   const { id } = (await org.owner.put('/api/datasets', { projectSlug: 'support', stepId })).body
   const example = { id: crypto.randomUUID(), input: { question: large }, expected: { answer: large } }
   await org.owner.post(`/api/datasets/${id}/items`, { items: [example] })
+  await org.owner.put(`/api/datasets/${id}/evaluator`, { type: 'exact' })
   return { id, itemId: example.id }
 }
 
@@ -227,6 +228,8 @@ const differences: Readonly<Record<string, Partial<Sample>>> = {
   'POST /api/datasets/{datasetId}/items': {
     body: () => ({ items: [{ id: crypto.randomUUID(), input: { question: large }, expected: { answer: large } }] }),
   },
+  // A new tolerance each time, because setting the same evaluator again changes nothing.
+  'PUT /api/datasets/{datasetId}/evaluator': { body: () => ({ type: 'number', tolerance: Math.random() }) },
   // A new name each time, because the call creates a dataset only once.
   'PUT /api/datasets': { body: () => ({ projectSlug: 'support', stepId: freshSlug() }) },
   'PATCH /api/api-keys/{keyId}': { body: () => ({ name: `Renamed ${crypto.randomUUID()}` }) },

@@ -113,24 +113,24 @@ export async function listDatasets(
   { limit, after }: { limit: number; after: string },
 ): Promise<{ items: Dataset[]; nextPlace: [string] | null }> {
   const { database } = store
-  const page = sql`(
+  const listed = sql`(
     select first.step_id as step_id from ${datasets} as first
     where first.project_key = ${project.key} and first.step_id > ${after} and not exists (
       select 1 from ${datasets} as earlier
       where earlier.project_key = ${project.key} and earlier.step_id < first.step_id
         and ${isStep(project.key, sql`earlier.step_id`, sql`first.step_id`)})
-    order by first.project_key, first.step_id limit ${limit + 1}) as page`
+    order by first.project_key, first.step_id limit ${limit + 1}) as listed`
   const [rows] = await readPlain(database, [
     database
-      .select({ ...memberFields, first: sql<string>`page.step_id`.as('first') })
-      .from(page)
+      .select({ ...memberFields, first: sql<string>`listed.step_id`.as('first') })
+      .from(listed)
       .crossJoin(datasets)
       .crossJoin(projects)
       .where(
         and(
           sql`${datasets.projectKey} = ${project.key} and ${projects.key} = ${project.key}`,
           isExistingProject(store, project),
-          isStep(project.key, datasets.stepId, sql`page.step_id`),
+          isStep(project.key, datasets.stepId, sql`listed.step_id`),
         ),
       ),
   ])

@@ -117,13 +117,13 @@ function readHeads(store: Store, part: Part, [, traceKey, itemId]: ItemPlace, li
       and (entry.trace_key, entry.item_id) < (${trace}, ${item})
     order by entry.trace_key desc, entry.item_id desc, entry.sequence desc limit 1)`
   const places = sql`(
-    with recursive place(trace_key, item_id, number) as (
-      select first.trace_key, first.item_id, 1 from ${before(sql`${traceKey}`, sql`${itemId}`)} as first
+    with recursive listed(trace_key, item_id, number) as (
+      select chosen.trace_key, chosen.item_id, 1 from ${before(sql`${traceKey}`, sql`${itemId}`)} as chosen
       union all
-      select entry.trace_key, entry.item_id, place.number + 1 from place cross join ${datasetEntries} as entry
-      where place.number < ${limit} and entry.project_key = ${part.projectKey} and entry.step_id = ${part.stepId}
-        and (entry.trace_key, entry.item_id, entry.sequence) = ${before(sql`place.trace_key`, sql`place.item_id`)})
-    select trace_key, item_id from place)`
+      select entry.trace_key, entry.item_id, listed.number + 1 from listed cross join ${datasetEntries} as entry
+      where listed.number < ${limit} and entry.project_key = ${part.projectKey} and entry.step_id = ${part.stepId}
+        and (entry.trace_key, entry.item_id, entry.sequence) = ${before(sql`listed.trace_key`, sql`listed.item_id`)})
+    select trace_key, item_id from listed)`
   return selectHeads(store, part, places)
 }
 
@@ -138,13 +138,13 @@ async function selectHeads(store: Store, { projectKey, stepId, sequence }: Part,
       last.user_id as userId, last.decided_at as decidedAt, last.error_type as errorType,
       last.prompt_version_id as promptVersionId, last.input_hash as inputHash, last.note as note,
       last.alternatives as alternatives, last.sequence as sequence, last.values_sequence as valuesSequence
-    from ${places} as place cross join ${datasetEntries} as last
+    from ${places} as listed cross join ${datasetEntries} as last
     left join ${traces} on ${traces.key} = last.trace_key and ${traces.organizationKey} = ${store.organization.key}
-    where last.project_key = ${projectKey} and last.step_id = ${stepId} and last.trace_key = place.trace_key
-      and last.item_id = place.item_id and last.sequence = (
+    where last.project_key = ${projectKey} and last.step_id = ${stepId} and last.trace_key = listed.trace_key
+      and last.item_id = listed.item_id and last.sequence = (
         select max(entry.sequence) from ${datasetEntries} as entry
-        where entry.project_key = ${projectKey} and entry.step_id = ${stepId} and entry.trace_key = place.trace_key
-          and entry.item_id = place.item_id and entry.sequence <= ${sequence})`)
+        where entry.project_key = ${projectKey} and entry.step_id = ${stepId} and entry.trace_key = listed.trace_key
+          and entry.item_id = listed.item_id and entry.sequence <= ${sequence})`)
 }
 
 const toHead = ({

@@ -1,7 +1,8 @@
 import { and, isNotNull, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
-import { ORPHAN_AGE_MS, ORPHAN_PAGE, ORPHAN_PASS_MS, ORPHAN_TRACES } from '../../limits.ts'
+import { ORPHAN_AGE_MS, ORPHAN_FOLDERS, ORPHAN_PAGE, ORPHAN_PASS_MS } from '../../limits.ts'
 import { withRetry } from '../core/deadline.ts'
+import { rowSet } from '../core/rows.ts'
 import type { UnscopedStore } from '../core/store.ts'
 import { findDuePass, savePass } from '../core/sweeps.ts'
 import { datasetEntries, datasets } from '../schema/datasets.ts'
@@ -20,11 +21,8 @@ export async function sweepOrphans(unscoped: UnscopedStore, now: number): Promis
   const page = await withRetry(deadline, () => payloads.list({ limit: ORPHAN_PAGE, ...(startAfter && { startAfter }) }))
   const old = page.objects.filter(({ uploaded }) => uploaded.getTime() < now - ORPHAN_AGE_MS)
   const ours = old.flatMap(({ key }) => partsOf(key))
-  const named = await findReferencedObjects(
-    unscoped,
-    ours.map(({ traceKey }) => traceKey),
-  )
-  const orphans = ours.filter(({ traceKey, name }) => !named.has(`${traceKey}/${name}`)).map(({ key }) => key)
+  const named = await findReferencedObjects(unscoped, [...new Set(ours.map(({ folder }) => folder))])
+  const orphans = ours.filter(({ folder, name }) => !named.has(`${folder}/${name}`)).map(({ key }) => key)
   if (orphans.length > 0) await withRetry(deadline, () => payloads.delete(orphans))
   const cursor = (page.truncated && page.objects.at(-1)?.key) || ''
   await savePass(unscoped, 'orphans', { cursor, dueAt: cursor ? now : now + ORPHAN_PASS_MS })
@@ -32,75 +30,116 @@ export async function sweepOrphans(unscoped: UnscopedStore, now: number): Promis
 }
 
 /**
- * Parses an object's key, `<organization>/<trace key>/<name>`. Ignores other objects in the bucket, which aren't ours.
+ * Parses an object's key, `<organization>/<folder>/<name>`. A folder is that of a trace or an imported example. Ignores
+ * other objects in the bucket, which aren't ours.
  */
-function partsOf(key: string): { key: string; traceKey: number; name: string }[] {
-  const [, traceKey, name] = /^[0-9a-f-]{36}\/(\d+)\/([0-9a-f-]{36})$/.exec(key) ?? []
-  return traceKey && name ? [{ key, traceKey: Number(traceKey), name }] : []
+function partsOf(key: string): { key: string; folder: string; name: string }[] {
+  const [, folder, name] = /^[0-9a-f-]{36}\/(\d+|imports\/\d+\/[0-9a-f-]{36})\/([0-9a-f-]{36})$/.exec(key) ?? []
+  return folder && name ? [{ key, folder, name }] : []
 }
 
-/** The objects that these traces' rows refer to, as `<trace key>/<name>`. */
-async function findReferencedObjects({ database }: UnscopedStore, traceKeys: readonly number[]): Promise<Set<string>> {
-  const distinct = [...new Set(traceKeys)]
+/** The objects in these folders that rows refer to, as `<folder>/<name>`. */
+async function findReferencedObjects(unscoped: UnscopedStore, folders: readonly string[]): Promise<Set<string>> {
   const named = new Set<string>()
-  for (let start = 0; start < distinct.length; start += ORPHAN_TRACES) {
-    const keys = sql`(select item.value from json_each(${JSON.stringify(distinct.slice(start, start + ORPHAN_TRACES))}) as item)`
-    const spanRefs = {
-      input: nameIn(spans.traceKey, spans.inputRef),
-      output: nameIn(spans.traceKey, spans.outputRef),
-      state: nameIn(spans.traceKey, spans.stateRef),
-    }
-    const [observed, approved, suggested, given, givenToRoots, frozen] = await database.batch([
-      database
-        .selectDistinct({ name: nameIn(observations.traceKey, observations.dataRef) })
-        .from(observations)
-        .where(and(sql`${observations.traceKey} in ${keys}`, isNotNull(observations.dataRef))),
-      database
-        .selectDistinct({ name: nameIn(reviews.traceKey, reviews.approvedRef) })
-        .from(reviews)
-        .where(and(sql`${reviews.traceKey} in ${keys}`, isNotNull(reviews.approvedRef))),
-      database
-        .selectDistinct({ name: nameIn(suggestions.traceKey, suggestions.approvedRef) })
-        .from(suggestions)
-        .where(and(sql`${suggestions.traceKey} in ${keys}`, isNotNull(suggestions.approvedRef))),
-      database
-        .select(spanRefs)
-        .from(spans)
-        .where(and(sql`${spans.traceKey} in ${keys}`, isNotRoot, hasRef)),
-      database
-        .select(spanRefs)
-        .from(spans)
-        .where(
-          and(
-            sql`(${spans.id}, ${spans.traceKey}) in (
-              select ${traces.rootSpanId}, ${traces.key} from ${traces} where ${traces.key} in ${keys})`,
-            hasRef,
-          ),
-        ),
-      database
-        .selectDistinct({ traceKey: sql<number>`entry.trace_key`, objects: sql<string>`entry.objects` })
-        .from(traces)
-        .crossJoin(datasets)
-        .crossJoin(sql`${datasetEntries} as entry`)
-        .where(
-          sql`${traces.key} in ${keys} and ${datasets.projectKey} = ${traces.projectKey}
-            and entry.project_key = ${datasets.projectKey} and entry.step_id = ${datasets.stepId}
-            and entry.trace_key = ${traces.key} and entry.objects is not null`,
-        ),
-    ])
-    for (const { traceKey, objects } of frozen) {
-      for (const name of parseNames(objects)) named.add(`${traceKey}/${name}`)
-    }
-    for (const { name } of [...observed, ...approved, ...suggested]) named.add(name ?? '')
-    for (const { input, output, state } of [...given, ...givenToRoots]) {
-      named
-        .add(input ?? '')
-        .add(output ?? '')
-        .add(state ?? '')
-    }
+  for (let start = 0; start < folders.length; start += ORPHAN_FOLDERS) {
+    const some = folders.slice(start, start + ORPHAN_FOLDERS)
+    const imported = some.filter(folder => folder.startsWith('imports/'))
+    const traceKeys = some.filter(folder => !folder.includes('/')).map(Number)
+    if (traceKeys.length > 0) await addObjectsOfTraces(unscoped, traceKeys, named)
+    if (imported.length > 0) await addObjectsOfImports(unscoped, imported, named)
   }
   return named
 }
+
+/** Adds the objects that these traces' rows refer to. */
+async function addObjectsOfTraces(
+  { database }: UnscopedStore,
+  traceKeys: readonly number[],
+  named: Set<string>,
+): Promise<void> {
+  const keys = sql`(select item.value from json_each(${JSON.stringify(traceKeys)}) as item)`
+  const spanRefs = {
+    input: nameIn(spans.traceKey, spans.inputRef),
+    output: nameIn(spans.traceKey, spans.outputRef),
+    state: nameIn(spans.traceKey, spans.stateRef),
+  }
+  const [observed, approved, suggested, given, givenToRoots, frozen] = await database.batch([
+    database
+      .selectDistinct({ name: nameIn(observations.traceKey, observations.dataRef) })
+      .from(observations)
+      .where(and(sql`${observations.traceKey} in ${keys}`, isNotNull(observations.dataRef))),
+    database
+      .selectDistinct({ name: nameIn(reviews.traceKey, reviews.approvedRef) })
+      .from(reviews)
+      .where(and(sql`${reviews.traceKey} in ${keys}`, isNotNull(reviews.approvedRef))),
+    database
+      .selectDistinct({ name: nameIn(suggestions.traceKey, suggestions.approvedRef) })
+      .from(suggestions)
+      .where(and(sql`${suggestions.traceKey} in ${keys}`, isNotNull(suggestions.approvedRef))),
+    database
+      .select(spanRefs)
+      .from(spans)
+      .where(and(sql`${spans.traceKey} in ${keys}`, isNotRoot, hasRef)),
+    database
+      .select(spanRefs)
+      .from(spans)
+      .where(
+        and(
+          sql`(${spans.id}, ${spans.traceKey}) in (
+            select ${traces.rootSpanId}, ${traces.key} from ${traces} where ${traces.key} in ${keys})`,
+          hasRef,
+        ),
+      ),
+    database
+      .selectDistinct({ traceKey: sql<number>`entry.trace_key`, objects: sql<string>`entry.objects` })
+      .from(traces)
+      .crossJoin(datasets)
+      .crossJoin(sql`${datasetEntries} as entry`)
+      .where(
+        sql`${traces.key} in ${keys} and ${datasets.projectKey} = ${traces.projectKey}
+          and entry.project_key = ${datasets.projectKey} and entry.step_id = ${datasets.stepId}
+          and entry.trace_key = ${traces.key} and entry.objects is not null`,
+      ),
+  ])
+  for (const { traceKey, objects } of frozen) {
+    for (const name of parseNames(objects)) named.add(`${traceKey}/${name}`)
+  }
+  for (const { name } of [...observed, ...approved, ...suggested]) named.add(name ?? '')
+  for (const { input, output, state } of [...given, ...givenToRoots]) {
+    named
+      .add(input ?? '')
+      .add(output ?? '')
+      .add(state ?? '')
+  }
+}
+
+/** Adds the objects that imported examples refer to. `folders` are `imports/<project key>/<item>`. */
+async function addObjectsOfImports(
+  { database }: UnscopedStore,
+  folders: readonly string[],
+  named: Set<string>,
+): Promise<void> {
+  const { row } = IMPORTS
+  const items = folders.map(folder => {
+    const [, projectKey = '', itemId = ''] = folder.split('/')
+    return { folder, projectKey: Number(projectKey), itemId }
+  })
+  const frozen = await database
+    .selectDistinct({ folder: sql<string>`${row.folder}`, objects: sql<string>`${datasetEntries.objects}` })
+    .from(IMPORTS.from(IMPORTS.encodeAll(items)))
+    .crossJoin(datasets)
+    .crossJoin(datasetEntries)
+    .where(
+      sql`${datasets.projectKey} = ${row.projectKey} and ${datasetEntries.projectKey} = ${datasets.projectKey}
+        and ${datasetEntries.stepId} = ${datasets.stepId} and ${datasetEntries.traceKey} = 0
+        and ${datasetEntries.itemId} = ${row.itemId} and ${datasetEntries.objects} is not null`,
+    )
+  for (const { folder, objects } of frozen) {
+    for (const name of parseNames(objects)) named.add(`${folder}/${name}`)
+  }
+}
+
+const IMPORTS = rowSet(['folder', 'projectKey', 'itemId'])
 
 /** The names in `dataset_entries.objects`. */
 const parseNames = (objects: string): readonly string[] => JSON.parse(objects)

@@ -15,6 +15,7 @@ import { answerDays, countedDays, outputDays, reviewDays, useDays } from '../sch
 import { datasetEntries, datasetRemovals, datasetSettings, datasets } from '../schema/datasets.ts'
 import { textActivations, textVersions, versionedTexts } from '../schema/texts.ts'
 import { traces } from '../schema/traces.ts'
+import { deleteValues } from './payloads.ts'
 
 /*
  * A deleted project's row hides it. A job deletes its traces, which are purged like any others, and everything else in
@@ -70,6 +71,7 @@ export async function purgeProject(
       if (traceKeys.length > 0) await onTraces(traceKeys)
       return traceKeys.length === PROJECT_PURGE_TRACES
     },
+    () => deleteValues(store, `imports/${projectKey}`),
     ...deletions(projectKey).map(({ limit, statement }) => async () => {
       const { meta } = await database.run(statement)
       return meta.changes === limit

@@ -24,18 +24,18 @@ export async function deleteItems(
     order by entry.step_id, entry.item_id limit ${PURGED_ITEMS})`
   const ofItem = (alias: string): SQL => {
     const entry = sql.raw(alias)
-    return sql`(${entry}.project_key = ${projectKey} and ${entry}.step_id = piece.step_id
-      and ${entry}.trace_key = ${traceKey} and ${entry}.item_id = piece.item_id)`
+    return sql`(${entry}.project_key = ${projectKey} and ${entry}.step_id = chosen.step_id
+      and ${entry}.trace_key = ${traceKey} and ${entry}.item_id = chosen.item_id)`
   }
   const count = (condition: SQL, name: string) => sql`sum(${condition}) as ${sql.raw(name)}`
   const counts = sql`(
-    select piece.step_id as step_id, ${count(sql`last.decision = 'accept'`, 'accepted')},
+    select chosen.step_id as step_id, ${count(sql`last.decision = 'accept'`, 'accepted')},
       ${count(sql`last.decision = 'correct'`, 'corrected')}, ${count(sql`last.decision is not null and last.is_excluded`, 'excluded')}
-    from ${piece} as piece cross join ${datasetEntries} as last
+    from ${piece} as chosen cross join ${datasetEntries} as last
     where ${ofItem('last')} and last.sequence = (
       select max(entry.sequence) from ${datasetEntries} as entry where ${ofItem('entry')})
       and last.decision is not null
-    group by piece.step_id) as scanned`
+    group by chosen.step_id) as scanned`
   const [, , { meta }] = await database.batch([
     database
       .insert(datasetRemovals)
@@ -49,7 +49,7 @@ export async function deleteItems(
             ended: sql`(select min(ended.sequence) from ${datasetEntries} as ended
               where ${ofItem('ended')} and ended.sequence > added.sequence and ended.decision is null)`,
           },
-          sql`from ${piece} as piece cross join ${datasetEntries} as added
+          sql`from ${piece} as chosen cross join ${datasetEntries} as added
           where ${ofItem('added')} and added.decision is not null and (
             select before.decision from ${datasetEntries} as before
             where ${ofItem('before')} and before.sequence < added.sequence order by before.sequence desc limit 1) is null
@@ -70,7 +70,7 @@ export async function deleteItems(
     database.delete(datasetEntries).where(
       sql`(project_key, step_id, trace_key, item_id, sequence) in (
         select entry.project_key, entry.step_id, entry.trace_key, entry.item_id, entry.sequence
-        from ${piece} as piece cross join ${datasetEntries} as entry where ${ofItem('entry')})`,
+        from ${piece} as chosen cross join ${datasetEntries} as entry where ${ofItem('entry')})`,
     ),
     database.delete(datasets).where(
       sql`${ofProject} and not ${isKept} and not exists (select 1 from ${datasetEntries} as entry
