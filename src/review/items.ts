@@ -10,7 +10,7 @@ import type { FoldedSpan } from '../store/spans/fold-spans.ts'
 import { placeUnder, type StoredValue } from '../store/traces/payloads.ts'
 
 /** A decision as datasets see it. */
-export interface ItemReview {
+interface ItemReview {
   id: string
   /** Null takes the item out of its dataset. */
   state: ReviewOutcome | null

@@ -180,7 +180,7 @@ export async function addDataset(store: Store, act: Act, project: Project, stepI
 }
 
 /** Finds a step's dataset, by any of the step's names. */
-export async function findByStep(store: Store, project: Project, stepId: string): Promise<Dataset | undefined> {
+async function findByStep(store: Store, project: Project, stepId: string): Promise<Dataset | undefined> {
   const [members] = await readPlain(store.database, [
     store.database
       .select(memberFields)

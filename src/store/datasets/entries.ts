@@ -36,7 +36,7 @@ export interface EntryValues {
 }
 
 /** A decision or import that an entry records. */
-export interface EntryDecision extends Partial<EntryValues> {
+interface EntryDecision extends Partial<EntryValues> {
   /** Null takes the item out of the dataset. */
   decision: ItemDecision | null
   reviewId: string | null

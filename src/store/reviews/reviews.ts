@@ -48,7 +48,7 @@ export interface ReviewSubject {
 }
 
 /** What a span's dataset item depends on besides the span. */
-export interface ItemContext {
+interface ItemContext {
   projectId: string
   /** The step id that the pipeline sends. */
   stepId: string

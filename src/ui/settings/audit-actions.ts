@@ -34,6 +34,10 @@ const LABELS: Readonly<Record<AuditAction, string>> = {
   'comment.delete': 'Comment deleted',
   'error_type.change': 'Error type changed',
   'step_names.change': 'Steps renamed',
+  'dataset.create': 'Dataset created',
+  'dataset.import': 'Examples imported',
+  'dataset.change_item': 'Dataset item changed',
+  'dataset.set_evaluator': 'Evaluator changed',
 }
 
 /** The actions to filter by. */
