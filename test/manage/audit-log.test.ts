@@ -94,6 +94,16 @@ const expectedOf: Record<string, (world: World, response: ApiResponse) => Expect
   'DELETE /api/traces/{traceId}': ({ id, org }) => [
     { ...created('trace.delete', id, org.project.id), beforeId: id, afterId: null },
   ],
+  'PUT /api/datasets': ({ org }, { body }) => [created('dataset.create', body.id, org.project.id)],
+  'POST /api/datasets/{datasetId}/items': ({ dataset, org }) => [
+    { ...created('dataset.import', dataset.id, org.project.id), afterId: null },
+  ],
+  'PATCH /api/datasets/{datasetId}/items/{itemId}': ({ dataset, org }) => [
+    { ...created('dataset.change_item', dataset.itemId, org.project.id), afterId: null },
+  ],
+  'PUT /api/datasets/{datasetId}/evaluator': ({ dataset, org }) => [
+    { ...created('dataset.set_evaluator', dataset.id, org.project.id), afterId: null },
+  ],
   ...Object.fromEntries(
     (['prompt', 'knowledge_doc'] as const).flatMap(kind => {
       const [path, idOf] =
