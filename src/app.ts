@@ -121,7 +121,7 @@ const sessionPaths: ReadonlySet<string> = new Set(
 )
 
 const EXPOSED_HEADERS =
-  'x-request-id, retry-after, ratelimit, ratelimit-policy, allow, etag, location, www-authenticate'
+  'x-request-id, x-next-cursor, content-disposition, retry-after, ratelimit, ratelimit-policy, allow, etag, location, www-authenticate'
 const ALLOWED_HEADERS =
   'authorization, content-encoding, content-type, if-match, if-none-match, prefer, x-api-key, x-org-slug, x-project-slug'
 

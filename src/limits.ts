@@ -327,6 +327,25 @@ export const MAX_IMPORTED_ITEMS = 10_000
 export const MAX_IMPORT = 200
 /** Dataset items that one call looks at, so that one tenant's filter doesn't hold up others. */
 export const MAX_LISTED_ITEMS = 5000
+/** Items in one exported file, including those that a filter leaves out. */
+export const MAX_FILE_ITEMS = MAX_LISTED_ITEMS
+/** Values in one exported file, by the sizes in their rows. A Worker streams that much within its time for computing. */
+export const MAX_FILE_BYTES = 64 * 1024 * 1024
+/** Values in R2 in one exported file, unless one item has more. A request may make 1,000 calls to D1 and R2. */
+export const MAX_FILE_OBJECTS = 900
+/**
+ * Items of an exported file that are measured, or written, at once, and the bytes of their values. A full file takes
+ * about 40 queries. The free plan allows 50.
+ */
+export const FILE_STEP_ITEMS = 500
+export const FILE_PART_BYTES = 4 * 1024 * 1024
+/** A cursor for the next file. It contains the version, the CSV columns, and the last item's step. */
+export const MAX_FILE_CURSOR_LENGTH = 14 * 1024
+/** Columns for the fields of an output, and the length that their names take in a cursor. */
+export const MAX_CSV_COLUMNS = 100
+export const MAX_CSV_COLUMNS_LENGTH = 2000
+/** If there's no `outputSchema`, columns come from these items, the first ones. */
+export const CSV_SAMPLE_ITEMS = 200
 /** Reviewed spans whose dataset items one statement brings up to date. */
 export const SETTLED_SPANS = 50
 /** Reviewed traces from before there were datasets that one cron run marks, so that their items are made. */

@@ -53,6 +53,11 @@ export interface Contract {
   readonly errors?: Readonly<Partial<Record<ErrorStatus, string>>>
   readonly responses: Readonly<Record<number, v.GenericSchema<unknown, unknown>>>
   /**
+   * If the 200 is a file instead of JSON: its media types, each with an example. Its schema is a string. Use
+   * `fileEndpoint`.
+   */
+  readonly files?: Readonly<Record<string, string>>
+  /**
    * A successful request and its responses. The OpenAPI document shows it, and the suites for all endpoints send it.
    */
   readonly example: Example
@@ -63,8 +68,8 @@ export interface Example {
   readonly params?: object
   readonly query?: object
   readonly body?: object
-  /** By status. */
-  readonly answers: Readonly<Record<number, object>>
+  /** By status. Text for a file. */
+  readonly answers: Readonly<Record<number, object | string>>
 }
 
 /** An example that matches a contract's schemas. */
@@ -110,6 +115,21 @@ export type Reply<C extends Contract> = {
     session?: string | null
   }
 }[keyof C['responses'] & number]
+
+/** A contract whose 200 is a file. */
+export type FileContract = Contract & Required<Pick<Contract, 'files'>>
+
+/** A file that's written while the client reads it. */
+export interface FileReply {
+  /** One of the contract's media types. */
+  type: string
+  /** The name that a browser saves it under: ASCII letters, digits, dots, hyphens, and underscores. */
+  name: string
+  /** Its text. An error cuts the response off, so a client can tell that the file isn't complete. */
+  pieces: AsyncGenerator<string>
+  /** Where the next file continues. Null if this is the last one. */
+  nextCursor: string | null
+}
 
 /**
  * Whether an endpoint belongs to the ingestion interface. Those ignore unknown fields, take the project from a header,

@@ -1,6 +1,7 @@
 import type { Runtime } from '../env.ts'
 import type { Context } from './context.ts'
-import type { Contract, ExampleOf, Reply } from './contract.ts'
+import type { Contract, ExampleOf, FileContract, FileReply, Reply } from './contract.ts'
+import { file } from './file.ts'
 import { json } from './json.ts'
 import { serve } from './serve.ts'
 
@@ -18,6 +19,15 @@ export function endpoint<const C extends Contract>(contract: C & { readonly exam
   return {
     handle(handler: (context: Context<C>) => Promise<Reply<C>>): Endpoint<C> {
       return { contract, serve: (request, params, runtime) => serve(contract, json, handler, request, params, runtime) }
+    },
+  }
+}
+
+/** Declares an endpoint whose response is a file, in the same way. */
+export function fileEndpoint<const C extends FileContract>(contract: C & { readonly example: ExampleOf<C> }) {
+  return {
+    handle(handler: (context: Context<C>) => Promise<FileReply & { type: keyof C['files'] }>): Endpoint<C> {
+      return { contract, serve: (request, params, runtime) => serve(contract, file, handler, request, params, runtime) }
     },
   }
 }

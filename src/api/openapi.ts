@@ -108,7 +108,7 @@ function security({ scope, family }: Contract): JsonSchema[] {
   return [{ apiKey: [] }, { bearer: [] }, ...(family === 'otlp' ? [] : [{ session: [] }])]
 }
 
-const json = (schema: JsonSchema, example?: object): JsonSchema => ({
+const json = (schema: JsonSchema, example?: object | string): JsonSchema => ({
   'application/json': { schema, ...(example && { example }) },
 })
 
@@ -178,13 +178,23 @@ function successes(contract: Contract, schemas: NamedSchemas): JsonSchema {
   }
   const responses: JsonSchema = {}
   for (const [status, schema] of Object.entries(contract.responses)) {
-    const content = json(schemas.reference(schema, 'output'), contract.example.answers[Number(status)])
-    const more = Number(status) === contract.location ? { Location: LOCATION } : {}
+    const content = contract.files
+      ? fileContent(contract.files)
+      : json(schemas.reference(schema, 'output'), contract.example.answers[Number(status)])
+    const more = {
+      ...(Number(status) === contract.location && { Location: LOCATION }),
+      ...(contract.files && { 'x-next-cursor': NEXT_CURSOR, 'Content-Disposition': CONTENT_DISPOSITION }),
+    }
     responses[status] = { description: ANSWERS[Number(status)] ?? 'Success', headers: { ...headers, ...more }, content }
   }
   if (contract.etag === 'body') responses[304] = { description: 'Not modified', headers: { ETag: ETAG } }
   return responses
 }
+
+const fileContent = (files: Readonly<Record<string, string>>): JsonSchema =>
+  Object.fromEntries(
+    Object.entries(files).map(([type, example]) => [type, { schema: { type: 'string' }, example }] as const),
+  )
 
 const ANSWERS: Readonly<Record<number, string>> = {
   200: 'Success',
@@ -202,6 +212,8 @@ const LOCATION = textHeader(
   'URL of the resource, which may not be ready yet',
   '/api/prompts/a7b8c9d0-1e2f-4a3b-8c4d-5e6f7a8b9c71',
 )
+const NEXT_CURSOR = textHeader('The `cursor` of the next file. Missing on the last one.', 'MmM5ZjE0')
+const CONTENT_DISPOSITION = textHeader('The name to save the file under', 'attachment; filename="export.jsonl"')
 const RETRY_AFTER = textHeader('Seconds to wait before retrying', '2')
 
 /** Every error status that the request pipeline or the endpoint itself can return, with its message. */

@@ -12,7 +12,7 @@ export interface Protocol<Answer> {
   /** Reads the body for the contract's schema. */
   readBody: (request: Request, contract: Contract) => unknown
   /** The response for a handler's result. */
-  success: (answer: Answer, request: Request, contract: Contract) => Response | Promise<Response>
+  success: (answer: Answer, request: Request, contract: Contract, requestId: string) => Response | Promise<Response>
   /** The response for a thrown error. Logs every fault. */
   failure: (error: unknown, request: Request, requestId: string) => Response
 }

@@ -49,7 +49,7 @@ export async function serve<C extends Contract, Answer>(
     }
     // Each field was parsed by the schema that its type comes from; TypeScript can't follow that for a generic C.
     const answer = await handler(context as Context<C>)
-    return withHeaders(await protocol.success(answer, request, contract), headers)
+    return withHeaders(await protocol.success(answer, request, contract, requestId), headers)
   } catch (error) {
     return withHeaders(protocol.failure(error, request, requestId), headers)
   }

@@ -52,3 +52,11 @@ export const item: Shown<typeof DatasetItem> = {
   metadata: METADATA,
   truncated: [],
 }
+
+export const jsonLinesExample = `${JSON.stringify(item)}\n{"end":true,"items":1}\n`
+
+export const csvExample = [
+  'id,spanId,traceId,decision,by,at,errorType,promptVersionId,split,stale,excluded,note,input,state,output,expected.answer,metadata,_rest',
+  `${SPAN_ID},${SPAN_ID},${TRACE_UUID},correct,${USER_ID},${JUDGED},context_misinterpretation,${PROMPT_VERSION_ID},test,false,false,,"{""question"":""How long is the warranty?""}",,"{""answer"":""The warranty is 12 months.""}",The warranty is 24 months.,,`,
+  '',
+].join('\r\n')

@@ -17,14 +17,11 @@ export function piecesResponse(
 ): Response {
   return new Response(bodyOf(pieces), {
     status,
-    headers: {
-      'content-type': 'application/json; charset=utf-8',
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
-      ...headers,
-    },
+    headers: { 'content-type': 'application/json; charset=utf-8', ...COMMON_HEADERS, ...headers },
   })
 }
+
+const COMMON_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
 
 function bodyOf(pieces: readonly string[]): string | ReadableStream<Uint8Array> {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
@@ -50,6 +47,43 @@ function streamOf(pieces: readonly string[]): ReadableStream<Uint8Array> {
 }
 
 const CHUNK_LENGTH = 64 * 1024
+
+/**
+ * A response whose text is written as the client reads it. After an error, which `onFault` gets, the response breaks off,
+ * and clients see that it isn't complete. Nobody else may use `pieces`.
+ */
+export function streamedResponse(
+  pieces: AsyncGenerator<string>,
+  headers: Readonly<Record<string, string>>,
+  onFault: (error: unknown) => void,
+): Response {
+  const encoder = new TextEncoder()
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          let chunk = ''
+          while (chunk.length < CHUNK_LENGTH) {
+            const { done, value } = await pieces.next()
+            if (done) break
+            chunk += value
+          }
+          if (chunk === '') controller.close()
+          else controller.enqueue(encoder.encode(chunk))
+        } catch (error) {
+          onFault(error)
+          controller.error(error)
+        }
+      },
+      async cancel() {
+        await pieces.return(undefined)
+      },
+    },
+    // Reads nothing for a HEAD request, whose response is never read.
+    { highWaterMark: 0 },
+  )
+  return new Response(body, { status: 200, headers: { ...COMMON_HEADERS, ...headers } })
+}
 
 /** Adds headers to a response. */
 export function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {

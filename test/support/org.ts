@@ -28,7 +28,8 @@ export async function send(request: Request, bindings: Env = env): Promise<ApiRe
 export async function sendIn(context: ExecutionContext, request: Request, bindings: Env): Promise<ApiResponse> {
   const response = await answer(request, bindings, context)
   const text = await response.text()
-  const body = text === '' ? undefined : JSON.parse(text)
+  const isFile = response.headers.has('content-disposition')
+  const body = isFile ? text : text === '' ? undefined : JSON.parse(text)
   checkAgainstContract(request, response.status, body)
   return { status: response.status, headers: response.headers, body }
 }

@@ -1,0 +1,127 @@
+import * as v from 'valibot'
+import { fileEndpoint } from '../api/endpoint.ts'
+import { DATASET_ID } from '../api/story.ts'
+import { writeVersion } from '../domain/dataset-version.ts'
+import { columnsOfSchema } from '../domain/output-columns.ts'
+import { described, Uuid } from '../http/atoms.ts'
+import { cursorOf, placeOf } from '../http/cursor.ts'
+import { badRequest } from '../http/errors.ts'
+import { MAX_FILE_CURSOR_LENGTH, MAX_FILE_ITEMS, STORE_DEADLINE_MS } from '../limits.ts'
+import { Deadline } from '../store/core/deadline.ts'
+import { openStore } from '../store/core/store.ts'
+import type { DatasetItem } from '../store/datasets/item-values.ts'
+import type { ItemHead, ItemPlace } from '../store/datasets/items.ts'
+import { findActiveSchema } from '../store/texts/step-schema.ts'
+import { csvExample, jsonLinesExample } from './examples.ts'
+import { columnsOf, writeChats, writeCsv, writeJsonLines } from './export-formats.ts'
+import { planFile, readParts } from './export-reading.ts'
+import { partsAt, requireDataset, Split, Version } from './wire.ts'
+
+/** The split that prompts and models may learn from. */
+const TRAIN = 'train'
+
+/** The formats, each with its media type and the ending of its files. */
+const FORMATS = {
+  jsonl: ['application/jsonl', 'jsonl'],
+  csv: ['text/csv', 'csv'],
+  chat: ['application/jsonl', 'chat.jsonl'],
+} as const
+
+const CURSOR_PLACE = ['string', 'string', 'string', 'number', 'string'] as const
+
+export const exportDataset = fileEndpoint({
+  family: 'dataset',
+  method: 'GET',
+  path: '/api/datasets/{datasetId}/export',
+  summary: 'Export a dataset as a file',
+  description: `A file has up to ${MAX_FILE_ITEMS} items and 64 MiB of values. If items are left, \`x-next-cursor\` continues with the same version. \`jsonl\` has one item per line, and ends with \`{"end": true, "items": <count>}\`. \`csv\` has a column for each field of the expected output. \`chat\` is for fine-tuning and few-shot prompts: \`{"messages": […]}\` on each line, only from the \`train\` split, without excluded and stale items.`,
+  scope: 'read',
+  params: v.object({ datasetId: Uuid }),
+  query: v.strictObject({
+    format: v.picklist(['jsonl', 'csv', 'chat']),
+    version: v.optional(Version),
+    split: described(v.optional(Split), 'Default: all splits. `chat` has only `train`.'),
+    cursor: described(
+      v.optional(v.pipe(v.string(), v.maxLength(MAX_FILE_CURSOR_LENGTH, 'is not a cursor for this export'))),
+      'The `x-next-cursor` of the previous file. Send it with the same parameters.',
+    ),
+  }),
+  responses: { 200: v.string() },
+  files: { 'application/jsonl': jsonLinesExample, 'text/csv': csvExample },
+  example: {
+    params: { datasetId: DATASET_ID },
+    query: { format: 'jsonl', split: 'test' },
+    answers: { 200: jsonLinesExample },
+  },
+}).handle(async context => {
+  const { params, query, store, runtime } = context
+  const { format } = query
+  const split = splitOf(query)
+  const dataset = await requireDataset(context, params.datasetId)
+  const list = ['dataset-export', store.organization.id, dataset.id, format, split ?? '']
+  const place = await placeOf(list, CURSOR_PLACE, query.cursor, 'cursor')
+  if (place && query.version !== undefined && query.version !== place[0]) {
+    throw badRequest('is not a cursor for this version', 'cursor')
+  }
+  const parts = await partsAt(dataset, place?.[0] ?? query.version)
+  const version = await writeVersion(parts)
+  const isWanted = (head: ItemHead) =>
+    (split === undefined || head.split === split) && (format !== 'chat' || isUsable(head))
+  const after: ItemPlace | undefined = place && [place[2], place[3], place[4]]
+  const { planned, nextPlace } = await planFile(store, dataset, { parts, after, isWanted })
+  const reopen = () => openStore(runtime.env, store.organization, new Deadline(STORE_DEADLINE_MS))
+  const read = readParts(store, reopen, dataset, { parts, planned })
+  // If this fails, the response is an error instead of half a file.
+  const { value: first = [] } = await read.next()
+  const columns = format === 'csv' ? (columnsIn(place?.[1]) ?? (await findColumns(first))) : []
+  const [type, ending] = FORMATS[format]
+  return {
+    type,
+    name: `${fileName([dataset.stepId, split ?? 'all', version])}.${ending}`,
+    pieces: WRITERS[format](startingWith(first, read), columns),
+    nextCursor: await cursorOf(list, nextPlace && [version, JSON.stringify(columns), ...nextPlace]),
+  }
+
+  async function findColumns(items: readonly DatasetItem[]): Promise<string[]> {
+    const schema = await findActiveSchema(store, dataset)
+    const declared = schema === null ? [] : columnsOfSchema(JSON.parse(schema))
+    return declared.length > 0 ? declared : columnsOf(items)
+  }
+})
+
+const WRITERS = { jsonl: writeJsonLines, csv: writeCsv, chat: writeChats }
+
+/** The split to export. 400 if nothing may learn from it. */
+function splitOf({ format, split }: { format: string; split?: string | undefined }): string | undefined {
+  if (format !== 'chat') return split
+  if (split !== undefined && split !== TRAIN) {
+    throw badRequest('must be train: a model must not learn from the items that it is tested with', 'split')
+  }
+  return TRAIN
+}
+
+/** Whether a model may learn from an item. */
+const isUsable = ({ isExcluded, isStale, isStaleNow }: ItemHead): boolean => !isExcluded && !isStale && !isStaleNow
+
+/** The columns in a cursor. A forged cursor may have anything. */
+const columnsIn = (json: string | undefined): string[] | undefined => {
+  if (json === undefined) return undefined
+  try {
+    const columns: unknown = JSON.parse(json)
+    if (v.is(v.array(v.string()), columns)) return columns
+  } catch {
+    // Not JSON: the error below.
+  }
+  throw badRequest('is not a cursor for this export', 'cursor')
+}
+
+async function* startingWith<Item>(first: Item, rest: AsyncIterable<Item>): AsyncGenerator<Item> {
+  yield first
+  yield* rest
+}
+
+/** A name that any file system takes. */
+const fileName = (parts: readonly string[]): string =>
+  parts.map(part => part.replace(/[^A-Za-z0-9._]+/g, '-').slice(0, MAX_NAME_PART)).join('-')
+
+const MAX_NAME_PART = 64

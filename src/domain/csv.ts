@@ -1,0 +1,18 @@
+/* CSV as RFC 4180 defines it, safe to open in a spreadsheet. */
+
+/** A row with its line break. */
+export const csvRow = (cells: readonly string[]): string => `${cells.map(quoted).join(',')}\r\n`
+
+const quoted = (cell: string): string => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)
+
+/**
+ * The cell of a text. Spreadsheets run a text as a formula if it begins with one of these characters, so it gets an
+ * apostrophe (OWASP, "CSV injection").
+ */
+export const textCell = (text: string): string => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text)
+
+/** The cell of a value given as JSON: a string's text, nothing for null, JSON for everything else. */
+export function jsonCell(json: string): string {
+  if (json === 'null') return ''
+  return json.startsWith('"') ? textCell(JSON.parse(json)) : json
+}
