@@ -4,7 +4,8 @@ import { type Schema, Validator } from '@cfworker/json-schema'
 
 export interface Message {
   required?: boolean
-  content?: { 'application/json': { schema: Schema } }
+  /** By media type. Only files have others than JSON. */
+  content?: { 'application/json'?: { schema: Schema }; [type: string]: { schema: Schema } | undefined }
 }
 
 interface ServedOperation {
@@ -93,7 +94,13 @@ function withoutReferences<Part>(part: Part, schemas: Record<string, Schema>): P
 }
 
 export const schemaOf = (message: Message | undefined): Schema | undefined =>
-  message?.content?.['application/json'].schema
+  message?.content?.['application/json']?.schema
+
+/** The media types of a file. Undefined if the message is JSON. */
+export function fileTypesOf(message: Message | undefined): string[] | undefined {
+  if (!message?.content || 'application/json' in message.content) return undefined
+  return Object.keys(message.content)
+}
 
 /** The names of the security schemes, any of which grants access. Empty if the operation is public. */
 export const schemesOf = ({ security }: Operation): string[] => security.flatMap(Object.keys)

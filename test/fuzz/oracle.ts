@@ -1,5 +1,5 @@
 import type { Schema } from '@cfworker/json-schema'
-import { type ApiDocument, type Message, type Operation, schemaOf, schemesOf } from './document.ts'
+import { type ApiDocument, fileTypesOf, type Message, type Operation, schemaOf, schemesOf } from './document.ts'
 import { urlOf } from './requests.ts'
 import type { Sent } from './sent.ts'
 
@@ -31,13 +31,18 @@ export function* violationsOf(document: ApiDocument, sent: Sent, received: Recei
   if (!headers.get('x-request-id')) yield 'it has no x-request-id'
   const hasBody = method !== 'HEAD' && status !== 204 && status !== 304
   if (!hasBody && text !== '') yield 'it should have no body'
-  const body = hasBody ? jsonIn(text) : {}
+  const fileTypes = hasBody ? fileTypesOf(message) : undefined
+  const body = hasBody && !fileTypes ? jsonIn(text) : {}
   if (!body) return yield 'its body is not JSON'
   const fault = operation && faultOf(document, operation, sent)
   const isRejected = status >= 400 || body.results?.some(result => result.status >= 400)
   if (fault && !isRejected) yield `the document doesn't allow this request: ${fault}`
   if (!hasBody) return
   const type = headers.get('content-type')
+  if (fileTypes) {
+    if (!fileTypes.some(each => type === `${each}; charset=utf-8`)) yield "its content-type isn't in the document"
+    return
+  }
   // The response to an OTLP export has the export's media type.
   if (type !== 'application/json; charset=utf-8' && type !== 'application/json') yield "its content-type isn't JSON"
   const mismatch = document.fault(schemaOf(message) ?? ERROR, body)

@@ -4,7 +4,7 @@ import { endpoints } from '../../src/app.ts'
 import { send } from '../support/org.ts'
 
 interface Message {
-  content?: { 'application/json': { example?: unknown } }
+  content?: Record<string, { example?: unknown }>
 }
 
 interface Operation {
@@ -79,8 +79,18 @@ describe('the OpenAPI document', () => {
       Object.values(methods),
     )) {
       for (const { content } of [operation.requestBody ?? {}, ...Object.values(operation.responses)]) {
-        if (content) expect(content['application/json'].example, operation.summary).toBeDefined()
+        for (const { example } of Object.values(content ?? {})) expect(example, operation.summary).toBeDefined()
       }
+    }
+  })
+
+  it('lists the media types of files', async ({ expect }) => {
+    const { body } = await send(new Request('https://countersign.test/openapi.json'))
+    for (const { contract } of endpoints.filter(({ contract }) => contract.files)) {
+      const { content, headers } = body.paths[contract.path].get.responses[200]
+      expect(Object.keys(content)).toEqual(Object.keys(contract.files ?? {}))
+      expect(content['text/csv']).toMatchObject({ schema: { type: 'string' }, example: expect.any(String) })
+      expect(headers['x-next-cursor']).toBeDefined()
     }
   })
 

@@ -32,9 +32,8 @@ export interface Parameter {
   schema: Schema
 }
 
-interface Content {
-  'application/json'?: { schema: Schema; example?: Json }
-}
+/** By media type. Only files, whose examples are texts, have others than JSON. */
+type Content = Record<string, { schema: Schema; example?: Json }>
 
 export interface Answer {
   description: string

@@ -1,3 +1,4 @@
+import { Fragment } from 'react'
 import classes from './docs.module.css'
 import type { Answer, Endpoint } from './document.ts'
 import { Field, Fields } from './fields.tsx'
@@ -102,8 +103,7 @@ function credentials({ security }: Endpoint): string {
   return schemes.includes('session') ? 'Requires a key or an app session.' : 'Requires a key.'
 }
 
-function AnswerDetail({ answer: { headers = {}, content }, schemas }: { answer: Answer; schemas: Schemas }) {
-  const body = content?.['application/json']
+function AnswerDetail({ answer: { headers = {}, content = {} }, schemas }: { answer: Answer; schemas: Schemas }) {
   return (
     <>
       {Object.entries(headers).map(([name, { description }]) => (
@@ -111,13 +111,25 @@ function AnswerDetail({ answer: { headers = {}, content }, schemas }: { answer: 
           <code>{name}</code> <span className={classes.quiet}>{description}</span>
         </div>
       ))}
-      {body && <Fields schema={body.schema} schemas={schemas} />}
-      {body?.example !== undefined && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so a keyboard must reach it
-        <pre className={classes.example} tabIndex={0}>
-          {JSON.stringify(body.example, undefined, 2)}
-        </pre>
-      )}
+      {Object.entries(content).map(([type, body]) => (
+        <Fragment key={type}>
+          {type === JSON_TYPE ? (
+            <Fields schema={body.schema} schemas={schemas} />
+          ) : (
+            <p>
+              A file, <code>{type}</code>:
+            </p>
+          )}
+          {body.example !== undefined && (
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so a keyboard must reach it
+            <pre className={classes.example} tabIndex={0}>
+              {type === JSON_TYPE ? JSON.stringify(body.example, undefined, 2) : String(body.example)}
+            </pre>
+          )}
+        </Fragment>
+      ))}
     </>
   )
 }
+
+const JSON_TYPE = 'application/json'
