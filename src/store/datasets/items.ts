@@ -110,7 +110,8 @@ interface HeadRow {
 }
 
 function readHeads(store: Store, part: Part, [, traceKey, itemId]: ItemPlace, limit: number): Promise<HeadRow[]> {
-  // Skips from item to item, however many entries each has.
+  // Skips from item to item, however many entries each has. SQLite compares with a column by the first part of the index
+  // alone, and then scans all of a trace's items, or all imported examples. It seeks an expression by both parts.
   const before = (trace: SQL, item: SQL) => sql`(
     select entry.trace_key, entry.item_id, entry.sequence from ${datasetEntries} as entry
     where entry.project_key = ${part.projectKey} and entry.step_id = ${part.stepId}
@@ -122,7 +123,7 @@ function readHeads(store: Store, part: Part, [, traceKey, itemId]: ItemPlace, li
       union all
       select entry.trace_key, entry.item_id, listed.number + 1 from listed cross join ${datasetEntries} as entry
       where listed.number < ${limit} and entry.project_key = ${part.projectKey} and entry.step_id = ${part.stepId}
-        and (entry.trace_key, entry.item_id, entry.sequence) = ${before(sql`listed.trace_key`, sql`listed.item_id`)})
+        and (entry.trace_key, entry.item_id, entry.sequence) = ${before(sql`listed.trace_key`, sql`listed.item_id || ''`)})
     select trace_key, item_id from listed)`
   return selectHeads(store, part, places)
 }
