@@ -37,6 +37,24 @@ export const listDatasets = endpoint({
   return { status: 200, body: { datasets: await Promise.all(items.map(toDataset)), nextCursor } }
 })
 
+export const getDataset = endpoint({
+  family: 'dataset',
+  method: 'GET',
+  path: '/api/datasets/{datasetId}',
+  summary: 'Get a dataset',
+  description: 'If the step was renamed, the ID from before its renaming works as well.',
+  scope: 'read',
+  params: v.object({ datasetId: Uuid }),
+  responses: { 200: Dataset },
+  example: {
+    params: { datasetId: DATASET_ID },
+    answers: { 200: dataset },
+  },
+}).handle(async context => ({
+  status: 200,
+  body: await toDataset(await requireDataset(context, context.params.datasetId)),
+}))
+
 export const putDataset = endpoint({
   family: 'dataset',
   method: 'PUT',

@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
 import { CORRECTION, CURSOR, DATASET_ID, METADATA, QUESTION, SPAN_ID } from '../api/story.ts'
 import { requirePerson } from '../auth/require-person.ts'
+import { ITEM_DECISIONS } from '../domain/dataset.ts'
 import { writeVersion } from '../domain/dataset-version.ts'
 import { newId } from '../domain/ids.ts'
 import type { JsonObject } from '../domain/json.ts'
@@ -19,18 +20,20 @@ import {
   MAX_NAME_LENGTH,
   MAX_NOTE_LENGTH,
 } from '../limits.ts'
+import { TrueOrFalse } from '../read/trace-filters.ts'
 import { Payloads } from '../read/wire.ts'
 import { changeItem } from '../store/datasets/changes.ts'
 import { importExamples } from '../store/datasets/imports.ts'
 import { readItems } from '../store/datasets/item-values.ts'
-import { countRemoved, type ItemHead, walkItems } from '../store/datasets/items.ts'
+import { countRemoved, findHeads, type ItemHead, walkItems } from '../store/datasets/items.ts'
 import { DATASET_VERSION, item, itemHead } from './examples.ts'
 import { DatasetItem, DatasetItemHead, partsAt, requireDataset, Split, toItem, toItemHead, Version } from './wire.ts'
 
 const Filters = {
   split: v.optional(Split),
-  decision: v.optional(v.picklist(['accept', 'correct'])),
+  decision: described(v.optional(v.picklist(ITEM_DECISIONS)), 'import: imported examples, which have no decision'),
   errorType: v.optional(v.pipe(v.string(), v.maxLength(MAX_NAME_LENGTH))),
+  excluded: v.optional(TrueOrFalse),
 }
 
 export const listItems = endpoint({
@@ -88,17 +91,18 @@ export const listItems = endpoint({
   return { status: 200, body: { items: items.map(toItem), version: await writeVersion(parts), removed, nextCursor } }
 })
 
-const matches = (
-  head: ItemHead,
-  {
-    split,
-    decision,
-    errorType,
-  }: { split?: string | undefined; decision?: string | undefined; errorType?: string | undefined },
-): boolean =>
+interface ItemFilters {
+  split?: string | undefined
+  decision?: string | undefined
+  errorType?: string | undefined
+  excluded?: boolean | undefined
+}
+
+const matches = (head: ItemHead, { split, decision, errorType, excluded }: ItemFilters): boolean =>
   (split === undefined || head.split === split) &&
   (decision === undefined || head.decision === decision) &&
-  (errorType === undefined || head.errorType === errorType)
+  (errorType === undefined || head.errorType === errorType) &&
+  (excluded === undefined || head.isExcluded === excluded)
 
 const TOO_LARGE = 'Example too large'
 
@@ -126,6 +130,31 @@ const Example: v.GenericSchema<unknown, NewExample> = object(
     metadata: v.optional(objectOfBytes(MAX_METADATA_BYTES), {}),
   }),
 )
+
+export const getDatasetItem = endpoint({
+  family: 'dataset',
+  method: 'GET',
+  path: '/api/datasets/{datasetId}/items/{itemId}',
+  summary: 'Get an item of a dataset',
+  description: 'With all its values, whatever their size.',
+  scope: 'read',
+  params: v.object({ datasetId: Uuid, itemId: Uuid }),
+  query: v.strictObject({ version: v.optional(Version) }),
+  responses: { 200: DatasetItem },
+  example: {
+    params: { datasetId: DATASET_ID, itemId: SPAN_ID },
+    answers: { 200: item },
+  },
+}).handle(async context => {
+  const { params, query, store } = context
+  const dataset = await requireDataset(context, params.datasetId)
+  const head = (await findHeads(store, dataset, await partsAt(dataset, query.version), [params.itemId])).get(
+    params.itemId,
+  )
+  const [found] = head ? (await readItems(store, dataset, [head], 'full')).items : []
+  if (!found) throw notFound()
+  return { status: 200, body: toItem(found) }
+})
 
 export const importItems = endpoint({
   family: 'dataset',

@@ -83,6 +83,8 @@ describe('a decision', () => {
         truncated: [],
       },
     ])
+    const { body } = await org.owner.get(`/api/datasets/${(await dataset()).id}/items/${spanId}`)
+    expect(body).toEqual(page.items[0])
   })
 
   it('replaces the one before, and a reset takes the item out', async ({ expect }) => {
@@ -268,6 +270,8 @@ describe('a person', () => {
     await review({ decision: 'correct', approvedOutput: CORRECTION })
     expect((await items()).items).toMatchObject([{ excluded: true, split: 'golden', note: 'Why', decision: 'correct' }])
     expect((await items(`version=${before.version}`)).items).toMatchObject([{ excluded: false, note: null }])
+    expect((await items('excluded=true')).items).toHaveLength(1)
+    expect((await items('excluded=false')).items).toEqual([])
     await change({ excluded: false })
     expect(await dataset()).toMatchObject({ items: 1, excluded: 0 })
     const { entries } = (await org.owner.get('/api/audit-log?action=dataset.change_item')).body
@@ -294,7 +298,7 @@ describe('a person', () => {
     ])
     const large = { id: crypto.randomUUID(), input: 'x'.repeat(INLINE_BYTES), expected: 'y'.repeat(INLINE_BYTES) }
     await send(large)
-    expect((await items()).items).toHaveLength(2)
+    expect((await items('decision=import')).items).toHaveLength(2)
     expect((await items()).items.find((item: { id: string }) => item.id === large.id)).toMatchObject({
       input: large.input,
       expected: [large.expected],

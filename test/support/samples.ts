@@ -220,7 +220,10 @@ const differences: Readonly<Record<string, Partial<Sample>>> = {
   'PUT /api/projects/{projectId}/step-names': {
     path: ({ spareProject }) => `/api/projects/${spareProject.id}/step-names`,
   },
-  // Only an item can be changed, and the span isn't one before its review.
+  // The span isn't an item before its review.
+  'GET /api/datasets/{datasetId}/items/{itemId}': {
+    path: ({ dataset: { id, itemId } }) => `/api/datasets/${id}/items/${itemId}`,
+  },
   'PATCH /api/datasets/{datasetId}/items/{itemId}': {
     path: ({ dataset: { id, itemId } }) => `/api/datasets/${id}/items/${itemId}`,
     body: () => ({ note: `Changed ${crypto.randomUUID()}` }),
