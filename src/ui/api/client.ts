@@ -56,16 +56,28 @@ export function onWait(listener: (seconds: number) => void): void {
   reportWait = listener
 }
 
-/**
- * Calls the API in the current session. `Answer` is the type of the endpoint's schema (`wire.ts`). A rate-limited call
- * had no effect, so it's sent again when the response says. Throws a `Fault` for any other failure; an abort stays an
- * abort.
- */
+/** Calls the API in the current session. `Answer` is the type of the endpoint's schema (`wire.ts`). */
 export async function call<Answer>(path: string, request: Call = {}): Promise<Answer> {
+  return (await answerOf(await respond(path, request))) as Answer
+}
+
+/** A file from the API, and the cursor of its next part; null if it's the last one. */
+export async function fetchFile(path: string, request: Call = {}): Promise<{ file: Blob; nextCursor: string | null }> {
+  const response = await respond(path, request)
+  return { file: await response.blob(), nextCursor: response.headers.get('x-next-cursor') }
+}
+
+const answerOf = (response: Response): Promise<unknown> => response.json().catch(() => undefined)
+
+/**
+ * The response to a successful call. A rate-limited call had no effect, so it's sent again when the response says. Throws
+ * a `Fault` for any other failure; an abort stays an abort.
+ */
+async function respond(path: string, request: Call): Promise<Response> {
   for (let attempt = 1; ; attempt++) {
     const response = await send(path, request)
-    const answer: unknown = await response.json().catch(() => undefined)
-    if (response.ok) return answer as Answer
+    if (response.ok) return response
+    const answer = await answerOf(response)
     const seconds = secondsToWait(response)
     if (seconds === undefined || seconds > MAX_WAIT_SECONDS || attempt === MAX_ATTEMPTS) throw faultOf(response, answer)
     reportWait(seconds)

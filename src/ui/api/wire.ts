@@ -1,5 +1,7 @@
 import type * as v from 'valibot'
 import type { Endpoint } from '../../api/endpoint.ts'
+import type { listDatasets } from '../../datasets/datasets.ts'
+import type { listItems } from '../../datasets/items.ts'
 import type { Json, JsonText, WrittenJson } from '../../domain/json.ts'
 import type { listObservations } from '../../ingest/observation-list.ts'
 import type { createApiKey, listApiKeys } from '../../manage/api-keys.ts'
@@ -62,6 +64,10 @@ export type Observations = Answer<typeof listObservations>
 export type Attributions = Answer<typeof listAttributions>
 export type ErrorTypes = Answer<typeof listErrorTypes>
 export type StepNames = Answer<typeof getStepNames>['names']
+export type DatasetList = Answer<typeof listDatasets>
+export type Dataset = DatasetList['datasets'][number]
+export type DatasetItems = Answer<typeof listItems>
+export type DatasetItem = DatasetItems['items'][number]
 export type Prompts = Answer<typeof listPrompts>
 export type Prompt = Answer<typeof getPrompt>
 export type KnowledgeDocs = Answer<typeof listKnowledgeDocs>

@@ -90,6 +90,11 @@ export const IconCpu = drawn(
   'M14 21v-2',
   'M10 21v-2',
 )
+export const IconDatabase = drawn(
+  'M4 6a8 3 0 1 0 16 0a8 3 0 1 0 -16 0',
+  'M4 6v6a8 3 0 0 0 16 0v-6',
+  'M4 12v6a8 3 0 0 0 16 0v-6',
+)
 export const IconDatabaseSearch = drawn(
   'M4 6c0 1.657 3.582 3 8 3s8 -1.343 8 -3s-3.582 -3 -8 -3s-8 1.343 -8 3',
   'M4 6v6c0 1.657 3.582 3 8 3m8 -3.5v-5.5',
@@ -247,6 +252,7 @@ export const IconTrash = drawn(
 )
 export const IconTrendingDown = drawn('M3 7l6 6l4 -4l8 8', 'M21 10l0 7l-7 0')
 export const IconTrendingUp = drawn('M3 17l6 -6l4 4l8 -8', 'M14 7l7 0l0 7')
+export const IconUpload = drawn('M4 17v2a2 2 0 0 0 2 2h12a2 2 0 0 0 2 -2v-2', 'M7 9l5 -5l5 5', 'M12 4l0 12')
 export const IconUser = drawn('M8 7a4 4 0 1 0 8 0a4 4 0 0 0 -8 0', 'M6 21v-2a4 4 0 0 1 4 -4h4a4 4 0 0 1 4 4v2')
 export const IconUserCircle = drawn(
   'M3 12a9 9 0 1 0 18 0a9 9 0 1 0 -18 0',

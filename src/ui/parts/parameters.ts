@@ -10,6 +10,16 @@ export const withParameters =
     return next
   }
 
+/** A URL's parameters with one of these names, in their order. */
+export const parametersIn = <Name extends string>(
+  names: readonly Name[],
+  address: URLSearchParams,
+): [name: Name, value: string][] =>
+  names.flatMap(name => {
+    const value = address.get(name)
+    return value ? [[name, value] as [Name, string]] : []
+  })
+
 /** A URL without filters. */
 export const withoutFilters =
   (isFilter: (name: string) => boolean) =>

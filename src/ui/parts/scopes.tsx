@@ -13,6 +13,19 @@ export function useMay(scope: Scope): boolean | undefined {
   return session?.scopes.includes(scope)
 }
 
+/**
+ * Why the user can't do something that only people with a scope may do, such as `move items`. Null if they can; undefined
+ * while loading.
+ */
+export function useRefusal(scope: Scope, act: string): string | null | undefined {
+  const { data: session } = useQuery(sessionQuery)
+  if (!session) return undefined
+  if (!session.scopes.includes(scope)) return `You need the “${scope}” scope to ${act}.`
+  return session.actsAs === 'person' ? null : `Only people can ${act}. Your key acts as ${ACTORS[session.actsAs]}.`
+}
+
+const ACTORS = { agent: 'an agent', pipeline: 'a pipeline' } as const
+
 /** Names the scope that the user is missing. */
 export const MissingScope = ({ scope, children }: PropsWithChildren<{ scope: Scope }>) => (
   <Alert variant="default" icon={<IconLock size={18} aria-hidden />} title={children}>

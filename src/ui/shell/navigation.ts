@@ -2,6 +2,7 @@ import {
   IconBook2,
   IconChartHistogram,
   IconChecklist,
+  IconDatabase,
   IconListTree,
   IconMessageCode,
   IconSettings,
@@ -12,6 +13,7 @@ export const SECTIONS = [
   { path: '/', label: 'Insights', description: 'What to fix next', Icon: IconChartHistogram },
   { path: '/review', label: 'Review', description: 'Outputs waiting for review', Icon: IconChecklist },
   { path: '/traces', label: 'Traces', description: 'Every pipeline run', Icon: IconListTree },
+  { path: '/datasets', label: 'Datasets', description: 'Reviewed examples by step', Icon: IconDatabase },
   { path: '/prompts', label: 'Prompts', description: 'Prompt versions by step', Icon: IconMessageCode },
   { path: '/knowledge-docs', label: 'Knowledge docs', description: 'Documents that steps rely on', Icon: IconBook2 },
   {

@@ -1,7 +1,8 @@
-import { Button, Group, Pill, Select, TextInput } from '@mantine/core'
+import { Button, Group, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import { useSearchParams } from 'wouter'
-import { ShownText } from '../json/shown-text.tsx'
+import { FilterPill } from '../parts/filter-pill.tsx'
+import { DECISION_OPTIONS, FilterSelect } from '../parts/filter-select.tsx'
 import { withParameters } from '../parts/parameters.ts'
 import { filtersIn, type SpanFilterName, withoutSpanFilters } from './filters.ts'
 
@@ -30,33 +31,15 @@ export function FilterBar({ typeNames, userNames }: FilterBarProps) {
   const [address, change] = useSearchParams()
   const set = (name: SpanFilterName, value: string | null) => change(withParameters({ [name]: value }))
   const filters = filtersIn(address)
-  const errorType = address.get('errorType')
-  const types = new Map([...(errorType ? [[errorType, errorType] as const] : []), ...typeNames])
   return (
     <Group gap="xs" align="end">
-      <Select
-        size="xs"
-        w={150}
-        label="Decision"
-        placeholder="Any"
-        clearable
-        value={address.get('decision')}
-        onChange={value => set('decision', value)}
-        data={[
-          { value: 'accept', label: 'Accepted' },
-          { value: 'correct', label: 'Corrected' },
-        ]}
-      />
-      <Select
-        size="xs"
-        w={220}
+      <FilterSelect name="decision" label="Decision" width={150} options={DECISION_OPTIONS} />
+      <FilterSelect
+        name="errorType"
         label="Error type"
-        placeholder="Any"
-        clearable
-        searchable
-        value={errorType}
-        onChange={value => set('errorType', value)}
-        data={[...types].map(([value, label]) => ({ value, label }))}
+        width={220}
+        options={[...typeNames].map(([value, label]) => ({ value, label }))}
+        isSearchable
       />
       <StepField
         key={address.get('stepId')}
@@ -66,15 +49,7 @@ export function FilterBar({ typeNames, userNames }: FilterBarProps) {
       {filters
         .filter(([name]) => !FIELDS.includes(name))
         .map(([name, value]) => (
-          <Pill
-            key={name}
-            size="sm"
-            withRemoveButton
-            onRemove={() => set(name, null)}
-            removeButtonProps={{ 'aria-label': `Remove filter: ${LABELS[name]}`, 'aria-hidden': false, tabIndex: 0 }}
-          >
-            {LABELS[name]}: <ShownText text={shownValue(name, value, userNames)} />
-          </Pill>
+          <FilterPill key={name} name={name} label={LABELS[name] ?? name} value={shownValue(name, value, userNames)} />
         ))}
       {filters.length > 0 && (
         <Button size="xs" variant="subtle" onClick={() => change(withoutSpanFilters)}>

@@ -1,4 +1,4 @@
-import { withoutFilters } from '../parts/parameters.ts'
+import { parametersIn, withoutFilters } from '../parts/parameters.ts'
 
 /*
  * The list's filters. The URL uses the API's names.
@@ -22,11 +22,7 @@ const FILTERS = [
 export type SpanFilterName = (typeof FILTERS)[number]
 
 /** The filters in a URL, in the order in which the page shows them. */
-export const filtersIn = (address: URLSearchParams): [name: SpanFilterName, value: string][] =>
-  FILTERS.flatMap(name => {
-    const value = address.get(name)
-    return value ? [[name, value] as [SpanFilterName, string]] : []
-  })
+export const filtersIn = (address: URLSearchParams) => parametersIn(FILTERS, address)
 
 /** The same as an API query. Equal filters give equal strings. */
 export const queryOf = (address: URLSearchParams): string => new URLSearchParams(filtersIn(address)).toString()

@@ -1,9 +1,8 @@
-import { SegmentedControl, Skeleton, Stack, Text, Title } from '@mantine/core'
-import { useState } from 'react'
-import type { Json, Span } from '../api/wire.ts'
-import { CodeDiff } from '../code/index.tsx'
+import { Skeleton, Stack, Text, Title } from '@mantine/core'
+import type { Span } from '../api/wire.ts'
 import { JsonView } from '../json/json-view.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
+import { ApprovedOutput } from './approved-output.tsx'
 import { Decision } from './decision.tsx'
 import { MarkedPlace } from './marked-place.tsx'
 import { Suggestions } from './suggestions.tsx'
@@ -32,7 +31,7 @@ export function OutputSection({ span: shown, traceId, marked, markedApproved }: 
         <Skeleton h={220} aria-label="Loading output" />
       ) : (
         <>
-          {isCorrected && !isMarked && <Approved span={span} marked={markedApproved} />}
+          {isCorrected && !isMarked && <ApprovedOutput {...span} marked={markedApproved} />}
           {isCorrected && <Title order={3}>Output</Title>}
           {span.output === null ? (
             <Text c="dimmed">This span has no output, so there is nothing to review.</Text>
@@ -41,47 +40,10 @@ export function OutputSection({ span: shown, traceId, marked, markedApproved }: 
               <JsonView value={span.output} label="output" marked={marked} maxHeight="max(50vh, 320px)" />
             </MarkedPlace>
           )}
-          {isCorrected && isMarked && <Approved span={span} marked={markedApproved} />}
+          {isCorrected && isMarked && <ApprovedOutput {...span} marked={markedApproved} />}
           <Suggestions span={span} />
         </>
       )}
     </Stack>
   )
 }
-
-function Approved({ span, marked }: { span: Span; marked: string | undefined }) {
-  const [chosen, setMode] = useState<'changes' | 'value'>()
-  const mode = chosen ?? (marked === undefined ? 'changes' : 'value')
-  const isText = typeof span.output === 'string' && typeof span.approvedOutput === 'string'
-  return (
-    <Stack gap={6}>
-      <Title order={3}>Approved output</Title>
-      <SegmentedControl
-        size="xs"
-        aria-label="Approved output view"
-        value={mode}
-        onChange={value => setMode(value === 'value' ? 'value' : 'changes')}
-        data={[
-          { value: 'changes', label: 'Changes' },
-          { value: 'value', label: 'Value' },
-        ]}
-        style={{ alignSelf: 'start' }}
-      />
-      {mode === 'changes' ? (
-        <CodeDiff
-          before={textOf(span.output)}
-          after={textOf(span.approvedOutput)}
-          label="Output and approved output"
-          language={isText ? 'text' : 'json'}
-        />
-      ) : (
-        <MarkedPlace marked={marked}>
-          <JsonView value={span.approvedOutput} label="approved output" marked={marked} maxHeight="max(40vh, 280px)" />
-        </MarkedPlace>
-      )}
-    </Stack>
-  )
-}
-
-/** A value's text for the diff: strings as they are, others as JSON. */
-const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value, undefined, 2))

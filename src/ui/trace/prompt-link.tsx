@@ -6,7 +6,7 @@ import { useProject } from '../session/project.ts'
 import { promptOfStepQuery } from './queries.ts'
 
 /** Links to the prompt that a span used, and to other traces with the same version. */
-export function PromptLink({ span, versionId }: { span: Span; versionId: string }) {
+export function PromptLink({ span, versionId }: { span: Pick<Span, 'stepId'>; versionId: string }) {
   const project = useProject()
   const { data: prompt } = useQuery(promptOfStepQuery(project, span.stepId))
   return (

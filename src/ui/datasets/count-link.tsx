@@ -1,0 +1,33 @@
+import { pathWith } from '../api/client.ts'
+import type { Dataset } from '../api/wire.ts'
+import { count } from '../parts/format.ts'
+import { TextLink } from '../parts/text-link.tsx'
+
+/** A dataset's counts, with the filter of the items that each one counts. */
+export const COUNTS = [
+  { field: 'items', label: 'Items', filter: {} },
+  { field: 'accepted', label: 'Accepted', filter: { decision: 'accept' } },
+  { field: 'corrected', label: 'Corrected', filter: { decision: 'correct' } },
+  { field: 'imported', label: 'Imported', filter: { decision: 'import' } },
+  { field: 'excluded', label: 'Excluded', filter: { excluded: 'true' } },
+] as const
+
+interface CountLinkProps {
+  of: (typeof COUNTS)[number]
+  dataset: Dataset
+  project: string | undefined
+}
+
+/** One of a dataset's counts, with a link to these items. */
+export function CountLink({ of: { field, label, filter }, dataset, project }: CountLinkProps) {
+  const number = dataset[field]
+  if (number === 0 && field !== 'items') return '0'
+  return (
+    <TextLink
+      href={pathWith(`/datasets/${dataset.id}`, { project, ...filter })}
+      aria-label={`${count(number)} ${field === 'items' ? '' : `${label.toLowerCase()} `}items of ${dataset.stepId}`}
+    >
+      {count(number)}
+    </TextLink>
+  )
+}

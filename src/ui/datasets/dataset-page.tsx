@@ -1,0 +1,69 @@
+import { Stack, Text } from '@mantine/core'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useParams, useSearchParams } from 'wouter'
+import { Fault } from '../api/client.ts'
+import { errorTypesQuery } from '../api/error-types.ts'
+import { useNames } from '../api/names.ts'
+import { FaultAlert } from '../parts/fault-alert.tsx'
+import { count } from '../parts/format.ts'
+import { ShowMore } from '../parts/show-more.tsx'
+import { usePageTitle } from '../parts/use-page-title.ts'
+import { useProject } from '../session/project.ts'
+import { DatasetHeader } from './dataset-header.tsx'
+import { queryOf } from './filters.ts'
+import { ItemDrawer } from './item-drawer.tsx'
+import { ItemFilterBar } from './item-filter-bar.tsx'
+import { ItemTable } from './item-table.tsx'
+import { NoItems } from './no-items.tsx'
+import { datasetQuery, itemsQuery } from './queries.ts'
+
+/** A dataset with its items. */
+export function Page() {
+  const { datasetId = '' } = useParams<{ datasetId: string }>()
+  const [address] = useSearchParams()
+  const filters = queryOf(address)
+  const { data: dataset, error, refetch } = useQuery(datasetQuery(datasetId))
+  const query = useInfiniteQuery(itemsQuery(datasetId, filters))
+  usePageTitle(dataset?.stepId ?? 'Dataset')
+  const { data: errorTypes } = useQuery(errorTypesQuery(useProject()))
+  const typeNames = new Map(errorTypes?.errorTypes.map(({ errorType, name }) => [errorType, name]))
+  const items = query.data?.pages.flatMap(page => page.items)
+  const userNames = useNames((items ?? []).map(({ by }) => by))
+  const first = query.data?.pages[0]
+  const isEmpty = items?.length === 0 && !query.hasNextPage
+  const listFault = query.data ? null : query.error
+  return (
+    <Stack gap="sm">
+      <DatasetHeader dataset={dataset} version={first?.version} />
+      {error && !dataset ? (
+        <FaultAlert error={error} title={faultTitle(error)} onRetry={refetch} />
+      ) : (
+        <>
+          <ItemFilterBar items={items ?? []} typeNames={typeNames} />
+          {listFault && <FaultAlert error={listFault} title="Couldn't load the items" onRetry={query.refetch} />}
+          {first !== undefined && first.removed > 0 && (
+            <Text size="sm" role="status">
+              {first.removed === 1 ? '1 item is gone' : `${count(first.removed)} items are gone`}, because{' '}
+              {first.removed === 1 ? 'its trace was' : 'their traces were'} deleted.
+            </Text>
+          )}
+          {isEmpty && <NoItems dataset={dataset} isFiltered={filters !== ''} />}
+          {!isEmpty && !listFault && <ItemTable items={items} typeNames={typeNames} userNames={userNames} />}
+          <ShowMore query={query} />
+          {dataset && (
+            <ItemDrawer
+              dataset={dataset}
+              items={items ?? []}
+              query={query}
+              typeNames={typeNames}
+              userNames={userNames}
+            />
+          )}
+        </>
+      )}
+    </Stack>
+  )
+}
+
+const faultTitle = (error: Error): string =>
+  error instanceof Fault && error.status === 404 ? "This dataset doesn't exist" : "Couldn't load this dataset"

@@ -1,0 +1,20 @@
+import type { Dataset } from '../api/wire.ts'
+import { count } from '../parts/format.ts'
+
+type Evaluator = Dataset['evaluator']
+
+/** The ways to compare outputs, as the app calls them. */
+export const COMPARISON_LABELS = {
+  fields: 'Fields',
+  exact: 'Exact',
+  text: 'Text',
+  number: 'Number',
+} as const satisfies Record<NonNullable<Evaluator['type']>, string>
+
+/** An evaluator in a few words: `Number ± 0.01, 2 paths`. */
+export function evaluatorWords({ type, tolerance, paths = {} }: Evaluator): string {
+  const whole = type === undefined ? 'Default' : COMPARISON_LABELS[type]
+  const range = tolerance === undefined ? '' : ` ± ${tolerance}`
+  const parts = Object.keys(paths).length
+  return `${whole}${range}${parts === 0 ? '' : `, ${count(parts)} ${parts === 1 ? 'path' : 'paths'}`}`
+}

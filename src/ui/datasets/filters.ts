@@ -1,0 +1,14 @@
+import { parametersIn, withoutFilters } from '../parts/parameters.ts'
+
+/*
+ * The filters of a dataset's items. The URL uses the API's names.
+ */
+
+const FILTERS = ['split', 'decision', 'errorType', 'excluded', 'version'] as const
+
+/** The filters in a URL as an API query. Equal filters give equal strings. */
+export const queryOf = (address: URLSearchParams): string =>
+  new URLSearchParams(parametersIn(FILTERS, address)).toString()
+
+/** A URL without filters. */
+export const withoutItemFilters = withoutFilters(name => FILTERS.some(filter => filter === name))
