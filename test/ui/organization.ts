@@ -28,8 +28,8 @@ export interface Organization {
   make(path: string, body: object): Promise<string>
   /** Posts events. Throws if the API rejects any of them. */
   post(events: readonly Event[]): Promise<void>
-  /** A key that acts for a new user. */
-  reviewer(name: string): Promise<{ id: string; name: string; key: string }>
+  /** A key that acts for a new user, by default one who can't manage anything. */
+  reviewer(name: string, scopes?: string[]): Promise<{ id: string; name: string; key: string }>
 }
 
 export async function newOrganization(): Promise<Organization> {
@@ -53,10 +53,10 @@ export async function newOrganization(): Promise<Organization> {
         await postBatch(key, events.slice(from, from + EVENTS_PER_BATCH))
       }
     },
-    reviewer: async name => {
+    reviewer: async (name, scopes = ['read', 'review']) => {
       const email = `${name.toLowerCase()}@example.com`
       const id = await make('/api/users', { email, name })
-      return { id, name, key: await keyWith({ name, userId: id, scopes: ['read', 'review'] }) }
+      return { id, name, key: await keyWith({ name, userId: id, scopes }) }
     },
   }
 }

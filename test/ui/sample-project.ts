@@ -59,6 +59,8 @@ export function answered(index: number, fields: { promptVersionId?: string; outp
 export interface SampleProject extends Organization {
   promptId: string
   docId: string
+  /** The dataset of `STEP`: four accepted items and a corrected one. */
+  datasetId: string
   /** Has a parent and its child, each kind of observation, feedback, and a decision. */
   traceId: string
   /** The span in the trace that has the feedback. */
@@ -66,6 +68,7 @@ export interface SampleProject extends Organization {
 }
 
 const Prompts = v.object({ prompts: v.tuple([v.object({ versionId: v.string() })]) })
+const Datasets = v.object({ datasets: v.tuple([v.object({ id: v.string() })]) })
 const Traces = v.object({ traces: v.tupleWithRest([v.object({ id: v.string() })], v.unknown()) })
 
 /** Creates a project with some of everything that the app shows. */
@@ -149,5 +152,8 @@ export async function sampleProject(): Promise<SampleProject> {
   const {
     traces: [{ id: traceId }],
   } = v.parse(Traces, await call('GET', `/api/traces?projectSlug=${project.slug}`))
-  return { ...organization, promptId, docId, traceId, spanId: span_id }
+  const {
+    datasets: [{ id: datasetId }],
+  } = v.parse(Datasets, await call('GET', `/api/datasets?projectSlug=${project.slug}`))
+  return { ...organization, promptId, docId, datasetId, traceId, spanId: span_id }
 }

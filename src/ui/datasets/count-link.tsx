@@ -16,18 +16,23 @@ interface CountLinkProps {
   of: (typeof COUNTS)[number]
   dataset: Dataset
   project: string | undefined
+  /** Whether to say what is counted. A table's header does so for its column. */
+  isLabeled?: boolean
 }
 
 /** One of a dataset's counts, with a link to these items. */
-export function CountLink({ of: { field, label, filter }, dataset, project }: CountLinkProps) {
+export function CountLink({ of: { field, label, filter }, dataset, project, isLabeled = false }: CountLinkProps) {
   const number = dataset[field]
-  if (number === 0 && field !== 'items') return '0'
+  const noun = number === 1 ? 'item' : 'items'
+  const counted = field === 'items' ? noun : label.toLowerCase()
+  const text = isLabeled ? `${count(number)} ${counted}` : count(number)
+  if (number === 0) return text
   return (
     <TextLink
       href={pathWith(`/datasets/${dataset.id}`, { project, ...filter })}
-      aria-label={`${count(number)} ${field === 'items' ? '' : `${label.toLowerCase()} `}items of ${dataset.stepId}`}
+      aria-label={`${count(number)} ${counted === noun ? '' : `${counted} `}${noun} of ${dataset.stepId}`}
     >
-      {count(number)}
+      {text}
     </TextLink>
   )
 }

@@ -18,10 +18,12 @@ interface DatasetHeaderProps {
   dataset: Dataset | undefined
   /** The version of the items in the list. */
   version: string | undefined
+  /** The splits to choose from. */
+  splits: readonly string[]
 }
 
 /** A dataset's step, counts, evaluator, and actions. */
-export function DatasetHeader({ dataset, version }: DatasetHeaderProps) {
+export function DatasetHeader({ dataset, version, splits }: DatasetHeaderProps) {
   const project = useProject()
   return (
     <Stack gap={6}>
@@ -32,14 +34,12 @@ export function DatasetHeader({ dataset, version }: DatasetHeaderProps) {
         <Title order={1} dir="auto" style={{ overflowWrap: 'anywhere' }}>
           {dataset ? <ShownText text={dataset.stepId} /> : 'Dataset'}
         </Title>
-        {dataset && <Actions dataset={dataset} project={project} />}
+        {dataset && <Actions dataset={dataset} splits={splits} project={project} />}
       </Group>
       {dataset ? (
         <Group gap="4px 14px" fz="sm">
           {COUNTS.map(of => (
-            <span key={of.field}>
-              <CountLink of={of} dataset={dataset} project={project} /> {of.label.toLowerCase()}
-            </span>
+            <CountLink key={of.field} of={of} dataset={dataset} project={project} isLabeled />
           ))}
           <span>Evaluator: {evaluatorWords(dataset.evaluator)}</span>
           <Text span inherit c="dimmed">
@@ -59,7 +59,13 @@ export function DatasetHeader({ dataset, version }: DatasetHeaderProps) {
   )
 }
 
-function Actions({ dataset, project }: { dataset: Dataset; project: string | undefined }) {
+interface ActionsProps {
+  dataset: Dataset
+  splits: readonly string[]
+  project: string | undefined
+}
+
+function Actions({ dataset, splits, project }: ActionsProps) {
   const refusal = useRefusal('review', 'start an experiment')
   return (
     <Group gap="xs">
@@ -75,7 +81,7 @@ function Actions({ dataset, project }: { dataset: Dataset; project: string | und
       )}
       <EvaluatorForm dataset={dataset} />
       <ImportExamples dataset={dataset} />
-      <ExportDialog dataset={dataset} />
+      <ExportDialog dataset={dataset} splits={splits} />
     </Group>
   )
 }

@@ -30,16 +30,17 @@ export function Page() {
   const items = query.data?.pages.flatMap(page => page.items)
   const userNames = useNames((items ?? []).map(({ by }) => by))
   const first = query.data?.pages[0]
+  const splits = [...new Set(['train', 'test', ...(items ?? []).map(({ split }) => split)])]
   const isEmpty = items?.length === 0 && !query.hasNextPage
   const listFault = query.data ? null : query.error
   return (
     <Stack gap="sm">
-      <DatasetHeader dataset={dataset} version={first?.version} />
+      <DatasetHeader dataset={dataset} version={first?.version} splits={splits} />
       {error && !dataset ? (
         <FaultAlert error={error} title={faultTitle(error)} onRetry={refetch} />
       ) : (
         <>
-          <ItemFilterBar items={items ?? []} typeNames={typeNames} />
+          <ItemFilterBar splits={splits} typeNames={typeNames} />
           {listFault && <FaultAlert error={listFault} title="Couldn't load the items" onRetry={query.refetch} />}
           {first !== undefined && first.removed > 0 && (
             <Text size="sm" role="status">
@@ -54,6 +55,7 @@ export function Page() {
             <ItemDrawer
               dataset={dataset}
               items={items ?? []}
+              splits={splits}
               query={query}
               typeNames={typeNames}
               userNames={userNames}

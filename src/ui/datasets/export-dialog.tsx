@@ -23,7 +23,7 @@ interface Part {
 const FIRST: Part = { number: 1, cursor: null }
 
 /** Downloads a dataset, a part at a time. */
-export function ExportDialog({ dataset: { id, stepId } }: { dataset: Dataset }) {
+export function ExportDialog({ dataset: { id, stepId }, splits }: { dataset: Dataset; splits: readonly string[] }) {
   const [isOpen, { open, close }] = useDisclosure()
   const [format, setFormat] = useState<(typeof FORMATS)[number]['value']>('jsonl')
   const [split, setSplit] = useState('')
@@ -69,7 +69,7 @@ export function ExportDialog({ dataset: { id, stepId } }: { dataset: Dataset }) 
         />
         <Select
           label="Split"
-          data={[{ value: '', label: 'All' }, 'train', 'test']}
+          data={[{ value: '', label: 'All' }, ...splits]}
           allowDeselect={false}
           value={split}
           onChange={chosen => {

@@ -8,12 +8,11 @@ import { fieldFaults } from '../parts/field-faults.ts'
 import { useRefusal } from '../parts/scopes.tsx'
 import { useSubmission } from '../parts/use-submission.ts'
 import { refreshDataset } from './queries.ts'
-import { knownSplits } from './splits.ts'
 
 interface ItemActionsProps {
   item: DatasetItem
   dataset: Dataset
-  items: readonly DatasetItem[]
+  splits: readonly string[]
 }
 
 interface Change {
@@ -23,7 +22,7 @@ interface Change {
 }
 
 /** Excludes an item from experiments, includes it again, or moves it to another split. */
-export function ItemActions({ item, dataset: { id }, items }: ItemActionsProps) {
+export function ItemActions({ item, dataset: { id }, splits }: ItemActionsProps) {
   const refusal = useRefusal('manage', 'exclude items or move them')
   const { submit, isPending, error } = useSubmission({
     send: (body: Change) => call(`/api/datasets/${id}/items/${item.id}`, { method: 'PATCH', body }),
@@ -67,7 +66,7 @@ export function ItemActions({ item, dataset: { id }, items }: ItemActionsProps) 
             size="xs"
             flex="1 1 12rem"
             label="Split"
-            data={knownSplits(items)}
+            data={[...splits]}
             value={split}
             onChange={setSplit}
             error={faults.of('split')}

@@ -17,12 +17,13 @@ interface ItemDrawerProps {
   /** The items that are loaded, and the query that loads more. */
   items: readonly DatasetItem[]
   query: ItemPages
+  splits: readonly string[]
   typeNames: ReadonlyMap<string, string>
   userNames: ReadonlyMap<string, string>
 }
 
 /** The item in the URL. J and K move through the list. */
-export function ItemDrawer({ dataset, items, query, ...names }: ItemDrawerProps) {
+export function ItemDrawer({ dataset, items, query, splits, ...names }: ItemDrawerProps) {
   const { itemId, index, version, move, close } = useChosenItem(items, query)
   const listed = items[index]
   const isWhole = listed?.truncated.length === 0
@@ -67,7 +68,7 @@ export function ItemDrawer({ dataset, items, query, ...names }: ItemDrawerProps)
           <>
             <ItemFacts item={item} dataset={dataset} {...names} />
             {version === null ? (
-              <ItemActions key={item.id} item={item} dataset={dataset} items={items} />
+              <ItemActions key={item.id} item={item} dataset={dataset} splits={splits} />
             ) : (
               <Text size="sm" c="dimmed">
                 This is an older version. To change the item, remove the version filter.

@@ -1,28 +1,21 @@
 import { Button, Group } from '@mantine/core'
 import { useSearchParams } from 'wouter'
-import type { DatasetItem } from '../api/wire.ts'
 import { FilterPill } from '../parts/filter-pill.tsx'
 import { DECISION_OPTIONS, FilterSelect } from '../parts/filter-select.tsx'
 import { queryOf, withoutItemFilters } from './filters.ts'
-import { knownSplits } from './splits.ts'
 
 interface ItemFilterBarProps {
-  items: readonly DatasetItem[]
+  splits: readonly string[]
   typeNames: ReadonlyMap<string, string>
 }
 
 /** The filters of a dataset's items. An older version comes from a link and can only be removed. */
-export function ItemFilterBar({ items, typeNames }: ItemFilterBarProps) {
+export function ItemFilterBar({ splits, typeNames }: ItemFilterBarProps) {
   const [address, change] = useSearchParams()
   const version = address.get('version')
   return (
     <Group gap="xs" align="end">
-      <FilterSelect
-        name="split"
-        label="Split"
-        width={130}
-        options={knownSplits(items).map(value => ({ value, label: value }))}
-      />
+      <FilterSelect name="split" label="Split" width={130} options={splits.map(value => ({ value, label: value }))} />
       <FilterSelect
         name="decision"
         label="Decision"

@@ -48,6 +48,7 @@ export function ItemTable({ items, typeNames, userNames }: ItemTableProps) {
     },
     {
       label: 'Split',
+      isNarrow: true,
       cell: item => (
         <Stack gap={2} align="start">
           {item.split}
@@ -62,12 +63,22 @@ export function ItemTable({ items, typeNames, userNames }: ItemTableProps) {
 /** Enough to fill two lines. */
 const PREVIEW_LENGTH = 200
 
-/** The beginning of a value: strings as they are, others as JSON. */
+/** The beginning of a value. */
 function Preview({ value }: { value: Json }) {
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  const text = previewOf(value)
   return (
     <Text span inherit lineClamp={2} dir="auto" style={{ overflowWrap: 'anywhere' }}>
       <ShownText text={text === '' ? 'empty string' : text.slice(0, PREVIEW_LENGTH)} />
     </Text>
   )
 }
+
+/** Strings as they are, an object's fields by name, anything else as JSON. */
+const previewOf = (value: Json): string =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.entries(value)
+        .map(([name, field]) => `${name}: ${textOf(field)}`)
+        .join(', ')
+    : textOf(value)
+
+const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value))

@@ -44,7 +44,13 @@ export function AuditTarget({ entry, names, projects }: AuditTargetProps) {
   )
 }
 
-/** Links to an existing text, with the versions that the entry changed. */
+const PAGES: ReadonlyMap<string, string> = new Map([
+  ['prompt', '/prompts'],
+  ['knowledge_doc', '/knowledge-docs'],
+  ['dataset', '/datasets'],
+])
+
+/** Links to an existing dataset or text, with the versions that the entry changed. */
 function Place({
   entry: { action, targetId, beforeId, afterId },
   children,
@@ -53,7 +59,7 @@ function Place({
   children: ReactNode
 }) {
   const [kind, act] = action.split('.')
-  const page = kind === 'prompt' ? '/prompts' : kind === 'knowledge_doc' ? '/knowledge-docs' : undefined
+  const page = PAGES.get(act === 'change_item' ? '' : (kind ?? ''))
   if (page === undefined || act === 'delete') return children
   const versions = { version: afterId === targetId ? null : afterId, compare: afterId && beforeId }
   return <TextLink href={pathWith(`${page}/${targetId}`, versions)}>{children}</TextLink>
