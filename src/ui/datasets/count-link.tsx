@@ -26,7 +26,7 @@ export function CountLink({ of: { field, label, filter }, dataset, project, isLa
   const noun = number === 1 ? 'item' : 'items'
   const counted = field === 'items' ? noun : label.toLowerCase()
   const text = isLabeled ? `${count(number)} ${counted}` : count(number)
-  if (number === 0) return text
+  if (number === 0) return <span>{text}</span>
   return (
     <TextLink
       href={pathWith(`/datasets/${dataset.id}`, { project, ...filter })}

@@ -26,7 +26,7 @@ export const RuleRow = ({ rule: { path, type, tolerance }, place, onChange, onRe
   <Group gap="xs" align="start" role="group" aria-label={`Path ${place}`}>
     <TextInput
       size="xs"
-      flex="1 1 8rem"
+      flex="1 1 5rem"
       aria-label="Path"
       placeholder="items.*.price"
       required
@@ -37,7 +37,7 @@ export const RuleRow = ({ rule: { path, type, tolerance }, place, onChange, onRe
     />
     <Select
       size="xs"
-      w={100}
+      w={92}
       aria-label="Comparison"
       data={TYPES}
       allowDeselect={false}
@@ -62,7 +62,7 @@ interface ToleranceProps {
 /** How far apart two numbers may be. */
 export const Tolerance = ({ value, onChange, isInRow = false, error }: ToleranceProps) => (
   <NumberInput
-    {...(isInRow ? { size: 'xs', w: 90, 'aria-label': 'Tolerance' } : { label: 'Tolerance' })}
+    {...(isInRow ? { size: 'xs', w: 64, 'aria-label': 'Tolerance' } : { label: 'Tolerance' })}
     placeholder="0"
     min={0}
     hideControls
