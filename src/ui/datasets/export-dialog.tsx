@@ -1,6 +1,7 @@
 import { Button, Select, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useState } from 'react'
+import { useSearchParams } from 'wouter'
 import { fetchFile, pathWith } from '../api/client.ts'
 import type { Dataset } from '../api/wire.ts'
 import { IconDownload } from '../icons/index.ts'
@@ -11,10 +12,10 @@ import { saveFile } from './save-file.ts'
 const FORMATS = [
   { value: 'jsonl', label: 'JSONL: everything about each item', extension: 'jsonl' },
   { value: 'csv', label: 'CSV: a row for each item', extension: 'csv' },
-  { value: 'chat', label: 'Chat messages, for fine-tuning', extension: 'jsonl' },
+  { value: 'chat', label: 'Chat messages, for fine-tuning', extension: 'chat.jsonl' },
 ] as const
 
-/** The next part to download. A part has up to 5,000 items. */
+/** The next part to download. A part has up to 5,000 items of the same version. */
 interface Part {
   number: number
   cursor: string | null
@@ -26,10 +27,13 @@ const FIRST: Part = { number: 1, cursor: null }
 export function ExportDialog({ dataset: { id, stepId }, splits }: { dataset: Dataset; splits: readonly string[] }) {
   const [isOpen, { open, close }] = useDisclosure()
   const [format, setFormat] = useState<(typeof FORMATS)[number]['value']>('jsonl')
-  const [split, setSplit] = useState('')
+  const [chosenSplit, setSplit] = useState('')
+  const split = format === 'chat' ? 'train' : chosenSplit
   const [part, setPart] = useState(FIRST)
+  const [address] = useSearchParams()
+  const version = address.get('version')
   const { submit, isPending, error, reset } = useSubmission({
-    send: ({ cursor }: Part) => fetchFile(pathWith(`/api/datasets/${id}/export`, { format, split, cursor })),
+    send: ({ cursor }: Part) => fetchFile(pathWith(`/api/datasets/${id}/export`, { format, split, version, cursor })),
     onDone: ({ file, nextCursor }, { number }) => {
       const extension = FORMATS.find(({ value }) => value === format)?.extension
       const isOnlyPart = number === 1 && nextCursor === null
@@ -69,6 +73,8 @@ export function ExportDialog({ dataset: { id, stepId }, splits }: { dataset: Dat
         />
         <Select
           label="Split"
+          description={format === 'chat' && 'A model must not learn from the items that it is tested with.'}
+          disabled={format === 'chat'}
           data={[{ value: '', label: 'All' }, ...splits]}
           allowDeselect={false}
           value={split}
