@@ -6,6 +6,7 @@ import { isAmbient } from './auth/authenticate.ts'
 import { components } from './components.ts'
 import { datasets } from './datasets/index.ts'
 import type { Env, Runtime } from './env.ts'
+import { experiments } from './experiments/index.ts'
 import { ERRORS, errorResponse, methodNotAllowed } from './http/errors.ts'
 import { ingest } from './ingest/index.ts'
 import { manage } from './manage/index.ts'
@@ -73,6 +74,7 @@ export const endpoints: readonly Endpoint[] = [
   ...read,
   ...review,
   ...datasets,
+  ...experiments,
   ...manage,
   describeApi,
   checkHealth,

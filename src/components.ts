@@ -1,4 +1,5 @@
 import { Dataset, DatasetItem, DatasetItemHead } from './datasets/wire.ts'
+import { Experiment, ExperimentItem, ItemResult, Report } from './experiments/wire.ts'
 import { BatchResult } from './http/results.ts'
 import { Pending } from './ingest/attribute.ts'
 import { Attribution } from './ingest/attribution-wire.ts'
@@ -40,6 +41,10 @@ const output = {
   DatasetItem,
   DatasetItemHead,
   ErrorType,
+  Experiment,
+  ExperimentItem,
+  ExperimentReport: Report,
+  ExperimentResult: ItemResult,
   Feedback,
   Insights,
   KnowledgeDoc,

@@ -181,6 +181,18 @@ export const MAX_JUDGED_FIELDS = 50
 /** Fields that an experiment's report lists. The others are added up. */
 export const MAX_REPORTED_FIELDS = 200
 
+/** Items of one experiment. Its report reads all of its results. */
+export const MAX_EXPERIMENT_ITEMS = 10_000
+/** Items of a dataset that are looked at to draw an experiment's items, and how many a statement reads. */
+export const MAX_WALKED_ITEMS = 100_000
+export const WALKED_ITEMS = 5000
+/** Results in one call. */
+export const MAX_RESULTS = 200
+/** An experiment has failed if no result arrives for this long. */
+export const EXPERIMENT_SILENCE_MS = DAY_MS
+/** Results whose counts one statement reads. */
+export const COUNTED_RESULTS = 2500
+
 export const SEARCH_DEFAULT_LIMIT = 10
 export const SEARCH_MAX_LIMIT = 100
 /** Filters in one search. Each adds an index lookup per hit. */

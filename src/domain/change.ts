@@ -1,3 +1,4 @@
+import type { ItemDecision } from './dataset.ts'
 import type { Outcome } from './outcome.ts'
 
 /** How a candidate's result compares with the baseline's. */
@@ -13,9 +14,9 @@ export function changeFrom(wasRight: boolean | null, outcome: Outcome): Change |
 }
 
 /** Whether a result is right. Null if nobody has judged it, or if it's an error. */
-const rightness = (outcome: Outcome): boolean | null =>
+export const rightness = (outcome: Outcome): boolean | null =>
   outcome === 'passed' ? true : outcome === 'failed' ? false : null
 
 /** Whether the output that was recorded in production is right. Null for imported examples, which don't have one. */
-export const recordedRightness = (decision: 'accept' | 'correct' | null): boolean | null =>
-  decision === null ? null : decision === 'accept'
+export const recordedRightness = (decision: ItemDecision): boolean | null =>
+  decision === 'import' ? null : decision === 'accept'

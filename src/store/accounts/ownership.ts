@@ -4,6 +4,7 @@ import type { TextKind } from '../../domain/versioned-text.ts'
 import type { Organization, UnscopedStore } from '../core/store.ts'
 import { apiKeys, organizations, projects, users } from '../schema/accounts.ts'
 import { datasets } from '../schema/datasets.ts'
+import { experiments } from '../schema/experiments.ts'
 import { feedback } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
 import { versionedTexts } from '../schema/texts.ts'
@@ -121,6 +122,22 @@ export async function isForeignDataset({ database }: UnscopedStore, own: Organiz
     .select({ id: datasets.id })
     .from(datasets)
     .where(and(eq(datasets.id, id), ne(datasets.organizationKey, own.key), isOfProject(datasets.projectKey)))
+  return rows.length > 0
+}
+
+/**
+ * Whether another organization has an experiment with this id, which clients may choose: it counts only if the own
+ * organization has none.
+ */
+export async function isForeignExperiment(
+  { database }: UnscopedStore,
+  own: Organization,
+  id: string,
+): Promise<boolean> {
+  const rows = await database
+    .select({ key: experiments.key })
+    .from(experiments)
+    .where(and(eq(experiments.id, id), ne(experiments.organizationKey, own.key), isOfProject(experiments.projectKey)))
   return rows.length > 0
 }
 

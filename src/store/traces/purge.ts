@@ -12,6 +12,7 @@ import { isNotRoot, observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { deleteValues } from './payloads.ts'
 import { deleteItems } from './purged-items.ts'
+import { deleteResults } from './purged-results.ts'
 import { deleteTraceFields } from './trace-fields.ts'
 
 /**
@@ -70,6 +71,7 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
     // determine which decisions and answers count.
     () => deleteSome(reviews, isCounted ? updateDecisions : undefined),
     () => deleteSome(attributions, isUncounted ? subtractAnswers : undefined),
+    () => deleteResults(store, traceKey),
     () => deleteValues(store, traceKey),
     () => deleteSome(observations),
     () => deleteSome(suggestions),

@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest'
+import { Evaluator } from '../../src/datasets/wire.ts'
 import { parse } from '../../src/http/validation.ts'
-import { Evaluator } from '../../src/read/evaluator.ts'
 
 describe('an evaluator', () => {
   it.for([

@@ -1,0 +1,125 @@
+import * as v from 'valibot'
+import { endpoint } from '../api/endpoint.ts'
+import { BASELINE_ID, EXPERIMENT_ID, SPAN_ID } from '../api/story.ts'
+import { OUTCOMES, type Outcome } from '../domain/outcome.ts'
+import { mcNemarP } from '../domain/statistics.ts'
+import { described, Uuid } from '../http/atoms.ts'
+import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
+import { unprocessable } from '../http/errors.ts'
+import type { ExperimentRecord } from '../store/experiments/experiments.ts'
+import { findOutcomes } from '../store/experiments/results.ts'
+import { requireExperiment } from './frame.ts'
+
+const Comparison = v.object({
+  counts: v.object({
+    bothPassed: v.number(),
+    onlyA: described(v.number(), 'Items that passed only in a'),
+    onlyB: described(v.number(), 'Items that passed only in b'),
+    neither: described(v.number(), 'Items that passed in neither. Errors count as not passed.'),
+    unjudged: described(v.number(), 'Items that are unjudged in either. They are left out of the other counts.'),
+  }),
+  sameItems: described(v.boolean(), 'Whether both have the same version, split, and sample'),
+  sameEvaluator: v.boolean(),
+  mcNemar: described(
+    v.nullable(
+      v.object({
+        discordant: described(v.number(), 'Items that passed in only one of both'),
+        p: described(v.nullable(v.number()), 'The exact two-sided p. Null if there are too few to tell: below 6.'),
+        verdict: v.picklist(['too few to tell', 'different', 'no difference']),
+      }),
+    ),
+    "McNemar's test. Null unless both have the same items and evaluator. different: p is below 0.05.",
+  ),
+  differences: described(
+    v.array(v.object({ itemId: Uuid, a: v.picklist(OUTCOMES), b: v.picklist(OUTCOMES) })),
+    'Items with other outcomes, sorted by id',
+  ),
+  nextCursor: NextCursor,
+})
+
+export const compareExperiments = endpoint({
+  family: 'experiment',
+  method: 'GET',
+  path: '/api/experiments/{a}/compare/{b}',
+  summary: 'Compare two experiments on the same dataset',
+  description: 'Covers the items that have a result in both; in a finished experiment, those without one are errors.',
+  scope: 'read',
+  params: v.object({ a: Uuid, b: Uuid }),
+  query: v.strictObject(pageParameters),
+  responses: { 200: Comparison },
+  example: {
+    params: { a: BASELINE_ID, b: EXPERIMENT_ID },
+    answers: {
+      200: {
+        counts: { bothPassed: 26, onlyA: 1, onlyB: 5, neither: 4, unjudged: 4 },
+        sameItems: true,
+        sameEvaluator: true,
+        mcNemar: { discordant: 6, p: 0.21875, verdict: 'no difference' },
+        differences: [{ itemId: SPAN_ID, a: 'failed', b: 'passed' }],
+        nextCursor: null,
+      },
+    },
+  },
+}).handle(async context => {
+  const { params, query, store } = context
+  const a = await requireExperiment(context, params.a)
+  const b = await requireExperiment(context, params.b)
+  if (a.datasetId !== b.datasetId) throw unprocessable('The experiments are on different datasets', 'b')
+  const pairs = pairsOf([a, await findOutcomes(store, a, undefined)], [b, await findOutcomes(store, b, undefined)])
+  const counts = countPairs(pairs)
+  const sameItems = JSON.stringify(itemsOf(a)) === JSON.stringify(itemsOf(b))
+  const sameEvaluator = a.evaluator === b.evaluator
+  const { items: differences, nextCursor } = await pageOf({
+    list: ['comparison', store.organization.id, a.id, b.id],
+    query,
+    place: ['string'],
+    read: async (limit, after) => {
+      const left = pairs.filter(pair => pair.a !== pair.b && (after === undefined || pair.itemId > after[0]))
+      return firstOf(left, limit, ({ itemId }) => [itemId])
+    },
+  })
+  const mcNemar = sameItems && sameEvaluator ? test(counts) : null
+  return { status: 200, body: { counts, sameItems, sameEvaluator, mcNemar, differences, nextCursor } }
+})
+
+const itemsOf = ({ version, split, threshold, seed, includesStale }: ExperimentRecord) => [
+  version,
+  split,
+  threshold,
+  seed,
+  includesStale,
+]
+
+interface Pair {
+  itemId: string
+  a: Outcome
+  b: Outcome
+}
+
+type Side = [experiment: ExperimentRecord, outcomes: ReadonlyMap<string, { outcome: Outcome }>]
+
+/** The outcomes of each item in both experiments, sorted by item. */
+function pairsOf([first, ofFirst]: Side, [second, ofSecond]: Side): Pair[] {
+  const missing = ({ state }: ExperimentRecord) => (state === 'finished' ? 'error' : undefined)
+  return [...new Set([...ofFirst.keys(), ...ofSecond.keys()])].sort().flatMap(itemId => {
+    const a = ofFirst.get(itemId)?.outcome ?? missing(first)
+    const b = ofSecond.get(itemId)?.outcome ?? missing(second)
+    return a && b ? [{ itemId, a, b }] : []
+  })
+}
+
+function countPairs(pairs: readonly Pair[]) {
+  const counts = { bothPassed: 0, onlyA: 0, onlyB: 0, neither: 0, unjudged: 0 }
+  for (const { a, b } of pairs) {
+    if (a === 'unjudged' || b === 'unjudged') counts.unjudged++
+    else if (a === 'passed') counts[b === 'passed' ? 'bothPassed' : 'onlyA']++
+    else counts[b === 'passed' ? 'onlyB' : 'neither']++
+  }
+  return counts
+}
+
+function test({ onlyA, onlyB }: { onlyA: number; onlyB: number }) {
+  const p = mcNemarP(onlyA, onlyB)
+  const verdict = p === null ? 'too few to tell' : p < 0.05 ? 'different' : 'no difference'
+  return { discordant: onlyA + onlyB, p, verdict } as const
+}

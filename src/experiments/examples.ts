@@ -1,0 +1,115 @@
+import type { Shown } from '../api/contract.ts'
+import {
+  ANSWER,
+  ANSWERED,
+  CORRECTION,
+  DATASET_ID,
+  EXPERIMENT_ID,
+  JUDGED,
+  PROJECT_ID,
+  PROMPT_DRAFT_ID,
+  QUESTION,
+  SPAN_ID,
+  STARTED,
+  USER_ID,
+} from '../api/story.ts'
+import { DATASET_VERSION, itemHead } from '../datasets/examples.ts'
+import type { Experiment, ExperimentItem, ItemResult, Report } from './wire.ts'
+
+export const experiment: Shown<typeof Experiment> = {
+  id: EXPERIMENT_ID,
+  projectId: PROJECT_ID,
+  datasetId: DATASET_ID,
+  stepId: 'generate-answer',
+  version: DATASET_VERSION,
+  split: 'test',
+  sample: null,
+  seed: DATASET_ID,
+  includeStale: false,
+  name: 'Cite the warranty doc',
+  metadata: {},
+  promptVersionId: PROMPT_DRAFT_ID,
+  runner: 'client',
+  model: null,
+  baseline: 'recorded',
+  maxCostUsd: null,
+  evaluator: {},
+  state: 'running',
+  createdBy: USER_ID,
+  createdAt: STARTED,
+  finishedAt: null,
+  lastResultAt: null,
+  items: 40,
+  pending: 40,
+}
+
+const counts = {
+  passed: 31,
+  failed: 5,
+  unjudged: 4,
+  error: 0,
+  fixed: 5,
+  regressed: 1,
+  stillRight: 26,
+  stillWrong: 4,
+}
+
+const passRate = { passRate: 31 / 36, interval: { low: 0.713, high: 0.939 } }
+
+export const report: Shown<typeof Report> = {
+  ...experiment,
+  state: 'finished',
+  finishedAt: JUDGED,
+  lastResultAt: JUDGED,
+  pending: 0,
+  removed: 0,
+  counts,
+  ...passRate,
+  coverage: 1,
+  splits: [{ split: 'test', counts, ...passRate }],
+  errorTypes: [
+    {
+      errorType: 'context_misinterpretation',
+      counts: { ...counts, passed: 5, failed: 2, unjudged: 1, fixed: 5, regressed: 0, stillRight: 0, stillWrong: 2 },
+    },
+  ],
+  fields: [{ path: 'answer', compared: 40, agreed: 31, accuracy: 0.775 }],
+  otherFields: null,
+  usage: { inputTokens: 16_480, outputTokens: 1440, totalTokens: 17_920, results: 40 },
+  cost: { usd: 0.0072, results: 40 },
+  durationMs: { p50: 991, p95: 1762, results: 40 },
+  versionsTried: 3,
+  changedSince: { excluded: 1, moved: 0 },
+  repeatedInputs: 0,
+}
+
+const outcome = {
+  outcome: 'passed',
+  change: 'fixed',
+  error: null,
+  durationMs: 1040,
+  usage: { inputTokens: 412, outputTokens: 36, totalTokens: 448 },
+  costUsd: null,
+  resultTraceId: null,
+  review: null,
+} as const
+
+export const result: Shown<typeof ItemResult> = { itemId: SPAN_ID, ...outcome }
+
+export const reviewedResult: Shown<typeof ItemResult> = {
+  ...result,
+  review: { decision: 'accept', comment: 'Says the same.', by: USER_ID, at: ANSWERED },
+}
+
+export const experimentItem: Shown<typeof ExperimentItem> = {
+  ...itemHead,
+  input: QUESTION,
+  state: {},
+  expected: [CORRECTION],
+  recordedOutput: ANSWER,
+  output: CORRECTION,
+  difference: [],
+  share: 1,
+  ...outcome,
+  truncated: [],
+}

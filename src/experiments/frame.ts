@@ -1,0 +1,55 @@
+import type { Caller } from '../auth/authenticate.ts'
+import { requireFound } from '../auth/require-project.ts'
+import { samplingHash } from '../domain/dataset-split.ts'
+import { type DatasetPart, readVersion } from '../domain/dataset-version.ts'
+import { conflict } from '../http/errors.ts'
+import { MAX_LISTED_ITEMS } from '../limits.ts'
+import { isForeignExperiment } from '../store/accounts/ownership.ts'
+import type { Store, UnscopedStore } from '../store/core/store.ts'
+import { type Dataset, findDataset } from '../store/datasets/datasets.ts'
+import { type ItemHead, walkItems } from '../store/datasets/items.ts'
+import { type ExperimentRecord, findExperiment } from '../store/experiments/experiments.ts'
+
+/** Returns an experiment. 404 if it doesn't exist, 403 if it belongs to another organization or project. */
+export const requireExperiment = async (
+  { caller, store, unscoped }: { caller: Caller; store: Store; unscoped: UnscopedStore },
+  id: string,
+): Promise<ExperimentRecord> =>
+  requireFound(caller, await findExperiment(store, id), () => isForeignExperiment(unscoped, store.organization, id))
+
+/** A dataset at a version. */
+export interface Frame {
+  dataset: Dataset
+  parts: readonly DatasetPart[]
+}
+
+/** The dataset of an experiment, at its version. 409 if the step has been renamed away from it. */
+export async function frameOf(store: Store, { datasetId, version }: ExperimentRecord): Promise<Frame> {
+  const dataset = await findDataset(store, datasetId)
+  const parts = dataset && (await readVersion(version, dataset.parts))
+  if (!parts)
+    throw conflict("The step was renamed, so that its dataset no longer has the experiment's version", 'version')
+  return { dataset, parts }
+}
+
+/** What determines which of a dataset's items an experiment has. */
+export type Selection = Pick<ExperimentRecord, 'split' | 'includesStale' | 'seed' | 'threshold'>
+
+/** Whether an experiment has an item. It may only depend on the item as it was at the experiment's version. */
+export const isSelected = (head: ItemHead, selection: Selection): boolean =>
+  isEligible(head, selection) &&
+  (selection.threshold === null || samplingHash(selection.seed, head.id) <= selection.threshold)
+
+/** Whether an experiment without a sample has an item. */
+export const isEligible = (head: ItemHead, { split, includesStale }: Pick<Selection, 'split' | 'includesStale'>) =>
+  !head.isExcluded && (split === null || head.split === split) && (includesStale || !head.isStale)
+
+/** All items of a dataset at a version, without their values, a limited number at a time. */
+export async function* walkAll(store: Store, { dataset, parts }: Frame): AsyncGenerator<ItemHead[]> {
+  let after: ItemHead['place'] | undefined
+  do {
+    const { items, nextPlace } = await walkItems(store, dataset, { parts, after, limit: MAX_LISTED_ITEMS })
+    yield items
+    after = nextPlace ?? undefined
+  } while (after)
+}

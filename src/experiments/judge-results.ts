@@ -1,0 +1,163 @@
+import { changeFrom, recordedRightness, rightness } from '../domain/change.ts'
+import { Enumerated } from '../domain/enumerated.ts'
+import type { Evaluator } from '../domain/evaluator.ts'
+import { type Judgment, judge } from '../domain/outcome.ts'
+import { turnsByLength } from '../domain/turns.ts'
+import { notFound, tooLarge } from '../http/errors.ts'
+import type { Results } from '../http/results.ts'
+import { MAX_JUDGED_BYTES } from '../limits.ts'
+import type { Store } from '../store/core/store.ts'
+import { type DatasetItem, readItems } from '../store/datasets/item-values.ts'
+import { findHeads, type ItemHead } from '../store/datasets/items.ts'
+import { type ExperimentRecord, findExperiment } from '../store/experiments/experiments.ts'
+import { findOutcomes, folderOf, type ResultDraft } from '../store/experiments/results.ts'
+import { placeUnder } from '../store/traces/payloads.ts'
+import { type Frame, frameOf, isSelected } from './frame.ts'
+
+/** A result as a request has it. */
+export interface SentResult {
+  index: number
+  itemId: string
+  /** JSON. Null for an error. */
+  output: string | null
+  error: string | null
+  contentHash: string
+  durationMs?: number | undefined
+  usage?: { inputTokens: number; outputTokens: number; totalTokens?: number | undefined } | undefined
+  costUsd?: number | undefined
+  traceId?: string | undefined
+}
+
+/** A judged result, ready to be stored. */
+interface Judged {
+  index: number
+  head: ItemHead
+  draft: ResultDraft
+}
+
+/**
+ * Judges results against their items as of the experiment's version, and puts large outputs into R2. Errors of single
+ * results go to `results`: 404 for an item that the experiment doesn't have, 413 if too many values had to be read.
+ */
+export async function judgeResults(
+  store: Store,
+  experiment: ExperimentRecord,
+  sent: readonly SentResult[],
+  results: Results,
+): Promise<Judged[]> {
+  const frame = await frameOf(store, experiment)
+  const itemIds = sent.map(({ itemId }) => itemId)
+  const heads = await findHeads(store, frame.dataset, frame.parts, itemIds)
+  const known = sent.flatMap(one =>
+    results.take(one.index, `results.${one.index}`, () => {
+      const head = heads.get(one.itemId)
+      if (!head || !isSelected(head, experiment)) throw notFound('The experiment has no such item')
+      return { ...one, head }
+    }),
+  )
+  const [wasRight, items] = [
+    await findBaseline(
+      store,
+      experiment,
+      known.map(({ head }) => head),
+    ),
+    await readExpected(
+      store,
+      frame,
+      known.flatMap(({ output, head }) => (output === null ? [] : head)),
+    ),
+  ]
+  const judgeOutput = outputJudge(experiment)
+  const giveTurns = turnsByLength()
+  const judged: { one: (typeof known)[number]; judgment: Judgment | undefined }[] = []
+  for (const one of known) {
+    const item = items.get(one.head.id)
+    await giveTurns(one.output?.length ?? 0)
+    judged.push(
+      ...results.take(one.index, `results.${one.index}`, () => {
+        if (one.output === null) return { one, judgment: undefined }
+        if (!item) throw tooLarge('The items of this call are too large together; send the rest in another call')
+        return { one, judgment: judgeOutput(one.output, item) }
+      }),
+    )
+  }
+  const values = judged.flatMap(({ one: { output, head } }) =>
+    // Each item has a folder of its own, so that its outputs can be deleted without the others.
+    output === null ? [] : [{ folder: `${folderOf(experiment)}/${head.id}` as const, json: output, id: head.id }],
+  )
+  const placed = new Map([...(await placeUnder(store, values))].map(([{ id }, value]) => [id, value]))
+  return judged.map(({ one, judgment }) => {
+    const { head, usage } = one
+    const outcome = judgment?.outcome ?? 'error'
+    const isRight = wasRight.get(head.id) ?? null
+    const draft: ResultDraft = {
+      itemId: head.id,
+      traceKey: head.place[1],
+      outcome,
+      change: changeFrom(isRight, outcome),
+      split: head.split,
+      errorType: head.errorType,
+      wasRight: isRight,
+      durationMs: one.durationMs ?? null,
+      usage: usage ? { ...usage, totalTokens: usage.totalTokens ?? usage.inputTokens + usage.outputTokens } : null,
+      costUsd: one.costUsd ?? null,
+      traceId: one.traceId ?? null,
+      contentHash: one.contentHash,
+      fields: judgment?.fields ?? [],
+      error: one.error,
+      output: placed.get(head.id) ?? null,
+    }
+    return { index: one.index, head, draft }
+  })
+}
+
+/** Judges outputs of an experiment, each given as JSON. */
+export function outputJudge({ evaluator: evaluatorJson, outputSchema }: ExperimentRecord) {
+  const evaluator: Evaluator = JSON.parse(evaluatorJson)
+  const schema = outputSchema === null ? undefined : Enumerated.by(JSON.parse(outputSchema))
+  return (output: string, { expected, truncated }: DatasetItem): Judgment => {
+    const whole = expected.filter((_, index) => !truncated.includes(`expected.${index}`))
+    if (whole.length === 0) return UNREADABLE
+    return judge(
+      JSON.parse(output),
+      whole.map(({ text }) => JSON.parse(text)),
+      { evaluator, schema },
+    )
+  }
+}
+
+/** For an item whose expected values are too large to read. */
+const UNREADABLE: Judgment = { outcome: 'unjudged', difference: [], fields: [], share: 0 }
+
+/** Whether the baseline is right, by item. Null or missing if that's unknown. */
+async function findBaseline(
+  store: Store,
+  { baselineId }: ExperimentRecord,
+  heads: readonly ItemHead[],
+): Promise<Map<string, boolean | null>> {
+  if (baselineId === null) return new Map(heads.map(({ id, decision }) => [id, recordedRightness(decision)]))
+  const baseline = await findExperiment(store, baselineId)
+  if (!baseline) return new Map()
+  const outcomes = await findOutcomes(
+    store,
+    baseline,
+    heads.map(({ id }) => id),
+  )
+  return new Map([...outcomes].map(([id, { outcome }]) => [id, rightness(outcome)]))
+}
+
+/** Reads the values of items, as many as one request may hold. */
+async function readExpected(store: Store, { dataset }: Frame, heads: readonly ItemHead[]) {
+  const items = new Map<string, DatasetItem>()
+  let left = heads
+  let bytes = 0
+  while (left.length > 0 && bytes < MAX_JUDGED_BYTES) {
+    const page = await readItems(store, dataset, left, 'full')
+    for (const item of page.items) {
+      items.set(item.id, item)
+      bytes += [item.input, item.output, ...item.expected].reduce((sum, { text }) => sum + text.length, 0)
+    }
+    left = left.slice(page.count)
+  }
+  return items
+}

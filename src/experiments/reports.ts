@@ -1,0 +1,73 @@
+import * as v from 'valibot'
+import { endpoint } from '../api/endpoint.ts'
+import { DATASET_ID, EXPERIMENT_ID, PROJECT_ID } from '../api/story.ts'
+import { requireDataset } from '../datasets/wire.ts'
+import { EXPERIMENT_STATES } from '../domain/experiment.ts'
+import { Uuid } from '../http/atoms.ts'
+import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
+import { projectSelector, selectedProject } from '../read/project.ts'
+import { countChangesSince } from '../store/datasets/changes-since.ts'
+import { countVersionsTried, listExperiments as readExperiments } from '../store/experiments/experiments.ts'
+import { experiment, report } from './examples.ts'
+import { frameOf, requireExperiment } from './frame.ts'
+import { tallyOf } from './tally.ts'
+import { Experiment, Report, toExperiment, toReport } from './wire.ts'
+
+export const listExperiments = endpoint({
+  family: 'experiment',
+  method: 'GET',
+  path: '/api/experiments',
+  summary: "List a project's experiments, newest first",
+  description: 'Includes those that failed or were cancelled.',
+  scope: 'read',
+  query: v.strictObject({
+    ...projectSelector,
+    datasetId: v.optional(Uuid),
+    promptVersionId: v.optional(Uuid),
+    state: v.optional(v.picklist(EXPERIMENT_STATES)),
+    ...pageParameters,
+  }),
+  responses: { 200: v.object({ experiments: v.array(Experiment), nextCursor: NextCursor }) },
+  example: {
+    query: { projectId: PROJECT_ID },
+    answers: { 200: { experiments: [{ ...experiment, datasetId: DATASET_ID }], nextCursor: null } },
+  },
+}).handle(async context => {
+  const { query, store, now } = context
+  const project = await selectedProject(context, query)
+  const dataset = query.datasetId === undefined ? undefined : await requireDataset(context, query.datasetId)
+  const filter = { stepId: dataset?.stepId, promptVersionId: query.promptVersionId, state: query.state }
+  const { items, nextCursor } = await pageOf({
+    list: ['experiments', store.organization.id, project.id],
+    query,
+    place: ['number'],
+    read: async (limit, after) => {
+      const page = { limit: limit + 1, before: after?.[0], now }
+      return firstOf(await readExperiments(store, project, filter, page), limit, ({ key }) => [key])
+    },
+  })
+  return { status: 200, body: { experiments: items.map(item => toExperiment(item, now)), nextCursor } }
+})
+
+export const getExperiment = endpoint({
+  family: 'experiment',
+  method: 'GET',
+  path: '/api/experiments/{experimentId}',
+  summary: "Get an experiment's report",
+  description: 'Against recorded outputs, it gives counts only, since what is expected came from them.',
+  scope: 'read',
+  params: v.object({ experimentId: Uuid }),
+  responses: { 200: Report },
+  example: {
+    params: { experimentId: EXPERIMENT_ID },
+    answers: { 200: report },
+  },
+}).handle(async context => {
+  const { params, store, now } = context
+  const experiment = await requireExperiment(context, params.experimentId)
+  const tally = await tallyOf(store, experiment)
+  const versionsTried = await countVersionsTried(store, experiment)
+  const { dataset, parts } = await frameOf(store, experiment)
+  const changedSince = await countChangesSince(store, dataset, parts)
+  return { status: 200, body: toReport(experiment, tally, { versionsTried, changedSince }, now) }
+})

@@ -1,0 +1,173 @@
+import * as v from 'valibot'
+import { endpoint } from '../api/endpoint.ts'
+import { CORRECTION, EXPERIMENT_ID, SPAN_ID } from '../api/story.ts'
+import { experimentState } from '../domain/experiment.ts'
+import { sha256Hex } from '../domain/hash.ts'
+import { newId } from '../domain/ids.ts'
+import { hashOutput } from '../domain/review-state.ts'
+import { turnsByLength } from '../domain/turns.ts'
+import { described, jsonPayload, shownAs, text, Uuid, wholeNumber } from '../http/atoms.ts'
+import { badRequest, conflict, notFound } from '../http/errors.ts'
+import { BatchResult, Results } from '../http/results.ts'
+import { parse } from '../http/validation.ts'
+import {
+  MAX_BATCH_BYTES,
+  MAX_COMMENT_LENGTH,
+  MAX_COST_USD,
+  MAX_NAME_LENGTH,
+  MAX_RESULTS,
+  MAX_TOKENS,
+} from '../limits.ts'
+import type { Store } from '../store/core/store.ts'
+import type { ExperimentRecord } from '../store/experiments/experiments.ts'
+import { addResults, findResults, type ResultHead, withdrawResults } from '../store/experiments/results.ts'
+import { liveTraceKeys } from '../store/traces/live.ts'
+import { result } from './examples.ts'
+import { requireExperiment } from './frame.ts'
+import { judgeResults, type SentResult } from './judge-results.ts'
+import { freezeTally } from './tally.ts'
+import { toResult } from './wire.ts'
+
+const TOO_LARGE = 'Output too large'
+
+const Tokens = wholeNumber(0, MAX_TOKENS)
+
+const NewResult = v.strictObject({
+  itemId: Uuid,
+  output: v.optional(jsonPayload(TOO_LARGE)),
+  error: v.optional(
+    described(text(1, MAX_COMMENT_LENGTH), 'Why there is no output. Either this or output is required.'),
+  ),
+  durationMs: v.optional(wholeNumber(0)),
+  usage: v.optional(
+    v.strictObject({
+      inputTokens: Tokens,
+      outputTokens: Tokens,
+      totalTokens: v.optional(described(Tokens, 'Default: the sum of both')),
+    }),
+  ),
+  costUsd: v.optional(v.pipe(v.number(), v.minValue(0, 'must be at least 0'), v.maxValue(MAX_COST_USD))),
+  traceId: v.optional(described(text(1, MAX_NAME_LENGTH), "The candidate's own trace, for your own records")),
+})
+
+const ENDED = "The experiment doesn't take results any more"
+
+export const postResults = endpoint({
+  family: 'experiment',
+  method: 'POST',
+  path: '/api/experiments/{experimentId}/results',
+  summary: 'Send results of an experiment',
+  description:
+    'Each result gets its own status: 201, or 200 if the same output or error was sent before, or if it replaces an error. The first output stays: another one is a 409. The experiment finishes when every item has an output.',
+  scope: ['review', 'manage'],
+  params: v.object({ experimentId: Uuid }),
+  body: v.strictObject({
+    results: v.pipe(
+      shownAs(v.array(v.unknown()), v.array(NewResult)),
+      v.maxLength(MAX_RESULTS, `must have at most ${MAX_RESULTS} results`),
+    ),
+  }),
+  maxBytes: MAX_BATCH_BYTES,
+  errors: { 409: ENDED },
+  responses: { 207: v.object({ results: v.array(BatchResult) }) },
+  example: {
+    params: { experimentId: EXPERIMENT_ID },
+    body: {
+      results: [
+        {
+          itemId: SPAN_ID,
+          output: CORRECTION,
+          durationMs: 1040,
+          usage: { inputTokens: 412, outputTokens: 36 },
+        },
+      ],
+    },
+    answers: { 207: { results: [{ status: 201, body: result }] } },
+  },
+}).handle(async context => {
+  const { params, body, store, now, requestId } = context
+  const experiment = await requireExperiment(context, params.experimentId)
+  const results = new Results(requestId)
+  const sent = await readSent(body.results, results)
+  const before = await findResults(
+    store,
+    experiment,
+    sent.map(({ itemId }) => itemId),
+  )
+  const added = sent.filter(one => isWanted(one, before.get(one.itemId)))
+  if (added.length > 0 && experimentState(experiment, now) !== 'running') throw conflict(ENDED, '')
+  const token = newId()
+  const after = added.length === 0 ? before : await addSent(context, experiment, added, results, token)
+  for (const one of sent) {
+    results.settle(one.index, `results.${one.index}`, () => {
+      const stored = after.get(one.itemId) ?? before.get(one.itemId)
+      if (!stored) throw conflict(ENDED, '')
+      if (stored.contentHash !== one.contentHash) throw conflict('The item has another output already', 'output')
+      const isNew = stored.writtenBy === token && !before.has(one.itemId)
+      return { status: isNew ? 201 : 200, body: { itemId: one.itemId, ...toResult(stored) } }
+    })
+  }
+  return { status: 207, body: { results: results.inOrder() } }
+})
+
+/** Whether a result is new: the item has none, or an error that isn't the same. */
+const isWanted = (sent: SentResult, stored: ResultHead | undefined): boolean =>
+  !stored || (stored.outcome === 'error' && stored.contentHash !== sent.contentHash)
+
+/** Parses the results of a request. The errors of single ones go to `results`. */
+async function readSent(inputs: readonly unknown[], results: Results): Promise<SentResult[]> {
+  const itemIds = new Set<string>()
+  const parsed = inputs.flatMap((input, index) =>
+    results.take(index, `results.${index}`, () => {
+      const sent = parse(NewResult, input)
+      if ((sent.output === undefined) === (sent.error === undefined)) {
+        throw badRequest('Either `output` or `error` is required', 'output')
+      }
+      if (itemIds.has(sent.itemId)) throw badRequest('appears in an earlier result of this call', 'itemId')
+      itemIds.add(sent.itemId)
+      return { ...sent, index, output: sent.output ?? null, error: sent.error ?? null }
+    }),
+  )
+  const giveTurns = turnsByLength()
+  const hashed: SentResult[] = []
+  for (const sent of parsed) {
+    await giveTurns(sent.output?.length ?? 0)
+    const contentHash = sent.output === null ? await sha256Hex(`error:${sent.error}`) : await hashOutput(sent.output)
+    hashed.push({ ...sent, contentHash })
+  }
+  return hashed
+}
+
+/** Judges and stores results. Returns what is stored for their items then. */
+async function addSent(
+  { store, now }: { store: Store; now: number },
+  experiment: ExperimentRecord,
+  sent: readonly SentResult[],
+  results: Results,
+  token: string,
+): Promise<Map<string, ResultHead>> {
+  const drafts = await judgeResults(store, experiment, sent, results)
+  if (drafts.length === 0) return new Map()
+  const after = await addResults(
+    store,
+    experiment,
+    drafts.map(({ draft }) => draft),
+    { token, now },
+  )
+  const live = await liveTraceKeys(
+    store,
+    drafts.flatMap(({ head }) => head.traceId ?? []),
+  )
+  // A purge that ran in between didn't see these results.
+  const gone = drafts.filter(({ head }) => head.traceId !== null && !live.has(head.traceId))
+  const goneIds = gone.map(({ head }) => head.id)
+  if (gone.length > 0) await withdrawResults(store, experiment, goneIds)
+  for (const { head, index } of gone) {
+    after.delete(head.id)
+    results.take(index, `results.${index}`, () => {
+      throw notFound('The item has been deleted')
+    })
+  }
+  await freezeTally(store, experiment)
+  return after
+}

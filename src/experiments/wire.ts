@@ -1,0 +1,280 @@
+import * as v from 'valibot'
+import { DatasetItemHead, Evaluator } from '../datasets/wire.ts'
+import { CHANGES } from '../domain/change.ts'
+import { countDurations, percentile } from '../domain/duration-histogram.ts'
+import { EXPERIMENT_STATES, experimentState, ITEM_VERDICTS, RUNNERS } from '../domain/experiment.ts'
+import { JsonText } from '../domain/json.ts'
+import { OUTCOMES } from '../domain/outcome.ts'
+import { wilsonInterval } from '../domain/statistics.ts'
+import type { OutcomeCounts, Tally } from '../domain/tally.ts'
+import { described, IsoTime, isoTime, StoredObject, StoredValue, Uuid } from '../http/atoms.ts'
+import type { ExperimentRecord } from '../store/experiments/experiments.ts'
+import type { ResultHead } from '../store/experiments/results.ts'
+
+const Count = v.number()
+
+const Counts = v.object({
+  passed: Count,
+  failed: Count,
+  unjudged: described(Count, 'Free text that differs: neither right nor wrong until a person decides'),
+  error: described(Count, 'Items without an output. They count as not passed.'),
+  fixed: described(Count, 'Right, but wrong in the baseline'),
+  regressed: described(Count, 'Wrong, but right in the baseline'),
+  stillRight: Count,
+  stillWrong: Count,
+})
+
+const PassRate = {
+  passRate: described(
+    v.nullable(v.number()),
+    'The share that passed of the items that passed, failed, or ended in an error, 0 to 1. Null if there are none.',
+  ),
+  interval: described(
+    v.nullable(v.object({ low: v.number(), high: v.number() })),
+    "The pass rate's 95 % interval (Wilson, without continuity correction)",
+  ),
+}
+
+/** An experiment without its results. */
+const experiment = {
+  id: Uuid,
+  projectId: Uuid,
+  datasetId: Uuid,
+  stepId: v.string(),
+  version: described(v.string(), "The dataset's version, which determines the items and what's expected of them"),
+  split: v.nullable(v.string()),
+  sample: v.nullable(v.number()),
+  seed: described(v.string(), 'Determines which items a sample has'),
+  includeStale: v.boolean(),
+  name: v.nullable(v.string()),
+  metadata: StoredObject,
+  promptVersionId: v.nullable(Uuid),
+  runner: v.picklist(RUNNERS),
+  model: v.nullable(v.string()),
+  baseline: described(v.string(), '`recorded`: what production put out. Otherwise the id of another experiment.'),
+  maxCostUsd: v.nullable(v.number()),
+  evaluator: described(
+    Evaluator,
+    'How results are judged: the evaluator that the dataset had when the experiment began',
+  ),
+  state: described(
+    v.picklist(EXPERIMENT_STATES),
+    'running; finished: every item has an output, or somebody finished it; cancelled; failed: no result arrived for 24 hours',
+  ),
+  createdBy: Uuid,
+  createdAt: IsoTime,
+  finishedAt: v.nullable(IsoTime),
+  lastResultAt: v.nullable(IsoTime),
+  items: described(Count, 'The items that it began with'),
+}
+
+export const Experiment = v.object({
+  ...experiment,
+  pending: described(Count, 'Items without a result. 0 unless it is running.'),
+})
+
+export const Report = v.object({
+  ...experiment,
+  pending: Experiment.entries.pending,
+  removed: described(
+    Count,
+    'Results whose items were deleted since. If the experiment had finished before, its counts keep them.',
+  ),
+  counts: Counts,
+  ...PassRate,
+  coverage: described(v.nullable(v.number()), 'The share of the items that have an output, 0 to 1'),
+  splits: v.array(v.object({ split: v.string(), counts: Counts, ...PassRate })),
+  errorTypes: described(
+    v.array(v.object({ errorType: v.string(), counts: Counts })),
+    'By the error type that reviewers named for the recorded output, the most frequent first',
+  ),
+  fields: described(
+    v.array(
+      v.object({
+        path: v.string(),
+        compared: Count,
+        agreed: Count,
+        accuracy: described(v.number(), 'agreed / compared'),
+      }),
+    ),
+    'How often each field agrees with the expected value. The items of an array are one field: `items.*.price`.',
+  ),
+  otherFields: described(
+    v.nullable(v.object({ path: v.string(), compared: Count, agreed: Count, accuracy: v.number() })),
+    'The fields beyond the first 200, added up. Null if there are none.',
+  ),
+  usage: described(
+    v.nullable(
+      v.object({
+        inputTokens: v.number(),
+        outputTokens: v.number(),
+        totalTokens: v.number(),
+        results: described(Count, 'How many results have a usage'),
+      }),
+    ),
+    'Sums over the results that have a usage. Null if none has.',
+  ),
+  cost: described(
+    v.nullable(v.object({ usd: v.number(), results: described(Count, 'How many results have a cost') })),
+    'The sum over the results that have a cost. Null if none has.',
+  ),
+  durationMs: described(
+    v.object({ p50: v.nullable(v.number()), p95: v.nullable(v.number()), results: Count }),
+    'Percentiles to within 15.5 %',
+  ),
+  versionsTried: described(Count, 'How many prompt versions were tried on this split of the dataset'),
+  changedSince: described(
+    v.object({ excluded: Count, moved: Count }),
+    'Items of the dataset that were excluded, or moved to another split, after its version was written',
+  ),
+  repeatedInputs: described(Count, 'Items for testing whose input is also in the split `train`'),
+})
+
+const Verdict = v.object({
+  decision: v.picklist(ITEM_VERDICTS),
+  comment: v.nullable(v.string()),
+  by: Uuid,
+  at: IsoTime,
+})
+
+/** A candidate's result on an item, without its output. */
+const result = {
+  outcome: v.picklist(OUTCOMES),
+  change: described(
+    v.nullable(v.picklist(CHANGES)),
+    'Compared with the baseline. Null without one, or if either side is unjudged or an error.',
+  ),
+  error: v.nullable(v.string()),
+  durationMs: v.nullable(v.number()),
+  usage: v.nullable(v.object({ inputTokens: v.number(), outputTokens: v.number(), totalTokens: v.number() })),
+  costUsd: v.nullable(v.number()),
+  resultTraceId: described(v.nullable(v.string()), "The candidate's own trace, as the client named it"),
+  review: described(v.nullable(Verdict), "A person's decision on the candidate's output"),
+}
+
+export const ItemResult = v.object({ itemId: Uuid, ...result })
+
+export const ExperimentItem = v.object({
+  ...DatasetItemHead.entries,
+  input: StoredValue,
+  state: v.record(v.string(), StoredValue),
+  expected: described(v.array(StoredValue), 'The approved output first, then alternatives to it'),
+  recordedOutput: described(StoredValue, 'What production put out. Null for an imported example.'),
+  output: described(StoredValue, "The candidate's output. Null if there is none."),
+  difference: described(
+    v.array(v.object({ path: v.string(), expected: v.optional(v.unknown()), actual: v.optional(v.unknown()) })),
+    'The first 20 parts that differ from the nearest expected value. A side without the part is absent. A value over 256 bytes is shown as the beginning of its JSON.',
+  ),
+  share: described(v.nullable(v.number()), 'The share of leaves that agree, 0 to 1. Null without an output.'),
+  ...result,
+  outcome: described(v.nullable(result.outcome), 'Null while the item is pending'),
+  truncated: described(v.array(v.string()), 'Fields shown as previews: input, output, expected.0, ...'),
+})
+
+/** An experiment's fields at a time. */
+export function toExperiment(record: ExperimentRecord, now: number): v.InferOutput<typeof Experiment> {
+  const state = experimentState(record, now)
+  return {
+    id: record.id,
+    projectId: record.projectId,
+    datasetId: record.datasetId,
+    stepId: record.stepId,
+    version: record.version,
+    split: record.split,
+    sample: record.sample,
+    seed: record.seed,
+    includeStale: record.includesStale,
+    name: record.name,
+    metadata: new JsonText(record.metadata),
+    promptVersionId: record.promptVersionId,
+    runner: record.runner,
+    model: record.model,
+    baseline: record.baselineId ?? RECORDED,
+    maxCostUsd: record.maxCostUsd,
+    evaluator: JSON.parse(record.evaluator),
+    state,
+    createdBy: record.userId,
+    createdAt: isoTime(record.createdAt),
+    finishedAt: record.finishedAt === null ? null : isoTime(record.finishedAt),
+    lastResultAt: record.results === 0 ? null : isoTime(record.activeAt),
+    items: record.items,
+    pending: state === 'finished' ? 0 : Math.max(0, record.items - record.results - record.removed),
+  }
+}
+
+/** The baseline of experiments that are compared with what production put out. */
+export const RECORDED = 'recorded'
+
+export const toResult = (head: ResultHead): Omit<v.InferOutput<typeof ItemResult>, 'itemId'> => ({
+  outcome: head.outcome,
+  change: head.change,
+  error: head.error,
+  durationMs: head.durationMs,
+  usage: head.usage,
+  costUsd: head.costUsd,
+  resultTraceId: head.traceId,
+  review: head.verdict && {
+    decision: head.verdict.decision,
+    comment: head.verdict.comment,
+    by: head.verdict.userId,
+    at: isoTime(head.verdict.at),
+  },
+})
+
+/** What a report says beyond the experiment and its tally. */
+interface Surroundings {
+  versionsTried: number
+  changedSince: { excluded: number; moved: number }
+}
+
+/** The report of an experiment with these counts. */
+export function toReport(
+  record: ExperimentRecord,
+  tally: Tally,
+  { versionsTried, changedSince }: Surroundings,
+  now: number,
+): v.InferOutput<typeof Report> {
+  const counts = tally.counts()
+  const { fields, restOfFields, inputTokens, outputTokens, totalTokens, costNanoUsd, durations } = tally.toJSON()
+  return {
+    ...toExperiment(record, now),
+    removed: record.removed,
+    counts,
+    ...passRate(counts),
+    coverage: record.items === 0 ? null : (counts.passed + counts.failed + counts.unjudged) / record.items,
+    splits: tally.bySplit().map(({ split, counts }) => ({ split, counts, ...passRate(counts) })),
+    errorTypes: tally.byErrorType(),
+    fields: fields.filter(({ compared }) => compared > 0).map(withAccuracy),
+    otherFields: restOfFields && withAccuracy(restOfFields),
+    usage:
+      totalTokens.results === 0
+        ? null
+        : {
+            inputTokens: inputTokens.sum,
+            outputTokens: outputTokens.sum,
+            totalTokens: totalTokens.sum,
+            results: totalTokens.results,
+          },
+    cost: costNanoUsd.results === 0 ? null : { usd: costNanoUsd.sum / 1e9, results: costNanoUsd.results },
+    durationMs: {
+      p50: percentile(durations, 0.5),
+      p95: percentile(durations, 0.95),
+      results: countDurations(durations),
+    },
+    versionsTried,
+    changedSince,
+    repeatedInputs: record.repeatedInputs,
+  }
+}
+
+const withAccuracy = ({ path, compared, agreed }: { path: string; compared: number; agreed: number }) => ({
+  path,
+  compared,
+  agreed,
+  accuracy: agreed / compared,
+})
+
+function passRate({ passed, failed, error }: OutcomeCounts) {
+  const settled = passed + failed + error
+  return { passRate: settled === 0 ? null : passed / settled, interval: wilsonInterval(passed, settled) }
+}

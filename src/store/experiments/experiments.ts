@@ -1,0 +1,175 @@
+import { and, countDistinct, desc, eq, getTableColumns, isNull, lt, type SQL, sql } from 'drizzle-orm'
+import type { ExperimentState } from '../../domain/experiment.ts'
+import { newKeys } from '../../domain/ids.ts'
+import type { StoredTally } from '../../domain/tally.ts'
+import { EXPERIMENT_SILENCE_MS } from '../../limits.ts'
+import { hasExistingProject, isExistingProject, type Project, requireExisting } from '../accounts/projects.ts'
+import { selectFor } from '../core/rows.ts'
+import { isStep, readStepId } from '../core/step-names.ts'
+import type { Store } from '../core/store.ts'
+import { projects } from '../schema/accounts.ts'
+import { experiments } from '../schema/experiments.ts'
+
+type Row = typeof experiments.$inferSelect
+
+/** An experiment as stored, with its step's current name. */
+export interface ExperimentRecord extends Row {
+  projectId: string
+}
+
+/** What a new experiment begins with. */
+export type ExperimentDraft = Omit<
+  Row,
+  | 'key'
+  | 'organizationKey'
+  | 'projectKey'
+  | 'state'
+  | 'activeAt'
+  | 'finishedAt'
+  | 'results'
+  | 'outputs'
+  | 'removed'
+  | 'tally'
+  | 'revision'
+>
+
+/**
+ * Creates an experiment, unless the organization has one with this id. Returns whichever has the id then, so that a
+ * repeated request gets the same one.
+ */
+export async function addExperiment(store: Store, project: Project, draft: ExperimentDraft): Promise<ExperimentRecord> {
+  const { database, organization } = store
+  for (;;) {
+    const [key = 0] = newKeys(draft.createdAt, 1)
+    await database
+      .insert(experiments)
+      .select(
+        selectFor(
+          experiments,
+          {
+            ...draft,
+            key,
+            organizationKey: organization.key,
+            projectKey: project.key,
+            isVersionNamed: Number(draft.isVersionNamed),
+            includesStale: Number(draft.includesStale),
+            state: 'running',
+            activeAt: draft.createdAt,
+            finishedAt: null,
+            results: 0,
+            outputs: 0,
+            removed: 0,
+            tally: null,
+            revision: '',
+          },
+          sql`where ${isExistingProject(store, project)}`,
+        ),
+      )
+      .onConflictDoNothing()
+    const experiment = await findExperiment(store, draft.id)
+    if (experiment) return experiment
+    // Otherwise another experiment got the same key in the same millisecond.
+    await requireExisting(store, project)
+  }
+}
+
+/** Finds an experiment by its id. */
+export async function findExperiment(store: Store, id: string): Promise<ExperimentRecord | undefined> {
+  const [row] = await selectExperiments(store, eq(experiments.id, id))
+  return row
+}
+
+/** A page of a project's experiments, newest first. */
+export const listExperiments = (
+  store: Store,
+  project: Project,
+  filter: { stepId?: string | undefined; promptVersionId?: string | undefined; state?: ExperimentState | undefined },
+  { limit, before, now }: { limit: number; before: number | undefined; now: number },
+): Promise<ExperimentRecord[]> =>
+  selectExperiments(
+    store,
+    eq(experiments.projectKey, project.key),
+    filter.stepId === undefined ? undefined : isStep(project.key, experiments.stepId, filter.stepId),
+    filter.promptVersionId === undefined ? undefined : eq(experiments.promptVersionId, filter.promptVersionId),
+    filter.state && isInState(filter.state, now),
+    before === undefined ? undefined : lt(experiments.key, before),
+  )
+    .orderBy(desc(experiments.key))
+    .limit(limit)
+
+function selectExperiments(store: Store, ...conditions: (SQL | undefined)[]) {
+  const projectId = sql<string>`(select own.id from ${projects} own where own.key = ${experiments.projectKey})`
+  return store.database
+    .select({
+      ...getTableColumns(experiments),
+      stepId: readStepId(experiments.projectKey, experiments.stepId),
+      // Nested, because drizzle drops the table's name from columns in a selection of one table.
+      projectId: sql<string>`${projectId}`,
+    })
+    .from(experiments)
+    .where(ofStore(store, ...conditions))
+}
+
+/** The condition of every query on experiments. */
+const ofStore = (store: Store, ...conditions: (SQL | undefined)[]) =>
+  and(
+    eq(experiments.organizationKey, store.organization.key),
+    hasExistingProject(store, experiments.projectKey),
+    ...conditions,
+  )
+
+/** Whether an experiment takes results: it's running, and hasn't failed. */
+export const takesResults = (now: number): SQL =>
+  sql`(${experiments.state} = 'running' and ${experiments.activeAt} >= ${now - EXPERIMENT_SILENCE_MS})`
+
+const isInState = (state: ExperimentState, now: number): SQL =>
+  state === 'running'
+    ? takesResults(now)
+    : state === 'failed'
+      ? sql`(${experiments.state} = 'running' and not ${takesResults(now)})`
+      : eq(experiments.state, state)
+
+/**
+ * Ends an experiment that still takes results. Returns whether it's in that state now. Its tally is stored later, by
+ * whoever needs it first: from here on, no result can change it.
+ */
+export async function endExperiment(
+  store: Store,
+  { key }: ExperimentRecord,
+  { state, now }: { state: 'finished' | 'cancelled'; now: number },
+): Promise<boolean> {
+  const isExperiment = ofStore(store, eq(experiments.key, key))
+  await store.database
+    .update(experiments)
+    .set({ state, finishedAt: now })
+    .where(and(isExperiment, takesResults(now)))
+  const [row] = await store.database.select({ state: experiments.state }).from(experiments).where(isExperiment)
+  return row?.state === state
+}
+
+/** Stores the tally of an experiment that has ended, unless somebody has changed its results since it was read. */
+export async function saveTally(store: Store, { key, revision }: ExperimentRecord, tally: StoredTally): Promise<void> {
+  await store.database
+    .update(experiments)
+    .set({ tally: JSON.stringify(tally) })
+    .where(ofStore(store, eq(experiments.key, key), eq(experiments.revision, revision), isNull(experiments.tally)))
+}
+
+/** How many prompt versions were tried on a split of an experiment's dataset. A run without a version counts as one. */
+export async function countVersionsTried(
+  store: Store,
+  { projectKey, stepId, split }: ExperimentRecord,
+): Promise<number> {
+  const [row] = await store.database
+    .select({ count: countDistinct(sql`coalesce(${experiments.promptVersionId}, ${experiments.id})`) })
+    .from(experiments)
+    .where(
+      ofStore(
+        store,
+        eq(experiments.projectKey, projectKey),
+        isStep(projectKey, experiments.stepId, stepId),
+        sql`${experiments.split} is ${split}`,
+      ),
+    )
+  return row?.count ?? 0
+}

@@ -1,0 +1,412 @@
+import { and, asc, eq, gt, gte, type SQL, sql } from 'drizzle-orm'
+import type { Change } from '../../domain/change.ts'
+import type { ItemVerdict } from '../../domain/experiment.ts'
+import type { FieldAgreement, Outcome } from '../../domain/outcome.ts'
+import type { CountedResult, StoredTally } from '../../domain/tally.ts'
+import { COUNTED_RESULTS } from '../../limits.ts'
+import { chunkRows } from '../core/chunks.ts'
+import { named, readPlain, runLast } from '../core/database.ts'
+import { rowSet, selectFor } from '../core/rows.ts'
+import type { Store } from '../core/store.ts'
+import { experimentResults, experiments } from '../schema/experiments.ts'
+import type { FoundValue, StoredValue } from '../traces/payloads.ts'
+import { type ExperimentRecord, takesResults } from './experiments.ts'
+
+/** The folder of an experiment's outputs in R2. */
+export const folderOf = ({ key }: Pick<ExperimentRecord, 'key'>) => `experiments/${key}` as const
+
+/** A new result on an item. */
+export interface ResultDraft {
+  itemId: string
+  /** 0 for an imported example. */
+  traceKey: number
+  outcome: Outcome
+  change: Change | null
+  split: string
+  errorType: string | null
+  wasRight: boolean | null
+  durationMs: number | null
+  usage: { inputTokens: number; outputTokens: number; totalTokens: number } | null
+  costUsd: number | null
+  traceId: string | null
+  contentHash: string
+  fields: readonly FieldAgreement[]
+  error: string | null
+  /** Null for an error. */
+  output: StoredValue | null
+}
+
+/** A stored result, without its values. */
+export interface ResultHead {
+  itemId: string
+  outcome: Outcome
+  change: Change | null
+  wasRight: boolean | null
+  contentHash: string
+  writtenBy: string
+  durationMs: number | null
+  usage: { inputTokens: number; outputTokens: number; totalTokens: number } | null
+  costUsd: number | null
+  traceId: string | null
+  error: string | null
+  verdict: { decision: ItemVerdict; comment: string | null; userId: string; at: number } | null
+}
+
+const RESULTS = rowSet([
+  'itemId',
+  'traceKey',
+  'outcome',
+  'change',
+  'split',
+  'errorType',
+  'wasRight',
+  'durationMs',
+  'inputTokens',
+  'outputTokens',
+  'totalTokens',
+  'costUsd',
+  'traceId',
+  'contentHash',
+  'fields',
+  'error',
+  'output',
+  'outputRef',
+])
+
+const encodeResult = ({ usage, output, fields, wasRight, ...draft }: ResultDraft) =>
+  RESULTS.encode({
+    ...draft,
+    wasRight: wasRight === null ? null : Number(wasRight),
+    inputTokens: usage?.inputTokens,
+    outputTokens: usage?.outputTokens,
+    totalTokens: usage?.totalTokens,
+    fields: encodeFields(fields),
+    output: output?.text,
+    outputRef: output?.ref,
+  })
+
+/** Fields as they're stored: the paths that agree, and those that don't. */
+const encodeFields = (fields: readonly FieldAgreement[]): string => {
+  const { agree = [], differ = [] } = Object.groupBy(fields, ({ agrees }) => (agrees ? 'agree' : 'differ'))
+  return JSON.stringify([agree, differ].map(list => list.map(({ path }) => path)))
+}
+
+function decodeFields(json: string): FieldAgreement[] {
+  const lists: string[][] = JSON.parse(json)
+  return lists.flatMap((paths, index) => paths.map(path => ({ path, agrees: index === 0 })))
+}
+
+/**
+ * Stores results while the experiment takes them. An item's first output stays; an error makes way for another result.
+ * The experiment finishes when every item has an output. Returns what is stored for these items then. Results with `token` as `writtenBy` are from this call.
+ */
+export async function addResults(
+  store: Store,
+  experiment: ExperimentRecord,
+  drafts: readonly ResultDraft[],
+  { token, now }: { token: string; now: number },
+): Promise<Map<string, ResultHead>> {
+  const { database } = store
+  const isExperiment = and(eq(experiments.key, experiment.key), eq(experiments.organizationKey, store.organization.key))
+  const insertions = [...chunkRows(drafts, encodeResult)].map(({ json }) =>
+    insertResults(store, experiment, json, { token, now, mayWrite: and(isExperiment, takesResults(now)) }),
+  )
+  const ofExperiment = eq(experimentResults.experimentKey, experiment.key)
+  const written = sql`(select 1 from ${experimentResults} where ${and(ofExperiment, eq(experimentResults.writtenBy, token))})`
+  const count = (condition?: SQL) =>
+    sql`(select count(*) from ${experimentResults} where ${and(ofExperiment, condition)})`
+  const ids = drafts.map(({ itemId }) => itemId)
+  const rows = await runLast(database, [
+    ...insertions,
+    database
+      .update(experiments)
+      .set({
+        results: count(),
+        outputs: count(sql`${experimentResults.outcome} <> 'error'`),
+        activeAt: now,
+        revision: token,
+      })
+      .where(and(isExperiment, takesResults(now), sql`exists ${written}`)),
+    database
+      .update(experiments)
+      .set({ state: 'finished', finishedAt: now })
+      .where(and(isExperiment, takesResults(now), gte(experiments.outputs, experiments.items))),
+    selectHeads(store, experiment, ids),
+  ])
+  return headsByItem(rows)
+}
+
+function insertResults(
+  { database }: Store,
+  { key }: ExperimentRecord,
+  json: string,
+  { token, now, mayWrite }: { token: string; now: number; mayWrite: SQL | undefined },
+) {
+  const { row } = RESULTS
+  const columns = {
+    traceKey: row.traceKey,
+    outcome: row.outcome,
+    change: row.change,
+    split: row.split,
+    errorType: row.errorType,
+    wasRight: row.wasRight,
+    createdAt: now,
+    durationMs: row.durationMs,
+    inputTokens: row.inputTokens,
+    outputTokens: row.outputTokens,
+    totalTokens: row.totalTokens,
+    costUsd: row.costUsd,
+    traceId: row.traceId,
+    verdict: null,
+    reviewedBy: null,
+    reviewedAt: null,
+    writtenBy: token,
+    contentHash: row.contentHash,
+    fields: row.fields,
+    comment: null,
+    error: row.error,
+    output: row.output,
+    outputRef: row.outputRef,
+  }
+  const excluded = Object.keys(columns).map(name => [name, sql.raw(`excluded.${snakeCase(name)}`)] as const)
+  return database
+    .insert(experimentResults)
+    .select(
+      selectFor(
+        experimentResults,
+        { experimentKey: key, itemId: row.itemId, ...columns },
+        sql`from ${RESULTS.fromWide(json)} where exists (select 1 from ${experiments} where ${mayWrite})`,
+      ),
+    )
+    .onConflictDoUpdate({
+      target: [experimentResults.experimentKey, experimentResults.itemId],
+      set: Object.fromEntries(excluded),
+      setWhere: sql`${experimentResults.outcome} = 'error' and ${experimentResults.contentHash} <> excluded.content_hash`,
+    })
+}
+
+const snakeCase = (name: string): string => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
+
+const HEAD = {
+  ...named({
+    itemId: experimentResults.itemId,
+    outcome: experimentResults.outcome,
+    change: experimentResults.change,
+    contentHash: experimentResults.contentHash,
+    writtenBy: experimentResults.writtenBy,
+    durationMs: experimentResults.durationMs,
+    inputTokens: experimentResults.inputTokens,
+    outputTokens: experimentResults.outputTokens,
+    totalTokens: experimentResults.totalTokens,
+    costUsd: experimentResults.costUsd,
+    traceId: experimentResults.traceId,
+    verdict: experimentResults.verdict,
+    reviewedBy: experimentResults.reviewedBy,
+    reviewedAt: experimentResults.reviewedAt,
+    comment: experimentResults.comment,
+    error: experimentResults.error,
+  }),
+  wasRight: sql<number | null>`${experimentResults.wasRight}`.as('wasRight'),
+}
+
+type HeadRow = Awaited<ReturnType<typeof selectHeads>>[number]
+
+const selectHeads = (store: Store, experiment: ExperimentRecord, itemIds: readonly string[]) =>
+  store.database.select(HEAD).from(experimentResults).where(ofItems(experiment, itemIds))
+
+const ofItems = ({ key }: Pick<ExperimentRecord, 'key'>, itemIds: readonly string[]) =>
+  and(
+    eq(experimentResults.experimentKey, key),
+    sql`${experimentResults.itemId} in (select item.value from json_each(${JSON.stringify(itemIds)}) as item)`,
+  )
+
+const headsByItem = (rows: readonly HeadRow[]): Map<string, ResultHead> =>
+  new Map(rows.map(row => [row.itemId, toHead(row)]))
+
+function toHead(row: HeadRow): ResultHead {
+  const { verdict, reviewedBy, reviewedAt, comment, inputTokens, outputTokens, totalTokens, wasRight, ...head } = row
+  return {
+    ...head,
+    wasRight: wasRight === null ? null : wasRight === 1,
+    usage: usageOf({ inputTokens, outputTokens, totalTokens }),
+    verdict: verdict && { decision: verdict, comment, userId: reviewedBy ?? '', at: reviewedAt ?? 0 },
+  }
+}
+
+/** The usage in a row, which has either all of its columns or none. */
+const usageOf = (row: { inputTokens: number | null; outputTokens: number | null; totalTokens: number | null }) =>
+  row.totalTokens === null
+    ? null
+    : {
+        inputTokens: row.inputTokens ?? 0,
+        outputTokens: row.outputTokens ?? 0,
+        totalTokens: row.totalTokens,
+      }
+
+/** The stored results on these items, by item. */
+export async function findResults(
+  store: Store,
+  experiment: ExperimentRecord,
+  itemIds: readonly string[],
+): Promise<Map<string, ResultHead>> {
+  const [rows] = await readPlain(store.database, [selectHeads(store, experiment, itemIds)])
+  return headsByItem(rows)
+}
+
+/** The outcomes and changes of the results on these items, by item. */
+export async function findOutcomes(
+  store: Store,
+  { key }: ExperimentRecord,
+  itemIds: readonly string[] | undefined,
+): Promise<Map<string, { outcome: Outcome; change: Change | null }>> {
+  const [rows] = await readPlain(store.database, [
+    store.database
+      .select(
+        named({
+          itemId: experimentResults.itemId,
+          outcome: experimentResults.outcome,
+          change: experimentResults.change,
+        }),
+      )
+      .from(experimentResults)
+      .where(itemIds === undefined ? eq(experimentResults.experimentKey, key) : ofItems({ key }, itemIds)),
+  ])
+  return new Map(rows.map(({ itemId, ...result }) => [itemId, result]))
+}
+
+/** The outputs of the results on these items, by item. Items without an output are missing. */
+export async function findOutputs(
+  store: Store,
+  experiment: ExperimentRecord,
+  itemIds: readonly string[],
+): Promise<Map<string, FoundValue>> {
+  const [rows] = await readPlain(store.database, [
+    store.database
+      .select(
+        named({
+          itemId: experimentResults.itemId,
+          text: experimentResults.output,
+          ref: experimentResults.outputRef,
+        }),
+      )
+      .from(experimentResults)
+      .where(ofItems(experiment, itemIds)),
+  ])
+  return new Map(
+    rows.flatMap(({ itemId, text, ref }) =>
+      text === null ? [] : [[itemId, { text, ref, folder: `${folderOf(experiment)}/${itemId}` as const }] as const],
+    ),
+  )
+}
+
+/** All of an experiment's results, as tallies count them, a limited number at a time. */
+export async function* readCounted(
+  store: Store,
+  { key }: ExperimentRecord,
+): AsyncGenerator<(CountedResult & { itemId: string })[]> {
+  for (let after = ''; ; ) {
+    const [rows] = await readPlain(store.database, [
+      store.database
+        .select(
+          named({
+            itemId: experimentResults.itemId,
+            split: experimentResults.split,
+            errorType: experimentResults.errorType,
+            outcome: experimentResults.outcome,
+            change: experimentResults.change,
+            fields: experimentResults.fields,
+            durationMs: experimentResults.durationMs,
+            inputTokens: experimentResults.inputTokens,
+            outputTokens: experimentResults.outputTokens,
+            totalTokens: experimentResults.totalTokens,
+            costUsd: experimentResults.costUsd,
+          }),
+        )
+        .from(experimentResults)
+        .where(and(eq(experimentResults.experimentKey, key), gt(experimentResults.itemId, after)))
+        .orderBy(asc(experimentResults.itemId))
+        .limit(COUNTED_RESULTS),
+    ])
+    yield rows.map(({ inputTokens, outputTokens, totalTokens, fields, ...row }) => ({
+      ...row,
+      fields: decodeFields(fields),
+      usage: usageOf({ inputTokens, outputTokens, totalTokens }),
+    }))
+    const last = rows.at(-1)
+    if (!last || rows.length < COUNTED_RESULTS) return
+    after = last.itemId
+  }
+}
+
+/** A result as tallies count it. Undefined if the item has none. */
+export async function findCounted(
+  store: Store,
+  experiment: ExperimentRecord,
+  itemId: string,
+): Promise<CountedResult | undefined> {
+  const [row] = await store.database
+    .select()
+    .from(experimentResults)
+    .where(ofItems(experiment, [itemId]))
+  return row && { ...row, fields: decodeFields(row.fields), usage: usageOf(row) }
+}
+
+/** A person's decision on a result, and what follows from it. */
+export interface VerdictDraft {
+  itemId: string
+  verdict: ItemVerdict
+  comment: string | null
+  userId: string
+  at: number
+  outcome: Outcome
+  change: Change | null
+}
+
+/**
+ * Stores a person's decision on a result and the experiment's tally with it, unless the experiment's results have
+ * changed since they were read. Returns whether it did. `tally` is null while the experiment has none.
+ */
+export async function saveVerdict(
+  store: Store,
+  { key, revision }: ExperimentRecord,
+  { itemId, verdict, comment, userId, at, outcome, change }: VerdictDraft,
+  { token, tally }: { token: string; tally: StoredTally | null },
+): Promise<boolean> {
+  const { database, organization } = store
+  const isExperiment = and(eq(experiments.key, key), eq(experiments.organizationKey, organization.key))
+  const isOurs = and(isExperiment, eq(experiments.revision, token))
+  const [, , rows] = await database.batch([
+    database
+      .update(experiments)
+      .set({ revision: token, tally: tally && JSON.stringify(tally) })
+      .where(
+        and(
+          isExperiment,
+          eq(experiments.revision, revision),
+          // Another request may have stored the tally that this one doesn't include.
+          sql`(${experiments.tally} is null) = ${tally === null ? 1 : 0}`,
+        ),
+      ),
+    database
+      .update(experimentResults)
+      .set({ verdict, comment, reviewedBy: userId, reviewedAt: at, outcome, change })
+      .where(
+        and(
+          eq(experimentResults.experimentKey, key),
+          eq(experimentResults.itemId, itemId),
+          sql`exists (select 1 from ${experiments} where ${isOurs})`,
+        ),
+      ),
+    database.select({ key: experiments.key }).from(experiments).where(isOurs),
+  ])
+  return rows.length > 0
+}
+
+/** Deletes results that this call stored, because their traces were deleted in the meantime. */
+export async function withdrawResults(
+  store: Store,
+  experiment: ExperimentRecord,
+  itemIds: readonly string[],
+): Promise<void> {
+  await store.database.delete(experimentResults).where(ofItems(experiment, itemIds))
+}

@@ -1,0 +1,114 @@
+import { isNotNull } from 'drizzle-orm'
+import { index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { CHANGES } from '../../domain/change.ts'
+import { ITEM_VERDICTS, RUNNERS, STORED_STATES } from '../../domain/experiment.ts'
+import { OUTCOMES } from '../../domain/outcome.ts'
+
+/*
+ * Candidates and their results on a dataset's items. An experiment's items follow from its version, split, and sample,
+ * so only results have rows.
+ */
+
+export const experiments = sqliteTable(
+  'experiments',
+  {
+    key: integer('key').primaryKey(),
+    /** Chosen by the client or the service. Unique in its organization. */
+    id: text('id').notNull(),
+    organizationKey: integer('organization_key').notNull(),
+    projectKey: integer('project_key').notNull(),
+    datasetId: text('dataset_id').notNull(),
+    stepId: text('step_id').notNull(),
+    /** A hash of the request, to tell a repeated one from another with the same id. */
+    requestHash: text('request_hash').notNull(),
+    /** The dataset's version. */
+    version: text('version').notNull(),
+    /** Whether the request named the version. */
+    isVersionNamed: integer('is_version_named', { mode: 'boolean' }).notNull(),
+    split: text('split'),
+    sample: integer('sample'),
+    seed: text('seed').notNull(),
+    threshold: text('threshold'),
+    includesStale: integer('includes_stale', { mode: 'boolean' }).notNull(),
+    name: text('name'),
+    /** JSON. */
+    metadata: text('metadata').notNull(),
+    promptVersionId: text('prompt_version_id'),
+    runner: text('runner', { enum: RUNNERS }).notNull(),
+    model: text('model'),
+    maxCostUsd: real('max_cost_usd'),
+    /** The id of the experiment to compare with. Null: the recorded outputs. */
+    baselineId: text('baseline_id'),
+    /** How results are judged: an `Evaluator` and the step's `outputSchema`, as JSON. */
+    evaluator: text('evaluator').notNull(),
+    outputSchema: text('output_schema'),
+    /** How many items it began with, and how many of them are for testing but have an input that's also in `train`. */
+    items: integer('items').notNull(),
+    repeatedInputs: integer('repeated_inputs').notNull(),
+    userId: text('user_id').notNull(),
+    createdAt: integer('created_at').notNull(),
+    state: text('state', { enum: STORED_STATES }).notNull(),
+    /** When it began or got its last result. */
+    activeAt: integer('active_at').notNull(),
+    finishedAt: integer('finished_at'),
+    /** How many items have a result, and how many of those have an output. */
+    results: integer('results').notNull(),
+    outputs: integer('outputs').notNull(),
+    /** How many of its results were deleted with their traces. */
+    removed: integer('removed').notNull(),
+    /** A `StoredTally` as JSON: once it's no longer running. */
+    tally: text('tally'),
+    /** Identifies the last write of results or of the tally. */
+    revision: text('revision').notNull(),
+  },
+  table => [
+    uniqueIndex('experiments_by_id').on(table.id, table.organizationKey),
+    index('experiments_by_project').on(table.projectKey),
+  ],
+)
+
+/** The narrow columns come first: SQLite then reads them without the pages that hold the values. */
+export const experimentResults = sqliteTable(
+  'experiment_results',
+  {
+    experimentKey: integer('experiment_key').notNull(),
+    itemId: text('item_id').notNull(),
+    /** The item's trace. 0 for imported examples. */
+    traceKey: integer('trace_key').notNull(),
+    outcome: text('outcome', { enum: OUTCOMES }).notNull(),
+    change: text('change', { enum: CHANGES }),
+    /** The item's split and error type. */
+    split: text('split').notNull(),
+    errorType: text('error_type'),
+    /** Whether the baseline is right. Null if that's unknown. */
+    wasRight: integer('was_right', { mode: 'boolean' }),
+    createdAt: integer('created_at').notNull(),
+    durationMs: integer('duration_ms'),
+    inputTokens: integer('input_tokens'),
+    outputTokens: integer('output_tokens'),
+    totalTokens: integer('total_tokens'),
+    costUsd: real('cost_usd'),
+    /** The id of the candidate's own trace, as the client gave it. */
+    traceId: text('trace_id'),
+    /** A person's decision on the output. */
+    verdict: text('verdict', { enum: ITEM_VERDICTS }),
+    reviewedBy: text('reviewed_by'),
+    reviewedAt: integer('reviewed_at'),
+    /** Identifies the write that stored the output. */
+    writtenBy: text('written_by').notNull(),
+    /** A hash of the output or the error, to tell a repeated result from another. */
+    contentHash: text('content_hash').notNull(),
+    /** `FieldAgreement`s as a JSON array: the paths that agree, and those that don't. */
+    fields: text('fields').notNull(),
+    comment: text('comment'),
+    error: text('error'),
+    /** Stored like an observation's `data`, in the experiment's folder. */
+    output: text('output'),
+    outputRef: text('output_ref'),
+  },
+  table => [
+    primaryKey({ columns: [table.experimentKey, table.itemId] }),
+    index('experiment_results_by_trace').on(table.traceKey),
+    index('experiment_results_with_objects').on(table.experimentKey).where(isNotNull(table.outputRef)),
+  ],
+)

@@ -1,0 +1,48 @@
+import { and, asc, eq, isNotNull, sql } from 'drizzle-orm'
+import { PURGE_ROWS } from '../../limits.ts'
+import type { Store } from '../core/store.ts'
+import { experimentResults, experiments } from '../schema/experiments.ts'
+import { deleteValues } from './payloads.ts'
+
+/*
+ * Experiments' results go with their traces. A finished experiment keeps its counts, which name nobody's data, and says
+ * how many results it lost.
+ */
+
+/** Deletes some of a trace's results with their outputs. Returns whether there may be more. */
+export async function deleteResults(store: Store, traceKey: number): Promise<boolean> {
+  const { database } = store
+  const ofTrace = eq(experimentResults.traceKey, traceKey)
+  const [large] = await database
+    .select({ experimentKey: experimentResults.experimentKey, itemId: experimentResults.itemId })
+    .from(experimentResults)
+    .where(and(ofTrace, isNotNull(experimentResults.outputRef)))
+    .limit(1)
+  // One folder at a time: its objects first, so that a repeated run finds it again until they're gone.
+  if (large) {
+    while (await deleteValues(store, `experiments/${large.experimentKey}/${large.itemId}`));
+  }
+  const primaryKey = sql`${experimentResults.experimentKey}, ${experimentResults.itemId}`
+  const isPiece = large
+    ? and(eq(experimentResults.experimentKey, large.experimentKey), eq(experimentResults.itemId, large.itemId))
+    : sql`(${primaryKey}) in (select ${primaryKey} from ${experimentResults} where ${ofTrace}
+        order by ${asc(experimentResults.experimentKey)}, ${asc(experimentResults.itemId)} limit ${PURGE_ROWS})`
+  const [, { meta }] = await database.batch([
+    // Counted in the same batch, so that a repeated run counts nothing twice.
+    database
+      .update(experiments)
+      .set({
+        removed: sql`${experiments.removed} + (
+          select count(*) from ${experimentResults}
+          where ${experimentResults.experimentKey} = ${experiments.key} and ${isPiece})`,
+      })
+      .where(
+        and(
+          eq(experiments.organizationKey, store.organization.key),
+          sql`${experiments.key} in (select ${experimentResults.experimentKey} from ${experimentResults} where ${isPiece})`,
+        ),
+      ),
+    database.delete(experimentResults).where(isPiece),
+  ])
+  return large ? true : meta.changes === PURGE_ROWS
+}
