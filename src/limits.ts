@@ -183,9 +183,8 @@ export const MAX_REPORTED_FIELDS = 200
 
 /** Items of one experiment. Its report reads all of its results. */
 export const MAX_EXPERIMENT_ITEMS = 10_000
-/** Items of a dataset that are looked at to draw an experiment's items, and how many a statement reads. */
+/** Items of a dataset that are looked at to draw an experiment's items. */
 export const MAX_WALKED_ITEMS = 100_000
-export const WALKED_ITEMS = 5000
 /** Results in one call. */
 export const MAX_RESULTS = 200
 /** An experiment has failed if no result arrives for this long. */

@@ -8,7 +8,6 @@ export type ExperimentState = (typeof EXPERIMENT_STATES)[number]
 
 /** Who produces a candidate's outputs. */
 export const RUNNERS = ['client', 'model'] as const
-export type Runner = (typeof RUNNERS)[number]
 
 /** A person's decision on a candidate's output. */
 export const ITEM_VERDICTS = ['accept', 'reject'] as const
@@ -19,14 +18,3 @@ export const experimentState = (
   { state, activeAt }: { state: (typeof STORED_STATES)[number]; activeAt: number },
   now: number,
 ): ExperimentState => (state === 'running' && activeAt < now - EXPERIMENT_SILENCE_MS ? 'failed' : state)
-
-/** What determines which items of a dataset's version an experiment has. */
-export interface Selection {
-  /** Null: every split. */
-  split: string | null
-  /** The seed of the sample, and the highest hash in it; null if it has all items. */
-  seed: string
-  threshold: string | null
-  /** Whether items whose output has changed since the decision are in. */
-  includesStale: boolean
-}

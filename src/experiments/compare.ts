@@ -9,6 +9,7 @@ import { unprocessable } from '../http/errors.ts'
 import type { ExperimentRecord } from '../store/experiments/experiments.ts'
 import { findOutcomes } from '../store/experiments/results.ts'
 import { requireExperiment } from './frame.ts'
+import { settled } from './tally.ts'
 
 const Comparison = v.object({
   counts: v.object({
@@ -37,15 +38,18 @@ const Comparison = v.object({
   nextCursor: NextCursor,
 })
 
+const OTHER_DATASET = 'The experiments are on different datasets'
+
 export const compareExperiments = endpoint({
   family: 'experiment',
   method: 'GET',
   path: '/api/experiments/{a}/compare/{b}',
   summary: 'Compare two experiments on the same dataset',
-  description: 'Covers the items that have a result in both; in a finished experiment, those without one are errors.',
+  description: 'Covers the items that have a result in both. Once an experiment has finished, all of its items do.',
   scope: 'read',
   params: v.object({ a: Uuid, b: Uuid }),
   query: v.strictObject(pageParameters),
+  errors: { 422: OTHER_DATASET },
   responses: { 200: Comparison },
   example: {
     params: { a: BASELINE_ID, b: EXPERIMENT_ID },
@@ -62,10 +66,10 @@ export const compareExperiments = endpoint({
   },
 }).handle(async context => {
   const { params, query, store } = context
-  const a = await requireExperiment(context, params.a)
-  const b = await requireExperiment(context, params.b)
-  if (a.datasetId !== b.datasetId) throw unprocessable('The experiments are on different datasets', 'b')
-  const pairs = pairsOf([a, await findOutcomes(store, a, undefined)], [b, await findOutcomes(store, b, undefined)])
+  const a = await settled(store, await requireExperiment(context, params.a))
+  const b = await settled(store, await requireExperiment(context, params.b))
+  if (a.datasetId !== b.datasetId) throw unprocessable(OTHER_DATASET, 'b')
+  const pairs = pairsOf(await findOutcomes(store, a, undefined), await findOutcomes(store, b, undefined))
   const counts = countPairs(pairs)
   const sameItems = JSON.stringify(itemsOf(a)) === JSON.stringify(itemsOf(b))
   const sameEvaluator = a.evaluator === b.evaluator
@@ -96,17 +100,17 @@ interface Pair {
   b: Outcome
 }
 
-type Side = [experiment: ExperimentRecord, outcomes: ReadonlyMap<string, { outcome: Outcome }>]
-
-/** The outcomes of each item in both experiments, sorted by item. */
-function pairsOf([first, ofFirst]: Side, [second, ofSecond]: Side): Pair[] {
-  const missing = ({ state }: ExperimentRecord) => (state === 'finished' ? 'error' : undefined)
-  return [...new Set([...ofFirst.keys(), ...ofSecond.keys()])].sort().flatMap(itemId => {
-    const a = ofFirst.get(itemId)?.outcome ?? missing(first)
-    const b = ofSecond.get(itemId)?.outcome ?? missing(second)
-    return a && b ? [{ itemId, a, b }] : []
-  })
-}
+/** The outcomes of each item that has a result in both experiments, sorted by item. */
+const pairsOf = (
+  first: ReadonlyMap<string, { outcome: Outcome }>,
+  second: ReadonlyMap<string, { outcome: Outcome }>,
+): Pair[] =>
+  [...first.entries()]
+    .flatMap(([itemId, { outcome }]) => {
+      const other = second.get(itemId)
+      return other ? [{ itemId, a: outcome, b: other.outcome }] : []
+    })
+    .sort((left, right) => (left.itemId < right.itemId ? -1 : 1))
 
 function countPairs(pairs: readonly Pair[]) {
   const counts = { bothPassed: 0, onlyA: 0, onlyB: 0, neither: 0, unjudged: 0 }

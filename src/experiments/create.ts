@@ -21,6 +21,7 @@ import { experiment } from './examples.ts'
 import { type Frame, isEligible, requireExperiment, walkAll } from './frame.ts'
 import { Experiment, RECORDED, toExperiment } from './wire.ts'
 
+const NO_ITEMS = 'The dataset has no such items'
 const TAKEN = 'There is another experiment with this id'
 
 const NewExperiment = v.strictObject({
@@ -65,7 +66,7 @@ export const createExperiment = endpoint({
   scope: 'review',
   body: NewExperiment,
   location: 201,
-  errors: { 409: TAKEN },
+  errors: { 404: 'Not found', 409: TAKEN, 422: NO_ITEMS },
   responses: { 201: Experiment },
   example: {
     body: {
@@ -156,7 +157,7 @@ async function drawItems(store: Store, frame: Frame, body: Parsed<typeof NewExpe
   const hashes = eligible.map(({ id }) => samplingHash(selection.seed, id))
   const threshold = body.sample === undefined ? null : sampleThreshold(hashes, body.sample)
   const drawn = eligible.filter((_, index) => threshold === null || (hashes[index] ?? '') <= threshold)
-  if (drawn.length === 0) throw unprocessable('The dataset has no such items', 'datasetId')
+  if (drawn.length === 0) throw unprocessable(NO_ITEMS, 'datasetId')
   if (drawn.length > MAX_EXPERIMENT_ITEMS) {
     throw unprocessable(
       `An experiment has at most ${MAX_EXPERIMENT_ITEMS} items, and these are ${drawn.length}; send a smaller \`sample\``,

@@ -23,17 +23,27 @@ export interface Frame {
   parts: readonly DatasetPart[]
 }
 
-/** The dataset of an experiment, at its version. 409 if the step has been renamed away from it. */
-export async function frameOf(store: Store, { datasetId, version }: ExperimentRecord): Promise<Frame> {
+/** The dataset of an experiment, at its version. Undefined if the step has been renamed away from it. */
+export async function findFrame(
+  store: Store,
+  { datasetId, version }: Pick<ExperimentRecord, 'datasetId' | 'version'>,
+): Promise<Frame | undefined> {
   const dataset = await findDataset(store, datasetId)
   const parts = dataset && (await readVersion(version, dataset.parts))
-  if (!parts)
-    throw conflict("The step was renamed, so that its dataset no longer has the experiment's version", 'version')
-  return { dataset, parts }
+  return parts && { dataset, parts }
+}
+
+export const RENAMED = "The step was renamed, so its dataset no longer has the experiment's version"
+
+/** The dataset of an experiment, at its version. 409 if the step has been renamed away from it. */
+export async function frameOf(store: Store, experiment: ExperimentRecord): Promise<Frame> {
+  const frame = await findFrame(store, experiment)
+  if (!frame) throw conflict(RENAMED, 'version')
+  return frame
 }
 
 /** What determines which of a dataset's items an experiment has. */
-export type Selection = Pick<ExperimentRecord, 'split' | 'includesStale' | 'seed' | 'threshold'>
+type Selection = Pick<ExperimentRecord, 'split' | 'includesStale' | 'seed' | 'threshold'>
 
 /** Whether an experiment has an item. It may only depend on the item as it was at the experiment's version. */
 export const isSelected = (head: ItemHead, selection: Selection): boolean =>

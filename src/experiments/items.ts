@@ -17,8 +17,9 @@ import type { ExperimentRecord } from '../store/experiments/experiments.ts'
 import { findOutcomes, findOutputs, findResults, type ResultHead } from '../store/experiments/results.ts'
 import { type ShownValue, showValues } from '../store/traces/payloads.ts'
 import { experimentItem } from './examples.ts'
-import { type Frame, frameOf, isSelected, requireExperiment } from './frame.ts'
+import { type Frame, frameOf, isSelected, RENAMED, requireExperiment } from './frame.ts'
 import { outputJudge } from './judge-results.ts'
+import { settled } from './tally.ts'
 import { ExperimentItem, toResult } from './wire.ts'
 
 const Filters = {
@@ -43,6 +44,7 @@ export const listExperimentItems = endpoint({
   scope: 'read',
   params: v.object({ experimentId: Uuid }),
   query: v.strictObject({ ...Filters, ...pageParameters }),
+  errors: { 409: RENAMED },
   responses: { 200: v.object({ items: v.array(ExperimentItem), nextCursor: NextCursor }) },
   example: {
     params: { experimentId: EXPERIMENT_ID },
@@ -51,7 +53,7 @@ export const listExperimentItems = endpoint({
   },
 }).handle(async context => {
   const { params, query, store } = context
-  const experiment = await requireExperiment(context, params.experimentId)
+  const experiment = await settled(store, await requireExperiment(context, params.experimentId))
   const frame = await frameOf(store, experiment)
   const { items, nextCursor } = await pageOf({
     list: ['experiment-items', store.organization.id, experiment.id],
@@ -84,7 +86,7 @@ async function findMatching(
     const own = walked.items.filter(head => isSelected(head, experiment))
     const ids = own.map(({ id }) => id)
     const outcomes = await findOutcomes(store, experiment, ids)
-    const matching = own.filter(({ id }) => matches(outcomes.get(id), experiment, filter))
+    const matching = own.filter(({ id }) => matches(outcomes.get(id), filter))
     const last = matching[limit - heads.length - 1]
     heads.push(...matching.slice(0, limit - heads.length))
     if (last) return { heads, nextPlace: last === walked.items.at(-1) ? walked.nextPlace : last.place }
@@ -94,19 +96,14 @@ async function findMatching(
   return { heads, nextPlace: place ?? null }
 }
 
-/** Whether an item matches. Once the experiment has finished, an item without a result counts as an error. */
-function matches(
+/** Whether an item with this result, or with none, matches. */
+const matches = (
   result: Pick<ResultHead, 'outcome' | 'change'> | undefined,
-  { state }: ExperimentRecord,
   { outcome, change, pending }: Filter,
-): boolean {
-  const shown = result ?? (state === 'finished' ? { outcome: 'error', change: null } : undefined)
-  return (
-    (outcome === undefined || shown?.outcome === outcome) &&
-    (change === undefined || shown?.change === change) &&
-    (pending === undefined || (shown === undefined) === (pending === 'true'))
-  )
-}
+): boolean =>
+  (outcome === undefined || result?.outcome === outcome) &&
+  (change === undefined || result?.change === change) &&
+  (pending === undefined || (result === undefined) === (pending === 'true'))
 
 /** Items with the candidate's results, and how its outputs differ from what's expected. */
 async function withResults(store: Store, experiment: ExperimentRecord, items: readonly DatasetItem[]) {
@@ -133,7 +130,7 @@ async function withResults(store: Store, experiment: ExperimentRecord, items: re
       output: new JsonText(output?.text ?? 'null'),
       difference: judgment?.difference ?? [],
       share: judgment?.share ?? null,
-      ...resultOf(results.get(item.id), experiment),
+      ...shownResult(results.get(item.id)),
       truncated: truncatedIn(item, output),
     })
   }
@@ -146,6 +143,7 @@ const truncatedIn = ({ truncated }: DatasetItem, output: ShownValue | undefined)
 ]
 
 const NO_RESULT = {
+  outcome: null,
   change: null,
   error: null,
   durationMs: null,
@@ -155,5 +153,4 @@ const NO_RESULT = {
   review: null,
 }
 
-const resultOf = (head: ResultHead | undefined, { state }: ExperimentRecord) =>
-  head ? toResult(head) : { ...NO_RESULT, outcome: state === 'finished' ? ('error' as const) : null }
+const shownResult = (head: ResultHead | undefined) => (head ? toResult(head) : NO_RESULT)

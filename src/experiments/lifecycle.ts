@@ -5,10 +5,10 @@ import type { Caller } from '../auth/authenticate.ts'
 import { Uuid } from '../http/atoms.ts'
 import { conflict, notFound } from '../http/errors.ts'
 import type { Store, UnscopedStore } from '../store/core/store.ts'
-import { endExperiment } from '../store/experiments/experiments.ts'
+import { endExperiment, findExperiment } from '../store/experiments/experiments.ts'
 import { experiment, report } from './examples.ts'
 import { requireExperiment } from './frame.ts'
-import { freezeTally } from './tally.ts'
+import { settled } from './tally.ts'
 import { Experiment, toExperiment } from './wire.ts'
 
 const ENDED = 'The experiment has ended already'
@@ -60,7 +60,7 @@ async function end(
   const { params, store, now } = context
   const experiment = await requireExperiment(context, params.experimentId)
   if (!(await endExperiment(store, experiment, { state, now }))) throw conflict(ENDED, '')
-  const ended = await freezeTally(store, experiment)
+  const ended = await findExperiment(store, experiment.id)
   if (!ended) throw notFound()
-  return toExperiment(ended, now)
+  return toExperiment(await settled(store, ended), now)
 }

@@ -9,8 +9,8 @@ import { projectSelector, selectedProject } from '../read/project.ts'
 import { countChangesSince } from '../store/datasets/changes-since.ts'
 import { countVersionsTried, listExperiments as readExperiments } from '../store/experiments/experiments.ts'
 import { experiment, report } from './examples.ts'
-import { frameOf, requireExperiment } from './frame.ts'
-import { tallyOf } from './tally.ts'
+import { findFrame, requireExperiment } from './frame.ts'
+import { settled, tallyOf } from './tally.ts'
 import { Experiment, Report, toExperiment, toReport } from './wire.ts'
 
 export const listExperiments = endpoint({
@@ -27,6 +27,7 @@ export const listExperiments = endpoint({
     state: v.optional(v.picklist(EXPERIMENT_STATES)),
     ...pageParameters,
   }),
+  errors: { 404: 'Not found' },
   responses: { 200: v.object({ experiments: v.array(Experiment), nextCursor: NextCursor }) },
   example: {
     query: { projectId: PROJECT_ID },
@@ -64,10 +65,10 @@ export const getExperiment = endpoint({
   },
 }).handle(async context => {
   const { params, store, now } = context
-  const experiment = await requireExperiment(context, params.experimentId)
+  const experiment = await settled(store, await requireExperiment(context, params.experimentId))
   const tally = await tallyOf(store, experiment)
   const versionsTried = await countVersionsTried(store, experiment)
-  const { dataset, parts } = await frameOf(store, experiment)
-  const changedSince = await countChangesSince(store, dataset, parts)
+  const frame = await findFrame(store, experiment)
+  const changedSince = frame ? await countChangesSince(store, frame.dataset, frame.parts) : null
   return { status: 200, body: toReport(experiment, tally, { versionsTried, changedSince }, now) }
 })

@@ -19,13 +19,13 @@ import {
   MAX_TOKENS,
 } from '../limits.ts'
 import type { Store } from '../store/core/store.ts'
-import type { ExperimentRecord } from '../store/experiments/experiments.ts'
+import { type ExperimentRecord, findExperiment } from '../store/experiments/experiments.ts'
 import { addResults, findResults, type ResultHead, withdrawResults } from '../store/experiments/results.ts'
 import { liveTraceKeys } from '../store/traces/live.ts'
 import { result } from './examples.ts'
-import { requireExperiment } from './frame.ts'
+import { RENAMED, requireExperiment } from './frame.ts'
 import { judgeResults, type SentResult } from './judge-results.ts'
-import { freezeTally } from './tally.ts'
+import { settled } from './tally.ts'
 import { toResult } from './wire.ts'
 
 const TOO_LARGE = 'Output too large'
@@ -50,7 +50,7 @@ const NewResult = v.strictObject({
   traceId: v.optional(described(text(1, MAX_NAME_LENGTH), "The candidate's own trace, for your own records")),
 })
 
-const ENDED = "The experiment doesn't take results any more"
+const ENDED = 'The experiment has ended and takes no more results'
 
 export const postResults = endpoint({
   family: 'experiment',
@@ -68,7 +68,7 @@ export const postResults = endpoint({
     ),
   }),
   maxBytes: MAX_BATCH_BYTES,
-  errors: { 409: ENDED },
+  errors: { 409: RENAMED },
   responses: { 207: v.object({ results: v.array(BatchResult) }) },
   example: {
     params: { experimentId: EXPERIMENT_ID },
@@ -94,15 +94,16 @@ export const postResults = endpoint({
     experiment,
     sent.map(({ itemId }) => itemId),
   )
-  const added = sent.filter(one => isWanted(one, before.get(one.itemId)))
-  if (added.length > 0 && experimentState(experiment, now) !== 'running') throw conflict(ENDED, '')
+  const isRunning = experimentState(experiment, now) === 'running'
+  const added = isRunning ? sent.filter(one => isWanted(one, before.get(one.itemId))) : []
   const token = newId()
   const after = added.length === 0 ? before : await addSent(context, experiment, added, results, token)
   for (const one of sent) {
+    if (results.has(one.index)) continue
     results.settle(one.index, `results.${one.index}`, () => {
       const stored = after.get(one.itemId) ?? before.get(one.itemId)
-      if (!stored) throw conflict(ENDED, '')
-      if (stored.contentHash !== one.contentHash) throw conflict('The item has another output already', 'output')
+      if (!stored || (stored.outcome === 'error' && stored.contentHash !== one.contentHash)) throw conflict(ENDED, '')
+      if (stored.contentHash !== one.contentHash) throw conflict('The item already has another output', 'output')
       const isNew = stored.writtenBy === token && !before.has(one.itemId)
       return { status: isNew ? 201 : 200, body: { itemId: one.itemId, ...toResult(stored) } }
     })
@@ -168,6 +169,7 @@ async function addSent(
       throw notFound('The item has been deleted')
     })
   }
-  await freezeTally(store, experiment)
+  const latest = await findExperiment(store, experiment.id)
+  if (latest) await settled(store, latest)
   return after
 }

@@ -18,8 +18,8 @@ import { type ExperimentRecord, findExperiment } from '../store/experiments/expe
 import { findCounted, findOutputs, findResults, saveVerdict, type VerdictDraft } from '../store/experiments/results.ts'
 import { fetchValues } from '../store/traces/payloads.ts'
 import { reviewedResult } from './examples.ts'
-import { frameOf, requireExperiment } from './frame.ts'
-import { tallyOf } from './tally.ts'
+import { frameOf, RENAMED, requireExperiment } from './frame.ts'
+import { settled, tallyOf } from './tally.ts'
 import { ItemResult, toResult } from './wire.ts'
 
 const TOO_MANY = 'The item has as many alternatives as it may have'
@@ -37,7 +37,7 @@ export const reviewExperimentItem = endpoint({
     decision: v.picklist(ITEM_VERDICTS),
     comment: v.optional(described(text(1, MAX_COMMENT_LENGTH), 'The reason for the decision')),
   }),
-  errors: { 422: TOO_MANY },
+  errors: { 409: RENAMED, 422: TOO_MANY },
   responses: { 200: ItemResult },
   example: {
     params: { experimentId: EXPERIMENT_ID, itemId: SPAN_ID },
@@ -108,7 +108,7 @@ async function storeVerdict(store: Store, { id }: ExperimentRecord, draft: Verdi
     if (!experiment) throw notFound()
     // An experiment that has ended gets its tally first.
     if (experiment.state !== 'running' && experiment.tally === null) {
-      await tallyOf(store, experiment)
+      await settled(store, experiment)
       continue
     }
     const counted = await findCounted(store, experiment, draft.itemId)

@@ -1,58 +1,52 @@
 import { Tally } from '../domain/tally.ts'
 import type { Store } from '../store/core/store.ts'
+import type { ItemHead } from '../store/datasets/items.ts'
 import { type ExperimentRecord, findExperiment, saveTally } from '../store/experiments/experiments.ts'
-import { readCounted } from '../store/experiments/results.ts'
-import { frameOf, isSelected, walkAll } from './frame.ts'
+import { addMissing, findResultIds, readCounted, withdrawResults } from '../store/experiments/results.ts'
+import { liveTraceKeys } from '../store/traces/live.ts'
+import { findFrame, isSelected, walkAll } from './frame.ts'
 
-/**
- * The counts of an experiment's results. While it runs, they're counted each time. When it has ended, they're stored,
- * and stay as they are even if items are deleted later.
- */
+/** The counts of an experiment's results. While it runs, they're counted each time. */
 export async function tallyOf(store: Store, experiment: ExperimentRecord): Promise<Tally> {
   if (experiment.tally !== null) return new Tally(JSON.parse(experiment.tally))
   const tally = new Tally()
-  const seen = new Set<string>()
-  for await (const results of readCounted(store, experiment)) {
-    for (const result of results) {
-      seen.add(result.itemId)
-      tally.add(result)
-    }
-  }
-  if (experiment.state === 'running') return tally
-  if (experiment.state === 'finished') await addPending(store, experiment, seen, tally)
-  await saveTally(store, experiment, tally.toJSON())
+  for await (const results of readCounted(store, experiment)) for (const result of results) tally.add(result)
   return tally
 }
 
-/** Counts the items without a result as errors. */
-async function addPending(
-  store: Store,
-  experiment: ExperimentRecord,
-  seen: ReadonlySet<string>,
-  tally: Tally,
-): Promise<void> {
-  if (seen.size === experiment.items) return
-  for await (const heads of walkAll(store, await frameOf(store, experiment))) {
-    for (const head of heads) {
-      if (seen.has(head.id) || !isSelected(head, experiment)) continue
-      const { split, errorType } = head
-      tally.add({
-        split,
-        errorType,
-        outcome: 'error',
-        change: null,
-        fields: [],
-        durationMs: null,
-        usage: null,
-        costUsd: null,
-      })
-    }
-  }
+/**
+ * An experiment as it is now. If it has just ended, its counts are stored first, and stay as they are even if items are
+ * deleted later. If it has finished, its items without a result get an error before that.
+ */
+export async function settled(store: Store, experiment: ExperimentRecord): Promise<ExperimentRecord> {
+  if (experiment.state === 'running' || experiment.tally !== null) return experiment
+  const hasPending = experiment.results + experiment.removed < experiment.items
+  if (experiment.state === 'finished' && hasPending) await endPending(store, experiment)
+  const latest = (await findExperiment(store, experiment.id)) ?? experiment
+  await saveTally(store, latest, (await tallyOf(store, latest)).toJSON())
+  return (await findExperiment(store, experiment.id)) ?? latest
 }
 
-/** Stores the counts of an experiment if it has just ended, and returns it as it is now. */
-export async function freezeTally(store: Store, { id }: ExperimentRecord): Promise<ExperimentRecord | undefined> {
-  const latest = await findExperiment(store, id)
-  if (latest && latest.state !== 'running') await tallyOf(store, latest)
-  return latest
+/** Gives each item without a result an error. Items that can't be found any more get none. */
+async function endPending(store: Store, experiment: ExperimentRecord): Promise<void> {
+  const known = await findResultIds(store, experiment)
+  const pending: ItemHead[] = []
+  const frame = await findFrame(store, experiment)
+  if (!frame) return
+  for await (const heads of walkAll(store, frame)) {
+    pending.push(...heads.filter(head => !known.has(head.id) && isSelected(head, experiment)))
+  }
+  await addMissing(store, experiment, pending)
+  const live = await liveTraceKeys(
+    store,
+    pending.flatMap(({ traceId }) => traceId ?? []),
+  )
+  const gone = pending.filter(({ traceId }) => traceId !== null && !live.has(traceId))
+  // A purge that ran in between didn't see these results.
+  if (gone.length > 0)
+    await withdrawResults(
+      store,
+      experiment,
+      gone.map(({ id }) => id),
+    )
 }

@@ -70,7 +70,7 @@ const experiment = {
 
 export const Experiment = v.object({
   ...experiment,
-  pending: described(Count, 'Items without a result. 0 unless it is running.'),
+  pending: described(Count, 'Items without a result. 0 once it has finished: they are errors then.'),
 })
 
 export const Report = v.object({
@@ -124,8 +124,8 @@ export const Report = v.object({
   ),
   versionsTried: described(Count, 'How many prompt versions were tried on this split of the dataset'),
   changedSince: described(
-    v.object({ excluded: Count, moved: Count }),
-    'Items of the dataset that were excluded, or moved to another split, after its version was written',
+    v.nullable(v.object({ excluded: Count, moved: Count })),
+    "Items of the dataset that were excluded, or moved to another split, after the experiment's version. Null if the step was renamed and the dataset no longer has that version.",
   ),
   repeatedInputs: described(Count, 'Items for testing whose input is also in the split `train`'),
 })
@@ -196,7 +196,7 @@ export function toExperiment(record: ExperimentRecord, now: number): v.InferOutp
     createdBy: record.userId,
     createdAt: isoTime(record.createdAt),
     finishedAt: record.finishedAt === null ? null : isoTime(record.finishedAt),
-    lastResultAt: record.results === 0 ? null : isoTime(record.activeAt),
+    lastResultAt: record.activeAt === record.createdAt && record.outputs === 0 ? null : isoTime(record.activeAt),
     items: record.items,
     pending: state === 'finished' ? 0 : Math.max(0, record.items - record.results - record.removed),
   }
@@ -224,7 +224,7 @@ export const toResult = (head: ResultHead): Omit<v.InferOutput<typeof ItemResult
 /** What a report says beyond the experiment and its tally. */
 interface Surroundings {
   versionsTried: number
-  changedSince: { excluded: number; moved: number }
+  changedSince: { excluded: number; moved: number } | null
 }
 
 /** The report of an experiment with these counts. */

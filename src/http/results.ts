@@ -44,6 +44,11 @@ export class Results {
     }
   }
 
+  /** Whether a part has its result. */
+  has(index: number): boolean {
+    return this.#results.has(index)
+  }
+
   inOrder(): v.InferOutput<typeof BatchResult>[] {
     return [...this.#results].sort(([left], [right]) => left - right).map(([, result]) => result)
   }

@@ -8,7 +8,7 @@ import { selectFor } from '../core/rows.ts'
 import { isStep, readStepId } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { projects } from '../schema/accounts.ts'
-import { experiments } from '../schema/experiments.ts'
+import { experimentResults, experiments } from '../schema/experiments.ts'
 
 type Row = typeof experiments.$inferSelect
 
@@ -147,11 +147,27 @@ export async function endExperiment(
   return row?.state === state
 }
 
-/** Stores the tally of an experiment that has ended, unless somebody has changed its results since it was read. */
-export async function saveTally(store: Store, { key, revision }: ExperimentRecord, tally: StoredTally): Promise<void> {
+/** The columns that count an experiment's results, as they are now. */
+export function countedIn({ key }: Pick<ExperimentRecord, 'key'>) {
+  const count = (condition?: SQL) =>
+    sql`(select count(*) from ${experimentResults} where ${and(eq(experimentResults.experimentKey, key), condition)})`
+  return { results: count(), outputs: count(sql`${experimentResults.outcome} <> 'error'`) }
+}
+
+/**
+ * Stores the tally of an experiment that has ended, unless somebody has changed its results since it was read. An item
+ * of a finished experiment that has no result then was deleted before.
+ */
+export async function saveTally(store: Store, experiment: ExperimentRecord, tally: StoredTally): Promise<void> {
+  const { key, revision } = experiment
+  const counted = countedIn(experiment)
   await store.database
     .update(experiments)
-    .set({ tally: JSON.stringify(tally) })
+    .set({
+      tally: JSON.stringify(tally),
+      ...counted,
+      removed: sql`iif(${experiments.state} = 'finished', ${experiments.items} - ${counted.results}, ${experiments.removed})`,
+    })
     .where(ofStore(store, eq(experiments.key, key), eq(experiments.revision, revision), isNull(experiments.tally)))
 }
 

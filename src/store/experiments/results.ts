@@ -1,6 +1,7 @@
-import { and, asc, eq, gt, gte, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Change } from '../../domain/change.ts'
 import type { ItemVerdict } from '../../domain/experiment.ts'
+import { newId } from '../../domain/ids.ts'
 import type { FieldAgreement, Outcome } from '../../domain/outcome.ts'
 import type { CountedResult, StoredTally } from '../../domain/tally.ts'
 import { COUNTED_RESULTS } from '../../limits.ts'
@@ -8,9 +9,10 @@ import { chunkRows } from '../core/chunks.ts'
 import { named, readPlain, runLast } from '../core/database.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
+import type { ItemHead } from '../datasets/items.ts'
 import { experimentResults, experiments } from '../schema/experiments.ts'
 import type { FoundValue, StoredValue } from '../traces/payloads.ts'
-import { type ExperimentRecord, takesResults } from './experiments.ts'
+import { countedIn, type ExperimentRecord, takesResults } from './experiments.ts'
 
 /** The folder of an experiment's outputs in R2. */
 export const folderOf = ({ key }: Pick<ExperimentRecord, 'key'>) => `experiments/${key}` as const
@@ -98,7 +100,8 @@ function decodeFields(json: string): FieldAgreement[] {
 
 /**
  * Stores results while the experiment takes them. An item's first output stays; an error makes way for another result.
- * The experiment finishes when every item has an output. Returns what is stored for these items then. Results with `token` as `writtenBy` are from this call.
+ * The experiment finishes when every item has an output. Returns what is
+ * stored for these items then; results with `token` as `writtenBy` are from this call.
  */
 export async function addResults(
   store: Store,
@@ -109,38 +112,86 @@ export async function addResults(
   const { database } = store
   const isExperiment = and(eq(experiments.key, experiment.key), eq(experiments.organizationKey, store.organization.key))
   const insertions = [...chunkRows(drafts, encodeResult)].map(({ json }) =>
-    insertResults(store, experiment, json, { token, now, mayWrite: and(isExperiment, takesResults(now)) }),
+    insertResults(store, experiment, json, {
+      token,
+      now,
+      mayWrite: and(isExperiment, takesResults(now)),
+      replaceable: sql`${experimentResults.outcome} = 'error' and ${experimentResults.contentHash} <> excluded.content_hash`,
+    }),
   )
   const ofExperiment = eq(experimentResults.experimentKey, experiment.key)
   const written = sql`(select 1 from ${experimentResults} where ${and(ofExperiment, eq(experimentResults.writtenBy, token))})`
-  const count = (condition?: SQL) =>
-    sql`(select count(*) from ${experimentResults} where ${and(ofExperiment, condition)})`
   const ids = drafts.map(({ itemId }) => itemId)
   const rows = await runLast(database, [
     ...insertions,
     database
       .update(experiments)
-      .set({
-        results: count(),
-        outputs: count(sql`${experimentResults.outcome} <> 'error'`),
-        activeAt: now,
-        revision: token,
-      })
+      .set({ ...countedIn(experiment), activeAt: now, revision: token })
       .where(and(isExperiment, takesResults(now), sql`exists ${written}`)),
     database
       .update(experiments)
       .set({ state: 'finished', finishedAt: now })
-      .where(and(isExperiment, takesResults(now), gte(experiments.outputs, experiments.items))),
+      .where(
+        and(
+          isExperiment,
+          takesResults(now),
+          sql`${experiments.outputs} + ${experiments.removed} >= ${experiments.items}`,
+        ),
+      ),
     selectHeads(store, experiment, ids),
   ])
   return headsByItem(rows)
 }
 
+/** Gives items of a finished experiment an error, those that have no result. */
+export async function addMissing(
+  store: Store,
+  experiment: ExperimentRecord,
+  heads: readonly ItemHead[],
+): Promise<void> {
+  const mayWrite = and(
+    eq(experiments.key, experiment.key),
+    eq(experiments.organizationKey, store.organization.key),
+    eq(experiments.state, 'finished'),
+    isNull(experiments.tally),
+  )
+  const drafts = heads.map(({ id, place: [, traceKey], split, errorType }) => ({
+    ...NO_RESULT,
+    itemId: id,
+    traceKey,
+    split,
+    errorType,
+  }))
+  const token = newId()
+  for (const { json } of chunkRows(drafts, encodeResult)) {
+    await insertResults(store, experiment, json, {
+      token,
+      now: experiment.finishedAt ?? 0,
+      mayWrite,
+      replaceable: sql`false`,
+    })
+  }
+}
+
+const NO_RESULT = {
+  outcome: 'error',
+  change: null,
+  wasRight: null,
+  durationMs: null,
+  usage: null,
+  costUsd: null,
+  traceId: null,
+  contentHash: '',
+  fields: [],
+  error: 'No result had arrived when the experiment was finished',
+  output: null,
+} as const
+
 function insertResults(
   { database }: Store,
   { key }: ExperimentRecord,
   json: string,
-  { token, now, mayWrite }: { token: string; now: number; mayWrite: SQL | undefined },
+  { token, now, mayWrite, replaceable }: { token: string; now: number; mayWrite: SQL | undefined; replaceable: SQL },
 ) {
   const { row } = RESULTS
   const columns = {
@@ -181,7 +232,7 @@ function insertResults(
     .onConflictDoUpdate({
       target: [experimentResults.experimentKey, experimentResults.itemId],
       set: Object.fromEntries(excluded),
-      setWhere: sql`${experimentResults.outcome} = 'error' and ${experimentResults.contentHash} <> excluded.content_hash`,
+      setWhere: replaceable,
     })
 }
 
@@ -251,6 +302,17 @@ export async function findResults(
 ): Promise<Map<string, ResultHead>> {
   const [rows] = await readPlain(store.database, [selectHeads(store, experiment, itemIds)])
   return headsByItem(rows)
+}
+
+/** The items that have a result. */
+export async function findResultIds({ database }: Store, { key }: ExperimentRecord): Promise<Set<string>> {
+  const [rows] = await readPlain(database, [
+    database
+      .select(named({ itemId: experimentResults.itemId }))
+      .from(experimentResults)
+      .where(eq(experimentResults.experimentKey, key)),
+  ])
+  return new Set(rows.map(({ itemId }) => itemId))
 }
 
 /** The outcomes and changes of the results on these items, by item. */
@@ -408,5 +470,11 @@ export async function withdrawResults(
   experiment: ExperimentRecord,
   itemIds: readonly string[],
 ): Promise<void> {
-  await store.database.delete(experimentResults).where(ofItems(experiment, itemIds))
+  await store.database.batch([
+    store.database.delete(experimentResults).where(ofItems(experiment, itemIds)),
+    store.database
+      .update(experiments)
+      .set({ ...countedIn(experiment), revision: newId() })
+      .where(and(eq(experiments.key, experiment.key), eq(experiments.organizationKey, store.organization.key))),
+  ])
 }

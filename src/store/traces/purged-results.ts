@@ -1,4 +1,5 @@
 import { and, asc, eq, isNotNull, sql } from 'drizzle-orm'
+import { newId } from '../../domain/ids.ts'
 import { PURGE_ROWS } from '../../limits.ts'
 import type { Store } from '../core/store.ts'
 import { experimentResults, experiments } from '../schema/experiments.ts'
@@ -32,15 +33,18 @@ export async function deleteResults(store: Store, traceKey: number): Promise<boo
     database
       .update(experiments)
       .set({
-        removed: sql`${experiments.removed} + (
-          select count(*) from ${experimentResults}
-          where ${experimentResults.experimentKey} = ${experiments.key} and ${isPiece})`,
+        results: sql`${experiments.results} - scanned.results`,
+        outputs: sql`${experiments.outputs} - scanned.outputs`,
+        removed: sql`${experiments.removed} + scanned.results`,
+        // Whoever is counting the results starts over.
+        revision: newId(),
       })
+      .from(sql`(
+        select ${experimentResults.experimentKey} as experiment_key, count(*) as results,
+          sum(${experimentResults.outcome} <> 'error') as outputs
+        from ${experimentResults} where ${isPiece} group by ${experimentResults.experimentKey}) as scanned`)
       .where(
-        and(
-          eq(experiments.organizationKey, store.organization.key),
-          sql`${experiments.key} in (select ${experimentResults.experimentKey} from ${experimentResults} where ${isPiece})`,
-        ),
+        and(eq(experiments.organizationKey, store.organization.key), sql`${experiments.key} = scanned.experiment_key`),
       ),
     database.delete(experimentResults).where(isPiece),
   ])
