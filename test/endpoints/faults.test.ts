@@ -11,6 +11,7 @@ import * as accounts from '../../src/store/schema/accounts.ts'
 import * as attribution from '../../src/store/schema/attribution.ts'
 import * as counts from '../../src/store/schema/counts.ts'
 import * as datasets from '../../src/store/schema/datasets.ts'
+import * as experiments from '../../src/store/schema/experiments.ts'
 import * as reviews from '../../src/store/schema/reviews.ts'
 import * as spans from '../../src/store/schema/spans.ts'
 import * as sweeps from '../../src/store/schema/sweeps.ts'
@@ -106,7 +107,7 @@ const isTried = (fault: number, call: number, calls: number, request: number): b
 const isSpending = ({ method, path }: Contract) =>
   method === 'DELETE' ||
   method === 'PATCH' ||
-  /(rotate|active-version|step-names|review|reviews|claim|attribute)$/.test(path)
+  /(rotate|active-version|step-names|review|reviews|claim|attribute|results|finish|cancel)$/.test(path)
 
 const largeText = 'x'.repeat(INLINE_BYTES + 1)
 
@@ -362,7 +363,18 @@ const COUNTERS: Readonly<Record<string, string[]>> = {
   datasets: ['accepted', 'corrected', 'imported'],
 }
 
-const SCHEMA: readonly object[] = [accounts, attribution, counts, datasets, reviews, spans, sweeps, texts, traces]
+const SCHEMA: readonly object[] = [
+  accounts,
+  attribution,
+  counts,
+  datasets,
+  experiments,
+  reviews,
+  spans,
+  sweeps,
+  texts,
+  traces,
+]
 
 /** The number of rows that have a value, for each column of each table. */
 async function countValues(): Promise<Record<string, number>> {

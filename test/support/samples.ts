@@ -1,11 +1,13 @@
 import { env } from 'cloudflare:workers'
 import type { Contract } from '../../src/api/contract.ts'
 import {
+  BASELINE_ID,
   COMMENT_ID,
   DATASET_ID,
   DOC_DRAFT_ID,
   DOC_ID,
   DOC_VERSION_ID,
+  EXPERIMENT_ID,
   FEEDBACK_ID,
   KEY_ID,
   PROJECT_ID,
@@ -32,6 +34,8 @@ export interface World {
   doc: Text
   /** The dataset of the span's step, with an imported example. */
   dataset: { id: string; itemId: string }
+  /** A running experiment on the one item of another dataset, and a finished one, which has an output for it. */
+  experiment: { id: string; baselineId: string; itemId: string }
   /** A key that isn't used elsewhere. */
   keyId: string
   /** An empty project. */
@@ -96,6 +100,7 @@ export async function newWorld(org: Org): Promise<World> {
     reviewerKey,
     comment: comment.body,
     dataset: await newDataset(org, span.step_id),
+    experiment: await newExperiment(org),
     feedbackId: feedback.body.feedback_id,
   }
 }
@@ -107,6 +112,16 @@ async function newDataset(org: Org, stepId: string): Promise<World['dataset']> {
   await org.owner.post(`/api/datasets/${id}/items`, { items: [example] })
   await org.owner.put(`/api/datasets/${id}/evaluator`, { type: 'exact' })
   return { id, itemId: example.id }
+}
+
+async function newExperiment(org: Org): Promise<World['experiment']> {
+  const dataset = await newDataset(org, freshSlug())
+  const draft = { projectSlug: 'support', datasetId: dataset.id, runner: 'client' }
+  const [id, baselineId] = [crypto.randomUUID(), crypto.randomUUID()]
+  for (const each of [id, baselineId]) await org.owner.post('/api/experiments', { ...draft, id: each })
+  const results = [{ itemId: dataset.itemId, output: { answer: `${large} and more` } }]
+  await org.owner.post(`/api/experiments/${baselineId}/results`, { results })
+  return { id, baselineId, itemId: dataset.itemId }
 }
 
 /** Gives a trace an outdated attribution result. */
@@ -156,6 +171,8 @@ const namesIn = ({ org, prompt, doc, comment, ...world }: World): Readonly<Recor
   [DOC_VERSION_ID]: doc.versionId,
   [DOC_DRAFT_ID]: doc.draftId,
   [DATASET_ID]: world.dataset.id,
+  [EXPERIMENT_ID]: world.experiment.id,
+  [BASELINE_ID]: world.experiment.baselineId,
   [PROJECT_ID]: org.project.id,
   [KEY_ID]: world.keyId,
   [USER_ID]: world.spareUserId,
@@ -235,6 +252,26 @@ const differences: Readonly<Record<string, Partial<Sample>>> = {
   'PUT /api/datasets/{datasetId}/evaluator': { body: () => ({ type: 'number', tolerance: Math.random() }) },
   // A new name each time, because the call creates a dataset only once.
   'PUT /api/datasets': { body: () => ({ projectSlug: 'support', stepId: freshSlug() }) },
+  'POST /api/experiments': {
+    body: ({ dataset }) => ({
+      id: crypto.randomUUID(),
+      projectSlug: 'support',
+      datasetId: dataset.id,
+      name: 'Cite the warranty doc',
+      runner: 'client',
+    }),
+    namesTenants: true,
+  },
+  // This one has an output.
+  'GET /api/experiments/{experimentId}/items': {
+    path: ({ experiment: { baselineId } }) => `/api/experiments/${baselineId}/items`,
+  },
+  'POST /api/experiments/{experimentId}/results': {
+    body: ({ experiment: { itemId } }) => ({ results: [{ itemId, output: { answer: `${large}?` }, durationMs: 10 }] }),
+  },
+  'POST /api/experiments/{experimentId}/items/{itemId}/review': {
+    path: ({ experiment: { baselineId, itemId } }) => `/api/experiments/${baselineId}/items/${itemId}/review`,
+  },
   'PATCH /api/api-keys/{keyId}': { body: () => ({ name: `Renamed ${crypto.randomUUID()}` }) },
   'POST /api/users': { body: () => ({ email: `${freshSlug()}@example.com`, name: 'Ada' }) },
   'PATCH /api/users/{userId}': { body: () => ({ name: `Renamed ${crypto.randomUUID()}` }) },

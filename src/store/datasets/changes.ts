@@ -52,8 +52,8 @@ type Alternative = [text: string, ref: string | null, experimentId: string]
 const alternativesIn = (head: ItemHead): Alternative[] => JSON.parse(head.alternatives ?? '[]')
 
 /**
- * Adds an output of an experiment to what's expected of an item, in place of an earlier one of the same experiment.
- * `too_many`: the item has as many alternatives as it may have.
+ * Adds an output of an experiment to what's expected of an item, unless that's done already: an experiment's output on
+ * an item never changes. `too_many`: the item has as many alternatives as it may have.
  */
 export async function addAlternative(
   store: Store,
@@ -62,16 +62,18 @@ export async function addAlternative(
   itemId: string,
   { json, experimentId }: { json: string; experimentId: string },
 ): Promise<ItemHead | Refusal> {
+  const isAdded = (head: ItemHead) => alternativesIn(head).some(([, , id]) => id === experimentId)
   const head = (await findHeads(store, dataset, dataset.parts, [itemId])).get(itemId)
   if (!head) return 'item_missing'
+  if (isAdded(head)) return head
   const value = { folder: folderOf(dataset.projectKey, head.place), json }
   const placed = (await placeUnder(store, [value])).get(value)
   if (!placed) throw new Error('a value has no place')
   const added: Alternative = [placed.text, placed.ref, experimentId]
   return change(store, act, dataset, itemId, 'dataset.change_item', head => {
-    const others = alternativesIn(head).filter(([, , id]) => id !== experimentId)
-    if (others.length >= MAX_ALTERNATIVES) return 'too_many'
-    return alternativesDraft([...others, added])
+    if (isAdded(head)) return undefined
+    const others = alternativesIn(head)
+    return others.length >= MAX_ALTERNATIVES ? 'too_many' : alternativesDraft([...others, added])
   })
 }
 
