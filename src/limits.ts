@@ -404,9 +404,13 @@ export const AUDIT_SWEEP_ROWS = 5000
 export const AUDIT_SWEEP_ORGANIZATIONS = 500
 /** Expired sessions and sign-in links that one cron run deletes. */
 export const SESSION_SWEEP_ROWS = 5000
-/** Traces, and rows of counts or of the audit log, that one step of a user's deletion changes, and steps of one job. */
+/**
+ * Traces, rows of counts, of the audit log, or of experiments' results, and experiments that one step of a user's
+ * deletion looks at, and steps of one job.
+ */
 export const DELETION_TRACES = 500
 export const DELETION_ROWS = 5000
+export const DELETION_EXPERIMENTS = 100
 export const DELETION_STEPS = 30
 /**
  * After this long, no isolate accepts a revoked key or remembers a deleted project. The deletion of a user or project

@@ -29,6 +29,7 @@ describe('the schema', () => {
       'dataset_removals',
       'dataset_settings',
       'datasets',
+      'experiment_results',
       'feedback',
       'observations',
       'output_days',

@@ -1,5 +1,11 @@
-import { and, asc, eq, getTableColumns, gte, inArray, isNull, lte, type SQL, sql } from 'drizzle-orm'
-import { DELETION_ROWS, DELETION_SETTLE_MS, DELETION_TRACES, RESEND_AFTER_MS } from '../../limits.ts'
+import { and, asc, eq, getTableColumns, gt, gte, inArray, isNull, lte, type SQL, sql } from 'drizzle-orm'
+import {
+  DELETION_EXPERIMENTS,
+  DELETION_ROWS,
+  DELETION_SETTLE_MS,
+  DELETION_TRACES,
+  RESEND_AFTER_MS,
+} from '../../limits.ts'
 import { revokeUserKeys } from '../accounts/users.ts'
 import { selectFor } from '../core/rows.ts'
 import type { Store, UnscopedStore } from '../core/store.ts'
@@ -7,9 +13,11 @@ import { ADD_COUNTS } from '../counts/review-days.ts'
 import { auditLog, projects, userDeletions } from '../schema/accounts.ts'
 import { reviewDays } from '../schema/counts.ts'
 import { datasetEntries, datasets } from '../schema/datasets.ts'
+import { experimentResults, experiments } from '../schema/experiments.ts'
 import { feedback, reviews, suggestions } from '../schema/reviews.ts'
 import { traces } from '../schema/traces.ts'
 import { unpurgedTraces } from '../traces/live.ts'
+import { countWithin } from '../traces/payloads.ts'
 import { type TracePlace, WALK_START, walkTraces } from '../traces/trace-walk.ts'
 
 /*
@@ -25,6 +33,7 @@ type Deletion = typeof userDeletions.$inferSelect
 type Place =
   | { stage: 'traces'; at: TracePlace }
   | { stage: 'days'; at: { projectKey: number; day: number } }
+  | { stage: 'experiments'; at: { projectKey: number; key: number } }
   | { stage: 'audit'; at: { createdAt: number; id: string } }
 
 /** Takes up to `limit` due deletions and postpones each, so it's only taken again if nobody finishes it. */
@@ -78,6 +87,8 @@ function renamePiece(store: Store, deletion: Deletion, place: Place): Promise<Pl
       return renameInTraces(store, deletion, place.at)
     case 'days':
       return renameInDays(store, deletion, place.at)
+    case 'experiments':
+      return renameInExperiments(store, deletion, place.at)
     case 'audit':
       return renameInAuditLog(store, deletion, place.at)
   }
@@ -145,16 +156,9 @@ async function renameInDays(
   { userId, newId }: Deletion,
   at: { projectKey: number; day: number },
 ): Promise<Place | null> {
-  const { database, organization } = store
-  const [project] = await database
-    .select({ key: projects.key })
-    .from(projects)
-    .where(
-      and(eq(projects.organizationKey, organization.key), isNull(projects.deletedAt), gte(projects.key, at.projectKey)),
-    )
-    .orderBy(asc(projects.key))
-    .limit(1)
-  if (!project) return { stage: 'audit', at: { createdAt: 0, id: '' } }
+  const { database } = store
+  const project = await nextProject(store, at.projectKey)
+  if (!project) return { stage: 'experiments', at: { projectKey: 0, key: 0 } }
   const firstDay = project.key === at.projectKey ? at.day : 0
   const [beyond] = await database
     .select({ day: reviewDays.day })
@@ -193,6 +197,62 @@ async function renameInDays(
   const next =
     lastDay === undefined ? { projectKey: project.key + 1, day: 0 } : { projectKey: project.key, day: lastDay + 1 }
   return { stage: 'days', at: next }
+}
+
+/** The organization's next project from a key on. */
+async function nextProject(
+  { database, organization }: Store,
+  projectKey: number,
+): Promise<{ key: number } | undefined> {
+  const [project] = await database
+    .select({ key: projects.key })
+    .from(projects)
+    .where(
+      and(eq(projects.organizationKey, organization.key), isNull(projects.deletedAt), gte(projects.key, projectKey)),
+    )
+    .orderBy(asc(projects.key))
+    .limit(1)
+  return project
+}
+
+/** Moves experiments, and decisions on their results, to the new id. */
+async function renameInExperiments(
+  store: Store,
+  { userId, newId }: Deletion,
+  at: { projectKey: number; key: number },
+): Promise<Place | null> {
+  const { database } = store
+  const project = await nextProject(store, at.projectKey)
+  if (!project) return { stage: 'audit', at: { createdAt: 0, id: '' } }
+  const found = await database
+    .select({ key: experiments.key, results: experiments.results })
+    .from(experiments)
+    .where(
+      and(eq(experiments.projectKey, project.key), gt(experiments.key, project.key === at.projectKey ? at.key : 0)),
+    )
+    .orderBy(asc(experiments.key))
+    .limit(DELETION_EXPERIMENTS)
+  const piece = found.slice(
+    0,
+    countWithin(
+      found.map(({ results }) => results),
+      DELETION_ROWS,
+    ),
+  )
+  const last = piece.at(-1)
+  if (!last) return { stage: 'experiments', at: { projectKey: project.key + 1, key: 0 } }
+  const keys = sql`(select item.value from json_each(${JSON.stringify(piece.map(({ key }) => key))}) as item)`
+  await database.batch([
+    database
+      .update(experiments)
+      .set({ userId: newId })
+      .where(and(sql`${experiments.key} in ${keys}`, eq(experiments.userId, userId))),
+    database
+      .update(experimentResults)
+      .set({ reviewedBy: newId })
+      .where(and(sql`${experimentResults.experimentKey} in ${keys}`, eq(experimentResults.reviewedBy, userId))),
+  ])
+  return { stage: 'experiments', at: { projectKey: project.key, key: last.key } }
 }
 
 async function renameInAuditLog(

@@ -6,6 +6,7 @@ import { rowSet } from '../core/rows.ts'
 import type { UnscopedStore } from '../core/store.ts'
 import { findDuePass, savePass } from '../core/sweeps.ts'
 import { datasetEntries, datasets } from '../schema/datasets.ts'
+import { experimentResults } from '../schema/experiments.ts'
 import { reviews, suggestions } from '../schema/reviews.ts'
 import { isNotRoot, observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
@@ -30,11 +31,12 @@ export async function sweepOrphans(unscoped: UnscopedStore, now: number): Promis
 }
 
 /**
- * Parses an object's key, `<organization>/<folder>/<name>`. A folder is that of a trace or an imported example. Ignores
- * other objects in the bucket, which aren't ours.
+ * Parses an object's key, `<organization>/<folder>/<name>`. A folder is that of a trace, an imported example, or an
+ * experiment's result. Ignores other objects in the bucket, which aren't ours.
  */
 function partsOf(key: string): { key: string; folder: string; name: string }[] {
-  const [, folder, name] = /^[0-9a-f-]{36}\/(\d+|imports\/\d+\/[0-9a-f-]{36})\/([0-9a-f-]{36})$/.exec(key) ?? []
+  const [, folder, name] =
+    /^[0-9a-f-]{36}\/(\d+|(?:imports|experiments)\/\d+\/[0-9a-f-]{36})\/([0-9a-f-]{36})$/.exec(key) ?? []
   return folder && name ? [{ key, folder, name }] : []
 }
 
@@ -44,9 +46,11 @@ async function findReferencedObjects(unscoped: UnscopedStore, folders: readonly 
   for (let start = 0; start < folders.length; start += ORPHAN_FOLDERS) {
     const some = folders.slice(start, start + ORPHAN_FOLDERS)
     const imported = some.filter(folder => folder.startsWith('imports/'))
+    const results = some.filter(folder => folder.startsWith('experiments/'))
     const traceKeys = some.filter(folder => !folder.includes('/')).map(Number)
     if (traceKeys.length > 0) await addObjectsOfTraces(unscoped, traceKeys, named)
     if (imported.length > 0) await addObjectsOfImports(unscoped, imported, named)
+    if (results.length > 0) await addObjectsOfResults(unscoped, results, named)
   }
   return named
 }
@@ -141,6 +145,30 @@ async function addObjectsOfImports(
 
 const IMPORTS = rowSet(['folder', 'projectKey', 'itemId'])
 
+/** Adds the objects that experiments' results refer to. `folders` are `experiments/<experiment key>/<item>`. */
+async function addObjectsOfResults(
+  { database }: UnscopedStore,
+  folders: readonly string[],
+  named: Set<string>,
+): Promise<void> {
+  const { row } = RESULTS
+  const items = folders.map(folder => {
+    const [, experimentKey = '', itemId = ''] = folder.split('/')
+    return { folder, experimentKey: Number(experimentKey), itemId }
+  })
+  const referenced = await database
+    .select({ folder: sql<string>`${row.folder}`, name: nameOf(experimentResults.outputRef) })
+    .from(RESULTS.from(RESULTS.encodeAll(items)))
+    .crossJoin(experimentResults)
+    .where(
+      sql`${experimentResults.experimentKey} = ${row.experimentKey} and ${experimentResults.itemId} = ${row.itemId}
+        and ${experimentResults.outputRef} is not null`,
+    )
+  for (const { folder, name } of referenced) named.add(`${folder}/${name}`)
+}
+
+const RESULTS = rowSet(['folder', 'experimentKey', 'itemId'])
+
 /** The names in `dataset_entries.objects`. */
 const parseNames = (objects: string): readonly string[] => JSON.parse(objects)
 
@@ -148,4 +176,7 @@ const hasRef: SQL = sql`coalesce(${spans.inputRef}, ${spans.outputRef}, ${spans.
 
 /** The object that a reference points to, as `<trace key>/<name>`. */
 const nameIn = (traceKey: SQLiteColumn, ref: SQLiteColumn) =>
-  sql<string | null>`${traceKey} || '/' || substr(${ref}, 1, instr(${ref}, ':') - 1)`.as(`named_by_${ref.name}`)
+  sql<string | null>`${traceKey} || '/' || ${nameOf(ref)}`.as(`named_by_${ref.name}`)
+
+/** The name of the object that a reference points to. */
+const nameOf = (ref: SQLiteColumn) => sql<string | null>`substr(${ref}, 1, instr(${ref}, ':') - 1)`

@@ -16,6 +16,7 @@ import { datasetEntries, datasetRemovals, datasetSettings, datasets } from '../s
 import { textActivations, textVersions, versionedTexts } from '../schema/texts.ts'
 import { traces } from '../schema/traces.ts'
 import { deleteValues } from './payloads.ts'
+import { deleteExperiments } from './purged-results.ts'
 
 /*
  * A deleted project's row hides it. A job deletes its traces, which are purged like any others, and everything else in
@@ -72,6 +73,7 @@ export async function purgeProject(
       return traceKeys.length === PROJECT_PURGE_TRACES
     },
     () => deleteValues(store, `imports/${projectKey}`),
+    () => deleteExperiments(store, projectKey),
     ...deletions(projectKey).map(({ limit, statement }) => async () => {
       const { meta } = await database.run(statement)
       return meta.changes === limit

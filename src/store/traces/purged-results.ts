@@ -23,10 +23,9 @@ export async function deleteResults(store: Store, traceKey: number): Promise<boo
   if (large) {
     while (await deleteValues(store, `experiments/${large.experimentKey}/${large.itemId}`));
   }
-  const primaryKey = sql`${experimentResults.experimentKey}, ${experimentResults.itemId}`
   const isPiece = large
     ? and(eq(experimentResults.experimentKey, large.experimentKey), eq(experimentResults.itemId, large.itemId))
-    : sql`(${primaryKey}) in (select ${primaryKey} from ${experimentResults} where ${ofTrace}
+    : sql`(${PRIMARY_KEY}) in (select ${PRIMARY_KEY} from ${experimentResults} where ${ofTrace}
         order by ${asc(experimentResults.experimentKey)}, ${asc(experimentResults.itemId)} limit ${PURGE_ROWS})`
   const [, { meta }] = await database.batch([
     // Counted in the same batch, so that a repeated run counts nothing twice.
@@ -50,3 +49,34 @@ export async function deleteResults(store: Store, traceKey: number): Promise<boo
   ])
   return large ? true : meta.changes === PURGE_ROWS
 }
+
+/** Deletes some of a project's experiments, or some of one's results and outputs. Returns whether there may be more. */
+export async function deleteExperiments(store: Store, projectKey: number): Promise<boolean> {
+  const { database } = store
+  const [experiment] = await database
+    .select({ key: experiments.key })
+    .from(experiments)
+    .where(and(eq(experiments.projectKey, projectKey), eq(experiments.organizationKey, store.organization.key)))
+    .limit(1)
+  if (!experiment) return false
+  if (await deleteValues(store, `experiments/${experiment.key}`)) return true
+  const ofExperiment = eq(experimentResults.experimentKey, experiment.key)
+  await database.batch([
+    database
+      .delete(experimentResults)
+      .where(
+        sql`(${PRIMARY_KEY}) in (select ${PRIMARY_KEY} from ${experimentResults} where ${ofExperiment} limit ${PURGE_ROWS})`,
+      ),
+    database
+      .delete(experiments)
+      .where(
+        and(
+          eq(experiments.key, experiment.key),
+          sql`not exists (select 1 from ${experimentResults} where ${ofExperiment})`,
+        ),
+      ),
+  ])
+  return true
+}
+
+const PRIMARY_KEY = sql`${experimentResults.experimentKey}, ${experimentResults.itemId}`
