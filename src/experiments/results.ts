@@ -6,7 +6,7 @@ import { sha256Hex } from '../domain/hash.ts'
 import { newId } from '../domain/ids.ts'
 import { hashOutput } from '../domain/review-state.ts'
 import { turnsByLength } from '../domain/turns.ts'
-import { described, jsonPayload, shownAs, text, Uuid, wholeNumber } from '../http/atoms.ts'
+import { described, jsonPayload, object, shownAs, text, Uuid, wholeNumber } from '../http/atoms.ts'
 import { badRequest, conflict, notFound } from '../http/errors.ts'
 import { BatchResult, Results } from '../http/results.ts'
 import { parse } from '../http/validation.ts'
@@ -32,23 +32,27 @@ const TOO_LARGE = 'Output too large'
 
 const Tokens = wholeNumber(0, MAX_TOKENS)
 
-const NewResult = v.strictObject({
-  itemId: Uuid,
-  output: v.optional(jsonPayload(TOO_LARGE)),
-  error: v.optional(
-    described(text(1, MAX_COMMENT_LENGTH), 'Why there is no output. Either this or output is required.'),
-  ),
-  durationMs: v.optional(wholeNumber(0)),
-  usage: v.optional(
-    v.strictObject({
-      inputTokens: Tokens,
-      outputTokens: Tokens,
-      totalTokens: v.optional(described(Tokens, 'Default: the sum of both')),
-    }),
-  ),
-  costUsd: v.optional(v.pipe(v.number(), v.minValue(0, 'must be at least 0'), v.maxValue(MAX_COST_USD))),
-  traceId: v.optional(described(text(1, MAX_NAME_LENGTH), "The candidate's own trace, for your own records")),
-})
+const NewResult = object(
+  v.strictObject({
+    itemId: Uuid,
+    output: v.optional(jsonPayload(TOO_LARGE)),
+    error: v.optional(
+      described(text(1, MAX_COMMENT_LENGTH), 'Why there is no output. Either this or output is required.'),
+    ),
+    durationMs: v.optional(wholeNumber(0)),
+    usage: v.optional(
+      object(
+        v.strictObject({
+          inputTokens: Tokens,
+          outputTokens: Tokens,
+          totalTokens: v.optional(described(Tokens, 'Default: the sum of both')),
+        }),
+      ),
+    ),
+    costUsd: v.optional(v.pipe(v.number(), v.minValue(0, 'must be at least 0'), v.maxValue(MAX_COST_USD))),
+    traceId: v.optional(described(text(1, MAX_NAME_LENGTH), "The candidate's own trace, for your own records")),
+  }),
+)
 
 const ENDED = 'The experiment has ended and takes no more results'
 

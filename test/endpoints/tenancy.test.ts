@@ -33,7 +33,8 @@ describe.for(contracts)('%s', ([, contract]) => {
   const method = methodOf(contract)
 
   it('has a sample that declares which of a tenant’s ids it uses', ({ expect }) => {
-    const takesIds = contract.path.includes('{') || JSON.stringify(sample.body?.(mine) ?? {}).includes(mine.traceId)
+    const body = JSON.stringify(sample.body?.(mine) ?? {})
+    const takesIds = contract.path.includes('{') || [mine.traceId, mine.dataset.id].some(id => body.includes(id))
     expect(sample.namesTenants).toBe(takesIds || sample.path(mine).includes(mine.org.project.id))
   })
 

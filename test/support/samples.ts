@@ -267,7 +267,16 @@ const differences: Readonly<Record<string, Partial<Sample>>> = {
     path: ({ experiment: { baselineId } }) => `/api/experiments/${baselineId}/items`,
   },
   'POST /api/experiments/{experimentId}/results': {
-    body: ({ experiment: { itemId } }) => ({ results: [{ itemId, output: { answer: `${large}?` }, durationMs: 10 }] }),
+    body: ({ experiment: { itemId } }) => ({
+      results: [
+        {
+          itemId,
+          output: { answer: `${large}?` },
+          durationMs: 10,
+          usage: { inputTokens: 10, outputTokens: 1, totalTokens: 11 },
+        },
+      ],
+    }),
   },
   'POST /api/experiments/{experimentId}/items/{itemId}/review': {
     path: ({ experiment: { baselineId, itemId } }) => `/api/experiments/${baselineId}/items/${itemId}/review`,
