@@ -125,6 +125,7 @@ async function withResults(store: Store, experiment: ExperimentRecord, items: re
       ...toItemHead(item),
       input: item.input,
       state: item.state,
+      metadata: item.metadata,
       expected: item.expected,
       recordedOutput: item.output,
       output: new JsonText(output?.text ?? 'null'),

@@ -158,6 +158,7 @@ export const ExperimentItem = v.object({
   ...DatasetItemHead.entries,
   input: StoredValue,
   state: v.record(v.string(), StoredValue),
+  metadata: StoredObject,
   expected: described(v.array(StoredValue), 'The approved output first, then alternatives to it'),
   recordedOutput: described(StoredValue, 'What production put out. Null for an imported example.'),
   output: described(StoredValue, "The candidate's output. Null if there is none."),
