@@ -1,13 +1,30 @@
 import type { SpanContext } from './run.ts'
 
-type StorageClass = new () => SpanContext
+/** The part of `AsyncLocalStorage` that the client uses. */
+interface Context<Store> {
+  run<Result>(store: Store, run: () => Result): Result
+  getStore(): Store | undefined
+}
+
+type StorageClass = new <Store>() => Context<Store>
 
 interface Runtime {
   AsyncLocalStorage?: StorageClass
   process?: { getBuiltinModule?: (name: string) => { AsyncLocalStorage?: StorageClass } | undefined }
 }
 
+/** The item of an experiment that a function runs on, for the traces that it starts. */
+export interface ItemScope {
+  /** Added to the metadata of these traces. */
+  mark: { experiment_id: string; experiment_item_id: string }
+  /** Whether these traces are sent. */
+  isRecorded: boolean
+  /** The first of them. */
+  traceId?: string | undefined
+}
+
 let shared: SpanContext | undefined
+let items: Context<ItemScope> | undefined
 
 /**
  * The context of all clients. It's looked up at run time: importing `node:async_hooks` would break browsers, and
@@ -18,7 +35,13 @@ export function sharedContext(): SpanContext {
   return shared
 }
 
-function newContext(): SpanContext {
+/** The context of experiments, shared by all clients: a pipeline may record with another client than its experiment. */
+export function itemContext(): Context<ItemScope> {
+  items ??= newContext()
+  return items
+}
+
+function newContext<Store>(): Context<Store> {
   try {
     const { AsyncLocalStorage, process }: Runtime = globalThis as Runtime
     const Storage = AsyncLocalStorage ?? process?.getBuiltinModule?.('node:async_hooks')?.AsyncLocalStorage

@@ -1,9 +1,23 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { sharedContext } from './context.ts'
+import { itemContext, sharedContext } from './context.ts'
 import { CountersignError } from './errors.ts'
+import {
+  type ExperimentItem,
+  type ExperimentOptions,
+  type ExperimentReport,
+  type ExperimentSettings,
+  type ItemRun,
+  runExperiment,
+} from './experiment.ts'
 import { type FeedbackFields, recordFeedback } from './feedback.ts'
 import type { Fetch } from './fetch.ts'
-import { ATTRIBUTION_PAUSE_MS, ATTRIBUTION_REQUEST_MS, ATTRIBUTION_WAIT_MS, PROMPT_FRESH_MS } from './limits.ts'
+import {
+  ATTRIBUTION_PAUSE_MS,
+  ATTRIBUTION_REQUEST_MS,
+  ATTRIBUTION_WAIT_MS,
+  FLUSH_INTERVAL_MS,
+  PROMPT_FRESH_MS,
+} from './limits.ts'
 import type { Loss } from './loss.ts'
 import { Losses } from './losses.ts'
 import { parametersOf } from './parameters.ts'
@@ -85,6 +99,10 @@ export class Countersign {
   readonly #context: SpanContext
   readonly #queue: Queue
   readonly #recorder: Recorder
+  /** Records nothing. */
+  readonly #muted: Recorder
+  readonly #projectSlug: string | undefined
+  readonly #flushIntervalMs: number
 
   /** Throws a `TypeError` if the base URL or the key is missing. */
   constructor(options: CountersignOptions) {
@@ -93,6 +111,9 @@ export class Countersign {
     this.#losses = new Losses(options.onLoss)
     this.#queue = new Queue(this.#service, this.#losses, options)
     this.#recorder = new Recorder(this.#queue, this.#losses)
+    this.#muted = new Recorder({ add: () => {} }, new Losses(() => {}))
+    this.#projectSlug = options.projectSlug
+    this.#flushIntervalMs = options.flushIntervalMs ?? FLUSH_INTERVAL_MS
     this.traces = new Traces(this.#service, options)
     this.spans = new Spans(this.#service)
     this.prompts = new Prompts(this.#service, options, options.promptFreshMs ?? PROMPT_FRESH_MS)
@@ -105,14 +126,19 @@ export class Countersign {
 
   /** Starts a trace: one run of a pipeline. */
   startTrace(name: string, options?: TraceOptions): Trace {
-    return new RecordedTrace(this.#recorder, this.#context, name, options)
+    const scope = itemContext().getStore()
+    const recorder = scope?.isRecorded === false ? this.#muted : this.#recorder
+    const trace = new RecordedTrace(recorder, this.#context, name, options, scope?.mark)
+    if (scope) scope.traceId ??= trace.id
+    return trace
   }
 
   /** The span whose callback is running, if the runtime has an `AsyncLocalStorage`. */
   currentSpan(): Span | undefined {
     const span = this.#context.getStore()
     // All clients share one context, so the span may belong to another client.
-    const isOwn = span?.trace instanceof RecordedTrace && span.trace.recorder === this.#recorder
+    const recorder = span?.trace instanceof RecordedTrace && span.trace.recorder
+    const isOwn = recorder === this.#recorder || recorder === this.#muted
     return isOwn ? span : undefined
   }
 
@@ -167,6 +193,23 @@ export class Countersign {
       }
       await pause(ATTRIBUTION_PAUSE_MS, { keepsAlive: true }).over
     }
+  }
+
+  /**
+   * Runs a candidate on the items of a step's dataset, and finishes the experiment: each item's output is what the
+   * function returns. If it throws, the item has an error, and the others go on. If the call itself throws or the process
+   * ends, the experiment keeps its results, and the same call with its `id` runs the rest. Throws a `CountersignError`,
+   * or the signal's reason. Needs a key with the `read` and `review` scopes.
+   */
+  async experiment<Input = unknown>(
+    options: ExperimentOptions,
+    run: (item: ExperimentItem<Input>, run: ItemRun) => unknown,
+    settings: ExperimentSettings = {},
+  ): Promise<ExperimentReport> {
+    const setting = { service: this.#service, projectSlug: this.#projectSlug, intervalMs: this.#flushIntervalMs }
+    const report = await runExperiment(setting, options, run, settings)
+    await this.flush()
+    return report
   }
 
   /** Sends the waiting events. Resolves once everything recorded so far has arrived or is lost. Never rejects. */

@@ -5,8 +5,8 @@ export class CountersignError extends Error {
   readonly status: number
   /**
    * From the response: `not_found`, `not_authenticated`, `rate_limited`, ... The client adds `unreachable`,
-   * `timed_out`, `invalid_answer`, `pending` (an attribution that takes longer), `prompt_not_found`, and
-   * `project_id_missing`.
+   * `timed_out`, `invalid_answer`, `pending` (an attribution that takes longer), `prompt_not_found`,
+   * `dataset_not_found`, and `experiment_ended`.
    */
   readonly code: string
   /** The request's id in the service's logs. */

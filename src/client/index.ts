@@ -8,11 +8,21 @@ export {
   type SearchResult,
 } from './countersign.ts'
 export { CountersignError } from './errors.ts'
+export type {
+  ExperimentItem,
+  ExperimentOptions,
+  ExperimentProgress,
+  ExperimentReport,
+  ExperimentSettings,
+  ItemRun,
+  NewExperiment,
+} from './experiment.ts'
 export type { FeedbackFields } from './feedback.ts'
 export type { Fetch } from './fetch.ts'
 export type { EventType, Loss } from './loss.ts'
 export type { ActivePrompt, Prompts } from './prompts.ts'
 export type {
+  ItemCosts,
   ModelCall,
   Span,
   SpanContext,
@@ -31,4 +41,4 @@ export type {
   TraceSpan,
   Traces,
 } from './traces.ts'
-export type { Attribution, Prompt, SpanDetail, TraceDetail, TraceHit, TraceItem } from './wire.ts'
+export type { Attribution, Experiment, Prompt, SpanDetail, TraceDetail, TraceHit, TraceItem } from './wire.ts'

@@ -43,3 +43,15 @@ export const FLUSH_AT = 100
 export const MAX_QUEUE_BYTES = 16 * 1024 * 1024
 /** How long a prompt is served from memory by default. A new version may take effect this late. */
 export const PROMPT_FRESH_MS = 10_000
+
+/** Results of an experiment in one call. The service has the same limit. */
+export const MAX_RESULTS = 200
+/** Items of an experiment in one response. The service has the same limit. */
+export const PAGE_ITEMS = 200
+/** A request about an experiment: the service looks through a whole dataset, or judges many results. */
+export const EXPERIMENT_REQUEST_MS = 30_000
+/** How many of an experiment's items run at a time by default, and at most. */
+export const CONCURRENCY = 4
+export const MAX_CONCURRENCY = 64
+/** The size of the results that wait to be sent at which an experiment starts no more items. */
+export const MAX_WAITING_RESULTS_BYTES = 16 * 1024 * 1024

@@ -36,10 +36,10 @@ export type Values = Partial<Record<ValueField, Encoded | undefined>>
 
 /** Queues what the pipeline records. Nothing here throws: anything that can't be sent is a loss. */
 export class Recorder {
-  readonly #queue: Queue
+  readonly #queue: Pick<Queue, 'add'>
   readonly #losses: Losses
 
-  constructor(queue: Queue, losses: Losses) {
+  constructor(queue: Pick<Queue, 'add'>, losses: Losses) {
     this.#queue = queue
     this.#losses = losses
   }

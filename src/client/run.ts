@@ -38,6 +38,16 @@ export interface ModelCall {
   costUsd?: number | null | undefined
 }
 
+/** What running an experiment's item took, as far as it's known. */
+export interface ItemCosts {
+  /** All of the item's tokens. Sent if the numbers of input and output tokens are both given. */
+  usage?: TokenUsage | null | undefined
+  /** US dollars. */
+  costUsd?: number | null | undefined
+  /** The `trace_id` of the run, if it isn't that of the first trace that the function started. */
+  traceId?: string | null | undefined
+}
+
 /** A span's fields that are known at its start. All of them can also be set later. */
 export interface SpanOptions extends ModelCall {
   /** The step's input. */

@@ -32,14 +32,14 @@ export interface Answer {
 
 /** Calls the service over HTTP, and retries like the reference client. */
 export class Service {
-  readonly #baseUrl: string
+  readonly baseUrl: string
   readonly #headers: Readonly<Record<string, string>>
   readonly #fetch: Fetch
 
   constructor({ baseUrl, apiKey, projectSlug, fetch }: ServiceOptions) {
     if (!/^https?:\/\//.test(baseUrl)) throw new TypeError('baseUrl must begin with http:// or https://')
     if (!apiKey) throw new TypeError('apiKey is missing')
-    this.#baseUrl = baseUrl.replace(/\/+$/, '')
+    this.baseUrl = baseUrl.replace(/\/+$/, '')
     this.#headers = {
       authorization: `Bearer ${apiKey}`,
       ...(projectSlug !== undefined && { 'x-project-slug': projectSlug }),
@@ -97,7 +97,7 @@ export class Service {
     { method = 'GET', body, headers }: RequestOptions,
     signal: AbortSignal,
   ): Promise<Answer> {
-    const response = await this.#fetch(this.#baseUrl + path, {
+    const response = await this.#fetch(this.baseUrl + path, {
       method,
       headers: { ...this.#headers, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
       ...(body !== undefined && { body }),

@@ -16,13 +16,20 @@ export class RecordedTrace implements Trace {
   readonly #metadata: (object | undefined)[]
   #isCompleted = false
 
-  constructor(recorder: Recorder, context: SpanContext, name: string, options: TraceOptions | undefined) {
+  /** `mark` is added to the metadata. */
+  constructor(
+    recorder: Recorder,
+    context: SpanContext,
+    name: string,
+    options: TraceOptions | undefined,
+    mark: object | undefined,
+  ) {
     this.recorder = recorder
     this.id = options?.traceId ?? newTraceId()
     this.#setting = { trace: this, recorder, context }
     this.#name = name
     this.#timestamp = recorder.time({ type: 'trace', traceId: this.id }, options?.timestamp)
-    this.#metadata = [options?.metadata]
+    this.#metadata = [options?.metadata, mark]
     this.#send('running')
   }
 

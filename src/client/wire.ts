@@ -1,5 +1,6 @@
 import type { InferInput, InferOutput, StrictObjectSchema } from 'valibot'
 import type { Json, JsonObject, JsonText, WrittenJson } from '../domain/json.ts'
+import type { ExperimentItem as ExperimentItemSchema, Report as ReportSchema } from '../experiments/wire.ts'
 import type { Attribution as AttributionSchema } from '../ingest/attribution-wire.ts'
 import type { Feedback as FeedbackSchema } from '../ingest/feedback.ts'
 import type { Trace as TraceCallSchema } from '../ingest/traces.ts'
@@ -56,3 +57,11 @@ export type FeedbackBody = Plain<InferInput<typeof FeedbackSchema>>
 export type TraceHit = Plain<Pick<InferInput<typeof TraceCallSchema>, 'trace_id' | 'name' | 'status' | 'timestamp'>> & {
   metadata: Record<string, unknown>
 }
+
+/** An experiment with the counts of its results. */
+export type Experiment = Plain<InferOutput<typeof ReportSchema>>
+
+/** An item of an experiment, as far as a candidate may see it. */
+export type ListedItem = Plain<
+  Pick<InferOutput<typeof ExperimentItemSchema>, 'id' | 'input' | 'state' | 'metadata' | 'split' | 'truncated'>
+>

@@ -214,6 +214,9 @@ it("the client's limits match the service's", ({ expect }) => {
   expect(limits.MAX_CORRECTION_BYTES).toBe(serviceLimits.MAX_CORRECTION_BYTES)
   expect(limits.MAX_DEPTH).toBe(serviceLimits.MAX_JSON_DEPTH)
   expect(limits.MAX_BATCH_EVENTS).toBe(serviceLimits.MAX_BATCH_EVENTS)
+  expect(limits.MAX_RESULTS).toBe(serviceLimits.MAX_RESULTS)
+  expect(limits.PAGE_ITEMS).toBe(serviceLimits.PAGE_MAX_LIMIT)
+  expect(limits.MAX_ERROR_LENGTH).toBeLessThan(serviceLimits.MAX_COMMENT_LENGTH)
   expect(limits.MAX_RETRY_AFTER_MS).toBeGreaterThanOrEqual(1000 * serviceLimits.WINDOW_SECONDS)
   expect(limits.ATTRIBUTION_REQUEST_MS).toBeGreaterThan(serviceLimits.ATTRIBUTION_WAIT_MS)
   const largestEvent = limits.MAX_VALUE_BYTES + limits.MAX_METADATA_BYTES + limits.MAX_ENVELOPE_BYTES

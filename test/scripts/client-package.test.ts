@@ -14,7 +14,19 @@ import { PROJECT } from './server.ts'
 const run = promisify(execFile)
 
 const WORKSPACE = ['--workspace', 'countersign', '--loglevel=error']
-const DECLARATIONS = ['countersign', 'errors', 'feedback', 'fetch', 'index', 'loss', 'prompts', 'run', 'traces', 'wire']
+const DECLARATIONS = [
+  'countersign',
+  'errors',
+  'experiment',
+  'feedback',
+  'fetch',
+  'index',
+  'loss',
+  'prompts',
+  'run',
+  'traces',
+  'wire',
+]
 const FILES = [
   'LICENSE',
   'README.md',
@@ -43,14 +55,14 @@ beforeAll(async () => {
 afterAll(() => rm(consumer, { recursive: true, force: true }))
 
 describe('the package', () => {
-  it('contains only the client, in under 6 KiB, without dependencies', async ({ expect }) => {
+  it('contains only the client, in under 9 KiB, without dependencies', async ({ expect }) => {
     expect((await run('tar', ['-tzf', tarball])).stdout.trim().split('\n').sort()).toEqual(
       FILES.map(file => `package/${file}`),
     )
     expect(await manifestIn(installed)).not.toHaveProperty('dependencies')
     expect(await readdir(join(consumer, 'node_modules'))).toEqual(['.package-lock.json', 'countersign'])
     const code = await readFile(join(installed, 'dist/client/index.js'))
-    expect(gzipSync(code).byteLength).toBeLessThan(6 * 1024)
+    expect(gzipSync(code).byteLength).toBeLessThan(9 * 1024)
     expect(code.toString()).not.toMatch(/\bimport\b|\brequire\b/)
     const { sources } = JSON.parse(await readFile(join(installed, 'dist/client/index.js.map'), 'utf8'))
     // Each file is a module from `src/client`, so nothing from the Worker is included.
@@ -97,7 +109,7 @@ async function manifestIn(folder: string): Promise<{ version: unknown; license: 
 
 const CONSUMER = `
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { Countersign, CountersignError, type Loss, type Span, type TraceDetail } from 'countersign/client'
+import { Countersign, CountersignError, type ExperimentItem, type Loss, type Span, type TraceDetail } from 'countersign/client'
 
 interface Ticket { category: string; priority?: number }
 declare const environment: Record<string, string | undefined>
@@ -127,6 +139,20 @@ export async function handle(question: string): Promise<Ticket> {
   // @ts-expect-error: state has its own method
   trace.observe('state', {})
   return answer
+}
+
+const triage = async ({ input, state }: ExperimentItem<Ticket>) => [input.category, state.documents]
+
+export async function tryOut(signal: AbortSignal): Promise<number | null> {
+  const { passRate, counts } = await countersign.experiment({ step: 'classify', split: 'test' }, triage, { signal })
+  await countersign.experiment<Ticket>({ id: environment.EXPERIMENT ?? '' }, (item, run) => {
+    run.record({ usage: { inputTokens: 12, outputTokens: 3 }, costUsd: 0.01 })
+    // @ts-expect-error: the candidate must not see it
+    return item.expected
+  }, { onProgress: ({ done, items, url }) => console.log(done / items, url) })
+  // @ts-expect-error: no step and no id
+  countersign.experiment({ split: 'test' }, triage)
+  return counts.unjudged > 0 ? null : passRate
 }
 
 export async function read(): Promise<TraceDetail | undefined> {
