@@ -1,17 +1,18 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import * as v from 'valibot'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { call } from '../../scripts/call.ts'
+import { blocksOf } from './clients/page.ts'
 import { newTenant, type Tenant } from './clients/tenant.ts'
 import { newServer, PROJECT, type Server } from './server.ts'
 
 /*
- * Runs the programs in examples/ as a reader would: in a separate folder, with the packages that they name, against a
- * running service.
+ * Runs the programs in examples/, and those on the pages about datasets and experiments, as a reader would: in a separate
+ * folder, with the packages that they name, against a running service.
  */
 
 const run = promisify(execFile)
@@ -142,5 +143,73 @@ describe('review-next.ts', () => {
       ['first', ANSWER, { state: 'accepted', comment: null }],
       ['second', correction, { state: 'corrected', comment: 'It was extended.' }],
     ])
+  })
+})
+
+const Experiments = v.object({ experiments: v.array(v.object({ id: v.string(), state: v.string() })) })
+const Items = v.object({ items: v.array(v.object({ id: v.string(), outcome: v.string() })) })
+const Report = v.object({ counts: v.object({ passed: v.number(), failed: v.number(), unjudged: v.number() }) })
+
+describe('docs/datasets.md and docs/experiments.md', () => {
+  it('have calls and programs that work as written', async ({ expect }) => {
+    const tenant = await newTenant(server.url, ['ingest', 'read', 'review', 'manage'])
+    const [datasets = '', experiments = ''] = await Promise.all(
+      ['datasets', 'experiments'].map(name => readFile(join(PROJECT, `docs/${name}.md`), 'utf8')),
+    )
+    const calls = [datasets, experiments].flatMap(page => blocksOf(page, 'sh'))
+    const unused = new Set(calls)
+    /** Runs the calls of the block with a text, for the records that replace its placeholders. */
+    const runCalls = async (text: string, records: Record<string, string> = {}) => {
+      const block = calls.find(each => each.includes(text)) ?? ''
+      unused.delete(block)
+      const script = Object.entries(records)
+        .reduce((script, [name, id]) => script.replaceAll(`<${name}>`, id), block)
+        .replace(/^curl /gm, 'curl --silent --show-error --fail-with-body ')
+      const lines = await printed(tenant, 'sh', '-ec', script)
+      return JSON.parse(`[${lines.join('').replaceAll('}{', '},{')}]`)
+    }
+
+    const [{ id: dataset }] = await runCalls('"stepId"')
+    const [imported] = await runCalls('"items": [', { dataset })
+    expect(imported.results).toMatchObject([{ status: 201 }, { status: 201 }, { status: 201 }])
+    expect(await runCalls('/api/datasets?projectSlug', { dataset })).toMatchObject([
+      { datasets: [{ id: dataset, items: 3 }] },
+      { items: expect.any(Array) },
+    ])
+
+    await runCalls('curl -OJ', { dataset })
+    await runCalls('cursor=', { dataset })
+    expect(await readFile(join(folder, 'dataset-1.jsonl'), 'utf8')).toMatch(/{"end": ?true, ?"items": ?3}\s*$/)
+
+    await writeFile(join(folder, 'experiment.ts'), blocksOf(experiments, 'ts').join(''))
+    await printed(tenant, process.execPath, 'experiment.ts')
+    const [python = ''] = blocksOf(experiments, 'python')
+    expect(python.trim().split('\n').length).toBeLessThanOrEqual(20)
+    await writeFile(join(folder, 'experiment.py'), python)
+    if (hasPython)
+      expect(await printed(tenant, 'python3', 'experiment.py')).toEqual([expect.stringMatching(/^finished /)])
+    else await printed(tenant, process.execPath, 'experiment.ts')
+
+    const read = (path: string) => call(tenant.url, tenant.key, 'GET', `/api/experiments${path}`)
+    const list = v.parse(Experiments, await read(`?projectSlug=${tenant.projectSlug}`)).experiments
+    expect(list.map(({ state }) => state)).toEqual(['finished', 'finished'])
+    for (const { id } of list) {
+      expect(v.parse(Report, await read(`/${id}`)).counts).toEqual({ passed: 1, failed: 0, unjudged: 2 })
+    }
+
+    const [one = '', other = ''] = list.map(({ id }) => id)
+    const [item = ''] = v.parse(Items, await read(`/${one}/items?outcome=unjudged`)).items.map(({ id }) => id)
+    const [, review] = await runCalls('/review"', { experiment: one, item })
+    expect(review).toMatchObject({ itemId: item, outcome: 'passed' })
+    expect(v.parse(Report, await read(`/${one}`)).counts).toEqual({ passed: 2, failed: 0, unjudged: 1 })
+    expect(await runCalls('/compare/', { one, other })).toMatchObject([
+      { counts: { bothPassed: 1, unjudged: 2 }, sameItems: true, mcNemar: { verdict: 'too few to tell' } },
+    ])
+    await runCalls('hard-cases', { dataset, item })
+    expect(await runCalls('"excluded": true', { dataset, item })).toMatchObject([
+      { split: 'hard-cases', excluded: true },
+    ])
+    expect(await runCalls('/evaluator', { dataset })).toMatchObject([{ evaluator: { type: 'fields' } }])
+    expect([...unused]).toEqual([])
   })
 })

@@ -31,5 +31,6 @@ export async function readPage(name: string): Promise<Page> {
   }
 }
 
-const blocksOf = (text: string, language: string): string[] =>
+/** The code blocks of a page in a language. */
+export const blocksOf = (text: string, language: string): string[] =>
   [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(([, block = '']) => block)
