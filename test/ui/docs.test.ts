@@ -24,6 +24,15 @@ test('the API page lists every endpoint, is accessible in both color schemes, an
   await expectAccessibleOnEveryScreen(page)
 })
 
+test('the API page shows an example of each kind of file', async ({ page }) => {
+  await page.goto('/docs#getApiDatasetsDatasetIdExport')
+  const item = page.locator('#getApiDatasetsDatasetIdExport')
+  await item.getByText('200', { exact: true }).click()
+  await expect(item.getByText('A file, application/jsonl:')).toBeVisible()
+  await expect(item.getByText('{"end":true,"items":1}')).toBeVisible()
+  await expect(item.getByText('id,spanId,traceId,decision')).toBeVisible()
+})
+
 test('the API page sends a request with a key, and forgets the key', async ({ page, context }) => {
   const { key } = await newOrganization()
   await page.goto('/docs')
