@@ -289,6 +289,7 @@ describe("an experiment's items", () => {
         input: { question: expect.any(String) },
         state: { chunks: ['24'] },
         expected: [{ total: 24, note: 'So it is.' }],
+        metadata: {},
         recordedOutput: { total: 12, note: 'So it is.' },
         output: null,
         difference: [],
