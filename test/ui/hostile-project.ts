@@ -86,10 +86,10 @@ function hostileTrace(text: string, index: number) {
 
 export interface HostileProject extends Organization {
   /** These are in the order of HOSTILE_TEXTS. */
-  places: { trace: string; span: string; prompt: string; doc: string }[]
+  places: { trace: string; span: string; prompt: string; doc: string; dataset: string; item: string }[]
 }
 
-const Trace = v.object({ id: v.string() })
+const WithId = v.object({ id: v.string() })
 
 /** A project in which nearly every string is hostile, including those that its owner wrote. */
 export async function hostileProject(): Promise<HostileProject> {
@@ -106,6 +106,16 @@ export async function hostileProject(): Promise<HostileProject> {
       outputSchema: { type: 'object', title: name(text), properties: { [name(text)]: { description: name(text) } } },
     })
     const doc = await make('/api/knowledge-docs', { ...content, slug: `doc-${index}`, title: name(text) })
+    const step = { projectSlug: project.slug, stepId: name(text) }
+    const { id: dataset } = v.parse(WithId, await call('PUT', '/api/datasets', step, ownerKey))
+    const item = randomUUID()
+    const example = { id: item, input: about(text), expected: text, state: { [name(`-${text}`)]: text } }
+    await call(
+      'POST',
+      `/api/datasets/${dataset}/items`,
+      { items: [{ ...example, metadata: about(text, 1_000) }] },
+      ownerKey,
+    )
     await make('/api/users', { email: `hostile-${index}@example.com`, name: name(text) })
     const agent = { name: name(text), projectSlug: project.slug, scopes: ['read', 'review'], actsAs: 'agent' }
     const agentKey = v.parse(v.object({ key: v.string() }), await call('POST', '/api/api-keys', agent)).key
@@ -128,8 +138,8 @@ export async function hostileProject(): Promise<HostileProject> {
       agentKey,
     )
     await call('POST', `/api/v1/traces/${trace_id}/attribute`, {})
-    const { trace } = v.parse(v.object({ trace: Trace }), await call('GET', `/api/spans/${span_id}`))
-    places.push({ trace: trace.id, span: span_id, prompt, doc })
+    const { trace } = v.parse(v.object({ trace: WithId }), await call('GET', `/api/spans/${span_id}`))
+    places.push({ trace: trace.id, span: span_id, prompt, doc, dataset, item })
   }
   // Names of steps that no trace has, so that the other pages still show the hostile ones.
   const renamed = HOSTILE_TEXTS.map(({ text }) => [

@@ -33,10 +33,25 @@ const at = (path: string) => `${path}${path.includes('?') ? '&' : '?'}project=${
 const SETTINGS = ['projects', 'keys', 'users', 'error-types', 'step-names', 'audit-log'].map(tab => `/settings/${tab}`)
 
 test('lists show hostile strings as text', async ({ page }) => {
-  for (const path of ['/', '/traces', '/prompts', '/knowledge-docs', ...SETTINGS]) {
+  for (const path of ['/', '/traces', '/datasets', '/prompts', '/knowledge-docs', ...SETTINGS]) {
     await test.step(path, async () => {
       await open(page, at(path))
       await expect(page.getByRole('main')).toContainText(HOSTILE_TEXTS[0]?.shown ?? '')
+      await expectHarmless(page)
+    })
+  }
+})
+
+test('datasets show hostile strings as text', async ({ page }) => {
+  for (const [index, { name, shown }] of HOSTILE_TEXTS.entries()) {
+    await test.step(name, async () => {
+      const { dataset, item } = hostile.places[index] ?? {}
+      await open(page, at(`/datasets/${dataset}?item=${item}`))
+      await expect(page.getByRole('dialog').getByRole('region', { name: 'State', exact: true })).toContainText(shown)
+      await expectHarmless(page)
+      await page.keyboard.press('Escape')
+      await expect(page.getByRole('heading', { level: 1 })).toContainText(shown)
+      await expect(page.getByRole('table', { name: 'Items' })).toContainText(shown)
       await expectHarmless(page)
     })
   }

@@ -65,6 +65,21 @@ const OPENED: readonly Opened[] = [
     act: click('New version'),
     shown: page => page.getByRole('textbox', { name: 'Content' }),
   },
+  {
+    name: 'an evaluator with a path',
+    path: () => `/datasets/${sample.datasetId}`,
+    act: async page => {
+      await click('Evaluator')(page)
+      await click('Add a path')(page)
+    },
+    shown: page => page.getByRole('textbox', { name: 'Path' }),
+  },
+  {
+    name: 'an import',
+    path: () => `/datasets/${sample.datasetId}`,
+    act: click('Import examples'),
+    shown: dialog('Import examples'),
+  },
   { name: 'a new key', path: () => '/settings/keys', act: click('New key'), shown: dialog('New API key') },
 ]
 
