@@ -11,7 +11,7 @@ import { Deadline } from '../store/core/deadline.ts'
 import { openStore } from '../store/core/store.ts'
 import type { DatasetItem } from '../store/datasets/item-values.ts'
 import type { ItemHead, ItemPlace } from '../store/datasets/items.ts'
-import { findActiveSchema } from '../store/texts/step-schema.ts'
+import { findStepSchema } from '../store/experiments/schemas.ts'
 import { csvExample, jsonLinesExample } from './examples.ts'
 import { columnsOf, writeChats, writeCsv, writeJsonLines } from './export-formats.ts'
 import { planFile, readParts } from './export-reading.ts'
@@ -83,8 +83,8 @@ export const exportDataset = fileEndpoint({
   }
 
   async function findColumns(items: readonly DatasetItem[]): Promise<string[]> {
-    const schema = await findActiveSchema(store, dataset)
-    const declared = schema === null ? [] : columnsOfSchema(JSON.parse(schema))
+    const active = await findStepSchema(store, dataset, null)
+    const declared = active?.schema ? columnsOfSchema(JSON.parse(active.schema)) : []
     return declared.length > 0 ? declared : columnsOf(items)
   }
 })
