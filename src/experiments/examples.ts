@@ -15,7 +15,7 @@ import {
   USER_ID,
 } from '../api/story.ts'
 import { DATASET_VERSION, itemHead } from '../datasets/examples.ts'
-import type { Experiment, ExperimentItem, ItemResult, Report } from './wire.ts'
+import type { Experiment, ExperimentItem, ItemResult, ListedExperiment, Report } from './wire.ts'
 
 export const experiment: Shown<typeof Experiment> = {
   id: EXPERIMENT_ID,
@@ -57,15 +57,20 @@ const counts = {
 
 const passRate = { passRate: 31 / 36, interval: { low: 0.713, high: 0.939 } }
 
-export const report: Shown<typeof Report> = {
+export const listedExperiment: Shown<typeof ListedExperiment> = {
   ...experiment,
   state: 'finished',
   finishedAt: JUDGED,
   lastResultAt: JUDGED,
   pending: 0,
-  removed: 0,
   counts,
   ...passRate,
+}
+
+export const report: Shown<typeof Report> = {
+  ...listedExperiment,
+  counts,
+  removed: 0,
   coverage: 1,
   splits: [{ split: 'test', counts, ...passRate }],
   errorTypes: [

@@ -1,18 +1,18 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
 import { CURSOR, EXPERIMENT_ID } from '../api/story.ts'
-import { toItemHead } from '../datasets/wire.ts'
+import { Split, toItemHead } from '../datasets/wire.ts'
 import { CHANGES } from '../domain/change.ts'
 import { JsonText } from '../domain/json.ts'
 import { OUTCOMES } from '../domain/outcome.ts'
 import { turnsByLength } from '../domain/turns.ts'
-import { Uuid } from '../http/atoms.ts'
+import { described, Uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { unavailable } from '../http/errors.ts'
-import { MAX_LISTED_ITEMS } from '../limits.ts'
+import { MAX_LISTED_ITEMS, MAX_NAME_LENGTH } from '../limits.ts'
 import type { Store } from '../store/core/store.ts'
 import { type DatasetItem, readItems } from '../store/datasets/item-values.ts'
-import { type ItemHead, walkItems } from '../store/datasets/items.ts'
+import { findHeads, type ItemHead, walkItems } from '../store/datasets/items.ts'
 import type { ExperimentRecord } from '../store/experiments/experiments.ts'
 import { findOutcomes, findOutputs, findResults, type ResultHead } from '../store/experiments/results.ts'
 import { type ShownValue, showValues } from '../store/traces/payloads.ts'
@@ -31,6 +31,9 @@ const Filters = {
       v.metadata({ description: 'true: only items without a result. false: only items with one.' }),
     ),
   ),
+  split: v.optional(Split),
+  errorType: v.optional(v.pipe(v.string(), v.maxLength(MAX_NAME_LENGTH))),
+  itemId: v.optional(described(Uuid, 'Only this item')),
 }
 
 type Filter = v.InferOutput<v.StrictObjectSchema<typeof Filters, undefined>>
@@ -78,15 +81,22 @@ async function findMatching(
   filter: Filter,
   { limit, after }: { limit: number; after: Readonly<ItemHead['place']> | undefined },
 ) {
+  const findIn = async (items: readonly ItemHead[]) => {
+    const own = items.filter(head => isSelected(head, experiment))
+    const ids = own.map(({ id }) => id)
+    const outcomes = await findOutcomes(store, experiment, ids)
+    return own.filter(head => matches(head, outcomes.get(head.id), filter))
+  }
+  if (filter.itemId !== undefined) {
+    const found = await findHeads(store, dataset, parts, [filter.itemId])
+    return { heads: await findIn([...found.values()]), nextPlace: null }
+  }
   const step = Math.min(MAX_LISTED_ITEMS, 10 * limit)
   const heads: ItemHead[] = []
   let place = after && ([...after] as ItemHead['place'])
   for (let looked = 0; looked < MAX_LISTED_ITEMS; looked += step) {
     const walked = await walkItems(store, dataset, { parts, after: place, limit: step })
-    const own = walked.items.filter(head => isSelected(head, experiment))
-    const ids = own.map(({ id }) => id)
-    const outcomes = await findOutcomes(store, experiment, ids)
-    const matching = own.filter(({ id }) => matches(outcomes.get(id), filter))
+    const matching = await findIn(walked.items)
     const last = matching[limit - heads.length - 1]
     heads.push(...matching.slice(0, limit - heads.length))
     if (last) return { heads, nextPlace: last === walked.items.at(-1) ? walked.nextPlace : last.place }
@@ -98,12 +108,15 @@ async function findMatching(
 
 /** Whether an item with this result, or with none, matches. */
 const matches = (
+  head: ItemHead,
   result: Pick<ResultHead, 'outcome' | 'change'> | undefined,
-  { outcome, change, pending }: Filter,
+  { outcome, change, pending, split, errorType }: Filter,
 ): boolean =>
   (outcome === undefined || result?.outcome === outcome) &&
   (change === undefined || result?.change === change) &&
-  (pending === undefined || (result === undefined) === (pending === 'true'))
+  (pending === undefined || (result === undefined) === (pending === 'true')) &&
+  (split === undefined || head.split === split) &&
+  (errorType === undefined || head.errorType === errorType)
 
 /** Items with the candidate's results, and how its outputs differ from what's expected. */
 async function withResults(store: Store, experiment: ExperimentRecord, items: readonly DatasetItem[]) {

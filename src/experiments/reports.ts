@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
-import { DATASET_ID, EXPERIMENT_ID, PROJECT_ID } from '../api/story.ts'
+import { EXPERIMENT_ID, PROJECT_ID } from '../api/story.ts'
 import { requireDataset } from '../datasets/wire.ts'
 import { EXPERIMENT_STATES } from '../domain/experiment.ts'
 import { Uuid } from '../http/atoms.ts'
@@ -8,10 +8,10 @@ import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { projectSelector, selectedProject } from '../read/project.ts'
 import { countChangesSince } from '../store/datasets/changes-since.ts'
 import { countVersionsTried, listExperiments as readExperiments } from '../store/experiments/experiments.ts'
-import { experiment, report } from './examples.ts'
+import { listedExperiment, report } from './examples.ts'
 import { findFrame, requireExperiment } from './frame.ts'
 import { settled, tallyOf } from './tally.ts'
-import { Experiment, Report, toExperiment, toReport } from './wire.ts'
+import { ListedExperiment, Report, toListed, toReport } from './wire.ts'
 
 export const listExperiments = endpoint({
   family: 'experiment',
@@ -28,10 +28,10 @@ export const listExperiments = endpoint({
     ...pageParameters,
   }),
   errors: { 404: 'Not found' },
-  responses: { 200: v.object({ experiments: v.array(Experiment), nextCursor: NextCursor }) },
+  responses: { 200: v.object({ experiments: v.array(ListedExperiment), nextCursor: NextCursor }) },
   example: {
     query: { projectId: PROJECT_ID },
-    answers: { 200: { experiments: [{ ...experiment, datasetId: DATASET_ID }], nextCursor: null } },
+    answers: { 200: { experiments: [listedExperiment], nextCursor: null } },
   },
 }).handle(async context => {
   const { query, store, now } = context
@@ -47,7 +47,7 @@ export const listExperiments = endpoint({
       return firstOf(await readExperiments(store, project, filter, page), limit, ({ key }) => [key])
     },
   })
-  return { status: 200, body: { experiments: items.map(item => toExperiment(item, now)), nextCursor } }
+  return { status: 200, body: { experiments: items.map(item => toListed(item, now)), nextCursor } }
 })
 
 export const getExperiment = endpoint({

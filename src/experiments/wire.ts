@@ -6,7 +6,7 @@ import { EXPERIMENT_STATES, experimentState, ITEM_VERDICTS, RUNNERS } from '../d
 import { JsonText } from '../domain/json.ts'
 import { OUTCOMES } from '../domain/outcome.ts'
 import { wilsonInterval } from '../domain/statistics.ts'
-import type { OutcomeCounts, Tally } from '../domain/tally.ts'
+import { type OutcomeCounts, Tally } from '../domain/tally.ts'
 import { described, IsoTime, isoTime, StoredObject, StoredValue, Uuid } from '../http/atoms.ts'
 import type { ExperimentRecord } from '../store/experiments/experiments.ts'
 import type { ResultHead } from '../store/experiments/results.ts'
@@ -71,6 +71,12 @@ const experiment = {
 export const Experiment = v.object({
   ...experiment,
   pending: described(Count, 'Items without a result. 0 once it has finished: they are errors then.'),
+})
+
+export const ListedExperiment = v.object({
+  ...Experiment.entries,
+  counts: described(v.nullable(Counts), 'Null until it has ended'),
+  ...PassRate,
 })
 
 export const Report = v.object({
@@ -201,6 +207,12 @@ export function toExperiment(record: ExperimentRecord, now: number): v.InferOutp
     items: record.items,
     pending: state === 'finished' ? 0 : Math.max(0, record.items - record.results - record.removed),
   }
+}
+
+/** An experiment with its counts, once they don't change with each result. */
+export function toListed(record: ExperimentRecord, now: number): v.InferOutput<typeof ListedExperiment> {
+  const counts = record.tally === null ? null : new Tally(JSON.parse(record.tally)).counts()
+  return { ...toExperiment(record, now), counts, ...(counts ? passRate(counts) : { passRate: null, interval: null }) }
 }
 
 /** The baseline of experiments that are compared with what production put out. */
