@@ -9,10 +9,10 @@ import {
   IconPlayerSkipForward,
   IconX,
 } from '../icons/index.ts'
+import { KeyHint } from '../parts/key-hint.tsx'
 import { Moment } from '../parts/moment.tsx'
 import classes from './decision-panel.module.css'
 import type { Draft } from './drafts.ts'
-import { KeyHint } from './key-hint.tsx'
 
 export interface DecisionActions {
   accept: () => void

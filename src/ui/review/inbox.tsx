@@ -5,15 +5,16 @@ import type { SpanOfTrace } from '../api/wire.ts'
 import { IconArrowBackUp, IconChevronLeft, IconChevronRight, IconKeyboard } from '../icons/index.ts'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { IconButton, type IconButtonProps } from '../parts/icon-button.tsx'
+import { KeysHelp } from '../parts/keys-help.tsx'
+import { handle } from '../parts/use-keys.ts'
 import { FilterBar } from './filter-bar.tsx'
 import { Finished } from './finished.tsx'
 import classes from './inbox.module.css'
 import { Item } from './item.tsx'
-import { KeysHelp } from './keys-help.tsx'
+import { KEYS, useInboxKeys } from './keys.ts'
 import { NotAPerson } from './not-a-person.tsx'
 import { QueueProgress } from './progress.tsx'
 import { promptsQuery, spanQuery, wholeIn } from './queries.ts'
-import { handle, useKeys } from './use-keys.ts'
 import { useQueue } from './use-queue.ts'
 
 /** The review queue, one span at a time. */
@@ -21,7 +22,7 @@ export function Inbox({ projectSlug }: { projectSlug: string }) {
   const [isHelpOpen, help] = useDisclosure()
   const { data: prompts } = useQuery(promptsQuery(projectSlug))
   const { queue, filter, changeFilter, current, preview, isFinished, progress, ...act } = useQueue(projectSlug)
-  useKeys({
+  useInboxKeys({
     next: () => handle(() => act.move(1)),
     previous: () => handle(() => act.move(-1)),
     undo: () => handle(act.undoLast),
@@ -66,7 +67,7 @@ export function Inbox({ projectSlug }: { projectSlug: string }) {
       ) : (
         <Blank />
       )}
-      <KeysHelp isOpen={isHelpOpen} onClose={help.close} />
+      <KeysHelp shortcuts={KEYS} isOpen={isHelpOpen} onClose={help.close} />
     </div>
   )
 }

@@ -1,17 +1,18 @@
 import { type RefObject, useEffect, useLayoutEffect, useRef } from 'react'
+import { takesText } from '../parts/keys.ts'
+import { handle } from '../parts/use-keys.ts'
 import { CommentBox } from './comment-box.tsx'
 import { ContextPanel } from './context-panel.tsx'
 import { DecisionPanel } from './decision-panel.tsx'
 import { suggestedDraft } from './drafts.ts'
 import { Editor } from './editor.tsx'
 import classes from './item.module.css'
-import { takesText } from './keys.ts'
+import { useInboxKeys } from './keys.ts'
 import { OutputPanel } from './output-panel.tsx'
 import { SpanFeedback } from './span-feedback.tsx'
 import { SpanSuggestions } from './span-suggestions.tsx'
 import { HeldWarning, SchemaAlert, TroublePanel } from './trouble-panel.tsx'
 import { type ItemOptions, useComment, useItem } from './use-item.ts'
-import { handle, useKeys } from './use-keys.ts'
 
 /** One item under review: its context, its output, and the decision. */
 export function Item(options: ItemOptions) {
@@ -91,7 +92,7 @@ function useItemKeys(
   { actions, draft, isEditing }: ReturnType<typeof useItem>,
   comment: ReturnType<typeof useComment>,
 ): void {
-  useKeys({
+  useInboxKeys({
     accept: () => !isEditing && handle(actions.accept),
     edit: () => !isEditing && handle(actions.edit),
     save: ({ target }) => {

@@ -1,13 +1,19 @@
 import { Kbd, Modal, Table } from '@mantine/core'
 import { keyName } from './key-hint.tsx'
-import { KEYS } from './keys.ts'
+import type { Shortcut } from './keys.ts'
 
-/** Lists the inbox's keyboard shortcuts. */
-export const KeysHelp = ({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) => (
+interface KeysHelpProps {
+  shortcuts: readonly Shortcut<string>[]
+  isOpen: boolean
+  onClose: () => void
+}
+
+/** Lists a page's keyboard shortcuts. */
+export const KeysHelp = ({ shortcuts, isOpen, onClose }: KeysHelpProps) => (
   <Modal opened={isOpen} onClose={onClose} title="Keyboard shortcuts" closeButtonProps={{ 'aria-label': 'Close' }}>
     <Table verticalSpacing={6} withRowBorders={false}>
       <Table.Tbody>
-        {KEYS.map(({ keys, label }) => (
+        {shortcuts.map(({ keys, label }) => (
           <Table.Tr key={label}>
             <Table.Td w={110}>
               {keys.map(key => (

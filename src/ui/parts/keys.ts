@@ -1,0 +1,50 @@
+/** A keyboard shortcut of a page. */
+export interface Shortcut<Command extends string> {
+  /** A letter or a sign, `Esc`, or `mod` and `Enter`. `mod` is Ctrl, or Cmd on a Mac. */
+  keys: readonly string[]
+  command: Command
+  label: string
+  /** Whether holding the key repeats it. */
+  isRepeatable?: boolean
+}
+
+type Pressed = Pick<KeyboardEvent, 'key' | 'code' | 'ctrlKey' | 'metaKey' | 'altKey' | 'isComposing' | 'repeat'>
+
+/**
+ * The command of a pressed key, if any. `isTyping`: the key was pressed in a text field, which takes letters. A held
+ * key decides only once. Keyboards without Latin letters are matched by the key's position.
+ */
+export function commandOf<Command extends string>(
+  shortcuts: readonly Shortcut<Command>[],
+  pressed: Pressed,
+  isTyping: boolean,
+): Command | undefined {
+  if (pressed.isComposing) return undefined
+  const name = nameOf(pressed, isTyping)
+  const shortcut = shortcuts.find(({ keys }) => keys.join('+').toLowerCase() === name)
+  const isHeld = pressed.repeat && name !== 'esc' && !shortcut?.isRepeatable
+  return isHeld ? undefined : shortcut?.command
+}
+
+/** A pressed key as shortcuts name it; undefined if it's for a text field or the browser. */
+function nameOf(pressed: Pressed, isTyping: boolean): string | undefined {
+  const isMod = pressed.ctrlKey || pressed.metaKey
+  if (pressed.key === 'Enter') return isMod && !pressed.altKey ? 'mod+enter' : undefined
+  if (pressed.key === 'Escape') return 'esc'
+  if (isTyping || isMod || pressed.altKey) return undefined
+  const isLatin = /^[ -~]$/.test(pressed.key)
+  return (isLatin ? pressed.key : pressed.code.replace(/^Key/, '')).toLowerCase()
+}
+
+const TEXTLESS = new Set(['button', 'checkbox', 'color', 'file', 'image', 'radio', 'range', 'reset', 'submit'])
+
+/** Whether an element takes letters: a text field, a select, or an editor. */
+export function takesText(element: EventTarget | null): boolean {
+  if (!(element instanceof HTMLElement)) return false
+  if (element instanceof HTMLInputElement) return !TEXTLESS.has(element.type)
+  return (
+    element instanceof HTMLTextAreaElement ||
+    element instanceof HTMLSelectElement ||
+    (element.isContentEditable && element.getAttribute('aria-readonly') !== 'true')
+  )
+}
