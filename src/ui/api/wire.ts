@@ -3,6 +3,11 @@ import type { Endpoint } from '../../api/endpoint.ts'
 import type { listDatasets } from '../../datasets/datasets.ts'
 import type { listItems } from '../../datasets/items.ts'
 import type { Json, JsonText, WrittenJson } from '../../domain/json.ts'
+import type { compareExperiments } from '../../experiments/compare.ts'
+import type { createExperiment } from '../../experiments/create.ts'
+import type { listExperimentItems } from '../../experiments/items.ts'
+import type { getExperiment, listExperiments } from '../../experiments/reports.ts'
+import type { reviewExperimentItem } from '../../experiments/review.ts'
 import type { listObservations } from '../../ingest/observation-list.ts'
 import type { createApiKey, listApiKeys } from '../../manage/api-keys.ts'
 import type { listAuditLog } from '../../manage/audit-log.ts'
@@ -73,6 +78,13 @@ export type Prompt = Answer<typeof getPrompt>
 export type KnowledgeDocs = Answer<typeof listKnowledgeDocs>
 export type KnowledgeDoc = Answer<typeof getKnowledgeDoc>
 export type VersionDiff = Answer<typeof diffPromptVersions>
+export type Experiments = Answer<typeof listExperiments>
+export type Experiment = Answer<typeof createExperiment, 201>
+export type ExperimentReport = Answer<typeof getExperiment>
+export type ExperimentItems = Answer<typeof listExperimentItems>
+export type ExperimentItem = ExperimentItems['items'][number]
+export type ItemResult = Answer<typeof reviewExperimentItem>
+export type Comparison = Answer<typeof compareExperiments>
 export type Projects = Answer<typeof listProjects>
 export type Project = Answer<typeof updateProject>
 export type ApiKeys = Answer<typeof listApiKeys>

@@ -3,6 +3,7 @@ import {
   IconChartHistogram,
   IconChecklist,
   IconDatabase,
+  IconFlask,
   IconListTree,
   IconMessageCode,
   IconSettings,
@@ -15,6 +16,12 @@ export const SECTIONS = [
   { path: '/traces', label: 'Traces', description: 'Every pipeline run', Icon: IconListTree },
   { path: '/datasets', label: 'Datasets', description: 'Reviewed examples by step', Icon: IconDatabase },
   { path: '/prompts', label: 'Prompts', description: 'Prompt versions by step', Icon: IconMessageCode },
+  {
+    path: '/experiments',
+    label: 'Experiments',
+    description: 'Prompt versions against reviewed outputs',
+    Icon: IconFlask,
+  },
   { path: '/knowledge-docs', label: 'Knowledge docs', description: 'Documents that steps rely on', Icon: IconBook2 },
   {
     path: '/settings',

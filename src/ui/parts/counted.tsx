@@ -1,8 +1,7 @@
-import { count } from '../parts/format.ts'
-import { TextLink } from '../parts/text-link.tsx'
+import { count } from './format.ts'
+import { TextLink } from './text-link.tsx'
 
 interface CountedProps {
-  /** A number of decisions. */
   value: number
   /** Where to see them. Null if there is no such list. */
   path: string | null
@@ -10,7 +9,7 @@ interface CountedProps {
   label: string
 }
 
-/** A number of decisions that links to them. */
+/** A number that links to what it counts. */
 export const Counted = ({ value, path, label }: CountedProps) =>
   value === 0 || path === null ? (
     count(value)

@@ -1,0 +1,41 @@
+import { Stack } from '@mantine/core'
+import type { ExperimentReport } from '../api/wire.ts'
+import { useErrorTypeNames } from '../trace/use-error-type-names.ts'
+import { BreakdownTable, useCountColumns } from './breakdown-table.tsx'
+import { Effort } from './effort.tsx'
+import { Fields } from './fields.tsx'
+import { Reach } from './reach.tsx'
+
+/** An experiment's counts by split, error type, and field, what it took, and how far to trust it. */
+export function Breakdown({ report }: { report: ExperimentReport }) {
+  const typeName = useErrorTypeNames()
+  const columnsOf = useCountColumns(report.id)
+  return (
+    <Stack gap="lg">
+      <BreakdownTable
+        title="By split"
+        columns={columnsOf<ExperimentReport['splits'][number]>({
+          label: 'Split',
+          nameOf: ({ split }) => split,
+          filterOf: ({ split }) => ({ split }),
+        })}
+        rows={report.splits}
+        keyOf={({ split }) => split}
+      />
+      <BreakdownTable
+        title="By original error type"
+        description="The error types that reviewers named when they corrected what production put out."
+        columns={columnsOf<ExperimentReport['errorTypes'][number]>({
+          label: 'Error type',
+          nameOf: ({ errorType }) => typeName(errorType),
+          filterOf: ({ errorType }) => ({ errorType }),
+        })}
+        rows={report.errorTypes}
+        keyOf={({ errorType }) => errorType}
+      />
+      <Fields report={report} />
+      <Effort report={report} />
+      <Reach report={report} />
+    </Stack>
+  )
+}

@@ -1,0 +1,30 @@
+import { Stack, Text, Title } from '@mantine/core'
+import type { ExperimentReport } from '../api/wire.ts'
+import { count, dollars, duration, usageDetails } from '../parts/format.ts'
+
+/** What the candidate's runs took, where they said so. */
+export function Effort({ report: { usage, cost, durationMs } }: { report: ExperimentReport }) {
+  const facts = [
+    durationMs.results > 0 &&
+      `Time: p50 ${duration(durationMs.p50)}, p95 ${duration(durationMs.p95)}${of(durationMs.results)}`,
+    usage && `Tokens: ${count(usage.totalTokens)} (${usageDetails(usage)})${of(usage.results)}`,
+    cost && `Cost: ${dollars(cost.usd)}${of(cost.results)}`,
+  ].filter(fact => typeof fact === 'string')
+  return (
+    <Stack component="section" gap={4} aria-label="Time and cost">
+      <Title order={2}>Time and cost</Title>
+      {facts.length === 0 && (
+        <Text size="sm" c="dimmed">
+          The results have no durations, tokens, or costs.
+        </Text>
+      )}
+      {facts.map(fact => (
+        <Text key={fact} size="sm">
+          {fact}
+        </Text>
+      ))}
+    </Stack>
+  )
+}
+
+const of = (results: number): string => ` in ${results === 1 ? '1 result' : `${count(results)} results`}`

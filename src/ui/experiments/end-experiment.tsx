@@ -1,0 +1,53 @@
+import { Button, Text } from '@mantine/core'
+import type { ExperimentReport } from '../api/wire.ts'
+import { DialogForm } from '../parts/dialog-form.tsx'
+import { count } from '../parts/format.ts'
+import { endExperiment } from './writes.ts'
+
+const WORDS = {
+  finish: {
+    act: 'Finish',
+    title: 'Finish this experiment?',
+    variant: 'light',
+    notice: 'The experiment has finished.',
+  },
+  cancel: {
+    act: 'Cancel experiment',
+    title: 'Cancel this experiment?',
+    variant: 'default',
+    notice: 'The experiment was canceled.',
+  },
+} as const
+
+interface EndExperimentProps {
+  report: ExperimentReport
+  how: keyof typeof WORDS
+}
+
+/** Ends a running experiment before it has all results. */
+export function EndExperiment({ report: { id, pending }, how }: EndExperimentProps) {
+  const { act, title, variant, notice } = WORDS[how]
+  const items = pending === 1 ? '1 item' : `${count(pending)} items`
+  return (
+    <DialogForm
+      trigger={open => (
+        <Button size="xs" variant={variant} onClick={open}>
+          {act}
+        </Button>
+      )}
+      title={title}
+      initial={{}}
+      button={() => ({ act })}
+      send={() => endExperiment(id, how)}
+      notice={() => notice}
+    >
+      {() => (
+        <Text size="sm">
+          {how === 'finish'
+            ? `${items} without a result will count as errors.`
+            : `It keeps its results, but takes no more. ${items} will stay without a result, and no gate looks at it.`}
+        </Text>
+      )}
+    </DialogForm>
+  )
+}

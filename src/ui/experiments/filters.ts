@@ -1,0 +1,65 @@
+import type { ExperimentItem, ExperimentReport } from '../api/wire.ts'
+import { parametersIn, withParameters } from '../parts/parameters.ts'
+
+/*
+ * Filters in URLs. They have the API's names.
+ */
+
+type State = ExperimentReport['state']
+
+/** An experiment's states in words. */
+export const STATES: Readonly<Record<State, string>> = {
+  running: 'Running',
+  finished: 'Finished',
+  cancelled: 'Canceled',
+  failed: 'Failed',
+}
+
+const LIST_FILTERS = ['datasetId', 'promptVersionId', 'state'] as const
+
+/** The list's filters in a URL. */
+export const listFiltersIn = (address: URLSearchParams) => parametersIn(LIST_FILTERS, address)
+
+export type Outcome = NonNullable<ExperimentItem['outcome']>
+export type Change = NonNullable<ExperimentItem['change']>
+
+export const OUTCOMES: Readonly<Record<Outcome, string>> = {
+  unjudged: 'Unjudged',
+  failed: 'Failed',
+  error: 'Errors',
+  passed: 'Passed',
+}
+
+export const CHANGES: Readonly<Record<Change, string>> = {
+  regressed: 'Regressed',
+  fixed: 'Fixed',
+  stillWrong: 'Still wrong',
+  stillRight: 'Still right',
+}
+
+/** What an item list can be filtered by. The first three are mutually exclusive in the page. */
+const ITEM_FILTERS = ['outcome', 'change', 'pending', 'split', 'errorType', 'itemId'] as const
+
+export type ItemFilter = Partial<Record<(typeof ITEM_FILTERS)[number], string | undefined>>
+
+export const itemFilterIn = (address: URLSearchParams): ItemFilter =>
+  Object.fromEntries(parametersIn(ITEM_FILTERS, address))
+
+/** A report's parameters with other item filters. */
+export const withItemFilter = (filter: ItemFilter) =>
+  withParameters({
+    ...Object.fromEntries(ITEM_FILTERS.map(name => [name, filter[name]])),
+    view: null,
+    items: Object.keys(filter).length === 0 ? 'all' : null,
+    item: null,
+  })
+
+/**
+ * The lists to show one after another. Without a filter, a report shows what needs a person: unjudged items, then
+ * regressed ones.
+ */
+export function itemListsOf(address: URLSearchParams): ItemFilter[] {
+  const filter = itemFilterIn(address)
+  if (Object.keys(filter).length > 0 || address.get('items') === 'all') return [filter]
+  return [{ outcome: 'unjudged' }, { change: 'regressed' }]
+}

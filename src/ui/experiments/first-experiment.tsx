@@ -1,0 +1,40 @@
+import { List } from '@mantine/core'
+import { pathWith } from '../api/client.ts'
+import { Empty } from '../parts/empty.tsx'
+import { TextLink } from '../parts/text-link.tsx'
+
+/** The way from a review to a proven fix, for a project without experiments. */
+export const FirstExperiment = ({ project }: { project: string | undefined }) => (
+  <Empty title="No experiments yet">
+    An experiment tries a prompt version, or a change in your code, on inputs that people have reviewed, and shows what
+    it fixes and what it breaks.
+    <List type="ordered" size="sm" spacing={4} mt="sm">
+      <List.Item>
+        <TextLink href={pathWith('/review', { project })} underline="always">
+          Review outputs
+        </TextLink>
+        . Each decision adds an item to its step's{' '}
+        <TextLink href={pathWith('/datasets', { project })} underline="always">
+          dataset
+        </TextLink>
+        .
+      </List.Item>
+      <List.Item>
+        <TextLink href={pathWith('/prompts', { project })} underline="always">
+          Write a new version
+        </TextLink>{' '}
+        of the step's prompt, without activating it.
+      </List.Item>
+      <List.Item>
+        <TextLink href={pathWith('/experiments/new', { project })} underline="always">
+          Start an experiment
+        </TextLink>{' '}
+        and run the command that it shows. Your own code runs the step on each item.
+      </List.Item>
+      <List.Item>Decide on what free text leaves open. The report shows what is fixed and what regressed.</List.Item>
+      <List.Item>
+        Activate the version. A gate on the step's prompt can require a passed experiment before that.
+      </List.Item>
+    </List>
+  </Empty>
+)

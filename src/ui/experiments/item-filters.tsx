@@ -1,0 +1,120 @@
+import { Group, Pill } from '@mantine/core'
+import { Link, useSearchParams } from 'wouter'
+import type { ExperimentReport } from '../api/wire.ts'
+import { ShownText } from '../json/shown-text.tsx'
+import { count } from '../parts/format.ts'
+import { useErrorTypeNames } from '../trace/use-error-type-names.ts'
+import {
+  CHANGES,
+  type Change,
+  type ItemFilter,
+  itemFilterIn,
+  OUTCOMES,
+  type Outcome,
+  withItemFilter,
+} from './filters.ts'
+import classes from './items.module.css'
+
+interface Choice {
+  label: string
+  filter: ItemFilter
+  value: number
+}
+
+/** The lists of items to choose from, with how many each has. */
+export function ItemFilters({ report }: { report: ExperimentReport }) {
+  const [address] = useSearchParams()
+  const { split, errorType, itemId, ...shown } = itemFilterIn(address)
+  const isNarrowed = split !== undefined || errorType !== undefined || itemId !== undefined
+  const isAll = address.get('items') === 'all'
+  return (
+    <Group gap="xs" component="nav" aria-label="Lists of items">
+      <FilterLink
+        report={report}
+        label="To look at"
+        value={report.counts.unjudged + report.counts.regressed}
+        to={withItemFilter({})(address)}
+        isCurrent={!isNarrowed && !isAll && Object.keys(shown).length === 0}
+        isFirst
+      />
+      {choicesOf(report).map(({ label, filter, value }) => (
+        <FilterLink
+          key={label}
+          report={report}
+          label={label}
+          value={value}
+          to={withItemFilter(filter)(address)}
+          isCurrent={!isNarrowed && isSame(shown, filter) && (isAll || Object.keys(shown).length > 0)}
+        />
+      ))}
+      <Narrowing split={split} errorType={errorType} itemId={itemId} />
+    </Group>
+  )
+}
+
+function choicesOf({ counts, items, pending, state }: ExperimentReport): Choice[] {
+  const outcome = (name: Outcome): Choice => ({ label: OUTCOMES[name], filter: { outcome: name }, value: counts[name] })
+  const change = (name: Change): Choice => ({ label: CHANGES[name], filter: { change: name }, value: counts[name] })
+  const all = [
+    outcome('unjudged'),
+    change('regressed'),
+    change('fixed'),
+    outcome('failed'),
+    outcome('error'),
+    outcome('passed'),
+    change('stillWrong'),
+    change('stillRight'),
+    ...(state === 'finished' ? [] : [{ label: 'Pending', filter: { pending: 'true' }, value: pending }]),
+  ]
+  return [...all.filter(({ value }) => value > 0), { label: 'All', filter: {}, value: items }]
+}
+
+const isSame = (one: ItemFilter, other: ItemFilter): boolean => JSON.stringify(one) === JSON.stringify(other)
+
+interface FilterLinkProps {
+  report: ExperimentReport
+  label: string
+  value: number
+  to: URLSearchParams
+  isCurrent: boolean
+  /** Whether it's the list that a report opens on. */
+  isFirst?: boolean
+}
+
+function FilterLink({ report: { id }, label, value, to, isCurrent, isFirst = false }: FilterLinkProps) {
+  if (isFirst) to.delete('items')
+  return (
+    <Link
+      href={`/experiments/${id}?${to}`}
+      className={classes.filter ?? ''}
+      aria-current={isCurrent ? 'true' : undefined}
+    >
+      {label} <b>{count(value)}</b>
+    </Link>
+  )
+}
+
+/** Filters that come from a link and can only be removed. */
+function Narrowing({ split, errorType, itemId }: Pick<ItemFilter, 'split' | 'errorType' | 'itemId'>) {
+  const [address, change] = useSearchParams()
+  const typeName = useErrorTypeNames()
+  const filters = [
+    { name: 'split', label: 'Split', value: split },
+    { name: 'errorType', label: 'Error type', value: errorType && typeName(errorType) },
+    { name: 'itemId', label: 'Item', value: itemId },
+  ] as const
+  return filters.map(
+    ({ name, label, value }) =>
+      value !== undefined && (
+        <Pill
+          key={name}
+          size="sm"
+          withRemoveButton
+          onRemove={() => change(withItemFilter({ ...itemFilterIn(address), [name]: undefined }))}
+          removeButtonProps={{ 'aria-label': `Remove filter: ${label}`, 'aria-hidden': false, tabIndex: 0 }}
+        >
+          {label}: <ShownText text={value} />
+        </Pill>
+      ),
+  )
+}

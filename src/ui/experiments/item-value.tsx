@@ -1,0 +1,51 @@
+import { Group, Text, Title } from '@mantine/core'
+import type { ReactNode } from 'react'
+import type { Json } from '../api/wire.ts'
+import { CodeDiff } from '../code/index.tsx'
+import { JsonView } from '../json/json-view.tsx'
+import { isSameValue } from '../review/json-text.ts'
+import classes from './items.module.css'
+
+interface ItemValueProps {
+  title: string
+  value: Json
+  /** The expected value, to show what differs from it. */
+  before?: Json
+  control?: ReactNode
+  maxHeight?: string
+}
+
+/** A value of an item: as it is, or how it differs from the expected one. */
+export function ItemValue({ title, value, before, control, maxHeight = '24rem' }: ItemValueProps) {
+  const isSame = before !== undefined && isSameValue(before, value)
+  const isText = typeof before === 'string' && typeof value === 'string'
+  return (
+    <section aria-label={title} className={classes.value}>
+      <Group justify="space-between" mih={26} mb={4} gap="xs">
+        <Title order={3}>{title}</Title>
+        {isSame && (
+          <Text size="xs" c="dimmed">
+            As expected
+          </Text>
+        )}
+        {control}
+      </Group>
+      {before === undefined || isSame ? (
+        <JsonView value={value} label={title.toLowerCase()} maxHeight={maxHeight} />
+      ) : (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
+        <div className={classes.diff} style={{ maxHeight }} tabIndex={0}>
+          <CodeDiff
+            before={textOf(before)}
+            after={textOf(value)}
+            label={`Expected and ${title.toLowerCase()}`}
+            language={isText ? 'text' : 'json'}
+          />
+        </div>
+      )}
+    </section>
+  )
+}
+
+/** A value's text for the diff: strings as they are, others as JSON. */
+const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value, undefined, 2))

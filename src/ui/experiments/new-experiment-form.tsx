@@ -1,0 +1,90 @@
+import { Button, Group, Input, SegmentedControl, Select, Stack, TextInput } from '@mantine/core'
+import { useLocation } from 'wouter'
+import { pathWith } from '../api/client.ts'
+import type { Dataset } from '../api/wire.ts'
+import { FaultAlert } from '../parts/fault-alert.tsx'
+import { fieldFaults } from '../parts/field-faults.ts'
+import { count } from '../parts/format.ts'
+import { useSubmission } from '../parts/use-submission.ts'
+import { NO_VERSION, TEST, useNewExperiment } from './use-new-experiment.ts'
+import { createExperiment } from './writes.ts'
+
+interface NewExperimentFormProps {
+  project: string
+  datasets: readonly Dataset[]
+}
+
+/** Chooses a dataset and a version. The URL can name both: the dataset by its ID or its step. */
+export function NewExperimentForm({ project, datasets }: NewExperimentFormProps) {
+  const [, navigate] = useLocation()
+  const form = useNewExperiment(project, datasets)
+  const { submit, isPending, error } = useSubmission({
+    send: createExperiment,
+    onDone: ({ id }) => navigate(pathWith(`/experiments/${id}`, { project })),
+  })
+  const faults = fieldFaults(error, ['name'])
+  const { dataset, body } = form
+  return (
+    <form
+      onSubmit={event => {
+        event.preventDefault()
+        if (body) submit(body)
+      }}
+    >
+      <Stack gap="sm">
+        <Select
+          label="Dataset"
+          description="The step's reviewed outputs."
+          placeholder="Choose a step"
+          data-autofocus={!dataset}
+          required
+          searchable
+          data={datasets.map(({ id, stepId, items }) => ({ value: id, label: `${stepId} (${count(items)} items)` }))}
+          value={dataset?.id ?? null}
+          onChange={form.chooseDataset}
+        />
+        <Select
+          label="Prompt version"
+          description="What you try. Without a version, you try a change in your code."
+          required
+          disabled={!dataset}
+          allowDeselect={false}
+          data={[...form.versions, { value: NO_VERSION, label: 'No version: a change in the code' }]}
+          value={form.versionId}
+          onChange={form.chooseVersion}
+        />
+        <Input.Wrapper
+          label="Items"
+          labelElement="div"
+          description="A prompt's examples come from the rest, so only items for testing show whether it learned more than those."
+        >
+          <SegmentedControl
+            mt={4}
+            size="xs"
+            aria-label="Items"
+            value={form.isAll ? 'all' : TEST}
+            onChange={chosen => form.setAll(chosen === 'all')}
+            data={[
+              { value: TEST, label: 'For testing', disabled: form.hasNoTests },
+              { value: 'all', label: 'All' },
+            ]}
+          />
+        </Input.Wrapper>
+        <TextInput
+          label="Name"
+          description="Optional. What changed, in a few words."
+          maxLength={200}
+          value={form.name}
+          onChange={({ currentTarget }) => form.setName(currentTarget.value)}
+          error={faults.of('name')}
+        />
+        {faults.rest && <FaultAlert error={faults.rest} title="Couldn't start the experiment" />}
+        <Group justify="flex-end">
+          <Button type="submit" loading={isPending} disabled={!body}>
+            Begin
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}

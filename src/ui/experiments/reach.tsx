@@ -1,0 +1,50 @@
+import { List, Stack, Title } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { pathWith } from '../api/client.ts'
+import type { ExperimentReport } from '../api/wire.ts'
+import { count } from '../parts/format.ts'
+import { TextLink } from '../parts/text-link.tsx'
+import { useProject } from '../session/project.ts'
+
+/** What limits how far an experiment's numbers can be trusted. */
+export function Reach({ report }: { report: ExperimentReport }) {
+  const { datasetId, split, versionsTried, repeatedInputs, removed, changedSince, sample, includeStale } = report
+  const project = useProject()
+  const dataset = pathWith(`/datasets/${datasetId}`, { project })
+  const notes: ReactNode[] = [
+    <>
+      <TextLink href={pathWith('/experiments', { project, datasetId })} underline="always">
+        {versionsTried === 1 ? '1 version was' : `${count(versionsTried)} versions were`} tried
+      </TextLink>{' '}
+      on {split === null ? 'all splits' : `the split ${split}`}. The more you try on the same items, the more the best
+      result owes to chance.
+    </>,
+    repeatedInputs > 0 &&
+      `${items(repeatedInputs)} for testing ${repeatedInputs === 1 ? 'has an input that is' : 'have inputs that are'} also in the split train, where a prompt's examples come from.`,
+    removed > 0 && `${items(removed)} ${removed === 1 ? 'was' : 'were'} deleted since it began.`,
+    changedSince.excluded + changedSince.moved > 0 && (
+      <>
+        Since it began, {items(changedSince.excluded)} of the{' '}
+        <TextLink href={dataset} underline="always">
+          dataset
+        </TextLink>{' '}
+        {changedSince.excluded === 1 ? 'was' : 'were'} excluded, and {items(changedSince.moved)} moved to another split.
+      </>
+    ),
+    sample !== null && `It has a sample of ${items(sample)}.`,
+    includeStale && 'It includes items whose output has changed since the decision.',
+  ].filter(Boolean)
+  return (
+    <Stack component="section" gap={4} aria-label="How far to trust it">
+      <Title order={2}>How far to trust it</Title>
+      <List size="sm" spacing={4} withPadding>
+        {notes.map((note, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the notes never move
+          <List.Item key={index}>{note}</List.Item>
+        ))}
+      </List>
+    </Stack>
+  )
+}
+
+const items = (number: number): string => (number === 1 ? '1 item' : `${count(number)} items`)

@@ -1,0 +1,59 @@
+import { useQuery } from '@tanstack/react-query'
+import { useMemo, useState } from 'react'
+import { useSearchParams } from 'wouter'
+import type { Dataset } from '../api/wire.ts'
+import { withParameters } from '../parts/parameters.ts'
+import { hasSplitQuery } from './queries.ts'
+import { usePromptVersions } from './use-prompt-versions.ts'
+
+/** The split that prompts' examples never come from. */
+export const TEST = 'test'
+
+/** A choice of no prompt version, in URLs. */
+export const NO_VERSION = 'none'
+
+/** What a new experiment tries, and on which items. The newest version is the default. */
+export function useNewExperiment(project: string, datasets: readonly Dataset[]) {
+  const [address, change] = useSearchParams()
+  const [name, setName] = useState('')
+  const [isAllChosen, setAll] = useState(false)
+  const dataset = datasets.find(({ id, stepId }) => id === address.get('dataset') || stepId === address.get('stepId'))
+  const hasNoTests = useQuery(hasSplitQuery(dataset?.id, TEST)).data === false
+  const { prompts, isComplete } = usePromptVersions(project, [dataset?.stepId])
+  const versions = prompts.flatMap(prompt =>
+    prompt.versions.map(({ id, number, isActive, note }) => ({
+      value: id,
+      label: `Version ${number}${isActive ? ' (active)' : ''}${note ? `: ${note}` : ''}`,
+    })),
+  )
+  const chosen = address.get('promptVersionId')
+  const isKnown = chosen === NO_VERSION || versions.some(({ value }) => value === chosen)
+  const versionId = isKnown ? chosen : isComplete && dataset ? (versions[0]?.value ?? NO_VERSION) : null
+  const isAll = isAllChosen || hasNoTests
+  const fields = dataset &&
+    versionId !== null && {
+      projectSlug: project,
+      datasetId: dataset.id,
+      ...(!isAll && { split: TEST }),
+      ...(versionId !== NO_VERSION && { promptVersionId: versionId }),
+      ...(name.trim() !== '' && { name: name.trim() }),
+    }
+  const key = JSON.stringify(fields)
+  // A retry of the same request creates nothing more.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other fields are another experiment
+  const id = useMemo(() => crypto.randomUUID(), [key])
+  return {
+    dataset,
+    versions,
+    versionId,
+    hasNoTests,
+    isAll,
+    setAll,
+    name,
+    setName,
+    body: fields ? { id, ...fields } : undefined,
+    chooseDataset: (datasetId: string | null) =>
+      change(withParameters({ dataset: datasetId, stepId: null, promptVersionId: null }), { replace: true }),
+    chooseVersion: (id: string | null) => change(withParameters({ promptVersionId: id }), { replace: true }),
+  }
+}

@@ -1,0 +1,25 @@
+import { pathWith } from '../api/client.ts'
+import { TextLink } from '../parts/text-link.tsx'
+import { useProject } from '../session/project.ts'
+import type { PromptVersions } from './use-prompt-versions.ts'
+
+interface VersionLinkProps {
+  versionId: string | null
+  versions: PromptVersions
+}
+
+/** The prompt version that an experiment tries. Experiments outlive prompts. */
+export function VersionLink({ versionId, versions: { isComplete, prompts } }: VersionLinkProps) {
+  const project = useProject()
+  if (versionId === null) return 'No version'
+  for (const prompt of prompts) {
+    const version = prompt.versions.find(({ id }) => id === versionId)
+    if (!version) continue
+    return (
+      <TextLink href={pathWith(`/prompts/${prompt.id}`, { project, version: versionId })}>
+        Version {version.number}
+      </TextLink>
+    )
+  }
+  return <span title={versionId}>{isComplete ? 'Deleted version' : '…'}</span>
+}

@@ -1,0 +1,55 @@
+import type { InfiniteData } from '@tanstack/react-query'
+import { call } from '../api/client.ts'
+import { queryClient } from '../api/query-client.ts'
+import type { Experiment, ExperimentItem, ExperimentItems, ItemResult } from '../api/wire.ts'
+import { pathOf } from './queries.ts'
+
+interface NewExperiment {
+  id: string
+  projectSlug: string
+  datasetId: string
+  split?: string
+  name?: string
+  promptVersionId?: string
+}
+
+/** Begins an experiment whose items the team's own step runs. */
+export async function createExperiment(fields: NewExperiment): Promise<Experiment> {
+  const experiment = await call<Experiment>('/api/experiments', {
+    method: 'POST',
+    body: { ...fields, runner: 'client' },
+  })
+  queryClient.invalidateQueries({ queryKey: ['experiments'] })
+  return experiment
+}
+
+/** Ends an experiment. Resolves when the page shows it. */
+export async function endExperiment(id: string, how: 'finish' | 'cancel'): Promise<void> {
+  await call(`${pathOf(id)}/${how}`, { method: 'POST' })
+  queryClient.invalidateQueries({ queryKey: ['experiments'] })
+  await queryClient.invalidateQueries({ queryKey: ['experiment', id] })
+}
+
+export type Verdict = NonNullable<ExperimentItem['review']>['decision']
+
+/** Decides on a candidate's output. The item changes in its list, but stays in its place. */
+export async function reviewItem(id: string, itemId: string, decision: Verdict, comment: string): Promise<void> {
+  const result = await call<ItemResult>(`${pathOf(id)}/items/${encodeURIComponent(itemId)}/review`, {
+    method: 'POST',
+    body: { decision, ...(comment !== '' && { comment }) },
+  })
+  queryClient.setQueriesData<InfiniteData<Pick<ExperimentItems, 'items'>>>(
+    { queryKey: ['experiment', id, 'items'] },
+    data => data && { ...data, pages: data.pages.map(page => withResult(page, result)) },
+  )
+  for (const queryKey of [['experiment', id, 'report'], ['experiments'], ['comparison'], ['datasets']])
+    queryClient.invalidateQueries({ queryKey })
+}
+
+const withResult = <Page extends Pick<ExperimentItems, 'items'>>(
+  page: Page,
+  { itemId, ...result }: ItemResult,
+): Page => ({
+  ...page,
+  items: page.items.map(item => (item.id === itemId ? { ...item, ...result } : item)),
+})
