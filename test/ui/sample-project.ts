@@ -65,6 +65,8 @@ export interface SampleProject extends Organization {
   traceId: string
   /** The span in the trace that has the feedback. */
   spanId: string
+  /** Two finished experiments on the step. The first one has each outcome and change. */
+  experimentIds: [first: string, second: string]
 }
 
 const Prompts = v.object({ prompts: v.tuple([v.object({ versionId: v.string() })]) })
@@ -147,13 +149,44 @@ export async function sampleProject(): Promise<SampleProject> {
   )
   await call('POST', `/api/spans/${span_id}/feedback`, { content: 'See the warranty page.' }, ada.key)
   await call('POST', `/api/v1/traces/${trace_id}/attribute`, {})
+  const spanIds = [...samples.slice(0, 4), last].map(({ span_id }) => span_id)
+  const {
+    datasets: [{ id: datasetId }],
+  } = v.parse(Datasets, await call('GET', `/api/datasets?projectSlug=${project.slug}`))
+  const experimentIds = await sampleExperiments(organization, { datasetId, promptVersionId, spanIds })
   // Update the counts that Insights shows.
   await runCron(serverUrl())
   const {
     traces: [{ id: traceId }],
   } = v.parse(Traces, await call('GET', `/api/traces?projectSlug=${project.slug}`))
-  const {
-    datasets: [{ id: datasetId }],
-  } = v.parse(Datasets, await call('GET', `/api/datasets?projectSlug=${project.slug}`))
-  return { ...organization, promptId, docId, datasetId, traceId, spanId: span_id }
+  return { ...organization, promptId, docId, datasetId, traceId, spanId: span_id, experimentIds }
+}
+
+/** Runs two experiments on reviewed spans: four accepted ones, and one that was corrected. */
+async function sampleExperiments(
+  { call, make, project }: Organization,
+  { datasetId, promptVersionId, spanIds }: { datasetId: string; promptVersionId: string; spanIds: readonly string[] },
+): Promise<[string, string]> {
+  const run = async (name: string, outputs: readonly unknown[]) => {
+    const id = await make('/api/experiments', {
+      projectSlug: project.slug,
+      datasetId,
+      promptVersionId,
+      runner: 'client',
+      name,
+    })
+    const results = outputs.map((output, index) => ({ itemId: spanIds[index], output, durationMs: 700 + index }))
+    await call('POST', `/api/experiments/${id}/results`, { results })
+    await call('POST', `/api/experiments/${id}/finish`)
+    return id
+  }
+  const corrected = { answer: 'It lasts 24 months.', months: 24 }
+  return [
+    await run('Shorter answers', [
+      answer(0),
+      { ...answer(1), months: 99 },
+      { ...answer(2), answer: 'About 2 months.' },
+    ]),
+    await run('Cite the doc', [answer(0), answer(1), { ...answer(2), months: 3 }, answer(3), corrected]),
+  ]
 }

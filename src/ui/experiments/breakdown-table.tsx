@@ -22,7 +22,7 @@ export function BreakdownTable<Row>({ title, description, ...table }: BreakdownT
   const id = useId()
   if (table.rows.length === 0) return null
   return (
-    <Stack component="section" gap={4} aria-labelledby={id} className={classes.figures}>
+    <Stack component="section" gap={4} aria-labelledby={id} className={classes.table}>
       <Title order={2} id={id}>
         {title}
       </Title>

@@ -4,7 +4,10 @@ import { useErrorTypeNames } from '../trace/use-error-type-names.ts'
 import { BreakdownTable, useCountColumns } from './breakdown-table.tsx'
 import { Effort } from './effort.tsx'
 import { Fields } from './fields.tsx'
+import { intervalOf, passRate } from './pass-rate.ts'
 import { Reach } from './reach.tsx'
+
+type Split = ExperimentReport['splits'][number]
 
 /** An experiment's counts by split, error type, and field, what it took, and how far to trust it. */
 export function Breakdown({ report }: { report: ExperimentReport }) {
@@ -14,11 +17,15 @@ export function Breakdown({ report }: { report: ExperimentReport }) {
     <Stack gap="lg">
       <BreakdownTable
         title="By split"
-        columns={columnsOf<ExperimentReport['splits'][number]>({
-          label: 'Split',
-          nameOf: ({ split }) => split,
-          filterOf: ({ split }) => ({ split }),
-        })}
+        columns={[
+          ...columnsOf<Split>({
+            label: 'Split',
+            nameOf: ({ split }) => split,
+            filterOf: ({ split }) => ({ split }),
+          }),
+          { label: 'Pass rate', isNarrow: true, cell: passRate },
+          { label: '95% interval', isNarrow: true, cell: split => intervalOf(split) ?? '–' },
+        ]}
         rows={report.splits}
         keyOf={({ split }) => split}
       />

@@ -1,9 +1,8 @@
-import { Anchor, Skeleton, Stack, Text, Title } from '@mantine/core'
+import { Anchor, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useParams } from 'wouter'
 import { pathWith } from '../api/client.ts'
 import type { Comparison, ExperimentReport } from '../api/wire.ts'
-import { ShownText } from '../json/shown-text.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { ShowMore } from '../parts/show-more.tsx'
@@ -78,15 +77,21 @@ const columnsOf = (a: ExperimentReport, b: ExperimentReport, project: string | u
 /** An experiment's outcomes, each a link to its item there. */
 const columnOf = (
   label: string,
-  { id, name, stepId }: ExperimentReport,
+  { id }: ExperimentReport,
   project: string | undefined,
   outcomeOf: (difference: Difference) => Difference['a'],
 ): Column<Difference> => ({
   label,
   cell: difference => (
-    <TextLink href={pathWith(`/experiments/${id}`, { project, itemId: difference.itemId })}>
+    <Group gap={6}>
       <OutcomeMark outcome={outcomeOf(difference)} />
-      <ShownText text={name ?? stepId} />
-    </TextLink>
+      <TextLink
+        href={pathWith(`/experiments/${id}`, { project, itemId: difference.itemId })}
+        underline="always"
+        aria-label={`Show this item in ${label}`}
+      >
+        Show
+      </TextLink>
+    </Group>
   ),
 })

@@ -6,7 +6,7 @@ import { count, dollars, duration, usageDetails } from '../parts/format.ts'
 export function Effort({ report: { usage, cost, durationMs } }: { report: ExperimentReport }) {
   const facts = [
     durationMs.results > 0 &&
-      `Time: p50 ${duration(durationMs.p50)}, p95 ${duration(durationMs.p95)}${of(durationMs.results)}`,
+      `Time: p50 about ${duration(durationMs.p50)}, p95 about ${duration(durationMs.p95)}${of(durationMs.results)}`,
     usage && `Tokens: ${count(usage.totalTokens)} (${usageDetails(usage)})${of(usage.results)}`,
     cost && `Cost: ${dollars(cost.usd)}${of(cost.results)}`,
   ].filter(fact => typeof fact === 'string')

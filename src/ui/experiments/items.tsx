@@ -15,6 +15,7 @@ import { Item } from './item.tsx'
 import { ItemFilters } from './item-filters.tsx'
 import classes from './items.module.css'
 import { KEYS, useReportKeys } from './keys.ts'
+import { NewResults } from './new-results.tsx'
 import { NoItems } from './no-items.tsx'
 import { itemsQuery } from './queries.ts'
 import { useOpenItem } from './use-open-item.ts'
@@ -44,6 +45,7 @@ export function Items({ report }: { report: ExperimentReport }) {
         </Group>
       </Group>
       <WhoDecides />
+      {items && <NewResults report={report} isEmpty={items.length === 0} onShow={query.refetch} />}
       {query.error && !query.data && (
         <FaultAlert error={query.error} title="Couldn't load the items" onRetry={query.refetch} />
       )}

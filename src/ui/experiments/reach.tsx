@@ -22,7 +22,7 @@ export function Reach({ report }: { report: ExperimentReport }) {
     repeatedInputs > 0 &&
       `${items(repeatedInputs)} for testing ${repeatedInputs === 1 ? 'has an input that is' : 'have inputs that are'} also in the split train, where a prompt's examples come from.`,
     removed > 0 && `${items(removed)} ${removed === 1 ? 'was' : 'were'} deleted since it began.`,
-    changedSince.excluded + changedSince.moved > 0 && (
+    changedSince && changedSince.excluded + changedSince.moved > 0 && (
       <>
         Since it began, {items(changedSince.excluded)} of the{' '}
         <TextLink href={dataset} underline="always">
@@ -31,6 +31,8 @@ export function Reach({ report }: { report: ExperimentReport }) {
         {changedSince.excluded === 1 ? 'was' : 'were'} excluded, and {items(changedSince.moved)} moved to another split.
       </>
     ),
+    changedSince === null &&
+      "The step was renamed since, so its dataset no longer has the experiment's items, and only the counts are left.",
     sample !== null && `It has a sample of ${items(sample)}.`,
     includeStale && 'It includes items whose output has changed since the decision.',
   ].filter(Boolean)

@@ -21,34 +21,34 @@ export function ReportHeader({ report }: { report: ExperimentReport }) {
   const names = useNames([createdBy])
   const versions = usePromptVersions(project, [stepId])
   return (
-    <>
-      <Group justify="space-between" align="start" gap="xs">
+    <Group justify="space-between" align="start" gap="xs">
+      <div>
         <Group gap="xs">
           <Title order={1} dir="auto">
             <ShownText text={name ?? stepId} />
           </Title>
           <StateMark state={state} />
         </Group>
-        <Group gap="xs">
-          <CompareSelect report={report} />
-          {mayReview && state === 'running' && (
-            <>
-              <EndExperiment report={report} how="cancel" />
-              <EndExperiment report={report} how="finish" />
-            </>
-          )}
-        </Group>
+        <Text size="sm" c="dimmed">
+          <VersionLink versionId={promptVersionId} versions={versions} /> on{' '}
+          <TextLink href={pathWith(`/datasets/${datasetId}`, { project })}>
+            <span dir="auto">
+              <ShownText text={stepId} />
+            </span>
+          </TextLink>
+          {split === null ? ', all splits' : `, split ${split}`}. Started <Moment at={createdAt} /> by{' '}
+          <ShownText text={names.get(createdBy) ?? '…'} />.
+        </Text>
+      </div>
+      <Group gap="xs">
+        <CompareSelect report={report} />
+        {mayReview && state === 'running' && (
+          <>
+            <EndExperiment report={report} how="cancel" />
+            <EndExperiment report={report} how="finish" />
+          </>
+        )}
       </Group>
-      <Text size="sm" c="dimmed">
-        <VersionLink versionId={promptVersionId} versions={versions} /> on{' '}
-        <TextLink href={pathWith(`/datasets/${datasetId}`, { project })}>
-          <span dir="auto">
-            <ShownText text={stepId} />
-          </span>
-        </TextLink>
-        {split === null ? ', all splits' : `, split ${split}`}. Started <Moment at={createdAt} /> by{' '}
-        <ShownText text={names.get(createdBy) ?? '…'} />.
-      </Text>
-    </>
+    </Group>
   )
 }

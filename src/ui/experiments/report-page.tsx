@@ -65,11 +65,7 @@ function Report({ report }: { report: ExperimentReport }) {
       <Running report={report} />
       <Headline report={report} />
       <ViewTabs>
-        {address.get('view') === 'breakdown' ? (
-          <Breakdown report={report} />
-        ) : (
-          <Items key={report.state} report={report} />
-        )}
+        {address.get('view') === 'breakdown' ? <Breakdown report={report} /> : <Items report={report} />}
       </ViewTabs>
     </Stack>
   )

@@ -17,7 +17,9 @@ export function useNewExperiment(project: string, datasets: readonly Dataset[]) 
   const [address, change] = useSearchParams()
   const [name, setName] = useState('')
   const [isAllChosen, setAll] = useState(false)
-  const dataset = datasets.find(({ id, stepId }) => id === address.get('dataset') || stepId === address.get('stepId'))
+  const dataset =
+    datasets.find(({ id, stepId }) => id === address.get('dataset') || stepId === address.get('stepId')) ??
+    (datasets.length === 1 ? datasets[0] : undefined)
   const hasNoTests = useQuery(hasSplitQuery(dataset?.id, TEST)).data === false
   const { prompts, isComplete } = usePromptVersions(project, [dataset?.stepId])
   const versions = prompts.flatMap(prompt =>

@@ -63,15 +63,17 @@ function useColumns(a: ExperimentReport): Column<ExperimentReport>[] {
   const project = useProject()
   const versions = usePromptVersions(project, [a.stepId])
   return [
-    { label: '', isNarrow: true, cell: report => <b>{report === a ? 'A' : 'B'}</b> },
     {
       label: 'Experiment',
-      cell: ({ id, name, stepId }) => (
-        <TextLink href={pathWith(`/experiments/${id}`, { project })}>
-          <span dir="auto">
-            <ShownText text={name ?? stepId} />
-          </span>
-        </TextLink>
+      cell: report => (
+        <>
+          <b>{report === a ? 'A' : 'B'}</b>{' '}
+          <TextLink href={pathWith(`/experiments/${report.id}`, { project })}>
+            <span dir="auto">
+              <ShownText text={report.name ?? report.stepId} />
+            </span>
+          </TextLink>
+        </>
       ),
     },
     {

@@ -1,0 +1,35 @@
+import { Button, Group, Text } from '@mantine/core'
+import { useEffect, useState } from 'react'
+import type { ExperimentReport } from '../api/wire.ts'
+
+interface NewResultsProps {
+  report: ExperimentReport
+  isEmpty: boolean
+  onShow: () => unknown
+}
+
+/** Loads items again when results have arrived: at once if none are shown, otherwise on request, so that none moves. */
+export function NewResults({ report: { state, lastResultAt }, isEmpty, onShow }: NewResultsProps) {
+  const latest = `${state} ${lastResultAt}`
+  const [shown, setShown] = useState(latest)
+  useEffect(() => {
+    if (latest === shown || !isEmpty) return
+    setShown(latest)
+    onShow()
+  }, [latest, shown, isEmpty, onShow])
+  if (latest === shown) return null
+  const show = () => {
+    setShown(latest)
+    onShow()
+  }
+  return (
+    <Group gap="xs">
+      <Text size="sm" role="status">
+        New results have arrived.
+      </Text>
+      <Button size="compact-xs" variant="light" onClick={show}>
+        Show them
+      </Button>
+    </Group>
+  )
+}
