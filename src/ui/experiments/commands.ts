@@ -20,7 +20,7 @@ const typeScriptOf = ({ id, stepId, promptVersionId }: Run, baseUrl: string): st
     '',
     'const countersign = new Countersign({',
     `  baseUrl: ${JSON.stringify(baseUrl)},`,
-    '  apiKey: process.env.COUNTERSIGN_KEY,',
+    "  apiKey: process.env.COUNTERSIGN_KEY ?? '',",
     '})',
     'await countersign.experiment(',
     '  {',

@@ -31,7 +31,7 @@ export function ItemValue({ title, value, before, control, maxHeight = '24rem' }
         {control}
       </Group>
       {before === undefined || isSame ? (
-        <JsonView value={value} label={title.toLowerCase()} maxHeight={maxHeight} />
+        <JsonView value={value} label={`the ${title.toLowerCase()} value`} maxHeight={maxHeight} />
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
         <div className={classes.diff} style={{ maxHeight }} tabIndex={0}>

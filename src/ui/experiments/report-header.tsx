@@ -30,8 +30,8 @@ export function ReportHeader({ report }: { report: ExperimentReport }) {
           <StateMark state={state} />
         </Group>
         <Text size="sm" c="dimmed">
-          <VersionLink versionId={promptVersionId} versions={versions} /> on{' '}
-          <TextLink href={pathWith(`/datasets/${datasetId}`, { project })}>
+          <VersionLink versionId={promptVersionId} versions={versions} isUnderlined /> on{' '}
+          <TextLink href={pathWith(`/datasets/${datasetId}`, { project })} underline="always">
             <span dir="auto">
               <ShownText text={stepId} />
             </span>

@@ -4,19 +4,24 @@ import { useProject } from '../session/project.ts'
 import type { PromptVersions } from './use-prompt-versions.ts'
 
 interface VersionLinkProps {
+  /** Whether it's in running text, where color alone wouldn't mark it. */
+  isUnderlined?: boolean
   versionId: string | null
   versions: PromptVersions
 }
 
 /** The prompt version that an experiment tries. Experiments outlive prompts. */
-export function VersionLink({ versionId, versions: { isComplete, prompts } }: VersionLinkProps) {
+export function VersionLink({ versionId, versions: { isComplete, prompts }, isUnderlined = false }: VersionLinkProps) {
   const project = useProject()
   if (versionId === null) return 'No version'
   for (const prompt of prompts) {
     const version = prompt.versions.find(({ id }) => id === versionId)
     if (!version) continue
     return (
-      <TextLink href={pathWith(`/prompts/${prompt.id}`, { project, version: versionId })}>
+      <TextLink
+        href={pathWith(`/prompts/${prompt.id}`, { project, version: versionId })}
+        underline={isUnderlined ? 'always' : 'hover'}
+      >
         Version {version.number}
       </TextLink>
     )
