@@ -22,7 +22,9 @@ export function ItemValue({ title, value, before, control, maxHeight = '24rem' }
   return (
     <section aria-label={title} className={classes.value}>
       <Group justify="space-between" mih={26} mb={4} gap="xs">
-        <Title order={3}>{title}</Title>
+        <Title order={2} size="h3">
+          {title}
+        </Title>
         {isSame && (
           <Text size="xs" c="dimmed">
             As expected
