@@ -1,6 +1,7 @@
 import { Group, Text, Title } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { Json } from '../api/wire.ts'
+import { diffText } from '../code/diff-text.ts'
 import { CodeDiff } from '../code/index.tsx'
 import { JsonView } from '../json/json-view.tsx'
 import { isSameValue } from '../review/json-text.ts'
@@ -38,8 +39,8 @@ export function ItemValue({ title, value, before, control, maxHeight = '24rem' }
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
         <div className={classes.diff} style={{ maxHeight }} tabIndex={0}>
           <CodeDiff
-            before={textOf(before)}
-            after={textOf(value)}
+            before={diffText(before)}
+            after={diffText(value)}
             label={`Expected and ${title.toLowerCase()}`}
             language={isText ? 'text' : 'json'}
           />
@@ -48,6 +49,3 @@ export function ItemValue({ title, value, before, control, maxHeight = '24rem' }
     </section>
   )
 }
-
-/** A value's text for the diff: strings as they are, others as JSON. */
-const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value, undefined, 2))

@@ -1,7 +1,8 @@
 import { Anchor, Skeleton, Stack, Text, Title } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { pathWith } from '../api/client.ts'
+import { datasetsQuery } from '../datasets/queries.ts'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { NoProject } from '../parts/no-project.tsx'
 import { MissingScope, useMay } from '../parts/scopes.tsx'
@@ -9,14 +10,13 @@ import { usePageTitle } from '../parts/use-page-title.ts'
 import { useProject } from '../session/project.ts'
 import { FirstExperiment } from './first-experiment.tsx'
 import { NewExperimentForm } from './new-experiment-form.tsx'
-import { datasetChoicesQuery } from './queries.ts'
 
 /** Starts an experiment. */
 export function Page() {
   usePageTitle('New experiment')
   const project = useProject()
   const mayReview = useMay('review')
-  const { data, error, refetch } = useQuery(datasetChoicesQuery(project))
+  const { data, error, refetch } = useInfiniteQuery(datasetsQuery(project))
   return (
     <Stack gap="sm" maw={560}>
       <div>
@@ -36,10 +36,10 @@ export function Page() {
         <FaultAlert error={error} title="Couldn't load the datasets" onRetry={refetch} />
       ) : !data ? (
         <Skeleton h={240} />
-      ) : data.datasets.length === 0 ? (
+      ) : data.pages[0]?.datasets.length === 0 ? (
         <FirstExperiment project={project} />
       ) : (
-        <NewExperimentForm key={project} project={project} datasets={data.datasets} />
+        <NewExperimentForm key={project} project={project} datasets={data.pages.flatMap(page => page.datasets)} />
       )}
     </Stack>
   )

@@ -1,8 +1,9 @@
 import { Button, Group, Stack, Text, Title } from '@mantine/core'
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useSearchParams } from 'wouter'
 import { pathWith } from '../api/client.ts'
 import { useNames } from '../api/names.ts'
+import { datasetsQuery } from '../datasets/queries.ts'
 import { IconPlus } from '../icons/index.ts'
 import { Empty } from '../parts/empty.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
@@ -16,7 +17,7 @@ import { columnsOf } from './columns.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import { listFiltersIn } from './filters.ts'
 import { FirstExperiment } from './first-experiment.tsx'
-import { datasetChoicesQuery, experimentsQuery } from './queries.ts'
+import { experimentsQuery } from './queries.ts'
 import { usePromptVersions } from './use-prompt-versions.ts'
 
 /** A project's experiments. */
@@ -26,10 +27,11 @@ export function Page() {
   const [address] = useSearchParams()
   const filters = listFiltersIn(address)
   const query = useInfiniteQuery(experimentsQuery(project, filters))
-  const { data: choices } = useQuery(datasetChoicesQuery(project))
+  const { data: listed } = useInfiniteQuery(datasetsQuery(project))
+  const datasets = listed?.pages.flatMap(page => page.datasets) ?? []
   const experiments = query.data?.pages.flatMap(page => page.experiments)
   const names = useNames((experiments ?? []).map(({ createdBy }) => createdBy))
-  const filtered = choices?.datasets.find(({ id }) => id === address.get('datasetId'))
+  const filtered = datasets.find(({ id }) => id === address.get('datasetId'))
   const versions = usePromptVersions(project, [
     filtered?.stepId,
     ...(experiments ?? []).map(({ promptVersionId, stepId }) => (promptVersionId === null ? undefined : stepId)),
@@ -41,7 +43,7 @@ export function Page() {
       {project === undefined ? (
         <NoProject />
       ) : (
-        !(isEmpty && filters.length === 0) && <FilterBar datasets={choices?.datasets ?? []} versions={versions} />
+        !(isEmpty && filters.length === 0) && <FilterBar datasets={datasets} versions={versions} />
       )}
       {query.error && !query.data && (
         <FaultAlert error={query.error} title="Couldn't load the experiments" onRetry={query.refetch} />

@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { call, pathWith } from '../api/client.ts'
-import type { Comparison, DatasetList, ExperimentItems, ExperimentReport, Experiments } from '../api/wire.ts'
+import type { Comparison, ExperimentItems, ExperimentReport, Experiments } from '../api/wire.ts'
 import type { ItemFilter } from './filters.ts'
 
 const PAGE_SIZE = 50
@@ -86,19 +86,10 @@ export const comparisonQuery = (a: string, b: string) =>
     getNextPageParam: ({ nextCursor }) => nextCursor,
   })
 
-/** A project's datasets, as many as fit a list to choose from. */
-export const datasetChoicesQuery = (project: string | undefined) =>
-  queryOptions({
-    queryKey: ['datasets', project, 'choices'],
-    queryFn: ({ signal }) =>
-      call<DatasetList>('/api/datasets', { query: { projectSlug: project, limit: MAX_PAGE }, signal }),
-    enabled: project !== undefined,
-  })
-
 /** Whether a dataset has items in a split. */
 export const hasSplitQuery = (datasetId: string | undefined, split: string) =>
   queryOptions({
-    queryKey: ['datasets', 'split', datasetId, split],
+    queryKey: ['dataset', datasetId, 'split', split],
     queryFn: async ({ signal }) => {
       const query = { split, limit: 1, payloads: 'preview' }
       const { items } = await call<{ items: unknown[] }>(`/api/datasets/${datasetId}/items`, { query, signal })

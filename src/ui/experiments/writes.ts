@@ -42,7 +42,7 @@ export async function reviewItem(id: string, itemId: string, decision: Verdict, 
     { queryKey: ['experiment', id, 'items'] },
     data => data && { ...data, pages: data.pages.map(page => withResult(page, result)) },
   )
-  for (const queryKey of [['experiment', id, 'report'], ['experiments'], ['comparison'], ['datasets']])
+  for (const queryKey of [['experiment', id, 'report'], ['experiments'], ['comparison'], ['dataset'], ['datasets']])
     queryClient.invalidateQueries({ queryKey })
 }
 

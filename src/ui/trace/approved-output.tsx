@@ -1,6 +1,7 @@
 import { SegmentedControl, Stack, Title } from '@mantine/core'
 import { useState } from 'react'
 import type { Json } from '../api/wire.ts'
+import { diffText } from '../code/diff-text.ts'
 import { CodeDiff } from '../code/index.tsx'
 import { JsonView } from '../json/json-view.tsx'
 import { MarkedPlace } from './marked-place.tsx'
@@ -33,8 +34,8 @@ export function ApprovedOutput({ output, approvedOutput, marked }: ApprovedOutpu
       />
       {mode === 'changes' ? (
         <CodeDiff
-          before={textOf(output)}
-          after={textOf(approvedOutput)}
+          before={diffText(output)}
+          after={diffText(approvedOutput)}
           label="Output and approved output"
           language={isText ? 'text' : 'json'}
         />
@@ -46,6 +47,3 @@ export function ApprovedOutput({ output, approvedOutput, marked }: ApprovedOutpu
     </Stack>
   )
 }
-
-/** A value's text for the diff: strings as they are, others as JSON. */
-const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value, undefined, 2))
