@@ -66,7 +66,7 @@ describe('beginning an experiment', () => {
       pending: 3,
     })
     expect((await org.read.get(`/api/experiments?projectSlug=support`)).body).toEqual({
-      experiments: [created.body],
+      experiments: [{ ...created.body, counts: null, passRate: null, interval: null }],
       nextCursor: null,
     })
   })
@@ -365,6 +365,9 @@ describe("an experiment's items", () => {
     expect((await itemIds('outcome=failed&change=regressed')).sort()).toEqual([regressed])
     expect(await itemIds('pending=true')).toEqual([pending])
     expect(await itemIds('pending=false')).toHaveLength(5)
+    expect(await itemIds(`itemId=${fixed}`)).toEqual([fixed])
+    expect(await itemIds(`itemId=${fixed}&outcome=failed`)).toEqual([])
+    expect(await itemIds(`itemId=${crypto.randomUUID()}`)).toEqual([])
     const all = await itemIds()
     const paged = []
     for (let cursor = ''; ; ) {

@@ -40,7 +40,7 @@ describe('a report', () => {
     const fixed = await reviewed(bench, 'test', { ...CORRECTED, errorType: 'reasoning_error' })
     const wrong = await reviewed(bench, 'train', { ...CORRECTED, errorType: 'reasoning_error' })
     const failed = await reviewed(bench, 'train', { ...CORRECTED, errorType: 'context_misinterpretation' })
-    const { id, send, report } = await bench.begin()
+    const { id, send, report, itemIds } = await bench.begin()
     const usage = { inputTokens: 100, outputTokens: 10 }
     await send(
       { itemId: right, output: { tag: ' A ', answer: 12 }, durationMs: 100, usage, costUsd: 0.1 },
@@ -124,14 +124,21 @@ describe('a report', () => {
     })
     expect(Math.abs(whole.durationMs.p50 / 100 - 1)).toBeLessThanOrEqual(0.155)
     expect(Math.abs(whole.durationMs.p95 / 5000 - 1)).toBeLessThanOrEqual(0.155)
+    expect((await itemIds('split=train')).sort()).toEqual([wrong, failed, text].sort())
+    expect(await itemIds('errorType=reasoning_error&outcome=failed')).toEqual([wrong])
     await send({ itemId: failed, output: { answer: 24, tag: 'a' }, durationMs: 5000 })
-    expect(await report()).toMatchObject({
+    const finished = await report()
+    expect(finished).toMatchObject({
       state: 'finished',
       counts: { passed: 4, error: 0, fixed: 2 },
       passRate: 4 / 6,
       coverage: 1,
       durationMs: whole.durationMs,
     })
+    const { counts, passRate, interval } = finished
+    expect((await bench.org.read.get('/api/experiments?projectSlug=support')).body.experiments).toMatchObject([
+      { id, counts, passRate, interval },
+    ])
   })
 
   it('is empty before the first result', async ({ expect }) => {
