@@ -109,9 +109,13 @@ const OF_PROJECT = {
   project_key: 'project_key = ?1',
   trace_key: 'trace_key in (select key from traces where project_key = ?1)',
   text_key: 'text_key in (select key from versioned_texts where project_key = ?1)',
+  experiment_key: 'experiment_key in (select key from experiments where project_key = ?1)',
 }
 
-/** The project's row count in every table that refers to a project, a trace, a prompt, or a doc, and its object count. */
+/**
+ * The project's row count in every table that refers to a project, a trace, a prompt, a doc, or an experiment, and its
+ * object count.
+ */
 async function leftOf({ org, job }: { org: { id: string }; job: PurgeJob }): Promise<Record<string, number>> {
   const left: Record<string, number> = {}
   for (const [column, condition] of Object.entries(OF_PROJECT)) {
@@ -129,13 +133,20 @@ async function leftOf({ org, job }: { org: { id: string }; job: PurgeJob }): Pro
 /** The same counts, all 0. */
 const none = (left: Record<string, number>) => Object.fromEntries(Object.keys(left).map(name => [name, 0]))
 
-/** The keys of the project's traces, prompts, and docs, to find their rows after the project's own rows are gone. */
+/**
+ * The keys of the project's traces, prompts, docs, and experiments, to find their rows after the project's own rows are
+ * gone.
+ */
 async function childKeys({ projectKey }: PurgeJob) {
   const keysIn = async (table: string) =>
     (
       await env.DB.prepare(`select key from ${table} where project_key = ?`).bind(projectKey).all<{ key: number }>()
     ).results.map(({ key }) => key)
-  return { trace_key: await keysIn('traces'), text_key: await keysIn('versioned_texts') }
+  return {
+    trace_key: await keysIn('traces'),
+    text_key: await keysIn('versioned_texts'),
+    experiment_key: await keysIn('experiments'),
+  }
 }
 
 async function orphansOf(keys: Awaited<ReturnType<typeof childKeys>>): Promise<string[]> {

@@ -38,6 +38,8 @@ async function placesOf(text: string): Promise<string[]> {
     reviews: ['user_id'],
     suggestions: ['user_id'],
     review_days: ['user_id'],
+    experiments: ['user_id'],
+    experiment_results: ['reviewed_by'],
     audit_log: ['user_id', 'target_id', 'before_id', 'after_id'],
     user_deletions: ['user_id', 'new_id'],
   }
@@ -69,6 +71,12 @@ async function userWithRecords() {
   const otherProject = org.clientOf(await org.keyFor({ projectSlug: 'other' }))
   await otherProject.post('/api/v1/traces', elsewhere)
   await otherProject.post('/api/v1/feedback', aFeedback({ trace_id: elsewhere.trace_id, labeller: LABELLER }))
+  const [dataset] = (await org.read.get('/api/datasets?projectSlug=support')).body.datasets
+  const draft = { projectSlug: 'support', datasetId: dataset.id, runner: 'client' }
+  const { id: experimentId } = (await reviewer.post('/api/experiments', draft)).body
+  const path = `/api/experiments/${experimentId}`
+  await reviewer.post(`${path}/results`, { results: [{ itemId: fixture.spanId, output: 'Yes' }] })
+  expectStatus(await reviewer.post(`${path}/items/${fixture.spanId}/review`, { decision: 'reject' }), 200)
   const insights = async () => (await org.read.get('/api/insights?projectSlug=support')).body
   return { ...fixture, userId, key, keyId, reviewer, id, insights }
 }
