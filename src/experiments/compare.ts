@@ -8,7 +8,7 @@ import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { unprocessable } from '../http/errors.ts'
 import type { ExperimentRecord } from '../store/experiments/experiments.ts'
 import { findOutcomes } from '../store/experiments/results.ts'
-import { requireExperiment } from './frame.ts'
+import { isOnSameStep, requireExperiment } from './frame.ts'
 import { settled } from './tally.ts'
 
 const Comparison = v.object({
@@ -68,7 +68,7 @@ export const compareExperiments = endpoint({
   const { params, query, store } = context
   const a = await settled(store, await requireExperiment(context, params.a))
   const b = await settled(store, await requireExperiment(context, params.b))
-  if (a.datasetId !== b.datasetId) throw unprocessable(OTHER_DATASET, 'b')
+  if (!isOnSameStep(a, b)) throw unprocessable(OTHER_DATASET, 'b')
   const pairs = pairsOf(await findOutcomes(store, a, undefined), await findOutcomes(store, b, undefined))
   const counts = countPairs(pairs)
   const sameItems = JSON.stringify(itemsOf(a)) === JSON.stringify(itemsOf(b))
@@ -89,9 +89,9 @@ export const compareExperiments = endpoint({
 const itemsOf = ({ version, split, threshold, seed, includesStale }: ExperimentRecord) => [
   version,
   split,
-  threshold,
-  seed,
   includesStale,
+  // Without a sample, the seed doesn't matter.
+  threshold && [seed, threshold],
 ]
 
 interface Pair {

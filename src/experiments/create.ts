@@ -18,7 +18,7 @@ import type { Store } from '../store/core/store.ts'
 import { addExperiment, type ExperimentRecord, findExperiment } from '../store/experiments/experiments.ts'
 import { findStepSchema } from '../store/experiments/schemas.ts'
 import { experiment } from './examples.ts'
-import { type Frame, isEligible, requireExperiment, walkAll } from './frame.ts'
+import { type Frame, isEligible, isOnSameStep, requireExperiment, walkAll } from './frame.ts'
 import { Experiment, RECORDED, toExperiment } from './wire.ts'
 
 const NO_ITEMS = 'The dataset has no such items'
@@ -99,7 +99,7 @@ export const createExperiment = endpoint({
   if (body.promptVersionId && !schema) throw unprocessable("is not a version of the step's prompt", 'promptVersionId')
   if (body.baseline !== RECORDED) {
     const baseline = await requireExperiment(context, body.baseline)
-    if (baseline.datasetId !== dataset.id) throw unprocessable('is an experiment on another dataset', 'baseline')
+    if (!isOnSameStep(baseline, dataset)) throw unprocessable('is an experiment on another dataset', 'baseline')
     if (baseline.state !== 'finished') throw unprocessable("hasn't finished", 'baseline')
   }
   const parts = await partsAt(dataset, body.version)

@@ -17,6 +17,12 @@ export const requireExperiment = async (
 ): Promise<ExperimentRecord> =>
   requireFound(caller, await findExperiment(store, id), () => isForeignExperiment(unscoped, store.organization, id))
 
+/** Whether experiments, or an experiment and a dataset, are on the same step, whatever name it had. */
+export const isOnSameStep = (one: OfStep, other: OfStep): boolean =>
+  one.projectKey === other.projectKey && one.stepId === other.stepId
+
+type OfStep = Pick<ExperimentRecord, 'projectKey' | 'stepId'>
+
 /** A dataset at a version. */
 export interface Frame {
   dataset: Dataset

@@ -90,7 +90,7 @@ export const postResults = endpoint({
   },
 }).handle(async context => {
   const { params, body, store, now, requestId } = context
-  const experiment = await requireExperiment(context, params.experimentId)
+  const experiment = await settled(store, await requireExperiment(context, params.experimentId))
   const results = new Results(requestId)
   const sent = await readSent(body.results, results)
   const before = await findResults(

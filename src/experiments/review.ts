@@ -5,17 +5,24 @@ import { endpoint } from '../api/endpoint.ts'
 import { EXPERIMENT_ID, SPAN_ID } from '../api/story.ts'
 import { requirePerson } from '../auth/require-person.ts'
 import { changeFrom } from '../domain/change.ts'
-import { ITEM_VERDICTS } from '../domain/experiment.ts'
+import { ITEM_VERDICTS, type ItemVerdict } from '../domain/experiment.ts'
 import { newId } from '../domain/ids.ts'
 import { described, text, Uuid } from '../http/atoms.ts'
 import { notFound, unavailable, unprocessable } from '../http/errors.ts'
 import { MAX_COMMENT_LENGTH } from '../limits.ts'
 import { actorOf } from '../store/accounts/audit.ts'
 import type { Store } from '../store/core/store.ts'
-import { addAlternative, endAlternative } from '../store/datasets/changes.ts'
+import { addAlternative, endAlternative, hasRoom } from '../store/datasets/changes.ts'
 import { findHeads } from '../store/datasets/items.ts'
 import { type ExperimentRecord, findExperiment } from '../store/experiments/experiments.ts'
-import { findCounted, findOutputs, findResults, saveVerdict, type VerdictDraft } from '../store/experiments/results.ts'
+import {
+  findCounted,
+  findOutputs,
+  findResults,
+  type ResultHead,
+  saveVerdict,
+  type VerdictDraft,
+} from '../store/experiments/results.ts'
 import { fetchValues } from '../store/traces/payloads.ts'
 import { reviewedResult } from './examples.ts'
 import { frameOf, RENAMED, requireExperiment } from './frame.ts'
@@ -52,10 +59,7 @@ export const reviewExperimentItem = endpoint({
   const head = (await findResults(store, experiment, [itemId])).get(itemId)
   if (!head) throw notFound('The experiment has no result on this item')
   if (head.outcome === 'error') throw unprocessable('The item has no output to decide on', 'decision')
-  await changeAlternative(context, experiment, itemId, {
-    isAccepted: body.decision === 'accept',
-    wasAccepted: head.verdict?.decision === 'accept',
-  })
+  if (body.decision === 'accept') await requireRoom(store, experiment, itemId)
   const outcome = body.decision === 'accept' ? 'passed' : 'failed'
   await storeVerdict(store, experiment, {
     itemId,
@@ -66,19 +70,40 @@ export const reviewExperimentItem = endpoint({
     outcome,
     change: changeFrom(head.wasRight, outcome),
   })
-  const reviewed = (await findResults(store, experiment, [itemId])).get(itemId)
-  if (!reviewed) throw notFound()
-  return { status: 200, body: { itemId, ...toResult(reviewed) } }
+  return { status: 200, body: { itemId, ...toResult(await applyVerdict(context, experiment, itemId)) } }
 })
 
-/** Makes an accepted output an alternative of its item, or takes that back. */
+/** 422 if an item has as many alternatives as it may have. */
+async function requireRoom(store: Store, experiment: ExperimentRecord, itemId: string): Promise<void> {
+  const { dataset } = await frameOf(store, experiment)
+  const latest = (await findHeads(store, dataset, dataset.parts, [itemId])).get(itemId)
+  if (latest && !hasRoom(latest, experiment.id)) throw unprocessable(TOO_MANY, 'decision')
+}
+
+/**
+ * Makes an output an alternative of its item if the latest decision accepted it, or else ends the alternative. Looks
+ * again after that: somebody else may have decided in the meantime. Returns the result.
+ */
+async function applyVerdict(context: Reviewing, experiment: ExperimentRecord, itemId: string): Promise<ResultHead> {
+  let applied: ItemVerdict | undefined
+  for (;;) {
+    const result = (await findResults(context.store, experiment, [itemId])).get(itemId)
+    if (!result?.verdict) throw notFound()
+    const { decision } = result.verdict
+    if (decision === applied) return result
+    await changeAlternative(context, experiment, itemId, decision === 'accept')
+    applied = decision
+  }
+}
+
+type Reviewing = Pick<Context<Contract & { scope: 'review' }>, 'store' | 'act'>
+
 async function changeAlternative(
-  { store, act }: Pick<Context<Contract & { scope: 'review' }>, 'store' | 'act'>,
+  { store, act }: Reviewing,
   experiment: ExperimentRecord,
   itemId: string,
-  { isAccepted, wasAccepted }: { isAccepted: boolean; wasAccepted: boolean },
+  isAccepted: boolean,
 ): Promise<void> {
-  if (!isAccepted && !wasAccepted) return
   const { dataset, parts } = await frameOf(store, experiment)
   const then = (await findHeads(store, dataset, parts, [itemId])).get(itemId)
   const latest = (await findHeads(store, dataset, dataset.parts, [itemId])).get(itemId)

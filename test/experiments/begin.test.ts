@@ -260,6 +260,33 @@ describe('the experiments of a project', () => {
   })
 })
 
+describe('an experiment on a step that is renamed', () => {
+  it('goes on under the new name', async ({ expect }) => {
+    const { org, ids, begin, datasetId } = await newBench([{ expected: 1 }, { expected: 2 }])
+    const [first = '', second = ''] = ids
+    const { id, sendOutputs, report, itemIds, review } = await begin()
+    await sendOutputs({ [first]: 1 })
+    const rename = (names: object) => org.owner.put(`/api/projects/${org.project.id}/step-names`, { names })
+    expect((await rename({ [STEP]: 'answer' })).status).toBe(200)
+    const [dataset] = (await org.read.get('/api/datasets?projectSlug=support')).body.datasets
+    expect(dataset.id).not.toBe(datasetId)
+    for (const known of [dataset.id, datasetId]) {
+      const list = (await org.read.get(`/api/experiments?projectSlug=support&datasetId=${known}`)).body.experiments
+      expect(list).toMatchObject([{ id, stepId: 'answer' }])
+    }
+    expect((await itemIds()).sort()).toEqual([...ids].sort())
+    expect(await sendOutputs({ [second]: 3 })).toEqual([201])
+    expect((await review(second, 'accept')).status).toBe(200)
+    expect(await report()).toMatchObject({ state: 'finished', stepId: 'answer', counts: { passed: 2 } })
+    const later = (
+      await org.owner.post('/api/experiments', { projectSlug: 'support', datasetId, runner: 'client', baseline: id })
+    ).body
+    expect(later).toMatchObject({ items: 2, stepId: 'answer' })
+    expect((await rename({})).status).toBe(200)
+    expect(await report()).toMatchObject({ stepId: STEP, items: 2 })
+  })
+})
+
 describe("an experiment's items", () => {
   it('have the values that they had, and the candidate output', async ({ expect }) => {
     const { org, begin } = await newBench()
@@ -288,6 +315,7 @@ describe("an experiment's items", () => {
         note: null,
         input: { question: expect.any(String) },
         state: { chunks: ['24'] },
+        metadata: {},
         expected: [{ total: 24, note: 'So it is.' }],
         metadata: {},
         recordedOutput: { total: 12, note: 'So it is.' },

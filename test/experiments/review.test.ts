@@ -157,6 +157,19 @@ describe('a decision on an output', () => {
     })
   })
 
+  it('and its opposite at once leave an alternative only if the output is accepted', async ({ expect }) => {
+    const bench = await newBench([{ expected: 'some words' }])
+    const [itemId = ''] = bench.ids
+    for (let round = 0; round < 5; round++) {
+      const { sendOutputs, review, items } = await bench.begin()
+      const output = `other words ${round}`
+      await sendOutputs({ [itemId]: output })
+      await Promise.all([review(itemId, 'accept'), review(itemId, 'reject'), review(itemId, 'accept')])
+      const [{ outcome }] = (await items()).items
+      expect((await expectedOf(bench, itemId)).includes(output)).toBe(outcome === 'passed')
+    }
+  })
+
   it('needs an output', async ({ expect }) => {
     const { ids, begin } = await newBench([{ expected: 1 }, { expected: 2 }])
     const [failed = '', pending = ''] = ids

@@ -51,6 +51,13 @@ type Alternative = [text: string, ref: string | null, experimentId: string]
 
 const alternativesIn = (head: ItemHead): Alternative[] => JSON.parse(head.alternatives ?? '[]')
 
+const hasAlternativeOf = (head: ItemHead, experimentId: string) =>
+  alternativesIn(head).some(([, , id]) => id === experimentId)
+
+/** Whether an experiment's output may become an alternative of an item, or is one. */
+export const hasRoom = (head: ItemHead, experimentId: string): boolean =>
+  alternativesIn(head).length < MAX_ALTERNATIVES || hasAlternativeOf(head, experimentId)
+
 /**
  * Adds an output of an experiment to what's expected of an item, unless that's done already: an experiment's output on
  * an item never changes. `too_many`: the item has as many alternatives as it may have.
@@ -62,18 +69,16 @@ export async function addAlternative(
   itemId: string,
   { json, experimentId }: { json: string; experimentId: string },
 ): Promise<ItemHead | Refusal> {
-  const isAdded = (head: ItemHead) => alternativesIn(head).some(([, , id]) => id === experimentId)
   const head = (await findHeads(store, dataset, dataset.parts, [itemId])).get(itemId)
   if (!head) return 'item_missing'
-  if (isAdded(head)) return head
+  if (hasAlternativeOf(head, experimentId)) return head
   const value = { folder: folderOf(dataset.projectKey, head.place), json }
   const placed = (await placeUnder(store, [value])).get(value)
   if (!placed) throw new Error('a value has no place')
   const added: Alternative = [placed.text, placed.ref, experimentId]
   return change(store, act, dataset, itemId, 'dataset.change_item', head => {
-    if (isAdded(head)) return undefined
-    const others = alternativesIn(head)
-    return others.length >= MAX_ALTERNATIVES ? 'too_many' : alternativesDraft([...others, added])
+    if (hasAlternativeOf(head, experimentId)) return undefined
+    return hasRoom(head, experimentId) ? alternativesDraft([...alternativesIn(head), added]) : 'too_many'
   })
 }
 
