@@ -5,6 +5,7 @@ import { newDisputed, withMessages } from '../support/attribution.ts'
 import { event, resultsOf } from '../support/batch.ts'
 import { type Counts, countingBindings } from '../support/bindings.ts'
 import { aFeedback, anObservation, aSpan, aTrace, TIME } from '../support/builders.ts'
+import { newBench } from '../support/experiments.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 import { newReviewed } from '../support/reviews.ts'
 import { page, signIn } from '../support/session.ts'
@@ -394,6 +395,17 @@ describe('platform calls', () => {
       d1RoundTrips: 2,
       rowsWritten: 3,
     })
+  })
+
+  it('a call with any number of results takes eight round trips and two rows a result', async ({ expect }) => {
+    const bench = await newBench(Array.from({ length: 102 }, () => ({ expected: 1 })))
+    const { path } = await bench.begin()
+    const outputs = bench.ids.map(itemId => ({ itemId, output: 2 }))
+    const post = (results: object[]) => costOf(bench.org, 'post', `${path}/results`, { results })
+    await post(outputs.slice(0, 1))
+    expect(await post(outputs.slice(1, 2))).toEqual({ ...NOTHING, d1RoundTrips: 8, rowsWritten: 2 + 1 })
+    expect(await post(outputs.slice(2))).toMatchObject({ rowsWritten: 2 * 100 + 2 + 1 })
+    expect(await post(outputs.slice(2))).toEqual({ ...NOTHING, d1RoundTrips: 2 })
   })
 
   it('an attribution run takes six round trips and five rows, or two and none for a finished job', async ({

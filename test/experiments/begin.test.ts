@@ -315,7 +315,6 @@ describe("an experiment's items", () => {
         note: null,
         input: { question: expect.any(String) },
         state: { chunks: ['24'] },
-        metadata: {},
         expected: [{ total: 24, note: 'So it is.' }],
         metadata: {},
         recordedOutput: { total: 12, note: 'So it is.' },
