@@ -1,4 +1,5 @@
 import { Dataset, DatasetItem, DatasetItemHead } from './datasets/wire.ts'
+import { Gate, GateState } from './experiments/gate-state.ts'
 import { Experiment, ExperimentItem, ItemResult, Report } from './experiments/wire.ts'
 import { BatchResult } from './http/results.ts'
 import { Pending } from './ingest/attribute.ts'
@@ -46,6 +47,8 @@ const output = {
   ExperimentReport: Report,
   ExperimentResult: ItemResult,
   Feedback,
+  Gate,
+  GateState,
   Insights,
   KnowledgeDoc,
   KnowledgeDocDetail,

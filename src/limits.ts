@@ -183,6 +183,7 @@ export const MAX_REPORTED_FIELDS = 200
 
 /** Items of one experiment. Its report reads all of its results. */
 export const MAX_EXPERIMENT_ITEMS = 10_000
+export const MAX_GATE_AGE_DAYS = 3650
 /** Items of a dataset that are looked at to draw an experiment's items. */
 export const MAX_WALKED_ITEMS = 100_000
 /** Results in one call. */

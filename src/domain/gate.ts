@@ -1,9 +1,13 @@
 import { DAY_MS } from '../limits.ts'
 import type { OutcomeCounts } from './tally.ts'
 
+/** What a gate can require, in the order in which it's reported. */
+export const GATE_CONDITIONS = ['minItems', 'minPassRate', 'maxRegressed', 'maxUnjudged', 'maxAgeDays'] as const
+export type GateCondition = (typeof GATE_CONDITIONS)[number]
+
 /** What an experiment must show before a prompt's version may become active. Null conditions don't apply. */
 export interface Gate {
-  /** Items of the gate's split that passed, failed, or ended in an error. */
+  /** Items of the gate's split that passed, failed, or ended in an error. At least 1. */
   minItems: number
   /** The share of those items that passed, 0 to 1. */
   minPassRate: number | null
@@ -18,7 +22,7 @@ export interface Gate {
 
 /** A condition that isn't met. `actual` is null if there's nothing to measure. */
 export interface UnmetCondition {
-  condition: 'experiment' | 'minItems' | 'minPassRate' | 'maxRegressed' | 'maxUnjudged' | 'maxAgeDays'
+  condition: GateCondition
   required: number
   actual: number | null
 }
@@ -36,27 +40,37 @@ export function checkGate(
   experiment: GateExperiment | undefined,
   now: number,
 ): { met: boolean; unmet: UnmetCondition[] } {
-  const unmet = experiment ? unmetBy(experiment, gate, now) : [NO_EXPERIMENT]
+  const figures = experiment ? figuresOf(experiment, now) : NO_FIGURES
+  const unmet = GATE_CONDITIONS.flatMap(condition => {
+    const [required, actual] = [gate[condition], figures[condition]]
+    const isUnmet = required !== null && !(experiment && isMet(condition, required, actual))
+    return isUnmet ? [{ condition, required, actual }] : []
+  })
   return { met: unmet.length === 0, unmet }
 }
 
-const NO_EXPERIMENT: UnmetCondition = { condition: 'experiment', required: 1, actual: 0 }
+type Figures = Readonly<Record<GateCondition, number | null>>
 
-function unmetBy({ counts, finishedAt }: GateExperiment, gate: Gate, now: number): UnmetCondition[] {
-  const settled = counts.passed + counts.failed + counts.error
-  const passRate = settled === 0 ? null : counts.passed / settled
-  const ageDays = (now - finishedAt) / DAY_MS
-  return [
-    atLeast('minItems', gate.minItems, settled),
-    atLeast('minPassRate', gate.minPassRate, passRate),
-    atMost('maxRegressed', gate.maxRegressed, counts.regressed),
-    atMost('maxUnjudged', gate.maxUnjudged, counts.unjudged),
-    atMost('maxAgeDays', gate.maxAgeDays, ageDays),
-  ].flat()
+const NO_FIGURES: Figures = {
+  minItems: 0,
+  minPassRate: null,
+  maxRegressed: null,
+  maxUnjudged: null,
+  maxAgeDays: null,
 }
 
-const atLeast = (condition: UnmetCondition['condition'], required: number | null, actual: number | null) =>
-  required === null || (actual !== null && actual >= required) ? [] : [{ condition, required, actual }]
+function figuresOf({ counts, finishedAt }: GateExperiment, now: number): Figures {
+  const settled = counts.passed + counts.failed + counts.error
+  return {
+    minItems: settled,
+    minPassRate: settled === 0 ? null : counts.passed / settled,
+    maxRegressed: counts.regressed,
+    maxUnjudged: counts.unjudged,
+    maxAgeDays: (now - finishedAt) / DAY_MS,
+  }
+}
 
-const atMost = (condition: UnmetCondition['condition'], required: number | null, actual: number) =>
-  required === null || actual <= required ? [] : [{ condition, required, actual }]
+export const isMinimum = (condition: GateCondition): boolean => condition === 'minItems' || condition === 'minPassRate'
+
+const isMet = (condition: GateCondition, required: number, actual: number | null): boolean =>
+  actual !== null && (isMinimum(condition) ? actual >= required : actual <= required)

@@ -63,6 +63,9 @@ export const errorTypeUuid = (projectId: string, errorType: string) => uuidV5(pr
 /** The id of a step's dataset. */
 export const datasetUuid = (projectId: string, stepId: string) => uuidV5(projectId, `dataset:${stepId}`)
 
+/** The id of a step's gate in the audit log. */
+export const gateUuid = (projectId: string, stepId: string) => uuidV5(projectId, `gate:${stepId}`)
+
 /** A name-based UUID, version 5 (RFC 9562, section 5.5): the same namespace and name always give the same id. */
 export async function uuidV5(namespace: string, name: string): Promise<string> {
   const suffix = encoder.encode(name)

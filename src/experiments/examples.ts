@@ -3,8 +3,10 @@ import {
   ANSWER,
   ANSWERED,
   CORRECTION,
+  CREATED,
   DATASET_ID,
   EXPERIMENT_ID,
+  GATE_ID,
   JUDGED,
   METADATA,
   PROJECT_ID,
@@ -15,6 +17,7 @@ import {
   USER_ID,
 } from '../api/story.ts'
 import { DATASET_VERSION, itemHead } from '../datasets/examples.ts'
+import type { Gate, GateState } from './gate-state.ts'
 import type { Experiment, ExperimentItem, ItemResult, ListedExperiment, Report } from './wire.ts'
 
 export const experiment: Shown<typeof Experiment> = {
@@ -55,6 +58,32 @@ const counts = {
   stillWrong: 4,
 }
 
+export const gate: Shown<typeof Gate> = {
+  id: GATE_ID,
+  stepId: 'generate-answer',
+  minItems: 30,
+  minPassRate: 0.9,
+  maxRegressed: 1,
+  maxUnjudged: 0,
+  maxAgeDays: null,
+  split: 'test',
+  allowJudge: false,
+  autoRollback: false,
+  updatedAt: CREATED,
+}
+
+/** The state of the story's gate after its experiment. */
+export const gateState: Shown<typeof GateState> = {
+  gate,
+  versionId: PROMPT_DRAFT_ID,
+  experimentId: EXPERIMENT_ID,
+  met: false,
+  unmet: [
+    { condition: 'minPassRate', required: 0.9, actual: 31 / 36 },
+    { condition: 'maxUnjudged', required: 0, actual: 4 },
+  ],
+}
+
 const passRate = { passRate: 31 / 36, interval: { low: 0.713, high: 0.939 } }
 
 export const listedExperiment: Shown<typeof ListedExperiment> = {
@@ -87,6 +116,7 @@ export const report: Shown<typeof Report> = {
   versionsTried: 3,
   changedSince: { excluded: 1, moved: 0 },
   repeatedInputs: 0,
+  gate: gateState,
 }
 
 const outcome = {

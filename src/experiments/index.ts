@@ -1,6 +1,7 @@
 import type { Endpoint } from '../api/endpoint.ts'
 import { compareExperiments } from './compare.ts'
 import { createExperiment } from './create.ts'
+import { deleteGate, getGate, putGate } from './gates.ts'
 import { listExperimentItems } from './items.ts'
 import { cancelExperiment, finishExperiment } from './lifecycle.ts'
 import { getExperiment, listExperiments } from './reports.ts'
@@ -17,4 +18,7 @@ export const experiments: readonly Endpoint[] = [
   cancelExperiment,
   reviewExperimentItem,
   compareExperiments,
+  putGate,
+  getGate,
+  deleteGate,
 ]

@@ -10,6 +10,7 @@ import { countChangesSince } from '../store/datasets/changes-since.ts'
 import { countVersionsTried, listExperiments as readExperiments } from '../store/experiments/experiments.ts'
 import { listedExperiment, report } from './examples.ts'
 import { findFrame, requireExperiment } from './frame.ts'
+import { readGateState } from './gate-state.ts'
 import { settled, tallyOf } from './tally.ts'
 import { ListedExperiment, Report, toListed, toReport } from './wire.ts'
 
@@ -70,5 +71,8 @@ export const getExperiment = endpoint({
   const versionsTried = await countVersionsTried(store, experiment)
   const frame = await findFrame(store, experiment)
   const changedSince = frame ? await countChangesSince(store, frame.dataset, frame.parts) : null
-  return { status: 200, body: toReport(experiment, tally, { versionsTried, changedSince }, now) }
+  const { promptVersionId } = experiment
+  const { state: gate = null } =
+    promptVersionId === null ? {} : await readGateState(store, experiment, promptVersionId, now)
+  return { status: 200, body: { ...toReport(experiment, tally, { versionsTried, changedSince }, now), gate } }
 })

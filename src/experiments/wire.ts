@@ -10,6 +10,7 @@ import { type OutcomeCounts, Tally } from '../domain/tally.ts'
 import { described, IsoTime, isoTime, StoredObject, StoredValue, Uuid } from '../http/atoms.ts'
 import type { ExperimentRecord } from '../store/experiments/experiments.ts'
 import type { ResultHead } from '../store/experiments/results.ts'
+import { GateState } from './gate-state.ts'
 
 const Count = v.number()
 
@@ -134,6 +135,10 @@ export const Report = v.object({
     "Items of the dataset that were excluded, or moved to another split, after the experiment's version. Null if the step was renamed and the dataset no longer has that version.",
   ),
   repeatedInputs: described(Count, 'Items for testing whose input is also in the split `train`'),
+  gate: described(
+    v.nullable(GateState),
+    "Whether the version meets the step's gate. Null without a gate or a version. The gate may look at another experiment.",
+  ),
 })
 
 const Verdict = v.object({
@@ -246,7 +251,7 @@ export function toReport(
   tally: Tally,
   { versionsTried, changedSince }: Surroundings,
   now: number,
-): v.InferOutput<typeof Report> {
+): Omit<v.InferOutput<typeof Report>, 'gate'> {
   const counts = tally.counts()
   const { fields, restOfFields, inputTokens, outputTokens, totalTokens, costNanoUsd, durations } = tally.toJSON()
   return {

@@ -135,6 +135,9 @@ export const conflict = (message: string, path: string) => new ApiError(409, mes
 /** 409 for several fields, at most the first 20. */
 export const conflictFields = (message: string, faults: readonly ErrorDetail[]) =>
   new ApiError(409, message, { details: shortened(faults) })
+/** 409 because a prompt's version doesn't meet its step's gate. Each detail names a condition. */
+export const gateNotMet = (message: string, details: readonly ErrorDetail[]) =>
+  new ApiError(409, message, { code: 'gate_not_met', details })
 /** 409 because somebody else is reviewing the span. `until` is an ISO time. */
 export const heldByOther = (claim: { heldBy: string; until: string }) => new ApiError(409, HELD, { fields: claim })
 export const HELD = 'Somebody else is reviewing this span; set `takeOver` to decide anyway'

@@ -35,6 +35,10 @@ export const Entry = v.object({
   beforeId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'The previously active item, such as a version' })),
   afterId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'The newly active item' })),
   requestId: v.pipe(Uuid, v.metadata({ description: "The `x-request-id` of the call's response" })),
+  reason: v.pipe(
+    v.nullable(v.string()),
+    v.metadata({ description: "Why somebody overrode a gate. Null if they didn't." }),
+  ),
 })
 
 export const listAuditLog = endpoint({
@@ -70,6 +74,7 @@ export const listAuditLog = endpoint({
             beforeId: DOC_VERSION_ID,
             afterId: PROMPT_VERSION_ID,
             requestId: REQUEST_ID,
+            reason: null,
           },
         ],
         nextCursor: null,
@@ -103,4 +108,5 @@ const toEntry = ({ createdAt, keyId, userId, ...entry }: AuditEntry): v.InferOut
   beforeId: entry.beforeId,
   afterId: entry.afterId,
   requestId: entry.requestId,
+  reason: entry.reason,
 })

@@ -54,7 +54,7 @@ export const createKnowledgeDoc = endpoint({
   const project = await namedProject(context, body.projectSlug)
   const fields = { id: newId(), kind: 'knowledge_doc', name: body.slug, title: body.title } as const
   const doc = await addText(store, act, project, { ...fields, version: versionDraft(body, now) })
-  if (!doc) throw conflict(TAKEN, 'slug')
+  if (typeof doc === 'string') throw conflict(TAKEN, 'slug')
   return { status: 201, body: toKnowledgeDoc(doc), location: `/api/knowledge-docs/${doc.id}` }
 })
 

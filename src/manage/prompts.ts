@@ -1,20 +1,24 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
 import { PROMPT_ID, PROMPT_VERSION_ID, SCHEMA } from '../api/story.ts'
+import { requirePerson } from '../auth/require-person.ts'
 import { newId } from '../domain/ids.ts'
 import type { JsonText } from '../domain/json.ts'
 import { schemaErrors } from '../domain/output-schema.ts'
+import { readGateState, refusal } from '../experiments/gate-state.ts'
 import { objectOfBytes, pathItem, text, Uuid } from '../http/atoms.ts'
-import { conflict, invalidRequest } from '../http/errors.ts'
-import { MAX_NAME_LENGTH, MAX_PATTERN_STATES, MAX_SCHEMA_BYTES } from '../limits.ts'
+import { conflict, gateNotMet, invalidRequest } from '../http/errors.ts'
+import { MAX_NAME_LENGTH, MAX_NOTE_LENGTH, MAX_PATTERN_STATES, MAX_SCHEMA_BYTES } from '../limits.ts'
 import { prompt, promptVersion } from '../read/examples.ts'
 import { Prompt, PromptVersion, toPrompt, toPromptVersion } from '../read/text-wire.ts'
 import { requireText } from '../read/texts.ts'
+import { hasNoGate, permitFirst, stepOfPrompt } from '../store/experiments/gates.ts'
 import { addText, findTextHead, findTextToExtend } from '../store/texts/versioned-texts.ts'
 import {
   activateText,
   addTextVersion,
   Content,
+  HAS_GATE,
   IsToBeActive,
   MAX_TEXT_BODY_BYTES,
   NO_VERSION,
@@ -46,13 +50,23 @@ together may have at most ${MAX_PATTERN_STATES} states; \`a{1000}\` has a thousa
 )
 
 const TAKEN = 'This step already has a prompt'
+const UNMET = "The version doesn't meet the step's gate"
+
+const Override = v.pipe(
+  text(1, MAX_NOTE_LENGTH),
+  v.check(reason => reason.trim() !== '', 'must not be blank'),
+  v.metadata({
+    description:
+      "The reason for activating a version that doesn't meet the step's gate, for the audit log. Only for people. Ignored if it isn't needed.",
+  }),
+)
 
 export const createPrompt = endpoint({
   family: 'manage',
   method: 'POST',
   path: '/api/prompts',
   summary: "Create a step's prompt",
-  description: 'Its first version becomes active.',
+  description: 'Its first version becomes active. If the step has a gate, that takes an `override`.',
   scope: 'manage',
   body: v.strictObject({
     projectSlug: ProjectSlug,
@@ -60,6 +74,7 @@ export const createPrompt = endpoint({
     content: Content,
     outputSchema: v.optional(OutputSchema, {}),
     note: v.optional(Note),
+    override: v.optional(Override),
   }),
   maxBytes: MAX_TEXT_BODY_BYTES,
   errors: { 404: 'Not found', 409: TAKEN },
@@ -70,17 +85,14 @@ export const createPrompt = endpoint({
     answers: { 201: prompt },
   },
 }).handle(async context => {
-  const { body, store, act, now } = context
+  const { body, caller, store, act, now } = context
+  if (body.override !== undefined) requirePerson(caller)
   const project = await namedProject(context, body.projectSlug)
-  const version = versionDraft(body, now)
-  const prompt = await addText(store, act, project, {
-    id: newId(),
-    kind: 'prompt',
-    name: body.stepId,
-    title: '',
-    version,
-  })
-  if (!prompt) throw conflict(TAKEN, 'stepId')
+  const draft = { id: newId(), kind: 'prompt', name: body.stepId, title: '', version: versionDraft(body, now) } as const
+  const permit = permitFirst({ projectKey: project.key, stepId: body.stepId }, body.override)
+  const prompt = await addText(store, act, project, draft, permit)
+  if (prompt === 'taken') throw conflict(TAKEN, 'stepId')
+  if (prompt === 'refused') throw gateNotMet(HAS_GATE, [{ path: 'override', message: HAS_GATE }])
   return { status: 201, body: toPrompt(prompt), location: `/api/prompts/${prompt.id}` }
 })
 
@@ -89,7 +101,8 @@ export const createPromptVersion = endpoint({
   method: 'POST',
   path: '/api/prompts/{promptId}/versions',
   summary: 'Create a version of a prompt',
-  description: "If you omit outputSchema, the new version gets the active version's.",
+  description:
+    "If you omit outputSchema, the new version gets the active version's. If the step has a gate, `activate` is a 409, and no version is created.",
   scope: 'manage',
   params: v.object({ promptId: Uuid }),
   body: v.strictObject({
@@ -99,7 +112,7 @@ export const createPromptVersion = endpoint({
     note: v.optional(Note),
   }),
   maxBytes: MAX_TEXT_BODY_BYTES,
-  errors: { 422: TOO_MUCH },
+  errors: { 409: HAS_GATE, 422: TOO_MUCH },
   location: 201,
   responses: { 201: PromptVersion },
   example: {
@@ -134,11 +147,12 @@ export const activatePromptVersion = endpoint({
   method: 'PUT',
   path: '/api/prompts/{promptId}/active-version',
   summary: 'Activate a version of a prompt',
-  description: 'To roll back, activate an earlier version.',
+  description:
+    'To roll back, activate an earlier version. If the step has a gate, a version that was never active has to meet it. Otherwise the code is `gate_not_met`, and `details` has each unmet condition.',
   scope: 'manage',
   params: v.object({ promptId: Uuid }),
-  body: VersionChoice,
-  errors: { 422: NO_VERSION },
+  body: v.strictObject({ ...VersionChoice.entries, override: v.optional(Override) }),
+  errors: { 409: UNMET, 422: NO_VERSION },
   responses: { 200: Prompt },
   example: {
     params: { promptId: PROMPT_ID },
@@ -146,10 +160,23 @@ export const activatePromptVersion = endpoint({
     answers: { 200: prompt },
   },
 }).handle(async context => {
-  const { params, body, store, act } = context
+  const { params, body, caller, store, act, now } = context
+  const { versionId, override } = body
+  if (override !== undefined) requirePerson(caller)
   const named = { kind: 'prompt', id: params.promptId } as const
   const prompt = await requireText(context, named, await findTextHead(store, named))
-  return { status: 200, body: toPrompt(await activateText(store, act, prompt, body.versionId)) }
+  const step = stepOfPrompt(prompt)
+  // The batch that activates the version checks that the gate, its experiment, and the evaluator are still those that
+  // were decided on. So there's one order of activations, changes of the gate, and experiments that finish, and the
+  // audit log has it. The rule itself runs here, before that batch: it reads counts that SQL would have to add up again.
+  const permit = async () => {
+    const { state, holds } = await readGateState(store, step, versionId, now)
+    if (!state || state.met) return { holds, reason: null }
+    if (override === undefined) throw refusal(UNMET, state.unmet)
+    return { holds, reason: override }
+  }
+  const barrier = { isAbsent: hasNoGate(step), permit }
+  return { status: 200, body: toPrompt(await activateText(store, act, prompt, versionId, barrier)) }
 })
 
 export const deletePrompt = endpoint({

@@ -5,7 +5,7 @@ import { newId } from '../domain/ids.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { TextKind } from '../domain/versioned-text.ts'
 import { Slug, text, textOfBytes, Uuid } from '../http/atoms.ts'
-import { notFound, unprocessable } from '../http/errors.ts'
+import { gateNotMet, notFound, unprocessable } from '../http/errors.ts'
 import {
   ENVELOPE_BYTES,
   escaped,
@@ -17,9 +17,11 @@ import {
 import type { Act } from '../store/accounts/audit.ts'
 import { findProject, type Project } from '../store/accounts/projects.ts'
 import type { Store } from '../store/core/store.ts'
+import { hasNoGate, stepOfPrompt } from '../store/experiments/gates.ts'
 import {
   activateVersion,
   addVersion,
+  type Barrier,
   deleteText,
   findTextHead,
   type TextHead,
@@ -41,6 +43,7 @@ export const VersionChoice = v.strictObject({ versionId: Uuid })
 export const MAX_TEXT_BODY_BYTES = escaped(MAX_CONTENT_BYTES + MAX_SCHEMA_BYTES) + ENVELOPE_BYTES
 
 export const TOO_MUCH = `All versions together are limited to ${MAX_VERSIONS_BYTES} bytes as JSON`
+export const HAS_GATE = 'The step has a gate, which a new version has to meet before it can become active'
 export const NO_VERSION = 'There is no version with this ID'
 
 /** The project in a body. 404 if it doesn't exist, 403 if the key can't access it. */
@@ -66,7 +69,10 @@ export const versionDraft = (
   createdAt: now,
 })
 
-/** Adds a version. 422 if all versions would be too large for a detail, 404 if the text has been deleted. */
+/**
+ * Adds a version. 422 if all versions would be too large for a detail, 404 if the text has been deleted, 409 if a
+ * version that is to be active has to meet a gate first.
+ */
 export async function addTextVersion(
   store: Store,
   act: Act,
@@ -74,15 +80,17 @@ export async function addTextVersion(
   draft: VersionDraft,
   isToBeActive: boolean,
 ): Promise<TextVersion> {
-  const version = await addVersion(store, act, text, draft, isToBeActive)
+  const holds = isToBeActive && text.kind === 'prompt' ? hasNoGate(stepOfPrompt(text)) : undefined
+  const version = await addVersion(store, act, text, draft, isToBeActive, holds)
+  if (version === 'refused') throw gateNotMet(HAS_GATE, [{ path: 'activate', message: HAS_GATE }])
   if (version === 'text_missing') throw notFound()
   if (version === 'too_large') throw unprocessable(TOO_MUCH, 'content')
   return version
 }
 
 /** Activates a version. 422 if the text has no such version, 404 if the text has been deleted. */
-export async function activateText(store: Store, act: Act, text: TextHead, versionId: string) {
-  const active = await activateVersion(store, act, text, versionId)
+export async function activateText(store: Store, act: Act, text: TextHead, versionId: string, barrier?: Barrier) {
+  const active = await activateVersion(store, act, text, versionId, barrier)
   if (active === 'text_missing') throw notFound()
   if (active === 'version_missing') throw unprocessable(NO_VERSION, 'versionId')
   return active

@@ -72,10 +72,15 @@ describe('a gate', () => {
     expect(checkGate(gate(fields), experiment, NOW)).toEqual({ met: unmet.length === 0, unmet })
   })
 
-  it("isn't met without an experiment", ({ expect }) => {
-    expect(checkGate(gate({}), undefined, NOW)).toEqual({
+  it('meets none of its conditions without an experiment', ({ expect }) => {
+    const fields = { minItems: 1, maxRegressed: 0, maxAgeDays: 30 }
+    expect(checkGate(gate(fields), undefined, NOW)).toEqual({
       met: false,
-      unmet: [{ condition: 'experiment', required: 1, actual: 0 }],
+      unmet: [
+        { condition: 'minItems', required: 1, actual: 0 },
+        { condition: 'maxRegressed', required: 0, actual: null },
+        { condition: 'maxAgeDays', required: 30, actual: null },
+      ],
     })
   })
 })

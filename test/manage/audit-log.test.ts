@@ -26,6 +26,7 @@ interface Entry {
   beforeId: string | null
   afterId: string | null
   requestId: string
+  reason: string | null
 }
 
 type Expected = Pick<Entry, 'action' | 'targetId' | 'projectId' | 'beforeId' | 'afterId'>
@@ -62,6 +63,12 @@ const expectedOf: Record<string, (world: World, response: ApiResponse) => Expect
   ],
   'PUT /api/projects/{projectId}/step-names': ({ spareProject: { id } }) => [
     { ...created('step_names.change', id, id), afterId: null },
+  ],
+  'PUT /api/projects/{projectId}/gates/{stepId}': ({ org: { project } }, { body }) => [
+    created('gate.set', body.id, project.id),
+  ],
+  'DELETE /api/projects/{projectId}/gates/{stepId}': ({ org: { project } }) => [
+    { ...created('gate.delete', expect.any(String), project.id), beforeId: expect.any(String), afterId: null },
   ],
   'POST /api/api-keys': (_, { body }) => [created('api_key.create', body.id, null)],
   'PATCH /api/api-keys/{keyId}': ({ keyId, org }) => [
@@ -184,7 +191,7 @@ describe('the audit log', () => {
       const expected = expectedOf[name]?.(world, response)
       if (!expected) throw new Error(`test/manage/audit-log.test.ts does not specify the log entries of ${name}`)
       expect(expected.length).toBeGreaterThan(0)
-      const common = { actor: actorOf(contract), requestId: response.headers.get('x-request-id') }
+      const common = { actor: actorOf(contract), requestId: response.headers.get('x-request-id'), reason: null }
       expect(byAction(entries)).toEqual(
         byAction(expected).map(each => ({ id: expect.any(String), at: expect.any(String), ...common, ...each })),
       )

@@ -31,6 +31,7 @@ describe('the schema', () => {
       'datasets',
       'experiment_results',
       'feedback',
+      'gates',
       'observations',
       'output_days',
       'project_error_types',

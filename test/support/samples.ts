@@ -36,6 +36,8 @@ export interface World {
   dataset: { id: string; itemId: string }
   /** A running experiment on the one item of another dataset, and a finished one, which has an output for it. */
   experiment: { id: string; baselineId: string; itemId: string }
+  /** The path of the gate of a step without a prompt. */
+  gate: string
   /** A key that isn't used elsewhere. */
   keyId: string
   /** An empty project. */
@@ -101,6 +103,7 @@ export async function newWorld(org: Org): Promise<World> {
     comment: comment.body,
     dataset: await newDataset(org, span.step_id),
     experiment: await newExperiment(org),
+    gate: await newGate(org),
     feedbackId: feedback.body.feedback_id,
   }
 }
@@ -122,6 +125,13 @@ async function newExperiment(org: Org): Promise<World['experiment']> {
   const results = [{ itemId: dataset.itemId, output: { answer: `${large} and more` } }]
   await org.owner.post(`/api/experiments/${baselineId}/results`, { results })
   return { id, baselineId, itemId: dataset.itemId }
+}
+
+/** Sets a gate and returns its path. */
+async function newGate({ owner, project }: Org): Promise<string> {
+  const path = `/api/projects/${project.id}/gates/${freshSlug()}`
+  await owner.put(path, { minItems: 1 })
+  return path
 }
 
 /** Gives a trace an outdated attribution result. */
@@ -281,6 +291,12 @@ const differences: Readonly<Record<string, Partial<Sample>>> = {
   'POST /api/experiments/{experimentId}/items/{itemId}/review': {
     path: ({ experiment: { baselineId, itemId } }) => `/api/experiments/${baselineId}/items/${itemId}/review`,
   },
+  // A new name each time, because setting the same gate again has no effect.
+  'PUT /api/projects/{projectId}/gates/{stepId}': {
+    path: ({ org }) => `/api/projects/${org.project.id}/gates/${freshSlug()}`,
+  },
+  'GET /api/projects/{projectId}/gates/{stepId}': { path: ({ gate, prompt }) => `${gate}?versionId=${prompt.draftId}` },
+  'DELETE /api/projects/{projectId}/gates/{stepId}': { path: ({ gate }) => gate },
   'PATCH /api/api-keys/{keyId}': { body: () => ({ name: `Renamed ${crypto.randomUUID()}` }) },
   'POST /api/users': { body: () => ({ email: `${freshSlug()}@example.com`, name: 'Ada' }) },
   'PATCH /api/users/{userId}': { body: () => ({ name: `Renamed ${crypto.randomUUID()}` }) },

@@ -37,6 +37,8 @@ export interface AuditEvent {
   /** The ids of the version, review, or key in force before and after. */
   beforeId?: string | SQL | null
   afterId?: string | SQL | null
+  /** Why somebody overrode a gate. */
+  reason?: string | SQL | null
 }
 
 export const AUDIT_ACTIONS = [
@@ -76,6 +78,8 @@ export const AUDIT_ACTIONS = [
   'dataset.import',
   'dataset.change_item',
   'dataset.set_evaluator',
+  'gate.set',
+  'gate.delete',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 
@@ -102,6 +106,7 @@ export const recordAct = ({ database, organization }: Place, act: Act, event: Au
           id: newId(),
           beforeId: event.beforeId ?? null,
           afterId: event.afterId ?? null,
+          reason: event.reason ?? null,
         },
         sql`where ${happened}`,
       ),
@@ -120,7 +125,9 @@ export const recordActs = (
 ) =>
   database
     .insert(auditLog)
-    .select(selectFor(auditLog, { ...actColumns(act), ...event, organizationKey: organization.key }, from))
+    .select(
+      selectFor(auditLog, { ...actColumns(act), ...event, organizationKey: organization.key, reason: null }, from),
+    )
     .onConflictDoNothing()
 
 const actColumns = ({ at, keyId, userId, requestId }: Act) => ({ createdAt: at, keyId, userId, requestId })
@@ -151,6 +158,7 @@ export interface AuditEntry {
   beforeId: string | null
   afterId: string | null
   requestId: string
+  reason: string | null
 }
 
 /** A position in the log, newest first. A page starts after it. */
@@ -205,6 +213,7 @@ export async function listEntries(
       beforeId: scanned.beforeId,
       afterId: scanned.afterId,
       requestId: scanned.requestId,
+      reason: scanned.reason,
       isMatch: sql<number>`coalesce(${isMatch}, 0)`,
       position: scanned.position,
     })

@@ -131,6 +131,7 @@ const recordSession = (
           beforeId: null,
           afterId: null,
           requestId,
+          reason: null,
         },
         sql`from ${sessions} cross join ${apiKeys}
           where ${sessions.hash} = ${hash} and ${apiKeys.id} = ${sessions.keyId} and ${condition}`,

@@ -141,6 +141,9 @@ export async function listDatasets(
   return { items, nextPlace: groups.length > limit && last ? [last[0]] : null }
 }
 
+/** The evaluator of a dataset without a stored one, as JSON. */
+export const DEFAULT_EVALUATOR = '{}'
+
 /** Creates a step's dataset, if it has none, so that examples can be imported. Returns it. */
 export async function addDataset(store: Store, act: Act, project: Project, stepId: string): Promise<Dataset> {
   const { database, organization } = store
@@ -197,7 +200,10 @@ async function findByStep(store: Store, project: Project, stepId: string): Promi
   return ofMembers(members)
 }
 
-/** Sets how a dataset's outputs are compared. Setting the same evaluator again isn't audited. */
+/**
+ * Sets how a dataset's outputs are compared. Setting the same evaluator again isn't audited. The default one isn't
+ * stored, so a step that goes back to it can be merged with one that has its own.
+ */
 export async function setEvaluator(store: Store, act: Act, dataset: Dataset, evaluator: string): Promise<void> {
   const { projectKey, stepId } = dataset
   const isSet = sql`${datasetSettings.projectKey} = ${projectKey} and ${isStep(projectKey, datasetSettings.stepId, stepId)}`
@@ -209,12 +215,18 @@ export async function setEvaluator(store: Store, act: Act, dataset: Dataset, eva
       store,
       act,
       { action: 'dataset.set_evaluator', targetId: dataset.id, projectKey },
-      sql`${isOwn} and not exists (
-        select 1 from ${datasetSettings} where ${isSet} and ${datasetSettings.evaluator} = ${evaluator})`,
+      sql`${isOwn} and ${evaluator} <> coalesce((
+        select ${datasetSettings.evaluator} from ${datasetSettings} where ${isSet} limit 1), ${DEFAULT_EVALUATOR})`,
     ),
     store.database.delete(datasetSettings).where(sql`${isSet} and ${isOwn}`),
     store.database
       .insert(datasetSettings)
-      .select(selectFor(datasetSettings, { projectKey, stepId, evaluator }, sql`where ${isOwn}`)),
+      .select(
+        selectFor(
+          datasetSettings,
+          { projectKey, stepId, evaluator },
+          sql`where ${isOwn} and ${evaluator} <> ${DEFAULT_EVALUATOR}`,
+        ),
+      ),
   ])
 }

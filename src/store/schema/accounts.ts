@@ -198,6 +198,8 @@ export const auditLog = sqliteTable(
     beforeId: text('before_id'),
     afterId: text('after_id'),
     requestId: text('request_id').notNull(),
+    /** Why somebody overrode a gate. */
+    reason: text('reason'),
   },
   table => [primaryKey({ columns: [table.organizationKey, table.createdAt, table.id] })],
 )

@@ -67,6 +67,27 @@ export const experiments = sqliteTable(
   ],
 )
 
+/** What an experiment must show before a version of a step's prompt may become active: a `Gate`. */
+export const gates = sqliteTable(
+  'gates',
+  {
+    projectKey: integer('project_key').notNull(),
+    stepId: text('step_id').notNull(),
+    /** UUIDv5 of `gate:<stepId>` in the project. */
+    id: text('id').notNull(),
+    minItems: integer('min_items').notNull(),
+    minPassRate: real('min_pass_rate'),
+    maxRegressed: integer('max_regressed'),
+    maxUnjudged: integer('max_unjudged'),
+    maxAgeDays: real('max_age_days'),
+    split: text('split').notNull(),
+    updatedAt: integer('updated_at').notNull(),
+    /** Identifies the last change. */
+    revision: text('revision').notNull(),
+  },
+  table => [primaryKey({ columns: [table.projectKey, table.stepId] })],
+)
+
 /** The narrow columns come first: SQLite then reads them without the pages that hold the values. */
 export const experimentResults = sqliteTable(
   'experiment_results',

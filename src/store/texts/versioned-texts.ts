@@ -77,19 +77,31 @@ interface TextDraft {
   version: VersionDraft
 }
 
+/** Under which condition a version may become active. */
+export interface Permit {
+  /** Checked by the statements that activate it. */
+  holds: SQL
+  /** Why somebody overrides a gate, for the audit log. */
+  reason: string | SQL | null
+}
+
+const PERMITTED: Permit = { holds: sql`true`, reason: null }
+
 /**
- * Creates a text with its first version, which is active. Returns undefined if the project has a text of this kind and
- * name, or a prompt for this step under another of its names.
+ * Creates a text with its first version, which is active. `taken`: the project has a text of this kind and name, or a
+ * prompt for this step under another of its names. `refused`: the permit doesn't hold.
  */
 export async function addText(
   store: Store,
   act: Act,
   project: Project,
   draft: TextDraft,
-): Promise<ActiveText | undefined> {
+  permit: Permit = PERMITTED,
+): Promise<ActiveText | 'taken' | 'refused'> {
   const { database, organization } = store
   const { version, ...fields } = draft
   const isNew = eq(versionedTexts.id, draft.id)
+  const isTaken = sql`exists (select 1 from ${versionedTexts} where ${isNamed(project, draft.kind, draft.name)})`
   const [, , , , , [text]] = await database.batch([
     database
       .insert(versionedTexts)
@@ -104,7 +116,7 @@ export async function addText(
             createdAt: version.createdAt,
           },
           // The index by name doesn't know that a step's old and new names are the same.
-          sql`where not exists (select 1 from ${versionedTexts} where ${isNamed(project, draft.kind, draft.name)})`,
+          sql`where ${permit.holds} and not ${isTaken}`,
         ),
       )
       .onConflictDoNothing(),
@@ -123,18 +135,25 @@ export async function addText(
     recordAct(
       store,
       act,
-      { action: `${draft.kind}.create`, targetId: draft.id, projectKey: project.key, afterId: draft.id },
+      {
+        action: `${draft.kind}.create`,
+        targetId: draft.id,
+        projectKey: project.key,
+        afterId: draft.id,
+        reason: permit.reason,
+      },
       sql`exists (select 1 from ${versionedTexts} where ${ofStore(store, isNew)})`,
     ),
   ])
   if (text) return withSchema(text)
   await requireExisting(store, project)
-  return undefined
+  const [row] = await database.select({ isTaken: sql<number>`${isTaken}` }).from(sql`(select 1)`)
+  return row?.isTaken ? 'taken' : 'refused'
 }
 
 /**
- * Adds a version to a text and activates it if `activate` is set. `too_large`: the versions together would exceed what
- * a detail can show. `text_missing`: the text was deleted in the meantime.
+ * Adds a version to a text, if `holds`, and activates it if `activate` is set. `too_large`: the versions together would
+ * exceed what a detail can show. `text_missing`: the text was deleted in the meantime. `refused`: it doesn't hold.
  */
 export async function addVersion(
   store: Store,
@@ -142,7 +161,8 @@ export async function addVersion(
   text: TextHead,
   draft: VersionDraft,
   activate: boolean,
-): Promise<TextVersion | 'too_large' | 'text_missing'> {
+  holds: SQL = PERMITTED.holds,
+): Promise<TextVersion | 'too_large' | 'text_missing' | 'refused'> {
   const { database } = store
   const ofText = ofStore(store, eq(versionedTexts.id, text.id))
   const schema = sql`coalesce(${draft.outputSchema}, (
@@ -168,7 +188,7 @@ export async function addVersion(
           number: sql`${countBefore} + 1`,
         },
         sql`from ${versionedTexts}
-          where ${ofText} and ${bytesBefore} + octet_length(${quotedJson(draft.content)})
+          where ${ofText} and ${holds} and ${bytesBefore} + octet_length(${quotedJson(draft.content)})
             + coalesce(octet_length(${schema}), 0) <= ${MAX_VERSIONS_BYTES}`,
       ),
     )
@@ -185,18 +205,30 @@ export async function addVersion(
     : (await database.batch([insert, recorded, select]))[2]
   const [version] = rows
   if (version) return withSchema(version)
-  return (await findTextHead(store, text)) ? 'too_large' : 'text_missing'
+  if (!(await findTextHead(store, text))) return 'text_missing'
+  const [row] = await database.select({ holds: sql<number>`${holds}` }).from(sql`(select 1)`)
+  return row?.holds ? 'too_large' : 'refused'
+}
+
+/** A gate before a prompt's versions. */
+export interface Barrier {
+  /** Whether there is none. */
+  isAbsent: SQL
+  /** Permits an activation, or throws. */
+  permit: () => Promise<Permit>
 }
 
 /**
  * Activates a version of a text and returns the text. `text_missing` and `version_missing` say which of the two doesn't
- * exist.
+ * exist. With a barrier, a version that was never active needs a permit. If that no longer holds when the version would
+ * become active, the barrier is asked again.
  */
 export async function activateVersion(
   store: Store,
   act: Act,
   text: TextHead,
   versionId: string,
+  barrier?: Barrier,
 ): Promise<ActiveText | 'text_missing' | 'version_missing'> {
   const isVersionOf = sql`exists (
     select 1 from ${textVersions} where ${textVersions.id} = ${versionId} and ${textVersions.textKey} = ${versionedTexts.key})`
@@ -205,11 +237,23 @@ export async function activateVersion(
     .from(versionedTexts)
     .where(ofStore(store, eq(versionedTexts.id, text.id), isVersionOf))
   if (!found) return (await findTextHead(store, text)) ? 'version_missing' : 'text_missing'
-  const [, , , , [active]] = await store.database.batch([
-    ...recordedActivationStatements(store, act, text, versionId),
-    selectActive(store, eq(versionedTexts.id, text.id)),
-  ])
-  return active ? withSchema(active) : 'text_missing'
+  const wasActive = sql`exists (
+    select 1 from ${textVersions} as version cross join ${textActivations} as past
+    where version.id = ${versionId} and past.text_key = version.text_key and past.version_key = version.key)`
+  let permit: Permit = barrier ? { holds: barrier.isAbsent, reason: null } : PERMITTED
+  for (let losses = 0; ; losses++) {
+    if (losses > 1) await store.deadline.giveWay(losses)
+    const holds = sql`(${permit.holds} or ${wasActive})`
+    const reason = permit.reason === null ? null : sql`iif(${wasActive}, null, ${permit.reason})`
+    const [, , , , [checked], [active]] = await store.database.batch([
+      ...recordedActivationStatements(store, act, text, versionId, { holds, reason }),
+      store.database.select({ holds: sql<number>`${holds}`.as('holds') }).from(sql`(select 1)`),
+      selectActive(store, eq(versionedTexts.id, text.id)),
+    ])
+    if (!active) return 'text_missing'
+    if (!barrier || checked?.holds) return withSchema(active)
+    permit = await barrier.permit()
+  }
 }
 
 /**
@@ -390,9 +434,10 @@ const isActive = sql`${textVersions.isActive} = 1`
 
 /**
  * The statements that activate a version unless it's already active. The active version is deactivated first, because
- * the database allows only one. Run them in one batch, so no reader ever sees a text without an active version.
+ * the database allows only one. Run them in one batch, so no reader ever sees a text without an active version. All do
+ * something or none does: none of them makes the condition `holds` false, or true after an earlier one found it false.
  */
-function activationStatements(store: Store, versionId: string, now: number) {
+function activationStatements(store: Store, versionId: string, now: number, holds: SQL = PERMITTED.holds) {
   const { database } = store
   const ofSameText = sql`${textVersions.textKey} = (
     select own.text_key from ${textVersions} own inner join ${versionedTexts} on ${versionedTexts.key} = own.text_key
@@ -410,15 +455,18 @@ function activationStatements(store: Store, versionId: string, now: number) {
         selectFor(
           textActivations,
           { textKey: textVersions.textKey, activatedAt, versionKey: textVersions.key },
-          sql`from ${textVersions} where ${ofSameText} and ${isVersion} and ${textVersions.isActive} = 0`,
+          sql`from ${textVersions} where ${ofSameText} and ${isVersion} and ${textVersions.isActive} = 0 and ${holds}`,
         ),
       )
       .onConflictDoNothing(),
     database
       .update(textVersions)
       .set({ isActive: false })
-      .where(and(ofSameText, isActive, not(isVersion))),
-    database.update(textVersions).set({ isActive: true }).where(and(ofSameText, isVersion)),
+      .where(and(ofSameText, isActive, not(isVersion), holds)),
+    database
+      .update(textVersions)
+      .set({ isActive: true })
+      .where(and(ofSameText, isVersion, holds)),
   ] as const
 }
 
@@ -426,7 +474,13 @@ function activationStatements(store: Store, versionId: string, now: number) {
  * The statements that activate a version, preceded by its audit entry, which needs the previous version. A version that
  * is already active isn't audited.
  */
-function recordedActivationStatements(store: Store, act: Act, text: TextHead, versionId: string) {
+function recordedActivationStatements(
+  store: Store,
+  act: Act,
+  text: TextHead,
+  versionId: string,
+  { holds, reason }: Permit = PERMITTED,
+) {
   const before = sql`(
     select ${textVersions.id}
     from ${textVersions} inner join ${versionedTexts} on ${versionedTexts.key} = ${textVersions.textKey}
@@ -436,10 +490,11 @@ function recordedActivationStatements(store: Store, act: Act, text: TextHead, ve
     recordAct(
       store,
       act,
-      { action: `${text.kind}.activate`, targetId, projectKey, beforeId: before, afterId: versionId },
-      sql`exists (select 1 from ${textVersions} where ${textVersions.id} = ${versionId} and ${textVersions.isActive} = 0)`,
+      { action: `${text.kind}.activate`, targetId, projectKey, beforeId: before, afterId: versionId, reason },
+      sql`${holds} and exists (
+        select 1 from ${textVersions} where ${textVersions.id} = ${versionId} and ${textVersions.isActive} = 0)`,
     ),
-    ...activationStatements(store, versionId, act.at),
+    ...activationStatements(store, versionId, act.at, holds),
   ] as const
 }
 

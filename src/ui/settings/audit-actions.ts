@@ -38,6 +38,8 @@ const LABELS: Readonly<Record<AuditAction, string>> = {
   'dataset.import': 'Examples imported',
   'dataset.change_item': 'Dataset item changed',
   'dataset.set_evaluator': 'Evaluator changed',
+  'gate.set': 'Gate set',
+  'gate.delete': 'Gate deleted',
 }
 
 /** The actions to filter by. */

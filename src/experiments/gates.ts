@@ -1,0 +1,119 @@
+import * as v from 'valibot'
+import { endpoint } from '../api/endpoint.ts'
+import { PROJECT_ID, PROMPT_DRAFT_ID } from '../api/story.ts'
+import { requirePerson } from '../auth/require-person.ts'
+import { requireProject } from '../auth/require-project.ts'
+import { Split } from '../datasets/wire.ts'
+import { described, text, Uuid, wholeNumber } from '../http/atoms.ts'
+import { notFound } from '../http/errors.ts'
+import { MAX_EXPERIMENT_ITEMS, MAX_GATE_AGE_DAYS, MAX_NAME_LENGTH } from '../limits.ts'
+import { selectedProject } from '../read/project.ts'
+import { findProject } from '../store/accounts/projects.ts'
+import { findActiveVersion, findGate, deleteGate as removeGate, saveGate } from '../store/experiments/gates.ts'
+import { gate, gateState } from './examples.ts'
+import { Gate, GateState, readGateState, toGate } from './gate-state.ts'
+
+/* A gate belongs to a step, not to its prompt, so it outlives the prompt. */
+
+const params = v.object({ projectId: Uuid, stepId: text(1, MAX_NAME_LENGTH) })
+
+const between = (min: number, max: number) =>
+  v.pipe(v.number(), v.minValue(min, `must be at least ${min}`), v.maxValue(max, `must be at most ${max}`))
+
+/** A condition that doesn't apply if it's null or missing. */
+const condition = <Schema extends v.GenericSchema<number, number>>(schema: Schema, description: string) =>
+  described(v.optional(v.nullable(schema), null), description)
+
+const notYet = (description: string) =>
+  described(v.optional(v.literal(false, "isn't available yet; leave it out or send false"), false), description)
+
+export const putGate = endpoint({
+  family: 'experiment',
+  method: 'PUT',
+  path: '/api/projects/{projectId}/gates/{stepId}',
+  summary: "Set a step's gate",
+  description:
+    "Requires what an experiment must show before a version of the step's prompt may become active. Replaces the gate that the step has. Versions that were active before may become active again regardless. Only for people.",
+  scope: 'manage',
+  params,
+  body: v.strictObject({
+    minItems: described(
+      wholeNumber(1, MAX_EXPERIMENT_ITEMS),
+      'The least number of items that passed, failed, or ended in an error',
+    ),
+    minPassRate: condition(between(0, 1), 'The least share of those items that passed'),
+    maxRegressed: condition(
+      wholeNumber(0, MAX_EXPERIMENT_ITEMS),
+      'The most items that are wrong now, but were right in production',
+    ),
+    maxUnjudged: condition(wholeNumber(0, MAX_EXPERIMENT_ITEMS), 'The most items that nobody has judged'),
+    maxAgeDays: condition(between(0, MAX_GATE_AGE_DAYS), 'The most days since the experiment finished'),
+    split: v.optional(described(Split, 'The split whose items count'), 'test'),
+    allowJudge: notYet('Not available yet'),
+    autoRollback: notYet('Not available yet'),
+  }),
+  responses: { 200: Gate },
+  example: {
+    params: { projectId: PROJECT_ID, stepId: gate.stepId },
+    body: { minItems: 30, minPassRate: 0.9, maxRegressed: 1, maxUnjudged: 0 },
+    answers: { 200: gate },
+  },
+}).handle(async context => {
+  const { params, body, caller, store, act } = context
+  requirePerson(caller)
+  const { allowJudge: _, autoRollback: __, ...conditions } = body
+  const project = await selectedProject(context, { projectId: params.projectId })
+  return { status: 200, body: toGate(await saveGate(store, act, project, params.stepId, conditions)) }
+})
+
+export const getGate = endpoint({
+  family: 'experiment',
+  method: 'GET',
+  path: '/api/projects/{projectId}/gates/{stepId}',
+  summary: "Get a step's gate, and whether a version meets it",
+  description:
+    "404 if the step has no gate. The counts are those of the experiment when it finished, with later decisions on its items. Items that join the dataset later don't change them.",
+  scope: 'read',
+  params,
+  query: v.strictObject({
+    versionId: v.optional(described(Uuid, "A version of the step's prompt. Default: the active one.")),
+  }),
+  responses: { 200: GateState },
+  example: {
+    params: { projectId: PROJECT_ID, stepId: gate.stepId },
+    query: { versionId: PROMPT_DRAFT_ID },
+    answers: { 200: gateState },
+  },
+}).handle(async context => {
+  const { params, query, store, now } = context
+  const project = await selectedProject(context, { projectId: params.projectId })
+  const step = { projectKey: project.key, stepId: params.stepId }
+  const versionId = query.versionId ?? (await findActiveVersion(store, step))
+  const { state } = await readGateState(store, step, versionId, now)
+  if (!state) throw notFound('The step has no gate')
+  return { status: 200, body: state }
+})
+
+export const deleteGate = endpoint({
+  family: 'experiment',
+  method: 'DELETE',
+  path: '/api/projects/{projectId}/gates/{stepId}',
+  summary: "Delete a step's gate",
+  description: "From then on, any version of the step's prompt may become active. Only for people.",
+  scope: 'manage',
+  params,
+  responses: { 200: v.object({ stepId: v.string() }) },
+  example: {
+    params: { projectId: PROJECT_ID, stepId: gate.stepId },
+    answers: { 200: { stepId: gate.stepId } },
+  },
+}).handle(async ({ params, caller, store, act }) => {
+  requirePerson(caller)
+  const project = await findProject(store, { id: params.projectId })
+  if (!project) throw notFound()
+  requireProject(caller, project.key)
+  const found = await findGate(store, { projectKey: project.key, stepId: params.stepId })
+  if (!found) throw notFound('The step has no gate')
+  await removeGate(store, act, project, found)
+  return { status: 200, body: { stepId: found.stepId } }
+})

@@ -1,0 +1,189 @@
+import { and, type SQL, sql } from 'drizzle-orm'
+import type { Gate } from '../../domain/gate.ts'
+import { gateUuid, newRevision } from '../../domain/ids.ts'
+import { type Act, recordAct } from '../accounts/audit.ts'
+import { isExistingProject, type Project, requireExisting } from '../accounts/projects.ts'
+import { named, readPlain } from '../core/database.ts'
+import { selectFor } from '../core/rows.ts'
+import { isStep, readStepId } from '../core/step-names.ts'
+import type { Store } from '../core/store.ts'
+import { DEFAULT_EVALUATOR } from '../datasets/datasets.ts'
+import { datasetSettings } from '../schema/datasets.ts'
+import { experiments, gates } from '../schema/experiments.ts'
+import { textVersions, versionedTexts } from '../schema/texts.ts'
+import type { Permit } from '../texts/versioned-texts.ts'
+
+/** A step's gate. */
+export interface GateRecord extends Gate {
+  id: string
+  /** The step's current name. */
+  stepId: string
+  updatedAt: number
+}
+
+/** A step in a project, by any of its names. */
+export interface Step {
+  projectKey: number
+  stepId: string | SQL
+}
+
+/** Whether a row of `gates` is a step's. */
+const isGateOf = ({ projectKey, stepId }: Step): SQL =>
+  sql`(${gates.projectKey} = ${projectKey} and ${isStep(projectKey, gates.stepId, sql`${stepId}`)})`
+
+/** Whether a step has no gate. */
+export const hasNoGate = (step: Step): SQL => sql`not exists (select 1 from ${gates} where ${isGateOf(step)})`
+
+/** Permits a step's first version to be active without a gate, or with a reason to override the gate. */
+export const permitFirst = (step: Step, override: string | undefined): Permit =>
+  override === undefined
+    ? { holds: hasNoGate(step), reason: null }
+    : { holds: sql`true`, reason: sql`iif(${hasNoGate(step)}, null, ${override})` }
+
+/** The step of a prompt. */
+export const stepOfPrompt = ({ id, projectKey }: { id: string; projectKey: number }): Step => ({
+  projectKey,
+  stepId: sql`(select prompt.name from ${versionedTexts} as prompt where prompt.id = ${id})`,
+})
+
+/** Sets a step's gate and returns it. Setting the same gate again changes nothing. */
+export async function saveGate(
+  store: Store,
+  act: Act,
+  project: Project,
+  stepId: string,
+  gate: Gate,
+): Promise<GateRecord> {
+  const { database } = store
+  const id = await gateUuid(project.id, stepId)
+  const isThis = isGateOf({ projectKey: project.key, stepId })
+  const isSame = sql`(${gates.minItems} = ${gate.minItems} and ${gates.minPassRate} is ${gate.minPassRate}
+    and ${gates.maxRegressed} is ${gate.maxRegressed} and ${gates.maxUnjudged} is ${gate.maxUnjudged}
+    and ${gates.maxAgeDays} is ${gate.maxAgeDays} and ${gates.split} = ${gate.split})`
+  const isExisting = isExistingProject(store, project)
+  const hasThis = sql`exists (select 1 from ${gates} where ${isThis})`
+  const changed = { ...gate, updatedAt: act.at, revision: newRevision() }
+  const targetId = sql`coalesce((select ${gates.id} from ${gates} where ${isThis}), ${id})`
+  const [, , , [saved]] = await database.batch([
+    recordAct(
+      store,
+      act,
+      { action: 'gate.set', targetId, projectKey: project.key, afterId: targetId },
+      sql`${isExisting} and not exists (select 1 from ${gates} where ${isThis} and ${isSame})`,
+    ),
+    // A step keeps the name that its gate was set under, like its prompt.
+    database
+      .update(gates)
+      .set(changed)
+      .where(and(isThis, sql`not ${isSame}`, isExisting)),
+    database
+      .insert(gates)
+      .select(
+        selectFor(
+          gates,
+          { ...changed, projectKey: project.key, stepId, id },
+          sql`where ${isExisting} and not ${hasThis}`,
+        ),
+      )
+      .onConflictDoNothing(),
+    selectGate(store, { projectKey: project.key, stepId }),
+  ])
+  if (saved) return saved
+  await requireExisting(store, project)
+  throw new Error('a gate is gone right after it was set')
+}
+
+/** Finds a step's gate. */
+export async function findGate(store: Store, step: Step): Promise<GateRecord | undefined> {
+  const [[gate]] = await readPlain(store.database, [selectGate(store, step)])
+  return gate
+}
+
+/** Deletes a gate. */
+export async function deleteGate(store: Store, act: Act, project: Project, { id, stepId }: GateRecord): Promise<void> {
+  const isThis = isGateOf({ projectKey: project.key, stepId })
+  await store.database.batch([
+    recordAct(
+      store,
+      act,
+      { action: 'gate.delete', targetId: id, projectKey: project.key, beforeId: id },
+      sql`exists (select 1 from ${gates} where ${isThis})`,
+    ),
+    store.database.delete(gates).where(isThis),
+  ])
+}
+
+const selectGate = ({ database }: Store, step: Step) =>
+  database
+    .select({
+      ...named({
+        id: gates.id,
+        minItems: gates.minItems,
+        minPassRate: gates.minPassRate,
+        maxRegressed: gates.maxRegressed,
+        maxUnjudged: gates.maxUnjudged,
+        maxAgeDays: gates.maxAgeDays,
+        split: gates.split,
+        updatedAt: gates.updatedAt,
+      }),
+      stepId: readStepId(gates.projectKey, gates.stepId).as('stepId'),
+    })
+    .from(gates)
+    .where(isGateOf(step))
+
+/** What a gate's decision on a version follows from. */
+export interface GateBasis {
+  gate: GateRecord | undefined
+  /** The experiment that the gate looks at, and what identifies its results. Null if there is none. */
+  experiment: { id: string; revision: string } | null
+  /** Whether the gate and its experiment are still the same. True for a step without a gate until it gets one. */
+  holds: SQL
+}
+
+/** Reads what a gate's decision on a version follows from, at one moment. */
+export async function findGateBasis(store: Store, step: Step, versionId: string): Promise<GateBasis> {
+  const basis = basisOf(store, step, versionId)
+  const [[gate], [row]] = await readPlain(store.database, [
+    selectGate(store, step),
+    store.database.select({ basis: sql<string | null>`${basis}`.as('basis') }).from(sql`(select 1)`),
+  ])
+  const text = row?.basis ?? null
+  const [, experiment = null]: [string, GateBasis['experiment']?] = text === null ? [''] : JSON.parse(text)
+  return { gate, experiment, holds: sql`(${basis} is ${text})` }
+}
+
+/** The gate's revision and its experiment, as JSON. Null without a gate. */
+function basisOf(store: Store, step: Step, versionId: string): SQL {
+  const { projectKey } = step
+  const ofStep = (column: typeof experiments.stepId | typeof datasetSettings.stepId) =>
+    isStep(projectKey, column, sql`${gates.stepId}`)
+  const evaluator = sql`coalesce((
+    select ${datasetSettings.evaluator} from ${datasetSettings}
+    where ${datasetSettings.projectKey} = ${projectKey} and ${ofStep(datasetSettings.stepId)} limit 1), ${DEFAULT_EVALUATOR})`
+  // Another split has no items that the gate counts, so experiments on it prove nothing about the version.
+  const experiment = sql`(
+    select json_object('id', ${experiments.id}, 'revision', ${experiments.revision}) from ${experiments}
+    where ${experiments.organizationKey} = ${store.organization.key} and ${experiments.projectKey} = ${projectKey}
+      and ${experiments.promptVersionId} = ${versionId} and ${experiments.state} = 'finished'
+      and ${experiments.isVersionNamed} = 0 and ${experiments.sample} is null and ${experiments.includesStale} = 0
+      and ${experiments.baselineId} is null
+      and (${experiments.split} is null or ${experiments.split} = ${gates.split})
+      and ${ofStep(experiments.stepId)} and ${experiments.evaluator} = ${evaluator}
+    order by ${experiments.finishedAt} desc, ${experiments.key} desc limit 1)`
+  return sql`(select json_array(${gates.revision}, json(${experiment})) from ${gates} where ${isGateOf(step)})`
+}
+
+/** The active version of a step's prompt. Null if it has no prompt. */
+export async function findActiveVersion(store: Store, { projectKey, stepId }: Step): Promise<string | null> {
+  const [[row]] = await readPlain(store.database, [
+    store.database
+      .select(named({ id: textVersions.id }))
+      .from(versionedTexts)
+      .innerJoin(textVersions, sql`${textVersions.textKey} = ${versionedTexts.key} and ${textVersions.isActive} = 1`)
+      .where(
+        sql`${versionedTexts.organizationKey} = ${store.organization.key} and ${versionedTexts.projectKey} = ${projectKey}
+          and ${versionedTexts.kind} = 'prompt' and ${isStep(projectKey, versionedTexts.name, sql`${stepId}`)}`,
+      ),
+  ])
+  return row?.id ?? null
+}
