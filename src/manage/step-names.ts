@@ -9,7 +9,7 @@ import { conflictFields, type ErrorDetail } from '../http/errors.ts'
 import { ENVELOPE_BYTES, escaped, MAX_NAME_LENGTH, MAX_STEP_NAMES } from '../limits.ts'
 import { selectedProject } from '../read/project.ts'
 import { StepNames } from '../read/step-names.ts'
-import { type ClashingPrompt, saveStepNames } from '../store/accounts/step-names.ts'
+import { type Clash, type OnePerStep, saveStepNames } from '../store/accounts/step-names.ts'
 import { Name } from './wire.ts'
 
 /** The size of a body with as many names as possible. Each character of a name may take two escapes. */
@@ -44,19 +44,21 @@ const Names = v.pipe(
 
 const isText = (value: unknown): boolean => typeof value === 'string'
 
-const SEVERAL_PROMPTS = 'Several of these steps have a prompt; keep one of them'
+const CLASH = 'Several of these steps have a prompt, a gate, or an evaluator; keep one of each'
+
+const NOUNS: Readonly<Record<OnePerStep, string>> = { prompt: 'a prompt', gate: 'a gate', evaluator: 'an evaluator' }
 
 export const putStepNames = endpoint({
   family: 'manage',
   method: 'PUT',
   path: '/api/projects/{projectId}/step-names',
   summary: "Rename a project's steps",
-  description: `Replaces all earlier renames: a step that you leave out goes back to its old name. Spans with an old name are shown under the new one, whether they're already stored or arrive later. Prompts and counts move to the new name, and requests accept either name. If several steps get the same name, they become one step. Trace names don't change.`,
+  description: `Replaces all earlier renames: a step that you leave out goes back to its old name. Spans with an old name are shown under the new one, whether they're already stored or arrive later. Prompts, gates, datasets, and counts move to the new name, and requests accept either name. If several steps get the same name, they become one step. Trace names don't change.`,
   scope: 'manage',
   params: v.object({ projectId: Uuid }),
   body: v.strictObject({ names: Names }),
   maxBytes: MAX_STEP_NAMES_BYTES,
-  errors: { 409: SEVERAL_PROMPTS },
+  errors: { 409: CLASH },
   responses: { 200: StepNames },
   example: {
     params: { projectId: PROJECT_ID },
@@ -66,17 +68,19 @@ export const putStepNames = endpoint({
 }).handle(async ({ params, body: { names }, caller, store, act, unscoped }) => {
   const project = await selectedProject({ caller, store, unscoped }, params)
   const clashing = await saveStepNames(store, act, project, names)
-  if (clashing.length > 0) throw conflictFields(SEVERAL_PROMPTS, clashDetails(clashing))
+  if (clashing.length > 0) throw conflictFields(CLASH, clashDetails(clashing))
   return { status: 200, body: { names: Object.fromEntries(names) } }
 })
 
-/** Names the prompts that clash, each at its renamed step. */
-function clashDetails(clashing: readonly ClashingPrompt[]): ErrorDetail[] {
+/** Names what clashes, each at its renamed step. */
+function clashDetails(clashing: readonly Clash[]): ErrorDetail[] {
   const inOrder = clashing.toSorted((left, right) => compareCodePoints(left.name, right.name))
-  const groups = Map.groupBy(inOrder, ({ newName }) => newName)
-  return inOrder.flatMap(({ name, newName }) => {
-    const others = (groups.get(newName) ?? []).flatMap(other => (other.name === name ? [] : `"${other.name}"`))
-    const message = `has a prompt, and so ${others.length > 1 ? 'do' : 'does'} ${others.join(' and ')}`
+  const groups = Map.groupBy(inOrder, ({ kind, newName }) => `${kind} ${newName}`)
+  return inOrder.flatMap(({ kind, name, newName }) => {
+    const others = (groups.get(`${kind} ${newName}`) ?? []).flatMap(other =>
+      other.name === name ? [] : `"${other.name}"`,
+    )
+    const message = `has ${NOUNS[kind]}, and so ${others.length > 1 ? 'do' : 'does'} ${others.join(' and ')}`
     return name === newName ? [] : { path: `names.${name}`, message }
   })
 }

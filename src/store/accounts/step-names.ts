@@ -5,6 +5,8 @@ import type { StepNames } from '../../domain/step-names.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { stepNames } from '../schema/accounts.ts'
+import { datasetSettings } from '../schema/datasets.ts'
+import { gates } from '../schema/experiments.ts'
 import { versionedTexts } from '../schema/texts.ts'
 import { type Act, recordAct } from './audit.ts'
 import { isExistingProject, type Project } from './projects.ts'
@@ -19,8 +21,12 @@ export async function listStepNames({ database }: Store, project: Project): Prom
   return new Map(rows.map(({ oldName, newName }) => [oldName, newName]))
 }
 
-/** A prompt whose step would have the same name as another prompt's. */
-export interface ClashingPrompt {
+/** What a step can have only one of. */
+export type OnePerStep = 'prompt' | 'gate' | 'evaluator'
+
+/** Something whose step would have the same name as another's. */
+export interface Clash {
+  kind: OnePerStep
   /** The name it was created under. */
   name: string
   /** The name that both would have. */
@@ -30,15 +36,10 @@ export interface ClashingPrompt {
 const NAMES = rowSet(['oldName', 'newName', 'datasetId'])
 
 /**
- * Replaces a project's renamed steps. If a step would then have several prompts, changes nothing and returns those
- * prompts. Saving the same names again changes nothing. Takes one round trip.
+ * Replaces a project's renamed steps. If a step would then have several prompts, gates, or evaluators, changes nothing
+ * and returns those. Saving the same names again changes nothing. Takes one round trip.
  */
-export async function saveStepNames(
-  store: Store,
-  act: Act,
-  project: Project,
-  names: StepNames,
-): Promise<ClashingPrompt[]> {
+export async function saveStepNames(store: Store, act: Act, project: Project, names: StepNames): Promise<Clash[]> {
   const { database } = store
   const { row } = NAMES
   const rows = await Promise.all(
@@ -49,7 +50,7 @@ export async function saveStepNames(
     })),
   )
   const given = NAMES.from(NAMES.encodeAll(rows))
-  const clashing = clashingPrompts(project, names)
+  const clashing = clashesIn(project, names)
   const mayChange = and(isExistingProject(store, project), sql`not exists (select 1 from ${clashing})`)
   const ofProject = eq(stepNames.projectKey, project.key)
   const isDropped = sql`(${stepNames.oldName}, ${stepNames.newName}) not in (select ${row.oldName}, ${row.newName} from ${given})`
@@ -57,7 +58,11 @@ export async function saveStepNames(
     or (select count(*) from ${stepNames} where ${ofProject}) <> ${names.size})`
   const [clashes, [existing]] = await database.batch([
     database
-      .select({ name: sql<string>`clashing.name`.as('name'), newName: sql<string>`clashing.new_name`.as('new_name') })
+      .select({
+        kind: sql<OnePerStep>`clashing.kind`.as('kind'),
+        name: sql<string>`clashing.name`.as('name'),
+        newName: sql<string>`clashing.new_name`.as('new_name'),
+      })
       .from(clashing),
     database
       .select({ isFound: sql<number>`${isExistingProject(store, project)}`.as('is_found') })
@@ -81,15 +86,20 @@ export async function saveStepNames(
 
 const MEMBERS = rowSet(['name', 'newName'])
 
-/** The prompts that would share a step's name under these new names. */
-function clashingPrompts({ key }: Project, names: StepNames): SQL {
+/** What would share a step's name under these new names, though a step can have only one of it. */
+function clashesIn({ key }: Project, names: StepNames): SQL {
   const newNames = new Set(names.values())
   const members = [...names, ...[...newNames].map(newName => [newName, newName] as const)]
   const { row } = MEMBERS
-  const withPrompt = sql`from ${MEMBERS.from(MEMBERS.encodeAll(members.map(([name, newName]) => ({ name, newName }))))}
-    cross join ${versionedTexts}
+  const owned = sql`(
+    select 'prompt' as kind, ${versionedTexts.name} as name from ${versionedTexts}
     where ${versionedTexts.projectKey} = ${key} and ${versionedTexts.kind} = 'prompt'
-      and ${versionedTexts.name} = ${row.name}`
-  return sql`(select ${row.name} as name, ${row.newName} as new_name ${withPrompt} and ${row.newName} in (
-    select ${row.newName} ${withPrompt} group by ${row.newName} having count(*) > 1)) as clashing`
+    union all select 'gate', ${gates.stepId} from ${gates} where ${gates.projectKey} = ${key}
+    union all select 'evaluator', ${datasetSettings.stepId} from ${datasetSettings}
+    where ${datasetSettings.projectKey} = ${key}) as owned`
+  const found = sql`from ${MEMBERS.from(MEMBERS.encodeAll(members.map(([name, newName]) => ({ name, newName }))))}
+    cross join ${owned} where owned.name = ${row.name}`
+  return sql`(select owned.kind as kind, ${row.name} as name, ${row.newName} as new_name ${found}
+    and (owned.kind, ${row.newName}) in (
+      select owned.kind, ${row.newName} ${found} group by owned.kind, ${row.newName} having count(*) > 1)) as clashing`
 }
