@@ -1,5 +1,5 @@
 import { Dataset, DatasetItem, DatasetItemHead } from './datasets/wire.ts'
-import { Gate, GateState } from './experiments/gate-state.ts'
+import { GateState } from './experiments/gate-state.ts'
 import { Experiment, ExperimentItem, ItemResult, Report } from './experiments/wire.ts'
 import { BatchResult } from './http/results.ts'
 import { Pending } from './ingest/attribute.ts'
@@ -15,6 +15,7 @@ import { Session } from './manage/session.ts'
 import { ApiKey, ApiKeyWithSecret, Project, User } from './manage/wire.ts'
 import { PastAttribution } from './read/attributions.ts'
 import { ErrorType } from './read/error-types.ts'
+import { Gate } from './read/gate.ts'
 import { Insights } from './read/insights.ts'
 import {
   KnowledgeDoc,

@@ -3,10 +3,8 @@ import {
   ANSWER,
   ANSWERED,
   CORRECTION,
-  CREATED,
   DATASET_ID,
   EXPERIMENT_ID,
-  GATE_ID,
   JUDGED,
   METADATA,
   PROJECT_ID,
@@ -17,7 +15,8 @@ import {
   USER_ID,
 } from '../api/story.ts'
 import { DATASET_VERSION, itemHead } from '../datasets/examples.ts'
-import type { Gate, GateState } from './gate-state.ts'
+import { gate } from '../read/examples.ts'
+import type { GateState } from './gate-state.ts'
 import type { Experiment, ExperimentItem, ItemResult, ListedExperiment, Report } from './wire.ts'
 
 export const experiment: Shown<typeof Experiment> = {
@@ -56,20 +55,6 @@ const counts = {
   regressed: 1,
   stillRight: 26,
   stillWrong: 4,
-}
-
-export const gate: Shown<typeof Gate> = {
-  id: GATE_ID,
-  stepId: 'generate-answer',
-  minItems: 30,
-  minPassRate: 0.9,
-  maxRegressed: 1,
-  maxUnjudged: 0,
-  maxAgeDays: null,
-  split: 'test',
-  allowJudge: false,
-  autoRollback: false,
-  updatedAt: CREATED,
 }
 
 /** The state of the story's gate after its experiment. */

@@ -1,26 +1,12 @@
 import * as v from 'valibot'
-import { Split } from '../datasets/wire.ts'
 import { checkGate, GATE_CONDITIONS, isMinimum, type UnmetCondition } from '../domain/gate.ts'
-import { described, IsoTime, isoTime, Uuid } from '../http/atoms.ts'
+import { described, Uuid } from '../http/atoms.ts'
 import { type ApiError, gateNotMet } from '../http/errors.ts'
+import { Gate, toGate } from '../read/gate.ts'
 import type { Store } from '../store/core/store.ts'
 import { findExperiment } from '../store/experiments/experiments.ts'
-import { findGateBasis, type GateBasis, type GateRecord, type Step } from '../store/experiments/gates.ts'
+import { findGateBasis, type GateBasis, type Step } from '../store/experiments/gates.ts'
 import { settled, tallyOf } from './tally.ts'
-
-export const Gate = v.object({
-  id: described(Uuid, 'The target of its entries in the audit log'),
-  stepId: v.string(),
-  minItems: v.number(),
-  minPassRate: v.nullable(v.number()),
-  maxRegressed: v.nullable(v.number()),
-  maxUnjudged: v.nullable(v.number()),
-  maxAgeDays: v.nullable(v.number()),
-  split: Split,
-  allowJudge: described(v.boolean(), 'Not available yet: always false'),
-  autoRollback: described(v.boolean(), 'Not available yet: always false'),
-  updatedAt: IsoTime,
-})
 
 /** Whether a version meets its step's gate. */
 export const GateState = v.object({
@@ -38,13 +24,6 @@ export const GateState = v.object({
       actual: described(v.nullable(v.number()), "Null if there's nothing to measure"),
     }),
   ),
-})
-
-export const toGate = ({ updatedAt, ...gate }: GateRecord): v.InferOutput<typeof Gate> => ({
-  ...gate,
-  allowJudge: false,
-  autoRollback: false,
-  updatedAt: isoTime(updatedAt),
 })
 
 /**

@@ -7,11 +7,13 @@ import { Split } from '../datasets/wire.ts'
 import { described, text, Uuid, wholeNumber } from '../http/atoms.ts'
 import { notFound } from '../http/errors.ts'
 import { MAX_EXPERIMENT_ITEMS, MAX_GATE_AGE_DAYS, MAX_NAME_LENGTH } from '../limits.ts'
+import { gate } from '../read/examples.ts'
+import { Gate, toGate } from '../read/gate.ts'
 import { selectedProject } from '../read/project.ts'
 import { findProject } from '../store/accounts/projects.ts'
 import { findActiveVersion, findGate, deleteGate as removeGate, saveGate } from '../store/experiments/gates.ts'
-import { gate, gateState } from './examples.ts'
-import { Gate, GateState, readGateState, toGate } from './gate-state.ts'
+import { gateState } from './examples.ts'
+import { GateState, readGateState } from './gate-state.ts'
 
 /* A gate belongs to a step, not to its prompt, so it outlives the prompt. */
 

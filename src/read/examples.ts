@@ -6,6 +6,7 @@ import {
   CREATED,
   DOC_ID,
   DOC_VERSION_ID,
+  GATE_ID,
   JUDGED,
   METADATA,
   OBSERVATION_ID,
@@ -20,6 +21,7 @@ import {
   TRACE_UUID,
   USER_ID,
 } from '../api/story.ts'
+import type { Gate } from './gate.ts'
 import type { KnowledgeDoc, KnowledgeDocVersion, Prompt, PromptVersion } from './text-wire.ts'
 import type { Feedback, Span, SpanOfTrace, TraceItem } from './wire.ts'
 
@@ -175,3 +177,17 @@ export const builtInErrorType = {
   isBuiltIn: true,
   isEnabled: true,
 } as const
+
+export const gate: Shown<typeof Gate> = {
+  id: GATE_ID,
+  stepId: 'generate-answer',
+  minItems: 30,
+  minPassRate: 0.9,
+  maxRegressed: 1,
+  maxUnjudged: 0,
+  maxAgeDays: null,
+  split: 'test',
+  allowJudge: false,
+  autoRollback: false,
+  updatedAt: CREATED,
+}

@@ -3,8 +3,9 @@ import { endpoint } from '../api/endpoint.ts'
 import { PROJECT_ID, PROMPT_DRAFT_ID, PROMPT_ID, PROMPT_VERSION_ID, SCHEMA } from '../api/story.ts'
 import { Uuid } from '../http/atoms.ts'
 import { NextCursor, pageParameters } from '../http/cursor.ts'
+import { findGate, stepOfPrompt } from '../store/experiments/gates.ts'
 import { findPrompt } from '../store/texts/versioned-texts.ts'
-import { prompt, promptVersion } from './examples.ts'
+import { gate, prompt, promptVersion } from './examples.ts'
 import { projectSelector, selectedProject } from './project.ts'
 import { Prompt, PromptDetail, toPrompt, toPromptDetail } from './text-wire.ts'
 import { pageOfTexts, requireText } from './texts.ts'
@@ -41,7 +42,8 @@ export const getPrompt = endpoint({
   method: 'GET',
   path: '/api/prompts/{promptId}',
   summary: 'Get a prompt',
-  description: 'Includes every version, oldest first, with counts of the decisions on spans that used it.',
+  description:
+    "Includes every version, oldest first, with counts of the decisions on spans that used it, and the step's gate.",
   scope: 'read',
   params: v.object({ promptId: Uuid }),
   responses: { 200: PromptDetail },
@@ -53,13 +55,15 @@ export const getPrompt = endpoint({
         stepId: prompt.stepId,
         outputSchema: SCHEMA,
         versions: [{ ...promptVersion, accepted: 11, corrected: 3 }],
+        gate,
       },
     },
   },
 }).handle(async context => {
   const named = { kind: 'prompt', id: context.params.promptId } as const
   const prompt = await requireText(context, named, await findPrompt(context.store, named.id))
-  return { status: 200, body: toPromptDetail(prompt) }
+  const gate = await findGate(context.store, stepOfPrompt(prompt))
+  return { status: 200, body: toPromptDetail(prompt, gate) }
 })
 
 export const diffPromptVersions = endpoint({

@@ -1,7 +1,9 @@
 import * as v from 'valibot'
 import { JsonText } from '../domain/json.ts'
 import { IsoTime, isoTime, StoredObject, Uuid } from '../http/atoms.ts'
+import type { GateRecord } from '../store/experiments/gates.ts'
 import type { ActiveText, PromptRecord, TextDetail, TextVersion } from '../store/texts/versioned-texts.ts'
+import { Gate, toGate } from './gate.ts'
 
 /* The schemas of prompts and knowledge docs. Their fields differ only in their names and in a prompt's schema. */
 
@@ -53,6 +55,7 @@ export const PromptDetail = v.object({
   stepId: v.string(),
   outputSchema: v.pipe(StoredObject, v.metadata({ description: "The active version's schema" })),
   versions: v.array(v.object({ ...PromptVersion.entries, ...Decided })),
+  gate: v.pipe(v.nullable(Gate), v.metadata({ description: "The step's gate. Null without one." })),
 })
 
 export const KnowledgeDocDetail = v.object({
@@ -98,7 +101,10 @@ export const toPromptVersion = (version: TextVersion): v.InferOutput<typeof Prom
   outputSchema: version.outputSchema ?? NO_SCHEMA,
 })
 
-export const toPromptDetail = ({ id, name, versions, decided }: PromptRecord): v.InferOutput<typeof PromptDetail> => ({
+export const toPromptDetail = (
+  { id, name, versions, decided }: PromptRecord,
+  gate: GateRecord | undefined,
+): v.InferOutput<typeof PromptDetail> => ({
   id,
   stepId: name,
   outputSchema: versions.find(({ isActive }) => isActive)?.outputSchema ?? NO_SCHEMA,
@@ -106,6 +112,7 @@ export const toPromptDetail = ({ id, name, versions, decided }: PromptRecord): v
     ...toPromptVersion(version),
     ...(decided.get(version.id) ?? { accepted: 0, corrected: 0 }),
   })),
+  gate: gate ? toGate(gate) : null,
 })
 
 export const toKnowledgeDocDetail = (text: TextDetail): v.InferOutput<typeof KnowledgeDocDetail> => ({

@@ -65,8 +65,9 @@ const age = (id: string, days: number) =>
 
 describe('a gate', () => {
   it('is set, replaced, and deleted, and each change is audited once', async ({ expect }) => {
-    const { org, gatePath, audited } = await newProof(0)
+    const { org, path, gatePath, audited } = await newProof(0)
     expect((await org.read.get(gatePath)).status).toBe(404)
+    expect((await org.read.get(path)).body.gate).toBeNull()
     expect((await org.owner.delete(gatePath)).status).toBe(404)
     const set = await org.owner.put(gatePath, { minItems: 3 })
     expect(set).toMatchObject({
@@ -97,6 +98,7 @@ describe('a gate', () => {
     const replaced = await org.owner.put(gatePath, conditions)
     expect(replaced.body).toMatchObject({ id: set.body.id, ...conditions })
     expect((await org.read.get(gatePath)).body.gate).toEqual(replaced.body)
+    expect((await org.read.get(path)).body.gate).toEqual(replaced.body)
     expect(await org.owner.delete(gatePath)).toMatchObject({ status: 200, body: { stepId: STEP } })
     expect((await org.read.get(gatePath)).status).toBe(404)
     const { id } = set.body

@@ -29,7 +29,7 @@ const prompts: KindOfText = {
   named: 'stepId',
   more: {},
   itemFields: [...ITEM, 'stepId', 'outputSchema'],
-  detailFields: ['id', 'stepId', 'outputSchema', 'versions'],
+  detailFields: ['id', 'stepId', 'outputSchema', 'versions', 'gate'],
   versionFields: [...VERSION, 'outputSchema'],
   countFields: ['accepted', 'corrected'],
 }

@@ -1,0 +1,25 @@
+import * as v from 'valibot'
+import { described, IsoTime, isoTime, Uuid } from '../http/atoms.ts'
+import type { GateRecord } from '../store/experiments/gates.ts'
+
+/** What an experiment must show before a version of a step's prompt may become active. */
+export const Gate = v.object({
+  id: described(Uuid, 'The target of its entries in the audit log'),
+  stepId: v.string(),
+  minItems: v.number(),
+  minPassRate: v.nullable(v.number()),
+  maxRegressed: v.nullable(v.number()),
+  maxUnjudged: v.nullable(v.number()),
+  maxAgeDays: v.nullable(v.number()),
+  split: v.string(),
+  allowJudge: described(v.boolean(), 'Not available yet: always false'),
+  autoRollback: described(v.boolean(), 'Not available yet: always false'),
+  updatedAt: IsoTime,
+})
+
+export const toGate = ({ updatedAt, ...gate }: GateRecord): v.InferOutput<typeof Gate> => ({
+  ...gate,
+  allowJudge: false,
+  autoRollback: false,
+  updatedAt: isoTime(updatedAt),
+})
