@@ -121,6 +121,7 @@ describe('a report', () => {
       versionsTried: 1,
       changedSince: { excluded: 0, moved: 0 },
       repeatedInputs: 0,
+      gate: null,
     })
     expect(Math.abs(whole.durationMs.p50 / 100 - 1)).toBeLessThanOrEqual(0.155)
     expect(Math.abs(whole.durationMs.p95 / 5000 - 1)).toBeLessThanOrEqual(0.155)

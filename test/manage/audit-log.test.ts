@@ -333,7 +333,7 @@ const manyEntries = (org: Org, count: number, firstAt: number, action = 'user.cr
   env.DB.prepare(
     `with recursive n(i) as (select 0 union all select i + 1 from n where i + 1 < ?1)
      insert into audit_log select key, ?2 + i, lower(hex(randomblob(4))) || '-0000-4000-8000-' || printf('%012d', i),
-       null, null, null, iif(i % 4000 = 0, 'trace.delete', ?3), ?4, null, null, ?4 from n, organizations where id = ?5`,
+       null, null, null, iif(i % 4000 = 0, 'trace.delete', ?3), ?4, null, null, ?4, null from n, organizations where id = ?5`,
   )
     .bind(count, firstAt, action, crypto.randomUUID(), org.id)
     .run()
