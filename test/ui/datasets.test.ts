@@ -32,18 +32,21 @@ test('a dataset’s counts lead to its items, and an item to its diff and its sp
 })
 
 test('an item is excluded with a note, included again, and moved, with the keyboard alone', async ({ page }) => {
-  await page.goto(`${datasetPath}&decision=accept`)
+  await page.goto(`${datasetPath}&decision=accept&excluded=false`)
   const table = page.getByRole('table', { name: 'Items' })
   await table.getByRole('link').first().focus()
   await page.keyboard.press('Enter')
   await expect(page.getByRole('dialog', { name: 'Item 1 of 4' })).toBeVisible()
   await page.keyboard.press('j')
-  const drawer = page.getByRole('dialog', { name: 'Item 2 of 4' })
+  await expect(page.getByRole('dialog', { name: 'Item 2 of 4' })).toBeVisible()
+  const drawer = page.getByRole('dialog')
   await drawer.getByRole('textbox', { name: 'Note' }).focus()
   await page.keyboard.type('A test question')
   await page.keyboard.press('Enter')
   await expect(drawer.getByRole('button', { name: 'Include again' })).toBeVisible()
   await expect(drawer).toContainText('Note: A test question')
+  // An item that the filters now leave out stays open.
+  await expect(table.getByRole('row', { includeHidden: true })).toHaveCount(4)
   await drawer.getByRole('button', { name: 'Include again' }).press('Enter')
   await expect(drawer.getByRole('button', { name: 'Exclude from experiments' })).toBeVisible()
   await drawer.getByRole('combobox', { name: 'Split' }).fill('golden')

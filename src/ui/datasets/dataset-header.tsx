@@ -65,23 +65,38 @@ interface ActionsProps {
   project: string | undefined
 }
 
+/** What the user can do with a dataset, and what they can't. */
 function Actions({ dataset, splits, project }: ActionsProps) {
-  const refusal = useRefusal('review', 'start an experiment')
+  const refusals = [
+    useRefusal('review', 'start experiments or import examples'),
+    useRefusal('manage', 'change the evaluator'),
+  ]
+  const [cannotReview, cannotManage] = refusals
   return (
-    <Group gap="xs">
-      {refusal === null && (
-        <Button
-          component={Link}
-          href={pathWith('/experiments/new', { dataset: dataset.id, project })}
-          size="xs"
-          disabled={dataset.items === 0}
-        >
-          Start an experiment
-        </Button>
+    <Stack gap={4}>
+      <Group gap="xs">
+        {cannotReview === null && (
+          <Button
+            component={Link}
+            href={pathWith('/experiments/new', { dataset: dataset.id, project })}
+            size="xs"
+            disabled={dataset.items === 0}
+          >
+            Start an experiment
+          </Button>
+        )}
+        {cannotManage === null && <EvaluatorForm dataset={dataset} />}
+        {cannotReview === null && <ImportExamples dataset={dataset} />}
+        <ExportDialog dataset={dataset} splits={splits} />
+      </Group>
+      {refusals.map(
+        refusal =>
+          refusal && (
+            <Text key={refusal} size="xs" c="dimmed">
+              {refusal}
+            </Text>
+          ),
       )}
-      <EvaluatorForm dataset={dataset} />
-      <ImportExamples dataset={dataset} />
-      <ExportDialog dataset={dataset} splits={splits} />
-    </Group>
+    </Stack>
   )
 }

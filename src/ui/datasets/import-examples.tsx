@@ -4,7 +4,6 @@ import type { Dataset } from '../api/wire.ts'
 import { IconUpload } from '../icons/index.ts'
 import { DialogForm } from '../parts/dialog-form.tsx'
 import { count } from '../parts/format.ts'
-import { useRefusal } from '../parts/scopes.tsx'
 import { type ExampleFault, type NewExample, readExamples } from './examples.ts'
 import { refreshDataset } from './queries.ts'
 import { sendExamples } from './send-examples.ts'
@@ -13,20 +12,11 @@ const PLACEHOLDER = '{"input": {"question": "How long is the warranty?"}, "expec
 
 /** Imports pasted examples into a dataset. */
 export function ImportExamples({ dataset: { id } }: { dataset: Dataset }) {
-  const refusal = useRefusal('review', 'import examples')
   const idFor = useExampleIds()
-  if (refusal === undefined) return null
   return (
     <DialogForm
       trigger={open => (
-        <Button
-          size="xs"
-          variant="default"
-          leftSection={<IconUpload size={14} aria-hidden />}
-          disabled={refusal !== null}
-          title={refusal ?? undefined}
-          onClick={open}
-        >
+        <Button size="xs" variant="default" leftSection={<IconUpload size={14} aria-hidden />} onClick={open}>
           Import examples
         </Button>
       )}

@@ -45,6 +45,7 @@ export function ItemActions({ item, dataset: { id }, splits }: ItemActionsProps)
             size="xs"
             flex="1 1 12rem"
             label="Note"
+            placeholder={item.excluded ? '' : 'Why should experiments leave it out?'}
             value={note}
             onChange={({ currentTarget }) => setNote(currentTarget.value)}
             error={faults.of('note')}

@@ -24,17 +24,21 @@ interface ItemDrawerProps {
 
 /** The item in the URL. J and K move through the list. */
 export function ItemDrawer({ dataset, items, query, splits, ...names }: ItemDrawerProps) {
-  const { itemId, index, version, move, close } = useChosenItem(items, query)
+  const { itemId, index, version, showNext, showPrevious, close } = useChosenItem(items, query)
   const listed = items[index]
-  const isWhole = listed?.truncated.length === 0
-  const { data, error, refetch } = useQuery({
+  // Not only from the list, which the item may leave.
+  const {
+    data: item,
+    error,
+    refetch,
+  } = useQuery({
     ...itemQuery(dataset.id, itemId ?? '', version),
-    enabled: itemId !== null && !isWhole,
+    placeholderData: () => (listed?.truncated.length === 0 ? listed : undefined),
+    enabled: itemId !== null,
   })
-  const item = isWhole ? listed : data
   useHotkeys([
-    ['J', () => move(1)],
-    ['K', () => move(-1)],
+    ['J', () => showNext?.()],
+    ['K', () => showPrevious?.()],
   ])
   return (
     <Drawer
@@ -53,15 +57,15 @@ export function ItemDrawer({ dataset, items, query, splits, ...names }: ItemDraw
             label="Previous item (K)"
             Icon={IconChevronLeft}
             variant="default"
-            disabled={index <= 0}
-            onClick={() => move(-1)}
+            disabled={!showPrevious}
+            onClick={() => showPrevious?.()}
           />
           <IconButton
             label="Next item (J)"
             Icon={IconChevronRight}
             variant="default"
-            disabled={index === -1 || (index === items.length - 1 && !query.hasNextPage)}
-            onClick={() => move(1)}
+            disabled={!showNext}
+            onClick={() => showNext?.()}
           />
         </Group>
         {item ? (

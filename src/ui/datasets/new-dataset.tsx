@@ -1,4 +1,4 @@
-import { TextInput } from '@mantine/core'
+import { Text, TextInput } from '@mantine/core'
 import { useLocation } from 'wouter'
 import { call, pathWith } from '../api/client.ts'
 import type { Dataset } from '../api/wire.ts'
@@ -10,7 +10,14 @@ import { refreshDataset } from './queries.ts'
 export function NewDataset({ project }: { project: string }) {
   const [, navigate] = useLocation()
   const refusal = useRefusal('review', 'create a dataset')
-  if (refusal !== null) return null
+  if (refusal === undefined) return null
+  if (refusal !== null) {
+    return (
+      <Text size="sm" c="dimmed">
+        {refusal}
+      </Text>
+    )
+  }
   return (
     <DialogForm
       trigger={open => <AddTrigger label="New dataset" onClick={open} />}

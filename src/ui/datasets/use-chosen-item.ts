@@ -1,3 +1,4 @@
+import { useRef } from 'react'
 import { useSearchParams } from 'wouter'
 import type { DatasetItem, DatasetItems } from '../api/wire.ts'
 import { withParameters } from '../parts/parameters.ts'
@@ -8,20 +9,37 @@ export interface ItemPages {
   fetchNextPage: () => Promise<{ data?: { pages: DatasetItems[] } | undefined }>
 }
 
-/** The item in the URL, and how to move from it. Its index is -1 if it isn't among the loaded items. */
+/**
+ * The item in the URL, and how to move from it. Its index is -1 if it isn't among the loaded items. An item that leaves
+ * the list after a change keeps its place between its former neighbors.
+ */
 export function useChosenItem(items: readonly DatasetItem[], { hasNextPage, fetchNextPage }: ItemPages) {
   const [address, change] = useSearchParams()
   const itemId = address.get('item')
   const index = items.findIndex(({ id }) => id === itemId)
+  const lastIndex = useRef(-1)
+  if (index !== -1 || itemId === null) lastIndex.current = index
+  const next = index === -1 ? lastIndex.current : index + 1
+  const previous = index === -1 ? lastIndex.current - 1 : index - 1
   const show = (item: string | null | undefined) => change(withParameters({ item }), { replace: true })
-  const move = async (step: 1 | -1) => {
-    if (index === -1) return
-    const next = items[index + step]
-    if (next) return show(next.id)
-    if (step === -1 || !hasNextPage) return
+  const showNext = async () => {
+    if (next < 0) return
+    const listed = items[next]
+    if (listed) return show(listed.id)
+    if (!hasNextPage) return
     const { data } = await fetchNextPage()
-    const loaded = data?.pages.flatMap(page => page.items)[index + 1]
+    const loaded = data?.pages.flatMap(page => page.items)[next]
     if (loaded) show(loaded.id)
   }
-  return { itemId, index, version: address.get('version'), move, close: () => show(null) }
+  const before = items[previous]
+  return {
+    itemId,
+    index,
+    version: address.get('version'),
+    /** Undefined at the end of the list. */
+    showNext: next >= 0 && (next < items.length || hasNextPage) ? showNext : undefined,
+    /** Undefined at its beginning. */
+    showPrevious: before && (() => show(before.id)),
+    close: () => show(null),
+  }
 }
