@@ -15,6 +15,9 @@ import { MAX_COST_USD, MAX_EXPERIMENT_ITEMS, MAX_METADATA_BYTES, MAX_NAME_LENGTH
 import { selectedProject } from '../read/project.ts'
 import { actorOf } from '../store/accounts/audit.ts'
 import type { Store } from '../store/core/store.ts'
+import { markItemsStale } from '../store/datasets/changes.ts'
+import { type Dataset, findDataset } from '../store/datasets/datasets.ts'
+import type { ItemHead } from '../store/datasets/items.ts'
 import { addExperiment, type ExperimentRecord, findExperiment } from '../store/experiments/experiments.ts'
 import { findStepSchema } from '../store/experiments/schemas.ts'
 import { experiment } from './examples.ts'
@@ -102,8 +105,7 @@ export const createExperiment = endpoint({
     if (!isOnSameStep(baseline, dataset)) throw unprocessable('is an experiment on another dataset', 'baseline')
     if (baseline.state !== 'finished') throw unprocessable("hasn't finished", 'baseline')
   }
-  const parts = await partsAt(dataset, body.version)
-  const drawn = await drawItems(store, { dataset, parts }, body)
+  const { parts, drawn } = await drawItems(store, dataset, body, now)
   const record = await addExperiment(store, project, {
     id,
     requestHash,
@@ -134,27 +136,17 @@ export const createExperiment = endpoint({
 })
 
 /** Draws an experiment's items, which must be some, but not too many. */
-async function drawItems(store: Store, frame: Frame, body: Parsed<typeof NewExperiment>) {
-  const selection = {
-    split: body.split ?? null,
-    includesStale: body.includeStale,
-    seed: frame.dataset.id,
-    threshold: null,
+async function drawItems(store: Store, dataset: Dataset, body: Parsed<typeof NewExperiment>, now: number) {
+  const selection = { split: body.split ?? null, includesStale: body.includeStale }
+  let parts = await partsAt(dataset, body.version)
+  let found = await findEligible(store, { dataset, parts }, selection)
+  if (found.outdated.length > 0 && body.version === undefined) {
+    await markItemsStale(store, dataset, found.outdated, now)
+    parts = (await findDataset(store, dataset.id))?.parts ?? parts
+    found = await findEligible(store, { dataset, parts }, selection)
   }
-  const eligible: { id: string; split: string; inputHash: string }[] = []
-  const trained = new Set<string>()
-  let walked = 0
-  for await (const heads of walkAll(store, frame)) {
-    walked += heads.length
-    if (walked > MAX_WALKED_ITEMS) {
-      throw unprocessable(`has more than ${MAX_WALKED_ITEMS} items, too many to draw from`, 'datasetId')
-    }
-    for (const head of heads) {
-      if (head.split === 'train' && !head.isExcluded) trained.add(head.inputHash)
-      if (isEligible(head, selection)) eligible.push({ id: head.id, split: head.split, inputHash: head.inputHash })
-    }
-  }
-  const hashes = eligible.map(({ id }) => samplingHash(selection.seed, id))
+  const { eligible, trained } = found
+  const hashes = eligible.map(({ id }) => samplingHash(dataset.id, id))
   const threshold = body.sample === undefined ? null : sampleThreshold(hashes, body.sample)
   const drawn = eligible.filter((_, index) => threshold === null || (hashes[index] ?? '') <= threshold)
   if (drawn.length === 0) throw unprocessable(NO_ITEMS, 'datasetId')
@@ -165,5 +157,29 @@ async function drawItems(store: Store, frame: Frame, body: Parsed<typeof NewExpe
     )
   }
   const repeated = drawn.filter(({ split, inputHash }) => split === 'test' && trained.has(inputHash))
-  return { items: drawn.length, threshold, repeatedInputs: repeated.length }
+  return { parts, drawn: { items: drawn.length, threshold, repeatedInputs: repeated.length } }
+}
+
+/** Walks a dataset once. */
+async function findEligible(store: Store, frame: Frame, selection: Parameters<typeof isEligible>[1]) {
+  const eligible: Pick<ItemHead, 'id' | 'split' | 'inputHash'>[] = []
+  /** The inputs in the split `train`. */
+  const trained = new Set<string>()
+  /** Eligible items whose output has changed, although the log doesn't say so yet. */
+  const outdated: ItemHead[] = []
+  let walked = 0
+  for await (const heads of walkAll(store, frame)) {
+    walked += heads.length
+    if (walked > MAX_WALKED_ITEMS) {
+      throw unprocessable(`has more than ${MAX_WALKED_ITEMS} items, too many to draw from`, 'datasetId')
+    }
+    for (const head of heads) {
+      const { id, split, inputHash } = head
+      if (split === 'train' && !head.isExcluded) trained.add(inputHash)
+      if (!isEligible(head, selection)) continue
+      eligible.push({ id, split, inputHash })
+      if (head.isStaleNow && !head.isStale && !selection.includesStale) outdated.push(head)
+    }
+  }
+  return { eligible, trained, outdated }
 }

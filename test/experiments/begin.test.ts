@@ -142,14 +142,11 @@ describe('beginning an experiment', () => {
     const fresh = await begin()
     expect((await fresh.itemIds()).sort()).toEqual([spanId, ids[1], ids[2]].sort())
     await observe({ span_id: spanId, data: { answer: 24 } })
-    // A reset and another decision bring the item up to date, as cron would.
-    await org.owner.patch(`/api/datasets/${datasetId}/items/${spanId}`, { note: 'Stale' })
-    await env.DB.prepare('update dataset_entries set is_stale = 1 where item_id = ? and note is not null')
-      .bind(spanId)
-      .run()
     expect((await (await begin()).itemIds()).sort()).toEqual([ids[1], ids[2]].sort())
     expect((await (await begin({ includeStale: true })).itemIds()).sort()).toEqual([spanId, ids[1], ids[2]].sort())
     expect((await fresh.itemIds()).sort()).toEqual([spanId, ids[1], ids[2]].sort())
+    const { version } = await fresh.report()
+    expect((await (await begin({ version })).itemIds()).sort()).toEqual([spanId, ids[1], ids[2]].sort())
   })
 
   it('takes the items as they were at a version', async ({ expect }) => {

@@ -5,7 +5,15 @@ import { type Act, type AuditAction, recordAct } from '../accounts/audit.ts'
 import type { Store } from '../core/store.ts'
 import { placeUnder } from '../traces/payloads.ts'
 import { type Dataset, findDataset } from './datasets.ts'
-import { type EntryDraft, encodeEntry, entryStatements, isOfLiveOwner, isUnchangedItem } from './entries.ts'
+import {
+  appendEntries,
+  type EntryDraft,
+  encodeEntry,
+  entryStatements,
+  isOfLiveOwner,
+  isUnchangedItem,
+  unchangedEntry,
+} from './entries.ts'
 import { objectsOf } from './freeze.ts'
 import { folderOf } from './item-values.ts'
 import { findHeads, type ItemHead } from './items.ts'
@@ -101,6 +109,30 @@ const alternativesDraft = (alternatives: readonly Alternative[]) => ({
   alternatives: JSON.stringify(alternatives),
   objects: objectsOf(alternatives.map(([text, ref]) => ({ text, ref }))),
 })
+
+/**
+ * Marks items as stale whose output has changed since the decision, as the job that settles their traces' items would do
+ * later. Skips items that somebody else changes at the same time.
+ */
+export async function markItemsStale(
+  store: Store,
+  { projectKey, projectId }: Dataset,
+  heads: readonly ItemHead[],
+  at: number,
+): Promise<void> {
+  const drafts = heads.map(async ({ id, place: [stepId, traceKey], sequence }): Promise<EntryDraft> => {
+    const place = {
+      projectKey,
+      stepId,
+      traceKey,
+      itemId: id,
+      datasetId: await datasetUuid(projectId, stepId),
+      sequence,
+    }
+    return { ...unchangedEntry(place), change: 'staleness', isStale: true }
+  })
+  await appendEntries(store, await Promise.all(drafts), at)
+}
 
 /** Appends the change that `draftOf` makes of an item's last state, again if somebody else changed it. */
 async function change(
