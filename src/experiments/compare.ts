@@ -24,8 +24,11 @@ const Comparison = v.object({
   mcNemar: described(
     v.nullable(
       v.object({
-        discordant: described(v.number(), 'Items that passed in only one of both'),
-        p: described(v.nullable(v.number()), 'The exact two-sided p. Null if there are too few to tell: below 6.'),
+        discordant: described(v.number(), 'Items that passed in only one of the two'),
+        p: described(
+          v.nullable(v.number()),
+          'The exact two-sided p-value. Null with fewer than 6 discordant items, which are too few to tell.',
+        ),
         verdict: v.picklist(['too few to tell', 'different', 'no difference']),
       }),
     ),
@@ -33,7 +36,7 @@ const Comparison = v.object({
   ),
   differences: described(
     v.array(v.object({ itemId: Uuid, a: v.picklist(OUTCOMES), b: v.picklist(OUTCOMES) })),
-    'Items with other outcomes, sorted by id',
+    'Items whose outcomes differ, sorted by ID',
   ),
   nextCursor: NextCursor,
 })
@@ -45,7 +48,7 @@ export const compareExperiments = endpoint({
   method: 'GET',
   path: '/api/experiments/{a}/compare/{b}',
   summary: 'Compare two experiments on the same dataset',
-  description: 'Covers the items that have a result in both. Once an experiment has finished, all of its items do.',
+  description: 'Covers the items that have a result in both. A finished experiment has a result for each of its items.',
   scope: 'read',
   params: v.object({ a: Uuid, b: Uuid }),
   query: v.strictObject(pageParameters),

@@ -29,7 +29,10 @@ const TAKEN = 'There is another experiment with this id'
 
 const NewExperiment = v.strictObject({
   id: v.optional(
-    described(Uuid, 'Chosen by you, so that sending the request again creates nothing more. Default: a random one.'),
+    described(
+      Uuid,
+      'Chosen by you, so that you can send the request again without creating another one. Default: a random ID.',
+    ),
   ),
   projectSlug: v.string(),
   datasetId: Uuid,
@@ -38,7 +41,7 @@ const NewExperiment = v.strictObject({
   sample: v.optional(
     described(
       wholeNumber(1, MAX_EXPERIMENT_ITEMS),
-      'Only this many items, the same ones in each experiment on the same items. Default: all.',
+      'Only this many items. The same number draws the same items again, as long as the dataset stays as it is. Default: all.',
     ),
   ),
   includeStale: v.optional(
@@ -65,7 +68,7 @@ export const createExperiment = endpoint({
   method: 'POST',
   path: '/api/experiments',
   summary: 'Begin an experiment',
-  description: `Tries a candidate on a dataset's items. The version, split, and sample determine the items, at most ${MAX_EXPERIMENT_ITEMS}.`,
+  description: `Tries a candidate on a dataset's items. The version, split, and sample determine which items, up to ${MAX_EXPERIMENT_ITEMS}.`,
   scope: 'review',
   body: NewExperiment,
   location: 201,

@@ -36,7 +36,7 @@ export const cancelExperiment = endpoint({
   method: 'POST',
   path: '/api/experiments/{experimentId}/cancel',
   summary: 'Cancel an experiment',
-  description: 'It keeps its results, but takes no more. Cancelling it again changes nothing.',
+  description: 'It keeps its results but takes no more. Canceling it again changes nothing.',
   scope: 'review',
   params: v.object({ experimentId: Uuid }),
   errors: { 409: ENDED },

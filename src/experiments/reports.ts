@@ -19,7 +19,7 @@ export const listExperiments = endpoint({
   method: 'GET',
   path: '/api/experiments',
   summary: "List a project's experiments, newest first",
-  description: 'Includes those that failed or were cancelled.',
+  description: 'Includes those that failed or were canceled.',
   scope: 'read',
   query: v.strictObject({
     ...projectSelector,
@@ -56,7 +56,8 @@ export const getExperiment = endpoint({
   method: 'GET',
   path: '/api/experiments/{experimentId}',
   summary: "Get an experiment's report",
-  description: 'Against recorded outputs, it gives counts only, since what is expected came from them.',
+  description:
+    "Changes against recorded outputs are counted but not tested, because people approved what's expected by looking at those outputs. To test the difference between two candidates, compare their experiments.",
   scope: 'read',
   params: v.object({ experimentId: Uuid }),
   responses: { 200: Report },
