@@ -55,6 +55,19 @@ test('edits and deletes users', async ({ page, context }) => {
   await expect(page.getByText('lopez@example.com')).toBeHidden()
 })
 
+test('shows why somebody overrode a gate in the audit log', async ({ page, context }) => {
+  await signIn(context, organization.ownerKey)
+  await organization.call('PUT', `/api/projects/${organization.project.id}/gates/answer`, { minItems: 10 })
+  const prompt = { projectSlug: organization.project.slug, stepId: 'answer', content: 'Answer.' }
+  await organization.make('/api/prompts', { ...prompt, override: 'There is no candidate yet.' })
+  await page.goto('/settings/audit-log')
+  const log = page.getByRole('table', { name: 'Audit log' })
+  await expect(log.getByRole('row', { name: 'Prompt created' })).toContainText(
+    'Gate overridden: There is no candidate yet.',
+  )
+  await expect(log.getByRole('row', { name: 'Gate set' })).not.toContainText('overridden')
+})
+
 test('deletes a project once its slug is typed, and forgets that it was open', async ({ page, context }) => {
   await signIn(context, organization.ownerKey)
   await organization.make('/api/projects', { slug: 'spare', name: 'Spare' })

@@ -38,7 +38,7 @@ export function AuditLogTab() {
   const isFiltered = Object.values(filters).some(value => value !== null)
   const columns: Column<Entry>[] = [
     { label: 'When', cell: ({ at }) => <Moment at={at} />, isNarrow: true },
-    { label: 'Action', cell: ({ action }) => auditActionLabel(action) },
+    { label: 'Action', cell: ({ action, reason }) => <Action action={action} reason={reason} /> },
     { label: 'Who', cell: ({ actor }) => <Actor actor={actor} names={names} /> },
     { label: 'Target', cell: entry => <AuditTarget entry={entry} names={names} projects={projects} /> },
     {
@@ -81,6 +81,19 @@ const namedIn = ({ actor, action, targetId }: Entry): (string | null)[] => [
   actor.keyId,
   /^(user|api_key)\./.test(action) ? targetId : null,
 ]
+
+function Action({ action, reason }: Pick<Entry, 'action' | 'reason'>) {
+  return (
+    <>
+      {auditActionLabel(action)}
+      {reason !== null && (
+        <Text size="xs" c="dimmed" dir="auto">
+          Gate overridden: <ShownText text={reason} />
+        </Text>
+      )}
+    </>
+  )
+}
 
 function Actor({ actor: { userId, keyId }, names }: { actor: Entry['actor']; names: ReadonlyMap<string, string> }) {
   const user = userId === null ? null : (names.get(userId) ?? userId.slice(0, 8))
