@@ -9,7 +9,7 @@ import { refreshDataset } from './queries.ts'
 import { RuleRow, Tolerance } from './rule-row.tsx'
 
 const WHOLE_TYPES = [
-  { value: '', label: 'Default: fields for objects and lists, text for strings' },
+  { value: '', label: 'Default: by field, or as text' },
   { value: 'fields', label: `${COMPARISON_LABELS.fields}: each field on its own` },
   { value: 'exact', label: `${COMPARISON_LABELS.exact}: the same JSON` },
   { value: 'text', label: `${COMPARISON_LABELS.text}: white space and case don't matter` },
