@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import type { Client } from './client.ts'
+import { findMiddle } from './items.ts'
 import { APART_MS, groupOf, NEWEST, type PromptVersions } from './sample-traces.ts'
 
 /** A database of some size behind two Workers, and ids for requests to it. */
@@ -13,24 +14,42 @@ export interface Place {
   spanId: string
   /** The cursor of a page in the middle. */
   cursor: string
+  /** The dataset of all answers, and the cursor of a page in the middle of it. */
+  datasetId: string
+  itemsCursor: string
 }
 
 const Page = v.object({ traces: v.tuple([v.object({ id: v.string() })]), nextCursor: v.string() })
 const Detail = v.object({ spans: v.array(v.object({ id: v.string() })) })
 
 /** Looks up the ids for requests to a database with this many sample traces. */
-export async function findPlace(client: Client, measuredClient: Client, traces: number): Promise<Place> {
+export async function findPlace(
+  client: Client,
+  measuredClient: Client,
+  { traces, datasetId }: Pick<Place, 'traces' | 'datasetId'>,
+): Promise<Place> {
   const middle = list(`to=${timeOf(traces / 2)}&limit=1`)
   const page = v.parse(Page, JSON.parse((await client.call('GET', middle)).body))
   const [{ id: traceId }] = page.traces
   const { spans } = v.parse(Detail, JSON.parse((await client.call('GET', `/api/traces/${traceId}`)).body))
   // From here on, its isolate has the key and the project cached.
   await measuredClient.call('GET', middle)
-  return { traces, client, measuredClient, traceId, spanId: spans.at(-1)?.id ?? '', cursor: page.nextCursor }
+  const itemsCursor = await findMiddle(client, datasetId, traces)
+  return {
+    traces,
+    client,
+    measuredClient,
+    traceId,
+    spanId: spans.at(-1)?.id ?? '',
+    cursor: page.nextCursor,
+    datasetId,
+    itemsCursor,
+  }
 }
 
 const list = (query: string) => `/api/traces?projectSlug=bench&${query}`
 const search = (query: string) => `/api/v1/traces/search?${query}`
+const itemsOf = (datasetId: string, query: string) => `/api/datasets/${datasetId}/items?${query}`
 /** The start of the trace that has this many newer ones. */
 const timeOf = (place: number) => new Date(NEWEST - place * APART_MS).toISOString()
 
@@ -95,6 +114,10 @@ export function readsOf({ common, rare }: PromptVersions): Read[] {
       ...scanning(`queue: ${order}`, () => `/api/review-queue?projectSlug=bench&order=${order}`),
       isCounting: true,
     })),
+    indexed('dataset: the first page of items', ({ datasetId }) => itemsOf(datasetId, '')),
+    indexed('dataset: a page in the middle', ({ datasetId, itemsCursor }) =>
+      itemsOf(datasetId, `cursor=${itemsCursor}`),
+    ),
     indexed('detail: a trace', ({ traceId }) => `/api/traces/${traceId}`),
     indexed('detail: a span', ({ spanId }) => `/api/spans/${spanId}`),
   ]

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { postEvents } from './events.ts'
+import { addItems, makeDataset } from './items.ts'
 import { multiply } from './multiply.ts'
 import { findPlace, type Place, type Read, readsOf } from './reads.ts'
 import type { Benchmark, Options, Section } from './report.ts'
@@ -28,13 +29,15 @@ export const scale: Benchmark = async options => {
   const client = await newTenant(server, original)
   const versions = await makePrompt(client)
   await postEvents(client, sampleTraces(base, versions))
+  const datasetId = await makeDataset(client)
+  for (const { copies, name } of sizes.slice(1)) {
+    await multiply(await server.databaseOf(original), await server.databaseOf(name), copies, base * APART_MS)
+  }
   const places: Place[] = []
-  for (const { copies, traces, name } of sizes) {
-    if (name !== original) {
-      await multiply(await server.databaseOf(original), await server.databaseOf(name), copies, base * APART_MS)
-    }
+  for (const { traces, name } of sizes) {
+    await addItems(await server.databaseOf(name))
     const [plain, measured] = [await server.urlOf(name), await server.urlOf(`measured-${name}`)]
-    places.push(await findPlace(client.at(plain), client.at(measured), traces))
+    places.push(await findPlace(client.at(plain), client.at(measured), { traces, datasetId }))
   }
   const readings: Reading[] = []
   for (const read of readsOf(versions)) readings.push(await readAtEachPlace(read, places, options))

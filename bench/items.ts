@@ -1,0 +1,53 @@
+import * as v from 'valibot'
+import type { Client } from './client.ts'
+import type { Database } from './server.ts'
+
+const Dataset = v.object({ id: v.string() })
+const Page = v.object({ nextCursor: v.nullable(v.string()) })
+
+/** The most items that a page has. */
+const PAGE = 200
+
+/** Creates the dataset of the sample traces' answering step. */
+export async function makeDataset(client: Client): Promise<string> {
+  const { body } = await client.call('PUT', '/api/datasets', { projectSlug: 'bench', stepId: 'answer' })
+  return v.parse(Dataset, JSON.parse(body)).id
+}
+
+/**
+ * Makes an item of each sample trace's answer. The rows look as if somebody had accepted each answer through the API,
+ * but this is many times faster.
+ */
+export async function addItems(database: Database): Promise<void> {
+  const input = JSON.stringify({ question: 'How long is the warranty?' })
+  const output = JSON.stringify({ answer: 'The warranty is 24 months from the day of purchase.' })
+  await database
+    .prepare(
+      `insert into dataset_entries (project_key, step_id, trace_key, item_id, sequence, change, decision, split,
+         is_split_set, is_excluded, is_stale, values_sequence, review_id, reviewed_id, decided_at, input_hash,
+         output_revision, input, output, expected, metadata)
+       select traces.project_key, 'answer', traces.key, spans.id, numbered.number, 'decision', 'accept', 'train', 0, 0, 0,
+         numbered.number, spans.id, spans.id, traces.timestamp, spans.id, spans.id, ?1, ?2, ?2, '{}'
+       from (select key, row_number() over (order by key) as number from traces) as numbered
+       cross join traces cross join spans
+       where traces.key = numbered.key and spans.trace_key = traces.key and spans.step_id = 'answer'`,
+    )
+    .bind(input, output)
+    .run()
+  await database
+    .prepare(
+      'update datasets set accepted = entries.n, sequence = entries.n from (select count(*) as n from dataset_entries) as entries',
+    )
+    .run()
+}
+
+/** The cursor after the first half of a dataset's items. */
+export async function findMiddle(client: Client, datasetId: string, items: number): Promise<string> {
+  let cursor = ''
+  for (let place = 0; place < items / 2; place += PAGE) {
+    const query = `limit=${Math.min(PAGE, items / 2 - place)}&payloads=preview${cursor && `&cursor=${cursor}`}`
+    const { body } = await client.call('GET', `/api/datasets/${datasetId}/items?${query}`)
+    cursor = v.parse(Page, JSON.parse(body)).nextCursor ?? ''
+  }
+  return cursor
+}
