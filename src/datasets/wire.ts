@@ -4,9 +4,9 @@ import { requireFound } from '../auth/require-project.ts'
 import { SPLIT } from '../domain/dataset.ts'
 import { type DatasetPart, readVersion, writeVersion } from '../domain/dataset-version.ts'
 import { COMPARISONS, evaluatorFaults, RULE_TYPES } from '../domain/evaluator.ts'
-import { described, IsoTime, isoTime, pathItem, record, StoredObject, StoredValue, Uuid } from '../http/atoms.ts'
+import { described, IsoTime, isoTime, pathItem, record, StoredObject, StoredValue, text, Uuid } from '../http/atoms.ts'
 import { badRequest } from '../http/errors.ts'
-import { MAX_EVALUATOR_PATHS, MAX_VERSION_LENGTH } from '../limits.ts'
+import { MAX_EVALUATOR_PATH_BYTES, MAX_EVALUATOR_PATHS, MAX_VERSION_LENGTH } from '../limits.ts'
 import { isForeignDataset } from '../store/accounts/ownership.ts'
 import type { Store, UnscopedStore } from '../store/core/store.ts'
 import { type Dataset as DatasetRecord, findDataset } from '../store/datasets/datasets.ts'
@@ -27,7 +27,7 @@ export const Evaluator = v.pipe(
     ),
     tolerance: v.optional(v.pipe(v.number(), v.minValue(0, 'must be at least 0'))),
     paths: described(
-      v.optional(record(v.string(), Rule)),
+      v.optional(record(text(0, MAX_EVALUATOR_PATH_BYTES), Rule)),
       `How to compare parts of the output, by path: \`total\`, \`items.0.price\`, \`items.*.price\`. At most ${MAX_EVALUATOR_PATHS}.`,
     ),
   }),

@@ -16,7 +16,7 @@ import {
 } from './entries.ts'
 import { objectsOf } from './freeze.ts'
 import { folderOf } from './item-values.ts'
-import { findHeads, type ItemHead } from './items.ts'
+import { type FoundHead, findHeads, type ItemHead } from './items.ts'
 
 /** What people can change about an item besides reviewing it. */
 export interface ItemChange {
@@ -57,13 +57,13 @@ export const changeItem = (
 /** A value that people accept besides the approved output: its JSON, its place, and the experiment it came from. */
 type Alternative = [text: string, ref: string | null, experimentId: string]
 
-const alternativesIn = (head: ItemHead): Alternative[] => JSON.parse(head.alternatives ?? '[]')
+const alternativesIn = (head: FoundHead): Alternative[] => JSON.parse(head.alternatives ?? '[]')
 
-const hasAlternativeOf = (head: ItemHead, experimentId: string) =>
+const hasAlternativeOf = (head: FoundHead, experimentId: string) =>
   alternativesIn(head).some(([, , id]) => id === experimentId)
 
 /** Whether an experiment's output may become an alternative of an item, or is one. */
-export const hasRoom = (head: ItemHead, experimentId: string): boolean =>
+export const hasRoom = (head: FoundHead, experimentId: string): boolean =>
   alternativesIn(head).length < MAX_ALTERNATIVES || hasAlternativeOf(head, experimentId)
 
 /**
@@ -141,7 +141,7 @@ async function change(
   dataset: Dataset,
   itemId: string,
   action: AuditAction,
-  draftOf: (head: ItemHead) => (Partial<EntryDraft> & { change: DatasetChange }) | 'too_many' | undefined,
+  draftOf: (head: FoundHead) => (Partial<EntryDraft> & { change: DatasetChange }) | 'too_many' | undefined,
 ): Promise<ItemHead | Refusal> {
   let now = dataset
   for (let attempt = 0; attempt < MAX_CHANGE_ATTEMPTS; attempt++) {

@@ -61,7 +61,7 @@ export async function readItems(
   const items = found.map(({ head, row, folder }) => {
     const stateRef = large.find(({ ref }) => ref === row.stateRef)
     const state = stateRef ? states.get(stateRef) : row.state
-    return { head, values: fieldsOf(row, state ?? '[]', head.alternatives ?? '[]', folder) }
+    return { head, values: fieldsOf(row, state ?? '[]', row.alternatives ?? '[]', folder) }
   })
   const count = countWithin(items.map(({ values }) => values.reduce((sum, [, value]) => sum + sizeIn(mode, value), 0)))
   const page = items.slice(0, count)
@@ -87,25 +87,29 @@ const sizeIn = (mode: ShownMode, value: FoundValue): number =>
 
 const keyOf = (place: ItemPlace): string => JSON.stringify(place)
 
-const PLACES = rowSet(['stepId', 'traceKey', 'itemId', 'sequence'])
+const PLACES = rowSet(['stepId', 'traceKey', 'itemId', 'sequence', 'last'])
 
-type ValueRow = Omit<EntryValues, 'objects'> & { place: ItemPlace }
+type ValueRow = Omit<EntryValues, 'objects'> & { place: ItemPlace; alternatives: string | null }
 
 async function selectValues(store: Store, projectKey: number, heads: readonly ItemHead[]): Promise<ValueRow[]> {
   const { row } = PLACES
   const places = PLACES.encodeAll(
-    heads.map(({ place: [stepId, traceKey, itemId], valuesSequence: sequence }) => ({
+    heads.map(({ place: [stepId, traceKey, itemId], valuesSequence: sequence, sequence: last }) => ({
       stepId,
       traceKey,
       itemId,
       sequence,
+      last,
     })),
   )
   const rows = await store.database.all<Omit<ValueRow, 'place'> & { stepId: string; traceKey: number; itemId: string }>(
     sql`select entry.step_id as stepId, entry.trace_key as traceKey, entry.item_id as itemId, entry.input as input,
         entry.input_ref as inputRef, entry.state as state, entry.state_ref as stateRef, entry.output as output,
         entry.output_ref as outputRef, entry.expected as expected, entry.expected_ref as expectedRef,
-        entry.metadata as metadata, entry.metadata_ref as metadataRef
+        entry.metadata as metadata, entry.metadata_ref as metadataRef, (
+          select last.alternatives from ${datasetEntries} as last
+          where last.project_key = ${projectKey} and last.step_id = ${row.stepId} and last.trace_key = ${row.traceKey}
+            and last.item_id = ${row.itemId} and last.sequence = ${row.last}) as alternatives
       from ${PLACES.from(places)} cross join ${datasetEntries} as entry
       where entry.project_key = ${projectKey} and entry.step_id = ${row.stepId} and entry.trace_key = ${row.traceKey}
         and entry.item_id = ${row.itemId} and entry.sequence = ${row.sequence}`,

@@ -31,10 +31,14 @@ export interface ItemHead {
   promptVersionId: string | null
   inputHash: string
   note: string | null
-  alternatives: string | null
   /** The number of its last entry, and that of the entry with its values. */
   sequence: number
   valuesSequence: number
+}
+
+/** An item with the alternatives to its approved output, as JSON. Lists don't read them: an item may have 160 KiB. */
+export interface FoundHead extends ItemHead {
+  alternatives: string | null
 }
 
 /**
@@ -68,16 +72,22 @@ export async function findHeads(
   { projectKey }: Pick<Dataset, 'projectKey'>,
   parts: readonly DatasetPart[],
   ids: readonly string[],
-): Promise<Map<string, ItemHead>> {
-  const found = new Map<string, ItemHead>()
+): Promise<Map<string, FoundHead>> {
+  const found = new Map<string, FoundHead>()
   const places = sql`(
     select item.value as item_id, 0 as trace_key from json_each(${JSON.stringify(ids)}) as item
     union all
     select item.value, own.trace_key from json_each(${JSON.stringify(ids)}) as item cross join ${spans} as own
     where own.id = item.value)`
   for (const part of parts) {
-    const rows = await selectHeads(store, { projectKey, ...part }, places)
-    for (const head of rows.flatMap(toHead)) found.set(head.id, head)
+    const rows = await selectHeads<HeadRow & { alternatives: string | null }>(
+      store,
+      { projectKey, ...part },
+      places,
+      sql`, last.alternatives as alternatives`,
+    )
+    for (const row of rows)
+      for (const head of toHead(row)) found.set(head.id, { ...head, alternatives: row.alternatives })
   }
   return found
 }
@@ -104,7 +114,6 @@ interface HeadRow {
   promptVersionId: string | null
   inputHash: string
   note: string | null
-  alternatives: string | null
   sequence: number
   valuesSequence: number
 }
@@ -128,9 +137,17 @@ function readHeads(store: Store, part: Part, [, traceKey, itemId]: ItemPlace, li
   return selectHeads(store, part, places)
 }
 
-/** The last entries of the items at `places`, up to the part's number. Deleted traces' items count as not live. */
-async function selectHeads(store: Store, { projectKey, stepId, sequence }: Part, places: SQL): Promise<HeadRow[]> {
-  return store.database.all<HeadRow>(sql`
+/**
+ * The last entries of the items at `places`, up to the part's number, with `more` columns. Deleted traces' items count as
+ * not live.
+ */
+async function selectHeads<Row = HeadRow>(
+  store: Store,
+  { projectKey, stepId, sequence }: Part,
+  places: SQL,
+  more: SQL = sql``,
+): Promise<Row[]> {
+  return store.database.all<Row>(sql`
     select last.item_id as id, last.trace_key as traceKey, last.step_id as stepId, ${traces.id} as traceId,
       (last.trace_key = 0 or ${traces.deletedAt} is null and ${traces.key} is not null) as isLive,
       last.decision as decision, last.split as split, last.is_excluded as isExcluded, last.is_stale as isStale,
@@ -138,7 +155,7 @@ async function selectHeads(store: Store, { projectKey, stepId, sequence }: Part,
         where ${spans.id} = last.reviewed_id and ${spans.traceKey} = last.trace_key), 0) as isStaleNow,
       last.user_id as userId, last.decided_at as decidedAt, last.error_type as errorType,
       last.prompt_version_id as promptVersionId, last.input_hash as inputHash, last.note as note,
-      last.alternatives as alternatives, last.sequence as sequence, last.values_sequence as valuesSequence
+      last.sequence as sequence, last.values_sequence as valuesSequence${more}
     from ${places} as listed cross join ${datasetEntries} as last
     left join ${traces} on ${traces.key} = last.trace_key and ${traces.organizationKey} = ${store.organization.key}
     where last.project_key = ${projectKey} and last.step_id = ${stepId} and last.trace_key = listed.trace_key
