@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import * as v from 'valibot'
 import { call } from './call.ts'
 import { type DemoEvent, type DemoProject, demoProjects } from './demo/index.ts'
+import { seedExperiments } from './seed-experiments.ts'
 import { makeReviewerKey, makeReviewers, seedReviews } from './seed-reviews.ts'
 
 /** Where to seed, and with which credentials. */
@@ -58,6 +59,10 @@ async function seedProjects(target: SeedTarget, owner: string): Promise<DemoKey[
   for (const project of demoProjects()) {
     const key = await seedProject(target.url, owner, project)
     await seedReviews(target.url, { projectKey: key, reviewerKeys }, project)
+    if (project.slug === ANALYZED) {
+      const { projects } = v.parse(OwnProject, await call(target.url, key, 'GET', '/api/projects'))
+      await seedExperiments({ url: target.url, key, project: { id: projects[0].id, slug: project.slug } })
+    }
     keys.push({ project: project.slug, key })
   }
   return keys

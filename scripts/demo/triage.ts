@@ -103,6 +103,13 @@ Return JSON with {fields}, and nothing else.
       },
       outputSchema: classification({ ...LABELS, confidence: { type: 'number', minimum: 0, maximum: 1 } }),
     },
+    {
+      note: 'Draft: customers with a broken device wait too long',
+      slots: {
+        urgent: 'heat, smoke, an electric shock, an account or card that someone else uses, or a broken device',
+      },
+      outputSchema: classification({ ...LABELS, confidence: { type: 'number', minimum: 0, maximum: 1 } }),
+    },
   ],
 }
 

@@ -116,7 +116,7 @@ describe('the events', () => {
     expect(JSON.stringify(everything())).toBe(json)
     expect(json.length).toBeLessThan(2_500_000)
     expect(createHash('sha256').update(json).digest('hex')).toBe(
-      '7920816257c8105aae4335806b1190922ac5aa3baab6e701b26e8d8c1430a23f',
+      '07b0893a87e3b05f2225648aef47b45861dc445ce1644582999002838d4c6e81',
     )
   })
 
@@ -629,6 +629,14 @@ describe('the seeding', () => {
     }),
   })
   const Detail = v.object({ spans: v.array(Span), feedback: v.array(v.looseObject({ content: v.string() })) })
+  const Datasets = v.object({ datasets: v.array(v.object({ stepId: v.string(), items: v.number() })) })
+  const Experiments = v.object({ experiments: v.array(v.object({ id: v.string() })) })
+  const Report = v.object({
+    stepId: v.string(),
+    state: v.string(),
+    counts: v.record(v.string(), v.number()),
+    gate: v.object({ met: v.boolean(), unmet: v.array(v.object({ condition: v.string() })) }),
+  })
   const History = v.object({ reviews: v.array(v.object({ id: v.string(), decision: v.string() })) })
 
   /** The reviews of the first project's spans that were decided more than once. */
@@ -665,7 +673,15 @@ describe('the seeding', () => {
     for (const { spanId } of changed) {
       histories.push(v.parse(History, await get(`/api/spans/${spanId}/reviews`, keys[0]?.key ?? '')).reviews)
     }
-    return { spans, details, histories }
+    return { spans, details, histories, ...(await experimentsOf(keys[0]?.key ?? '')) }
+  }
+
+  /** The first project's datasets and experiments, the oldest first. */
+  async function experimentsOf(key: string) {
+    const { datasets } = v.parse(Datasets, await get('/api/datasets?projectSlug=support', key))
+    const { experiments } = v.parse(Experiments, await get('/api/experiments?projectSlug=support', key))
+    const reports = await Promise.all(experiments.map(({ id }) => get(`/api/experiments/${id}`, key)))
+    return { datasets, reports: reports.map(report => v.parse(Report, report)).toReversed() }
   }
 
   it('posts everything, resumes after an interruption, and changes nothing if repeated', async () => {
@@ -698,6 +714,16 @@ describe('the seeding', () => {
     const posted = first.details.flatMap(({ feedback }) => feedback.map(({ content }) => content))
     const comments = projects.flatMap(project => project.comments.map(({ content }) => content))
     expect(posted).toEqual(expect.arrayContaining(comments))
+
+    expect(first.datasets.find(({ stepId }) => stepId === 'classify')?.items).toBeGreaterThan(20)
+    // A version that helped, one that the gate refuses, and one whose free text waits for people.
+    const [helped, refused, unjudged] = first.reports
+    expect(first.reports.map(({ state }) => state)).toEqual(['finished', 'finished', 'finished'])
+    expect(helped).toMatchObject({ stepId: 'classify', counts: { regressed: 0 }, gate: { met: true } })
+    expect(helped?.counts.fixed).toBeGreaterThan(5)
+    expect(refused).toMatchObject({ stepId: 'classify', gate: { met: false, unmet: [{ condition: 'maxRegressed' }] } })
+    expect(unjudged).toMatchObject({ stepId: 'generate-answer', gate: { met: false } })
+    for (const part of ['fixed', 'regressed', 'unjudged']) expect([part, unjudged?.counts[part]]).not.toEqual([part, 0])
 
     await rm(join(stateDirectory, 'demo-keys.json'))
     expect(await reported(await seed())).toEqual(first)
