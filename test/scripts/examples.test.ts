@@ -146,6 +146,43 @@ describe('review-next.ts', () => {
   })
 })
 
+const Datasets = v.object({ datasets: v.array(v.object({ id: v.string(), stepId: v.string() })) })
+const Queue = v.object({
+  spans: v.array(v.object({ id: v.string(), input: v.object({ text: v.string() }), output: v.looseObject({}) })),
+})
+
+describe('loop.ts', () => {
+  it('posts tickets, and runs the experiments that wait on them', async ({ expect }) => {
+    const tenant = await newTenant(server.url, ['ingest', 'read', 'review', 'manage'])
+    const { url, key, projectSlug } = tenant
+    const loop = (command: string) => printed(tenant, process.execPath, 'loop.ts', command)
+    expect(await loop('run')).toEqual(['No experiment is waiting for results. Begin one in the app.'])
+    expect(await loop('post')).toEqual([expect.stringContaining('Posted 8 tickets.')])
+    const queue = await call(url, key, 'GET', `/api/review-queue?projectSlug=${projectSlug}&stepId=sort-ticket`)
+    const { spans } = v.parse(Queue, queue)
+    expect(spans).toHaveLength(8)
+    const isReturn = ({ text }: { text: string }) => /send the lamp|give back|exchange/.test(text)
+    const reviews = spans.map(({ id, input, output }) =>
+      isReturn(input)
+        ? { spanId: id, decision: 'correct', approvedOutput: { ...output, label: 'returns' } }
+        : { spanId: id, decision: 'accept' },
+    )
+    await call(url, key, 'POST', '/api/reviews', { reviews })
+    const { datasets } = v.parse(Datasets, await call(url, key, 'GET', `/api/datasets?projectSlug=${projectSlug}`))
+    const datasetId = datasets.find(({ stepId }) => stepId === 'sort-ticket')?.id
+    const begin = (split: string) =>
+      call(url, key, 'POST', '/api/experiments', { projectSlug, datasetId, split, runner: 'client' })
+    // Without a version, the first prompt is tried, which is wrong about the three.
+    await begin('test')
+    expect(await loop('run')).toEqual([
+      '2 passed, 3 failed, 0 unjudged; 0 fixed, 0 regressed',
+      expect.stringMatching(/\/experiments\/[0-9a-f-]{36}\?project=support$/),
+    ])
+    await begin('train')
+    expect((await loop('run'))[0]).toBe('3 passed, 0 failed, 0 unjudged; 0 fixed, 0 regressed')
+  })
+})
+
 const Experiments = v.object({ experiments: v.array(v.object({ id: v.string(), state: v.string() })) })
 const Items = v.object({ items: v.array(v.object({ id: v.string(), outcome: v.string() })) })
 const Report = v.object({ counts: v.object({ passed: v.number(), failed: v.number(), unjudged: v.number() }) })

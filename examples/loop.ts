@@ -1,0 +1,124 @@
+/**
+ * A step to improve, for a walk through docs/the-loop.md:
+ *
+ *     node loop.ts post    answers eight tickets with the active version of the step's prompt, and records the runs
+ *     node loop.ts run     runs the step's experiments that are waiting for results
+ *
+ * Without COUNTERSIGN_KEY, it uses the demo's key, which `npm start` stores in this folder.
+ */
+import { existsSync, readFileSync } from 'node:fs'
+import { Countersign } from 'countersign/client'
+
+const STEP = 'sort-ticket'
+const { COUNTERSIGN_URL: baseUrl = 'http://localhost:8787', COUNTERSIGN_PROJECT: projectSlug = 'support' } = process.env
+const apiKey = process.env.COUNTERSIGN_KEY ?? demoKey()
+const countersign = new Countersign({ baseUrl, apiKey, projectSlug })
+
+const PROMPT = `Sort the ticket, and summarize it.
+
+The label is that of the first line with a word from the ticket:
+- billing: invoice, charged
+- delivery: package, courier
+- other: anything else
+
+The summary has at most 20 words.`
+
+/** By number. The first five are for testing, because a hash of the number decides that. */
+const TICKETS = {
+  1004: 'I want to send the lamp back.',
+  1013: 'Can I give back the shoes that I ordered?',
+  1015: 'I would like to exchange this shirt for a larger one.',
+  1016: 'The invoice that you sent me has my old address on it.',
+  1017: 'You charged me twice. I want my money back.',
+  1001: 'My package has not arrived.',
+  1002: 'The courier left it next door.',
+  1003: 'Do you have a store in Leeds?',
+}
+
+interface Ticket {
+  text: string
+}
+
+/** Stands in for a model: it does what the prompt says, word by word. */
+async function sortTicket(prompt: string, { text }: Ticket): Promise<{ label: string; summary: string }> {
+  const lines = [...prompt.matchAll(/^- ([a-z]+): (.+)$/gm)]
+  const matching = lines.find(([, , words = '']) => words.split(', ').some(word => text.toLowerCase().includes(word)))
+  const words = text.split(' ')
+  const [, limit = words.length] = /at most (\d+) words/.exec(prompt) ?? []
+  return { label: matching?.[1] ?? 'other', summary: words.slice(0, Number(limit)).join(' ') }
+}
+
+interface Version {
+  id: string
+  content: string
+  isActive: boolean
+}
+
+/** The versions of the step's prompt, which is created if there is none. */
+async function promptVersions(): Promise<Version[]> {
+  const list = `/api/prompts?projectSlug=${projectSlug}&stepId=${STEP}`
+  const find = () => call<{ prompts: { id: string }[] }>('GET', list)
+  if ((await find()).prompts.length === 0) {
+    await call('POST', '/api/prompts', { projectSlug, stepId: STEP, content: PROMPT })
+  }
+  const [prompt] = (await find()).prompts
+  return (await call<{ versions: Version[] }>('GET', `/api/prompts/${prompt?.id}`)).versions
+}
+
+async function postTickets(): Promise<void> {
+  const version = (await promptVersions()).find(({ isActive }) => isActive)
+  for (const [number, text] of Object.entries(TICKETS)) {
+    const trace = countersign.startTrace('sort-tickets', { metadata: { group_id: `ticket-${number}` } })
+    const options = { input: { text }, ...(version && { promptVersionId: version.id }) }
+    await trace.span(STEP, () => sortTicket(version?.content ?? '', { text }), options)
+    trace.complete()
+  }
+  await countersign.flush()
+  console.log(
+    `Posted ${Object.keys(TICKETS).length} tickets. Review them: ${baseUrl}/review?project=${projectSlug}&stepId=${STEP}`,
+  )
+}
+
+interface Experiment {
+  id: string
+  stepId: string
+  promptVersionId: string | null
+}
+
+async function runExperiments(): Promise<void> {
+  const versions = await promptVersions()
+  const list = `/api/experiments?projectSlug=${projectSlug}&state=running`
+  const { experiments } = await call<{ experiments: Experiment[] }>('GET', list)
+  const waiting = experiments.filter(({ stepId }) => stepId === STEP)
+  for (const { id, promptVersionId } of waiting) {
+    const prompt = versions.find(version => version.id === promptVersionId)?.content ?? PROMPT
+    const report = await countersign.experiment<Ticket>({ id }, item => sortTicket(prompt, item.input))
+    const { passed, failed, unjudged, fixed, regressed } = report.counts
+    console.log(`${passed} passed, ${failed} failed, ${unjudged} unjudged; ${fixed} fixed, ${regressed} regressed`)
+    console.log(report.url)
+  }
+  if (waiting.length === 0) console.log('No experiment is waiting for results. Begin one in the app.')
+}
+
+/** Makes one call. The type parameter is the response body that the API documents for it. */
+async function call<Answer>(method: string, path: string, body?: object): Promise<Answer> {
+  const response = await fetch(baseUrl + path, {
+    method,
+    headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  if (!response.ok) throw new Error(`${method} ${path} returned ${response.status}: ${await response.text()}`)
+  return (await response.json()) as Answer
+}
+
+function demoKey(): string {
+  const file = '.wrangler/state/demo-keys.json'
+  if (!existsSync(file)) return ''
+  const { projectKeys }: { projectKeys: { project: string; key: string }[] } = JSON.parse(readFileSync(file, 'utf8'))
+  return projectKeys.find(({ project }) => project === projectSlug)?.key ?? ''
+}
+
+const [command] = process.argv.slice(2)
+if (command === 'post') await postTickets()
+else if (command === 'run') await runExperiments()
+else console.log('Usage: node loop.ts post | run')
