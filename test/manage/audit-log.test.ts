@@ -70,6 +70,9 @@ const expectedOf: Record<string, (world: World, response: ApiResponse) => Expect
   'DELETE /api/projects/{projectId}/gates/{stepId}': ({ org: { project } }) => [
     { ...created('gate.delete', expect.any(String), project.id), beforeId: expect.any(String), afterId: null },
   ],
+  'POST /api/experiments/{experimentId}/items/{itemId}/review': ({ experiment: { itemId }, org }) => [
+    { ...created('dataset.change_item', itemId, org.project.id), afterId: null },
+  ],
   'POST /api/api-keys': (_, { body }) => [created('api_key.create', body.id, null)],
   'PATCH /api/api-keys/{keyId}': ({ keyId, org }) => [
     { ...created('api_key.change', keyId, org.project.id), afterId: null },
@@ -137,11 +140,15 @@ const expectedOf: Record<string, (world: World, response: ApiResponse) => Expect
 const nameOf = ({ method, path }: Contract) => `${method} ${path}`
 const scopesOf = ({ scope }: Contract): readonly string[] => (typeof scope === 'string' ? [scope] : scope)
 
-/** Whether the log covers a call. It covers writes by managers or reviewers, but not claims. */
+/**
+ * Whether the log covers a call. It covers writes by managers or reviewers, but not claims or an experiment's results,
+ * nor its beginning and end, because the experiment itself says when and by whom. A decision on a result changes the
+ * item, which is covered.
+ */
 const isAudited = (contract: Contract) =>
   contract.method !== 'GET' &&
   scopesOf(contract).some(scope => ['manage', 'review', 'admin'].includes(scope)) &&
-  !/^\/api\/(review-queue|sign-in-links)/.test(contract.path)
+  !/^\/api\/(review-queue|sign-in-links|experiments(?!.*\/review$))/.test(contract.path)
 
 /**
  * Whether a call signs in or out, or creates a sign-in link. Its entry names the key, and `test/auth/session.test.ts`
