@@ -3,6 +3,7 @@ import { afterEach, describe, it, vi } from 'vitest'
 import { runJob } from '../../src/jobs/consumer.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
 import { DELETION_SETTLE_MS, INLINE_BYTES, ORPHAN_AGE_MS } from '../../src/limits.ts'
+import { wrapBindings } from '../support/bindings.ts'
 import { newBench, newStep } from '../support/experiments.ts'
 import type { Org } from '../support/org.ts'
 import { reviewerOf } from '../support/reviews.ts'
@@ -100,6 +101,59 @@ describe('deleting a trace', () => {
     ])
     await purge(bench.org, deleted.id)
     expect(await report()).toMatchObject({ state: 'finished', items: 2, removed: 1, pending: 0, counts: { error: 1 } })
+  })
+})
+
+describe('deleting a trace while its result is stored', () => {
+  /** A key whose requests delete a trace right before they write results. */
+  function deletingKey(org: Org, traceId: string) {
+    let state: 'waiting' | 'due' | 'done' = 'waiting'
+    const bindings = wrapBindings(
+      async (_, call) => {
+        if (state === 'due') {
+          state = 'done'
+          await purge(org, traceId)
+        }
+        return call()
+      },
+      undefined,
+      ({ sql }) => {
+        if (state === 'waiting' && sql.startsWith('insert into "experiment_results"')) state = 'due'
+      },
+    )
+    return org.bearer(bindings)
+  }
+
+  it('loses the result, and no other', async ({ expect }) => {
+    const bench = await newBench([{ expected: 1 }])
+    const [imported = ''] = bench.ids
+    const deleted = await newStep(bench.org)
+    await deleted.review({ decision: 'accept' })
+    const { path, report, itemIds } = await bench.begin()
+    const traceKey = (await keysOf(deleted.id))?.key ?? 0
+    const results = [
+      { itemId: deleted.spanId, output: LARGE },
+      { itemId: imported, output: 1 },
+    ]
+    const sent = await deletingKey(bench.org, deleted.id).post(`${path}/results`, { results })
+    expect(sent.body.results).toMatchObject([{ status: 404 }, { status: 201, body: { outcome: 'passed' } }])
+    expect(await resultsOf(traceKey)).toBe(0)
+    expect(await itemIds()).toEqual([imported])
+    expect(await report()).toMatchObject({ counts: { passed: 1, failed: 0, unjudged: 0, error: 0 } })
+  })
+
+  it('leaves no error behind when the experiment is finished', async ({ expect }) => {
+    const bench = await newBench([{ expected: 1 }])
+    const deleted = await newStep(bench.org)
+    await deleted.review({ decision: 'accept' })
+    const { path, report } = await bench.begin()
+    const traceKey = (await keysOf(deleted.id))?.key ?? 0
+    expect(await deletingKey(bench.org, deleted.id).post(`${path}/finish`)).toMatchObject({
+      status: 200,
+      body: { state: 'finished', pending: 0 },
+    })
+    expect(await resultsOf(traceKey)).toBe(0)
+    expect(await report()).toMatchObject({ items: 2, removed: 1, counts: { error: 1 } })
   })
 })
 
