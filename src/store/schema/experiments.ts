@@ -1,4 +1,3 @@
-import { isNotNull } from 'drizzle-orm'
 import { index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { CHANGES } from '../../domain/change.ts'
 import { ITEM_VERDICTS, RUNNERS, STORED_STATES } from '../../domain/experiment.ts'
@@ -130,6 +129,5 @@ export const experimentResults = sqliteTable(
   table => [
     primaryKey({ columns: [table.experimentKey, table.itemId] }),
     index('experiment_results_by_trace').on(table.traceKey),
-    index('experiment_results_with_objects').on(table.experimentKey).where(isNotNull(table.outputRef)),
   ],
 )

@@ -1,0 +1,1 @@
+DROP INDEX `experiment_results_with_objects`;
