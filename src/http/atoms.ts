@@ -38,14 +38,23 @@ export const object = <Fields extends v.ObjectEntries>(
   schema: v.ObjectSchema<Fields, undefined> | v.StrictObjectSchema<Fields, undefined>,
 ) => v.pipe(shownAs(v.custom<v.InferInput<typeof schema>>(isJsonObject, 'must be an object'), schema), schema)
 
-/** An object with any keys, for the same reason. */
+/** An object with any keys, for the same reason. Valibot alone drops the keys that name parts of JavaScript objects. */
 export const record = <Key extends v.GenericSchema<string, string>, Value extends v.GenericSchema>(
   key: Key,
   value: Value,
 ) => {
   const schema = v.record(key, value)
-  return v.pipe(shownAs(v.custom<v.InferInput<typeof schema>>(isJsonObject, 'must be an object'), schema), schema)
+  return v.pipe(
+    shownAs(v.custom<v.InferInput<typeof schema>>(isJsonObject, 'must be an object'), schema),
+    v.check(
+      object => !DROPPED_KEYS.some(name => Object.hasOwn(object, name)),
+      `must not have a field named ${DROPPED_KEYS.join(', ')}`,
+    ),
+    schema,
+  )
 }
+
+const DROPPED_KEYS = ['__proto__', 'prototype', 'constructor']
 
 /** A well-formed string of `min` to `max` characters (code points, as JSON Schema counts them). */
 export const text = (min: number, max: number) =>

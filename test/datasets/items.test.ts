@@ -278,6 +278,19 @@ describe('a person', () => {
     expect(entries).toHaveLength(2)
   })
 
+  it('refuses state keys and evaluator paths that it would lose', async ({ expect }) => {
+    const { org } = await newDataset()
+    const { id } = (await org.owner.put('/api/datasets', { projectSlug: 'support', stepId: STEP })).body
+    const message = 'must not have a field named __proto__, prototype, constructor'
+    for (const key of ['__proto__', 'prototype', 'constructor']) {
+      const body = `{"items": [{"input": 1, "expected": 2, "state": {"${key}": 1}}]}`
+      const { results } = (await org.owner.post(`/api/datasets/${id}/items`, body)).body
+      expect(results[0]).toMatchObject({ status: 400, body: { details: [{ path: 'items.0.state', message }] } })
+      const set = await org.owner.put(`/api/datasets/${id}/evaluator`, `{"paths": {"${key}": {"type": "exact"}}}`)
+      expect(set).toMatchObject({ status: 400, body: { details: [{ path: 'paths', message }] } })
+    }
+  })
+
   it('imports examples', async ({ expect }) => {
     const { org, items } = await newDataset()
     const { id } = (await org.owner.put('/api/datasets', { projectSlug: 'support', stepId: STEP })).body
