@@ -4,6 +4,7 @@ import type { Env, Job } from '../../src/env.ts'
 import { runJob } from '../../src/jobs/consumer.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
 import { INLINE_BYTES, RESEND_AFTER_MS } from '../../src/limits.ts'
+import { wrapBindings } from '../support/bindings.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { newReviewed } from '../support/reviews.ts'
 import { newTrace } from '../support/trace.ts'
@@ -39,7 +40,7 @@ interface Fields {
 }
 
 /** Runs cron two minutes later, with a queue that collects the jobs, and then the jobs. */
-async function runCron(): Promise<void> {
+async function runCron(run: (job: Job) => Promise<void> = job => runJob(job, env)): Promise<void> {
   const jobs: Job[] = []
   const JOBS = {
     ...env.JOBS,
@@ -49,7 +50,7 @@ async function runCron(): Promise<void> {
     },
   } as Env['JOBS']
   await sweep({ ...env, ...(JOBS && { JOBS }) }, Date.now() + 2 * RESEND_AFTER_MS)
-  for (const job of jobs) await runJob(job, env)
+  for (const job of jobs) await run(job)
 }
 
 describe('a decision', () => {
@@ -150,6 +151,45 @@ describe('a decision', () => {
     expect((await items()).items).toMatchObject([
       { stale: false, input: { question: 'How long?', more: 1 }, output: { answer: 'Something else' } },
     ])
+  })
+
+  it('from before there were datasets gets its item, even if the job is cut off anywhere', async ({ expect }) => {
+    const { org, list, items } = await newDataset()
+    for (const metadata of [{ group_id: 'a' }, {}]) {
+      const { review } = await newStep(org, { metadata })
+      await review({ decision: 'correct', approvedOutput: CORRECTION, errorType: 'reasoning_error' })
+    }
+    const before = (await items()).items
+    expect(before).toHaveLength(2)
+    await env.DB.batch([
+      env.DB.prepare(
+        `delete from dataset_entries where project_key in (
+           select project_key from datasets where organization_key = (select key from organizations where id = ?))`,
+      ).bind(org.id),
+      env.DB.prepare('delete from datasets where organization_key = (select key from organizations where id = ?)').bind(
+        org.id,
+      ),
+      env.DB.prepare("delete from sweeps where name = 'items'"),
+    ])
+    expect(await list()).toEqual([])
+    await runCron(async job => {
+      for (let calls = 0, isDone = false; !isDone; calls++) {
+        let made = 0
+        const cutOff = wrapBindings(async (_, call) => {
+          if (made++ === calls) throw new Error('cut off')
+          return call()
+        })
+        isDone = await runJob(job, cutOff).then(
+          () => true,
+          () => false,
+        )
+      }
+    })
+    expect((await items()).items).toEqual(before)
+    const { version } = await items()
+    await env.DB.prepare("delete from sweeps where name = 'items'").run()
+    await runCron()
+    expect((await items()).version).toBe(version)
   })
 
   it('on many spans makes their items', async ({ expect }) => {
