@@ -54,7 +54,7 @@ export const getPrompt = endpoint({
         id: PROMPT_ID,
         stepId: prompt.stepId,
         outputSchema: SCHEMA,
-        versions: [{ ...promptVersion, accepted: 11, corrected: 3 }],
+        versions: [{ ...promptVersion, accepted: 11, corrected: 3, wasActive: true }],
         gate,
       },
     },

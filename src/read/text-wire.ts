@@ -54,7 +54,16 @@ export const PromptDetail = v.object({
   id: Uuid,
   stepId: v.string(),
   outputSchema: v.pipe(StoredObject, v.metadata({ description: "The active version's schema" })),
-  versions: v.array(v.object({ ...PromptVersion.entries, ...Decided })),
+  versions: v.array(
+    v.object({
+      ...PromptVersion.entries,
+      ...Decided,
+      wasActive: v.pipe(
+        v.boolean(),
+        v.metadata({ description: 'Whether it is or was active, so that it needs no gate to become active again' }),
+      ),
+    }),
+  ),
   gate: v.pipe(v.nullable(Gate), v.metadata({ description: "The step's gate. Null without one." })),
 })
 
@@ -102,7 +111,7 @@ export const toPromptVersion = (version: TextVersion): v.InferOutput<typeof Prom
 })
 
 export const toPromptDetail = (
-  { id, name, versions, decided }: PromptRecord,
+  { id, name, versions, decided, activated }: PromptRecord,
   gate: GateRecord | undefined,
 ): v.InferOutput<typeof PromptDetail> => ({
   id,
@@ -111,6 +120,7 @@ export const toPromptDetail = (
   versions: versions.map(version => ({
     ...toPromptVersion(version),
     ...(decided.get(version.id) ?? { accepted: 0, corrected: 0 }),
+    wasActive: activated.has(version.id),
   })),
   gate: gate ? toGate(gate) : null,
 })

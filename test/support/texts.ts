@@ -31,7 +31,7 @@ const prompts: KindOfText = {
   itemFields: [...ITEM, 'stepId', 'outputSchema'],
   detailFields: ['id', 'stepId', 'outputSchema', 'versions', 'gate'],
   versionFields: [...VERSION, 'outputSchema'],
-  countFields: ['accepted', 'corrected'],
+  countFields: ['accepted', 'corrected', 'wasActive'],
 }
 
 const knowledgeDocs: KindOfText = {

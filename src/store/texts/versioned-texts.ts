@@ -57,6 +57,8 @@ export interface TextDetail {
 /** A prompt with every version, and the number of decisions in force on spans that used each version, by version id. */
 export interface PromptRecord extends TextDetail {
   decided: ReadonlyMap<string, Decided>
+  /** The versions that are or were active, by id. */
+  activated: ReadonlySet<string>
 }
 
 /** A new version. The caller chooses `id`, so a retry doesn't add a second one. */
@@ -400,13 +402,25 @@ const selectDetail = ({ database }: Store, ofText: SQL | undefined) =>
 /** Finds a prompt with all its versions and the decisions on them. */
 export async function findPrompt(store: Store, id: string): Promise<PromptRecord | undefined> {
   const ofPrompt = ofStore(store, eq(versionedTexts.id, id), eq(versionedTexts.kind, 'prompt'))
-  const [[prompt], versions, counts] = await store.database.batch([
+  const [[prompt], versions, counts, activated] = await store.database.batch([
     selectDetail(store, ofPrompt),
     selectVersions(store, isOf(ofPrompt)),
     versionDecisionsQuery(store, ofPrompt),
+    store.database
+      .selectDistinct({ id: textVersions.id })
+      .from(textActivations)
+      .innerJoin(textVersions, eq(textVersions.key, textActivations.versionKey))
+      .where(sql`${textActivations.textKey} = (select ${versionedTexts.key} from ${versionedTexts} where ${ofPrompt})`),
   ])
   const decided = new Map(counts.map(({ versionId, ...count }) => [versionId, count]))
-  return prompt && { ...prompt, versions: oldestFirst(versions), decided }
+  return (
+    prompt && {
+      ...prompt,
+      versions: oldestFirst(versions),
+      decided,
+      activated: new Set(activated.map(({ id }) => id)),
+    }
+  )
 }
 
 /** Finds the two versions of a text with these ids. Each is undefined if the text has no such version. */
