@@ -36,11 +36,47 @@ test('a prompt gets a new version, and is rolled back to the previous one', asyn
 
   await versions.getByRole('link', { name: /Version 1/ }).click()
   await page.getByRole('button', { name: 'Roll back to version 1' }).click()
-  const dialog = page.getByRole('dialog')
-  await expect(dialog).toContainText('Version 1 will replace version 2 as the active version')
-  await dialog.getByRole('button', { name: 'Roll back to version 1' }).click()
   await expect(versions.getByRole('link').filter({ hasText: 'Active' })).toContainText('Version 1')
   expect(await active()).toBe('Answer kindly.')
+})
+
+const Found = v.object({ versions: v.array(v.object({ number: v.number(), isActive: v.boolean() })) })
+
+test('a gate keeps a version from becoming active, until a person overrides it with a reason', async ({
+  page,
+  context,
+}) => {
+  const { make, call, key, project } = await newOrganization()
+  const promptId = await make('/api/prompts', { projectSlug: project.slug, stepId: 'answer', content: 'Kindly.' })
+  const versionId = await make(`/api/prompts/${promptId}/versions`, { content: 'Curtly.' })
+  await signIn(context, key)
+  await page.goto(`/prompts/${promptId}?project=${project.slug}&version=${versionId}`)
+  const gate = page.getByRole('region', { name: 'Gate' })
+  await expect(gate).toContainText('This step has no gate')
+  await gate.getByRole('button', { name: 'Set a gate' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Pass rate, at least').fill('90')
+  await dialog.getByRole('button', { name: 'Save gate' }).click()
+  await expect(gate).toContainText('at least 10 judged items in test, a pass rate of at least 90%, and no regressions')
+  await expect(gate).toContainText("The gate isn't met")
+  await expect(gate).toContainText('No finished experiment on this version counts yet.')
+  await expect(gate.getByRole('link', { name: 'Run an experiment' })).toHaveAttribute(
+    'href',
+    new RegExp(`/experiments/new\\?stepId=answer&promptVersionId=${versionId}`),
+  )
+
+  await page.getByRole('button', { name: 'Activate version 2' }).click()
+  const regardless = dialog.getByRole('button', { name: 'Activate regardless' })
+  await expect(regardless).toBeDisabled()
+  await dialog.getByLabel('Why you override the gate').fill('Production is down.')
+  await regardless.click()
+  await expect(page.getByText('Version 2 is now active.')).toBeVisible()
+  expect(v.parse(Found, await call('GET', `/api/prompts/${promptId}`)).versions).toMatchObject([
+    { number: 1, isActive: false },
+    { number: 2, isActive: true },
+  ])
+  await page.goto(`/settings/audit-log?project=${project.slug}`)
+  await expect(page.getByText('Gate overridden: Production is down.')).toBeVisible()
 })
 
 test("a knowledge doc's title can be changed", async ({ page, context }) => {

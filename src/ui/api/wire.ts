@@ -5,6 +5,7 @@ import type { listItems } from '../../datasets/items.ts'
 import type { Json, JsonText, WrittenJson } from '../../domain/json.ts'
 import type { compareExperiments } from '../../experiments/compare.ts'
 import type { createExperiment } from '../../experiments/create.ts'
+import type { getGate } from '../../experiments/gates.ts'
 import type { listExperimentItems } from '../../experiments/items.ts'
 import type { getExperiment, listExperiments } from '../../experiments/reports.ts'
 import type { reviewExperimentItem } from '../../experiments/review.ts'
@@ -84,6 +85,8 @@ export type ExperimentReport = Answer<typeof getExperiment>
 export type ExperimentItems = Answer<typeof listExperimentItems>
 export type ExperimentItem = ExperimentItems['items'][number]
 export type ItemResult = Answer<typeof reviewExperimentItem>
+export type GateState = Answer<typeof getGate>
+export type Gate = GateState['gate']
 export type Comparison = Answer<typeof compareExperiments>
 export type Projects = Answer<typeof listProjects>
 export type Project = Answer<typeof updateProject>

@@ -8,6 +8,7 @@ import type { ExperimentReport } from '../api/wire.ts'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { usePageTitle } from '../parts/use-page-title.ts'
 import { useProject, useProjectOfPage } from '../session/project.ts'
+import { GateResult } from '../texts/gate-section.tsx'
 import { Breakdown } from './breakdown.tsx'
 import { itemListsOf } from './filters.ts'
 import { Headline } from './headline.tsx'
@@ -64,6 +65,7 @@ function Report({ report }: { report: ExperimentReport }) {
       </div>
       <Running report={report} />
       <Headline report={report} />
+      {report.gate && <GateResult state={report.gate} isOnReport={report.gate.experimentId === report.id} />}
       <ViewTabs>
         {address.get('view') === 'breakdown' ? <Breakdown report={report} /> : <Items report={report} />}
       </ViewTabs>

@@ -2,12 +2,13 @@ import { Alert, Code, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { sessionQuery } from '../api/session.ts'
 import { IconLock } from '../icons/index.ts'
+import { useIsPerson, useMay } from '../parts/scopes.tsx'
 
 /** Whether the session may decide on items; undefined while loading. */
 export function useDecides(): boolean | undefined {
-  const { data: session } = useQuery(sessionQuery)
-  if (!session) return undefined
-  return session.actsAs === 'person' && session.scopes.includes('review')
+  const isPerson = useIsPerson()
+  const mayReview = useMay('review')
+  return isPerson && mayReview
 }
 
 /** Explains why deciding isn't offered. */

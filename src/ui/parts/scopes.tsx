@@ -26,6 +26,12 @@ export function useRefusal(scope: Scope, act: string): string | null | undefined
 
 const ACTORS = { agent: 'an agent', pipeline: 'a pipeline' } as const
 
+/** Whether the session's key acts as a person; undefined while loading. */
+export function useIsPerson(): boolean | undefined {
+  const { data: session } = useQuery(sessionQuery)
+  return session ? session.actsAs === 'person' : undefined
+}
+
 /** Names the scope that the user is missing. */
 export const MissingScope = ({ scope, children }: PropsWithChildren<{ scope: Scope }>) => (
   <Alert variant="default" icon={<IconLock size={18} aria-hidden />} title={children}>

@@ -31,6 +31,13 @@ export function useProject(): string | undefined {
   return session.projects.find(({ slug }) => slug === hint)?.slug ?? session.projects[0]?.slug
 }
 
+/** The current project's ID; undefined while loading, or if there is no project. */
+export function useProjectId(): string | undefined {
+  const slug = useProject()
+  const { data: session } = useQuery(sessionQuery)
+  return session?.projects.find(project => project.slug === slug)?.id
+}
+
 /** Switches projects on the same page and clears its other parameters. */
 export function useChooseProject(): (slug: string) => void {
   const [, setParameters] = useSearchParams()

@@ -1,6 +1,11 @@
-import { Button, Text } from '@mantine/core'
+import { Button, Text, Textarea } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
 import { DialogForm } from '../parts/dialog-form.tsx'
+import { useIsPerson } from '../parts/scopes.tsx'
+import { useSubmission } from '../parts/use-submission.ts'
+import { GateResult } from './gate-section.tsx'
 import type { TextKind, Version, VersionedText } from './kinds.ts'
+import { useGateState } from './use-gate-state.ts'
 import { activateVersion, refreshTexts } from './writes.ts'
 
 interface ActivateVersionProps {
@@ -9,39 +14,98 @@ interface ActivateVersionProps {
   version: Version
 }
 
-/** Activates a version, or rolls back to an earlier one, after explaining what changes. */
-export function ActivateVersion({ kind, text, version }: ActivateVersionProps) {
-  const active = text.versions.find(({ isActive }) => isActive)
-  const act = `${active && active.number > version.number ? 'Roll back to' : 'Activate'} version ${version.number}`
+/** Activates a version, or goes back to one that was active before. */
+export const ActivateVersion = (props: ActivateVersionProps) =>
+  props.version.wasActive ? <RollBack {...props} /> : <Activate {...props} />
+
+const noticeOf = ({ number }: Version): string => `Version ${number} is now active.`
+
+/** Goes back to an earlier version at once, because something may be wrong in production. */
+function RollBack({ kind, text, version }: ActivateVersionProps) {
+  const { submit, isPending } = useSubmission({
+    send: async () => {
+      await activateVersion(kind, text.id, version.id)
+      await refreshTexts(kind, text.id)
+    },
+    onDone: () => notifications.show({ message: noticeOf(version) }),
+    onFault: ({ message }) => notifications.show({ color: 'red', title: "Couldn't activate it", message }),
+  })
+  return (
+    <Button size="xs" variant="light" loading={isPending} onClick={() => submit(undefined)}>
+      {actOf(text, version)}
+    </Button>
+  )
+}
+
+function actOf({ versions }: VersionedText, { number }: Version): string {
+  const active = versions.find(({ isActive }) => isActive)
+  return `${active && active.number > number ? 'Roll back to' : 'Activate'} version ${number}`
+}
+
+/** Explains what changes first. A version that doesn't meet the gate takes a person's reason. */
+function Activate({ kind, text, version }: ActivateVersionProps) {
+  const { data: state } = useGateState(text, version)
+  const isPerson = useIsPerson()
+  const isUnmet = state?.met === false
+  const act = actOf(text, version)
   return (
     <DialogForm
       trigger={open => (
-        <Button size="xs" variant="light" onClick={open}>
+        <Button size="xs" variant={isUnmet ? 'default' : 'light'} onClick={open}>
           {act}
         </Button>
       )}
       title={`${act}?`}
-      initial={{}}
-      button={() => ({ act })}
-      send={() => activateVersion(kind, text.id, version.id)}
+      initial={{ reason: '' }}
+      fields={['override']}
+      button={({ reason }) => ({
+        act: isUnmet ? 'Activate regardless' : act,
+        isDestructive: isUnmet,
+        isDisabled: isUnmet && (!isPerson || reason.trim() === ''),
+      })}
+      send={({ reason }) => activateVersion(kind, text.id, version.id, reason.trim())}
       // Another version may be active by now.
       onOpen={() => refreshTexts(kind, text.id)}
       onDone={() => refreshTexts(kind, text.id)}
-      notice={() => `Version ${version.number} is now active.`}
+      notice={() => noticeOf(version)}
     >
-      {() => (
+      {({ reason }, change, faults) => (
         <>
-          <Text size="sm">
-            {active
-              ? `Version ${version.number} will replace version ${active.number} as the active version.`
-              : `Version ${version.number} will become the active version.`}{' '}
-            {kind.readers}
-          </Text>
-          <Text size="sm" c="dimmed">
-            Existing spans and reviews don't change. You can switch back at any time.
-          </Text>
+          <WhatChanges kind={kind} text={text} version={version} />
+          {isUnmet && <GateResult state={state} />}
+          {isUnmet && !isPerson && <Text size="sm">Only people can override a gate.</Text>}
+          {isUnmet && isPerson && (
+            <Textarea
+              label="Why you override the gate"
+              description="The audit log keeps your reason."
+              required
+              autosize
+              minRows={2}
+              maxLength={1_000}
+              value={reason}
+              onChange={({ currentTarget }) => change({ reason: currentTarget.value })}
+              error={faults.of('override')}
+            />
+          )}
         </>
       )}
     </DialogForm>
+  )
+}
+
+function WhatChanges({ kind, text, version }: ActivateVersionProps) {
+  const active = text.versions.find(({ isActive }) => isActive)
+  return (
+    <>
+      <Text size="sm">
+        {active
+          ? `Version ${version.number} will replace version ${active.number} as the active version.`
+          : `Version ${version.number} will become the active version.`}{' '}
+        {kind.readers}
+      </Text>
+      <Text size="sm" c="dimmed">
+        Existing spans and reviews don't change. You can switch back at any time.
+      </Text>
+    </>
   )
 }

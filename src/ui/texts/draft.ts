@@ -6,7 +6,6 @@ export interface TextDraft {
   /** JSON text, valid or not. */
   schema: string
   note: string
-  activate: boolean
   /** The version that it started from; '' for a new text. */
   baseId: string
 }
@@ -37,10 +36,7 @@ export function storeDraft(key: string, draft: TextDraft | null): boolean {
 const TEXTS = ['name', 'title', 'content', 'schema', 'note', 'baseId'] as const
 
 const isDraft = (value: unknown): value is TextDraft =>
-  value instanceof Object &&
-  TEXTS.every(name => name in value && typeof value[name as keyof typeof value] === 'string') &&
-  'activate' in value &&
-  typeof value.activate === 'boolean'
+  value instanceof Object && TEXTS.every(name => name in value && typeof value[name as keyof typeof value] === 'string')
 
 /** An empty draft. */
 export const EMPTY_DRAFT: TextDraft = {
@@ -49,6 +45,5 @@ export const EMPTY_DRAFT: TextDraft = {
   content: '',
   schema: '{}',
   note: '',
-  activate: false,
   baseId: '',
 }

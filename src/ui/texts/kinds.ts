@@ -1,5 +1,5 @@
 import { call } from '../api/client.ts'
-import type { Json, KnowledgeDoc, KnowledgeDocs, Prompt, Prompts } from '../api/wire.ts'
+import type { Gate, Json, KnowledgeDoc, KnowledgeDocs, Prompt, Prompts } from '../api/wire.ts'
 
 /*
  * These pages treat prompts and knowledge docs alike: as texts with versions, one of which is active. This file has
@@ -32,6 +32,8 @@ export interface Version {
   note: string | null
   isActive: boolean
   createdAt: string
+  /** Whether it is or was active. Always false if nothing depends on it. */
+  wasActive: boolean
   /** Decisions on its outputs; null if they aren't counted. */
   decided: { accepted: number; corrected: number } | null
 }
@@ -42,6 +44,8 @@ export interface VersionedText {
   title: string | null
   /** Newest first. */
   versions: Version[]
+  /** What a version must meet before it becomes active; null if nothing. */
+  gate: Gate | null
 }
 
 export interface TextKind {
@@ -94,8 +98,8 @@ export const PROMPTS: TextKind = {
     return { items, nextCursor }
   },
   read: async (id, signal) => {
-    const { stepId, versions } = await call<Prompt>(`/api/prompts/${id}`, { signal })
-    return { id, name: stepId, title: null, versions: newestFirst(versions) }
+    const { stepId, versions, gate } = await call<Prompt>(`/api/prompts/${id}`, { signal })
+    return { id, name: stepId, title: null, versions: newestFirst(versions), gate }
   },
 }
 
@@ -130,25 +134,44 @@ export const KNOWLEDGE_DOCS: TextKind = {
   },
   read: async (id, signal) => {
     const { slug, title, versions } = await call<KnowledgeDoc>(`/api/knowledge-docs/${id}`, { signal })
-    return { id, name: slug, title, versions: newestFirst(versions) }
+    return { id, name: slug, title, versions: newestFirst(versions), gate: null }
   },
 }
 
 /** A version of either kind as the API returns it. */
-type WireVersion = KnowledgeDoc['versions'][number] & { outputSchema?: Json; accepted?: number; corrected?: number }
+type WireVersion = KnowledgeDoc['versions'][number] & {
+  outputSchema?: Json
+  accepted?: number
+  corrected?: number
+  wasActive?: boolean
+}
 
 const newestFirst = (versions: readonly WireVersion[]): Version[] =>
   versions
-    .map(({ id, number, content, outputSchema = null, note, isActive, createdAt, accepted, corrected }) => ({
-      id,
-      number,
-      content,
-      outputSchema: isEmptyObject(outputSchema) ? null : outputSchema,
-      note: note || null,
-      isActive,
-      createdAt,
-      decided: accepted === undefined || corrected === undefined ? null : { accepted, corrected },
-    }))
+    .map(
+      ({
+        id,
+        number,
+        content,
+        outputSchema = null,
+        note,
+        isActive,
+        createdAt,
+        accepted,
+        corrected,
+        wasActive = false,
+      }) => ({
+        id,
+        number,
+        content,
+        outputSchema: isEmptyObject(outputSchema) ? null : outputSchema,
+        note: note || null,
+        isActive,
+        createdAt,
+        wasActive,
+        decided: accepted === undefined || corrected === undefined ? null : { accepted, corrected },
+      }),
+    )
     .toReversed()
 
 const isEmptyObject = (value: Json): boolean => value instanceof Object && Object.keys(value).length === 0

@@ -1,4 +1,4 @@
-import { Checkbox, Group, SegmentedControl, Title } from '@mantine/core'
+import { Group, SegmentedControl, Text, Title } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useState } from 'react'
 import { useSearchParams } from 'wouter'
@@ -27,21 +27,20 @@ export function NewVersionForm({ kind, text }: { kind: TextKind; text: Versioned
       schema: schemaText(active?.outputSchema ?? null),
       baseId: active?.id ?? '',
     },
-    send: ({ content, note, activate }, outputSchema) =>
-      createVersion(kind, text.id, { content, note, activate, outputSchema }),
-    onDone: async ({ id }, { activate }, discard) => {
+    send: ({ content, note }, outputSchema) => createVersion(kind, text.id, { content, note, outputSchema }),
+    onDone: async ({ id }, _sent, discard) => {
       await refreshTexts(kind, text.id)
       discard()
-      notifications.show({ message: `Version ${number} created${activate ? ' and activated' : ''}.` })
+      notifications.show({ message: `Version ${number} created.` })
       setParameters(withParameters({ version: id, new: null }))
     },
   })
-  const { draft, change, isChanged } = form
+  const { draft, isChanged } = form
   const base = text.versions.find(({ id }) => id === draft.baseId)
   return (
     <TextForm
       form={form}
-      act={`${draft.activate ? 'Save and activate' : 'Save'} version ${number}`}
+      act={`Save version ${number}`}
       faultTitle="Couldn't create this version"
       onCancel={() => setParameters(withParameters({ new: null }))}
     >
@@ -75,16 +74,9 @@ export function NewVersionForm({ kind, text }: { kind: TextKind; text: Versioned
         <ContentFields kind={kind} form={form} />
       )}
       <NoteField form={form} />
-      <Checkbox
-        label="Activate it now"
-        description={
-          draft.activate
-            ? `Replaces version ${active?.number ?? '–'}. ${kind.readers}`
-            : `Version ${active?.number ?? '–'} stays active until someone activates this one.`
-        }
-        checked={draft.activate}
-        onChange={({ currentTarget }) => change({ activate: currentTarget.checked })}
-      />
+      <Text size="xs" c="dimmed">
+        {active && `Version ${active.number} stays active until you activate this one.`}
+      </Text>
     </TextForm>
   )
 }

@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { call } from '../api/client.ts'
-import type { VersionDiff } from '../api/wire.ts'
+import type { GateState, VersionDiff } from '../api/wire.ts'
 import type { TextKind } from './kinds.ts'
 
 /** A project's texts of a kind, by name. */
@@ -25,3 +25,14 @@ export const versionDiffQuery = (kind: TextKind, id: string, before: string, aft
     queryFn: ({ signal }) => call<VersionDiff>(`${kind.api}/${id}/versions/${before}/diff/${after}`, { signal }),
     staleTime: Number.POSITIVE_INFINITY,
   })
+
+/** Whether a version of a step's prompt meets the step's gate. */
+export const gateStateQuery = (projectId: string | undefined, stepId: string, versionId: string) =>
+  queryOptions({
+    queryKey: ['gate', projectId, stepId, versionId],
+    queryFn: ({ signal }) => call<GateState>(gatePath(projectId ?? '', stepId), { query: { versionId }, signal }),
+    enabled: projectId !== undefined,
+  })
+
+export const gatePath = (projectId: string, stepId: string): string =>
+  `/api/projects/${encodeURIComponent(projectId)}/gates/${encodeURIComponent(stepId)}`

@@ -3,6 +3,7 @@ import { JsonView } from '../json/json-view.tsx'
 import { ShownText } from '../json/shown-text.tsx'
 import { CopyIcon } from '../parts/copied-code.tsx'
 import { Moment } from '../parts/moment.tsx'
+import { GateSection } from './gate-section.tsx'
 import type { TextKind, Version, VersionedText } from './kinds.ts'
 import { VersionActions } from './version-actions.tsx'
 import { ActiveMark } from './version-list.tsx'
@@ -34,6 +35,7 @@ export const VersionView = ({ kind, text, version }: VersionViewProps) => (
         <ShownText text={version.note} />
       </Text>
     )}
+    {kind.hasSchema && <GateSection text={text} version={version} />}
     <section aria-label="Content" className={classes.box}>
       <Group justify="space-between" className={classes.bar} wrap="nowrap">
         <Title order={3}>Content</Title>

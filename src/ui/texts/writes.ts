@@ -1,6 +1,8 @@
 import { call } from '../api/client.ts'
 import { queryClient } from '../api/query-client.ts'
+import type { Gate } from '../api/wire.ts'
 import type { TextKind } from './kinds.ts'
+import { gatePath } from './queries.ts'
 
 /** A new version from the form. */
 interface NewVersion {
@@ -8,11 +10,10 @@ interface NewVersion {
   /** Undefined if the kind has no schema. */
   outputSchema?: unknown
   note: string
-  activate: boolean
 }
 
 /** A text with its first version. */
-interface NewText extends Omit<NewVersion, 'activate'> {
+interface NewText extends NewVersion {
   projectSlug: string
   name: string
   title: string
@@ -35,18 +36,26 @@ export const createText = (kind: TextKind, { projectSlug, name, title, content, 
     },
   })
 
-export const createVersion = (
-  kind: TextKind,
-  id: string,
-  { content, outputSchema, note, activate }: NewVersion,
-): Promise<Made> =>
+export const createVersion = (kind: TextKind, id: string, { content, outputSchema, note }: NewVersion): Promise<Made> =>
   call<Made>(`${kind.api}/${id}/versions`, {
     method: 'POST',
-    body: { content, ...(kind.hasSchema && { outputSchema }), ...(note !== '' && { note }), activate },
+    body: { content, ...(kind.hasSchema && { outputSchema }), ...(note !== '' && { note }) },
   })
 
-export const activateVersion = (kind: TextKind, id: string, versionId: string) =>
-  call(`${kind.api}/${id}/active-version`, { method: 'PUT', body: { versionId } })
+/** Activates a version. A reason overrides the step's gate. */
+export const activateVersion = (kind: TextKind, id: string, versionId: string, reason = '') =>
+  call(`${kind.api}/${id}/active-version`, {
+    method: 'PUT',
+    body: { versionId, ...(reason !== '' && { override: reason }) },
+  })
+
+/** What a gate requires. Null conditions don't apply. */
+export type GateConditions = Omit<Gate, 'id' | 'stepId' | 'allowJudge' | 'autoRollback' | 'updatedAt'>
+
+export const saveGate = (projectId: string, stepId: string, conditions: GateConditions) =>
+  call<Gate>(gatePath(projectId, stepId), { method: 'PUT', body: conditions })
+
+export const deleteGate = (projectId: string, stepId: string) => call(gatePath(projectId, stepId), { method: 'DELETE' })
 
 export const changeTitle = (kind: TextKind, id: string, title: string) =>
   call(`${kind.api}/${id}`, { method: 'PATCH', body: { title } })
@@ -58,4 +67,5 @@ export const refreshTexts = (kind: TextKind, id: string): Promise<unknown> =>
   Promise.all([
     queryClient.invalidateQueries({ queryKey: ['text', kind.key, id] }),
     queryClient.invalidateQueries({ queryKey: ['texts', kind.key] }),
+    queryClient.invalidateQueries({ queryKey: ['gate'] }),
   ])

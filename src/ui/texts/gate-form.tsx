@@ -1,0 +1,110 @@
+import { Button, NumberInput, Text, TextInput } from '@mantine/core'
+import type { Gate } from '../api/wire.ts'
+import { IconTrash } from '../icons/index.ts'
+import { DialogForm, IconTrigger } from '../parts/dialog-form.tsx'
+import { useProjectId } from '../session/project.ts'
+import { PROMPTS, type VersionedText } from './kinds.ts'
+import { deleteGate, type GateConditions, refreshTexts, saveGate } from './writes.ts'
+
+/** A form's numbers. '' is none. */
+type Draft = Record<Exclude<keyof GateConditions, 'split'>, number | string> & Pick<GateConditions, 'split'>
+
+const FIELDS = [
+  { name: 'minItems', label: 'Judged items, at least', hint: 'Items that passed, failed, or ended in an error.' },
+  { name: 'minPassRate', label: 'Pass rate, at least', hint: 'In percent.' },
+  { name: 'maxRegressed', label: 'Regressed, at most', hint: 'Items that were right in production and are now wrong.' },
+  { name: 'maxUnjudged', label: 'Unjudged, at most', hint: 'Items on which a person must decide.' },
+  { name: 'maxAgeDays', label: 'Days since the experiment, at most', hint: '' },
+] as const
+
+/** Sets or changes a step's gate. */
+export function GateForm({ text }: { text: VersionedText }) {
+  const projectId = useProjectId() ?? ''
+  const act = text.gate ? 'Change the gate' : 'Set a gate'
+  return (
+    <DialogForm
+      trigger={open => (
+        <Button size="compact-xs" variant="default" onClick={open}>
+          {act}
+        </Button>
+      )}
+      title={act}
+      initial={draftOf(text.gate)}
+      fields={[...FIELDS.map(({ name }) => name), 'split']}
+      button={({ minItems }) => ({ act: 'Save gate', isDisabled: minItems === '' })}
+      send={draft => saveGate(projectId, text.name, conditionsOf(draft))}
+      onDone={() => refreshTexts(PROMPTS, text.id)}
+      notice={() => 'Gate saved.'}
+    >
+      {(draft, change, faults) => (
+        <>
+          <Text size="sm">
+            The latest finished experiment on a version decides. It must cover all items of the split. Leave a field
+            empty to require nothing.
+          </Text>
+          {FIELDS.map(({ name, label, hint }) => (
+            <NumberInput
+              key={name}
+              label={label}
+              description={hint}
+              min={name === 'minItems' ? 1 : 0}
+              max={name === 'minPassRate' ? 100 : 10_000}
+              required={name === 'minItems'}
+              suffix={name === 'minPassRate' ? ' %' : ''}
+              value={draft[name]}
+              onChange={value => change({ [name]: value })}
+              error={faults.of(name)}
+            />
+          ))}
+          <TextInput
+            label="Split"
+            required
+            value={draft.split}
+            onChange={({ currentTarget }) => change({ split: currentTarget.value })}
+            error={faults.of('split')}
+          />
+        </>
+      )}
+    </DialogForm>
+  )
+}
+
+const draftOf = (gate: Gate | null): Draft => ({
+  minItems: gate ? gate.minItems : 10,
+  minPassRate: gate?.minPassRate == null ? '' : Math.round(gate.minPassRate * 10_000) / 100,
+  maxRegressed: gate ? (gate.maxRegressed ?? '') : 0,
+  maxUnjudged: gate?.maxUnjudged ?? '',
+  maxAgeDays: gate?.maxAgeDays ?? '',
+  split: gate?.split ?? 'test',
+})
+
+function conditionsOf({ minItems, minPassRate, maxRegressed, maxUnjudged, maxAgeDays, split }: Draft): GateConditions {
+  const numberOf = (value: number | string) => (value === '' ? null : Number(value))
+  const percent = numberOf(minPassRate)
+  return {
+    minItems: Number(minItems),
+    minPassRate: percent === null ? null : percent / 100,
+    maxRegressed: numberOf(maxRegressed),
+    maxUnjudged: numberOf(maxUnjudged),
+    maxAgeDays: numberOf(maxAgeDays),
+    split: split.trim(),
+  }
+}
+
+/** Removes a step's gate. */
+export function DeleteGate({ text }: { text: VersionedText }) {
+  const projectId = useProjectId() ?? ''
+  return (
+    <DialogForm
+      trigger={open => <IconTrigger label="Remove the gate" Icon={IconTrash} size={22} onClick={open} />}
+      title="Remove the gate?"
+      initial={{}}
+      button={() => ({ act: 'Remove the gate', isDestructive: true })}
+      send={() => deleteGate(projectId, text.name)}
+      onDone={() => refreshTexts(PROMPTS, text.id)}
+      notice={() => 'Gate removed.'}
+    >
+      {() => <Text size="sm">Any version of this step's prompt may then become active without an experiment.</Text>}
+    </DialogForm>
+  )
+}

@@ -1,0 +1,105 @@
+import { Button, Group, List, Stack, Text, Title } from '@mantine/core'
+import { Link } from 'wouter'
+import { pathWith } from '../api/client.ts'
+import type { GateState } from '../api/wire.ts'
+import { IconCheck, IconFlask } from '../icons/index.ts'
+import { FaultAlert } from '../parts/fault-alert.tsx'
+import { useIsPerson, useMay } from '../parts/scopes.tsx'
+import { TextLink } from '../parts/text-link.tsx'
+import { useProject } from '../session/project.ts'
+import { DeleteGate, GateForm } from './gate-form.tsx'
+import { requirementsOf, shortfallsOf } from './gate-words.ts'
+import type { Version, VersionedText } from './kinds.ts'
+import { useGateState } from './use-gate-state.ts'
+import classes from './version-view.module.css'
+
+interface GateSectionProps {
+  text: VersionedText
+  version: Version
+}
+
+/** The gate before a prompt's versions, and what this one lacks. */
+export function GateSection({ text, version }: GateSectionProps) {
+  const mayManage = useMay('manage')
+  const isPerson = useIsPerson()
+  const { gate } = text
+  return (
+    <section aria-label="Gate" className={classes.box}>
+      <Group justify="space-between" className={classes.bar} wrap="nowrap">
+        <Title order={3}>Gate</Title>
+        {mayManage && isPerson && (
+          <Group gap={4} wrap="nowrap">
+            <GateForm text={text} />
+            {gate && <DeleteGate text={text} />}
+          </Group>
+        )}
+      </Group>
+      <Stack gap={6} p="xs" fz="sm">
+        <Text size="sm" c="dimmed">
+          {gate
+            ? `Before a version becomes active, an experiment on it must show ${requirementsOf(gate)}.`
+            : 'This step has no gate, so any version may become active.'}
+        </Text>
+        {gate && !version.isActive && <Standing text={text} version={version} />}
+        <RunExperiment text={text} version={version} />
+      </Stack>
+    </section>
+  )
+}
+
+/** Whether a version may become active. */
+function Standing({ text, version }: GateSectionProps) {
+  const { data: state, error, refetch } = useGateState(text, version)
+  if (version.wasActive) return <Text size="sm">Version {version.number} was active before, so it may be again.</Text>
+  if (error && !state) return <FaultAlert error={error} title="Couldn't load the gate's state" onRetry={refetch} />
+  return state ? <GateResult state={state} /> : null
+}
+
+/** Whether a version meets a gate, with the figures that are missing. */
+export function GateResult({ state, isOnReport = false }: { state: GateState; isOnReport?: boolean }) {
+  const project = useProject()
+  const { met, experimentId } = state
+  return (
+    <div role="status">
+      <Group gap={6}>
+        {met && <IconCheck size={14} aria-hidden className={classes.met} />}
+        <b>{met ? 'The gate is met' : "The gate isn't met"}</b>
+        {experimentId !== null && !isOnReport && (
+          <TextLink href={pathWith(`/experiments/${experimentId}`, { project })} underline="always">
+            See the experiment
+          </TextLink>
+        )}
+      </Group>
+      {!met && (
+        <List size="sm">
+          {shortfallsOf(state).map(sentence => (
+            <List.Item key={sentence}>{sentence}</List.Item>
+          ))}
+        </List>
+      )}
+    </div>
+  )
+}
+
+function RunExperiment({ text, version }: GateSectionProps) {
+  const mayReview = useMay('review')
+  const project = useProject()
+  return (
+    <Group gap="xs">
+      {mayReview && (
+        <Button
+          component={Link}
+          href={pathWith('/experiments/new', { stepId: text.name, promptVersionId: version.id, project })}
+          size="xs"
+          variant="default"
+          leftSection={<IconFlask size={14} aria-hidden />}
+        >
+          Run an experiment
+        </Button>
+      )}
+      <TextLink href={pathWith('/experiments', { promptVersionId: version.id, project })}>
+        Experiments with this version
+      </TextLink>
+    </Group>
+  )
+}

@@ -1,0 +1,51 @@
+import type { Gate, GateState } from '../api/wire.ts'
+import { count, share } from '../parts/format.ts'
+
+type Condition = GateState['unmet'][number]['condition']
+
+const days = (value: number): string => {
+  const whole = Math.floor(value)
+  return whole === 1 ? '1 day' : `${count(whole)} days`
+}
+
+const REQUIREMENTS: Readonly<Record<Condition, (required: number, split: string) => string>> = {
+  minItems: (required, split) => `at least ${count(required)} judged ${required === 1 ? 'item' : 'items'} in ${split}`,
+  minPassRate: required => `a pass rate of at least ${share(required, 1)}`,
+  maxRegressed: required => (required === 0 ? 'no regressions' : `at most ${count(required)} regressed`),
+  maxUnjudged: required => (required === 0 ? 'nothing unjudged' : `at most ${count(required)} unjudged`),
+  maxAgeDays: required => `an experiment that finished within ${days(required)}`,
+}
+
+const CONDITIONS = ['minItems', 'minPassRate', 'maxRegressed', 'maxUnjudged', 'maxAgeDays'] as const
+
+const list = new Intl.ListFormat('en', { type: 'conjunction' })
+
+/** What a gate requires, as a list in words. */
+export const requirementsOf = (gate: Gate): string =>
+  list.format(
+    CONDITIONS.flatMap(condition => {
+      const required = gate[condition]
+      return required === null ? [] : [REQUIREMENTS[condition](required, gate.split)]
+    }),
+  )
+
+const SHORTFALLS: Readonly<Record<Condition, (actual: number, required: number) => string>> = {
+  minItems: (actual, required) => `${count(actual)} of ${count(required)} required items are judged.`,
+  minPassRate: (actual, required) => `The pass rate is ${rate(actual)}, below ${rate(required)}.`,
+  maxRegressed: (actual, required) => `${count(actual)} regressed, and at most ${count(required)} may.`,
+  maxUnjudged: (actual, required) => `${count(actual)} unjudged, and at most ${count(required)} may be.`,
+  maxAgeDays: (actual, required) => `The experiment finished ${days(actual)} ago, and at most ${days(required)} count.`,
+}
+
+const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 })
+
+/** A rate that isn't rounded up to the one that is required. */
+const rate = (value: number): string => percent.format(Math.floor(value * 1000) / 1000)
+
+/** What a version still lacks, in sentences. */
+export const shortfallsOf = ({ experimentId, unmet }: GateState): string[] =>
+  experimentId === null
+    ? ['No finished experiment on this version counts yet.']
+    : unmet.map(({ condition, required, actual }) =>
+        actual === null ? `It has no judged items, so there's no pass rate.` : SHORTFALLS[condition](actual, required),
+      )
