@@ -42,7 +42,14 @@ export async function reviewItem(id: string, itemId: string, decision: Verdict, 
     { queryKey: ['experiment', id, 'items'] },
     data => data && { ...data, pages: data.pages.map(page => withResult(page, result)) },
   )
-  for (const queryKey of [['experiment', id, 'report'], ['experiments'], ['comparison'], ['dataset'], ['datasets']])
+  for (const queryKey of [
+    ['experiment', id, 'report'],
+    ['experiments'],
+    ['comparison'],
+    ['dataset'],
+    ['datasets'],
+    ['gate'],
+  ])
     queryClient.invalidateQueries({ queryKey })
 }
 

@@ -60,7 +60,7 @@ export function GateResult({ state, isOnReport = false }: { state: GateState; is
   const project = useProject()
   const { met, experimentId } = state
   return (
-    <div role="status">
+    <Text component="div" size="sm" role="status">
       <Group gap={6}>
         {met && <IconCheck size={14} aria-hidden className={classes.met} />}
         <b>{met ? 'The gate is met' : "The gate isn't met"}</b>
@@ -77,7 +77,7 @@ export function GateResult({ state, isOnReport = false }: { state: GateState; is
           ))}
         </List>
       )}
-    </div>
+    </Text>
   )
 }
 

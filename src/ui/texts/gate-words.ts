@@ -32,10 +32,15 @@ export const requirementsOf = (gate: Gate): string =>
 const SHORTFALLS: Readonly<Record<Condition, (actual: number, required: number) => string>> = {
   minItems: (actual, required) => `${count(actual)} of ${count(required)} required items are judged.`,
   minPassRate: (actual, required) => `The pass rate is ${rate(actual)}, below ${rate(required)}.`,
-  maxRegressed: (actual, required) => `${count(actual)} regressed, and at most ${count(required)} may.`,
-  maxUnjudged: (actual, required) => `${count(actual)} unjudged, and at most ${count(required)} may be.`,
+  maxRegressed: (actual, required) => `${items(actual)} regressed, and ${atMost(required)} may.`,
+  maxUnjudged: (actual, required) =>
+    `${items(actual)} ${actual === 1 ? 'is' : 'are'} unjudged, and ${atMost(required)} may be.`,
   maxAgeDays: (actual, required) => `The experiment finished ${days(actual)} ago, and at most ${days(required)} count.`,
 }
+
+const items = (value: number): string => (value === 1 ? '1 item' : `${count(value)} items`)
+
+const atMost = (value: number): string => (value === 0 ? 'none' : `at most ${count(value)}`)
 
 const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 })
 
