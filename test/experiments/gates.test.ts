@@ -419,10 +419,14 @@ describe('with a gate', () => {
   })
 
   it('a version that was active before may become active again', async ({ expect }) => {
-    const { setGate, activate, audited, prompt, versionId } = await newProof()
+    const { org, path, setGate, activate, audited, prompt, versionId } = await newProof()
+    const wasActive = async () =>
+      (await org.read.get(path)).body.versions.map((version: { wasActive: boolean }) => version.wasActive)
+    expect(await wasActive()).toEqual([true, false])
     await activate()
     await setGate({})
     expect((await activate({ versionId: prompt.firstId })).body.versionId).toBe(prompt.firstId)
+    expect(await wasActive()).toEqual([true, true])
     expect((await activate()).body.versionId).toBe(versionId)
     expect((await activate()).body.versionId).toBe(versionId)
     expect(await audited('prompt.activate')).toHaveLength(3)
