@@ -60,7 +60,7 @@ const experiment = {
   ),
   state: described(
     v.picklist(EXPERIMENT_STATES),
-    'running; finished: every item has an output, or somebody finished it; cancelled; failed: no result arrived for 24 hours',
+    'running. finished: every item has an output, or somebody finished it. cancelled. failed: no result arrived for 24 hours.',
   ),
   createdBy: Uuid,
   createdAt: IsoTime,
@@ -71,7 +71,10 @@ const experiment = {
 
 export const Experiment = v.object({
   ...experiment,
-  pending: described(Count, 'Items without a result. 0 once it has finished: they are errors then.'),
+  pending: described(
+    Count,
+    'Items without a result. While it runs, these include items that were deleted before they had one. Once it has finished, there are none: they became errors.',
+  ),
 })
 
 export const ListedExperiment = v.object({
@@ -85,7 +88,7 @@ export const Report = v.object({
   pending: Experiment.entries.pending,
   removed: described(
     Count,
-    'Results whose items were deleted since. If the experiment had finished before, its counts keep them.',
+    'Items that were deleted since. If the experiment had finished before, its counts keep them.',
   ),
   counts: Counts,
   ...PassRate,
