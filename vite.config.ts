@@ -16,8 +16,16 @@ export default defineConfig({
     emptyOutDir: true,
     // Lists the files that each page loads, for the test of their size.
     manifest: true,
-    // Each page has its own entry, so /docs doesn't load the app.
-    rolldownOptions: { input: ['src/ui/index.html', 'src/ui/docs.html'] },
+    rolldownOptions: {
+      // Each page has its own entry, so /docs doesn't load the app.
+      input: ['src/ui/index.html', 'src/ui/docs.html'],
+      output: {
+        // Modules that nearly all pages load are one file. Otherwise each gets its own, which compresses badly.
+        codeSplitting: {
+          groups: [{ name: 'shared', test: /src\/ui\/(api|json|parts|session)\//, minShareCount: 12 }],
+        },
+      },
+    },
     chunkSizeWarningLimit: 1000,
     // The license notices that minifying removes.
     license: { fileName: 'licenses.md' },
