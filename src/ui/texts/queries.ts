@@ -31,6 +31,8 @@ export const gateStateQuery = (projectId: string | undefined, stepId: string, ve
   queryOptions({
     queryKey: ['gate', projectId, stepId, versionId],
     queryFn: ({ signal }) => call<GateState>(gatePath(projectId ?? '', stepId), { query: { versionId }, signal }),
+    // An experiment may have finished just now.
+    staleTime: 0,
     enabled: projectId !== undefined,
   })
 
