@@ -1,5 +1,5 @@
 /**
- * A step to improve, for a walk through docs/the-loop.md:
+ * A step to improve, for the walk-through in docs/the-loop.md:
  *
  *     node loop.ts post    answers eight tickets with the active version of the step's prompt, and records the runs
  *     node loop.ts run     runs the step's experiments that are waiting for results
@@ -27,7 +27,7 @@ The summary has at most 20 words.`
 const TICKETS = {
   1004: 'I want to send the lamp back.',
   1013: 'Can I give back the shoes that I ordered?',
-  1015: 'I would like to exchange this shirt for a larger one.',
+  1015: "I'd like to exchange this shirt for a larger one.",
   1016: 'The invoice that you sent me has my old address on it.',
   1017: 'You charged me twice. I want my money back.',
   1001: 'My package has not arrived.',

@@ -1,0 +1,193 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import type { Locator, Page } from '@playwright/test'
+import { PROJECT } from '../scripts/server.ts'
+import { newOrganization } from './organization.ts'
+import { serverUrl } from './server.ts'
+import { expect, signIn, test } from './test.ts'
+
+/** The walk in docs/the-loop.md, as written there: with the keyboard alone, and without copying a value. */
+
+/** More than any page of the walk has before the control that comes next. */
+const MAX_TABS = 80
+
+/** Lets the example import the client from its source, because the tests don't build it. */
+const CLIENT = JSON.stringify(new URL('../../src/client/index.ts', import.meta.url))
+const HOOK = `import { registerHooks } from 'node:module'
+registerHooks({ resolve: (name, context, next) => next(name === 'countersign/client' ? ${CLIENT} : name, context) })`
+
+/** Runs examples/loop.ts, and returns what it printed. */
+async function runExample(key: string, command: 'post' | 'run'): Promise<string> {
+  const args = ['--import', `data:text/javascript,${encodeURIComponent(HOOK)}`, 'examples/loop.ts', command]
+  const env = { PATH: process.env.PATH, COUNTERSIGN_URL: serverUrl(), COUNTERSIGN_KEY: key }
+  return (await promisify(execFile)(process.execPath, args, { cwd: PROJECT, env })).stdout
+}
+
+/** Presses Tab until a control has the focus. */
+async function tabTo(page: Page, control: Locator): Promise<void> {
+  await expect(control).toBeVisible()
+  for (let tabs = 0; tabs < MAX_TABS; tabs++) {
+    if (await control.evaluate(element => element === document.activeElement)) return
+    await page.keyboard.press('Tab')
+  }
+  throw new Error(`${control} isn't within ${MAX_TABS} tabs`)
+}
+
+/** Presses a button or follows a link. */
+async function press(page: Page, control: Locator): Promise<void> {
+  await expect(control).toBeEnabled()
+  await tabTo(page, control)
+  await page.keyboard.press('Enter')
+}
+
+/** Goes to a section with the command palette. */
+async function goTo(page: Page, section: string): Promise<void> {
+  await page.keyboard.press('ControlOrMeta+k')
+  await expect(page.getByRole('textbox', { name: 'Go to' })).toBeFocused()
+  await page.keyboard.type(section)
+  await expect(page.getByRole('dialog').getByRole('button').first()).toContainText(section)
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('heading', { level: 1, name: section })).toBeVisible()
+}
+
+async function pressTimes(page: Page, key: string, times: number): Promise<void> {
+  for (let left = times; left > 0; left--) await page.keyboard.press(key)
+}
+
+async function replaceText(page: Page, text: string): Promise<void> {
+  await page.keyboard.press('ControlOrMeta+a')
+  await page.keyboard.type(text)
+}
+
+/** Corrects the label of the output in the inbox from `other` to `returns`. */
+async function correctLabel(page: Page): Promise<void> {
+  const { keyboard } = page
+  await keyboard.press('e')
+  await expect(page.getByRole('textbox', { name: 'Approved output as JSON' })).toBeFocused()
+  await keyboard.press('ArrowDown')
+  await keyboard.press('End')
+  await pressTimes(page, 'ArrowLeft', '",'.length)
+  await pressTimes(page, 'Backspace', 'other'.length)
+  await keyboard.type('returns')
+  await expect(page.getByRole('region', { name: 'Changes', exact: true })).toContainText('returns')
+  await keyboard.press('ControlOrMeta+Enter')
+  await expect(page.getByRole('region', { name: 'Changes', exact: true })).toHaveCount(0)
+}
+
+/** Writes a version of the prompt with one more label, before or after the line of `billing`. */
+async function writeVersion(page: Page, number: number, place: 'before' | 'after'): Promise<void> {
+  await press(page, page.getByRole('button', { name: 'New version' }))
+  await tabTo(page, page.getByRole('textbox', { name: 'Content' }))
+  const { keyboard } = page
+  await keyboard.press('ControlOrMeta+Home')
+  await pressTimes(page, 'ArrowDown', place === 'before' ? 3 : 4)
+  await keyboard.type('- returns: back, exchange\n')
+  await keyboard.press('ControlOrMeta+End')
+  await pressTimes(page, 'ArrowLeft', '0 words.'.length)
+  await keyboard.press('Backspace')
+  await keyboard.type('1')
+  await expect(page.getByRole('textbox', { name: 'Content' })).toContainText('at most 10 words.')
+  await keyboard.press('Escape')
+  await press(page, page.getByRole('button', { name: `Save version ${number}` }))
+  await expect(page.getByRole('heading', { name: `Version ${number}` })).toBeVisible()
+}
+
+/** Begins an experiment on the version that the page shows. */
+async function beginExperiment(page: Page): Promise<void> {
+  await press(page, page.getByRole('link', { name: 'Run an experiment' }))
+  await press(page, page.getByRole('button', { name: 'Begin' }))
+  await expect(page.getByRole('status').filter({ hasText: '0 of 5' })).toBeVisible()
+}
+
+test('a correction becomes a proven prompt, with the keyboard alone', async ({ page, context }) => {
+  test.setTimeout(120_000)
+  const organization = await newOrganization()
+  const { project, key } = organization
+  const ada = await organization.reviewer('Ada', ['read', 'review', 'manage'])
+  const { keyboard } = page
+  const result = page.getByRole('region', { name: 'Result' })
+  const gate = page.getByRole('region', { name: 'Gate' })
+  const items = page.getByRole('list', { name: 'Items' }).getByRole('listitem')
+  const versions = page.getByRole('navigation', { name: 'Versions' })
+  const activeVersion = versions.getByRole('link').filter({ hasText: 'Active' })
+  await signIn(context, ada.key)
+
+  expect(await runExample(key, 'post')).toContain('Posted 8 tickets')
+  await page.goto(`/review?project=${project.slug}&stepId=sort-ticket`)
+  const output = page.getByRole('region', { name: 'Output', exact: true })
+  const seen: string[] = []
+  while (seen.length < 8) {
+    // They started in the same moment, so that they can be in any order.
+    await expect
+      .poll(async () => {
+        const shown = (await output.textContent()) ?? ''
+        return shown.includes('summary') && !seen.includes(shown)
+      })
+      .toBe(true)
+    const shown = (await output.textContent()) ?? ''
+    seen.push(shown)
+    if (/lamp|shoes|shirt/.test(shown)) await correctLabel(page)
+    else await keyboard.press('a')
+  }
+  await expect(page.getByText('All done. Nice work!')).toBeVisible()
+
+  await goTo(page, 'Datasets')
+  await press(page, page.getByRole('link', { name: '3 corrected items of sort-ticket' }))
+  await expect(page.getByRole('table', { name: 'Items' }).getByRole('row')).toHaveCount(4)
+
+  await goTo(page, 'Prompts')
+  await press(page, page.getByRole('list', { name: 'Prompts' }).getByRole('link', { name: /sort-ticket/ }))
+  await press(page, gate.getByRole('button', { name: 'Set a gate' }))
+  const dialog = page.getByRole('dialog')
+  for (const [label, value] of [
+    ['Judged items, at least', '5'],
+    ['Regressed, at most', '0'],
+    ['Unjudged, at most', '0'],
+  ] as const) {
+    await tabTo(page, dialog.getByLabel(label))
+    await replaceText(page, value)
+  }
+  await keyboard.press('Enter')
+  await expect(gate).toContainText('at least 5 judged items in test, no regressions, and nothing unjudged')
+
+  await writeVersion(page, 2, 'before')
+  await expect(gate).toContainText('No finished experiment on this version counts yet.')
+  await beginExperiment(page)
+  expect(await runExample(key, 'run')).toContain('3 passed, 1 failed, 1 unjudged; 3 fixed, 1 regressed')
+  for (const count of ['3 fixed', '1 regressed', '1 unjudged']) {
+    await expect(result.getByRole('link', { name: count })).toBeVisible()
+  }
+  await expect(items.nth(0)).toContainText('Unjudged')
+  await expect(items.nth(0)).toContainText('The invoice that you sent me has my old address')
+  await expect(items.nth(1)).toContainText('Regressed')
+  await expect(items.nth(1)).toContainText('I want my money back')
+
+  await press(page, page.getByRole('link', { name: 'Version 2' }))
+  await expect(gate).toContainText('4 of 5 required items are judged.')
+  await expect(gate).toContainText('1 item regressed, and none may.')
+  await expect(gate).toContainText('1 item is unjudged, and none may be.')
+  await press(page, page.getByRole('button', { name: 'Activate version 2' }))
+  await expect(dialog).toContainText('1 item regressed, and none may.')
+  await expect(dialog.getByRole('button', { name: 'Activate regardless' })).toBeDisabled()
+  await keyboard.press('Escape')
+  await expect(dialog).toHaveCount(0)
+  await expect(activeVersion).toContainText('Version 1')
+
+  await writeVersion(page, 3, 'after')
+  await beginExperiment(page)
+  expect(await runExample(key, 'run')).toContain('4 passed, 0 failed, 1 unjudged; 3 fixed, 0 regressed')
+  await expect(items.nth(0)).toContainText('Unjudged')
+  await keyboard.press('a')
+  await expect(result).toContainText('5 of 5 judged')
+  await expect(page.getByRole('status').filter({ hasText: 'The gate is met' })).toBeVisible()
+
+  await press(page, page.getByRole('link', { name: 'Version 3' }))
+  await expect(gate).toContainText('The gate is met')
+  await press(page, page.getByRole('button', { name: 'Activate version 3' }))
+  await press(page, dialog.getByRole('button', { name: 'Activate version 3' }))
+  await expect(activeVersion).toContainText('Version 3')
+
+  await press(page, versions.getByRole('link', { name: 'Version 1' }))
+  await press(page, page.getByRole('button', { name: 'Roll back to version 1' }))
+  await expect(activeVersion).toContainText('Version 1')
+})
