@@ -85,5 +85,6 @@ export const EXPERIMENTS: readonly DemoExperiment[] = [
 /** The same answer in a few other words, as a model would give it the next time. */
 function reworded({ answer }: JsonObject): string {
   const [first = '', ...rest] = String(answer).split(/(?<=[.!?]) /)
-  return [...rest, `In short: ${first.slice(0, 1).toLowerCase()}${first.slice(1)}`].join(' ')
+  const start = first.startsWith('I ') ? 'I' : first.slice(0, 1).toLowerCase()
+  return [...rest, `In short: ${start}${first.slice(1)}`].join(' ')
 }
