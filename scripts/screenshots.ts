@@ -45,6 +45,9 @@ const Prompts = v.object({ prompts: v.array(v.object({ id: v.string(), stepId: v
 const Prompt = v.object({ versions: v.array(v.object({ id: v.string(), isActive: v.boolean() })) })
 const KnowledgeDocs = v.object({ knowledgeDocs: v.tupleWithRest([v.object({ id: v.string() })], v.unknown()) })
 
+const Datasets = v.object({ datasets: v.array(v.object({ id: v.string(), stepId: v.string() })) })
+const Experiments = v.object({ experiments: v.array(v.object({ id: v.string(), stepId: v.string() })) })
+
 const Insights = v.object({ outputs: v.object({ countedAt: v.nullable(v.string()) }) })
 
 const PICTURES: readonly Picture[] = [
@@ -54,8 +57,13 @@ const PICTURES: readonly Picture[] = [
   { name: 'review-phone', path: () => REVIEW, size: PHONE },
   { name: 'traces', path: () => '/traces?rating=negative' },
   { name: 'trace', path: correctedTrace, prepare: openAttribution },
+  { name: 'datasets', path: () => '/datasets' },
+  { name: 'dataset', path: testItems },
+  { name: 'experiments', path: () => '/experiments' },
+  { name: 'experiment', path: unjudgedExperiment },
   { name: 'prompts', path: () => '/prompts' },
   { name: 'prompt', path: comparedPrompt },
+  { name: 'prompt-gate', path: refusedVersion },
   { name: 'knowledge-docs', path: () => '/knowledge-docs' },
   { name: 'knowledge-doc', path: firstKnowledgeDoc },
   ...['projects', 'keys', 'users', 'error-types', 'step-names', 'audit-log'].map(tab => ({
@@ -95,6 +103,26 @@ async function comparedPrompt(get: Get): Promise<string> {
   const { versions } = v.parse(Prompt, await get(`/api/prompts/${prompt?.id}`))
   const active = versions.findIndex(({ isActive }) => isActive)
   return `/prompts/${prompt?.id}?version=${versions[active]?.id}&compare=${versions[active - 1]?.id}`
+}
+
+/** A prompt's newest version, which doesn't meet its step's gate. */
+async function refusedVersion(get: Get): Promise<string> {
+  const { prompts } = v.parse(Prompts, await get('/api/prompts?projectSlug=support'))
+  const prompt = prompts.find(({ stepId }) => stepId === 'classify') ?? prompts[0]
+  const { versions } = v.parse(Prompt, await get(`/api/prompts/${prompt?.id}`))
+  return `/prompts/${prompt?.id}?version=${versions.at(-1)?.id}`
+}
+
+/** The items of a dataset that are for testing, and that a reviewer corrected. */
+async function testItems(get: Get): Promise<string> {
+  const { datasets } = v.parse(Datasets, await get('/api/datasets?projectSlug=support'))
+  return `/datasets/${datasets.find(({ stepId }) => stepId === 'classify')?.id}?split=test&decision=correct`
+}
+
+/** An experiment with outputs that a person has to decide on. */
+async function unjudgedExperiment(get: Get): Promise<string> {
+  const { experiments } = v.parse(Experiments, await get('/api/experiments?projectSlug=support'))
+  return `/experiments/${experiments.find(({ stepId }) => stepId === 'generate-answer')?.id}`
 }
 
 async function firstKnowledgeDoc(get: Get): Promise<string> {
