@@ -242,7 +242,7 @@ function isStrictDifference(
   actual: Json | undefined,
   schema: Enumerated | undefined,
 ): boolean {
-  const decisive = expected ?? actual
+  const decisive = expected === undefined ? actual : expected
   if (typeof decisive !== 'string' || isStrictString(decisive, schema)) return true
   return expected !== undefined && (typeof actual !== 'string' || actual.trim() === '')
 }

@@ -37,6 +37,7 @@ describe('the outcome of a candidate', () => {
     ['another boolean', true, false, 'failed'],
     ['false instead of null', null, false, 'failed'],
     ['0 instead of null', null, 0, 'failed'],
+    ['a text instead of null', null, TEXT, 'failed'],
     ['the same null', null, null, 'passed'],
     ['-0', 0, -0, 'passed'],
     ['other order of fields', { a: 1, b: TEXT }, { b: TEXT, a: 1 }, 'passed'],
