@@ -13,9 +13,11 @@ import { type Dataset as DatasetRecord, findDataset } from '../store/datasets/da
 import type { DatasetItem as ItemRecord } from '../store/datasets/item-values.ts'
 import type { ItemHead } from '../store/datasets/items.ts'
 
+const Tolerance = v.pipe(v.number(), v.finite('must be a finite number'), v.minValue(0, 'must be at least 0'))
+
 const Rule = v.strictObject({
   type: v.picklist(RULE_TYPES),
-  tolerance: v.optional(v.pipe(v.number(), v.minValue(0, 'must be at least 0'))),
+  tolerance: v.optional(Tolerance),
 })
 
 /** How a dataset's outputs are compared. */
@@ -25,7 +27,7 @@ export const Evaluator = v.pipe(
       v.optional(v.picklist(COMPARISONS)),
       'How to compare the whole output. `exact`: as JSON. `fields`, the default: each leaf, with white space and case ignored in text. `text`: the same for a whole text. `number`: like `fields`, with a tolerance.',
     ),
-    tolerance: v.optional(v.pipe(v.number(), v.minValue(0, 'must be at least 0'))),
+    tolerance: v.optional(Tolerance),
     paths: described(
       v.optional(record(text(0, MAX_EVALUATOR_PATH_BYTES), Rule)),
       `How to compare parts of the output, by path: \`total\`, \`items.0.price\`, \`items.*.price\`. At most ${MAX_EVALUATOR_PATHS}.`,

@@ -16,6 +16,7 @@ describe('an evaluator', () => {
   it.for<[unknown, string]>([
     [{ type: 'ignore' }, 'type'],
     [{ type: 'number', tolerance: -1 }, 'tolerance'],
+    [{ type: 'number', tolerance: Number.POSITIVE_INFINITY }, 'tolerance'],
     [{ type: 'number', tolerance: '1' }, 'tolerance'],
     [{ type: 'text', tolerance: 1 }, 'tolerance'],
     [{ path: {} }, 'path'],
