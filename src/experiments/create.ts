@@ -135,6 +135,7 @@ export const createExperiment = endpoint({
     userId: actorOf(act) ?? '',
     createdAt: now,
   })
+  if (record === 'taken') throw conflict(TAKEN, 'id')
   return answer(record)
 })
 

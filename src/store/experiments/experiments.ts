@@ -35,9 +35,13 @@ export type ExperimentDraft = Omit<
 
 /**
  * Creates an experiment, unless the organization has one with this id. Returns whichever has the id then, so that a
- * repeated request gets the same one.
+ * repeated request gets the same one. `taken`: it belonged to a deleted project that isn't purged yet.
  */
-export async function addExperiment(store: Store, project: Project, draft: ExperimentDraft): Promise<ExperimentRecord> {
+export async function addExperiment(
+  store: Store,
+  project: Project,
+  draft: ExperimentDraft,
+): Promise<ExperimentRecord | 'taken'> {
   const { database, organization } = store
   for (;;) {
     const [key = 0] = newKeys(draft.createdAt, 1)
@@ -68,8 +72,10 @@ export async function addExperiment(store: Store, project: Project, draft: Exper
       .onConflictDoNothing()
     const experiment = await findExperiment(store, draft.id)
     if (experiment) return experiment
-    // Otherwise another experiment got the same key in the same millisecond.
     await requireExisting(store, project)
+    const isTaken = and(eq(experiments.id, draft.id), eq(experiments.organizationKey, organization.key))
+    if ((await database.$count(experiments, isTaken)) > 0) return 'taken'
+    // Another experiment got the same key in the same millisecond.
   }
 }
 
