@@ -200,7 +200,7 @@ export const importItems = endpoint({
   for (const [place, { index, example }] of drafts.entries()) {
     results.settle(index, `items.${index}`, () => {
       const outcome = outcomes[place]
-      if (outcome === 'conflict') throw conflict('Another example has this ID', 'id')
+      if (outcome === 'conflict') throw conflict('Another item has this ID', 'id')
       if (outcome === 'too_many') {
         throw unprocessable(`A dataset may have at most ${MAX_IMPORTED_ITEMS} imported examples`, 'id')
       }

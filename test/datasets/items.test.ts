@@ -5,6 +5,7 @@ import { runJob } from '../../src/jobs/consumer.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
 import { INLINE_BYTES, RESEND_AFTER_MS } from '../../src/limits.ts'
 import { wrapBindings } from '../support/bindings.ts'
+import { newBench } from '../support/experiments.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { newReviewed } from '../support/reviews.ts'
 import { newTrace } from '../support/trace.ts'
@@ -329,6 +330,23 @@ describe('a person', () => {
       const set = await org.owner.put(`/api/datasets/${id}/evaluator`, `{"paths": {"${key}": {"type": "exact"}}}`)
       expect(set).toMatchObject({ status: 400, body: { details: [{ path: 'paths', message }] } })
     }
+  })
+
+  it('cannot import an example with the id of a reviewed span', async ({ expect }) => {
+    const org = await newOrg()
+    const { spanId, review } = await newStep(org)
+    await review({ decision: 'accept' })
+    const { datasetId } = await newBench([], org)
+    const sent = await org.owner.post(`/api/datasets/${datasetId}/items`, {
+      items: [
+        { id: spanId, input: 1, expected: 2 },
+        { input: 1, expected: 2 },
+      ],
+    })
+    expect(sent.body.results).toMatchObject([
+      { status: 409, body: { details: [{ path: 'items.0.id' }] } },
+      { status: 201 },
+    ])
   })
 
   it('imports examples', async ({ expect }) => {

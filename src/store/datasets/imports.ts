@@ -13,6 +13,7 @@ import { type Folder, placeUnder } from '../traces/payloads.ts'
 import type { Dataset } from './datasets.ts'
 import { type EntryDraft, encodeEntry, entryStatements, isOfLiveOwner } from './entries.ts'
 import { columnsOf, hashInput, objectsOf } from './freeze.ts'
+import { findHeads } from './items.ts'
 
 /** An example to import. Values are JSON. */
 export interface ExampleDraft {
@@ -24,11 +25,11 @@ export interface ExampleDraft {
   metadata: string
 }
 
-/** What became of an example: `conflict` if its id is taken by another one. */
+/** What became of an example: `conflict` if its id is taken by another one, or by a span. */
 export type ImportOutcome = 'created' | 'repeated' | 'conflict' | 'too_many'
 
 /**
- * Adds examples to a dataset. Sending the same example again changes nothing. Takes two round trips, and R2 writes for
+ * Adds examples to a dataset. Sending the same example again changes nothing. Takes three round trips, and R2 writes for
  * large values. Ids must be unique.
  */
 export async function importExamples(
@@ -43,10 +44,18 @@ export async function importExamples(
     dataset,
     drafts.map(({ id }) => id),
   )
+  // An item's id is all that experiments and reviewers have, so an example can't share a span's.
+  const heads = await findHeads(
+    store,
+    dataset,
+    dataset.parts,
+    drafts.map(({ id }) => id),
+  )
   let room = MAX_IMPORTED_ITEMS - dataset.imported
   const outcomes = drafts.map(({ id }, index): ImportOutcome => {
     const hash = known.get(id)
     if (hash !== undefined) return hash === hashes[index] ? 'repeated' : 'conflict'
+    if (heads.has(id)) return 'conflict'
     return --room < 0 ? 'too_many' : 'created'
   })
   const created = drafts.flatMap((draft, index) =>
