@@ -27,7 +27,7 @@ export async function writeVersion(parts: readonly DatasetPart[]): Promise<strin
 
 /**
  * The parts of a dataset at a version. A step that joined the dataset later is at 0. Undefined if the dataset never had
- * this version. `latest` has the parts as they are now.
+ * this version, or if a step has left it since. `latest` has the parts as they are now.
  */
 export async function readVersion(version: string, latest: readonly DatasetPart[]): Promise<DatasetPart[] | undefined> {
   const named = new Map<string, number>()
@@ -37,6 +37,7 @@ export async function readVersion(version: string, latest: readonly DatasetPart[
     named.set(hash, Number.parseInt(sequence, 36))
   }
   const parts = await Promise.all(latest.map(async part => ({ ...part, at: named.get(await hashOf(part.stepId)) })))
-  const isKnown = parts.some(({ at }) => at !== undefined) && parts.every(({ at = 0, sequence }) => at <= sequence)
+  const found = parts.filter(({ at }) => at !== undefined)
+  const isKnown = found.length === named.size && parts.every(({ at = 0, sequence }) => at <= sequence)
   return isKnown ? parts.map(({ stepId, at = 0 }) => ({ stepId, sequence: at })) : undefined
 }

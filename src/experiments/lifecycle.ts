@@ -7,8 +7,8 @@ import { conflict, notFound } from '../http/errors.ts'
 import type { Store, UnscopedStore } from '../store/core/store.ts'
 import { endExperiment, findExperiment } from '../store/experiments/experiments.ts'
 import { experiment, report } from './examples.ts'
-import { requireExperiment } from './frame.ts'
-import { settled } from './tally.ts'
+import { frameOf, requireExperiment } from './frame.ts'
+import { hasPending, settled } from './tally.ts'
 import { Experiment, toExperiment } from './wire.ts'
 
 const ENDED = 'The experiment has ended already'
@@ -59,6 +59,8 @@ async function end(
 ) {
   const { params, store, now } = context
   const experiment = await requireExperiment(context, params.experimentId)
+  // Otherwise the items that can't be found any more wouldn't become errors, and the gate wouldn't count them.
+  if (state === 'finished' && experiment.state === 'running' && hasPending(experiment)) await frameOf(store, experiment)
   if (!(await endExperiment(store, experiment, { state, now }))) throw conflict(ENDED, '')
   const ended = await findExperiment(store, experiment.id)
   if (!ended) throw notFound()

@@ -6,6 +6,9 @@ import { addMissing, findResultIds, readCounted, withdrawResults } from '../stor
 import { liveTraceKeys } from '../store/traces/live.ts'
 import { findFrame, isSelected, walkAll } from './frame.ts'
 
+/** Whether some of an experiment's items may have no result yet. */
+export const hasPending = ({ results, removed, items }: ExperimentRecord): boolean => results + removed < items
+
 /** The counts of an experiment's results. While it runs, they're counted each time. */
 export async function tallyOf(store: Store, experiment: ExperimentRecord): Promise<Tally> {
   if (experiment.tally !== null) return new Tally(JSON.parse(experiment.tally))
@@ -20,8 +23,7 @@ export async function tallyOf(store: Store, experiment: ExperimentRecord): Promi
  */
 export async function settled(store: Store, experiment: ExperimentRecord): Promise<ExperimentRecord> {
   if (experiment.state === 'running' || experiment.tally !== null) return experiment
-  const hasPending = experiment.results + experiment.removed < experiment.items
-  if (experiment.state === 'finished' && hasPending) await endPending(store, experiment)
+  if (experiment.state === 'finished' && hasPending(experiment)) await endPending(store, experiment)
   const latest = (await findExperiment(store, experiment.id)) ?? experiment
   await saveTally(store, latest, (await tallyOf(store, latest)).toJSON())
   return (await findExperiment(store, experiment.id)) ?? latest

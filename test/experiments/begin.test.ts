@@ -85,6 +85,20 @@ describe('beginning an experiment', () => {
     expect((await org.read.get(`/api/experiments/${id}`)).body).toMatchObject({ projectId: org.project.id })
   })
 
+  it('with the id of one in a project that is being deleted is a conflict', async ({ expect }) => {
+    const { org, begin } = await newBench([{ expected: 1 }])
+    const { id } = await begin()
+    await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
+    const { body } = await org.owner.put('/api/datasets', { projectSlug: 'other', stepId: STEP })
+    await org.owner.post(`/api/datasets/${body.id}/items`, { items: [{ input: 1, expected: 2 }] })
+    await org.owner.delete(`/api/projects/${org.project.id}`, { confirm: 'support' })
+    const draft = { id, projectSlug: 'other', datasetId: body.id, runner: 'client' }
+    expect(await org.owner.post('/api/experiments', draft)).toMatchObject({
+      status: 409,
+      body: { details: [{ path: 'id' }] },
+    })
+  })
+
   it('twice at once creates one', async ({ expect }) => {
     const { org, post } = await newBench(twenty)
     const id = crypto.randomUUID()
@@ -281,6 +295,24 @@ describe('an experiment on a step that is renamed', () => {
     expect(later).toMatchObject({ items: 2, stepId: 'answer' })
     expect((await rename({})).status).toBe(200)
     expect(await report()).toMatchObject({ stepId: STEP, items: 2 })
+  })
+})
+
+describe('an experiment on a dataset that is renamed away', () => {
+  it('cannot be finished while items are pending, because they would not become errors', async ({ expect }) => {
+    const { org, ids, add } = await newBench([{ expected: 1 }])
+    const rename = (names: object) => org.owner.put(`/api/projects/${org.project.id}/step-names`, { names })
+    const { id: joined } = (await org.owner.put('/api/datasets', { projectSlug: 'support', stepId: 'answer' })).body
+    await org.owner.post(`/api/datasets/${joined}/items`, { items: [{ input: 1, expected: 2 }] })
+    await add([{ expected: 3 }])
+    await rename({ [STEP]: 'answer' })
+    const draft = { projectSlug: 'support', datasetId: joined, runner: 'client' }
+    const run = experimentOf(org, (await org.owner.post('/api/experiments', draft)).body.id)
+    await run.sendOutputs({ [ids[0] ?? '']: 1 })
+    await rename({})
+    expect((await run.finish()).status).toBe(409)
+    expect(await run.report()).toMatchObject({ state: 'running', items: 3, removed: 0, counts: { error: 0 } })
+    expect((await run.cancel()).status).toBe(200)
   })
 })
 
