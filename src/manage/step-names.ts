@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
 import { PROJECT_ID } from '../api/story.ts'
+import { requirePerson } from '../auth/require-person.ts'
 import { isJsonObject } from '../domain/json.ts'
 import { stepNameFaults } from '../domain/step-names.ts'
 import { compareCodePoints } from '../domain/text.ts'
@@ -9,7 +10,7 @@ import { conflictFields, type ErrorDetail } from '../http/errors.ts'
 import { ENVELOPE_BYTES, escaped, MAX_NAME_LENGTH, MAX_STEP_NAMES } from '../limits.ts'
 import { selectedProject } from '../read/project.ts'
 import { StepNames } from '../read/step-names.ts'
-import { type Clash, type OnePerStep, saveStepNames } from '../store/accounts/step-names.ts'
+import { type Clash, hasGateOrEvaluator, type OnePerStep, saveStepNames } from '../store/accounts/step-names.ts'
 import { Name } from './wire.ts'
 
 /** The size of a body with as many names as possible. Each character of a name may take two escapes. */
@@ -53,7 +54,7 @@ export const putStepNames = endpoint({
   method: 'PUT',
   path: '/api/projects/{projectId}/step-names',
   summary: "Rename a project's steps",
-  description: `Replaces all earlier renames: a step that you leave out goes back to its old name. Spans with an old name are shown under the new one, whether they're already stored or arrive later. Prompts, gates, datasets, and counts move to the new name, and requests accept either name. If several steps get the same name, they become one step. Trace names don't change.`,
+  description: `Replaces all earlier renames: a step that you leave out goes back to its old name. Spans with an old name are shown under the new one, whether they're already stored or arrive later. Prompts, gates, datasets, and counts move to the new name, and requests accept either name. If several steps get the same name, they become one step. Trace names don't change. Only for people if the project has a gate or an evaluator.`,
   scope: 'manage',
   params: v.object({ projectId: Uuid }),
   body: v.strictObject({ names: Names }),
@@ -67,6 +68,8 @@ export const putStepNames = endpoint({
   },
 }).handle(async ({ params, body: { names }, caller, store, act, unscoped }) => {
   const project = await selectedProject({ caller, store, unscoped }, params)
+  // Otherwise an agent could rename a step away from its gate, or others into its dataset.
+  if (caller.actsAs !== 'person' && (await hasGateOrEvaluator(store, project))) requirePerson(caller)
   const clashing = await saveStepNames(store, act, project, names)
   if (clashing.length > 0) throw conflictFields(CLASH, clashDetails(clashing))
   return { status: 200, body: { names: Object.fromEntries(names) } }

@@ -648,6 +648,32 @@ describe('renaming steps', () => {
     expect((await org.read.get(newPath ?? '')).status).toBe(404)
   })
 
+  it('takes along a gate and an evaluator that were set under the new name', async ({ expect }) => {
+    const proof = await newProof(1)
+    const { org, datasetId, activate } = proof
+    await rename(proof, { [STEP]: 'new' })
+    await org.owner.put(`/api/projects/${org.project.id}/gates/new`, { minItems: 1 })
+    await org.owner.put(`/api/datasets/${datasetId}/evaluator`, { type: 'exact' })
+    await rename(proof, {})
+    expect((await activate()).status).toBe(409)
+    expect((await org.read.get(`/api/datasets/${datasetId}`)).body.evaluator).toEqual({ type: 'exact' })
+  })
+
+  it('is only for people with a gate or an evaluator', async ({ expect }) => {
+    const proof = await newProof(0)
+    const { org, datasetId, setGate, gatePath } = proof
+    const agent = org.clientOf(await org.keyFor({ actsAs: 'agent' }))
+    const renameAsAgent = async (name: string) =>
+      (await agent.put(`/api/projects/${org.project.id}/step-names`, { names: { [STEP]: name } })).status
+    expect(await renameAsAgent('a')).toBe(200)
+    await setGate({})
+    expect(await renameAsAgent('b')).toBe(403)
+    await org.owner.delete(gatePath)
+    await org.owner.put(`/api/datasets/${datasetId}/evaluator`, { type: 'exact' })
+    expect(await renameAsAgent('b')).toBe(403)
+    expect((await rename(proof, { [STEP]: 'b' })).status).toBe(200)
+  })
+
   it('is refused if a step would have two gates', async ({ expect }) => {
     const proof = await newProof(0)
     const { org, setGate } = proof

@@ -21,6 +21,17 @@ export async function listStepNames({ database }: Store, project: Project): Prom
   return new Map(rows.map(({ oldName, newName }) => [oldName, newName]))
 }
 
+/** Whether a project has a gate, or an evaluator that its experiments use: other names could part it from its step. */
+export async function hasGateOrEvaluator({ database }: Store, { key }: Project): Promise<boolean> {
+  const [row] = await database
+    .select({
+      isFound: sql<number>`exists (select 1 from ${gates} where ${gates.projectKey} = ${key})
+        or exists (select 1 from ${datasetSettings} where ${datasetSettings.projectKey} = ${key})`.as('is_found'),
+    })
+    .from(sql`(select 1)`)
+  return row?.isFound === 1
+}
+
 /** What a step can have only one of. */
 export type OnePerStep = 'prompt' | 'gate' | 'evaluator'
 

@@ -205,7 +205,9 @@ async function findByStep(store: Store, project: Project, stepId: string): Promi
  * stored, so a step that goes back to it can be merged with one that has its own.
  */
 export async function setEvaluator(store: Store, act: Act, dataset: Dataset, evaluator: string): Promise<void> {
-  const { projectKey, stepId } = dataset
+  const { projectKey, stepId, parts } = dataset
+  // It stays with the dataset if the step gets its old name back.
+  const ownStepId = parts.some(part => part.stepId === stepId) ? stepId : (parts[0]?.stepId ?? stepId)
   const isSet = sql`${datasetSettings.projectKey} = ${projectKey} and ${isStep(projectKey, datasetSettings.stepId, stepId)}`
   const isOwn = sql`exists (
     select 1 from ${projects} where ${projects.key} = ${projectKey} and ${projects.deletedAt} is null
@@ -224,7 +226,7 @@ export async function setEvaluator(store: Store, act: Act, dataset: Dataset, eva
       .select(
         selectFor(
           datasetSettings,
-          { projectKey, stepId, evaluator },
+          { projectKey, stepId: ownStepId, evaluator },
           sql`where ${isOwn} and ${evaluator} <> ${DEFAULT_EVALUATOR}`,
         ),
       ),

@@ -55,7 +55,16 @@ export async function saveGate(
   gate: Gate,
 ): Promise<GateRecord> {
   const { database } = store
-  const id = await gateUuid(project.id, stepId)
+  // The name that the step's prompt has, so that both stay together if the step gets its old name back.
+  const [prompt] = await database
+    .select(named({ name: versionedTexts.name }))
+    .from(versionedTexts)
+    .where(
+      sql`${versionedTexts.projectKey} = ${project.key} and ${versionedTexts.kind} = 'prompt'
+        and ${isStep(project.key, versionedTexts.name, stepId)}`,
+    )
+  const ownName = prompt?.name ?? stepId
+  const id = await gateUuid(project.id, ownName)
   const isThis = isGateOf({ projectKey: project.key, stepId })
   const isSame = sql`(${gates.minItems} = ${gate.minItems} and ${gates.minPassRate} is ${gate.minPassRate}
     and ${gates.maxRegressed} is ${gate.maxRegressed} and ${gates.maxUnjudged} is ${gate.maxUnjudged}
@@ -81,7 +90,7 @@ export async function saveGate(
       .select(
         selectFor(
           gates,
-          { ...changed, projectKey: project.key, stepId, id },
+          { ...changed, projectKey: project.key, stepId: ownName, id },
           sql`where ${isExisting} and not ${hasThis}`,
         ),
       )
