@@ -86,7 +86,15 @@ function hostileTrace(text: string, index: number) {
 
 export interface HostileProject extends Organization {
   /** These are in the order of HOSTILE_TEXTS. */
-  places: { trace: string; span: string; prompt: string; doc: string; dataset: string; item: string }[]
+  places: {
+    trace: string
+    span: string
+    prompt: string
+    doc: string
+    dataset: string
+    item: string
+    experiment: string
+  }[]
 }
 
 const WithId = v.object({ id: v.string() })
@@ -116,6 +124,13 @@ export async function hostileProject(): Promise<HostileProject> {
       { items: [{ ...example, metadata: about(text, 1_000) }] },
       ownerKey,
     )
+    const experiment = await make('/api/experiments', {
+      projectSlug: project.slug,
+      datasetId: dataset,
+      runner: 'client',
+      name: name(text),
+    })
+    await call('POST', `/api/experiments/${experiment}/results`, { results: [{ itemId: item, output: `${text}!` }] })
     await make('/api/users', { email: `hostile-${index}@example.com`, name: name(text) })
     const agent = { name: name(text), projectSlug: project.slug, scopes: ['read', 'review'], actsAs: 'agent' }
     const agentKey = v.parse(v.object({ key: v.string() }), await call('POST', '/api/api-keys', agent)).key
@@ -139,7 +154,7 @@ export async function hostileProject(): Promise<HostileProject> {
     )
     await call('POST', `/api/v1/traces/${trace_id}/attribute`, {})
     const { trace } = v.parse(v.object({ trace: WithId }), await call('GET', `/api/spans/${span_id}`))
-    places.push({ trace: trace.id, span: span_id, prompt, doc, dataset, item })
+    places.push({ trace: trace.id, span: span_id, prompt, doc, dataset, item, experiment })
   }
   // Names of steps that no trace has, so that the other pages still show the hostile ones.
   const renamed = HOSTILE_TEXTS.map(({ text }) => [

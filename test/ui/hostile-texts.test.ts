@@ -33,7 +33,7 @@ const at = (path: string) => `${path}${path.includes('?') ? '&' : '?'}project=${
 const SETTINGS = ['projects', 'keys', 'users', 'error-types', 'step-names', 'audit-log'].map(tab => `/settings/${tab}`)
 
 test('lists show hostile strings as text', async ({ page }) => {
-  for (const path of ['/', '/traces', '/datasets', '/prompts', '/knowledge-docs', ...SETTINGS]) {
+  for (const path of ['/', '/traces', '/datasets', '/experiments', '/prompts', '/knowledge-docs', ...SETTINGS]) {
     await test.step(path, async () => {
       await open(page, at(path))
       await expect(page.getByRole('main')).toContainText(HOSTILE_TEXTS[0]?.shown ?? '')
@@ -52,6 +52,20 @@ test('datasets show hostile strings as text', async ({ page }) => {
       await page.keyboard.press('Escape')
       await expect(page.getByRole('heading', { level: 1 })).toContainText(shown)
       await expect(page.getByRole('table', { name: 'Items' })).toContainText(shown)
+      await expectHarmless(page)
+    })
+  }
+})
+
+test('experiments show hostile strings as text', async ({ page }) => {
+  for (const [index, { name, shown }] of HOSTILE_TEXTS.entries()) {
+    await test.step(name, async () => {
+      await open(page, at(`/experiments/${hostile.places[index]?.experiment}?items=all`))
+      await expect(page.getByRole('heading', { level: 1 })).toContainText(shown)
+      for (const value of ['State', 'Expected']) {
+        await expect(page.getByRole('region', { name: value, exact: true })).toContainText(shown)
+      }
+      await expect(page.getByRole('region', { name: 'Candidate', exact: true }).locator('.cm-content')).toBeVisible()
       await expectHarmless(page)
     })
   }

@@ -80,6 +80,18 @@ const OPENED: readonly Opened[] = [
     act: click('Import examples'),
     shown: dialog('Import examples'),
   },
+  {
+    name: "an experiment's numbers",
+    path: () => `/experiments/${sample.experimentIds[0]}`,
+    act: page => page.getByRole('tab', { name: 'Breakdown' }).click(),
+    shown: page => page.getByRole('heading', { name: 'By split' }),
+  },
+  {
+    name: 'a gate',
+    path: () => `/prompts/${sample.promptId}`,
+    act: click('Set a gate'),
+    shown: dialog('Set a gate'),
+  },
   { name: 'a new key', path: () => '/settings/keys', act: click('New key'), shown: dialog('New API key') },
 ]
 

@@ -7,7 +7,7 @@ import { Counted } from '../parts/counted.tsx'
 import { count } from '../parts/format.ts'
 import { type Column, StackedTable } from '../parts/stacked-table.tsx'
 import { CHANGES, type ItemFilter, OUTCOMES, withItemFilter } from './filters.ts'
-import classes from './headline.module.css'
+import classes from './report.module.css'
 
 interface BreakdownTableProps<Row> {
   title: string

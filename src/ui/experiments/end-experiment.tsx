@@ -1,7 +1,7 @@
 import { Button, Text } from '@mantine/core'
 import type { ExperimentReport } from '../api/wire.ts'
 import { DialogForm } from '../parts/dialog-form.tsx'
-import { count } from '../parts/format.ts'
+import { itemCount } from '../parts/format.ts'
 import { endExperiment } from './writes.ts'
 
 const WORDS = {
@@ -27,7 +27,6 @@ interface EndExperimentProps {
 /** Ends a running experiment before it has all results. */
 export function EndExperiment({ report: { id, pending }, how }: EndExperimentProps) {
   const { act, title, variant, notice } = WORDS[how]
-  const items = pending === 1 ? '1 item' : `${count(pending)} items`
   return (
     <DialogForm
       trigger={open => (
@@ -44,8 +43,8 @@ export function EndExperiment({ report: { id, pending }, how }: EndExperimentPro
       {() => (
         <Text size="sm">
           {how === 'finish'
-            ? `${items} without a result will count as errors.`
-            : `It keeps its results, but takes no more. ${items} will stay without a result, and no gate looks at it.`}
+            ? `${itemCount(pending)} without a result will count as errors.`
+            : `It keeps its results, but takes no more. ${itemCount(pending)} will stay without a result, and no gate looks at it.`}
         </Text>
       )}
     </DialogForm>

@@ -3,12 +3,12 @@ import { useSearchParams } from 'wouter'
 import { pathWith } from '../api/client.ts'
 import type { ExperimentReport } from '../api/wire.ts'
 import { Counted } from '../parts/counted.tsx'
-import { count } from '../parts/format.ts'
+import { count, itemCount } from '../parts/format.ts'
 import { TextLink } from '../parts/text-link.tsx'
 import { useProject } from '../session/project.ts'
 import { CHANGES, type ItemFilter, OUTCOMES, withItemFilter } from './filters.ts'
-import classes from './headline.module.css'
 import { intervalOf, passRate } from './pass-rate.ts'
+import classes from './report.module.css'
 
 const FIGURES = [
   { label: OUTCOMES.unjudged, filter: { outcome: 'unjudged' }, value: 'unjudged' },
@@ -64,11 +64,12 @@ function SmallPrint({ report: { id, baseline, counts, items, pending, removed } 
   const project = useProject()
   return (
     <Text size="xs" c="dimmed" mt="xs" maw={760}>
-      {count(items)} items{pending > 0 && `, ${count(pending)} of them without a result`}.{' '}
+      {itemCount(items)}
+      {pending > 0 && `, ${count(pending)} of them without a result`}.{' '}
       {counts.error > 0 && 'Errors count as not passed. '}
       {counts.unjudged > 0 && 'Unjudged items are in no rate until a person decides on them. '}
       {removed > 0 &&
-        `${removed === 1 ? '1 item has' : `${count(removed)} items have`} been deleted since the experiment began. `}
+        `${itemCount(removed)} ${removed === 1 ? 'has' : 'have'} been deleted since the experiment began. `}
       {baseline === 'recorded' ? (
         'Fixed and regressed compare with what production put out. The expected values came from those outputs, so these are counts only, without a test of significance.'
       ) : (

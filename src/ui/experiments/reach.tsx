@@ -2,7 +2,7 @@ import { List, Stack, Title } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { pathWith } from '../api/client.ts'
 import type { ExperimentReport } from '../api/wire.ts'
-import { count } from '../parts/format.ts'
+import { count, itemCount } from '../parts/format.ts'
 import { TextLink } from '../parts/text-link.tsx'
 import { useProject } from '../session/project.ts'
 
@@ -20,20 +20,21 @@ export function Reach({ report }: { report: ExperimentReport }) {
       result owes to chance.
     </>,
     repeatedInputs > 0 &&
-      `${items(repeatedInputs)} for testing ${repeatedInputs === 1 ? 'has an input that is' : 'have inputs that are'} also in the split train, where a prompt's examples come from.`,
-    removed > 0 && `${items(removed)} ${removed === 1 ? 'was' : 'were'} deleted since it began.`,
+      `${itemCount(repeatedInputs)} for testing ${repeatedInputs === 1 ? 'has an input that is' : 'have inputs that are'} also in the split train, where a prompt's examples come from.`,
+    removed > 0 && `${itemCount(removed)} ${removed === 1 ? 'was' : 'were'} deleted since it began.`,
     changedSince && changedSince.excluded + changedSince.moved > 0 && (
       <>
-        Since it began, {items(changedSince.excluded)} of the{' '}
+        Since it began, {itemCount(changedSince.excluded)} of the{' '}
         <TextLink href={dataset} underline="always">
           dataset
         </TextLink>{' '}
-        {changedSince.excluded === 1 ? 'was' : 'were'} excluded, and {items(changedSince.moved)} moved to another split.
+        {changedSince.excluded === 1 ? 'was' : 'were'} excluded, and {itemCount(changedSince.moved)} moved to another
+        split.
       </>
     ),
     changedSince === null &&
       "The step was renamed since, so its dataset no longer has the experiment's items, and only the counts are left.",
-    sample !== null && `It has a sample of ${items(sample)}.`,
+    sample !== null && `It has a sample of ${itemCount(sample)}.`,
     includeStale && 'It includes items whose output has changed since the decision.',
   ].filter(Boolean)
   return (
@@ -48,5 +49,3 @@ export function Reach({ report }: { report: ExperimentReport }) {
     </Stack>
   )
 }
-
-const items = (number: number): string => (number === 1 ? '1 item' : `${count(number)} items`)

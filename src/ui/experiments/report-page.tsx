@@ -14,6 +14,7 @@ import { itemListsOf } from './filters.ts'
 import { Headline } from './headline.tsx'
 import { Items } from './items.tsx'
 import { itemsQuery, reportQuery } from './queries.ts'
+import classes from './report.module.css'
 import { ReportHeader } from './report-header.tsx'
 import { Running } from './running.tsx'
 import { useProjectPrompts } from './use-prompt-versions.ts'
@@ -58,7 +59,7 @@ function Report({ report }: { report: ExperimentReport }) {
   const project = session?.projects.find(({ id }) => id === report.projectId)
   useProjectOfPage(project?.slug ?? '')
   return (
-    <Stack gap="md">
+    <Stack gap="md" className={classes.report}>
       <div>
         <BackLink />
         <ReportHeader report={report} />

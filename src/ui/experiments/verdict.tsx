@@ -2,7 +2,7 @@ import { Stack, Text } from '@mantine/core'
 import { pathWith } from '../api/client.ts'
 import type { Comparison, ExperimentReport } from '../api/wire.ts'
 import { ShownText } from '../json/shown-text.tsx'
-import { count } from '../parts/format.ts'
+import { count, itemCount } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
 import { type Column, StackedTable } from '../parts/stacked-table.tsx'
 import { TextLink } from '../parts/text-link.tsx'
@@ -53,7 +53,7 @@ export function Verdict({ comparison, a, b }: VerdictProps) {
 const p = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 2 })
 
 function wordsOf({ verdict, p: probability, discordant }: NonNullable<Comparison['mcNemar']>): string {
-  const items = discordant === 1 ? '1 item' : `${count(discordant)} items`
+  const items = itemCount(discordant)
   if (probability === null) return `Too few to tell: only ${items} passed in just one of them.`
   const test = `(${items} passed in just one of them, McNemar's test, p = ${p.format(probability)})`
   return verdict === 'different' ? `The difference is significant ${test}.` : `No significant difference ${test}.`

@@ -7,6 +7,9 @@ const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFrac
 /** A count in the reader's format. */
 export const count = (value: number): string => number.format(value)
 
+/** A number of items: `1 item`, `12 items`. */
+export const itemCount = (value: number): string => (value === 1 ? '1 item' : `${count(value)} items`)
+
 /** A count with three significant digits: 448, 12.3K. */
 export const shortCount = (value: number): string => shortNumber.format(value)
 

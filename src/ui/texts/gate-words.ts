@@ -1,5 +1,5 @@
 import type { Gate, GateState } from '../api/wire.ts'
-import { count, share } from '../parts/format.ts'
+import { count, itemCount, share } from '../parts/format.ts'
 
 type Condition = GateState['unmet'][number]['condition']
 
@@ -32,13 +32,11 @@ export const requirementsOf = (gate: Gate): string =>
 const SHORTFALLS: Readonly<Record<Condition, (actual: number, required: number) => string>> = {
   minItems: (actual, required) => `${count(actual)} of ${count(required)} required items are judged.`,
   minPassRate: (actual, required) => `The pass rate is ${rate(actual)}, below ${rate(required)}.`,
-  maxRegressed: (actual, required) => `${items(actual)} regressed, and ${atMost(required)} may.`,
+  maxRegressed: (actual, required) => `${itemCount(actual)} regressed, and ${atMost(required)} may.`,
   maxUnjudged: (actual, required) =>
-    `${items(actual)} ${actual === 1 ? 'is' : 'are'} unjudged, and ${atMost(required)} may be.`,
+    `${itemCount(actual)} ${actual === 1 ? 'is' : 'are'} unjudged, and ${atMost(required)} may be.`,
   maxAgeDays: (actual, required) => `The experiment finished ${days(actual)} ago, and at most ${days(required)} count.`,
 }
-
-const items = (value: number): string => (value === 1 ? '1 item' : `${count(value)} items`)
 
 const atMost = (value: number): string => (value === 0 ? 'none' : `at most ${count(value)}`)
 
