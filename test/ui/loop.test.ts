@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Locator, Page } from '@playwright/test'
 import { PROJECT } from '../scripts/server.ts'
@@ -99,6 +101,12 @@ async function beginExperiment(page: Page): Promise<void> {
   await expect(page.getByRole('status').filter({ hasText: '0 of 5' })).toBeVisible()
 }
 
+/** Runs the experiment that waits. The walk shows what this prints. */
+async function runExperiment(key: string, printed: string): Promise<void> {
+  expect(await runExample(key, 'run')).toContain(`${printed}\n`)
+  expect(await readFile(join(PROJECT, 'docs/the-loop.md'), 'utf8')).toContain(`\n${printed}\n`)
+}
+
 test('a correction becomes a proven prompt, with the keyboard alone', async ({ page, context }) => {
   test.setTimeout(120_000)
   const organization = await newOrganization()
@@ -153,7 +161,7 @@ test('a correction becomes a proven prompt, with the keyboard alone', async ({ p
   await writeVersion(page, 2, 'before')
   await expect(gate).toContainText('No finished experiment on this version counts yet.')
   await beginExperiment(page)
-  expect(await runExample(key, 'run')).toContain('3 passed, 1 failed, 1 unjudged; 3 fixed, 1 regressed')
+  await runExperiment(key, '3 passed, 1 failed, 1 unjudged; 3 fixed, 1 regressed')
   for (const count of ['3 fixed', '1 regressed', '1 unjudged']) {
     await expect(result.getByRole('link', { name: count })).toBeVisible()
   }
@@ -175,7 +183,7 @@ test('a correction becomes a proven prompt, with the keyboard alone', async ({ p
 
   await writeVersion(page, 3, 'after')
   await beginExperiment(page)
-  expect(await runExample(key, 'run')).toContain('4 passed, 0 failed, 1 unjudged; 3 fixed, 0 regressed')
+  await runExperiment(key, '4 passed, 0 failed, 1 unjudged; 3 fixed, 0 regressed')
   await expect(items.nth(0)).toContainText('Unjudged')
   await keyboard.press('a')
   await expect(result).toContainText('5 of 5 judged')
