@@ -184,7 +184,7 @@ export const MAX_REPORTED_FIELDS = 200
 /** Items of one experiment. Its report reads all of its results. */
 export const MAX_EXPERIMENT_ITEMS = 10_000
 export const MAX_GATE_AGE_DAYS = 3650
-/** Items of a dataset that are looked at to draw an experiment's items. */
+/** Items that a dataset may have for an experiment to be drawn from it. */
 export const MAX_WALKED_ITEMS = 100_000
 /** Results in one call. */
 export const MAX_RESULTS = 200
@@ -329,7 +329,7 @@ export const MAX_REVIEWER_IDS = 100
 export const PURGE_ROWS = 1000
 /** Values that people may accept for an item besides the approved output. Each entry of the item's log repeats them. */
 export const MAX_ALTERNATIVES = 20
-/** How often a change of an item is tried again after somebody else changed it. */
+/** How often a change to an item is tried if others keep changing it. */
 export const MAX_CHANGE_ATTEMPTS = 5
 /** A version of a dataset: a part of 20 characters for each step of the same name. */
 export const MAX_VERSION_LENGTH = 4096
@@ -341,7 +341,7 @@ export const MAX_IMPORT = 200
 export const MAX_LISTED_ITEMS = 5000
 /** Items in one exported file, including those that a filter leaves out. */
 export const MAX_FILE_ITEMS = MAX_LISTED_ITEMS
-/** Values in one exported file, by the sizes in their rows. A Worker streams that much within its time for computing. */
+/** Values in one exported file, by the sizes in their rows. A Worker can stream that much within its CPU time. */
 export const MAX_FILE_BYTES = 64 * 1024 * 1024
 /** Values in R2 in one exported file, unless one item has more. A request may make 1,000 calls to D1 and R2. */
 export const MAX_FILE_OBJECTS = 900
@@ -356,11 +356,11 @@ export const MAX_FILE_CURSOR_LENGTH = 14 * 1024
 /** Columns for the fields of an output, and the length that their names take in a cursor. */
 export const MAX_CSV_COLUMNS = 100
 export const MAX_CSV_COLUMNS_LENGTH = 2000
-/** If there's no `outputSchema`, columns come from these items, the first ones. */
+/** Without an `outputSchema`, the columns come from this many items, from the first one on. */
 export const CSV_SAMPLE_ITEMS = 200
 /** Reviewed spans whose dataset items one statement brings up to date. */
 export const SETTLED_SPANS = 50
-/** Reviewed traces from before there were datasets that one cron run marks, so that their items are made. */
+/** Traces reviewed before datasets existed that one cron run marks, so that they get their items. */
 export const BACKFILLED_TRACES = 500
 /** Dataset items of a trace that a purge deletes in one batch, with all their log entries. */
 export const PURGED_ITEMS = 200
@@ -406,8 +406,8 @@ export const AUDIT_SWEEP_ORGANIZATIONS = 500
 /** Expired sessions and sign-in links that one cron run deletes. */
 export const SESSION_SWEEP_ROWS = 5000
 /**
- * Traces, rows of counts, of the audit log, or of experiments' results, and experiments that one step of a user's
- * deletion looks at, and steps of one job.
+ * How much one step of a user's deletion looks at: traces; rows of counts, of the audit log, or of results;
+ * experiments. The last number is how many steps one job has.
  */
 export const DELETION_TRACES = 500
 export const DELETION_ROWS = 5000
@@ -447,8 +447,8 @@ export const MAX_COUNTED_VERSIONS = 600
 /** How long a cron run keeps the days that it claims. */
 export const COUNT_LEASE_MS = 60_000
 /**
- * How long a day waits for its next count: 5 seconds per trace, between 5 minutes and an hour. This keeps reads well below
- * the free plan's 5 million rows a day for as many traces as its other limits allow, in any number of projects.
+ * How long a day waits for its next count: 5 seconds per trace, between 5 minutes and an hour. This keeps reads well
+ * below the free plan's 5 million rows a day for as many traces as its other limits allow, in any number of projects.
  */
 export const COUNT_REST_PER_TRACE_MS = 5000
 export const MIN_COUNT_REST_MS = 5 * 60_000

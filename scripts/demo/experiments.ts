@@ -18,7 +18,7 @@ export interface DemoExperiment {
   version: number
   name: string
   answer: (item: DemoItem, random: Random) => JsonObject
-  /** How many of the items that wait for a person are decided: accepted and rejected in turn. */
+  /** How many of the items that wait for a person get a decision: alternately accepted and rejected. */
   judged: number
 }
 
@@ -29,7 +29,7 @@ export interface DemoStandard {
   gate: object
 }
 
-/** What each step's candidates are held to. A model's confidence isn't part of a right answer. */
+/** The standard for each step's candidates. A model's confidence isn't part of a right answer. */
 export const STANDARDS: readonly DemoStandard[] = [
   {
     stepId: 'classify',
@@ -61,7 +61,7 @@ export const EXPERIMENTS: readonly DemoExperiment[] = [
     name: 'Urgent: any device that does not work',
     answer: ({ output, expected, isCorrected }) => {
       const answer = isCorrected ? { ...output, ...expected } : output
-      // It takes every broken device for a danger.
+      // It treats every broken device as a danger.
       return answer.category === 'technical' ? { ...answer, priority: 'urgent' } : answer
     },
     judged: 0,

@@ -35,7 +35,10 @@ export function sharedContext(): SpanContext {
   return shared
 }
 
-/** The context of experiments, shared by all clients: a pipeline may record with another client than its experiment. */
+/**
+ * The context of experiments, shared by all clients: a pipeline may record with its own client instead of the
+ * experiment's.
+ */
 export function itemContext(): Context<ItemScope> {
   items ??= newContext()
   return items

@@ -196,10 +196,10 @@ export class Countersign {
   }
 
   /**
-   * Runs a candidate on the items of a step's dataset, and finishes the experiment: each item's output is what the
-   * function returns. If it throws, the item has an error, and the others go on. If the call itself throws or the process
-   * ends, the experiment keeps its results, and the same call with its `id` runs the rest. Throws a `CountersignError`,
-   * or the signal's reason. Needs a key with the `read` and `review` scopes.
+   * Runs a candidate on the items of a step's dataset, and finishes the experiment: each item's output is the
+   * function's return value. If it throws, the item has an error, and the others go on. If the call itself throws or
+   * the process ends, the experiment keeps its results, and the same call with its `id` runs the rest. Throws a
+   * `CountersignError`, or the signal's reason. Needs a key with the `read` and `review` scopes.
    */
   async experiment<Input = unknown>(
     options: ExperimentOptions,

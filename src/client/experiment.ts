@@ -16,11 +16,11 @@ export interface NewExperiment {
   step: string
   /** The project's slug. Default: the client's. */
   project?: string | undefined
-  /** The version of the step's prompt that is tried. */
+  /** The version of the step's prompt to try. */
   promptVersionId?: string | undefined
   /** Only the items of this split: `test`, `train`, or another. Default: all splits. */
   split?: string | undefined
-  /** Only this many items, the same ones each time. Default: all, of which there may be 10,000. */
+  /** Only this many items, the same ones each time. Default: all, up to 10,000. */
   sample?: number | undefined
   /** A version of the dataset. Default: the current one. */
   version?: string | undefined
@@ -28,7 +28,7 @@ export interface NewExperiment {
   includeStale?: boolean | undefined
   /** What to compare with: `recorded`, or the id of a finished experiment on the same dataset. Default: `recorded`. */
   baseline?: string | undefined
-  /** The model that is tried, for your own records. */
+  /** The model that you try, for your own records. */
   model?: string | undefined
   name?: string | undefined
   metadata?: object | undefined
@@ -57,7 +57,7 @@ export interface ItemRun {
   record(costs: ItemCosts): void
 }
 
-/** How far an experiment is. */
+/** An experiment's progress. */
 export interface ExperimentProgress {
   id: string
   /** The experiment's page in the app. */
@@ -154,7 +154,7 @@ export async function runExperiment<Input>(
     await results.flush()
   } catch (error) {
     stop.abort(error)
-    // The outputs so far cost time and money, so they're sent in any case.
+    // The outputs so far cost time and money, so send them in any case.
     const time = pause(REQUEST_MS, { keepsAlive: true })
     await Promise.race([results.flush().catch(() => {}), time.over])
     time.cancel()
@@ -172,7 +172,7 @@ const scopeOf = (experimentId: string, { id }: ListedItem, isRecorded: boolean):
   isRecorded,
 })
 
-/** Runs an item. Never throws: what the candidate throws is the result's error. */
+/** Runs an item. Never throws: if the candidate throws, the result is an error. */
 async function runItem<Input>(
   { id, input, state, metadata, split, truncated }: ListedItem,
   candidate: (item: ExperimentItem<Input>, run: ItemRun) => unknown,
@@ -238,7 +238,7 @@ class Calls {
     throw new CountersignError(
       404,
       'dataset_not_found',
-      `The step ${step} has no dataset: none of its outputs is reviewed`,
+      `The step ${step} has no dataset: none of its outputs have been reviewed`,
     )
   }
 
@@ -285,7 +285,7 @@ interface ItemPage {
   nextCursor: string | null
 }
 
-/** An existing experiment, if it tries what the options say. */
+/** Returns an existing experiment. Throws if it differs from the options. */
 function checked(known: Experiment, options: ExperimentOptions): Experiment {
   const { step: stepId, promptVersionId, split, sample, baseline, includeStale } = options
   for (const [field, value] of Object.entries({ stepId, promptVersionId, split, sample, baseline, includeStale })) {

@@ -48,10 +48,12 @@ export const PROMPT_FRESH_MS = 10_000
 export const MAX_RESULTS = 200
 /** Items of an experiment in one response. The service has the same limit. */
 export const PAGE_ITEMS = 200
-/** A request about an experiment: the service looks through a whole dataset, or judges many results. */
+/**
+ * The timeout of a request about an experiment: the service may look through a whole dataset, or judge many results.
+ */
 export const EXPERIMENT_REQUEST_MS = 30_000
 /** How many of an experiment's items run at a time by default, and at most. */
 export const CONCURRENCY = 4
 export const MAX_CONCURRENCY = 64
-/** The size of the results that wait to be sent at which an experiment starts no more items. */
+/** Once the results that wait to be sent reach this size, an experiment starts no more items. */
 export const MAX_WAITING_RESULTS_BYTES = 16 * 1024 * 1024

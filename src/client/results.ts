@@ -49,11 +49,11 @@ function costFields({ usage, costUsd, traceId }: ItemCosts): object {
   }
 }
 
-/** A number that the service takes. */
+/** A number that the service accepts. */
 const amount = (value: number | null | undefined): number | undefined =>
   value != null && value >= 0 && value < Number.POSITIVE_INFINITY ? value : undefined
 
-/** Who hears of the results that were sent. */
+/** Called when results were sent. */
 interface Listener {
   /** The service has these results, or doesn't need them. */
   onStored(results: readonly Result[]): void
@@ -61,7 +61,7 @@ interface Listener {
   onFailure(error: unknown): void
 }
 
-/** Sends the results of an experiment, one request after the other, each with as many results as wait. */
+/** Sends an experiment's results, one request at a time. Each takes as many of the waiting results as fit. */
 export class Results {
   readonly #service: Service
   readonly #path: string
@@ -88,7 +88,7 @@ export class Results {
     else this.#sendLater()
   }
 
-  /** Waits while the results that wait to be sent fill the memory. */
+  /** Waits while too many unsent results are in memory. */
   async room(): Promise<void> {
     while (this.#bytes > MAX_WAITING_RESULTS_BYTES && !this.#failure) await this.#send()
   }
@@ -130,7 +130,7 @@ export class Results {
     }
   }
 
-  /** As many results from the front as one request can hold. The first one is included, however large it is. */
+  /** As many results from the front as one request can hold. Includes the first one, however large it is. */
   #nextBatch(): Result[] {
     let bytes = 0
     const end = this.#waiting.findIndex((result, index) => {

@@ -16,7 +16,7 @@ export const listDatasets = endpoint({
   path: '/api/datasets',
   summary: "List a project's datasets",
   description:
-    'Each step with reviewed spans has a dataset, which consists of these spans and of imported examples. Reviews make and update the items.',
+    'Each step with reviewed spans has a dataset. Its items are those spans and any imported examples. Reviews create and update the items.',
   scope: 'read',
   query: v.strictObject({ ...projectSelector, ...pageParameters }),
   errors: { 404: 'Not found' },
@@ -42,7 +42,7 @@ export const getDataset = endpoint({
   method: 'GET',
   path: '/api/datasets/{datasetId}',
   summary: 'Get a dataset',
-  description: 'If the step was renamed, the ID from before its renaming works as well.',
+  description: "If the step was renamed, the dataset's earlier ID still works.",
   scope: 'read',
   params: v.object({ datasetId: Uuid }),
   responses: { 200: Dataset },
@@ -61,7 +61,7 @@ export const putDataset = endpoint({
   path: '/api/datasets',
   summary: "Create a step's dataset",
   description:
-    'Reviews create datasets by themselves. Use this to import examples for a step without reviews. If the step has a dataset, returns it. Only for people.',
+    'Reviews create datasets automatically. Use this call to import examples for a step without reviews. If the step already has a dataset, the response is that one. Only for people.',
   scope: 'review',
   body: v.strictObject({ projectSlug: Slug, stepId: text(1, MAX_NAME_LENGTH) }),
   errors: { 404: 'Not found' },

@@ -10,7 +10,7 @@ import { toItem, toItemHead } from './wire.ts'
 /** Items in the order of the file, in parts. */
 type Parts = AsyncIterable<readonly DatasetItem[]>
 
-/** Writes each item as one line of JSON, and a last line that shows that the file is whole. */
+/** Writes each item as one line of JSON, and a last line that shows that the file is complete. */
 export async function* writeJsonLines(parts: Parts): AsyncGenerator<string> {
   let items = 0
   for await (const part of parts) {
@@ -23,7 +23,9 @@ export async function* writeJsonLines(parts: Parts): AsyncGenerator<string> {
   yield `${JSON.stringify({ end: true, items })}\n`
 }
 
-/** Writes each item as a conversation. Leaves out items without an input, or whose values are too large to show whole. */
+/**
+ * Writes each item as a conversation. Leaves out items without an input, or whose values are too large to show in full.
+ */
 export async function* writeChats(parts: Parts): AsyncGenerator<string> {
   const giveTurns = turnsByLength()
   for await (const part of parts) {
@@ -61,8 +63,8 @@ const COLUMNS_BEFORE = [
 const COLUMNS_AFTER = ['metadata', '_rest']
 
 /**
- * Writes each item as a row of CSV. `columns` are the fields of the expected output that get a column; without any, the
- * whole output does.
+ * Writes each item as a row of CSV. `columns` are the fields of the expected output that get a column. Without any, the
+ * whole output gets one.
  */
 export async function* writeCsv(parts: Parts, columns: readonly string[]): AsyncGenerator<string> {
   const giveTurns = turnsByLength()
@@ -116,7 +118,7 @@ function cellsOf(item: DatasetItem, columns: readonly string[]): string[] {
 /** JSON, or nothing for an empty object. */
 const writtenCell = (value: object): string => (Object.keys(value).length === 0 ? '' : jsonPieces(value).join(''))
 
-/** The cells of the expected output, and what has no cell. */
+/** The cells of the expected output, and the parts of it that have no cell. */
 function expectedCells(
   expected: JsonText | undefined,
   columns: readonly string[],

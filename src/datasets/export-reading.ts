@@ -82,7 +82,7 @@ export async function* readParts(
   }
 }
 
-/** Reads items, and tries again with those that are left if that fails: an object may be gone with its trace. */
+/** Reads items. If that fails, tries again with the items that are left: an object may be gone with its trace. */
 async function readAgain(
   reopen: () => Store,
   dataset: Dataset,

@@ -20,7 +20,7 @@ import { partsAt, requireDataset, Split, Version } from './wire.ts'
 /** The split that prompts and models may learn from. */
 const TRAIN = 'train'
 
-/** The formats, each with its media type and the ending of its files. */
+/** The formats, each with its media type and file extension. */
 const FORMATS = {
   jsonl: ['application/jsonl', 'jsonl'],
   csv: ['text/csv', 'csv'],
@@ -91,11 +91,11 @@ export const exportDataset = fileEndpoint({
 
 const WRITERS = { jsonl: writeJsonLines, csv: writeCsv, chat: writeChats }
 
-/** The split to export. 400 if nothing may learn from it. */
+/** The split to export. 400 if the format is for training and models may not learn from the split. */
 function splitOf({ format, split }: { format: string; split?: string | undefined }): string | undefined {
   if (format !== 'chat') return split
   if (split !== undefined && split !== TRAIN) {
-    throw badRequest('must be train: a model must not learn from the items that it is tested with', 'split')
+    throw badRequest("must be train: a model must not learn from the items that it's tested on", 'split')
   }
   return TRAIN
 }
@@ -103,7 +103,7 @@ function splitOf({ format, split }: { format: string; split?: string | undefined
 /** Whether a model may learn from an item. */
 const isUsable = ({ isExcluded, isStale, isStaleNow }: ItemHead): boolean => !isExcluded && !isStale && !isStaleNow
 
-/** The columns in a cursor. A forged cursor may have anything. */
+/** The columns in a cursor. A forged cursor may contain anything. */
 const columnsIn = (json: string | undefined): string[] | undefined => {
   if (json === undefined) return undefined
   try {
@@ -120,7 +120,7 @@ async function* startingWith<Item>(first: Item, rest: AsyncIterable<Item>): Asyn
   yield* rest
 }
 
-/** A name that any file system takes. */
+/** A name that any file system accepts. */
 const fileName = (parts: readonly string[]): string =>
   parts.map(part => part.replace(/[^A-Za-z0-9._]+/g, '-').slice(0, MAX_NAME_PART)).join('-')
 

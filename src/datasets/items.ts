@@ -48,7 +48,7 @@ export const listItems = endpoint({
   responses: {
     200: v.object({
       items: v.array(DatasetItem),
-      version: described(v.string(), 'The version that these items are of'),
+      version: described(v.string(), 'The version of the dataset that the items come from'),
       removed: described(v.number(), 'How many items the version has lost because their traces were deleted'),
       nextCursor: NextCursor,
     }),
@@ -122,7 +122,7 @@ const Example: v.GenericSchema<unknown, NewExample> = object(
   v.strictObject({
     id: described(
       v.optional(Uuid),
-      'Chosen by you, so that sending the example again adds nothing. Default: a random one.',
+      'Chosen by you, so that sending the example again adds nothing. Default: a random ID.',
     ),
     input: jsonPayload(TOO_LARGE),
     expected: jsonPayload(TOO_LARGE),
@@ -161,7 +161,7 @@ export const importItems = endpoint({
   method: 'POST',
   path: '/api/datasets/{datasetId}/items',
   summary: 'Import examples into a dataset',
-  description: `For steps without reviews. Each example gets its own result: 201, 200 if the same was sent before, or 409 if its ID is taken. A dataset has up to ${MAX_IMPORTED_ITEMS} of them. Only for people.`,
+  description: `For steps without reviews. Each example gets its own result: 201 if it's new, 200 if it was sent before, or 409 if another example has its ID. A dataset can have up to ${MAX_IMPORTED_ITEMS} imported examples. Only for people.`,
   scope: 'review',
   params: v.object({ datasetId: Uuid }),
   body: v.strictObject({
@@ -214,7 +214,7 @@ export const changeDatasetItem = endpoint({
   family: 'dataset',
   method: 'PATCH',
   path: '/api/datasets/{datasetId}/items/{itemId}',
-  summary: 'Exclude an item, move it to another split, or note something about it',
+  summary: 'Exclude an item, move it to another split, or add a note to it',
   description: 'Later reviews of the span keep what you set here. Only for people.',
   scope: 'manage',
   params: v.object({ datasetId: Uuid, itemId: Uuid }),
@@ -226,8 +226,8 @@ export const changeDatasetItem = endpoint({
   responses: { 200: DatasetItemHead },
   example: {
     params: { datasetId: DATASET_ID, itemId: SPAN_ID },
-    body: { excluded: true, note: 'The customer tested us.' },
-    answers: { 200: { ...itemHead, excluded: true, note: 'The customer tested us.' } },
+    body: { excluded: true, note: 'The customer was testing us.' },
+    answers: { 200: { ...itemHead, excluded: true, note: 'The customer was testing us.' } },
   },
 }).handle(async context => {
   const { params, body, caller, store, act } = context

@@ -25,7 +25,7 @@ export const Evaluator = v.pipe(
   v.strictObject({
     type: described(
       v.optional(v.picklist(COMPARISONS)),
-      'How to compare the whole output. `exact`: as JSON. `fields`, the default: each leaf, with white space and case ignored in text. `text`: the same for a whole text. `number`: like `fields`, with a tolerance.',
+      'How to compare the whole output. `exact`: as JSON. `fields`, the default: leaf by leaf, ignoring white space and case in text. `text`: the same, even for strings that the schema lists. `number`: like `fields`, with a tolerance for numbers.',
     ),
     tolerance: v.optional(Tolerance),
     paths: described(
@@ -59,13 +59,13 @@ export const Version = v.pipe(
 export const Dataset = v.object({
   id: Uuid,
   stepId: v.string(),
-  version: described(v.string(), 'Changes with every change of the dataset. Opaque.'),
+  version: described(v.string(), 'Changes whenever the dataset changes. Opaque.'),
   items: described(v.number(), 'All items, including excluded ones'),
   accepted: described(v.number(), 'Items whose output a reviewer accepted'),
   corrected: described(v.number(), 'Items whose output a reviewer corrected'),
   imported: described(v.number(), 'Imported examples'),
   excluded: described(v.number(), 'How many of the items are excluded from experiments'),
-  evaluator: described(Evaluator, 'How outputs are compared with what is expected. `{}` is the default.'),
+  evaluator: described(Evaluator, "How outputs are compared with what's expected. `{}` is the default."),
   updatedAt: IsoTime,
 })
 
@@ -101,7 +101,7 @@ const Head = {
   split: Split,
   stale: described(
     v.boolean(),
-    'Whether the output has changed since the decision. Experiments leave such items out unless told otherwise.',
+    'Whether the output has changed since the decision. Experiments leave such items out by default.',
   ),
   excluded: described(v.boolean(), 'Whether experiments leave the item out'),
   note: v.nullable(v.string()),
@@ -111,7 +111,7 @@ export const DatasetItem = v.object({
   ...Head,
   input: StoredValue,
   state: v.record(v.string(), StoredValue),
-  output: described(StoredValue, 'The output at the decision. Null for an imported example.'),
+  output: described(StoredValue, 'The output that was judged. Null for an imported example.'),
   expected: described(
     v.array(StoredValue),
     'The approved output first, then alternatives to it that people accepted in experiments',

@@ -23,7 +23,7 @@ function ownMessages(json: string): Json[] | undefined {
 
 const isMessage = (value: Json): boolean => isJsonObject(value) && typeof value.role === 'string'
 
-/** The reply. An expected output that is the assistant's message already stays as it is. */
+/** The reply. If the expected output is already the assistant's message, it stays as it is. */
 function replyOf(json: string): Json {
   if (/^[[{]/.test(json)) {
     const expected: Json = JSON.parse(json)

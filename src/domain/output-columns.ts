@@ -5,7 +5,7 @@ import { isJsonObject, type Json, type JsonObject } from './json.ts'
  * Which fields of a step's outputs get their own columns in a CSV file.
  */
 
-/** How many references to follow to the schema's fields. They may form a circle. */
+/** How many references to follow to the schema's fields. They may form a cycle. */
 const MAX_REFERENCES = 8
 
 /** The fields that an `outputSchema` declares. Empty if it doesn't describe an object. */

@@ -24,8 +24,8 @@ import { experiment } from './examples.ts'
 import { type Frame, isEligible, isOnSameStep, requireExperiment, walkAll } from './frame.ts'
 import { Experiment, RECORDED, toExperiment } from './wire.ts'
 
-const NO_ITEMS = 'The dataset has no such items'
-const TAKEN = 'There is another experiment with this id'
+const NO_ITEMS = 'The dataset has no matching items'
+const TAKEN = 'Another experiment has this ID'
 
 const NewExperiment = v.strictObject({
   id: v.optional(
@@ -41,7 +41,7 @@ const NewExperiment = v.strictObject({
   sample: v.optional(
     described(
       wholeNumber(1, MAX_EXPERIMENT_ITEMS),
-      'Only this many items. The same number draws the same items again, as long as the dataset stays as it is. Default: all.',
+      "Only this many items. The same number draws the same items as long as the dataset doesn't change. Default: all.",
     ),
   ),
   includeStale: v.optional(
@@ -50,13 +50,13 @@ const NewExperiment = v.strictObject({
   ),
   name: v.optional(text(1, MAX_NAME_LENGTH)),
   metadata: v.optional(objectOfBytes(MAX_METADATA_BYTES), {}),
-  promptVersionId: v.optional(described(Uuid, "The version of the step's prompt that is tried")),
+  promptVersionId: v.optional(described(Uuid, "The version of the step's prompt to try")),
   runner: described(v.picklist(RUNNERS), 'client: you run the items and send results. model: not available yet.'),
-  model: v.optional(described(text(1, MAX_NAME_LENGTH), 'The model that is tried, for your own records')),
+  model: v.optional(described(text(1, MAX_NAME_LENGTH), 'The model that you try, for your own records')),
   baseline: v.optional(
     described(
-      v.union([v.literal(RECORDED), Uuid], `must be "${RECORDED}" or the id of an experiment`),
-      'What to compare with. recorded: what production put out. Otherwise the id of a finished experiment on the same dataset.',
+      v.union([v.literal(RECORDED), Uuid], `must be "${RECORDED}" or the ID of an experiment`),
+      'What to compare with. recorded: the outputs in production. Otherwise the ID of a finished experiment on the same dataset.',
     ),
     RECORDED,
   ),
@@ -139,7 +139,7 @@ export const createExperiment = endpoint({
   return answer(record)
 })
 
-/** Draws an experiment's items, which must be some, but not too many. */
+/** Draws an experiment's items. 422 if there are none or too many. */
 async function drawItems(store: Store, dataset: Dataset, body: Parsed<typeof NewExperiment>, now: number) {
   const selection = { split: body.split ?? null, includesStale: body.includeStale }
   let parts = await partsAt(dataset, body.version)
@@ -156,7 +156,7 @@ async function drawItems(store: Store, dataset: Dataset, body: Parsed<typeof New
   if (drawn.length === 0) throw unprocessable(NO_ITEMS, 'datasetId')
   if (drawn.length > MAX_EXPERIMENT_ITEMS) {
     throw unprocessable(
-      `An experiment has at most ${MAX_EXPERIMENT_ITEMS} items, and these are ${drawn.length}; send a smaller \`sample\``,
+      `An experiment can have at most ${MAX_EXPERIMENT_ITEMS} items, but this one would have ${drawn.length}; send a smaller \`sample\``,
       'sample',
     )
   }
@@ -164,7 +164,7 @@ async function drawItems(store: Store, dataset: Dataset, body: Parsed<typeof New
   return { parts, drawn: { items: drawn.length, threshold, repeatedInputs: repeated.length } }
 }
 
-/** Walks a dataset once. */
+/** Finds the items that an experiment may draw from. Reads the dataset once. */
 async function findEligible(store: Store, frame: Frame, selection: Parameters<typeof isEligible>[1]) {
   const eligible: Pick<ItemHead, 'id' | 'split' | 'inputHash'>[] = []
   /** The inputs in the split `train`. */

@@ -17,7 +17,7 @@ export const requireExperiment = async (
 ): Promise<ExperimentRecord> =>
   requireFound(caller, await findExperiment(store, id), () => isForeignExperiment(unscoped, store.organization, id))
 
-/** Whether experiments, or an experiment and a dataset, are on the same step, whatever name it had. */
+/** Whether experiments, or an experiment and a dataset, are on the same step, under any of its names. */
 export const isOnSameStep = (one: OfStep, other: OfStep): boolean =>
   one.projectKey === other.projectKey && one.stepId === other.stepId
 
@@ -29,7 +29,7 @@ export interface Frame {
   parts: readonly DatasetPart[]
 }
 
-/** The dataset of an experiment, at its version. Undefined if the step has been renamed away from it. */
+/** An experiment's dataset at its version. Undefined if the dataset lost the version because the step was renamed. */
 export async function findFrame(
   store: Store,
   { datasetId, version }: Pick<ExperimentRecord, 'datasetId' | 'version'>,
@@ -41,17 +41,17 @@ export async function findFrame(
 
 export const RENAMED = "The step was renamed, so its dataset no longer has the experiment's version"
 
-/** The dataset of an experiment, at its version. 409 if the step has been renamed away from it. */
+/** An experiment's dataset at its version. 409 if the dataset lost the version because the step was renamed. */
 export async function frameOf(store: Store, experiment: ExperimentRecord): Promise<Frame> {
   const frame = await findFrame(store, experiment)
   if (!frame) throw conflict(RENAMED, 'version')
   return frame
 }
 
-/** What determines which of a dataset's items an experiment has. */
+/** The fields that determine which of a dataset's items an experiment has. */
 type Selection = Pick<ExperimentRecord, 'split' | 'includesStale' | 'seed' | 'threshold'>
 
-/** Whether an experiment has an item. It may only depend on the item as it was at the experiment's version. */
+/** Whether an experiment has an item. May depend only on the item as it was at the experiment's version. */
 export const isSelected = (head: ItemHead, selection: Selection): boolean =>
   isEligible(head, selection) &&
   (selection.threshold === null || samplingHash(selection.seed, head.id) <= selection.threshold)

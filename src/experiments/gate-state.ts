@@ -11,10 +11,10 @@ import { settled, tallyOf } from './tally.ts'
 /** Whether a version meets its step's gate. */
 export const GateState = v.object({
   gate: Gate,
-  versionId: described(v.nullable(Uuid), 'Null if you named none and the step has no prompt'),
+  versionId: described(v.nullable(Uuid), 'Null if the request names none and the step has no prompt'),
   experimentId: described(
     v.nullable(Uuid),
-    "The experiment that the gate looks at: the version's latest that finished on the step's dataset, with the evaluator that the dataset has now, on all splits or the gate's, compared with recorded outputs, and created without `version`, `sample`, and `includeStale`. Null if there is none.",
+    "The experiment that the gate looks at: the version's latest finished one on the step's dataset, with the dataset's current evaluator, on all splits or the gate's, compared with recorded outputs, and created without `version`, `sample`, and `includeStale`. Null if there is none.",
   ),
   met: v.boolean(),
   unmet: v.array(
@@ -27,8 +27,8 @@ export const GateState = v.object({
 })
 
 /**
- * Whether a version meets its step's gate: undefined if the step has none. `holds` is the condition that nothing has
- * changed since, for a write that depends on the answer.
+ * Whether a version meets its step's gate. `state` is undefined if the step has none. `holds` is an SQL condition that
+ * nothing has changed since, for writes that depend on the answer.
  */
 export async function readGateState(
   store: Store,
@@ -41,7 +41,7 @@ export async function readGateState(
     if (!gate) return { state: undefined, holds }
     const record = experiment ? await findExperiment(store, experiment.id) : undefined
     if (record && record.tally === null) {
-      // Its counts must be stored first, because they stay as they are from then on.
+      // Store its counts first. Once they're stored, deletions no longer change them.
       await settled(store, record)
       await store.deadline.giveWay(losses)
       continue
@@ -55,7 +55,7 @@ export async function readGateState(
   }
 }
 
-/** 409 `gate_not_met`: its details name each unmet condition with its figures. */
+/** 409 `gate_not_met`, whose details name each unmet condition with its figures. */
 export const refusal = (message: string, unmet: readonly UnmetCondition[]): ApiError =>
   gateNotMet(
     message,

@@ -35,21 +35,21 @@ export const putGate = endpoint({
   path: '/api/projects/{projectId}/gates/{stepId}',
   summary: "Set a step's gate",
   description:
-    "Requires what an experiment must show before a version of the step's prompt may become active. Replaces the gate that the step has. Versions that were active before may become active again regardless. Only for people.",
+    "Sets what an experiment must show before a version of the step's prompt can become active. Replaces the step's existing gate. A version that was active before can always become active again. Only for people.",
   scope: 'manage',
   params,
   body: v.strictObject({
     minItems: described(
       wholeNumber(1, MAX_EXPERIMENT_ITEMS),
-      'The least number of items that passed, failed, or ended in an error',
+      'The minimum number of items that passed, failed, or ended in an error',
     ),
-    minPassRate: condition(between(0, 1), 'The least share of those items that passed'),
+    minPassRate: condition(between(0, 1), 'The minimum share of those items that passed'),
     maxRegressed: condition(
       wholeNumber(0, MAX_EXPERIMENT_ITEMS),
-      'The most items that are wrong now, but were right in production',
+      'The maximum number of items that are wrong now, but were right in production',
     ),
-    maxUnjudged: condition(wholeNumber(0, MAX_EXPERIMENT_ITEMS), 'The most items that nobody has judged'),
-    maxAgeDays: condition(between(0, MAX_GATE_AGE_DAYS), 'The most days since the experiment finished'),
+    maxUnjudged: condition(wholeNumber(0, MAX_EXPERIMENT_ITEMS), 'The maximum number of items that nobody has judged'),
+    maxAgeDays: condition(between(0, MAX_GATE_AGE_DAYS), 'The maximum number of days since the experiment finished'),
     split: v.optional(described(Split, 'The split whose items count'), 'test'),
     allowJudge: notYet('Not available yet'),
     autoRollback: notYet('Not available yet'),
@@ -74,7 +74,7 @@ export const getGate = endpoint({
   path: '/api/projects/{projectId}/gates/{stepId}',
   summary: "Get a step's gate, and whether a version meets it",
   description:
-    "404 if the step has no gate. The counts are those of the experiment when it finished, with later decisions on its items. Items that join the dataset later don't change them.",
+    "404 if the step has no gate. The counts are the experiment's when it finished, plus later decisions on its results. Items that join the dataset later don't change them.",
   scope: 'read',
   params,
   query: v.strictObject({
@@ -101,7 +101,7 @@ export const deleteGate = endpoint({
   method: 'DELETE',
   path: '/api/projects/{projectId}/gates/{stepId}',
   summary: "Delete a step's gate",
-  description: "From then on, any version of the step's prompt may become active. Only for people.",
+  description: "From then on, any version of the step's prompt can become active. Only for people.",
   scope: 'manage',
   params,
   responses: { 200: v.object({ stepId: v.string() }) },

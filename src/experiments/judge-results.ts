@@ -14,7 +14,7 @@ import { findOutcomes, folderOf, type ResultDraft } from '../store/experiments/r
 import { placeUnder } from '../store/traces/payloads.ts'
 import { type Frame, frameOf, isSelected } from './frame.ts'
 
-/** A result as a request has it. */
+/** A result as sent in a request. */
 export interface SentResult {
   index: number
   itemId: string
@@ -36,8 +36,9 @@ interface Judged {
 }
 
 /**
- * Judges results against their items as of the experiment's version, and puts large outputs into R2. Errors of single
- * results go to `results`: 404 for an item that the experiment doesn't have, 413 if too many values had to be read.
+ * Judges results against their items as of the experiment's version, and puts large outputs into R2. Errors of
+ * individual results go to `results`: 404 for an item that the experiment doesn't have, 413 if too many values had to
+ * be read.
  */
 export async function judgeResults(
   store: Store,
@@ -76,7 +77,7 @@ export async function judgeResults(
     judged.push(
       ...results.take(one.index, `results.${one.index}`, () => {
         if (one.output === null) return { one, judgment: undefined }
-        if (!item) throw tooLarge('The items of this call are too large together; send the rest in another call')
+        if (!item) throw tooLarge('The items of this call are too large in total; send the rest in another call')
         return { one, judgment: judgeOutput(one.output, item) }
       }),
     )
@@ -111,7 +112,7 @@ export async function judgeResults(
   })
 }
 
-/** Judges outputs of an experiment, each given as JSON. */
+/** Returns a function that judges an output of an experiment, given as JSON. */
 export function outputJudge({ evaluator: evaluatorJson, outputSchema }: ExperimentRecord) {
   const evaluator: Evaluator = JSON.parse(evaluatorJson)
   const schema = outputSchema === null ? undefined : Enumerated.by(JSON.parse(outputSchema))
@@ -146,7 +147,7 @@ async function findBaseline(
   return new Map([...outcomes].map(([id, { outcome }]) => [id, rightness(outcome)]))
 }
 
-/** Reads the values of items, as many as one request may hold. */
+/** Reads the values of as many items as one request may hold. */
 async function readExpected(store: Store, { dataset }: Frame, heads: readonly ItemHead[]) {
   const items = new Map<string, DatasetItem>()
   let left = heads

@@ -11,7 +11,7 @@ import { frameOf, requireExperiment } from './frame.ts'
 import { hasPending, settled } from './tally.ts'
 import { Experiment, toExperiment } from './wire.ts'
 
-const ENDED = 'The experiment has ended already'
+const ENDED = 'The experiment has already ended'
 
 export const finishExperiment = endpoint({
   family: 'experiment',
@@ -36,7 +36,7 @@ export const cancelExperiment = endpoint({
   method: 'POST',
   path: '/api/experiments/{experimentId}/cancel',
   summary: 'Cancel an experiment',
-  description: 'It keeps its results but takes no more. Canceling it again changes nothing.',
+  description: 'The experiment keeps its results but takes no more. Canceling it again changes nothing.',
   scope: 'review',
   params: v.object({ experimentId: Uuid }),
   errors: { 409: ENDED },

@@ -36,16 +36,14 @@ const NewResult = object(
   v.strictObject({
     itemId: Uuid,
     output: v.optional(jsonPayload(TOO_LARGE)),
-    error: v.optional(
-      described(text(1, MAX_COMMENT_LENGTH), 'Why there is no output. Either this or output is required.'),
-    ),
+    error: v.optional(described(text(1, MAX_COMMENT_LENGTH), 'Why there is no output. Send either this or `output`.')),
     durationMs: v.optional(wholeNumber(0)),
     usage: v.optional(
       object(
         v.strictObject({
           inputTokens: Tokens,
           outputTokens: Tokens,
-          totalTokens: v.optional(described(Tokens, 'Default: the sum of both')),
+          totalTokens: v.optional(described(Tokens, 'Default: the sum of the two')),
         }),
       ),
     ),
@@ -62,7 +60,7 @@ export const postResults = endpoint({
   path: '/api/experiments/{experimentId}/results',
   summary: 'Send results of an experiment',
   description:
-    'Each result gets its own status: 201, or 200 if the same output or error was sent before, or if it replaces an error. The first output stays: another one is a 409. The experiment finishes when every item has an output.',
+    "Each result gets its own status: 201 if it's new, or 200 if it was sent before or replaces an error. An item keeps its first output: a different one is a 409. The experiment finishes when every item has an output.",
   scope: ['review', 'manage'],
   params: v.object({ experimentId: Uuid }),
   body: v.strictObject({
@@ -115,11 +113,11 @@ export const postResults = endpoint({
   return { status: 207, body: { results: results.inOrder() } }
 })
 
-/** Whether a result is new: the item has none, or an error that isn't the same. */
+/** Whether a result is new: the item has none, or a different error. */
 const isWanted = (sent: SentResult, stored: ResultHead | undefined): boolean =>
   !stored || (stored.outcome === 'error' && stored.contentHash !== sent.contentHash)
 
-/** Parses the results of a request. The errors of single ones go to `results`. */
+/** Parses the results of a request. The errors of individual ones go to `results`. */
 async function readSent(inputs: readonly unknown[], results: Results): Promise<SentResult[]> {
   const itemIds = new Set<string>()
   const parsed = inputs.flatMap((input, index) =>
@@ -143,7 +141,7 @@ async function readSent(inputs: readonly unknown[], results: Results): Promise<S
   return hashed
 }
 
-/** Judges and stores results. Returns what is stored for their items then. */
+/** Judges and stores results. Returns the results that are stored for their items afterwards. */
 async function addSent(
   { store, now }: { store: Store; now: number },
   experiment: ExperimentRecord,

@@ -29,7 +29,7 @@ import { frameOf, RENAMED, requireExperiment } from './frame.ts'
 import { settled, tallyOf } from './tally.ts'
 import { ItemResult, toResult } from './wire.ts'
 
-const TOO_MANY = 'The item has as many alternatives as it may have'
+const TOO_MANY = 'The item already has the maximum number of alternatives'
 
 export const reviewExperimentItem = endpoint({
   family: 'experiment',
@@ -37,7 +37,7 @@ export const reviewExperimentItem = endpoint({
   path: '/api/experiments/{experimentId}/items/{itemId}/review',
   summary: "Decide on a candidate's output",
   description:
-    "accept: the output passes, and becomes an alternative of the item for later experiments. reject: the output fails. The latest decision counts. This experiment's counts follow, others' don't. Only for people.",
+    "accept: the output passes, and becomes one of the item's alternatives in later experiments. reject: the output fails. The latest decision counts. It changes the counts of this experiment, but not of others. Only for people.",
   scope: 'review',
   params: v.object({ experimentId: Uuid, itemId: Uuid }),
   body: v.strictObject({
@@ -73,7 +73,7 @@ export const reviewExperimentItem = endpoint({
   return { status: 200, body: { itemId, ...toResult(await applyVerdict(context, experiment, itemId)) } }
 })
 
-/** 422 if an item has as many alternatives as it may have. */
+/** 422 if an item already has the maximum number of alternatives. */
 async function requireRoom(store: Store, experiment: ExperimentRecord, itemId: string): Promise<void> {
   const { dataset } = await frameOf(store, experiment)
   const latest = (await findHeads(store, dataset, dataset.parts, [itemId])).get(itemId)
@@ -81,8 +81,8 @@ async function requireRoom(store: Store, experiment: ExperimentRecord, itemId: s
 }
 
 /**
- * Makes an output an alternative of its item if the latest decision accepted it, or else ends the alternative. Looks
- * again after that: somebody else may have decided in the meantime. Returns the result.
+ * Makes an output an alternative of its item if the latest decision accepted it, or else removes the alternative. Then
+ * checks again, because somebody else may have decided in the meantime. Returns the result.
  */
 async function applyVerdict(context: Reviewing, experiment: ExperimentRecord, itemId: string): Promise<ResultHead> {
   let applied: ItemVerdict | undefined
@@ -107,7 +107,7 @@ async function changeAlternative(
   const { dataset, parts } = await frameOf(store, experiment)
   const then = (await findHeads(store, dataset, parts, [itemId])).get(itemId)
   const latest = (await findHeads(store, dataset, dataset.parts, [itemId])).get(itemId)
-  // A later decision ends the alternatives to the one that this output was judged by.
+  // A later decision on the span replaced the approved output that this one was judged by, and all its alternatives.
   if (!then || then.valuesSequence !== latest?.valuesSequence) return
   const changed = isAccepted
     ? await addAlternative(store, act, dataset, itemId, {
@@ -126,12 +126,12 @@ async function readOutput(store: Store, experiment: ExperimentRecord, itemId: st
   return json
 }
 
-/** Stores a decision and moves its result in the experiment's counts. Starts over if others change them meanwhile. */
+/** Stores a decision and moves its result in the experiment's counts. Starts over if others change them. */
 async function storeVerdict(store: Store, { id }: ExperimentRecord, draft: VerdictDraft): Promise<void> {
   for (let losses = 1; ; losses++) {
     const experiment = await findExperiment(store, id)
     if (!experiment) throw notFound()
-    // An experiment that has ended gets its tally first.
+    // Store the tally of an experiment that has ended first.
     if (experiment.state !== 'running' && experiment.tally === null) {
       await settled(store, experiment)
       continue

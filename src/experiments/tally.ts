@@ -9,7 +9,7 @@ import { findFrame, isSelected, walkAll } from './frame.ts'
 /** Whether some of an experiment's items may have no result yet. */
 export const hasPending = ({ results, removed, items }: ExperimentRecord): boolean => results + removed < items
 
-/** The counts of an experiment's results. While it runs, they're counted each time. */
+/** The counts of an experiment's results. While it runs, each call counts them again. */
 export async function tallyOf(store: Store, experiment: ExperimentRecord): Promise<Tally> {
   if (experiment.tally !== null) return new Tally(JSON.parse(experiment.tally))
   const tally = new Tally()
@@ -18,8 +18,8 @@ export async function tallyOf(store: Store, experiment: ExperimentRecord): Promi
 }
 
 /**
- * An experiment as it is now. If it has just ended, its counts are stored first, and stay as they are even if items are
- * deleted later. If it has finished, its items without a result get an error before that.
+ * Returns an experiment, up to date. If it has just ended, this stores its counts, so later deletions of items don't
+ * change them. If it has finished, its items without a result get an error before that.
  */
 export async function settled(store: Store, experiment: ExperimentRecord): Promise<ExperimentRecord> {
   if (experiment.state === 'running' || experiment.tally !== null) return experiment
@@ -29,7 +29,7 @@ export async function settled(store: Store, experiment: ExperimentRecord): Promi
   return (await findExperiment(store, experiment.id)) ?? latest
 }
 
-/** Gives each item without a result an error. Items that can't be found any more get none. */
+/** Gives each item without a result an error. Items that can't be found anymore get none. */
 async function endPending(store: Store, experiment: ExperimentRecord): Promise<void> {
   const known = await findResultIds(store, experiment)
   const pending: ItemHead[] = []

@@ -28,11 +28,11 @@ const Counts = v.object({
 const PassRate = {
   passRate: described(
     v.nullable(v.number()),
-    'The share that passed of the items that passed, failed, or ended in an error, 0 to 1. Null if there are none.',
+    'passed / (passed + failed + error), 0 to 1. Null if there are no such items.',
   ),
   interval: described(
     v.nullable(v.object({ low: v.number(), high: v.number() })),
-    "The pass rate's 95 % interval (Wilson, without continuity correction)",
+    "The pass rate's 95% interval (Wilson, without continuity correction)",
   ),
 }
 
@@ -52,7 +52,7 @@ const experiment = {
   promptVersionId: v.nullable(Uuid),
   runner: v.picklist(RUNNERS),
   model: v.nullable(v.string()),
-  baseline: described(v.string(), '`recorded`: what production put out. Otherwise the id of another experiment.'),
+  baseline: described(v.string(), '`recorded`: the outputs in production. Otherwise the ID of another experiment.'),
   maxCostUsd: v.nullable(v.number()),
   evaluator: described(
     Evaluator,
@@ -73,7 +73,7 @@ export const Experiment = v.object({
   ...experiment,
   pending: described(
     Count,
-    'Items without a result. While it runs, these include items that were deleted before they had one. Once it has finished, there are none: they became errors.',
+    'Items without a result. While it runs, these include items that were deleted before they had one. Once it has finished, there are none, because they became errors.',
   ),
 })
 
@@ -88,7 +88,7 @@ export const Report = v.object({
   pending: Experiment.entries.pending,
   removed: described(
     Count,
-    'Items that were deleted since. If the experiment had finished before, its counts keep them.',
+    'Items that have been deleted since it began. If the experiment had already finished, its counts still include them.',
   ),
   counts: Counts,
   ...PassRate,
@@ -96,7 +96,7 @@ export const Report = v.object({
   splits: v.array(v.object({ split: v.string(), counts: Counts, ...PassRate })),
   errorTypes: described(
     v.array(v.object({ errorType: v.string(), counts: Counts })),
-    'By the error type that reviewers named for the recorded output, the most frequent first',
+    'By the error type that reviewers named for the recorded output, most frequent first',
   ),
   fields: described(
     v.array(
@@ -122,22 +122,22 @@ export const Report = v.object({
         results: described(Count, 'How many results have a usage'),
       }),
     ),
-    'Sums over the results that have a usage. Null if none has.',
+    'Sums over the results that have a usage. Null if none do.',
   ),
   cost: described(
     v.nullable(v.object({ usd: v.number(), results: described(Count, 'How many results have a cost') })),
-    'The sum over the results that have a cost. Null if none has.',
+    'The sum over the results that have a cost. Null if none do.',
   ),
   durationMs: described(
     v.object({ p50: v.nullable(v.number()), p95: v.nullable(v.number()), results: Count }),
-    'Percentiles to within 15.5 %',
+    'Percentiles to within 15.5%',
   ),
   versionsTried: described(Count, 'How many prompt versions were tried on this split of the dataset'),
   changedSince: described(
     v.nullable(v.object({ excluded: Count, moved: Count })),
     "Items of the dataset that were excluded, or moved to another split, after the experiment's version. Null if the step was renamed and the dataset no longer has that version.",
   ),
-  repeatedInputs: described(Count, 'Items for testing whose input is also in the split `train`'),
+  repeatedInputs: described(Count, 'Items of the `test` split whose input is also in `train`'),
   gate: described(
     v.nullable(GateState),
     "Whether the version meets the step's gate. Null without a gate or a version. The gate may look at another experiment.",
@@ -174,11 +174,11 @@ export const ExperimentItem = v.object({
   state: v.record(v.string(), StoredValue),
   metadata: StoredObject,
   expected: described(v.array(StoredValue), 'The approved output first, then alternatives to it'),
-  recordedOutput: described(StoredValue, 'What production put out. Null for an imported example.'),
+  recordedOutput: described(StoredValue, 'The output in production. Null for an imported example.'),
   output: described(StoredValue, "The candidate's output. Null if there is none."),
   difference: described(
     v.array(v.object({ path: v.string(), expected: v.optional(v.unknown()), actual: v.optional(v.unknown()) })),
-    'The first 20 parts that differ from the nearest expected value. A side without the part is absent. A value over 256 bytes is shown as the beginning of its JSON.',
+    'The first 20 parts that differ from the nearest expected value. A side that lacks the part is absent. Values over 256 bytes are cut to the beginning of their JSON.',
   ),
   share: described(v.nullable(v.number()), 'The share of leaves that agree, 0 to 1. Null without an output.'),
   ...result,
@@ -186,7 +186,7 @@ export const ExperimentItem = v.object({
   truncated: described(v.array(v.string()), 'Fields shown as previews: input, output, expected.0, ...'),
 })
 
-/** An experiment's fields at a time. */
+/** An experiment's fields as of `now`. */
 export function toExperiment(record: ExperimentRecord, now: number): v.InferOutput<typeof Experiment> {
   const state = experimentState(record, now)
   return {
@@ -217,13 +217,13 @@ export function toExperiment(record: ExperimentRecord, now: number): v.InferOutp
   }
 }
 
-/** An experiment with its counts, once they don't change with each result. */
+/** An experiment with its counts, which are null until it has ended. */
 export function toListed(record: ExperimentRecord, now: number): v.InferOutput<typeof ListedExperiment> {
   const counts = record.tally === null ? null : new Tally(JSON.parse(record.tally)).counts()
   return { ...toExperiment(record, now), counts, ...(counts ? passRate(counts) : { passRate: null, interval: null }) }
 }
 
-/** The baseline of experiments that are compared with what production put out. */
+/** The baseline of experiments that are compared with the outputs in production. */
 export const RECORDED = 'recorded'
 
 export const toResult = (head: ResultHead): Omit<v.InferOutput<typeof ItemResult>, 'itemId'> => ({
@@ -242,7 +242,7 @@ export const toResult = (head: ResultHead): Omit<v.InferOutput<typeof ItemResult
   },
 })
 
-/** What a report says beyond the experiment and its tally. */
+/** What a report has besides the experiment and its tally. */
 interface Surroundings {
   versionsTried: number
   changedSince: { excluded: number; moved: number } | null

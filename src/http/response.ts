@@ -49,8 +49,8 @@ function streamOf(pieces: readonly string[]): ReadableStream<Uint8Array> {
 const CHUNK_LENGTH = 64 * 1024
 
 /**
- * A response whose text is written as the client reads it. After an error, which `onFault` gets, the response breaks off,
- * and clients see that it isn't complete. Nobody else may use `pieces`.
+ * A response whose text is written as the client reads it. An error cuts the response off, so clients see that it's
+ * incomplete; `onFault` gets the error. Nothing else may use `pieces`.
  */
 export function streamedResponse(
   pieces: AsyncGenerator<string>,

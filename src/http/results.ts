@@ -44,7 +44,7 @@ export class Results {
     }
   }
 
-  /** Whether a part has its result. */
+  /** Whether a part already has its result. */
   has(index: number): boolean {
     return this.#results.has(index)
   }

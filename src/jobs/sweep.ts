@@ -19,8 +19,8 @@ import { applyRetention } from './retention.ts'
 
 /**
  * Cron's work, every minute. It sends lost jobs again, or runs them if there's no queue; completes traces whose root
- * didn't arrive; brings dataset items up to date; deletes expired data and labellers without records; counts outputs; and if there's nothing to purge,
- * looks for objects without a row.
+ * didn't arrive; brings dataset items up to date; deletes expired data and labellers without records; counts outputs;
+ * and if there's nothing to purge, looks for objects without a row.
  */
 export async function sweep(env: Env, now: number): Promise<void> {
   const unscoped = openUnscopedStore(env, new Deadline(JOB_DEADLINE_MS, JOB_ATTEMPT_MS))

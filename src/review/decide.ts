@@ -84,7 +84,7 @@ async function decideRound(scope: Scope, pending: readonly ReviewRequest[], mode
   return { outcomes, bytes: round.bytes }
 }
 
-/** Adds what the decisions change in datasets. What can't be built from the values that were read is left to cron. */
+/** Adds the decisions' changes to datasets. Leaves to cron what can't be built from the values that were read. */
 async function withEntries(
   store: Store,
   act: Act,

@@ -21,7 +21,7 @@ interface ItemReview {
   numberBefore: number
 }
 
-/** A decision with the spans whose items it makes. */
+/** A decision with the spans whose items it changes. */
 export interface Decided {
   review: ItemReview
   subject: ReviewSubject
@@ -29,9 +29,9 @@ export interface Decided {
   approved: StoredValue | null
   /** Its JSON, if it's a correction. */
   correction: string | undefined
-  /** The root that is reviewed with the span. */
+  /** The root that's reviewed with the span. */
   root: ReviewSubject | undefined
-  /** Whether the root still is after the decision. */
+  /** Whether the root is still reviewed with the span after the decision. */
   isShared: boolean
 }
 

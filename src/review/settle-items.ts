@@ -10,8 +10,8 @@ import { fetchValues } from '../store/traces/payloads.ts'
 import { type Decided, entriesOf, itemsOf } from './items.ts'
 
 /**
- * Brings a trace's dataset items up to date with its spans and their decisions: adds items that are missing, marks those
- * whose output has changed, and takes out those without a decision. Running it twice changes nothing.
+ * Brings a trace's dataset items up to date with its spans and their decisions: adds items that are missing, marks
+ * those whose output has changed, and takes out those without a decision. Running it twice changes nothing.
  */
 export async function settleItems(store: Store, traceKey: number, now: number): Promise<void> {
   const heldUntil = await holdDueItems(store, traceKey, now)
@@ -49,7 +49,7 @@ function decidedOf(subject: ReviewSubject | undefined, root: ReviewSubject | und
   ]
 }
 
-/** The entries that decisions lack. Takes the items that decisions make out of `left`. */
+/** The entries that are missing for these decisions. Removes the decisions' items from `left`. */
 async function changesTo(
   store: Store,
   decisions: readonly Decided[],
@@ -93,7 +93,7 @@ const spansOf = (decisions: readonly Decided[]): FoldedSpan[] => [
   ...new Set(decisions.flatMap(({ subject, root }) => (root ? [subject.span, root.span] : [subject.span]))),
 ]
 
-/** The JSON of corrections that a root shows, which must be written in its form. */
+/** The JSON of corrections that a root shows, which must be converted to its form. */
 async function correctionsOf(store: Store, decisions: readonly Decided[]): Promise<Map<Decided, string>> {
   const corrected = decisions.flatMap(decided => {
     const { approved } = decided.subject.span
@@ -124,8 +124,8 @@ function updatesOf(entry: LastEntry, { item }: ReviewSubject, isStale: boolean):
 }
 
 /**
- * Ends items without a decision. A root that no longer has the text of the reviewed span keeps its item, as stale, while
- * that decision is in force.
+ * Ends items without a decision. A root that no longer has the text of the reviewed span keeps its item, as stale,
+ * while that decision is in force.
  */
 function endsOf(entries: readonly LastEntry[], reviewed: ReadonlySet<string>, now: number): EntryDraft[] {
   return entries

@@ -368,7 +368,7 @@ describe('an export as chats', () => {
     const { file } = await newDataset()
     const { status, body } = await file(`format=chat&split=${split}`)
     expect(status).toBe(400)
-    expect(body.error).toBe('split: must be train: a model must not learn from the items that it is tested with')
+    expect(body.error).toBe("split: must be train: a model must not learn from the items that it's tested on")
   })
 })
 

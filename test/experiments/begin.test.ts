@@ -190,7 +190,7 @@ describe('beginning an experiment', () => {
     await review({ decision: 'accept' })
     expect(await post()).toMatchObject({
       status: 422,
-      body: { error: expect.stringContaining('these are 10001'), details: [{ path: 'sample' }] },
+      body: { error: expect.stringContaining('would have 10001'), details: [{ path: 'sample' }] },
     })
     expect(await post({ sample: 10 })).toMatchObject({ status: 201, body: { items: 10 } })
   })

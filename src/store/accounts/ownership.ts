@@ -126,8 +126,8 @@ export async function isForeignDataset({ database }: UnscopedStore, own: Organiz
 }
 
 /**
- * Whether another organization has an experiment with this id, which clients may choose: it counts only if the own
- * organization has none.
+ * Whether another organization has an experiment with this id. Clients may choose ids, so check this only if the
+ * caller's own organization has none.
  */
 export async function isForeignExperiment(
   { database }: UnscopedStore,

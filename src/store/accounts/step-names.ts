@@ -21,7 +21,7 @@ export async function listStepNames({ database }: Store, project: Project): Prom
   return new Map(rows.map(({ oldName, newName }) => [oldName, newName]))
 }
 
-/** Whether a project has a gate, or an evaluator that its experiments use: other names could part it from its step. */
+/** Whether a project has a gate or an evaluator. Other names for its steps could separate one from its step. */
 export async function hasGateOrEvaluator({ database }: Store, { key }: Project): Promise<boolean> {
   const [row] = await database
     .select({
@@ -32,10 +32,10 @@ export async function hasGateOrEvaluator({ database }: Store, { key }: Project):
   return row?.isFound === 1
 }
 
-/** What a step can have only one of. */
+/** The kinds of things that a step can have only one of. */
 export type OnePerStep = 'prompt' | 'gate' | 'evaluator'
 
-/** Something whose step would have the same name as another's. */
+/** Something that would share its step's name with another of its kind. */
 export interface Clash {
   kind: OnePerStep
   /** The name it was created under. */
@@ -48,7 +48,7 @@ const NAMES = rowSet(['oldName', 'newName', 'datasetId'])
 
 /**
  * Replaces a project's renamed steps. If a step would then have several prompts, gates, or evaluators, changes nothing
- * and returns those. Saving the same names again changes nothing. Takes one round trip.
+ * and returns those that clash. Saving the same names again changes nothing. Takes one round trip.
  */
 export async function saveStepNames(store: Store, act: Act, project: Project, names: StepNames): Promise<Clash[]> {
   const { database } = store
@@ -97,7 +97,7 @@ export async function saveStepNames(store: Store, act: Act, project: Project, na
 
 const MEMBERS = rowSet(['name', 'newName'])
 
-/** What would share a step's name under these new names, though a step can have only one of it. */
+/** The clashes that these new names would cause. */
 function clashesIn({ key }: Project, names: StepNames): SQL {
   const newNames = new Set(names.values())
   const members = [...names, ...[...newNames].map(newName => [newName, newName] as const)]

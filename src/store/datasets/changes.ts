@@ -62,13 +62,13 @@ const alternativesIn = (head: FoundHead): Alternative[] => JSON.parse(head.alter
 const hasAlternativeOf = (head: FoundHead, experimentId: string) =>
   alternativesIn(head).some(([, , id]) => id === experimentId)
 
-/** Whether an experiment's output may become an alternative of an item, or is one. */
+/** Whether an experiment's output may become an alternative of an item, or already is one. */
 export const hasRoom = (head: FoundHead, experimentId: string): boolean =>
   alternativesIn(head).length < MAX_ALTERNATIVES || hasAlternativeOf(head, experimentId)
 
 /**
- * Adds an output of an experiment to what's expected of an item, unless that's done already: an experiment's output on
- * an item never changes. `too_many`: the item has as many alternatives as it may have.
+ * Adds an experiment's output to an item's expected values, unless it's already there: an experiment's output on an
+ * item never changes. `too_many`: the item already has the maximum number of alternatives.
  */
 export async function addAlternative(
   store: Store,
@@ -90,7 +90,7 @@ export async function addAlternative(
   })
 }
 
-/** Takes back what `addAlternative` added for an experiment. */
+/** Removes the alternative that `addAlternative` added for an experiment. */
 export const endAlternative = (
   store: Store,
   act: Act,
@@ -111,8 +111,8 @@ const alternativesDraft = (alternatives: readonly Alternative[]) => ({
 })
 
 /**
- * Marks items as stale whose output has changed since the decision, as the job that settles their traces' items would do
- * later. Skips items that somebody else changes at the same time.
+ * Marks items whose output has changed since the decision as stale, ahead of the job that would do so later. Skips
+ * items that somebody else changes at the same time.
  */
 export async function markItemsStale(
   store: Store,
@@ -134,7 +134,9 @@ export async function markItemsStale(
   await appendEntries(store, await Promise.all(drafts), at)
 }
 
-/** Appends the change that `draftOf` makes of an item's last state, again if somebody else changed it. */
+/**
+ * Appends the change that `draftOf` derives from an item's last state. Starts over if somebody else changed the item.
+ */
 async function change(
   store: Store,
   act: Act,

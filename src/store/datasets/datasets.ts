@@ -106,7 +106,7 @@ function ofMembers(members: readonly Member[]): Promise<Dataset> | undefined {
   return first && toDataset([first, ...more.toSorted((left, right) => (left.stepId < right.stepId ? -1 : 1))])
 }
 
-/** A page of a project's datasets, by the first of each one's stored steps, and the place of the next page. */
+/** A page of a project's datasets, sorted by each one's first stored step, and the place of the next page. */
 export async function listDatasets(
   store: Store,
   project: Project,

@@ -11,12 +11,12 @@ import { isLive } from '../traces/live.ts'
 import { markItemsDue } from '../traces/roots.ts'
 
 /*
- * A decision writes its items at once. What changes them later, in any order of arrival (another output, a root with the
- * same text, a renamed step), marks the trace; cron then compares its items with its spans.
+ * A decision writes its items at once. Later changes can arrive in any order: another output, a root with the same
+ * text, a renamed step. They mark the trace, and cron then compares its items with its spans.
  */
 
 /**
- * Takes up to `limit` traces whose items are due and postpones each, so it's only taken again if nobody finishes it.
+ * Takes up to `limit` traces whose items are due and postpones each, so it's taken again only if nobody finishes it.
  */
 export async function takeDueItems({ database }: UnscopedStore, now: number, limit: number) {
   const due = database
@@ -133,8 +133,8 @@ export async function findItems(
 }
 
 /**
- * Marks the traces that were reviewed before there were datasets, a bounded number per minute, and never again once the
- * pass is through.
+ * Marks traces that were reviewed before datasets existed, a bounded number per minute. Does nothing once it has been
+ * through all traces.
  */
 export async function backfillItems(unscoped: UnscopedStore, now: number): Promise<void> {
   const { database } = unscoped

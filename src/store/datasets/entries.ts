@@ -49,7 +49,7 @@ interface EntryDecision extends Partial<EntryValues> {
   outputRevision: string
 }
 
-/** A change of one item. What a change leaves out stays as it was. */
+/** A change of one item. Fields that it leaves out stay as they were. */
 export interface EntryDraft extends ItemPlace, Partial<EntryDecision> {
   change: DatasetChange
   /** The dataset's id. It's created with its first item. */
@@ -62,7 +62,7 @@ export interface EntryDraft extends ItemPlace, Partial<EntryDecision> {
   isExcluded?: boolean
   isStale?: boolean
   note?: string
-  /** As in `datasetEntries`; an empty array ends all. */
+  /** As in `datasetEntries`; an empty array removes all of them. */
   alternatives?: string
   /** The number of the item's last entry when it was read: 0 if it had none. Undefined if any will do. */
   basedOn?: number
@@ -253,7 +253,7 @@ export function entryStatements(store: Store, rows: string, at: number, mayAppen
             inputHash: decided(row.inputHash, 'input_hash'),
             outputRevision: decided(row.outputRevision, 'output_revision'),
             note: sql`coalesce(${row.note}, previous.note)`,
-            // A new decision ends the alternatives to the old one.
+            // A new decision removes the alternatives to the old approved output.
             alternatives: sql`nullif(iif(${row.isDecision}, ${row.alternatives}, coalesce(${row.alternatives}, previous.alternatives)), '[]')`,
             objects: row.objects,
             input: row.input,
@@ -348,8 +348,8 @@ export const isUnchangedItem = (store: Store, rows: string, mayAppend: SQL): SQL
       and ${datasets.stepId} = last.step_id and ${datasets.organizationKey} = ${store.organization.key}), 0))`
 
 /**
- * Appends changes to the log, each unless its trace is gone or somebody else changed the item since it was read. At most
- * one for an item.
+ * Appends changes to the log, at most one per item. Skips a change if its trace is gone, or if somebody else has
+ * changed the item since it was read.
  */
 export async function appendEntries(store: Store, drafts: readonly EntryDraft[], at: number): Promise<void> {
   let ordinal = 0

@@ -49,7 +49,7 @@ export async function freezeValues(
         ...draft,
         span,
         input,
-        // A single input keeps its place.
+        // A single input stays where it's stored.
         inputValue: isWhole ? only : undefined,
         newInput: isWhole || input === null ? undefined : { folder, json: input },
         newState: state.length === 0 ? undefined : { folder, json: JSON.stringify(state) },

@@ -63,7 +63,7 @@ export async function importExamples(
   )
   await addEntries(store, act, dataset, await entriesOf(store, act, dataset, created))
   if (created.length === 0) return outcomes
-  // Somebody else may have taken an id in the meantime.
+  // Another request may have taken an id in the meantime.
   const stored = await findImports(
     store,
     dataset,
@@ -160,7 +160,7 @@ async function entriesOf(
         userId: actorOf(act),
         decidedAt: act.at,
         inputHash,
-        // An imported example has no output, but its hash tells whether it's sent again.
+        // An imported example has no output. Its hash shows whether the same example was sent before.
         outputRevision: hash,
       }
     }),

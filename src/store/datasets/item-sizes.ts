@@ -22,7 +22,9 @@ const LISTED_VALUE_BYTES = 300
 
 const PLACES = rowSet(['number', 'stepId', 'traceKey', 'itemId', 'sequence', 'last'])
 
-/** Measures items without reading their values, in one query. Sizes are in the order of `heads`; a purged item's is 0. */
+/**
+ * Measures items without reading their values, in one query. Sizes are in the order of `heads`; a purged item's is 0.
+ */
 export async function measureItems(
   store: Store,
   { projectKey }: Pick<Dataset, 'projectKey'>,
@@ -70,7 +72,7 @@ interface MeasuredRow {
   stateRef: string | null
   /** The references in a state that isn't itself in R2, separated by spaces. */
   listedRefs: string | null
-  /** Those of alternatives. */
+  /** The references in alternatives. */
   alternativeRefs: string | null
 }
 

@@ -119,8 +119,9 @@ interface HeadRow {
 }
 
 function readHeads(store: Store, part: Part, [, traceKey, itemId]: ItemPlace, limit: number): Promise<HeadRow[]> {
-  // Skips from item to item, however many entries each has. SQLite compares with a column by the first part of the index
-  // alone, and then scans all of a trace's items, or all imported examples. It seeks an expression by both parts.
+  // Skips from item to item, however many entries each has. The bounds are expressions, because SQLite then seeks by
+  // both parts of the index. With columns, it seeks by the first part alone and scans all of a trace's items, or all
+  // imports.
   const before = (trace: SQL, item: SQL) => sql`(
     select entry.trace_key, entry.item_id, entry.sequence from ${datasetEntries} as entry
     where entry.project_key = ${part.projectKey} and entry.step_id = ${part.stepId}
@@ -138,8 +139,8 @@ function readHeads(store: Store, part: Part, [, traceKey, itemId]: ItemPlace, li
 }
 
 /**
- * The last entries of the items at `places`, up to the part's number, with `more` columns. Deleted traces' items count as
- * not live.
+ * The last entries of the items at `places`, up to the part's number, with `more` columns. Deleted traces' items count
+ * as not live.
  */
 async function selectHeads<Row = HeadRow>(
   store: Store,

@@ -17,7 +17,7 @@ export interface ExperimentRecord extends Row {
   projectId: string
 }
 
-/** What a new experiment begins with. */
+/** The fields that a new experiment begins with. */
 export type ExperimentDraft = Omit<
   Row,
   | 'key'
@@ -162,7 +162,7 @@ export function countedIn({ key }: Pick<ExperimentRecord, 'key'>) {
 
 /**
  * Stores the tally of an experiment that has ended, unless somebody has changed its results since it was read. An item
- * of a finished experiment that has no result then was deleted before.
+ * of a finished experiment that still has no result was deleted.
  */
 export async function saveTally(store: Store, experiment: ExperimentRecord, tally: StoredTally): Promise<void> {
   const { key, revision } = experiment

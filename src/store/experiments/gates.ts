@@ -80,7 +80,7 @@ export async function saveGate(
       { action: 'gate.set', targetId, projectKey: project.key, afterId: targetId },
       sql`${isExisting} and not exists (select 1 from ${gates} where ${isThis} and ${isSame})`,
     ),
-    // A step keeps the name that its gate was set under, like its prompt.
+    // The row keeps the name that the gate was set under, as a prompt's row does.
     database
       .update(gates)
       .set(changed)
@@ -140,7 +140,7 @@ const selectGate = ({ database }: Store, step: Step) =>
     .from(gates)
     .where(isGateOf(step))
 
-/** What a gate's decision on a version follows from. */
+/** Everything that a gate's decision on a version depends on. */
 export interface GateBasis {
   gate: GateRecord | undefined
   /** The experiment that the gate looks at, and what identifies its results. Null if there is none. */
@@ -149,7 +149,7 @@ export interface GateBasis {
   holds: SQL
 }
 
-/** Reads what a gate's decision on a version follows from, at one moment. */
+/** Reads everything that a gate's decision on a version depends on, as of one moment. */
 export async function findGateBasis(store: Store, step: Step, versionId: string): Promise<GateBasis> {
   const basis = basisOf(store, step, versionId)
   const [[gate], [row]] = await readPlain(store.database, [
@@ -169,7 +169,7 @@ function basisOf(store: Store, step: Step, versionId: string): SQL {
   const evaluator = sql`coalesce((
     select ${datasetSettings.evaluator} from ${datasetSettings}
     where ${datasetSettings.projectKey} = ${projectKey} and ${ofStep(datasetSettings.stepId)} limit 1), ${DEFAULT_EVALUATOR})`
-  // Another split has no items that the gate counts, so experiments on it prove nothing about the version.
+  // The gate counts no items of other splits, so an experiment on one of them proves nothing about the version.
   const experiment = sql`(
     select json_object('id', ${experiments.id}, 'revision', ${experiments.revision}) from ${experiments}
     where ${experiments.organizationKey} = ${store.organization.key} and ${experiments.projectKey} = ${projectKey}

@@ -99,9 +99,9 @@ function decodeFields(json: string): FieldAgreement[] {
 }
 
 /**
- * Stores results while the experiment takes them. An item's first output stays; an error makes way for another result.
- * The experiment finishes when every item has an output. Returns what is
- * stored for these items then; results with `token` as `writtenBy` are from this call.
+ * Stores results if the experiment still takes them. An item keeps its first output, but an error can be replaced. The
+ * experiment finishes when every item has an output. Returns the results that are stored for these items afterwards;
+ * those from this call have `token` as `writtenBy`.
  */
 export async function addResults(
   store: Store,
@@ -143,7 +143,7 @@ export async function addResults(
   return headsByItem(rows)
 }
 
-/** Gives items of a finished experiment an error, those that have no result. */
+/** Stores an error for each of these items of a finished experiment that has no result. */
 export async function addMissing(
   store: Store,
   experiment: ExperimentRecord,
@@ -413,7 +413,7 @@ export async function findCounted(
   return row && { ...row, fields: decodeFields(row.fields), usage: usageOf(row) }
 }
 
-/** A person's decision on a result, and what follows from it. */
+/** A person's decision on a result, and the outcome that follows from it. */
 export interface VerdictDraft {
   itemId: string
   verdict: ItemVerdict
@@ -445,7 +445,7 @@ export async function saveVerdict(
         and(
           isExperiment,
           eq(experiments.revision, revision),
-          // Another request may have stored the tally that this one doesn't include.
+          // Another request may have stored a tally that doesn't include this decision.
           sql`(${experiments.tally} is null) = ${tally === null ? 1 : 0}`,
         ),
       ),

@@ -182,7 +182,7 @@ export interface ReviewDraft {
   takesOver: boolean
   /** What it changes in datasets. */
   entries: readonly EntryDraft[]
-  /** Whether cron must bring the trace's items up to date, because `entries` doesn't have everything. */
+  /** Whether cron must bring the trace's items up to date, because `entries` is incomplete. */
   isUnsettled: boolean
 }
 

@@ -2,8 +2,8 @@ import { integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm
 import { DATASET_CHANGES, ITEM_DECISIONS } from '../../domain/dataset.ts'
 
 /*
- * Ground truth: each step's items, which decisions make. Like other rows, these keep the step ids that pipelines send; a
- * dataset is read under the step's current name and may consist of several rows.
+ * Ground truth: each step's items, which decisions create. Like other rows, these keep the step ids that pipelines
+ * send; a dataset is read under the step's current name and may consist of several rows.
  */
 
 /** The log position and the counts of a step's items. */
@@ -30,8 +30,8 @@ export const datasets = sqliteTable(
 )
 
 /**
- * The log: each entry is an item's state after one change. The last entry up to a version says what the item was then. A
- * purge deletes a trace's entries; nothing else changes or deletes one.
+ * The log: each entry is an item's state after one change. The last entry up to a version says what the item was then.
+ * A purge deletes a trace's entries; nothing else changes or deletes one.
  *
  * The narrow columns come first: SQLite then reads them without the pages that hold the values.
  */
@@ -58,7 +58,7 @@ export const datasetEntries = sqliteTable(
     valuesSequence: integer('values_sequence').notNull(),
     /** The decision's id in `reviews`. Null for an imported example. */
     reviewId: text('review_id'),
-    /** The reviewed span. It's another one if the item is a root that is reviewed with it. */
+    /** The reviewed span. It isn't the item's own span if the item is a root that's reviewed with it. */
     reviewedId: text('reviewed_id'),
     /** Who made the decision or the import. */
     userId: text('user_id'),
@@ -91,7 +91,7 @@ export const datasetEntries = sqliteTable(
 
 /**
  * For each item that a purge deleted, and each time it was in the dataset: the numbers of the entries that added and
- * ended it. They name nobody's data, and tell how many items a version has lost.
+ * ended it. They contain no one's data, but show how many items a version has lost.
  */
 export const datasetRemovals = sqliteTable(
   'dataset_removals',
@@ -105,7 +105,7 @@ export const datasetRemovals = sqliteTable(
   table => [primaryKey({ columns: [table.projectKey, table.stepId, table.added] })],
 )
 
-/** What people set for a step's dataset. */
+/** The settings of a step's dataset. */
 export const datasetSettings = sqliteTable(
   'dataset_settings',
   {

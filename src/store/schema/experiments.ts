@@ -41,7 +41,7 @@ export const experiments = sqliteTable(
     /** How results are judged: an `Evaluator` and the step's `outputSchema`, as JSON. */
     evaluator: text('evaluator').notNull(),
     outputSchema: text('output_schema'),
-    /** How many items it began with, and how many of them are for testing but have an input that's also in `train`. */
+    /** How many items it began with, and how many `test` items have an input that's also in `train`. */
     items: integer('items').notNull(),
     repeatedInputs: integer('repeated_inputs').notNull(),
     userId: text('user_id').notNull(),
@@ -55,7 +55,7 @@ export const experiments = sqliteTable(
     outputs: integer('outputs').notNull(),
     /** How many of its results were deleted with their traces. */
     removed: integer('removed').notNull(),
-    /** A `StoredTally` as JSON: once it's no longer running. */
+    /** A `StoredTally` as JSON. Null while the experiment runs. */
     tally: text('tally'),
     /** Identifies the last write of results or of the tally. */
     revision: text('revision').notNull(),

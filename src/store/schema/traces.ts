@@ -54,8 +54,8 @@ export const traces = sqliteTable(
     /** Whether none of its known spans is a step of an AI pipeline. If so, lists leave the trace out by default. */
     isGeneric: integer('is_generic', { mode: 'boolean' }).notNull().default(false),
     /**
-     * When cron brings its dataset items up to date. Null if they are: a reviewed span's output, step, or root may have
-     * changed.
+     * When cron brings its dataset items up to date, because a reviewed span's output, step, or root may have changed.
+     * Null if they're up to date.
      */
     itemsDueAt: integer('items_due_at'),
     /**

@@ -79,7 +79,7 @@ interface TextDraft {
   version: VersionDraft
 }
 
-/** Under which condition a version may become active. */
+/** The condition under which a version may become active. */
 export interface Permit {
   /** Checked by the statements that activate it. */
   holds: SQL
@@ -155,7 +155,7 @@ export async function addText(
 
 /**
  * Adds a version to a text, if `holds`, and activates it if `activate` is set. `too_large`: the versions together would
- * exceed what a detail can show. `text_missing`: the text was deleted in the meantime. `refused`: it doesn't hold.
+ * exceed what a detail can show. `text_missing`: the text was deleted in the meantime. `refused`: `holds` is false.
  */
 export async function addVersion(
   store: Store,
@@ -212,9 +212,9 @@ export async function addVersion(
   return row?.holds ? 'too_large' : 'refused'
 }
 
-/** A gate before a prompt's versions. */
+/** The gate that a prompt's versions have to meet. */
 export interface Barrier {
-  /** Whether there is none. */
+  /** Whether the step has no gate. */
   isAbsent: SQL
   /** Permits an activation, or throws. */
   permit: () => Promise<Permit>
@@ -448,8 +448,8 @@ const isActive = sql`${textVersions.isActive} = 1`
 
 /**
  * The statements that activate a version unless it's already active. The active version is deactivated first, because
- * the database allows only one. Run them in one batch, so no reader ever sees a text without an active version. All do
- * something or none does: none of them makes the condition `holds` false, or true after an earlier one found it false.
+ * the database allows only one. Run them in one batch, so no reader ever sees a text without an active version. Either
+ * all of them have an effect or none does: none of them changes whether the condition `holds` is true.
  */
 function activationStatements(store: Store, versionId: string, now: number, holds: SQL = PERMITTED.holds) {
   const { database } = store

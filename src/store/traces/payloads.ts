@@ -25,8 +25,8 @@ export interface StoredValue {
 }
 
 /**
- * Where R2 holds an owner's values: a trace's key, or a name with a slash for values that belong to no trace. The orphan
- * sweep knows which rows refer to each kind.
+ * Where R2 holds an owner's values: a trace's key, or a name with a slash for values that belong to no trace. The
+ * orphan sweep knows which rows refer to each kind.
  */
 export type Folder = number | `imports/${string}` | `experiments/${string}`
 
@@ -70,7 +70,7 @@ export async function placeValues(store: Store, values: readonly NewValue[]): Pr
 
 const uuidsOf = (values: readonly NewValue[]) => new Set(values.map(({ traceUuid }) => traceUuid))
 
-/** Like `placeValues`, but in folders that are known. */
+/** Like `placeValues`, but in the given folders. */
 export async function placeUnder<Value extends { folder: Folder; json: string }>(
   store: Store,
   values: readonly Value[],

@@ -6,8 +6,8 @@ import { experimentResults, experiments } from '../schema/experiments.ts'
 import { deleteValues } from './payloads.ts'
 
 /*
- * Experiments' results go with their traces. A finished experiment keeps its counts, which name nobody's data, and says
- * how many results it lost.
+ * Experiments' results go with their traces. A finished experiment keeps its counts, which contain no one's data, and
+ * says how many results it lost.
  */
 
 /** Deletes some of a trace's results with their outputs. Returns whether there may be more. */
@@ -35,7 +35,7 @@ export async function deleteResults(store: Store, traceKey: number): Promise<boo
         results: sql`${experiments.results} - scanned.results`,
         outputs: sql`${experiments.outputs} - scanned.outputs`,
         removed: sql`${experiments.removed} + scanned.results`,
-        // Whoever is counting the results starts over.
+        // Requests that are counting the results start over.
         revision: newId(),
       })
       .from(sql`(

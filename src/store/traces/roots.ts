@@ -74,8 +74,8 @@ export const updateNeedsReview = ({ database }: Store, ofTraces: SQL | undefined
     .where(and(ofTraces, ne(traces.needsReview, needsReview)))
 
 /**
- * Has cron bring the dataset items of these traces up to date, if they have reviewed spans. A run under way has set a
- * later time, and doesn't clear this one.
+ * Has cron bring the dataset items of these traces up to date, if they have reviewed spans. A run that has begun has
+ * set a later time, so it doesn't clear this one.
  */
 export const markItemsDue = ({ database }: Pick<Store, 'database'>, ofTraces: SQL | undefined, now: number) =>
   database
