@@ -77,6 +77,16 @@ test('a gate keeps a version from becoming active, until a person overrides it w
   ])
   await page.goto(`/settings/audit-log?project=${project.slug}`)
   await expect(page.getByText('Gate overridden: Production is down.')).toBeVisible()
+
+  await call('DELETE', `/api/prompts/${promptId}`)
+  await page.goto(`/prompts?project=${project.slug}`)
+  await page.getByRole('button', { name: 'New prompt' }).first().click()
+  await dialog.getByLabel('Step').fill('answer')
+  await dialog.getByRole('textbox', { name: 'Content' }).fill('Kindly.')
+  await dialog.getByRole('button', { name: 'Create prompt' }).click()
+  await dialog.getByLabel('Why you override the gate').fill('A fresh start.')
+  await dialog.getByRole('button', { name: 'Create prompt' }).click()
+  await expect(page.getByRole('heading', { name: 'Version 1' })).toBeVisible()
 })
 
 test("a knowledge doc's title can be changed", async ({ page, context }) => {

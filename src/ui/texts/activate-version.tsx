@@ -1,10 +1,11 @@
-import { Button, Text, Textarea } from '@mantine/core'
+import { Button, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { DialogForm } from '../parts/dialog-form.tsx'
 import { useIsPerson } from '../parts/scopes.tsx'
 import { useSubmission } from '../parts/use-submission.ts'
 import { GateResult } from './gate-section.tsx'
 import type { TextKind, Version, VersionedText } from './kinds.ts'
+import { OverrideReason } from './override-reason.tsx'
 import { useGateState } from './use-gate-state.ts'
 import { activateVersion, refreshTexts } from './writes.ts'
 
@@ -75,15 +76,9 @@ function Activate({ kind, text, version }: ActivateVersionProps) {
           {isUnmet && <GateResult state={state} />}
           {isUnmet && !isPerson && <Text size="sm">Only people can override a gate.</Text>}
           {isUnmet && isPerson && (
-            <Textarea
-              label="Why you override the gate"
-              description="The audit log keeps your reason."
-              required
-              autosize
-              minRows={2}
-              maxLength={1_000}
+            <OverrideReason
               value={reason}
-              onChange={({ currentTarget }) => change({ reason: currentTarget.value })}
+              onChange={value => change({ reason: value })}
               error={faults.of('override')}
             />
           )}

@@ -1,8 +1,10 @@
 import { TextInput } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
+import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { EMPTY_DRAFT } from './draft.ts'
 import type { TextKind } from './kinds.ts'
+import { OverrideReason } from './override-reason.tsx'
 import { ContentFields, NoteField, TextForm } from './text-form.tsx'
 import { useTextForm } from './use-text-form.ts'
 import { createText, refreshTexts } from './writes.ts'
@@ -16,12 +18,21 @@ interface NewTextFormProps {
 /** Creates a text with its first version. */
 export function NewTextForm({ kind, projectSlug, onClose }: NewTextFormProps) {
   const [, navigate] = useLocation()
+  const [reason, setReason] = useState('')
   const form = useTextForm({
     key: `${kind.key}.new.${projectSlug}`,
     initial: EMPTY_DRAFT,
-    fields: [kind.name.field, 'title'],
+    fields: [kind.name.field, 'title', 'override'],
     send: ({ name, title, content, note }, outputSchema) =>
-      createText(kind, { projectSlug, name: name.trim(), title: title.trim(), content, note, outputSchema }),
+      createText(kind, {
+        projectSlug,
+        name: name.trim(),
+        title: title.trim(),
+        content,
+        note,
+        outputSchema,
+        reason: reason.trim(),
+      }),
     onDone: ({ id }, { name }, discard) => {
       discard()
       notifications.show({ message: `${name} created.` })
@@ -53,6 +64,9 @@ export function NewTextForm({ kind, projectSlug, onClose }: NewTextFormProps) {
       )}
       <ContentFields kind={kind} form={form} />
       <NoteField form={form} />
+      {(reason !== '' || faults.of('override') !== undefined) && (
+        <OverrideReason value={reason} onChange={setReason} error={faults.of('override')} />
+      )}
     </TextForm>
   )
 }

@@ -17,13 +17,18 @@ interface NewText extends NewVersion {
   projectSlug: string
   name: string
   title: string
+  /** Why a person overrides the step's gate, which outlives prompts. */
+  reason: string
 }
 
 interface Made {
   id: string
 }
 
-export const createText = (kind: TextKind, { projectSlug, name, title, content, outputSchema, note }: NewText) =>
+export const createText = (
+  kind: TextKind,
+  { projectSlug, name, title, content, outputSchema, note, reason }: NewText,
+) =>
   call<Made>(kind.api, {
     method: 'POST',
     body: {
@@ -33,6 +38,7 @@ export const createText = (kind: TextKind, { projectSlug, name, title, content, 
       content,
       ...(kind.hasSchema && { outputSchema }),
       ...(note !== '' && { note }),
+      ...(reason !== '' && { override: reason }),
     },
   })
 
