@@ -161,7 +161,7 @@ export const importItems = endpoint({
   method: 'POST',
   path: '/api/datasets/{datasetId}/items',
   summary: 'Import examples into a dataset',
-  description: `For steps without reviews. Each example gets its own result: 201 if it's new, 200 if it was sent before, or 409 if another example has its ID. A dataset can have up to ${MAX_IMPORTED_ITEMS} imported examples. Only for people.`,
+  description: `For steps without reviews. Each example gets its own result: 201 if it's new, 200 if it was sent before, or 409 if another item has its ID. A dataset can have up to ${MAX_IMPORTED_ITEMS} imported examples. Only for people.`,
   scope: 'review',
   params: v.object({ datasetId: Uuid }),
   body: v.strictObject({

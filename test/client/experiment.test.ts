@@ -309,7 +309,7 @@ describe('traces that an item starts', () => {
     expect(unmarked).toHaveLength(2)
   })
 
-  it("aren't sent if they shouldn't be", async ({ expect }) => {
+  it("aren't sent if `recordTraces` is false", async ({ expect }) => {
     const { org, results } = await newDataset(2)
     const { countersign, losses } = newWorkerClient(org)
     const report = await countersign.experiment<Ticket>(
@@ -378,7 +378,7 @@ describe('an interrupted experiment', () => {
     expect(connection.sent.filter(({ method }) => method === 'POST')).toEqual([])
   })
 
-  it('keeps what had finished when it was aborted', async ({ expect }) => {
+  it('keeps the results from before it was aborted', async ({ expect }) => {
     const { countersign, run, finish, read, ran } = await newRun(8)
     const id = crypto.randomUUID()
     const controller = new AbortController()
@@ -403,7 +403,7 @@ describe('an interrupted experiment', () => {
     expect(ran).toHaveLength(8)
   })
 
-  it("doesn't begin if it was aborted before", async ({ expect }) => {
+  it("doesn't begin if it's already aborted", async ({ expect }) => {
     const { countersign, list } = await newRun(1)
     const signal = AbortSignal.abort(new Error('Enough'))
     await expect(countersign.experiment({ step: STEP }, () => 1, { signal })).rejects.toThrow('Enough')
@@ -456,7 +456,7 @@ describe('an interrupted experiment', () => {
     expect(lost.size).toBeGreaterThan(4)
   })
 
-  it('that was begun elsewhere needs only its id', async ({ expect }) => {
+  it('begun elsewhere needs only its id', async ({ expect }) => {
     const { org, dataset, countersign, run } = await newRun(3)
     const id = crypto.randomUUID()
     const draft = { id, projectSlug: 'support', datasetId: dataset.id, runner: 'client', split: 'train' }
@@ -469,7 +469,7 @@ describe('an interrupted experiment', () => {
     expect(report).toMatchObject({ id, state: 'finished', split: 'train' })
   })
 
-  it("takes no more results if it was cancelled, even while it's running", async ({ expect }) => {
+  it('takes no more results if it is canceled while it runs', async ({ expect }) => {
     const { org, countersign, finish, run } = await newRun(4)
     const id = crypto.randomUUID()
     const cancelled = countersign.experiment<Ticket>(

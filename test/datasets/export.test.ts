@@ -53,7 +53,7 @@ const lines = (text: string): { [field: string]: unknown }[] =>
     .split('\n')
     .map(line => JSON.parse(line))
 
-/** All files of an export, each of which ends as it should. */
+/** All files of an export. Checks that each has a correct last line. */
 async function allFiles({ file }: Pick<Awaited<ReturnType<typeof newDataset>>, 'file'>, query: string) {
   const bodies: string[] = []
   for (let cursor: string | null = null; ; ) {
@@ -71,7 +71,7 @@ const allItems = async (dataset: Awaited<ReturnType<typeof newDataset>>, query =
   return bodies.flatMap(body => {
     const items = lines(body)
     const end = items.pop()
-    if (end?.end !== true || end.items !== items.length) throw new Error('a file has a wrong end')
+    if (end?.end !== true || end.items !== items.length) throw new Error("a file's last line is wrong")
     return items.map(({ id }) => String(id))
   })
 }
@@ -121,7 +121,7 @@ describe('an export as JSON lines', () => {
     expect(headers.get('access-control-expose-headers')).toContain('x-next-cursor')
   })
 
-  it('has nothing but the last line without items', async ({ expect }) => {
+  it('has only the last line if there are no items', async ({ expect }) => {
     const { file } = await newDataset()
     expect((await file('format=jsonl')).body).toBe('{"end":true,"items":0}\n')
   })
@@ -169,7 +169,7 @@ describe('an export as JSON lines', () => {
     expect(await allItems(dataset, '&split=train')).toEqual([])
   })
 
-  it('has a version as it was', async ({ expect }) => {
+  it('has the items of an earlier version as they were', async ({ expect }) => {
     const dataset = await newDataset()
     const [kept = ''] = await dataset.add({ input: 1, expected: 1 })
     const before = await dataset.version()
@@ -247,7 +247,7 @@ describe('an export as CSV', () => {
     expect(record).toMatchObject({ input: 'line 1\r\nline 2', expected: `'+49 "30"`, metadata: '', _rest: '' })
   })
 
-  it('has only its header without items', async ({ expect }) => {
+  it('has only its header if there are no items', async ({ expect }) => {
     const { file } = await newDataset()
     expect((await file('format=csv')).body).toBe(`${HEAD},expected,metadata,_rest\r\n`)
   })
@@ -414,7 +414,7 @@ describe('an export in several files', () => {
     expect(lines((await file('format=jsonl')).body)).toMatchObject([{ id: kept.spanId }, { end: true, items: 1 }])
   })
 
-  it('looks at a number of items per file, whatever the split', async ({ expect }) => {
+  it('looks at a limited number of items per file, whatever the split', async ({ expect }) => {
     const dataset = await newDataset()
     await insertExamples(dataset, MAX_FILE_ITEMS + 5)
     const bodies = await allFiles(dataset, 'format=jsonl&split=test')
@@ -436,7 +436,7 @@ describe('an export in several files', () => {
     expect(body.details[0].path).toBe('cursor')
   })
 
-  it.for(['x', 'é', 'a'.repeat(20_000)])('rejects what is no cursor: %#', async (cursor, { expect }) => {
+  it.for(['x', 'é', 'a'.repeat(20_000)])('rejects an invalid cursor: %#', async (cursor, { expect }) => {
     const { file } = await newDataset()
     expect((await file(`format=jsonl&cursor=${encodeURIComponent(cursor)}`)).status).toBe(400)
   })

@@ -109,7 +109,7 @@ describe('a decision', () => {
     ])
   })
 
-  it('repeated changes nothing', async ({ expect }) => {
+  it('changes nothing if repeated', async ({ expect }) => {
     const { org, dataset } = await newDataset()
     const { review } = await newStep(org)
     await review({ decision: 'accept' })
@@ -154,7 +154,7 @@ describe('a decision', () => {
     ])
   })
 
-  it('from before there were datasets gets its item, even if the job is cut off anywhere', async ({ expect }) => {
+  it('from before datasets existed gets its item, wherever the job is cut off', async ({ expect }) => {
     const { org, list, items } = await newDataset()
     for (const metadata of [{ group_id: 'a' }, {}]) {
       const { review } = await newStep(org, { metadata })
@@ -193,7 +193,7 @@ describe('a decision', () => {
     expect((await items()).version).toBe(version)
   })
 
-  it('on many spans makes their items', async ({ expect }) => {
+  it('on many spans creates their items', async ({ expect }) => {
     const { org, dataset, items } = await newDataset()
     const steps = await Promise.all([1, 2, 3].map(() => newStep(org)))
     const reviews = steps.map(({ spanId }) => ({ spanId, decision: 'accept' }))
@@ -280,7 +280,7 @@ describe('a root with the text of a step below it', () => {
     expect((await items('', root.stepId)).items).toEqual([])
   })
 
-  it('becomes one when it arrives after the decision', async ({ expect }) => {
+  it('becomes one if it arrives after the decision', async ({ expect }) => {
     const { org, items } = await newDataset()
     const trace = await newTrace(org)
     const span_id = crypto.randomUUID()
@@ -319,7 +319,7 @@ describe('a person', () => {
     expect(entries).toHaveLength(2)
   })
 
-  it('refuses state keys and evaluator paths that it would lose', async ({ expect }) => {
+  it('gets an error for state keys and evaluator paths that would be lost', async ({ expect }) => {
     const { org } = await newDataset()
     const { id } = (await org.owner.put('/api/datasets', { projectSlug: 'support', stepId: STEP })).body
     const message = 'must not have a field named __proto__, prototype, constructor'

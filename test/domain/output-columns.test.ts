@@ -7,7 +7,7 @@ describe('the columns of a schema', () => {
     ['its properties', { properties: { b: {}, a: { type: 'object', properties: { c: {} } } } }, ['b', 'a']],
     ['those it refers to', { $ref: '#/$defs/a~1b', $defs: { 'a/b': { properties: { x: {} } } } }, ['x']],
     ['none for a text', { type: 'string' }, []],
-    ['none for a circle', { $ref: '#' }, []],
+    ['none for a cycle', { $ref: '#' }, []],
     ['none for an unknown reference', { $ref: '#/$defs/Answer' }, []],
     ['none for a remote reference', { $ref: 'https://example.com/schema.json' }, []],
   ] as const)('are %s', ([, schema, columns], { expect }) => {

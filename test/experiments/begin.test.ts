@@ -71,7 +71,7 @@ describe('beginning an experiment', () => {
     })
   })
 
-  it('again with the same id returns the same one, and another body is a conflict', async ({ expect }) => {
+  it('again with the same id returns the same experiment, but another body is a conflict', async ({ expect }) => {
     const { org, post } = await newBench(twenty)
     const id = crypto.randomUUID()
     const first = await post({ id, name: 'One' })
@@ -440,7 +440,7 @@ describe("an experiment's items", () => {
     expect(await itemIds('pending=true')).toEqual([])
   })
 
-  it('are looked at 5,000 at a time', { timeout: 60_000 }, async ({ expect }) => {
+  it('are read 5,000 at a time', { timeout: 60_000 }, async ({ expect }) => {
     const { ids, begin } = await newBench([{ expected: 1 }])
     const [first = ''] = ids
     await copyItems(first, 7000)

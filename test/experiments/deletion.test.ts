@@ -69,7 +69,7 @@ describe('deleting a trace', () => {
     expect(await running.report()).toMatchObject({ state: 'finished', removed: 1, counts: { passed: 1, unjudged: 1 } })
   })
 
-  it('that had no result yet leaves the experiment one item less', async ({ expect }) => {
+  it('without a result leaves the experiment with one item fewer', async ({ expect }) => {
     const bench = await newBench([{ expected: 1 }, { expected: 2 }])
     const deleted = await newStep(bench.org)
     await deleted.review({ decision: 'accept' })

@@ -5,7 +5,7 @@ import { wrapBindings } from '../support/bindings.ts'
 import { newBench, newStep, STEP } from '../support/experiments.ts'
 import { client, type Org } from '../support/org.ts'
 
-/** What a candidate makes of an item. */
+/** How a candidate does on an item. */
 type Fate = 'passed' | 'failed' | 'unjudged' | 'error'
 
 const EXPECTED = 'The warranty is two years.'
@@ -132,7 +132,7 @@ describe('a gate', () => {
     expect((await org.read.get(path)).body).toMatchObject({ gate: { stepId }, versionId: null, met: false })
   })
 
-  it('is only for persons, and reading it for any key with `read`', async ({ expect }) => {
+  it('can be changed only by people, but read with any key that has `read`', async ({ expect }) => {
     const { org, gatePath, setGate } = await newProof(0)
     await setGate({})
     for (const actsAs of ['agent', 'pipeline']) {
@@ -286,7 +286,7 @@ describe('a version meets a gate', () => {
     })
   })
 
-  it('no longer once the evaluator is another, and again once it is the same', async ({ expect }) => {
+  it('no longer once the evaluator changes, and again once it changes back', async ({ expect }) => {
     const { org, datasetId, setGate, prove, state } = await newProof(1)
     await setGate({})
     await prove(['passed'])
@@ -432,7 +432,7 @@ describe('with a gate', () => {
     expect(await audited('prompt.activate')).toHaveLength(3)
   })
 
-  it('a new version cannot be active at once, and a refused one leaves nothing', async ({ expect }) => {
+  it('a new version cannot be active at once, and a refused one is not stored', async ({ expect }) => {
     const { org, path, setGate, active, audited, versions, prompt } = await newProof(0)
     await setGate({})
     const before = await versions()
@@ -468,7 +468,7 @@ describe('with a gate', () => {
     ])
   })
 
-  it("other steps' prompts and knowledge docs are as without one", async ({ expect }) => {
+  it("other steps' prompts and knowledge docs are unaffected", async ({ expect }) => {
     const { org, setGate } = await newProof(0)
     await setGate({})
     for (const [path, named] of [
@@ -659,7 +659,7 @@ describe('renaming steps', () => {
     expect((await org.read.get(`/api/datasets/${datasetId}`)).body.evaluator).toEqual({ type: 'exact' })
   })
 
-  it('is only for people with a gate or an evaluator', async ({ expect }) => {
+  it('is only for people if there is a gate or an evaluator', async ({ expect }) => {
     const proof = await newProof(0)
     const { org, datasetId, setGate, gatePath } = proof
     const agent = org.clientOf(await org.keyFor({ actsAs: 'agent' }))

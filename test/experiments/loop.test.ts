@@ -36,12 +36,12 @@ it('leads from corrected outputs to a version that is proven, active, and rolled
   }
   const [dataset] = (await org.read.get('/api/datasets?projectSlug=support')).body.datasets
   expect(dataset).toMatchObject({ stepId: STEP, items: 4, corrected: 3, accepted: 1 })
-  // The default split depends on the input. This gate looks at items for testing, so all of them are.
+  // The default split depends on the input. This gate looks at the test split, so all items move there.
   const { items } = (await org.read.get(`/api/datasets/${dataset.id}/items`)).body
   for (const { id } of items) await org.owner.patch(`/api/datasets/${dataset.id}/items/${id}`, { split: 'test' })
   await org.owner.put(`/api/projects/${org.project.id}/gates/${STEP}`, { minItems: 3, maxRegressed: 0, maxUnjudged: 0 })
 
-  // The candidate gets every topic right but one that was right before, and puts one answer in other words.
+  // The candidate gets every topic right except one that was right before, and words one answer differently.
   const candidate = (await org.owner.post(`${path}/versions`, { content: 'Answer, and name the topic.' })).body
   const answer = ({ question }: Question): Answer => {
     const place = QUESTIONS.indexOf(question)
@@ -65,7 +65,7 @@ it('leads from corrected outputs to a version that is proven, active, and rolled
     'maxUnjudged',
   ])
 
-  // The next candidate regresses nothing, and a person judges the answer in other words.
+  // The next candidate regresses nothing, and a person judges the reworded answer.
   const better = await countersign.experiment<Question>(options, ({ input }) => answer(input))
   expect(better.counts).toMatchObject({ passed: 3, failed: 0, unjudged: 1, fixed: 2, regressed: 0 })
   expect((await activate(candidate.id)).status).toBe(409)

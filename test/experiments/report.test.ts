@@ -292,7 +292,7 @@ describe('comparing two experiments', () => {
     expect(second.nextCursor).toBeNull()
   })
 
-  it('tests the difference from 6 discordant pairs on', async ({ expect }) => {
+  it('tests the difference if there are at least 6 discordant pairs', async ({ expect }) => {
     const bench = await newBench(ten)
     const a = await run(bench, { right: [] })
     const five = await run(bench, { right: [0, 1, 2, 3, 4] })
@@ -333,7 +333,7 @@ describe('comparing two experiments', () => {
     })
   })
 
-  it('needs two on the same dataset', async ({ expect }) => {
+  it('needs experiments on the same dataset', async ({ expect }) => {
     const bench = await newBench(ten)
     const a = await bench.begin()
     const { id: datasetId } = (await bench.org.owner.put('/api/datasets', { projectSlug: 'support', stepId: 'other' }))

@@ -10,7 +10,7 @@ const expectedOf = async ({ org, datasetId }: Bench, itemId: string) =>
     .expected
 
 describe('accepting an output', () => {
-  it('makes it pass, in this experiment and in those made later', async ({ expect }) => {
+  it('makes it pass, in this experiment and in later ones', async ({ expect }) => {
     const bench = await newBench([{ expected: 'two words' }, { expected: 1 }])
     const [itemId = ''] = bench.ids
     const before = await bench.begin()
@@ -116,7 +116,7 @@ describe('rejecting an output', () => {
     expect((await bench.org.read.get(`/api/datasets/${bench.datasetId}/items`)).body.version).toBe(version)
   })
 
-  it('after accepting it ends the alternative, only that of this experiment', async ({ expect }) => {
+  it('after accepting it ends the alternative, but only the one from this experiment', async ({ expect }) => {
     const bench = await newBench([{ expected: 'two words' }])
     const [itemId = ''] = bench.ids
     const first = await bench.begin()
@@ -137,7 +137,7 @@ describe('rejecting an output', () => {
 })
 
 describe('a decision on an output', () => {
-  it('counts as the latest one, also when several people decide at once', async ({ expect }) => {
+  it('counts if it is the latest one, even if several people decide at once', async ({ expect }) => {
     const bench = await newBench([
       { expected: 'some words', split: 'test' },
       { expected: 'more words', split: 'test' },
@@ -157,7 +157,7 @@ describe('a decision on an output', () => {
     })
   })
 
-  it('and its opposite at once leave an alternative only if the output is accepted', async ({ expect }) => {
+  it('and its opposite at the same time leave an alternative only if the output is accepted', async ({ expect }) => {
     const bench = await newBench([{ expected: 'some words' }])
     const [itemId = ''] = bench.ids
     for (let round = 0; round < 5; round++) {

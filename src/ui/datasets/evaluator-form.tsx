@@ -31,7 +31,7 @@ export function EvaluatorForm({ dataset: { id, evaluator } }: { dataset: Dataset
       button={({ rules }) => ({ act: 'Save', isDisabled: rules.some((_, index) => isRepeated(rules, index)) })}
       send={draft => call(`/api/datasets/${id}/evaluator`, { method: 'PUT', body: evaluatorOf(draft) })}
       onDone={() => refreshDataset(id)}
-      notice={() => 'Evaluator saved. Later experiments use it.'}
+      notice={() => 'Evaluator saved. New experiments will use it.'}
     >
       {({ type, tolerance, rules }, change, faults) => {
         const changeRule = (id: string, part: Partial<RuleDraft>) =>

@@ -73,7 +73,7 @@ export function ExportDialog({ dataset: { id, stepId }, splits }: { dataset: Dat
         />
         <Select
           label="Split"
-          description={format === 'chat' && 'A model must not learn from the items that it is tested with.'}
+          description={format === 'chat' && "A model must not learn from the items that it's tested on."}
           disabled={format === 'chat'}
           data={[{ value: '', label: 'All' }, ...splits]}
           allowDeselect={false}

@@ -11,7 +11,7 @@ interface ItemDecisionProps {
   userNames: ReadonlyMap<string, string>
 }
 
-/** What made a span an item, who decided it, and when. */
+/** The decision that made a span an item, who made it, and when. */
 export function ItemDecision({ item: { decision, by, at, stale }, userNames }: ItemDecisionProps) {
   return (
     <>

@@ -15,7 +15,7 @@ interface ItemTableProps {
   userNames: ReadonlyMap<string, string>
 }
 
-/** A dataset's items. An input leads to the whole item. */
+/** A dataset's items. An item's input links to the whole item. */
 export function ItemTable({ items, typeNames, userNames }: ItemTableProps) {
   const [address] = useSearchParams()
   const columns: Column<DatasetItem>[] = [

@@ -8,7 +8,7 @@ import { NewDataset } from './new-dataset.tsx'
 export const NoDatasets = ({ project }: { project: string }) => (
   <Empty title="No datasets yet">
     <Text size="sm" inherit mb="xs">
-      Reviews create them. From there, you can prove that a new version is better before you use it:
+      Reviews create datasets. With one, you can prove that a new version is better before you use it:
     </Text>
     <List type="ordered" size="sm" spacing={6} mb="md">
       <List.Item>
@@ -19,7 +19,7 @@ export const NoDatasets = ({ project }: { project: string }) => (
       </List.Item>
       <List.Item>Each reviewed output becomes an item of its step's dataset. You don't have to do anything.</List.Item>
       <List.Item>Run an experiment: a new version of the step answers the same inputs.</List.Item>
-      <List.Item>Set a gate, so that only a version that passes the experiment can become active.</List.Item>
+      <List.Item>Set a gate, so that a version can become active only if its experiment is good enough.</List.Item>
       <List.Item>Activate the new version.</List.Item>
     </List>
     <Text size="sm" inherit mb="xs">

@@ -38,7 +38,7 @@ export function useChosenItem(items: readonly DatasetItem[], { hasNextPage, fetc
     version: address.get('version'),
     /** Undefined at the end of the list. */
     showNext: next >= 0 && (next < items.length || hasNextPage) ? showNext : undefined,
-    /** Undefined at its beginning. */
+    /** Undefined at the beginning of the list. */
     showPrevious: before && (() => show(before.id)),
     close: () => show(null),
   }

@@ -54,7 +54,7 @@ const COUNTS = [
   { value: 'regressed', label: CHANGES.regressed, filter: { change: 'regressed' } },
 ] as const
 
-/** The columns of groups of items, whose counts lead to the items. */
+/** The columns of groups of items, with counts that link to the items. */
 export function useCountColumns(experimentId: string) {
   const [address] = useSearchParams()
   return <Row extends { counts: Counts }>({ label, nameOf, filterOf }: Group<Row>): Column<Row>[] => {

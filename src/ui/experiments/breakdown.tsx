@@ -31,7 +31,7 @@ export function Breakdown({ report }: { report: ExperimentReport }) {
       />
       <BreakdownTable
         title="By original error type"
-        description="The error types that reviewers named when they corrected what production put out."
+        description="The error types that reviewers named when they corrected the outputs in production."
         columns={columnsOf<ExperimentReport['errorTypes'][number]>({
           label: 'Error type',
           nameOf: ({ errorType }) => typeName(errorType),

@@ -18,7 +18,7 @@ interface DecideProps {
   onDecided: () => void
 }
 
-/** Accepts or rejects a candidate's output. The other decision undoes one. */
+/** Accepts or rejects a candidate's output. Each decision replaces the one before. */
 export function Decide({ report, item, reviewer, onDecided }: DecideProps) {
   const [comment, setComment] = useState('')
   const field = useRef<HTMLTextAreaElement>(null)
@@ -79,8 +79,8 @@ export function Decide({ report, item, reviewer, onDecided }: DecideProps) {
         </Button>
       </Group>
       <Text size="xs" c="dimmed">
-        Accepting makes this output right here and in later experiments. Rejecting makes it wrong in this one. The other
-        button undoes either.
+        An accepted output counts as right, here and in later experiments. A rejected one counts as wrong in this one.
+        You can change the decision later.
       </Text>
       {error && <FaultAlert error={error} title="Couldn't save the decision" />}
     </Stack>

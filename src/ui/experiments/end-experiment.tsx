@@ -24,7 +24,7 @@ interface EndExperimentProps {
   how: keyof typeof WORDS
 }
 
-/** Ends a running experiment before it has all results. */
+/** Ends a running experiment before it has all its results. */
 export function EndExperiment({ report: { id, pending }, how }: EndExperimentProps) {
   const { act, title, variant, notice } = WORDS[how]
   return (
@@ -44,7 +44,7 @@ export function EndExperiment({ report: { id, pending }, how }: EndExperimentPro
         <Text size="sm">
           {how === 'finish'
             ? `${itemCount(pending)} without a result will count as errors.`
-            : `It keeps its results, but takes no more. ${itemCount(pending)} will stay without a result, and no gate looks at it.`}
+            : `The experiment keeps its results, but takes no more. ${itemCount(pending)} won't get a result, and gates ignore the experiment.`}
         </Text>
       )}
     </DialogForm>

@@ -37,7 +37,7 @@ export const CHANGES: Readonly<Record<Change, string>> = {
   stillRight: 'Still right',
 }
 
-/** What an item list can be filtered by. The first three are mutually exclusive in the page. */
+/** The filters of an item list. The page sets at most one of the first three. */
 const ITEM_FILTERS = ['outcome', 'change', 'pending', 'split', 'errorType', 'itemId'] as const
 
 export type ItemFilter = Partial<Record<(typeof ITEM_FILTERS)[number], string | undefined>>

@@ -31,9 +31,11 @@ export const FirstExperiment = ({ project }: { project: string | undefined }) =>
         </TextLink>{' '}
         and run the command that it shows. Your own code runs the step on each item.
       </List.Item>
-      <List.Item>Decide on what free text leaves open. The report shows what is fixed and what regressed.</List.Item>
       <List.Item>
-        Activate the version. A gate on the step's prompt can require a passed experiment before that.
+        Decide on outputs that differ only in free text. The report shows what's fixed and what regressed.
+      </List.Item>
+      <List.Item>
+        Activate the version. A gate on the step's prompt can require a good enough experiment first.
       </List.Item>
     </List>
   </Empty>

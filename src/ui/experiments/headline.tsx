@@ -67,11 +67,11 @@ function SmallPrint({ report: { id, baseline, counts, items, pending, removed } 
       {itemCount(items)}
       {pending > 0 && `, ${count(pending)} of them without a result`}.{' '}
       {counts.error > 0 && 'Errors count as not passed. '}
-      {counts.unjudged > 0 && 'Unjudged items are in no rate until a person decides on them. '}
+      {counts.unjudged > 0 && "Unjudged items don't count toward the pass rate until a person decides on them. "}
       {removed > 0 &&
         `${itemCount(removed)} ${removed === 1 ? 'has' : 'have'} been deleted since the experiment began. `}
       {baseline === 'recorded' ? (
-        'Fixed and regressed compare with what production put out. The expected values came from those outputs, so these are counts only, without a test of significance.'
+        'Fixed and regressed compare with the outputs in production. The expected values came from those outputs, so these are only counts, without a significance test.'
       ) : (
         <>
           Fixed and regressed compare with{' '}

@@ -50,7 +50,7 @@ const OUTCOME_MARKS = {
   pending: { label: 'Pending', Icon: IconLoader, className: classes.quiet },
 }
 
-/** What a candidate's output turned out to be. */
+/** The outcome of a candidate's output. */
 export const OutcomeMark = ({ outcome }: Pick<ExperimentItem, 'outcome'>) => (
   <Mark {...OUTCOME_MARKS[outcome ?? 'pending']} />
 )

@@ -56,7 +56,7 @@ export function NewExperimentForm({ project, datasets }: NewExperimentFormProps)
         <Input.Wrapper
           label="Items"
           labelElement="div"
-          description="A prompt's examples come from the rest, so only items for testing show whether it learned more than those."
+          description="A prompt's examples come from the other items, so only test items show whether it learned more than its examples."
         >
           <SegmentedControl
             mt={4}

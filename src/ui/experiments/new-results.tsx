@@ -8,7 +8,9 @@ interface NewResultsProps {
   onShow: () => unknown
 }
 
-/** Loads items again when results have arrived: at once if none are shown, otherwise on request, so that none moves. */
+/**
+ * Loads items again when results have arrived: at once if none are shown, otherwise on request, so that no item moves.
+ */
 export function NewResults({ report: { state, lastResultAt }, isEmpty, onShow }: NewResultsProps) {
   const latest = `${state} ${lastResultAt}`
   const [shown, setShown] = useState(latest)

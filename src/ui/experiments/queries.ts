@@ -28,7 +28,7 @@ export const experimentsQuery = (project: string | undefined, filters: readonly 
 
 const isRunning = ({ state }: { state: ExperimentReport['state'] }): boolean => state === 'running'
 
-/** An experiment's report. It's loaded again and again while the experiment runs. */
+/** An experiment's report, refetched while the experiment runs. */
 export const reportQuery = (id: string) =>
   queryOptions({
     queryKey: ['experiment', id, 'report'],
@@ -41,7 +41,7 @@ interface ItemPlace {
   cursor: string | null
 }
 
-/** The pages of an experiment's items in some lists, one list after another. Values are whole. */
+/** The pages of an experiment's items in some lists, one list after another. Values are in full. */
 export const itemsQuery = (id: string, lists: readonly ItemFilter[]) =>
   infiniteQueryOptions({
     queryKey: ['experiment', id, 'items', lists],

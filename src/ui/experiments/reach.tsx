@@ -16,11 +16,11 @@ export function Reach({ report }: { report: ExperimentReport }) {
       <TextLink href={pathWith('/experiments', { project, datasetId })} underline="always">
         {versionsTried === 1 ? '1 version was' : `${count(versionsTried)} versions were`} tried
       </TextLink>{' '}
-      on {split === null ? 'all splits' : `the split ${split}`}. The more you try on the same items, the more the best
+      on {split === null ? 'all splits' : `the ${split} split`}. The more you try on the same items, the more the best
       result owes to chance.
     </>,
     repeatedInputs > 0 &&
-      `${itemCount(repeatedInputs)} for testing ${repeatedInputs === 1 ? 'has an input that is' : 'have inputs that are'} also in the split train, where a prompt's examples come from.`,
+      `${itemCount(repeatedInputs)} of the test split ${repeatedInputs === 1 ? 'has an input that is' : 'have inputs that are'} also in the train split, where a prompt's examples come from.`,
     removed > 0 && `${itemCount(removed)} ${removed === 1 ? 'was' : 'were'} deleted since it began.`,
     changedSince && changedSince.excluded + changedSince.moved > 0 && (
       <>
@@ -33,8 +33,8 @@ export function Reach({ report }: { report: ExperimentReport }) {
       </>
     ),
     changedSince === null &&
-      "The step was renamed since, so its dataset no longer has the experiment's items, and only the counts are left.",
-    sample !== null && `It has a sample of ${itemCount(sample)}.`,
+      "The step has been renamed since, so its dataset no longer has the experiment's items. Only the counts are left.",
+    sample !== null && `It ran on a sample of ${itemCount(sample)}.`,
     includeStale && 'It includes items whose output has changed since the decision.',
   ].filter(Boolean)
   return (

@@ -13,7 +13,7 @@ import { StateMark } from './marks.tsx'
 import { usePromptVersions } from './use-prompt-versions.ts'
 import { VersionLink } from './version-link.tsx'
 
-/** What an experiment tries, its state, and what one can do with it. */
+/** What an experiment tries, its state, and its actions. */
 export function ReportHeader({ report }: { report: ExperimentReport }) {
   const { name, stepId, state, datasetId, promptVersionId, split, createdBy, createdAt } = report
   const project = useProject()

@@ -12,8 +12,8 @@ export function RunCommand({ report }: { report: ExperimentReport }) {
       <Title order={2}>Run it</Title>
       <Text size="sm" c="dimmed">
         Run your step on each item with the key in <Code>COUNTERSIGN_KEY</Code>. It needs the <Code>read</Code> and{' '}
-        <Code>review</Code> or <Code>manage</Code> scopes. You can stop and start again: items with a result are left
-        out.
+        <Code>review</Code> or <Code>manage</Code> scopes. You can stop and start again: items with a result are
+        skipped.
       </Text>
       <SegmentedControl
         size="xs"

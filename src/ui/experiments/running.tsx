@@ -5,7 +5,7 @@ import { Moment } from '../parts/moment.tsx'
 import { Warning } from '../parts/warning.tsx'
 import { RunCommand } from './run-command.tsx'
 
-/** How far an experiment is, and how to go on. Nothing if it has finished. */
+/** An experiment's progress. Nothing if it has finished. */
 export function Running({ report }: { report: ExperimentReport }) {
   const { state, items, pending, lastResultAt } = report
   if (state === 'finished') return null

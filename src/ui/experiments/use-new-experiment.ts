@@ -41,7 +41,7 @@ export function useNewExperiment(project: string, datasets: readonly Dataset[]) 
       ...(name.trim() !== '' && { name: name.trim() }),
     }
   const key = JSON.stringify(fields)
-  // A retry of the same request creates nothing more.
+  // A retry of the same request doesn't create another experiment.
   // biome-ignore lint/correctness/useExhaustiveDependencies: other fields are another experiment
   const id = useMemo(() => crypto.randomUUID(), [key])
   return {

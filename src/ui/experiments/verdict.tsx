@@ -33,7 +33,7 @@ export function Verdict({ comparison, a, b }: VerdictProps) {
     <Stack gap="sm">
       <StackedTable label="Experiments" columns={useColumns(a)} rows={[a, b]} keyOf={({ id }) => id} />
       {!(sameItems && sameEvaluator) && (
-        <Warning title="No test of significance">
+        <Warning title="No significance test">
           {sameItems
             ? 'They were judged by different evaluators.'
             : "They don't have the same items: another version of the dataset, split, or sample."}{' '}
@@ -54,8 +54,8 @@ const p = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 2 })
 
 function wordsOf({ verdict, p: probability, discordant }: NonNullable<Comparison['mcNemar']>): string {
   const items = itemCount(discordant)
-  if (probability === null) return `Too few to tell: only ${items} passed in just one of them.`
-  const test = `(${items} passed in just one of them, McNemar's test, p = ${p.format(probability)})`
+  if (probability === null) return `Too few to tell: only ${items} passed in just one of the two.`
+  const test = `(${items} passed in just one of the two, McNemar's test, p = ${p.format(probability)})`
   return verdict === 'different' ? `The difference is significant ${test}.` : `No significant difference ${test}.`
 }
 

@@ -1,6 +1,6 @@
 /** A keyboard shortcut of a page. */
 export interface Shortcut<Command extends string> {
-  /** A letter or a sign, `Esc`, or `mod` and `Enter`. `mod` is Ctrl, or Cmd on a Mac. */
+  /** A character, `Esc`, or `mod` and `Enter`. `mod` is Ctrl, or Cmd on a Mac. */
   keys: readonly string[]
   command: Command
   label: string

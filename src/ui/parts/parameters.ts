@@ -10,7 +10,7 @@ export const withParameters =
     return next
   }
 
-/** A URL's parameters with one of these names, in their order. */
+/** A URL's parameters with these names, in the order of `names`. */
 export const parametersIn = <Name extends string>(
   names: readonly Name[],
   address: URLSearchParams,
