@@ -12,7 +12,7 @@ import { findHeads, type ItemHead } from '../store/datasets/items.ts'
 import { type ExperimentRecord, findExperiment } from '../store/experiments/experiments.ts'
 import { findOutcomes, folderOf, type ResultDraft } from '../store/experiments/results.ts'
 import { placeUnder } from '../store/traces/payloads.ts'
-import { type Frame, frameOf, isSelected } from './frame.ts'
+import { frameOf, isSelected } from './frame.ts'
 
 /** A result as sent in a request. */
 export interface SentResult {
@@ -36,9 +36,9 @@ interface Judged {
 }
 
 /**
- * Judges results against their items as of the experiment's version, and puts large outputs into R2. Errors of
- * individual results go to `results`: 404 for an item that the experiment doesn't have, 413 if too many values had to
- * be read.
+ * Judges results against their items as of the experiment's version, and puts large outputs into R2. Holds a page of
+ * items at a time. Errors of individual results go to `results`: 404 for an item that the experiment doesn't have, 413 if
+ * too many values had to be read.
  */
 export async function judgeResults(
   store: Store,
@@ -56,31 +56,44 @@ export async function judgeResults(
       return { ...one, head }
     }),
   )
-  const [wasRight, items] = [
-    await findBaseline(
-      store,
-      experiment,
-      known.map(({ head }) => head),
-    ),
-    await readExpected(
-      store,
-      frame,
-      known.flatMap(({ output, head }) => (output === null ? [] : head)),
-    ),
-  ]
+  const wasRight = await findBaseline(
+    store,
+    experiment,
+    known.map(({ head }) => head),
+  )
   const judgeOutput = outputJudge(experiment)
   const giveTurns = turnsByLength()
   const judged: { one: (typeof known)[number]; judgment: Judgment | undefined }[] = []
-  for (const one of known) {
-    const item = items.get(one.head.id)
-    await giveTurns(one.output?.length ?? 0)
-    judged.push(
-      ...results.take(one.index, `results.${one.index}`, () => {
-        if (one.output === null) return { one, judgment: undefined }
-        if (!item) throw tooLarge('The items of this call are too large in total; send the rest in another call')
-        return { one, judgment: judgeOutput(one.output, item) }
-      }),
+  const take = (one: (typeof known)[number], judgmentOf: () => Judgment | undefined) => {
+    judged.push(...results.take(one.index, `results.${one.index}`, () => ({ one, judgment: judgmentOf() })))
+  }
+  for (const one of known) if (one.output === null) take(one, () => undefined)
+  let left = known.filter(({ output }) => output !== null)
+  let bytes = 0
+  while (left.length > 0 && bytes < MAX_JUDGED_BYTES) {
+    const page = await readItems(
+      store,
+      frame.dataset,
+      left.map(({ head }) => head),
+      'full',
     )
+    const items = new Map(page.items.map(item => [item.id, item]))
+    for (const one of left.slice(0, page.count)) {
+      const item = items.get(one.head.id)
+      const length = lengthOf(item)
+      bytes += length
+      await giveTurns(length + (one.output?.length ?? 0))
+      take(one, () => {
+        if (!item) throw notFound('The item has been deleted')
+        return judgeOutput(one.output ?? 'null', item)
+      })
+    }
+    left = left.slice(page.count)
+  }
+  for (const one of left) {
+    take(one, () => {
+      throw tooLarge('The items of this call are too large in total; send the rest in another call')
+    })
   }
   const values = judged.flatMap(({ one: { output, head } }) =>
     // Each item has a folder of its own, so that its outputs can be deleted without the others.
@@ -147,18 +160,6 @@ async function findBaseline(
   return new Map([...outcomes].map(([id, { outcome }]) => [id, rightness(outcome)]))
 }
 
-/** Reads the values of as many items as one request may hold. */
-async function readExpected(store: Store, { dataset }: Frame, heads: readonly ItemHead[]) {
-  const items = new Map<string, DatasetItem>()
-  let left = heads
-  let bytes = 0
-  while (left.length > 0 && bytes < MAX_JUDGED_BYTES) {
-    const page = await readItems(store, dataset, left, 'full')
-    for (const item of page.items) {
-      items.set(item.id, item)
-      bytes += [item.input, item.output, ...item.expected].reduce((sum, { text }) => sum + text.length, 0)
-    }
-    left = left.slice(page.count)
-  }
-  return items
-}
+/** The length of what was read of an item. */
+const lengthOf = (item: DatasetItem | undefined): number =>
+  item === undefined ? 0 : [item.input, item.output, ...item.expected].reduce((sum, { text }) => sum + text.length, 0)
