@@ -5,6 +5,7 @@ import { requireDataset } from '../datasets/wire.ts'
 import { EXPERIMENT_STATES } from '../domain/experiment.ts'
 import { Uuid } from '../http/atoms.ts'
 import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
+import { unprocessable } from '../http/errors.ts'
 import { projectSelector, selectedProject } from '../read/project.ts'
 import { countChangesSince } from '../store/datasets/changes-since.ts'
 import { countVersionsTried, listExperiments as readExperiments } from '../store/experiments/experiments.ts'
@@ -13,6 +14,8 @@ import { findFrame, requireExperiment } from './frame.ts'
 import { readGateState } from './gate-state.ts'
 import { settled, tallyOf } from './tally.ts'
 import { ListedExperiment, Report, toListed, toReport } from './wire.ts'
+
+const OTHER_PROJECT = 'is a dataset of another project'
 
 export const listExperiments = endpoint({
   family: 'experiment',
@@ -28,7 +31,7 @@ export const listExperiments = endpoint({
     state: v.optional(v.picklist(EXPERIMENT_STATES)),
     ...pageParameters,
   }),
-  errors: { 404: 'Not found' },
+  errors: { 404: 'Not found', 422: OTHER_PROJECT },
   responses: { 200: v.object({ experiments: v.array(ListedExperiment), nextCursor: NextCursor }) },
   example: {
     query: { projectId: PROJECT_ID },
@@ -38,6 +41,7 @@ export const listExperiments = endpoint({
   const { query, store, now } = context
   const project = await selectedProject(context, query)
   const dataset = query.datasetId === undefined ? undefined : await requireDataset(context, query.datasetId)
+  if (dataset && dataset.projectKey !== project.key) throw unprocessable(OTHER_PROJECT, 'datasetId')
   const filter = { stepId: dataset?.stepId, promptVersionId: query.promptVersionId, state: query.state }
   const { items, nextCursor } = await pageOf({
     list: ['experiments', store.organization.id, project.id],

@@ -269,6 +269,17 @@ describe('the experiments of a project', () => {
     const other = (await org.owner.put('/api/datasets', { projectSlug: 'support', stepId: 'other' })).body
     expect(await list(`datasetId=${other.id}`)).toEqual([])
   })
+
+  it('are not listed by a dataset of another project', async ({ expect }) => {
+    const { org, begin } = await newBench([{ expected: 1 }])
+    await begin()
+    await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
+    const { id } = (await org.owner.put('/api/datasets', { projectSlug: 'other', stepId: STEP })).body
+    expect(await org.read.get(`/api/experiments?projectSlug=support&datasetId=${id}`)).toMatchObject({
+      status: 422,
+      body: { details: [{ path: 'datasetId' }] },
+    })
+  })
 })
 
 describe('an experiment on a step that is renamed', () => {
