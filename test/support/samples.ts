@@ -32,7 +32,7 @@ export interface World {
   spanId: string
   prompt: Text
   doc: Text
-  /** The dataset of the span's step, with an imported example. */
+  /** A dataset with an imported example. */
   dataset: { id: string; itemId: string }
   /** A running experiment on the one item of another dataset, and a finished one, which has an output for it. */
   experiment: { id: string; baselineId: string; itemId: string }
@@ -101,14 +101,14 @@ export async function newWorld(org: Org): Promise<World> {
     spareUserId: spare.body.id,
     reviewerKey,
     comment: comment.body,
-    dataset: await newDataset(org, span.step_id),
+    dataset: await newDataset(org, freshSlug()),
     experiment: await newExperiment(org),
     gate: await newGate(org),
     feedbackId: feedback.body.feedback_id,
   }
 }
 
-/** Creates a step's dataset with an imported example. */
+/** Creates a dataset with an imported example. Each world has its own, because the item's values are large. */
 async function newDataset(org: Org, stepId: string): Promise<World['dataset']> {
   const { id } = (await org.owner.put('/api/datasets', { projectSlug: 'support', stepId })).body
   const example = { id: crypto.randomUUID(), input: { question: large }, expected: { answer: large } }
