@@ -10,6 +10,7 @@ import { usePageTitle } from '../parts/use-page-title.ts'
 import { useProject } from '../session/project.ts'
 import { FirstExperiment } from './first-experiment.tsx'
 import { NewExperimentForm } from './new-experiment-form.tsx'
+import { useProjectPrompts } from './use-prompt-versions.ts'
 
 /** Starts an experiment. */
 export function Page() {
@@ -17,6 +18,8 @@ export function Page() {
   const project = useProject()
   const mayReview = useMay('review')
   const { data, error, refetch } = useInfiniteQuery(datasetsQuery(project))
+  // Requested together with the datasets.
+  useProjectPrompts(project)
   return (
     <Stack gap="sm" maw={560}>
       <div>
