@@ -108,9 +108,16 @@ async function withEntries(
     // A correction ended the pair earlier, and this decision resumes it.
     const isResumed = sharingRoot !== undefined && !sharingRoot.shared && draft.canBeShared
     const isMoved = item.decidedStepId !== null && item.decidedStepId !== item.stepId
+    // A root that had the span's text may have kept the item of the decision before.
+    const isKeptElsewhere = draft.numberBefore > 0 && decided[index]?.root === undefined
     const count = items[index]?.length ?? 0
     const made = entries.splice(0, count).filter(entry => entry !== undefined)
-    return { ...draft, approved, entries: made, isUnsettled: made.length < count || isResumed || isMoved }
+    return {
+      ...draft,
+      approved,
+      entries: made,
+      isUnsettled: made.length < count || isResumed || isMoved || isKeptElsewhere,
+    }
   })
 }
 

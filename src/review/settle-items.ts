@@ -19,13 +19,15 @@ export async function settleItems(store: Store, traceKey: number, now: number): 
   if (heldUntil === undefined || !found) return
   const { rootSpanId, reviewedIds, entries } = found
   const left = new Map(entries.map(entry => [placeOf(entry), entry]))
+  const inForce = new Set<string>()
   for (let start = 0; start < reviewedIds.length; start += SETTLED_SPANS) {
     const ids = reviewedIds.slice(start, start + SETTLED_SPANS)
     const { subjects } = await findReviewSubjects(store, [...new Set([rootSpanId, ...ids])], [])
     const decided = ids.flatMap(id => decidedOf(subjects.get(id), subjects.get(rootSpanId)))
+    for (const { review } of decided) inForce.add(review.id)
     await appendEntries(store, await changesTo(store, decided, left), now)
   }
-  await appendEntries(store, endsOf([...left.values()], new Set(reviewedIds), now), now)
+  await appendEntries(store, endsOf([...left.values()], inForce, now), now)
   await settleDueItems(store, traceKey, heldUntil)
 }
 
@@ -127,11 +129,11 @@ function updatesOf(entry: LastEntry, { item }: ReviewSubject, isStale: boolean):
  * Ends items without a decision. A root that no longer has the text of the reviewed span keeps its item, as stale,
  * while that decision is in force.
  */
-function endsOf(entries: readonly LastEntry[], reviewed: ReadonlySet<string>, now: number): EntryDraft[] {
+function endsOf(entries: readonly LastEntry[], inForce: ReadonlySet<string>, now: number): EntryDraft[] {
   return entries
     .filter(({ isIn }) => isIn)
     .flatMap((entry): EntryDraft[] => {
-      const isKept = entry.reviewedId !== entry.itemId && entry.reviewedId !== null && reviewed.has(entry.reviewedId)
+      const isKept = entry.reviewedId !== entry.itemId && entry.reviewId !== null && inForce.has(entry.reviewId)
       if (isKept) return entry.isStale ? [] : [{ ...unchangedEntry(entry), change: 'staleness', isStale: true }]
       const { reviewId, reviewedId, inputHash, outputRevision } = entry
       const decision = { decision: null, decidedAt: now, reviewId, reviewedId, inputHash, outputRevision }

@@ -280,6 +280,25 @@ describe('a root with the text of a step below it', () => {
     expect((await items('', root.stepId)).items).toEqual([])
   })
 
+  it.for([
+    ['a reset', { decision: 'reset' }],
+    ['another decision', { decision: 'correct', approvedOutput: { answer: 'The warranty is 36 months.' } }],
+  ] as const)('keeps its item when its text changes, until %s', async ([, review], { expect }) => {
+    const { org, items } = await newDataset()
+    const trace = await newReviewed(OUTPUT.answer, org)
+    const span_id = crypto.randomUUID()
+    await trace.step({ span_id, step_id: STEP, input: 'How long?', output: OUTPUT })
+    const path = `/api/spans/${span_id}/review`
+    await org.owner.put(path, { decision: 'correct', approvedOutput: CORRECTION })
+    const { stepId } = (await trace.read()).trace.spans[0]
+    await trace.observe({ data: 'This is about something else.' })
+    await runCron()
+    expect((await items('', stepId)).items).toMatchObject([{ expected: [CORRECTION.answer], stale: true }])
+    await org.owner.put(path, review)
+    await runCron()
+    expect((await items('', stepId)).items).toEqual([])
+  })
+
   it('becomes one if it arrives after the decision', async ({ expect }) => {
     const { org, items } = await newDataset()
     const trace = await newTrace(org)
