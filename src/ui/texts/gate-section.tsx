@@ -58,12 +58,14 @@ function Standing({ text, version }: GateSectionProps) {
 /** Whether a version meets a gate, with the figures that are missing. */
 export function GateResult({ state, isOnReport = false }: { state: GateState; isOnReport?: boolean }) {
   const project = useProject()
-  const { met, experimentId } = state
+  const { met, experimentId, gate } = state
+  // A report shows figures for other splits next to this.
+  const where = isOnReport ? ` in ${gate.split}` : ''
   return (
     <Text component="div" size="sm" role="status">
       <Group gap={6}>
         {met && <IconCheck size={14} aria-hidden className={classes.met} />}
-        <b>{met ? 'The gate is met' : "The gate isn't met"}</b>
+        <b>{(met ? 'The gate is met' : "The gate isn't met") + where}</b>
         {experimentId !== null && !isOnReport && (
           <TextLink href={pathWith(`/experiments/${experimentId}`, { project })} underline="always">
             See the experiment
