@@ -1,4 +1,4 @@
-import { Dataset, DatasetItem, DatasetItemHead } from './datasets/wire.ts'
+import { Dataset, DatasetItem } from './datasets/wire.ts'
 import { GateState } from './experiments/gate-state.ts'
 import { Experiment, ExperimentItem, ItemResult, Report } from './experiments/wire.ts'
 import { BatchResult } from './http/results.ts'
@@ -41,7 +41,6 @@ const output = {
   BatchResult,
   Dataset,
   DatasetItem,
-  DatasetItemHead,
   ErrorType,
   Experiment,
   ExperimentItem,

@@ -26,8 +26,8 @@ import { changeItem } from '../store/datasets/changes.ts'
 import { importExamples } from '../store/datasets/imports.ts'
 import { readItems } from '../store/datasets/item-values.ts'
 import { countRemoved, findHeads, type ItemHead, walkItems } from '../store/datasets/items.ts'
-import { DATASET_VERSION, item, itemHead } from './examples.ts'
-import { DatasetItem, DatasetItemHead, partsAt, requireDataset, Split, toItem, toItemHead, Version } from './wire.ts'
+import { DATASET_VERSION, item } from './examples.ts'
+import { DatasetItem, partsAt, requireDataset, Split, toItem, Version } from './wire.ts'
 
 const Filters = {
   split: v.optional(Split),
@@ -223,11 +223,11 @@ export const changeDatasetItem = endpoint({
     split: v.optional(Split),
     note: v.optional(text(0, MAX_NOTE_LENGTH)),
   }),
-  responses: { 200: DatasetItemHead },
+  responses: { 200: DatasetItem },
   example: {
     params: { datasetId: DATASET_ID, itemId: SPAN_ID },
     body: { excluded: true, note: 'The customer was testing us.' },
-    answers: { 200: { ...itemHead, excluded: true, note: 'The customer was testing us.' } },
+    answers: { 200: { ...item, excluded: true, note: 'The customer was testing us.' } },
   },
 }).handle(async context => {
   const { params, body, caller, store, act } = context
@@ -236,5 +236,7 @@ export const changeDatasetItem = endpoint({
   const changed = await changeItem(store, act, dataset, params.itemId, body)
   if (changed === 'item_missing') throw notFound()
   if (typeof changed === 'string') throw unavailable(1, new Error('others kept changing the dataset item'))
-  return { status: 200, body: toItemHead(changed) }
+  const [found] = (await readItems(store, dataset, [changed], 'full')).items
+  if (!found) throw notFound()
+  return { status: 200, body: toItem(found) }
 })
