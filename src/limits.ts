@@ -183,6 +183,8 @@ export const MAX_REPORTED_FIELDS = 200
 
 /** Items of one experiment. Its report reads all of its results. */
 export const MAX_EXPERIMENT_ITEMS = 10_000
+/** Splits of an experiment's items. Its counts have a part for each, and are stored in one row. */
+export const MAX_EXPERIMENT_SPLITS = 100
 export const MAX_GATE_AGE_DAYS = 3650
 /** Items that a dataset may have for an experiment to be drawn from it. */
 export const MAX_WALKED_ITEMS = 100_000

@@ -11,7 +11,14 @@ import { newId } from '../domain/ids.ts'
 import { canonicalJson } from '../domain/json.ts'
 import { described, objectOfBytes, text, Uuid, wholeNumber } from '../http/atoms.ts'
 import { badRequest, conflict, unprocessable } from '../http/errors.ts'
-import { MAX_COST_USD, MAX_EXPERIMENT_ITEMS, MAX_METADATA_BYTES, MAX_NAME_LENGTH, MAX_WALKED_ITEMS } from '../limits.ts'
+import {
+  MAX_COST_USD,
+  MAX_EXPERIMENT_ITEMS,
+  MAX_EXPERIMENT_SPLITS,
+  MAX_METADATA_BYTES,
+  MAX_NAME_LENGTH,
+  MAX_WALKED_ITEMS,
+} from '../limits.ts'
 import { selectedProject } from '../read/project.ts'
 import { actorOf } from '../store/accounts/audit.ts'
 import type { Store } from '../store/core/store.ts'
@@ -159,6 +166,9 @@ async function drawItems(store: Store, dataset: Dataset, body: Parsed<typeof New
       `An experiment can have at most ${MAX_EXPERIMENT_ITEMS} items, but this one would have ${drawn.length}; send a smaller \`sample\``,
       'sample',
     )
+  }
+  if (new Set(drawn.map(({ split }) => split)).size > MAX_EXPERIMENT_SPLITS) {
+    throw unprocessable(`The items are in more than ${MAX_EXPERIMENT_SPLITS} splits; choose one`, 'split')
   }
   const repeated = drawn.filter(({ split, inputHash }) => split === 'test' && trained.has(inputHash))
   return { parts, drawn: { items: drawn.length, threshold, repeatedInputs: repeated.length } }

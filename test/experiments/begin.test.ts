@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
-import { INLINE_BYTES, MAX_EXPERIMENT_ITEMS } from '../../src/limits.ts'
+import { INLINE_BYTES, MAX_EXPERIMENT_ITEMS, MAX_EXPERIMENT_SPLITS } from '../../src/limits.ts'
 import { experimentOf, newBench, newStep, STEP } from '../support/experiments.ts'
 import { client, newOrg } from '../support/org.ts'
 
@@ -193,6 +193,21 @@ describe('beginning an experiment', () => {
       body: { error: expect.stringContaining('would have 10001'), details: [{ path: 'sample' }] },
     })
     expect(await post({ sample: 10 })).toMatchObject({ status: 201, body: { items: 10 } })
+  })
+
+  it('takes items of 100 splits and no more', async ({ expect }) => {
+    const splits = Array.from({ length: MAX_EXPERIMENT_SPLITS }, (_, index) => ({
+      expected: 1,
+      split: `part-${index}`,
+    }))
+    const { org, datasetId, post } = await newBench(splits)
+    expect((await post()).status).toBe(201)
+    const { results } = (
+      await org.owner.post(`/api/datasets/${datasetId}/items`, { items: [{ input: 1, expected: 1 }] })
+    ).body
+    expect(results[0].status).toBe(201)
+    expect(await post()).toMatchObject({ status: 422, body: { details: [{ path: 'split' }] } })
+    expect((await post({ split: 'part-7' })).status).toBe(201)
   })
 
   it('cannot use a model yet', async ({ expect }) => {
