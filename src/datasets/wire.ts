@@ -29,7 +29,7 @@ export const Evaluator = v.pipe(
     ),
     tolerance: v.optional(Tolerance),
     paths: described(
-      v.optional(record(text(0, MAX_EVALUATOR_PATH_BYTES), Rule)),
+      v.optional(record(text(1, MAX_EVALUATOR_PATH_BYTES), Rule)),
       `How to compare parts of the output, by path: \`total\`, \`items.0.price\`, \`items.*.price\`. At most ${MAX_EVALUATOR_PATHS}.`,
     ),
   }),

@@ -80,7 +80,11 @@ function nudged(value: unknown, isMore: boolean): unknown {
 const textFor = (value: unknown): string => (typeof value === 'string' ? value : spelled(value ?? null)).toWellFormed()
 
 const pathOf = (template: string, parameters: object): string =>
-  template.replace(/{(\w+)}/g, (_, name: string) => encodeURIComponent(textFor(Reflect.get(parameters, name) ?? '')))
+  template.replace(/{(\w+)}/g, (_, name: string) => segmentOf(textFor(Reflect.get(parameters, name) ?? '')))
+
+/** A text as a part of a path. A URL can't contain . and .. as parts, so they become hyphens. */
+const segmentOf = (text: string): string =>
+  encodeURIComponent(/^\.{1,2}$/.test(text) ? text.replaceAll('.', '-') : text)
 
 /**
  * A list repeats its parameter, and an object's fields are separate parameters, as `explode` in the document specifies.

@@ -45,6 +45,11 @@ export async function newRun(document: ApiDocument): Promise<Run> {
   ownerMemory.learn('org', { slug: org.slug, project: org.project })
   // Random requests hardly ever create a comment, and only its author may change it.
   ownerMemory.learn('feedbackfeedback', { id: await aCommentIn(org) })
+  // They hardly ever create a dataset before they begin an experiment on it.
+  const { dataset, item, experimentIds } = await experimentsIn(org)
+  ownerMemory.learn('dataset', dataset)
+  ownerMemory.learn('datasetitem', item)
+  for (const id of experimentIds) ownerMemory.learn('experiment', { id, item: { id: item.id } })
   strangerMemory.learn('org', { slug: other.slug, project: other.project })
   // No response may reveal a secret.
   ownerMemory.learn('session', { apiKey: org.ownerKey, link: (await org.owner.post('/api/sign-in-links')).body.token })
@@ -68,6 +73,23 @@ async function aCommentIn(org: Org): Promise<string> {
   const { id } = (await org.ingest.post('/api/v1/traces', aTrace())).body
   const { spans } = (await org.read.get(`/api/traces/${id}`)).body
   return (await org.owner.post(`/api/spans/${spans[0].id}/feedback`, { content: 'Why?' })).body.id
+}
+
+/** A dataset with an imported example, and experiments on it with a result each. */
+async function experimentsIn(org: Org) {
+  const { id: datasetId } = (await org.owner.put('/api/datasets', { projectSlug: 'support', stepId: 'answer' })).body
+  const example = { id: crypto.randomUUID(), input: 'How long?', expected: 'It is 24 months.' }
+  await org.owner.post(`/api/datasets/${datasetId}/items`, { items: [example, { input: 1, expected: 2 }] })
+  const draft = { projectSlug: 'support', datasetId, runner: 'client' }
+  const experimentIds: string[] = []
+  for (const output of ['24 months', 'Two years']) {
+    const { id } = (await org.owner.post('/api/experiments', draft)).body
+    await org.owner.post(`/api/experiments/${id}/results`, { results: [{ itemId: example.id, output }] })
+    experimentIds.push(id)
+  }
+  const dataset = (await org.owner.get(`/api/datasets/${datasetId}`)).body
+  const item = (await org.owner.get(`/api/datasets/${datasetId}/items/${example.id}`)).body
+  return { dataset, item: { id: item.id, split: item.split }, experimentIds }
 }
 
 /** Sends a request. Returns the operation if it succeeded. Throws if the response has faults. */
