@@ -21,7 +21,6 @@ import {
 import type { Store } from '../store/core/store.ts'
 import { type ExperimentRecord, findExperiment } from '../store/experiments/experiments.ts'
 import { addResults, findResults, type ResultHead, withdrawResults } from '../store/experiments/results.ts'
-import { liveTraceKeys } from '../store/traces/live.ts'
 import { result } from './examples.ts'
 import { RENAMED, requireExperiment } from './frame.ts'
 import { judgeResults, type SentResult } from './judge-results.ts'
@@ -157,15 +156,12 @@ async function addSent(
     drafts.map(({ draft }) => draft),
     { token, now },
   )
-  const live = await liveTraceKeys(
+  const gone = await withdrawResults(
     store,
-    drafts.flatMap(({ head }) => head.traceId ?? []),
+    experiment,
+    drafts.map(({ head }) => head),
   )
-  // A purge that ran in between didn't see these results.
-  const gone = drafts.filter(({ head }) => head.traceId !== null && !live.has(head.traceId))
-  const goneIds = gone.map(({ head }) => head.id)
-  if (gone.length > 0) await withdrawResults(store, experiment, goneIds)
-  for (const { head, index } of gone) {
+  for (const { head, index } of drafts.filter(({ head }) => gone.has(head.id))) {
     after.delete(head.id)
     results.take(index, `results.${index}`, () => {
       throw notFound('The item has been deleted')

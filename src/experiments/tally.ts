@@ -3,7 +3,6 @@ import type { Store } from '../store/core/store.ts'
 import type { ItemHead } from '../store/datasets/items.ts'
 import { type ExperimentRecord, findExperiment, saveTally } from '../store/experiments/experiments.ts'
 import { addMissing, findResultIds, readCounted, withdrawResults } from '../store/experiments/results.ts'
-import { liveTraceKeys } from '../store/traces/live.ts'
 import { findFrame, isSelected, walkAll } from './frame.ts'
 
 /** Whether some of an experiment's items may have no result yet. */
@@ -39,16 +38,5 @@ async function endPending(store: Store, experiment: ExperimentRecord): Promise<v
     pending.push(...heads.filter(head => !known.has(head.id) && isSelected(head, experiment)))
   }
   await addMissing(store, experiment, pending)
-  const live = await liveTraceKeys(
-    store,
-    pending.flatMap(({ traceId }) => traceId ?? []),
-  )
-  const gone = pending.filter(({ traceId }) => traceId !== null && !live.has(traceId))
-  // A purge that ran in between didn't see these results.
-  if (gone.length > 0)
-    await withdrawResults(
-      store,
-      experiment,
-      gone.map(({ id }) => id),
-    )
+  await withdrawResults(store, experiment, pending)
 }

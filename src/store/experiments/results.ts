@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, isNull, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, getTableColumns, gt, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Change } from '../../domain/change.ts'
 import type { ItemVerdict } from '../../domain/experiment.ts'
 import { newId } from '../../domain/ids.ts'
@@ -11,6 +11,7 @@ import { rowSet, selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import type { ItemHead } from '../datasets/items.ts'
 import { experimentResults, experiments } from '../schema/experiments.ts'
+import { liveTraceKeys } from '../traces/live.ts'
 import type { FoundValue, StoredValue } from '../traces/payloads.ts'
 import { countedIn, type ExperimentRecord, takesResults } from './experiments.ts'
 
@@ -110,7 +111,7 @@ export async function addResults(
   { token, now }: { token: string; now: number },
 ): Promise<Map<string, ResultHead>> {
   const { database } = store
-  const isExperiment = and(eq(experiments.key, experiment.key), eq(experiments.organizationKey, store.organization.key))
+  const isExperiment = isThis(store, experiment)
   const insertions = [...chunkRows(drafts, encodeResult)].map(({ json }) =>
     insertResults(store, experiment, json, {
       token,
@@ -149,12 +150,7 @@ export async function addMissing(
   experiment: ExperimentRecord,
   heads: readonly ItemHead[],
 ): Promise<void> {
-  const mayWrite = and(
-    eq(experiments.key, experiment.key),
-    eq(experiments.organizationKey, store.organization.key),
-    eq(experiments.state, 'finished'),
-    isNull(experiments.tally),
-  )
+  const mayWrite = and(isThis(store, experiment), eq(experiments.state, 'finished'), isNull(experiments.tally))
   const drafts = heads.map(({ id, place: [, traceKey], split, errorType }) => ({
     ...NO_RESULT,
     itemId: id,
@@ -194,38 +190,40 @@ function insertResults(
   { token, now, mayWrite, replaceable }: { token: string; now: number; mayWrite: SQL | undefined; replaceable: SQL },
 ) {
   const { row } = RESULTS
-  const columns = {
-    traceKey: row.traceKey,
-    outcome: row.outcome,
-    change: row.change,
-    split: row.split,
-    errorType: row.errorType,
-    wasRight: row.wasRight,
-    createdAt: now,
-    durationMs: row.durationMs,
-    inputTokens: row.inputTokens,
-    outputTokens: row.outputTokens,
-    totalTokens: row.totalTokens,
-    costUsd: row.costUsd,
-    traceId: row.traceId,
-    verdict: null,
-    reviewedBy: null,
-    reviewedAt: null,
-    writtenBy: token,
-    contentHash: row.contentHash,
-    fields: row.fields,
-    comment: null,
-    error: row.error,
-    output: row.output,
-    outputRef: row.outputRef,
-  }
-  const excluded = Object.keys(columns).map(name => [name, sql.raw(`excluded.${snakeCase(name)}`)] as const)
+  const { experimentKey: _, itemId: __, ...replaced } = getTableColumns(experimentResults)
+  const excluded = Object.entries(replaced).map(([name, column]) => [name, sql.raw(`excluded.${column.name}`)] as const)
   return database
     .insert(experimentResults)
     .select(
       selectFor(
         experimentResults,
-        { experimentKey: key, itemId: row.itemId, ...columns },
+        {
+          experimentKey: key,
+          itemId: row.itemId,
+          traceKey: row.traceKey,
+          outcome: row.outcome,
+          change: row.change,
+          split: row.split,
+          errorType: row.errorType,
+          wasRight: row.wasRight,
+          createdAt: now,
+          durationMs: row.durationMs,
+          inputTokens: row.inputTokens,
+          outputTokens: row.outputTokens,
+          totalTokens: row.totalTokens,
+          costUsd: row.costUsd,
+          traceId: row.traceId,
+          verdict: null,
+          reviewedBy: null,
+          reviewedAt: null,
+          writtenBy: token,
+          contentHash: row.contentHash,
+          fields: row.fields,
+          comment: null,
+          error: row.error,
+          output: row.output,
+          outputRef: row.outputRef,
+        },
         sql`from ${RESULTS.fromWide(json)} where exists (select 1 from ${experiments} where ${mayWrite})`,
       ),
     )
@@ -235,8 +233,6 @@ function insertResults(
       setWhere: replaceable,
     })
 }
-
-const snakeCase = (name: string): string => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
 
 const HEAD = {
   ...named({
@@ -430,12 +426,13 @@ export interface VerdictDraft {
  */
 export async function saveVerdict(
   store: Store,
-  { key, revision }: ExperimentRecord,
+  experiment: ExperimentRecord,
   { itemId, verdict, comment, userId, at, outcome, change }: VerdictDraft,
   { token, tally }: { token: string; tally: StoredTally | null },
 ): Promise<boolean> {
-  const { database, organization } = store
-  const isExperiment = and(eq(experiments.key, key), eq(experiments.organizationKey, organization.key))
+  const { database } = store
+  const { key, revision } = experiment
+  const isExperiment = isThis(store, experiment)
   const isOurs = and(isExperiment, eq(experiments.revision, token))
   const [, , rows] = await database.batch([
     database
@@ -464,17 +461,33 @@ export async function saveVerdict(
   return rows.length > 0
 }
 
-/** Deletes results that this call stored, because their traces were deleted in the meantime. */
+/**
+ * Deletes results that this call stored on items whose traces are gone: a purge that ran in between didn't see them.
+ * Returns these items' ids.
+ */
 export async function withdrawResults(
   store: Store,
   experiment: ExperimentRecord,
-  itemIds: readonly string[],
-): Promise<void> {
-  await store.database.batch([
-    store.database.delete(experimentResults).where(ofItems(experiment, itemIds)),
-    store.database
-      .update(experiments)
-      .set({ ...countedIn(experiment), revision: newId() })
-      .where(and(eq(experiments.key, experiment.key), eq(experiments.organizationKey, store.organization.key))),
-  ])
+  heads: readonly ItemHead[],
+): Promise<Set<string>> {
+  const { database } = store
+  const live = await liveTraceKeys(
+    store,
+    heads.flatMap(({ traceId }) => traceId ?? []),
+  )
+  const gone = heads.flatMap(({ id, traceId }) => (traceId !== null && !live.has(traceId) ? [id] : []))
+  if (gone.length > 0) {
+    await database.batch([
+      database.delete(experimentResults).where(ofItems(experiment, gone)),
+      database
+        .update(experiments)
+        .set({ ...countedIn(experiment), revision: newId() })
+        .where(isThis(store, experiment)),
+    ])
+  }
+  return new Set(gone)
 }
+
+/** The experiment's own row. */
+const isThis = ({ organization }: Store, { key }: ExperimentRecord) =>
+  and(eq(experiments.key, key), eq(experiments.organizationKey, organization.key))
