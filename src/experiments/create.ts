@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import type { Parsed } from '../api/contract.ts'
 import { endpoint } from '../api/endpoint.ts'
 import { DATASET_ID, EXPERIMENT_ID, PROMPT_DRAFT_ID } from '../api/story.ts'
-import { parseEvaluator, partsAt, requireDataset, Split, Version } from '../datasets/wire.ts'
+import { parseEvaluator, partsAt, Split, Version } from '../datasets/wire.ts'
 import { sampleThreshold, samplingHash } from '../domain/dataset-split.ts'
 import { writeVersion } from '../domain/dataset-version.ts'
 import { RUNNERS } from '../domain/experiment.ts'
@@ -28,7 +28,7 @@ import type { ItemHead } from '../store/datasets/items.ts'
 import { addExperiment, type ExperimentRecord, findExperiment } from '../store/experiments/experiments.ts'
 import { findStepSchema } from '../store/experiments/schemas.ts'
 import { experiment } from './examples.ts'
-import { type Frame, isEligible, isOnSameStep, requireExperiment, walkAll } from './frame.ts'
+import { type Frame, isEligible, isOnSameStep, requireDatasetOf, requireExperiment, walkAll } from './frame.ts'
 import { Experiment, RECORDED, toExperiment } from './wire.ts'
 
 const NO_ITEMS = 'The dataset has no matching items'
@@ -96,8 +96,7 @@ export const createExperiment = endpoint({
 }).handle(async context => {
   const { body, store, act, now } = context
   const project = await selectedProject(context, body)
-  const dataset = await requireDataset(context, body.datasetId)
-  if (dataset.projectKey !== project.key) throw unprocessable('is a dataset of another project', 'datasetId')
+  const dataset = await requireDatasetOf(context, project, body.datasetId)
   const { id = newId(), ...request } = body
   const requestHash = await sha256Hex(canonicalJson(JSON.parse(JSON.stringify(request))))
   const answer = (record: ExperimentRecord) => {

@@ -1,10 +1,12 @@
 import type { Caller } from '../auth/authenticate.ts'
 import { requireFound } from '../auth/require-project.ts'
+import { requireDataset } from '../datasets/wire.ts'
 import { samplingHash } from '../domain/dataset-split.ts'
 import { type DatasetPart, readVersion } from '../domain/dataset-version.ts'
-import { conflict } from '../http/errors.ts'
+import { conflict, unprocessable } from '../http/errors.ts'
 import { MAX_LISTED_ITEMS } from '../limits.ts'
 import { isForeignExperiment } from '../store/accounts/ownership.ts'
+import type { Project } from '../store/accounts/projects.ts'
 import type { Store, UnscopedStore } from '../store/core/store.ts'
 import { type Dataset, findDataset } from '../store/datasets/datasets.ts'
 import { type ItemHead, walkItems } from '../store/datasets/items.ts'
@@ -16,6 +18,19 @@ export const requireExperiment = async (
   id: string,
 ): Promise<ExperimentRecord> =>
   requireFound(caller, await findExperiment(store, id), () => isForeignExperiment(unscoped, store.organization, id))
+
+export const OTHER_PROJECT = 'is a dataset of another project'
+
+/** Returns a project's dataset. 404 or 403 as for any dataset, 422 if it belongs to another project. */
+export async function requireDatasetOf(
+  context: { caller: Caller; store: Store; unscoped: UnscopedStore },
+  project: Project,
+  datasetId: string,
+): Promise<Dataset> {
+  const dataset = await requireDataset(context, datasetId)
+  if (dataset.projectKey !== project.key) throw unprocessable(OTHER_PROJECT, 'datasetId')
+  return dataset
+}
 
 /** Whether experiments, or an experiment and a dataset, are on the same step, under any of its names. */
 export const isOnSameStep = (one: OfStep, other: OfStep): boolean =>

@@ -1,21 +1,17 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
 import { EXPERIMENT_ID, PROJECT_ID } from '../api/story.ts'
-import { requireDataset } from '../datasets/wire.ts'
 import { EXPERIMENT_STATES } from '../domain/experiment.ts'
 import { Uuid } from '../http/atoms.ts'
 import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
-import { unprocessable } from '../http/errors.ts'
 import { projectSelector, selectedProject } from '../read/project.ts'
 import { countChangesSince } from '../store/datasets/changes-since.ts'
 import { countVersionsTried, listExperiments as readExperiments } from '../store/experiments/experiments.ts'
 import { listedExperiment, report } from './examples.ts'
-import { findFrame, requireExperiment } from './frame.ts'
+import { findFrame, OTHER_PROJECT, requireDatasetOf, requireExperiment } from './frame.ts'
 import { readGateState } from './gate-state.ts'
 import { settled, tallyOf } from './tally.ts'
 import { ListedExperiment, Report, toListed, toReport } from './wire.ts'
-
-const OTHER_PROJECT = 'is a dataset of another project'
 
 export const listExperiments = endpoint({
   family: 'experiment',
@@ -40,8 +36,7 @@ export const listExperiments = endpoint({
 }).handle(async context => {
   const { query, store, now } = context
   const project = await selectedProject(context, query)
-  const dataset = query.datasetId === undefined ? undefined : await requireDataset(context, query.datasetId)
-  if (dataset && dataset.projectKey !== project.key) throw unprocessable(OTHER_PROJECT, 'datasetId')
+  const dataset = query.datasetId === undefined ? undefined : await requireDatasetOf(context, project, query.datasetId)
   const filter = { stepId: dataset?.stepId, promptVersionId: query.promptVersionId, state: query.state }
   const { items, nextCursor } = await pageOf({
     list: ['experiments', store.organization.id, project.id],

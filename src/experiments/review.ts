@@ -110,7 +110,7 @@ async function changeAlternative(
   // A later decision on the span replaced the approved output that this one was judged by, and all its alternatives.
   if (!then || then.valuesSequence !== latest?.valuesSequence) return
   const changed = isAccepted
-    ? await addAlternative(store, act, dataset, itemId, {
+    ? await addAlternative(store, act, dataset, latest, {
         json: await readOutput(store, experiment, itemId),
         experimentId: experiment.id,
       })

@@ -74,17 +74,15 @@ export async function addAlternative(
   store: Store,
   act: Act,
   dataset: Dataset,
-  itemId: string,
+  head: FoundHead,
   { json, experimentId }: { json: string; experimentId: string },
 ): Promise<ItemHead | Refusal> {
-  const head = (await findHeads(store, dataset, dataset.parts, [itemId])).get(itemId)
-  if (!head) return 'item_missing'
   if (hasAlternativeOf(head, experimentId)) return head
   const value = { folder: folderOf(dataset.projectKey, head.place), json }
   const placed = (await placeUnder(store, [value])).get(value)
   if (!placed) throw new Error('a value has no place')
   const added: Alternative = [placed.text, placed.ref, experimentId]
-  return change(store, act, dataset, itemId, 'dataset.change_item', head => {
+  return change(store, act, dataset, head.id, 'dataset.change_item', head => {
     if (hasAlternativeOf(head, experimentId)) return undefined
     return hasRoom(head, experimentId) ? alternativesDraft([...alternativesIn(head), added]) : 'too_many'
   })

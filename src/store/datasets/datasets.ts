@@ -9,6 +9,7 @@ import { isStep, readStepId } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { projects, stepNames } from '../schema/accounts.ts'
 import { datasetSettings, datasets } from '../schema/datasets.ts'
+import { NO_ITEMS } from './entries.ts'
 
 /** A step's dataset. */
 export interface Dataset {
@@ -163,12 +164,7 @@ export async function addDataset(store: Store, act: Act, project: Project, stepI
             stepId,
             organizationKey: organization.key,
             id,
-            sequence: 0,
-            accepted: 0,
-            corrected: 0,
-            imported: 0,
-            excluded: 0,
-            removed: 0,
+            ...NO_ITEMS,
             updatedAt: act.at,
           },
           sql`where ${isMissing}`,

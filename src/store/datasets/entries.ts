@@ -35,6 +35,13 @@ export interface EntryValues {
   objects: string | null
 }
 
+/** The counts of a new dataset. */
+export const NO_ITEMS = { sequence: 0, accepted: 0, corrected: 0, imported: 0, excluded: 0, removed: 0 }
+
+/** The rows of `state`, and of `alternatives`. */
+export const STATE = rowSet(['key', 'text', 'ref'])
+export const ALTERNATIVES = rowSet(['text', 'ref', 'experimentId'])
+
 /** A decision or import that an entry records. */
 interface EntryDecision extends Partial<EntryValues> {
   /** Null takes the item out of the dataset. */
@@ -214,12 +221,7 @@ export function entryStatements(store: Store, rows: string, at: number, mayAppen
             stepId: row.stepId,
             organizationKey: organization.key,
             id: row.datasetId,
-            sequence: 0,
-            accepted: 0,
-            corrected: 0,
-            imported: 0,
-            excluded: 0,
-            removed: 0,
+            ...NO_ITEMS,
             updatedAt: at,
           },
           sql`from ${given} where ${hasValues} and ${mayAppend}`,

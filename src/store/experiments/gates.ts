@@ -11,7 +11,7 @@ import { DEFAULT_EVALUATOR } from '../datasets/datasets.ts'
 import { datasetSettings } from '../schema/datasets.ts'
 import { experiments, gates } from '../schema/experiments.ts'
 import { textVersions, versionedTexts } from '../schema/texts.ts'
-import type { Permit } from '../texts/versioned-texts.ts'
+import { isNamed, type Permit } from '../texts/versioned-texts.ts'
 
 /** A step's gate. */
 export interface GateRecord extends Gate {
@@ -59,10 +59,7 @@ export async function saveGate(
   const [prompt] = await database
     .select(named({ name: versionedTexts.name }))
     .from(versionedTexts)
-    .where(
-      sql`${versionedTexts.projectKey} = ${project.key} and ${versionedTexts.kind} = 'prompt'
-        and ${isStep(project.key, versionedTexts.name, stepId)}`,
-    )
+    .where(isNamed(project, 'prompt', stepId))
   const ownName = prompt?.name ?? stepId
   const id = await gateUuid(project.id, ownName)
   const isThis = isGateOf({ projectKey: project.key, stepId })

@@ -513,7 +513,7 @@ function recordedActivationStatements(
 }
 
 /** Whether a text of the project is the one with this name. A prompt has every name of its step. */
-const isNamed = ({ key }: Project, kind: TextKind, name: string): SQL | undefined =>
+export const isNamed = ({ key }: Project, kind: TextKind, name: string): SQL | undefined =>
   and(
     eq(versionedTexts.projectKey, key),
     eq(versionedTexts.kind, kind),
