@@ -24,8 +24,8 @@ import { TrueOrFalse } from '../read/trace-filters.ts'
 import { Payloads } from '../read/wire.ts'
 import { changeItem } from '../store/datasets/changes.ts'
 import { importExamples } from '../store/datasets/imports.ts'
-import { readItems } from '../store/datasets/item-values.ts'
-import { countRemoved, findHeads, type ItemHead, walkItems } from '../store/datasets/items.ts'
+import { readItems, readPage } from '../store/datasets/item-values.ts'
+import { countRemoved, findHeads, type ItemHead, walkMatching } from '../store/datasets/items.ts'
 import { DATASET_VERSION, item } from './examples.ts'
 import { DatasetItem, partsAt, requireDataset, Split, toItem, Version } from './wire.ts'
 
@@ -62,29 +62,14 @@ export const listItems = endpoint({
   const { params, query, store } = context
   const dataset = await requireDataset(context, params.datasetId)
   const parts = await partsAt(dataset, query.version)
-  const findMatching = async (limit: number, after: Readonly<ItemHead['place']> | undefined) => {
-    const heads: ItemHead[] = []
-    let [place, looked] = [after, 0]
-    for (;;) {
-      const step = await walkItems(store, dataset, { parts, after: place, limit })
-      const matching = step.items.filter(head => matches(head, query))
-      const last = matching[limit - heads.length - 1]
-      heads.push(...matching.slice(0, limit - heads.length))
-      looked += limit
-      if (last) return { heads, nextPlace: last === step.items.at(-1) ? step.nextPlace : last.place }
-      if (!step.nextPlace || looked >= MAX_LISTED_ITEMS) return { heads, nextPlace: step.nextPlace }
-      place = step.nextPlace
-    }
-  }
   const { items, nextCursor } = await pageOf({
     list: ['dataset-items', store.organization.id, dataset.id],
     query,
     place: ['string', 'number', 'string'],
     read: async (limit, after) => {
-      const { heads, nextPlace } = await findMatching(limit, after)
-      const { items, count } = await readItems(store, dataset, heads, query.payloads)
-      const last = heads[count - 1]
-      return { items, nextPlace: count < heads.length && last ? last.place : nextPlace }
+      const range = { parts, after, limit, step: limit }
+      const page = await walkMatching(store, dataset, range, heads => heads.filter(head => matches(head, query)))
+      return readPage(store, dataset, page, query.payloads)
     },
   })
   const removed = query.version === undefined ? dataset.removed : await countRemoved(store, dataset, parts)

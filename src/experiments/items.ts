@@ -10,9 +10,10 @@ import { described, Uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { unavailable } from '../http/errors.ts'
 import { MAX_LISTED_ITEMS, MAX_NAME_LENGTH } from '../limits.ts'
+import { TrueOrFalse } from '../read/trace-filters.ts'
 import type { Store } from '../store/core/store.ts'
-import { type DatasetItem, readItems } from '../store/datasets/item-values.ts'
-import { findHeads, type ItemHead, walkItems } from '../store/datasets/items.ts'
+import { type DatasetItem, readPage } from '../store/datasets/item-values.ts'
+import { findHeads, type HeadPage, type ItemHead, type ItemPlace, walkMatching } from '../store/datasets/items.ts'
 import type { ExperimentRecord } from '../store/experiments/experiments.ts'
 import { findOutcomes, findOutputs, findResults, type ResultHead } from '../store/experiments/results.ts'
 import { type ShownValue, showValues } from '../store/traces/payloads.ts'
@@ -25,12 +26,7 @@ import { ExperimentItem, toResult } from './wire.ts'
 const Filters = {
   outcome: v.optional(v.picklist(OUTCOMES)),
   change: v.optional(v.picklist(CHANGES)),
-  pending: v.optional(
-    v.pipe(
-      v.picklist(['true', 'false']),
-      v.metadata({ description: 'true: only items without a result. false: only items with one.' }),
-    ),
-  ),
+  pending: v.optional(described(TrueOrFalse, 'true: only items without a result. false: only items with one.')),
   split: v.optional(Split),
   errorType: v.optional(v.pipe(v.string(), v.maxLength(MAX_NAME_LENGTH))),
   itemId: v.optional(described(Uuid, 'Only this item')),
@@ -63,11 +59,9 @@ export const listExperimentItems = endpoint({
     query,
     place: ['string', 'number', 'string'],
     read: async (limit, after) => {
-      const { heads, nextPlace } = await findMatching(store, experiment, frame, query, { limit, after })
-      const { items, count } = await readItems(store, frame.dataset, heads, 'full')
-      const last = heads[count - 1]
-      const shown = await withResults(store, experiment, items)
-      return { items: shown, nextPlace: count < heads.length && last ? last.place : nextPlace }
+      const page = await findMatching(store, experiment, frame, query, { limit, after })
+      const { items, nextPlace } = await readPage(store, frame.dataset, page, 'full')
+      return { items: await withResults(store, experiment, items), nextPlace }
     },
   })
   return { status: 200, body: { items, nextCursor } }
@@ -79,8 +73,8 @@ async function findMatching(
   experiment: ExperimentRecord,
   { dataset, parts }: Frame,
   filter: Filter,
-  { limit, after }: { limit: number; after: Readonly<ItemHead['place']> | undefined },
-) {
+  { limit, after }: { limit: number; after: ItemPlace | undefined },
+): Promise<HeadPage> {
   const findIn = async (items: readonly ItemHead[]) => {
     const own = items.filter(head => isSelected(head, experiment))
     const ids = own.map(({ id }) => id)
@@ -92,18 +86,7 @@ async function findMatching(
     return { heads: await findIn([...found.values()]), nextPlace: null }
   }
   const step = Math.min(MAX_LISTED_ITEMS, 10 * limit)
-  const heads: ItemHead[] = []
-  let place = after && ([...after] as ItemHead['place'])
-  for (let looked = 0; looked < MAX_LISTED_ITEMS; looked += step) {
-    const walked = await walkItems(store, dataset, { parts, after: place, limit: step })
-    const matching = await findIn(walked.items)
-    const last = matching[limit - heads.length - 1]
-    heads.push(...matching.slice(0, limit - heads.length))
-    if (last) return { heads, nextPlace: last === walked.items.at(-1) ? walked.nextPlace : last.place }
-    if (!walked.nextPlace) return { heads, nextPlace: null }
-    place = walked.nextPlace
-  }
-  return { heads, nextPlace: place ?? null }
+  return walkMatching(store, dataset, { parts, after, limit, step }, findIn)
 }
 
 /** Whether an item with this result, or with none, matches. */
@@ -114,7 +97,7 @@ const matches = (
 ): boolean =>
   (outcome === undefined || result?.outcome === outcome) &&
   (change === undefined || result?.change === change) &&
-  (pending === undefined || (result === undefined) === (pending === 'true')) &&
+  (pending === undefined || (result === undefined) === pending) &&
   (split === undefined || head.split === split) &&
   (errorType === undefined || head.errorType === errorType)
 

@@ -15,8 +15,8 @@ export interface RowSet<Name extends string> {
   encode: (row: Readonly<Record<Name, Cell>>) => Cell[]
   /** Encodes rows as the whole parameter. */
   encodeAll: (rows: readonly Readonly<Record<Name, Cell>>[]) => string
-  /** The parameter's rows as a table in a `from` clause. */
-  from: (parameter: string | Placeholder, alias?: string) => SQL
+  /** The parameter's rows, or those in a column, as a table in a `from` clause. */
+  from: (parameter: string | Placeholder | SQL, alias?: string) => SQL
   /**
    * The same for rows with many or large columns: `json_each` writes out a row's JSON again for each column that's read
    * from it, and here only once. A row has no `key`.

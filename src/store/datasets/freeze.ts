@@ -5,7 +5,7 @@ import type { Store } from '../core/store.ts'
 import type { FoldedSpan } from '../spans/fold-spans.ts'
 import { isAnyCut } from '../spans/span-detail.ts'
 import { type FoundValue, fetchValues, lengthOf, placeUnder, type StoredValue } from '../traces/payloads.ts'
-import type { EntryValues } from './entries.ts'
+import { type EntryValues, STATE } from './entries.ts'
 
 /** A span's values as an item keeps them. */
 export type FrozenValues = EntryValues & { inputHash: string }
@@ -44,7 +44,7 @@ export async function freezeValues(
       const folder = span.row.traceKey
       const [only] = span.inputs
       const isWhole = span.inputs.length === 1 && span.messageCount === 0
-      const state = span.state.map(([key, { text, ref }]) => [key, text, ref])
+      const state = span.state.map(([key, { text, ref }]) => ({ key, text, ref }))
       return {
         ...draft,
         span,
@@ -52,7 +52,7 @@ export async function freezeValues(
         // A single input stays where it's stored.
         inputValue: isWhole ? only : undefined,
         newInput: isWhole || input === null ? undefined : { folder, json: input },
-        newState: state.length === 0 ? undefined : { folder, json: JSON.stringify(state) },
+        newState: state.length === 0 ? undefined : { folder, json: STATE.encodeAll(state) },
         newMetadata: span.row.metadata === null ? undefined : { folder, json: span.row.metadata },
       }
     })

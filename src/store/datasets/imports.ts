@@ -11,8 +11,9 @@ import type { Store } from '../core/store.ts'
 import { datasetEntries } from '../schema/datasets.ts'
 import { type Folder, placeUnder } from '../traces/payloads.ts'
 import type { Dataset } from './datasets.ts'
-import { type EntryDraft, encodeEntry, entryStatements, isOfLiveOwner } from './entries.ts'
+import { type EntryDraft, encodeEntry, entryStatements, isOfLiveOwner, STATE } from './entries.ts'
 import { columnsOf, hashInput, objectsOf } from './freeze.ts'
+import { folderOf } from './item-values.ts'
 import { findHeads } from './items.ts'
 
 /** An example to import. Values are JSON. */
@@ -112,7 +113,7 @@ async function entriesOf(
   created: readonly { draft: ExampleDraft; hash: string }[],
 ): Promise<EntryDraft[]> {
   const values = created.map(({ draft }) => {
-    const folder: Folder = `imports/${projectKey}/${draft.id}`
+    const folder = folderOf(projectKey, [stepId, 0, draft.id])
     const value = (json: string): { folder: Folder; json: string } => ({ folder, json })
     const state = Object.entries(draft.state).map(([key, json]) => ({ key, value: value(json) }))
     return { input: value(draft.input), expected: value(draft.expected), metadata: value(draft.metadata), state }
@@ -127,8 +128,8 @@ async function entriesOf(
     ]),
   )
   const lists = values.map(({ input: { folder }, state }) => {
-    const list = state.map(({ key, value }) => [key, placement.get(value)?.text, placement.get(value)?.ref])
-    return { folder, json: JSON.stringify(list) }
+    const rows = state.map(({ key, value }) => ({ key, text: null, ref: null, ...placement.get(value) }))
+    return { folder, json: STATE.encodeAll(rows) }
   })
   const placedLists = await placeUnder(store, lists)
   const datasetId = await datasetUuid(projectId, stepId)

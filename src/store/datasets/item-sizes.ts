@@ -1,11 +1,10 @@
-import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { MAX_SPAN_BYTES } from '../../limits.ts'
-import { rowSet } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
-import { datasetEntries } from '../schema/datasets.ts'
 import { lengthOf } from '../traces/payloads.ts'
 import type { Dataset } from './datasets.ts'
-import type { ItemHead } from './items.ts'
+import { ALTERNATIVES, STATE } from './entries.ts'
+import { type ItemHead, valuesOf } from './items.ts'
 
 /** What it takes to read an item. */
 export interface ItemSize {
@@ -20,43 +19,29 @@ const ITEM_BYTES = 600
 /** A state that is itself in R2 is a list whose values may be in R2. Each then has a preview in the list. */
 const LISTED_VALUE_BYTES = 300
 
-const PLACES = rowSet(['number', 'stepId', 'traceKey', 'itemId', 'sequence', 'last'])
-
 /**
  * Measures items without reading their values, in one query. Sizes are in the order of `heads`; a purged item's is 0.
  */
 export async function measureItems(
   store: Store,
-  { projectKey }: Pick<Dataset, 'projectKey'>,
+  dataset: Pick<Dataset, 'projectKey'>,
   heads: readonly ItemHead[],
 ): Promise<ItemSize[]> {
   const sizes = heads.map((): ItemSize => ({ bytes: 0, objects: 0 }))
   if (heads.length === 0) return sizes
-  const places = PLACES.encodeAll(
-    heads.map(({ place: [stepId, traceKey, itemId], valuesSequence: sequence, sequence: last }, number) => {
-      return { number, stepId, traceKey, itemId, sequence, last }
-    }),
-  )
-  const { row } = PLACES
-  const { input, state, output, expected, metadata } = datasetEntries
-  const length = (column: SQLWrapper) => sql`coalesce(octet_length(${column}), 0)`
-  const ofLast = (value: SQL) => sql`(
-    select ${value} from ${datasetEntries} as last
-    where last.project_key = ${projectKey} and last.step_id = ${row.stepId} and last.trace_key = ${row.traceKey}
-      and last.item_id = ${row.itemId} and last.sequence = ${row.last})`
+  const { number, entries, ofLast } = valuesOf(dataset, heads)
+  const length = (column: SQL) => sql`coalesce(octet_length(${column}), 0)`
+  const refsIn = (rows: typeof STATE | typeof ALTERNATIVES, column: SQL) =>
+    sql`(select group_concat(${rows.rowOf('listed').ref}, ' ') from ${rows.from(column, 'listed')})`
   const rows = await store.database.all<MeasuredRow>(
-    sql`select ${row.number} as number, ${length(input)} + ${length(state)} + ${length(output)} + ${length(expected)}
-        + ${length(metadata)} + ${ofLast(sql`coalesce(octet_length(last.alternatives), 0)`)} as bytes, ${datasetEntries.inputRef} as inputRef, ${datasetEntries.outputRef} as outputRef,
-        ${datasetEntries.expectedRef} as expectedRef, ${datasetEntries.metadataRef} as metadataRef,
-        ${datasetEntries.stateRef} as stateRef, (
-          select group_concat(listed.value ->> 2, ' ')
-          from json_each(iif(${datasetEntries.stateRef} is null, ${state}, null)) as listed) as listedRefs,
-        ${ofLast(sql`(
-          select group_concat(listed.value ->> 1, ' ') from json_each(last.alternatives) as listed)`)} as alternativeRefs
-      from ${PLACES.from(places)} cross join ${datasetEntries}
-      where ${datasetEntries.projectKey} = ${projectKey} and ${datasetEntries.stepId} = ${row.stepId}
-        and ${datasetEntries.traceKey} = ${row.traceKey} and ${datasetEntries.itemId} = ${row.itemId}
-        and ${datasetEntries.sequence} = ${row.sequence}`,
+    sql`select ${number} as number, ${length(sql`entry.input`)} + ${length(sql`entry.state`)}
+        + ${length(sql`entry.output`)} + ${length(sql`entry.expected`)} + ${length(sql`entry.metadata`)}
+        + ${ofLast(length(sql`last.alternatives`))} as bytes,
+        entry.input_ref as inputRef, entry.output_ref as outputRef, entry.expected_ref as expectedRef,
+        entry.metadata_ref as metadataRef, entry.state_ref as stateRef,
+        ${refsIn(STATE, sql`iif(entry.state_ref is null, entry.state, null)`)} as listedRefs,
+        ${ofLast(refsIn(ALTERNATIVES, sql`last.alternatives`))} as alternativeRefs
+      from ${entries}`,
   )
   for (const measured of rows) sizes[measured.number] = sizeOf(measured)
   return sizes

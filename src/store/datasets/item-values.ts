@@ -2,9 +2,7 @@ import { sql } from 'drizzle-orm'
 import { Unanswered } from '../../domain/failures.ts'
 import { JsonText } from '../../domain/json.ts'
 import { MAX_SPAN_BYTES } from '../../limits.ts'
-import { rowSet } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
-import { datasetEntries } from '../schema/datasets.ts'
 import {
   countWithin,
   type Folder,
@@ -17,7 +15,7 @@ import {
 } from '../traces/payloads.ts'
 import type { Dataset } from './datasets.ts'
 import type { EntryValues } from './entries.ts'
-import type { ItemHead, ItemPlace } from './items.ts'
+import { type HeadPage, type ItemHead, type ItemPlace, valuesOf } from './items.ts'
 
 /** An item with its values. */
 export interface DatasetItem extends ItemHead {
@@ -46,15 +44,15 @@ type FieldValues = [field: string, value: FoundValue][]
  */
 export async function readItems(
   store: Store,
-  { projectKey }: Pick<Dataset, 'projectKey'>,
+  dataset: Pick<Dataset, 'projectKey'>,
   heads: readonly ItemHead[],
   mode: ShownMode,
 ): Promise<{ items: DatasetItem[]; count: number }> {
   if (heads.length === 0) return { items: [], count: 0 }
-  const rows = new Map((await selectValues(store, projectKey, heads)).map(row => [keyOf(row.place), row]))
-  const found = heads.flatMap(head => {
-    const row = rows.get(keyOf(head.place))
-    return row ? [{ head, row, folder: folderOf(projectKey, head.place) }] : []
+  const rows = await selectValues(store, dataset, heads)
+  const found = heads.flatMap((head, number) => {
+    const row = rows.get(number)
+    return row ? [{ head, row, folder: folderOf(dataset.projectKey, head.place) }] : []
   })
   const large = found.flatMap(({ row, folder }) => stateObject(row, folder) ?? [])
   const states = await fetchValues(store, large)
@@ -81,40 +79,42 @@ export async function readItems(
   return { items: page.map(({ head, values }) => showItem(head, values, shown)), count: read }
 }
 
+/** Reads the values of a page of items. The page ends earlier if not all of them fit. */
+export async function readPage(
+  store: Store,
+  dataset: Pick<Dataset, 'projectKey'>,
+  { heads, nextPlace }: HeadPage,
+  mode: ShownMode,
+): Promise<{ items: DatasetItem[]; nextPlace: ItemPlace | null }> {
+  const { items, count } = await readItems(store, dataset, heads, mode)
+  const last = heads[count - 1]
+  return { items, nextPlace: count < heads.length && last ? last.place : nextPlace }
+}
+
 /** What a value adds to a page: previews of values in R2 add nothing. */
 const sizeIn = (mode: ShownMode, value: FoundValue): number =>
   mode === 'full' || value.ref === null ? lengthOf(value) : 0
 
-const keyOf = (place: ItemPlace): string => JSON.stringify(place)
+interface ValueRow extends Omit<EntryValues, 'objects'> {
+  number: number
+  alternatives: string | null
+}
 
-const PLACES = rowSet(['stepId', 'traceKey', 'itemId', 'sequence', 'last'])
-
-type ValueRow = Omit<EntryValues, 'objects'> & { place: ItemPlace; alternatives: string | null }
-
-async function selectValues(store: Store, projectKey: number, heads: readonly ItemHead[]): Promise<ValueRow[]> {
-  const { row } = PLACES
-  const places = PLACES.encodeAll(
-    heads.map(({ place: [stepId, traceKey, itemId], valuesSequence: sequence, sequence: last }) => ({
-      stepId,
-      traceKey,
-      itemId,
-      sequence,
-      last,
-    })),
+/** The rows with the values of items, by their index in `heads`. */
+async function selectValues(
+  store: Store,
+  dataset: Pick<Dataset, 'projectKey'>,
+  heads: readonly ItemHead[],
+): Promise<Map<number, ValueRow>> {
+  const { number, entries, ofLast } = valuesOf(dataset, heads)
+  const rows = await store.database.all<ValueRow>(
+    sql`select ${number} as number, entry.input as input, entry.input_ref as inputRef, entry.state as state,
+        entry.state_ref as stateRef, entry.output as output, entry.output_ref as outputRef, entry.expected as expected,
+        entry.expected_ref as expectedRef, entry.metadata as metadata, entry.metadata_ref as metadataRef,
+        ${ofLast(sql`last.alternatives`)} as alternatives
+      from ${entries}`,
   )
-  const rows = await store.database.all<Omit<ValueRow, 'place'> & { stepId: string; traceKey: number; itemId: string }>(
-    sql`select entry.step_id as stepId, entry.trace_key as traceKey, entry.item_id as itemId, entry.input as input,
-        entry.input_ref as inputRef, entry.state as state, entry.state_ref as stateRef, entry.output as output,
-        entry.output_ref as outputRef, entry.expected as expected, entry.expected_ref as expectedRef,
-        entry.metadata as metadata, entry.metadata_ref as metadataRef, (
-          select last.alternatives from ${datasetEntries} as last
-          where last.project_key = ${projectKey} and last.step_id = ${row.stepId} and last.trace_key = ${row.traceKey}
-            and last.item_id = ${row.itemId} and last.sequence = ${row.last}) as alternatives
-      from ${PLACES.from(places)} cross join ${datasetEntries} as entry
-      where entry.project_key = ${projectKey} and entry.step_id = ${row.stepId} and entry.trace_key = ${row.traceKey}
-        and entry.item_id = ${row.itemId} and entry.sequence = ${row.sequence}`,
-  )
-  return rows.map(({ stepId, traceKey, itemId, ...values }) => ({ ...values, place: [stepId, traceKey, itemId] }))
+  return new Map(rows.map(row => [row.number, row]))
 }
 
 const stateObject = ({ state, stateRef }: ValueRow, folder: Folder): FoundValue | undefined =>

@@ -2,6 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { ItemDecision } from '../../domain/dataset.ts'
 import type { DatasetPart } from '../../domain/dataset-version.ts'
 import { MAX_LISTED_ITEMS } from '../../limits.ts'
+import { rowSet } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { datasetEntries, datasetRemovals } from '../schema/datasets.ts'
 import { spans } from '../schema/spans.ts'
@@ -66,6 +67,40 @@ export async function walkItems(
   return { items, nextPlace: null }
 }
 
+/**
+ * Lists up to `limit` items that `findIn` picks, looking at `step` items at a time. Stops after `MAX_LISTED_ITEMS`, so a
+ * page may be short.
+ */
+export async function walkMatching(
+  store: Store,
+  dataset: Pick<Dataset, 'projectKey'>,
+  {
+    parts,
+    after,
+    limit,
+    step,
+  }: { parts: readonly DatasetPart[]; after: ItemPlace | undefined; limit: number; step: number },
+  findIn: (heads: readonly ItemHead[]) => Promise<ItemHead[]> | ItemHead[],
+): Promise<HeadPage> {
+  const heads: ItemHead[] = []
+  let place = after
+  for (let looked = step; ; looked += step) {
+    const { items, nextPlace } = await walkItems(store, dataset, { parts, after: place, limit: step })
+    const matching = await findIn(items)
+    const last = matching[limit - heads.length - 1]
+    heads.push(...matching.slice(0, limit - heads.length))
+    if (last) return { heads, nextPlace: last === items.at(-1) ? nextPlace : last.place }
+    if (!nextPlace || looked >= MAX_LISTED_ITEMS) return { heads, nextPlace }
+    place = nextPlace
+  }
+}
+
+/** Items without their values, and the place of the next page. */
+export interface HeadPage {
+  heads: ItemHead[]
+  nextPlace: ItemPlace | null
+}
+
 /** Finds items by id, without their values. Those that aren't in the dataset at the version are missing. */
 export async function findHeads(
   store: Store,
@@ -97,25 +132,14 @@ interface Part extends DatasetPart {
   projectKey: number
 }
 
-interface HeadRow {
-  id: string
+interface HeadRow extends Omit<ItemHead, 'place' | 'decision' | 'isExcluded' | 'isStale' | 'isStaleNow'> {
   traceKey: number
   stepId: string
-  traceId: string | null
   isLive: number
   decision: ItemDecision | null
-  split: string
   isExcluded: number
   isStale: number
   isStaleNow: number
-  userId: string | null
-  decidedAt: number
-  errorType: string | null
-  promptVersionId: string | null
-  inputHash: string
-  note: string | null
-  sequence: number
-  valuesSequence: number
 }
 
 function readHeads(store: Store, part: Part, [, traceKey, itemId]: ItemPlace, limit: number): Promise<HeadRow[]> {
@@ -188,6 +212,30 @@ const toHead = ({
           isStaleNow: isStaleNow === 1,
         },
       ]
+
+const PLACES = rowSet(['number', 'stepId', 'traceKey', 'itemId', 'sequence', 'valuesSequence'])
+
+/**
+ * For queries on the values of items: `entries` joins the entries with the values of `heads`, as `entry`. `number` is
+ * the item's index in `heads`. `ofLast` reads from the item's last entry, as `last`.
+ */
+export function valuesOf({ projectKey }: Pick<Dataset, 'projectKey'>, heads: readonly ItemHead[]) {
+  const { row } = PLACES
+  const places = heads.map(({ place: [stepId, traceKey, itemId], sequence, valuesSequence }, number) => {
+    return { number, stepId, traceKey, itemId, sequence, valuesSequence }
+  })
+  const isOf = (alias: string, sequence: SQL) => {
+    const entry = sql.raw(alias)
+    return sql`${entry}.project_key = ${projectKey} and ${entry}.step_id = ${row.stepId}
+      and ${entry}.trace_key = ${row.traceKey} and ${entry}.item_id = ${row.itemId} and ${entry}.sequence = ${sequence}`
+  }
+  return {
+    number: row.number,
+    entries: sql`${PLACES.from(PLACES.encodeAll(places))} cross join ${datasetEntries} as entry
+      where ${isOf('entry', row.valuesSequence)}`,
+    ofLast: (value: SQL) => sql`(select ${value} from ${datasetEntries} as last where ${isOf('last', row.sequence)})`,
+  }
+}
 
 /** How many items a version has lost because their traces were deleted. */
 export async function countRemoved(
