@@ -1,3 +1,5 @@
+import { type Interval, wilsonInterval } from './statistics.ts'
+
 /** The number of traces with this pair of an engine's answer and a reviewer's error type, which may be equal. */
 export interface ComparedAnswers {
   engine: string
@@ -32,6 +34,8 @@ export interface AttributionQuality {
     answered: number
     agreed: number
     precision: number
+    /** The precision's 95 % interval. */
+    interval: Interval
     /** Reviewers' different answers, the most frequent first. */
     overruled: { errorType: string; count: number }[]
   }[]
@@ -42,6 +46,9 @@ export interface AttributionQuality {
 }
 
 const TENTHS = 10
+
+/** The interval of a share that nothing is known about. */
+const UNKNOWN: Interval = { low: 0, high: 1 }
 
 /** Computes the engines' quality from compared answers. `categoryOf` maps an error type to its category. */
 export function attributionQuality(
@@ -68,7 +75,8 @@ export function attributionQuality(
         errorType,
         count: total(instead),
       }))
-      return { errorType, answered, agreed, precision: agreed / answered, overruled }
+      const interval = wilsonInterval(agreed, answered) ?? UNKNOWN
+      return { errorType, answered, agreed, precision: agreed / answered, interval, overruled }
     }),
     engines: frequentFirst(compared, ({ engine }) => engine).map(([engine, answers]) => ({
       engine,

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
 import { PROJECT_ID } from '../api/story.ts'
 import { attributionQuality } from '../domain/agreement.ts'
-import { timestamp } from '../http/atoms.ts'
+import { described, timestamp } from '../http/atoms.ts'
 import { MAX_COMPARED_DECISIONS } from '../limits.ts'
 import { compareAnswers } from '../store/attribution/quality.ts'
 import { projectSelector, selectedProject } from './project.ts'
@@ -59,6 +59,10 @@ export const getAttributionQuality = endpoint({
           answered: v.number(),
           agreed: v.number(),
           precision: v.number(),
+          interval: described(
+            v.object({ low: v.number(), high: v.number() }),
+            "The precision's 95% interval (Wilson, without continuity correction)",
+          ),
           overruled: v.pipe(
             v.array(v.object({ errorType: v.string(), count: v.number() })),
             v.metadata({ description: 'The types that reviewers named instead' }),
@@ -91,6 +95,7 @@ export const getAttributionQuality = endpoint({
             answered: 40,
             agreed: 30,
             precision: 0.75,
+            interval: { low: 0.5981, high: 0.8581 },
             overruled: [{ errorType: 'context_misinterpretation', count: 10 }],
           },
         ],

@@ -125,12 +125,20 @@ describe('the quality of attribution', () => {
         answered: 7,
         agreed: 4,
         precision: 4 / 7,
+        interval: { low: expect.closeTo(0.2505, 4), high: expect.closeTo(0.8418, 4) },
         overruled: [
           { errorType: 'b1', count: 2 },
           { errorType: 'a2', count: 1 },
         ],
       },
-      { errorType: 'b1', answered: 3, agreed: 2, precision: 2 / 3, overruled: [{ errorType: 'a1', count: 1 }] },
+      {
+        errorType: 'b1',
+        answered: 3,
+        agreed: 2,
+        precision: 2 / 3,
+        interval: { low: expect.closeTo(0.2077, 4), high: expect.closeTo(0.9385, 4) },
+        overruled: [{ errorType: 'a1', count: 1 }],
+      },
     ])
     expect(quality.engines).toEqual([
       { engine: 'rules', reviewed: 8, agreement: { errorType: 0.75, category: 7 / 8 } },

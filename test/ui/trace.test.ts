@@ -122,3 +122,56 @@ test("a reviewer's error type is shown before the engine's, which stays visible"
   await expect(attribution).toContainText("The engine's answer, overruled by the reviewer:")
   await expect(attribution.getByRole('heading', { name: "The engine's evidence" })).toBeVisible()
 })
+
+const Quality = v.object({
+  errorTypes: v.array(
+    v.object({
+      errorType: v.string(),
+      answered: v.number(),
+      agreed: v.number(),
+      interval: v.object({ low: v.number() }),
+    }),
+  ),
+})
+const History = v.object({
+  attributions: v.array(
+    v.variant('kind', [
+      v.object({
+        kind: v.literal('engine'),
+        errorType: v.string(),
+        errorTypeName: v.string(),
+        confidence: v.number(),
+        alternatives: v.array(v.object({ errorType: v.string(), confidence: v.number() })),
+      }),
+      v.object({ kind: v.literal('review') }),
+    ]),
+  ),
+})
+
+test("an engine's answer stands beside its record, and no bar is longer than that supports", async ({
+  page,
+  context,
+}) => {
+  const { attributions } = v.parse(History, await sample.call('GET', `/api/traces/${sample.traceId}/attributions`))
+  const answer = attributions.findLast(past => past.kind === 'engine')
+  if (!answer) throw new Error('There is no answer')
+  const { errorTypes } = v.parse(
+    Quality,
+    await sample.call('GET', `/api/attribution-quality?projectSlug=${sample.project.slug}`),
+  )
+  await signIn(context, sample.key)
+  await page.goto(`/traces/${sample.traceId}?project=${sample.project.slug}`)
+  const attribution = page.getByRole('region', { name: 'Attribution' })
+  await attribution.getByRole('button', { expanded: false }).click()
+  const bars = attribution.getByRole('progressbar', { includeHidden: true })
+  const candidates = [answer, ...answer.alternatives]
+  await expect(bars).toHaveCount(candidates.length)
+  expect(errorTypes.map(({ errorType }) => errorType)).toContain(answer.errorType)
+  for (const [index, { errorType, confidence }] of candidates.entries()) {
+    const record = errorTypes.find(each => each.errorType === errorType)
+    const shown = Number(await bars.nth(index).getAttribute('aria-valuenow'))
+    expect(shown).toBeCloseTo(100 * Math.min(confidence, record?.interval.low ?? 0), 6)
+    await expect(attribution).toContainText(record ? `right in ${record.agreed} of ${record.answered}` : 'no record')
+  }
+  await expectAccessible(page)
+})

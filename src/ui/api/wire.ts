@@ -15,6 +15,7 @@ import type { listAuditLog } from '../../manage/audit-log.ts'
 import type { listProjects, updateProject } from '../../manage/projects.ts'
 import type { getSession, listOwnOrganizations } from '../../manage/session.ts'
 import type { listUsers } from '../../manage/users.ts'
+import type { getAttributionQuality } from '../../read/attribution-quality.ts'
 import type { listAttributions } from '../../read/attributions.ts'
 import type { listErrorTypes } from '../../read/error-types.ts'
 import type { getInsights } from '../../read/insights.ts'
@@ -67,6 +68,7 @@ export type SpanList = Answer<typeof listSpans>
 export type Review = Answer<typeof listReviews>['reviews'][number]
 export type ReviewQueue = Answer<typeof getReviewQueue>
 export type Observations = Answer<typeof listObservations>
+export type AttributionQuality = Answer<typeof getAttributionQuality>
 export type Attributions = Answer<typeof listAttributions>
 export type ErrorTypes = Answer<typeof listErrorTypes>
 export type StepNames = Answer<typeof getStepNames>['names']

@@ -1,12 +1,13 @@
 import { List, Progress, Stack, Text, Title, UnstyledButton } from '@mantine/core'
 import { useNames } from '../api/names.ts'
-import type { Attributions } from '../api/wire.ts'
+import type { AttributionQuality, Attributions } from '../api/wire.ts'
 import { IconCornerDownRight } from '../icons/index.ts'
 import { Said } from '../json/said.tsx'
 import { ShownText } from '../json/shown-text.tsx'
-import { share } from '../parts/format.ts'
+import { count, share } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
 import classes from './attribution.module.css'
+import { recordOn, supported } from './engine-record.ts'
 import { useErrorTypeNames } from './use-error-type-names.ts'
 
 export type PastAttribution = Attributions['attributions'][number]
@@ -22,12 +23,14 @@ interface AttributionDetailProps {
   answer: EngineAnswer | undefined
   /** The review that overrides it. */
   override: ReviewersAnswer | undefined
+  /** How often the engine agreed with reviewers. Undefined while loading. */
+  record: AttributionQuality | undefined
   stepOf: StepOf
   onJump: OnJump
 }
 
 /** The reviewer's error type, if any; the engine's answer with its evidence; and earlier answers. */
-export function AttributionDetail({ history, answer, override, stepOf, onJump }: AttributionDetailProps) {
+export function AttributionDetail({ history, answer, override, record, stepOf, onJump }: AttributionDetailProps) {
   const typeName = useErrorTypeNames()
   const names = useNames(history.map(past => (past.kind === 'review' ? past.by : null)))
   const others = history.filter(past => past !== answer && past !== override).toReversed()
@@ -58,11 +61,20 @@ export function AttributionDetail({ history, answer, override, stepOf, onJump }:
             reasoning={answer.reasoning}
           />
           <div className={classes.odds}>
-            <Odds name={answer.errorTypeName} confidence={answer.confidence} />
-            {answer.alternatives.map(({ errorType, confidence }) => (
-              <Odds key={errorType} name={typeName(errorType)} confidence={confidence} />
+            {[answer, ...answer.alternatives].map(({ errorType, confidence }) => (
+              <Odds
+                key={errorType}
+                name={errorType === answer.errorType ? answer.errorTypeName : typeName(errorType)}
+                confidence={confidence}
+                errorType={errorType}
+                record={record}
+              />
             ))}
           </div>
+          <Text size="xs" c="dimmed">
+            How sure the engine is, and how often reviewers in this project agreed with it on each type. A bar is no
+            longer than that record supports: the low end of its 95% interval.
+          </Text>
         </Stack>
       )}
       {(answer || others.length > 0) && (
@@ -83,7 +95,7 @@ export function AttributionDetail({ history, answer, override, stepOf, onJump }:
                     {past.errorTypeName}{' '}
                     <Text span size="xs" c="dimmed">
                       {past.kind === 'engine'
-                        ? `${past.engine}, ${share(past.confidence, 1)} confidence`
+                        ? past.engine
                         : `${names.get(past.by) ?? '…'}${past.inForce ? '' : ', replaced'}`}
                       , <Moment at={past.createdAt} />
                     </Text>
@@ -150,12 +162,30 @@ const Findings = ({ evidence, stepOf, onJump }: FindingsProps) => (
   </ul>
 )
 
-const Odds = ({ name, confidence }: { name: string; confidence: number }) => (
-  <>
-    <Text size="xs">{name}</Text>
-    <Progress value={confidence * 100} size="sm" aria-hidden />
-    <Text size="xs" ta="end" className={classes.number}>
-      {share(confidence, 1)}
-    </Text>
-  </>
-)
+interface OddsProps {
+  name: string
+  errorType: string
+  confidence: number
+  record: AttributionQuality | undefined
+}
+
+/** A type's confidence, with a bar that's no longer than the engine's record on it supports. */
+function Odds({ name, errorType, confidence, record }: OddsProps) {
+  const onType = record && recordOn(record, errorType)
+  return (
+    <>
+      <Text size="xs">{name}</Text>
+      <Progress value={100 * supported(confidence, onType ?? null)} size="sm" aria-hidden />
+      <Text size="xs" ta="end" className={classes.number}>
+        {share(confidence, 1)}
+      </Text>
+      <Text size="xs" c="dimmed" className={classes.number}>
+        {onType === undefined
+          ? ''
+          : onType === null
+            ? 'no record'
+            : `right in ${count(onType.agreed)} of ${count(onType.answered)}`}
+      </Text>
+    </>
+  )
+}

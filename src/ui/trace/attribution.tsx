@@ -2,12 +2,14 @@ import { Button, Collapse, Group, Skeleton, Text, Title, UnstyledButton } from '
 import { useDisclosure } from '@mantine/hooks'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Fault } from '../api/client.ts'
+import type { AttributionQuality } from '../api/wire.ts'
 import { IconChevronDown, IconChevronRight } from '../icons/index.ts'
 import { FaultAlert } from '../parts/fault-alert.tsx'
-import { share } from '../parts/format.ts'
+import { count } from '../parts/format.ts'
 import { useMay } from '../parts/scopes.tsx'
 import classes from './attribution.module.css'
 import { AttributionDetail, type PastAttribution, type ReviewersAnswer } from './attribution-detail.tsx'
+import { engineRecordQuery, recordOn } from './engine-record.ts'
 import { analyze, attributionsQuery, type NamedTrace } from './queries.ts'
 
 interface AttributionProps {
@@ -30,6 +32,7 @@ export function Attribution({ id, trace, stepOf, onJump }: AttributionProps) {
   const answer = history.findLast(past => past.kind === 'engine')
   const override = history.findLast((past): past is ReviewersAnswer => past.kind === 'review' && past.inForce)
   const word = override ?? answer
+  const { data: record } = useQuery(engineRecordQuery(trace.project, answer?.engine))
   const mayForce = useMay('manage') === true
   const analysis = useMutation({
     // Users who can't force a new run still get one if there is new data.
@@ -52,7 +55,7 @@ export function Attribution({ id, trace, stepOf, onJump }: AttributionProps) {
               'Attribution'
             )}
           </Title>
-          {isPending ? <Skeleton w={220} h={14} /> : !error && <Summary word={word} />}
+          {isPending ? <Skeleton w={220} h={14} /> : !error && <Summary word={word} record={record} />}
         </div>
         <Button
           size="compact-xs"
@@ -81,7 +84,14 @@ export function Attribution({ id, trace, stepOf, onJump }: AttributionProps) {
       {error && <FaultAlert error={error} title="Couldn't load the attribution" onRetry={refetch} />}
       <Collapse expanded={isOpen}>
         {isOpen && (
-          <AttributionDetail history={history} answer={answer} override={override} stepOf={stepOf} onJump={onJump} />
+          <AttributionDetail
+            history={history}
+            answer={answer}
+            override={override}
+            record={record}
+            stepOf={stepOf}
+            onJump={onJump}
+          />
         )}
       </Collapse>
     </section>
@@ -89,10 +99,9 @@ export function Attribution({ id, trace, stepOf, onJump }: AttributionProps) {
 }
 
 /** The latest answer in one line. */
-function Summary({ word }: { word: PastAttribution | undefined }) {
+function Summary({ word, record }: { word: PastAttribution | undefined; record: AttributionQuality | undefined }) {
   if (!word) return <span className={classes.dimmed}>Not analyzed yet</span>
-  const source =
-    word.kind === 'review' ? 'set by a reviewer' : `${share(word.confidence, 1)} confidence · ${word.engine}`
+  const source = word.kind === 'review' ? 'set by a reviewer' : `${word.engine}${record ? rightIn(word, record) : ''}`
   return (
     <span className={classes.word}>
       <strong>{word.errorTypeName}</strong>
@@ -100,4 +109,12 @@ function Summary({ word }: { word: PastAttribution | undefined }) {
       <span className={classes.dimmed}> · {source}</span>
     </span>
   )
+}
+
+/** How often the engine was right about this type, instead of how sure it says it is. */
+function rightIn({ errorType }: PastAttribution, quality: AttributionQuality): string {
+  const record = recordOn(quality, errorType)
+  return record
+    ? ` · right in ${count(record.agreed)} of ${count(record.answered)} on this type here`
+    : ' · no record on this type here yet'
 }

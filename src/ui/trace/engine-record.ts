@@ -1,0 +1,28 @@
+import { queryOptions } from '@tanstack/react-query'
+import { call } from '../api/client.ts'
+import type { AttributionQuality } from '../api/wire.ts'
+
+/** How often an engine's answers agreed with reviewers in a project. Only read for a trace with an answer. */
+export const engineRecordQuery = (projectSlug: string | undefined, engine: string | undefined) =>
+  queryOptions({
+    queryKey: ['attribution-quality', projectSlug, engine],
+    queryFn: ({ signal }) =>
+      call<AttributionQuality>('/api/attribution-quality', { query: { projectSlug, engine }, signal }),
+    enabled: projectSlug !== undefined && engine !== undefined,
+    // It reads up to 10,000 decisions, and one more rarely changes it.
+    staleTime: 5 * 60_000,
+  })
+
+/** An engine's record on one error type. */
+type TypeRecord = AttributionQuality['errorTypes'][number]
+
+/** An engine's record on an error type. Null if no reviewer has decided on any of its answers. */
+export const recordOn = ({ errorTypes }: AttributionQuality, errorType: string): TypeRecord | null =>
+  errorTypes.find(record => record.errorType === errorType) ?? null
+
+/**
+ * How much of an engine's confidence its record supports: at most the low end of the record's 95% interval, which is
+ * well below the share of right answers while there are few. Without a record, nothing.
+ */
+export const supported = (confidence: number, record: TypeRecord | null): number =>
+  record === null ? 0 : Math.min(confidence, record.interval.low)
