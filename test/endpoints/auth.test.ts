@@ -4,7 +4,7 @@ import type { Contract } from '../../src/api/contract.ts'
 import { endpoints } from '../../src/app.ts'
 import { SCOPES } from '../../src/domain/api-key.ts'
 import { admin, client, messageOf, newOrg, type Org } from '../support/org.ts'
-import { methodOf, newWorld, sampleOf, successesOf, type World } from '../support/samples.ts'
+import { methodOf, newWorld, renew, sampleOf, successesOf, type World } from '../support/samples.ts'
 
 const contracts = endpoints.map(({ contract }) => [`${contract.method} ${contract.path}`, contract] as const)
 const withKey = contracts.filter(([, { scope }]) => scope !== 'public' && scope !== 'admin')
@@ -56,7 +56,7 @@ describe.for(withKey)('%s', ([, contract]) => {
     for (const scope of accepted) {
       const key = await org.keyFor({ scopes: [scope], projectSlug: undefined, userId: org.userId })
       for (const headers of [{ 'x-api-key': key }, { authorization: `bearer ${key}` }]) {
-        world = await newWorld(org)
+        world = await renew(world, sampleOf(contract))
         const named = { ...headers, 'x-org-slug': org.slug, 'x-project-slug': 'support' }
         const response = await sendSample(contract, named, env, [scope])
         expect(successesOf(contract)).toContain(response.status)

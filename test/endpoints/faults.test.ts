@@ -20,7 +20,7 @@ import * as traces from '../../src/store/schema/traces.ts'
 import { type Intercept, wrapBindings } from '../support/bindings.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from '../support/builders.ts'
 import { type ApiResponse, client, newOrg, type Org, sendIn } from '../support/org.ts'
-import { methodOf, newWorld, sampleOf, successesOf, type World } from '../support/samples.ts'
+import { methodOf, newWorld, renew, sampleOf, successesOf, type World } from '../support/samples.ts'
 import { ORIGIN, signIn } from '../support/session.ts'
 import { anExport, anExportedSpan, exportSpans } from '../support/telemetry.ts'
 
@@ -204,12 +204,14 @@ const requests = endpoints
 
 describe('a request survives any fault in any platform call', () => {
   let org: Org
+  let common: World
   beforeAll(async () => {
     // Other tests check that faults are logged.
     vi.spyOn(console, 'error').mockImplementation(() => {})
     org = await newOrg()
+    // These calls must come before the time is simulated, because they yield and nothing would advance it.
     await exportSpans(org, [anExportedSpan({ traceId: KNOWN_TRACE, attributes: { 'session.id': 'known' } })])
-    // The export above must come first, because it yields and nothing would advance the fake time.
+    common = await newWorld(org)
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
   })
   afterAll(() => {
@@ -220,14 +222,13 @@ describe('a request survives any fault in any platform call', () => {
   it.for(requests)('$name', { timeout: 240_000 }, async (request, { expect }) => {
     const { contract, hasId } = request
     const successes = successesOf(contract)
-    const common = isSpending(contract) ? undefined : await newWorld(org)
-    const clean = await attempt(request, common)
+    const clean = await attempt(request)
     expect(outsideOf(successes, clean.first)).toEqual([])
     expect(clean.calls.length).toBeGreaterThan(0)
     for (const [[index, [name, fault]], at] of product(Object.entries(FAULTS).entries(), clean.calls.keys())) {
       if (!isTried(index, at, clean.calls.length, requests.indexOf(request))) continue
       const place = `${clean.calls[at]} (call ${at + 1} of ${clean.calls.length}) ${name}`
-      const { first, waitedMs, retried, added } = await attempt(request, common, { fault, at })
+      const { first, waitedMs, retried, added } = await attempt(request, { fault, at })
       expect(outsideOf(fault.isHidden ? successes : [...successes, 503], first), place).toEqual([])
       if (first.status === 503) expect(Number(first.headers.get('retry-after')), place).toBeGreaterThanOrEqual(1)
       expect(waitedMs, place).toBeLessThan(timeoutOf(contract))
@@ -251,19 +252,16 @@ describe('a request survives any fault in any platform call', () => {
   }
 
   /** Sends a request with a key that this isolate hasn't cached, with one fault or none. */
-  async function attempt(
-    { contract, body, actsAs }: (typeof requests)[number],
-    common: World | undefined,
-    strike?: Strike,
-  ): Promise<Attempt> {
-    const world = common ?? (await newWorld(org))
+  async function attempt({ contract, body, actsAs }: (typeof requests)[number], strike?: Strike): Promise<Attempt> {
+    const sample = { path: sampleOf(contract).path, body }
+    const world = isSpending(contract) ? await renew(common, sample) : common
     const draft = { name: 'Cold', scopes: ALL_SCOPES, userId: org.userId, actsAs }
     const { key } = (await org.owner.post('/api/api-keys', draft)).body
     const headers = {
       authorization: `Bearer ${contract.scope === 'admin' ? env.ADMIN_TOKEN : key}`,
       'x-project-slug': 'support',
     }
-    const path = sampleOf(contract).path(world)
+    const path = sample.path(world)
     const sent = body?.(world)
     if (contract.managesSession) Object.assign(headers, { origin: ORIGIN, cookie: await signIn(key) })
     const before = await countValues()

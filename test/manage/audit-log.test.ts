@@ -7,7 +7,7 @@ import { sweep } from '../../src/jobs/sweep.ts'
 import { AUDIT_PASS_MS, AUDIT_RETENTION_DAYS, AUDIT_SWEEP_ROWS, MAX_SCANNED_ENTRIES } from '../../src/limits.ts'
 import { failingAt, rowsReadBy, wrapBindings } from '../support/bindings.ts'
 import { type ApiResponse, admin, type Client, client, newOrg, type Org, REVIEWER_EMAIL } from '../support/org.ts'
-import { methodOf, newWorld, sampleOf, successesOf, type World } from '../support/samples.ts'
+import { methodOf, newWorld, renew, sampleOf, successesOf, type World } from '../support/samples.ts'
 import { ORIGIN } from '../support/session.ts'
 import { kindsOfText, newText, storedText } from '../support/texts.ts'
 
@@ -162,10 +162,11 @@ describe('the audit log', () => {
   let org: Org
   let userId: string
   let key: { id: string; key: string }
+  let common: World
   beforeAll(async () => {
     org = await newOrg()
-    userId = (await org.owner.post('/api/users', { email: REVIEWER_EMAIL, name: 'Ada' })).body.id
-    org.userId = userId
+    common = await newWorld(org)
+    userId = org.userId
     const scopes = ['ingest', 'read', 'review', 'manage']
     key = (await org.owner.post('/api/api-keys', { name: "Ada's", scopes, userId })).body
   })
@@ -179,8 +180,8 @@ describe('the audit log', () => {
 
   /** Sends an endpoint's sample. Returns the response and the log entries for this call. */
   async function sent(contract: Contract, bindings?: Env) {
-    const world = await newWorld(org)
     const sample = sampleOf(contract)
+    const world = await renew(common, sample)
     const before = await entriesInAll()
     const response = await callerOf(contract, bindings)[methodOf(contract)](sample.path(world), sample.body?.(world))
     // A newly created organization reads its own log.

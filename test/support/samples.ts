@@ -72,40 +72,107 @@ interface Sample {
 const large = 'x'.repeat(INLINE_BYTES)
 
 export async function newWorld(org: Org): Promise<World> {
+  // The user already exists if this is the tenant's second world.
+  const reviewer = await org.owner.post('/api/users', { email: REVIEWER_EMAIL, name: 'Reviewer' })
+  if (reviewer.status === 201) org.userId = reviewer.body.id
+  return {
+    org,
+    ...(await newTrace(org)),
+    ...(await newPrompt(org)),
+    ...(await newDoc(org)),
+    ...(await newKey(org)),
+    ...(await newSpareProject(org)),
+    ...(await newSpareUser(org)),
+    ...(await newDatasetWithItem(org)),
+    ...(await newExperiment(org)),
+    ...(await newGate(org)),
+  }
+}
+
+/** What creates each field of a world. */
+const CREATORS: { readonly [Field in Exclude<keyof World, 'org'>]: (org: Org) => Promise<Pick<World, Field>> } = {
+  traceId: newTrace,
+  id: newTrace,
+  spanId: newTrace,
+  comment: newTrace,
+  reviewerKey: newTrace,
+  feedbackId: newTrace,
+  prompt: newPrompt,
+  doc: newDoc,
+  keyId: newKey,
+  spareProject: newSpareProject,
+  spareUserId: newSpareUser,
+  dataset: newDatasetWithItem,
+  experiment: newExperiment,
+  gate: newGate,
+}
+
+/**
+ * The world with new data in place of what a sample refers to. A call that uses up its data can be repeated this way,
+ * at less cost than with a new world.
+ */
+export async function renew(
+  world: World,
+  { path, body }: Pick<Sample, 'path'> & { body?: Sample['body'] | undefined },
+): Promise<World> {
+  const creators = new Set<(org: Org) => Promise<Partial<World>>>()
+  const watched = new Proxy(world, {
+    get(target, field: keyof World) {
+      if (field !== 'org') creators.add(CREATORS[field])
+      return target[field]
+    },
+  })
+  path(watched)
+  body?.(watched)
+  const parts = []
+  for (const create of creators) parts.push(await create(world.org))
+  return Object.assign({}, world, ...parts)
+}
+
+async function newTrace(org: Org) {
   const trace = aTrace()
   const created: ApiResponse = await org.ingest.post('/api/v1/traces', trace)
   await org.ingest.post('/api/v1/observations', anObservation({ trace_id: trace.trace_id, data: large }))
   const feedback = await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id: trace.trace_id }))
   const span = aSpan({ trace_id: trace.trace_id, output: large })
   await org.ingest.post('/api/v1/spans', span)
-  const prompt = await newText(org, '/api/prompts', aPrompt())
-  const doc = await newText(org, '/api/knowledge-docs', aKnowledgeDoc())
-  const key = await org.owner.post('/api/api-keys', { name: 'Spare', projectSlug: 'support', scopes: ['manage'] })
-  const spareProject = await org.owner.post('/api/projects', { slug: freshSlug(), name: 'Spare' })
-  // The user already exists if this is the tenant's second world.
-  const reviewer = await org.owner.post('/api/users', { email: REVIEWER_EMAIL, name: 'Reviewer' })
-  if (reviewer.status === 201) org.userId = reviewer.body.id
-  const spare = await org.owner.post('/api/users', { email: `${freshSlug()}@example.com`, name: 'Spare' })
   const reviewerKey = await org.keyFor({ userId: org.userId, scopes: ['review'] })
   await addAttribution(created.body.id)
   const comment = await org.clientOf(reviewerKey).post(`/api/spans/${span.span_id}/feedback`, { content: 'Why?' })
   return {
-    org,
     traceId: trace.trace_id,
     id: created.body.id,
     spanId: span.span_id,
-    prompt,
-    doc,
-    keyId: key.body.id,
-    spareProject: spareProject.body,
-    spareUserId: spare.body.id,
     reviewerKey,
     comment: comment.body,
-    dataset: await newDataset(org, freshSlug()),
-    experiment: await newExperiment(org),
-    gate: await newGate(org),
     feedbackId: feedback.body.feedback_id,
   }
+}
+
+async function newPrompt(org: Org) {
+  return { prompt: await newText(org, '/api/prompts', aPrompt()) }
+}
+
+async function newDoc(org: Org) {
+  return { doc: await newText(org, '/api/knowledge-docs', aKnowledgeDoc()) }
+}
+
+async function newKey({ owner }: Org) {
+  const key = await owner.post('/api/api-keys', { name: 'Spare', projectSlug: 'support', scopes: ['manage'] })
+  return { keyId: key.body.id }
+}
+
+async function newSpareProject({ owner }: Org) {
+  return { spareProject: (await owner.post('/api/projects', { slug: freshSlug(), name: 'Spare' })).body }
+}
+
+async function newSpareUser({ owner }: Org) {
+  const user = await owner.post('/api/users', { email: `${freshSlug()}@example.com`, name: 'Spare' })
+  return { spareUserId: user.body.id }
+}
+
+async function newDatasetWithItem(org: Org) {
+  return { dataset: await newDataset(org, freshSlug()) }
 }
 
 /** Creates a dataset with an imported example. Each world has its own, because the item's values are large. */
@@ -117,21 +184,20 @@ async function newDataset(org: Org, stepId: string): Promise<World['dataset']> {
   return { id, itemId: example.id }
 }
 
-async function newExperiment(org: Org): Promise<World['experiment']> {
+async function newExperiment(org: Org) {
   const dataset = await newDataset(org, freshSlug())
   const draft = { projectSlug: 'support', datasetId: dataset.id, runner: 'client' }
   const [id, baselineId] = [crypto.randomUUID(), crypto.randomUUID()]
   for (const each of [id, baselineId]) await org.owner.post('/api/experiments', { ...draft, id: each })
   const results = [{ itemId: dataset.itemId, output: { answer: `${large} and more` } }]
   await org.owner.post(`/api/experiments/${baselineId}/results`, { results })
-  return { id, baselineId, itemId: dataset.itemId }
+  return { experiment: { id, baselineId, itemId: dataset.itemId } }
 }
 
-/** Sets a gate and returns its path. */
-async function newGate({ owner, project }: Org): Promise<string> {
-  const path = `/api/projects/${project.id}/gates/${freshSlug()}`
-  await owner.put(path, { minItems: 1 })
-  return path
+async function newGate({ owner, project }: Org) {
+  const gate = `/api/projects/${project.id}/gates/${freshSlug()}`
+  await owner.put(gate, { minItems: 1 })
+  return { gate }
 }
 
 /** Gives a trace an outdated attribution result. */
@@ -167,33 +233,32 @@ const aKnowledgeDoc = () => ({
   content: 'Returns: 14 days.',
 })
 
-/** Maps the IDs in the contract examples to a world's real IDs. */
-const namesIn = ({ org, prompt, doc, comment, ...world }: World): Readonly<Record<string, string>> => ({
-  [TRACE_ID]: world.traceId,
-  [TRACE_UUID]: world.id,
-  [SPAN_ID]: world.spanId,
-  [FEEDBACK_ID]: world.feedbackId,
-  [COMMENT_ID]: comment.id,
-  [PROMPT_ID]: prompt.id,
-  [PROMPT_VERSION_ID]: prompt.versionId,
-  [PROMPT_DRAFT_ID]: prompt.draftId,
-  [DOC_ID]: doc.id,
-  [DOC_VERSION_ID]: doc.versionId,
-  [DOC_DRAFT_ID]: doc.draftId,
-  [DATASET_ID]: world.dataset.id,
-  [EXPERIMENT_ID]: world.experiment.id,
-  [BASELINE_ID]: world.experiment.baselineId,
-  [PROJECT_ID]: org.project.id,
-  [KEY_ID]: world.keyId,
-  [USER_ID]: world.spareUserId,
-  acme: org.slug,
-})
+/** The world's own ID for each ID in the contracts' examples. */
+const NAMES: ReadonlyMap<unknown, (world: World) => string> = new Map([
+  [TRACE_ID, ({ traceId }) => traceId],
+  [TRACE_UUID, ({ id }) => id],
+  [SPAN_ID, ({ spanId }) => spanId],
+  [FEEDBACK_ID, ({ feedbackId }) => feedbackId],
+  [COMMENT_ID, ({ comment }) => comment.id],
+  [PROMPT_ID, ({ prompt }) => prompt.id],
+  [PROMPT_VERSION_ID, ({ prompt }) => prompt.versionId],
+  [PROMPT_DRAFT_ID, ({ prompt }) => prompt.draftId],
+  [DOC_ID, ({ doc }) => doc.id],
+  [DOC_VERSION_ID, ({ doc }) => doc.versionId],
+  [DOC_DRAFT_ID, ({ doc }) => doc.draftId],
+  [DATASET_ID, ({ dataset }) => dataset.id],
+  [EXPERIMENT_ID, ({ experiment }) => experiment.id],
+  [BASELINE_ID, ({ experiment }) => experiment.baselineId],
+  [PROJECT_ID, ({ org }) => org.project.id],
+  [KEY_ID, ({ keyId }) => keyId],
+  [USER_ID, ({ spareUserId }) => spareUserId],
+  ['acme', ({ org }) => org.slug],
+] satisfies [unknown, (world: World) => string][])
 
 /** The path and query of a contract's example, with a world's IDs. */
 function pathIn(world: World, { path, example }: Contract): string {
-  const names = namesIn(world)
   const inWorld = (fields: object = {}) =>
-    Object.entries(fields).map(([field, value]) => [field, names[value] ?? String(value)] as const)
+    Object.entries(fields).map(([field, value]) => [field, NAMES.get(value)?.(world) ?? String(value)] as const)
   const params = new Map(inWorld(example.params))
   const query = new URLSearchParams(inWorld(example.query).map(([field, value]) => [field, value]))
   const filled = path.replace(/{(\w+)}/g, (_, name: string) => params.get(name) ?? '')
@@ -201,12 +266,8 @@ function pathIn(world: World, { path, example }: Contract): string {
 }
 
 /** The body of a contract's example, with a world's IDs. */
-const bodyIn = (world: World, { example }: Contract): object => {
-  const names = namesIn(world)
-  return JSON.parse(JSON.stringify(example.body), (_, value: unknown) =>
-    typeof value === 'string' ? (names[value] ?? value) : value,
-  )
-}
+const bodyIn = (world: World, { example }: Contract): object =>
+  JSON.parse(JSON.stringify(example.body), (_, value: unknown) => NAMES.get(value)?.(world) ?? value)
 
 /** Samples that differ from the contract's example, mostly because they have to create or change something each time. */
 const differences: Readonly<Record<string, Partial<Sample>>> = {
