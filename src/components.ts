@@ -16,6 +16,7 @@ import { ApiKey, ApiKeyWithSecret, Project, User } from './manage/wire.ts'
 import { PastAttribution } from './read/attributions.ts'
 import { ErrorType } from './read/error-types.ts'
 import { Gate } from './read/gate.ts'
+import { Group } from './read/groups.ts'
 import { Insights } from './read/insights.ts'
 import {
   KnowledgeDoc,
@@ -49,6 +50,7 @@ const output = {
   Feedback,
   Gate,
   GateState,
+  Group,
   Insights,
   KnowledgeDoc,
   KnowledgeDocDetail,

@@ -210,6 +210,10 @@ export const OBSERVATIONS_MAX_LIMIT = 1000
 export const MAX_PAGE_BYTES = 4 * 1024 * 1024
 /** Traces that one page scans, so that a filter with few matches costs no more than a page's time. */
 export const MAX_SCANNED_TRACES = 5000
+/** Metadata that one page of groups reads and parses. Ten times what 5,000 traces usually have. */
+export const MAX_GROUPED_METADATA_BYTES = 4 * 1024 * 1024
+/** Groups that a page compares with earlier pages. Each takes an index lookup. */
+export const MAX_CHECKED_GROUPS = 1000
 /** Decisions that one page scans, for the same reason. */
 export const MAX_SCANNED_DECISIONS = 5000
 /** The count of spans left to review stops here. */
@@ -231,7 +235,7 @@ export const DEFAULT_INSIGHT_DAYS = 30
 export const MAX_INSIGHT_DAYS = 366
 /** Entries in one list of insights. A year of ten steps with two versions each has fewer. */
 export const MAX_INSIGHT_ROWS = 10_000
-/** Traces counted to find the metadata filter with the fewest matches. */
+/** Traces read to compare metadata filters, or to find a trace of a group that's listed. */
 export const PROBED_TRACES = 1000
 
 export const DEFAULT_RATE_LIMIT_PER_MINUTE = 6000

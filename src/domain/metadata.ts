@@ -24,6 +24,12 @@ export async function searchableFields(metadata: JsonObject): Promise<Searchable
   return [...new Map(fields.map(field => [fieldKey(field), field])).values()]
 }
 
+/** The distinct values by which a search on this path finds the metadata. */
+export const searchableValues = (metadata: JsonObject, path: string): string[] => {
+  const values = countLeaves(metadata).kept.filter(leaf => leaf.path === path)
+  return [...new Set(values.map(({ value }) => value.toWellFormed()))]
+}
+
 /** Warns about metadata fields that were left out because they didn't fit. Empty if none were. */
 export function leftWarnings(left: readonly string[]): string[] {
   if (left.length === 0) return []

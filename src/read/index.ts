@@ -2,6 +2,7 @@ import type { Endpoint } from '../api/endpoint.ts'
 import { getAttributionQuality } from './attribution-quality.ts'
 import { listAttributions } from './attributions.ts'
 import { listErrorTypes } from './error-types.ts'
+import { listGroups } from './groups.ts'
 import { getInsights } from './insights.ts'
 import { diffKnowledgeDocVersions, getKnowledgeDoc, listKnowledgeDocs } from './knowledge-docs.ts'
 import { diffPromptVersions, getPrompt, listPrompts } from './prompts.ts'
@@ -15,6 +16,7 @@ export const read: readonly Endpoint[] = [
   getTrace,
   listSpans,
   getSpan,
+  listGroups,
   listAttributions,
   getAttributionQuality,
   getInsights,

@@ -3,7 +3,7 @@ import { newKeys } from '../../src/domain/ids.ts'
 import { TIME } from './builders.ts'
 import type { Org } from './org.ts'
 
-/** The fields that differ between traces. `fields` are searchable like metadata. */
+/** The fields that differ between traces. `fields` is the metadata. */
 interface TraceFields {
   name: string
   status?: 'running' | 'completed'
@@ -41,7 +41,7 @@ export async function manyTraces(org: Org, count: number, fieldsOf: (place: numb
          is_negative, is_posted, derivation, closes_at, is_generic)
        select t.value ->> 'key', t.value ->> 'id', organization_key, project_key,
          'trace_' || (t.value ->> 'key'), t.value ->> 'rootId', t.value ->> 'name', t.value ->> 'status',
-         t.value ->> 'timestamp', null, '{}', '[]', '', 0, 0, null, null, 1, 0, 1, null, null, 0
+         t.value ->> 'timestamp', null, t.value -> 'fields', '[]', '', 0, 0, null, null, 1, 0, 1, null, null, 0
        from json_each(?) as t ${scope}`,
     ).bind(...bound),
     env.DB.prepare(

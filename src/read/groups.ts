@@ -1,0 +1,108 @@
+import * as v from 'valibot'
+import { endpoint } from '../api/endpoint.ts'
+import { ANSWERED, CURSOR, PROJECT_ID, STARTED } from '../api/story.ts'
+import { described, IsoTime, isoTime, textOfBytes } from '../http/atoms.ts'
+import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
+import { MAX_FIELD_PATH_BYTES, MAX_SCANNED_TRACES } from '../limits.ts'
+import { type GroupPlace, listGroups as readGroups, type TraceGroup } from '../store/traces/groups.ts'
+import { projectSelector, selectedProject } from './project.ts'
+import { traceFilters } from './trace-filters.ts'
+
+export const Group = v.object({
+  value: described(v.string(), "The traces' common value. `metadata.<key>=<value>` lists them."),
+  traces: described(v.number(), 'Traces among those that the page looked at'),
+  tracesIsMinimum: described(v.boolean(), 'Whether the group may have older traces'),
+  firstAt: described(IsoTime, 'The time of the oldest trace'),
+  lastAt: described(IsoTime, 'The time of the newest trace'),
+  negative: described(v.number(), 'Of these traces, those with negative feedback'),
+})
+
+const { from, to, kind } = traceFilters
+
+export const listGroups = endpoint({
+  family: 'read',
+  method: 'GET',
+  path: '/api/groups',
+  summary: 'List conversations, or other groups of traces with the same metadata',
+  description:
+    'Traces with the same value of a metadata field form a group, such as the turns of a conversation. Groups are in ' +
+    "the order of their newest traces, newest first. A trace with several values is in several groups; null isn't a " +
+    `group. A page looks at up to ${MAX_SCANNED_TRACES} traces and 4 MiB of their metadata, so it may be short even if ` +
+    'more groups follow. Each group is listed once, at its newest trace: later pages leave it out, even if they reach ' +
+    'more of its traces. While you page, new traces move no group to another page.',
+  scope: 'read',
+  query: v.strictObject({
+    ...projectSelector,
+    key: described(
+      v.optional(textOfBytes(MAX_FIELD_PATH_BYTES), 'group_id'),
+      'A metadata path, such as group_id or user.id. Default: group_id.',
+    ),
+    from,
+    to,
+    kind,
+    ...pageParameters,
+  }),
+  errors: { 404: 'Not found' },
+  responses: {
+    200: v.object({
+      groups: v.array(Group),
+      searchedTo: described(v.nullable(IsoTime), 'How far back the page looked. Null if it looked at the last trace.'),
+      nextCursor: NextCursor,
+    }),
+  },
+  example: {
+    query: { projectId: PROJECT_ID },
+    answers: {
+      200: {
+        groups: [
+          {
+            value: 'session-1',
+            traces: 2,
+            tracesIsMinimum: false,
+            firstAt: STARTED,
+            lastAt: ANSWERED,
+            negative: 1,
+          },
+        ],
+        searchedTo: null,
+        nextCursor: CURSOR,
+      },
+    },
+  },
+}).handle(async context => {
+  const { query, store } = context
+  const project = await selectedProject(context, query)
+  let searchedTo: number | null = null
+  const { items, nextCursor } = await pageOf({
+    list: ['groups', store.organization.id, project.id, query.key],
+    query,
+    place: ['number', 'string', 'number', 'string', 'number'],
+    read: async (limit, after) => {
+      const page = await readGroups(store, project, query.key, query, { limit, after: after && toPlace(after) })
+      searchedTo = page.searchedTo
+      return { items: page.groups, nextPlace: page.nextPlace && fromPlace(page.nextPlace) }
+    },
+  })
+  return {
+    status: 200,
+    body: { groups: items.map(toGroup), searchedTo: searchedTo === null ? null : isoTime(searchedTo), nextCursor },
+  }
+})
+
+const toGroup = ({ isMinimum, firstAt, lastAt, ...group }: TraceGroup): v.InferOutput<typeof Group> => ({
+  ...group,
+  tracesIsMinimum: isMinimum,
+  firstAt: isoTime(firstAt),
+  lastAt: isoTime(lastAt),
+})
+
+/* The place in the list, as cursors store it. */
+
+const fromPlace = ({ until, at, handled }: GroupPlace) =>
+  [until.timestamp, until.id, at.timestamp, at.id, handled] as const
+
+const toPlace = ([untilTime, untilId, time, id, handled]: ReturnType<typeof fromPlace>): GroupPlace => ({
+  until: { timestamp: untilTime, id: untilId },
+  at: { timestamp: time, id },
+  handled,
+})

@@ -1,0 +1,236 @@
+import { desc, eq, type SQL, sql } from 'drizzle-orm'
+import { comparableFields, searchableValues } from '../../domain/metadata.ts'
+import { inTurns, type Work } from '../../domain/turns.ts'
+import {
+  LENGTH_PER_TURN,
+  MAX_CHECKED_GROUPS,
+  MAX_GROUPED_METADATA_BYTES,
+  MAX_SCANNED_TRACES,
+  MAX_SEARCHABLE_FIELDS,
+  PROBED_TRACES,
+} from '../../limits.ts'
+import type { Project } from '../accounts/projects.ts'
+import { rowSet } from '../core/rows.ts'
+import type { Store } from '../core/store.ts'
+import { traceFields, traces } from '../schema/traces.ts'
+import { isLiveIn } from './live.ts'
+import { inProject, matches, positionIs, type TraceFilter, type TracePosition } from './trace-filter.ts'
+
+/** Traces with the same value of a metadata field, such as the turns of a conversation. */
+export interface TraceGroup {
+  value: string
+  /** The traces that the page scanned. */
+  traces: number
+  /** Whether there may be older ones. */
+  isMinimum: boolean
+  firstAt: number
+  lastAt: number
+  negative: number
+}
+
+/** A position in a list of groups: after some of the groups whose newest trace is `at`. */
+export interface GroupPlace {
+  /** The newest trace when the list was first read. Later traces don't move groups within the list. */
+  until: TracePosition
+  at: TracePosition
+  /** How many of that trace's values are listed. */
+  handled: number
+}
+
+type GroupFilter = Pick<TraceFilter, 'from' | 'to' | 'kind'>
+
+/** A scanned trace. Its metadata is null if lists leave it out. */
+interface ScannedTrace extends TracePosition {
+  isNegative: number
+  metadata: string | null
+  fits: number
+}
+
+/** A group of the traces that a page scanned. */
+interface FoundGroup extends Omit<TraceGroup, 'isMinimum'> {
+  newest: TracePosition
+  /** The value's place among the values of the newest trace, counted from 1. */
+  number: number
+}
+
+/**
+ * A page of the groups of a project's traces by the values at `path`, in the order of their newest traces. Each group
+ * is listed once, at its newest trace. Scans at most 5,000 traces and 4 MiB of metadata, so `groups` may be short even
+ * if more follow. Takes two round trips.
+ */
+export async function listGroups(
+  store: Store,
+  project: Project,
+  path: string,
+  filter: GroupFilter,
+  { limit, after }: { limit: number; after: GroupPlace | undefined },
+): Promise<{ groups: TraceGroup[]; searchedTo: number | null; nextPlace: GroupPlace | null }> {
+  const rows = await scan(store, project, filter, after?.at)
+  const cut = rows.findIndex(({ fits }) => fits === 0)
+  const scanned = cut < 0 ? rows : rows.slice(0, cut)
+  const [first, last] = [scanned[0], scanned.at(-1)]
+  if (!first || !last) return { groups: [], searchedTo: null, nextPlace: null }
+  const isEnd = cut < 0 && rows.length < MAX_SCANNED_TRACES
+  const until = after?.until ?? positionOf(first)
+  const found = await inTurns(gather(scanned, path, after))
+  // On a first page, no group is listed already.
+  const checked = found.slice(0, after ? MAX_CHECKED_GROUPS : limit + 1)
+  const listed = await findNew(store, project, path, filter, { groups: checked, after, limit: limit + 1 })
+  const page = listed.slice(0, limit)
+  const groups = page.map(({ group: { value, traces, firstAt, lastAt, negative }, oldestAt }) => {
+    const mayContinue = oldestAt === null || oldestAt < firstAt || oldestAt === last.timestamp
+    return {
+      value,
+      traces,
+      isMinimum: !isEnd && mayContinue,
+      firstAt: Math.min(firstAt, oldestAt ?? firstAt),
+      lastAt,
+      negative,
+    }
+  })
+  const lastGroup = listed.length > limit ? page.at(-1)?.group : checked.length < found.length && checked.at(-1)
+  const nextPlace = lastGroup
+    ? { until, at: lastGroup.newest, handled: lastGroup.number }
+    : isEnd
+      ? null
+      : { until, at: positionOf(last), handled: MAX_SEARCHABLE_FIELDS }
+  return { groups, searchedTo: isEnd ? null : last.timestamp, nextPlace }
+}
+
+const positionOf = ({ timestamp, id }: TracePosition): TracePosition => ({ timestamp, id })
+
+/** The traces that a page scans, newest first. The page ends where their metadata no longer fits. */
+function scan(
+  store: Store,
+  project: Project,
+  filter: GroupFilter,
+  start: TracePosition | undefined,
+): Promise<ScannedTrace[]> {
+  const { time, where } = inProject(
+    store,
+    project,
+    { ...filter, fields: [] },
+    undefined,
+    time => start && positionIs(time, '<=', start),
+  )
+  const order = sql`${desc(time)}, ${desc(traces.id)}`
+  const scanned = store.database
+    .select({
+      key: traces.key,
+      position: sql<number>`row_number() over (order by ${order})`.as('position'),
+      bytes: sql<number>`sum(octet_length(${traces.metadata})) over (order by ${order} rows unbounded preceding)`.as(
+        'bytes',
+      ),
+    })
+    .from(traces)
+    .where(where)
+    .orderBy(order)
+    .limit(MAX_SCANNED_TRACES)
+    .as('scanned')
+  const fits = sql`(${scanned.bytes} <= ${MAX_GROUPED_METADATA_BYTES} or ${scanned.position} = 1)`
+  return store.database
+    .select({
+      id: traces.id,
+      timestamp: traces.timestamp,
+      isNegative: sql<number>`${traces.isNegative}`,
+      fits: sql<number>`${fits}`,
+      metadata: sql<string | null>`iif(${fits} and ${isListed(project, filter)}, ${traces.metadata}, null)`,
+    })
+    .from(scanned)
+    .crossJoin(traces)
+    .where(eq(traces.key, scanned.key))
+}
+
+const isListed = (project: Project, { kind }: GroupFilter): SQL => matches(project, { kind, fields: [] }) ?? sql`true`
+
+/** Groups scanned traces, except by those values of the first trace that earlier pages have listed. */
+function* gather(scanned: readonly ScannedTrace[], path: string, after: GroupPlace | undefined): Work<FoundGroup[]> {
+  const groups = new Map<string, FoundGroup>()
+  const listed = new Set<string>()
+  let length = 0
+  for (const { id, timestamp, metadata, isNegative } of scanned) {
+    if (metadata === null) continue
+    length += metadata.length
+    if (length > LENGTH_PER_TURN) {
+      yield
+      length = 0
+    }
+    const values = searchableValues(JSON.parse(metadata), path)
+    if (id === after?.at.id) for (const value of values.slice(0, after.handled)) listed.add(value)
+    for (const [index, value] of values.entries()) {
+      if (value === NO_GROUP || listed.has(value)) continue
+      const group = groups.get(value)
+      if (group) {
+        group.traces++
+        group.negative += isNegative
+        group.firstAt = timestamp
+      } else {
+        const newest = { timestamp, id }
+        const number = index + 1
+        groups.set(value, {
+          value,
+          traces: 1,
+          negative: isNegative,
+          firstAt: timestamp,
+          lastAt: timestamp,
+          newest,
+          number,
+        })
+      }
+    }
+  }
+  return [...groups.values()]
+}
+
+/** Metadata that is null says that the trace has no such value. */
+const NO_GROUP = 'null'
+
+const GROUPS = rowSet(['value'])
+
+interface NewGroup {
+  group: FoundGroup
+  /** The time of its oldest trace. Null if that one is beyond the traces that were probed. */
+  oldestAt: number | null
+}
+
+/** Those groups that earlier pages haven't listed, with the time of each one's oldest trace. */
+async function findNew(
+  store: Store,
+  project: Project,
+  path: string,
+  filter: GroupFilter,
+  { groups, after, limit }: { groups: readonly FoundGroup[]; after: GroupPlace | undefined; limit: number },
+): Promise<NewGroup[]> {
+  if (groups.length === 0) return []
+  const fields = await comparableFields(groups.map(({ value }) => ({ path, value })))
+  /** The group's traces in a range of times, oldest first. */
+  const tracesOf = (from: number | undefined, to: number | undefined, ...conditions: (SQL | undefined)[]) => sql`(
+    select probed.timestamp as at, probed.trace_key from ${traceFields} as probed
+    where probed.project_key = ${project.key} and probed.path = ${path} and probed.value = ${GROUPS.row.value}
+      ${from === undefined ? sql`` : sql`and probed.timestamp >= ${from}`}
+      ${to === undefined ? sql`` : sql`and probed.timestamp <= ${to}`}
+    order by probed.timestamp limit ${PROBED_TRACES}
+  ) as scanned cross join ${traces}
+    where ${traces.key} = scanned.trace_key
+      and ${isLiveIn(store, project, isListed(project, filter), ...conditions)}`
+  const time = traces.timestamp
+  const isListedAlready =
+    after &&
+    sql`exists (select 1 from ${tracesOf(
+      after.at.timestamp,
+      after.until.timestamp,
+      positionIs(time, '>', after.at),
+      positionIs(time, '<=', after.until),
+    )})`
+  // `json_each` reads the groups in their order, so only those up to the limit are looked up. A sort would need all.
+  const rows = await store.database.all<{ place: number; oldestAt: number | null }>(sql`
+    select item.key as place,
+      (select at from ${tracesOf(filter.from, undefined)} order by at limit 1) as oldestAt
+    from ${GROUPS.from(GROUPS.encodeAll(fields.map(({ value }) => ({ value }))))}
+    where ${isListedAlready ? sql`not ${isListedAlready}` : sql`true`}
+    limit ${limit}`)
+  return rows.flatMap(({ place, oldestAt }) => {
+    const group = groups[place]
+    return group ? [{ group, oldestAt }] : []
+  })
+}
