@@ -108,13 +108,6 @@ export const IconDots = drawn(
   'M18 12a1 1 0 1 0 2 0a1 1 0 1 0 -2 0',
 )
 export const IconDownload = drawn('M4 17v2a2 2 0 0 0 2 2h12a2 2 0 0 0 2 -2v-2', 'M7 11l5 5l5 -5', 'M12 4l0 12')
-export const IconFilter = drawn(
-  'M4 4h16v2.172a2 2 0 0 1 -.586 1.414l-4.414 4.414v7l-6 2v-8.5l-4.48 -4.928a2 2 0 0 1 -.52 -1.345v-2.227',
-)
-export const IconFilterOff = drawn(
-  'M8 4h12v2.172a2 2 0 0 1 -.586 1.414l-3.914 3.914m-.5 3.5v4l-6 2v-8.5l-4.48 -4.928a2 2 0 0 1 -.52 -1.345v-2.227',
-  'M3 3l18 18',
-)
 export const IconFlask = drawn('M9 3l6 0', 'M10 9l4 0', 'M10 3v6l-4 11a.7 .7 0 0 0 .5 1h11a.7 .7 0 0 0 .5 -1l-4 -11v-6')
 export const IconFoldDown = drawn('M12 11v8l3 -3m-6 0l3 3', 'M9 7l1 0', 'M14 7l1 0', 'M19 7l1 0', 'M4 7l1 0')
 export const IconFoldUp = drawn('M12 13v-8l-3 3m6 0l-3 -3', 'M9 17l1 0', 'M14 17l1 0', 'M19 17l1 0', 'M4 17l1 0')

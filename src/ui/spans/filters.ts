@@ -17,15 +17,14 @@ const FILTERS = [
   'reviewedTo',
   'from',
   'to',
+  'kind',
 ] as const
 
 export type SpanFilterName = (typeof FILTERS)[number]
 
-/** The filters in a URL, in the order in which the page shows them. */
-export const filtersIn = (address: URLSearchParams) => parametersIn(FILTERS, address)
-
-/** The same as an API query. Equal filters give equal strings. */
-export const queryOf = (address: URLSearchParams): string => new URLSearchParams(filtersIn(address)).toString()
+/** A URL's filters as an API query. Equal filters give equal strings. */
+export const queryOf = (address: URLSearchParams): string =>
+  new URLSearchParams(parametersIn(FILTERS, address)).toString()
 
 /** A URL without filters. */
 export const withoutSpanFilters = withoutFilters(name => FILTERS.some(filter => filter === name))

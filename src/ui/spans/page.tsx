@@ -6,6 +6,7 @@ import { pathWith } from '../api/client.ts'
 import { errorTypesQuery } from '../api/error-types.ts'
 import { useNames } from '../api/names.ts'
 import type { SpanList } from '../api/wire.ts'
+import { FilterBar } from '../filters/filter-bar.tsx'
 import { ShownText } from '../json/shown-text.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
@@ -18,9 +19,9 @@ import { type Column, StackedTable } from '../parts/stacked-table.tsx'
 import { TextLink } from '../parts/text-link.tsx'
 import { usePageTitle } from '../parts/use-page-title.ts'
 import { useProject } from '../session/project.ts'
-import { FilterBar } from './filter-bar.tsx'
-import { queryOf } from './filters.ts'
+import { queryOf, withoutSpanFilters } from './filters.ts'
 import { spansQuery } from './queries.ts'
+import { PINNED_FILTERS, spanFilters } from './span-filters.ts'
 
 type ListedSpan = SpanList['spans'][number]
 
@@ -47,7 +48,15 @@ export function Page() {
           Steps across traces. Select a step to see it in its trace.
         </Text>
       </div>
-      {project === undefined ? <NoProject /> : <FilterBar typeNames={typeNames} userNames={userNames} />}
+      {project === undefined ? (
+        <NoProject />
+      ) : (
+        <FilterBar
+          filters={spanFilters({ errorTypes: typeNames, reviewers: userNames })}
+          pinned={PINNED_FILTERS}
+          onClear={withoutSpanFilters}
+        />
+      )}
       {query.error && !query.data && (
         <FaultAlert error={query.error} title="Couldn't load the spans" onRetry={query.refetch} />
       )}

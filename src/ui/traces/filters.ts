@@ -1,3 +1,4 @@
+import { METADATA } from '../filters/filter.ts'
 import { withoutFilters } from '../parts/parameters.ts'
 
 /*
@@ -19,16 +20,6 @@ const FILTERS = [
   'kind',
 ] as const
 
-export type FilterName = (typeof FILTERS)[number]
-
-const METADATA = 'metadata.'
-
-/** A metadata field's dotted path and required value. */
-export interface MetadataFilter {
-  path: string
-  value: string
-}
-
 const isFilter = (name: string): boolean =>
   FILTERS.some(filter => filter === name) || (name.startsWith(METADATA) && name.length > METADATA.length)
 
@@ -40,24 +31,8 @@ export function queryOf(address: URLSearchParams): string {
   return query.toString()
 }
 
-/** The number of filters in a URL. */
-export const countFilters = (address: URLSearchParams): number => [...new URLSearchParams(queryOf(address))].length
-
 /** A URL without filters. */
 export const withoutTraceFilters = withoutFilters(isFilter)
 
-export const metadataFilters = (address: URLSearchParams): MetadataFilter[] =>
-  [...address]
-    .filter(([name, value]) => name.startsWith(METADATA) && isFilter(name) && value !== '')
-    .map(([name, value]) => ({ path: name.slice(METADATA.length), value }))
-
 /** A metadata filter's name in the URL. */
 export const metadataName = (path: string): string => METADATA + path
-
-/** Parses `path=value`; undefined if the text doesn't have that form. */
-export function parseMetadataFilter(text: string): MetadataFilter | undefined {
-  const middle = text.indexOf('=')
-  const path = text.slice(0, Math.max(middle, 0)).trim()
-  const value = text.slice(middle + 1).trim()
-  return path === '' || value === '' ? undefined : { path, value }
-}

@@ -1,12 +1,17 @@
 import type { Json } from '../api/wire.ts'
-import type { MetadataFilter } from './filters.ts'
+
+/** A metadata field's dotted path and value. */
+export interface MetadataLeaf {
+  path: string
+  value: string
+}
 
 /**
  * The first scalars of metadata in document order, by filter path. An array's items have the array's path.
  * Not recursive: metadata may be deep.
  */
-export function metadataLeaves(metadata: Json, limit: number): MetadataFilter[] {
-  const leaves: MetadataFilter[] = []
+export function metadataLeaves(metadata: Json, limit: number): MetadataLeaf[] {
+  const leaves: MetadataLeaf[] = []
   const open: { path: string; value: Json }[] = [{ path: '', value: metadata }]
   for (let next = open.pop(); next && leaves.length < limit; next = open.pop()) {
     const { path, value } = next

@@ -2,20 +2,22 @@ import { Title } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useState } from 'react'
 import { useSearchParams } from 'wouter'
+import { FilterBar } from '../filters/filter-bar.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { NoProject } from '../parts/no-project.tsx'
 import { withParameters } from '../parts/parameters.ts'
 import { usePageTitle } from '../parts/use-page-title.ts'
 import { useProject } from '../session/project.ts'
-import { FilterBar } from './filter-bar.tsx'
-import { type MetadataFilter, metadataName, queryOf, withoutTraceFilters } from './filters.ts'
+import { metadataName, queryOf, withoutTraceFilters } from './filters.ts'
 import { ListEnd } from './list-end.tsx'
+import type { MetadataLeaf } from './metadata-leaves.ts'
 import { NoTraces } from './no-traces.tsx'
 import classes from './page.module.css'
 import { tracesQuery } from './queries.ts'
 import { TraceTable } from './trace-table.tsx'
 import { useListPlace } from './use-list-place.ts'
 import { useNewTraces } from './use-new-traces.ts'
+import { PINNED_FILTERS, useTraceFilters } from './use-trace-filters.ts'
 import { WaitingTraces } from './waiting-traces.tsx'
 
 /** After this many pages without a match (100,000 traces) the list asks before it continues. */
@@ -27,6 +29,7 @@ export function Page() {
   const project = useProject()
   const [address, setAddress] = useSearchParams()
   const filters = queryOf(address)
+  const traceFilters = useTraceFilters()
   const list = useInfiniteQuery(tracesQuery(project, filters))
   const { data, hasNextPage, isFetchingNextPage, isPlaceholderData, fetchNextPage } = list
   const pages = data?.pages
@@ -47,7 +50,7 @@ export function Page() {
     if (canGoOn) void fetchNextPage()
   }, [canGoOn, fetchNextPage])
   const onFilter = useCallback(
-    ({ path, value }: MetadataFilter) => setAddress(withParameters({ [metadataName(path)]: value })),
+    ({ path, value }: MetadataLeaf) => setAddress(withParameters({ [metadataName(path)]: value })),
     [setAddress],
   )
 
@@ -59,7 +62,9 @@ export function Page() {
   return (
     <div className={classes.page}>
       <Title order={1}>Traces</Title>
-      {project !== undefined && <FilterBar />}
+      {project !== undefined && (
+        <FilterBar filters={traceFilters} pinned={PINNED_FILTERS} onClear={withoutTraceFilters} />
+      )}
       {list.error && !pages ? (
         <FaultAlert error={list.error} title="Couldn't load the traces" onRetry={list.refetch} />
       ) : project === undefined ? (

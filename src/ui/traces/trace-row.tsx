@@ -9,8 +9,7 @@ import { count, dollars, duration, shortCount, usageDetails } from '../parts/for
 import { Moment } from '../parts/moment.tsx'
 import { ReviewState } from '../parts/review-state.tsx'
 import { traceQuery } from '../trace/queries.ts'
-import type { MetadataFilter } from './filters.ts'
-import { metadataLeaves } from './metadata-leaves.ts'
+import { type MetadataLeaf, metadataLeaves } from './metadata-leaves.ts'
 import classes from './trace-table.module.css'
 
 interface TraceRowProps {
@@ -20,7 +19,7 @@ interface TraceRowProps {
   /** Pixels from the list's top. */
   start: number
   project: string | undefined
-  onFilter: (filter: MetadataFilter) => void
+  onFilter: (filter: MetadataLeaf) => void
 }
 
 const SHOWN_LEAVES = 4

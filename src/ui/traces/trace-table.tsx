@@ -3,7 +3,7 @@ import { useHotkeys } from '@mantine/hooks'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useCallback, useEffect, useRef } from 'react'
 import type { TraceItem } from '../api/wire.ts'
-import type { MetadataFilter } from './filters.ts'
+import type { MetadataLeaf } from './metadata-leaves.ts'
 import { TraceRow } from './trace-row.tsx'
 import classes from './trace-table.module.css'
 import { useWideRows } from './use-wide-rows.ts'
@@ -43,7 +43,7 @@ interface TraceTableProps {
   onPointedAt: (isPointedAt: boolean) => void
   /** Called when the visible rows are near the end. */
   onEnd: () => void
-  onFilter: (filter: MetadataFilter) => void
+  onFilter: (filter: MetadataLeaf) => void
   /** Shown above the rows. */
   above?: ReactNode
   /** Shown after the last row. */

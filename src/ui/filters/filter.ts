@@ -1,0 +1,87 @@
+import { type PeriodUnit, periodWords } from './periods.ts'
+
+/*
+ * The filters that a list offers, and the terms that its URL contains. The URL uses the API's names.
+ */
+
+export interface Option {
+  value: string
+  label: string
+}
+
+/** A filter with a few values. */
+interface ChoiceFilter {
+  kind: 'choice'
+  label: string
+  name: string
+  options: readonly Option[]
+}
+
+/** A filter with a text as its value. */
+export interface TextFilter {
+  kind: 'text'
+  label: string
+  name: string
+  /** The parameter that matches any part of the text, if the list has one. */
+  partName?: string
+  placeholder?: string
+}
+
+/** A range of time. */
+export interface PeriodFilter {
+  kind: 'period'
+  label: string
+  /** The parameter of the first moment, or of any moment of the first day. */
+  from: string
+  /** The parameter of the end, which isn't part of the range. */
+  to: string
+  unit: PeriodUnit
+}
+
+/** A metadata field with a required value. A list may have several. */
+export interface MetadataFilter {
+  kind: 'metadata'
+  label: string
+}
+
+export type Filter = ChoiceFilter | TextFilter | PeriodFilter | MetadataFilter
+
+/** One filter in a URL. */
+export interface Term {
+  filter: Filter
+  /** Its parameters. */
+  names: readonly string[]
+  /** What it filters by: `Name contains`. */
+  label: string
+  /** Its value in words. */
+  value: string
+}
+
+export const METADATA = 'metadata.'
+
+/** The terms of a filter in a URL: none if it isn't set, several for metadata. */
+export function termsOf(filter: Filter, address: URLSearchParams): Term[] {
+  const { label } = filter
+  const term = (name: string, label: string, wordsFor: (value: string) => string = value => value): Term[] => {
+    const value = address.get(name)
+    return value ? [{ filter, names: [name], label, value: wordsFor(value) }] : []
+  }
+  switch (filter.kind) {
+    case 'choice':
+      return term(filter.name, label, value => filter.options.find(option => option.value === value)?.label ?? value)
+    case 'text':
+      return [
+        ...term(filter.name, label),
+        ...(filter.partName === undefined ? [] : term(filter.partName, `${label} contains`)),
+      ]
+    case 'period': {
+      const [from, to] = [address.get(filter.from), address.get(filter.to)]
+      if (!from && !to) return []
+      return [{ filter, names: [filter.from, filter.to], label, value: periodWords({ from, to }, filter.unit) }]
+    }
+    case 'metadata':
+      return [...new Set(address.keys())]
+        .filter(name => name.startsWith(METADATA) && name !== METADATA)
+        .flatMap(name => term(name, name.slice(METADATA.length)))
+  }
+}

@@ -1,0 +1,72 @@
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { errorTypesQuery } from '../api/error-types.ts'
+import type { Filter } from '../filters/filter.ts'
+import { useProject } from '../session/project.ts'
+
+/** The filters that are visible even if they aren't set. */
+export const PINNED_FILTERS = ['Review', 'Time']
+
+/** The filters that the list offers. */
+export function useTraceFilters(): readonly Filter[] {
+  const { data } = useQuery(errorTypesQuery(useProject()))
+  return useMemo(() => {
+    const errorTypes = (data?.errorTypes ?? []).map(({ errorType, name }) => ({ value: errorType, label: name }))
+    return [...FILTERS, { kind: 'choice', label: 'Error type', name: 'errorType', options: errorTypes }, ...LAST]
+  }, [data])
+}
+
+const FILTERS: readonly Filter[] = [
+  {
+    kind: 'choice',
+    label: 'Review',
+    name: 'review',
+    options: [
+      { value: 'unreviewed', label: 'Unreviewed' },
+      { value: 'mixed', label: 'Partly reviewed' },
+      { value: 'accepted', label: 'Accepted' },
+      { value: 'corrected', label: 'Corrected' },
+    ],
+  },
+  { kind: 'period', label: 'Time', from: 'from', to: 'to', unit: 'minute' },
+  { kind: 'text', label: 'Name', name: 'name', placeholder: 'support-answer' },
+  { kind: 'text', label: 'Step', name: 'stepId', placeholder: 'generate-answer' },
+  {
+    kind: 'choice',
+    label: 'Status',
+    name: 'status',
+    options: [
+      { value: 'running', label: 'Running' },
+      { value: 'completed', label: 'Completed' },
+    ],
+  },
+  {
+    kind: 'choice',
+    label: 'Feedback',
+    name: 'hasFeedback',
+    options: [
+      { value: 'true', label: 'With feedback' },
+      { value: 'false', label: 'Without feedback' },
+    ],
+  },
+  {
+    kind: 'choice',
+    label: 'Rating',
+    name: 'rating',
+    options: [
+      { value: 'positive', label: 'Positive' },
+      { value: 'negative', label: 'Negative' },
+    ],
+  },
+]
+
+const LAST: readonly Filter[] = [
+  { kind: 'metadata', label: 'Metadata' },
+  { kind: 'text', label: 'Prompt version', name: 'promptVersionId', placeholder: "The version's ID" },
+  {
+    kind: 'choice',
+    label: 'Telemetry',
+    name: 'kind',
+    options: [{ value: 'all', label: "Include traces that aren't from AI pipelines" }],
+  },
+]

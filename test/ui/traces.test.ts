@@ -1,0 +1,119 @@
+import type { Page } from '@playwright/test'
+import { expectAccessible, expectAccessibleOnEveryScreen } from './accessibility.ts'
+import { type SampleProject, STEP, sampleProject } from './sample-project.ts'
+import { expect, signIn, test } from './test.ts'
+
+let sample: SampleProject
+
+test.beforeAll(async () => {
+  sample = await sampleProject()
+})
+
+test.beforeEach(({ context }) => signIn(context, sample.ownerKey))
+
+const open = (page: Page, query = '') => page.goto(`/traces?project=${sample.project.slug}${query}`)
+const rows = (page: Page) => page.getByRole('table', { name: 'Traces' }).locator('tbody').getByRole('row')
+const filters = (page: Page) => page.getByRole('search', { name: 'Filters' })
+
+test('a filter is added, edited, and removed from the keyboard', async ({ page }) => {
+  await open(page)
+  await expect(rows(page)).toHaveCount(12)
+  await page.keyboard.press('f')
+  await page.getByRole('combobox', { name: 'Filter by' }).fill('rat')
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('combobox', { name: 'Rating' })).toBeFocused()
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Enter')
+  await expect(page).toHaveURL(/rating=negative/)
+  await expect(rows(page)).toHaveCount(1)
+  await expect(page.getByRole('button', { name: 'Add filter' })).toBeFocused()
+
+  await filters(page).getByRole('button', { name: 'Rating: Negative' }).press('Enter')
+  await page.getByRole('combobox', { name: 'Rating' }).fill('pos')
+  await page.keyboard.press('Enter')
+  await expect(page).toHaveURL(/rating=positive/)
+  await expect(page.getByRole('heading', { name: 'No traces match these filters' })).toBeVisible()
+  await expect(filters(page).getByRole('button', { name: 'Rating: Positive' })).toBeFocused()
+
+  await filters(page).getByRole('button', { name: 'Remove filter: Rating' }).press('Enter')
+  await expect(page).not.toHaveURL(/rating/)
+  await expect(rows(page)).toHaveCount(12)
+  await expect(page.getByRole('button', { name: 'Add filter' })).toBeFocused()
+})
+
+test('Escape closes a filter without changing it', async ({ page }) => {
+  await open(page, '&rating=negative')
+  await filters(page).getByRole('button', { name: 'Rating: Negative' }).click()
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Escape')
+  await expect(page.getByRole('dialog')).toHaveCount(0)
+  await expect(filters(page).getByRole('button', { name: 'Rating: Negative' })).toBeFocused()
+  await expect(page).toHaveURL(/rating=negative/)
+})
+
+test('each filter in a link is a chip with the value in words', async ({ page }) => {
+  const version = sample.promptId
+  await open(
+    page,
+    `&name=support-answer&stepId=${STEP}&status=completed&review=unreviewed&hasFeedback=false&rating=negative` +
+      `&errorType=hallucinated_content&promptVersionId=${version}&metadata.customer.tier=gold&metadata.a=b&kind=all` +
+      '&from=2020-01-01T00:00:00.000Z&to=2020-01-02T00:00:00.000Z',
+  )
+  for (const words of [
+    'Name: support-answer',
+    `Step: ${STEP}`,
+    'Status: Completed',
+    'Review: Unreviewed',
+    'Feedback: Without feedback',
+    'Rating: Negative',
+    'Error type: Hallucinated content',
+    `Prompt version: ${version}`,
+    'customer.tier: gold',
+    'a: b',
+    "Telemetry: Include traces that aren't from AI pipelines",
+  ]) {
+    await expect(filters(page).getByRole('button', { name: words, exact: true })).toBeVisible()
+  }
+  await expect(filters(page).getByRole('button', { name: /^Time: .*2020.* – .*2020/ })).toBeVisible()
+  await expectAccessibleOnEveryScreen(page)
+  await page.getByRole('heading', { name: 'No traces match these filters' }).waitFor()
+  await filters(page).getByRole('button', { name: 'Clear filters' }).click()
+  await expect(page).toHaveURL(`/traces?project=${sample.project.slug}`)
+})
+
+test('a metadata filter keeps its field when its value is edited', async ({ page }) => {
+  await open(page)
+  await page.getByRole('button', { name: 'Add filter' }).click()
+  await page.getByRole('option', { name: 'Metadata' }).click()
+  const editor = page.getByRole('dialog')
+  await editor.getByLabel('Field').fill('customer.tier')
+  await editor.getByRole('button', { name: 'Apply' }).click()
+  await expect(editor.getByText('Required')).toBeVisible()
+  await editor.getByLabel('Value').fill('gold')
+  await page.keyboard.press('Enter')
+  await expect(rows(page)).toHaveCount(6)
+  await filters(page).getByRole('button', { name: 'customer.tier: gold' }).click()
+  await expect(editor.getByLabel('Field')).toHaveValue('customer.tier')
+  await editor.getByLabel('Value').fill('basic')
+  await page.keyboard.press('Enter')
+  await expect(page).toHaveURL(/metadata\.customer\.tier=basic/)
+  await expect(rows(page)).toHaveCount(6)
+})
+
+test('a period is chosen as a shortcut or by its ends', async ({ page }) => {
+  await open(page)
+  await filters(page).getByRole('button', { name: 'Time' }).click()
+  await expectAccessible(page)
+  await page.getByRole('button', { name: 'Last 24 hours' }).click()
+  await expect(page).toHaveURL(/from=/)
+  await expect(rows(page)).toHaveCount(12)
+  await filters(page)
+    .getByRole('button', { name: /^Time: since/ })
+    .click()
+  await page.getByLabel('From').fill('')
+  await page.getByLabel('To', { exact: true }).fill('2020-01-01T00:00')
+  await page.keyboard.press('Enter')
+  await expect(page).not.toHaveURL(/from=/)
+  await expect(filters(page).getByRole('button', { name: /^Time: before 1 Jan 2020/ })).toBeVisible()
+  await expect(page.getByRole('heading', { name: 'No traces match these filters' })).toBeVisible()
+})
