@@ -27,7 +27,7 @@ import {
   PromptVersion,
 } from './read/text-wire.ts'
 import { VersionDiff } from './read/version-diff.ts'
-import { Feedback, Span, SpanOfTrace, Suggestion, Trace, TraceItem } from './read/wire.ts'
+import { Feedback, ListedTrace, Span, SpanOfTrace, Suggestion, Trace } from './read/wire.ts'
 import { ReviewRecord } from './review/reviews.ts'
 
 /* The names of schemas in the OpenAPI document. Client generators use them as type names, so never change one. */
@@ -68,7 +68,7 @@ const output = {
   Suggestion,
   Trace,
   TraceSearchHit: Hit,
-  TraceSummary: TraceItem,
+  TraceSummary: ListedTrace,
   User,
   VersionDiff,
 }

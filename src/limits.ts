@@ -64,6 +64,14 @@ export const INLINE_BYTES = 8 * 1024
 export const PREVIEW_BYTES = 256
 /** Concurrent R2 calls. A Worker has 6 connections. */
 export const MAX_PARALLEL_CALLS = 6
+/** The beginning of a trace's input or output in lists. A table shows a line or two. */
+export const PREVIEW_LENGTH = 200
+/** How much of each value is read for that. The text of a message begins after its other fields. */
+export const PREVIEWED_LENGTH = 4096
+/** The last inputs of a span that are read for that. They share `PREVIEWED_LENGTH`. */
+export const PREVIEWED_INPUTS = 8
+/** How many of a trace's observations, and of its spans, are searched for that: a list shows 200 traces. */
+export const PREVIEWED_ROWS = 200
 /** Values on one page of a list. The page ends before the item that would exceed it, after at least one item. */
 export const MAX_PAGE_VALUE_BYTES = 8 * 1024 * 1024
 /** A response that shows a trace has every value in full, up to these totals of value bytes and spans. */

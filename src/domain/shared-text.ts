@@ -52,7 +52,7 @@ function listKey(items: readonly Json[]): number | undefined {
 }
 
 /** Messages of chat APIs (`role`), and LangChain's (`type`). */
-const isMessage = (value: Json | undefined): value is JsonObject =>
+export const isMessage = (value: Json | undefined): value is JsonObject =>
   isJsonObject(value) &&
   ('content' in value || 'parts' in value) &&
   (typeof value.role === 'string' || MESSAGE_TYPES.has(String(value.type)))
@@ -83,6 +83,16 @@ const RESPONSE_FORMS: readonly (readonly [key: string, isForm: (value: JsonObjec
   // A serialized LangChain object.
   ['kwargs', ({ lc, kwargs }) => lc === 1 && isJsonObject(kwargs)],
 ]
+
+/** The text of a message or response, whatever its form. The texts of a message in parts are joined. */
+export function messageText(value: Json): string | undefined {
+  const { keys, value: said } = held(value)
+  if (typeof said === 'string') return said
+  if (!keys.includes('content') && !keys.includes('parts')) return undefined
+  const parts = Array.isArray(said) ? said : [said]
+  const texts = parts.flatMap(part => (isJsonObject(part) && typeof part.text === 'string' ? [part.text] : []))
+  return texts.length === 0 ? undefined : texts.join('\n')
+}
 
 /** A text that is JSON counts as the object or list in it, because pipelines parse what models write. */
 function structureIn(value: Json): Json | undefined {

@@ -23,7 +23,7 @@ import {
 } from '../api/story.ts'
 import type { Gate } from './gate.ts'
 import type { KnowledgeDoc, KnowledgeDocVersion, Prompt, PromptVersion } from './text-wire.ts'
-import type { Feedback, Span, SpanOfTrace, TraceItem } from './wire.ts'
+import type { Feedback, ListedTrace, Span, SpanOfTrace, TraceItem } from './wire.ts'
 
 export const traceItem: Shown<typeof TraceItem> = {
   id: TRACE_UUID,
@@ -43,6 +43,14 @@ export const traceItem: Shown<typeof TraceItem> = {
   usage: { inputTokens: 412, outputTokens: 36, totalTokens: 448, cachedTokens: 256 },
   costUsd: 0.00018,
   reviewState: 'unreviewed',
+}
+
+export const listedTrace: Shown<typeof ListedTrace> = {
+  ...traceItem,
+  inputPreview: QUESTION.question,
+  outputPreview: ANSWER.answer,
+  errorType: 'context_misinterpretation',
+  errorTypeBy: 'engine',
 }
 
 export const rootSpan: Shown<typeof Span> = {

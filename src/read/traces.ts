@@ -21,10 +21,10 @@ import { MAX_DETAIL_FEEDBACK, MAX_DETAIL_SPANS, MAX_WHOLE_SPANS } from '../limit
 import { isForeignTrace } from '../store/accounts/ownership.ts'
 import { type DetailPage, findTraceDetail } from '../store/spans/trace-detail.ts'
 import { listTraces as readTraces } from '../store/traces/trace-list.ts'
-import { rootSpan, span, traceItem } from './examples.ts'
+import { listedTrace, rootSpan, span, traceItem } from './examples.ts'
 import { projectSelector, selectedProject } from './project.ts'
 import { traceFilter, traceFilters } from './trace-filters.ts'
-import { Payloads, Trace, TraceItem, toTrace, toTraceItem, writeSpan } from './wire.ts'
+import { ListedTrace, Payloads, Trace, toListedTrace, toTrace, writeSpan } from './wire.ts'
 
 export const listTraces = endpoint({
   family: 'read',
@@ -40,10 +40,10 @@ export const listTraces = endpoint({
   }),
   metadataPrefix: 'metadata.',
   errors: { 404: 'Not found' },
-  responses: { 200: v.object({ traces: v.array(TraceItem), nextCursor: NextCursor }) },
+  responses: { 200: v.object({ traces: v.array(ListedTrace), nextCursor: NextCursor }) },
   example: {
     query: { projectId: PROJECT_ID },
-    answers: { 200: { traces: [traceItem], nextCursor: CURSOR } },
+    answers: { 200: { traces: [listedTrace], nextCursor: CURSOR } },
   },
 }).handle(async context => {
   const { query, store } = context
@@ -61,7 +61,7 @@ export const listTraces = endpoint({
       return { items, nextPlace: nextPlace && [nextPlace.timestamp, nextPlace.id] }
     },
   })
-  return { status: 200, body: { traces: items.map(toTraceItem), nextCursor } }
+  return { status: 200, body: { traces: items.map(toListedTrace), nextCursor } }
 })
 
 export const getTrace = endpoint({

@@ -6,12 +6,13 @@ import { PAYLOAD_MODES, SPAN_STATUSES } from '../domain/span.ts'
 import { TRACE_STATUSES } from '../domain/trace-status.ts'
 import { described, IsoTime, isoTime, StoredObject, StoredValue, Uuid, written } from '../http/atoms.ts'
 import { NextCursor } from '../http/cursor.ts'
+import { PREVIEW_LENGTH, PREVIEWED_ROWS } from '../limits.ts'
 import type { Comment } from '../store/reviews/comments.ts'
 import type { LocatedSpan } from '../store/spans/located-spans.ts'
 import type { SpanDetail, SpanReview } from '../store/spans/span-detail.ts'
 import type { Suggestion as StoredSuggestion } from '../store/spans/suggestions.ts'
 import type { FeedbackDetail, TraceDetail } from '../store/spans/trace-detail.ts'
-import type { CountedTrace } from '../store/traces/trace-list.ts'
+import type { CountedTrace, ListedTrace as StoredTrace } from '../store/traces/trace-list.ts'
 
 const Usage = v.nullable(
   v.object({
@@ -59,6 +60,24 @@ export const TraceItem = v.object({
         'unreviewed: no span with an output is reviewed; accepted: all are, without changes; corrected: all are, some with changes; mixed: only some are. Stale reviews are ignored.',
     }),
   ),
+})
+
+/** A trace in a list. */
+export const ListedTrace = v.object({
+  ...TraceItem.entries,
+  inputPreview: described(
+    v.nullable(v.string()),
+    `The beginning of the input, up to ${PREVIEW_LENGTH} characters: the text of a message (in a conversation, of the user's last one), a string, or else JSON. If the root has no input, that of the first step with one. Null if none has. Of a trace with more than ${PREVIEWED_ROWS} observations or spans, only ${PREVIEWED_ROWS} of each are searched.`,
+  ),
+  outputPreview: described(
+    v.nullable(v.string()),
+    'The same for the output. If the root has no output, that of the last step with one.',
+  ),
+  errorType: described(
+    v.nullable(v.string()),
+    "The type that a review names; of several reviews, the newest. If no review names a type, the engine's.",
+  ),
+  errorTypeBy: v.nullable(v.picklist(['reviewer', 'engine'])),
 })
 
 /** The query parameter that says how much of each value to show. */
@@ -163,7 +182,7 @@ export const Trace = v.object({
   nextFeedbackCursor: described(NextCursor, 'The cursor of the next page of feedback. Null on the last page.'),
 })
 
-export const toTraceItem = (trace: CountedTrace): v.InferOutput<typeof TraceItem> => ({
+const toTraceItem = (trace: CountedTrace): v.InferOutput<typeof TraceItem> => ({
   id: trace.id,
   traceId: trace.traceId,
   name: trace.name,
@@ -181,6 +200,14 @@ export const toTraceItem = (trace: CountedTrace): v.InferOutput<typeof TraceItem
   usage: trace.usage,
   costUsd: trace.costUsd,
   reviewState: traceReviewState(trace),
+})
+
+export const toListedTrace = (trace: StoredTrace): v.InferOutput<typeof ListedTrace> => ({
+  ...toTraceItem(trace),
+  inputPreview: trace.inputPreview,
+  outputPreview: trace.outputPreview,
+  errorType: trace.errorType,
+  errorTypeBy: trace.errorTypeBy,
 })
 
 /** A span in a response that shows its trace, written as JSON. */

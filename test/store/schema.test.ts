@@ -157,7 +157,7 @@ describe('the SQL statements in requests and jobs', () => {
       // json_each scans only the request's values. Each subquery has its own plan, and the named ones here contain the
       // rows of one page or one trace, or a span's ancestors.
       const scans = plan.filter(detail =>
-        /^SCAN (?!(item|field|listed)( EXISTS)? VIRTUAL|CONSTANT|scanned|above|sharing|used|by_model|(listed|chosen|observed)( LEFT-JOIN)?$|\(subquery-\d+\))/.test(
+        /^SCAN (?!(item|field|listed)( EXISTS)? VIRTUAL|CONSTANT|scanned|above|sharing|used|by_model|seen|asked|(listed|chosen|observed)( LEFT-JOIN)?$|\(subquery-\d+\))/.test(
           detail,
         ),
       )

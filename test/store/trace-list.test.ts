@@ -52,7 +52,7 @@ describe.for([
       expect((await org.ingest.get(pathOf(query))).body.traces).toHaveLength(count)
       const rows = await rowsReadBy(bindings => org.bearer(bindings).get(pathOf(query)))
       expect(rows).toBeGreaterThan(0)
-      expect(rows).toBeLessThan(probes(common) + 170)
+      expect(rows).toBeLessThan(probes(common) + 210)
     }
   })
 })

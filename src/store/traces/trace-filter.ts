@@ -182,12 +182,23 @@ const hasErrorType = (errorType: string): SQL => sql`(
     and not ${namesErrorType(isNotNull(reviews.errorType))})
   or ${namesErrorType(eq(reviews.errorType, errorType))})`
 
-/** Whether a trace has a span whose decision in force meets the condition `which`. */
-const namesErrorType = (which: SQL): SQL => sql`exists (
-  select 1 from ${spans} cross join ${reviews}
+/** The decisions in force on a trace's spans that meet the condition `which`. */
+const decisionsInForce = (which: SQL): SQL => sql`${spans} cross join ${reviews}
   where ${spans.traceKey} = ${traces.key} and ${isNotNull(spans.reviewState)}
     and ${reviews.traceKey} = ${spans.traceKey} and ${reviews.spanId} = ${spans.id}
-    and ${reviews.number} = ${spans.reviewNumber} and ${which})`
+    and ${reviews.number} = ${spans.reviewNumber} and ${which}`
+
+const namesErrorType = (which: SQL): SQL => sql`exists (select 1 from ${decisionsInForce(which)})`
+
+/** The error types of the current trace by which `hasErrorType` finds it. Of several decisions, the newest counts. */
+export const errorTypeColumns = {
+  reviewersType: sql<string | null>`(
+    select ${reviews.errorType} from ${decisionsInForce(isNotNull(reviews.errorType))}
+    order by ${reviews.createdAt} desc, ${reviews.spanId} limit 1)`.as('reviewersType'),
+  enginesType: sql<string | null>`(
+    select ${attributionJobs.errorType} from ${attributionJobs}
+    where ${attributionJobs.traceKey} = ${traces.key})`.as('enginesType'),
+}
 
 /**
  * Whether a trace has all these fields. Each takes one seek in the primary key. They share one parameter, because a

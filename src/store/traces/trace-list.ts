@@ -1,4 +1,5 @@
 import { and, desc, eq, isNotNull, or, type SQL, sql } from 'drizzle-orm'
+import type { SelectResultFields } from 'drizzle-orm/query-builders/select.types'
 import { JsonText } from '../../domain/json.ts'
 import type { TraceStatus } from '../../domain/trace-status.ts'
 import { MAX_SCANNED_TRACES } from '../../limits.ts'
@@ -12,6 +13,7 @@ import { isNotRoot, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { countWithin } from './payloads.ts'
 import {
+  errorTypeColumns,
   indexedCondition,
   inProject,
   matches,
@@ -19,6 +21,7 @@ import {
   type TraceFilter,
   type TracePosition,
 } from './trace-filter.ts'
+import { previewColumns, readPreview, type TracePreview } from './trace-preview.ts'
 
 /** A trace as shown in lists. */
 export interface TraceSummary {
@@ -41,6 +44,13 @@ export interface CountedTrace extends TraceSummary, TraceUse {
   staleCount: number
   needsReview: boolean
   feedbackCount: number
+}
+
+/** The same with the beginnings of its values, and what the reviewers or else the engine think went wrong. */
+export interface ListedTrace extends CountedTrace, TracePreview {
+  errorType: string | null
+  /** Null if there's no error type. */
+  errorTypeBy: 'reviewer' | 'engine' | null
 }
 
 /** The columns of a summary. The metadata stays JSON text. */
@@ -73,6 +83,21 @@ export const traceCounts = {
   traceUse,
 }
 
+const listedColumns = { ...traceCounts, ...previewColumns, ...errorTypeColumns, needsReview: traces.needsReview }
+
+type ListedRow = TraceSummary & SelectResultFields<typeof listedColumns>
+
+function toListedTrace({ traceUse, reviewersType, enginesType, ...row }: ListedRow): ListedTrace {
+  const errorTypeBy = reviewersType !== null ? 'reviewer' : enginesType !== null ? 'engine' : null
+  return {
+    ...row,
+    ...readTraceUse(traceUse),
+    ...readPreview(row),
+    errorType: reviewersType ?? enginesType,
+    errorTypeBy,
+  }
+}
+
 /** A page of a project's traces that match. */
 interface TracePage<Trace> {
   items: Trace[]
@@ -94,20 +119,18 @@ export async function listTraces(
   project: Project,
   filter: TraceFilter,
   page: PageQuery,
-): Promise<TracePage<CountedTrace>> {
+): Promise<TracePage<ListedTrace>> {
   const { scanned, place, isListed } = scan(store, project, filter, page)
   // A cross join reads `scanned` first, row by row, so the rows are in its order. A sort would have to wait for all of
   // them.
   const rows = await store.database
-    .select({ ...summaryColumns, ...place, ...traceCounts, needsReview: traces.needsReview })
+    .select({ ...summaryColumns, ...place, ...listedColumns })
     .from(scanned)
     .crossJoin(traces)
     .where(isListed)
     .limit(page.limit + 1)
-  return pageOfRows(
-    rows.map(({ traceUse, ...row }) => ({ ...row, ...readTraceUse(traceUse) })),
-    page.limit,
-  )
+  const { items, nextPlace } = pageOfRows(rows, page.limit)
+  return { items: items.map(toListedTrace), nextPlace }
 }
 
 /** The same without the counts, each of which reads more rows. */

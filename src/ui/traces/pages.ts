@@ -34,18 +34,21 @@ export function withTraces(pages: readonly TracePage[], added: readonly TraceIte
   return changed
 }
 
+/** What a response says about a trace. A trace's own page doesn't have the previews. */
+export type TraceChange = Pick<TraceItem, 'id' | 'updatedAt'> & Partial<TraceItem>
+
 /** The list with some traces updated; the same list if nothing changed. */
-export function withChanges<Page extends TraceList>(pages: Page[], changes: readonly TraceItem[]): Page[] {
+export function withChanges<Page extends TraceList>(pages: Page[], changes: readonly TraceChange[]): Page[] {
   const byId = new Map(changes.map(trace => [trace.id, trace]))
   const isStale = (trace: TraceItem) => {
     const change = byId.get(trace.id)
     if (!change || change.updatedAt < trace.updatedAt) return false
-    return SHOWN.some(field => change[field] !== trace[field])
+    return SHOWN.some(field => change[field] !== undefined && change[field] !== trace[field])
   }
   if (!pages.some(({ traces }) => traces.some(isStale))) return pages
   return pages.map(page => ({
     ...page,
-    traces: page.traces.map(trace => (isStale(trace) ? (byId.get(trace.id) ?? trace) : trace)),
+    traces: page.traces.map(trace => (isStale(trace) ? { ...trace, ...byId.get(trace.id) } : trace)),
   }))
 }
 
@@ -59,4 +62,7 @@ const SHOWN = [
   'staleCount',
   'feedbackCount',
   'reviewState',
+  'inputPreview',
+  'outputPreview',
+  'errorType',
 ] as const

@@ -1,8 +1,8 @@
 import { type InfiniteData, infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { call, pathWith } from '../api/client.ts'
 import { queryClient } from '../api/query-client.ts'
-import type { TraceItem, TraceList } from '../api/wire.ts'
-import { type TracePage, withChanges } from './pages.ts'
+import type { TraceList } from '../api/wire.ts'
+import { type TraceChange, type TracePage, withChanges } from './pages.ts'
 
 const PAGE_SIZE = 50
 const POLL_MS = 5_000
@@ -62,7 +62,7 @@ export const newestQuery = (project: string | undefined, filters: string) =>
 type Pages = InfiniteData<TracePage, string | null>
 
 /** Updates a trace in every list. */
-export function updateLists(trace: TraceItem): void {
+export function updateLists(trace: TraceChange): void {
   queryClient.setQueriesData<Pages>({ queryKey: PAGES_KEY }, data => {
     const pages = data && withChanges(data.pages, [trace])
     return data && pages && pages !== data.pages ? { ...data, pages } : data
