@@ -26,6 +26,7 @@ import {
   PromptDetail,
   PromptVersion,
 } from './read/text-wire.ts'
+import { Turn } from './read/turns.ts'
 import { VersionDiff } from './read/version-diff.ts'
 import { Feedback, ListedTrace, Span, SpanOfTrace, Suggestion, Trace } from './read/wire.ts'
 import { ReviewRecord } from './review/reviews.ts'
@@ -69,6 +70,7 @@ const output = {
   Trace,
   TraceSearchHit: Hit,
   TraceSummary: ListedTrace,
+  Turn,
   User,
   VersionDiff,
 }

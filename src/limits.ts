@@ -222,6 +222,13 @@ export const MAX_SCANNED_TRACES = 5000
 export const MAX_GROUPED_METADATA_BYTES = 4 * 1024 * 1024
 /** Groups that a page compares with earlier pages. Each takes an index lookup. */
 export const MAX_CHECKED_GROUPS = 1000
+/** Turns of a conversation on a page. Each shows a span in full and its feedback. */
+export const TURNS_DEFAULT_LIMIT = 20
+export const TURNS_MAX_LIMIT = 50
+/** Steps with an output among which a turn looks for the last one, if the root has none. */
+export const MAX_TURN_SPANS = 500
+/** Feedback on a page of turns. Traces rarely have more than one piece. */
+export const MAX_TURN_FEEDBACK = 500
 /** Decisions that one page scans, for the same reason. */
 export const MAX_SCANNED_DECISIONS = 5000
 /** The count of spans left to review stops here. */

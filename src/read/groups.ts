@@ -19,6 +19,12 @@ export const Group = v.object({
 
 const { from, to, kind } = traceFilters
 
+/** The metadata path whose values make the groups. */
+export const GroupKey = described(
+  v.optional(textOfBytes(MAX_FIELD_PATH_BYTES), 'group_id'),
+  'A metadata path, such as group_id or user.id. Default: group_id.',
+)
+
 export const listGroups = endpoint({
   family: 'read',
   method: 'GET',
@@ -33,10 +39,7 @@ export const listGroups = endpoint({
   scope: 'read',
   query: v.strictObject({
     ...projectSelector,
-    key: described(
-      v.optional(textOfBytes(MAX_FIELD_PATH_BYTES), 'group_id'),
-      'A metadata path, such as group_id or user.id. Default: group_id.',
-    ),
+    key: GroupKey,
     from,
     to,
     kind,

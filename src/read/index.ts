@@ -10,6 +10,7 @@ import { listReviewers } from './reviewers.ts'
 import { getSpan, listSpans } from './spans.ts'
 import { getStepNames } from './step-names.ts'
 import { getTrace, listTraces } from './traces.ts'
+import { listTurns } from './turns.ts'
 
 export const read: readonly Endpoint[] = [
   listTraces,
@@ -17,6 +18,7 @@ export const read: readonly Endpoint[] = [
   listSpans,
   getSpan,
   listGroups,
+  listTurns,
   listAttributions,
   getAttributionQuality,
   getInsights,

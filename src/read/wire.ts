@@ -294,7 +294,7 @@ export const toComment = ({ id, spanId, userId, content, createdAt }: Comment): 
   receivedAt: isoTime(createdAt),
 })
 
-const toFeedback = (feedback: FeedbackDetail): v.InferOutput<typeof Feedback> => ({
+export const toFeedback = (feedback: FeedbackDetail): v.InferOutput<typeof Feedback> => ({
   id: feedback.id,
   spanId: feedback.spanId,
   userId: feedback.userId,

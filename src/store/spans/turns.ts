@@ -1,0 +1,166 @@
+import { and, asc, desc, eq, or, sql } from 'drizzle-orm'
+import type { PayloadMode } from '../../domain/span.ts'
+import type { TraceStatus } from '../../domain/trace-status.ts'
+import { MAX_SCANNED_TRACES, MAX_TURN_FEEDBACK, MAX_TURN_SPANS } from '../../limits.ts'
+import type { Project } from '../accounts/projects.ts'
+import { readPlain } from '../core/database.ts'
+import { pageFromScan } from '../core/scanned.ts'
+import type { Store } from '../core/store.ts'
+import { feedback } from '../schema/reviews.ts'
+import { spans } from '../schema/spans.ts'
+import { traces } from '../schema/traces.ts'
+import { isLive } from '../traces/live.ts'
+import { inProject, matches, positionIs, type TraceFilter, type TracePosition } from '../traces/trace-filter.ts'
+import { traceCounts } from '../traces/trace-list.ts'
+import { findSpans, type LocatedSpan } from './located-spans.ts'
+import { showShared } from './shared-review.ts'
+import { type FeedbackDetail, feedbackFields, toFeedbackDetail } from './trace-detail.ts'
+
+interface ScannedTurn extends TracePosition {
+  traceId: string
+  name: string
+  status: TraceStatus
+  durationMs: number | null
+  needsReview: boolean
+  reviewedCount: number
+  correctedCount: number
+  staleCount: number
+  feedbackCount: number
+  spanId: string | null
+}
+
+/** A trace as a turn of a conversation. */
+export interface Turn extends ScannedTurn {
+  /** Undefined if the trace has no spans yet. */
+  span: LocatedSpan | undefined
+  /** Oldest first. */
+  feedback: FeedbackDetail[]
+}
+
+interface TurnQuery {
+  order: 'oldest' | 'newest'
+  limit: number
+  after: TracePosition | undefined
+  mode: PayloadMode
+}
+
+/**
+ * A page of a group's traces, each with the span that shows what it answered, and their feedback. Scans at most 5,000
+ * traces and ends when the values fill a page, so `turns` may be short even if more follow. Takes two round trips, one
+ * or two more for reviews that roots share, and R2 reads for large values.
+ */
+export async function listTurns(
+  store: Store,
+  project: Project,
+  filter: Pick<TraceFilter, 'fields' | 'kind'>,
+  query: TurnQuery,
+): Promise<{ turns: Turn[]; nextPlace: TracePosition | null }> {
+  const { items, nextPlace } = await scanTurns(store, project, filter, query)
+  const ids = items.flatMap(({ spanId }) => spanId ?? [])
+  const [{ found, count }, feedbackOf] = await Promise.all([
+    findSpans(store, ids, query.mode),
+    findFeedback(
+      store,
+      items.map(({ id }) => id),
+    ),
+  ])
+  const spans = ids.slice(0, count).flatMap(id => found.get(id) ?? [])
+  const page = await showShared(store, spans, query.mode)
+  // Keyed by trace, because another trace's root may have taken a span's id.
+  const shown = new Map(page.shown.map(span => [span.trace.id, span]))
+  const firstLeftOut = page.count < spans.length ? spans[page.count]?.id : ids[count]
+  const end = firstLeftOut === undefined ? items.length : items.findIndex(({ spanId }) => spanId === firstLeftOut)
+  const turns = items.slice(0, end).map(item => ({
+    ...item,
+    span: shown.get(item.id),
+    feedback: feedbackOf.get(item.id) ?? [],
+  }))
+  return { turns, nextPlace: end < items.length ? (turns.at(-1) ?? null) : nextPlace }
+}
+
+/**
+ * The span to show for a trace: the root if it has an output, else the last of its steps with one, judging by a limited
+ * number of them, else the root.
+ */
+const shownSpanId = sql<string | null>`coalesce(
+  (select root.id from ${spans} root
+    where root.id = ${traces.rootSpanId} and root.trace_key = ${traces.key} and root.has_output = 1),
+  (select listed.id from (
+    select step.id, step.timestamp from ${spans} step
+    where step.trace_key = ${traces.key} and step.is_root = 0 and step.has_output = 1 and step.is_generic = 0
+      and step.is_supporting = 0 limit ${sql.raw(String(MAX_TURN_SPANS))}
+  ) as listed order by listed.timestamp desc, listed.id desc limit 1),
+  (select root.id from ${spans} root where root.id = ${traces.rootSpanId} and root.trace_key = ${traces.key}))`
+
+const { reviewedCount, correctedCount, staleCount, feedbackCount } = traceCounts
+
+async function scanTurns(
+  store: Store,
+  project: Project,
+  filter: Pick<TraceFilter, 'fields' | 'kind'>,
+  { order, limit, after }: TurnQuery,
+): Promise<{ items: ScannedTurn[]; nextPlace: TracePosition | null }> {
+  const isOldestFirst = order === 'oldest'
+  const direction = isOldestFirst ? asc : desc
+  const { from, time, where } = inProject(
+    store,
+    project,
+    filter,
+    undefined,
+    time => after && positionIs(time, isOldestFirst ? '>' : '<', after),
+  )
+  const inOrder = sql`${direction(time)}, ${direction(traces.id)}`
+  const position = sql<number>`row_number() over (order by ${inOrder})`.as('position')
+  const scanned = from(store.database.select({ key: traces.key, position }))
+    .where(where)
+    .orderBy(inOrder)
+    .limit(MAX_SCANNED_TRACES)
+    .as('scanned')
+  const isMatch = matches(project, filter) ?? sql`true`
+  const rows = await store.database
+    .select({
+      id: traces.id,
+      traceId: traces.traceId,
+      name: traces.name,
+      status: traces.status,
+      timestamp: traces.timestamp,
+      durationMs: traces.durationMs,
+      needsReview: traces.needsReview,
+      reviewedCount,
+      correctedCount,
+      staleCount,
+      feedbackCount,
+      spanId: shownSpanId.as('spanId'),
+      position: scanned.position,
+      isMatch: sql<number>`${isMatch}`.as('isMatch'),
+    })
+    .from(scanned)
+    .crossJoin(traces)
+    .where(and(eq(traces.key, scanned.key), or(isMatch, eq(scanned.position, MAX_SCANNED_TRACES))))
+    .limit(limit + 1)
+  return pageFromScan(rows, limit, MAX_SCANNED_TRACES)
+}
+
+/** The first feedback on these traces, by trace. */
+async function findFeedback(store: Store, ids: readonly string[]): Promise<Map<string, FeedbackDetail[]>> {
+  if (ids.length === 0) return new Map()
+  const given = sql`(select item.value from json_each(${JSON.stringify(ids)}) as item)`
+  const [rows] = await readPlain(store.database, [
+    store.database
+      .select({
+        ...feedbackFields,
+        traceUuid: sql<string>`${traces.id}`.as('traceUuid'),
+        rootSpanId: sql<string>`${traces.rootSpanId}`.as('rootSpanId'),
+      })
+      .from(traces)
+      .crossJoin(feedback)
+      .where(isLive(store, sql`${traces.id} in ${given}`, eq(feedback.traceKey, traces.key)))
+      .limit(MAX_TURN_FEEDBACK),
+  ])
+  const found = rows.map(({ traceUuid, rootSpanId, ...row }) => ({
+    traceUuid,
+    ...toFeedbackDetail(row, rootSpanId),
+  }))
+  found.sort((left, right) => left.timestamp - right.timestamp || left.receivedAt - right.receivedAt)
+  return Map.groupBy(found, ({ traceUuid }) => traceUuid)
+}
