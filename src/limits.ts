@@ -62,6 +62,8 @@ export const MAX_ERROR_PATH_LENGTH = 256
 export const INLINE_BYTES = 8 * 1024
 /** How much of a value in R2 its row keeps, to show without fetching it. */
 export const PREVIEW_BYTES = 256
+/** How much of a trace's value in R2 its row keeps, so that a search by text can look at it. */
+export const KEPT_BYTES = 4 * 1024
 /** Concurrent R2 calls. A Worker has 6 connections. */
 export const MAX_PARALLEL_CALLS = 6
 /** The beginning of a trace's input or output in lists. A table shows a line or two. */
@@ -89,9 +91,12 @@ export const DETAIL_PART_SPANS = 2000
 export const MAX_SPAN_BYTES = 16 * 1024 * 1024
 /** Values of one span to read, outputs and inputs first. Each one shows at least a preview and a name. */
 export const MAX_SPAN_VALUES = 20_000
-/** In responses with previews, metadata and the state sent with a span are complete up to these sizes. */
+/**
+ * In responses with previews, metadata and the state sent with a span are complete up to these sizes. A few states in R2
+ * keep `KEPT_BYTES` each.
+ */
 export const MAX_BRIEF_METADATA_BYTES = 1024
-export const MAX_BRIEF_STATE_BYTES = 4096
+export const MAX_BRIEF_STATE_BYTES = 16 * 1024
 /** Values that one response fetches from R2, six at a time. */
 export const MAX_DETAIL_OBJECTS = 1000
 /** Inline approved outputs that one response gives in full. */
@@ -231,6 +236,24 @@ export const MAX_TURN_SPANS = 500
 export const MAX_TURN_FEEDBACK = 500
 /** Decisions that one page scans, for the same reason. */
 export const MAX_SCANNED_DECISIONS = 5000
+/** A text to find. Fewer characters are in almost every trace, and a longer text takes longer to compare. */
+export const MIN_SOUGHT_LENGTH = 3
+export const MAX_SOUGHT_LENGTH = 200
+/** What one page of a search by text looks at, at most: traces or decisions, and bytes of their values. */
+export const MAX_SEARCHED_TRACES = 500
+export const MAX_SEARCHED_BYTES = 8 * 1024 * 1024
+/** How much one round trip of a search reads. Other requests to the database wait for it. */
+export const SEARCHED_BYTES_AT_ONCE = 1024 * 1024
+export const SEARCHED_ROWS_AT_ONCE = 1000
+/** What a row counts beside its values, so that many small rows also end a page. */
+export const SEARCHED_ROW_BYTES = 256
+/** A trace's observations and its comments that a search looks at. It must read all to know which ones are current. */
+export const MAX_SEARCHED_ROWS = 20_000
+/** Matches that a hit shows. */
+export const MAX_MATCHES = 3
+/** A match with the text around it, and the least of that on either side of a long one. */
+export const SNIPPET_LENGTH = 160
+export const CONTEXT_LENGTH = 40
 /** The count of spans left to review stops here. */
 export const MAX_REMAINING = 10_000
 /** Traces scanned for that count. A project may have any number of traces with nothing to review. */

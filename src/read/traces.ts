@@ -19,10 +19,19 @@ import { feedback } from '../ingest/examples.ts'
 import { TraceId } from '../ingest/wire.ts'
 import { MAX_DETAIL_FEEDBACK, MAX_DETAIL_SPANS, MAX_WHOLE_SPANS } from '../limits.ts'
 import { isForeignTrace } from '../store/accounts/ownership.ts'
+import { searchTraces } from '../store/search/traces.ts'
 import { type DetailPage, findTraceDetail } from '../store/spans/trace-detail.ts'
 import { listTraces as readTraces } from '../store/traces/trace-list.ts'
 import { listedTrace, rootSpan, span, traceItem } from './examples.ts'
 import { projectSelector, selectedProject } from './project.ts'
+import {
+  containsParameter,
+  nameContains,
+  SEARCH_DESCRIPTION,
+  searchAnswer,
+  searchFields,
+  sought,
+} from './text-search.ts'
 import { traceFilter, traceFilters } from './trace-filters.ts'
 import { ListedTrace, Payloads, Trace, toListedTrace, toTrace, writeSpan } from './wire.ts'
 
@@ -31,16 +40,19 @@ export const listTraces = endpoint({
   method: 'GET',
   path: '/api/traces',
   summary: "List a project's traces, newest first",
+  description: SEARCH_DESCRIPTION,
   scope: 'read',
   query: v.strictObject({
     ...projectSelector,
     traceId: described(v.optional(TraceId), 'The trace with this trace_id'),
+    nameContains,
+    contains: containsParameter('Traces'),
     ...traceFilters,
     ...pageParameters,
   }),
   metadataPrefix: 'metadata.',
   errors: { 404: 'Not found' },
-  responses: { 200: v.object({ traces: v.array(ListedTrace), nextCursor: NextCursor }) },
+  responses: { 200: v.object({ traces: v.array(ListedTrace), ...searchFields, nextCursor: NextCursor }) },
   example: {
     query: { projectId: PROJECT_ID },
     answers: { 200: { traces: [listedTrace], nextCursor: CURSOR } },
@@ -50,18 +62,38 @@ export const listTraces = endpoint({
   const project = await selectedProject(context, query)
   const { traceId } = query
   const id = traceId === undefined ? undefined : await traceUuid(project.id, traceId)
-  const filter = { ...(await traceFilter(context)), id }
+  const filter = { ...(await traceFilter(context)), id, nameContains: sought(query.nameContains) }
+  const contained = sought(query.contains)
+  const list = ['traces', store.organization.id, project.id]
+  if (!contained) {
+    const { items, nextCursor } = await pageOf({
+      list,
+      query,
+      place: ['number', 'string'],
+      read: async (limit, after) => {
+        const position = after && { timestamp: after[0], id: after[1] }
+        const { items, nextPlace } = await readTraces(store, project, filter, { limit, after: position })
+        return { items, nextPlace: nextPlace && [nextPlace.timestamp, nextPlace.id] }
+      },
+    })
+    return { status: 200, body: { traces: items.map(toListedTrace), nextCursor } }
+  }
+  let answer: ReturnType<typeof searchAnswer> | undefined
   const { items, nextCursor } = await pageOf({
-    list: ['traces', store.organization.id, project.id],
+    list: [...list, 'contains'],
     query,
-    place: ['number', 'string'],
-    read: async (limit, after) => {
-      const position = after && { timestamp: after[0], id: after[1] }
-      const { items, nextPlace } = await readTraces(store, project, filter, { limit, after: position })
-      return { items, nextPlace: nextPlace && [nextPlace.timestamp, nextPlace.id] }
+    place: ['number', 'string', 'string'],
+    read: async (limit, place) => {
+      const after = place && { timestamp: place[0], id: place[1], spanId: place[2] }
+      const { items, nextPlace, ...unsearched } = await searchTraces(store, project, filter, contained, {
+        limit,
+        after,
+      })
+      answer = searchAnswer(nextPlace?.timestamp, unsearched)
+      return { items, nextPlace: nextPlace && [nextPlace.timestamp, nextPlace.id, nextPlace.spanId] }
     },
   })
-  return { status: 200, body: { traces: items.map(toListedTrace), nextCursor } }
+  return { status: 200, body: { traces: items.map(toListedTrace), ...answer, nextCursor } }
 })
 
 export const getTrace = endpoint({

@@ -8,11 +8,13 @@ import { described, IsoTime, isoTime, StoredObject, StoredValue, Uuid, written }
 import { NextCursor } from '../http/cursor.ts'
 import { PREVIEW_LENGTH, PREVIEWED_ROWS } from '../limits.ts'
 import type { Comment } from '../store/reviews/comments.ts'
+import type { TextMatch } from '../store/search/texts.ts'
 import type { LocatedSpan } from '../store/spans/located-spans.ts'
 import type { SpanDetail, SpanReview } from '../store/spans/span-detail.ts'
 import type { Suggestion as StoredSuggestion } from '../store/spans/suggestions.ts'
 import type { FeedbackDetail, TraceDetail } from '../store/spans/trace-detail.ts'
 import type { CountedTrace, ListedTrace as StoredTrace } from '../store/traces/trace-list.ts'
+import { matchFields } from './text-search.ts'
 
 const Usage = v.nullable(
   v.object({
@@ -78,6 +80,7 @@ export const ListedTrace = v.object({
     "The type that a review names; of several reviews, the newest. If no review names a type, the engine's.",
   ),
   errorTypeBy: v.nullable(v.picklist(['reviewer', 'engine'])),
+  ...matchFields,
 })
 
 /** The query parameter that says how much of each value to show. */
@@ -202,12 +205,15 @@ const toTraceItem = (trace: CountedTrace): v.InferOutput<typeof TraceItem> => ({
   reviewState: traceReviewState(trace),
 })
 
-export const toListedTrace = (trace: StoredTrace): v.InferOutput<typeof ListedTrace> => ({
+export const toListedTrace = (
+  trace: StoredTrace & { matches?: readonly TextMatch[] },
+): v.InferOutput<typeof ListedTrace> => ({
   ...toTraceItem(trace),
   inputPreview: trace.inputPreview,
   outputPreview: trace.outputPreview,
   errorType: trace.errorType,
   errorTypeBy: trace.errorTypeBy,
+  matches: trace.matches && [...trace.matches],
 })
 
 /** A span in a response that shows its trace, written as JSON. */

@@ -27,6 +27,7 @@ const ROOMS = [
   'store/attribution',
   'store/datasets',
   'store/reviews',
+  'store/search',
   'store/insights',
   'store/texts',
   'store/experiments',

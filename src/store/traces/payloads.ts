@@ -5,6 +5,7 @@ import type { PayloadMode } from '../../domain/span.ts'
 import { cutText, utf8Length } from '../../domain/text.ts'
 import {
   INLINE_BYTES,
+  KEPT_BYTES,
   MAX_DETAIL_OBJECTS,
   MAX_PAGE_VALUE_BYTES,
   MAX_PARALLEL_CALLS,
@@ -86,13 +87,15 @@ export async function placeUnder<Value extends { folder: Folder; json: string }>
   await eachInParallel(large, async ([folder, values]) => {
     // Each attempt uses a new name, so none overwrites another's object.
     const name = newId()
+    // Only the values of traces are searched.
+    const keptBytes = typeof folder === 'number' ? KEPT_BYTES : PREVIEW_BYTES
     const parts = values.map(({ json }) => new TextEncoder().encode(json))
     const object = await new Blob(parts).arrayBuffer()
     await withRetry(store.deadline, () => store.payloads.put(objectKey(store, folder, name), object))
     let offset = 0
     for (const [index, value] of values.entries()) {
       const length = parts[index]?.byteLength ?? 0
-      placement.set(value, { text: cutText(value.json, PREVIEW_BYTES), ref: `${name}:${offset}:${length}` })
+      placement.set(value, { text: cutText(value.json, keptBytes), ref: `${name}:${offset}:${length}` })
       offset += length
     }
   })

@@ -2,6 +2,7 @@ import { and, eq, gte, isNotNull, lt, lte, type SQL, sql } from 'drizzle-orm'
 import type { SelectedFields, SQLiteSelectBuilder } from 'drizzle-orm/sqlite-core'
 import type { SearchableField } from '../../domain/metadata.ts'
 import type { TraceReviewState } from '../../domain/review-state.ts'
+import type { SoughtText } from '../../domain/text-search.ts'
 import type { TraceStatus } from '../../domain/trace-status.ts'
 import { PROBED_TRACES } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
@@ -20,6 +21,8 @@ import { isLiveIn } from './live.ts'
 export interface TraceFilter {
   id?: string | undefined
   name?: string | undefined
+  /** Only lists of traces know this. They turn it into `keys`. */
+  nameContains?: SoughtText | undefined
   status?: TraceStatus | undefined
   /** Inclusive. */
   from?: number | undefined
@@ -36,6 +39,8 @@ export interface TraceFilter {
   errorType?: string | undefined
   /** `all` includes traces that have only generic spans, which aren't steps of an AI pipeline. */
   kind?: 'all' | undefined
+  /** The keys of the only traces that match. */
+  keys?: readonly number[] | undefined
   /** Metadata fields, which must all match. */
   fields: readonly SearchableField[]
 }
@@ -123,7 +128,8 @@ const likelySelectivity = ({ path, value }: SearchableField): number =>
 
 /** The filter's conditions besides project and time. Undefined if there are none. */
 export function matches(project: Project, filter: TraceFilter): SQL | undefined {
-  const { id, name, status, stepId, promptVersionId, hasFeedback, rating, review, errorType, kind, fields } = filter
+  const { id, name, status, stepId, promptVersionId, hasFeedback, rating, review, errorType, kind, keys, fields } =
+    filter
   return and(
     id === undefined ? undefined : eq(traces.id, id),
     kind === 'all' || id !== undefined ? undefined : isListedByDefault,
@@ -144,6 +150,7 @@ export function matches(project: Project, filter: TraceFilter): SQL | undefined 
     rating === 'negative' ? isNegative : undefined,
     review && REVIEWED[review],
     errorType === undefined ? undefined : hasErrorType(errorType),
+    keys && sql`${traces.key} in (select item.value from json_each(${JSON.stringify(keys)}) as item)`,
     // If there is only one field, every trace that is read has it.
     fields.length > 1 ? hasFields(project, fields) : undefined,
   )

@@ -11,6 +11,7 @@ import type { Store } from '../core/store.ts'
 import { feedback } from '../schema/reviews.ts'
 import { isNotRoot, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
+import { isLiveIn } from './live.ts'
 import { countWithin } from './payloads.ts'
 import {
   errorTypeColumns,
@@ -108,10 +109,12 @@ interface TracePage<Trace> {
 interface PageQuery {
   limit: number
   after: TracePosition | undefined
+  /** Whether the page starts with the trace at `after`. */
+  isInclusive?: boolean
 }
 
 /**
- * A page of a project's matching traces, newest first, in one round trip. Scans at most 5,000 traces, so `items` may be
+ * A page of a project's matching traces, newest first, in one round trip, or two with `nameContains`. Scans at most 5,000 traces, so `items` may be
  * short even if more traces follow.
  */
 export async function listTraces(
@@ -120,7 +123,7 @@ export async function listTraces(
   filter: TraceFilter,
   page: PageQuery,
 ): Promise<TracePage<ListedTrace>> {
-  const { scanned, place, isListed } = scan(store, project, filter, page)
+  const { scanned, place, isListed } = scan(store, project, await withNames(store, project, filter, page), page)
   // A cross join reads `scanned` first, row by row, so the rows are in its order. A sort would have to wait for all of
   // them.
   const rows = await store.database
@@ -140,7 +143,7 @@ export async function findMatches(
   filter: TraceFilter,
   page: PageQuery,
 ): Promise<TracePage<TraceSummary>> {
-  const { scanned, place, isListed } = scan(store, project, filter, page)
+  const { scanned, place, isListed } = scan(store, project, await withNames(store, project, filter, page), page)
   const rows = await store.database
     .select({ ...summaryColumns, ...place })
     .from(scanned)
@@ -150,14 +153,78 @@ export async function findMatches(
   return pageOfRows(rows, page.limit)
 }
 
+/** A trace to search for a text. */
+export interface SearchedTrace extends TracePosition {
+  key: number
+  rootSpanId: string
+  name: string
+}
+
+/** The same with what a search for a text starts from. The page may also start with a trace, instead of after it. */
+export async function findSearched(
+  store: Store,
+  project: Project,
+  filter: TraceFilter,
+  page: PageQuery,
+): Promise<TracePage<SearchedTrace>> {
+  const { scanned, place, isListed } = scan(store, project, await withNames(store, project, filter, page), page)
+  const rows = await store.database
+    .select({ ...searchedColumns, ...place })
+    .from(scanned)
+    .crossJoin(traces)
+    .where(isListed)
+    .limit(page.limit + 1)
+  return pageFromScan(rows, page.limit, MAX_SCANNED_TRACES)
+}
+
+const searchedColumns = {
+  key: traces.key,
+  rootSpanId: traces.rootSpanId,
+  name: traces.name,
+  timestamp: traces.timestamp,
+  id: traces.id,
+}
+
+/** The traces with these keys, by key. Deleted ones are missing. */
+export async function findListed(
+  store: Store,
+  project: Project,
+  keys: readonly number[],
+): Promise<Map<number, ListedTrace>> {
+  if (keys.length === 0) return new Map()
+  const rows = await store.database
+    .select({ key: traces.key, ...summaryColumns, ...listedColumns })
+    .from(sql`json_each(${JSON.stringify(keys)}) as item`)
+    .crossJoin(traces)
+    .where(isLiveIn(store, project, sql`${traces.key} = item.value`))
+  return new Map(rows.map(({ key, ...row }) => [key, toListedTrace(row)]))
+}
+
+/**
+ * The filter with the keys of the traces that a page scans and whose names contain the text. Takes a round trip, because
+ * SQLite can compare only ASCII regardless of case.
+ */
+async function withNames(store: Store, project: Project, filter: TraceFilter, page: PageQuery): Promise<TraceFilter> {
+  const { nameContains } = filter
+  if (!nameContains) return filter
+  const { scanned } = scan(store, project, filter, page)
+  const rows = await store.database
+    .select({ key: traces.key, name: traces.name })
+    .from(scanned)
+    .crossJoin(traces)
+    .where(eq(traces.key, scanned.key))
+  const named = rows.filter(({ name }) => nameContains.pattern.test(name))
+  return { ...filter, keys: named.map(({ key }) => key) }
+}
+
 /** The traces that a page scans, each with its `place` among them, and which of them to read. */
-function scan(store: Store, project: Project, filter: TraceFilter, { after }: PageQuery) {
+function scan(store: Store, project: Project, filter: TraceFilter, { after, isInclusive = false }: PageQuery) {
   const { from, time, where } = inProject(
     store,
     project,
     filter,
     indexedCondition(filter),
-    time => after && positionIs(time, '<', after),
+    time => after && positionIs(time, isInclusive ? '<=' : '<', after),
   )
   const position = sql<number>`row_number() over (order by ${time} desc, ${traces.id} desc)`.as('position')
   const scanned = from(store.database.select({ key: traces.key, position }))

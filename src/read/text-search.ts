@@ -1,0 +1,89 @@
+import * as v from 'valibot'
+import { type SoughtText, soughtText } from '../domain/text-search.ts'
+import { described, IsoTime, isoTime, text, Uuid } from '../http/atoms.ts'
+import {
+  INLINE_BYTES,
+  KEPT_BYTES,
+  MAX_MATCHES,
+  MAX_NAME_LENGTH,
+  MAX_SEARCHED_BYTES,
+  MAX_SEARCHED_ROWS,
+  MAX_SEARCHED_TRACES,
+  MAX_SOUGHT_LENGTH,
+  MIN_SOUGHT_LENGTH,
+  PREVIEW_BYTES,
+} from '../limits.ts'
+import type { Unsearched } from '../store/search/page.ts'
+import { MATCHED_FIELDS } from '../store/search/texts.ts'
+
+/* What lists that can be searched by text have in common. */
+
+/** The query parameter for a text in the values of `items`. */
+export const containsParameter = (items: string) =>
+  v.optional(
+    v.pipe(
+      text(MIN_SOUGHT_LENGTH, MAX_SOUGHT_LENGTH),
+      v.metadata({
+        description: `${items} with this text, in any case (Unicode's simple case folding)`,
+      }),
+    ),
+  )
+
+export const nameContains = v.optional(
+  v.pipe(text(1, MAX_NAME_LENGTH), v.metadata({ description: 'Traces with this text in their name, in any case' })),
+)
+
+/** How a list searches by text, for its endpoint's description. */
+export const SEARCH_DESCRIPTION =
+  '`contains` looks at the strings and keys of the current input, output, approved output, and state, at step IDs, and ' +
+  'at the comments of feedback and reviewers. Numbers and replaced values never match. ' +
+  `A page looks at up to ${MAX_SEARCHED_TRACES} of the items that match the other filters, or ${MAX_SEARCHED_BYTES / 1024 ** 2} MiB of their values, so it may be short or empty even if more follow.`
+
+/** The fields that a hit of a search adds to an item. */
+export const matchFields = {
+  matches: described(
+    v.optional(
+      v.array(
+        v.object({
+          spanId: described(Uuid, "The span; the root for the trace's name and for comments on the whole trace"),
+          field: v.picklist(MATCHED_FIELDS),
+          snippet: described(v.string(), 'The text around the match, about 160 characters, with … where it is cut'),
+        }),
+      ),
+    ),
+    `The first ${MAX_MATCHES} matches. Only with \`contains\`.`,
+  ),
+}
+
+/** The fields that a search adds to a response. */
+export const searchFields = {
+  searchedTo: described(
+    v.optional(v.nullable(IsoTime)),
+    'The `createdAt` of the last trace that this page looked at, which may be continued on the next page. Everything newer has been searched. Null if the search has reached the end. Only with `contains`.',
+  ),
+  warnings: described(
+    v.optional(v.array(v.string())),
+    'What the page did not search. Only with `contains`; empty if it searched everything.',
+  ),
+}
+
+/** A text to find. Undefined if there's none. */
+export const sought = (text: string | undefined): SoughtText | undefined =>
+  text === undefined ? undefined : soughtText(text)
+
+/** The fields of a response to a search that looked at everything up to a time, or to the end. */
+export const searchAnswer = (searchedTo: number | undefined, { beginnings, isLeftOut }: Unsearched) => ({
+  searchedTo: searchedTo === undefined ? null : isoTime(searchedTo),
+  warnings: [
+    ...(beginnings > 0 ? [beginningsWarning(beginnings)] : []),
+    ...(isLeftOut
+      ? [
+          `Not everything was searched: a trace has more than ${MAX_SEARCHED_ROWS} observations or comments, or a span more than ${MAX_SEARCHED_BYTES / 1024 ** 2} MiB of values`,
+        ]
+      : []),
+  ],
+})
+
+const beginningsWarning = (count: number): string =>
+  `Only the beginning of ${count} ${count === 1 ? 'value' : 'values'} over ${INLINE_BYTES / 1024} KiB was searched: ` +
+  `the first ${KEPT_BYTES / 1024} KiB, or ${PREVIEW_BYTES} bytes if an earlier release stored it`

@@ -1,0 +1,122 @@
+import type { SoughtText } from '../../domain/text-search.ts'
+import { giveTurn, inPieces } from '../../domain/turns.ts'
+import {
+  MAX_MATCHES,
+  MAX_SEARCHED_BYTES,
+  SEARCHED_BYTES_AT_ONCE,
+  SEARCHED_ROW_BYTES,
+  STORE_ATTEMPT_MS,
+} from '../../limits.ts'
+import type { Store } from '../core/store.ts'
+import type { Heads } from './heads.ts'
+import { findIn, readTexts, type SpanTexts, sizeOf, type TextMatch } from './texts.ts'
+
+/** Texts of an item of a list that are searched together. */
+export interface Group<Item, Place> {
+  item: Item
+  texts: readonly SpanTexts[]
+  /** Where to continue after them. */
+  end: Place
+}
+
+/** What a search didn't look at, although the item isn't a hit. */
+export interface Unsearched {
+  /** The number of values in R2 that were searched only in their beginnings. */
+  beginnings: number
+  /** Whether an item has more values, observations, or comments than a search reads. */
+  isLeftOut: boolean
+}
+
+/** One page of a search: reads and searches texts as far as the page may go. */
+export class SearchPage<Item, Place> {
+  /** The items with a match, in the order of the list. */
+  readonly hits = new Map<Item, TextMatch[]>()
+  /** Where the search continues. Undefined before it has begun. */
+  end: Place | undefined
+  #isOver = false
+  readonly #store: Store
+  readonly #sought: SoughtText
+  readonly #limit: number
+  readonly #beginnings = new Map<Item, number>()
+  readonly #leftOut = new Set<Item>()
+  #bytesLeft = MAX_SEARCHED_BYTES
+
+  constructor(store: Store, sought: SoughtText, limit: number) {
+    this.#store = store
+    this.#sought = sought
+    this.#limit = limit
+  }
+
+  /** Searches groups of texts, after reading the heads that they come from. */
+  async search(groups: readonly Group<Item, Place>[], { observations, comments, isLeftOut }: Heads): Promise<void> {
+    this.#bytesLeft -= (observations.length + comments.length) * SEARCHED_ROW_BYTES
+    const [first] = groups
+    if (first && isLeftOut) this.#leftOut.add(first.item)
+    for (const some of inPieces(groups, SEARCHED_BYTES_AT_ONCE, sizeOfGroup)) {
+      if (!this.goesOn()) return
+      const fitting = this.#takeFitting(some)
+      const read = await readTexts(
+        this.#store,
+        fitting.flatMap(({ texts }) => texts),
+      )
+      for (const group of fitting) this.#searchGroup(group, read)
+      this.#isOver ||= fitting.length < some.length
+      // Let other requests run, even if D1 answers immediately.
+      await giveTurn()
+    }
+  }
+
+  /** Whether the page may look at more. To be asked only if there is more. */
+  goesOn(): boolean {
+    // A page that ends early is better than a 503.
+    const isShortOfTime = this.#store.deadline.remainingMs() < STORE_ATTEMPT_MS
+    const mustEnd = this.hits.size >= this.#limit || this.#bytesLeft <= 0 || isShortOfTime
+    this.#isOver ||= mustEnd && this.end !== undefined
+    return !this.#isOver
+  }
+
+  /** Whether the page ended before everything was searched. */
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** The groups that the page may still read: at least one on each page. */
+  #takeFitting(groups: readonly Group<Item, Place>[]): Group<Item, Place>[] {
+    const fitting: Group<Item, Place>[] = []
+    for (const group of groups) {
+      const bytes = sizeOfGroup(group)
+      if (bytes > this.#bytesLeft && this.end !== undefined) break
+      this.#bytesLeft -= bytes
+      this.end = group.end
+      fitting.push(group)
+    }
+    return fitting
+  }
+
+  #searchGroup({ item, texts }: Group<Item, Place>, read: Awaited<ReturnType<typeof readTexts>>): void {
+    for (const each of texts) {
+      const { matches, beginnings, isLeftOut } = findIn(each, read, this.#sought)
+      if (beginnings > 0) this.#beginnings.set(item, (this.#beginnings.get(item) ?? 0) + beginnings)
+      if (isLeftOut) this.#leftOut.add(item)
+      if (matches.length > 0) this.hits.set(item, distinct([...(this.hits.get(item) ?? []), ...matches]))
+    }
+  }
+
+  get unsearched(): Unsearched {
+    const isMissed = (item: Item) => !this.hits.has(item)
+    return {
+      beginnings: [...this.#beginnings].reduce((sum, [item, count]) => sum + (isMissed(item) ? count : 0), 0),
+      isLeftOut: [...this.#leftOut].some(isMissed),
+    }
+  }
+}
+
+/** How much of a page a group takes. */
+export const sizeOfGroup = ({ texts }: Group<unknown, unknown>): number =>
+  texts.reduce((sum, each) => sum + sizeOf(each), 0)
+
+/** The first matches. A pipeline's steps often pass on the same text, which is shown once. */
+function distinct(matches: readonly TextMatch[]): TextMatch[] {
+  const shown = new Map(matches.toReversed().map(match => [`${match.field} ${match.snippet}`, match]))
+  return matches.filter(match => shown.get(`${match.field} ${match.snippet}`) === match).slice(0, MAX_MATCHES)
+}

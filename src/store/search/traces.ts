@@ -1,0 +1,120 @@
+import type { SoughtText } from '../../domain/text-search.ts'
+import { MAX_SEARCHED_TRACES, SEARCHED_BYTES_AT_ONCE } from '../../limits.ts'
+import type { Project } from '../accounts/projects.ts'
+import type { Store } from '../core/store.ts'
+import type { TraceFilter, TracePosition } from '../traces/trace-filter.ts'
+import { findListed, findSearched, type ListedTrace, type SearchedTrace } from '../traces/trace-list.ts'
+import { type CommentHead, type Heads, readHeads, type SpanHead } from './heads.ts'
+import { type Group, SearchPage, sizeOfGroup, type Unsearched } from './page.ts'
+import { commentsOf, type SpanTexts, type TextMatch, textsOf } from './texts.ts'
+
+/** Where a search of traces continues: after a trace, or within it, after the span with this id in the order of ids. */
+export interface SearchPlace extends TracePosition {
+  /** '' after the whole trace. */
+  spanId: string
+}
+
+/** A trace with a match. */
+type FoundTrace = ListedTrace & { matches: readonly TextMatch[] }
+
+/** One page of a search. */
+interface FoundTraces extends Unsearched {
+  items: FoundTrace[]
+  nextPlace: SearchPlace | null
+}
+
+/** The place after a trace's first part, which has its root: before all ids. */
+const AFTER_ROOT = '0'
+
+/** The traces whose heads are requested at once. More rarely fit in a round trip. */
+const TRACES_AT_ONCE = 200
+
+/**
+ * A page of a project's matching traces with a text, newest first. Looks at up to 500 traces or 8 MiB of values, in
+ * round trips of up to 1 MiB, so `items` may be short even if more traces follow.
+ */
+export async function searchTraces(
+  store: Store,
+  project: Project,
+  filter: TraceFilter,
+  sought: SoughtText,
+  { limit, after }: { limit: number; after: SearchPlace | undefined },
+): Promise<FoundTraces> {
+  const isWithin = after !== undefined && after.spanId !== ''
+  const candidates = await findSearched(store, project, filter, {
+    limit: MAX_SEARCHED_TRACES,
+    after,
+    isInclusive: isWithin,
+  })
+  const page = new SearchPage<SearchedTrace, SearchPlace>(store, sought, limit)
+  let rest = candidates.items
+  let afterSpan = isWithin && rest[0]?.id === after.id ? after.spanId : undefined
+  while (rest.length > 0 && page.goesOn()) {
+    const some = rest.slice(0, afterSpan === undefined ? TRACES_AT_ONCE : 1)
+    const heads = await readHeads(store, project, some, { after: afterSpan })
+    await page.search(groupsOf(some.slice(0, heads.count), heads, afterSpan !== undefined), heads)
+    afterSpan = heads.lastSpanId
+    if (afterSpan === undefined) rest = rest.slice(heads.count)
+  }
+  const hits = [...page.hits].slice(0, limit)
+  const found = await findListed(
+    store,
+    project,
+    hits.map(([{ key }]) => key),
+  )
+  const items = hits.flatMap(([{ key }, matches]) => {
+    const trace = found.get(key)
+    return trace ? [{ ...trace, matches }] : []
+  })
+  const [last] = hits.at(-1) ?? []
+  const isCut = page.hits.size > limit || (last !== undefined && page.isOver && page.end?.id === last.id)
+  const end = isCut && last ? placeAfter(last) : page.isOver ? page.end : undefined
+  const next = candidates.nextPlace && placeAfter(candidates.nextPlace)
+  return { items, nextPlace: end ?? next, ...page.unsearched }
+}
+
+const placeAfter = ({ timestamp, id }: TracePosition): SearchPlace => ({ timestamp, id, spanId: '' })
+
+/** A trace's texts: all at once or, if they're too many, in the order in which its spans are read. */
+function groupsOf(
+  traces: readonly SearchedTrace[],
+  { spans, observations, comments, lastSpanId }: Heads,
+  isContinued: boolean,
+): Group<SearchedTrace, SearchPlace>[] {
+  const spansOf = Map.groupBy(spans, ({ traceKey }) => traceKey)
+  const observationsOf = Map.groupBy(observations, ({ traceKey }) => traceKey)
+  const ownCommentsOf = Map.groupBy(comments, ({ traceKey }) => traceKey)
+  return traces.flatMap(trace => {
+    const { key, rootSpanId, name } = trace
+    const observed = Map.groupBy(observationsOf.get(key) ?? [], ({ spanId }) => spanId ?? rootSpanId)
+    const toTexts = (head: SpanHead): SpanTexts => {
+      const texts = textsOf(head, observed.get(head.id) ?? [])
+      // A root's step usually has the trace's name.
+      return head.stepId === name ? { ...texts, names: [] } : texts
+    }
+    const heads = spansOf.get(key) ?? []
+    const others = heads.filter(({ id }) => id !== rootSpanId)
+    const roots = heads.filter(({ id }) => id === rootSpanId)
+    const first = isContinued ? [] : [ownTexts(trace, ownCommentsOf.get(key) ?? []), ...roots.map(toTexts)]
+    const whole = [...first, ...others.toSorted((left, right) => left.timestamp - right.timestamp).map(toTexts)]
+    const isWhole = lastSpanId === undefined && !isContinued
+    const group = { item: trace, texts: whole, end: placeAfter(trace) }
+    if (isWhole && sizeOfGroup(group) <= SEARCHED_BYTES_AT_ONCE) return [group]
+    const parts = others.map(head => ({ texts: [toTexts(head)], spanId: head.id }))
+    const all = isContinued ? parts : [{ texts: first, spanId: AFTER_ROOT }, ...parts]
+    return all.map(({ texts, spanId }, index) => {
+      const isEnd = index === all.length - 1 && lastSpanId === undefined
+      return { item: trace, texts, end: isEnd ? placeAfter(trace) : { ...placeAfter(trace), spanId } }
+    })
+  })
+}
+
+/** A trace's name and comments. */
+const ownTexts = ({ rootSpanId, name }: SearchedTrace, comments: readonly CommentHead[]): SpanTexts => ({
+  spanId: rootSpanId,
+  names: [['name', name]],
+  inputs: [],
+  messageCount: 0,
+  state: [],
+  comments: commentsOf(comments, rootSpanId),
+})
