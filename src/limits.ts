@@ -19,6 +19,8 @@ export const ARRIVALS_PER_MILLISECOND = 1024
 export const EVENTS_PER_TURN = 100
 /** Reviews in one call. */
 export const MAX_REVIEWS = 200
+/** Traces that one call deletes. They take two calls to the queue. */
+export const MAX_DELETED_TRACES = 200
 /** Outputs that a review call reads, parses, and hashes at once, at least one. Bounds an isolate's memory. */
 export const MAX_JUDGED_BYTES_AT_ONCE = 8 * 1024 * 1024
 /** Agents that may suggest a decision on one span. */

@@ -15,11 +15,12 @@ import { activatePromptVersion, createPrompt, createPromptVersion, deletePrompt 
 import { beginSession, endSession, getSession, listOwnOrganizations } from './session.ts'
 import { createSignInLink } from './sign-in-links.ts'
 import { putStepNames } from './step-names.ts'
-import { deleteTrace } from './traces.ts'
+import { deleteTrace, postTraceDeletions } from './traces.ts'
 import { createUser, deleteUser, listUsers, updateUser } from './users.ts'
 
 export const manage: readonly Endpoint[] = [
   deleteTrace,
+  postTraceDeletions,
   createPrompt,
   createPromptVersion,
   activatePromptVersion,

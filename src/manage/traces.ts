@@ -1,10 +1,17 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
 import { TRACE_UUID } from '../api/story.ts'
+import type { Caller } from '../auth/authenticate.ts'
 import { requireProject } from '../auth/require-project.ts'
-import { Uuid } from '../http/atoms.ts'
+import type { Job } from '../env.ts'
+import { shownAs, Uuid } from '../http/atoms.ts'
 import { notFound } from '../http/errors.ts'
-import { findTrace, deleteTrace as removeTrace } from '../store/traces/traces.ts'
+import { BatchResult, Results } from '../http/results.ts'
+import { parse } from '../http/validation.ts'
+import { MAX_DELETED_TRACES } from '../limits.ts'
+import type { Act } from '../store/accounts/audit.ts'
+import type { Store } from '../store/core/store.ts'
+import { deleteTraces, findTraces } from '../store/traces/traces.ts'
 
 export const deleteTrace = endpoint({
   family: 'manage',
@@ -18,13 +25,70 @@ export const deleteTrace = endpoint({
     params: { traceId: TRACE_UUID },
     answers: { 200: { id: TRACE_UUID } },
   },
-}).handle(async ({ params, caller, store, act, enqueue }) => {
-  const traceKey = await removeTrace(store, act, params.traceId, caller.project)
-  if (traceKey === undefined) {
-    const trace = await findTrace(store, params.traceId)
+}).handle(async ({ params: { traceId }, ...context }) => {
+  const requireDeleted = await removeTraces(context, [traceId])
+  requireDeleted(traceId)
+  return { status: 200, body: { id: traceId } }
+})
+
+export const postTraceDeletions = endpoint({
+  family: 'manage',
+  method: 'POST',
+  path: '/api/traces/delete',
+  summary: 'Delete many traces at once',
+  description: 'Each trace gets its own result. An ID that appears twice gets the same result twice.',
+  scope: 'manage',
+  body: v.strictObject({
+    ids: v.pipe(
+      shownAs(v.array(v.unknown()), v.array(Uuid)),
+      v.maxLength(MAX_DELETED_TRACES, `must have at most ${MAX_DELETED_TRACES} IDs`),
+    ),
+  }),
+  responses: { 207: v.object({ results: v.array(BatchResult) }) },
+  example: {
+    body: { ids: [TRACE_UUID] },
+    answers: { 207: { results: [{ status: 200, body: { id: TRACE_UUID } }] } },
+  },
+}).handle(async ({ body, requestId, ...context }) => {
+  const results = new Results(requestId)
+  const requests = body.ids.flatMap((input, index) =>
+    results.take(index, `ids.${index}`, () => ({ index, id: parse(Uuid, input) })),
+  )
+  const ids = [...new Set(requests.map(({ id }) => id))]
+  const requireDeleted = await removeTraces(context, ids)
+  for (const { index, id } of requests) {
+    results.settle(index, `ids.${index}`, () => {
+      requireDeleted(id)
+      return { status: 200, body: { id } }
+    })
+  }
+  return { status: 207, body: { results: results.inOrder() } }
+})
+
+interface Deletion {
+  caller: Caller
+  store: Store
+  act: Act
+  enqueue: (...jobs: Job[]) => Promise<boolean>
+}
+
+/**
+ * Deletes the traces that the caller may delete. Returns a function that throws for any of the others: 403 for a trace in
+ * a project that the caller's key isn't for, else 404.
+ */
+async function removeTraces(
+  { caller, store, act, enqueue }: Deletion,
+  ids: readonly string[],
+): Promise<(id: string) => void> {
+  const deleted = await deleteTraces(store, act, ids, caller.project)
+  const organizationKey = store.organization.key
+  enqueue(...Array.from(deleted.values(), (traceKey): Job => ({ kind: 'purge_trace', organizationKey, traceKey })))
+  const missing = ids.filter(id => !deleted.has(id))
+  const found = new Map(missing.length > 0 ? (await findTraces(store, missing)).map(trace => [trace.id, trace]) : [])
+  return id => {
+    if (deleted.has(id)) return
+    const trace = found.get(id)
     if (trace) requireProject(caller, trace.projectKey)
     throw notFound()
   }
-  enqueue({ kind: 'purge_trace', organizationKey: store.organization.key, traceKey })
-  return { status: 200, body: { id: params.traceId } }
-})
+}

@@ -103,11 +103,13 @@ const FIFTH = 5
 const isTried = (fault: number, call: number, calls: number, request: number): boolean =>
   env.ALL_FAULTS !== '' || calls < 3 || (fault + call + request) % Math.min(calls, FIFTH) === 0
 
+const isDeletion = ({ method, path }: Contract) => method === 'DELETE' || path.endsWith('/delete')
+
 /** Whether a request uses up its test data, so that it can't be sent again. */
-const isSpending = ({ method, path }: Contract) =>
-  method === 'DELETE' ||
-  method === 'PATCH' ||
-  /(rotate|active-version|step-names|review|reviews|claim|attribute|results|finish|cancel)$/.test(path)
+const isSpending = (contract: Contract) =>
+  isDeletion(contract) ||
+  contract.method === 'PATCH' ||
+  /(rotate|active-version|step-names|review|reviews|claim|attribute|results|finish|cancel)$/.test(contract.path)
 
 const largeText = 'x'.repeat(INLINE_BYTES + 1)
 
@@ -233,7 +235,7 @@ describe('a request survives any fault in any platform call', () => {
       if (first.status === 503) expect(Number(first.headers.get('retry-after')), place).toBeGreaterThanOrEqual(1)
       expect(waitedMs, place).toBeLessThan(timeoutOf(contract))
       // If the resource already exists or is already gone, the first request took effect.
-      const isDone = [...successes, 409, ...(contract.method === 'DELETE' ? [404] : [])]
+      const isDone = [...successes, 409, ...(isDeletion(contract) ? [404] : [])]
       if (retried) expect(outsideOf(isDone, retried), place).toEqual([])
       if (hasId || !retried) expect(added, place).toEqual(clean.added)
       else expect(isOnceOrTwice(added, clean.added), `${place} adds ${JSON.stringify(added)}`).toBe(true)

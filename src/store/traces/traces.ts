@@ -1,12 +1,13 @@
-import { and, eq, exists, notExists, type SQL, sql } from 'drizzle-orm'
+import { and, eq, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { newKeys, newRevision } from '../../domain/ids.ts'
+import { newId, newKeys, newRevision } from '../../domain/ids.ts'
 import type { SearchableField } from '../../domain/metadata.ts'
 import type { TraceState } from '../../domain/trace-status.ts'
 import { RESEND_AFTER_MS } from '../../limits.ts'
-import { type Act, recordAct } from '../accounts/audit.ts'
+import { type Act, recordActs } from '../accounts/audit.ts'
 import type { Project } from '../accounts/projects.ts'
 import { chunkRows } from '../core/chunks.ts'
+import { rowSet } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { markDays } from '../counts/output-days.ts'
 import { spans } from '../schema/spans.ts'
@@ -18,12 +19,6 @@ import { newTraceRow, selectNewTraces, type TraceDraft, type TraceRecord } from 
 
 /** Finds the live traces with these ids. */
 export const findTraces = (store: Store, ids: readonly string[]): Promise<TraceRecord[]> => selectTraces(store, ids)
-
-/** Finds the live trace with this id. */
-export async function findTrace(store: Store, id: string): Promise<TraceRecord | undefined> {
-  const [trace] = await selectTraces(store, [id])
-  return trace
-}
 
 /** A trace to create if it doesn't exist. */
 interface NewTrace {
@@ -122,48 +117,59 @@ export const touchAndFlag = (
 const laterThan = (at: number): SQL => sql`max(${traces.updatedAt}, ${Math.floor(at)})`
 
 /**
- * Immediately hides a trace from every read. Its row stays as a tombstone, and a job deletes everything else. Returns
- * the trace's key, or undefined if there is no such live trace (in `project`, if given).
+ * Immediately hides traces from every read. Their rows stay as tombstones, and a job for each deletes everything else.
+ * Returns the keys of the deleted traces by id, without ids of traces that aren't live (or not in `project`, if given).
  */
-export async function deleteTrace(
+export async function deleteTraces(
   store: Store,
   act: Act,
-  id: string,
+  ids: readonly string[],
   project: Project | null,
-): Promise<number | undefined> {
+): Promise<Map<string, number>> {
   const { database } = store
   const revision = newRevision()
   const purgeDueAt = act.at + RESEND_AFTER_MS
-  // If the reply was lost and the batch is retried, this deletion must still report success and must not delete a trace
-  // that was created in the meantime with the same id.
+  // If the reply was lost and the batch is retried, these deletions must still report success and must not delete traces
+  // that were created in the meantime with the same ids.
   const thisDeletion = alias(traces, 'this_deletion')
   const isTombstone = and(
     eq(thisDeletion.organizationKey, store.organization.key),
     eq(thisDeletion.purgeDueAt, purgeDueAt),
-    eq(thisDeletion.id, id),
     eq(thisDeletion.revision, revision),
   )
-  const tombstone = database.select({ key: thisDeletion.key }).from(thisDeletion).where(isTombstone)
-  const projectKey = database.select({ key: thisDeletion.projectKey }).from(thisDeletion).where(isTombstone)
+  const tombstones = sql`${traces} as this_deletion where ${isTombstone}`
   const ofProject = project ? eq(traces.projectKey, project.key) : undefined
-  const [, [deleted]] = await database.batch([
+  const entries = ENTRIES.encodeAll(ids.map(traceUuid => ({ traceUuid, entryId: newId() })))
+  const [, deleted] = await database.batch([
     database
       .update(traces)
       .set({ deletedAt: act.at, purgeDueAt, revision, isUncounted: true })
-      .where(isLive(store, eq(traces.id, id), ofProject, notExists(tombstone))),
-    tombstone,
+      .where(
+        isLive(store, hasIdIn(ids), ofProject, sql`${traces.id} not in (select this_deletion.id from ${tombstones})`),
+      ),
+    database.select({ id: thisDeletion.id, key: thisDeletion.key }).from(thisDeletion).where(isTombstone),
     markDays(
       store,
-      sql`select this_deletion.project_key, this_deletion.timestamp from ${traces} as this_deletion where ${isTombstone}`,
+      sql`select this_deletion.project_key, this_deletion.timestamp from ${tombstones}`,
       act.at,
       'at once',
     ),
-    recordAct(
+    recordActs(
       store,
       act,
-      { action: 'trace.delete', targetId: id, projectKey: sql`${projectKey}`, beforeId: id },
-      exists(tombstone),
+      {
+        id: ENTRIES.row.entryId,
+        projectKey: thisDeletion.projectKey.getSQL(),
+        action: sql`'trace.delete'`,
+        targetId: thisDeletion.id.getSQL(),
+        beforeId: thisDeletion.id.getSQL(),
+        afterId: sql`null`,
+      },
+      sql`from ${ENTRIES.from(entries)} cross join ${tombstones} and ${thisDeletion.id} = ${ENTRIES.row.traceUuid}`,
     ),
   ])
-  return deleted?.key
+  return new Map(deleted.map(({ id, key }) => [id, key]))
 }
+
+/** The ids of the audit log's entries about deleted traces. */
+const ENTRIES = rowSet(['traceUuid', 'entryId'])
