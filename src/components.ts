@@ -30,6 +30,7 @@ import { Turn } from './read/turns.ts'
 import { VersionDiff } from './read/version-diff.ts'
 import { Feedback, ListedTrace, Span, SpanOfTrace, Suggestion, Trace } from './read/wire.ts'
 import { ReviewRecord } from './review/reviews.ts'
+import { View } from './review/views.ts'
 
 /* The names of schemas in the OpenAPI document. Client generators use them as type names, so never change one. */
 
@@ -63,6 +64,7 @@ const output = {
   PromptDetail,
   PromptVersion,
   Review: ReviewRecord,
+  SavedView: View,
   Session,
   Span,
   SpanOfTrace,

@@ -19,6 +19,11 @@ export const ARRIVALS_PER_MILLISECOND = 1024
 export const EVENTS_PER_TURN = 100
 /** Reviews in one call. */
 export const MAX_REVIEWS = 200
+/** Views of one user, and shared views, in a project. The app lists all of them in a menu. */
+export const MAX_OWN_VIEWS = 100
+export const MAX_SHARED_VIEWS = 200
+/** A view's URL query. Browsers and proxies handle URLs up to this length. */
+export const MAX_VIEW_QUERY_LENGTH = 2000
 /** Traces that one call deletes. They take two calls to the queue. */
 export const MAX_DELETED_TRACES = 200
 /** Outputs that a review call reads, parses, and hashes at once, at least one. Bounds an isolate's memory. */

@@ -2,6 +2,7 @@ import type { Endpoint } from '../api/endpoint.ts'
 import { createComment, deleteComment, updateComment } from './feedback.ts'
 import { claimForReview, getReviewQueue, releaseFromReview, renewReviewClaims } from './queue.ts'
 import { listReviews, postReviews, putReview } from './reviews.ts'
+import { deleteView, listViews, postView } from './views.ts'
 
 export const review: readonly Endpoint[] = [
   putReview,
@@ -14,4 +15,7 @@ export const review: readonly Endpoint[] = [
   claimForReview,
   renewReviewClaims,
   releaseFromReview,
+  listViews,
+  postView,
+  deleteView,
 ]

@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest'
 import { runJob } from '../../src/jobs/consumer.ts'
-import { INLINE_BYTES, MAX_BATCH_EVENTS } from '../../src/limits.ts'
+import { INLINE_BYTES, MAX_BATCH_EVENTS, MAX_DELETED_TRACES } from '../../src/limits.ts'
 import { newDisputed, withMessages } from '../support/attribution.ts'
 import { event, resultsOf } from '../support/batch.ts'
 import { type Counts, countingBindings } from '../support/bindings.ts'
@@ -10,6 +10,7 @@ import { client, newOrg, type Org } from '../support/org.ts'
 import { newReviewed } from '../support/reviews.ts'
 import { page, signIn } from '../support/session.ts'
 import { aHexSpanId, aHexTraceId, anExport, anExportedSpan, exportSpans } from '../support/telemetry.ts'
+import { manyTraces } from '../support/traces.ts'
 
 const NOTHING: Counts = { d1RoundTrips: 0, rowsWritten: 0, r2Calls: 0, limiterCalls: 0, queueSends: 0 }
 
@@ -432,6 +433,39 @@ describe('platform calls', () => {
     const { id } = (await org.ingest.post('/api/v1/traces', aTrace())).body
     const cost = await costOf(org, 'delete', `/api/traces/${id}`)
     expect(cost).toMatchObject({ d1RoundTrips: 1, queueSends: 1, r2Calls: 0 })
+  })
+
+  it('a deletion of 200 traces takes one round trip, or two if some are unknown, and two messages', async ({
+    expect,
+  }) => {
+    const org = await newOrg()
+    const ids = await manyTraces(org, 2 * MAX_DELETED_TRACES - 1, () => ({ name: 'a', fields: {} }))
+    await org.bearer().get('/api/traces?projectSlug=support')
+    const remove = (some: string[]) => costOf(org, 'post', '/api/traces/delete', { ids: some })
+    const single = await costOf(org, 'delete', `/api/traces/${ids.at(-1)}`)
+    const known = await remove(ids.slice(0, MAX_DELETED_TRACES))
+    expect(known).toEqual({
+      ...NOTHING,
+      d1RoundTrips: 1,
+      rowsWritten: MAX_DELETED_TRACES * single.rowsWritten,
+      queueSends: 2,
+    })
+    const unknown = await remove([...ids.slice(MAX_DELETED_TRACES, -1), crypto.randomUUID()])
+    expect(unknown).toMatchObject({ d1RoundTrips: 2, queueSends: 2, r2Calls: 0 })
+  })
+
+  it('a saved view takes one round trip and two rows, and two more if it is shared', async ({ expect }) => {
+    const org = await newOrg()
+    await org.bearer().get('/api/prompts?projectSlug=support')
+    const view = { projectSlug: 'support', name: 'Mine', page: 'traces', query: 'a=b', shared: false }
+    const cost = { ...NOTHING, d1RoundTrips: 1 }
+    expect(await costOf(org, 'post', '/api/views', view)).toEqual({ ...cost, rowsWritten: 2 })
+    expect(await costOf(org, 'post', '/api/views', view)).toEqual(cost)
+    expect(await costOf(org, 'post', '/api/views', { ...view, query: 'c' })).toEqual({ ...cost, rowsWritten: 1 })
+    // The index of shared views, and the audit entry.
+    const shared = { ...view, name: 'Ours', shared: true }
+    expect(await costOf(org, 'post', '/api/views', shared)).toEqual({ ...cost, rowsWritten: 4 })
+    expect(await costOf(org, 'get', '/api/views?projectSlug=support')).toEqual(cost)
   })
 
   it('a request with a cached session takes as many calls as one with its key', async ({ expect }) => {

@@ -104,6 +104,13 @@ const expectedOf: Record<string, (world: World, response: ApiResponse) => Expect
   'DELETE /api/traces/{traceId}': ({ id, org }) => [
     { ...created('trace.delete', id, org.project.id), beforeId: id, afterId: null },
   ],
+  'POST /api/traces/delete': ({ id, org }) => [
+    { ...created('trace.delete', id, org.project.id), beforeId: id, afterId: null },
+  ],
+  'POST /api/views': ({ org }, { body }) => [created('view.save', body.id, org.project.id)],
+  'DELETE /api/views/{viewId}': ({ view, org }) => [
+    { ...created('view.delete', view.id, org.project.id), beforeId: view.id, afterId: null },
+  ],
   'PUT /api/datasets': ({ org }, { body }) => [created('dataset.create', body.id, org.project.id)],
   'POST /api/datasets/{datasetId}/items': ({ dataset, org }) => [
     { ...created('dataset.import', dataset.id, org.project.id), afterId: null },

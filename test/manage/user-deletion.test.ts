@@ -37,6 +37,7 @@ async function placesOf(text: string): Promise<string[]> {
     feedback: ['user_id', 'labeller'],
     reviews: ['user_id'],
     suggestions: ['user_id'],
+    saved_views: ['owner_id'],
     review_days: ['user_id'],
     experiments: ['user_id'],
     experiment_results: ['reviewed_by'],
@@ -77,9 +78,24 @@ async function userWithRecords() {
   const path = `/api/experiments/${experimentId}`
   await reviewer.post(`${path}/results`, { results: [{ itemId: fixture.spanId, output: 'Yes' }] })
   expectStatus(await reviewer.post(`${path}/items/${fixture.spanId}/review`, { decision: 'reject' }), 200)
+  for (const shared of [true, false]) {
+    const view = { projectSlug: 'support', name: shared ? 'Ours' : 'Mine', page: 'traces', query: '', shared }
+    expectStatus(await reviewer.post('/api/views', view), 201)
+  }
   const insights = async () => (await org.read.get('/api/insights?projectSlug=support')).body
   return { ...fixture, userId, key, keyId, reviewer, id, insights }
 }
+
+const viewsIn = async ({ project }: Org): Promise<number> =>
+  Number(
+    (
+      await env.DB.prepare(
+        'select count(*) as n from saved_views where project_key = (select key from projects where id = ?)',
+      )
+        .bind(project.id)
+        .first()
+    )?.n,
+  )
 
 function expectStatus({ status }: { status: number }, expected: number): void {
   if (status !== expected) throw new Error(`unexpected status ${status}`)
@@ -114,6 +130,10 @@ describe('a deleted user', () => {
     )
     const { reviewers } = (await org.read.get(`/api/reviewers?ids=${userId},${newId}`)).body
     expect(reviewers).toEqual([])
+    // Nobody else could see the user's own views.
+    const { views } = (await org.read.get('/api/views?projectSlug=support')).body
+    expect(views).toMatchObject([{ name: 'Ours', ownerId: newId }])
+    expect(await viewsIn(org)).toBe(1)
   })
 
   it('loses access with every key and session', async ({ expect }) => {
@@ -156,9 +176,12 @@ describe('a deleted user', () => {
     expect(JSON.stringify((await read()).trace)).not.toContain(userId)
     expectStatus(await reviewer.put(`/api/spans/${spanId}/review`, { decision: 'correct', approvedOutput: 'No' }), 200)
     expectStatus(await reviewer.post(`/api/spans/${spanId}/feedback`, { content: 'Late' }), 201)
+    const late = { projectSlug: 'support', name: 'Late', page: 'traces', query: '' }
+    expectStatus(await reviewer.post('/api/views', late), 201)
     expect(JSON.stringify((await read()).trace)).toContain(userId)
     await finishDeletions()
     expect(await placesOf(userId)).toEqual([])
+    expect(await viewsIn(org)).toBe(1)
     const { reviewers } = (await org.read.get('/api/insights?projectSlug=support')).body
     expect(reviewers).toMatchObject([{ days: [{ reviewed: 1 }] }])
   })

@@ -18,6 +18,7 @@ import {
   TRACE_ID,
   TRACE_UUID,
   USER_ID,
+  VIEW_ID,
 } from '../../src/api/story.ts'
 import { INLINE_BYTES } from '../../src/limits.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from './builders.ts'
@@ -47,6 +48,8 @@ export interface World {
   /** The key of the organization's reviewer, and a comment by that reviewer. */
   reviewerKey: string
   comment: { id: string }
+  /** A view that the reviewer shares. */
+  view: { id: string }
   /** The `feedback_id` of feedback that a pipeline sent. */
   feedbackId: string
 }
@@ -86,6 +89,7 @@ export async function newWorld(org: Org): Promise<World> {
     ...(await newDatasetWithItem(org)),
     ...(await newExperiment(org)),
     ...(await newGate(org)),
+    ...(await newView(org)),
   }
 }
 
@@ -105,6 +109,7 @@ const CREATORS: { readonly [Field in Exclude<keyof World, 'org'>]: (org: Org) =>
   dataset: newDatasetWithItem,
   experiment: newExperiment,
   gate: newGate,
+  view: newView,
 }
 
 /**
@@ -200,6 +205,11 @@ async function newGate({ owner, project }: Org) {
   return { gate }
 }
 
+async function newView(org: Org) {
+  const reviewer = org.clientOf(await org.keyFor({ userId: org.userId, scopes: ['review'] }))
+  return { view: (await reviewer.post('/api/views', aView())).body }
+}
+
 /** Gives a trace an outdated attribution result. */
 async function addAttribution(traceUuid: string): Promise<void> {
   await env.DB.batch([
@@ -226,6 +236,13 @@ async function newText({ owner }: Org, path: string, body: object): Promise<Text
 const freshSlug = () => `slug-${crypto.randomUUID()}`
 
 const aPrompt = () => ({ projectSlug: 'support', stepId: freshSlug(), content: 'Answer the question.' })
+const aView = () => ({
+  projectSlug: 'support',
+  name: freshSlug(),
+  page: 'traces',
+  query: 'status=running',
+  shared: true,
+})
 const aKnowledgeDoc = () => ({
   projectSlug: 'support',
   slug: freshSlug(),
@@ -240,6 +257,7 @@ const NAMES: ReadonlyMap<unknown, (world: World) => string> = new Map([
   [SPAN_ID, ({ spanId }) => spanId],
   [FEEDBACK_ID, ({ feedbackId }) => feedbackId],
   [COMMENT_ID, ({ comment }) => comment.id],
+  [VIEW_ID, ({ view }) => view.id],
   [PROMPT_ID, ({ prompt }) => prompt.id],
   [PROMPT_VERSION_ID, ({ prompt }) => prompt.versionId],
   [PROMPT_DRAFT_ID, ({ prompt }) => prompt.draftId],
@@ -287,6 +305,8 @@ const differences: Readonly<Record<string, Partial<Sample>>> = {
   },
   // Only the reviews refer to the tenant's data, so another tenant's span fails the review, not the call.
   'POST /api/reviews': { body: ({ spanId }) => ({ reviews: [{ spanId, decision: 'accept' }] }) },
+  // A new name each time, because saving the same view again changes nothing.
+  'POST /api/views': { body: () => aView() },
   // Keep the page short: the fault suite fails each R2 read in turn, and every world in the tenant adds items.
   'GET /api/review-queue': { path: ({ org }) => `/api/review-queue?projectId=${org.project.id}&limit=2` },
   'POST /api/prompts': { body: () => aPrompt() },

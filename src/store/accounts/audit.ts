@@ -80,6 +80,8 @@ export const AUDIT_ACTIONS = [
   'dataset.set_evaluator',
   'gate.set',
   'gate.delete',
+  'view.save',
+  'view.delete',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 

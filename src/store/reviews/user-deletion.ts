@@ -6,6 +6,7 @@ import {
   DELETION_TRACES,
   RESEND_AFTER_MS,
 } from '../../limits.ts'
+import { releaseViews } from '../accounts/saved-views.ts'
 import { revokeUserKeys } from '../accounts/users.ts'
 import { selectFor } from '../core/rows.ts'
 import type { Store, UnscopedStore } from '../core/store.ts'
@@ -150,7 +151,10 @@ const renameInDatasets = (
           and entry.trace_key = ${traceKey} and entry.user_id = ${userId})`,
     )
 
-/** Moves the counts of decisions to the new id, so insights show the same work under a deleted user. */
+/**
+ * Moves the counts of decisions to the new id, so insights show the same work under a deleted user. Does the same for
+ * the project's other records that don't belong to a trace or an experiment.
+ */
 async function renameInDays(
   store: Store,
   { userId, newId }: Deletion,
@@ -176,6 +180,7 @@ async function renameInDays(
     eq(reviewDays.userId, userId),
   )
   await database.batch([
+    ...releaseViews(store, { projectKey: project.key, ownerId: userId, newId }),
     renameInDatasets(
       store,
       { userId, newId },

@@ -1,6 +1,7 @@
-import { isNotNull } from 'drizzle-orm'
+import { isNotNull, sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { ACTORS } from '../../domain/api-key.ts'
+import { VIEW_PAGES } from '../../domain/saved-view.ts'
 
 /*
  * `id` is public, a UUID. `key` is internal, an integer, which keeps indexes small. Times are milliseconds since 1970.
@@ -168,6 +169,28 @@ export const stepNames = sqliteTable(
     primaryKey({ columns: [table.projectKey, table.oldName] }),
     index('step_names_by_new_name').on(table.projectKey, table.newName),
     index('step_names_by_dataset').on(table.datasetId),
+  ],
+)
+
+/** A list's filters, saved under a name for one user or for everybody in the project. */
+export const savedViews = sqliteTable(
+  'saved_views',
+  {
+    projectKey: integer('project_key').notNull(),
+    /** The user who saved it, or the key if it acts for no user. */
+    ownerId: text('owner_id').notNull(),
+    page: text('page', { enum: VIEW_PAGES }).notNull(),
+    name: text('name').notNull(),
+    id: text('id').notNull(),
+    /** The page's URL query, which contains the filters. */
+    query: text('query').notNull(),
+    isShared: integer('is_shared', { mode: 'boolean' }).notNull(),
+    updatedAt: integer('updated_at').notNull(),
+  },
+  table => [
+    primaryKey({ columns: [table.projectKey, table.ownerId, table.page, table.name] }),
+    uniqueIndex('saved_views_by_id').on(table.id),
+    index('saved_views_shared').on(table.projectKey).where(sql`${table.isShared} = 1`),
   ],
 )
 

@@ -9,7 +9,7 @@ import {
   RESEND_AFTER_MS,
 } from '../../limits.ts'
 import type { Store, UnscopedStore } from '../core/store.ts'
-import { apiKeys, modelCalls, projects, stepNames } from '../schema/accounts.ts'
+import { apiKeys, modelCalls, projects, savedViews, stepNames } from '../schema/accounts.ts'
 import { projectErrorTypes } from '../schema/attribution.ts'
 import { answerDays, countedDays, outputDays, reviewDays, useDays } from '../schema/counts.ts'
 import { datasetEntries, datasetRemovals, datasetSettings, datasets } from '../schema/datasets.ts'
@@ -135,6 +135,7 @@ function deletions(projectKey: number): { limit: number; statement: SQL }[] {
     removal(useDays, 'project_key, day, step_id, prompt_version_id'),
     removal(countedDays, 'project_key, day'),
     removal(stepNames, 'project_key, old_name'),
+    removal(savedViews, 'project_key, owner_id, page, name'),
     removal(datasetRemovals, 'project_key, step_id, added'),
     removal(datasetSettings, 'project_key, step_id'),
     removal(gates, 'project_key, step_id'),

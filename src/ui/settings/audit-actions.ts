@@ -40,6 +40,8 @@ const LABELS: Readonly<Record<AuditAction, string>> = {
   'dataset.set_evaluator': 'Evaluator changed',
   'gate.set': 'Gate set',
   'gate.delete': 'Gate deleted',
+  'view.save': 'Shared view saved',
+  'view.delete': 'Shared view deleted',
 }
 
 /** The actions to filter by. */
