@@ -261,6 +261,8 @@ export const MAX_MATCHES = 3
 /** A match with the text around it, and the least of that on either side of a long one. */
 export const SNIPPET_LENGTH = 160
 export const CONTEXT_LENGTH = 40
+/** Prompt versions that one filter names. With more, a URL would be longer than some proxies accept. */
+export const MAX_FILTERED_VERSIONS = 50
 /** The count of spans left to review stops here. */
 export const MAX_REMAINING = 10_000
 /** Traces scanned for that count. A project may have any number of traces with nothing to review. */

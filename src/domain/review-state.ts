@@ -15,9 +15,9 @@ export const REVIEW_STATES = ['unreviewed', ...REVIEW_OUTCOMES] as const
 
 /**
  * The review states that lists of spans filter by. A span whose output changed after the decision is `stale`, and only
- * an output that still needs a first review is `unreviewed`.
+ * an output that still needs a first review is `unreviewed`. Both are `waiting`, and the others are `reviewed`.
  */
-export const SPAN_REVIEW_FILTERS = [...REVIEW_STATES, 'stale'] as const
+export const SPAN_REVIEW_FILTERS = [...REVIEW_STATES, 'stale', 'reviewed', 'waiting'] as const
 export type SpanReviewFilter = (typeof SPAN_REVIEW_FILTERS)[number]
 
 /**

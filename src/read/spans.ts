@@ -2,11 +2,12 @@ import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
 import { CURSOR, PROJECT_ID, SPAN_ID, TRACE_ID, TRACE_UUID } from '../api/story.ts'
 import { requireFound } from '../auth/require-project.ts'
+import { isUuid } from '../domain/ids.ts'
 import { SPAN_REVIEW_FILTERS } from '../domain/review-state.ts'
 import { described, timestamp, Uuid, uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { badRequest } from '../http/errors.ts'
-import { DAY_MS, MAX_SCANNED_DECISIONS, MAX_SCANNED_TRACES } from '../limits.ts'
+import { DAY_MS, MAX_FILTERED_VERSIONS, MAX_SCANNED_DECISIONS, MAX_SCANNED_TRACES } from '../limits.ts'
 import { isForeignSpan } from '../store/accounts/ownership.ts'
 import { type DecisionFilter, type DecisionPlace, listDecidedSpans } from '../store/reviews/decided-spans.ts'
 import { findSpan } from '../store/spans/located-spans.ts'
@@ -39,20 +40,39 @@ export const getSpan = endpoint({
 
 const STATES = { accept: 'accepted', correct: 'corrected' } as const
 
+/** Selects spans without a prompt version. */
+const NO_VERSION = 'none'
+const versionsIn = (value: string): string[] => value.toLowerCase().split(',')
+
+function areVersions(value: string): boolean {
+  const versions = versionsIn(value)
+  return (
+    versions.length <= MAX_FILTERED_VERSIONS && versions.every(version => version === NO_VERSION || isUuid(version))
+  )
+}
+
 const spanFilters = {
   stepId: described(v.optional(v.string()), 'Spans of this step'),
-  promptVersionId: v.optional(
-    v.pipe(
-      v.union([v.literal('none'), uuid()]),
-      v.metadata({ description: 'Spans that used this version; `none` for spans without one' }),
+  promptVersionId: described(
+    v.optional(
+      v.pipe(
+        v.string(),
+        v.check(areVersions, `must be up to ${MAX_FILTERED_VERSIONS} UUIDs or none, separated by commas`),
+        v.transform(value => versionsIn(value).map(version => (version === NO_VERSION ? '' : version))),
+      ),
     ),
+    `Spans that used this version; \`none\` for spans without one. Up to ${MAX_FILTERED_VERSIONS} versions, separated by commas, match any of them.`,
   ),
   model: described(v.optional(v.string()), 'Spans with this model'),
   review: described(
     v.optional(v.picklist(SPAN_REVIEW_FILTERS)),
-    "Spans in this review state. unreviewed: the output still needs a first review; stale: the output has changed since the review. The other states leave out stale reviews. A root that shows another span's review is left out.",
+    "Spans in this review state. unreviewed: the output still needs a first review; stale: the output has changed since the review. accepted and corrected leave out stale reviews, and reviewed has both; waiting has everything that needs a review, unreviewed or stale. A root that shows another span's review is left out.",
   ),
   hasOutput: v.optional(TrueOrFalse),
+  reviewable: described(
+    v.optional(v.literal('true')),
+    'Only outputs that people review, which are the ones that insights count',
+  ),
   from: v.optional(timestamp('Spans of traces at or after this time')),
   to: v.optional(timestamp('Spans of traces before this time')),
   kind: described(
@@ -116,7 +136,8 @@ export const listSpans = endpoint({
   const { decision, errorType, reviewerId, reviewedFrom, reviewedTo, payloads: mode } = query
   const filter: DecisionFilter = {
     ...query,
-    promptVersionId: query.promptVersionId === 'none' ? '' : query.promptVersionId,
+    promptVersionIds: query.promptVersionId,
+    reviewable: query.reviewable && true,
     state: decision && STATES[decision],
     reviewedFrom: reviewedFrom === undefined ? undefined : Math.floor(reviewedFrom / DAY_MS),
     reviewedTo: reviewedTo === undefined ? undefined : Math.ceil(reviewedTo / DAY_MS),

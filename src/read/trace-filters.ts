@@ -3,9 +3,9 @@ import { RATINGS } from '../domain/feedback.ts'
 import { comparableFields, type SearchableField } from '../domain/metadata.ts'
 import { TRACE_REVIEW_STATES } from '../domain/review-state.ts'
 import { TRACE_STATUSES } from '../domain/trace-status.ts'
-import { timestamp, uuid } from '../http/atoms.ts'
+import { described, timestamp, uuid } from '../http/atoms.ts'
 import { badRequest } from '../http/errors.ts'
-import { MAX_SEARCH_FILTERS } from '../limits.ts'
+import { DAY_MS, MAX_SEARCH_FILTERS } from '../limits.ts'
 import type { TraceFilter } from '../store/traces/trace-filter.ts'
 
 /** A yes or no in a query. */
@@ -42,6 +42,16 @@ export const traceFilters = {
       }),
     ),
   ),
+  engineErrorType: described(
+    v.optional(v.pipe(v.string(), v.minLength(1, 'must not be empty'))),
+    "Traces on which the engine's latest answer is this type, even if a review names another: the answers that insights count",
+  ),
+  engineStepId: described(v.optional(v.string()), "Traces on which the engine's latest answer blames this step"),
+  engineHasStep: described(v.optional(TrueOrFalse), "Whether the engine's latest answer blames a step"),
+  engineFrom: v.optional(timestamp("Any time on the first UTC day of the engine's latest answers")),
+  engineTo: v.optional(
+    timestamp("Any time on the last UTC day of the engine's latest answers. Midnight excludes the day it starts."),
+  ),
   kind: v.optional(
     v.pipe(
       v.literal('all'),
@@ -66,5 +76,10 @@ export async function traceFilter({
   if (metadataFilters.length > MAX_SEARCH_FILTERS) {
     throw badRequest(`At most ${MAX_SEARCH_FILTERS} metadata filters are allowed`)
   }
-  return { ...query, fields: await comparableFields(metadataFilters) }
+  const engineFrom = query.engineFrom === undefined ? undefined : Math.floor(query.engineFrom / DAY_MS)
+  const engineTo = query.engineTo === undefined ? undefined : Math.ceil(query.engineTo / DAY_MS)
+  if (engineFrom !== undefined && engineTo !== undefined && engineFrom >= engineTo) {
+    throw badRequest('must be before engineTo', 'engineFrom')
+  }
+  return { ...query, engineFrom, engineTo, fields: await comparableFields(metadataFilters) }
 }

@@ -21,6 +21,7 @@ import { MAX_DETAIL_FEEDBACK, MAX_DETAIL_SPANS, MAX_WHOLE_SPANS } from '../limit
 import { isForeignTrace } from '../store/accounts/ownership.ts'
 import { searchTraces } from '../store/search/traces.ts'
 import { type DetailPage, findTraceDetail } from '../store/spans/trace-detail.ts'
+import { countGoneAnswers } from '../store/traces/answered-traces.ts'
 import { listTraces as readTraces } from '../store/traces/trace-list.ts'
 import { listedTrace, rootSpan, span, traceItem } from './examples.ts'
 import { projectSelector, selectedProject } from './project.ts'
@@ -52,7 +53,17 @@ export const listTraces = endpoint({
   }),
   metadataPrefix: 'metadata.',
   errors: { 404: 'Not found' },
-  responses: { 200: v.object({ traces: v.array(ListedTrace), ...searchFields, nextCursor: NextCursor }) },
+  responses: {
+    200: v.object({
+      traces: v.array(ListedTrace),
+      expired: described(
+        v.optional(v.number()),
+        'How many more of these answers the counts of insights hold, because their traces have expired. Deleted traces count until their purge corrects the counts, within a minute or so. Only on the first page of a list with only `engine…` filters.',
+      ),
+      ...searchFields,
+      nextCursor: NextCursor,
+    }),
+  },
   example: {
     query: { projectId: PROJECT_ID },
     answers: { 200: { traces: [listedTrace], nextCursor: CURSOR } },
@@ -66,7 +77,9 @@ export const listTraces = endpoint({
   const contained = sought(query.contains)
   const list = ['traces', store.organization.id, project.id]
   if (!contained) {
-    const { items, nextCursor } = await pageOf({
+    const isCounted = query.cursor === undefined && isOfAnswers(query) && filter.fields.length === 0
+    const gone = isCounted ? countGoneAnswers(store, project, filter) : undefined
+    const page = pageOf({
       list,
       query,
       place: ['number', 'string'],
@@ -76,7 +89,8 @@ export const listTraces = endpoint({
         return { items, nextPlace: nextPlace && [nextPlace.timestamp, nextPlace.id] }
       },
     })
-    return { status: 200, body: { traces: items.map(toListedTrace), nextCursor } }
+    const [{ items, nextCursor }, expired] = await Promise.all([page, gone])
+    return { status: 200, body: { traces: items.map(toListedTrace), expired, nextCursor } }
   }
   let answer: ReturnType<typeof searchAnswer> | undefined
   const { items, nextCursor } = await pageOf({
@@ -95,6 +109,13 @@ export const listTraces = endpoint({
   })
   return { status: 200, body: { traces: items.map(toListedTrace), ...answer, nextCursor } }
 })
+
+/** Whether a query has filters on engines' answers, and no others. Insights count only those. */
+const isOfAnswers = (query: object): boolean => {
+  const filters = Object.keys(query).filter(name => !UNFILTERED.includes(name))
+  return filters.length > 0 && filters.every(name => name.startsWith('engine'))
+}
+const UNFILTERED: readonly string[] = [...Object.keys(projectSelector), ...Object.keys(pageParameters), 'kind']
 
 export const getTrace = endpoint({
   family: 'read',

@@ -3,7 +3,7 @@ import { afterEach, beforeAll, describe, it, vi } from 'vitest'
 import type { Env, Job } from '../../src/env.ts'
 import { runJob } from '../../src/jobs/consumer.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
-import { DAY_MS, MAX_SCANNED_DECISIONS, RETENTION_PASS_MS } from '../../src/limits.ts'
+import { DAY_MS, MAX_FILTERED_VERSIONS, MAX_SCANNED_DECISIONS, RETENTION_PASS_MS } from '../../src/limits.ts'
 import { rowsReadBy } from '../support/bindings.ts'
 import { aSpan, aTrace, TIME, timeAfter } from '../support/builders.ts'
 import { newOrg, type Org } from '../support/org.ts'
@@ -106,6 +106,10 @@ describe('spans across traces', () => {
     ['review=accepted', ({ review }) => review === 'accepted'],
     ['review=corrected', ({ review }) => review === 'corrected'],
     ['review=stale', ({ review }) => review === 'stale'],
+    ['review=reviewed', ({ review }) => review === 'accepted' || review === 'corrected'],
+    ['review=waiting', ({ review }) => review === 'unreviewed' || review === 'stale'],
+    ['reviewable=true', ({ hasOutput }) => hasOutput],
+    ['promptVersionId=none,VERSION&stepId=write', ({ stepId }) => stepId === 'write'],
     [`from=${timeAfter(2000)}&to=${timeAfter(4000)}`, ({ trace }) => trace === 2 || trace === 3],
     [
       `review=accepted&stepId=write&model=gpt-4.1&from=${timeAfter(1000)}`,
@@ -181,12 +185,22 @@ describe('spans across traces', () => {
     expect(await idsOf(org, 'stepId=oldest')).toHaveLength(1)
   })
 
+  it('are filtered by as many versions as a filter may name', async ({ expect }) => {
+    const { org, step } = await newTrace()
+    await step({ step_id: 'write' })
+    const versions = ['none', ...Array.from({ length: MAX_FILTERED_VERSIONS - 1 }, () => crypto.randomUUID())]
+    expect(await idsOf(org, `stepId=write&promptVersionId=${versions}`)).toHaveLength(1)
+  })
+
   it.for([
     ['review=mixed', 'review'],
     ['decision=reset', 'decision'],
     ['errorType=', 'errorType'],
     ['reviewerId=ada', 'reviewerId'],
     ['promptVersionId=1', 'promptVersionId'],
+    ['promptVersionId=', 'promptVersionId'],
+    [`promptVersionId=${Array(MAX_FILTERED_VERSIONS + 1).fill('none')}`, 'promptVersionId'],
+    ['reviewable=false', 'reviewable'],
     ['hasOutput=yes', 'hasOutput'],
     ['contains=refund', 'contains'],
     ['metadata.group_id=1', 'metadata.group_id'],

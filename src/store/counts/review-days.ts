@@ -94,7 +94,7 @@ export function countAnswer({ database }: Store, isJob: SQL | undefined) {
     .select(
       selectFor(
         answerDays,
-        { ...place, answers: change },
+        { ...place, answers: change, expired: 0 },
         sql`from ${attributionJobs} cross join ${attributions} as answer
           where ${isJob} and answer.trace_key = ${attributionJobs.traceKey} and answer.step_id is not null
             and answer.number between ${attributionJobs.attributionNumber} and ${attributionJobs.attributionNumber} + 1
@@ -169,10 +169,17 @@ function countDeleted(
  * The statement that subtracts a trace's answer. Its job must still exist, because it determines which answer is in
  * force.
  */
-export const subtractAnswers = ({ database }: Store, isPiece: SQL) =>
+export const subtractAnswers = (store: Store, isPiece: SQL) =>
+  updateAnswerDay(store, { answers: sql`${answerDays.answers} - 1` }, isPiece)
+
+/** The statement that counts a trace's answer as expired, under the same condition. It stays in the other count. */
+export const expireAnswers = (store: Store, isPiece: SQL) =>
+  updateAnswerDay(store, { expired: sql`${answerDays.expired} + 1` }, isPiece)
+
+const updateAnswerDay = ({ database }: Store, counts: { answers: SQL } | { expired: SQL }, isPiece: SQL) =>
   database
     .update(answerDays)
-    .set({ answers: sql`${answerDays.answers} - 1` })
+    .set(counts)
     .from(
       sql`(select ${attributions.projectKey} as project_key, ${dayOf(sql`${attributions.createdAt}`)} as day,
           ${attributions.stepId} as step_id, ${attributions.errorType} as error_type

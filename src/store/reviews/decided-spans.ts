@@ -5,6 +5,7 @@ import { DAY_MS, MAX_SCANNED_DECISIONS } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
 import { readPlain } from '../core/database.ts'
 import { isDecisionInForce } from '../core/reviewable.ts'
+import { isOneOf } from '../core/rows.ts'
 import { pageFromScan } from '../core/scanned.ts'
 import { isStep, readStepId } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
@@ -22,7 +23,7 @@ import { isLiveIn, unpurgedTraces } from '../traces/live.ts'
  * count. Insights count whole days, so these lists do as well.
  */
 
-/** A filter on decisions. `stepId` and `promptVersionId` are those of the decision. */
+/** A filter on decisions. `stepId` and `promptVersionIds` are those of the decision. */
 export interface DecisionFilter extends SpanFilter {
   state?: ReviewOutcome | undefined
   errorType?: string | undefined
@@ -91,8 +92,8 @@ export async function listDecidedSpans(
 }
 
 /** Whether the counts tell how many decisions match. */
-const isCountable = ({ model, review, hasOutput, from, to }: DecisionFilter): boolean =>
-  [model, review, hasOutput, from, to].every(field => field === undefined)
+const isCountable = ({ model, review, hasOutput, reviewable, from, to }: DecisionFilter): boolean =>
+  [model, review, hasOutput, reviewable, from, to].every(field => field === undefined)
 
 const ORDER = [reviews.createdAt, reviews.traceKey, reviews.spanId, reviews.number]
 
@@ -167,14 +168,14 @@ const isDecision = (project: Project, filter: DecisionFilter): SQL | undefined =
 /** Whether a decision, or a row that counts decisions, was recorded with the filter's fields. */
 const isRecorded = (
   project: Project,
-  { errorType, reviewerId, stepId, promptVersionId }: DecisionFilter,
+  { errorType, reviewerId, stepId, promptVersionIds }: DecisionFilter,
   recorded: typeof reviews | typeof reviewDays,
 ): SQL | undefined =>
   and(
     errorType === undefined ? undefined : eq(recorded.errorType, errorType),
     reviewerId === undefined ? undefined : eq(recorded.userId, reviewerId),
     stepId === undefined ? undefined : isStep(project.key, recorded.stepId, stepId),
-    promptVersionId === undefined ? undefined : eq(recorded.promptVersionId, promptVersionId),
+    promptVersionIds && isOneOf(recorded.promptVersionId, promptVersionIds),
   )
 
 /** Whether a decision was made on the filter's days. */

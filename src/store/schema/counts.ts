@@ -50,9 +50,18 @@ export const answerDays = sqliteTable(
     stepId: text('step_id').notNull(),
     errorType: text('error_type').notNull(),
     answers: integer('answers').notNull(),
+    /** How many of these are gone, because their traces expired. */
+    expired: integer('expired').notNull().default(0),
   },
-  table => [primaryKey({ columns: [table.projectKey, table.day, table.stepId, table.errorType] })],
+  table => [
+    primaryKey({ columns: [table.projectKey, table.day, table.stepId, table.errorType] }),
+    // An answer never changes this column, so it doesn't write this index.
+    index('answer_days_expired').on(table.projectKey, table.day).where(sql`${table.expired} > 0`),
+  ],
 )
+
+/** Queries must use this exact condition to be served from `answer_days_expired`. */
+export const isAnyAnswerExpired = sql`${answerDays.expired} > 0`
 
 /** The number of spans with an output by day and step, as of cron's last count. */
 export const outputDays = sqliteTable(

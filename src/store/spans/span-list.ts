@@ -3,7 +3,8 @@ import type { SpanReviewFilter } from '../../domain/review-state.ts'
 import type { PayloadMode } from '../../domain/span.ts'
 import type { Project } from '../accounts/projects.ts'
 import { readPlain } from '../core/database.ts'
-import { hasOutput, isReviewed, isUnreviewedStep } from '../core/reviewable.ts'
+import { hasOutput, isReviewable, isReviewed, isUnreviewedStep } from '../core/reviewable.ts'
+import { isOneOf } from '../core/rows.ts'
 import { isStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { spans } from '../schema/spans.ts'
@@ -17,11 +18,13 @@ import { endOf, placesIn, type SpanPlace, scanForSpans } from './spans-in-traces
 export interface SpanFilter {
   /** The step, by its old or new name. */
   stepId?: string | undefined
-  /** '' for spans without a prompt version. */
-  promptVersionId?: string | undefined
+  /** Any of these, '' for spans without a prompt version. */
+  promptVersionIds?: readonly string[] | undefined
   model?: string | undefined
   review?: SpanReviewFilter | undefined
   hasOutput?: boolean | undefined
+  /** Only outputs that people review, which are the ones that insights count. */
+  reviewable?: true | undefined
   /** The time of the span's trace, inclusive. */
   from?: number | undefined
   /** Exclusive. */
@@ -42,13 +45,13 @@ export async function listSpans(
   filter: SpanFilter,
   { limit, after, mode }: { limit: number; after: SpanPlace | undefined; mode: PayloadMode },
 ): Promise<{ spans: LocatedSpan[]; nextPlace: SpanPlace | null }> {
-  const { from, to, kind, stepId, promptVersionId } = filter
+  const { from, to, kind, stepId, promptVersionIds } = filter
   const position = after && { timestamp: after.at, id: after.traceUuid }
   const scan = inProject(
     store,
     project,
     { from, to, fields: [] },
-    filter.review === 'unreviewed' ? isOpenForReview : undefined,
+    filter.review === 'unreviewed' || filter.review === 'waiting' ? isOpenForReview : undefined,
     time => position && positionIs(time, '<=', position),
   )
   const [scanned] = await readPlain(store.database, [
@@ -60,7 +63,7 @@ export async function listSpans(
       isSpan: and(
         matchesNow(filter),
         stepId === undefined ? undefined : isStep(project.key, spans.stepId, stepId),
-        promptVersionId === undefined ? undefined : eq(sql`coalesce(${spans.promptVersionId}, '')`, promptVersionId),
+        promptVersionIds && isOneOf(sql`coalesce(${spans.promptVersionId}, '')`, promptVersionIds),
       ),
       limit,
       after,
@@ -89,11 +92,12 @@ export async function listSpans(
 }
 
 /** The conditions that don't concern the step and version, on the current rows of `spans` and `traces`. */
-export const matchesNow = ({ model, review, hasOutput: isOutput }: SpanFilter): SQL | undefined =>
+export const matchesNow = ({ model, review, hasOutput: isOutput, reviewable }: SpanFilter): SQL | undefined =>
   and(
     model === undefined ? undefined : eq(spans.model, model),
     review && REVIEWED[review],
     isOutput === undefined ? undefined : sql`${hasOutput} = ${isOutput ? 1 : 0}`,
+    reviewable && sql`(${isReviewable} and ${hasOutput})`,
   )
 
 const REVIEWED: Record<SpanReviewFilter, SQL | undefined> = {
@@ -101,4 +105,6 @@ const REVIEWED: Record<SpanReviewFilter, SQL | undefined> = {
   accepted: and(isReviewed, eq(spans.reviewState, 'accepted')),
   corrected: and(isReviewed, eq(spans.reviewState, 'corrected')),
   stale: and(sql`${spans.reviewState} is not null`, eq(spans.isStale, true)),
+  reviewed: isReviewed,
+  waiting: isUnreviewedStep,
 }

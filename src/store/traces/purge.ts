@@ -4,7 +4,7 @@ import { searchableFields } from '../../domain/metadata.ts'
 import { PURGE_ROWS, PURGE_STEPS, RESEND_AFTER_MS } from '../../limits.ts'
 import { markLabellers } from '../accounts/labellers.ts'
 import type { Store, UnscopedStore } from '../core/store.ts'
-import { countExpired, subtractAnswers, subtractDecisions } from '../counts/review-days.ts'
+import { countExpired, expireAnswers, subtractAnswers, subtractDecisions } from '../counts/review-days.ts'
 import { projects } from '../schema/accounts.ts'
 import { attributionJobs, attributions } from '../schema/attribution.ts'
 import { feedback, reviews, suggestions } from '../schema/reviews.ts'
@@ -61,7 +61,9 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
   if (!tombstone) return true
   const isCounted = tombstone.isCounted === 1
   const isUncounted = isCounted && tombstone.isUncounted
-  const updateDecisions = isUncounted ? subtractDecisions : countExpired
+  const [updateDecisions, updateAnswers] = isUncounted
+    ? [subtractDecisions, subtractAnswers]
+    : [countExpired, expireAnswers]
   const deleteSome = (table: PurgedTable, ...more: [updateCounts?: UpdateCounts]) =>
     deleteRows(store, table, eq(table.traceKey, traceKey), ...more)
   const { projectKey } = tombstone
@@ -70,7 +72,7 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
     // Reviews and answers come first, to correct the counts soon. The spans and the job come last, because they
     // determine which decisions and answers count.
     () => deleteSome(reviews, isCounted ? updateDecisions : undefined),
-    () => deleteSome(attributions, isUncounted ? subtractAnswers : undefined),
+    () => deleteSome(attributions, isCounted ? updateAnswers : undefined),
     () => deleteResults(store, traceKey),
     () => deleteValues(store, traceKey),
     () => deleteSome(observations),

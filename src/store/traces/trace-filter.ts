@@ -15,10 +15,11 @@ import { attributionJobs } from '../schema/attribution.ts'
 import { feedback, reviews } from '../schema/reviews.ts'
 import { isNotRoot, spans } from '../schema/spans.ts'
 import { isNegative, isRunning, traceFields, traces } from '../schema/traces.ts'
+import { type AnswerFilter, asksForAnswer, isAnswered } from './answered-traces.ts'
 import { isLiveIn } from './live.ts'
 
 /** Conditions on listed traces. Undefined fields don't filter. */
-export interface TraceFilter {
+export interface TraceFilter extends AnswerFilter {
   id?: string | undefined
   name?: string | undefined
   /** Only lists of traces know this. They turn it into `keys`. */
@@ -132,7 +133,7 @@ export function matches(project: Project, filter: TraceFilter): SQL | undefined 
     filter
   return and(
     id === undefined ? undefined : eq(traces.id, id),
-    kind === 'all' || id !== undefined ? undefined : isListedByDefault,
+    kind === 'all' || id !== undefined || asksForAnswer(filter) ? undefined : isListedByDefault,
     name === undefined ? undefined : eq(traces.name, name),
     status && eq(traces.status, status),
     stepId === undefined
@@ -151,6 +152,7 @@ export function matches(project: Project, filter: TraceFilter): SQL | undefined 
     review && REVIEWED[review],
     errorType === undefined ? undefined : hasErrorType(errorType),
     keys && sql`${traces.key} in (select item.value from json_each(${JSON.stringify(keys)}) as item)`,
+    isAnswered(project, filter),
     // If there is only one field, every trace that is read has it.
     fields.length > 1 ? hasFields(project, fields) : undefined,
   )

@@ -1,0 +1,85 @@
+import { and, eq, gte, isNotNull, lt, type SQL, sql } from 'drizzle-orm'
+import { DAY_MS } from '../../limits.ts'
+import type { Project } from '../accounts/projects.ts'
+import { isStep } from '../core/step-names.ts'
+import type { Store } from '../core/store.ts'
+import { attributionJobs, attributions } from '../schema/attribution.ts'
+import { answerDays, isAnyAnswerExpired } from '../schema/counts.ts'
+import { traces } from '../schema/traces.ts'
+import { unpurgedTraces } from './live.ts'
+
+/*
+ * Finds traces by the latest answer of the engine, with the step recorded there: the answers that insights count.
+ */
+
+/** A filter on a trace's latest answer. Without any of these fields, traces need none. */
+export interface AnswerFilter {
+  engineErrorType?: string | undefined
+  /** The blamed span's step when the answer was given, by its old or new name. */
+  engineStepId?: string | undefined
+  /** Whether the answer blames a span. */
+  engineHasStep?: boolean | undefined
+  /** The UTC days of the answers, counted from 1970. `engineTo` is exclusive. */
+  engineFrom?: number | undefined
+  engineTo?: number | undefined
+}
+
+/** Whether a filter asks for an answer. */
+export const asksForAnswer = (filter: AnswerFilter): boolean =>
+  [filter.engineErrorType, filter.engineStepId, filter.engineHasStep, filter.engineFrom, filter.engineTo].some(
+    field => field !== undefined,
+  )
+
+/** Whether the latest answer on a trace is counted and matches the filter. `trace` is the trace's key. */
+const hasAnswer = (project: Project, filter: AnswerFilter, trace: SQL): SQL => sql`exists (
+  select 1 from ${attributionJobs} cross join ${attributions}
+  where ${attributionJobs.traceKey} = ${trace} and ${attributions.traceKey} = ${trace}
+    and ${attributions.number} = ${attributionJobs.attributionNumber}
+    and ${and(
+      isNotNull(attributions.stepId),
+      isRecorded(project, filter, attributions),
+      filter.engineFrom === undefined ? undefined : gte(attributions.createdAt, filter.engineFrom * DAY_MS),
+      filter.engineTo === undefined ? undefined : lt(attributions.createdAt, filter.engineTo * DAY_MS),
+    )})`
+
+/** Whether an answer, or a row that counts answers, has the filter's type and step. */
+const isRecorded = (
+  { key }: Project,
+  { engineErrorType, engineStepId, engineHasStep }: AnswerFilter,
+  recorded: typeof attributions | typeof answerDays,
+): SQL | undefined =>
+  and(
+    engineErrorType === undefined ? undefined : eq(recorded.errorType, engineErrorType),
+    engineStepId === undefined
+      ? undefined
+      : sql`(${recorded.stepId} <> '' and ${isStep(key, recorded.stepId, engineStepId)})`,
+    engineHasStep === undefined ? undefined : sql`(${recorded.stepId} <> '') = ${engineHasStep ? 1 : 0}`,
+  )
+
+/** The same for the current trace. Undefined if the filter doesn't ask for an answer. */
+export const isAnswered = (project: Project, filter: AnswerFilter): SQL | undefined =>
+  asksForAnswer(filter) ? hasAnswer(project, filter, sql`${traces.key}`) : undefined
+
+/**
+ * The number of answers that are counted but can't be listed: their traces have expired, or are about to be purged. The
+ * purge then updates the counts. Considers 5,000 of these traces.
+ */
+export async function countGoneAnswers(store: Store, project: Project, filter: AnswerFilter): Promise<number> {
+  const isExpired = and(
+    eq(answerDays.projectKey, project.key),
+    isAnyAnswerExpired,
+    filter.engineFrom === undefined ? undefined : gte(answerDays.day, filter.engineFrom),
+    filter.engineTo === undefined ? undefined : lt(answerDays.day, filter.engineTo),
+    isRecorded(project, filter, answerDays),
+  )
+  const leaving = sql`(
+    select count(*) from ${unpurgedTraces(store)}
+    where unpurged.project_key = ${project.key} and ${hasAnswer(project, filter, sql`unpurged.key`)})`
+  const expired = sql`(
+    select coalesce(sum(${answerDays.expired}), 0) as expired from ${answerDays} where ${isExpired}) as scanned`
+  // Nested, as in `readStepId`.
+  const [row] = await store.database
+    .select({ count: sql<number>`scanned.expired + ${leaving}`.as('count') })
+    .from(expired)
+  return row?.count ?? 0
+}
