@@ -1,10 +1,12 @@
 import { fileURLToPath } from 'node:url'
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
+import { appPages } from './scripts/vite/app-pages.ts'
+import { mantineStyles } from './scripts/vite/mantine-styles.ts'
 
 export default defineConfig({
   root: 'src/ui',
-  plugins: [react()],
+  plugins: [react(), mantineStyles(), appPages()],
   // rjsf's index exports a registry for its own tests, which imports a validator that needs eval and isn't installed.
   resolve: {
     alias: {

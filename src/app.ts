@@ -2,6 +2,7 @@ import { Router } from 'itty-router/Router'
 import * as v from 'valibot'
 import { type Endpoint, endpoint } from './api/endpoint.ts'
 import { openApiDocument } from './api/openapi.ts'
+import { appPage } from './app-page.ts'
 import { isAmbient } from './auth/authenticate.ts'
 import { components } from './components.ts'
 import { datasets } from './datasets/index.ts'
@@ -141,8 +142,7 @@ async function dispatch(request: Request, runtime: Runtime): Promise<Response> {
 async function pageOrError(request: Request, { ASSETS }: Env): Promise<Response> {
   const isNavigation = request.method === 'GET' && request.headers.get('sec-fetch-mode') === 'navigate'
   if (!isNavigation || !ASSETS) throw unknownPath(new URL(request.url).pathname)
-  const page = await ASSETS.fetch(new URL('/', request.url))
-  return new Response(page.body, page)
+  return appPage(request.url, ASSETS)
 }
 
 /** The methods that the path's endpoints accept. Empty if the path has no endpoint. */

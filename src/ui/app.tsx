@@ -1,8 +1,8 @@
 import { MantineProvider } from '@mantine/core'
-import { Notifications } from '@mantine/notifications'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { queryClient } from './api/query-client.ts'
 import { Pages } from './pages.tsx'
+import { LateNotices } from './parts/late-notices.tsx'
 import { SessionGate } from './session/session-gate.tsx'
 import { Shell } from './shell/shell.tsx'
 import { cssVariablesResolver, theme } from './theme.ts'
@@ -10,7 +10,7 @@ import { cssVariablesResolver, theme } from './theme.ts'
 /** The reviewer's app. It uses only the public API. */
 export const App = () => (
   <MantineProvider theme={theme} cssVariablesResolver={cssVariablesResolver} defaultColorScheme="auto">
-    <Notifications position="bottom-right" />
+    <LateNotices />
     <QueryClientProvider client={queryClient}>
       <SessionGate>
         <Shell>

@@ -1,32 +1,30 @@
-import { type ComponentType, lazy, Suspense } from 'react'
+import { type ComponentType, lazy, type PropsWithChildren, Suspense, useEffect } from 'react'
 import { Route, Switch, useLocation } from 'wouter'
+import { PAGES } from './page-routes.ts'
 import { PageFault } from './parts/page-fault.tsx'
 import { useMay } from './parts/scopes.tsx'
+import { watchFirstPage } from './parts/settled.ts'
+import { PageSkeleton } from './shell/frame.tsx'
 import { isIn } from './shell/navigation.ts'
 import { NeedsRead } from './shell/needs-read.tsx'
 import { NotFound } from './shell/not-found.tsx'
 
-const page = (load: () => Promise<{ Page: ComponentType }>) => lazy(async () => ({ default: (await load()).Page }))
+const page = (load: () => Promise<{ Page: ComponentType }>) =>
+  lazy(async () => {
+    const { Page } = await load()
+    return {
+      default: () => (
+        <Watched>
+          <Page />
+        </Watched>
+      ),
+    }
+  })
 
-/** Loads each page. The navigation calls it early, when the pointer is over a link. */
-export const PAGES = {
-  '/': () => import('./insights/page.tsx'),
-  '/review': () => import('./review/page.tsx'),
-  '/traces': () => import('./traces/page.tsx'),
-  '/traces/:traceId': () => import('./trace/page.tsx'),
-  '/spans': () => import('./spans/page.tsx'),
-  '/datasets': () => import('./datasets/page.tsx'),
-  '/datasets/:datasetId': () => import('./datasets/dataset-page.tsx'),
-  '/prompts': () => import('./texts/prompts-page.tsx'),
-  '/prompts/:promptId': () => import('./texts/prompt-page.tsx'),
-  '/experiments': () => import('./experiments/page.tsx'),
-  '/experiments/new': () => import('./experiments/new-page.tsx'),
-  '/experiments/:experimentId': () => import('./experiments/report-page.tsx'),
-  '/experiments/:a/compare/:b': () => import('./experiments/comparison-page.tsx'),
-  '/knowledge-docs': () => import('./texts/knowledge-docs-page.tsx'),
-  '/knowledge-docs/:docId': () => import('./texts/knowledge-doc-page.tsx'),
-  '/settings/:tab?': () => import('./settings/page.tsx'),
-} as const
+function Watched({ children }: PropsWithChildren) {
+  useEffect(watchFirstPage, [])
+  return children
+}
 
 const routes = Object.entries(PAGES).map(([path, load]) => ({ path, Component: page(load) }))
 
@@ -35,7 +33,7 @@ export function Pages() {
   const mayRead = useMay('read')
   return (
     <PageFault address={address}>
-      <Suspense>
+      <Suspense fallback={<PageSkeleton />}>
         <Switch>
           {routes.map(({ path, Component }) => (
             <Route key={path} path={path}>

@@ -54,6 +54,7 @@ const ROOMS = [
   'ui',
   'components',
   'native-protocols',
+  'app-page',
   'app',
   'index',
 ]

@@ -175,6 +175,7 @@ export const IconMessageChatbot = drawn(
   'M14.5 9h.01',
   'M9.5 13a3.5 3.5 0 0 0 5 0',
 )
+export const IconMenu2 = drawn('M4 6l16 0', 'M4 12l16 0', 'M4 18l16 0')
 export const IconMessageCode = drawn(
   'M8 9h8',
   'M8 13h6',

@@ -1,12 +1,10 @@
-import { Group, Kbd, Text, UnstyledButton } from '@mantine/core'
 import { useHotkeys } from '@mantine/hooks'
 import { lazy, Suspense, useState } from 'react'
-import { IconSearch } from '../icons/index.ts'
-import classes from './command-button.module.css'
+import { CommandLabel } from './frame.tsx'
 
 const CommandPalette = lazy(async () => ({ default: (await import('./command-palette.tsx')).CommandPalette }))
 
-const isMac = /Mac|iPhone|iPad/.test(navigator.platform)
+const KEYS = /Mac|iPhone|iPad/.test(navigator.platform) ? '⌘ K' : 'Ctrl K'
 
 /** Opens the command palette, which loads on first use. */
 export function CommandButton() {
@@ -14,15 +12,9 @@ export function CommandButton() {
   useHotkeys([['mod+K', () => setOpen(true)]])
   return (
     <>
-      <UnstyledButton className={classes.button} onClick={() => setOpen(true)}>
-        <Group gap="xs" wrap="nowrap">
-          <IconSearch size={14} aria-hidden />
-          <Text size="xs" flex={1}>
-            Go to…
-          </Text>
-          <Kbd size="xs">{isMac ? '⌘' : 'Ctrl'} K</Kbd>
-        </Group>
-      </UnstyledButton>
+      <button type="button" className="frame-command" onClick={() => setOpen(true)}>
+        <CommandLabel keys={KEYS} />
+      </button>
       {isOpen && (
         <Suspense>
           <CommandPalette onClose={() => setOpen(false)} />

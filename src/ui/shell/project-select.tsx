@@ -1,4 +1,3 @@
-import { Select } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { sessionQuery } from '../api/session.ts'
 import { useChooseProject, useProject } from '../session/project.ts'
@@ -8,17 +7,20 @@ export function ProjectSelect() {
   const { data: session } = useQuery(sessionQuery)
   const project = useProject()
   const choose = useChooseProject()
-  const options = (session?.projects ?? []).map(({ slug, name }) => ({ value: slug, label: name }))
+  const projects = session?.projects ?? (project === undefined ? [] : [{ slug: project, name: project }])
   return (
-    <Select
+    <select
+      className="frame-project"
       aria-label="Project"
-      size="xs"
-      data={options.length === 0 && project !== undefined ? [project] : options}
-      value={project ?? null}
-      placeholder="No projects yet"
-      onChange={slug => slug !== null && choose(slug)}
-      allowDeselect={false}
-      searchable={options.length > 8}
-    />
+      value={project ?? ''}
+      onChange={({ currentTarget }) => choose(currentTarget.value)}
+    >
+      {project === undefined && <option value="">No projects yet</option>}
+      {projects.map(({ slug, name }) => (
+        <option key={slug} value={slug}>
+          {name}
+        </option>
+      ))}
+    </select>
   )
 }

@@ -1,0 +1,16 @@
+/**
+ * The app's document for a URL. The build writes one for each page, which loads that page's files at once
+ * (scripts/vite/app-pages.ts). Paths alternate between names and IDs: `/traces/:traceId` is `/pages/traces/id`.
+ */
+export async function appPage(url: string, assets: Fetcher): Promise<Response> {
+  const names = new URL(url).pathname.slice(1).split('/').filter(Boolean)
+  const withIds = names.map((name, index) => (index % 2 === 1 ? 'id' : name))
+  const [section = ''] = names
+  // A path may also name a page of its own, as `/experiments/new` does, or a part of a page, as in `/settings/keys`.
+  for (const path of new Set([names.join('/'), withIds.join('/'), section])) {
+    const page = await assets.fetch(new URL(`/pages/${path}`, url))
+    if (page.ok) return new Response(page.body, page)
+  }
+  const page = await assets.fetch(new URL('/pages/app', url))
+  return new Response(page.body, page)
+}

@@ -1,0 +1,22 @@
+/**
+ * Loads each page. The build reads this list: it writes a document for each page that preloads the page's files
+ * (scripts/vite/app-pages.ts).
+ */
+export const PAGES = {
+  '/': () => import('./insights/page.tsx'),
+  '/review': () => import('./review/page.tsx'),
+  '/traces': () => import('./traces/page.tsx'),
+  '/traces/:traceId': () => import('./trace/page.tsx'),
+  '/spans': () => import('./spans/page.tsx'),
+  '/datasets': () => import('./datasets/page.tsx'),
+  '/datasets/:datasetId': () => import('./datasets/dataset-page.tsx'),
+  '/prompts': () => import('./texts/prompts-page.tsx'),
+  '/prompts/:promptId': () => import('./texts/prompt-page.tsx'),
+  '/experiments': () => import('./experiments/page.tsx'),
+  '/experiments/new': () => import('./experiments/new-page.tsx'),
+  '/experiments/:experimentId': () => import('./experiments/report-page.tsx'),
+  '/experiments/:a/compare/:b': () => import('./experiments/comparison-page.tsx'),
+  '/knowledge-docs': () => import('./texts/knowledge-docs-page.tsx'),
+  '/knowledge-docs/:docId': () => import('./texts/knowledge-doc-page.tsx'),
+  '/settings/:tab?': () => import('./settings/page.tsx'),
+} as const

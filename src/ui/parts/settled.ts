@@ -1,0 +1,47 @@
+import { useEffect, useSyncExternalStore } from 'react'
+import { queryClient } from '../api/query-client.ts'
+
+/** How long a page makes no request before it counts as settled. */
+const QUIET_MS = 100
+
+let isSettled = false
+const listeners = new Set<() => void>()
+
+function settle(): void {
+  isSettled = true
+  for (const listener of listeners) listener()
+}
+
+/** Watches the requests of the first page, once its script runs. */
+export function watchFirstPage(): () => void {
+  if (isSettled) return () => undefined
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const check = () => {
+    clearTimeout(timer)
+    if (queryClient.isFetching() === 0) timer = setTimeout(settle, QUIET_MS)
+  }
+  const unsubscribe = queryClient.getQueryCache().subscribe(check)
+  check()
+  return () => {
+    clearTimeout(timer)
+    unsubscribe()
+  }
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+/** Whether the first page has its data. What people don't need before that loads afterwards, so that it delays nothing. */
+export const useSettled = (): boolean => useSyncExternalStore(subscribe, () => isSettled)
+
+/** Loads what people are likely to need next, once the first page has its data. */
+export function usePreload(load: () => Promise<unknown>): void {
+  const isReady = useSettled()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: modules load once, whoever asks
+  useEffect(() => {
+    // A failure is reported when the module is needed.
+    if (isReady) load().catch(() => undefined)
+  }, [isReady])
+}
