@@ -80,6 +80,14 @@ export function KeyFields({ session, draft, onChange, faults }: KeyFieldsProps) 
   )
 }
 
+/** The scopes as chosen. Adding `review` adds `read`, which can be removed again. */
+function chosenScopes(chosen: readonly string[], before: readonly Scope[], grantable: readonly Scope[]): Scope[] {
+  const addsReview = chosen.includes('review') && !before.includes('review')
+  return SCOPES.map(({ scope }) => scope).filter(
+    scope => chosen.includes(scope) || (scope === 'read' && addsReview && grantable.includes('read')),
+  )
+}
+
 type Rights = Pick<KeyDraft, 'name' | 'scopes' | 'expiresAt' | 'rateLimitPerMinute'>
 
 /** The parts of a key that can change later: its name, scopes, expiry, and rate limit. */
@@ -106,9 +114,7 @@ export function KeyRights({
         label="Scopes"
         withAsterisk
         value={draft.scopes}
-        onChange={scopes =>
-          onChange({ scopes: SCOPES.map(({ scope }) => scope).filter(scope => scopes.includes(scope)) })
-        }
+        onChange={scopes => onChange({ scopes: chosenScopes(scopes, draft.scopes, session.scopes) })}
         error={faults.of('scopes')}
       >
         <Stack gap={6} mt={4}>
