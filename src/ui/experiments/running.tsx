@@ -28,7 +28,7 @@ export function Running({ report }: { report: ExperimentReport }) {
         items have a result.{' '}
         {lastResultAt !== null && (
           <>
-            The last one arrived <Moment at={lastResultAt} />.
+            The last one arrived <Moment at={lastResultAt} precision="exact" />.
           </>
         )}{' '}
         This page refreshes by itself.

@@ -1,9 +1,10 @@
-import { Button, Group, Table, Text } from '@mantine/core'
+import { Button, Group, Text } from '@mantine/core'
 import { useMemo, useState } from 'react'
 import type { Insights } from '../api/wire.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { Counted } from '../parts/counted.tsx'
 import { count, share } from '../parts/format.ts'
+import { Table } from '../parts/table.tsx'
 import { acceptanceByStep, type StepAcceptance } from './acceptance-series.ts'
 import type { DecisionsPath } from './decisions-path.ts'
 import classes from './insights.module.css'
@@ -108,7 +109,7 @@ function AcceptanceTable({ steps, buckets, pathTo }: AcceptanceTableProps) {
   const newestFirst = [...buckets.entries()].toReversed()
   return (
     <ScrolledTable label="Acceptance by step, prompt version, and day">
-      <Table verticalSpacing={4} horizontalSpacing="xs" fz="sm">
+      <Table verticalSpacing={4}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Step</Table.Th>

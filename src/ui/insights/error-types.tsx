@@ -1,4 +1,4 @@
-import { Table, Text, VisuallyHidden } from '@mantine/core'
+import { Text, VisuallyHidden } from '@mantine/core'
 import { type CSSProperties, useMemo } from 'react'
 import { Link } from 'wouter'
 import { pathWith } from '../api/client.ts'
@@ -6,6 +6,7 @@ import type { Insights } from '../api/wire.ts'
 import { IconCpu, IconUser } from '../icons/index.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { count } from '../parts/format.ts'
+import { Table } from '../parts/table.tsx'
 import type { DecisionsPath } from './decisions-path.ts'
 import { errorTypeTable, type Named, namedOf } from './error-counts.ts'
 import classes from './insights.module.css'
@@ -41,7 +42,7 @@ export function ErrorTypes({ counts, project, typeNames, pathTo }: ErrorTypesPro
         </Text>
       ) : (
         <ScrolledTable label="Counts of error types by step">
-          <Table verticalSpacing={6} horizontalSpacing="xs" fz="sm">
+          <Table verticalSpacing={6}>
             <Table.Thead>
               <Table.Tr>
                 <Table.Th className={classes.type}>Error type</Table.Th>
@@ -97,7 +98,7 @@ interface CellProps {
 function Cell({ named, most, decisions, traces }: CellProps) {
   if (!named) {
     return (
-      <Table.Td className={classes.number} c="dimmed">
+      <Table.Td className={`${classes.number} ${classes.none}`}>
         <span aria-hidden>·</span>
       </Table.Td>
     )

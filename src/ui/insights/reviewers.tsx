@@ -1,9 +1,9 @@
-import { Table } from '@mantine/core'
 import { useMemo } from 'react'
 import type { Insights } from '../api/wire.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { Counted } from '../parts/counted.tsx'
 import { count } from '../parts/format.ts'
+import { Table } from '../parts/table.tsx'
 import { BarSwatch } from './bar-pattern.tsx'
 import type { DecisionsPath } from './decisions-path.ts'
 import classes from './insights.module.css'
@@ -52,7 +52,7 @@ function Totals({ everybody, apart, pathTo }: TotalsProps) {
   const swatchOf = (index: number) => (apart[index]?.key === everybody[index]?.key ? index : apart.length - 1)
   return (
     <ScrolledTable label="Decisions by reviewer">
-      <Table verticalSpacing={4} horizontalSpacing="xs" fz="sm">
+      <Table verticalSpacing={4}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Reviewer</Table.Th>
@@ -90,7 +90,7 @@ function DayTable({ everybody, buckets, pathTo }: Omit<ReviewersProps, 'reviewer
   const newestFirst = [...buckets.entries()].toReversed()
   return (
     <ScrolledTable label="Decisions by day and reviewer">
-      <Table verticalSpacing={4} horizontalSpacing="xs" fz="sm">
+      <Table verticalSpacing={4}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Period</Table.Th>

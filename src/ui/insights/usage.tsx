@@ -1,8 +1,8 @@
-import { Table } from '@mantine/core'
 import { useMemo } from 'react'
 import type { Insights } from '../api/wire.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { count, dollars, duration, shortCount, usageDetails } from '../parts/format.ts'
+import { Table } from '../parts/table.tsx'
 import classes from './insights.module.css'
 import { UsageChart } from './lazy-charts.tsx'
 import { ChartSection, ScrolledTable } from './section.tsx'
@@ -44,7 +44,7 @@ function Versions({ insights }: { insights: Insights }) {
   const versionName = (id: string | null) => (id === null ? '–' : numbers.has(id) ? `v${numbers.get(id)}` : 'deleted')
   return (
     <ScrolledTable label="Cost and speed by step and prompt version">
-      <Table verticalSpacing={4} horizontalSpacing="xs" fz="sm">
+      <Table verticalSpacing={4}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Step</Table.Th>
@@ -79,7 +79,7 @@ function Versions({ insights }: { insights: Insights }) {
 function DayTable({ uses, buckets }: { uses: readonly BucketUse[]; buckets: readonly Bucket[] }) {
   return (
     <ScrolledTable label="Tokens and cost by day">
-      <Table verticalSpacing={4} horizontalSpacing="xs" fz="sm">
+      <Table verticalSpacing={4}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Period</Table.Th>

@@ -1,5 +1,5 @@
-import { Select } from '@mantine/core'
 import { useSearchParams } from 'wouter'
+import { LateSelect } from './late-select.tsx'
 import { withParameters } from './parameters.ts'
 
 interface FilterSelectProps {
@@ -18,7 +18,7 @@ export function FilterSelect({ name, label, width, options, isSearchable = false
   const chosen = address.get(name)
   const isOption = chosen === null || options.some(({ value }) => value === chosen)
   return (
-    <Select
+    <LateSelect
       size="xs"
       w={width}
       label={label}

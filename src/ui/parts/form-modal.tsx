@@ -1,6 +1,7 @@
-import { Button, Group, Modal, Stack } from '@mantine/core'
+import { Button, Group, Stack } from '@mantine/core'
 import type { FormEvent, PropsWithChildren } from 'react'
 import { FaultAlert } from './fault-alert.tsx'
+import { LateModal } from './late-modal.tsx'
 
 interface FormModalProps {
   isOpen: boolean
@@ -27,7 +28,7 @@ export function FormModal(props: PropsWithChildren<FormModalProps>) {
     if (isOpen) onSubmit()
   }
   return (
-    <Modal opened={isOpen} onClose={onClose} title={title} centered closeButtonProps={{ 'aria-label': 'Close' }}>
+    <LateModal opened={isOpen} onClose={onClose} title={title} centered closeButtonProps={{ 'aria-label': 'Close' }}>
       <form onSubmit={submit}>
         <Stack gap="md" fz="sm">
           {children}
@@ -47,6 +48,6 @@ export function FormModal(props: PropsWithChildren<FormModalProps>) {
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </LateModal>
   )
 }

@@ -1,5 +1,6 @@
-import { ActionIcon, type ActionIconProps, Tooltip } from '@mantine/core'
+import { ActionIcon, type ActionIconProps } from '@mantine/core'
 import type { IconPlus } from '../icons/index.ts'
+import { Tip } from './tip.tsx'
 
 export interface IconButtonProps extends Pick<ActionIconProps, 'variant' | 'size' | 'disabled'> {
   label: string
@@ -10,9 +11,9 @@ export interface IconButtonProps extends Pick<ActionIconProps, 'variant' | 'size
 
 /** A button that shows an icon, with its label on hover and focus. */
 export const IconButton = ({ label, Icon, iconSize = 16, variant = 'subtle', ...props }: IconButtonProps) => (
-  <Tooltip label={label}>
+  <Tip label={label}>
     <ActionIcon {...props} variant={variant} color="gray" aria-label={label}>
       <Icon size={iconSize} aria-hidden />
     </ActionIcon>
-  </Tooltip>
+  </Tip>
 )

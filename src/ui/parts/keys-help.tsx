@@ -1,6 +1,8 @@
-import { Kbd, Modal, Table } from '@mantine/core'
+import { Kbd } from '@mantine/core'
 import { keyName } from './key-hint.tsx'
 import type { Shortcut } from './keys.ts'
+import { LateModal } from './late-modal.tsx'
+import { Table } from './table.tsx'
 
 interface KeysHelpProps {
   shortcuts: readonly Shortcut<string>[]
@@ -10,12 +12,12 @@ interface KeysHelpProps {
 
 /** Lists a page's keyboard shortcuts. */
 export const KeysHelp = ({ shortcuts, isOpen, onClose }: KeysHelpProps) => (
-  <Modal opened={isOpen} onClose={onClose} title="Keyboard shortcuts" closeButtonProps={{ 'aria-label': 'Close' }}>
-    <Table verticalSpacing={6} withRowBorders={false}>
+  <LateModal opened={isOpen} onClose={onClose} title="Keyboard shortcuts" closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Table verticalSpacing={6}>
       <Table.Tbody>
         {shortcuts.map(({ keys, label }) => (
           <Table.Tr key={label}>
-            <Table.Td w={110}>
+            <Table.Td style={{ width: 110 }}>
               {keys.map(key => (
                 <Kbd key={key} mr={3}>
                   {keyName(key)}
@@ -27,5 +29,5 @@ export const KeysHelp = ({ shortcuts, isOpen, onClose }: KeysHelpProps) => (
         ))}
       </Table.Tbody>
     </Table>
-  </Modal>
+  </LateModal>
 )

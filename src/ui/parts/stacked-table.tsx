@@ -1,6 +1,7 @@
-import { Skeleton, Table } from '@mantine/core'
+import { Skeleton } from '@mantine/core'
 import type { ReactNode } from 'react'
 import classes from './stacked-table.module.css'
+import { Table } from './table.tsx'
 
 export interface Column<Row> {
   label: string
@@ -36,7 +37,7 @@ export function StackedTable<Row>({ label, columns, rows, keyOf }: StackedTableP
               key={column.label}
               role="columnheader"
               className={classesOf(classes.head, column)}
-              w={column.width}
+              style={{ width: column.width }}
             >
               {column.label}
             </Table.Th>

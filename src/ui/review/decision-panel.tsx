@@ -1,4 +1,4 @@
-import { Button, Group, Select, Stack, Text, Textarea, Title } from '@mantine/core'
+import { Button, Group, Stack, Text, Textarea, Title } from '@mantine/core'
 import type { MouseEvent, ReactNode } from 'react'
 import type { ErrorTypes } from '../api/wire.ts'
 import {
@@ -10,6 +10,7 @@ import {
   IconX,
 } from '../icons/index.ts'
 import { KeyHint } from '../parts/key-hint.tsx'
+import { LateSelect } from '../parts/late-select.tsx'
 import { Moment } from '../parts/moment.tsx'
 import classes from './decision-panel.module.css'
 import type { Draft } from './drafts.ts'
@@ -82,7 +83,7 @@ export function DecisionPanel(props: DecisionPanelProps) {
         onChange={({ currentTarget }) => write({ note: currentTarget.value })}
       />
       {(isEditing || hasEdit) && (
-        <Select
+        <LateSelect
           label="What went wrong?"
           description="Choose an error type, if one fits"
           placeholder="None"

@@ -6,8 +6,9 @@ import { IconArrowBackUp, IconChevronLeft, IconChevronRight, IconKeyboard } from
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { IconButton, type IconButtonProps } from '../parts/icon-button.tsx'
 import { KeysHelp } from '../parts/keys-help.tsx'
+import { late } from '../parts/late.tsx'
 import { handle } from '../parts/use-keys.ts'
-import { FilterBar } from './filter-bar.tsx'
+import { FilterBarBlank } from './filter-bar-blank.tsx'
 import { Finished } from './finished.tsx'
 import classes from './inbox.module.css'
 import { Item } from './item.tsx'
@@ -16,6 +17,8 @@ import { NotAPerson } from './not-a-person.tsx'
 import { QueueProgress } from './progress.tsx'
 import { promptsQuery, spanQuery, wholeIn } from './queries.ts'
 import { useQueue } from './use-queue.ts'
+
+const FilterBar = late(async () => (await import('./filter-bar.tsx')).FilterBar, FilterBarBlank)
 
 /** The review queue, one span at a time. */
 export function Inbox({ projectSlug }: { projectSlug: string }) {

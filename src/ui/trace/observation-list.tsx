@@ -52,7 +52,7 @@ export function ObservationList({ spanId, trace }: { spanId: string; trace: Name
                 </>
               )}
             </Text>
-            <Moment at={timestamp} c="dimmed" />
+            <Moment at={timestamp} precision="exact" c="dimmed" />
           </Group>
           <JsonView value={value} label={`${type}${key === null ? '' : ` ${key}`}`} maxHeight="240px" />
         </Stack>

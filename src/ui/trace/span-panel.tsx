@@ -64,7 +64,7 @@ export function SpanPanel({ span, feedback, id, trace, section, place, onSection
           {kind && <span>{kind.label}</span>}
           {span.durationMs !== null && <span>{duration(span.durationMs)}</span>}
           <ModelUse model={span.model} provider={span.provider} usage={span.usage} costUsd={span.costUsd} />
-          <Moment at={span.createdAt} />
+          <Moment at={span.createdAt} precision="exact" />
           {span.promptVersionId !== null && <PromptLink span={span} versionId={span.promptVersionId} />}
         </Group>
       </div>

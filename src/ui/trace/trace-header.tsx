@@ -1,9 +1,9 @@
-import { Anchor, Code, Group, Popover, Title, UnstyledButton } from '@mantine/core'
+import { Anchor, Code, Group, Title, UnstyledButton } from '@mantine/core'
+import { lazy, Suspense, useState } from 'react'
 import { Link } from 'wouter'
 import { pathWith } from '../api/client.ts'
 import type { Trace } from '../api/wire.ts'
 import { IconArrowLeft, IconCircleCheck, IconLoader } from '../icons/index.ts'
-import { JsonView } from '../json/json-view.tsx'
 import { ShownText } from '../json/shown-text.tsx'
 import { CopyIcon } from '../parts/copied-code.tsx'
 import { count, duration } from '../parts/format.ts'
@@ -16,6 +16,8 @@ import { metadataLeaves } from '../traces/metadata-leaves.ts'
 import { ModelUse } from './model-use.tsx'
 import { TraceActions } from './trace-actions.tsx'
 import classes from './trace-header.module.css'
+
+const MetadataPopover = lazy(async () => ({ default: (await import('./metadata-popover.tsx')).MetadataPopover }))
 
 const SHOWN_LEAVES = 6
 
@@ -82,14 +84,23 @@ function Metadata({ metadata }: Pick<Trace, 'metadata'>) {
           <ShownText text={leaf.value} />
         </Link>
       ))}
-      <Popover width={420} position="bottom-start" withinPortal trapFocus>
-        <Popover.Target>
-          <UnstyledButton className={classes.all}>All metadata</UnstyledButton>
-        </Popover.Target>
-        <Popover.Dropdown p="xs" maw="92vw" aria-label="Metadata">
-          <JsonView value={metadata} label="the trace's metadata" maxHeight="50vh" />
-        </Popover.Dropdown>
-      </Popover>
+      <AllMetadata metadata={metadata} />
     </Group>
+  )
+}
+
+/** Opens the whole metadata, which loads on first use. */
+function AllMetadata({ metadata }: Pick<Trace, 'metadata'>) {
+  const [isUsed, setUsed] = useState(false)
+  const button = (
+    <UnstyledButton className={classes.all} aria-haspopup="dialog" onClick={() => setUsed(true)}>
+      All metadata
+    </UnstyledButton>
+  )
+  if (!isUsed) return button
+  return (
+    <Suspense fallback={button}>
+      <MetadataPopover metadata={metadata} />
+    </Suspense>
   )
 }

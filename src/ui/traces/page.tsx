@@ -1,11 +1,12 @@
 import { Title } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { useCallback, useEffect, useMemo, useState } from 'react'
+import { useCallback, useMemo, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { FilterBar } from '../filters/filter-bar.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { NoProject } from '../parts/no-project.tsx'
 import { withParameters } from '../parts/parameters.ts'
+import { usePreload } from '../parts/settled.ts'
 import { usePageTitle } from '../parts/use-page-title.ts'
 import { useProject } from '../session/project.ts'
 import { metadataName, queryOf, withoutTraceFilters } from './filters.ts'
@@ -55,7 +56,7 @@ export function Page() {
   )
 
   // Most readers open a trace next.
-  useEffect(() => void import('../trace/page.tsx'), [])
+  usePreload(() => import('../trace/page.tsx'))
 
   const isEmpty = pages !== undefined && !isPlaceholderData && traces.length === 0 && !hasNextPage
   const lookedBackTo = pages?.at(-1)?.lookedBackTo ?? null
