@@ -37,29 +37,52 @@ export async function open(page: Page, address: string): Promise<void> {
   await quiet(QUIET_MS)
 }
 
+interface Rounds {
+  /** Which requests to hold back, other than the document's. */
+  isHeld: (url: URL) => boolean
+  quietMs?: number
+  /** Asked before each round. If it's true, the page needs no more rounds, and gets all responses. */
+  isDone?: () => Promise<boolean>
+}
+
 /**
- * Opens a page, holds back its API calls, and responds to them in rounds: first to the calls that the page makes before
- * it gets any response, then to the calls that follow from those responses, and so on. A call is always in the first
- * round in which the page has everything that the call needs, even on a slow machine. A round ends once the page makes no
- * new call for `quietMs`. Returns the URLs in each round.
+ * Opens a page, holds back its requests, and responds to them in rounds: first to the requests that the page makes before
+ * it gets any response, then to the requests that follow from those responses, and so on. A request is always in the
+ * first round in which the page has everything that the request needs, even on a slow machine. A round ends once the page
+ * makes no new request for `quietMs`.
  */
-export async function roundsOfCalls(page: Page, address: string, quietMs = QUIET_MS): Promise<string[][]> {
+export async function roundsOf(
+  page: Page,
+  address: string,
+  { isHeld, quietMs = QUIET_MS, isDone = async () => false }: Rounds,
+): Promise<Request[][]> {
   const held = new Map<Request, Route>()
   const quiet = followRequests(page)
-  const isCall = (url: URL) => url.pathname.startsWith('/api/')
-  await page.route(isCall, route => {
-    held.set(route.request(), route)
+  let isOver = false
+  await page.route(isHeld, async route => {
+    if (isOver || route.request().isNavigationRequest()) await route.continue()
+    else held.set(route.request(), route)
   })
-  const rounds: string[][] = []
-  await page.goto(address)
-  await quiet(quietMs, held)
-  while (held.size > 0) {
+  const release = async () => {
     const round = [...held.values()]
     held.clear()
-    rounds.push(round.map(route => route.request().url()))
     await Promise.all(round.map(route => route.continue()))
+    return round.map(route => route.request())
+  }
+  const rounds: Request[][] = []
+  await page.goto(address, { waitUntil: 'commit' })
+  await quiet(quietMs, held)
+  while (held.size > 0 && !(await isDone())) {
+    rounds.push(await release())
     await quiet(quietMs, held)
   }
-  await page.unroute(isCall)
+  isOver = true
+  await release()
   return rounds
+}
+
+/** The URLs of a page's API calls in each round. */
+export async function roundsOfCalls(page: Page, address: string, quietMs = QUIET_MS): Promise<string[][]> {
+  const rounds = await roundsOf(page, address, { isHeld: url => url.pathname.startsWith('/api/'), quietMs })
+  return rounds.map(round => round.map(request => request.url()))
 }
