@@ -241,6 +241,8 @@ export const TURNS_MAX_LIMIT = 50
 export const MAX_TURN_SPANS = 500
 /** Feedback on a page of turns. Traces rarely have more than one piece. */
 export const MAX_TURN_FEEDBACK = 500
+/** Traces that one statement reads the costs of. To sort by cost, a page takes ten. */
+export const SORTED_STEP_TRACES = 500
 /** Decisions that one page scans, for the same reason. */
 export const MAX_SCANNED_DECISIONS = 5000
 /** A text to find. Fewer characters are in almost every trace, and a longer text takes longer to compare. */

@@ -14,14 +14,15 @@ import { requireFound } from '../auth/require-project.ts'
 import { traceUuid } from '../domain/ids.ts'
 import { described, Uuid } from '../http/atoms.ts'
 import { cursorOf, limitParameter, NextCursor, pageOf, pageParameters, placeOf } from '../http/cursor.ts'
-import { notFound } from '../http/errors.ts'
+import { badRequest, notFound } from '../http/errors.ts'
 import { feedback } from '../ingest/examples.ts'
 import { TraceId } from '../ingest/wire.ts'
-import { MAX_DETAIL_FEEDBACK, MAX_DETAIL_SPANS, MAX_WHOLE_SPANS } from '../limits.ts'
+import { MAX_DETAIL_FEEDBACK, MAX_DETAIL_SPANS, MAX_SCANNED_TRACES, MAX_WHOLE_SPANS } from '../limits.ts'
 import { isForeignTrace } from '../store/accounts/ownership.ts'
 import { searchTraces } from '../store/search/traces.ts'
 import { type DetailPage, findTraceDetail } from '../store/spans/trace-detail.ts'
 import { countGoneAnswers } from '../store/traces/answered-traces.ts'
+import { listSorted, type SortedPlace, TRACE_ORDERS } from '../store/traces/sorted-list.ts'
 import { listTraces as readTraces } from '../store/traces/trace-list.ts'
 import { listedTrace, rootSpan, span, traceItem } from './examples.ts'
 import { projectSelector, selectedProject } from './project.ts'
@@ -36,6 +37,16 @@ import {
 import { traceFilter, traceFilters } from './trace-filters.ts'
 import { ListedTrace, Payloads, Trace, toListedTrace, toTrace, writeSpan } from './wire.ts'
 
+const SortedOver = v.optional(
+  v.pipe(
+    v.object({
+      traces: v.number(),
+      isAll: described(v.boolean(), 'Whether these are all that match. If not, older traces may match as well.'),
+    }),
+    v.metadata({ description: 'With `sort`: how many matching traces were sorted' }),
+  ),
+)
+
 export const listTraces = endpoint({
   family: 'read',
   method: 'GET',
@@ -49,6 +60,10 @@ export const listTraces = endpoint({
     nameContains,
     contains: containsParameter('Traces'),
     ...traceFilters,
+    sort: described(
+      v.optional(v.picklist(TRACE_ORDERS)),
+      `Sorts the matches among the newest ${MAX_SCANNED_TRACES} traces, greatest first. Traces without a value come last.`,
+    ),
     ...pageParameters,
   }),
   metadataPrefix: 'metadata.',
@@ -61,6 +76,7 @@ export const listTraces = endpoint({
         'How many more of these answers the counts of insights hold, because their traces have expired. Deleted traces count until their purge corrects the counts, within a minute or so. Only on the first page of a list with only `engine…` filters.',
       ),
       ...searchFields,
+      sortedOver: SortedOver,
       nextCursor: NextCursor,
     }),
   },
@@ -76,6 +92,23 @@ export const listTraces = endpoint({
   const filter = { ...(await traceFilter(context)), id, nameContains: sought(query.nameContains) }
   const contained = sought(query.contains)
   const list = ['traces', store.organization.id, project.id]
+  const order = query.sort
+  if (order) {
+    if (contained) throw badRequest("can't be combined with contains", 'sort')
+    let sortedOver: v.InferOutput<typeof SortedOver>
+    const { items, nextCursor } = await pageOf({
+      list: [...list, order],
+      query,
+      place: ['number', 'number', 'string', 'number', 'string'],
+      read: async (limit, place) => {
+        const after = place && toSortedPlace(place)
+        const page = await listSorted(store, project, filter, { order, limit, after })
+        sortedOver = { traces: page.sorted, isAll: page.isAll }
+        return { items: page.items, nextPlace: page.nextPlace && fromSortedPlace(page.nextPlace) }
+      },
+    })
+    return { status: 200, body: { traces: items.map(toListedTrace), sortedOver, nextCursor } }
+  }
   if (!contained) {
     const isCounted = query.cursor === undefined && isOfAnswers(query) && filter.fields.length === 0
     const gone = isCounted ? countGoneAnswers(store, project, filter) : undefined
@@ -116,6 +149,15 @@ const isOfAnswers = (query: object): boolean => {
   return filters.length > 0 && filters.every(name => name.startsWith('engine'))
 }
 const UNFILTERED: readonly string[] = [...Object.keys(projectSelector), ...Object.keys(pageParameters), 'kind']
+
+/* A place in a sorted list, as cursors store it. */
+
+const fromSortedPlace = ({ value, timestamp, id, newest }: SortedPlace) =>
+  [value, timestamp, id, newest.timestamp, newest.id] as const
+
+const toSortedPlace = ([value, timestamp, id, newestAt, newestId]: ReturnType<
+  typeof fromSortedPlace
+>): SortedPlace => ({ value, timestamp, id, newest: { timestamp: newestAt, id: newestId } })
 
 export const getTrace = endpoint({
   family: 'read',

@@ -108,6 +108,7 @@ describe('the SQL statements in requests and jobs', () => {
     const searched = await caller.get('/api/traces?projectSlug=support&limit=1&contains=answer')
     expect(searched.body.traces).toHaveLength(1)
     await caller.get(`/api/traces?projectSlug=support&nameContains=s&contains=ans&cursor=${searched.body.nextCursor}`)
+    for (const sort of ['duration', 'cost']) await caller.get(`/api/traces?projectSlug=support&sort=${sort}`)
     const spans = (query: string) => caller.get(`/api/spans?projectSlug=support&limit=1&${query}`)
     const walked = await spans(`stepId=generate-answer&promptVersionId=none&model=m&review=accepted&hasOutput=true`)
     expect(walked.status).toBe(200)

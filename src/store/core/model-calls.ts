@@ -74,6 +74,10 @@ export const traceUse = sql<string>`(
     from (${modelCalls(sql`call.trace_key = ${traces.key}`)} limit -1) as used
     group by used.model) as by_model)`.as('traceUse')
 
+/** Only the cost of the current trace's model calls. */
+export const traceCost = sql`(
+  select sum(used.cost_usd) from (${modelCalls(sql`call.trace_key = ${traces.key}`)}) as used)`
+
 /** Reads the value of `traceUse`. */
 export function readTraceUse(json: string): TraceUse {
   const summed: Record<keyof TokenUsage | 'costUsd', number | null> & Pick<TraceUse, 'model'> = JSON.parse(json)

@@ -217,8 +217,20 @@ async function withNames(store: Store, project: Project, filter: TraceFilter, pa
   return { ...filter, keys: named.map(({ key }) => key) }
 }
 
+interface ScanQuery {
+  after: TracePosition | undefined
+  /** Whether the scan starts with the trace at `after`. */
+  isInclusive?: boolean
+  maxScanned?: number
+}
+
 /** The traces that a page scans, each with its `place` among them, and which of them to read. */
-function scan(store: Store, project: Project, filter: TraceFilter, { after, isInclusive = false }: PageQuery) {
+export function scan(
+  store: Store,
+  project: Project,
+  filter: TraceFilter,
+  { after, isInclusive = false, maxScanned = MAX_SCANNED_TRACES }: ScanQuery,
+) {
   const { from, time, where } = inProject(
     store,
     project,
@@ -230,21 +242,26 @@ function scan(store: Store, project: Project, filter: TraceFilter, { after, isIn
   const scanned = from(store.database.select({ key: traces.key, position }))
     .where(where)
     .orderBy(desc(time), desc(traces.id))
-    .limit(MAX_SCANNED_TRACES)
+    .limit(maxScanned)
     .as('scanned')
   const isMatch = matches(project, filter) ?? sql`true`
   return {
     scanned,
+    isMatch,
     place: { isMatch: sql<number>`${isMatch}`, position: scanned.position },
-    isListed: and(eq(traces.key, scanned.key), or(isMatch, eq(scanned.position, MAX_SCANNED_TRACES))),
+    isListed: and(eq(traces.key, scanned.key), or(isMatch, eq(scanned.position, maxScanned))),
   }
 }
 
 /** Builds a page from scanned rows. The page ends early if the metadata fills the response. */
 function pageOfRows<Row extends TraceSummary & ScannedRow>(rows: readonly Row[], limit: number): TracePage<Row> {
   const page = pageFromScan(rows, limit, MAX_SCANNED_TRACES)
-  const fitting = countWithin(page.items.map(({ metadata }) => metadata.text.length))
+  const fitting = countFitting(page.items)
   if (fitting >= page.items.length) return page
   const items = page.items.slice(0, fitting)
   return { items, nextPlace: items.at(-1) ?? null }
 }
+
+/** How many traces fit in a response. */
+export const countFitting = (traces: readonly TraceSummary[]): number =>
+  countWithin(traces.map(({ metadata }) => metadata.text.length))
