@@ -1,12 +1,20 @@
 import { Button, Group, SegmentedControl, Text, UnstyledButton } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
 import { useEffect, useMemo, useState } from 'react'
 import type { Json } from '../api/wire.ts'
-import { IconChevronDown, IconChevronRight } from '../icons/index.ts'
+import { IconChevronDown, IconChevronRight, IconSearch } from '../icons/index.ts'
+import { ReadableText } from '../markdown/index.tsx'
+import { isMarkdown, MAX_MARKDOWN_LENGTH } from '../markdown/syntax.ts'
 import { CopyIcon } from '../parts/copied-code.tsx'
 import { count } from '../parts/format.ts'
+import { IconButton } from '../parts/icon-button.tsx'
+import { FindBar } from './find-bar.tsx'
 import { FOLDED_STRING_LENGTH, type JsonRow, jsonRows, toggledToShow } from './json-rows.ts'
 import classes from './json-view.module.css'
+import { ScrollBox } from './scroll-box.tsx'
 import { ShownText } from './shown-text.tsx'
+import { SourceLines } from './source-lines.tsx'
+import { linesOf, type Match, matchesIn } from './text-lines.ts'
 import { VirtualLines } from './virtual-lines.tsx'
 
 /** How much more of a long string each click shows. Browsers take seconds to lay out a megabyte. */
@@ -22,39 +30,121 @@ interface JsonViewProps {
   maxHeight?: string
 }
 
-type TreeProps = Required<Pick<JsonViewProps, 'value' | 'label' | 'maxHeight'>> & Pick<JsonViewProps, 'marked'>
+type ContentProps = Required<Pick<JsonViewProps, 'value' | 'label' | 'maxHeight'>> & Pick<JsonViewProps, 'marked'>
 
 /**
- * A JSON value for reading: strings show as text with line breaks; objects and arrays fold. Only the visible lines are
- * in the page, and nothing in the value is ever treated as HTML.
+ * A value for reading: text as text or Markdown, objects and arrays as a tree that folds. Only the visible lines are in
+ * the page, and nothing in the value is ever treated as HTML. Its source can be searched.
  */
 export function JsonView({ value, label, marked, maxHeight = '60vh' }: JsonViewProps) {
-  const [mode, setMode] = useState<'tree' | 'raw'>('tree')
+  const [mode, setMode] = useState<'read' | 'source'>('read')
+  const [wanted, setWanted] = useState<string>()
+  const isText = typeof value === 'string'
+  const toSource = () => (isText ? value : JSON.stringify(value, undefined, 2))
   return (
     <div className={classes.view}>
       <Group justify="space-between" className={classes.bar} gap="xs" wrap="nowrap">
         <SegmentedControl
           size="xs"
           aria-label={`Format of ${label}`}
-          value={mode}
-          onChange={chosen => setMode(chosen === 'raw' ? 'raw' : 'tree')}
+          value={wanted === undefined ? mode : 'source'}
+          onChange={chosen => {
+            setMode(chosen === 'source' ? 'source' : 'read')
+            setWanted(undefined)
+          }}
           data={[
-            { value: 'tree', label: 'Readable' },
-            { value: 'raw', label: 'JSON' },
+            { value: 'read', label: isText ? 'Text' : 'Readable' },
+            { value: 'source', label: isText ? 'Source' : 'JSON' },
           ]}
         />
-        <CopyIcon text={() => JSON.stringify(value, undefined, 2)} label={`Copy ${label}`} />
+        <Group gap={0} wrap="nowrap">
+          <IconButton
+            label={`Find in ${label}`}
+            Icon={IconSearch}
+            onClick={() => setWanted(wanted === undefined ? '' : undefined)}
+          />
+          <CopyIcon text={toSource} label={`Copy ${label}`} />
+        </Group>
       </Group>
-      {mode === 'tree' ? (
-        <JsonTree value={value} label={label} marked={marked} maxHeight={maxHeight} />
+      {wanted === undefined && mode === 'read' ? (
+        <Readable value={value} label={label} marked={marked} maxHeight={maxHeight} />
       ) : (
-        <RawJson value={value} label={label} maxHeight={maxHeight} />
+        <Source value={value} label={label} maxHeight={maxHeight} wanted={wanted} onFind={setWanted} />
       )}
     </div>
   )
 }
 
-function JsonTree({ value, label, marked, maxHeight }: TreeProps) {
+const Readable = (props: ContentProps) =>
+  typeof props.value === 'string' ? <TextBox {...props} value={props.value} /> : <JsonTree {...props} />
+
+function TextBox({ value, label, marked, maxHeight }: ContentProps & { value: string }) {
+  const isLong = value.length > MAX_MARKDOWN_LENGTH
+  const lines = useMemo(() => (isLong ? linesOf(value) : []), [isLong, value])
+  if (isLong) return <SourceLines lines={lines} label={label} maxHeight={maxHeight} isProse />
+  return (
+    <ScrollBox
+      label={label}
+      maxHeight={maxHeight}
+      length={value.length}
+      className={classes.text}
+      isMarked={marked === ''}
+    >
+      {value === '' ? <EmptyString /> : <ReadableText text={value} />}
+    </ScrollBox>
+  )
+}
+
+const EmptyString = () => (
+  <Text span inherit c="dimmed">
+    empty string
+  </Text>
+)
+
+interface SourceProps extends ContentProps {
+  /** The text to find; undefined if the search is closed. */
+  wanted: string | undefined
+  onFind: (wanted: string | undefined) => void
+}
+
+/** A text as it was sent, or a value as JSON, with a search. */
+function Source({ value, label, maxHeight, wanted, onFind }: SourceProps) {
+  const source = useMemo(() => (typeof value === 'string' ? value : JSON.stringify(value, undefined, 2)), [value])
+  const lines = useMemo(() => linesOf(source), [source])
+  const [sought] = useDebouncedValue(wanted ?? '', FIND_DELAY_MS)
+  const matches = useMemo(() => foundIn(source, sought, typeof value === 'string'), [source, sought, value])
+  const [place, setPlace] = useState({ matches, current: 0 })
+  const current = place.matches === matches ? place.current : 0
+  const step = (by: 1 | -1) => setPlace({ matches, current: (current + by + matches.length) % matches.length })
+  return (
+    <>
+      {wanted !== undefined && (
+        <div className={classes.bar}>
+          <FindBar
+            label={label}
+            wanted={wanted}
+            onChange={onFind}
+            total={matches.length}
+            current={current}
+            onStep={by => matches.length > 0 && step(by)}
+            onClose={() => onFind(undefined)}
+          />
+        </div>
+      )}
+      <SourceLines lines={lines} label={label} maxHeight={maxHeight} matches={matches} current={current} />
+    </>
+  )
+}
+
+const FIND_DELAY_MS = 150
+
+/** The places that match. In JSON, quotes and line breaks within strings are escaped. */
+function foundIn(source: string, wanted: string, isText: boolean): Match[] {
+  const matches = matchesIn(source, wanted)
+  return isText || matches.length > 0 ? matches : matchesIn(source, JSON.stringify(wanted).slice(1, -1))
+}
+
+function JsonTree({ value, label, marked, maxHeight }: ContentProps) {
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
   const rows = useMemo(() => jsonRows(value, toggled), [value, toggled])
   useEffect(() => {
@@ -73,7 +163,8 @@ function JsonTree({ value, label, marked, maxHeight }: TreeProps) {
       keyOf={index => rows[index]?.pointer ?? index}
       label={label}
       maxHeight={maxHeight}
-      marked={markedIndex}
+      shown={markedIndex}
+      isMarking
     >
       {index => {
         const row = rows[index]
@@ -88,7 +179,7 @@ function Row({ row, onToggle }: { row: JsonRow; onToggle: (pointer: string) => v
   const indent = { paddingInlineStart: `${row.depth * 14}px` }
   if (size === null) {
     return (
-      <div className={classes.line} style={indent}>
+      <div className={classes.line} style={indent} data-prose={isProse(value) || undefined}>
         <span className={classes.fold} />
         {name !== null && <Name name={name} />}
         <Scalar value={value} />
@@ -121,40 +212,23 @@ const Name = ({ name }: { name: string }) => (
   </span>
 )
 
+/** Whether a value is text for people, rather than a name or an ID. */
+const isProse = (value: Json): boolean =>
+  typeof value === 'string' && (isMarkdown(value) || /\n/.test(value) || (value.length > 80 && /\s/.test(value)))
+
 function Scalar({ value }: { value: Json }) {
   const [length, setLength] = useState(FOLDED_STRING_LENGTH)
   if (typeof value !== 'string') return <span className={classes.literal}>{JSON.stringify(value)}</span>
   const left = value.length - length
+  const text = left > 0 ? value.slice(0, length) : value
   return (
-    <span className={classes.string} dir="auto">
-      {value === '' ? (
-        <Text span inherit c="dimmed">
-          empty string
-        </Text>
-      ) : (
-        <ShownText text={left > 0 ? value.slice(0, length) : value} />
-      )}
+    <div className={classes.string} dir="auto">
+      {value === '' ? <EmptyString /> : isProse(value) ? <ReadableText text={text} /> : <ShownText text={text} />}
       {left > 0 && (
         <Button variant="subtle" size="compact-xs" onClick={() => setLength(length + MORE_LENGTH)}>
           … {count(left)} more {left === 1 ? 'character' : 'characters'}
         </Button>
       )}
-    </span>
-  )
-}
-
-/** A line, or as much of a long one as a browser lays out at once. */
-const LINE = /.{1,2000}/gu
-
-function RawJson({ value, label, maxHeight }: TreeProps) {
-  const lines = useMemo(() => JSON.stringify(value, undefined, 2).match(LINE) ?? [], [value])
-  return (
-    <VirtualLines count={lines.length} keyOf={index => index} label={label} maxHeight={maxHeight}>
-      {index => (
-        <span className={classes.raw}>
-          <ShownText text={lines[index] ?? ''} />
-        </span>
-      )}
-    </VirtualLines>
+    </div>
   )
 }

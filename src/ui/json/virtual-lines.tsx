@@ -1,5 +1,6 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useEffect, useRef } from 'react'
+import { ScrollBox } from './scroll-box.tsx'
 import classes from './virtual-lines.module.css'
 
 interface VirtualLinesProps {
@@ -9,14 +10,20 @@ interface VirtualLinesProps {
   label: string
   /** A CSS length. */
   maxHeight: string
-  /** The line to scroll to and mark; -1 for none. */
-  marked?: number
+  /** How many characters the whole value has. */
+  length?: number
+  /** The line to scroll to; -1 for none. */
+  shown?: number
+  /** Whether the shown line is marked. */
+  isMarking?: boolean
+  className?: string | undefined
 }
 
 const LINE_HEIGHT = 22
 
 /** A scrolling list of lines of any height. Only the visible ones are in the page. */
-export function VirtualLines({ count, keyOf, children, label, maxHeight, marked = -1 }: VirtualLinesProps) {
+export function VirtualLines(props: VirtualLinesProps) {
+  const { count, keyOf, children, label, maxHeight, length, shown = -1, isMarking = false, className } = props
   const container = useRef<HTMLElement>(null)
   const virtualizer = useVirtualizer({
     count,
@@ -26,11 +33,16 @@ export function VirtualLines({ count, keyOf, children, label, maxHeight, marked 
     overscan: 20,
   })
   useEffect(() => {
-    if (marked >= 0) virtualizer.scrollToIndex(marked, { align: 'center' })
-  }, [marked, virtualizer])
+    if (shown >= 0) virtualizer.scrollToIndex(shown, { align: 'center' })
+  }, [shown, virtualizer])
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
-    <section ref={container} className={classes.scroll} style={{ maxHeight }} tabIndex={0} aria-label={label}>
+    <ScrollBox
+      container={container}
+      label={label}
+      maxHeight={maxHeight}
+      length={length}
+      className={className ?? classes.code}
+    >
       <div style={{ height: virtualizer.getTotalSize(), position: 'relative' }}>
         {virtualizer.getVirtualItems().map(({ index, key, start }) => (
           <div
@@ -38,13 +50,13 @@ export function VirtualLines({ count, keyOf, children, label, maxHeight, marked 
             ref={virtualizer.measureElement}
             data-index={index}
             className={classes.line}
-            data-marked={index === marked || undefined}
+            data-marked={(isMarking && index === shown) || undefined}
             style={{ transform: `translateY(${start}px)` }}
           >
             {children(index)}
           </div>
         ))}
       </div>
-    </section>
+    </ScrollBox>
   )
 }

@@ -11,7 +11,8 @@ export function handle(act: () => unknown): true {
 }
 
 /**
- * Runs commands by their keys. Letters typed into a field aren't commands, and an open dialog or list gets all keys.
+ * Runs commands by their keys. Letters typed into a field aren't commands. An open dialog or list and a search get all
+ * keys.
  */
 export function useKeys<Command extends string>(
   shortcuts: readonly Shortcut<Command>[],
@@ -38,6 +39,6 @@ export function useKeys<Command extends string>(
 
 const isOutsidePage = (target: EventTarget | null): boolean =>
   target instanceof Element &&
-  (target.closest('[role="dialog"], [role="menu"], [role="listbox"]') !== null ||
+  (target.closest('[role="dialog"], [role="menu"], [role="listbox"], [role="search"]') !== null ||
     (target.getAttribute('aria-expanded') === 'true' && target.matches('input')) ||
     document.querySelector('[role="dialog"][aria-modal="true"]') !== null)

@@ -4,9 +4,9 @@ import { type PropsWithChildren, useRef, useState } from 'react'
 import type { SchemaFault } from '../../domain/output-schema.ts'
 import type { Json } from '../api/wire.ts'
 import { CodeDiff, CodeEditor } from '../code/index.tsx'
+import { FaultBoundary } from '../parts/fault-boundary.tsx'
 import { Warning } from '../parts/warning.tsx'
 import classes from './editor.module.css'
-import { FormFault } from './form/form-fault.tsx'
 import { SchemaForm } from './form/index.tsx'
 import { undescribedFields, whyNoForm } from './form/why-no-form.ts'
 import { parsedJson, textOf } from './json-text.ts'
@@ -69,9 +69,9 @@ export function Editor({ output, text, onChange, schema, faults }: EditorProps) 
           <NotJson fault={fault}>The form shows the last valid value. Editing it replaces your text.</NotJson>
         )}
         {mode === 'form' && schema && (
-          <FormFault fallback={<FormFallback onFail={() => setFormFaulty(true)} text={text} onChange={onChange} />}>
+          <FaultBoundary fallback={<FormFallback onFail={() => setFormFaulty(true)} text={text} onChange={onChange} />}>
             <SchemaForm schema={schema} value={value} onChange={change} />
-          </FormFault>
+          </FaultBoundary>
         )}
         {undescribed.length > 0 && (
           <Text size="sm" c="dimmed" className={classes.undescribed}>

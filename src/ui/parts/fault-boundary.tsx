@@ -1,12 +1,12 @@
 import { Component, type PropsWithChildren, type ReactNode } from 'react'
 
-interface FormFaultProps {
-  /** Shown instead of the form. */
+interface FaultBoundaryProps {
+  /** Shown instead of the children. */
   fallback: ReactNode
 }
 
-/** Keeps a schema that can't be rendered from breaking the page. */
-export class FormFault extends Component<PropsWithChildren<FormFaultProps>, { isFaulty: boolean }> {
+/** Keeps something that can't be rendered from breaking the page. */
+export class FaultBoundary extends Component<PropsWithChildren<FaultBoundaryProps>, { isFaulty: boolean }> {
   override state = { isFaulty: false }
 
   static getDerivedStateFromError() {

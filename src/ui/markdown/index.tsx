@@ -1,0 +1,25 @@
+import { lazy, Suspense } from 'react'
+import { ShownText } from '../json/shown-text.tsx'
+import { FaultBoundary } from '../parts/fault-boundary.tsx'
+import classes from './markdown.module.css'
+import { isMarkdown } from './syntax.ts'
+
+/** The parser is loaded with the first Markdown. */
+const Rendered = lazy(async () => ({ default: (await import('./render.tsx')).RenderedMarkdown }))
+
+/** A pipeline's text for reading: formatted if it's Markdown, or else as it is. */
+export function ReadableText({ text }: { text: string }) {
+  const plain = (
+    <div className={classes.plain} dir="auto">
+      <ShownText text={text} />
+    </div>
+  )
+  if (!isMarkdown(text)) return plain
+  return (
+    <FaultBoundary key={text} fallback={plain}>
+      <Suspense fallback={plain}>
+        <Rendered text={text} fallback={plain} />
+      </Suspense>
+    </FaultBoundary>
+  )
+}
