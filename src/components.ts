@@ -19,6 +19,7 @@ import { Gate } from './read/gate.ts'
 import { Group } from './read/groups.ts'
 import { Insights } from './read/insights.ts'
 import {
+  Guideline,
   KnowledgeDoc,
   KnowledgeDocDetail,
   KnowledgeDocVersion,
@@ -53,6 +54,7 @@ const output = {
   Gate,
   GateState,
   Group,
+  Guideline,
   Insights,
   KnowledgeDoc,
   KnowledgeDocDetail,

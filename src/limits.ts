@@ -181,6 +181,8 @@ export const MAX_NOTE_LENGTH = 1024
 export const MAX_ERROR_TYPE_LENGTH = 64
 /** An error type's `rule`. Engines read the rules of all types. */
 export const MAX_RULE_LENGTH = 1024
+/** A step's guideline. Reviewers read it next to each output. */
+export const MAX_GUIDELINE_LENGTH = 16_384
 /** A project's own error types. They're listed on one page, and engines choose among them all. */
 export const MAX_PROJECT_ERROR_TYPES = 100
 /** A project's renamed steps. A change sends and checks them all. */

@@ -66,6 +66,9 @@ export const datasetUuid = (projectId: string, stepId: string) => uuidV5(project
 /** The id of a step's gate in the audit log. */
 export const gateUuid = (projectId: string, stepId: string) => uuidV5(projectId, `gate:${stepId}`)
 
+/** The id of a step's guideline in the audit log. */
+export const guidelineUuid = (projectId: string, stepId: string) => uuidV5(projectId, `guideline:${stepId}`)
+
 /** A name-based UUID, version 5 (RFC 9562, section 5.5): the same namespace and name always give the same id. */
 export async function uuidV5(namespace: string, name: string): Promise<string> {
   const suffix = encoder.encode(name)

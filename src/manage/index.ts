@@ -2,6 +2,7 @@ import type { Endpoint } from '../api/endpoint.ts'
 import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey, updateApiKey } from './api-keys.ts'
 import { listAuditLog } from './audit-log.ts'
 import { putErrorType } from './error-types.ts'
+import { putGuideline } from './guidelines.ts'
 import {
   activateKnowledgeDocVersion,
   createKnowledgeDoc,
@@ -38,6 +39,7 @@ export const manage: readonly Endpoint[] = [
   deleteProject,
   putErrorType,
   putStepNames,
+  putGuideline,
   listApiKeys,
   createApiKey,
   updateApiKey,

@@ -45,16 +45,21 @@ const Names = v.pipe(
 
 const isText = (value: unknown): boolean => typeof value === 'string'
 
-const CLASH = 'Several of these steps have a prompt, a gate, or an evaluator; keep one of each'
+const CLASH = 'Several of these steps have a prompt, a gate, an evaluator, or a guideline; keep one of each'
 
-const NOUNS: Readonly<Record<OnePerStep, string>> = { prompt: 'a prompt', gate: 'a gate', evaluator: 'an evaluator' }
+const NOUNS: Readonly<Record<OnePerStep, string>> = {
+  prompt: 'a prompt',
+  gate: 'a gate',
+  evaluator: 'an evaluator',
+  guideline: 'a guideline',
+}
 
 export const putStepNames = endpoint({
   family: 'manage',
   method: 'PUT',
   path: '/api/projects/{projectId}/step-names',
   summary: "Rename a project's steps",
-  description: `Replaces all earlier renames: a step that you leave out goes back to its old name. Spans with an old name are shown under the new one, whether they're already stored or arrive later. Prompts, gates, datasets, and counts move to the new name, and requests accept either name. If several steps get the same name, they become one step. Trace names don't change. Only for people if the project has a gate or an evaluator.`,
+  description: `Replaces all earlier renames: a step that you leave out goes back to its old name. Spans with an old name are shown under the new one, whether they're already stored or arrive later. Prompts, gates, guidelines, datasets, and counts move to the new name, and requests accept either name. If several steps get the same name, they become one step. Trace names don't change. Only for people if the project has a gate or an evaluator.`,
   scope: 'manage',
   params: v.object({ projectId: Uuid }),
   body: v.strictObject({ names: Names }),

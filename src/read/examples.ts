@@ -7,6 +7,7 @@ import {
   DOC_ID,
   DOC_VERSION_ID,
   GATE_ID,
+  GUIDELINE_ID,
   JUDGED,
   METADATA,
   OBSERVATION_ID,
@@ -22,7 +23,7 @@ import {
   USER_ID,
 } from '../api/story.ts'
 import type { Gate } from './gate.ts'
-import type { KnowledgeDoc, KnowledgeDocVersion, Prompt, PromptVersion } from './text-wire.ts'
+import type { Guideline, KnowledgeDoc, KnowledgeDocVersion, Prompt, PromptVersion } from './text-wire.ts'
 import type { Feedback, ListedTrace, Span, SpanOfTrace, TraceItem } from './wire.ts'
 
 export const traceItem: Shown<typeof TraceItem> = {
@@ -91,6 +92,12 @@ export const span: Shown<typeof Span> = {
   state: {},
   promptVersionId: PROMPT_VERSION_ID,
   etag: '"9f2c41d07ab3"',
+}
+
+export const guideline: Shown<typeof Guideline> = {
+  id: GUIDELINE_ID,
+  text: 'Correct every period that the docs contradict. Leave the style alone.',
+  updatedAt: CREATED,
 }
 
 export const review = {

@@ -3,6 +3,7 @@ import { getAttributionQuality } from './attribution-quality.ts'
 import { listAttributions } from './attributions.ts'
 import { listErrorTypes } from './error-types.ts'
 import { listGroups } from './groups.ts'
+import { getGuideline } from './guidelines.ts'
 import { getInsights } from './insights.ts'
 import { diffKnowledgeDocVersions, getKnowledgeDoc, listKnowledgeDocs } from './knowledge-docs.ts'
 import { diffPromptVersions, getPrompt, listPrompts } from './prompts.ts'
@@ -24,6 +25,7 @@ export const read: readonly Endpoint[] = [
   getInsights,
   listErrorTypes,
   getStepNames,
+  getGuideline,
   listPrompts,
   getPrompt,
   diffPromptVersions,

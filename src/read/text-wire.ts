@@ -1,7 +1,8 @@
 import * as v from 'valibot'
 import { JsonText } from '../domain/json.ts'
-import { IsoTime, isoTime, StoredObject, Uuid } from '../http/atoms.ts'
+import { described, IsoTime, isoTime, StoredObject, Uuid } from '../http/atoms.ts'
 import type { GateRecord } from '../store/experiments/gates.ts'
+import type { GuidelineRecord } from '../store/texts/guidelines.ts'
 import type { ActiveText, PromptRecord, TextDetail, TextVersion } from '../store/texts/versioned-texts.ts'
 import { Gate, toGate } from './gate.ts'
 
@@ -130,4 +131,17 @@ export const toKnowledgeDocDetail = (text: TextDetail): v.InferOutput<typeof Kno
   slug: text.name,
   title: text.title,
   versions: text.versions.map(toKnowledgeDocVersion),
+})
+
+/** What reviewers should know to judge a step's output. */
+export const Guideline = v.object({
+  id: described(Uuid, 'The target of its entries in the audit log'),
+  text: described(v.string(), 'Markdown. Empty if the step has no guideline.'),
+  updatedAt: described(v.nullable(IsoTime), 'Null if it was never set'),
+})
+
+export const toGuideline = ({ id, text, updatedAt }: GuidelineRecord): v.InferOutput<typeof Guideline> => ({
+  id,
+  text,
+  updatedAt: updatedAt === null ? null : isoTime(updatedAt),
 })

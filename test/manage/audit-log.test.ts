@@ -70,6 +70,9 @@ const expectedOf: Record<string, (world: World, response: ApiResponse) => Expect
   'DELETE /api/projects/{projectId}/gates/{stepId}': ({ org: { project } }) => [
     { ...created('gate.delete', expect.any(String), project.id), beforeId: expect.any(String), afterId: null },
   ],
+  'PUT /api/projects/{projectId}/guidelines/{stepId}': ({ org: { project } }, { body }) => [
+    created('guideline.set', body.id, project.id),
+  ],
   'POST /api/experiments/{experimentId}/items/{itemId}/review': ({ experiment: { itemId }, org }) => [
     { ...created('dataset.change_item', itemId, org.project.id), afterId: null },
   ],

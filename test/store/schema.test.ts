@@ -32,6 +32,7 @@ describe('the schema', () => {
       'experiment_results',
       'feedback',
       'gates',
+      'guidelines',
       'observations',
       'output_days',
       'project_error_types',

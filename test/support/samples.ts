@@ -378,6 +378,10 @@ const differences: Readonly<Record<string, Partial<Sample>>> = {
   },
   'GET /api/projects/{projectId}/gates/{stepId}': { path: ({ gate, prompt }) => `${gate}?versionId=${prompt.draftId}` },
   'DELETE /api/projects/{projectId}/gates/{stepId}': { path: ({ gate }) => gate },
+  // A new name each time, for the same reason.
+  'PUT /api/projects/{projectId}/guidelines/{stepId}': {
+    path: ({ org }) => `/api/projects/${org.project.id}/guidelines/${freshSlug()}`,
+  },
   'PATCH /api/api-keys/{keyId}': { body: () => ({ name: `Renamed ${crypto.randomUUID()}` }) },
   'POST /api/users': { body: () => ({ email: `${freshSlug()}@example.com`, name: 'Ada' }) },
   'PATCH /api/users/{userId}': { body: () => ({ name: `Renamed ${crypto.randomUUID()}` }) },

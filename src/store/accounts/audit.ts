@@ -82,6 +82,7 @@ export const AUDIT_ACTIONS = [
   'gate.delete',
   'view.save',
   'view.delete',
+  'guideline.set',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 

@@ -7,7 +7,7 @@ import type { Store } from '../core/store.ts'
 import { stepNames } from '../schema/accounts.ts'
 import { datasetSettings } from '../schema/datasets.ts'
 import { gates } from '../schema/experiments.ts'
-import { versionedTexts } from '../schema/texts.ts'
+import { guidelines, versionedTexts } from '../schema/texts.ts'
 import { type Act, recordAct } from './audit.ts'
 import { isExistingProject, type Project } from './projects.ts'
 
@@ -33,7 +33,7 @@ export async function hasGateOrEvaluator({ database }: Store, { key }: Project):
 }
 
 /** The kinds of things that a step can have only one of. */
-export type OnePerStep = 'prompt' | 'gate' | 'evaluator'
+export type OnePerStep = 'prompt' | 'gate' | 'evaluator' | 'guideline'
 
 /** Something that would share its step's name with another of its kind. */
 export interface Clash {
@@ -47,8 +47,8 @@ export interface Clash {
 const NAMES = rowSet(['oldName', 'newName', 'datasetId'])
 
 /**
- * Replaces a project's renamed steps. If a step would then have several prompts, gates, or evaluators, changes nothing
- * and returns those that clash. Saving the same names again changes nothing. Takes one round trip.
+ * Replaces a project's renamed steps. If a step would then have several prompts, gates, evaluators, or guidelines,
+ * changes nothing and returns those that clash. Saving the same names again changes nothing. Takes one round trip.
  */
 export async function saveStepNames(store: Store, act: Act, project: Project, names: StepNames): Promise<Clash[]> {
   const { database } = store
@@ -107,7 +107,9 @@ function clashesIn({ key }: Project, names: StepNames): SQL {
     where ${versionedTexts.projectKey} = ${key} and ${versionedTexts.kind} = 'prompt'
     union all select 'gate', ${gates.stepId} from ${gates} where ${gates.projectKey} = ${key}
     union all select 'evaluator', ${datasetSettings.stepId} from ${datasetSettings}
-    where ${datasetSettings.projectKey} = ${key}) as owned`
+    where ${datasetSettings.projectKey} = ${key}
+    union all select 'guideline', ${guidelines.stepId} from ${guidelines}
+    where ${guidelines.projectKey} = ${key} and ${guidelines.text} <> '') as owned`
   const found = sql`from ${MEMBERS.from(MEMBERS.encodeAll(members.map(([name, newName]) => ({ name, newName }))))}
     cross join ${owned} where owned.name = ${row.name}`
   return sql`(select owned.kind as kind, ${row.name} as name, ${row.newName} as new_name ${found}

@@ -46,6 +46,21 @@ export const textVersions = sqliteTable(
   ],
 )
 
+/** What reviewers should know to judge a step's output. */
+export const guidelines = sqliteTable(
+  'guidelines',
+  {
+    projectKey: integer('project_key').notNull(),
+    stepId: text('step_id').notNull(),
+    /** UUIDv5 of `guideline:<stepId>` in the project. */
+    id: text('id').notNull(),
+    /** Markdown. Empty after somebody cleared it. */
+    text: text('text').notNull(),
+    updatedAt: integer('updated_at').notNull(),
+  },
+  table => [primaryKey({ columns: [table.projectKey, table.stepId] })],
+)
+
 /** Every activation. Shows which version was active at a given time and when the current one was activated. */
 export const textActivations = sqliteTable(
   'text_activations',

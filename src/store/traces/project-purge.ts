@@ -14,7 +14,7 @@ import { projectErrorTypes } from '../schema/attribution.ts'
 import { answerDays, countedDays, outputDays, reviewDays, useDays } from '../schema/counts.ts'
 import { datasetEntries, datasetRemovals, datasetSettings, datasets } from '../schema/datasets.ts'
 import { gates } from '../schema/experiments.ts'
-import { textActivations, textVersions, versionedTexts } from '../schema/texts.ts'
+import { guidelines, textActivations, textVersions, versionedTexts } from '../schema/texts.ts'
 import { traces } from '../schema/traces.ts'
 import { deleteValues } from './payloads.ts'
 import { deleteExperiments } from './purged-results.ts'
@@ -139,6 +139,7 @@ function deletions(projectKey: number): { limit: number; statement: SQL }[] {
     removal(datasetRemovals, 'project_key, step_id, added'),
     removal(datasetSettings, 'project_key, step_id'),
     removal(gates, 'project_key, step_id'),
+    removal(guidelines, 'project_key, step_id'),
     // Only imported examples. A trace's items, and a dataset that still has some, go with the trace.
     removal(
       datasetEntries,

@@ -42,6 +42,7 @@ const LABELS: Readonly<Record<AuditAction, string>> = {
   'gate.delete': 'Gate deleted',
   'view.save': 'Shared view saved',
   'view.delete': 'Shared view deleted',
+  'guideline.set': 'Guideline changed',
 }
 
 /** The actions to filter by. */
