@@ -18,6 +18,7 @@ import { ErrorType } from './read/error-types.ts'
 import { Gate } from './read/gate.ts'
 import { Group } from './read/groups.ts'
 import { Insights } from './read/insights.ts'
+import { SpanSources } from './read/sources.ts'
 import {
   Guideline,
   KnowledgeDoc,
@@ -70,6 +71,7 @@ const output = {
   Session,
   Span,
   SpanOfTrace,
+  SpanSources,
   Suggestion,
   Trace,
   TraceSearchHit: Hit,

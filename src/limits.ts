@@ -181,6 +181,22 @@ export const MAX_NOTE_LENGTH = 1024
 export const MAX_ERROR_TYPE_LENGTH = 64
 /** An error type's `rule`. Engines read the rules of all types. */
 export const MAX_RULE_LENGTH = 1024
+/** A name that an output may cite a chunk by. Longer ones are texts. */
+export const MAX_LABEL_LENGTH = 300
+/** Values of an output that are searched for citations. */
+export const MAX_SOURCE_LEAVES = 10_000
+/** Spans of a trace that may come before an output: as many as a detail lists. */
+export const MAX_SOURCE_CANDIDATES = 20_000
+/** How many of them are read, those that retrieve and the nearest ones first. Their values fit in one page. */
+export const MAX_SOURCE_SPANS = 12
+/** Chunks in a response, and the bytes of each. The inbox loads the next items' ahead. */
+export const MAX_SOURCE_CHUNKS = 50
+export const MAX_SOURCE_CHUNK_BYTES = 8192
+/** Knowledge docs in a response, and the characters of each and of the prompt. */
+export const MAX_SOURCE_DOCS = 10
+export const MAX_SOURCE_TEXT_LENGTH = 16_384
+/** Labels of chunks that are looked up as docs. A chunk has a few. */
+export const MAX_SOURCE_LABELS = 200
 /** A step's guideline. Reviewers read it next to each output. */
 export const MAX_GUIDELINE_LENGTH = 16_384
 /** A project's own error types. They're listed on one page, and engines choose among them all. */

@@ -8,6 +8,7 @@ import { getInsights } from './insights.ts'
 import { diffKnowledgeDocVersions, getKnowledgeDoc, listKnowledgeDocs } from './knowledge-docs.ts'
 import { diffPromptVersions, getPrompt, listPrompts } from './prompts.ts'
 import { listReviewers } from './reviewers.ts'
+import { getSpanSources } from './sources.ts'
 import { getSpan, listSpans } from './spans.ts'
 import { getStepNames } from './step-names.ts'
 import { getTrace, listTraces } from './traces.ts'
@@ -18,6 +19,7 @@ export const read: readonly Endpoint[] = [
   getTrace,
   listSpans,
   getSpan,
+  getSpanSources,
   listGroups,
   listTurns,
   listAttributions,

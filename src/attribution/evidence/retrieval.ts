@@ -49,7 +49,7 @@ function retrievalAt(step: Step, path: string, name: string, value: Json, docs: 
 }
 
 /** The retrieved items in a value: a list, the only list in an object, or a single document. */
-function itemsOf(value: Json): Json[] | undefined {
+export function itemsOf(value: Json): Json[] | undefined {
   if (Array.isArray(value)) return value
   if (!isJsonObject(value)) return undefined
   const lists = Object.values(value).filter(Array.isArray)
@@ -70,7 +70,7 @@ function docOf(item: Json, docs: LabeledDocs): string | undefined {
 const isText = (value: Json): value is string => typeof value === 'string'
 
 /** The longest string in an item. Undefined if it's no longer than a name. */
-function textIn(item: Json): string | undefined {
+export function textIn(item: Json): string | undefined {
   const texts = typeof item === 'string' ? [item] : isJsonObject(item) ? Object.values(item).filter(isText) : []
   const [longest = ''] = texts.toSorted((left, right) => right.length - left.length)
   return longest.length >= 20 && /\s|[\p{sc=Han}\p{sc=Hiragana}\p{sc=Hangul}]/u.test(longest) ? longest : undefined

@@ -65,7 +65,8 @@ export function retrievedChunks(output: Json | undefined): JsonObject[] | undefi
   return chunks.length > 0 ? chunks : undefined
 }
 
-function documentsIn(value: Json | undefined): Json[] {
+/** The documents in a value, as a list or in a field that may hold one. */
+export function documentsIn(value: Json | undefined): Json[] {
   // A search for several texts at once returns one list per text.
   if (Array.isArray(value)) return value.flat()
   const list = isJsonObject(value) ? LISTS.map(name => value[name]).find(Array.isArray) : undefined
@@ -75,17 +76,23 @@ function documentsIn(value: Json | undefined): Json[] {
 const CONTENTS = ['content', 'page_content', 'pageContent', 'text', 'document', 'chunk', 'body']
 
 function chunkFrom(item: Json): JsonObject | undefined {
-  if (typeof item === 'string') return isPrintedObject(item) ? undefined : chunkOf({ content: item })
+  const document = documentOf(item)
+  return document && chunkOf(document)
+}
+
+/** A document's fields under our names. Undefined if it isn't one. */
+export function documentOf(item: Json): Chunk | undefined {
+  if (typeof item === 'string') return isPrintedObject(item) ? undefined : { content: item }
   if (!isJsonObject(item)) return undefined
   // LangChain serializes a document as a constructor call; LlamaIndex puts it in `node`, next to its score.
   const document = [item.kwargs, item.node, item.document].find(isJsonObject)
   const fields: JsonObject = document === undefined ? item : { ...item, ...document }
-  return chunkOf({
+  return {
     id: [fields.id, fields._id, fields.id_, fields.doc_id, fields.document_id, fields.chunk_id].find(id => idOf(id)),
     score: [fields.score, fields._score, fields.similarity, fields.relevance_score].find(
       score => numberOf(score) !== undefined,
     ),
     content: CONTENTS.map(name => fields[name]).find(content => typeof content === 'string'),
     metadata: isJsonObject(fields.metadata) ? fields.metadata : (fields.payload ?? undefined),
-  })
+  }
 }

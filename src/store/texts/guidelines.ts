@@ -2,6 +2,7 @@ import { and, eq, type SQL, sql } from 'drizzle-orm'
 import { guidelineUuid } from '../../domain/ids.ts'
 import { type Act, recordAct } from '../accounts/audit.ts'
 import { isExistingProject, type Project, requireExisting } from '../accounts/projects.ts'
+import { named } from '../core/database.ts'
 import { selectFor } from '../core/rows.ts'
 import { isStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
@@ -29,7 +30,7 @@ const isOfStep = (projectKey: number, stepId: string | SQL): SQL =>
 /** Selects a step's guideline. */
 export const selectGuideline = ({ database }: Store, projectKey: number, stepId: string | SQL) =>
   database
-    .select({ id: guidelines.id, text: guidelines.text, updatedAt: guidelines.updatedAt })
+    .select(named({ id: guidelines.id, text: guidelines.text, updatedAt: guidelines.updatedAt }))
     .from(guidelines)
     .where(isOfStep(projectKey, stepId))
 
