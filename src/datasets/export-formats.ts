@@ -1,6 +1,7 @@
+import { writeCsv, writeJsonLines, writtenCell } from '../api/file-formats.ts'
 import { chatMessages } from '../domain/chat.ts'
-import { csvRow, jsonCell, textCell } from '../domain/csv.ts'
-import { isJsonObject, type Json, type JsonText, jsonPieces } from '../domain/json.ts'
+import { jsonCell, textCell } from '../domain/csv.ts'
+import { isJsonObject, type Json, type JsonText } from '../domain/json.ts'
 import { columnsOfValues } from '../domain/output-columns.ts'
 import { turnsByLength } from '../domain/turns.ts'
 import { CSV_SAMPLE_ITEMS } from '../limits.ts'
@@ -9,19 +10,6 @@ import { toItem, toItemHead } from './wire.ts'
 
 /** Items in the order of the file, in parts. */
 type Parts = AsyncIterable<readonly DatasetItem[]>
-
-/** Writes each item as one line of JSON, and a last line that shows that the file is complete. */
-export async function* writeJsonLines(parts: Parts): AsyncGenerator<string> {
-  let items = 0
-  for await (const part of parts) {
-    for (const item of part) {
-      items++
-      yield* jsonPieces(toItem(item))
-      yield '\n'
-    }
-  }
-  yield `${JSON.stringify({ end: true, items })}\n`
-}
 
 /**
  * Writes each item as a conversation. Leaves out items without an input, or whose values are too large to show in full.
@@ -62,20 +50,16 @@ const COLUMNS_BEFORE = [
 ]
 const COLUMNS_AFTER = ['metadata', '_rest']
 
+/** Writes each item as one line of JSON. */
+export const writeItems = (parts: Parts): AsyncGenerator<string> => writeJsonLines(parts, toItem)
+
 /**
  * Writes each item as a row of CSV. `columns` are the fields of the expected output that get a column. Without any, the
  * whole output gets one.
  */
-export async function* writeCsv(parts: Parts, columns: readonly string[]): AsyncGenerator<string> {
-  const giveTurns = turnsByLength()
+export function writeTable(parts: Parts, columns: readonly string[]): AsyncGenerator<string> {
   const own = columns.length === 0 ? ['expected'] : columns.map(column => `expected.${column}`)
-  yield csvRow([...COLUMNS_BEFORE, ...own, ...COLUMNS_AFTER])
-  for await (const part of parts) {
-    for (const item of part) {
-      await giveTurns([item.input, ...item.expected].reduce((sum, { text }) => sum + text.length, 0))
-      yield csvRow(cellsOf(item, columns))
-    }
-  }
+  return writeCsv(parts, [...COLUMNS_BEFORE, ...own, ...COLUMNS_AFTER], item => cellsOf(item, columns))
 }
 
 /** The columns for items without an `outputSchema`. */
@@ -114,9 +98,6 @@ function cellsOf(item: DatasetItem, columns: readonly string[]): string[] {
     writtenCell(others),
   ]
 }
-
-/** JSON, or nothing for an empty object. */
-const writtenCell = (value: object): string => (Object.keys(value).length === 0 ? '' : jsonPieces(value).join(''))
 
 /** The cells of the expected output, and the parts of it that have no cell. */
 function expectedCells(

@@ -1,5 +1,7 @@
 import * as v from 'valibot'
 import { fileEndpoint } from '../api/endpoint.ts'
+import { fileName } from '../api/file-formats.ts'
+import { startingWith } from '../api/file-plan.ts'
 import { DATASET_ID } from '../api/story.ts'
 import { writeVersion } from '../domain/dataset-version.ts'
 import { columnsOfSchema } from '../domain/output-columns.ts'
@@ -13,8 +15,8 @@ import type { DatasetItem } from '../store/datasets/item-values.ts'
 import type { ItemHead, ItemPlace } from '../store/datasets/items.ts'
 import { findStepSchema } from '../store/experiments/schemas.ts'
 import { csvExample, jsonLinesExample } from './examples.ts'
-import { columnsOf, writeChats, writeCsv, writeJsonLines } from './export-formats.ts'
-import { planFile, readParts } from './export-reading.ts'
+import { columnsOf, writeChats, writeItems, writeTable } from './export-formats.ts'
+import { planItems, readItemsInParts } from './export-reading.ts'
 import { partsAt, requireDataset, Split, Version } from './wire.ts'
 
 /** The split that prompts and models may learn from. */
@@ -68,16 +70,16 @@ export const exportDataset = fileEndpoint({
   const isWanted = (head: ItemHead) =>
     (split === undefined || head.split === split) && (format !== 'chat' || isUsable(head))
   const after: ItemPlace | undefined = place && [place[2], place[3], place[4]]
-  const { planned, nextPlace } = await planFile(store, dataset, { parts, after, isWanted })
+  const { planned, nextPlace } = await planItems(store, dataset, { parts, after, isWanted })
   const reopen = () => openStore(runtime.env, store.organization, new Deadline(STORE_DEADLINE_MS))
-  const read = readParts(store, reopen, dataset, { parts, planned })
+  const read = readItemsInParts(store, reopen, dataset, { parts, planned })
   // If this fails, the response is an error instead of half a file.
   const { value: first = [] } = await read.next()
   const columns = format === 'csv' ? (columnsIn(place?.[1]) ?? (await findColumns(first))) : []
   const [type, ending] = FORMATS[format]
   return {
     type,
-    name: `${fileName([dataset.stepId, split ?? 'all', version])}.${ending}`,
+    name: `${fileName(dataset.stepId, split ?? 'all', version)}.${ending}`,
     pieces: WRITERS[format](startingWith(first, read), columns),
     nextCursor: await cursorOf(list, nextPlace && [version, JSON.stringify(columns), ...nextPlace]),
   }
@@ -89,7 +91,7 @@ export const exportDataset = fileEndpoint({
   }
 })
 
-const WRITERS = { jsonl: writeJsonLines, csv: writeCsv, chat: writeChats }
+const WRITERS = { jsonl: writeItems, csv: writeTable, chat: writeChats }
 
 /** The split to export. 400 if the format is for training and models may not learn from the split. */
 function splitOf({ format, split }: { format: string; split?: string | undefined }): string | undefined {
@@ -114,14 +116,3 @@ const columnsIn = (json: string | undefined): string[] | undefined => {
   }
   throw badRequest('is not a cursor for this export', 'cursor')
 }
-
-async function* startingWith<Item>(first: Item, rest: AsyncIterable<Item>): AsyncGenerator<Item> {
-  yield first
-  yield* rest
-}
-
-/** A name that any file system accepts. */
-const fileName = (parts: readonly string[]): string =>
-  parts.map(part => part.replace(/[^A-Za-z0-9._]+/g, '-').slice(0, MAX_NAME_PART)).join('-')
-
-const MAX_NAME_PART = 64

@@ -16,3 +16,6 @@ export function jsonCell(json: string): string {
   if (json === 'null') return ''
   return json.startsWith('"') ? textCell(JSON.parse(json)) : json
 }
+
+/** The cell of a number, or nothing if there's none. */
+export const numberCell = (value: number | null | undefined): string => (value == null ? '' : String(value))

@@ -11,11 +11,13 @@ import { listReviewers } from './reviewers.ts'
 import { getSpanSources } from './sources.ts'
 import { getSpan, listSpans } from './spans.ts'
 import { getStepNames } from './step-names.ts'
+import { exportTraces } from './trace-export.ts'
 import { getTrace, listTraces } from './traces.ts'
 import { listTurns } from './turns.ts'
 
 export const read: readonly Endpoint[] = [
   listTraces,
+  exportTraces,
   getTrace,
   listSpans,
   getSpan,

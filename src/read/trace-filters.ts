@@ -1,12 +1,17 @@
 import * as v from 'valibot'
 import { RATINGS } from '../domain/feedback.ts'
+import { traceUuid } from '../domain/ids.ts'
 import { comparableFields, type SearchableField } from '../domain/metadata.ts'
 import { TRACE_REVIEW_STATES } from '../domain/review-state.ts'
+import type { SoughtText } from '../domain/text-search.ts'
 import { TRACE_STATUSES } from '../domain/trace-status.ts'
 import { described, timestamp, uuid } from '../http/atoms.ts'
 import { badRequest } from '../http/errors.ts'
+import { TraceId } from '../ingest/wire.ts'
 import { DAY_MS, MAX_SEARCH_FILTERS } from '../limits.ts'
+import type { Project } from '../store/accounts/projects.ts'
 import type { TraceFilter } from '../store/traces/trace-filter.ts'
+import { containsParameter, nameContains, sought } from './text-search.ts'
 
 /** A yes or no in a query. */
 export const TrueOrFalse = v.pipe(
@@ -82,4 +87,28 @@ export async function traceFilter({
     throw badRequest('must be before engineTo', 'engineFrom')
   }
   return { ...query, engineFrom, engineTo, fields: await comparableFields(metadataFilters) }
+}
+
+/** The query parameters that filter lists of traces themselves. */
+export const traceListFilters = {
+  traceId: described(v.optional(TraceId), 'The trace with this trace_id'),
+  nameContains,
+  contains: containsParameter('Traces'),
+  ...traceFilters,
+}
+
+/** The filter of a list of a project's traces, and the text that its traces must contain. */
+export async function traceListFilter(
+  context: {
+    query: v.InferOutput<v.StrictObjectSchema<typeof traceListFilters, undefined>>
+    metadataFilters: readonly SearchableField[]
+  },
+  project: Project,
+): Promise<{ filter: TraceFilter; contained: SoughtText | undefined }> {
+  const { traceId, nameContains, contains } = context.query
+  const id = traceId === undefined ? undefined : await traceUuid(project.id, traceId)
+  return {
+    filter: { ...(await traceFilter(context)), id, nameContains: sought(nameContains) },
+    contained: sought(contains),
+  }
 }

@@ -26,15 +26,8 @@ import { listSorted, type SortedPlace, TRACE_ORDERS } from '../store/traces/sort
 import { listTraces as readTraces } from '../store/traces/trace-list.ts'
 import { listedTrace, rootSpan, span, traceItem } from './examples.ts'
 import { projectSelector, selectedProject } from './project.ts'
-import {
-  containsParameter,
-  nameContains,
-  SEARCH_DESCRIPTION,
-  searchAnswer,
-  searchFields,
-  sought,
-} from './text-search.ts'
-import { traceFilter, traceFilters } from './trace-filters.ts'
+import { SEARCH_DESCRIPTION, searchAnswer, searchFields } from './text-search.ts'
+import { traceListFilter, traceListFilters } from './trace-filters.ts'
 import { ListedTrace, Payloads, Trace, toListedTrace, toTrace, writeSpan } from './wire.ts'
 
 const SortedOver = v.optional(
@@ -56,10 +49,7 @@ export const listTraces = endpoint({
   scope: 'read',
   query: v.strictObject({
     ...projectSelector,
-    traceId: described(v.optional(TraceId), 'The trace with this trace_id'),
-    nameContains,
-    contains: containsParameter('Traces'),
-    ...traceFilters,
+    ...traceListFilters,
     sort: described(
       v.optional(v.picklist(TRACE_ORDERS)),
       `Sorts the matches among the newest ${MAX_SCANNED_TRACES} traces, greatest first. Traces without a value come last.`,
@@ -87,10 +77,7 @@ export const listTraces = endpoint({
 }).handle(async context => {
   const { query, store } = context
   const project = await selectedProject(context, query)
-  const { traceId } = query
-  const id = traceId === undefined ? undefined : await traceUuid(project.id, traceId)
-  const filter = { ...(await traceFilter(context)), id, nameContains: sought(query.nameContains) }
-  const contained = sought(query.contains)
+  const { filter, contained } = await traceListFilter(context, project)
   const list = ['traces', store.organization.id, project.id]
   const order = query.sort
   if (order) {

@@ -3,7 +3,7 @@ import { env } from 'cloudflare:workers'
 import * as fc from 'fast-check'
 import { describe, it, vi } from 'vitest'
 import { answer } from '../../src/app.ts'
-import { planFile } from '../../src/datasets/export-reading.ts'
+import { planItems } from '../../src/datasets/export-reading.ts'
 import type { Env } from '../../src/env.ts'
 import { INLINE_BYTES, MAX_FILE_BYTES, MAX_FILE_ITEMS, MAX_FILE_OBJECTS } from '../../src/limits.ts'
 import { findDataset } from '../../src/store/datasets/datasets.ts'
@@ -407,7 +407,7 @@ describe('an export in several files', () => {
     const store = await storeOf(org)
     const found = await findDataset(store, dataset.id)
     if (!found) throw new Error('the dataset is missing')
-    const plan = () => planFile(store, found, { parts: found.parts, after: undefined, isWanted: () => true })
+    const plan = () => planItems(store, found, { parts: found.parts, after: undefined, isWanted: () => true })
     expect((await plan()).planned.map(({ head }) => head.id)).toEqual([kept.spanId, deleted.spanId])
     await org.owner.delete(`/api/traces/${deleted.id}`)
     expect((await plan()).planned.map(({ head }) => head.id)).toEqual([kept.spanId])
@@ -451,10 +451,10 @@ describe('an export in several files', () => {
     const found = await findDataset(store, dataset.id)
     if (!found) throw new Error('the dataset is missing')
     const range = { parts: found.parts, after: undefined, isWanted: () => true }
-    const { planned, nextPlace } = await planFile(store, found, range)
+    const { planned, nextPlace } = await planItems(store, found, range)
     expect(planned).toHaveLength(count)
-    expect(nextPlace).toEqual(planned.at(-1)?.head.place)
-    const next = await planFile(store, found, { ...range, after: nextPlace ?? undefined })
+    expect(nextPlace).toEqual(planned.at(-1)?.place)
+    const next = await planItems(store, found, { ...range, after: nextPlace ?? undefined })
     expect(next.planned[0]?.head.id).toBe(idOf(1000 - count))
   })
 })

@@ -15,7 +15,7 @@ export interface SearchPlace extends TracePosition {
 }
 
 /** A trace with a match. */
-type FoundTrace = ListedTrace & { matches: readonly TextMatch[] }
+type FoundTrace = ListedTrace & { key: number; matches: readonly TextMatch[] }
 
 /** One page of a search. */
 interface FoundTraces extends Unsearched {
@@ -64,7 +64,7 @@ export async function searchTraces(
   )
   const items = hits.flatMap(([{ key }, matches]) => {
     const trace = found.get(key)
-    return trace ? [{ ...trace, matches }] : []
+    return trace ? [{ ...trace, key, matches }] : []
   })
   const [last] = hits.at(-1) ?? []
   const isCut = page.hits.size > limit || (last !== undefined && page.isOver && page.end?.id === last.id)

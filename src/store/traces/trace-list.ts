@@ -158,6 +158,7 @@ export interface SearchedTrace extends TracePosition {
   key: number
   rootSpanId: string
   name: string
+  metadataBytes: number
 }
 
 /** The same with what a search for a text starts from. The page may also start with a trace, instead of after it. */
@@ -183,6 +184,7 @@ const searchedColumns = {
   name: traces.name,
   timestamp: traces.timestamp,
   id: traces.id,
+  metadataBytes: sql<number>`octet_length(${traces.metadata})`,
 }
 
 /** The traces with these keys, by key. Deleted ones are missing. */
