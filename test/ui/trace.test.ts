@@ -89,7 +89,7 @@ test("shows a call's model, tokens, and cost, and the trace's totals", async ({ 
   await expectAccessible(page)
   await page.goto(`/traces?project=${sample.project.slug}`)
   const row = page.getByRole('row').filter({ hasText: 'gpt-4.1-mini' })
-  await expect(row.getByTitle('1,464 input, 36 output')).toHaveText('1.5k')
+  await expect(row.getByTitle('1,464 input, 36 output')).toHaveText('1,500')
   await expect(row.getByText('$0.00036')).toBeVisible()
 })
 

@@ -117,3 +117,63 @@ test('a period is chosen as a shortcut or by its ends', async ({ page }) => {
   await expect(filters(page).getByRole('button', { name: /^Time: before 1 Jan 2020/ })).toBeVisible()
   await expect(page.getByRole('heading', { name: 'No traces match these filters' })).toBeVisible()
 })
+
+test('a row shows the beginning of its input and output, and the error type that a reviewer set', async ({ page }) => {
+  await open(page, '&errorType=hallucinated_content')
+  await expect(rows(page)).toHaveCount(1)
+  const cells = rows(page).first().getByRole('cell')
+  await expect(cells.filter({ hasText: /^Hallucinated content$/ })).toHaveCount(1)
+  // The whole row links to the trace.
+  await cells.getByText('Hallucinated content').click()
+  await expect(page).toHaveURL(/\/traces\/[^?]+\?/)
+  await open(page, '&review=accepted')
+  await expect(rows(page)).toHaveCount(4)
+  const texts = rows(page).first().getByRole('cell')
+  await expect(texts.filter({ hasText: 'Question 3: how long is the warranty?' })).toHaveCount(1)
+  await expect(texts.filter({ hasText: 'answer: Answer 3: the warranty lasts 3 months., months: 3' })).toHaveCount(1)
+})
+
+test('columns are chosen and ordered from the keyboard, remembered, and reset', async ({ page }) => {
+  await open(page)
+  const headers = page.getByRole('columnheader')
+  await expect(headers.first()).toHaveText('Time')
+  await page.getByRole('button', { name: 'Columns' }).press('Enter')
+  const menu = page.getByRole('dialog')
+  await expect(menu.getByRole('checkbox', { name: 'Name' })).toBeDisabled()
+  await menu.getByRole('checkbox', { name: 'Metadata' }).press('Space')
+  await menu.getByRole('checkbox', { name: 'Input' }).press('Space')
+  await menu.getByRole('button', { name: 'Move Time down' }).press('Enter')
+  await expect(menu.getByRole('button', { name: 'Move Time down' })).toBeFocused()
+  await expect(menu.getByRole('status')).toHaveText(/^Time is column 2 of \d+$/)
+  await expectAccessible(page)
+  await page.keyboard.press('Escape')
+  await expect(page.getByRole('button', { name: 'Columns' })).toBeFocused()
+  await expect(page.getByRole('columnheader', { name: 'Metadata' })).toBeVisible()
+
+  await page.reload()
+  await expect(headers.first()).toHaveText('Name')
+  await expect(headers.nth(1)).toHaveText('Time')
+  await expect(page.getByRole('columnheader', { name: 'Input' })).toHaveCount(0)
+  await page.getByRole('button', { name: 'customer.tier=gold' }).first().click()
+  await expect(rows(page)).toHaveCount(6)
+
+  await page.getByRole('button', { name: 'Columns' }).click()
+  await menu.getByRole('button', { name: 'Reset to default' }).click()
+  await expect(headers.first()).toHaveText('Time')
+  await expect(page.getByRole('columnheader', { name: 'Metadata' })).toHaveCount(0)
+})
+
+test('columns that another version of the app stored are left out', async ({ page }) => {
+  await page.addInitScript(() => localStorage.setItem('countersign.traces.columns', '["mood","name","cost","name"]'))
+  await open(page)
+  await expect(page.getByRole('columnheader')).toHaveText(['Name', 'Cost'])
+})
+
+test('a row on a phone shows the name, the output, and the review state', async ({ page }) => {
+  await page.setViewportSize({ width: 390, height: 844 })
+  await open(page, '&review=accepted')
+  const row = rows(page).first()
+  for (const text of ['support-answer', /^answer: Answer 3/, 'Accepted']) {
+    await expect(row.getByText(text)).toBeVisible()
+  }
+})

@@ -1,4 +1,4 @@
-import { Button, Popover, Text } from '@mantine/core'
+import { Box, Button, Popover, Text } from '@mantine/core'
 import { type RefObject, useState } from 'react'
 import { IconPlus } from '../icons/index.ts'
 import { KeyHint } from '../parts/key-hint.tsx'
@@ -36,7 +36,10 @@ export function AddFilter({ ref, filters, address, isOpen, onOpen, onChange }: A
           leftSection={<IconPlus size={14} aria-hidden />}
           onClick={() => open(!isOpen)}
         >
-          Add filter <KeyHint keys={['F']} />
+          Add filter
+          <Box component="span" visibleFrom="sm">
+            <KeyHint keys={['F']} />
+          </Box>
         </Button>
       </Popover.Target>
       {/* A new dropdown moves the focus into it. */}

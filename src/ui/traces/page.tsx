@@ -9,6 +9,8 @@ import { withParameters } from '../parts/parameters.ts'
 import { usePreload } from '../parts/settled.ts'
 import { usePageTitle } from '../parts/use-page-title.ts'
 import { useProject } from '../session/project.ts'
+import { useErrorTypeNames } from '../trace/use-error-type-names.ts'
+import { ColumnsMenu } from './columns-menu.tsx'
 import { metadataName, queryOf, withoutTraceFilters } from './filters.ts'
 import { ListEnd } from './list-end.tsx'
 import type { MetadataLeaf } from './metadata-leaves.ts'
@@ -16,9 +18,11 @@ import { NoTraces } from './no-traces.tsx'
 import classes from './page.module.css'
 import { tracesQuery } from './queries.ts'
 import { TraceTable } from './trace-table.tsx'
+import { useColumns } from './use-columns.ts'
 import { useListPlace } from './use-list-place.ts'
 import { useNewTraces } from './use-new-traces.ts'
 import { PINNED_FILTERS, useTraceFilters } from './use-trace-filters.ts'
+import { useWideRows } from './use-wide-rows.ts'
 import { WaitingTraces } from './waiting-traces.tsx'
 
 /** After this many pages without a match (100,000 traces) the list asks before it continues. */
@@ -55,6 +59,11 @@ export function Page() {
     [setAddress],
   )
 
+  const typeName = useErrorTypeNames()
+  const context = useMemo(() => ({ project, typeName, onFilter }), [project, typeName, onFilter])
+  const columns = useColumns()
+  const isWide = useWideRows()
+
   // Most readers open a trace next.
   usePreload(() => import('../trace/page.tsx'))
 
@@ -64,7 +73,9 @@ export function Page() {
     <div className={classes.page}>
       <Title order={1}>Traces</Title>
       {project !== undefined && (
-        <FilterBar filters={traceFilters} pinned={PINNED_FILTERS} onClear={withoutTraceFilters} />
+        <FilterBar filters={traceFilters} pinned={PINNED_FILTERS} onClear={withoutTraceFilters}>
+          {isWide && <ColumnsMenu {...columns} />}
+        </FilterBar>
       )}
       {list.error && !pages ? (
         <FaultAlert error={list.error} title="Couldn't load the traces" onRetry={list.refetch} />
@@ -76,14 +87,14 @@ export function Page() {
         <TraceTable
           list={isPlaceholderData ? undefined : `${project} ${filters}`}
           traces={traces}
-          project={project}
+          columns={columns.columns}
+          context={context}
           isLoading={list.isPending}
           isStale={isPlaceholderData}
           offset={offset}
           onScroll={onScroll}
           onPointedAt={setPointedAt}
           onEnd={onEnd}
-          onFilter={onFilter}
           above={<WaitingTraces count={waiting.length} hasMore={hasMore} onShow={show} />}
           below={
             !list.isPending && (

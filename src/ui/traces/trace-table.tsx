@@ -1,28 +1,17 @@
 import { Skeleton } from '@mantine/core'
 import { useHotkeys } from '@mantine/hooks'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type ReactNode, useCallback, useEffect, useRef } from 'react'
+import { type CSSProperties, type ReactNode, useCallback, useEffect, useRef } from 'react'
 import type { TraceItem } from '../api/wire.ts'
-import type { MetadataLeaf } from './metadata-leaves.ts'
+import { type CellContext, type ColumnId, columnOf, NARROW_COLUMNS } from './columns.tsx'
 import { TraceRow } from './trace-row.tsx'
 import classes from './trace-table.module.css'
 import { useWideRows } from './use-wide-rows.ts'
 
-/** The columns, and the class of those that aren't shown at every width or whose cells aren't aligned to the start. */
-const COLUMNS = [
-  ['Time'],
-  ['Name'],
-  ['Status'],
-  ['Review'],
-  ['Feedback'],
-  ['Duration', classes.duration],
-  ['Model', classes.model],
-  ['Tokens', classes.use],
-  ['Cost', classes.use],
-  ['Metadata'],
-] as const
 const ROW_HEIGHT = 34
-const TALL_ROW_HEIGHT = 84
+const TALL_ROW_HEIGHT = 100
+const GAP = 10
+const PADDING = 10
 /** How many rows before the end to load more. */
 const AHEAD = 30
 const SKELETONS = Array.from({ length: 20 }, (_, index) => index)
@@ -31,7 +20,9 @@ interface TraceTableProps {
   /** Identifies the list. A different list starts at the top. Undefined while loading. */
   list: string | undefined
   traces: readonly TraceItem[]
-  project: string | undefined
+  /** On wide screens. */
+  columns: readonly ColumnId[]
+  context: CellContext
   /** Whether nothing is loaded yet. */
   isLoading: boolean
   /** Whether the rows belong to the previous filters. */
@@ -43,7 +34,6 @@ interface TraceTableProps {
   onPointedAt: (isPointedAt: boolean) => void
   /** Called when the visible rows are near the end. */
   onEnd: () => void
-  onFilter: (filter: MetadataLeaf) => void
   /** Shown above the rows. */
   above?: ReactNode
   /** Shown after the last row. */
@@ -54,19 +44,21 @@ interface TraceTableProps {
 export function TraceTable({
   list,
   traces,
-  project,
+  columns: chosen,
+  context,
   isLoading,
   isStale,
   offset,
   onScroll,
   onPointedAt,
   onEnd,
-  onFilter,
   above,
   below,
 }: TraceTableProps) {
   const container = useRef<HTMLDivElement>(null)
-  const rowHeight = useWideRows() ? ROW_HEIGHT : TALL_ROW_HEIGHT
+  const isWide = useWideRows()
+  const rowHeight = isWide ? ROW_HEIGHT : TALL_ROW_HEIGHT
+  const columns = isWide ? chosen : NARROW_COLUMNS
   const virtualizer = useVirtualizer({
     count: traces.length,
     getScrollElement: () => container.current,
@@ -129,14 +121,18 @@ export function TraceTable({
           aria-rowcount={traces.length + 1}
           aria-busy={isLoading || isStale}
           className={classes.table}
+          style={isWide ? gridOf(columns) : undefined}
         >
           <thead className={classes.head}>
             <tr aria-rowindex={1} className={classes.headRow}>
-              {COLUMNS.map(([column, className]) => (
-                <th key={column} scope="col" className={className}>
-                  {column}
-                </th>
-              ))}
+              {columns.map(id => {
+                const { label, isNumber } = columnOf(id)
+                return (
+                  <th key={id} scope="col" className={isNumber ? classes.number : undefined}>
+                    {label}
+                  </th>
+                )
+              })}
             </tr>
           </thead>
           <tbody className={classes.rows} style={{ height: virtualizer.getTotalSize() }}>
@@ -144,7 +140,7 @@ export function TraceTable({
               const trace = traces[index]
               if (!trace) return null
               return (
-                <TraceRow key={key} trace={trace} index={index} start={start} project={project} onFilter={onFilter} />
+                <TraceRow key={key} trace={trace} index={index} start={start} columns={columns} context={context} />
               )
             })}
           </tbody>
@@ -160,4 +156,17 @@ export function TraceTable({
       </div>
     </div>
   )
+}
+
+/** The columns' widths. If they don't fit, the table scrolls sideways. */
+function gridOf(columns: readonly ColumnId[]): CSSProperties {
+  const shown = columns.map(columnOf)
+  const tracks = shown.map(({ width, grow }) => (grow === undefined ? `${width}px` : `minmax(${width}px, ${grow}fr)`))
+  const least = shown.reduce((sum, { width }) => sum + width + GAP, 2 * PADDING - GAP)
+  return {
+    '--columns': tracks.join(' '),
+    '--gap': `${GAP}px`,
+    '--padding': `${PADDING}px`,
+    minWidth: least,
+  } as CSSProperties
 }
