@@ -137,6 +137,7 @@ test('columns are chosen and ordered from the keyboard, remembered, and reset', 
   await open(page)
   const headers = page.getByRole('columnheader')
   await expect(headers.first()).toHaveText('Time')
+  await expect(page.getByRole('button', { name: 'Columns' })).toBeEnabled()
   await page.getByRole('button', { name: 'Columns' }).press('Enter')
   const menu = page.getByRole('dialog')
   await expect(menu.getByRole('checkbox', { name: 'Name' })).toBeDisabled()

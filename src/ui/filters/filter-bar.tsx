@@ -3,12 +3,13 @@ import { type ReactNode, useRef, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import type { Shortcut } from '../parts/keys.ts'
 import { withParameters } from '../parts/parameters.ts'
+import { usePreload } from '../parts/settled.ts'
 import { handle, useKeys } from '../parts/use-keys.ts'
 import { AddFilter } from './add-filter.tsx'
-import { type Filter, type Term, termsOf } from './filter.ts'
+import { type Changes, type Filter, type Term, termsOf } from './filter.ts'
 import { FilterChip } from './filter-chip.tsx'
-import type { Changes } from './filter-editor.tsx'
 import classes from './filters.module.css'
+import { loadFilterPopover } from './late-filter-popover.tsx'
 import { SearchField } from './search-field.tsx'
 
 const KEYS: readonly Shortcut<'add' | 'search'>[] = [
@@ -47,6 +48,7 @@ export function FilterBar({ filters, pinned = [], searchName, onClear, children 
     add: () => handle(() => setAdding(true)),
     search: () => search.current !== null && handle(() => search.current?.focus()),
   })
+  usePreload(loadFilterPopover)
   const chip = { address, onChange: change }
   const chipOf = (filter: Filter, term: Term | undefined) => (
     <FilterChip

@@ -1,12 +1,9 @@
 import { Button, SegmentedControl, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { type FormEvent, useId, useState } from 'react'
-import type { Filter, MetadataFilter, PeriodFilter, Term, TextFilter } from './filter.ts'
+import type { Changes, Filter, MetadataFilter, PeriodFilter, Term, TextFilter } from './filter.ts'
 import { METADATA } from './filter.ts'
 import { OptionList } from './option-list.tsx'
 import { fieldsOf, isBackward, type Period, periodOf, recentPeriods } from './periods.ts'
-
-/** The parameters to set (text) and to remove (null). */
-export type Changes = Record<string, string | null>
 
 interface EditorProps<Edited extends Filter> {
   filter: Edited

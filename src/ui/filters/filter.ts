@@ -57,6 +57,9 @@ export interface Term {
   value: string
 }
 
+/** The parameters to set (text) and to remove (null). */
+export type Changes = Record<string, string | null>
+
 export const METADATA = 'metadata.'
 
 /** The terms of a filter in a URL: none if it isn't set, several for metadata. */

@@ -1,7 +1,8 @@
 import { ActionIcon, Button, Checkbox, Group, Popover, VisuallyHidden } from '@mantine/core'
 import { useState } from 'react'
-import { IconArrowUp, IconColumns } from '../icons/index.ts'
+import { IconArrowUp } from '../icons/index.ts'
 import { COLUMNS, type ColumnId, columnOf, isColumn } from './columns.tsx'
+import { ColumnsButton } from './columns-button.tsx'
 import classes from './trace-table.module.css'
 import type { useColumns } from './use-columns.ts'
 
@@ -22,9 +23,7 @@ export function ColumnsMenu({ columns, isChosen, choose, reset }: ReturnType<typ
   return (
     <Popover position="bottom-end" shadow="md" trapFocus returnFocus transitionProps={{ duration: 0 }}>
       <Popover.Target>
-        <Button size="compact-sm" variant="default" leftSection={<IconColumns size={14} aria-hidden />}>
-          Columns
-        </Button>
+        <ColumnsButton />
       </Popover.Target>
       <Popover.Dropdown p="xs">
         <ul className={classes.choices}>

@@ -4,13 +4,14 @@ import { useCallback, useMemo, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { FilterBar } from '../filters/filter-bar.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
+import { late } from '../parts/late.tsx'
 import { NoProject } from '../parts/no-project.tsx'
 import { withParameters } from '../parts/parameters.ts'
 import { usePreload } from '../parts/settled.ts'
 import { usePageTitle } from '../parts/use-page-title.ts'
 import { useProject } from '../session/project.ts'
 import { useErrorTypeNames } from '../trace/use-error-type-names.ts'
-import { ColumnsMenu } from './columns-menu.tsx'
+import { ColumnsButton } from './columns-button.tsx'
 import { metadataName, queryOf, withoutTraceFilters } from './filters.ts'
 import { ListEnd } from './list-end.tsx'
 import type { MetadataLeaf } from './metadata-leaves.ts'
@@ -24,6 +25,12 @@ import { useNewTraces } from './use-new-traces.ts'
 import { PINNED_FILTERS, useTraceFilters } from './use-trace-filters.ts'
 import { useWideRows } from './use-wide-rows.ts'
 import { WaitingTraces } from './waiting-traces.tsx'
+
+/** It and what it opens load after the list. */
+const ColumnsMenu = late(
+  async () => (await import('./columns-menu.tsx')).ColumnsMenu,
+  () => <ColumnsButton disabled />,
+)
 
 /** After this many pages without a match (100,000 traces) the list asks before it continues. */
 const MAX_EMPTY_PAGES = 20

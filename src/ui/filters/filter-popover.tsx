@@ -1,0 +1,68 @@
+import { Popover, Text } from '@mantine/core'
+import { useState } from 'react'
+import { type Changes, type Filter, type Term, termsOf } from './filter.ts'
+import { FilterEditor } from './filter-editor.tsx'
+import classes from './filters.module.css'
+import { OptionList } from './option-list.tsx'
+
+interface FilterPopoverProps {
+  /** The ID of the button that it belongs to. */
+  labelledBy: string
+  /** With several, it first asks which one to set. */
+  filters: readonly Filter[]
+  /** The term to edit. */
+  term?: Term | undefined
+  address: URLSearchParams
+  onChange: (changes: Changes) => void
+  onClose: () => void
+}
+
+/** Sets a filter. It opens below the nearest positioned element, and covers it, so that a click there closes it. */
+export function FilterPopover({ labelledBy, filters, term, address, onChange, onClose }: FilterPopoverProps) {
+  const [chosen, setChosen] = useState<string | null>(null)
+  const filter = filters.length === 1 ? filters[0] : filters.find(({ label }) => label === chosen)
+  return (
+    <Popover
+      opened
+      onChange={onClose}
+      position="bottom-start"
+      width={280}
+      offset={4}
+      shadow="md"
+      trapFocus
+      transitionProps={{ duration: 0 }}
+    >
+      <Popover.Target>
+        <span className={classes.cover} aria-hidden onClick={onClose} />
+      </Popover.Target>
+      {/* A new dropdown moves the focus into it. */}
+      <Popover.Dropdown key={chosen} p="xs" className={classes.editor} aria-labelledby={labelledBy}>
+        {filter === undefined ? (
+          <OptionList
+            label="Filter by"
+            options={filters.map(({ label }) => ({ value: label, label }))}
+            onChoose={setChosen}
+          />
+        ) : (
+          <>
+            {chosen !== null && (
+              <Text size="xs" fw={600} mb={6}>
+                {filter.label}
+              </Text>
+            )}
+            <FilterEditor
+              filter={filter}
+              // Metadata can have several terms, so this adds one.
+              term={term ?? (filter.kind === 'metadata' ? undefined : termsOf(filter, address)[0])}
+              address={address}
+              onApply={changes => {
+                onClose()
+                onChange(changes)
+              }}
+            />
+          </>
+        )}
+      </Popover.Dropdown>
+    </Popover>
+  )
+}
