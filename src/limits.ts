@@ -275,7 +275,7 @@ export const SEARCHED_ROWS_AT_ONCE = 1000
 /** What a row counts beside its values, so that many small rows also end a page. */
 export const SEARCHED_ROW_BYTES = 256
 /** A trace's observations and its comments that a search looks at. It must read all to know which ones are current. */
-export const MAX_SEARCHED_ROWS = 20_000
+export const MAX_SEARCHED_ROWS = 10_000
 /** Matches that a hit shows. */
 export const MAX_MATCHES = 3
 /** A match with the text around it, and the least of that on either side of a long one. */

@@ -10,11 +10,13 @@ import { badRequest } from '../http/errors.ts'
 import { DAY_MS, MAX_FILTERED_VERSIONS, MAX_SCANNED_DECISIONS, MAX_SCANNED_TRACES } from '../limits.ts'
 import { isForeignSpan } from '../store/accounts/ownership.ts'
 import { type DecisionFilter, type DecisionPlace, listDecidedSpans } from '../store/reviews/decided-spans.ts'
+import { searchDecidedSpans, searchSpans } from '../store/search/spans.ts'
 import { findSpan } from '../store/spans/located-spans.ts'
 import { listSpans as walkSpans } from '../store/spans/span-list.ts'
 import type { SpanPlace } from '../store/spans/spans-in-traces.ts'
 import { reviewedSpan, span } from './examples.ts'
 import { projectSelector, selectedProject } from './project.ts'
+import { containsParameter, SEARCH_DESCRIPTION, searchAnswer, searchFields, sought } from './text-search.ts'
 import { TrueOrFalse } from './trace-filters.ts'
 import { Payloads, SpanOfTrace, toSpanOfTrace } from './wire.ts'
 
@@ -107,12 +109,14 @@ export const listSpans = endpoint({
     'With `decision`, `errorType`, `reviewerId`, `reviewedFrom`, or `reviewedTo`, the list has one span per decision in ' +
     'force, newest decision first, with the step and prompt version recorded then: the decisions that insights count. ' +
     `A page looks at up to ${MAX_SCANNED_DECISIONS} decisions. ` +
-    'A page may be short even if more spans follow; it also ends at 8 MiB of values.',
+    'A page may be short even if more spans follow; it also ends at 8 MiB of values. ' +
+    SEARCH_DESCRIPTION,
   scope: 'read',
   query: v.strictObject({
     ...projectSelector,
     ...spanFilters,
     ...decisionFilters,
+    contains: containsParameter('Spans'),
     payloads: Payloads,
     ...pageParameters,
   }),
@@ -122,8 +126,9 @@ export const listSpans = endpoint({
       spans: v.array(SpanOfTrace),
       expired: described(
         v.optional(v.number()),
-        'How many more of these decisions the counts of insights hold, because their traces have expired. Deleted traces count until their purge corrects the counts, within a minute or so. Only on the first page of a list with a review filter, and without `model`, `review`, `hasOutput`, `from`, and `to`.',
+        'How many more of these decisions the counts of insights hold, because their traces have expired. Deleted traces count until their purge corrects the counts, within a minute or so. Only on the first page of a list with a review filter, and without `model`, `review`, `hasOutput`, `from`, `to`, and `contains`.',
       ),
+      ...searchFields,
       nextCursor: NextCursor,
     }),
   },
@@ -146,35 +151,44 @@ export const listSpans = endpoint({
   requireRange(filter.reviewedFrom, filter.reviewedTo, 'reviewedFrom')
   const project = await selectedProject(context, query)
   const list = (order: string) => ['spans', store.organization.id, project.id, order]
+  const contained = sought(query.contains)
+  let more: { expired?: number | undefined } | ReturnType<typeof searchAnswer> = {}
   const isByDecision = [decision, errorType, reviewerId, reviewedFrom, reviewedTo].some(field => field !== undefined)
   if (!isByDecision) {
     const { items, nextCursor } = await pageOf({
       list: list('trace'),
       query,
       place: ['number', 'string', 'number', 'number', 'string'],
-      read: async (limit, after) => {
-        const page = await walkSpans(store, project, filter, { limit, after: after && toSpanPlace(after), mode })
-        return { items: page.spans, nextPlace: page.nextPlace && fromSpanPlace(page.nextPlace) }
+      read: async (limit, place) => {
+        const asked = { limit, after: place && toSpanPlace(place), mode }
+        if (!contained) {
+          const { spans, nextPlace } = await walkSpans(store, project, filter, asked)
+          return { items: spans, nextPlace: nextPlace && fromSpanPlace(nextPlace) }
+        }
+        const { spans, nextPlace, ...unsearched } = await searchSpans(store, project, filter, contained, asked)
+        more = searchAnswer(nextPlace?.at, unsearched)
+        return { items: spans, nextPlace: nextPlace && fromSpanPlace(nextPlace) }
       },
     })
-    return { status: 200, body: { spans: items.map(toSpanOfTrace), nextCursor } }
+    return { status: 200, body: { spans: items.map(toSpanOfTrace), ...more, nextCursor } }
   }
-  let expired: number | undefined
   const { items, nextCursor } = await pageOf({
     list: list('decision'),
     query,
     place: ['number', 'number', 'string', 'number'],
-    read: async (limit, after) => {
-      const page = await listDecidedSpans(store, project, filter, {
-        limit,
-        after: after && toDecisionPlace(after),
-        mode,
-      })
-      expired = page.expired
-      return { items: page.spans, nextPlace: page.nextPlace && fromDecisionPlace(page.nextPlace) }
+    read: async (limit, place) => {
+      const asked = { limit, after: place && toDecisionPlace(place), mode }
+      if (!contained) {
+        const { spans, nextPlace, expired } = await listDecidedSpans(store, project, filter, asked)
+        more = { expired }
+        return { items: spans, nextPlace: nextPlace && fromDecisionPlace(nextPlace) }
+      }
+      const { spans, nextPlace, ...unsearched } = await searchDecidedSpans(store, project, filter, contained, asked)
+      more = searchAnswer(nextPlace?.createdAt, unsearched)
+      return { items: spans, nextPlace: nextPlace && fromDecisionPlace(nextPlace) }
     },
   })
-  return { status: 200, body: { spans: items.map(toSpanOfTrace), expired, nextCursor } }
+  return { status: 200, body: { spans: items.map(toSpanOfTrace), ...more, nextCursor } }
 })
 
 /** 400 if a range is empty. */

@@ -51,7 +51,7 @@ export const matchFields = {
         }),
       ),
     ),
-    `The first ${MAX_MATCHES} matches. Only with \`contains\`.`,
+    `The first ${MAX_MATCHES} matches. Only in lists with \`contains\`.`,
   ),
 }
 
@@ -59,7 +59,7 @@ export const matchFields = {
 export const searchFields = {
   searchedTo: described(
     v.optional(v.nullable(IsoTime)),
-    'The `createdAt` of the last trace that this page looked at, which may be continued on the next page. Everything newer has been searched. Null if the search has reached the end. Only with `contains`.',
+    'The time of the last trace that this page looked at (in lists of decisions, of the last decision), on which the next page may go on. Everything newer has been searched. Null if the search has reached the end. Only with `contains`.',
   ),
   warnings: described(
     v.optional(v.array(v.string())),

@@ -160,6 +160,7 @@ export const Span = v.object({
 export const SpanOfTrace = v.object({
   ...Span.entries,
   trace: v.object({ id: Uuid, traceId: v.string(), name: v.string() }),
+  ...matchFields,
 })
 
 export const Feedback = v.object({
@@ -280,9 +281,12 @@ const toReview = (review: SpanReview | undefined): Omit<v.InferOutput<typeof Spa
       }
     : { state: 'unreviewed', by: null, at: null, stale: false, comment: null, errorType: null }
 
-export const toSpanOfTrace = (span: LocatedSpan): v.InferOutput<typeof SpanOfTrace> => ({
+export const toSpanOfTrace = (
+  span: LocatedSpan & { matches?: readonly TextMatch[] },
+): v.InferOutput<typeof SpanOfTrace> => ({
   ...toSpan(span),
   trace: span.trace,
+  matches: span.matches && [...span.matches],
 })
 
 /** A reviewer's comment in the form of feedback. */

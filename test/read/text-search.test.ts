@@ -1,7 +1,18 @@
 import { env } from 'cloudflare:workers'
 import { describe, it, vi } from 'vitest'
-import { MAX_SCANNED_TRACES, MAX_SEARCHED_TRACES, MAX_SOUGHT_LENGTH } from '../../src/limits.ts'
-import { timeAfter } from '../support/builders.ts'
+import {
+  INLINE_BYTES,
+  KEPT_BYTES,
+  MAX_SCANNED_TRACES,
+  MAX_SEARCHED_BYTES,
+  MAX_SEARCHED_ROWS,
+  MAX_SEARCHED_TRACES,
+  MAX_SOUGHT_LENGTH,
+  PREVIEW_BYTES,
+  SEARCHED_BYTES_AT_ONCE,
+} from '../../src/limits.ts'
+import { wrapBindings } from '../support/bindings.ts'
+import { aTrace, timeAfter } from '../support/builders.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
 import { newTrace } from '../support/trace.ts'
@@ -98,7 +109,7 @@ describe('contains', () => {
   })
 
   it('forgets what was reset, withdrawn, renamed, or deleted', async ({ expect }) => {
-    const { org, spanId, review, id } = await newReviewed({ answer: 'yes' })
+    const { org, review, id } = await newReviewed({ answer: 'yes' })
     const { client } = await reviewerOf(org)
     await review({ decision: 'correct', approvedOutput: { answer: 'certainly' }, comment: 'too short' }, {}, client)
     expect(await matchesOf(org, 'certainly')).toEqual([['approvedOutput', 'certainly']])
@@ -110,7 +121,6 @@ describe('contains', () => {
     expect(await matchesOf(org, 'too short')).toBeUndefined()
     await org.owner.put(`/api/projects/${org.project.id}/step-names`, { names: { 'support-answer': 'reply-to-all' } })
     expect(await matchesOf(org, 'reply-to')).toEqual([['stepId', 'reply-to-all']])
-    expect(spanId).toBeDefined()
     await org.owner.delete(`/api/traces/${id}`)
     expect(await matchesOf(org, 'answer')).toBeUndefined()
   })
@@ -210,5 +220,214 @@ describe('a page of a search', () => {
     expect([first.traces, first.searchedTo]).toEqual([[], timeAfter(count - MAX_SCANNED_TRACES + 1)])
     const second = await search(org, { contains: 'wanted', status: 'completed', cursor: first.nextCursor })
     expect([second.traces.length, second.searchedTo]).toEqual([10, null])
+  })
+})
+
+/** The largest result of a round trip, in bytes, and how many there were. */
+function measuredBindings() {
+  const sizes: number[] = []
+  const bindings = wrapBindings(async (binding, call) => {
+    const result = await call()
+    if (binding === 'DB') sizes.push(JSON.stringify(result).length)
+    return result
+  })
+  return { bindings, sizes }
+}
+
+/** Inserts spans with outputs of this length. Their ids are numbers in order, as are the beginnings of the outputs. */
+const putSpans = (id: string, count: number, length: number) =>
+  env.DB.prepare(
+    `with recursive n(i) as (select 0 union all select i + 1 from n where i < ?1 - 1)
+     insert into spans (id, trace_key, is_root, step_id, timestamp, output)
+     select printf('00000000-0000-4000-8000-%012d', i), traces.key, 0, 'step', traces.timestamp - i,
+       '"number ' || i || '. ' || printf('%.*c', ?3, 'x') || '"'
+     from n cross join traces where traces.id = ?2`,
+  )
+    .bind(count, id, length)
+    .run()
+
+describe('large data', () => {
+  it('is read 1 MiB at a time, and 8 MiB on a page, which may end within a trace', async ({ expect }) => {
+    const { org, id } = await newTrace()
+    const [count, length] = [3000, 7000]
+    await putSpans(id, count, length)
+    const { bindings, sizes } = measuredBindings()
+    const pages = []
+    let cursor: string | null | undefined
+    while (cursor !== null) {
+      const query = new URLSearchParams({ projectSlug: 'support', contains: 'NUMBER 2999.', ...(cursor && { cursor }) })
+      const before = sizes.length
+      const { body } = await org.bearer(bindings).get(`/api/traces?${query}`)
+      pages.push({ ...body, bytes: sizes.slice(before).reduce((sum, size) => sum + size, 0) })
+      cursor = body.nextCursor
+    }
+    expect(pages).toHaveLength(Math.ceil((count * (length + 600)) / MAX_SEARCHED_BYTES))
+    expect(pages.map(({ traces }) => traces.length)).toEqual([0, 0, 1])
+    expect(pages[0].searchedTo).toBe(timeAfter(0))
+    expect(pages[2].traces[0].matches).toMatchObject([
+      { field: 'output', snippet: expect.stringMatching(/^number 2999\. x+…$/) },
+    ])
+    // Heads and JSON add to the values.
+    expect(Math.max(...sizes)).toBeLessThan(1.2 * SEARCHED_BYTES_AT_ONCE)
+    for (const { bytes } of pages) expect(bytes).toBeLessThan(1.3 * MAX_SEARCHED_BYTES)
+  })
+
+  it('is found at the end of a trace with thousands of spans and observations', async ({ expect }) => {
+    const { org, id, observe } = await newTrace()
+    await putSpans(id, 2500, 10)
+    await env.DB.prepare(
+      `with recursive n(i) as (select 0 union all select i + 1 from n where i < 2499)
+       insert into observations (trace_key, id, span_id, type, data, timestamp, received_at)
+       select traces.key, printf('%05d', i), printf('00000000-0000-4000-8000-%012d', i), 'output', '"observed ' || i || '."',
+         i, i from n cross join traces where traces.id = ?`,
+    )
+      .bind(id)
+      .run()
+    await observe({ data: 'observed on the root' })
+    for (const contains of ['observed 0.', 'observed 2499.', 'on the root', 'support-answer']) {
+      const { traces, nextCursor } = await search(org, { contains })
+      expect([contains, traces[0]?.matches.length, nextCursor]).toEqual([contains, 1, null])
+    }
+    // Their observations replaced these.
+    expect((await search(org, { contains: 'number 7.' })).traces).toEqual([])
+  })
+
+  it('in R2 is searched in its first 4 KiB, and a warning says so unless the trace matches', async ({ expect }) => {
+    const { org, observe, step } = await newTrace()
+    const value = `${'beginning '.repeat(KEPT_BYTES / 10 - 10)} "quoted" limit ${'x'.repeat(2 * INLINE_BYTES)} the end`
+    await observe({ data: { answer: value } })
+    await step({ input: value, output: 'short' })
+    for (const contains of ['"quoted" LIMIT', 'beginning']) {
+      const found = await search(org, { contains })
+      expect([found.traces.length, found.warnings]).toEqual([1, []])
+    }
+    const missed = await search(org, { contains: 'the end' })
+    expect([missed.traces, missed.warnings]).toEqual([
+      [],
+      [
+        'Only the beginning of 2 values over 8 KiB was searched: the first 4 KiB, or 256 bytes if an earlier release stored it',
+      ],
+    ])
+    const preview = (await org.read.get(`/api/spans?projectId=${org.project.id}&payloads=preview`)).body.spans
+    expect(preview[0].output).toBe(JSON.stringify({ answer: value }).slice(0, PREVIEW_BYTES))
+  })
+
+  it('ends with a warning if a trace has more observations than a search reads', async ({ expect }) => {
+    const { org, id } = await newTrace()
+    await env.DB.prepare(
+      `with recursive n(i) as (select 0 union all select i + 1 from n where i < ?2)
+       insert into observations (trace_key, id, type, state_key, data, timestamp, received_at)
+       select traces.key, printf('%05d', i), 'state', 'k' || i % 10, '"state ' || i || '."', i, i
+       from n cross join traces where traces.id = ?1`,
+    )
+      .bind(id, MAX_SEARCHED_ROWS)
+      .run()
+    const { traces, warnings } = await search(org, { contains: 'nowhere' })
+    expect([traces, warnings]).toEqual([
+      [],
+      [
+        'Not everything was searched: a trace has more than 10000 observations or comments, or a span more than 8 MiB of values',
+      ],
+    ])
+    await env.DB.prepare("delete from observations where id = '10000'").run()
+    expect((await search(org, { contains: 'nowhere' })).warnings).toEqual([])
+  })
+})
+
+describe('nameContains', () => {
+  it.for([
+    ['answer', ['support-answer', 'ANSWER']],
+    ['École', ['ÉCOLE 50%']],
+    ['50%', ['ÉCOLE 50%']],
+    ['_', ['a_b']],
+    ['o%t', []],
+    ['x'.repeat(256), []],
+  ] as const)('finds %s in any case, and literally', async ([nameContains, names], { expect }) => {
+    const org = await newOrg()
+    for (const name of ['support-answer', 'ÉCOLE 50%', 'a_b', 'ANSWER']) {
+      await org.ingest.post('/api/v1/traces', aTrace({ name }))
+    }
+    const { traces } = await search(org, { nameContains })
+    expect(traces.map(({ name }: { name: string }) => name).toSorted()).toEqual(names.toSorted())
+  })
+
+  it('scans 5,000 traces on a page, and combines with other filters', async ({ expect }) => {
+    const org = await newOrg()
+    const count = MAX_SCANNED_TRACES + 10
+    const ids = await manyTraces(org, count, place => ({
+      name: place % 1000 === 7 ? `Wanted ${place}` : 'other',
+      status: place > 3000 ? 'completed' : 'running',
+      fields: { tier: place > 2000 ? 'gold' : 'silver' },
+    }))
+    const first = await search(org, {
+      nameContains: 'wanted',
+      status: 'completed',
+      'metadata.tier': 'gold',
+      limit: '1',
+    })
+    expect(first.traces).toMatchObject([{ id: ids[3006], name: 'Wanted 3007' }])
+    const second = await search(org, { nameContains: 'wanted', status: 'completed', cursor: first.nextCursor })
+    expect(second.traces.map(({ name }: { name: string }) => name)).toEqual(['Wanted 4007', 'Wanted 5007'])
+    const one = await search(org, { nameContains: 'wanted 5007' })
+    expect([one.traces.length, typeof one.nextCursor]).toEqual([0, 'string'])
+    expect((await search(org, { nameContains: 'wanted 5007', cursor: one.nextCursor })).traces).toHaveLength(1)
+  })
+})
+
+describe('contains in a list of spans', () => {
+  const spansWith = async (org: Org, filters: Record<string, string>) =>
+    (await org.read.get(`/api/spans?${new URLSearchParams({ projectId: org.project.id, ...filters })}`)).body
+
+  it('finds spans by their own texts, in the order of the list', async ({ expect }) => {
+    const { org, step, give, observe, span } = await newTrace()
+    const [first, second, third] = [uuid(), uuid(), uuid()]
+    await step({ span_id: second, output: 'two warranties', timestamp: timeAfter(2) })
+    await step({ span_id: first, step_id: 'warranty-check', output: 'x', timestamp: timeAfter(1) })
+    await step({ span_id: third, input: 'x', output: 'y', timestamp: timeAfter(3) })
+    await give({ comment: 'Which warranty?', span_id: third })
+    await give({ comment: 'No warranty at all' })
+    await observe({ span_id: third, type: 'state', key: 'k', data: 'some state' })
+    const rootId = (await span()).id
+    const { spans, searchedTo, warnings } = await spansWith(org, { contains: 'warrant' })
+    expect(spans.map(({ id, matches }: Record<string, object[]>) => [id, matches?.[0]])).toEqual([
+      [rootId, { spanId: rootId, field: 'comment', snippet: 'No warranty at all' }],
+      [first, { spanId: first, field: 'stepId', snippet: 'warranty-check' }],
+      [second, { spanId: second, field: 'output', snippet: 'two warranties' }],
+      [third, { spanId: third, field: 'comment', snippet: 'Which warranty?' }],
+    ])
+    expect([searchedTo, warnings]).toEqual([null, []])
+    expect((await spansWith(org, { contains: 'some STATE', stepId: 'generate-answer' })).spans).toHaveLength(1)
+    expect((await spansWith(org, { contains: 'some STATE', stepId: 'warranty-check' })).spans).toEqual([])
+    expect((await spansWith(org, { contains: 'warrant', limit: '2', hasOutput: 'true' })).spans).toHaveLength(2)
+  })
+
+  it('pages through 500 traces, and then through more', async ({ expect }) => {
+    const org = await newOrg()
+    const count = MAX_SEARCHED_TRACES + 300
+    const ids = await manyTraces(org, count, place => ({ name: place % 250 === 0 ? 'wanted' : 'other', fields: {} }))
+    const found: [traces: string[], searchedTo: string | null][] = []
+    let cursor: string | null | undefined
+    while (cursor !== null) {
+      const page = await spansWith(org, { contains: 'WANTED', ...(cursor && { cursor }) })
+      found.push([page.spans.map(({ trace }: { trace: { id: string } }) => trace.id), page.searchedTo])
+      cursor = page.nextCursor
+    }
+    expect(found).toEqual([
+      [[ids[249], ids[499]], timeAfter(count - MAX_SEARCHED_TRACES + 1)],
+      [[ids[749]], null],
+    ])
+  })
+
+  it('searches the spans behind decisions, whichever text was judged', async ({ expect }) => {
+    const { org, review, spanId, observe } = await newReviewed({ answer: 'twelve months' })
+    await review({ decision: 'correct', approvedOutput: { answer: 'two years' }, comment: 'See the terms' })
+    const found = async (contains: string) => (await spansWith(org, { contains, decision: 'correct' })).spans
+    for (const contains of ['TWELVE', 'two years', 'the terms']) {
+      expect((await found(contains)).map(({ id }: { id: string }) => id)).toEqual([spanId])
+    }
+    await observe({ data: { answer: 'a year' }, timestamp: timeAfter(5) })
+    expect([(await found('twelve')).length, (await found('a year')).length]).toEqual([0, 1])
+    const page = await spansWith(org, { contains: 'nowhere', decision: 'correct' })
+    expect(page).toEqual({ spans: [], searchedTo: null, warnings: [], nextCursor: null })
   })
 })

@@ -117,6 +117,9 @@ describe('the SQL statements in requests and jobs', () => {
     const decided =
       'errorType=reasoning_error&reviewedFrom=2026-01-01T00:00:00.000Z&reviewedTo=2100-01-01T00:00:00.000Z'
     expect((await spans(`${decided}&stepId=generate-answer&promptVersionId=none`)).body.expired).toBe(0)
+    for (const query of ['contains=answer', 'contains=answer&decision=accept']) {
+      expect((await spans(query)).body.spans).toHaveLength(1)
+    }
     await spans(`decision=accept&review=stale&from=2026-01-01T00:00:00.000Z`)
     for (const id of [spanId, reviewed.span_id]) await caller.put(`/api/spans/${id}/review`, { decision: 'accept' })
     await spans(`decision=accept&cursor=${(await spans('decision=accept')).body.nextCursor}`)

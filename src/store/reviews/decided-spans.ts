@@ -68,27 +68,48 @@ export async function listDecidedSpans(
   filter: DecisionFilter,
   { limit, after, mode }: PageQuery,
 ): Promise<DecidedPage> {
+  const isCounted = !after && isCountable(filter)
+  const { items, nextPlace, expired } = await findDecisions(store, project, filter, { limit, after, isCounted })
+  const { spans, count } = await showDecisions(store, project, items, mode)
+  return { spans, nextPlace: count < items.length ? (items[count - 1] ?? null) : nextPlace, expired }
+}
+
+/** A decision that a page lists. */
+export interface ListedDecision extends DecisionPlace {
+  stepId: string
+  promptVersionId: string
+  rootSpanId: string
+}
+
+/** Finds the decisions on a page, without the values of their spans. `isCounted` also finds how many more have expired. */
+export async function findDecisions(
+  store: Store,
+  project: Project,
+  filter: DecisionFilter,
+  { limit, after, isCounted }: Omit<PageQuery, 'mode'> & { isCounted: boolean },
+): Promise<Pick<DecidedPage, 'nextPlace' | 'expired'> & { items: ListedDecision[] }> {
   const decisions = selectDecisions(store, project, filter, limit, after)
-  const [rows, gone] =
-    after || !isCountable(filter)
-      ? await readPlain(store.database, [decisions])
-      : await readPlain(store.database, [decisions, countGone(store, project, filter)])
-  const { items, nextPlace } = pageFromScan(rows, limit, MAX_SCANNED_DECISIONS)
-  const { found, count } = await findSpans(
-    store,
-    items.map(({ spanId }) => spanId),
-    mode,
-  )
-  const shown = items.slice(0, count)
-  return {
-    spans: shown.flatMap(({ spanId, stepId, promptVersionId }) => {
-      const span = found.get(spanId)
-      // Another project's root may have taken the id.
-      return span?.projectKey === project.key ? [{ ...span, stepId, promptVersionId: promptVersionId || null }] : []
-    }),
-    nextPlace: count < items.length ? (shown.at(-1) ?? null) : nextPlace,
-    expired: gone?.[0]?.count,
-  }
+  const [rows, gone] = isCounted
+    ? await readPlain(store.database, [decisions, countGone(store, project, filter)])
+    : await readPlain(store.database, [decisions])
+  return { ...pageFromScan(rows, limit, MAX_SCANNED_DECISIONS), expired: gone?.[0]?.count }
+}
+
+/** Shows the spans of as many decisions as fit on a page, and says how many those are. */
+export async function showDecisions(
+  store: Store,
+  project: Project,
+  items: readonly ListedDecision[],
+  mode: PayloadMode,
+): Promise<{ spans: LocatedSpan[]; count: number }> {
+  const ids = items.map(({ spanId }) => spanId)
+  const { found, count } = await findSpans(store, ids, mode)
+  const spans = items.slice(0, count).flatMap(({ spanId, stepId, promptVersionId }) => {
+    const span = found.get(spanId)
+    // Another project's root may have taken the id.
+    return span?.projectKey === project.key ? [{ ...span, stepId, promptVersionId: promptVersionId || null }] : []
+  })
+  return { spans, count }
 }
 
 /** Whether the counts tell how many decisions match. */
@@ -146,6 +167,8 @@ function selectDecisions(
       createdAt: sql<number>`${reviews.createdAt}`.as('createdAt'),
       traceKey: sql<number>`${reviews.traceKey}`.as('traceKey'),
       spanId: sql<string>`${reviews.spanId}`.as('spanId'),
+      rootSpanId: sql<string>`(
+        select own.root_span_id from ${traces} own where own.key = ${reviews.traceKey})`.as('rootSpanId'),
       number: sql<number>`${reviews.number}`.as('number'),
       stepId: readStepId(reviews.projectKey, reviews.stepId).as('stepId'),
       promptVersionId: sql<string>`${reviews.promptVersionId}`.as('promptVersionId'),

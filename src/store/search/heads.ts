@@ -23,8 +23,14 @@ interface TraceKeys {
   rootSpanId: string
 }
 
-/** Which of the traces' spans to read: these, at most `SEARCHED_ROWS_AT_ONCE`, or all after an id of the only trace's. */
-type Chosen = { ids: readonly string[] } | { after: string | undefined }
+/** A span to search. */
+interface SpanKeys {
+  traceKey: number
+  spanId: string
+}
+
+/** Which of the traces' spans to read: these, or all of them. Of a single trace, those after an id. */
+type Chosen = { only: readonly SpanKeys[] } | { after: string | undefined }
 
 const bytesOf = (column: SQLiteColumn, name: string) => sql<number | null>`octet_length(${column})`.as(name)
 
@@ -78,6 +84,7 @@ export interface Heads {
 
 const TRACES = rowSet(['key', 'rootSpanId'])
 const { row: trace } = TRACES
+const SPANS = rowSet(['traceKey', 'spanId'])
 
 /**
  * Reads the heads of as many of these traces as fit in a round trip. If the first one doesn't fit, reads as many of its
@@ -89,26 +96,27 @@ export async function readHeads(
   searched: readonly TraceKeys[],
   chosen: Chosen,
 ): Promise<Heads> {
-  const [roots, others, observed, commented] = await readPlain(store.database, [
-    ...spanStatements(store, project, searched, chosen),
+  const [observed, commented, ...chosenSpans] = await readPlain(store.database, [
     observationsOf(store, searched),
     commentsOf(store, searched),
+    ...spanStatements(store, project, searched, chosen),
   ])
-  const spans = [...roots, ...others]
-  const count = Math.min(...[others, observed, commented].map(rows => countComplete(searched, rows)))
+  const spans = chosenSpans.flat()
+  const [last = []] = chosenSpans.slice(-1)
+  const count = Math.min(...[observed, commented, last].map(rows => countComplete(searched, rows)))
   if (count > 0) return { spans, observations: observed, comments: commented, count, isLeftOut: false }
   const [first] = searched
   if (!first) return { spans: [], observations: [], comments: [], count: 0, isLeftOut: false }
   const isOfFirst = ({ traceKey }: { traceKey: number }) => traceKey === first.key
   const observations = await readAll(observed.filter(isOfFirst), after => observationsOf(store, [first], after))
   const comments = await readAll(commented.filter(isOfFirst), after => commentsOf(store, [first], after))
-  const ofFirst = others.filter(isOfFirst)
+  const isAll = last.filter(isOfFirst).length < SEARCHED_ROWS_AT_ONCE
   return {
-    spans: [...roots, ...ofFirst].filter(isOfFirst),
+    spans: spans.filter(isOfFirst),
     observations: observations.rows,
     comments: comments.rows,
     count: 1,
-    lastSpanId: ofFirst.length < SEARCHED_ROWS_AT_ONCE ? undefined : ofFirst.at(-1)?.id,
+    lastSpanId: isAll ? undefined : last.at(-1)?.id,
     isLeftOut: !(observations.isAll && comments.isAll),
   }
 }
@@ -126,22 +134,17 @@ const from = (searched: readonly TraceKeys[]) =>
   TRACES.from(TRACES.encodeAll(searched.map(({ key, rootSpanId }) => ({ key, rootSpanId }))))
 
 function spanStatements({ database }: Store, project: Project, searched: readonly TraceKeys[], chosen: Chosen) {
-  const select = (where: SQL | undefined) =>
-    database
-      .select(spanHead(project))
-      .from(from(searched))
-      .crossJoin(spans)
-      .where(and(eq(spans.traceKey, trace.key), where))
-  const isRoot = sql`${spans.id} = ${trace.rootSpanId}`
-  if ('ids' in chosen) {
-    const isChosen = sql`${spans.id} in (select chosen.value from json_each(${JSON.stringify(chosen.ids)}) as chosen)`
-    return [select(and(isRoot, isChosen)), select(and(isNotRoot, isChosen)).limit(SEARCHED_ROWS_AT_ONCE)] as const
+  const select = (given: SQL, where: SQL | undefined) =>
+    database.select(spanHead(project)).from(given).crossJoin(spans).where(where).limit(SEARCHED_ROWS_AT_ONCE)
+  if ('only' in chosen) {
+    const { row } = SPANS
+    const given = SPANS.from(SPANS.encodeAll(chosen.only.map(({ traceKey, spanId }) => ({ traceKey, spanId }))))
+    return [select(given, and(eq(spans.id, row.spanId), eq(spans.traceKey, row.traceKey)))]
   }
   const { after } = chosen
-  return [
-    select(after === undefined ? isRoot : sql`0`),
-    select(and(isNotRoot, after === undefined ? undefined : gt(spans.id, after))).limit(SEARCHED_ROWS_AT_ONCE),
-  ] as const
+  const ofTraces = (which: SQL | undefined) => select(from(searched), and(eq(spans.traceKey, trace.key), which))
+  const others = ofTraces(and(isNotRoot, after === undefined ? undefined : gt(spans.id, after)))
+  return after === undefined ? [ofTraces(sql`${spans.id} = ${trace.rootSpanId}`), others] : [others]
 }
 
 const observationsOf = ({ database }: Store, searched: readonly TraceKeys[], after = '') =>
@@ -167,10 +170,10 @@ async function readAll<Row extends { id: string }>(
 ): Promise<{ rows: Row[]; isAll: boolean }> {
   const rows = [...first]
   let isAll = first.length < SEARCHED_ROWS_AT_ONCE
-  while (!isAll && rows.length < MAX_SEARCHED_ROWS) {
+  while (!isAll && rows.length <= MAX_SEARCHED_ROWS) {
     const more = await next(rows.at(-1)?.id ?? '')
     rows.push(...more)
     isAll = more.length < SEARCHED_ROWS_AT_ONCE
   }
-  return { rows, isAll }
+  return { rows: rows.slice(0, MAX_SEARCHED_ROWS), isAll: rows.length <= MAX_SEARCHED_ROWS }
 }

@@ -12,7 +12,7 @@ import { isOpenForReview, traces } from '../schema/traces.ts'
 import { inProject, matches, positionIs } from '../traces/trace-filter.ts'
 import { findSpans, type LocatedSpan } from './located-spans.ts'
 import { showShared } from './shared-review.ts'
-import { endOf, placesIn, type SpanPlace, scanForSpans } from './spans-in-traces.ts'
+import { endOf, type ListedPlace, placesIn, type SpanPlace, scanForSpans } from './spans-in-traces.ts'
 
 /** A filter on spans as they are now. */
 export interface SpanFilter {
@@ -45,6 +45,27 @@ export async function listSpans(
   filter: SpanFilter,
   { limit, after, mode }: { limit: number; after: SpanPlace | undefined; mode: PayloadMode },
 ): Promise<{ spans: LocatedSpan[]; nextPlace: SpanPlace | null }> {
+  const { places, hasMore, end } = await findPlaces(store, project, filter, { limit, after })
+  const { spans, cutAt } = await showPlaces(store, places, mode)
+  return { spans, nextPlace: cutAt ?? (hasMore ? places.at(-1) : end) ?? null }
+}
+
+/** The places of a project's spans on a page. */
+interface FoundPlaces {
+  places: ListedPlace[]
+  /** Whether more spans follow that were found as well. */
+  hasMore: boolean
+  /** If not, where the scan ended. Undefined if there are no more traces. */
+  end: SpanPlace | undefined
+}
+
+/** Finds the places of the spans on a page, without their values. */
+export async function findPlaces(
+  store: Store,
+  project: Project,
+  filter: SpanFilter,
+  { limit, after }: { limit: number; after: SpanPlace | undefined },
+): Promise<FoundPlaces> {
   const { from, to, kind, stepId, promptVersionIds } = filter
   const position = after && { timestamp: after.at, id: after.traceUuid }
   const scan = inProject(
@@ -70,13 +91,18 @@ export async function listSpans(
     }),
   ])
   const places = placesIn(scanned)
-  const listed = places.slice(0, limit)
-  const { found, count } = await findSpans(
-    store,
-    listed.map(({ spanId }) => spanId),
-    mode,
-  )
-  const items = listed.slice(0, count).flatMap(place => {
+  return { places: places.slice(0, limit), hasMore: places.length > limit, end: endOf(scanned) }
+}
+
+/** Shows spans with their values, as many as fit on a page. If more follow, `cutAt` is the place of the last one. */
+export async function showPlaces<Place extends SpanPlace>(
+  store: Store,
+  places: readonly Place[],
+  mode: PayloadMode,
+): Promise<{ spans: LocatedSpan[]; cutAt: Place | undefined }> {
+  const ids = places.map(({ spanId }) => spanId)
+  const { found, count } = await findSpans(store, ids, mode)
+  const items = places.slice(0, count).flatMap(place => {
     const span = found.get(place.spanId)
     // Another trace's root may have taken the id.
     return span?.trace.id === place.traceUuid ? [{ place, span }] : []
@@ -86,9 +112,8 @@ export async function listSpans(
     items.map(({ span }) => span),
     mode,
   )
-  const last = page.count < items.length ? items[page.count - 1]?.place : undefined
-  const end = count < places.length ? listed[Math.min(count, limit) - 1] : endOf(scanned)
-  return { spans: page.shown, nextPlace: last ?? end ?? null }
+  const cutAt = page.count < items.length ? items[page.count - 1]?.place : undefined
+  return { spans: page.shown, cutAt: cutAt ?? (count < places.length ? places[count - 1] : undefined) }
 }
 
 /** The conditions that don't concern the step and version, on the current rows of `spans` and `traces`. */

@@ -17,6 +17,12 @@ export interface SpanPlace {
   spanId: string
 }
 
+/** A listed span's position, with the keys of its trace. */
+export interface ListedPlace extends SpanPlace {
+  traceKey: number
+  rootSpanId: string
+}
+
 /** What to scan: the traces and their order, and the conditions on traces and on spans. */
 interface SpanScan {
   from: ReturnType<typeof inProject>['from']
@@ -34,6 +40,8 @@ interface SpanScan {
 export interface ScannedTrace {
   at: number
   traceUuid: string
+  traceKey: number
+  rootSpanId: string
   position: number
   spans: string
 }
@@ -64,6 +72,8 @@ export function scanForSpans(store: Store, { from, where, by, order, isTrace, is
     .select({
       at: sql<number>`${scanned.at}`.as('at'),
       traceUuid: sql<string>`${traces.id}`.as('traceUuid'),
+      traceKey: sql<number>`${traces.key}`.as('traceKey'),
+      rootSpanId: sql<string>`${traces.rootSpanId}`.as('rootSpanId'),
       position: sql<number>`${scanned.position}`.as('position'),
       spans: sql<string>`iif(${isMatch}, ${listed}, '[]')`.as('spans'),
     })
@@ -74,10 +84,18 @@ export function scanForSpans(store: Store, { from, where, by, order, isTrace, is
 }
 
 /** The places of the spans that a scan found. */
-export const placesIn = (scanned: readonly ScannedTrace[]): SpanPlace[] =>
-  scanned.flatMap(({ at, traceUuid, spans }) => {
+export const placesIn = (scanned: readonly ScannedTrace[]): ListedPlace[] =>
+  scanned.flatMap(({ at, traceUuid, traceKey, rootSpanId, spans }) => {
     const listed: { isRoot: number; timestamp: number; spanId: string }[] = JSON.parse(spans)
-    return listed.map(({ isRoot, timestamp, spanId }) => ({ at, traceUuid, rank: 1 - isRoot, timestamp, spanId }))
+    return listed.map(({ isRoot, timestamp, spanId }) => ({
+      at,
+      traceUuid,
+      traceKey,
+      rootSpanId,
+      rank: 1 - isRoot,
+      timestamp,
+      spanId,
+    }))
   })
 
 /** The place after everything that a scan examined. Undefined if there are no more traces. */

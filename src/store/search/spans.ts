@@ -1,0 +1,154 @@
+import type { PayloadMode } from '../../domain/span.ts'
+import type { SoughtText } from '../../domain/text-search.ts'
+import { MAX_SEARCHED_TRACES } from '../../limits.ts'
+import type { Project } from '../accounts/projects.ts'
+import type { Store } from '../core/store.ts'
+import {
+  type DecisionFilter,
+  type DecisionPlace,
+  findDecisions,
+  type ListedDecision,
+  showDecisions,
+} from '../reviews/decided-spans.ts'
+import type { LocatedSpan } from '../spans/located-spans.ts'
+import { findPlaces, type SpanFilter, showPlaces } from '../spans/span-list.ts'
+import type { ListedPlace, SpanPlace } from '../spans/spans-in-traces.ts'
+import { type Heads, readHeads } from './heads.ts'
+import { type Group, SearchPage, type Unsearched } from './page.ts'
+import { commentsOf, type TextMatch, textsOf } from './texts.ts'
+
+/** A page of a search of spans. */
+interface FoundSpans<Place> extends Unsearched {
+  spans: (LocatedSpan & { matches: readonly TextMatch[] })[]
+  nextPlace: Place | null
+}
+
+interface PageQuery<Place> {
+  limit: number
+  after: Place | undefined
+  mode: PayloadMode
+}
+
+/** The spans that are searched at once. Twice as many rarely fit in a round trip. */
+const SPANS_AT_ONCE = 200
+
+/**
+ * A page of the spans that `listSpans` would list and that have a text. Looks at the spans of up to 500 traces or 8 MiB
+ * of values, so `spans` may be short even if more spans follow.
+ */
+export async function searchSpans(
+  store: Store,
+  project: Project,
+  filter: SpanFilter,
+  sought: SoughtText,
+  { limit, after, mode }: PageQuery<SpanPlace>,
+): Promise<FoundSpans<SpanPlace>> {
+  const page = new SearchPage<ListedPlace, SpanPlace>(store, sought, limit)
+  const traces = new Set<number>()
+  let end = after
+  let hasMore = true
+  while (hasMore && traces.size < MAX_SEARCHED_TRACES && page.goesOn()) {
+    const found = await findPlaces(store, project, filter, { limit: SPANS_AT_ONCE, after: end })
+    const places = withinTraces(found.places, traces)
+    await searchIn(store, project, page, places)
+    hasMore = found.hasMore || places.length < found.places.length
+    end = hasMore ? places.at(-1) : found.end
+  }
+  const hits = [...page.hits.keys()].slice(0, limit)
+  const { spans, cutAt } = await showPlaces(store, hits, mode)
+  const last = page.hits.size > limit ? hits.at(-1) : undefined
+  return {
+    spans: withMatches(spans, page.hits),
+    nextPlace: cutAt ?? last ?? (page.isOver ? page.end : end) ?? null,
+    ...page.unsearched,
+  }
+}
+
+/** The first places, those of at most 500 traces. Adds their traces. */
+function withinTraces(places: readonly ListedPlace[], traces: Set<number>): ListedPlace[] {
+  const within: ListedPlace[] = []
+  for (const place of places) {
+    if (!traces.has(place.traceKey) && traces.size === MAX_SEARCHED_TRACES) break
+    traces.add(place.traceKey)
+    within.push(place)
+  }
+  return within
+}
+
+/** The same for the spans that `listDecidedSpans` would list. Looks at up to 500 decisions. */
+export async function searchDecidedSpans(
+  store: Store,
+  project: Project,
+  filter: DecisionFilter,
+  sought: SoughtText,
+  { limit, after, mode }: PageQuery<DecisionPlace>,
+): Promise<FoundSpans<DecisionPlace>> {
+  const page = new SearchPage<ListedDecision, DecisionPlace>(store, sought, limit)
+  const { items, nextPlace } = await findDecisions(store, project, filter, {
+    limit: MAX_SEARCHED_TRACES,
+    after,
+    isCounted: false,
+  })
+  await searchIn(store, project, page, items)
+  const hits = [...page.hits.keys()].slice(0, limit)
+  const { spans, count } = await showDecisions(store, project, hits, mode)
+  const last = count < page.hits.size ? hits[count - 1] : undefined
+  return {
+    spans: withMatches(spans, page.hits),
+    nextPlace: last ?? (page.isOver ? page.end : nextPlace) ?? null,
+    ...page.unsearched,
+  }
+}
+
+/** A span to search. */
+interface Candidate {
+  traceKey: number
+  rootSpanId: string
+  spanId: string
+}
+
+/** Searches spans in their order, as far as the page goes. */
+async function searchIn<Item extends Candidate & Place, Place>(
+  store: Store,
+  project: Project,
+  page: SearchPage<Item, Place>,
+  candidates: readonly Item[],
+): Promise<void> {
+  let rest = candidates
+  while (rest.length > 0 && page.goesOn()) {
+    const some = rest.slice(0, SPANS_AT_ONCE)
+    const rootOf = new Map(some.map(({ traceKey, rootSpanId }) => [traceKey, rootSpanId]))
+    const traces = [...rootOf].map(([key, rootSpanId]) => ({ key, rootSpanId }))
+    const heads = await readHeads(store, project, traces, { only: some })
+    const read = new Set(traces.slice(0, heads.count).map(({ key }) => key))
+    const unread = some.findIndex(({ traceKey }) => !read.has(traceKey))
+    const complete = unread === -1 ? some : some.slice(0, unread)
+    await page.search(groupsOf(complete, heads), heads)
+    rest = rest.slice(complete.length)
+  }
+}
+
+/** Each span's texts, with the comments on it. */
+function groupsOf<Item extends Candidate & Place, Place>(
+  candidates: readonly Item[],
+  { spans, observations, comments }: Heads,
+): Group<Item, Place>[] {
+  const rootOf = new Map(candidates.map(({ traceKey, rootSpanId }) => [traceKey, rootSpanId]))
+  const keyOf = (traceKey: number, spanId: string | null) => `${traceKey}/${spanId ?? rootOf.get(traceKey)}`
+  const headOf = new Map(spans.map(head => [keyOf(head.traceKey, head.id), head]))
+  const observed = Map.groupBy(observations, ({ traceKey, spanId }) => keyOf(traceKey, spanId))
+  const commented = Map.groupBy(comments, ({ traceKey, spanId }) => keyOf(traceKey, spanId))
+  return candidates.map(candidate => {
+    const { traceKey, spanId, rootSpanId } = candidate
+    const key = keyOf(traceKey, spanId)
+    const head = headOf.get(key)
+    const texts = head && textsOf(head, observed.get(key) ?? [])
+    const all = texts && { ...texts, comments: commentsOf(commented.get(key) ?? [], rootSpanId) }
+    return { item: candidate, texts: all ? [all] : [], end: candidate }
+  })
+}
+
+function withMatches(spans: readonly LocatedSpan[], hits: ReadonlyMap<Candidate, readonly TextMatch[]>) {
+  const matchesOf = new Map([...hits].map(([{ spanId }, matches]) => [spanId, matches]))
+  return spans.map(span => ({ ...span, matches: matchesOf.get(span.id) ?? [] }))
+}
