@@ -11,6 +11,13 @@ export interface Costs {
   queueSends: number
 }
 
+/** What D1 returned, as JSON. */
+export interface Sizes {
+  readBytes: number
+  /** In one round trip. */
+  largestReadBytes: number
+}
+
 /** How a request spent its time, in milliseconds. */
 export interface Times {
   /** Waiting for D1's responses, including parsing their JSON. */

@@ -20,6 +20,7 @@ import { memory } from './memory.ts'
 import { neighbors } from './neighbors/index.ts'
 import { type Benchmark, missedBy, type Section, tableOf } from './report.ts'
 import { scale } from './scale.ts'
+import { search } from './search.ts'
 import { PROJECT } from './server.ts'
 import { startup } from './startup.ts'
 import { throughput } from './throughput.ts'
@@ -30,6 +31,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   batches,
   exports,
   scale,
+  search,
   detail,
   memory,
   neighbors,

@@ -1,6 +1,6 @@
 import type { Env } from '../../src/env.ts'
 import { wrapBindings } from '../../test/support/bindings.ts'
-import type { Costs, Times } from '../costs.ts'
+import type { Costs, Sizes, Times } from '../costs.ts'
 
 const COUNTED = {
   DB: 'd1RoundTrips',
@@ -9,8 +9,8 @@ const COUNTED = {
   JOBS: 'queueSends',
 } as const
 
-/** Bindings that record their use, and the records. */
-export function measuredBindings(): { bindings: Env; costs: Costs; times: Times } {
+/** Bindings that record their use, and the records. Measures sizes only with `withSizes`, because it takes time. */
+export function measuredBindings(withSizes = false): { bindings: Env; costs: Costs; times: Times; sizes: Sizes } {
   const costs: Costs = {
     d1RoundTrips: 0,
     statements: 0,
@@ -21,12 +21,19 @@ export function measuredBindings(): { bindings: Env; costs: Costs; times: Times 
     queueSends: 0,
   }
   const times: Times = { d1Ms: 0, sqlMs: 0, r2Ms: 0 }
+  const sizes: Sizes = { readBytes: 0, largestReadBytes: 0 }
   const bindings = wrapBindings(
     async (binding, call) => {
       costs[COUNTED[binding]]++
       const start = performance.now()
       try {
-        return await call()
+        const result = await call()
+        if (withSizes && binding === 'DB') {
+          const bytes = JSON.stringify(result).length
+          sizes.readBytes += bytes
+          sizes.largestReadBytes = Math.max(sizes.largestReadBytes, bytes)
+        }
+        return result
       } finally {
         if (binding === 'DB') times.d1Ms += performance.now() - start
         if (binding === 'PAYLOADS') times.r2Ms += performance.now() - start
@@ -39,5 +46,5 @@ export function measuredBindings(): { bindings: Env; costs: Costs; times: Times 
       times.sqlMs += meta.duration
     },
   )
-  return { bindings, costs, times }
+  return { bindings, costs, times, sizes }
 }

@@ -60,6 +60,7 @@ describe('npm run bench', () => {
         'throughput',
         'batches',
         'scale',
+        'search',
         'detail',
         'exports',
         'memory',
