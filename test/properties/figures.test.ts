@@ -172,15 +172,16 @@ async function play(drawn: Scenario): Promise<Played> {
           continue
         }
         if (kind === 'move' || kind === 'answer again' || kind === 'clear') {
-          const index = spans[0] ?? 0
-          const { body, status } = await org.read.get(`/api/traces/${traceIds[Math.floor(index / SPANS_PER_TRACE)]}`)
-          const span = { trace_id: body.traceId, span_id: ids[0] }
-          if (status !== 200) continue
-          if (kind !== 'move') {
-            const data = kind === 'clear' ? null : `Answer ${value}`
-            await org.ingest.post('/api/v1/observations', anObservation({ ...span, data }))
-          } else if (index % SPANS_PER_TRACE > 0) {
-            await org.ingest.post('/api/v1/spans', aSpan({ ...span, step_id: STEPS[step] }))
+          for (const index of spans) {
+            const { body, status } = await org.read.get(`/api/traces/${traceIds[Math.floor(index / SPANS_PER_TRACE)]}`)
+            const span = { trace_id: body.traceId, span_id: spanIds[index] }
+            if (status !== 200) continue
+            if (kind !== 'move') {
+              const data = kind === 'clear' ? null : `Answer ${value}`
+              await org.ingest.post('/api/v1/observations', anObservation({ ...span, data }))
+            } else if (index % SPANS_PER_TRACE > 0) {
+              await org.ingest.post('/api/v1/spans', aSpan({ ...span, step_id: STEPS[step] }))
+            }
           }
           continue
         }

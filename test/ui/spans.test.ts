@@ -1,3 +1,4 @@
+import * as v from 'valibot'
 import { type SampleProject, STEP, sampleProject } from './sample-project.ts'
 import { expect, signIn, test } from './test.ts'
 
@@ -21,6 +22,52 @@ test('each number of decisions in insights leads to as many spans', async ({ pag
   await rows.nth(1).getByRole('link', { name: STEP }).click()
   await expect(page).toHaveURL(/\/traces\/[^?]+\?.*span=/)
   await expect(page.getByText(STEP).first()).toBeVisible()
+})
+
+const List = v.object({
+  spans: v.optional(v.array(v.unknown()), []),
+  traces: v.optional(v.array(v.unknown()), []),
+  expired: v.optional(v.number(), 0),
+})
+
+/** How many items the list at a link has, with those that expired. */
+async function listedAt(href: string): Promise<number> {
+  const { pathname, searchParams } = new URL(href, 'http://localhost')
+  const { project, ...filters } = Object.fromEntries(searchParams)
+  const query = new URLSearchParams({ ...filters, projectSlug: project ?? '', limit: '200' })
+  const { spans, traces, expired } = v.parse(List, await sample.call('GET', `/api${pathname}?${query}`))
+  return spans.length + traces.length + expired
+}
+
+test('every number of insights and of a prompt leads to a list with that many items', async ({ page }) => {
+  const numbers = async () => {
+    const links = await page.locator('main a[href^="/spans?"], main a[href^="/traces?"]').all()
+    return Promise.all(
+      links.map(async link => ({
+        text: (await link.textContent())?.trim() ?? '',
+        href: (await link.getAttribute('href')) ?? '',
+      })),
+    )
+  }
+  await page.goto(`/?project=${sample.project.slug}`)
+  await expect(page.getByRole('region', { name: 'Reviewers' })).toBeVisible()
+  const shown = await numbers()
+  await page.getByRole('radiogroup', { name: 'Acceptance by step' }).getByText('Table').click()
+  await page.getByRole('radiogroup', { name: 'Reviewers' }).getByText('Table').click()
+  shown.push(...(await numbers()))
+  await page.goto(`/prompts/${sample.promptId}?project=${sample.project.slug}`)
+  await expect(page.getByRole('link', { name: /accepted outputs/ }).first()).toBeVisible()
+  shown.push(...(await numbers()))
+  const counts = shown.flatMap(({ text, href }) => {
+    const [number] = text.match(/^\d+/) ?? []
+    return number === undefined || text.includes('%') ? [] : [{ href, number: Number(number) }]
+  })
+  expect(counts.length).toBeGreaterThan(20)
+  for (const { href, number } of counts) expect([href, await listedAt(href)]).toEqual([href, number])
+  // A percentage leads to its numerator: the number of a link to the same list.
+  const shares = shown.filter(({ text }) => text.endsWith('%'))
+  expect(shares.length).toBeGreaterThan(3)
+  for (const { href } of shares) expect(await listedAt(href)).toBeGreaterThan(0)
 })
 
 test('the filters of spans are in the URL, and can be edited and removed', async ({ page }) => {

@@ -7,7 +7,10 @@ export interface AcceptanceLine {
   /** A key without text from the pipeline. */
   key: string
   label: string
-  /** The value of the filter that selects its decisions. Undefined if it has all of the step's; null if none does. */
+  /**
+   * The value of the filter that selects its decisions, `MAX_VERSIONS` at most. Undefined if it has all of the step's;
+   * null if it has more versions.
+   */
   promptVersionId: string | null | undefined
   isActive: boolean
   /** Null for a bucket without decisions. */
@@ -23,6 +26,9 @@ export interface StepAcceptance extends Decided {
 
 /** The most lines in one chart. Older versions are combined. */
 const MAX_LINES = 4
+
+/** The most versions that one filter takes, as the API's reference says. */
+const MAX_VERSIONS = 50
 
 /** A prompt version's name: `v3`, with its step if that differs. */
 export const versionName = ({ number, stepId }: PromptVersion, ofStep: string): string =>
@@ -60,7 +66,7 @@ function linesOf(
       days,
     })),
     ...(earlier.length > 0
-      ? [{ label: 'earlier versions', promptVersionId: null, isActive: false, days: earlier }]
+      ? [{ label: 'earlier versions', promptVersionId: versionsIn(earlier), isActive: false, days: earlier }]
       : []),
     ...(unnamed ? [{ ...unnamedPart(unnamed, named.length > 0), isActive: false, days: unnamed }] : []),
   ]
@@ -77,9 +83,14 @@ function linesOf(
 /** The decisions without a known version. They're all of the step's if `isApart` is false. */
 function unnamedPart(days: Days, isApart: boolean): Pick<AcceptanceLine, 'label' | 'promptVersionId'> {
   if (!isApart) return { label: 'all', promptVersionId: undefined }
-  // Some may name a version of a deleted prompt, which no filter combines with those that name none.
-  const nameNone = days.every(({ promptVersionId }) => promptVersionId === null)
-  return { label: 'no version', promptVersionId: nameNone ? 'none' : null }
+  // Some may name a version of a deleted prompt.
+  return { label: 'no version', promptVersionId: versionsIn(days) }
+}
+
+/** The filter for the versions of some decisions. */
+function versionsIn(days: Days): string | null {
+  const versions = new Set(days.map(({ promptVersionId }) => promptVersionId ?? 'none'))
+  return versions.size > MAX_VERSIONS ? null : [...versions].join(',')
 }
 
 function pointsOf(days: Days, buckets: readonly Bucket[]): (Decided | null)[] {

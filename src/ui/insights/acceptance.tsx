@@ -2,14 +2,14 @@ import { Button, Group, Text } from '@mantine/core'
 import { useMemo, useState } from 'react'
 import type { Insights } from '../api/wire.ts'
 import { ShownText } from '../json/shown-text.tsx'
-import { Counted } from '../parts/counted.tsx'
+import { Counted, CountedShare } from '../parts/counted.tsx'
 import { count, share } from '../parts/format.ts'
 import { Table } from '../parts/table.tsx'
-import { acceptanceByStep, type StepAcceptance } from './acceptance-series.ts'
-import type { DecisionsPath } from './decisions-path.ts'
+import { type AcceptanceLine, acceptanceByStep, type StepAcceptance } from './acceptance-series.ts'
 import classes from './insights.module.css'
 import { AcceptancePanel } from './lazy-charts.tsx'
 import { lineStyle } from './line-style.ts'
+import type { Paths } from './paths.ts'
 import { decidedOf, FEW_DECISIONS } from './ranking.ts'
 import { ChartSection, ScrolledTable } from './section.tsx'
 import { type Bucket, bucketName } from './window.ts'
@@ -20,11 +20,11 @@ const FIRST = 6
 interface AcceptanceProps {
   insights: Insights
   buckets: readonly Bucket[]
-  pathTo: DecisionsPath
+  paths: Paths
 }
 
 /** Each step's acceptance over time, with a line for each prompt version. */
-export function Acceptance({ insights, buckets, pathTo }: AcceptanceProps) {
+export function Acceptance({ insights, buckets, paths }: AcceptanceProps) {
   const steps = useMemo(() => acceptanceByStep(insights, buckets), [insights, buckets])
   const [isWhole, setWhole] = useState(false)
   const shown = isWhole ? steps : steps.slice(0, FIRST)
@@ -36,7 +36,7 @@ export function Acceptance({ insights, buckets, pathTo }: AcceptanceProps) {
         <>
           <div className={classes.panels}>
             {shown.map(step => (
-              <StepPanel key={step.stepId} step={step} buckets={buckets} pathTo={pathTo} />
+              <StepPanel key={step.stepId} step={step} buckets={buckets} paths={paths} />
             ))}
           </div>
           {steps.length > shown.length && (
@@ -48,16 +48,28 @@ export function Acceptance({ insights, buckets, pathTo }: AcceptanceProps) {
           )}
         </>
       }
-      table={() => <AcceptanceTable steps={steps} buckets={buckets} pathTo={pathTo} />}
+      table={() => <AcceptanceTable steps={steps} buckets={buckets} paths={paths} />}
     />
   )
 }
+
+/** Where to see a line's decisions. Null if it has more versions than a filter takes. */
+const pathOfLine = (
+  paths: Paths,
+  stepId: string,
+  promptVersionId: AcceptanceLine['promptVersionId'],
+  decision: string,
+  bucket?: Bucket,
+): string | null =>
+  promptVersionId === null
+    ? null
+    : paths.decisions({ stepId, promptVersionId: promptVersionId ?? null, decision }, bucket)
 
 interface StepPanelProps extends Omit<AcceptanceProps, 'insights'> {
   step: StepAcceptance
 }
 
-function StepPanel({ step, buckets, pathTo }: StepPanelProps) {
+function StepPanel({ step, buckets, paths }: StepPanelProps) {
   const { stepId, accepted, lines } = step
   const decided = decidedOf(step)
   return (
@@ -67,12 +79,22 @@ function StepPanel({ step, buckets, pathTo }: StepPanelProps) {
           <ShownText text={stepId} />
         </Text>
         <Text size="xs" c="dimmed" flex="none">
-          {share(accepted, decided)} of{' '}
-          <Counted value={decided} path={pathTo({ stepId })} label={`${count(decided)} decisions on ${stepId}`} />
+          <CountedShare
+            part={accepted}
+            whole={decided}
+            path={paths.decisions({ stepId, decision: 'accept' })}
+            label={`${count(accepted)} accepted outputs of ${stepId}`}
+          />{' '}
+          of{' '}
+          <Counted
+            value={decided}
+            path={paths.decisions({ stepId })}
+            label={`${count(decided)} decisions on ${stepId}`}
+          />
         </Text>
       </Group>
       <ul className={classes.lines}>
-        {lines.map(({ key, label, isActive, total }, index) => (
+        {lines.map(({ key, label, promptVersionId, isActive, total }, index) => (
           <li key={key}>
             <svg width={22} height={8} aria-hidden="true" className={classes.sample}>
               <line
@@ -87,7 +109,13 @@ function StepPanel({ step, buckets, pathTo }: StepPanelProps) {
             </svg>
             <span>
               <ShownText text={label} />
-              {isActive && ' (active)'} {share(total.accepted, decidedOf(total))}
+              {isActive && ' (active)'}{' '}
+              <CountedShare
+                part={total.accepted}
+                whole={decidedOf(total)}
+                path={pathOfLine(paths, stepId, promptVersionId, 'accept')}
+                label={`${count(total.accepted)} accepted outputs of ${stepId}, ${label}`}
+              />
             </span>
           </li>
         ))}
@@ -105,7 +133,7 @@ interface AcceptanceTableProps extends Omit<AcceptanceProps, 'insights'> {
   steps: readonly StepAcceptance[]
 }
 
-function AcceptanceTable({ steps, buckets, pathTo }: AcceptanceTableProps) {
+function AcceptanceTable({ steps, buckets, paths }: AcceptanceTableProps) {
   const newestFirst = [...buckets.entries()].toReversed()
   return (
     <ScrolledTable label="Acceptance by step, prompt version, and day">
@@ -126,10 +154,7 @@ function AcceptanceTable({ steps, buckets, pathTo }: AcceptanceTableProps) {
               newestFirst.flatMap(([index, bucket]) => {
                 const point = points[index]
                 if (!point) return []
-                const pathOf = (decision: string) =>
-                  promptVersionId === null
-                    ? null
-                    : pathTo({ stepId, promptVersionId: promptVersionId ?? null, decision }, bucket)
+                const pathOf = (decision: string) => pathOfLine(paths, stepId, promptVersionId, decision, bucket)
                 const place = `${stepId}, ${label}, ${bucketName(bucket)}`
                 return (
                   <Table.Tr key={`${stepId} ${key} ${bucket.from}`}>
@@ -154,7 +179,14 @@ function AcceptanceTable({ steps, buckets, pathTo }: AcceptanceTableProps) {
                         label={`${count(point.corrected)} corrected: ${place}`}
                       />
                     </Table.Td>
-                    <Table.Td className={classes.number}>{share(point.accepted, decidedOf(point))}</Table.Td>
+                    <Table.Td className={classes.number}>
+                      <CountedShare
+                        part={point.accepted}
+                        whole={decidedOf(point)}
+                        path={pathOf('accept')}
+                        label={`${share(point.accepted, decidedOf(point))} accepted: ${place}`}
+                      />
+                    </Table.Td>
                   </Table.Tr>
                 )
               }),

@@ -6,8 +6,6 @@ export interface Named {
   engine: number
 }
 
-export const namedOf = ({ review, engine }: Named): number => review + engine
-
 /** A row in the table of error types by step. */
 interface ErrorTypeRow extends Named {
   errorType: string
@@ -16,11 +14,13 @@ interface ErrorTypeRow extends Named {
 }
 
 export interface ErrorTypeTable {
-  /** The steps, most errors first; errors without a step last. */
+  /** The steps, in the order of `rows`; errors without a step last. */
   steps: (string | null)[]
-  /** The most frequent error type first. */
+  /** The type that reviewers name most often first; those that only the engine names last. */
   rows: ErrorTypeRow[]
-  /** The highest count of one cell. */
+  /** Whose counts shade the cells: the reviewers', or the engine's if reviewers named no type. */
+  heatOf: keyof Named
+  /** The highest of these counts. */
   most: number
 }
 
@@ -32,12 +32,16 @@ export function errorTypeTable(counts: Insights['errorTypes']): ErrorTypeTable {
       ...namedIn(ofType),
       cells: new Map([...Map.groupBy(ofType, ({ stepId }) => stepId)].map(([stepId, cell]) => [stepId, namedIn(cell)])),
     }))
-    .toSorted((left, right) => namedOf(right) - namedOf(left) || (left.errorType < right.errorType ? -1 : 1))
+    .toSorted((left, right) => byReviewersFirst(left, right) || (left.errorType < right.errorType ? -1 : 1))
   const steps = [...Map.groupBy(counts, ({ stepId }) => stepId)]
-    .map(([stepId, ofStep]) => ({ stepId, total: namedOf(namedIn(ofStep)) }))
-    .toSorted((left, right) => Number(left.stepId === null) - Number(right.stepId === null) || right.total - left.total)
+    .map(([stepId, ofStep]) => ({ stepId, ...namedIn(ofStep) }))
+    .toSorted(
+      (left, right) => Number(left.stepId === null) - Number(right.stepId === null) || byReviewersFirst(left, right),
+    )
     .map(({ stepId }) => stepId)
-  return { steps, rows, most: Math.max(0, ...rows.flatMap(({ cells }) => [...cells.values()].map(namedOf))) }
+  const heatOf = rows.some(({ review }) => review > 0) ? 'review' : 'engine'
+  const most = Math.max(0, ...rows.flatMap(({ cells }) => [...cells.values()].map(named => named[heatOf])))
+  return { steps, rows, heatOf, most }
 }
 
 /** A step's most frequent error type according to reviewers or, if they named none, the engine. */
@@ -49,6 +53,9 @@ export function mostNamed(
   const byReviewers = ofStep.filter(({ source }) => source === 'review')
   return (byReviewers.length > 0 ? byReviewers : ofStep).toSorted((left, right) => right.count - left.count)[0]
 }
+
+/** A reviewer's word comes before any number of the engine's. */
+const byReviewersFirst = (left: Named, right: Named): number => right.review - left.review || right.engine - left.engine
 
 const namedIn = (counts: Insights['errorTypes']): Named => {
   const by = (source: keyof Named) =>

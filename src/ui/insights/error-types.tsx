@@ -1,15 +1,14 @@
 import { Text, VisuallyHidden } from '@mantine/core'
 import { type CSSProperties, useMemo } from 'react'
 import { Link } from 'wouter'
-import { pathWith } from '../api/client.ts'
 import type { Insights } from '../api/wire.ts'
 import { IconCpu, IconUser } from '../icons/index.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { count } from '../parts/format.ts'
 import { Table } from '../parts/table.tsx'
-import type { DecisionsPath } from './decisions-path.ts'
-import { errorTypeTable, type Named, namedOf } from './error-counts.ts'
+import { errorTypeTable, type Named } from './error-counts.ts'
 import classes from './insights.module.css'
+import type { Paths } from './paths.ts'
 import { ScrolledTable, Section } from './section.tsx'
 
 /** The darkest shade of a cell, in percent, that keeps its text readable. */
@@ -17,21 +16,21 @@ const MAX_HEAT = 34
 
 interface ErrorTypesProps {
   counts: Insights['errorTypes']
-  project: string
   typeNames: ReadonlyMap<string, string>
-  pathTo: DecisionsPath
+  paths: Paths
 }
 
 /** Error types by step, from reviewers and from the engine. */
-export function ErrorTypes({ counts, project, typeNames, pathTo }: ErrorTypesProps) {
-  const { steps, rows, most } = useMemo(() => errorTypeTable(counts), [counts])
+export function ErrorTypes({ counts, typeNames, paths }: ErrorTypesProps) {
+  const { steps, rows, most, heatOf } = useMemo(() => errorTypeTable(counts), [counts])
   return (
     <Section
       title="Error types by step"
       description={
         <>
           <IconUser size={12} aria-hidden /> set by reviewers, <IconCpu size={12} aria-hidden /> found by the
-          attribution engine. Select a count to see the decisions or the traces.
+          attribution engine. Types are in the order of the reviewers' counts. Select a count to see the decisions or
+          the traces.
         </>
       }
     >
@@ -67,15 +66,17 @@ export function ErrorTypes({ counts, project, typeNames, pathTo }: ErrorTypesPro
                       key={stepId ?? ''}
                       named={cells.get(stepId)}
                       most={most}
-                      decisions={pathTo({ errorType, stepId })}
-                      traces={pathWith('/traces', { project, errorType, stepId })}
+                      heatOf={heatOf}
+                      decisions={paths.decisions({ errorType, stepId })}
+                      traces={paths.answers(errorType, stepId)}
                     />
                   ))}
                   <Cell
                     named={total}
                     most={0}
-                    decisions={pathTo({ errorType })}
-                    traces={pathWith('/traces', { project, errorType })}
+                    heatOf={heatOf}
+                    decisions={paths.decisions({ errorType })}
+                    traces={paths.answers(errorType)}
                   />
                 </Table.Tr>
               ))}
@@ -90,12 +91,13 @@ export function ErrorTypes({ counts, project, typeNames, pathTo }: ErrorTypesPro
 interface CellProps {
   named: Named | undefined
   most: number
+  heatOf: keyof Named
   /** Where to see the reviewers' decisions, and the traces that the engine examined. */
   decisions: string
   traces: string
 }
 
-function Cell({ named, most, decisions, traces }: CellProps) {
+function Cell({ named, most, heatOf, decisions, traces }: CellProps) {
   if (!named) {
     return (
       <Table.Td className={`${classes.number} ${classes.none}`}>
@@ -103,7 +105,7 @@ function Cell({ named, most, decisions, traces }: CellProps) {
       </Table.Td>
     )
   }
-  const heat = most === 0 ? 0 : Math.round((MAX_HEAT * namedOf(named)) / most)
+  const heat = most === 0 ? 0 : Math.round((MAX_HEAT * named[heatOf]) / most)
   return (
     <Table.Td className={classes.heat} style={{ '--heat': heat } as CSSProperties}>
       {named.review > 0 && (

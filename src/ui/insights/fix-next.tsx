@@ -6,9 +6,9 @@ import { ShownText } from '../json/shown-text.tsx'
 import { Counted } from '../parts/counted.tsx'
 import { count } from '../parts/format.ts'
 import { TextLink } from '../parts/text-link.tsx'
-import type { DecisionsPath } from './decisions-path.ts'
 import { mostNamed } from './error-counts.ts'
 import classes from './insights.module.css'
+import type { Paths } from './paths.ts'
 import { Rank } from './rank.tsx'
 import { decidedOf, type RankedStep, rankSteps } from './ranking.ts'
 import { Section } from './section.tsx'
@@ -20,11 +20,11 @@ interface FixNextProps {
   insights: Insights
   project: string
   typeNames: ReadonlyMap<string, string>
-  pathTo: DecisionsPath
+  paths: Paths
 }
 
 /** The steps to fix next, most expected corrections first. */
-export function FixNext({ insights, project, typeNames, pathTo }: FixNextProps) {
+export function FixNext({ insights, project, typeNames, paths }: FixNextProps) {
   const { ranked, unknown } = useMemo(() => rankSteps(insights), [insights])
   const [isWhole, setWhole] = useState(false)
   const shown = isWhole ? ranked : ranked.slice(0, FIRST)
@@ -42,7 +42,7 @@ export function FixNext({ insights, project, typeNames, pathTo }: FixNextProps) 
               project={project}
               named={mostNamed(insights.errorTypes, step.stepId)}
               typeNames={typeNames}
-              pathTo={pathTo}
+              paths={paths}
             />
           ))}
         </ol>
@@ -54,17 +54,17 @@ export function FixNext({ insights, project, typeNames, pathTo }: FixNextProps) 
           </Button>
         </div>
       )}
-      {unknown.length > 0 && <Unknown steps={unknown} project={project} pathTo={pathTo} />}
+      {unknown.length > 0 && <Unknown steps={unknown} project={project} paths={paths} />}
     </Section>
   )
 }
 
-interface UnknownProps extends Pick<FixNextProps, 'project' | 'pathTo'> {
+interface UnknownProps extends Pick<FixNextProps, 'project' | 'paths'> {
   steps: readonly RankedStep[]
 }
 
 /** Steps with too few decisions to rank, with links to review them. */
-const Unknown = ({ steps, project, pathTo }: UnknownProps) => (
+const Unknown = ({ steps, project, paths }: UnknownProps) => (
   <Text size="sm" component="div">
     Too few decisions to rank:{' '}
     {steps.slice(0, 10).map((step, index) => (
@@ -80,10 +80,16 @@ const Unknown = ({ steps, project, pathTo }: UnknownProps) => (
         (
         <Counted
           value={decidedOf(step)}
-          path={pathTo({ stepId: step.stepId })}
+          path={paths.decisions({ stepId: step.stepId })}
           label={`${count(decidedOf(step))} decisions on ${step.stepId}`}
         />{' '}
-        reviewed, {count(step.waiting)} to review)
+        reviewed,{' '}
+        <Counted
+          value={step.waiting}
+          path={paths.outputs({ stepId: step.stepId, review: 'waiting' })}
+          label={`${count(step.waiting)} outputs of ${step.stepId} to review`}
+        />{' '}
+        to review)
       </span>
     ))}
     {steps.length > 10 && ` and ${count(steps.length - 10)} more`}.

@@ -1,13 +1,16 @@
-import { Group, Paper, Progress, SimpleGrid, Skeleton, Text } from '@mantine/core'
+import { Anchor, Group, Paper, Progress, SimpleGrid, Skeleton, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
+import { pathWith } from '../api/client.ts'
 import type { Insights } from '../api/wire.ts'
 import { IconMinus, IconTrendingDown, IconTrendingUp } from '../icons/index.ts'
+import { Counted, CountedShare } from '../parts/counted.tsx'
 import { count, share } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
 import { TextLink } from '../parts/text-link.tsx'
-import type { DecisionsPath } from './decisions-path.ts'
 import classes from './insights.module.css'
+import { type Paths, pathsIn } from './paths.ts'
 import { decidedOf, sumOf } from './ranking.ts'
+import { REVIEWERS_ID } from './reviewers.tsx'
 import type { WindowDays } from './window.ts'
 
 interface HeadlineProps {
@@ -15,12 +18,12 @@ interface HeadlineProps {
   /** The previous period of the same length; undefined while loading. */
   before: Insights | undefined
   days: WindowDays
-  reviewPath: string
-  pathTo: DecisionsPath
+  project: string
+  paths: Paths
 }
 
 /** Four key figures. */
-export function Headline({ insights, before, days, reviewPath, pathTo }: HeadlineProps) {
+export function Headline({ insights, before, days, project, paths }: HeadlineProps) {
   const decided = sumOf(insights.steps)
   const earlier = before && sumOf(before.steps)
   const { total, reviewed, countedAt } = insights.outputs
@@ -29,43 +32,99 @@ export function Headline({ insights, before, days, reviewPath, pathTo }: Headlin
     <SimpleGrid cols={{ base: 2, md: 4 }} spacing="sm">
       <Fact
         label="Reviewed outputs"
-        figure={countedAt === null ? '–' : share(reviewed, total)}
+        figure={
+          countedAt === null ? (
+            '–'
+          ) : (
+            <CountedShare
+              part={reviewed}
+              whole={total}
+              path={paths.outputs({ review: 'reviewed' })}
+              label={`${share(reviewed, total)} of outputs reviewed`}
+            />
+          )
+        }
         gauge={<Progress value={total === 0 ? 0 : (100 * reviewed) / total} size="xs" aria-hidden />}
       >
         {countedAt === null ? (
           'Still counting…'
         ) : (
           <>
-            {count(reviewed)} of {count(total)}, as of <Moment at={countedAt} />
+            <Counted
+              value={reviewed}
+              path={paths.outputs({ review: 'reviewed' })}
+              label={`${count(reviewed)} reviewed outputs`}
+            />{' '}
+            of <Counted value={total} path={paths.outputs()} label={`${count(total)} outputs`} /> outputs of traces from
+            these {days} days, as of <Moment at={countedAt} />
             {total > reviewed && (
               <>
                 {'. '}
-                <TextLink href={reviewPath} underline="always">
-                  {count(total - reviewed)} to review
+                <Counted
+                  value={total - reviewed}
+                  path={paths.outputs({ review: 'waiting' })}
+                  label={`${count(total - reviewed)} outputs to review`}
+                />{' '}
+                left to{' '}
+                <TextLink href={pathWith('/review', { project })} underline="always">
+                  review
                 </TextLink>
               </>
             )}
           </>
         )}
       </Fact>
-      <Fact label="Accepted unchanged" figure={share(decided.accepted, decidedOf(decided))}>
+      <Fact
+        label="Accepted unchanged"
+        figure={
+          <CountedShare
+            part={decided.accepted}
+            whole={decidedOf(decided)}
+            path={paths.decisions({ decision: 'accept' })}
+            label={`${share(decided.accepted, decidedOf(decided))} accepted unchanged`}
+          />
+        }
+      >
         of{' '}
-        <TextLink href={pathTo()} underline="always">
-          {count(decidedOf(decided))} decisions
-        </TextLink>
-        . {earlier && <ShareChange now={decided} before={earlier} days={days} />}
+        <Counted value={decidedOf(decided)} path={paths.decisions()} label={`${count(decidedOf(decided))} decisions`} />{' '}
+        decisions made in these {days} days, on traces of any age.{' '}
+        {earlier && <ShareChange now={decided} before={earlier} days={days} />}
       </Fact>
       <Fact
         label="Corrections"
         figure={
-          <TextLink href={pathTo({ decision: 'correct' })} inherit>
-            {count(decided.corrected)}
-          </TextLink>
+          <Counted
+            value={decided.corrected}
+            path={paths.decisions({ decision: 'correct' })}
+            label={`${count(decided.corrected)} corrections`}
+          />
         }
       >
-        {earlier ? `${count(earlier.corrected)} in the previous ${days} days` : ' '}
+        {before && earlier ? (
+          <>
+            <Counted
+              value={earlier.corrected}
+              path={pathsIn(project, before).decisions({ decision: 'correct' })}
+              label={`${count(earlier.corrected)} corrections in the previous ${days} days`}
+            />{' '}
+            in the previous {days} days
+          </>
+        ) : (
+          ' '
+        )}
       </Fact>
-      <Fact label="Active reviewers" figure={count(active)}>
+      <Fact
+        label="Active reviewers"
+        figure={
+          active === 0 ? (
+            '0'
+          ) : (
+            <Anchor href={`#${REVIEWERS_ID}`} inherit>
+              {count(active)}
+            </Anchor>
+          )
+        }
+      >
         {before ? `${count(before.reviewers.length)} in the previous ${days} days` : ' '}
       </Fact>
     </SimpleGrid>

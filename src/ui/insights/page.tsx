@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef } from 'react'
 import { pathWith } from '../api/client.ts'
 import { errorTypesQuery } from '../api/error-types.ts'
 import type { Insights } from '../api/wire.ts'
+import { Counted } from '../parts/counted.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { count } from '../parts/format.ts'
@@ -12,13 +13,13 @@ import { TextLink } from '../parts/text-link.tsx'
 import { usePageTitle } from '../parts/use-page-title.ts'
 import { useProject } from '../session/project.ts'
 import { Acceptance } from './acceptance.tsx'
-import { decisionsPath } from './decisions-path.ts'
 import { ErrorTypes } from './error-types.tsx'
 import { FirstSteps } from './first-steps.tsx'
 import { FixNext } from './fix-next.tsx'
 import { Headline, HeadlineSkeleton } from './headline.tsx'
 import classes from './insights.module.css'
 import { loadCharts } from './lazy-charts.tsx'
+import { type Paths, pathsIn } from './paths.ts'
 import { insightsQuery, isNewProject, newestTraceQuery } from './queries.ts'
 import { decidedOf, sumOf } from './ranking.ts'
 import { Reviewers } from './reviewers.tsx'
@@ -105,35 +106,40 @@ interface FindingsProps {
 function Findings({ insights, before, days, project, typeNames }: FindingsProps) {
   const { from, to, errorTypes, reviewers } = insights
   const buckets = useMemo(() => bucketsOf({ from, to }), [from, to])
-  const pathTo = useMemo(() => decisionsPath(project, { from, to }), [project, from, to])
+  const paths = useMemo(() => pathsIn(project, { from, to }), [project, from, to])
   const isDecided = decidedOf(sumOf(insights.steps)) > 0
   return (
     <>
-      <Headline
-        insights={insights}
-        before={before}
-        days={days}
-        reviewPath={pathWith('/review', { project })}
-        pathTo={pathTo}
-      />
-      {!isDecided && <NoDecisions insights={insights} days={days} project={project} />}
-      {isDecided && <FixNext insights={insights} project={project} typeNames={typeNames} pathTo={pathTo} />}
-      {isDecided && <Acceptance insights={insights} buckets={buckets} pathTo={pathTo} />}
-      {(isDecided || errorTypes.length > 0) && (
-        <ErrorTypes counts={errorTypes} project={project} typeNames={typeNames} pathTo={pathTo} />
-      )}
+      <Headline insights={insights} before={before} days={days} project={project} paths={paths} />
+      {!isDecided && <NoDecisions insights={insights} days={days} project={project} paths={paths} />}
+      {isDecided && <FixNext insights={insights} project={project} typeNames={typeNames} paths={paths} />}
+      {isDecided && <Acceptance insights={insights} buckets={buckets} paths={paths} />}
+      {(isDecided || errorTypes.length > 0) && <ErrorTypes counts={errorTypes} typeNames={typeNames} paths={paths} />}
       {insights.versions.length > 0 && <Usage insights={insights} buckets={buckets} />}
-      {isDecided && <Reviewers reviewers={reviewers} buckets={buckets} pathTo={pathTo} />}
+      {isDecided && <Reviewers reviewers={reviewers} buckets={buckets} paths={paths} />}
     </>
   )
 }
 
-function NoDecisions({ insights: { outputs }, days, project }: Omit<FindingsProps, 'before' | 'typeNames'>) {
+interface NoDecisionsProps extends Omit<FindingsProps, 'before' | 'typeNames'> {
+  paths: Paths
+}
+
+function NoDecisions({ insights: { outputs }, days, project, paths }: NoDecisionsProps) {
   const waiting = outputs.total - outputs.reviewed
   return (
     <Empty title={`No decisions in the last ${days} days`}>
       Corrections show what to fix next.{' '}
-      {waiting > 0 && `${count(waiting)} outputs from this period are waiting for review. `}
+      {waiting > 0 && (
+        <>
+          <Counted
+            value={waiting}
+            path={paths.outputs({ review: 'waiting' })}
+            label={`${count(waiting)} outputs to review`}
+          />{' '}
+          outputs from this period are waiting for review.{' '}
+        </>
+      )}
       <TextLink href={pathWith('/review', { project })} underline="always">
         Review outputs
       </TextLink>

@@ -2,13 +2,13 @@ import { Badge, Stack, Text } from '@mantine/core'
 import { pathWith } from '../api/client.ts'
 import { IconTrendingDown, IconTrendingUp } from '../icons/index.ts'
 import { ShownText } from '../json/shown-text.tsx'
-import { Counted } from '../parts/counted.tsx'
+import { Counted, CountedShare } from '../parts/counted.tsx'
 import { count, share } from '../parts/format.ts'
 import { TextLink } from '../parts/text-link.tsx'
 import { versionName } from './acceptance-series.ts'
-import type { DecisionsPath } from './decisions-path.ts'
 import type { mostNamed } from './error-counts.ts'
 import classes from './insights.module.css'
+import type { Paths } from './paths.ts'
 import { decidedIn, decidedOf, type RankedStep, versionBefore, wilsonInterval } from './ranking.ts'
 
 interface RankProps {
@@ -17,15 +17,16 @@ interface RankProps {
   project: string
   named: ReturnType<typeof mostNamed>
   typeNames: ReadonlyMap<string, string>
-  pathTo: DecisionsPath
+  paths: Paths
 }
 
 /** A step in the list of what to fix next. */
-export function Rank({ step, place, project, named, typeNames, pathTo }: RankProps) {
+export function Rank({ step, place, project, named, typeNames, paths }: RankProps) {
   const { stepId, active, waiting } = step
   const judged = decidedIn(step)
   const decided = decidedOf(judged)
   const filters = { stepId, promptVersionId: active?.version.id ?? null }
+  const corrections = paths.decisions({ ...filters, decision: 'correct' })
   return (
     <li className={classes.rank}>
       <span className={classes.place}>{place}</span>
@@ -43,36 +44,47 @@ export function Rank({ step, place, project, named, typeNames, pathTo }: RankPro
         <Text size="sm">
           <Counted
             value={judged.corrected}
-            path={pathTo({ ...filters, decision: 'correct' })}
+            path={corrections}
             label={`${count(judged.corrected)} corrections of ${stepId}`}
           />{' '}
-          of <Counted value={decided} path={pathTo(filters)} label={`${count(decided)} decisions on ${stepId}`} />{' '}
+          of{' '}
+          <Counted value={decided} path={paths.decisions(filters)} label={`${count(decided)} decisions on ${stepId}`} />{' '}
           reviewed outputs {active && 'from this version '}
-          {judged.corrected === 1 ? 'was' : 'were'} corrected ({share(judged.corrected, decided)})
+          {judged.corrected === 1 ? 'was' : 'were'} corrected
           {named && (
             <>
-              , most often <em>{typeNames.get(named.errorType) ?? <ShownText text={named.errorType} />}</em>
-              {named.source === 'engine' && ' (according to the engine)'}
+              , {named.source === 'review' ? 'most often' : 'engine:'}{' '}
+              <em>{typeNames.get(named.errorType) ?? <ShownText text={named.errorType} />}</em>
             </>
           )}
-          .
-          {step.outputs > decidedOf(step) &&
-            ` At this rate, at least ${count(Math.max(step.corrected, Math.round(step.expected)))} of ${count(step.outputs)} outputs would need correcting.`}
+          .{/* Then it's the number of this period's outputs, and not of decisions on older ones. */}
+          {step.outputs > decidedOf(step) && (
+            <>
+              {' '}
+              At this rate, at least {count(Math.max(step.corrected, Math.round(step.expected)))} of{' '}
+              <Counted
+                value={step.outputs}
+                path={paths.outputs({ stepId })}
+                label={`${count(step.outputs)} outputs of ${stepId}`}
+              />{' '}
+              outputs would need correcting.
+            </>
+          )}
         </Text>
-        <Trend step={step} />
+        <Trend step={step} paths={paths} />
         <Text size="sm" component="div" className={classes.links}>
-          <TextLink href={pathWith('/traces', { project, stepId, review: 'corrected' })}>Corrected traces</TextLink>
-          {/* A trace counts as corrected only once it's fully reviewed, so partly reviewed traces may have corrections. */}
-          <TextLink href={pathWith('/traces', { project, stepId, review: 'mixed' })}>Partly reviewed traces</TextLink>
           {waiting > 0 && (
-            <TextLink href={pathWith('/review', { project, stepId })}>
-              {count(waiting)} {waiting === 1 ? 'output' : 'outputs'} to review
-            </TextLink>
+            <>
+              <TextLink href={paths.outputs({ stepId, review: 'waiting' })}>
+                {count(waiting)} {waiting === 1 ? 'output' : 'outputs'} to review
+              </TextLink>
+              <TextLink href={pathWith('/review', { project, stepId })}>Review</TextLink>
+            </>
           )}
           <TextLink href={promptPath(step, project)}>{step.versions.length > 0 ? 'Open prompt' : 'Prompts'}</TextLink>
         </Text>
       </Stack>
-      <Share part={judged.corrected} whole={decided} />
+      <Share part={judged.corrected} whole={decided} path={corrections} label={`Corrections of ${stepId}`} />
     </li>
   )
 }
@@ -83,12 +95,12 @@ const promptPath = ({ versions }: RankedStep, project: string): string => {
 }
 
 /** The share of corrected outputs, with its confidence interval. */
-function Share({ part, whole }: { part: number; whole: number }) {
+function Share({ part, whole, ...link }: { part: number; whole: number; path: string; label: string }) {
   const { low, high } = wilsonInterval(part, whole)
   return (
     <div className={classes.share}>
       <Text size="xs" mb={4}>
-        {share(part, whole)} corrected
+        <CountedShare part={part} whole={whole} {...link} /> corrected
       </Text>
       <div className={classes.meter} aria-hidden>
         <div className={classes.part} style={{ width: `${(100 * part) / whole}%` }} />
@@ -105,11 +117,27 @@ function Share({ part, whole }: { part: number; whole: number }) {
 }
 
 /** The live version compared with the previous one. */
-function Trend({ step: { active, versions, trend, stepId } }: { step: RankedStep }) {
+function Trend({ step: { active, versions, trend, stepId }, paths }: { step: RankedStep; paths: Paths }) {
   const before = active && versionBefore(active, versions)
   if (!active || !before) return null
-  const was = `${count(before.corrected)} of ${count(decidedOf(before))} (${share(before.corrected, decidedOf(before))})`
   const name = versionName(before.version, stepId)
+  const filters = { stepId, promptVersionId: before.version.id }
+  const was = (
+    <>
+      <Counted
+        value={before.corrected}
+        path={paths.decisions({ ...filters, decision: 'correct' })}
+        label={`${count(before.corrected)} corrections of ${stepId}, ${name}`}
+      />{' '}
+      of{' '}
+      <Counted
+        value={decidedOf(before)}
+        path={paths.decisions(filters)}
+        label={`${count(decidedOf(before))} decisions on ${stepId}, ${name}`}
+      />{' '}
+      ({share(before.corrected, decidedOf(before))})
+    </>
+  )
   if (trend === null) {
     return (
       <Text size="xs" c="dimmed">
@@ -121,9 +149,8 @@ function Trend({ step: { active, versions, trend, stepId } }: { step: RankedStep
   return (
     <Text size="xs" c={trend === 'worse' ? 'var(--negative)' : 'var(--accepted)'}>
       <Icon size={13} aria-hidden style={{ verticalAlign: '-2px' }} />{' '}
-      {trend === 'worse'
-        ? `Corrected more often than ${name}: ${was}. Consider rolling back.`
-        : `Corrected less often than ${name}: ${was}.`}
+      {trend === 'worse' ? 'Corrected more often' : 'Corrected less often'} than {name}: {was}.
+      {trend === 'worse' && ' Consider rolling back.'}
     </Text>
   )
 }

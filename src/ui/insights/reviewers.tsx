@@ -5,27 +5,31 @@ import { Counted } from '../parts/counted.tsx'
 import { count } from '../parts/format.ts'
 import { Table } from '../parts/table.tsx'
 import { BarSwatch } from './bar-pattern.tsx'
-import type { DecisionsPath } from './decisions-path.ts'
 import classes from './insights.module.css'
 import { ThroughputChart } from './lazy-charts.tsx'
+import type { Paths } from './paths.ts'
 import { ChartSection, ScrolledTable } from './section.tsx'
 import { type Reviewer, shownSeparately, throughput } from './throughput.ts'
 import { type Bucket, bucketName } from './window.ts'
 
+/** The section's place in the page. */
+export const REVIEWERS_ID = 'reviewers'
+
 interface ReviewersProps {
   reviewers: Insights['reviewers']
   buckets: readonly Bucket[]
-  pathTo: DecisionsPath
+  paths: Paths
 }
 
 /** Decisions per reviewer, by day and in total. */
-export function Reviewers({ reviewers, buckets, pathTo }: ReviewersProps) {
+export function Reviewers({ reviewers, buckets, paths }: ReviewersProps) {
   const everybody = useMemo(() => throughput(reviewers, buckets), [reviewers, buckets])
   const apart = useMemo(() => shownSeparately(everybody), [everybody])
   return (
     <ChartSection
+      id={REVIEWERS_ID}
       title="Reviewers"
-      description="Decisions per day, without those that were replaced or undone."
+      description="Decisions per UTC day, without those that were replaced or undone."
       chart={
         <div className={classes.throughput}>
           <ThroughputChart
@@ -33,10 +37,10 @@ export function Reviewers({ reviewers, buckets, pathTo }: ReviewersProps) {
             reviewers={apart}
             buckets={buckets}
           />
-          <Totals everybody={everybody} apart={apart} pathTo={pathTo} />
+          <Totals everybody={everybody} apart={apart} paths={paths} />
         </div>
       }
-      table={() => <DayTable everybody={everybody} buckets={buckets} pathTo={pathTo} />}
+      table={() => <DayTable everybody={everybody} buckets={buckets} paths={paths} />}
     />
   )
 }
@@ -44,10 +48,10 @@ export function Reviewers({ reviewers, buckets, pathTo }: ReviewersProps) {
 interface TotalsProps {
   everybody: readonly Reviewer[]
   apart: readonly Reviewer[]
-  pathTo: DecisionsPath
+  paths: Paths
 }
 
-function Totals({ everybody, apart, pathTo }: TotalsProps) {
+function Totals({ everybody, apart, paths }: TotalsProps) {
   // Combined reviewers share the last bar's pattern.
   const swatchOf = (index: number) => (apart[index]?.key === everybody[index]?.key ? index : apart.length - 1)
   return (
@@ -70,7 +74,7 @@ function Totals({ everybody, apart, pathTo }: TotalsProps) {
               <Table.Td className={classes.number}>
                 <Counted
                   value={total}
-                  path={pathTo({ reviewerId: userId })}
+                  path={paths.decisions({ reviewerId: userId })}
                   label={`${count(total)} decisions by ${name}`}
                 />
               </Table.Td>
@@ -86,7 +90,7 @@ function Totals({ everybody, apart, pathTo }: TotalsProps) {
   )
 }
 
-function DayTable({ everybody, buckets, pathTo }: Omit<ReviewersProps, 'reviewers'> & Pick<TotalsProps, 'everybody'>) {
+function DayTable({ everybody, buckets, paths }: Omit<ReviewersProps, 'reviewers'> & Pick<TotalsProps, 'everybody'>) {
   const newestFirst = [...buckets.entries()].toReversed()
   return (
     <ScrolledTable label="Decisions by day and reviewer">
@@ -110,13 +114,17 @@ function DayTable({ everybody, buckets, pathTo }: Omit<ReviewersProps, 'reviewer
                 <Table.Td key={key} className={classes.number}>
                   <Counted
                     value={reviewed[index] ?? 0}
-                    path={pathTo({ reviewerId: userId }, bucket)}
+                    path={paths.decisions({ reviewerId: userId }, bucket)}
                     label={`${count(reviewed[index] ?? 0)} decisions by ${name}, ${bucketName(bucket)}`}
                   />
                 </Table.Td>
               ))}
               <Table.Td className={classes.number}>
-                {count(everybody.reduce((sum, { reviewed }) => sum + (reviewed[index] ?? 0), 0))}
+                <Counted
+                  value={everybody.reduce((sum, { reviewed }) => sum + (reviewed[index] ?? 0), 0)}
+                  path={paths.decisions({}, bucket)}
+                  label={`All decisions, ${bucketName(bucket)}`}
+                />
               </Table.Td>
             </Table.Tr>
           ))}

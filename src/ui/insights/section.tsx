@@ -3,19 +3,21 @@ import { type PropsWithChildren, type ReactNode, useId, useState } from 'react'
 import classes from './insights.module.css'
 
 interface SectionProps {
+  /** For links to the section. */
+  id?: string
   title: string
   description: ReactNode
   controls?: ReactNode
 }
 
 /** A titled section of the page. */
-export function Section({ title, description, controls, children }: PropsWithChildren<SectionProps>) {
-  const id = useId()
+export function Section({ id, title, description, controls, children }: PropsWithChildren<SectionProps>) {
+  const titleId = useId()
   return (
-    <Stack component="section" gap="xs" aria-labelledby={id}>
+    <Stack component="section" gap="xs" id={id} aria-labelledby={titleId}>
       <Group justify="space-between" align="end" gap="xs">
         <div>
-          <Title order={2} id={id}>
+          <Title order={2} id={titleId}>
             {title}
           </Title>
           <Text size="xs" c="dimmed">

@@ -1,11 +1,11 @@
 /** Pauses longer than this aren't added to the time spent reviewing. */
 const PAUSE_MS = 5 * 60_000
-const MIN_ACTIVE_MS = 60_000
+/** With less, a few quick decisions would pass for an hour's work. */
+const MIN_ACTIVE_MS = 10 * 60_000
 
-/** Decisions per hour in a sitting, from their times in milliseconds; null before the first. */
+/** Decisions per hour in a sitting, from their times in milliseconds. Null for the first ten minutes of work. */
 export function perHour(startedAt: number, decidedAt: readonly number[]): number | null {
-  if (decidedAt.length === 0) return null
   const times = [startedAt, ...decidedAt]
   const active = times.slice(1).reduce((sum, at, index) => sum + Math.min(at - (times[index] ?? at), PAUSE_MS), 0)
-  return Math.round((decidedAt.length * 3_600_000) / Math.max(active, MIN_ACTIVE_MS))
+  return active < MIN_ACTIVE_MS ? null : Math.round((decidedAt.length * 3_600_000) / active)
 }

@@ -1,18 +1,24 @@
 import { Progress as Bar, Group, Text } from '@mantine/core'
+import { pathWith } from '../api/client.ts'
+import { Counted } from '../parts/counted.tsx'
 import { count } from '../parts/format.ts'
+import { useProject } from '../session/project.ts'
 import { perHour } from './pace.ts'
 import { useSitting } from './use-desk.ts'
 
 interface ProgressProps {
   remaining: number | undefined
   isMinimum: boolean
-  /** This reviewer's decisions since midnight UTC. */
+  /** This reviewer's decisions in force since midnight UTC, as insights count them. */
   today: number
+  reviewerId: string
 }
 
 /** How much of the queue is left, and the reviewer's pace. */
-export function QueueProgress({ remaining, isMinimum, today }: ProgressProps) {
+export function QueueProgress({ remaining, isMinimum, today, reviewerId }: ProgressProps) {
   const { startedAt, decidedAt } = useSitting()
+  const reviewedFrom = `${new Date().toISOString().slice(0, 10)}T00:00:00.000Z`
+  const path = pathWith('/spans', { project: useProject(), reviewerId, reviewedFrom })
   const pace = perHour(startedAt, decidedAt)
   const done = decidedAt.length
   const whole = done + (remaining ?? 0)
@@ -23,7 +29,7 @@ export function QueueProgress({ remaining, isMinimum, today }: ProgressProps) {
           {isMinimum && 'at least '}
           {remaining === undefined ? '–' : count(remaining)}
         </b>{' '}
-        to review · <b>{count(today)}</b> reviewed today
+        to review · <Counted value={today} path={path} label={`${count(today)} reviewed today`} /> reviewed today
         {pace !== null && (
           <>
             {' '}

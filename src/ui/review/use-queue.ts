@@ -84,6 +84,7 @@ export function useQueue(projectSlug: string) {
       remaining: latest && Math.max(latest.remaining - since, 0),
       isMinimum: latest?.remainingIsMinimum ?? false,
       today: countedToday + since,
+      reviewerId: desk.actorId,
     },
     advance,
     move,

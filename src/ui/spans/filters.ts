@@ -13,6 +13,7 @@ const FILTERS = [
   'model',
   'review',
   'hasOutput',
+  'reviewable',
   'reviewedFrom',
   'reviewedTo',
   'from',

@@ -9,8 +9,8 @@ import type { SpanList } from '../api/wire.ts'
 import { FilterBar } from '../filters/filter-bar.tsx'
 import { ShownText } from '../json/shown-text.tsx'
 import { Empty } from '../parts/empty.tsx'
+import { Expired } from '../parts/expired.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
-import { count } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
 import { NoProject } from '../parts/no-project.tsx'
 import { ReviewState } from '../parts/review-state.tsx'
@@ -60,13 +60,7 @@ export function Page() {
       {query.error && !query.data && (
         <FaultAlert error={query.error} title="Couldn't load the spans" onRetry={query.refetch} />
       )}
-      {expired > 0 && (
-        <Text size="sm" role="status">
-          {expired === 1
-            ? '1 more decision is counted, but its trace has expired.'
-            : `${count(expired)} more decisions are counted, but their traces have expired.`}
-        </Text>
-      )}
+      <Expired count={expired} one="decision" many="decisions" />
       {isEmpty && <Empty title="No spans match">Remove a filter to see more.</Empty>}
       {project !== undefined && !isEmpty && !(query.error && !query.data) && (
         <StackedTable

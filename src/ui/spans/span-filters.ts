@@ -20,7 +20,7 @@ export const spanFilters = ({ errorTypes, reviewers }: Names): Filter[] => [
   { kind: 'text', label: 'Step', name: 'stepId', placeholder: 'generate-answer' },
   { kind: 'choice', label: 'Reviewer', name: 'reviewerId', options: optionsOf(reviewers) },
   { kind: 'text', label: 'Model', name: 'model', placeholder: 'gpt-4.1-mini' },
-  { kind: 'text', label: 'Prompt version', name: 'promptVersionId', placeholder: "The version's ID, or none" },
+  { kind: 'text', label: 'Prompt version', name: 'promptVersionId', placeholder: "Versions' IDs, or none" },
   {
     kind: 'choice',
     label: 'Review',
@@ -30,6 +30,8 @@ export const spanFilters = ({ errorTypes, reviewers }: Names): Filter[] => [
       { value: 'accepted', label: 'Accepted' },
       { value: 'corrected', label: 'Corrected' },
       { value: 'stale', label: 'Output changed after review' },
+      { value: 'reviewed', label: 'Reviewed' },
+      { value: 'waiting', label: 'Waiting for review' },
     ],
   },
   {
@@ -40,6 +42,12 @@ export const spanFilters = ({ errorTypes, reviewers }: Names): Filter[] => [
       { value: 'true', label: 'With an output' },
       { value: 'false', label: 'Without an output' },
     ],
+  },
+  {
+    kind: 'choice',
+    label: 'Outputs to review',
+    name: 'reviewable',
+    options: [{ value: 'true', label: 'Only outputs that people review' }],
   },
   { kind: 'period', label: 'Trace time', from: 'from', to: 'to', unit: 'minute' },
   {

@@ -1,14 +1,17 @@
 import { Text } from '@mantine/core'
-import { count, share } from '../parts/format.ts'
+import { Counted, CountedShare } from '../parts/counted.tsx'
+import { count } from '../parts/format.ts'
 import classes from './acceptance.module.css'
 
 interface AcceptanceProps {
   accepted: number
   corrected: number
+  /** Where to see the decisions. Null within another link. */
+  pathOf: ((decision: 'accept' | 'correct') => string) | null
 }
 
 /** How often reviewers accepted a version's outputs, as a bar and in words. */
-export function Acceptance({ accepted, corrected }: AcceptanceProps) {
+export function Acceptance({ accepted, corrected, pathOf }: AcceptanceProps) {
   const decided = accepted + corrected
   return (
     <div className={classes.acceptance}>
@@ -17,9 +20,27 @@ export function Acceptance({ accepted, corrected }: AcceptanceProps) {
         {corrected > 0 && <span className={classes.corrected} style={{ flexGrow: corrected }} />}
       </div>
       <Text size="xs" c="dimmed">
-        {decided === 0
-          ? 'No reviewed outputs yet'
-          : `${share(accepted, decided)} accepted (${count(accepted)} accepted, ${count(corrected)} corrected)`}
+        {decided === 0 ? (
+          'No reviewed outputs yet'
+        ) : (
+          <>
+            <CountedShare
+              part={accepted}
+              whole={decided}
+              path={pathOf?.('accept') ?? null}
+              label="Share of accepted outputs"
+            />{' '}
+            accepted (
+            <Counted value={accepted} path={pathOf?.('accept') ?? null} label={`${count(accepted)} accepted outputs`} />{' '}
+            accepted,{' '}
+            <Counted
+              value={corrected}
+              path={pathOf?.('correct') ?? null}
+              label={`${count(corrected)} corrected outputs`}
+            />{' '}
+            corrected)
+          </>
+        )}
       </Text>
     </div>
   )

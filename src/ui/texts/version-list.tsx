@@ -46,7 +46,7 @@ export function VersionList({ kind, text, chosen }: VersionListProps) {
               <Text size="xs" c="dimmed">
                 <Moment at={version.createdAt} />
               </Text>
-              {version.decided && <Acceptance {...version.decided} />}
+              {version.decided && <Acceptance {...version.decided} pathOf={null} />}
             </Link>
           </li>
         ))}

@@ -3,6 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { useCallback, useMemo, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { FilterBar } from '../filters/filter-bar.tsx'
+import { Expired } from '../parts/expired.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { late } from '../parts/late.tsx'
 import { NoProject } from '../parts/no-project.tsx'
@@ -84,6 +85,7 @@ export function Page() {
           {isWide && <ColumnsMenu {...columns} />}
         </FilterBar>
       )}
+      <Expired count={pages?.[0]?.expired ?? 0} one="answer" many="answers" />
       {list.error && !pages ? (
         <FaultAlert error={list.error} title="Couldn't load the traces" onRetry={list.refetch} />
       ) : project === undefined ? (

@@ -12,7 +12,12 @@ export function useTraceFilters(): readonly Filter[] {
   const { data } = useQuery(errorTypesQuery(useProject()))
   return useMemo(() => {
     const errorTypes = (data?.errorTypes ?? []).map(({ errorType, name }) => ({ value: errorType, label: name }))
-    return [...FILTERS, { kind: 'choice', label: 'Error type', name: 'errorType', options: errorTypes }, ...LAST]
+    return [
+      ...FILTERS,
+      { kind: 'choice', label: 'Error type', name: 'errorType', options: errorTypes },
+      { kind: 'choice', label: "Engine's answer", name: 'engineErrorType', options: errorTypes },
+      ...LAST,
+    ]
   }, [data])
 }
 
@@ -61,6 +66,17 @@ const FILTERS: readonly Filter[] = [
 ]
 
 const LAST: readonly Filter[] = [
+  { kind: 'text', label: 'Step the engine blames', name: 'engineStepId', placeholder: 'generate-answer' },
+  {
+    kind: 'choice',
+    label: 'Engine blames a step',
+    name: 'engineHasStep',
+    options: [
+      { value: 'true', label: 'Yes' },
+      { value: 'false', label: 'No' },
+    ],
+  },
+  { kind: 'period', label: 'Engine answered', from: 'engineFrom', to: 'engineTo', unit: 'day' },
   { kind: 'metadata', label: 'Metadata' },
   { kind: 'text', label: 'Prompt version', name: 'promptVersionId', placeholder: "The version's ID" },
   {

@@ -61,11 +61,11 @@ describe('acceptanceByStep', () => {
       numbers.map(number => decided(1, `classify-${number}`)),
       numbers.map(number => version(number)),
     )
-    expect(step?.lines.map(({ label, total }) => [label, total.accepted])).toEqual([
-      ['v6', 1],
-      ['v5', 1],
-      ['v4', 1],
-      ['earlier versions', 3],
+    expect(step?.lines.map(({ label, promptVersionId, total }) => [label, promptVersionId, total.accepted])).toEqual([
+      ['v6', 'classify-6', 1],
+      ['v5', 'classify-5', 1],
+      ['v4', 'classify-4', 1],
+      ['earlier versions', 'classify-3,classify-2,classify-1', 3],
     ])
   })
 

@@ -1,0 +1,35 @@
+import { pathWith } from '../api/client.ts'
+import type { SpanFilterName } from '../spans/filters.ts'
+import { type Bucket, bucketEnd, type TimeRange } from './window.ts'
+
+type SpanFilters = Partial<Record<SpanFilterName, string | null>>
+
+/** Where to see what a number counts: the same spans or traces, as many as the number says. */
+export interface Paths {
+  /** The decisions made in a period, or in one of its buckets. */
+  decisions: (filters?: SpanFilters, bucket?: Bucket) => string
+  /** The outputs of a period's traces that people review. */
+  outputs: (filters?: SpanFilters) => string
+  /** The traces on which the engine's latest answer, given in a period, is of a type. A null step: it blames none. */
+  answers: (errorType: string, stepId?: string | null) => string
+}
+
+/** The paths for a project's numbers in a period. */
+export const pathsIn = (project: string, { from, to }: TimeRange): Paths => ({
+  decisions: (filters = {}, bucket) =>
+    pathWith('/spans', {
+      project,
+      ...filters,
+      reviewedFrom: bucket ? `${bucket.from}T00:00:00.000Z` : from,
+      reviewedTo: bucket ? bucketEnd(bucket) : to,
+    }),
+  outputs: (filters = {}) => pathWith('/spans', { project, ...filters, reviewable: 'true', from, to }),
+  answers: (engineErrorType, stepId) =>
+    pathWith('/traces', {
+      project,
+      engineErrorType,
+      ...(stepId === null ? { engineHasStep: 'false' } : { engineStepId: stepId }),
+      engineFrom: from,
+      engineTo: to,
+    }),
+})

@@ -1,0 +1,35 @@
+import { describe, it } from 'vitest'
+import { errorTypeTable, mostNamed } from '../../../src/ui/insights/error-counts.ts'
+
+const named = (errorType: string, source: 'review' | 'engine', count: number, stepId: string | null = 'answer') => ({
+  errorType,
+  source,
+  count,
+  stepId,
+})
+
+describe('error types', () => {
+  it("are in the order of the reviewers' counts, and only then of the engine's", ({ expect }) => {
+    const { rows, steps, heatOf, most } = errorTypeTable([
+      named('loud', 'engine', 90),
+      named('quiet', 'engine', 2, 'route'),
+      named('rare', 'review', 1, 'classify'),
+      named('common', 'review', 3),
+      named('common', 'engine', 1),
+      named('blameless', 'engine', 5, null),
+    ])
+    expect(rows.map(({ errorType }) => errorType)).toEqual(['common', 'rare', 'loud', 'blameless', 'quiet'])
+    expect(steps).toEqual(['answer', 'classify', 'route', null])
+    expect([heatOf, most]).toEqual(['review', 3])
+  })
+
+  it("are the engine's if reviewers named none", ({ expect }) => {
+    const counts = [named('loud', 'engine', 90), named('quiet', 'engine', 2)]
+    expect(errorTypeTable(counts)).toMatchObject({ heatOf: 'engine', most: 90 })
+    expect(mostNamed(counts, 'answer')).toMatchObject({ errorType: 'loud', source: 'engine' })
+    expect(mostNamed([...counts, named('quiet', 'review', 1)], 'answer')).toMatchObject({
+      errorType: 'quiet',
+      source: 'review',
+    })
+  })
+})
