@@ -41,7 +41,7 @@ function valueIn(json: string): { value: Json; isWhole: boolean } {
 const textOf = (value: Json): string => messageText(value) ?? JSON.stringify(value)
 
 /** The last message by a user in a conversation, or in the `messages` of a request to a model. */
-function lastQuestion(input: Json): Json | undefined {
+export function lastQuestion(input: Json): Json | undefined {
   const messages = isJsonObject(input) ? input.messages : input
   if (!Array.isArray(messages) || !messages.every(isMessage)) return undefined
   return messages.findLast(({ role, type }) => role === 'user' || type === 'human' || type === 'HumanMessage')

@@ -6,6 +6,9 @@ export const PAGES = {
   '/': () => import('./insights/page.tsx'),
   '/review': () => import('./review/page.tsx'),
   '/traces': () => import('./traces/page.tsx'),
+  // Before the page of a trace, which its path would match.
+  '/traces/conversations': () => import('./conversations/page.tsx'),
+  '/traces/conversations/read': () => import('./conversations/conversation-page.tsx'),
   '/traces/:traceId': () => import('./trace/page.tsx'),
   '/spans': () => import('./spans/page.tsx'),
   '/datasets': () => import('./datasets/page.tsx'),

@@ -13,6 +13,8 @@ export const EVERY_PAGE: readonly EveryPage[] = [
   // The page requests an item's feedback only if the reviewer stays on the item.
   { name: 'review', path: () => '/review', delayMs: 600 },
   { name: 'traces', path: () => '/traces' },
+  { name: 'conversations', path: () => '/traces/conversations' },
+  { name: 'conversation', path: () => '/traces/conversations/read?value=session-2' },
   { name: 'trace', path: ({ traceId }) => `/traces/${traceId}` },
   { name: 'spans', path: () => '/spans' },
   { name: 'datasets', path: () => '/datasets' },

@@ -15,7 +15,9 @@ test.describe('each page loads in two rounds of calls, is accessible in both col
     test(name, async ({ page, context }) => {
       // Only the owner sees every section of the settings.
       await signIn(context, sample.ownerKey)
-      const rounds = await roundsOfCalls(page, `${path(sample)}?project=${sample.project.slug}`, delayMs)
+      const address = path(sample)
+      const query = `${address.includes('?') ? '&' : '?'}project=${sample.project.slug}`
+      const rounds = await roundsOfCalls(page, address + query, delayMs)
       expect(rounds.length, JSON.stringify(rounds, undefined, 2)).toBeLessThanOrEqual(2)
 
       await expect(page.getByRole('heading', { level: 1 })).toHaveCount(1)

@@ -18,6 +18,7 @@ import type { listUsers } from '../../manage/users.ts'
 import type { getAttributionQuality } from '../../read/attribution-quality.ts'
 import type { listAttributions } from '../../read/attributions.ts'
 import type { listErrorTypes } from '../../read/error-types.ts'
+import type { listGroups } from '../../read/groups.ts'
 import type { getInsights } from '../../read/insights.ts'
 import type { getKnowledgeDoc, listKnowledgeDocs } from '../../read/knowledge-docs.ts'
 import type { diffPromptVersions, getPrompt, listPrompts } from '../../read/prompts.ts'
@@ -25,6 +26,7 @@ import type { listReviewers } from '../../read/reviewers.ts'
 import type { getSpan, listSpans } from '../../read/spans.ts'
 import type { getStepNames } from '../../read/step-names.ts'
 import type { getTrace, listTraces } from '../../read/traces.ts'
+import type { listTurns } from '../../read/turns.ts'
 import type { getReviewQueue } from '../../review/queue.ts'
 import type { listReviews } from '../../review/reviews.ts'
 
@@ -64,6 +66,8 @@ export type Span = Trace['spans'][number]
 export type Suggestion = Span['suggestions'][number]
 export type Feedback = Trace['feedback'][number]
 export type SpanOfTrace = Answer<typeof getSpan>
+export type GroupList = Answer<typeof listGroups>
+export type TurnList = Answer<typeof listTurns>
 export type SpanList = Answer<typeof listSpans>
 export type Review = Answer<typeof listReviews>['reviews'][number]
 export type ReviewQueue = Answer<typeof getReviewQueue>

@@ -3,6 +3,7 @@ import { lazy, Suspense, useState } from 'react'
 import { Link } from 'wouter'
 import { pathWith } from '../api/client.ts'
 import type { Trace } from '../api/wire.ts'
+import { conversationAddress, DEFAULT_KEY } from '../conversations/address.ts'
 import { IconArrowLeft, IconCircleCheck, IconLoader } from '../icons/index.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { CopyIcon } from '../parts/copied-code.tsx'
@@ -12,7 +13,7 @@ import { ReviewState } from '../parts/review-state.tsx'
 import { useProject } from '../session/project.ts'
 import { metadataName } from '../traces/filters.ts'
 import { listAddress } from '../traces/list-place.ts'
-import { metadataLeaves } from '../traces/metadata-leaves.ts'
+import { type MetadataLeaf, metadataLeaves } from '../traces/metadata-leaves.ts'
 import { ModelUse } from './model-use.tsx'
 import { TraceActions } from './trace-actions.tsx'
 import classes from './trace-header.module.css'
@@ -63,6 +64,12 @@ export const BackLink = () => (
   </Anchor>
 )
 
+/** Where a metadata field leads: to its conversation, or to the traces with the same value. */
+const leafAddress = (project: string | undefined, { path, value }: MetadataLeaf): string =>
+  path === DEFAULT_KEY
+    ? conversationAddress(project, path, value)
+    : pathWith('/traces', { project, [metadataName(path)]: value })
+
 function Metadata({ metadata }: Pick<Trace, 'metadata'>) {
   const project = useProject()
   const leaves = metadataLeaves(metadata, SHOWN_LEAVES)
@@ -73,9 +80,11 @@ function Metadata({ metadata }: Pick<Trace, 'metadata'>) {
         <Link
           // biome-ignore lint/suspicious/noArrayIndexKey: paths may repeat, and they never move
           key={index}
-          href={pathWith('/traces', { project, [metadataName(leaf.path)]: leaf.value })}
+          href={leafAddress(project, leaf)}
           className={classes.leaf}
-          title={`Traces with ${leaf.path}=${leaf.value}`}
+          title={
+            leaf.path === DEFAULT_KEY ? `Read the conversation ${leaf.value}` : `Traces with ${leaf.path}=${leaf.value}`
+          }
           dir="auto"
         >
           <span className={classes.path}>

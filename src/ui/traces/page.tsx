@@ -1,4 +1,4 @@
-import { Title } from '@mantine/core'
+import { Group, Title } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useCallback, useMemo, useState } from 'react'
 import { useSearchParams } from 'wouter'
@@ -15,6 +15,7 @@ import { useErrorTypeNames } from '../trace/use-error-type-names.ts'
 import { ColumnsButton } from './columns-button.tsx'
 import { metadataName, queryOf, withoutTraceFilters } from './filters.ts'
 import { ListEnd } from './list-end.tsx'
+import { ListSwitch } from './list-switch.tsx'
 import type { MetadataLeaf } from './metadata-leaves.ts'
 import { NoTraces } from './no-traces.tsx'
 import classes from './page.module.css'
@@ -79,7 +80,10 @@ export function Page() {
   const lookedBackTo = pages?.at(-1)?.lookedBackTo ?? null
   return (
     <div className={classes.page}>
-      <Title order={1}>Traces</Title>
+      <Group justify="space-between" align="start">
+        <Title order={1}>Traces</Title>
+        <ListSwitch shown="traces" project={project} />
+      </Group>
       {project !== undefined && (
         <FilterBar filters={traceFilters} pinned={PINNED_FILTERS} onClear={withoutTraceFilters}>
           {isWide && <ColumnsMenu {...columns} />}

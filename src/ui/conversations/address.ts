@@ -1,0 +1,14 @@
+import { pathWith } from '../api/client.ts'
+
+/** The metadata field that conversations usually have. */
+export const DEFAULT_KEY = 'group_id'
+
+/** Where to read a conversation. Its value may be empty. */
+export const conversationAddress = (project: string | undefined, key: string, value: string): string => {
+  const path = pathWith('/traces/conversations/read', { project, key: key === DEFAULT_KEY ? undefined : key })
+  return `${path}${path.includes('?') ? '&' : '?'}value=${encodeURIComponent(value)}`
+}
+
+/** The conversations of a key. */
+export const conversationsAddress = (project: string | undefined, key: string): string =>
+  pathWith('/traces/conversations', { project, key: key === DEFAULT_KEY ? undefined : key })
