@@ -9,8 +9,8 @@ export default defineConfig({
   globalSetup: './test/ui/server.ts',
   outputDir: 'test-results',
   reporter: 'list',
-  // One worker, because tests measure times and share a server, and the machine may have only two cores.
-  workers: 1,
+  // Two, even on two cores: a test waits half of its time. More would disturb the tests that measure times.
+  workers: 2,
   forbidOnly: Boolean(process.env.CI),
   timeout: 30_000,
   expect: { timeout: 10_000 },
