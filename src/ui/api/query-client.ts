@@ -8,6 +8,8 @@ const ATTEMPTS = 3
 /** Shows the sign-in page if the session ended. Calls outside of queries must report their errors here. */
 export function onFault(error: Error): void {
   if (!(error instanceof Fault) || error.status !== 401) return
+  // The session's own request is still open. It may find that only the chosen organization is refused.
+  if (queryClient.isFetching({ queryKey: SESSION_KEY }) > 0) return
   // The user may have joined a second organization, and must choose one.
   if (needsOrganization(error)) queryClient.invalidateQueries({ queryKey: SESSION_KEY, refetchType: 'none' })
   else queryClient.setQueryData(SESSION_KEY, null)

@@ -9,13 +9,17 @@ export const SESSION_KEY = ['session']
 export const sessionQuery = queryOptions({
   queryKey: SESSION_KEY,
   queryFn: async ({ signal, client }) => {
+    const organization = chosenOrganization()
     const session = await readSession(signal).catch((error: unknown) => {
       if (error instanceof Fault && error.status === 401 && !needsOrganization(error)) return null
       throw error
     })
     const before = client.getQueryData<Session | null>(SESSION_KEY)
-    if (before && session && identityOf(before) !== identityOf(session))
+    const isOther = before && session && identityOf(before) !== identityOf(session)
+    // Pages send their requests along with this one, for the organization that was chosen then.
+    if (isOther || (session && organization !== chosenOrganization())) {
       client.resetQueries({ predicate: dependsOnSession })
+    }
     return session
   },
   staleTime: 5 * 60_000,
