@@ -1,62 +1,46 @@
-import { useVirtualizer } from '@tanstack/react-virtual'
-import { type ReactNode, useEffect, useRef } from 'react'
+import { lazy, Suspense, useEffect, useRef } from 'react'
 import { ScrollBox } from './scroll-box.tsx'
 import classes from './virtual-lines.module.css'
+import type { VirtualLinesProps } from './windowed-lines.tsx'
 
-interface VirtualLinesProps {
-  count: number
-  keyOf: (index: number) => string | number
-  children: (index: number) => ReactNode
-  label: string
-  /** A CSS length. */
-  maxHeight: string
-  /** How many characters the whole value has. */
-  length?: number
-  /** The line to scroll to; -1 for none. */
-  shown?: number
-  /** Whether the shown line is marked. */
-  isMarking?: boolean
-  className?: string | undefined
-}
+/** Up to here, all lines are in the page. Most values are shorter, and don't need the script that chooses lines. */
+const MAX_LINES = 200
 
-const LINE_HEIGHT = 22
+const WindowedLines = lazy(async () => ({ default: (await import('./windowed-lines.tsx')).WindowedLines }))
 
-/** A scrolling list of lines of any height. Only the visible ones are in the page. */
-export function VirtualLines(props: VirtualLinesProps) {
+/** A scrolling list of lines of any height. Of a long list, only the visible lines are in the page. */
+export const VirtualLines = (props: VirtualLinesProps) =>
+  props.count <= MAX_LINES ? (
+    <AllLines {...props} />
+  ) : (
+    <Suspense fallback={<AllLines {...props} count={MAX_LINES} />}>
+      <WindowedLines {...props} />
+    </Suspense>
+  )
+
+function AllLines(props: VirtualLinesProps) {
   const { count, keyOf, children, label, maxHeight, length, shown = -1, isMarking = false, className } = props
   const container = useRef<HTMLElement>(null)
-  const virtualizer = useVirtualizer({
-    count,
-    getScrollElement: () => container.current,
-    estimateSize: () => LINE_HEIGHT,
-    getItemKey: keyOf,
-    overscan: 20,
-  })
   useEffect(() => {
-    if (shown >= 0) virtualizer.scrollToIndex(shown, { align: 'center' })
-  }, [shown, virtualizer])
+    const box = container.current
+    const line = box?.children[shown]
+    if (!box || !(line instanceof HTMLElement)) return
+    const { top, height } = line.getBoundingClientRect()
+    box.scrollTop += top - box.getBoundingClientRect().top - (box.clientHeight - height) / 2
+  }, [shown])
   return (
     <ScrollBox
       container={container}
       label={label}
       maxHeight={maxHeight}
-      length={length}
+      {...(length !== undefined && { length })}
       className={className ?? classes.code}
     >
-      <div style={{ height: virtualizer.getTotalSize(), position: 'relative' }}>
-        {virtualizer.getVirtualItems().map(({ index, key, start }) => (
-          <div
-            key={key}
-            ref={virtualizer.measureElement}
-            data-index={index}
-            className={classes.line}
-            data-marked={(isMarking && index === shown) || undefined}
-            style={{ transform: `translateY(${start}px)` }}
-          >
-            {children(index)}
-          </div>
-        ))}
-      </div>
+      {Array.from({ length: count }, (_, index) => (
+        <div key={keyOf(index)} className={classes.line} data-marked={(isMarking && index === shown) || undefined}>
+          {children(index)}
+        </div>
+      ))}
     </ScrollBox>
   )
 }
