@@ -9,7 +9,13 @@ import { cssVariablesResolver, theme } from './theme.ts'
 
 /** The reviewer's app. It uses only the public API. */
 export const App = () => (
-  <MantineProvider theme={theme} cssVariablesResolver={cssVariablesResolver} defaultColorScheme="auto">
+  <MantineProvider
+    theme={theme}
+    cssVariablesResolver={cssVariablesResolver}
+    defaultColorScheme="auto"
+    // The provider's script contains all of Mantine's variables, so no style sheet repeats the default ones.
+    deduplicateCssVariables={false}
+  >
     <LateNotices />
     <QueryClientProvider client={queryClient}>
       <SessionGate>

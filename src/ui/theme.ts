@@ -27,8 +27,12 @@ export const theme = createTheme({
     sizes: { h1: { fontSize: '1.25rem' }, h2: { fontSize: '1rem' }, h3: { fontSize: '0.875rem' } },
   },
   cursorType: 'pointer',
-  // Mantine's own gray is too faint to read.
-  components: { Notification: { styles: { description: { color: 'var(--quiet)' } } } },
+  components: {
+    // Mantine's own gray is too faint to read.
+    Notification: { styles: { description: { color: 'var(--quiet)' } } },
+    // The first item gets the focus. Mantine would focus an element that isn't an item, which a menu may not contain.
+    Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
+  },
 })
 
 const shared = {

@@ -1,5 +1,6 @@
 import { type RefObject, useEffect, useLayoutEffect, useRef } from 'react'
 import { takesText } from '../parts/keys.ts'
+import { late } from '../parts/late.tsx'
 import { handle } from '../parts/use-keys.ts'
 import { CommentBox } from './comment-box.tsx'
 import { ContextPanel } from './context-panel.tsx'
@@ -9,10 +10,12 @@ import { Editor } from './editor.tsx'
 import classes from './item.module.css'
 import { useInboxKeys } from './keys.ts'
 import { OutputPanel } from './output-panel.tsx'
-import { SpanFeedback } from './span-feedback.tsx'
-import { SpanSuggestions } from './span-suggestions.tsx'
 import { HeldWarning, SchemaAlert, TroublePanel } from './trouble-panel.tsx'
 import { type ItemOptions, useComment, useItem } from './use-item.ts'
+
+const None = () => null
+const SpanSuggestions = late(async () => (await import('./span-suggestions.tsx')).SpanSuggestions, None)
+const SpanFeedback = late(async () => (await import('./span-feedback.tsx')).SpanFeedback, None)
 
 /** One item under review: its context, its output, and the decision. */
 export function Item(options: ItemOptions) {
