@@ -13,7 +13,7 @@ export async function expectAccessible(page: Page): Promise<void> {
   expect(await seriousFindings(page)).toEqual([])
   await chooseScheme(page, 'dark')
   // Nothing else differs.
-  expect(await seriousFindings(page, COLOR_RULES)).toEqual([])
+  expect(await seriousFindings(page, { rules: COLOR_RULES })).toEqual([])
 }
 
 /** Asserts that a page is accessible in both color schemes and fits a phone. Leaves it dark and as narrow as a phone. */
@@ -23,15 +23,29 @@ export async function expectAccessibleOnEveryScreen(page: Page): Promise<void> {
   await expectNoSidewaysScroll(page)
 }
 
+/** Asserts that the open dialog has no serious accessibility violation in the current color scheme. */
+export async function expectAccessibleDialog(page: Page): Promise<void> {
+  // Axe can't judge colors while the dialog fades in.
+  await expect(page.getByRole('dialog')).toHaveCSS('opacity', '1')
+  expect(await seriousFindings(page, { within: '[role="dialog"]' })).toEqual([])
+}
+
 async function chooseScheme(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
   await page.emulateMedia({ colorScheme })
   await expect(page.locator('html')).toHaveAttribute('data-mantine-color-scheme', colorScheme)
 }
 
-/** Describes each serious or critical accessibility violation that axe finds in a page, by default by all its rules. */
-async function seriousFindings(page: Page, rules?: string[]): Promise<string[]> {
+interface Search {
+  /** By default, all. */
+  rules?: string[]
+  /** A selector; by default, of the whole page. */
+  within?: string
+}
+
+/** Describes each serious or critical accessibility violation that axe finds in a page. */
+async function seriousFindings(page: Page, { rules, within = 'html' }: Search = {}): Promise<string[]> {
   // Legacy mode takes half the time. The default mode opens an extra page to look into cross-origin frames.
-  const axe = new AxeBuilder({ page }).setLegacyMode()
+  const axe = new AxeBuilder({ page }).setLegacyMode().include(within)
   const { violations } = await (rules ? axe.withRules(rules) : axe).analyze()
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')

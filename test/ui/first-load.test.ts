@@ -26,8 +26,8 @@ const FIRST_LOADS: readonly FirstLoad[] = [
     name: 'review',
     path: () => '/review',
     usable: page => page.getByRole('button', { name: 'Accept' }),
-    maxKib: 190,
-    maxScriptKib: 175,
+    maxKib: 180,
+    maxScriptKib: 165,
   },
   {
     name: 'insights',
@@ -40,7 +40,7 @@ const FIRST_LOADS: readonly FirstLoad[] = [
     name: 'traces',
     path: () => '/traces',
     usable: page => page.getByRole('table', { name: 'Traces' }).getByRole('link').first(),
-    maxKib: 205,
+    maxKib: 200,
     maxScriptKib: 190,
   },
   {

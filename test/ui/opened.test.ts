@@ -1,5 +1,5 @@
 import type { Locator, Page } from '@playwright/test'
-import { expectAccessible } from './accessibility.ts'
+import { expectAccessible, expectAccessibleDialog } from './accessibility.ts'
 import { open } from './requests.ts'
 import { type SampleProject, sampleProject } from './sample-project.ts'
 import { expect, signIn, test } from './test.ts'
@@ -105,4 +105,45 @@ test.describe('everything that opens on a page is accessible', () => {
       await expectAccessible(page)
     })
   }
+})
+
+/** The buttons that open a dialog, by page. */
+const DIALOGS: readonly { path: () => string; buttons: readonly string[] }[] = [
+  { path: () => '/settings/projects', buttons: ['New project', 'Edit Support', 'Delete Support'] },
+  { path: () => '/settings/keys', buttons: ['Edit Ada', 'Replace Ada', 'Revoke Ada'] },
+  { path: () => '/settings/users', buttons: ['Add user', 'Edit Ada', 'Delete Ada'] },
+  { path: () => '/settings/error-types', buttons: ['New error type'] },
+  { path: () => '/settings/step-names', buttons: ['Rename a step'] },
+  { path: () => '/datasets', buttons: ['New dataset'] },
+  { path: () => `/datasets/${sample.datasetId}`, buttons: ['Export'] },
+  { path: () => '/prompts', buttons: ['New prompt'] },
+  { path: () => `/prompts/${sample.promptId}`, buttons: ['Delete prompt'] },
+  { path: () => '/knowledge-docs', buttons: ['New knowledge doc'] },
+  { path: () => `/knowledge-docs/${sample.docId}`, buttons: ['Edit title', 'Delete knowledge doc'] },
+]
+
+test('each dialog is accessible, and returns the focus to its button', async ({ page, context }) => {
+  test.setTimeout(120_000)
+  await signIn(context, sample.ownerKey)
+  for (const { path, buttons } of DIALOGS) {
+    await page.goto(`${path()}?project=${sample.project.slug}`)
+    for (const name of buttons) {
+      await test.step(name, async () => {
+        const button = page.getByRole('button', { name, exact: true }).first()
+        await button.click()
+        await expectAccessibleDialog(page)
+        await page.keyboard.press('Escape')
+        await expect(page.getByRole('dialog')).toHaveCount(0)
+        await expect(button).toBeFocused()
+      })
+    }
+  }
+})
+
+test('the account menu is accessible', async ({ page, context }) => {
+  await signIn(context, sample.ownerKey)
+  await page.goto(`/settings?project=${sample.project.slug}`)
+  await page.getByRole('button', { name: 'Owner Acme' }).click()
+  await expect(page.getByRole('menuitem', { name: 'Sign out' })).toBeVisible()
+  await expectAccessible(page)
 })

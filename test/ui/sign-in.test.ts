@@ -101,6 +101,30 @@ test('returns to the sign-in page if the session was ended elsewhere', async ({ 
   await expect(other.getByRole('heading', { name: 'Sign in to Countersign' })).toHaveCount(0)
 })
 
+test('opens the project that was used last', async ({ page }) => {
+  await organization.make('/api/projects', { slug: 'archive', name: 'Archive' })
+  const signIn = async () => {
+    await page.getByLabel('API key').fill(organization.ownerKey)
+    await page.keyboard.press('Enter')
+  }
+  const project = page.getByLabel('Project', { exact: true })
+  await page.goto('/')
+  await signIn()
+  await project.selectOption('Support')
+  await expect(page).toHaveURL(/project=support/)
+  await page.getByRole('button', { name: /Acme/ }).click()
+  await page.getByRole('menuitem', { name: 'Sign out' }).click()
+  await page.goto('/sign-in')
+  await signIn()
+  await expect(project).toHaveValue('support')
+  await project.selectOption('Archive')
+  await expect(page).toHaveURL(/project=archive/)
+  await page.context().clearCookies()
+  await page.goto('/')
+  await signIn()
+  await expect(project).toHaveValue('archive')
+})
+
 test('sends a content security policy that blocks inline scripts', async ({ page }) => {
   for (const path of ['/', '/review', '/traces', '/settings']) {
     const response = await page.goto(path)
