@@ -29,6 +29,7 @@ import type { getTrace, listTraces } from '../../read/traces.ts'
 import type { listTurns } from '../../read/turns.ts'
 import type { getReviewQueue } from '../../review/queue.ts'
 import type { listReviews } from '../../review/reviews.ts'
+import type { listViews } from '../../review/views.ts'
 
 /*
  * The types of the API's responses, from the endpoints' own schemas. Type imports only, so that no Worker code is
@@ -71,6 +72,8 @@ export type TurnList = Answer<typeof listTurns>
 export type SpanList = Answer<typeof listSpans>
 export type Review = Answer<typeof listReviews>['reviews'][number]
 export type ReviewQueue = Answer<typeof getReviewQueue>
+export type ViewList = Answer<typeof listViews>
+export type SavedView = ViewList['views'][number]
 export type Observations = Answer<typeof listObservations>
 export type AttributionQuality = Answer<typeof getAttributionQuality>
 export type Attributions = Answer<typeof listAttributions>

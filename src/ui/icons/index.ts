@@ -28,6 +28,7 @@ export const IconBook2 = drawn(
   'M19 16h-12a2 2 0 0 0 -2 2',
   'M9 8h6',
 )
+export const IconBookmark = drawn('M18 7v14l-6 -4l-6 4v-14a4 4 0 0 1 4 -4h4a4 4 0 0 1 4 4')
 export const IconBraces = drawn(
   'M7 4a2 2 0 0 0 -2 2v3a2 3 0 0 1 -2 3a2 3 0 0 1 2 3v3a2 2 0 0 0 2 2',
   'M17 4a2 2 0 0 1 2 2v3a2 3 0 0 0 2 3a2 3 0 0 0 -2 3v3a2 2 0 0 1 -2 2',

@@ -1,4 +1,4 @@
-import { withParameters } from '../parts/parameters.ts'
+import { parametersIn, withoutFilters, withParameters } from '../parts/parameters.ts'
 
 /** The queue's orders. The first is the default. */
 export const ORDERS = [
@@ -29,3 +29,12 @@ export const filterFrom = (parameters: URLSearchParams): QueueFilter => ({
 /** The URL's parameters with a different filter, without the current span. */
 export const withFilter = (parameters: URLSearchParams, { order, stepId, name }: QueueFilter): URLSearchParams =>
   withParameters({ span: null, order: order === ORDERS[0].value ? null : order, stepId, name })(parameters)
+
+const FILTERS = ['order', 'stepId', 'name'] as const
+
+/** The filter in a URL, as a URL query. */
+export const queryOf = (parameters: URLSearchParams): string =>
+  new URLSearchParams(parametersIn(FILTERS, parameters)).toString()
+
+/** The URL's parameters without a filter and without the current span. */
+export const withoutQueueFilter = withoutFilters(name => name === 'span' || FILTERS.some(filter => filter === name))

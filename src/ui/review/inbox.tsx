@@ -9,6 +9,7 @@ import { KeysHelp } from '../parts/keys-help.tsx'
 import { late } from '../parts/late.tsx'
 import { handle } from '../parts/use-keys.ts'
 import { FilterBarBlank } from './filter-bar-blank.tsx'
+import { queryOf, withoutQueueFilter } from './filters.ts'
 import { Finished } from './finished.tsx'
 import classes from './inbox.module.css'
 import { Item } from './item.tsx'
@@ -18,6 +19,10 @@ import { QueueProgress } from './progress.tsx'
 import { promptsQuery, spanQuery, wholeIn } from './queries.ts'
 import { useQueue } from './use-queue.ts'
 
+const ViewsMenu = late(
+  async () => (await import('../views/views-menu.tsx')).ViewsMenu,
+  () => <Skeleton w={84} h={26} />,
+)
 const FilterBar = late(async () => (await import('./filter-bar.tsx')).FilterBar, FilterBarBlank)
 
 /** The review queue, one span at a time. */
@@ -44,6 +49,7 @@ export function Inbox({ projectSlug }: { projectSlug: string }) {
             onChange={changeFilter}
             steps={(prompts?.prompts ?? []).map(({ stepId }) => stepId)}
           />
+          <ViewsMenu page="review" queryOf={queryOf} withoutFilters={withoutQueueFilter} />
           <Group gap={2} wrap="nowrap">
             <BarButton label="Previous item (K)" Icon={IconChevronLeft} onClick={() => act.move(-1)} />
             <BarButton label="Next item (J)" Icon={IconChevronRight} onClick={() => act.move(1)} />

@@ -19,6 +19,7 @@ import { type Column, StackedTable } from '../parts/stacked-table.tsx'
 import { TextLink } from '../parts/text-link.tsx'
 import { usePageTitle } from '../parts/use-page-title.ts'
 import { useProject } from '../session/project.ts'
+import { LateViewsMenu } from '../views/late-views-menu.tsx'
 import { queryOf, withoutSpanFilters } from './filters.ts'
 import { spansQuery } from './queries.ts'
 import { PINNED_FILTERS, spanFilters } from './span-filters.ts'
@@ -55,7 +56,9 @@ export function Page() {
           filters={spanFilters({ errorTypes: typeNames, reviewers: userNames })}
           pinned={PINNED_FILTERS}
           onClear={withoutSpanFilters}
-        />
+        >
+          <LateViewsMenu page="spans" queryOf={queryOf} withoutFilters={withoutSpanFilters} />
+        </FilterBar>
       )}
       {query.error && !query.data && (
         <FaultAlert error={query.error} title="Couldn't load the spans" onRetry={query.refetch} />

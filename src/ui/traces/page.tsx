@@ -12,6 +12,7 @@ import { usePreload } from '../parts/settled.ts'
 import { usePageTitle } from '../parts/use-page-title.ts'
 import { useProject } from '../session/project.ts'
 import { useErrorTypeNames } from '../trace/use-error-type-names.ts'
+import { LateViewsMenu } from '../views/late-views-menu.tsx'
 import { ColumnsButton } from './columns-button.tsx'
 import { metadataName, queryOf, withoutTraceFilters } from './filters.ts'
 import { ListEnd } from './list-end.tsx'
@@ -86,6 +87,7 @@ export function Page() {
       </Group>
       {project !== undefined && (
         <FilterBar filters={traceFilters} pinned={PINNED_FILTERS} onClear={withoutTraceFilters}>
+          <LateViewsMenu page="traces" queryOf={queryOf} withoutFilters={withoutTraceFilters} />
           {isWide && <ColumnsMenu {...columns} />}
         </FilterBar>
       )}
