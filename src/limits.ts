@@ -424,6 +424,8 @@ export const MAX_FILE_OBJECTS = 900
  */
 export const FILE_STEP_ITEMS = 500
 export const FILE_PART_BYTES = 4 * 1024 * 1024
+/** The same for spans that are found in their traces. Up to this many of each trace are looked at. */
+export const FILE_STEP_SPANS = 200
 /** A cursor for the next file. It contains the version, the CSV columns, and the last item's step. */
 export const MAX_FILE_CURSOR_LENGTH = 14 * 1024
 /** Columns for the fields of an output, and the length that their names take in a cursor. */

@@ -27,11 +27,12 @@ export async function planFile<Item extends Planned<Place>, Place>(
   store: Store,
   after: Place | undefined,
   findNext: (after: Place | undefined, limit: number) => Promise<{ items: Item[]; nextPlace: Place | null }>,
+  stepItems = FILE_STEP_ITEMS,
 ): Promise<{ planned: Item[]; nextPlace: Place | null }> {
   const planned: Item[] = []
   let [place, bytes, objects] = [after, 0, 0]
-  for (let looked = FILE_STEP_ITEMS; ; looked += FILE_STEP_ITEMS) {
-    const { items, nextPlace } = await findNext(place, FILE_STEP_ITEMS)
+  for (let looked = stepItems; ; looked += stepItems) {
+    const { items, nextPlace } = await findNext(place, stepItems)
     for (const item of items) {
       const last = planned.at(-1)
       bytes += item.size.bytes

@@ -38,6 +38,8 @@ interface Exported<Item extends Planned<Place>, Place, Shown> {
   after: Place | undefined
   /** Finds the next items, without their values. */
   findNext: (after: Place | undefined, limit: number) => Promise<{ items: Item[]; nextPlace: Place | null }>
+  /** How many items to find at once. */
+  stepItems?: number
   /** Reads as many of these items as fit in memory. Items that are deleted in the meantime are missing. */
   read: (store: Store, items: readonly Item[]) => Promise<{ items: Shown[]; count: number }>
   columns: Columns<Shown>
@@ -54,9 +56,9 @@ interface ExportContext {
 export async function exportFile<Item extends Planned<Place>, Place, Shown extends object>(
   { query: { format }, store, runtime }: ExportContext,
   project: Project,
-  { name, after, findNext, read, columns, cursorOf }: Exported<Item, Place, Shown>,
+  { name, after, findNext, stepItems, read, columns, cursorOf }: Exported<Item, Place, Shown>,
 ): Promise<FileReply & { type: (typeof TYPES)[keyof typeof TYPES] }> {
-  const { planned, nextPlace } = await planFile(store, after, findNext)
+  const { planned, nextPlace } = await planFile(store, after, findNext, stepItems)
   // Later parts get their own stores, because a client may take minutes to read them all.
   const reopen = () => openStore(runtime.env, store.organization, new Deadline(STORE_DEADLINE_MS))
   const rest = readInParts(planned, (part, isFirst) => read(isFirst ? store : reopen(), part))

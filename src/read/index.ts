@@ -9,6 +9,7 @@ import { diffKnowledgeDocVersions, getKnowledgeDoc, listKnowledgeDocs } from './
 import { diffPromptVersions, getPrompt, listPrompts } from './prompts.ts'
 import { listReviewers } from './reviewers.ts'
 import { getSpanSources } from './sources.ts'
+import { exportSpans } from './span-export.ts'
 import { getSpan, listSpans } from './spans.ts'
 import { getStepNames } from './step-names.ts'
 import { exportTraces } from './trace-export.ts'
@@ -20,6 +21,7 @@ export const read: readonly Endpoint[] = [
   exportTraces,
   getTrace,
   listSpans,
+  exportSpans,
   getSpan,
   getSpanSources,
   listGroups,

@@ -99,6 +99,26 @@ const decisionFilters = {
   ),
 }
 
+/** The query parameters that filter lists of spans. */
+export const spanListFilters = { ...spanFilters, ...decisionFilters, contains: containsParameter('Spans') }
+
+/** A list's filter in the store's form, the text that its spans must contain, and whether it's a list of decisions. */
+export function spanListFilter(query: v.InferOutput<v.StrictObjectSchema<typeof spanListFilters, undefined>>) {
+  const { decision, errorType, reviewerId, reviewedFrom, reviewedTo } = query
+  const filter: DecisionFilter = {
+    ...query,
+    promptVersionIds: query.promptVersionId,
+    reviewable: query.reviewable && true,
+    state: decision && STATES[decision],
+    reviewedFrom: reviewedFrom === undefined ? undefined : Math.floor(reviewedFrom / DAY_MS),
+    reviewedTo: reviewedTo === undefined ? undefined : Math.ceil(reviewedTo / DAY_MS),
+  }
+  requireRange(filter.from, filter.to, 'from')
+  requireRange(filter.reviewedFrom, filter.reviewedTo, 'reviewedFrom')
+  const isByDecision = [decision, errorType, reviewerId, reviewedFrom, reviewedTo].some(field => field !== undefined)
+  return { filter, contained: sought(query.contains), isByDecision }
+}
+
 export const listSpans = endpoint({
   family: 'read',
   method: 'GET',
@@ -114,9 +134,7 @@ export const listSpans = endpoint({
   scope: 'read',
   query: v.strictObject({
     ...projectSelector,
-    ...spanFilters,
-    ...decisionFilters,
-    contains: containsParameter('Spans'),
+    ...spanListFilters,
     payloads: Payloads,
     ...pageParameters,
   }),
@@ -138,27 +156,16 @@ export const listSpans = endpoint({
   },
 }).handle(async context => {
   const { query, store } = context
-  const { decision, errorType, reviewerId, reviewedFrom, reviewedTo, payloads: mode } = query
-  const filter: DecisionFilter = {
-    ...query,
-    promptVersionIds: query.promptVersionId,
-    reviewable: query.reviewable && true,
-    state: decision && STATES[decision],
-    reviewedFrom: reviewedFrom === undefined ? undefined : Math.floor(reviewedFrom / DAY_MS),
-    reviewedTo: reviewedTo === undefined ? undefined : Math.ceil(reviewedTo / DAY_MS),
-  }
-  requireRange(filter.from, filter.to, 'from')
-  requireRange(filter.reviewedFrom, filter.reviewedTo, 'reviewedFrom')
+  const { payloads: mode } = query
+  const { filter, contained, isByDecision } = spanListFilter(query)
   const project = await selectedProject(context, query)
   const list = (order: string) => ['spans', store.organization.id, project.id, order]
-  const contained = sought(query.contains)
   let more: { expired?: number | undefined } | ReturnType<typeof searchAnswer> = {}
-  const isByDecision = [decision, errorType, reviewerId, reviewedFrom, reviewedTo].some(field => field !== undefined)
   if (!isByDecision) {
     const { items, nextCursor } = await pageOf({
       list: list('trace'),
       query,
-      place: ['number', 'string', 'number', 'number', 'string'],
+      place: SPAN_PLACE,
       read: async (limit, place) => {
         const asked = { limit, after: place && toSpanPlace(place), mode }
         if (!contained) {
@@ -175,7 +182,7 @@ export const listSpans = endpoint({
   const { items, nextCursor } = await pageOf({
     list: list('decision'),
     query,
-    place: ['number', 'number', 'string', 'number'],
+    place: DECISION_PLACE,
     read: async (limit, place) => {
       const asked = { limit, after: place && toDecisionPlace(place), mode }
       if (!contained) {
@@ -199,10 +206,14 @@ function requireRange(from: number | undefined, to: number | undefined, paramete
 
 /* The places in the lists, as cursors store them. */
 
-const fromSpanPlace = ({ at, traceUuid, rank, timestamp, spanId }: SpanPlace) =>
+export const SPAN_PLACE = ['number', 'string', 'number', 'number', 'string'] as const
+
+export const DECISION_PLACE = ['number', 'number', 'string', 'number'] as const
+
+export const fromSpanPlace = ({ at, traceUuid, rank, timestamp, spanId }: SpanPlace) =>
   [at, traceUuid, rank, timestamp, spanId] as const
 
-const toSpanPlace = ([at, traceUuid, rank, timestamp, spanId]: ReturnType<typeof fromSpanPlace>): SpanPlace => ({
+export const toSpanPlace = ([at, traceUuid, rank, timestamp, spanId]: ReturnType<typeof fromSpanPlace>): SpanPlace => ({
   at,
   traceUuid,
   rank,
@@ -210,9 +221,9 @@ const toSpanPlace = ([at, traceUuid, rank, timestamp, spanId]: ReturnType<typeof
   spanId,
 })
 
-const fromDecisionPlace = ({ createdAt, traceKey, spanId, number }: DecisionPlace) =>
+export const fromDecisionPlace = ({ createdAt, traceKey, spanId, number }: DecisionPlace) =>
   [createdAt, traceKey, spanId, number] as const
 
-const toDecisionPlace = ([createdAt, traceKey, spanId, number]: ReturnType<
+export const toDecisionPlace = ([createdAt, traceKey, spanId, number]: ReturnType<
   typeof fromDecisionPlace
 >): DecisionPlace => ({ createdAt, traceKey, spanId, number })

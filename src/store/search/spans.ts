@@ -23,10 +23,15 @@ interface FoundSpans<Place> extends Unsearched {
   nextPlace: Place | null
 }
 
+/** The same without the spans' values. */
+interface Hits<Item, Place> extends Unsearched {
+  items: (Item & { matches: readonly TextMatch[] })[]
+  nextPlace: Place | null
+}
+
 interface PageQuery<Place> {
   limit: number
   after: Place | undefined
-  mode: PayloadMode
 }
 
 /** The spans that are searched at once. Twice as many rarely fit in a round trip. */
@@ -41,8 +46,21 @@ export async function searchSpans(
   project: Project,
   filter: SpanFilter,
   sought: SoughtText,
-  { limit, after, mode }: PageQuery<SpanPlace>,
+  { mode, ...page }: PageQuery<SpanPlace> & { mode: PayloadMode },
 ): Promise<FoundSpans<SpanPlace>> {
+  const { items, nextPlace, ...unsearched } = await findSpanHits(store, project, filter, sought, page)
+  const { spans, cutAt } = await showPlaces(store, items, mode)
+  return { spans: withMatches(spans, items), nextPlace: cutAt ?? nextPlace, ...unsearched }
+}
+
+/** The same without the values of the spans. */
+export async function findSpanHits(
+  store: Store,
+  project: Project,
+  filter: SpanFilter,
+  sought: SoughtText,
+  { limit, after }: PageQuery<SpanPlace>,
+): Promise<Hits<ListedPlace, SpanPlace>> {
   const page = new SearchPage<ListedPlace, SpanPlace>(store, sought, limit)
   const traces = new Set<number>()
   let end = after
@@ -54,15 +72,13 @@ export async function searchSpans(
     hasMore = found.hasMore || places.length < found.places.length
     end = hasMore ? places.at(-1) : found.end
   }
-  const hits = [...page.hits.keys()].slice(0, limit)
-  const { spans, cutAt } = await showPlaces(store, hits, mode)
-  const last = page.hits.size > limit ? hits.at(-1) : undefined
-  return {
-    spans: withMatches(spans, page.hits),
-    nextPlace: cutAt ?? last ?? (page.isOver ? page.end : end) ?? null,
-    ...page.unsearched,
-  }
+  const items = hitsOf(page, limit)
+  const last = page.hits.size > limit ? items.at(-1) : undefined
+  return { items, nextPlace: last ?? (page.isOver ? page.end : end) ?? null, ...page.unsearched }
 }
+
+const hitsOf = <Item, Place>({ hits }: SearchPage<Item, Place>, limit: number) =>
+  [...hits].slice(0, limit).map(([item, matches]) => ({ ...item, matches }))
 
 /** The first places, those of at most 500 traces. Adds their traces. */
 function withinTraces(places: readonly ListedPlace[], traces: Set<number>): ListedPlace[] {
@@ -81,23 +97,28 @@ export async function searchDecidedSpans(
   project: Project,
   filter: DecisionFilter,
   sought: SoughtText,
-  { limit, after, mode }: PageQuery<DecisionPlace>,
+  { mode, ...page }: PageQuery<DecisionPlace> & { mode: PayloadMode },
 ): Promise<FoundSpans<DecisionPlace>> {
+  const { items, nextPlace, ...unsearched } = await findDecisionHits(store, project, filter, sought, page)
+  const { spans, count } = await showDecisions(store, project, items, mode)
+  const last = count < items.length ? items[count - 1] : undefined
+  return { spans: withMatches(spans, items), nextPlace: last ?? nextPlace, ...unsearched }
+}
+
+/** The same without the values of the spans. */
+export async function findDecisionHits(
+  store: Store,
+  project: Project,
+  filter: DecisionFilter,
+  sought: SoughtText,
+  { limit, after }: PageQuery<DecisionPlace>,
+): Promise<Hits<ListedDecision, DecisionPlace>> {
   const page = new SearchPage<ListedDecision, DecisionPlace>(store, sought, limit)
-  const { items, nextPlace } = await findDecisions(store, project, filter, {
-    limit: MAX_SEARCHED_TRACES,
-    after,
-    isCounted: false,
-  })
-  await searchIn(store, project, page, items)
-  const hits = [...page.hits.keys()].slice(0, limit)
-  const { spans, count } = await showDecisions(store, project, hits, mode)
-  const last = count < page.hits.size ? hits[count - 1] : undefined
-  return {
-    spans: withMatches(spans, page.hits),
-    nextPlace: last ?? (page.isOver ? page.end : nextPlace) ?? null,
-    ...page.unsearched,
-  }
+  const found = await findDecisions(store, project, filter, { limit: MAX_SEARCHED_TRACES, after, isCounted: false })
+  await searchIn(store, project, page, found.items)
+  const items = hitsOf(page, limit)
+  const last = page.hits.size > limit ? items.at(-1) : undefined
+  return { items, nextPlace: last ?? (page.isOver ? page.end : found.nextPlace) ?? null, ...page.unsearched }
 }
 
 /** A span to search. */
@@ -148,7 +169,10 @@ function groupsOf<Item extends Candidate & Place, Place>(
   })
 }
 
-function withMatches(spans: readonly LocatedSpan[], hits: ReadonlyMap<Candidate, readonly TextMatch[]>) {
-  const matchesOf = new Map([...hits].map(([{ spanId }, matches]) => [spanId, matches]))
+function withMatches(
+  spans: readonly LocatedSpan[],
+  hits: readonly { spanId: string; matches: readonly TextMatch[] }[],
+) {
+  const matchesOf = new Map(hits.map(({ spanId, matches }) => [spanId, matches]))
   return spans.map(span => ({ ...span, matches: matchesOf.get(span.id) ?? [] }))
 }

@@ -1,0 +1,171 @@
+import * as v from 'valibot'
+import { fileEndpoint } from '../api/endpoint.ts'
+import { writtenCell } from '../api/file-formats.ts'
+import type { Planned } from '../api/file-plan.ts'
+import { PROJECT_ID } from '../api/story.ts'
+import { jsonCell, numberCell, textCell } from '../domain/csv.ts'
+import { JsonText } from '../domain/json.ts'
+import { cursorOf, placeOf } from '../http/cursor.ts'
+import { FILE_STEP_SPANS } from '../limits.ts'
+import type { Store } from '../store/core/store.ts'
+import { findDecisions, type ListedDecision, showDecisions } from '../store/reviews/decided-spans.ts'
+import { findDecisionHits, findSpanHits } from '../store/search/spans.ts'
+import type { TextMatch } from '../store/search/texts.ts'
+import type { LocatedSpan } from '../store/spans/located-spans.ts'
+import { findPlaces, showPlaces } from '../store/spans/span-list.ts'
+import { measureSpans, type SpanKeys } from '../store/spans/span-sizes.ts'
+import type { ListedPlace } from '../store/spans/spans-in-traces.ts'
+import { reviewedSpan } from './examples.ts'
+import {
+  type Columns,
+  csvExample,
+  EXPORT_DESCRIPTION,
+  exportFile,
+  exportParameters,
+  jsonLinesExample,
+} from './export.ts'
+import { projectSelector, selectedProject } from './project.ts'
+import {
+  DECISION_PLACE,
+  fromDecisionPlace,
+  fromSpanPlace,
+  SPAN_PLACE,
+  spanListFilter,
+  spanListFilters,
+  toDecisionPlace,
+  toSpanPlace,
+} from './spans.ts'
+import { SEARCH_DESCRIPTION } from './text-search.ts'
+import { type SpanOfTrace, toSpanOfTrace } from './wire.ts'
+
+const COLUMNS: Columns<v.InferOutput<typeof SpanOfTrace>> = [
+  ['id', ({ id }) => id],
+  ['traceId', ({ trace }) => trace.traceId],
+  ['traceName', ({ trace }) => textCell(trace.name)],
+  ['stepId', ({ stepId }) => textCell(stepId)],
+  ['status', ({ status }) => status ?? ''],
+  ['createdAt', ({ createdAt }) => createdAt],
+  ['durationMs', ({ durationMs }) => numberCell(durationMs)],
+  ['model', ({ model }) => textCell(model ?? '')],
+  ['provider', ({ provider }) => textCell(provider ?? '')],
+  ['inputTokens', ({ usage }) => numberCell(usage?.inputTokens)],
+  ['outputTokens', ({ usage }) => numberCell(usage?.outputTokens)],
+  ['costUsd', ({ costUsd }) => numberCell(costUsd)],
+  ['promptVersionId', ({ promptVersionId }) => promptVersionId ?? ''],
+  ['input', ({ input }) => jsonCell(input.text)],
+  ['output', ({ output }) => jsonCell(output.text)],
+  ['approvedOutput', ({ approvedOutput }) => jsonCell(approvedOutput.text)],
+  ['state', ({ state }) => writtenCell(state)],
+  ['review', ({ review }) => review.state],
+  ['stale', ({ review }) => String(review.stale)],
+  ['reviewedBy', ({ review }) => review.by ?? ''],
+  ['reviewedAt', ({ review }) => review.at ?? ''],
+  ['comment', ({ review }) => textCell(review.comment ?? '')],
+  ['errorType', ({ review }) => textCell(review.errorType ?? '')],
+  ['metadata', ({ metadata }) => jsonCell(metadata.text)],
+  ['truncated', ({ truncated }) => writtenCell(truncated)],
+  ['matches', ({ matches = [] }) => writtenCell(matches)],
+]
+
+const EXAMPLE = jsonLinesExample(reviewedSpan)
+
+const exampleSpan = (): v.InferOutput<typeof SpanOfTrace> => ({
+  ...reviewedSpan,
+  suggestions: [],
+  truncated: [],
+  matches: [],
+  input: jsonOf(reviewedSpan.input),
+  output: jsonOf(reviewedSpan.output),
+  approvedOutput: jsonOf(reviewedSpan.approvedOutput),
+  state: {},
+  metadata: jsonOf(reviewedSpan.metadata),
+})
+
+const jsonOf = (value: unknown) => new JsonText(JSON.stringify(value))
+
+export const exportSpans = fileEndpoint({
+  family: 'read',
+  method: 'GET',
+  path: '/api/spans/export',
+  summary: "Export a project's spans as a file",
+  description: `Exports the spans of the list of spans, with the same filters, in the same order, and with their values in full. ${EXPORT_DESCRIPTION} ${SEARCH_DESCRIPTION}`,
+  scope: 'read',
+  query: v.strictObject({ ...projectSelector, ...spanListFilters, ...exportParameters }),
+  errors: { 404: 'Not found' },
+  responses: { 200: v.string() },
+  files: { 'application/jsonl': EXAMPLE, 'text/csv': csvExample(COLUMNS, exampleSpan()) },
+  example: {
+    query: { projectId: PROJECT_ID, decision: 'correct', format: 'jsonl' },
+    answers: { 200: EXAMPLE },
+  },
+}).handle(async context => {
+  const { query, store } = context
+  const { filter, isByDecision, contained } = spanListFilter(query)
+  const project = await selectedProject(context, query)
+  const list = ['spans-export', store.organization.id, project.id, String(isByDecision)]
+  const common = { name: 'spans', columns: COLUMNS }
+  if (isByDecision) {
+    const place = await placeOf(list, DECISION_PLACE, query.cursor, 'cursor')
+    return exportFile(context, project, {
+      ...common,
+      after: place && toDecisionPlace(place),
+      findNext: async (after, limit) => {
+        const { items, nextPlace } = contained
+          ? await findDecisionHits(store, project, filter, contained, { limit, after })
+          : await findDecisions(store, project, filter, { limit, after, isCounted: false })
+        return { items: await planSpans<ListedDecision>(store, items), nextPlace }
+      },
+      read: async (store, part) => {
+        const { spans, count } = await showDecisions(store, project, placesOf(part), 'full')
+        return { items: shown(spans, part), count }
+      },
+      cursorOf: place => cursorOf(list, place && fromDecisionPlace(place)),
+    })
+  }
+  const place = await placeOf(list, SPAN_PLACE, query.cursor, 'cursor')
+  return exportFile(context, project, {
+    ...common,
+    stepItems: FILE_STEP_SPANS,
+    after: place && toSpanPlace(place),
+    findNext: async (after, limit) => {
+      if (contained) {
+        const { items, nextPlace } = await findSpanHits(store, project, filter, contained, { limit, after })
+        return { items: await planSpans<ListedPlace>(store, items), nextPlace }
+      }
+      const { places, hasMore, end } = await findPlaces(store, project, filter, { limit, after })
+      return { items: await planSpans(store, places), nextPlace: (hasMore ? places.at(-1) : end) ?? null }
+    },
+    read: async (store, part) => {
+      const { spans, cutAt } = await showPlaces(store, placesOf(part), 'full')
+      const last = cutAt ? part.findIndex(({ place }) => place === cutAt) : part.length - 1
+      return { items: shown(spans, part), count: last + 1 }
+    },
+    cursorOf: place => cursorOf(list, place && fromSpanPlace(place)),
+  })
+})
+
+interface PlannedSpan<Place> extends Planned<Place> {
+  spanId: string
+  matches: readonly TextMatch[] | undefined
+}
+
+async function planSpans<Place extends SpanKeys>(
+  store: Store,
+  places: readonly (Place & { matches?: readonly TextMatch[] })[],
+): Promise<PlannedSpan<Place>[]> {
+  const sizes = await measureSpans(store, places)
+  return places.flatMap((place, index) => {
+    const size = sizes[index]
+    return size ? [{ place, spanId: place.spanId, matches: place.matches, size }] : []
+  })
+}
+
+const placesOf = <Place>(part: readonly Planned<Place>[]): Place[] => part.map(({ place }) => place)
+
+function shown(spans: readonly LocatedSpan[], part: readonly PlannedSpan<unknown>[]) {
+  const matchesOf = new Map(part.map(({ spanId, matches }) => [spanId, matches]))
+  return spans.map(span => {
+    const matches = matchesOf.get(span.id)
+    return toSpanOfTrace({ ...span, ...(matches && { matches }) })
+  })
+}
