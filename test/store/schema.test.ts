@@ -110,6 +110,12 @@ describe('the SQL statements in requests and jobs', () => {
     expect(searched.body.traces).toHaveLength(1)
     await caller.get(`/api/traces?projectSlug=support&nameContains=s&contains=ans&cursor=${searched.body.nextCursor}`)
     for (const sort of ['duration', 'cost']) await caller.get(`/api/traces?projectSlug=support&sort=${sort}`)
+    for (const list of ['traces', 'spans']) {
+      for (const filters of ['', '&contains=answer']) {
+        const file = await caller.get(`/api/${list}/export?projectSlug=support&format=csv${filters}`)
+        expect(file.body.split('\r\n').length).toBeGreaterThan(2)
+      }
+    }
     const spans = (query: string) => caller.get(`/api/spans?projectSlug=support&limit=1&${query}`)
     const walked = await spans(`stepId=generate-answer&promptVersionId=none&model=m&review=accepted&hasOutput=true`)
     expect(walked.status).toBe(200)
