@@ -84,6 +84,10 @@ describe('the trace list', () => {
         usage: null,
         costUsd: null,
         reviewState: 'unreviewed',
+        inputPreview: null,
+        outputPreview: null,
+        errorType: null,
+        errorTypeBy: null,
       },
     ])
   })
