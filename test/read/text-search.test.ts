@@ -11,10 +11,11 @@ import {
   PREVIEW_BYTES,
   SEARCHED_BYTES_AT_ONCE,
 } from '../../src/limits.ts'
-import { wrapBindings } from '../support/bindings.ts'
+import { countingBindings, wrapBindings } from '../support/bindings.ts'
 import { aTrace, timeAfter } from '../support/builders.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
+import { aHexSpanId, anExportedSpan, exportSpans } from '../support/telemetry.ts'
 import { newTrace } from '../support/trace.ts'
 import { manyTraces } from '../support/traces.ts'
 
@@ -153,6 +154,32 @@ describe('contains', () => {
     expect(nextCursor).toBeNull()
   })
 
+  it('finds telemetry whose root has not arrived, and comments on its spans', async ({ expect }) => {
+    const org = await newOrg()
+    const child = anExportedSpan({
+      parentSpanId: aHexSpanId(),
+      name: 'ask the model',
+      attributes: { 'gen_ai.operation.name': 'chat', 'gen_ai.completion': 'Two years of warranty' },
+    })
+    await exportSpans(org, [child])
+    await org.ingest.post('/api/v1/feedback', { trace_id: `trace_${child.traceId}`, comment: 'Not for lamps' })
+    for (const contains of ['ASK THE', 'for lamps']) {
+      expect((await search(org, { contains, kind: 'all' })).traces, contains).toHaveLength(1)
+    }
+  })
+
+  it('finds a correction of a text that a root shares in the span that has it', async ({ expect }) => {
+    const { org, observe, step, span } = await newTrace()
+    const span_id = uuid()
+    await observe({ data: { answer: 'The warranty lasts 24 months.' } })
+    await step({ span_id, output: { answer: 'The warranty lasts 24 months.' } })
+    const correction = { answer: 'The warranty lasts 12 months.' }
+    await org.owner.put(`/api/spans/${span_id}/review`, { decision: 'correct', approvedOutput: correction })
+    expect(await span()).toMatchObject({ approvedOutput: correction, review: { reviewedBy: span_id } })
+    const { traces } = await search(org, { contains: '12 months' })
+    expect(traces[0]?.matches).toEqual([{ spanId: span_id, field: 'approvedOutput', snippet: correction.answer }])
+  })
+
   it.for([
     ['xy', 'contains: must have 3 to 200 characters'],
     ['x'.repeat(MAX_SOUGHT_LENGTH + 1), 'contains: must have 3 to 200 characters'],
@@ -245,6 +272,26 @@ const putSpans = (id: string, count: number, length: number) =>
   )
     .bind(count, id, length)
     .run()
+
+describe('a search', () => {
+  it('takes a round trip for the traces, one for every 200 of them that have no values, and one for the hits', async ({
+    expect,
+  }) => {
+    const org = await newOrg()
+    await manyTraces(org, MAX_SEARCHED_TRACES + 1, place => ({ name: place === 5 ? 'wanted' : 'other', fields: {} }))
+    // Caches the key.
+    await search({ ...org, read: org.bearer() }, {})
+    for (const [contains, expected] of [
+      ['nowhere', 1 + 3],
+      ['wanted', 1 + 3 + 1],
+    ] as const) {
+      const { bindings, counts } = countingBindings()
+      const path = `/api/traces?projectSlug=support&contains=${contains}`
+      expect((await org.bearer(bindings).get(path)).status).toBe(200)
+      expect([contains, counts.d1RoundTrips, counts.r2Calls]).toEqual([contains, expected, 0])
+    }
+  })
+})
 
 describe('large data', () => {
   it('is read 1 MiB at a time, and 8 MiB on a page, which may end within a trace', async ({ expect }) => {
