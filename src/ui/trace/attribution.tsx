@@ -1,6 +1,7 @@
 import { Button, Collapse, Group, Skeleton, Text, Title, UnstyledButton } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { lazy, Suspense } from 'react'
 import { Fault } from '../api/client.ts'
 import type { AttributionQuality } from '../api/wire.ts'
 import { IconChevronDown, IconChevronRight } from '../icons/index.ts'
@@ -8,9 +9,12 @@ import { FaultAlert } from '../parts/fault-alert.tsx'
 import { count } from '../parts/format.ts'
 import { useMay } from '../parts/scopes.tsx'
 import classes from './attribution.module.css'
-import { AttributionDetail, type PastAttribution, type ReviewersAnswer } from './attribution-detail.tsx'
+import type { PastAttribution, ReviewersAnswer } from './attribution-detail.tsx'
 import { engineRecordQuery, recordOn } from './engine-record.ts'
 import { analyze, attributionsQuery, type NamedTrace } from './queries.ts'
+
+/** The details, which load when they're first shown. */
+const AttributionDetail = lazy(async () => ({ default: (await import('./attribution-detail.tsx')).AttributionDetail }))
 
 interface AttributionProps {
   /** The trace's ID. */
@@ -84,14 +88,16 @@ export function Attribution({ id, trace, stepOf, onJump }: AttributionProps) {
       {error && <FaultAlert error={error} title="Couldn't load the attribution" onRetry={refetch} />}
       <Collapse expanded={isOpen}>
         {isOpen && (
-          <AttributionDetail
-            history={history}
-            answer={answer}
-            override={override}
-            record={record}
-            stepOf={stepOf}
-            onJump={onJump}
-          />
+          <Suspense fallback={<Skeleton h={120} />}>
+            <AttributionDetail
+              history={history}
+              answer={answer}
+              override={override}
+              record={record}
+              stepOf={stepOf}
+              onJump={onJump}
+            />
+          </Suspense>
         )}
       </Collapse>
     </section>
