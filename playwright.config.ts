@@ -12,7 +12,7 @@ export default defineConfig({
   // Two, even on two cores: a test waits half of its time. More would disturb the tests that measure times.
   workers: 2,
   forbidOnly: Boolean(process.env.CI),
-  timeout: 30_000,
+  timeout: 60_000,
   expect: { timeout: 10_000 },
   use: {
     browserName: 'chromium',
