@@ -83,7 +83,7 @@ function StepPanel({ step, buckets, paths }: StepPanelProps) {
             part={accepted}
             whole={decided}
             path={paths.decisions({ stepId, decision: 'accept' })}
-            label={`${count(accepted)} accepted outputs of ${stepId}`}
+            label={`${share(accepted, decided)}: ${count(accepted)} accepted outputs of ${stepId}`}
           />{' '}
           of{' '}
           <Counted
@@ -114,7 +114,7 @@ function StepPanel({ step, buckets, paths }: StepPanelProps) {
                 part={total.accepted}
                 whole={decidedOf(total)}
                 path={pathOfLine(paths, stepId, promptVersionId, 'accept')}
-                label={`${count(total.accepted)} accepted outputs of ${stepId}, ${label}`}
+                label={`${share(total.accepted, decidedOf(total))}: ${count(total.accepted)} accepted outputs of ${stepId}, ${label}`}
               />
             </span>
           </li>
