@@ -51,6 +51,12 @@ test.beforeEach(({ context }) => signIn(context, organization.ownerKey))
 
 test('a conversation reads from top to bottom, and each turn leads to its trace', async ({ page }) => {
   await page.goto(`/traces?project=${organization.project.slug}`)
+  await page.getByRole('button', { name: 'Columns' }).click()
+  await page.getByRole('checkbox', { name: 'Metadata' }).check()
+  await page.keyboard.press('Escape')
+  await page.getByRole('link', { name: 'group_id=chat-1' }).first().click()
+  await expect(page.getByRole('heading', { level: 1, name: 'chat-1' })).toBeVisible()
+  await page.goBack()
   await page.getByRole('navigation', { name: 'Lists' }).getByRole('link', { name: 'Conversations' }).click()
   const table = page.getByRole('table', { name: 'Conversations' })
   await expect(table.getByRole('row')).toHaveCount(3)

@@ -61,8 +61,8 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
   const sections = PLACES.filter(({ label, description }) => isIn(text, label, description))
   const isLoading = text !== typed || [byId, conversation, named, found].some(each => each.isLoading)
   const error = [byId, conversation, named, found, ...lists].find(each => each.error)?.error
-  const openTrace = ({ id, matches }: TraceItem) =>
-    navigate(pathWith(`/traces/${id}`, { project, span: matches?.[0]?.spanId }))
+  const openTrace = (trace: TraceItem) =>
+    navigate(pathWith(`/traces/${trace.id}`, { project, span: shownMatch(trace)?.spanId }))
   const isUuid = UUID.test(text)
   return (
     <Spotlight.Root
@@ -182,6 +182,9 @@ interface FoundTracesProps {
   onOpen: (trace: TraceItem) => void
 }
 
+/** Where a trace has the text. Its name is shown anyway. */
+const shownMatch = ({ matches = [] }: TraceItem) => matches.find(({ field }) => field !== 'name') ?? matches[0]
+
 /** The traces whose values have a text, with the first place where each has it. */
 const FoundTraces = ({ traces: { traces, searchedTo, nextCursor }, sought, onOpen }: FoundTracesProps) => (
   <PaletteGroup label="Traces with this text">
@@ -189,7 +192,7 @@ const FoundTraces = ({ traces: { traces, searchedTo, nextCursor }, sought, onOpe
       <PaletteItem
         key={trace.id}
         label={trace.name}
-        description={trace.matches?.[0]?.snippet}
+        description={shownMatch(trace)?.snippet}
         sought={sought}
         Icon={IconListTree}
         onOpen={() => onOpen(trace)}

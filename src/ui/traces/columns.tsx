@@ -4,6 +4,7 @@ import { Link } from 'wouter'
 import { pathWith } from '../api/client.ts'
 import { queryClient } from '../api/query-client.ts'
 import type { TraceItem } from '../api/wire.ts'
+import { conversationAddress, DEFAULT_KEY } from '../conversations/address.ts'
 import { IconCircleCheck, IconLoader, IconMessage } from '../icons/index.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { count, dollars, duration, shortCount, usageDetails } from '../parts/format.ts'
@@ -172,27 +173,47 @@ export const COLUMNS = {
     label: 'Metadata',
     width: 120,
     grow: 1.6,
-    cell: ({ metadata }, { onFilter }) => (
+    cell: ({ metadata }, context) => (
       <div className={classes.metadata}>
-        {metadataLeaves(metadata, SHOWN_LEAVES).map(({ path, value }, place) => (
-          <UnstyledButton
-            // biome-ignore lint/suspicious/noArrayIndexKey: paths may repeat, and they never move
-            key={place}
-            className={classes.leaf}
-            dir="auto"
-            title={`Only traces with ${path}=${value}`}
-            onClick={() => onFilter({ path, value })}
-          >
-            <span className={classes.quiet}>
-              <ShownText text={path} />=
-            </span>
-            <ShownText text={value} />
-          </UnstyledButton>
+        {metadataLeaves(metadata, SHOWN_LEAVES).map((leaf, place) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: paths may repeat, and they never move
+          <Leaf key={place} {...leaf} {...context} />
         ))}
       </div>
     ),
   },
 } as const satisfies Record<string, TraceColumn>
+
+/** A metadata field: a link to its conversation, or a button that filters by it. */
+function Leaf({ path, value, project, onFilter }: MetadataLeaf & CellContext) {
+  const text = (
+    <>
+      <span className={classes.quiet}>
+        <ShownText text={path} />=
+      </span>
+      <ShownText text={value} />
+    </>
+  )
+  return path === DEFAULT_KEY ? (
+    <Link
+      href={conversationAddress(project, path, value)}
+      className={classes.leaf}
+      dir="auto"
+      title={`Read the conversation ${value}`}
+    >
+      {text}
+    </Link>
+  ) : (
+    <UnstyledButton
+      className={classes.leaf}
+      dir="auto"
+      title={`Only traces with ${path}=${value}`}
+      onClick={() => onFilter({ path, value })}
+    >
+      {text}
+    </UnstyledButton>
+  )
+}
 
 export type ColumnId = keyof typeof COLUMNS
 
