@@ -290,12 +290,19 @@ export const toSpanOfTrace = (
 })
 
 /** A reviewer's comment in the form of feedback. */
-export const toComment = ({ id, spanId, userId, content, createdAt }: Comment): v.InferOutput<typeof Feedback> => ({
+export const toComment = ({
   id,
   spanId,
   userId,
   content,
-  rating: null,
+  rating,
+  createdAt,
+}: Comment): v.InferOutput<typeof Feedback> => ({
+  id,
+  spanId,
+  userId,
+  content,
+  rating,
   correction: null,
   labeller: null,
   source: 'review',

@@ -4,13 +4,14 @@ import { COMMENT_ID, SPAN_ID } from '../api/story.ts'
 import type { Caller } from '../auth/authenticate.ts'
 import { requireFound, requireProject } from '../auth/require-project.ts'
 import { isNameBased, newId } from '../domain/ids.ts'
-import { text, Uuid, uuid } from '../http/atoms.ts'
+import { described, text, Uuid, uuid } from '../http/atoms.ts'
 import { conflict, forbidden, notFound } from '../http/errors.ts'
 import { ENVELOPE_BYTES, escaped, MAX_COMMENT_LENGTH } from '../limits.ts'
 import { comment } from '../read/examples.ts'
 import { Feedback, toComment } from '../read/wire.ts'
 import { actorOf } from '../store/accounts/audit.ts'
 import { isForeignFeedback, isForeignSpan } from '../store/accounts/ownership.ts'
+import { attributionMessages } from '../store/attribution/requests.ts'
 import {
   addComment,
   changeComment,
@@ -34,6 +35,12 @@ export const createComment = endpoint({
   params: v.object({ spanId: Uuid }),
   body: v.strictObject({
     content: Content,
+    rating: v.optional(
+      described(
+        v.literal('negative', 'must be negative'),
+        "Says that the output is wrong, without a decision. The trace then has negative feedback. A change of the comment's text keeps it.",
+      ),
+    ),
     id: v.optional(
       v.pipe(
         uuid("Your own ID. Sending it again doesn't create a second comment"),
@@ -50,13 +57,16 @@ export const createComment = endpoint({
     body: { content: comment.content },
     answers: { 201: comment },
   },
-}).handle(async ({ params: { spanId }, body, caller, store, unscoped, act, now }) => {
+}).handle(async ({ params: { spanId }, body, caller, store, unscoped, act, now, enqueue }) => {
   const isForeign = () => isForeignSpan(unscoped, store.organization, spanId)
   const place = await requireFound(caller, await findCommentPlace(store, spanId), isForeign)
-  const draft = { id: body.id ?? newId(), spanId, userId: actorOf(caller), content: body.content, createdAt: now }
-  const comment = await addComment(store, act, place, draft)
-  if (comment === 'trace_missing') throw notFound()
-  if (comment === 'taken') throw conflict(TAKEN, 'id')
+  const { id = newId(), content, rating = null } = body
+  const draft = { id, spanId, userId: actorOf(caller), content, rating, createdAt: now }
+  const added = await addComment(store, act, place, draft)
+  if (added === 'trace_missing') throw notFound()
+  if (added === 'taken') throw conflict(TAKEN, 'id')
+  const { comment, toAttribute } = added
+  enqueue(...attributionMessages(store, toAttribute))
   return { status: 201, body: toComment(comment), location: `/api/traces/${place.traceUuid}` }
 })
 

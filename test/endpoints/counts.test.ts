@@ -351,6 +351,20 @@ describe('platform calls', () => {
     })
   })
 
+  it("a span's sources take up to five round trips, in three stages, however many spans and chunks there are", async ({
+    expect,
+  }) => {
+    const { org, spanId, step } = await newReviewed('Yes')
+    await org.bearer().get('/api/prompts?projectSlug=support')
+    const path = `/api/spans/${spanId}/sources`
+    // The span and its trace's other spans; then the step's texts.
+    expect(await costOf(org, 'get', path)).toEqual({ ...NOTHING, d1RoundTrips: 3 })
+    // With the texts, the other spans' values; then the docs that their chunks name.
+    const passages = Array.from({ length: 100 }, (_, index) => ({ id: `doc-${index}`, text: 'Some text' }))
+    for (let index = 0; index < 20; index++) await step({ step_id: 'retrieve', output: passages, timestamp: TIME })
+    expect(await costOf(org, 'get', path)).toEqual({ ...NOTHING, d1RoundTrips: 5 })
+  })
+
   it('a comment takes two round trips', async ({ expect }) => {
     const { org, spanId } = await newReviewed('Yes')
     await org.bearer().get('/api/prompts?projectSlug=support')

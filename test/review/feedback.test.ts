@@ -1,3 +1,4 @@
+import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import { newOrg } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
@@ -58,6 +59,45 @@ describe('a comment', () => {
     expect((await second.patch(`/api/feedback/${comment.id}`, { content: 'Still mine' })).status).toBe(200)
   })
 
+  it('may say that the output is wrong without a decision', async ({ expect }) => {
+    const { org, author, path, spanId, read, feedback } = await newComment()
+    const negative = async () =>
+      (await org.owner.get('/api/traces?projectSlug=support&rating=negative')).body.traces.length
+    expect(await negative()).toBe(0)
+    const body = { id: crypto.randomUUID(), content: 'Wrong period', rating: 'negative' }
+    const wrong = await author.client.post(path, body)
+    expect(wrong).toMatchObject({ status: 201, body: { spanId, rating: 'negative', source: 'review' } })
+    expect((await author.client.post(path, body)).body).toEqual(wrong.body)
+    expect((await author.client.post(path, { ...body, rating: undefined })).status).toBe(409)
+    expect(await feedback()).toContainEqual(wrong.body)
+    expect((await read()).span.review.state).toBe('unreviewed')
+    expect(await negative()).toBe(1)
+    const changed = await author.client.patch(`/api/feedback/${body.id}`, { content: 'Wrong number' })
+    expect(changed.body).toEqual({ ...wrong.body, content: 'Wrong number' })
+    const other = await author.client.post(path, { content: 'Also wrong', rating: 'negative' })
+    await author.client.delete(`/api/feedback/${body.id}`)
+    expect(await negative()).toBe(1)
+    await author.client.delete(`/api/feedback/${other.body.id}`)
+    expect(await negative()).toBe(0)
+  })
+
+  it('has its trace attributed if it is negative and the project does so automatically', async ({ expect }) => {
+    const { org, author, path, id } = await newComment()
+    await org.owner.patch(`/api/projects/${org.project.id}`, { autoAttribute: true })
+    const jobs = async () =>
+      (
+        await env.DB.prepare(
+          'select status from attribution_jobs where trace_key = (select key from traces where id = ?)',
+        )
+          .bind(id)
+          .all()
+      ).results.length
+    await author.client.post(path, { content: 'Hm' })
+    expect(await jobs()).toBe(0)
+    await author.client.post(path, { content: 'Wrong', rating: 'negative' })
+    expect(await jobs()).toBe(1)
+  })
+
   it('cannot take over feedback from a pipeline', async ({ expect }) => {
     const { org, trace_id, feedback } = await newComment()
     const ingest = org.clientOf(await org.keyFor({}))
@@ -106,7 +146,7 @@ describe('a comment', () => {
     ['empty content', { content: '' }, 'content'],
     ['half a surrogate pair', { content: '\ud800' }, 'content'],
     ['content that is too long', { content: 'x'.repeat(16 * 1024 + 1) }, 'content'],
-    ['a rating', { content: 'a', rating: 'negative' }, 'rating'],
+    ['praise', { content: 'a', rating: 'positive' }, 'rating'],
     ['an id that is not a UUID', { content: 'a', id: '1' }, 'id'],
   ] as const)('400s for %s', async ([, body, path], { expect }) => {
     const response = await (await newOrg()).owner.post(`/api/spans/${crypto.randomUUID()}/feedback`, body)

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { feedback } from '../schema/reviews.ts'
+import { traces } from '../schema/traces.ts'
 
 /*
  * SQL conditions on the rating in a row of `feedback`. Ratings are stored as JSON: a quoted word or a number. A number
@@ -13,5 +14,10 @@ export const isPositive = sql`(${feedback.rating} = '"positive"'
 export const isNotPraise = sql`(${feedback.rating} = '"negative"'
   or ${feedback.rating} glob '[0-9]*' and cast(${feedback.rating} as real) <= 0.5)`
 
-export const isNegativeRating = sql`(${feedback.rating} = '"negative"'
+const isNegativeRating = sql`(${feedback.rating} = '"negative"'
   or ${feedback.rating} glob '[0-9]*' and cast(${feedback.rating} as real) < 0.5)`
+
+/** Whether any of a trace's feedback is negative, not counting the feedback with an id. */
+export const hasNegative = (exceptId: string | null = null) => sql`exists (
+  select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key} and ${isNegativeRating}
+    and ${feedback.id} is not ${exceptId})`

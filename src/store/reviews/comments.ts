@@ -1,6 +1,8 @@
 import { and, eq, ne, type SQL, sql } from 'drizzle-orm'
 import { newRevision } from '../../domain/ids.ts'
 import { type Act, recordAct } from '../accounts/audit.ts'
+import { requestAutomaticJobs } from '../attribution/requests.ts'
+import { hasNegative } from '../core/ratings.ts'
 import { selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { feedback, reviews } from '../schema/reviews.ts'
@@ -20,6 +22,8 @@ export interface Comment {
   /** The author: a user's id, or the id of a key that acts for no user. */
   userId: string
   content: string
+  /** Negative if the author says that the output is wrong. */
+  rating: 'negative' | null
   createdAt: number
 }
 
@@ -41,22 +45,23 @@ export async function findCommentPlace(store: Store, spanId: string): Promise<Co
 
 /**
  * Adds a comment. Does nothing if its author has already added it with the same id. `taken`: other feedback has the id.
- * `trace_missing`: the trace was deleted in the meantime.
+ * `trace_missing`: the trace was deleted in the meantime. A negative one may request the trace's attribution.
  */
 export async function addComment(
   store: Store,
   act: Act,
   { traceKey, traceUuid, projectKey }: CommentPlace,
   comment: Comment,
-): Promise<Comment | 'taken' | 'trace_missing'> {
+): Promise<{ comment: Comment; toAttribute: number[] } | 'taken' | 'trace_missing'> {
   const { database } = store
-  const { id, spanId, userId, content, createdAt } = comment
+  const { id, spanId, userId, content, rating, createdAt } = comment
   const createdBy = newRevision()
   const ofTrace = isLive(store, eq(traces.key, traceKey))
   const isThis = and(eq(feedback.id, id), eq(feedback.traceKey, traceKey))
   const isCreated = sql`exists (select 1 from ${feedback} where ${isThis} and ${feedback.createdBy} = ${createdBy})`
   const isTaken = isOnOtherTrace(store, feedback, { id: sql`${id}`, traceUuid: sql`${traceUuid}` })
-  const [, , , [stored], [trace]] = await database.batch([
+  const isThisTrace = sql`${traces.key} = ${traceKey} and ${isCreated} and ${rating} is not null`
+  const [, , requested, , , [stored], [trace]] = await database.batch([
     database
       .insert(feedback)
       .select(
@@ -67,7 +72,7 @@ export async function addComment(
             traceKey: traces.key,
             spanId,
             userId,
-            rating: null,
+            rating: rating === null ? null : JSON.stringify(rating),
             comment: content,
             correction: null,
             labeller: null,
@@ -81,6 +86,8 @@ export async function addComment(
       )
       .onConflictDoNothing(),
     touchTraces(store, and(ofTrace, isCreated), act.at),
+    requestAutomaticJobs(store, isThisTrace, act.at),
+    flagNegative(store, and(ofTrace, isCreated), hasNegative()),
     recordAct(store, act, { action: 'comment.create', targetId: id, projectKey, afterId: id }, isCreated),
     database.select().from(feedback).where(isThis),
     database.select({ key: traces.key }).from(traces).where(ofTrace),
@@ -90,8 +97,11 @@ export async function addComment(
     stored?.source === 'review' &&
     stored.spanId === spanId &&
     stored.userId === userId &&
+    stored.rating === rating &&
     (stored.comment === content || stored.createdBy === createdBy)
-  return isSame ? { ...comment, createdAt: stored.timestamp } : 'taken'
+  if (!isSame) return 'taken'
+  const toAttribute = requested.map(each => each.traceKey)
+  return { comment: { ...comment, createdAt: stored.timestamp }, toAttribute }
 }
 
 /** The fields of feedback that determine who may change it. */
@@ -136,7 +146,9 @@ export async function changeComment(
     database.update(feedback).set({ comment: content }).where(differs),
     database.select().from(feedback).where(isThis),
   ])
-  return row && { id, content, spanId: row.spanId ?? '', userId: row.userId, createdAt: row.timestamp }
+  if (!row) return undefined
+  const rating = row.rating === null ? null : 'negative'
+  return { id, content, rating, spanId: row.spanId ?? '', userId: row.userId, createdAt: row.timestamp }
 }
 
 export async function deleteComment(
@@ -150,11 +162,19 @@ export async function deleteComment(
   const isStored = sql`exists (select 1 from ${feedback} where ${isThis})`
   await database.batch([
     touchTraces(store, isLive(store, eq(traces.key, traceKey), isStored), act.at),
+    flagNegative(store, isLive(store, eq(traces.key, traceKey), isStored), hasNegative(id)),
     recordAct(store, act, { action: 'comment.delete', targetId: id, projectKey, beforeId: id }, isStored),
     changeInHistory(store, isThis, null),
     database.delete(feedback).where(isThis),
   ])
 }
+
+/** The statement that marks a trace as one with negative feedback, or not. Writes nothing if it already is. */
+const flagNegative = ({ database }: Store, ofTrace: SQL | undefined, value: SQL) =>
+  database
+    .update(traces)
+    .set({ isNegative: value })
+    .where(and(ofTrace, sql`${traces.isNegative} <> ${value}`))
 
 /** The statement that copies a comment to its decision, which has the same id. */
 const changeInHistory = ({ database }: Store, ofComment: SQL | undefined, comment: string | null) =>

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../domain/json.ts'
 import { markLabellers } from '../accounts/labellers.ts'
 import { requestAutomaticJobs } from '../attribution/requests.ts'
 import { chunkRows } from '../core/chunks.ts'
-import { isNegativeRating } from '../core/ratings.ts'
+import { hasNegative } from '../core/ratings.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { users } from '../schema/accounts.ts'
@@ -69,7 +69,7 @@ export async function saveFeedback(store: Store, given: readonly FeedbackDraft[]
       const [, rows, , , requested] = await database.batch([
         markReplacedLabellers(store, labeled, receivedAt),
         upsertFeedback(store, json, { createdBy, withTime: items[0]?.timestamp !== null }),
-        ...touchAndFlag(store, ofTraces(items), receivedAt, 'isNegative', hasNegative),
+        ...touchAndFlag(store, ofTraces(items), receivedAt, 'isNegative', hasNegative()),
         requestAutomaticJobs(store, ofTraces(disputes), receivedAt),
         ...(labellers.length === 0 ? [] : [addLabellers(store, labellers)]),
       ])
@@ -253,10 +253,6 @@ const storedRecords = (store: Store, drafts: readonly FeedbackDraft[]) => sql`
   ${namedRecords(store, drafts)}
     and ${feedback.source} = 'api' and coalesce(${WRITTEN.row.spanId}, ${feedback.spanId}) is ${feedback.spanId}`
 
-/** Whether any of a trace's feedback is negative. */
-const hasNegative = sql`exists (
-  select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key} and ${isNegativeRating})`
-
 /** The statement that marks labellers whose feedback is about to get a different author. */
 const markReplacedLabellers = (store: Store, drafts: readonly FeedbackDraft[], now: number) =>
   markLabellers(
@@ -303,11 +299,9 @@ export async function withdrawFeedback(store: Store, id: string, at: number): Pr
     .where(and(isGiven, sql`exists (select 1 from ${traces} where ${isLive(store, ofTrace)})`))
   if (!given) return false
   const isThis = sql`${feedback.id} = ${id} and ${feedback.traceKey} = ${given.traceKey} and ${feedback.source} = 'api'`
-  const isNegativeWithout = sql`exists (select 1 from ${feedback}
-    where ${feedback.traceKey} = ${traces.key} and ${feedback.id} <> ${id} and ${isNegativeRating})`
   const ofThis = isLive(store, eq(traces.key, given.traceKey), sql`exists (select 1 from ${feedback} where ${isThis})`)
   await database.batch([
-    ...touchAndFlag(store, ofThis, at, 'isNegative', isNegativeWithout),
+    ...touchAndFlag(store, ofThis, at, 'isNegative', hasNegative(id)),
     markLabellers(store, sql`(select ${feedback.userId} from ${feedback} where ${isThis})`, at),
     database
       .delete(feedback)

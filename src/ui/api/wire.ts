@@ -19,10 +19,12 @@ import type { getAttributionQuality } from '../../read/attribution-quality.ts'
 import type { listAttributions } from '../../read/attributions.ts'
 import type { listErrorTypes } from '../../read/error-types.ts'
 import type { listGroups } from '../../read/groups.ts'
+import type { getGuideline } from '../../read/guidelines.ts'
 import type { getInsights } from '../../read/insights.ts'
 import type { getKnowledgeDoc, listKnowledgeDocs } from '../../read/knowledge-docs.ts'
 import type { diffPromptVersions, getPrompt, listPrompts } from '../../read/prompts.ts'
 import type { listReviewers } from '../../read/reviewers.ts'
+import type { getSpanSources } from '../../read/sources.ts'
 import type { getSpan, listSpans } from '../../read/spans.ts'
 import type { getStepNames } from '../../read/step-names.ts'
 import type { getTrace, listTraces } from '../../read/traces.ts'
@@ -69,6 +71,8 @@ export type Feedback = Trace['feedback'][number]
 export type SpanOfTrace = Answer<typeof getSpan>
 export type GroupList = Answer<typeof listGroups>
 export type TurnList = Answer<typeof listTurns>
+export type SpanSources = Answer<typeof getSpanSources>
+export type Guideline = Answer<typeof getGuideline>
 export type SpanList = Answer<typeof listSpans>
 export type Review = Answer<typeof listReviews>['reviews'][number]
 export type ReviewQueue = Answer<typeof getReviewQueue>

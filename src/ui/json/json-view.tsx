@@ -1,6 +1,5 @@
-import { Button, Group, SegmentedControl, Text, UnstyledButton } from '@mantine/core'
-import { useDebouncedValue } from '@mantine/hooks'
-import { useEffect, useMemo, useState } from 'react'
+import { Anchor, Button, Group, SegmentedControl, Skeleton, Text, UnstyledButton } from '@mantine/core'
+import { lazy, Suspense, useEffect, useMemo, useState } from 'react'
 import type { Json } from '../api/wire.ts'
 import { IconChevronDown, IconChevronRight, IconSearch } from '../icons/index.ts'
 import { ReadableText } from '../markdown/index.tsx'
@@ -8,13 +7,10 @@ import { isMarkdown, MAX_MARKDOWN_LENGTH } from '../markdown/syntax.ts'
 import { CopyIcon } from '../parts/copied-code.tsx'
 import { count } from '../parts/format.ts'
 import { IconButton } from '../parts/icon-button.tsx'
-import { FindBar } from './find-bar.tsx'
 import { FOLDED_STRING_LENGTH, type JsonRow, jsonRows, toggledToShow } from './json-rows.ts'
 import classes from './json-view.module.css'
 import { ScrollBox } from './scroll-box.tsx'
 import { ShownText } from './shown-text.tsx'
-import { SourceLines } from './source-lines.tsx'
-import { linesOf, type Match, matchesIn } from './text-lines.ts'
 import { VirtualLines } from './virtual-lines.tsx'
 
 /** How much more of a long string each click shows. Browsers take seconds to lay out a megabyte. */
@@ -28,15 +24,18 @@ interface JsonViewProps {
   marked?: string | undefined
   /** A CSS length. */
   maxHeight?: string
+  /** Strings in the value that lead somewhere, and what each opens. */
+  links?: ReadonlyMap<string, () => void> | undefined
 }
 
-type ContentProps = Required<Pick<JsonViewProps, 'value' | 'label' | 'maxHeight'>> & Pick<JsonViewProps, 'marked'>
+type ContentProps = Required<Pick<JsonViewProps, 'value' | 'label' | 'maxHeight'>> &
+  Pick<JsonViewProps, 'marked' | 'links'>
 
 /**
  * A value for reading: text as text or Markdown, objects and arrays as a tree that folds. Only the visible lines are in
  * the page, and nothing in the value is ever treated as HTML. Its source can be searched.
  */
-export function JsonView({ value, label, marked, maxHeight = '60vh' }: JsonViewProps) {
+export function JsonView({ value, label, marked, maxHeight = '60vh', links }: JsonViewProps) {
   const [mode, setMode] = useState<'read' | 'source'>('read')
   const [wanted, setWanted] = useState<string>()
   const isText = typeof value === 'string'
@@ -67,9 +66,11 @@ export function JsonView({ value, label, marked, maxHeight = '60vh' }: JsonViewP
         </Group>
       </Group>
       {wanted === undefined && mode === 'read' ? (
-        <Readable value={value} label={label} marked={marked} maxHeight={maxHeight} />
+        <Readable value={value} label={label} marked={marked} maxHeight={maxHeight} links={links} />
       ) : (
-        <Source value={value} label={label} maxHeight={maxHeight} wanted={wanted} onFind={setWanted} />
+        <Suspense fallback={<Skeleton h="8rem" />}>
+          <Source value={value} label={label} maxHeight={maxHeight} wanted={wanted} onFind={setWanted} />
+        </Suspense>
       )}
     </div>
   )
@@ -79,9 +80,13 @@ const Readable = (props: ContentProps) =>
   typeof props.value === 'string' ? <TextBox {...props} value={props.value} /> : <JsonTree {...props} />
 
 function TextBox({ value, label, marked, maxHeight }: ContentProps & { value: string }) {
-  const isLong = value.length > MAX_MARKDOWN_LENGTH
-  const lines = useMemo(() => (isLong ? linesOf(value) : []), [isLong, value])
-  if (isLong) return <SourceLines lines={lines} label={label} maxHeight={maxHeight} isProse />
+  if (value.length > MAX_MARKDOWN_LENGTH) {
+    return (
+      <Suspense fallback={<Skeleton h="8rem" />}>
+        <LongText value={value} label={label} maxHeight={maxHeight} />
+      </Suspense>
+    )
+  }
   return (
     <ScrollBox
       label={label}
@@ -101,50 +106,10 @@ const EmptyString = () => (
   </Text>
 )
 
-interface SourceProps extends ContentProps {
-  /** The text to find; undefined if the search is closed. */
-  wanted: string | undefined
-  onFind: (wanted: string | undefined) => void
-}
+const Source = lazy(async () => ({ default: (await import('./source.tsx')).Source }))
+const LongText = lazy(async () => ({ default: (await import('./source.tsx')).LongText }))
 
-/** A text as it was sent, or a value as JSON, with a search. */
-function Source({ value, label, maxHeight, wanted, onFind }: SourceProps) {
-  const source = useMemo(() => (typeof value === 'string' ? value : JSON.stringify(value, undefined, 2)), [value])
-  const lines = useMemo(() => linesOf(source), [source])
-  const [sought] = useDebouncedValue(wanted ?? '', FIND_DELAY_MS)
-  const matches = useMemo(() => foundIn(source, sought, typeof value === 'string'), [source, sought, value])
-  const [place, setPlace] = useState({ matches, current: 0 })
-  const current = place.matches === matches ? place.current : 0
-  const step = (by: 1 | -1) => setPlace({ matches, current: (current + by + matches.length) % matches.length })
-  return (
-    <>
-      {wanted !== undefined && (
-        <div className={classes.bar}>
-          <FindBar
-            label={label}
-            wanted={wanted}
-            onChange={onFind}
-            total={matches.length}
-            current={current}
-            onStep={by => matches.length > 0 && step(by)}
-            onClose={() => onFind(undefined)}
-          />
-        </div>
-      )}
-      <SourceLines lines={lines} label={label} maxHeight={maxHeight} matches={matches} current={current} />
-    </>
-  )
-}
-
-const FIND_DELAY_MS = 150
-
-/** The places that match. In JSON, quotes and line breaks within strings are escaped. */
-function foundIn(source: string, wanted: string, isText: boolean): Match[] {
-  const matches = matchesIn(source, wanted)
-  return isText || matches.length > 0 ? matches : matchesIn(source, JSON.stringify(wanted).slice(1, -1))
-}
-
-function JsonTree({ value, label, marked, maxHeight }: ContentProps) {
+function JsonTree({ value, label, marked, maxHeight, links }: ContentProps) {
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
   const rows = useMemo(() => jsonRows(value, toggled), [value, toggled])
   useEffect(() => {
@@ -168,13 +133,18 @@ function JsonTree({ value, label, marked, maxHeight }: ContentProps) {
     >
       {index => {
         const row = rows[index]
-        return row && <Row row={row} onToggle={toggle} />
+        return row && <Row row={row} onToggle={toggle} links={links} />
       }}
     </VirtualLines>
   )
 }
 
-function Row({ row, onToggle }: { row: JsonRow; onToggle: (pointer: string) => void }) {
+interface RowProps extends Pick<JsonViewProps, 'links'> {
+  row: JsonRow
+  onToggle: (pointer: string) => void
+}
+
+function Row({ row, onToggle, links }: RowProps) {
   const { name, value, size, isOpen, pointer } = row
   const indent = { paddingInlineStart: `${row.depth * 14}px` }
   if (size === null) {
@@ -182,7 +152,7 @@ function Row({ row, onToggle }: { row: JsonRow; onToggle: (pointer: string) => v
       <div className={classes.line} style={indent} data-prose={isProse(value) || undefined}>
         <span className={classes.fold} />
         {name !== null && <Name name={name} />}
-        <Scalar value={value} />
+        <Scalar value={value} links={links} />
       </div>
     )
   }
@@ -214,11 +184,19 @@ const Name = ({ name }: { name: string }) => (
 
 /** Whether a value is text for people, rather than a name or an ID. */
 const isProse = (value: Json): boolean =>
-  typeof value === 'string' && (isMarkdown(value) || /\n/.test(value) || (value.length > 80 && /\s/.test(value)))
+  typeof value === 'string' && (isMarkdown(value) || /\n|\S\s+\S+\s+\S/.test(value.slice(0, 1_000)))
 
-function Scalar({ value }: { value: Json }) {
+function Scalar({ value, links }: { value: Json } & Pick<JsonViewProps, 'links'>) {
   const [length, setLength] = useState(FOLDED_STRING_LENGTH)
   if (typeof value !== 'string') return <span className={classes.literal}>{JSON.stringify(value)}</span>
+  const follow = links?.get(value)
+  if (follow) {
+    return (
+      <Anchor component="button" type="button" inherit ta="start" onClick={follow}>
+        <ShownText text={value} />
+      </Anchor>
+    )
+  }
   const left = value.length - length
   const text = left > 0 ? value.slice(0, length) : value
   return (

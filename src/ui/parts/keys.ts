@@ -1,6 +1,6 @@
 /** A keyboard shortcut of a page. */
 export interface Shortcut<Command extends string> {
-  /** A character, `Esc`, or `mod` and `Enter`. `mod` is Ctrl, or Cmd on a Mac. */
+  /** A character, `1-9` for any of these digits, `Esc`, or `mod` and `Enter`. `mod` is Ctrl, or Cmd on a Mac. */
   keys: readonly string[]
   command: Command
   label: string
@@ -21,10 +21,13 @@ export function commandOf<Command extends string>(
 ): Command | undefined {
   if (pressed.isComposing) return undefined
   const name = nameOf(pressed, isTyping)
-  const shortcut = shortcuts.find(({ keys }) => keys.join('+').toLowerCase() === name)
+  const shortcut = shortcuts.find(({ keys }) => isPressed(keys, name))
   const isHeld = pressed.repeat && name !== 'esc' && !shortcut?.isRepeatable
   return isHeld ? undefined : shortcut?.command
 }
+
+const isPressed = (keys: readonly string[], name: string | undefined): boolean =>
+  name !== undefined && (keys[0] === '1-9' ? /^[1-9]$/.test(name) : keys.join('+').toLowerCase() === name)
 
 /** A pressed key as shortcuts name it; undefined if it's for a text field or the browser. */
 function nameOf(pressed: Pressed, isTyping: boolean): string | undefined {

@@ -1,5 +1,5 @@
 import { Group, Skeleton, Stack, Text, Title } from '@mantine/core'
-import type { ReactNode } from 'react'
+import { lazy, type ReactNode, Suspense } from 'react'
 import type { Json, SpanOfTrace } from '../api/wire.ts'
 import { IconAlertTriangle } from '../icons/index.ts'
 import { JsonView } from '../json/json-view.tsx'
@@ -8,13 +8,15 @@ import { duration } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
 import { TextLink } from '../parts/text-link.tsx'
 
+const Sources = lazy(async () => ({ default: (await import('./sources.tsx')).Sources }))
+
 interface ContextPanelProps {
   span: SpanOfTrace
   /** Whether the values are whole rather than previews. */
   isWhole: boolean
 }
 
-/** Where an output comes from: its step and trace, input, state, and metadata. */
+/** Where an output comes from: its step and trace, input, sources, state, and metadata. */
 export function ContextPanel({ span, isWhole }: ContextPanelProps) {
   const { trace, stepId, status, durationMs, createdAt, input, state, metadata } = span
   return (
@@ -42,16 +44,20 @@ export function ContextPanel({ span, isWhole }: ContextPanelProps) {
       <Section title="Input">
         <Shown value={input} label="the input" isWhole={isWhole} maxHeight="50vh" />
       </Section>
-      {Object.keys(state).length > 0 && (
-        <Section title="State">
-          <Shown value={state} label="the state" isWhole={isWhole} maxHeight="40vh" />
-        </Section>
-      )}
-      {hasFields(metadata) && (
-        <Section title="Metadata">
-          <Shown value={metadata} label="the metadata" isWhole={isWhole} maxHeight="30vh" />
-        </Section>
-      )}
+      <Suspense fallback={<Skeleton h="6rem" />}>
+        <Sources span={span}>
+          {Object.keys(state).length > 0 && (
+            <Section title="State">
+              <Shown value={state} label="the state" isWhole={isWhole} maxHeight="40vh" />
+            </Section>
+          )}
+          {hasFields(metadata) && (
+            <Section title="Metadata">
+              <Shown value={metadata} label="the metadata" isWhole={isWhole} maxHeight="30vh" />
+            </Section>
+          )}
+        </Sources>
+      </Suspense>
     </Stack>
   )
 }

@@ -1,5 +1,5 @@
 import { Button, Group, Stack, Text, Textarea, Title } from '@mantine/core'
-import type { MouseEvent, ReactNode } from 'react'
+import { lazy, type MouseEvent, type ReactNode, Suspense } from 'react'
 import type { ErrorTypes } from '../api/wire.ts'
 import {
   IconArrowBackUp,
@@ -7,17 +7,23 @@ import {
   IconMessagePlus,
   IconPencil,
   IconPlayerSkipForward,
+  IconThumbDown,
   IconX,
 } from '../icons/index.ts'
 import { KeyHint } from '../parts/key-hint.tsx'
-import { LateSelect } from '../parts/late-select.tsx'
 import { Moment } from '../parts/moment.tsx'
 import classes from './decision-panel.module.css'
 import type { Draft } from './drafts.ts'
 
+const ErrorTypeChoice = lazy(async () => ({ default: (await import('./wrong.tsx')).ErrorTypeChoice }))
+
 export interface DecisionActions {
   accept: () => void
   edit: () => void
+  /** Marks the output as wrong, or no longer. */
+  wrong: () => void
+  /** Says what went wrong, by the place of an error type among those with a key. */
+  chooseType: (index: number) => void
   save: () => void
   leave: () => void
   skip: () => void
@@ -82,19 +88,14 @@ export function DecisionPanel(props: DecisionPanelProps) {
         value={draft?.note ?? ''}
         onChange={({ currentTarget }) => write({ note: currentTarget.value })}
       />
-      {(isEditing || hasEdit) && (
-        <LateSelect
-          label="What went wrong?"
-          description="Choose an error type, if one fits"
-          placeholder="None"
-          data={byCategory(errorTypes)}
-          value={draft?.errorType ?? null}
-          onChange={errorType => write({ errorType })}
-          searchable
-          clearable
-          clearButtonProps={{ 'aria-label': 'Clear error type' }}
-          nothingFoundMessage="No matching error type"
-        />
+      {(isEditing || hasEdit || draft?.isWrong === true) && (
+        <Suspense>
+          <ErrorTypeChoice
+            errorTypes={errorTypes}
+            chosen={draft?.errorType ?? null}
+            onChoose={errorType => write({ errorType })}
+          />
+        </Suspense>
       )}
       {comment}
       {!isDraftKept && draft && (
@@ -142,11 +143,12 @@ const Buttons = ({ actions, onComment, isEditing, disabledReason }: DecisionPane
       ) : (
         <>
           <Act label="Accept" Icon={IconCheck} keys={['A']} isMain disabled={disabled} onClick={once(actions.accept)} />
+          <Act label="Wrong" Icon={IconThumbDown} keys={['W']} onClick={actions.wrong} />
           <Act label="Edit" Icon={IconPencil} keys={['E']} disabled={disabled} onClick={actions.edit} />
         </>
       )}
       <Act label="Skip" Icon={IconPlayerSkipForward} keys={['S']} onClick={once(actions.skip)} />
-      <Act label="Comment" Icon={IconMessagePlus} keys={['C']} isWide onClick={onComment} />
+      <Act label="Comment" Icon={IconMessagePlus} keys={['C']} isWide={isEditing} onClick={onComment} />
     </div>
   )
 }
@@ -174,12 +176,3 @@ const Act = ({ label, Icon, keys, isMain = false, isWide = isMain, disabled = fa
     {label}
   </Button>
 )
-
-/** The enabled error types, by category. */
-function byCategory(errorTypes: ErrorTypes['errorTypes']) {
-  const enabled = errorTypes.filter(({ isEnabled }) => isEnabled)
-  return [...Map.groupBy(enabled, ({ category }) => category)].map(([group, types]) => ({
-    group,
-    items: types.map(({ errorType, name }) => ({ value: errorType, label: name })),
-  }))
-}

@@ -11,6 +11,8 @@ export interface Draft {
   /** The reason, sent with the decision. */
   note: string
   errorType: string | null
+  /** Whether the reviewer found the output wrong. Missing in drafts that earlier releases stored. */
+  isWrong?: boolean
   /** An unposted comment. */
   comment: string
   /** The comment's ID, so that a retry can't post it twice. */
@@ -59,8 +61,8 @@ const MAX_AGE_MS = 14 * 86_400_000
 const WRITE_DELAY_MS = 300
 
 /** Whether a draft has no content. An open editor alone isn't content. */
-const isEmptyDraft = ({ text, note, errorType, comment }: Draft): boolean =>
-  text === null && note === '' && errorType === null && comment === ''
+const isEmptyDraft = ({ text, note, errorType, isWrong, comment }: Draft): boolean =>
+  text === null && note === '' && errorType === null && isWrong !== true && comment === ''
 
 /** One reviewer's drafts, stored in this browser for 14 days. Without storage they last as long as the page. */
 export function createDrafts(storage: Storage | undefined, actorId: string): Drafts {

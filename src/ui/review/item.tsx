@@ -16,6 +16,7 @@ import { type ItemOptions, useComment, useItem } from './use-item.ts'
 const None = () => null
 const SpanSuggestions = late(async () => (await import('./span-suggestions.tsx')).SpanSuggestions, None)
 const SpanFeedback = late(async () => (await import('./span-feedback.tsx')).SpanFeedback, None)
+const Wrong = late(async () => (await import('./wrong.tsx')).Wrong, None)
 
 /** One item under review: its context, its output, and the decision. */
 export function Item(options: ItemOptions) {
@@ -72,6 +73,17 @@ export function Item(options: ItemOptions) {
             )
           }
         >
+          {draft?.isWrong === true && !isEditing && !item.isDecided && (
+            <Wrong
+              span={span}
+              draft={draft}
+              errorTypes={item.errorTypes}
+              disabledReason={item.disabledReason}
+              onCorrect={actions.edit}
+              onPosted={item.leaveAsWrong}
+              onCancel={actions.wrong}
+            />
+          )}
           {hold && <HeldWarning onRetry={hold.reclaim} onTakeOver={hold.takeOver} />}
           {!isConflict && troublePanel}
           {blocked && <SchemaAlert faults={blocked.faults} onForce={blocked.force} onBack={blocked.goBack} />}
@@ -97,6 +109,8 @@ function useItemKeys(
 ): void {
   useInboxKeys({
     accept: () => !isEditing && handle(actions.accept),
+    wrong: () => !isEditing && handle(actions.wrong),
+    errorType: ({ key }) => handle(() => actions.chooseType(Number(key) - 1)),
     edit: () => !isEditing && handle(actions.edit),
     save: ({ target }) => {
       const isInside = target instanceof Node && columns.current?.contains(target)

@@ -5,6 +5,7 @@ import { CodeDiff } from '../code/index.tsx'
 import { JsonView } from '../json/json-view.tsx'
 import { ShownText } from '../json/shown-text.tsx'
 import { ReviewState } from '../parts/review-state.tsx'
+import { useCitations } from './citations.ts'
 import { DecisionWords } from './decision-words.tsx'
 import { textOf } from './json-text.ts'
 import { SchemaWarning } from './schema-warning.tsx'
@@ -19,6 +20,7 @@ interface OutputPanelProps {
 /** The output under review, and any decision on it. */
 export function OutputPanel({ span, isWhole, faults }: OutputPanelProps) {
   const { output, approvedOutput, review } = span
+  const citations = useCitations(span.id)
   return (
     <Stack gap="xs">
       <Group justify="space-between" mih={28}>
@@ -37,7 +39,7 @@ export function OutputPanel({ span, isWhole, faults }: OutputPanelProps) {
       )}
       {faults.length > 0 && <SchemaWarning faults={faults} />}
       {isWhole ? (
-        <JsonView value={output} label="the output" maxHeight="calc(100dvh - 13rem)" />
+        <JsonView value={output} label="the output" maxHeight="calc(100dvh - 13rem)" links={citations} />
       ) : (
         <Skeleton h="24rem" />
       )}

@@ -10,6 +10,7 @@ import { usePostComment } from './comment-box.tsx'
 import { decide, dismissTrouble } from './decide.ts'
 import type { DecisionActions } from './decision-panel.tsx'
 import type { Draft } from './drafts.ts'
+import { typesWithKeys } from './error-type-keys.ts'
 import { isSameValue, parsedJson, textOf } from './json-text.ts'
 import { spanQuery } from './queries.ts'
 import { type Decision, withSkipped } from './sitting.ts'
@@ -83,6 +84,15 @@ export function useItem({ span, isWhole, projectSlug, onAdvance, onUndo }: ItemO
   const actions: DecisionActions = {
     accept: () => canDecide && consider(output),
     edit: () => canDecide && write({ isEditing: true }),
+    wrong: () => {
+      if (decided !== undefined) return
+      write(draft?.isWrong ? { isWrong: false, errorType: null } : { isWrong: true })
+    },
+    chooseType: index => {
+      const chosen = typesWithKeys(errorTypes?.errorTypes ?? [])[index]?.errorType
+      if (chosen === undefined || decided !== undefined) return
+      write({ isWrong: true, errorType: draft?.errorType === chosen ? null : chosen })
+    },
     save,
     leave: () => {
       setBlocked(undefined)
@@ -93,7 +103,12 @@ export function useItem({ span, isWhole, projectSlug, onAdvance, onUndo }: ItemO
       onAdvance()
     },
     undo: () => onUndo(id),
-    discard: () => write({ text: null, errorType: null, isEditing: false }),
+    discard: () => write({ text: null, errorType: null, isWrong: false, isEditing: false }),
+  }
+  const leaveAsWrong = () => {
+    desk.drafts.remove(id)
+    notifications.show({ message: 'Negative feedback posted', color: 'green', autoClose: 2_000 })
+    actions.skip()
   }
   const continueWithout = () => dismissTrouble(desk, id)
   const troubleActions: TroubleActions = {
@@ -113,6 +128,8 @@ export function useItem({ span, isWhole, projectSlug, onAdvance, onUndo }: ItemO
   }
   return {
     actions,
+    /** Continues with the next item after negative feedback on this one. */
+    leaveAsWrong,
     draft,
     write,
     isDraftKept: isKept,

@@ -10,7 +10,7 @@ import { undo } from './decide.ts'
 import { filterFrom, type QueueFilter, withFilter } from './filters.ts'
 import { loadForm } from './form/index.tsx'
 import { itemsOf, nextOpen, openAfter } from './items.ts'
-import { queueQuery, spanQuery, wholeIn } from './queries.ts'
+import { queueQuery, sourcesQuery, spanQuery, wholeIn } from './queries.ts'
 import { showTrouble } from './trouble-notice.tsx'
 import { useClaims } from './use-claims.ts'
 import { useDesk, useRefused, useSitting } from './use-desk.ts'
@@ -113,6 +113,7 @@ function useReadAhead(spanIds: readonly string[], previews: ReadonlyMap<string, 
   useEffect(() => {
     for (const id of wanted === '' ? [] : wanted.split(',')) {
       queryClient.prefetchQuery({ ...spanQuery(id), ...wholeIn(previews.get(id)) })
+      queryClient.prefetchQuery(sourcesQuery(id))
     }
   }, [wanted, previews])
 }

@@ -1,4 +1,5 @@
-import { Badge, Group, Tabs, Title } from '@mantine/core'
+import { Badge, Group, Skeleton, Tabs, Title } from '@mantine/core'
+import { lazy, Suspense } from 'react'
 import type { Feedback, Span } from '../api/wire.ts'
 import { IconTerminal2 } from '../icons/index.ts'
 import { ShownText } from '../json/shown-text.tsx'
@@ -6,17 +7,18 @@ import { CopyIcon } from '../parts/copied-code.tsx'
 import { curlOf } from '../parts/curl.ts'
 import { duration } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
-import { FeedbackSection } from './feedback-section.tsx'
 import { ModelUse } from './model-use.tsx'
-import { ObservationList } from './observation-list.tsx'
 import { OutputSection } from './output-section.tsx'
 import { isSection, type Place, SECTIONS, type Section } from './place.ts'
 import { PromptLink } from './prompt-link.tsx'
 import type { NamedTrace } from './queries.ts'
-import { ReviewHistory } from './review-history.tsx'
 import { kindOf } from './span-kind.ts'
 import classes from './span-panel.module.css'
 import { ValueSection } from './value-section.tsx'
+
+const FeedbackSection = lazy(async () => ({ default: (await import('./feedback-section.tsx')).FeedbackSection }))
+const ObservationList = lazy(async () => ({ default: (await import('./observation-list.tsx')).ObservationList }))
+const ReviewHistory = lazy(async () => ({ default: (await import('./review-history.tsx')).ReviewHistory }))
 
 interface SpanPanelProps {
   span: Span
@@ -84,7 +86,9 @@ export function SpanPanel({ span, feedback, id, trace, section, place, onSection
         </Tabs.List>
         {SECTIONS.map(name => (
           <Tabs.Panel key={name} value={name} className={classes.body}>
-            <Body key={span.id} name={name} span={span} feedback={feedback} id={id} trace={trace} place={place} />
+            <Suspense fallback={<Skeleton h="8rem" />}>
+              <Body key={span.id} name={name} span={span} feedback={feedback} id={id} trace={trace} place={place} />
+            </Suspense>
           </Tabs.Panel>
         ))}
       </Tabs>

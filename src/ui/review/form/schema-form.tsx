@@ -1,9 +1,10 @@
 import '@mantine/dates/styles.css'
 import { createTheme, MantineThemeProvider, Text } from '@mantine/core'
 import { Form } from '@rjsf/mantine'
-import type { RJSFSchema, UnsupportedFieldProps } from '@rjsf/utils'
+import type { DescriptionFieldProps, RJSFSchema, UnsupportedFieldProps } from '@rjsf/utils'
 import { useEffect, useRef } from 'react'
 import type { Json } from '../../api/wire.ts'
+import { ShownText } from '../../json/shown-text.tsx'
 import { isSameValue } from '../json-text.ts'
 import classes from './schema-form.module.css'
 import { TextField } from './text-field.tsx'
@@ -25,7 +26,7 @@ const NO_DEFAULTS = {
 
 const NO_HEADING = { 'ui:options': { label: false }, 'ui:submitButtonOptions': { norender: true } }
 
-const TEMPLATES = { UnsupportedFieldTemplate: UndescribedField }
+const TEMPLATES = { UnsupportedFieldTemplate: UndescribedField, DescriptionFieldTemplate: Description }
 const WIDGETS = { TextWidget: TextField, TextareaWidget: TextField }
 
 /** Matches the density of the rest of the page. */
@@ -79,6 +80,16 @@ export function SchemaForm({ schema, value, onChange }: SchemaFormProps) {
         </Form>
       </div>
     </MantineThemeProvider>
+  )
+}
+
+/** Smaller than the label that it belongs to. */
+function Description({ id, description }: DescriptionFieldProps) {
+  if (!description) return null
+  return (
+    <Text id={id} size="xs" c="dimmed" mb={4}>
+      {typeof description === 'string' ? <ShownText text={description} /> : description}
+    </Text>
   )
 }
 

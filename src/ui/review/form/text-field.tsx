@@ -12,7 +12,8 @@ export function TextField(props: WidgetProps) {
 }
 
 /** Grows with its text, which may be paragraphs. Clearing an optional field removes it; a required one becomes ''. */
-function GrowingText({ id, htmlName, name, value, required, label, hideLabel, rawErrors, onChange }: WidgetProps) {
+function GrowingText(props: WidgetProps) {
+  const { id, htmlName, name, value, required, label, hideLabel, rawErrors, schema, onChange } = props
   const text = typeof value === 'string' ? value : ''
   return (
     <div data-long={text.length > LONG_LENGTH || undefined}>
@@ -20,6 +21,7 @@ function GrowingText({ id, htmlName, name, value, required, label, hideLabel, ra
         id={id}
         name={htmlName ?? name}
         label={labelValue(label, hideLabel)}
+        description={schema.description}
         required={required ?? false}
         autosize
         minRows={1}

@@ -1,0 +1,56 @@
+import { Textarea } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { SpanOfTrace } from '../api/wire.ts'
+import { fieldFaults } from '../parts/field-faults.ts'
+import { FormModal } from '../parts/form-modal.tsx'
+import { saveGuideline } from './queries.ts'
+
+interface GuidelineFormProps {
+  projectId: string
+  span: SpanOfTrace
+  /** The current guideline. */
+  text: string
+  onClose: () => void
+}
+
+const MAX_LENGTH = 16_384
+
+/** Changes the guideline of a span's step. */
+export function GuidelineForm({ projectId, span, text, onClose }: GuidelineFormProps) {
+  const [draft, setDraft] = useState(text)
+  const { mutate, isPending, error } = useMutation({
+    mutationFn: () => saveGuideline(projectId, span, draft),
+    onSuccess: () => {
+      notifications.show({ message: 'Guideline saved' })
+      onClose()
+    },
+  })
+  const faults = fieldFaults(error, ['text'])
+  return (
+    <FormModal
+      title="Guideline for reviewers"
+      isOpen
+      onClose={onClose}
+      act="Save"
+      onSubmit={() => mutate()}
+      isPending={isPending}
+      error={faults.rest}
+    >
+      <Textarea
+        label="How to judge this step's outputs"
+        description="Markdown. Every reviewer sees it next to each output of the step."
+        autosize
+        minRows={6}
+        maxRows={20}
+        maxLength={MAX_LENGTH}
+        dir="auto"
+        data-autofocus
+        value={draft}
+        error={faults.of('text')}
+        onChange={({ currentTarget }) => setDraft(currentTarget.value)}
+      />
+    </FormModal>
+  )
+}

@@ -1,0 +1,123 @@
+import { Button, Group, Stack, Text, Title, UnstyledButton } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { call } from '../api/client.ts'
+import { queryClient } from '../api/query-client.ts'
+import type { Feedback, SpanOfTrace } from '../api/wire.ts'
+import { FaultAlert } from '../parts/fault-alert.tsx'
+import { KeyHint } from '../parts/key-hint.tsx'
+import { LateSelect } from '../parts/late-select.tsx'
+import type { Draft } from './drafts.ts'
+import { type ErrorType, typesWithKeys } from './error-type-keys.ts'
+import { traceQuery } from './queries.ts'
+import classes from './wrong.module.css'
+
+interface ErrorTypeChoiceProps {
+  errorTypes: readonly ErrorType[]
+  chosen: string | null
+  onChoose: (errorType: string | null) => void
+}
+
+/** Chooses what went wrong, by key or from all types. */
+export const ErrorTypeChoice = ({ errorTypes, chosen, onChoose }: ErrorTypeChoiceProps) => (
+  <Stack gap={4} component="section" aria-label="What went wrong?">
+    <Text size="sm" fw={500}>
+      What went wrong?
+    </Text>
+    {typesWithKeys(errorTypes).map(({ errorType, name, rule }, index) => (
+      <UnstyledButton
+        key={errorType}
+        className={classes.type}
+        aria-pressed={chosen === errorType}
+        title={rule}
+        onClick={() => onChoose(chosen === errorType ? null : errorType)}
+      >
+        <KeyHint keys={[String(index + 1)]} /> {name}
+      </UnstyledButton>
+    ))}
+    <LateSelect
+      aria-label="Error type"
+      size="xs"
+      placeholder="All error types"
+      data={byCategory(errorTypes)}
+      value={chosen}
+      onChange={onChoose}
+      searchable
+      clearable
+      clearButtonProps={{ 'aria-label': 'Clear error type' }}
+      nothingFoundMessage="No matching error type"
+    />
+  </Stack>
+)
+
+/** The enabled error types, by category. */
+function byCategory(errorTypes: readonly ErrorType[]) {
+  const enabled = errorTypes.filter(({ isEnabled }) => isEnabled)
+  return [...Map.groupBy(enabled, ({ category }) => category)].map(([group, types]) => ({
+    group,
+    items: types.map(({ errorType, name }) => ({ value: errorType, label: name })),
+  }))
+}
+
+/** What a reviewer said about a wrong output, as a comment. Undefined if they said nothing yet. */
+function commentFrom({ errorType, note }: Draft, errorTypes: readonly ErrorType[]): string | undefined {
+  const name = errorTypes.find(each => each.errorType === errorType)?.name
+  const said = [name, note.trim()].filter(part => part !== undefined && part !== '')
+  return said.length === 0 ? undefined : said.join(': ')
+}
+
+interface WrongProps {
+  span: SpanOfTrace
+  draft: Draft
+  errorTypes: readonly ErrorType[]
+  /** Why the item can't be corrected now; undefined if it can. */
+  disabledReason: string | undefined
+  onCorrect: () => void
+  onPosted: () => void
+  onCancel: () => void
+}
+
+/** The step between finding an output wrong and rewriting it. What was said here can be posted without a decision. */
+export function Wrong({ span, draft, errorTypes, disabledReason, onCorrect, onPosted, onCancel }: WrongProps) {
+  const content = commentFrom(draft, errorTypes)
+  const posting = useMutation({
+    mutationFn: (said: string) =>
+      call<Feedback>(`/api/spans/${span.id}/feedback`, {
+        method: 'POST',
+        // The draft's ID, so that a retry can't post it twice.
+        body: { content: said, rating: 'negative', id: draft.commentId },
+      }),
+    onSuccess: () => {
+      onPosted()
+      return queryClient.invalidateQueries({ queryKey: traceQuery(span.trace.id).queryKey })
+    },
+  })
+  return (
+    <section aria-label="Wrong" className={classes.wrong}>
+      <Title order={3}>You found this output wrong</Title>
+      <Text size="xs" c="dimmed" mb="xs">
+        Correct it to record a decision. Or post what's wrong as negative feedback, and leave the correction to someone
+        else.
+      </Text>
+      <Group gap="xs">
+        <Button size="compact-sm" disabled={disabledReason !== undefined} onClick={onCorrect}>
+          Correct it
+        </Button>
+        <Button
+          size="compact-sm"
+          variant="default"
+          disabled={content === undefined}
+          loading={posting.isPending}
+          onClick={() => content !== undefined && posting.mutate(content)}
+        >
+          Post feedback
+        </Button>
+        <Button size="compact-sm" variant="subtle" color="gray" onClick={onCancel}>
+          Not wrong
+        </Button>
+      </Group>
+      {posting.error && (
+        <FaultAlert error={posting.error} title="Couldn't post the feedback. Your text is still here." />
+      )}
+    </section>
+  )
+}
