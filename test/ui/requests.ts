@@ -41,6 +41,8 @@ interface Rounds {
   /** Which requests to hold back, other than the document's. */
   isHeld: (url: URL) => boolean
   quietMs?: number
+  /** What to wait for before the first round. A page whose own files are held back can't load. */
+  waitUntil?: 'commit' | 'load'
   /** Asked before each round. If it's true, the page needs no more rounds, and gets all responses. */
   isDone?: () => Promise<boolean>
 }
@@ -54,7 +56,7 @@ interface Rounds {
 export async function roundsOf(
   page: Page,
   address: string,
-  { isHeld, quietMs = QUIET_MS, isDone = async () => false }: Rounds,
+  { isHeld, quietMs = QUIET_MS, waitUntil = 'commit', isDone = async () => false }: Rounds,
 ): Promise<Request[][]> {
   const held = new Map<Request, Route>()
   const quiet = followRequests(page)
@@ -70,7 +72,7 @@ export async function roundsOf(
     return round.map(route => route.request())
   }
   const rounds: Request[][] = []
-  await page.goto(address, { waitUntil: 'commit' })
+  await page.goto(address, { waitUntil })
   await quiet(quietMs, held)
   while (held.size > 0 && !(await isDone())) {
     rounds.push(await release())
@@ -83,6 +85,10 @@ export async function roundsOf(
 
 /** The URLs of a page's API calls in each round. */
 export async function roundsOfCalls(page: Page, address: string, quietMs = QUIET_MS): Promise<string[][]> {
-  const rounds = await roundsOf(page, address, { isHeld: url => url.pathname.startsWith('/api/'), quietMs })
+  const rounds = await roundsOf(page, address, {
+    isHeld: url => url.pathname.startsWith('/api/'),
+    quietMs,
+    waitUntil: 'load',
+  })
   return rounds.map(round => round.map(request => request.url()))
 }
