@@ -178,3 +178,85 @@ test('a row on a phone shows the name, the output, and the review state', async 
     await expect(row.getByText(text)).toBeVisible()
   }
 })
+
+test('a search applies on Enter, highlights what it found, and links to the span', async ({ page }) => {
+  await open(page)
+  await expect(rows(page)).toHaveCount(12)
+  await page.keyboard.press('/')
+  const search = page.getByRole('textbox', { name: 'Search text' })
+  await expect(search).toBeFocused()
+  await search.fill('LA')
+  await page.keyboard.press('Enter')
+  await expect(page.getByText('Enter at least 3 characters')).toBeVisible()
+  await search.fill('LASTS 7 months')
+  await expect(page).not.toHaveURL(/contains/)
+  await page.keyboard.press('Enter')
+  await expect(page).toHaveURL(/contains=LASTS\+7\+months/)
+  await expect(rows(page)).toHaveCount(1)
+  const match = page.getByRole('list', { name: 'Matches' }).getByRole('link').first()
+  await expect(match).toContainText('output')
+  await expect(match.locator('mark')).toHaveText('lasts 7 months')
+  await expectAccessibleOnEveryScreen(page)
+  await match.click()
+  await expect(page).toHaveURL(/\/traces\/[^?]+\?.*span=/)
+  await page.goBack()
+  await page.getByRole('button', { name: 'Clear search' }).click()
+  await expect(page).not.toHaveURL(/contains/)
+  await expect(rows(page)).toHaveCount(12)
+})
+
+test('a search continues by itself, pauses after 20 pages without a match, and says how far it looked', async ({
+  page,
+}) => {
+  let calls = 0
+  await page.route(/\/api\/traces\?.*contains/, route => {
+    calls++
+    const warnings = ['Only the beginning of 1 value over 8 KiB was searched']
+    const searchedTo = '2026-01-02T03:04:05.000Z'
+    return route.fulfill({ json: { traces: [], searchedTo, warnings, nextCursor: `c${calls}` } })
+  })
+  await open(page, '&contains=nowhere')
+  await expect(page.getByText('Searched back to 2 Jan 2026')).toBeVisible()
+  await expect(page.getByText('Only the beginning of 1 value over 8 KiB was searched.')).toBeVisible()
+  const goOn = page.getByRole('button', { name: 'Search older traces' })
+  await expect(goOn).toBeVisible()
+  expect(calls).toBe(20)
+  await goOn.click()
+  await expect.poll(() => calls).toBe(40)
+  await expect(goOn).toBeVisible()
+})
+
+test('a name is filtered by a part of it or as a whole', async ({ page }) => {
+  await open(page)
+  await page.getByRole('button', { name: 'Add filter' }).click()
+  await page.getByRole('option', { name: 'Name' }).click()
+  await page.getByRole('textbox', { name: 'Name' }).fill('ANSW')
+  await page.keyboard.press('Enter')
+  await expect(page).toHaveURL(/nameContains=ANSW/)
+  await expect(rows(page)).toHaveCount(12)
+  await filters(page).getByRole('button', { name: 'Name contains: ANSW' }).click()
+  await page.getByText('Is', { exact: true }).click()
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await expect(page).toHaveURL(/[?&]name=ANSW/)
+  await expect(page).not.toHaveURL(/nameContains/)
+  await expect(page.getByRole('heading', { name: 'No traces match these filters' })).toBeVisible()
+})
+
+test('traces are sorted by duration, by a header or in the bar, and the page says if older ones are left out', async ({
+  page,
+}) => {
+  await open(page)
+  const header = page.getByRole('columnheader', { name: 'Duration' })
+  await header.getByRole('button').click()
+  await expect(page).toHaveURL(/sort=duration/)
+  await expect(header).toHaveAttribute('aria-sort', 'descending')
+  await expect(rows(page)).toHaveCount(12)
+  await filters(page).getByRole('button', { name: 'Remove filter: Sort' }).click()
+  await expect(page).not.toHaveURL(/sort/)
+  await page.route(/\/api\/traces\?.*sort=cost/, route =>
+    route.fulfill({ json: { traces: [], sortedOver: { traces: 1234, isAll: false }, nextCursor: null } }),
+  )
+  await filters(page).getByRole('button', { name: 'Sort' }).click()
+  await page.getByRole('option', { name: 'Most expensive first' }).click()
+  await expect(page.getByText('Sorted within the newest 5,000 traces, of which 1,234 match.')).toBeVisible()
+})

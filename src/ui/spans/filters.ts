@@ -5,6 +5,7 @@ import { parametersIn, withoutFilters } from '../parts/parameters.ts'
  */
 
 const FILTERS = [
+  'contains',
   'decision',
   'stepId',
   'errorType',

@@ -7,6 +7,8 @@ import { errorTypesQuery } from '../api/error-types.ts'
 import { useNames } from '../api/names.ts'
 import type { SpanList } from '../api/wire.ts'
 import { FilterBar } from '../filters/filter-bar.tsx'
+import { Matches } from '../filters/matches.tsx'
+import { SearchNotes } from '../filters/search-notes.tsx'
 import { ShownText } from '../json/shown-text.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Expired } from '../parts/expired.tsx'
@@ -17,6 +19,7 @@ import { ReviewState } from '../parts/review-state.tsx'
 import { ShowMore } from '../parts/show-more.tsx'
 import { type Column, StackedTable } from '../parts/stacked-table.tsx'
 import { TextLink } from '../parts/text-link.tsx'
+import { isTired } from '../parts/tired.ts'
 import { usePageTitle } from '../parts/use-page-title.ts'
 import { useProject } from '../session/project.ts'
 import { LateViewsMenu } from '../views/late-views-menu.tsx'
@@ -39,6 +42,7 @@ export function Page() {
     () => new Map((errorTypes.data?.errorTypes ?? []).map(({ errorType, name }) => [errorType, name])),
     [errorTypes.data],
   )
+  const contains = address.get('contains')
   const expired = query.data?.pages[0]?.expired ?? 0
   const isEmpty = spans?.length === 0 && !query.hasNextPage
   return (
@@ -55,11 +59,13 @@ export function Page() {
         <FilterBar
           filters={spanFilters({ errorTypes: typeNames, reviewers: userNames })}
           pinned={PINNED_FILTERS}
+          searchName="contains"
           onClear={withoutSpanFilters}
         >
           <LateViewsMenu page="spans" queryOf={queryOf} withoutFilters={withoutSpanFilters} />
         </FilterBar>
       )}
+      {!query.isPlaceholderData && <SearchNotes pages={query.data?.pages} />}
       {query.error && !query.data && (
         <FaultAlert error={query.error} title="Couldn't load the spans" onRetry={query.refetch} />
       )}
@@ -68,31 +74,53 @@ export function Page() {
       {project !== undefined && !isEmpty && !(query.error && !query.data) && (
         <StackedTable
           label="Spans"
-          columns={columnsOf(project, userNames, typeNames)}
+          columns={[
+            stepColumn(project),
+            ...(contains === null ? [] : [matchColumn(project, contains)]),
+            ...columnsOf(userNames, typeNames),
+          ]}
           rows={spans}
           keyOf={({ id }) => id}
         />
       )}
-      <ShowMore query={query} />
+      <ShowMore
+        query={query}
+        isPaused={isTired(query.data?.pages.map(page => page.spans.length) ?? [])}
+        searchedTo={query.data?.pages.at(-1)?.searchedTo}
+      />
     </Stack>
   )
 }
 
+const stepColumn = (project: string): Column<ListedSpan> => ({
+  label: 'Step',
+  cell: ({ id, stepId, trace }) => (
+    <TextLink href={pathWith(`/traces/${trace.id}`, { project, span: id })}>
+      <span dir="auto">
+        <ShownText text={stepId} />
+      </span>
+    </TextLink>
+  ),
+})
+
+const matchColumn = (project: string, contains: string): Column<ListedSpan> => ({
+  label: 'Found',
+  width: '30%',
+  cell: ({ trace, matches }) =>
+    matches && (
+      <Matches
+        matches={matches}
+        sought={contains}
+        pathOf={span => pathWith(`/traces/${trace.id}`, { project, span })}
+        isWrapped
+      />
+    ),
+})
+
 const columnsOf = (
-  project: string,
   userNames: ReadonlyMap<string, string>,
   typeNames: ReadonlyMap<string, string>,
 ): Column<ListedSpan>[] => [
-  {
-    label: 'Step',
-    cell: ({ id, stepId, trace }) => (
-      <TextLink href={pathWith(`/traces/${trace.id}`, { project, span: id })}>
-        <span dir="auto">
-          <ShownText text={stepId} />
-        </span>
-      </TextLink>
-    ),
-  },
   {
     label: 'Trace',
     cell: ({ trace }) => (

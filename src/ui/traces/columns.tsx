@@ -19,6 +19,8 @@ import classes from './trace-table.module.css'
 export interface CellContext {
   project: string | undefined
   typeName: (errorType: string) => string
+  /** The text that the list was searched for. */
+  contains: string | null
   onFilter: (leaf: MetadataLeaf) => void
 }
 
@@ -29,6 +31,8 @@ interface TraceColumn {
   /** Its share of the width that's left. */
   grow?: number
   isNumber?: boolean
+  /** The API's name of the order by this column. */
+  sort?: string
   /** Whether it's in small print. */
   isSmall?: boolean
   cell: (trace: TraceItem, context: CellContext) => ReactNode
@@ -125,6 +129,7 @@ export const COLUMNS = {
   },
   cost: {
     label: 'Cost',
+    sort: 'cost',
     width: 62,
     isSmall: true,
     isNumber: true,
@@ -132,6 +137,7 @@ export const COLUMNS = {
   },
   duration: {
     label: 'Duration',
+    sort: 'duration',
     width: 60,
     isSmall: true,
     isNumber: true,

@@ -7,7 +7,9 @@ import { withoutFilters } from '../parts/parameters.ts'
 
 /** The filters' names, without metadata. */
 const FILTERS = [
+  'contains',
   'name',
+  'nameContains',
   'status',
   'review',
   'stepId',
@@ -36,8 +38,16 @@ export function queryOf(address: URLSearchParams): string {
   return query.toString()
 }
 
-/** A URL without filters. */
-export const withoutTraceFilters = withoutFilters(isFilter)
+/** The same with the list's order. A search is always in the order of time. */
+export function listQueryOf(address: URLSearchParams): string {
+  const filters = queryOf(address)
+  const sort = address.get('sort')
+  if (!sort || address.get('contains')) return filters
+  return `${filters}${filters === '' ? '' : '&'}${new URLSearchParams({ sort })}`
+}
+
+/** A URL without filters, and in the order of time. */
+export const withoutTraceFilters = withoutFilters(name => isFilter(name) || name === 'sort')
 
 /** A metadata filter's name in the URL. */
 export const metadataName = (path: string): string => METADATA + path

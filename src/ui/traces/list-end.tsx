@@ -5,6 +5,8 @@ import classes from './trace-table.module.css'
 
 interface ListEndProps {
   hasMore: boolean
+  /** Whether it's the result of a search by text. */
+  isSearch: boolean
   isLoading: boolean
   /** How far back the last page searched, if it was short. */
   lookedBackTo: string | null
@@ -13,7 +15,7 @@ interface ListEndProps {
 }
 
 /** The end of the list: whether there are more traces, and how far back it searched. */
-export function ListEnd({ hasMore, isLoading, lookedBackTo, error, onMore }: ListEndProps) {
+export function ListEnd({ hasMore, isSearch, isLoading, lookedBackTo, error, onMore }: ListEndProps) {
   if (error) return <FaultAlert error={error} title="Couldn't load more" onRetry={onMore} />
   if (!hasMore) return <div className={classes.end}>End of list</div>
   return (
@@ -25,10 +27,10 @@ export function ListEnd({ hasMore, isLoading, lookedBackTo, error, onMore }: Lis
         </span>
       )}
       {isLoading ? (
-        <span>Loading…</span>
+        <span>{isSearch ? 'Searching…' : 'Loading…'}</span>
       ) : (
         <Button size="compact-xs" variant="default" onClick={onMore}>
-          Load older traces
+          {isSearch ? 'Search older traces' : 'Load older traces'}
         </Button>
       )}
     </div>

@@ -3,24 +3,27 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { useCallback, useMemo, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { FilterBar } from '../filters/filter-bar.tsx'
+import { SearchNotes } from '../filters/search-notes.tsx'
 import { Expired } from '../parts/expired.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { late } from '../parts/late.tsx'
 import { NoProject } from '../parts/no-project.tsx'
 import { withParameters } from '../parts/parameters.ts'
 import { usePreload } from '../parts/settled.ts'
+import { isTired } from '../parts/tired.ts'
 import { usePageTitle } from '../parts/use-page-title.ts'
 import { useProject } from '../session/project.ts'
 import { useErrorTypeNames } from '../trace/use-error-type-names.ts'
 import { LateViewsMenu } from '../views/late-views-menu.tsx'
 import { ColumnsButton } from './columns-button.tsx'
-import { metadataName, queryOf, withoutTraceFilters } from './filters.ts'
+import { listQueryOf, metadataName, queryOf, withoutTraceFilters } from './filters.ts'
 import { ListEnd } from './list-end.tsx'
 import { ListSwitch } from './list-switch.tsx'
 import type { MetadataLeaf } from './metadata-leaves.ts'
 import { NoTraces } from './no-traces.tsx'
 import classes from './page.module.css'
 import { tracesQuery } from './queries.ts'
+import { SortNote } from './sort-note.tsx'
 import { TraceTable } from './trace-table.tsx'
 import { useColumns } from './use-columns.ts'
 import { useListPlace } from './use-list-place.ts'
@@ -35,16 +38,14 @@ const ColumnsMenu = late(
   () => <ColumnsButton disabled />,
 )
 
-/** After this many pages without a match (100,000 traces) the list asks before it continues. */
-const MAX_EMPTY_PAGES = 20
-
 /** A project's traces. */
 export function Page() {
   usePageTitle('Traces')
   const project = useProject()
   const [address, setAddress] = useSearchParams()
-  const filters = queryOf(address)
-  const traceFilters = useTraceFilters()
+  const filters = listQueryOf(address)
+  const contains = address.get('contains')
+  const traceFilters = useTraceFilters(contains !== null)
   const list = useInfiniteQuery(tracesQuery(project, filters))
   const { data, hasNextPage, isFetchingNextPage, isPlaceholderData, fetchNextPage } = list
   const pages = data?.pages
@@ -58,9 +59,8 @@ export function Page() {
     isFree: isAtTop && !isPointedAt,
   })
 
-  const emptyPages = pages ? pages.length - 1 - pages.findLastIndex(page => page.traces.length > 0) : 0
-  const isTired = emptyPages > 0 && emptyPages % MAX_EMPTY_PAGES === 0
-  const canGoOn = hasNextPage && !isFetchingNextPage && !isPlaceholderData && !isTired && !list.isFetchNextPageError
+  const isPaused = isTired(pages?.map(page => page.traces.length) ?? [])
+  const canGoOn = hasNextPage && !isFetchingNextPage && !isPlaceholderData && !isPaused && !list.isFetchNextPageError
   const onEnd = useCallback(() => {
     if (canGoOn) void fetchNextPage()
   }, [canGoOn, fetchNextPage])
@@ -69,8 +69,10 @@ export function Page() {
     [setAddress],
   )
 
+  const onSort = (sort: string | null) => setAddress(withParameters({ sort }))
+
   const typeName = useErrorTypeNames()
-  const context = useMemo(() => ({ project, typeName, onFilter }), [project, typeName, onFilter])
+  const context = useMemo(() => ({ project, typeName, contains, onFilter }), [project, typeName, contains, onFilter])
   const columns = useColumns()
   const isWide = useWideRows()
 
@@ -86,24 +88,36 @@ export function Page() {
         <ListSwitch shown="traces" project={project} />
       </Group>
       {project !== undefined && (
-        <FilterBar filters={traceFilters} pinned={PINNED_FILTERS} onClear={withoutTraceFilters}>
+        <FilterBar filters={traceFilters} pinned={PINNED_FILTERS} searchName="contains" onClear={withoutTraceFilters}>
           <LateViewsMenu page="traces" queryOf={queryOf} withoutFilters={withoutTraceFilters} />
           {isWide && <ColumnsMenu {...columns} />}
         </FilterBar>
       )}
       <Expired count={pages?.[0]?.expired ?? 0} one="answer" many="answers" />
+      {!isPlaceholderData && (
+        <>
+          <SearchNotes pages={pages} />
+          <SortNote sortedOver={pages?.[0]?.sortedOver} />
+        </>
+      )}
       {list.error && !pages ? (
         <FaultAlert error={list.error} title="Couldn't load the traces" onRetry={list.refetch} />
       ) : project === undefined ? (
         <NoProject />
       ) : isEmpty ? (
-        <NoTraces projectSlug={project} isFiltered={filters !== ''} onClear={() => setAddress(withoutTraceFilters)} />
+        <NoTraces
+          projectSlug={project}
+          isFiltered={queryOf(address) !== ''}
+          onClear={() => setAddress(withoutTraceFilters)}
+        />
       ) : (
         <TraceTable
           list={isPlaceholderData ? undefined : `${project} ${filters}`}
           traces={traces}
           columns={columns.columns}
           context={context}
+          sorted={address.get('sort')}
+          onSort={contains === null ? onSort : undefined}
           isLoading={list.isPending}
           isStale={isPlaceholderData}
           offset={offset}
@@ -115,6 +129,7 @@ export function Page() {
             !list.isPending && (
               <ListEnd
                 hasMore={hasNextPage}
+                isSearch={contains !== null}
                 isLoading={isFetchingNextPage || canGoOn}
                 lookedBackTo={lookedBackTo}
                 error={list.isFetchNextPageError ? list.error : null}

@@ -2,7 +2,7 @@ import type { TraceItem, TraceList } from '../api/wire.ts'
 
 /** A page of the list. */
 export interface TracePage extends TraceList {
-  /** How far back (ISO 8601) a short page searched, if more pages follow; else null. */
+  /** How far back (ISO 8601) a search or a short page looked, if more pages follow; else null. */
   lookedBackTo: string | null
 }
 

@@ -15,7 +15,13 @@ interface PageOptions {
   signal: AbortSignal
 }
 
-/** `filters` as `queryOf` writes them. */
+/** Whether new traces appear in a list by themselves. Searching or sorting every few seconds would cost too much. */
+export function isLive(filters: string): boolean {
+  const query = new URLSearchParams(filters)
+  return !query.has('contains') && !query.has('sort')
+}
+
+/** `filters` as `listQueryOf` writes them. */
 function readTraces(project: string, filters: string, { cursor, limit = PAGE_SIZE, signal }: PageOptions) {
   const path = pathWith('/api/traces', { projectSlug: project, limit, cursor })
   return call<TraceList>(filters === '' ? path : `${path}&${filters}`, { signal })
@@ -24,7 +30,10 @@ function readTraces(project: string, filters: string, { cursor, limit = PAGE_SIZ
 /** A page. If it's short, it includes how far back it searched: the time of the next page's first trace. */
 async function readPage(project: string, filters: string, options: PageOptions): Promise<TracePage> {
   const page = await readTraces(project, filters, options)
-  if (page.nextCursor === null || page.traces.length === PAGE_SIZE) return { ...page, lookedBackTo: null }
+  if (page.searchedTo !== undefined) return { ...page, lookedBackTo: page.searchedTo }
+  if (page.nextCursor === null || page.traces.length === PAGE_SIZE || page.sortedOver) {
+    return { ...page, lookedBackTo: null }
+  }
   const place = { cursor: page.nextCursor, limit: 1, signal: options.signal }
   const { traces } = await readTraces(project, 'kind=all', place)
   return { ...page, lookedBackTo: traces[0]?.createdAt ?? null }

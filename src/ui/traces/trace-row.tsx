@@ -1,5 +1,7 @@
 import { type MouseEvent, memo } from 'react'
+import { pathWith } from '../api/client.ts'
 import type { TraceItem } from '../api/wire.ts'
+import { Matches } from '../filters/matches.tsx'
 import { type CellContext, type ColumnId, columnOf } from './columns.tsx'
 import classes from './trace-table.module.css'
 
@@ -11,17 +13,20 @@ interface TraceRowProps {
   index: number
   /** Pixels from the list's top. */
   start: number
+  /** Pixels. */
+  height: number
 }
 
 /** A trace in the list. The whole row links to it. */
-export const TraceRow = memo(function TraceRow({ trace, columns, context, index, start }: TraceRowProps) {
+export const TraceRow = memo(function TraceRow({ trace, columns, context, index, start, height }: TraceRowProps) {
   return (
     <tr
       onClick={followLink}
       aria-rowindex={index + 2}
       data-index={index}
       className={classes.row}
-      style={{ transform: `translateY(${start}px)` }}
+      data-matched={trace.matches !== undefined || undefined}
+      style={{ height, transform: `translateY(${start}px)` }}
     >
       {columns.map(id => {
         const { isNumber, isSmall, cell } = columnOf(id)
@@ -31,6 +36,15 @@ export const TraceRow = memo(function TraceRow({ trace, columns, context, index,
           </td>
         )
       })}
+      {context.contains !== null && trace.matches && (
+        <td data-column="matches">
+          <Matches
+            matches={trace.matches}
+            sought={context.contains}
+            pathOf={span => pathWith(`/traces/${trace.id}`, { project: context.project, span })}
+          />
+        </td>
+      )}
     </tr>
   )
 })

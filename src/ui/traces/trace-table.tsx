@@ -1,4 +1,4 @@
-import { Skeleton } from '@mantine/core'
+import { Skeleton, UnstyledButton } from '@mantine/core'
 import { useHotkeys } from '@mantine/hooks'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type CSSProperties, type ReactNode, useCallback, useEffect, useRef } from 'react'
@@ -10,6 +10,7 @@ import { useWideRows } from './use-wide-rows.ts'
 
 const ROW_HEIGHT = 34
 const TALL_ROW_HEIGHT = 100
+const MATCH_HEIGHT = 22
 const GAP = 10
 const PADDING = 10
 /** How many rows before the end to load more. */
@@ -23,6 +24,10 @@ interface TraceTableProps {
   /** On wide screens. */
   columns: readonly ColumnId[]
   context: CellContext
+  /** The column's `sort` that the traces are sorted by. */
+  sorted: string | null
+  /** Undefined if the list can't be sorted. */
+  onSort: ((sort: string | null) => void) | undefined
   /** Whether nothing is loaded yet. */
   isLoading: boolean
   /** Whether the rows belong to the previous filters. */
@@ -46,6 +51,8 @@ export function TraceTable({
   traces,
   columns: chosen,
   context,
+  sorted,
+  onSort,
   isLoading,
   isStale,
   offset,
@@ -59,10 +66,11 @@ export function TraceTable({
   const isWide = useWideRows()
   const rowHeight = isWide ? ROW_HEIGHT : TALL_ROW_HEIGHT
   const columns = isWide ? chosen : NARROW_COLUMNS
+  const heightOf = (trace: TraceItem | undefined) => rowHeight + (trace?.matches?.length ?? 0) * MATCH_HEIGHT
   const virtualizer = useVirtualizer({
     count: traces.length,
     getScrollElement: () => container.current,
-    estimateSize: () => rowHeight,
+    estimateSize: index => heightOf(traces[index]),
     getItemKey: index => traces[index]?.id ?? index,
     overscan: 12,
     initialOffset: offset,
@@ -126,21 +134,41 @@ export function TraceTable({
           <thead className={classes.head}>
             <tr aria-rowindex={1} className={classes.headRow}>
               {columns.map(id => {
-                const { label, isNumber } = columnOf(id)
+                const { label, isNumber, sort } = columnOf(id)
                 return (
-                  <th key={id} scope="col" className={isNumber ? classes.number : undefined}>
-                    {label}
+                  <th
+                    key={id}
+                    scope="col"
+                    className={isNumber ? classes.number : undefined}
+                    aria-sort={sort !== undefined && sort === sorted ? 'descending' : undefined}
+                  >
+                    {sort === undefined || !onSort ? (
+                      label
+                    ) : (
+                      <UnstyledButton className={classes.sort} onClick={() => onSort(sort === sorted ? null : sort)}>
+                        {label}
+                        {sort === sorted && ' ↓'}
+                      </UnstyledButton>
+                    )}
                   </th>
                 )
               })}
             </tr>
           </thead>
           <tbody className={classes.rows} style={{ height: virtualizer.getTotalSize() }}>
-            {items.map(({ index, key, start }) => {
+            {items.map(({ index, key, start, size }) => {
               const trace = traces[index]
               if (!trace) return null
               return (
-                <TraceRow key={key} trace={trace} index={index} start={start} columns={columns} context={context} />
+                <TraceRow
+                  key={key}
+                  trace={trace}
+                  index={index}
+                  start={start}
+                  height={size}
+                  columns={columns}
+                  context={context}
+                />
               )
             })}
           </tbody>

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo } from 'react'
 import type { TraceItem } from '../api/wire.ts'
 import { hasGap, newTraces, type TracePage, withChanges, withTraces } from './pages.ts'
-import { newestQuery, tracesQuery } from './queries.ts'
+import { isLive, newestQuery, tracesQuery } from './queries.ts'
 
 interface NewTraces {
   /** New traces that aren't in the list yet. */
@@ -25,7 +25,10 @@ interface NewTracesOptions {
 /** Polls for new traces, and updates the first page's. */
 export function useNewTraces({ project, filters, pages, isFree }: NewTracesOptions): NewTraces {
   const queryClient = useQueryClient()
-  const { data: newest } = useQuery({ ...newestQuery(project, filters), enabled: pages !== undefined })
+  const { data: newest } = useQuery({
+    ...newestQuery(project, filters),
+    enabled: pages !== undefined && isLive(filters),
+  })
   const waiting = useMemo(() => (pages && newest ? newTraces(pages, newest.traces) : []), [pages, newest])
   const hasMore = Boolean(pages && newest && hasGap(pages, newest, waiting.length))
 

@@ -5,10 +5,10 @@ import type { Filter } from '../filters/filter.ts'
 import { useProject } from '../session/project.ts'
 
 /** The filters that are visible even if they aren't set. */
-export const PINNED_FILTERS = ['Review', 'Time']
+export const PINNED_FILTERS = ['Review', 'Time', 'Sort']
 
-/** The filters that the list offers. */
-export function useTraceFilters(): readonly Filter[] {
+/** The filters that the list offers. A search always goes by time. */
+export function useTraceFilters(isSearch: boolean): readonly Filter[] {
   const { data } = useQuery(errorTypesQuery(useProject()))
   return useMemo(() => {
     const errorTypes = (data?.errorTypes ?? []).map(({ errorType, name }) => ({ value: errorType, label: name }))
@@ -17,8 +17,9 @@ export function useTraceFilters(): readonly Filter[] {
       { kind: 'choice', label: 'Error type', name: 'errorType', options: errorTypes },
       { kind: 'choice', label: "Engine's answer", name: 'engineErrorType', options: errorTypes },
       ...LAST,
+      ...(isSearch ? [] : [SORT]),
     ]
-  }, [data])
+  }, [data, isSearch])
 }
 
 const FILTERS: readonly Filter[] = [
@@ -34,7 +35,7 @@ const FILTERS: readonly Filter[] = [
     ],
   },
   { kind: 'period', label: 'Time', from: 'from', to: 'to', unit: 'minute' },
-  { kind: 'text', label: 'Name', name: 'name', placeholder: 'support-answer' },
+  { kind: 'text', label: 'Name', name: 'name', partName: 'nameContains', placeholder: 'support-answer' },
   { kind: 'text', label: 'Step', name: 'stepId', placeholder: 'generate-answer' },
   {
     kind: 'choice',
@@ -86,3 +87,14 @@ const LAST: readonly Filter[] = [
     options: [{ value: 'all', label: "Include traces that aren't from AI pipelines" }],
   },
 ]
+
+/** Not a filter, but chosen like one. */
+const SORT: Filter = {
+  kind: 'choice',
+  label: 'Sort',
+  name: 'sort',
+  options: [
+    { value: 'duration', label: 'Longest first' },
+    { value: 'cost', label: 'Most expensive first' },
+  ],
+}
