@@ -76,7 +76,7 @@ async function newFilled() {
   }
   await env.DB.batch([
     env.DB.prepare('insert into model_calls values (?, 1, 1)').bind(job.projectKey),
-    env.DB.prepare("insert into answer_days values (?, 1, 'step', 'late', 1)").bind(job.projectKey),
+    env.DB.prepare("insert into answer_days values (?, 1, 'step', 'late', 1, 0)").bind(job.projectKey),
     env.DB.prepare("insert into output_days values (?, 1, 'step', 1, 0)").bind(job.projectKey),
     env.DB.prepare("insert into use_days values (?, 1, 'step', '', 1, 1, 1, '{}')").bind(job.projectKey),
     env.DB.prepare("insert into dataset_removals values (?, 'step', 1, null)").bind(job.projectKey),

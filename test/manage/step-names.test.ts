@@ -322,7 +322,7 @@ describe('a renamed step', () => {
       const decision = { decision: 'correct', approvedOutput: 'No', errorType: 'reasoning_error' }
       await org.owner.put(`/api/spans/${spanId}/review`, decision)
     }
-    const counted = "select key, ?, ?, 'agent_error', 2 from projects where id = ?"
+    const counted = "select key, ?, ?, 'agent_error', 2, 0 from projects where id = ?"
     await env.DB.batch(
       ['old', 'new'].map(stepId =>
         env.DB.prepare(`insert into answer_days ${counted}`).bind(
