@@ -84,7 +84,12 @@ export function Rank({ step, place, project, named, typeNames, paths }: RankProp
           <TextLink href={promptPath(step, project)}>{step.versions.length > 0 ? 'Open prompt' : 'Prompts'}</TextLink>
         </Text>
       </Stack>
-      <Share part={judged.corrected} whole={decided} path={corrections} label={`Corrections of ${stepId}`} />
+      <Share
+        part={judged.corrected}
+        whole={decided}
+        path={corrections}
+        label={`${share(judged.corrected, decided)} of decisions on ${stepId} corrected`}
+      />
     </li>
   )
 }

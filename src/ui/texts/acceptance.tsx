@@ -1,6 +1,6 @@
 import { Text } from '@mantine/core'
 import { Counted, CountedShare } from '../parts/counted.tsx'
-import { count } from '../parts/format.ts'
+import { count, share } from '../parts/format.ts'
 import classes from './acceptance.module.css'
 
 interface AcceptanceProps {
@@ -28,7 +28,7 @@ export function Acceptance({ accepted, corrected, pathOf }: AcceptanceProps) {
               part={accepted}
               whole={decided}
               path={pathOf?.('accept') ?? null}
-              label="Share of accepted outputs"
+              label={`${share(accepted, decided)} accepted`}
             />{' '}
             accepted (
             <Counted value={accepted} path={pathOf?.('accept') ?? null} label={`${count(accepted)} accepted outputs`} />{' '}
