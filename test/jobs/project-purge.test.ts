@@ -58,6 +58,7 @@ async function newFilled() {
     rule: 'It came late.',
   })
   await org.owner.put(`/api/projects/${projectId}/step-names`, { names: { old: 'new' } })
+  await org.owner.put(`/api/projects/${projectId}/guidelines/step`, { text: 'Cite the doc.' })
   const { dataset } = world
   await org.owner.put(`/api/datasets/${dataset.id}/evaluator`, { type: 'text' })
   await org.owner.post(`/api/datasets/${dataset.id}/items`, {
