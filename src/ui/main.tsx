@@ -4,10 +4,17 @@ import './app.css'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { onWait } from './api/client.ts'
+import { queryClient } from './api/query-client.ts'
+import { sessionQuery } from './api/session.ts'
 import { App } from './app.tsx'
+import { loadPageAt } from './pages.tsx'
 import { showWait } from './parts/wait-notice.ts'
 
 onWait(showWait)
+
+void queryClient.prefetchQuery(sessionQuery)
+// If it fails, the page tries again, and shows the failure.
+await loadPageAt(location.pathname).catch(() => undefined)
 
 const container = document.getElementById('app')
 if (container) {

@@ -1,4 +1,4 @@
-import { type ComponentType, lazy, type PropsWithChildren, Suspense, useEffect } from 'react'
+import { type ComponentType, lazy, Suspense, useEffect, useState } from 'react'
 import { Route, Switch, useLocation } from 'wouter'
 import { PAGES } from './page-routes.ts'
 import { PageFault } from './parts/page-fault.tsx'
@@ -9,24 +9,38 @@ import { isIn } from './shell/navigation.ts'
 import { NeedsRead } from './shell/needs-read.tsx'
 import { NotFound } from './shell/not-found.tsx'
 
-const page = (load: () => Promise<{ Page: ComponentType }>) =>
-  lazy(async () => {
-    const { Page } = await load()
-    return {
-      default: () => (
-        <Watched>
-          <Page />
-        </Watched>
-      ),
-    }
-  })
+/** The pages whose modules have loaded, by path. */
+const loaded = new Map<string, ComponentType>()
 
-function Watched({ children }: PropsWithChildren) {
-  useEffect(watchFirstPage, [])
-  return children
+const routes = Object.entries(PAGES).map(([path, load]) => {
+  const loadPage = async () => {
+    const { Page } = await load()
+    loaded.set(path, Page)
+    return { default: Page }
+  }
+  return { path, pattern: patternOf(path), loadPage, Lazy: lazy(loadPage) }
+})
+
+/** Matches the addresses of a path such as `/traces/:traceId`. */
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replace(/\/:\w+\?/, '(/[^/]+)?').replaceAll(/:\w+/g, '[^/]+')}$`)
 }
 
-const routes = Object.entries(PAGES).map(([path, load]) => ({ path, Component: page(load) }))
+/**
+ * Loads the module of the page at an address, so that the page is part of the first render. Otherwise, React shows the
+ * fallback for 300 ms, and the page makes its requests only after that.
+ */
+export async function loadPageAt(address: string): Promise<void> {
+  await routes.find(({ pattern }) => pattern.test(address))?.loadPage()
+}
+
+/** The page of a route: the module that has loaded, or else one that shows the fallback until it has. */
+function RoutedPage({ path, Lazy }: { path: string; Lazy: ComponentType }) {
+  // The component must stay the same once the module has loaded, or the page would lose its state.
+  const [Page] = useState<ComponentType>(() => loaded.get(path) ?? Lazy)
+  useEffect(watchFirstPage, [])
+  return <Page />
+}
 
 export function Pages() {
   const [address] = useLocation()
@@ -35,10 +49,14 @@ export function Pages() {
     <PageFault address={address}>
       <Suspense fallback={<PageSkeleton />}>
         <Switch>
-          {routes.map(({ path, Component }) => (
+          {routes.map(({ path, Lazy }) => (
             <Route key={path} path={path}>
               {/* Each settings tab has its own scope. */}
-              {mayRead === false && !isIn('/settings', address) ? <NeedsRead /> : <Component />}
+              {mayRead === false && !isIn('/settings', address) ? (
+                <NeedsRead />
+              ) : (
+                <RoutedPage path={path} Lazy={Lazy} />
+              )}
             </Route>
           ))}
           <Route>

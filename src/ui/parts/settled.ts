@@ -1,3 +1,4 @@
+import type { Query } from '@tanstack/react-query'
 import { useEffect, useSyncExternalStore } from 'react'
 import { queryClient } from '../api/query-client.ts'
 
@@ -12,13 +13,18 @@ function settle(): void {
   for (const listener of listeners) listener()
 }
 
+/** Marks a query that fills a part of the page which people can do without at first. */
+export const SUPPLEMENT = { isSupplement: true }
+
+const isAwaited = ({ meta }: Pick<Query, 'meta'>): boolean => meta?.isSupplement !== true
+
 /** Watches the requests of the first page, once its script runs. */
 export function watchFirstPage(): () => void {
   if (isSettled) return () => undefined
   let timer: ReturnType<typeof setTimeout> | undefined
   const check = () => {
     clearTimeout(timer)
-    if (queryClient.isFetching() === 0) timer = setTimeout(settle, QUIET_MS)
+    if (queryClient.isFetching({ predicate: isAwaited }) === 0) timer = setTimeout(settle, QUIET_MS)
   }
   const unsubscribe = queryClient.getQueryCache().subscribe(check)
   check()

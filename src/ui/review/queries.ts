@@ -2,6 +2,7 @@ import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { call } from '../api/client.ts'
 import { queryClient } from '../api/query-client.ts'
 import type { Guideline, Prompt, Prompts, ReviewQueue, SpanOfTrace, SpanSources, Trace } from '../api/wire.ts'
+import { SUPPLEMENT } from '../parts/settled.ts'
 import type { QueueFilter } from './filters.ts'
 
 /** Pages contain previews, which show where a value is truncated. The current item is loaded in full. */
@@ -47,6 +48,7 @@ export const wholeIn = (preview: SpanOfTrace | undefined) =>
 export const sourcesQuery = (spanId: string) =>
   queryOptions({
     queryKey: ['review', 'sources', spanId],
+    meta: SUPPLEMENT,
     queryFn: ({ signal }) => call<SpanSources>(`/api/spans/${spanId}/sources`, { signal }),
     staleTime: 10 * 60_000,
     gcTime: 10 * 60_000,
