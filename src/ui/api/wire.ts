@@ -14,6 +14,7 @@ import type { createApiKey, listApiKeys } from '../../manage/api-keys.ts'
 import type { listAuditLog } from '../../manage/audit-log.ts'
 import type { listProjects, updateProject } from '../../manage/projects.ts'
 import type { getSession, listOwnOrganizations } from '../../manage/session.ts'
+import type { postTraceDeletions } from '../../manage/traces.ts'
 import type { listUsers } from '../../manage/users.ts'
 import type { getAttributionQuality } from '../../read/attribution-quality.ts'
 import type { listAttributions } from '../../read/attributions.ts'
@@ -64,6 +65,7 @@ type Answer<E, Status extends number = 200> =
 
 export type TraceList = Answer<typeof listTraces>
 export type TraceItem = TraceList['traces'][number]
+export type TraceDeletions = Answer<typeof postTraceDeletions, 207>
 export type Trace = Answer<typeof getTrace>
 export type Span = Trace['spans'][number]
 export type Suggestion = Span['suggestions'][number]

@@ -2,12 +2,11 @@ import { Button, Select, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useState } from 'react'
 import { useSearchParams } from 'wouter'
-import { fetchFile, pathWith } from '../api/client.ts'
+import { pathWith } from '../api/client.ts'
 import type { Dataset } from '../api/wire.ts'
 import { IconDownload } from '../icons/index.ts'
 import { FormModal } from '../parts/form-modal.tsx'
-import { useSubmission } from '../parts/use-submission.ts'
-import { saveFile } from './save-file.ts'
+import { useFileParts } from '../parts/use-file-parts.ts'
 
 const FORMATS = [
   { value: 'jsonl', label: 'JSONL: everything about each item', extension: 'jsonl' },
@@ -15,36 +14,24 @@ const FORMATS = [
   { value: 'chat', label: 'Chat messages, for fine-tuning', extension: 'chat.jsonl' },
 ] as const
 
-/** The next part to download. A part has up to 5,000 items of the same version. */
-interface Part {
-  number: number
-  cursor: string | null
-}
-
-const FIRST: Part = { number: 1, cursor: null }
-
 /** Downloads a dataset, a part at a time. */
 export function ExportDialog({ dataset: { id, stepId }, splits }: { dataset: Dataset; splits: readonly string[] }) {
   const [isOpen, { open, close }] = useDisclosure()
   const [format, setFormat] = useState<(typeof FORMATS)[number]['value']>('jsonl')
   const [chosenSplit, setSplit] = useState('')
   const split = format === 'chat' ? 'train' : chosenSplit
-  const [part, setPart] = useState(FIRST)
   const [address] = useSearchParams()
   const version = address.get('version')
-  const { submit, isPending, error, reset } = useSubmission({
-    send: ({ cursor }: Part) => fetchFile(pathWith(`/api/datasets/${id}/export`, { format, split, version, cursor })),
-    onDone: ({ file, nextCursor }, { number }) => {
+  const { saved, act, download, restart, isPending, error } = useFileParts({
+    pathOf: cursor => pathWith(`/api/datasets/${id}/export`, { format, split, version, cursor }),
+    nameOf: part => {
       const extension = FORMATS.find(({ value }) => value === format)?.extension
-      const isOnlyPart = number === 1 && nextCursor === null
-      saveFile(file, `${[stepId, split, isOnlyPart ? '' : `part-${number}`].filter(Boolean).join('-')}.${extension}`)
-      if (nextCursor === null) close()
-      setPart(nextCursor === null ? FIRST : { number: number + 1, cursor: nextCursor })
+      return `${[stepId, split, part].filter(Boolean).join('-')}.${extension}`
     },
+    onLast: close,
   })
   const begin = () => {
-    setPart(FIRST)
-    reset()
+    restart()
     open()
   }
   return (
@@ -56,8 +43,8 @@ export function ExportDialog({ dataset: { id, stepId }, splits }: { dataset: Dat
         title="Export"
         isOpen={isOpen}
         onClose={close}
-        act={part.number === 1 ? 'Download' : `Download part ${part.number}`}
-        onSubmit={() => submit(part)}
+        act={act}
+        onSubmit={download}
         isPending={isPending}
         error={error}
       >
@@ -68,7 +55,7 @@ export function ExportDialog({ dataset: { id, stepId }, splits }: { dataset: Dat
           value={format}
           onChange={chosen => {
             if (chosen !== null) setFormat(chosen)
-            setPart(FIRST)
+            restart()
           }}
         />
         <Select
@@ -80,10 +67,10 @@ export function ExportDialog({ dataset: { id, stepId }, splits }: { dataset: Dat
           value={split}
           onChange={chosen => {
             setSplit(chosen ?? '')
-            setPart(FIRST)
+            restart()
           }}
         />
-        {part.number > 1 && <Text size="sm">The export has more than one part. Download the next one.</Text>}
+        {saved > 0 && <Text size="sm">The export has more than one part. Download the next one.</Text>}
       </FormModal>
     </>
   )

@@ -13,6 +13,7 @@ import { ShownText } from '../json/shown-text.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Expired } from '../parts/expired.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
+import { LateExportList } from '../parts/late-export-list.tsx'
 import { Moment } from '../parts/moment.tsx'
 import { NoProject } from '../parts/no-project.tsx'
 import { ReviewState } from '../parts/review-state.tsx'
@@ -63,6 +64,7 @@ export function Page() {
           onClear={withoutSpanFilters}
         >
           <LateViewsMenu page="spans" queryOf={queryOf} withoutFilters={withoutSpanFilters} />
+          <LateExportList name="spans" project={project} filters={queryOf(address)} />
         </FilterBar>
       )}
       {!query.isPlaceholderData && <SearchNotes pages={query.data?.pages} />}

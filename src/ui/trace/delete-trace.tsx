@@ -17,7 +17,7 @@ export function DeleteTrace({ trace, onClose }: { trace: Trace; onClose: () => v
   const { mutate, isPending, error } = useMutation({
     mutationFn: () => deleteTrace(trace.id),
     onSuccess: () => {
-      removeFromLists(trace.id)
+      removeFromLists(new Set([trace.id]))
       notifications.show({ message: `Trace ${trace.traceId} deleted.` })
       navigate(listAddress())
       queryClient.removeQueries({ queryKey: ['trace', trace.id] })

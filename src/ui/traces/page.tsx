@@ -7,8 +7,10 @@ import { SearchNotes } from '../filters/search-notes.tsx'
 import { Expired } from '../parts/expired.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { late } from '../parts/late.tsx'
+import { LateExportList } from '../parts/late-export-list.tsx'
 import { NoProject } from '../parts/no-project.tsx'
 import { withParameters } from '../parts/parameters.ts'
+import { useMay } from '../parts/scopes.tsx'
 import { usePreload } from '../parts/settled.ts'
 import { isTired } from '../parts/tired.ts'
 import { usePageTitle } from '../parts/use-page-title.ts'
@@ -28,6 +30,7 @@ import { TraceTable } from './trace-table.tsx'
 import { useColumns } from './use-columns.ts'
 import { useListPlace } from './use-list-place.ts'
 import { useNewTraces } from './use-new-traces.ts'
+import { useSelection } from './use-selection.ts'
 import { PINNED_FILTERS, useTraceFilters } from './use-trace-filters.ts'
 import { useWideRows } from './use-wide-rows.ts'
 import { WaitingTraces } from './waiting-traces.tsx'
@@ -36,6 +39,11 @@ import { WaitingTraces } from './waiting-traces.tsx'
 const ColumnsMenu = late(
   async () => (await import('./columns-menu.tsx')).ColumnsMenu,
   () => <ColumnsButton disabled />,
+)
+
+const DeleteTraces = late(
+  async () => (await import('./delete-traces.tsx')).DeleteTraces,
+  () => null,
 )
 
 /** A project's traces. */
@@ -75,6 +83,8 @@ export function Page() {
   const context = useMemo(() => ({ project, typeName, contains, onFilter }), [project, typeName, contains, onFilter])
   const columns = useColumns()
   const isWide = useWideRows()
+  const selected = useSelection(`${project} ${filters}`, traces)
+  const selection = useMay('manage') === true && isWide ? selected : undefined
 
   // Most readers open a trace next.
   usePreload(() => import('../trace/page.tsx'))
@@ -90,7 +100,9 @@ export function Page() {
       {project !== undefined && (
         <FilterBar filters={traceFilters} pinned={PINNED_FILTERS} searchName="contains" onClear={withoutTraceFilters}>
           <LateViewsMenu page="traces" queryOf={queryOf} withoutFilters={withoutTraceFilters} />
+          <LateExportList name="traces" project={project} filters={queryOf(address)} />
           {isWide && <ColumnsMenu {...columns} />}
+          {selection && <DeleteTraces traces={selection.traces} />}
         </FilterBar>
       )}
       <Expired count={pages?.[0]?.expired ?? 0} one="answer" many="answers" />
@@ -118,6 +130,7 @@ export function Page() {
           context={context}
           sorted={address.get('sort')}
           onSort={contains === null ? onSort : undefined}
+          selection={selection}
           isLoading={list.isPending}
           isStale={isPlaceholderData}
           offset={offset}

@@ -1,7 +1,7 @@
 import { type InfiniteData, infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { call, pathWith } from '../api/client.ts'
 import { queryClient } from '../api/query-client.ts'
-import type { TraceList } from '../api/wire.ts'
+import type { TraceDeletions, TraceItem, TraceList } from '../api/wire.ts'
 import { type TraceChange, type TracePage, withChanges } from './pages.ts'
 
 const PAGE_SIZE = 50
@@ -40,6 +40,7 @@ async function readPage(project: string, filters: string, options: PageOptions):
 }
 
 const PAGES_KEY = ['traces', 'pages']
+const NEWEST_KEY = ['traces', 'newest']
 
 /** The list as far as it was scrolled. New traces come through `newestQuery`, so long lists are never refetched. */
 export const tracesQuery = (project: string | undefined, filters: string) =>
@@ -57,7 +58,7 @@ export const tracesQuery = (project: string | undefined, filters: string) =>
 /** The first page, polled while someone looks at it. */
 export const newestQuery = (project: string | undefined, filters: string) =>
   queryOptions({
-    queryKey: ['traces', 'newest', project, filters],
+    queryKey: [...NEWEST_KEY, project, filters],
     queryFn: ({ signal }) => readTraces(project ?? '', filters, { signal }),
     initialData: () =>
       queryClient.getQueryData(tracesQuery(project, filters).queryKey)?.pages[0] as TraceList | undefined,
@@ -78,14 +79,25 @@ export function updateLists(trace: TraceChange): void {
   })
 }
 
-/** Removes a deleted trace from every list. */
-export function removeFromLists(traceId: string): void {
+/** Removes deleted traces from every list, and from the first page, whose traces would be added to the list again. */
+export function removeFromLists(ids: ReadonlySet<string>): void {
+  const left = (traces: TraceItem[]) => traces.filter(({ id }) => !ids.has(id))
+  // A response from before the deletion still has them.
+  void queryClient.cancelQueries({ queryKey: NEWEST_KEY })
+  queryClient.setQueriesData<TraceList>(
+    { queryKey: NEWEST_KEY },
+    list => list && { ...list, traces: left(list.traces) },
+  )
   queryClient.setQueriesData<Pages>(
     { queryKey: PAGES_KEY },
     data =>
       data && {
         ...data,
-        pages: data.pages.map(page => ({ ...page, traces: page.traces.filter(({ id }) => id !== traceId) })),
+        pages: data.pages.map(page => ({ ...page, traces: left(page.traces) })),
       },
   )
 }
+
+/** Deletes up to 200 traces. */
+export const deleteTraces = (traces: readonly TraceItem[]) =>
+  call<TraceDeletions>('/api/traces/delete', { method: 'POST', body: { ids: traces.map(({ id }) => id) } })

@@ -1,3 +1,4 @@
+import { Checkbox } from '@mantine/core'
 import { type MouseEvent, memo } from 'react'
 import { pathWith } from '../api/client.ts'
 import type { TraceItem } from '../api/wire.ts'
@@ -15,10 +16,14 @@ interface TraceRowProps {
   start: number
   /** Pixels. */
   height: number
+  /** Undefined if traces can't be selected. */
+  isSelected: boolean | undefined
+  onSelect: ((id: string, isRange: boolean) => void) | undefined
 }
 
 /** A trace in the list. The whole row links to it. */
-export const TraceRow = memo(function TraceRow({ trace, columns, context, index, start, height }: TraceRowProps) {
+export const TraceRow = memo(function TraceRow(props: TraceRowProps) {
+  const { trace, columns, context, index, start, height, isSelected, onSelect } = props
   return (
     <tr
       onClick={followLink}
@@ -28,6 +33,19 @@ export const TraceRow = memo(function TraceRow({ trace, columns, context, index,
       data-matched={trace.matches !== undefined || undefined}
       style={{ height, transform: `translateY(${start}px)` }}
     >
+      {onSelect && (
+        <td>
+          <Checkbox
+            size="xs"
+            className={classes.select}
+            aria-label={`Select ${trace.traceId}`}
+            checked={isSelected === true}
+            onChange={({ nativeEvent }) =>
+              onSelect(trace.id, nativeEvent instanceof window.MouseEvent && nativeEvent.shiftKey)
+            }
+          />
+        </td>
+      )}
       {columns.map(id => {
         const { isNumber, isSmall, cell } = columnOf(id)
         return (
@@ -51,7 +69,7 @@ export const TraceRow = memo(function TraceRow({ trace, columns, context, index,
 
 /** Follows the row's link on a click on a text with a tooltip, which is above the link. */
 function followLink({ target, currentTarget, nativeEvent }: MouseEvent<HTMLElement>): void {
-  if (target instanceof Element && target.closest('a, button') === null) {
+  if (target instanceof Element && target.closest('a, button, input') === null) {
     currentTarget.querySelector('a')?.dispatchEvent(new window.MouseEvent('click', nativeEvent))
   }
 }

@@ -1,4 +1,4 @@
-import { Skeleton, UnstyledButton } from '@mantine/core'
+import { Checkbox, Skeleton, UnstyledButton } from '@mantine/core'
 import { useHotkeys } from '@mantine/hooks'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type CSSProperties, type ReactNode, useCallback, useEffect, useRef } from 'react'
@@ -6,12 +6,14 @@ import type { TraceItem } from '../api/wire.ts'
 import { type CellContext, type ColumnId, columnOf, NARROW_COLUMNS } from './columns.tsx'
 import { TraceRow } from './trace-row.tsx'
 import classes from './trace-table.module.css'
+import type { Selection } from './use-selection.ts'
 import { useWideRows } from './use-wide-rows.ts'
 
 const ROW_HEIGHT = 34
 const TALL_ROW_HEIGHT = 100
 const MATCH_HEIGHT = 22
 const GAP = 10
+const CHECKBOX_WIDTH = 16
 const PADDING = 10
 /** How many rows before the end to load more. */
 const AHEAD = 30
@@ -28,6 +30,8 @@ interface TraceTableProps {
   sorted: string | null
   /** Undefined if the list can't be sorted. */
   onSort: ((sort: string | null) => void) | undefined
+  /** On wide screens. Undefined if the user can't do anything with selected traces. */
+  selection: Selection | undefined
   /** Whether nothing is loaded yet. */
   isLoading: boolean
   /** Whether the rows belong to the previous filters. */
@@ -53,6 +57,7 @@ export function TraceTable({
   context,
   sorted,
   onSort,
+  selection: given,
   isLoading,
   isStale,
   offset,
@@ -67,6 +72,7 @@ export function TraceTable({
   const rowHeight = isWide ? ROW_HEIGHT : TALL_ROW_HEIGHT
   const columns = isWide ? chosen : NARROW_COLUMNS
   const heightOf = (trace: TraceItem | undefined) => rowHeight + (trace?.matches?.length ?? 0) * MATCH_HEIGHT
+  const selection = isWide ? given : undefined
   const virtualizer = useVirtualizer({
     count: traces.length,
     getScrollElement: () => container.current,
@@ -129,10 +135,21 @@ export function TraceTable({
           aria-rowcount={traces.length + 1}
           aria-busy={isLoading || isStale}
           className={classes.table}
-          style={isWide ? gridOf(columns) : undefined}
+          style={isWide ? gridOf(columns, selection !== undefined) : undefined}
         >
           <thead className={classes.head}>
             <tr aria-rowindex={1} className={classes.headRow}>
+              {selection && (
+                <th scope="col">
+                  <Checkbox
+                    size="xs"
+                    aria-label="Select all loaded traces"
+                    checked={traces.length > 0 && selection.ids.size === traces.length}
+                    indeterminate={selection.ids.size > 0 && selection.ids.size < traces.length}
+                    onChange={selection.toggleAll}
+                  />
+                </th>
+              )}
               {columns.map(id => {
                 const { label, isNumber, sort } = columnOf(id)
                 return (
@@ -168,6 +185,8 @@ export function TraceTable({
                   height={size}
                   columns={columns}
                   context={context}
+                  isSelected={selection?.ids.has(trace.id)}
+                  onSelect={selection?.toggle}
                 />
               )
             })}
@@ -187,8 +206,8 @@ export function TraceTable({
 }
 
 /** The columns' widths. If they don't fit, the table scrolls sideways. */
-function gridOf(columns: readonly ColumnId[]): CSSProperties {
-  const shown = columns.map(columnOf)
+function gridOf(columns: readonly ColumnId[], hasSelection: boolean): CSSProperties {
+  const shown = [...(hasSelection ? [{ width: CHECKBOX_WIDTH, grow: undefined }] : []), ...columns.map(columnOf)]
   const tracks = shown.map(({ width, grow }) => (grow === undefined ? `${width}px` : `minmax(${width}px, ${grow}fr)`))
   const least = shown.reduce((sum, { width }) => sum + width + GAP, 2 * PADDING - GAP)
   return {

@@ -1,0 +1,9 @@
+import { Button, type ButtonProps } from '@mantine/core'
+import { IconDownload } from '../icons/index.ts'
+
+/** Opens the export of a list. */
+export const ExportButton = (props: Pick<ButtonProps, 'disabled'> & { onClick?: () => void }) => (
+  <Button {...props} size="compact-sm" variant="default" leftSection={<IconDownload size={14} aria-hidden />}>
+    Export
+  </Button>
+)

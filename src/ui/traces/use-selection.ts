@@ -1,0 +1,59 @@
+import { useCallback, useMemo, useState } from 'react'
+import type { TraceItem } from '../api/wire.ts'
+
+/** The selected traces of a list. */
+export interface Selection {
+  /** In the list's order. */
+  traces: readonly TraceItem[]
+  ids: ReadonlySet<string>
+  /** Selects a trace, or deselects it. With `isRange`, does the same to all traces since the last one. */
+  toggle: (id: string, isRange: boolean) => void
+  /** Selects all loaded traces, or none if all are selected. */
+  toggleAll: () => void
+}
+
+interface Chosen {
+  /** The list that the ids were chosen in. */
+  list: string
+  ids: ReadonlySet<string>
+  /** The last one that was selected or deselected. */
+  lastId: string | null
+}
+
+const NONE: ReadonlySet<string> = new Set()
+
+const noneIn = (list: string): Chosen => ({ list, ids: NONE, lastId: null })
+
+/** Selects traces of a list. A different list starts without a selection, and traces that leave it are deselected. */
+export function useSelection(list: string, listed: readonly TraceItem[]): Selection {
+  const [state, setState] = useState(() => noneIn(list))
+  const chosen = state.list === list ? state.ids : NONE
+  const traces = useMemo(() => listed.filter(({ id }) => chosen.has(id)), [listed, chosen])
+  const ids = useMemo(() => new Set(traces.map(({ id }) => id)), [traces])
+  const toggle = useCallback(
+    (id: string, isRange: boolean) =>
+      setState(before => {
+        const current = before.list === list ? before : noneIn(list)
+        const isAdded = !current.ids.has(id)
+        const next = new Set(current.ids)
+        for (const each of isRange ? between(listed, current.lastId, id) : [id]) {
+          if (isAdded) next.add(each)
+          else next.delete(each)
+        }
+        return { list, ids: next, lastId: id }
+      }),
+    [list, listed],
+  )
+  const toggleAll = () =>
+    setState(
+      ids.size === listed.length ? noneIn(list) : { list, ids: new Set(listed.map(({ id }) => id)), lastId: null },
+    )
+  return { traces, ids, toggle, toggleAll }
+}
+
+/** The ids from one trace to another, in either direction. Only the latter's if the former isn't listed. */
+function between(listed: readonly TraceItem[], from: string | null, to: string): string[] {
+  const [start, end] = [from, to].map(id => listed.findIndex(trace => trace.id === id)).toSorted((a, b) => a - b)
+  if (start === undefined || end === undefined || start < 0) return [to]
+  return listed.slice(start, end + 1).map(({ id }) => id)
+}
