@@ -13,7 +13,7 @@ import {
 } from '../../src/limits.ts'
 import { compressed, zstdSpaces } from '../support/compressed.ts'
 import { type ApiResponse, newOrg, send } from '../support/org.ts'
-import { newWorld, sampleOf, type World } from '../support/samples.ts'
+import { newWorld, renew, sampleOf, type World } from '../support/samples.ts'
 import { ORIGIN } from '../support/session.ts'
 import { storedCounts } from '../support/stored.ts'
 
@@ -94,9 +94,9 @@ function withUnknownField(contract: Contract, size: number): string {
 }
 
 describe.for(contracts)('the body of %s', ([, contract]) => {
-  // An earlier contract may have deleted the spare project.
+  // An earlier contract may have deleted what this one refers to.
   beforeAll(async () => {
-    world = await renewed()
+    world = await renew(world, sampleOf(contract))
   })
 
   const limit = limitOf(contract)
@@ -168,6 +168,10 @@ describe.for(contracts)('the body of %s', ([, contract]) => {
 const alone = contracts.filter(([, { path }]) => path !== '/api/v1/traces')
 
 describe.for(alone)('the compressed body of %s', ([, contract]) => {
+  beforeAll(async () => {
+    world = await renew(world, sampleOf(contract))
+  })
+
   const postPacked = (bytes: Uint8Array, encoding: string) =>
     postBytes(contract, bytes, { headers: { 'content-encoding': encoding }, isChunked: true })
   const bytesOf = (size: number) => new TextEncoder().encode(padded(contract, size))
