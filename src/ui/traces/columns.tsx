@@ -130,7 +130,7 @@ export const COLUMNS = {
   cost: {
     label: 'Cost',
     sort: 'cost',
-    width: 62,
+    width: 78,
     isSmall: true,
     isNumber: true,
     cell: ({ costUsd }) => costUsd !== null && dollars(costUsd),
