@@ -26,6 +26,8 @@ const SPAN_BYTES = 1000
 
 const SPANS = rowSet(['traceKey', 'spanId'])
 const TRACES = rowSet(['key', 'rootSpanId'])
+/** The values in a span's `state`. */
+const STATE = rowSet(['key', 'text', 'ref'])
 
 const length = (column: SQL) => sql`coalesce(octet_length(${column}), 0)`
 
@@ -44,8 +46,8 @@ export async function measureSpans({ database }: Store, keys: readonly SpanKeys[
   const roots = new Map(keys.map(({ traceKey, rootSpanId }) => [traceKey, rootSpanId]))
   const traces = TRACES.from(TRACES.encodeAll([...roots].map(([key, rootSpanId]) => ({ key, rootSpanId }))))
   const { input, inputRef, output, outputRef, state, metadata } = spans
-  const ofState = (value: SQL) => sql`coalesce((select ${value} from json_each(${state}) as listed), 0)`
-  const ref = sql`listed.value ->> 2`
+  const ofState = (value: SQL) => sql`coalesce((select ${value} from ${STATE.from(sql`${state}`, 'listed')}), 0)`
+  const { ref } = STATE.rowOf('listed')
   const rows = await database.all<MeasuredRow>(sql`
     select ${spans.traceKey} as traceKey, ${spans.id} as spanId,
       ${length(sql`${input}`)} + ${length(sql`${output}`)} + ${length(sql`${state}`)} + ${length(sql`${metadata}`)} as bytes,

@@ -7,7 +7,7 @@ import { useProject } from '../session/project.ts'
 /** The filters that are visible even if they aren't set. */
 export const PINNED_FILTERS = ['Review', 'Time', 'Sort']
 
-/** The filters that the list offers. A search always goes by time. */
+/** The filters that the list offers. A search has no sort, because its results are always newest first. */
 export function useTraceFilters(isSearch: boolean): readonly Filter[] {
   const { data } = useQuery(errorTypesQuery(useProject()))
   return useMemo(() => {
