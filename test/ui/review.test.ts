@@ -148,6 +148,32 @@ test('a reviewer decides ten items from the keyboard, and each next item appears
   expect(median(times), times.join()).toBeLessThan(MAX_MEDIAN_MS)
 })
 
+test('a decision right after an undo is saved, even if the undone decision is still on its way', async ({
+  page,
+  context,
+}) => {
+  const { organization, spanIds, ada } = await withQueue(3)
+  const sent: unknown[] = []
+  const first = Promise.withResolvers<void>()
+  await page.route('**/api/spans/*/review', async route => {
+    sent.push(route.request().postDataJSON().decision)
+    if (sent.length === 1) await first.promise
+    await route.continue()
+  })
+  await signIn(context, ada.key)
+  await page.goto(`/review?project=${organization.project.slug}`)
+  await showsItem(page, 0)
+  await page.keyboard.press('a')
+  await showsItem(page, 1)
+  await page.keyboard.press('u')
+  await showsItem(page, 0)
+  await page.keyboard.press('a')
+  await showsItem(page, 1)
+  first.resolve()
+  await expect.poll(() => sent).toEqual(['accept', 'reset', 'accept'])
+  await expect.poll(() => stateOf(organization, spanIds[0])).toBe('accepted')
+})
+
 test('a held key and a double click decide once', async ({ page, context }) => {
   const { organization, spanIds, ada } = await withQueue(6)
   await signIn(context, ada.key)

@@ -53,21 +53,26 @@ export async function undo(desk: Desk, spanId: string, onTrouble: OnTrouble): Pr
   if (!decided) return
   const { seen, draft } = decided
   const { queryKey } = spanQuery(spanId)
-  const after = pendingCalls.get(spanId) ?? Promise.resolve(queryClient.getQueryData(queryKey) ?? seen)
+  const saved = pendingCalls.get(spanId) ?? Promise.resolve(queryClient.getQueryData(queryKey) ?? seen)
+  // Queued before anything is awaited, so that a new decision on the reopened item is sent after it.
+  const reopened = queue(
+    spanId,
+    saved.then(latest => put(latest, { decision: 'reset' })),
+  )
   sitting.change(before => withResetting(withoutDecision(before, spanId), spanId, true))
   if (draft) drafts.put(spanId, draft)
   queryClient.setQueryData(queryKey, seen)
-  // There is nothing to undo if the decision failed.
-  const decidedSpan = await after.catch(() => undefined)
   try {
-    if (!decidedSpan) return
-    const open = await send(decidedSpan, { decision: 'reset' })
+    const open = await reopened
     if (!sitting.get().decided.has(spanId)) queryClient.setQueryData(queryKey, open)
     // The draft now applies to the reopened span.
     const written = drafts.get(spanId)
     if (written) drafts.put(spanId, { ...written, etag: open.etag })
   } catch (error) {
-    await reportTrouble(desk, { request: 'reset', seen: decidedSpan ?? seen, fault: faultOf(error) }, onTrouble)
+    // There is nothing to undo if the decision failed.
+    const decidedSpan = await saved.catch(() => undefined)
+    if (decidedSpan)
+      await reportTrouble(desk, { request: 'reset', seen: decidedSpan, fault: faultOf(error) }, onTrouble)
   } finally {
     sitting.change(before => withResetting(before, spanId, false))
   }
@@ -86,11 +91,19 @@ async function reportTrouble({ sitting }: Desk, trouble: Trouble, onTrouble: OnT
   onTrouble(seen, trouble)
 }
 
-function send(seen: SpanOfTrace, request: Decision | { decision: 'reset' }): Promise<SpanOfTrace> {
+/** Sends a decision after the pending call for its span, with the etag from that call's response. */
+function send(seen: SpanOfTrace, request: Decision): Promise<SpanOfTrace> {
   const before = pendingCalls.get(seen.id)
-  const sent = before === undefined ? put(seen, request) : before.catch(() => seen).then(latest => put(latest, request))
-  pendingCalls.set(seen.id, sent)
-  const end = () => pendingCalls.get(seen.id) === sent && pendingCalls.delete(seen.id)
+  return queue(
+    seen.id,
+    before === undefined ? put(seen, request) : before.catch(() => seen).then(latest => put(latest, request)),
+  )
+}
+
+/** Makes the next call for a span wait for this one. */
+function queue(spanId: string, sent: Promise<SpanOfTrace>): Promise<SpanOfTrace> {
+  pendingCalls.set(spanId, sent)
+  const end = () => pendingCalls.get(spanId) === sent && pendingCalls.delete(spanId)
   sent.then(end, end)
   return sent
 }
