@@ -71,6 +71,7 @@ export const rootSpan: Shown<typeof Span> = {
   promptVersionId: null,
   metadata: {},
   review: { state: 'unreviewed', by: null, at: null, stale: false, comment: null, errorType: null, reviewedBy: null },
+  claim: null,
   suggestions: [],
   etag: `"${OBSERVATION_ID}"`,
   truncated: [],

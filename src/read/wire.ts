@@ -10,7 +10,7 @@ import { PREVIEW_LENGTH, PREVIEWED_ROWS } from '../limits.ts'
 import type { Comment } from '../store/reviews/comments.ts'
 import type { TextMatch } from '../store/search/texts.ts'
 import type { LocatedSpan } from '../store/spans/located-spans.ts'
-import type { SpanDetail, SpanReview } from '../store/spans/span-detail.ts'
+import type { SpanClaim, SpanDetail, SpanReview } from '../store/spans/span-detail.ts'
 import type { Suggestion as StoredSuggestion } from '../store/spans/suggestions.ts'
 import type { FeedbackDetail, TraceDetail } from '../store/spans/trace-detail.ts'
 import type { CountedTrace, ListedTrace as StoredTrace } from '../store/traces/trace-list.ts'
@@ -143,6 +143,10 @@ export const Span = v.object({
       'If the root has the same text as a span below it, this review belongs to that span, and this is its ID. A review of the root applies to that span.',
     ),
   }),
+  claim: described(
+    v.nullable(v.object({ heldBy: Uuid, until: IsoTime })),
+    'Who is reviewing the span: the user, or the key if it acts for no user; and when the claim ends unless they renew it. It may be your own. Null if nobody holds the span. A claim changes no etag.',
+  ),
   suggestions: described(
     v.array(Suggestion),
     'Decisions that agents suggest for the current output, oldest first; one per agent. They count for nothing until a person decides.',
@@ -249,6 +253,7 @@ const toSpan = (span: SpanDetail): v.InferOutput<typeof Span> => ({
   promptVersionId: span.promptVersionId,
   metadata: span.metadata,
   review: { ...toReview(span.review), reviewedBy: span.reviewedBy },
+  claim: toClaim(span.claim),
   suggestions: span.suggestions.map(toSuggestion),
   etag: `"${span.revision}"`,
   truncated: [
@@ -258,6 +263,9 @@ const toSpan = (span: SpanDetail): v.InferOutput<typeof Span> => ({
   createdAt: isoTime(span.timestamp),
   receivedAt: span.receivedAt === null ? null : isoTime(span.receivedAt),
 })
+
+const toClaim = (claim: SpanClaim | null): v.InferOutput<typeof Span>['claim'] =>
+  claim && claim.until > Date.now() ? { heldBy: claim.heldBy, until: isoTime(claim.until) } : null
 
 const toSuggestion = (suggestion: StoredSuggestion): v.InferOutput<typeof Suggestion> => ({
   id: suggestion.id,

@@ -140,7 +140,13 @@ function afterDecision(span: FoldedSpan, draft: ReviewDraft | undefined, isStale
   const { traceKey, spanId, approved } = draft
   return {
     ...span,
-    row: { ...span.row, reviewNumber: draft.numberBefore + 1, isStale: Number(isStale) },
+    row: {
+      ...span.row,
+      reviewNumber: draft.numberBefore + 1,
+      isStale: Number(isStale),
+      claimedBy: null,
+      claimedUntil: null,
+    },
     approved: approved ? { ...approved, folder: traceKey } : undefined,
     decision: {
       id: draft.id,

@@ -407,6 +407,7 @@ function spanFieldsOf(trace: Trace, span: Partial<SpanBody>, id: string, ids: Id
     metadata: span.metadata ?? {},
     review: { ...UNREVIEWED, reviewedBy: null },
     truncated: [],
+    claim: null,
     suggestions: [],
   }
 }

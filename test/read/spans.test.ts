@@ -67,6 +67,7 @@ describe('a single span', () => {
         errorType: null,
         reviewedBy: null,
       },
+      claim: null,
       suggestions: [],
       etag: expect.stringMatching(/^".+"$/),
       truncated: [],

@@ -405,6 +405,43 @@ describe('a claim', () => {
     expect((await own.put(`/api/spans/${first}/review`, { decision: 'accept' })).status).toBe(200)
   })
 
+  it('is shown to everyone who reads the span, and changes nothing else about it', async ({ expect }) => {
+    const { org, ids, ada, bob, claim, release } = await claimable()
+    const [first = '', second = ''] = ids
+    const read = async () => {
+      const { body: span } = await bob.client.get(`/api/spans/${first}`)
+      const { body: trace } = await bob.client.get(`/api/traces/${span.trace.id}`)
+      const inTrace = trace.spans.find(({ id }: Queued) => id === first)
+      const { claim: other } = trace.spans.find(({ id }: Queued) => id === second)
+      return { span, claims: [span.claim, inTrace.claim], other, updatedAt: trace.updatedAt, etag: span.etag }
+    }
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const start = Date.now()
+    const before = await read()
+    expect(before.claims).toEqual([null, null])
+    await claim(ada.client, [first])
+    const held = { heldBy: ada.userId, until: new Date(start + CLAIM_MS).toISOString() }
+    expect(await read()).toEqual({ ...before, claims: [held, held], span: { ...before.span, claim: held } })
+    const list = '/api/spans?projectSlug=support&payloads=preview'
+    const { body } = await bob.client.get(list)
+    expect(body.spans.find(({ id }: Queued) => id === first).claim).toEqual(held)
+    expect((await ada.client.get(QUEUE)).body.spans[0].claim).toEqual(held)
+    const key = org.clientOf(await org.keyFor({}))
+    await claim(key, [second])
+    expect((await read()).other.heldBy).toBe((await key.get('/api/session')).body.actorId)
+    vi.setSystemTime(start + CLAIM_MS - 1)
+    expect((await read()).claims).toEqual([held, held])
+    vi.setSystemTime(start + CLAIM_MS)
+    expect(await read()).toEqual(before)
+    await claim(ada.client, [first])
+    await release(ada.client, [first])
+    expect((await read()).claims).toEqual([null, null])
+    await claim(ada.client, [first])
+    const decided = await bob.client.put(`/api/spans/${first}/review`, { decision: 'accept', takeOver: true })
+    expect(decided.body.claim).toBeNull()
+    expect((await read()).claims).toEqual([null, null])
+  })
+
   it('blocks others until it ends, after which a repeated decision is recorded once', async ({ expect }) => {
     const { ids, ada, bob, claim } = await claimable()
     const [first = ''] = ids

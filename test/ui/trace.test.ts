@@ -99,10 +99,12 @@ test('a span that someone else holds can be decided from its trace only after a 
 }) => {
   const { span_id, path } = await withSpan(21)
   const kofi = await sample.reviewer('Kofi')
-  await sample.call('POST', '/api/review-queue/claim', { spanIds: [span_id] }, kofi.key)
   await signIn(context, sample.key)
+  // The reviewer began after the page was loaded.
   await page.goto(path)
   const chosen = page.getByRole('region', { name: 'Selected span' })
+  await expect(chosen.getByRole('button', { name: 'Accept' })).toBeVisible()
+  await sample.call('POST', '/api/review-queue/claim', { spanIds: [span_id] }, kofi.key)
   await chosen.getByRole('button', { name: 'Accept' }).click()
   const notice = chosen.getByRole('alert')
   await expect(notice).toContainText("Kofi is reviewing it. Your decision wasn't saved.")
@@ -110,6 +112,54 @@ test('a span that someone else holds can be decided from its trace only after a 
   await notice.getByRole('button', { name: 'Take over' }).click()
   await expect(chosen.getByText('Accepted', { exact: true })).toBeVisible()
   await expect(notice).toBeHidden()
+})
+
+test('shows who is reviewing a span before anyone else decides on it', async ({ page, context }) => {
+  const { span_id, path } = await withSpan(24)
+  const tunde = await sample.reviewer('Tunde')
+  const claim = () => sample.call('POST', '/api/review-queue/claim', { spanIds: [span_id] }, tunde.key)
+  await claim()
+  await signIn(context, sample.key)
+  await page.clock.install()
+  await page.goto(path)
+  const chosen = page.getByRole('region', { name: 'Selected span' })
+  const notice = chosen.getByRole('status').filter({ hasText: 'Tunde is reviewing this until' })
+  const accept = chosen.getByRole('button', { name: 'Accept' })
+  await expect(notice).toBeVisible()
+  await expect(accept).toBeDisabled()
+  await expectAccessible(page)
+
+  await sample.call('POST', '/api/review-queue/release', { spanIds: [span_id] }, tunde.key)
+  await page.clock.runFor(30_000)
+  await expect(notice).toBeHidden()
+  await expect(accept).toBeEnabled()
+
+  await claim()
+  await page.reload()
+  await page.clock.runFor(15 * 60_000)
+  // The reviewer still holds the span by the service's clock.
+  await expect(notice).toBeHidden()
+  await page.reload()
+  await expect(accept).toBeEnabled()
+})
+
+test("a reviewer's own claim needs no takeover, and taking over another's is a choice", async ({ page, context }) => {
+  const { span_id, path } = await withSpan(25)
+  const [amina, yaw] = [await sample.reviewer('Amina'), await sample.reviewer('Yaw')]
+  await sample.call('POST', '/api/review-queue/claim', { spanIds: [span_id] }, amina.key)
+  await signIn(context, amina.key)
+  await page.goto(path)
+  const chosen = page.getByRole('region', { name: 'Selected span' })
+  await expect(chosen.getByRole('button', { name: 'Accept' })).toBeEnabled()
+  await expect(chosen.getByText('is reviewing this until')).toBeHidden()
+
+  await signIn(context, yaw.key)
+  await page.goto(path)
+  await expect(chosen.getByRole('button', { name: 'Accept' })).toBeDisabled()
+  await chosen.getByRole('button', { name: 'Take over' }).click()
+  await expect(chosen.getByText('is reviewing this until')).toBeHidden()
+  await chosen.getByRole('button', { name: 'Accept' }).click()
+  await expect(chosen.getByText('Accepted', { exact: true })).toBeVisible()
 })
 
 test("a reviewer's error type is shown before the engine's, which stays visible", async ({ page, context }) => {

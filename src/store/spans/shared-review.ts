@@ -21,7 +21,15 @@ import {
 import { type FoldedSpan, foldSpans } from './fold-spans.ts'
 import { isLocatedRoot, locatedSpans, spanQueries, toLocatedRows } from './located-rows.ts'
 import { isCommentCut, shownComment } from './shown-comment.ts'
-import { isAnyCut, reviewOf, revisionOf, type SpanDetail, type SpanReview } from './span-detail.ts'
+import {
+  claimOf,
+  isAnyCut,
+  reviewOf,
+  revisionOf,
+  type SpanClaim,
+  type SpanDetail,
+  type SpanReview,
+} from './span-detail.ts'
 import { isLastDecision } from './span-fields.ts'
 import { readSuggestions, type Suggestion } from './suggestions.ts'
 import { fetchOutputs } from './whole-outputs.ts'
@@ -48,6 +56,8 @@ const sharingFields = {
     traceKey: spans.traceKey,
     timestamp: spans.timestamp,
     reviewNumber: spans.reviewNumber,
+    claimedBy: spans.claimedBy,
+    claimedUntil: spans.claimedUntil,
   }),
   receivedAt: sql<number>`coalesce(${spans.receivedAt}, 0)`.as('receivedAt'),
   depth: depth.as('depth'),
@@ -92,6 +102,7 @@ export interface SharedReview {
   spanId: string
   revision: string
   review: SpanReview | undefined
+  claim: SpanClaim | null
   hasSuggestions: boolean
 }
 
@@ -113,6 +124,7 @@ const toShared = ({ id, outputRevision, ...row }: SharingRow): SharedReview => {
     spanId: id,
     revision: revisionOf({ outputRevision, row }),
     review: isReviewed ? { state, userId, createdAt, comment, errorType, isStale: isStale === 1 } : undefined,
+    claim: claimOf(row),
     hasSuggestions: row.hasSuggestions === 1,
   }
 }
@@ -122,6 +134,7 @@ export const sharedReviewOf = (span: FoldedSpan, mode: ShownMode): Omit<SharedRe
   spanId: span.row.id,
   revision: revisionOf(span),
   review: reviewOf(span, mode),
+  claim: claimOf(span.row),
 })
 
 /** Combines a root's revision with that of the span whose review it shows. */
@@ -139,7 +152,7 @@ const NOTHING_SHARED: SharedValues = { approved: undefined, suggestions: [] }
 /** Shows a root with the review of another span, and with the suggestions on it. */
 export function withSharedReview(
   root: SpanDetail,
-  { spanId, revision, review }: Omit<SharedReview, 'hasSuggestions'>,
+  { spanId, revision, review, claim }: Omit<SharedReview, 'hasSuggestions'>,
   { approved, suggestions }: SharedValues,
   mode: ShownMode,
 ): SpanDetail {
@@ -151,6 +164,7 @@ export function withSharedReview(
     ...root,
     review: review && { ...review, comment: shownComment(review.comment, mode) },
     reviewedBy: spanId,
+    claim,
     revision: sharedRevision(root.revision, revision),
     approvedOutput: new JsonText(shown.text),
     suggestions: latestOfEach([...root.suggestions, ...suggestions]),

@@ -31,6 +31,8 @@ export interface SpanDetail extends ModelUse {
   review: SpanReview | undefined
   /** The span whose review this is, if it's another one with the same text. */
   reviewedBy: string | null
+  /** The last claim on it, which may have expired. */
+  claim: SpanClaim | null
   /** The decisions that agents suggest on the current output, oldest first. */
   suggestions: readonly Suggestion[]
   /** Identifies the output and the decision on it; it changes with either. */
@@ -40,6 +42,13 @@ export interface SpanDetail extends ModelUse {
    * their own.
    */
   truncated: string[]
+}
+
+/** A reviewer's claim on a span. */
+export interface SpanClaim {
+  heldBy: string
+  /** Milliseconds since 1970. */
+  until: number
 }
 
 /** The decision in force on a reviewed span. */
@@ -124,6 +133,7 @@ function detailOf(
     approvedOutput: new JsonText(shownApproved.text),
     review: reviewOf(span, mode),
     reviewedBy: null,
+    claim: claimOf(row),
     suggestions,
     revision: revisionOf(span),
     state: Object.fromEntries(shownState.map(([key, { text }]) => [key, new JsonText(text)])),
@@ -158,6 +168,16 @@ export function reviewOf(span: FoldedSpan, mode: ShownMode): SpanReview | undefi
   const comment = shownComment(decision.comment, mode)
   return { state, userId, createdAt, comment, errorType, isStale: row.isStale === 1 }
 }
+
+/** The last claim on a span. */
+export const claimOf = ({
+  claimedBy,
+  claimedUntil,
+}: {
+  claimedBy: string | null
+  claimedUntil: number | null
+}): SpanClaim | null =>
+  claimedBy === null || claimedUntil === null ? null : { heldBy: claimedBy, until: claimedUntil }
 
 /** The comment of the decision in force. */
 const reviewedComment = ({ decision }: FoldedSpan) => (decision?.state ? decision.comment : null)

@@ -84,7 +84,7 @@ export function Item(options: ItemOptions) {
               onCancel={actions.wrong}
             />
           )}
-          {hold && <HeldWarning onRetry={hold.reclaim} onTakeOver={hold.takeOver} />}
+          {hold && <HeldWarning heldBy={hold.heldBy} onRetry={hold.reclaim} onTakeOver={hold.takeOver} />}
           {!isConflict && troublePanel}
           {blocked && <SchemaAlert faults={blocked.faults} onForce={blocked.force} onBack={blocked.goBack} />}
         </DecisionPanel>

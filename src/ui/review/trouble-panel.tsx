@@ -47,8 +47,8 @@ export function TroublePanel({ trouble, span, actions }: TroublePanelProps) {
 }
 
 interface HeldWarningProps {
-  /** The reviewer's ID; undefined if only a claim was refused. */
-  heldBy?: string
+  /** The reviewer's ID, if it is known. */
+  heldBy: string | undefined
   onRetry: () => void
   onTakeOver: () => void
 }

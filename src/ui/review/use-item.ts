@@ -144,7 +144,14 @@ export function useItem({ span, isWhole, projectSlug, onAdvance, onUndo }: ItemO
     disabledReason,
     trouble,
     troubleActions,
-    hold: isHeld && !trouble ? { reclaim: () => desk.claims.reclaim(id), takeOver: () => setTakenOver(id) } : null,
+    hold:
+      isHeld && !trouble
+        ? {
+            heldBy: span.claim?.heldBy,
+            reclaim: () => desk.claims.reclaim(id),
+            takeOver: () => setTakenOver(id),
+          }
+        : null,
     blocked:
       blocked?.id === id
         ? {

@@ -1,5 +1,6 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
 import { Link } from 'wouter'
 import { Fault, pathWith } from '../api/client.ts'
 import { useNames } from '../api/names.ts'
@@ -16,6 +17,7 @@ import { useProject } from '../session/project.ts'
 import { decide } from './queries.ts'
 import classes from './span-panel.module.css'
 import { useErrorTypeNames } from './use-error-type-names.ts'
+import { useOthersClaim } from './use-others-claim.ts'
 
 /** The decision on a span's output, with buttons to accept it or to undo the review. */
 export function Decision({ span, traceId }: { span: Span; traceId: string }) {
@@ -26,13 +28,16 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
     mutationFn: (wanted: { decision: 'accept' | 'reset'; takeOver: boolean }) => decide(span, wanted, traceId),
   })
   const heldBy = error instanceof Fault ? error.heldBy : undefined
-  const names = useNames([span.review.by, heldBy])
+  const claim = useOthersClaim(span)
+  const [takenFrom, setTakenFrom] = useState<string>()
+  const names = useNames([span.review.by, claim?.heldBy, heldBy])
   if (span.output === null && span.review.state === 'unreviewed') return null
   const { state, by, at, stale, comment, errorType, reviewedBy } = span.review
   const choose = (decision: 'accept' | 'reset') => {
     reset()
-    mutate({ decision, takeOver: false })
+    mutate({ decision, takeOver: claim !== null })
   }
+  const isHeld = claim !== null && claim.heldBy !== takenFrom
   return (
     <Stack gap="xs" className={classes.card}>
       <Group justify="space-between" gap="xs">
@@ -49,6 +54,7 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
                 variant="subtle"
                 leftSection={<IconArrowBackUp size={14} aria-hidden />}
                 loading={isPending}
+                disabled={isHeld}
                 onClick={() => choose('reset')}
               >
                 Undo review
@@ -70,6 +76,7 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
                 size="compact-sm"
                 leftSection={<IconCheck size={14} aria-hidden />}
                 loading={isPending}
+                disabled={isHeld}
                 onClick={() => choose('accept')}
               >
                 Accept
@@ -82,6 +89,13 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
           </Text>
         )}
       </Group>
+      {isHeld && heldBy === undefined && (
+        <Held
+          claim={claim}
+          holder={names.get(claim.heldBy)}
+          onTakeOver={mayReview ? () => setTakenFrom(claim.heldBy) : undefined}
+        />
+      )}
       {reviewedBy !== null && (
         <Text size="sm">
           <TextLink href={`/traces/${traceId}?span=${reviewedBy}`} underline="always">
@@ -102,6 +116,30 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
     </Stack>
   )
 }
+
+interface HeldProps {
+  claim: NonNullable<Span['claim']>
+  /** The reviewer's name, if it is known. */
+  holder: string | undefined
+  /** Undefined without the scope. */
+  onTakeOver: (() => void) | undefined
+}
+
+/** Shows who is reviewing the span. */
+const Held = ({ claim, holder, onTakeOver }: HeldProps) => (
+  <Warning icon={<IconUsers size={16} aria-hidden />}>
+    <Group gap="xs" justify="space-between">
+      <Text size="sm">
+        {holder ?? 'Another reviewer'} is reviewing this until <Moment at={claim.until} precision="brief" />.
+      </Text>
+      {onTakeOver && (
+        <Button size="compact-sm" variant="default" onClick={onTakeOver}>
+          Take over
+        </Button>
+      )}
+    </Group>
+  </Warning>
+)
 
 interface DecisionFaultProps {
   error: Error

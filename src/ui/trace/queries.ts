@@ -6,7 +6,9 @@ import { updateLists } from '../traces/queries.ts'
 import { withFeedback, withoutFeedback, withPage, withSpan } from './trace-changes.ts'
 
 const FOLLOW_MS = 5_000
-/** Larger running traces don't refresh automatically. */
+/** Shows within this time that a reviewer has renewed or released a claim. */
+const FOLLOW_CLAIM_MS = 30_000
+/** Larger traces don't refresh automatically. */
 const FOLLOWED_SPANS = 1_000
 const ATTRIBUTION_POLL_MS = 2_000
 const ATTRIBUTION_TIMEOUT_MS = 5 * 60_000
@@ -20,9 +22,17 @@ export const traceQuery = (traceId: string) =>
       call<Trace>(`/api/traces/${encodeURIComponent(traceId)}`, { query: { payloads: 'preview' }, signal }),
     // Comparing 10,000 spans takes longer than showing them.
     structuralSharing: false,
-    refetchInterval: ({ state: { data, error } }) =>
-      data?.status === 'running' && data.spanCount <= FOLLOWED_SPANS && !isGone(error) ? FOLLOW_MS : false,
+    refetchInterval: ({ state: { data, error } }) => {
+      if (!isFollowed(data) || isGone(error)) return false
+      if (data.status === 'running') return FOLLOW_MS
+      return data.spans.some(({ claim }) => claim !== null) && FOLLOW_CLAIM_MS
+    },
+    // Another reviewer may have begun in the meantime.
+    refetchOnWindowFocus: ({ state: { data } }) => isFollowed(data),
   })
+
+const isFollowed = (trace: Trace | undefined): trace is Trace =>
+  trace !== undefined && trace.spanCount <= FOLLOWED_SPANS
 
 /** Loads the next page of a trace's spans or feedback. */
 export async function readMore(shown: Trace, list: 'spans' | 'feedback'): Promise<void> {
