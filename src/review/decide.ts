@@ -1,12 +1,11 @@
 import { OutputChecks } from '../domain/output-schema.ts'
 import type { PayloadMode } from '../domain/span.ts'
 import { type ApiError, unavailable } from '../http/errors.ts'
-import { type Act, actorOf } from '../store/accounts/audit.ts'
 import { attributionMessages } from '../store/attribution/requests.ts'
 import type { Store } from '../store/core/store.ts'
 import { addReviews, type ReviewDraft } from '../store/reviews/reviews.ts'
 import type { FoldedSpan } from '../store/spans/fold-spans.ts'
-import { type LocatedSpan, withTrace } from '../store/spans/located-spans.ts'
+import { withTrace } from '../store/spans/located-spans.ts'
 import { readSharedSuggestions, sharedReviewOf, withSharedReview } from '../store/spans/shared-review.ts'
 import { type SpanDetail, showSpans } from '../store/spans/span-detail.ts'
 import type { Suggestion } from '../store/spans/suggestions.ts'
@@ -14,7 +13,7 @@ import { placeUnder, type StoredValue, showValues } from '../store/traces/payloa
 import type { ReviewRequest } from './direct.ts'
 import { type Decided, entriesOf, itemsOf } from './items.ts'
 import { comparedValue, type Judged, judge } from './judge.ts'
-import { formsOf, inRounds, judgeAll, type Outcomes, readRound, type Scope } from './rounds.ts'
+import { formsOf, inRounds, judgeAll, type Outcomes, type ReviewedSpan, readRound, type Scope } from './rounds.ts'
 
 const NOTHING_ADDED: Awaited<ReturnType<typeof addReviews>> = { added: new Map(), toAttribute: new Set() }
 
@@ -28,7 +27,7 @@ export async function decideAll(
   scope: Scope,
   requests: readonly ReviewRequest[],
   mode: PayloadMode,
-): Promise<(LocatedSpan | ApiError)[]> {
+): Promise<(ReviewedSpan | ApiError)[]> {
   const checks = new OutputChecks()
   return inRounds(requests, open => decideRound(scope, open, mode, checks))
 }
@@ -52,15 +51,16 @@ async function decideRound(scope: Scope, pending: readonly ReviewRequest[], mode
   const decisions = judged
     .filter(({ isNew }) => isNew)
     .map(each => ({ ...each, approved: (each.correction && placed.get(each.correction)) ?? each.draft.approved }))
-  const drafts = await withEntries(store, act, decisions, round.outputs)
+  const drafts = await withEntries(store, decisions, round.outputs)
   const { added, toAttribute } = drafts.length === 0 ? NOTHING_ADDED : await addReviews(store, act, drafts)
   enqueue(...attributionMessages(store, toAttribute))
   const draftOf = new Map(drafts.map(draft => [draft.id, draft]))
   const decided = judged
     .filter(({ draft, isNew }) => !isNew || added.has(draft.id))
-    .map(({ asked, root, subject, draft }) => {
+    .map(({ asked, root, subject, draft, importResult }) => {
       const isStale = added.get(draft.id)?.isStale ?? false
-      return { asked, root, subject, span: afterDecision(subject.span, draftOf.get(draft.id), isStale, act) }
+      const span = afterDecision(subject.span, draftOf.get(draft.id), isStale)
+      return { asked, root, subject, span, importResult }
     })
   const shown = await showSpans(
     store,
@@ -74,12 +74,12 @@ async function decideRound(scope: Scope, pending: readonly ReviewRequest[], mode
   )
   // The trace is being deleted. A retried request gets its 404.
   if (!shown || !suggestions) throw unavailable(1, new Error('an object of the reviewed span is gone'))
-  for (const [index, { asked, root, subject, span }] of decided.entries()) {
+  for (const [index, { asked, root, subject, span, importResult }] of decided.entries()) {
     const detail = shown[index]
     if (!detail) continue
     const shared = { span, suggestions: suggestions.get(span) ?? [] }
     const shownSpan = root ? await showShared(store, detail, shared, asked, mode) : detail
-    outcomes.set(asked, withTrace(shownSpan, subject.trace))
+    outcomes.set(asked, { ...withTrace(shownSpan, subject.trace), import: importResult })
   }
   return { outcomes, bytes: round.bytes }
 }
@@ -87,14 +87,13 @@ async function decideRound(scope: Scope, pending: readonly ReviewRequest[], mode
 /** Adds the decisions' changes to datasets. Leaves to cron what can't be built from the values that were read. */
 async function withEntries(
   store: Store,
-  act: Act,
   decisions: readonly (Judged & { approved: StoredValue | null })[],
   outputs: ReadonlyMap<FoldedSpan, string>,
 ): Promise<ReviewDraft[]> {
   const decided = decisions.map(({ draft, subject, root, sharingRoot = root, correction, approved }): Decided => {
     const isReviewedHere = sharingRoot?.shared?.spanId === draft.spanId
     return {
-      review: { ...draft, userId: actorOf(act), decidedAt: act.at },
+      review: { ...draft, decidedAt: draft.createdAt },
       subject,
       approved,
       correction: correction?.json,
@@ -135,7 +134,7 @@ async function showShared(
 }
 
 /** The span after a decision, or unchanged without one. */
-function afterDecision(span: FoldedSpan, draft: ReviewDraft | undefined, isStale: boolean, act: Act): FoldedSpan {
+function afterDecision(span: FoldedSpan, draft: ReviewDraft | undefined, isStale: boolean): FoldedSpan {
   if (!draft) return span
   const { traceKey, spanId, approved } = draft
   return {
@@ -155,8 +154,8 @@ function afterDecision(span: FoldedSpan, draft: ReviewDraft | undefined, isStale
       number: draft.numberBefore + 1,
       decision: draft.decision,
       state: draft.state,
-      userId: actorOf(act) ?? '',
-      createdAt: act.at,
+      userId: draft.userId,
+      createdAt: draft.createdAt,
       outputRevision: draft.outputRevision,
       outputHash: draft.outputHash,
       approved: approved?.text ?? null,

@@ -20,6 +20,8 @@ export interface ReviewRequest {
   takeOver: boolean
   /** The acceptable `etag`s. Undefined accepts any. */
   ifMatch: string | undefined
+  /** Who made the decision elsewhere, and when. Undefined if the caller decides now. */
+  imported: { userId: string; at: number } | undefined
 }
 
 /** A request with the span that it decides on. */

@@ -19,6 +19,12 @@ const UNCHECKED =
 export const SCHEMA_MISMATCH =
   "The approved output doesn't match the step's outputSchema; set `force` to approve it anyway"
 
+/**
+ * What an imported decision did: `added`, or nothing, because the span already has it (`repeated`) or has another
+ * decision that isn't older (`outdated`).
+ */
+export type ImportResult = 'added' | 'repeated' | 'outdated'
+
 /** A request that's valid for its span. */
 export interface Judged extends Directed {
   draft: Omit<ReviewDraft, 'entries' | 'isUnsettled'>
@@ -26,7 +32,13 @@ export interface Judged extends Directed {
   correction: { folder: number; json: string } | undefined
   /** False if it repeats the same reviewer's last decision: the request was sent twice. */
   isNew: boolean
+  /** Undefined if the decision isn't imported. */
+  importResult: ImportResult | undefined
 }
+
+/** Who makes a decision, and when. */
+const decisionBy = (act: Act, { imported }: ReviewRequest): { userId: string; at: number } =>
+  imported ?? { userId: actorOf(act) ?? '', at: act.at }
 
 /**
  * The approved output in R2 to read, if it's needed to check whether a request repeats the last decision. Only an
@@ -60,6 +72,7 @@ export async function judge(
   const { request, subject, revision } = directed
   const { span } = subject
   const { state, approved, correction } = await verdictOn(request, subject, output)
+  const { userId, at } = decisionBy(act, request)
   const draft: Judged['draft'] = {
     id: newId(),
     traceKey: span.row.traceKey,
@@ -78,14 +91,28 @@ export async function judge(
       !correction ||
       inFormOf(correction.json, { from: output, to: rootOutput }) !== undefined,
     takesOver: request.takeOver,
+    userId,
+    createdAt: at,
+    importedAt: request.imported ? act.at : null,
   }
-  const isNew = !(await isRepeated(act, request, span, { draft, correction: correction?.json, compared }))
+  const isRepetition = await isRepeated(act, request, span, { draft, correction: correction?.json, compared })
+  const importResult = request.imported && importResultOf(request.imported.at, span, isRepetition)
+  const isNew = importResult ? importResult === 'added' : !isRepetition
   if (isNew) {
     requireFree(act, request, span)
     if (!matches(request.ifMatch, revision)) throw changedSince()
     if (state !== null && !request.force) await checkOutput(subject, request, correction?.json ?? output, checks)
   }
-  return { ...directed, draft, correction: isNew ? correction : undefined, isNew }
+  return { ...directed, draft, correction: isNew ? correction : undefined, isNew, importResult }
+}
+
+/**
+ * An imported decision never replaces one that isn't older. So after a run over any rows, in any order, a second run
+ * over them changes nothing.
+ */
+function importResultOf(at: number, { decision: last }: FoldedSpan, isRepetition: boolean): ImportResult {
+  if (!last || last.createdAt < at) return 'added'
+  return isRepetition && last.createdAt === at ? 'repeated' : 'outdated'
 }
 
 /** The state in which a decision leaves a span. */
@@ -147,15 +174,11 @@ async function isRepeated(
 }
 
 /** Whether the last decision is by the same reviewer, with the same comment and type, and the output hasn't changed. */
-const matchesLastDecision = (
-  act: Act,
-  { comment, errorType }: ReviewRequest,
-  { row, decision: last }: FoldedSpan,
-): boolean =>
-  last?.userId === actorOf(act) &&
+const matchesLastDecision = (act: Act, request: ReviewRequest, { row, decision: last }: FoldedSpan): boolean =>
+  last?.userId === decisionBy(act, request).userId &&
   row.isStale === 0 &&
-  (comment === null || last.comment === comment) &&
-  last.errorType === errorType
+  (request.comment === null || last.comment === request.comment) &&
+  last.errorType === request.errorType
 
 /**
  * Whether `If-Match` permits a request (RFC 9110, section 13.1.1). Weak tags match as well: a compressing proxy marks

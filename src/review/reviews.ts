@@ -1,12 +1,13 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
 import { CORRECTION, JUDGED, REVIEW_ID, SPAN_ID, USER_ID } from '../api/story.ts'
+import type { Caller } from '../auth/authenticate.ts'
 import { requireFound } from '../auth/require-project.ts'
 import { DECISIONS } from '../domain/review-state.ts'
 import type { PayloadMode } from '../domain/span.ts'
-import { IsoTime, isoTime, jsonPayload, StoredValue, shownAs, text, Uuid } from '../http/atoms.ts'
+import { Email, IsoTime, isoTime, jsonPayload, StoredValue, shownAs, text, timestamp, Uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
-import { ApiError, badRequest, HELD, personRequired } from '../http/errors.ts'
+import { ApiError, badRequest, forbidden, HELD, personRequired, unprocessable } from '../http/errors.ts'
 import { BatchResult, Results } from '../http/results.ts'
 import { parse } from '../http/validation.ts'
 import {
@@ -21,12 +22,12 @@ import {
 import { review, reviewedSpan } from '../read/examples.ts'
 import { SpanOfTrace, toSpanOfTrace } from '../read/wire.ts'
 import { isForeignSpan } from '../store/accounts/ownership.ts'
+import { findUserIds } from '../store/accounts/users.ts'
 import { type PastReview, listReviews as readReviews } from '../store/reviews/history.ts'
-import type { LocatedSpan } from '../store/spans/located-spans.ts'
 import { decideAll } from './decide.ts'
 import type { ReviewRequest } from './direct.ts'
 import { SCHEMA_MISMATCH } from './judge.ts'
-import type { Scope } from './rounds.ts'
+import type { ReviewedSpan, Scope } from './rounds.ts'
 import { suggestAll } from './suggest.ts'
 
 const TOO_LARGE = 'Approved output too large'
@@ -66,6 +67,14 @@ const ReviewOfSpan = decisionOn({
   ifMatch: v.optional(
     v.pipe(v.string(), v.metadata({ description: 'Works like the If-Match header when you review a single span' })),
   ),
+  source: v.optional(
+    v.pipe(
+      v.literal('import'),
+      v.metadata({ description: 'Imports a decision that `by` made elsewhere, at `at`. Needs the manage scope.' }),
+    ),
+  ),
+  by: v.optional(v.pipe(Email, v.metadata({ description: 'Only imports: the email of the user who decided' }))),
+  at: v.optional(timestamp('Only imports: the time of the decision, which must not be in the future')),
 })
 
 export const putReview = endpoint({
@@ -101,7 +110,7 @@ export const postReviews = endpoint({
   path: '/api/reviews',
   summary: 'Review many spans at once',
   description:
-    'Each span gets its own result. Values over 256 bytes are shown as previews. A key that acts as an agent only suggests decisions.',
+    "Each span gets its own result. Values over 256 bytes are shown as previews. A key that acts as an agent only suggests decisions. A person's key with the manage scope can import decisions that users made elsewhere, with `source`, `by`, and `at`. An import never replaces a decision that isn't older: the result's `import` says whether it was `added`, or changed nothing because the span already has it (`repeated`) or has another decision from then or later (`outdated`). Imports request no attributions.",
   scope: 'review',
   body: v.strictObject({
     reviews: v.pipe(
@@ -112,18 +121,27 @@ export const postReviews = endpoint({
   maxBytes: MAX_BATCH_BYTES,
   responses: { 207: v.object({ results: v.array(BatchResult) }) },
   example: {
-    body: { reviews: [{ spanId: SPAN_ID, ...review }] },
-    answers: { 207: { results: [{ status: 200, body: reviewedSpan }] } },
+    body: { reviews: [{ spanId: SPAN_ID, ...review, source: 'import', by: 'ada@example.com', at: JUDGED }] },
+    answers: { 207: { results: [{ status: 200, body: { ...reviewedSpan, import: 'added' } }] } },
   },
 }).handle(async ({ body, requestId, ...scope }) => {
   const results = new Results(requestId)
   const spanIds = new Set<string>()
-  const requests = body.reviews.flatMap((input, index) =>
+  const inputs = body.reviews.flatMap((input, index) =>
     results.take(index, `reviews.${index}`, () => {
-      const request = requestOf(parse(ReviewOfSpan, input))
-      if (spanIds.has(request.spanId)) throw badRequest('appears in an earlier review of this call', 'spanId')
-      spanIds.add(request.spanId)
-      return { index, request }
+      const review = parse(ReviewOfSpan, input)
+      if (spanIds.has(review.spanId)) throw badRequest('appears in an earlier review of this call', 'spanId')
+      spanIds.add(review.spanId)
+      return { index, review, origin: originOf(review, scope) }
+    }),
+  )
+  const emails = new Set(inputs.flatMap(({ origin }) => origin?.by ?? []))
+  const userIds = emails.size > 0 ? await findUserIds(scope.store, [...emails]) : new Map<string, string>()
+  const requests = inputs.flatMap(({ index, review, origin }) =>
+    results.take(index, `reviews.${index}`, () => {
+      const userId = userIds.get(origin?.by ?? '')
+      if (origin && userId === undefined) throw unprocessable(NO_USER, 'by')
+      return { index, request: requestOf(review, origin && userId ? { userId, at: origin.at } : undefined) }
     }),
   )
   const outcomes = await reviewAll(
@@ -135,18 +153,43 @@ export const postReviews = endpoint({
     results.settle(index, `reviews.${index}`, () => {
       const outcome = outcomes[place]
       if (!outcome || outcome instanceof ApiError) throw outcome
-      return { status: 200, body: toSpanOfTrace(outcome) }
+      return { status: 200, body: { ...toSpanOfTrace(outcome), ...(outcome.import && { import: outcome.import }) } }
     })
   }
   return { status: 207, body: { results: results.inOrder() } }
 })
+
+const NO_USER = 'No user of the organization has this email; create the user first'
+
+/**
+ * Who made an imported decision elsewhere, and when. Undefined if the decision isn't imported. 403 if the caller may
+ * not import.
+ */
+function originOf(
+  { source, by, at }: v.InferOutput<typeof ReviewOfSpan>,
+  { caller, now }: { caller: Caller; now: number },
+): { by: string; at: number } | undefined {
+  if (source === undefined) {
+    for (const [field, value] of Object.entries({ by, at })) {
+      if (value !== undefined) throw badRequest('is only allowed with the source "import"', field)
+    }
+    return undefined
+  }
+  if (by === undefined || at === undefined) {
+    throw badRequest('is required with the source "import"', by === undefined ? 'by' : 'at')
+  }
+  if (at > now) throw badRequest('must not be in the future', 'at')
+  if (caller.actsAs !== 'person') throw personRequired(caller.actsAs)
+  if (!caller.scopes.includes('manage')) throw forbidden('Imports need the manage scope')
+  return { by, at }
+}
 
 /** Applies a person's decisions, or stores an agent's as suggestions. 403 `person_required` for a pipeline. */
 async function reviewAll(
   scope: Scope,
   requests: readonly ReviewRequest[],
   mode: PayloadMode,
-): Promise<(LocatedSpan | ApiError)[]> {
+): Promise<(ReviewedSpan | ApiError)[]> {
   switch (scope.caller.actsAs) {
     case 'person':
       return decideAll(scope, requests, mode)
@@ -159,6 +202,7 @@ async function reviewAll(
 
 function requestOf(
   body: v.InferOutput<typeof Review> & { spanId: string; ifMatch?: string | undefined },
+  imported?: ReviewRequest['imported'],
 ): ReviewRequest {
   return {
     spanId: body.spanId,
@@ -169,6 +213,7 @@ function requestOf(
     force: body.force,
     takeOver: body.takeOver,
     ifMatch: body.ifMatch,
+    imported,
   }
 }
 
@@ -177,6 +222,7 @@ export const ReviewRecord = v.object({
   decision: v.picklist(DECISIONS),
   by: Uuid,
   at: IsoTime,
+  importedAt: v.pipe(v.nullable(IsoTime), v.metadata({ description: 'Null if the decision was made here' })),
   before: v.pipe(
     StoredValue,
     v.metadata({ description: 'The approved output before the decision. Null if unreviewed.' }),
@@ -194,6 +240,7 @@ const toReviewRecord = (review: PastReview): v.InferOutput<typeof ReviewRecord> 
   decision: review.decision,
   by: review.userId,
   at: isoTime(review.createdAt),
+  importedAt: review.importedAt === null ? null : isoTime(review.importedAt),
   before: review.before,
   after: review.after,
   comment: review.comment,
@@ -219,6 +266,7 @@ export const listReviews = endpoint({
             decision: 'correct',
             by: USER_ID,
             at: JUDGED,
+            importedAt: null,
             before: null,
             after: CORRECTION,
             comment: review.comment,

@@ -14,7 +14,7 @@ import type { Forms } from '../store/spans/shared-review.ts'
 import { fetchOutputs } from '../store/spans/whole-outputs.ts'
 import { countWithin, type FoundValue, fetchValues, lengthOf } from '../store/traces/payloads.ts'
 import { type Directed, direct, partnerOf, type ReviewRequest, withPartners } from './direct.ts'
-import type { Values } from './judge.ts'
+import type { ImportResult, Values } from './judge.ts'
 
 /* Reviews and suggestions are judged in rounds, each against spans as they are at its start. */
 
@@ -34,14 +34,17 @@ export interface Scope {
   enqueue: (...jobs: Job[]) => Promise<boolean>
 }
 
+/** A span after a request. `import` is only for imported decisions. */
+export type ReviewedSpan = LocatedSpan & { import?: ImportResult | undefined }
+
 /** The results of requests. */
-export type Outcomes = Map<ReviewRequest, LocatedSpan | ApiError>
+export type Outcomes = Map<ReviewRequest, ReviewedSpan | ApiError>
 
 /** Runs rounds until each request has an outcome. 413 for requests left after `MAX_JUDGED_BYTES` of outputs were read. */
 export async function inRounds(
   requests: readonly ReviewRequest[],
   runRound: (open: readonly ReviewRequest[]) => Promise<{ outcomes: Outcomes; bytes: number }>,
-): Promise<(LocatedSpan | ApiError)[]> {
+): Promise<(ReviewedSpan | ApiError)[]> {
   const outcomes: Outcomes = new Map()
   let open = requests
   let judgedBytes = 0

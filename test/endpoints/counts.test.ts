@@ -7,7 +7,7 @@ import { type Counts, countingBindings } from '../support/bindings.ts'
 import { aFeedback, anObservation, aSpan, aTrace, TIME } from '../support/builders.ts'
 import { newBench } from '../support/experiments.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
-import { newReviewed } from '../support/reviews.ts'
+import { newReviewed, reviewerOf } from '../support/reviews.ts'
 import { page, signIn } from '../support/session.ts'
 import { aHexSpanId, aHexTraceId, anExport, anExportedSpan, exportSpans } from '../support/telemetry.ts'
 import { manyTraces } from '../support/traces.ts'
@@ -348,6 +348,13 @@ describe('platform calls', () => {
     // One count row changes: fewer acceptances and more corrections.
     expect(await decideAll({ decision: 'correct', approvedOutput: 'No' })).toMatchObject({
       rowsWritten: 20 * 6 + 1 + 1 + 1 + 2,
+    })
+    // Imports look up their reviewers in one more round trip. Those that change nothing write nothing.
+    await reviewerOf(org, 'ada@example.com')
+    const imported = { decision: 'accept', source: 'import', by: 'ada@example.com' }
+    expect(await decideAll({ ...imported, at: '2026-11-01T12:00:00.000Z' })).toMatchObject({
+      d1RoundTrips: 2,
+      rowsWritten: 0,
     })
   })
 

@@ -19,7 +19,7 @@ import * as texts from '../../src/store/schema/texts.ts'
 import * as traces from '../../src/store/schema/traces.ts'
 import { type Intercept, wrapBindings } from '../support/bindings.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from '../support/builders.ts'
-import { type ApiResponse, client, newOrg, type Org, sendIn } from '../support/org.ts'
+import { type ApiResponse, client, newOrg, type Org, REVIEWER_EMAIL, sendIn } from '../support/org.ts'
 import { methodOf, newWorld, renew, sampleOf, successesOf, type World } from '../support/samples.ts'
 import { ORIGIN, signIn } from '../support/session.ts'
 import { anExport, anExportedSpan, exportSpans } from '../support/telemetry.ts'
@@ -132,6 +132,11 @@ const variants: Record<string, Record<string, (world: World) => object>> = {
   'POST /api/v1/spans': {
     'with large values': ({ traceId }) => aSpan({ trace_id: traceId, input: largeText, output: largeText }),
     'with a prompt version': ({ traceId, prompt }) => aSpan({ trace_id: traceId, prompt_version_id: prompt.versionId }),
+  },
+  'POST /api/reviews': {
+    'with an import': ({ spanId }) => ({
+      reviews: [{ spanId, decision: 'accept', source: 'import', by: REVIEWER_EMAIL, at: '2026-11-01T12:00:00.000Z' }],
+    }),
   },
   'POST /api/spans/{spanId}/feedback': {
     'with an id': () => ({ content: 'Why so?', id: crypto.randomUUID() }),

@@ -12,7 +12,7 @@ import { reviewerOf } from '../support/reviews.ts'
 const THOROUGHNESS = inject('propertyRuns')
 
 /*
- * Reviewers decide over several days, while spans change their steps, outputs, and usage, engines answer, and traces are
+ * Reviewers decide over several days, here or elsewhere, while spans change their steps, outputs, and usage, engines answer, and traces are
  * deleted or expire, purged or not. A reviewer may be deleted, and steps renamed. Each figure of insights must then
  * agree with its list: a count equals the length of its list of spans or traces plus the list's `expired`, and tokens,
  * costs, and durations are those of the listed spans.
@@ -26,6 +26,7 @@ const STEP_NAMES: readonly Readonly<Record<string, string>>[] = [
   { run: 'answer' },
 ]
 const ERROR_TYPES = [undefined, 'reasoning_error', 'system_failure'] as const
+const EMAILS = ['ada@example.com', 'kofi@example.com'] as const
 const FATES = ['stays', 'stays', 'is deleted', 'expires'] as const
 const ANSWER = 'The answer of the run'
 const TRACES = 4
@@ -33,6 +34,7 @@ const SPANS_PER_TRACE = 3
 
 const act = fc.record({
   kind: fc.constantFrom('accept', 'correct', 'correct', 'reset', 'move', 'answer again', 'clear', 'analyze'),
+  isImported: fc.boolean(),
   reviewer: fc.nat(1),
   spans: fc.uniqueArray(fc.nat(TRACES * SPANS_PER_TRACE - 1), { minLength: 1, maxLength: 4 }),
   value: fc.nat(2),
@@ -152,7 +154,7 @@ async function play(drawn: Scenario): Promise<Played> {
     const root = (await org.read.get(`/api/traces/${id}`)).body.spans[0].id
     spanIds.push(root, ...steps.map(({ span_id }) => span_id))
   }
-  const reviewers = [await reviewerOf(org), await reviewerOf(org)]
+  const reviewers = [await reviewerOf(org, EMAILS[0]), await reviewerOf(org, EMAILS[1])]
 
   const pipeline = org.clientOf(await org.keyFor({}), bindings)
   const analyze = async (traceId: string) => {
@@ -164,7 +166,7 @@ async function play(drawn: Scenario): Promise<Played> {
     for (const round of rounds) {
       now += DAY_MS / 2
       vi.setSystemTime(now)
-      for (const { kind, reviewer, spans, value, errorType, step } of round) {
+      for (const { kind, isImported, reviewer, spans, value, errorType, step } of round) {
         const ids = spans.map(index => spanIds[index] ?? '')
         if (kind === 'analyze') {
           const { body, status } = await org.read.get(`/api/traces/${traceIds[(spans[0] ?? 0) % TRACES]}`)
@@ -190,8 +192,14 @@ async function play(drawn: Scenario): Promise<Played> {
           errorType: ERROR_TYPES[errorType],
           comment: crypto.randomUUID(),
           ...(kind === 'correct' && { approvedOutput: value }),
+          // Some of these are older than the decisions in force.
+          ...(isImported && {
+            source: 'import',
+            by: EMAILS[reviewer],
+            at: new Date(now - value * DAY_MS).toISOString(),
+          }),
         }
-        const by = client({ 'x-api-key': reviewers[reviewer]?.key ?? '' }, bindings)
+        const by = isImported ? owner : client({ 'x-api-key': reviewers[reviewer]?.key ?? '' }, bindings)
         await by.post('/api/reviews', { reviews: ids.map(spanId => ({ spanId, ...review })) })
       }
     }

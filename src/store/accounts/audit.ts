@@ -69,6 +69,7 @@ export const AUDIT_ACTIONS = [
   'review.accept',
   'review.correct',
   'review.reset',
+  'review.import',
   'comment.create',
   'comment.change',
   'comment.delete',

@@ -1,6 +1,6 @@
 import { and, asc, eq, gt, inArray, isNotNull, ne, or, type SQL, sql } from 'drizzle-orm'
 import { newRevision } from '../../domain/ids.ts'
-import { selectFor } from '../core/rows.ts'
+import { isOneOf, selectFor } from '../core/rows.ts'
 import type { Organization, Store, UnscopedStore } from '../core/store.ts'
 import { apiKeys, organizations, userDeletions, users } from '../schema/accounts.ts'
 import { mayStillManage, rightsRevoked } from './api-keys.ts'
@@ -30,6 +30,18 @@ export async function userExists({ database, organization }: Store, id: string):
     .from(users)
     .where(and(eq(users.organizationKey, organization.key), eq(users.id, id)))
   return rows.length > 0
+}
+
+/** The ids of the confirmed users with these emails. */
+export async function findUserIds(
+  { database, organization }: Store,
+  emails: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await database
+    .select({ id: users.id, email: users.email })
+    .from(users)
+    .where(and(eq(users.organizationKey, organization.key), isOneOf(users.email, emails), isNotNull(users.createdBy)))
+  return new Map(rows.map(({ email, id }) => [email, id]))
 }
 
 /**

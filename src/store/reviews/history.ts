@@ -22,6 +22,7 @@ export interface PastReview {
   decision: Decision
   userId: string
   createdAt: number
+  importedAt: number | null
   /** The approved output before and after the decision; `null` if there was none. */
   before: JsonText
   after: JsonText
@@ -81,8 +82,8 @@ async function readHistory(store: Store, spanId: string, { limit, before }: { li
   )
   if (!shown) return { traces: [trace], found: undefined }
   const items = rows.slice(0, count).map((row, index): PastReview => {
-    const { id, number, decision, userId, createdAt, comment, errorType } = row
-    const fields = { id, number, decision, userId, createdAt, comment, errorType }
+    const { id, number, decision, userId, createdAt, importedAt, comment, errorType } = row
+    const fields = { id, number, decision, userId, createdAt, importedAt, comment, errorType }
     return { ...fields, before: textOf(values[index + 1], shown), after: textOf(values[index], shown) }
   })
   return { traces: [trace], found: { projectKey: trace.projectKey, items, hasMore: rows.length > count } }

@@ -180,6 +180,11 @@ export interface ReviewDraft {
   canBeShared: boolean
   /** Whether the decision may override another reviewer's claim. */
   takesOver: boolean
+  /** The reviewer, and the time of the decision. */
+  userId: string
+  createdAt: number
+  /** Null if the reviewer decided here. */
+  importedAt: number | null
   /** What it changes in datasets. */
   entries: readonly EntryDraft[]
   /** Whether cron must bring the trace's items up to date, because `entries` is incomplete. */
@@ -189,8 +194,8 @@ export interface ReviewDraft {
 /**
  * Adds decisions to their spans' histories. A decision is skipped if someone else has decided on its span since it was
  * read or has claimed it. The batch also ends the spans' claims, stores comments as feedback, adds an audit entry for
- * each decision, and, if the project's settings say so, requests the attribution of corrections. Returns the added
- * decisions by id, each with whether the output has changed since it was read, and the keys of the traces to attribute.
+ * each decision, and, if the project's settings say so, requests the attribution of corrections, except imported ones.
+ * Returns the added decisions by id, each with whether the output has changed since it was read, and the keys of the traces to attribute.
  * Takes one round trip. Spans must be unique.
  */
 export async function addReviews(
@@ -199,7 +204,6 @@ export async function addReviews(
   drafts: readonly ReviewDraft[],
 ): Promise<{ added: Map<string, { isStale: boolean }>; toAttribute: Set<number> }> {
   const { database } = store
-  const userId = actorOf(act)
   const added = new Map<string, { isStale: boolean }>()
   const toAttribute = new Set<number>()
   for (const { items, json } of chunkRows(drafts, rowOf, entryBytes)) {
@@ -221,14 +225,12 @@ export async function addReviews(
               spanId: spans.id,
               number: sql`${spans.reviewNumber} + 1`,
               projectKey: traces.projectKey,
-              userId,
-              createdAt: act.at,
               stepId: spans.stepId,
               promptVersionId: sql`coalesce(${spans.promptVersionId}, '')`,
             },
             sql`from ${DRAFTS.from(json)} cross join ${traces} cross join ${spans}
               where ${isLive(store, sql`${traces.key} = ${DRAFTS.row.traceKey}`)} and ${isUnchanged(DRAFTS.row)}
-                and (${DRAFTS.row.takesOver} or ${isFree(userId ?? '', act.at)})`,
+                and (${DRAFTS.row.takesOver} or ${isFree(actorOf(act) ?? '', act.at)})`,
           ),
         )
         .onConflictDoNothing(),
@@ -247,7 +249,7 @@ export async function addReviews(
               correction: null,
               labeller: null,
               timestamp: reviews.createdAt,
-              receivedAt: reviews.createdAt,
+              receivedAt: act.at,
               createdBy: reviews.id,
               source: 'review',
             },
@@ -315,7 +317,7 @@ export async function addReviews(
         {
           id: reviews.id.getSQL(),
           projectKey: reviews.projectKey.getSQL(),
-          action: sql`'review.' || ${reviews.decision}`,
+          action: sql`'review.' || iif(${reviews.importedAt} is null, ${reviews.decision}, 'import')`,
           targetId: reviews.spanId.getSQL(),
           beforeId: row.idBefore,
           afterId: reviews.id.getSQL(),
@@ -330,7 +332,8 @@ export async function addReviews(
         .where(sql`${isAdded(row)} and ${spans.id} = ${reviews.spanId} and ${spans.traceKey} = ${reviews.traceKey}`),
       requestAutomaticJobs(
         store,
-        sql`${traces.key} in (select ${reviews.traceKey} ${from} and ${reviews.state} = 'corrected')`,
+        sql`${traces.key} in (
+          select ${reviews.traceKey} ${from} and ${reviews.state} = 'corrected' and ${reviews.importedAt} is null)`,
         act.at,
       ),
     ])
@@ -353,6 +356,9 @@ const DRAFTS = rowSet([
   'comment',
   'errorType',
   'takesOver',
+  'userId',
+  'createdAt',
+  'importedAt',
 ])
 /** The fields of drafts for the statements after the insertion. */
 const ADDED = rowSet([...PLACE, 'state', 'idBefore', 'outputRevision', 'canBeShared', 'isUnsettled'])

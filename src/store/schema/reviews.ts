@@ -45,6 +45,7 @@ export const reviews = sqliteTable(
     state: text('state', { enum: REVIEW_OUTCOMES }),
     /** The reviewer: a user's id, or the id of a key that acts for no user. */
     userId: text('user_id').notNull(),
+    /** The time of the decision. An imported one was made earlier, elsewhere. */
     createdAt: integer('created_at').notNull(),
     /** The judged output: its revision, and a hash of its value. */
     outputRevision: text('output_revision').notNull(),
@@ -60,6 +61,8 @@ export const reviews = sqliteTable(
      */
     stepId: text('step_id'),
     promptVersionId: text('prompt_version_id'),
+    /** Null if the reviewer decided here. */
+    importedAt: integer('imported_at'),
   },
   table => [
     primaryKey({ columns: [table.traceKey, table.spanId, table.number] }),

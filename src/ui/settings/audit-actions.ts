@@ -29,6 +29,7 @@ const LABELS: Readonly<Record<AuditAction, string>> = {
   'review.accept': 'Output accepted',
   'review.correct': 'Output corrected',
   'review.reset': 'Review undone',
+  'review.import': 'Review imported',
   'comment.create': 'Comment posted',
   'comment.change': 'Comment edited',
   'comment.delete': 'Comment deleted',

@@ -44,7 +44,7 @@ export function ReviewHistory({ spanId }: { spanId: string }) {
 function Decided({ review, name }: { review: Review; name: string | undefined }) {
   const [isOpen, setOpen] = useState(false)
   const typeName = useErrorTypeNames()
-  const { decision, at, comment, errorType, before, after } = review
+  const { decision, at, importedAt, comment, errorType, before, after } = review
   return (
     <Stack gap={6} className={classes.card}>
       <Group justify="space-between" gap="xs">
@@ -54,6 +54,7 @@ function Decided({ review, name }: { review: Review; name: string | undefined })
           </Badge>
           <span>by {name ?? '…'}</span>
           <Moment at={at} />
+          {importedAt !== null && <span>· imported</span>}
         </Group>
         <Button size="compact-xs" variant="subtle" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
           {isOpen ? 'Hide changes' : 'Show changes'}
