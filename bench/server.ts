@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { convertV4MiniflareOptions, Miniflare, type V4WorkerOptions } from 'miniflare'
 
@@ -8,6 +8,7 @@ import { convertV4MiniflareOptions, Miniflare, type V4WorkerOptions } from 'mini
 process.env.WRANGLER_SEND_METRICS ??= 'false'
 process.env.WRANGLER_LOG ??= 'warn'
 const { unstable_getMiniflareWorkerOptions: optionsOfConfig } = await import('wrangler')
+const { migrationsOf } = await import('../scripts/migrate.ts')
 const { bundleWorker, withoutTypes } = await import('../scripts/serve.ts')
 
 export const PROJECT = resolve(import.meta.dirname, '..')
@@ -147,10 +148,6 @@ async function build(): Promise<string> {
 
 /** Creates the tables of an empty database. */
 export async function migrate(database: Database): Promise<void> {
-  const directory = resolve(PROJECT, 'migrations')
-  const files = (await readdir(directory)).filter(file => file.endsWith('.sql')).sort()
-  for (const file of files) {
-    const sql = await readFile(resolve(directory, file), 'utf8')
-    for (const statement of sql.split('--> statement-breakpoint')) await database.prepare(statement).run()
-  }
+  const migrations = await migrationsOf(PROJECT)
+  await database.batch(migrations.flatMap(({ statements }) => statements.map(sql => database.prepare(sql))))
 }

@@ -5,7 +5,7 @@
  * Environment: PORT (8787), STATE_DIR (.wrangler/state), ADMIN_TOKEN (generated and kept in .dev.vars if unset),
  * SEED=none (no demo), CRON_SECRET (random if unset; lets its holder run cron), CI or no terminal (plain output).
  */
-import { ChildProcess, execFile, spawn } from 'node:child_process'
+import { ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { subscribe } from 'node:diagnostics_channel'
 import { existsSync, readFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { appendFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { basename, dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseEnv, promisify, styleText } from 'node:util'
+import { parseEnv, styleText } from 'node:util'
 import * as v from 'valibot'
 import { call } from './call.ts'
 import { type DemoAccess, seedDemo } from './seed.ts'
@@ -25,6 +25,7 @@ process.env.WRANGLER_LOG ??= 'warn'
 process.env.X_LOCAL_EXPLORER = 'false'
 process.env.X_LOCAL_OBSERVABILITY = 'false'
 const { bundleWorker, serve } = await import('./serve.ts')
+const { migrateLocally } = await import('./migrate.ts')
 
 const PROJECT = dirname(dirname(fileURLToPath(import.meta.url)))
 const CRON_INTERVAL_MS = 60_000
@@ -41,11 +42,11 @@ takeDirectory()
 const adminToken = process.env.ADMIN_TOKEN || (await ownAdminToken())
 const cronSecret = process.env.CRON_SECRET || randomBytes(24).toString('base64url')
 
+endWorkerdWithThisProcess()
 step('Building, and migrating the local database')
 const [bundle] = await Promise.all([build(), migrate()])
 
 step('Starting the Worker')
-endWorkerdWithThisProcess()
 const server = await serve({ project: PROJECT, bundle, port, stateDirectory, adminToken, cronSecret })
 stopOnSignals()
 const url = `http://localhost:${port}`
@@ -148,11 +149,9 @@ function takeDirectory(): void {
   }
 }
 
-async function migrate(): Promise<void> {
-  const wrangler = resolve(PROJECT, 'node_modules/wrangler/bin/wrangler.js')
-  const args = ['d1', 'migrations', 'apply', 'DB', '--local', '--persist-to', stateDirectory]
-  await promisify(execFile)(process.execPath, [wrangler, ...args], { env: { ...process.env, CI: 'true' } }).catch(
-    ({ stdout, stderr }: { stdout: string; stderr: string }) => fail(`The migration failed:\n${stdout}${stderr}`),
+function migrate(): Promise<void> {
+  return migrateLocally(PROJECT, stateDirectory).catch(error =>
+    fail(`The migration failed:\n${error instanceof Error ? error.message : error}`),
   )
 }
 
