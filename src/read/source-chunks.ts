@@ -1,5 +1,6 @@
 import { itemsOf, textIn } from '../attribution/evidence/retrieval.ts'
 import { RETRIEVAL_NAMES } from '../attribution/text/vocabulary.ts'
+import { citationsIn as citationsInText } from '../domain/citations.ts'
 import { isJsonObject, type Json } from '../domain/json.ts'
 import { MAX_LABEL_LENGTH, MAX_SOURCE_LEAVES } from '../limits.ts'
 import { documentOf, documentsIn } from '../otlp/reading/retrieved-chunks.ts'
@@ -109,7 +110,7 @@ function withDoc(label: string): string[] {
   return at > 0 ? [label, label.slice(0, at)] : [label]
 }
 
-/** What an output cites, in order: strings that are a chunk's label, and labels or numbers in brackets within its text. */
+/** What an output cites, in order: strings that are a chunk's label, and labels or numbers that its texts cite. */
 export function citationsIn(output: Json, chunks: readonly Chunk[]): ReadonlyMap<Chunk, string[]> {
   const byLabel = new Map<string, Chunk[]>()
   for (const chunk of chunks) {
@@ -117,25 +118,21 @@ export function citationsIn(output: Json, chunks: readonly Chunk[]): ReadonlyMap
   }
   const [first] = chunks
   const list = chunks.filter(({ spanId, path }) => first?.spanId === spanId && parentOf(path) === parentOf(first.path))
+  const byPlace = Map.groupBy(list, ({ place }) => String(place))
   const cited = new Map<Chunk, string[]>()
   const cite = (chunk: Chunk, citation: string) => {
     const known = cited.get(chunk) ?? []
     if (!known.includes(citation)) cited.set(chunk, [...known, citation])
   }
+  const named = (name: string) => byLabel.get(plain(name)) ?? byPlace.get(name)
   for (const leaf of stringsIn(output)) {
     for (const chunk of byLabel.get(plain(leaf)) ?? []) cite(chunk, leaf)
-    for (const [, inside = ''] of leaf.matchAll(BRACKETS)) {
-      for (const part of inside.split(/[,;]/)) {
-        const named = byLabel.get(plain(part)) ?? list.filter(({ place }) => String(place) === part.trim())
-        for (const chunk of named) cite(chunk, part.trim())
-      }
+    for (const { name } of citationsInText(leaf, each => named(each) !== undefined)) {
+      for (const chunk of named(name) ?? []) cite(chunk, name)
     }
   }
   return cited
 }
-
-/** Text in brackets, as in "24 months [warranty, 2]". */
-const BRACKETS = /[[(【]([^[\]()【】\n]{1,300})[\])】]/gu
 
 const plain = (label: string): string => label.trim().toLowerCase()
 

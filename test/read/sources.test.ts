@@ -196,6 +196,13 @@ describe('chunks and citations', () => {
     ['brackets', 'It does [b#2], and more (a).', ['b#2', 'a']],
     ['a place', 'It does [2].', ['b#2']],
     ['a place that is no citation', 'It takes 2 days (since 2020).', []],
+    ['a number of things', 'There are two (2) ways; see `2`.', []],
+    ['a list of sources', 'It does.\n\n**Sources:** a, other', ['a']],
+    ['a list with a number of things', 'Sources: 2', []],
+    ['code', 'It does, says `a`.', ['a']],
+    ['a name that no word has', 'According to b#2, it does.', ['b#2']],
+    ['part of such a name', 'According to b#23 or sub-b#2.', []],
+    ['the end of a sentence', 'It does, says b#2.', ['b#2']],
     ['a word', 'A b', []],
   ] as const)('finds a citation by %s', ([, output, ids], { expect }) => {
     const chunks = chunksOf(

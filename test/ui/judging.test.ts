@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import * as v from 'valibot'
 import { expectAccessible } from './accessibility.ts'
 import { CITED, type JudgedProject, judgedProject } from './judging.ts'
@@ -52,6 +53,46 @@ test('an item shows what its output rests on, and a citation leads to its source
   await expectAccessible(page)
   await page.setViewportSize({ width: 390, height: 844 })
   await expectNoSidewaysScroll(page)
+})
+
+const Located = v.object({ trace: v.object({ id: v.string() }) })
+
+test('a trace shows what an output rests on when asked, and names in its text lead there', async ({ page }) => {
+  const span_id = randomUUID()
+  const output =
+    'Points expire after **24 months** [3]; see `loyalty` and [the loyalty page](https://example.com/loyalty).\n\n' +
+    'A loyalty program has 1 rule.\n\nSources: loyalty'
+  const { traceId: trace_id } = judged
+  const body = { trace_id, span_id, step_id: 'summarize', output, timestamp: new Date().toISOString() }
+  await judged.post([{ type: 'span', body }])
+  const { trace } = v.parse(Located, await judged.call('GET', `/api/spans/${span_id}`))
+  let requests = 0
+  page.on('request', request => {
+    if (request.url().endsWith('/sources')) requests++
+  })
+  await open(page, `/traces/${trace.id}?span=${span_id}&project=${judged.project.slug}`)
+  const panel = page.getByRole('region', { name: 'Selected span' })
+  const text = panel.getByRole('region', { name: 'output' })
+  await expect(text).toContainText('Sources: loyalty')
+  await expect(text.getByRole('button')).toHaveCount(0)
+  expect(requests).toBe(0)
+
+  await panel.getByRole('button', { name: 'What this output rests on', expanded: false }).click()
+  const sources = panel.getByRole('region', { name: 'Sources' }).getByRole('article')
+  await expect(sources.first()).toContainText('Cited')
+  await expect(text.getByRole('button')).toHaveText(['3', 'loyalty', 'loyalty'])
+  await expect(text.getByRole('link', { name: 'the loyalty page' })).toBeVisible()
+  for (const name of ['3', 'loyalty']) {
+    await text.getByRole('button', { name }).first().focus()
+    await page.keyboard.press('Enter')
+    await expect(sources.and(page.locator(':focus'))).toContainText('Points expire after 24 months')
+  }
+  await expectAccessible(page)
+  await page.setViewportSize({ width: 390, height: 844 })
+  await expectNoSidewaysScroll(page)
+  await panel.getByRole('button', { name: 'What this output rests on', expanded: true }).click()
+  await expect(sources).toHaveCount(0)
+  await expect(text.getByRole('button')).toHaveCount(0)
 })
 
 test('a manager edits the guideline beside the item, and a reviewer only reads it', async ({

@@ -1,7 +1,8 @@
-import { Anchor, Button, Group, SegmentedControl, Skeleton, Text, UnstyledButton } from '@mantine/core'
-import { lazy, Suspense, useEffect, useMemo, useState } from 'react'
+import { Button, Group, SegmentedControl, Skeleton, Text, UnstyledButton } from '@mantine/core'
+import { lazy, Suspense, useContext, useEffect, useMemo, useState } from 'react'
 import type { Json } from '../api/wire.ts'
 import { IconChevronDown, IconChevronRight, IconSearch } from '../icons/index.ts'
+import { Citation, CitedNames, CitedText } from '../markdown/cited-text.tsx'
 import { ReadableText } from '../markdown/index.tsx'
 import { isMarkdown, MAX_MARKDOWN_LENGTH } from '../markdown/syntax.ts'
 import { CopyIcon } from '../parts/copied-code.tsx'
@@ -24,18 +25,19 @@ interface JsonViewProps {
   marked?: string | undefined
   /** A CSS length. */
   maxHeight?: string
-  /** Strings in the value that lead somewhere, and what each opens. */
-  links?: ReadonlyMap<string, () => void> | undefined
+  /** The names that the value cites, and what each opens. */
+  links?: ReadonlyMap<string, () => void>
 }
 
-type ContentProps = Required<Pick<JsonViewProps, 'value' | 'label' | 'maxHeight'>> &
-  Pick<JsonViewProps, 'marked' | 'links'>
+const NO_LINKS: ReadonlyMap<string, () => void> = new Map()
+
+type ContentProps = Required<Pick<JsonViewProps, 'value' | 'label' | 'maxHeight'>> & Pick<JsonViewProps, 'marked'>
 
 /**
  * A value for reading: text as text or Markdown, objects and arrays as a tree that folds. Only the visible lines are in
  * the page, and nothing in the value is ever treated as HTML. Its source can be searched.
  */
-export function JsonView({ value, label, marked, maxHeight = '60vh', links }: JsonViewProps) {
+export function JsonView({ value, label, marked, maxHeight = '60vh', links = NO_LINKS }: JsonViewProps) {
   const [mode, setMode] = useState<'read' | 'source'>('read')
   const [wanted, setWanted] = useState<string>()
   const isText = typeof value === 'string'
@@ -66,7 +68,9 @@ export function JsonView({ value, label, marked, maxHeight = '60vh', links }: Js
         </Group>
       </Group>
       {wanted === undefined && mode === 'read' ? (
-        <Readable value={value} label={label} marked={marked} maxHeight={maxHeight} links={links} />
+        <CitedNames value={links}>
+          <Readable value={value} label={label} marked={marked} maxHeight={maxHeight} />
+        </CitedNames>
       ) : (
         <Suspense fallback={<Skeleton h="8rem" />}>
           <Source value={value} label={label} maxHeight={maxHeight} wanted={wanted} onFind={setWanted} />
@@ -109,7 +113,7 @@ const EmptyString = () => (
 const Source = lazy(async () => ({ default: (await import('./source.tsx')).Source }))
 const LongText = lazy(async () => ({ default: (await import('./source.tsx')).LongText }))
 
-function JsonTree({ value, label, marked, maxHeight, links }: ContentProps) {
+function JsonTree({ value, label, marked, maxHeight }: ContentProps) {
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
   const rows = useMemo(() => jsonRows(value, toggled), [value, toggled])
   useEffect(() => {
@@ -133,18 +137,18 @@ function JsonTree({ value, label, marked, maxHeight, links }: ContentProps) {
     >
       {index => {
         const row = rows[index]
-        return row && <Row row={row} onToggle={toggle} links={links} />
+        return row && <Row row={row} onToggle={toggle} />
       }}
     </VirtualLines>
   )
 }
 
-interface RowProps extends Pick<JsonViewProps, 'links'> {
+interface RowProps {
   row: JsonRow
   onToggle: (pointer: string) => void
 }
 
-function Row({ row, onToggle, links }: RowProps) {
+function Row({ row, onToggle }: RowProps) {
   const { name, value, size, isOpen, pointer } = row
   const indent = { paddingInlineStart: `${row.depth * 14}px` }
   if (size === null) {
@@ -152,7 +156,7 @@ function Row({ row, onToggle, links }: RowProps) {
       <div className={classes.line} style={indent} data-prose={isProse(value) || undefined}>
         <span className={classes.fold} />
         {name !== null && <Name name={name} />}
-        <Scalar value={value} links={links} />
+        <Scalar value={value} />
       </div>
     )
   }
@@ -186,22 +190,17 @@ const Name = ({ name }: { name: string }) => (
 const isProse = (value: Json): boolean =>
   typeof value === 'string' && (isMarkdown(value) || /\n|\S\s+\S+\s+\S/.test(value.slice(0, 1_000)))
 
-function Scalar({ value, links }: { value: Json } & Pick<JsonViewProps, 'links'>) {
+function Scalar({ value }: { value: Json }) {
   const [length, setLength] = useState(FOLDED_STRING_LENGTH)
+  const names = useContext(CitedNames)
   if (typeof value !== 'string') return <span className={classes.literal}>{JSON.stringify(value)}</span>
-  const follow = links?.get(value)
-  if (follow) {
-    return (
-      <Anchor component="button" type="button" inherit ta="start" onClick={follow}>
-        <ShownText text={value} />
-      </Anchor>
-    )
-  }
+  const follow = names.get(value)
+  if (follow) return <Citation name={value} onFollow={follow} />
   const left = value.length - length
   const text = left > 0 ? value.slice(0, length) : value
   return (
     <div className={classes.string} dir="auto">
-      {value === '' ? <EmptyString /> : isProse(value) ? <ReadableText text={text} /> : <ShownText text={text} />}
+      {value === '' ? <EmptyString /> : isProse(value) ? <ReadableText text={text} /> : <CitedText text={text} />}
       {left > 0 && (
         <Button variant="subtle" size="compact-xs" onClick={() => setLength(length + MORE_LENGTH)}>
           … {count(left)} more {left === 1 ? 'character' : 'characters'}

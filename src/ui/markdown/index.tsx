@@ -1,6 +1,6 @@
 import { lazy, Suspense } from 'react'
-import { ShownText } from '../json/shown-text.tsx'
 import { FaultBoundary } from '../parts/fault-boundary.tsx'
+import { CitedText } from './cited-text.tsx'
 import classes from './markdown.module.css'
 import { isMarkdown } from './syntax.ts'
 
@@ -11,7 +11,7 @@ const Rendered = lazy(async () => ({ default: (await import('./render.tsx')).Ren
 export function ReadableText({ text }: { text: string }) {
   const plain = (
     <div className={classes.plain} dir="auto">
-      <ShownText text={text} />
+      <CitedText text={text} />
     </div>
   )
   if (!isMarkdown(text)) return plain

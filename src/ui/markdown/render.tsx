@@ -2,6 +2,7 @@ import { Text } from '@mantine/core'
 import { type MarkdownToJSX, parser, RuleType } from 'markdown-to-jsx'
 import { createElement, Fragment, type ReactNode, useMemo } from 'react'
 import { ShownText } from '../json/shown-text.tsx'
+import { CitedNames, CitedText } from './cited-text.tsx'
 import classes from './markdown.module.css'
 
 type Node = MarkdownToJSX.ASTNode
@@ -51,7 +52,7 @@ function rendered(node: Node, depth: number): ReactNode {
   const inside = (nodes: readonly Node[]) => all(nodes, depth + 1)
   switch (node.type) {
     case RuleType.text:
-      return <ShownText text={node.text} />
+      return <CitedText text={node.text} />
     case RuleType.paragraph:
       return <p>{inside(node.children)}</p>
     case RuleType.heading:
@@ -66,7 +67,7 @@ function rendered(node: Node, depth: number): ReactNode {
     case RuleType.codeInline:
       return (
         <code>
-          <ShownText text={node.text} />
+          <CitedText text={node.text} />
         </code>
       )
     case RuleType.codeBlock:
@@ -163,6 +164,9 @@ const notes = ({ refs }: MarkdownToJSX.ReferenceCollectionNode): ReactNode =>
       ),
   )
 
+/** A link has no other links in it. */
+const NO_NAMES: ReadonlyMap<string, () => void> = new Map()
+
 /** A link with the host that it leads to. Targets that aren't web addresses are text. */
 function Target({ target, children }: { target: string; children: ReactNode }) {
   const url = webAddress(target)
@@ -176,7 +180,7 @@ function Target({ target, children }: { target: string; children: ReactNode }) {
   return (
     <>
       <a href={url.href} target="_blank" rel="noopener noreferrer nofollow">
-        {children}
+        <CitedNames value={NO_NAMES}>{children}</CitedNames>
       </a>{' '}
       <Text span c="dimmed" inherit>
         ({url.host})

@@ -8,8 +8,8 @@ import { ScrollBox } from '../json/scroll-box.tsx'
 import { ReadableText } from '../markdown/index.tsx'
 import { useMay } from '../parts/scopes.tsx'
 import { useProjectId } from '../session/project.ts'
-import { sourcesQuery } from './queries.ts'
-import classes from './sources.module.css'
+import { sourcesQuery } from '../sources/queries.ts'
+import classes from '../sources/sources.module.css'
 
 const GuidelineForm = lazy(async () => ({ default: (await import('./guideline-form.tsx')).GuidelineForm }))
 

@@ -1,8 +1,8 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { call } from '../api/client.ts'
 import { queryClient } from '../api/query-client.ts'
-import type { Guideline, Prompt, Prompts, ReviewQueue, SpanOfTrace, SpanSources, Trace } from '../api/wire.ts'
-import { SUPPLEMENT } from '../parts/settled.ts'
+import type { Guideline, Prompt, Prompts, ReviewQueue, SpanOfTrace, Trace } from '../api/wire.ts'
+import { sourcesQuery } from '../sources/queries.ts'
 import type { QueueFilter } from './filters.ts'
 
 /** Pages contain previews, which show where a value is truncated. The current item is loaded in full. */
@@ -44,23 +44,13 @@ export const spanQuery = (spanId: string) =>
 export const wholeIn = (preview: SpanOfTrace | undefined) =>
   preview !== undefined && preview.truncated.length === 0 ? { initialData: preview } : {}
 
-/** What a span's output rests on. It changes only if the trace does, or the step's guideline. */
-export const sourcesQuery = (spanId: string) =>
-  queryOptions({
-    queryKey: ['review', 'sources', spanId],
-    meta: SUPPLEMENT,
-    queryFn: ({ signal }) => call<SpanSources>(`/api/spans/${spanId}/sources`, { signal }),
-    staleTime: 10 * 60_000,
-    gcTime: 10 * 60_000,
-  })
-
 /** Sets the guideline of a span's step. */
 export async function saveGuideline(projectId: string, { id, stepId }: SpanOfTrace, text: string): Promise<void> {
   const path = `/api/projects/${projectId}/guidelines/${encodeURIComponent(stepId)}`
   const guideline = await call<Guideline>(path, { method: 'PUT', body: { text } })
   queryClient.setQueryData(sourcesQuery(id).queryKey, shown => shown && { ...shown, guideline })
   // Other items of the step show it as well.
-  void queryClient.invalidateQueries({ queryKey: ['review', 'sources'], refetchType: 'none' })
+  void queryClient.invalidateQueries({ queryKey: ['sources'], refetchType: 'none' })
 }
 
 /** A span's trace with its feedback, and only the root of its spans. */

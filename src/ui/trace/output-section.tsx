@@ -1,10 +1,13 @@
 import { Skeleton, Stack, Text, Title } from '@mantine/core'
+import { useState } from 'react'
 import type { Span } from '../api/wire.ts'
 import { JsonView } from '../json/json-view.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
+import { useCitations } from '../sources/citations.ts'
 import { ApprovedOutput } from './approved-output.tsx'
 import { Decision } from './decision.tsx'
 import { MarkedPlace } from './marked-place.tsx'
+import { OutputSources } from './output-sources.tsx'
 import { Suggestions } from './suggestions.tsx'
 import { useWholeSpan } from './use-whole-span.ts'
 
@@ -22,6 +25,8 @@ export function OutputSection({ span: shown, traceId, marked, markedApproved }: 
   const { span, error, refetch } = useWholeSpan(shown, ['output', 'approvedOutput', 'suggestions'])
   const isCorrected = shown.review.state === 'corrected' || shown.review.stale
   const isMarked = marked !== undefined
+  const [areSourcesOpen, setSourcesOpen] = useState(false)
+  const citations = useCitations(shown.id, areSourcesOpen)
   return (
     <Stack gap="sm">
       <Decision span={span ?? shown} traceId={traceId} />
@@ -37,11 +42,24 @@ export function OutputSection({ span: shown, traceId, marked, markedApproved }: 
             <Text c="dimmed">This span has no output, so there is nothing to review.</Text>
           ) : (
             <MarkedPlace marked={marked}>
-              <JsonView value={span.output} label="output" marked={marked} maxHeight="max(50vh, 320px)" />
+              <JsonView
+                value={span.output}
+                label="output"
+                marked={marked}
+                maxHeight="max(50vh, 320px)"
+                links={citations}
+              />
             </MarkedPlace>
           )}
           {isCorrected && isMarked && <ApprovedOutput {...span} marked={markedApproved} />}
           <Suggestions span={span} />
+          {span.output !== null && (
+            <OutputSources
+              span={{ id: span.id, traceId }}
+              isOpen={areSourcesOpen}
+              onToggle={() => setSourcesOpen(!areSourcesOpen)}
+            />
+          )}
         </>
       )}
     </Stack>

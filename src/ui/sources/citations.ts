@@ -5,17 +5,18 @@ import { sourcesQuery } from './queries.ts'
 /** The ID of a source's element. */
 export const idOfSource = (spanId: string, index: number): string => `source-${index}-of-${spanId}`
 
-/** Strings in an output that cite a chunk, and what shows the chunk. */
-export function useCitations(spanId: string): ReadonlyMap<string, () => void> {
-  const { data } = useQuery(sourcesQuery(spanId))
+/** The names by which an output cites chunks, and what shows each chunk. None before the sources are loaded. */
+export function useCitations(spanId: string, isShown = true): ReadonlyMap<string, () => void> {
+  const { data } = useQuery({ ...sourcesQuery(spanId), enabled: isShown })
   return useMemo(() => {
     const links = new Map<string, () => void>()
+    if (!isShown) return links
     for (const [index, { citedAs }] of (data?.chunks ?? []).entries()) {
       for (const citation of citedAs)
         if (!links.has(citation)) links.set(citation, () => show(idOfSource(spanId, index)))
     }
     return links
-  }, [data, spanId])
+  }, [data, isShown, spanId])
 }
 
 function show(id: string): void {
