@@ -61,6 +61,19 @@ describe('a saved view', () => {
     expect(apiKeys.map(({ id }: { id: string }) => id)).toContain(own.ownerId)
   })
 
+  it('shows the names that steps have now', async ({ expect }) => {
+    const { owner, project } = await newOrg()
+    const query = '?review=corrected&stepId=draft%20answer&engineStepId=plan&name=plan&x=%zz'
+    await save(owner, { query })
+    const names = { 'draft answer': 'answer & cite', plan: 'outline' }
+    await owner.put(`/api/projects/${project.id}/step-names`, { names })
+    const queries = async () =>
+      (await owner.get('/api/views?projectSlug=support')).body.views.map((view: { query: string }) => view.query)
+    expect(await queries()).toEqual(['?review=corrected&stepId=answer+%26+cite&engineStepId=outline&name=plan&x=%zz'])
+    await owner.put(`/api/projects/${project.id}/step-names`, { names: {} })
+    expect(await queries()).toEqual([query])
+  })
+
   it('belongs to one page and one project', async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })

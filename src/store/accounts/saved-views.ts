@@ -1,11 +1,12 @@
 import { and, asc, eq, getTableColumns, isNull, or, type SQL, sql } from 'drizzle-orm'
-import type { ViewPage } from '../../domain/saved-view.ts'
+import { type ViewPage, withStepNames } from '../../domain/saved-view.ts'
 import { MAX_OWN_VIEWS, MAX_SHARED_VIEWS } from '../../limits.ts'
 import { selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { projects, savedViews } from '../schema/accounts.ts'
 import { type Act, recordAct } from './audit.ts'
 import { isExistingProject, type Project, requireExisting } from './projects.ts'
+import { selectStepNames, toStepNames } from './step-names.ts'
 
 /** A list's filters under a name. */
 export interface SavedView {
@@ -22,26 +23,32 @@ export interface SavedView {
 
 const isSharedIn = (project: Project) => and(eq(savedViews.projectKey, project.key), sql`${savedViews.isShared} = 1`)
 
-/** A page of a project's shared views and the owner's own, by name. */
-export function listViews(
-  { database }: Store,
+/** A page of a project's shared views and the owner's own, by name, with the names that steps have now. */
+export async function listViews(
+  store: Store,
   project: Project,
   filter: { ownerId: string; page: ViewPage | undefined },
   { limit, after }: { limit: number; after: readonly [name: string, id: string] | undefined },
 ): Promise<SavedView[]> {
+  const { database } = store
   const isOwn = and(eq(savedViews.projectKey, project.key), eq(savedViews.ownerId, filter.ownerId))
-  return database
-    .select()
-    .from(savedViews)
-    .where(
-      and(
-        or(isOwn, isSharedIn(project)),
-        filter.page && eq(savedViews.page, filter.page),
-        after && sql`(${savedViews.name}, ${savedViews.id}) > (${after[0]}, ${after[1]})`,
-      ),
-    )
-    .orderBy(asc(savedViews.name), asc(savedViews.id))
-    .limit(limit)
+  const [views, renamed] = await database.batch([
+    database
+      .select()
+      .from(savedViews)
+      .where(
+        and(
+          or(isOwn, isSharedIn(project)),
+          filter.page && eq(savedViews.page, filter.page),
+          after && sql`(${savedViews.name}, ${savedViews.id}) > (${after[0]}, ${after[1]})`,
+        ),
+      )
+      .orderBy(asc(savedViews.name), asc(savedViews.id))
+      .limit(limit),
+    selectStepNames(store, project),
+  ])
+  const names = toStepNames(renamed)
+  return views.map(view => ({ ...view, query: withStepNames(view.query, names) }))
 }
 
 /**

@@ -12,14 +12,19 @@ import { type Act, recordAct } from './audit.ts'
 import { isExistingProject, type Project } from './projects.ts'
 
 /** A project's renamed steps. */
-export async function listStepNames({ database }: Store, project: Project): Promise<StepNames> {
-  const rows = await database
+export const listStepNames = async (store: Store, project: Project): Promise<StepNames> =>
+  toStepNames(await selectStepNames(store, project))
+
+/** The statement that reads a project's renamed steps. */
+export const selectStepNames = ({ database }: Store, { key }: Project) =>
+  database
     .select({ oldName: stepNames.oldName, newName: stepNames.newName })
     .from(stepNames)
-    .where(eq(stepNames.projectKey, project.key))
+    .where(eq(stepNames.projectKey, key))
     .orderBy(stepNames.oldName)
-  return new Map(rows.map(({ oldName, newName }) => [oldName, newName]))
-}
+
+export const toStepNames = (rows: readonly { oldName: string; newName: string }[]): StepNames =>
+  new Map(rows.map(({ oldName, newName }) => [oldName, newName]))
 
 /** Whether a project has a gate or an evaluator. Other names for its steps could separate one from its step. */
 export async function hasGateOrEvaluator({ database }: Store, { key }: Project): Promise<boolean> {
