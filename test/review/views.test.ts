@@ -74,6 +74,26 @@ describe('a saved view', () => {
     expect(await queries()).toEqual([query])
   })
 
+  it('stays with a key that is rotated, in every project', async ({ expect }) => {
+    const org = await newOrg()
+    await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
+    const created = (await org.owner.post('/api/api-keys', { name: 'a', scopes: ['read', 'review'] })).body
+    const old = org.clientOf(created.key)
+    const saved = (await save(old, { name: 'Mine' })).body
+    const shared = (await save(old, { name: 'Ours', projectSlug: 'other', shared: true })).body
+    const rotated = (await org.owner.post(`/api/api-keys/${created.id}/rotate`, { graceSeconds: 60 })).body
+    const renewed = org.clientOf(rotated.key)
+    expect((await renewed.get('/api/views?projectSlug=support')).body.views).toEqual([
+      { ...saved, ownerId: rotated.id },
+    ])
+    expect((await renewed.delete(`/api/views/${shared.id}`)).status).toBe(200)
+    // Its secret may be lost. Then it's revoked, and the old key is rotated again.
+    await save(old, { name: 'Mine' })
+    await org.owner.delete(`/api/api-keys/${rotated.id}`)
+    const again = (await org.owner.post(`/api/api-keys/${created.id}/rotate`)).body
+    expect(await namesFor(org.clientOf(again.key))).toEqual(['Mine'])
+  })
+
   it('belongs to one page and one project', async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })

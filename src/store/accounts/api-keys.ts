@@ -7,6 +7,7 @@ import { apiKeys, organizations, projects } from '../schema/accounts.ts'
 import { type Act, recordAct } from './audit.ts'
 import { organizationColumns } from './organizations.ts'
 import { type Project, projectColumns } from './projects.ts'
+import { handOverViews } from './saved-views.ts'
 
 /** The rights and limits of an API key. */
 export interface Credential {
@@ -227,9 +228,9 @@ export async function updateApiKey(
 }
 
 /**
- * Stores a key's successor with the same rights and revokes the old key at `revokedAt`. Returns undefined if the old
- * key is revoked, if it has a successor that isn't revoked, or if the caller's own key has lost its rights. A retry
- * with the same id and secret doesn't store a second successor.
+ * Stores a key's successor with the same rights, gives it the key's views, and revokes the old key at `revokedAt`.
+ * Returns undefined if the old key is revoked, if it has a successor that isn't revoked, or if the caller's own key has
+ * lost its rights. A retry with the same id and secret doesn't store a second successor.
  */
 export async function rotateApiKey(
   store: Store,
@@ -241,7 +242,9 @@ export async function rotateApiKey(
   const { database } = store
   const isOld = and(eq(apiKeys.organizationKey, store.organization.key), eq(apiKeys.id, old.id))
   const isSuccessor = and(eq(apiKeys.organizationKey, store.organization.key), eq(apiKeys.id, id))
-  const [, , [successor]] = await database.batch([
+  const hasSucceeded = sql`exists (select 1 from ${apiKeys} where ${isSuccessor})`
+  const handOver = (from: string | SQL) => handOverViews(store, { from, to: id }, hasSucceeded)
+  const [, , , , [successor]] = await database.batch([
     database
       .insert(apiKeys)
       .select(
@@ -262,16 +265,19 @@ export async function rotateApiKey(
         ),
       )
       .onConflictDoNothing(),
+    handOver(old.id),
+    // An earlier successor was revoked, because its secret was lost. It took the views that the key had then.
+    handOver(sql`(select ${apiKeys.replacedBy} from ${apiKeys} where ${isOld})`),
     database
       .update(apiKeys)
       .set({ revokedAt: earlierRevocation(revokedAt), replacedBy: id })
-      .where(and(isOld, sql`exists (select 1 from ${apiKeys} where ${isSuccessor})`)),
+      .where(and(isOld, hasSucceeded)),
     database.select({ id: apiKeys.id }).from(apiKeys).where(isSuccessor),
     recordAct(
       store,
       act,
       { action: 'api_key.rotate', targetId: old.id, projectKey: projectKeyOf(isOld), beforeId: old.id, afterId: id },
-      sql`exists (select 1 from ${apiKeys} where ${isSuccessor})`,
+      hasSucceeded,
     ),
   ])
   return successor && { ...old, id, prefix, createdAt, revokedAt: null, replacedBy: null }

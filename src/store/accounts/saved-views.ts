@@ -157,3 +157,26 @@ export function releaseViews(
     database.update(savedViews).set({ ownerId: newId }).where(isOwn),
   ] as const
 }
+
+/**
+ * The statement that gives a replaced key's views to its successor, in all projects of the organization. A view stays
+ * behind if the successor already has one of the same page and name.
+ */
+export const handOverViews = (
+  { database, organization }: Store,
+  { from, to }: { from: string | SQL; to: string },
+  condition: SQL,
+) =>
+  database
+    .update(savedViews)
+    .set({ ownerId: to })
+    .where(
+      and(
+        sql`${savedViews.projectKey} in (
+          select ${projects.key} from ${projects} where ${projects.organizationKey} = ${organization.key})`,
+        eq(savedViews.ownerId, from),
+        sql`not exists (select 1 from ${savedViews} taken where taken.project_key = saved_views.project_key
+          and taken.owner_id = ${to} and taken.page = saved_views.page and taken.name = saved_views.name)`,
+        condition,
+      ),
+    )
