@@ -192,6 +192,8 @@ export const MAX_SOURCE_SPANS = 12
 /** Chunks in a response, and the bytes of each. The inbox loads the next items' ahead. */
 export const MAX_SOURCE_CHUNKS = 50
 export const MAX_SOURCE_CHUNK_BYTES = 8192
+/** How an output cites a chunk: with spaces and in any case, so the same label has many forms. */
+export const MAX_CITED_AS = 20
 /** Knowledge docs in a response, and the characters of each and of the prompt. */
 export const MAX_SOURCE_DOCS = 10
 export const MAX_SOURCE_TEXT_LENGTH = 16_384

@@ -2,7 +2,7 @@ import { itemsOf, textIn } from '../attribution/evidence/retrieval.ts'
 import { RETRIEVAL_NAMES } from '../attribution/text/vocabulary.ts'
 import { citationsIn as citationsInText } from '../domain/citations.ts'
 import { isJsonObject, type Json } from '../domain/json.ts'
-import { MAX_LABEL_LENGTH, MAX_SOURCE_LEAVES } from '../limits.ts'
+import { MAX_CITED_AS, MAX_LABEL_LENGTH, MAX_SOURCE_CHUNKS, MAX_SOURCE_LEAVES } from '../limits.ts'
 import { documentOf, documentsIn } from '../otlp/reading/retrieved-chunks.ts'
 
 /* Which passages an output may rest on, and which of them it cites. */
@@ -110,11 +110,19 @@ function withDoc(label: string): string[] {
   return at > 0 ? [label, label.slice(0, at)] : [label]
 }
 
-/** What an output cites, in order: strings that are a chunk's label, and labels or numbers that its texts cite. */
+/**
+ * What an output cites, in order: strings that are a chunk's label, and labels or numbers that its texts cite. Of the
+ * chunks with the same label, only as many as a response shows.
+ */
 export function citationsIn(output: Json, chunks: readonly Chunk[]): ReadonlyMap<Chunk, string[]> {
   const byLabel = new Map<string, Chunk[]>()
   for (const chunk of chunks) {
-    for (const label of chunk.labels) byLabel.set(plain(label), [...(byLabel.get(plain(label)) ?? []), chunk])
+    for (const label of new Set(chunk.labels.map(plain))) {
+      const named = byLabel.get(label) ?? []
+      // All chunks may have the same label, and each string may be that label.
+      if (named.length < MAX_SOURCE_CHUNKS) named.push(chunk)
+      byLabel.set(label, named)
+    }
   }
   const [first] = chunks
   const list = chunks.filter(({ spanId, path }) => first?.spanId === spanId && parentOf(path) === parentOf(first.path))
@@ -122,7 +130,8 @@ export function citationsIn(output: Json, chunks: readonly Chunk[]): ReadonlyMap
   const cited = new Map<Chunk, string[]>()
   const cite = (chunk: Chunk, citation: string) => {
     const known = cited.get(chunk) ?? []
-    if (!known.includes(citation)) cited.set(chunk, [...known, citation])
+    if (known.length < MAX_CITED_AS && !known.includes(citation)) known.push(citation)
+    cited.set(chunk, known)
   }
   const named = (name: string) => byLabel.get(plain(name)) ?? byPlace.get(name)
   for (const leaf of stringsIn(output)) {

@@ -4,8 +4,10 @@ import { CREATED, DOC_ID, DOC_VERSION_ID, PROMPT_ID, PROMPT_VERSION_ID, ROOT_SPA
 import { RETRIEVAL_NAMES } from '../attribution/text/vocabulary.ts'
 import { requireFound } from '../auth/require-project.ts'
 import { cutText } from '../domain/text.ts'
+import { giveTurn } from '../domain/turns.ts'
 import { described, Uuid } from '../http/atoms.ts'
 import {
+  MAX_CITED_AS,
   MAX_SOURCE_CHUNK_BYTES,
   MAX_SOURCE_CHUNKS,
   MAX_SOURCE_LABELS,
@@ -22,7 +24,10 @@ import { type Chunk, chunksOf, citationsIn, type SourceStep } from './source-chu
 import { Guideline, toGuideline } from './text-wire.ts'
 
 const Truncated = described(v.boolean(), 'Whether `content` is only the beginning')
-const CitedAs = described(v.array(v.string()), 'The strings in the output that cite it; empty if none do')
+const CitedAs = described(
+  v.array(v.string()),
+  `The strings in the output that cite it, at most ${MAX_CITED_AS} for each chunk; empty if none do`,
+)
 
 const SourceText = v.object({
   id: Uuid,
@@ -156,24 +161,27 @@ export const getSpanSources = endpoint({
 async function readSources(store: Store, span: LocatedSpan, outline: SourceOutline | undefined) {
   const nothing = { prompt: undefined, guideline: undefined }
   if (!outline) return { chunks: [], cited: new Map<Chunk, string[]>(), isComplete: true, texts: nothing }
-  const all = likeliestFirst(span, outline)
-  const ids = all.slice(0, MAX_SOURCE_SPANS)
+  const likeliest = likeliestFirst(span, outline)
+  const ids = likeliest.slice(0, MAX_SOURCE_SPANS)
   const [page, texts] = await Promise.all([
     findSpans(store, ids, 'full'),
     findStepTexts(store, { ...span, traceKey: outline.traceKey }),
   ])
   const own = parsedStep(span)
-  const earlier = ids.flatMap(id => {
-    const found = page.found.get(id)
-    return found ? [parsedStep(found)] : []
-  })
-  const found = [...chunksOf(own, true), ...earlier.flatMap(step => chunksOf(step, false))]
-  const chunks = [...new Map(found.toReversed().map(chunk => [identityOf(chunk), chunk])).values()].toReversed()
+  const found = [chunksOf(own, true)]
+  for (const id of ids) {
+    const earlier = page.found.get(id)
+    if (earlier) found.push(chunksOf(parsedStep(earlier), false))
+    // Values may be megabytes of chunks. Let other requests run.
+    await giveTurn()
+  }
+  const all = found.flat()
+  const chunks = [...new Map(all.toReversed().map(chunk => [identityOf(chunk), chunk])).values()].toReversed()
   const cited = citationsIn(own.output, chunks)
   return {
     chunks: [...cited.keys(), ...chunks.filter(chunk => !cited.has(chunk))],
     cited,
-    isComplete: outline.isComplete && page.count === all.length,
+    isComplete: outline.isComplete && page.count === likeliest.length,
     texts,
   }
 }

@@ -1,5 +1,6 @@
 import { describe, it } from 'vitest'
 import {
+  MAX_CITED_AS,
   MAX_SOURCE_CHUNK_BYTES,
   MAX_SOURCE_CHUNKS,
   MAX_SOURCE_DOCS,
@@ -217,5 +218,19 @@ describe('chunks and citations', () => {
     )
     const cited = citationsIn(structuredClone(output) as never, chunks)
     expect([...cited.keys()].map(({ id }) => id)).toEqual(ids)
+  })
+
+  it('cites as many chunks of one label as a response shows, each by a limited number of strings', ({ expect }) => {
+    const total = 2 * MAX_SOURCE_CHUNKS
+    const output = Array.from({ length: total }, (_, place) => ({ id: 'abcdef', text: `Text ${place}` }))
+    const chunks = chunksOf({ ...step, output }, false)
+    expect(chunks).toHaveLength(total)
+    // The same label in different cases.
+    const forms = Array.from({ length: MAX_CITED_AS + 1 }, (_, form) =>
+      [...'abcdef'].map((letter, bit) => ((form >> bit) & 1 ? letter.toUpperCase() : letter)).join(''),
+    )
+    const cited = citationsIn(forms, chunks)
+    expect([...cited.keys()]).toEqual(chunks.slice(0, MAX_SOURCE_CHUNKS))
+    for (const citedAs of cited.values()) expect(citedAs).toEqual(forms.slice(0, MAX_CITED_AS))
   })
 })
