@@ -3,6 +3,7 @@ import { type Engine, EngineError } from './engine.ts'
 import { modelEngine } from './model/engine.ts'
 import { attributeByRules } from './rules/engine.ts'
 import { TAXONOMY } from './taxonomy.ts'
+import { RULES_VERSION } from './versions.ts'
 
 /**
  * The engine that the deployment's settings select. An invalid setting fails the run instead of falling back to a
@@ -23,5 +24,9 @@ const rulesEngine: Engine = async (subject, findings, types) => {
   const start = Date.now()
   const attribution = attributeByRules(subject, findings, switchedOff)
   const durationMs = Date.now() - start
-  return { attribution, cost: { durationMs, inputTokens: null, outputTokens: null, costUsd: null } }
+  return {
+    attribution,
+    version: RULES_VERSION,
+    cost: { durationMs, inputTokens: null, outputTokens: null, costUsd: null },
+  }
 }

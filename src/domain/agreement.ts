@@ -3,6 +3,7 @@ import { type Interval, wilsonInterval } from './statistics.ts'
 /** The number of traces with this pair of an engine's answer and a reviewer's error type, which may be equal. */
 export interface ComparedAnswers {
   engine: string
+  engineVersion: string
   /** The engine's error type. */
   answered: string
   /** The reviewer's error type. */
@@ -24,6 +25,10 @@ interface ByDepth {
 export interface AttributionQuality {
   /** Compared traces. */
   reviewed: number
+  /** Those with the same error type. */
+  agreed: number
+  /** The 95 % interval of the share that agrees. */
+  interval: Interval
   /** The share with the same answer, 0 to 1. Null if no traces were compared. */
   agreement: ByDepth
   /** Cohen's κ: 1 is full agreement, 0 is chance. Null if undefined. */
@@ -39,10 +44,26 @@ export interface AttributionQuality {
     /** Reviewers' different answers, the most frequent first. */
     overruled: { errorType: string; count: number }[]
   }[]
-  /** The engine with the most answers first. */
-  engines: { engine: string; reviewed: number; agreement: ByDepth }[]
+  /** The version of an engine with the most answers first. */
+  engines: {
+    engine: string
+    version: string
+    reviewed: number
+    agreed: number
+    interval: Interval
+    agreement: ByDepth
+  }[]
   /** By tenths of confidence. `to` is exclusive except for the last tenth. */
-  calibration: { from: number; to: number; count: number; meanConfidence: number | null; agreement: number | null }[]
+  calibration: {
+    from: number
+    to: number
+    count: number
+    agreed: number
+    meanConfidence: number | null
+    agreement: number | null
+    /** The 95 % interval of `agreement`. */
+    interval: Interval
+  }[]
 }
 
 const TENTHS = 10
@@ -66,23 +87,26 @@ export function attributionQuality(
   })
   return {
     reviewed: total(compared),
+    ...agreedOf(compared),
     agreement: agreementOf(() => true),
     kappa: { errorType: cohensKappa(compared), category: cohensKappa(categories) },
     errorTypes: frequentFirst(compared, ({ answered }) => answered).map(([errorType, answers]) => {
-      const [answered, agreed] = [total(answers), total(answers.filter(isAgreed))]
+      const answered = total(answers)
+      const { agreed, interval } = agreedOf(answers)
       const others = answers.filter(each => !isAgreed(each))
       const overruled = frequentFirst(others, ({ named }) => named).map(([errorType, instead]) => ({
         errorType,
         count: total(instead),
       }))
-      const interval = wilsonInterval(agreed, answered) ?? UNKNOWN
       return { errorType, answered, agreed, precision: agreed / answered, interval, overruled }
     }),
-    engines: frequentFirst(compared, ({ engine }) => engine).map(([engine, answers]) => ({
-      engine,
-      reviewed: total(answers),
-      agreement: agreementOf(each => each.engine === engine),
-    })),
+    engines: frequentFirst(compared, each => `${each.engineVersion}/${each.engine}`).flatMap(([, answers]) => {
+      const [first] = answers
+      if (!first) return []
+      const { engine, engineVersion } = first
+      const agreement = agreementOf(each => each.engine === engine && each.engineVersion === engineVersion)
+      return [{ engine, version: engineVersion, reviewed: total(answers), ...agreedOf(answers), agreement }]
+    }),
     calibration: Array.from({ length: TENTHS }, (_, tenth) => {
       const answers = compared.filter(each => each.tenth === tenth)
       const count = total(answers)
@@ -91,6 +115,7 @@ export function attributionQuality(
         from: tenth / TENTHS,
         to: (tenth + 1) / TENTHS,
         count,
+        ...agreedOf(answers),
         meanConfidence: count === 0 ? null : confidence / count,
         agreement: agreement(answers),
       }
@@ -124,6 +149,12 @@ export function cohensKappa(rated: readonly RatedAlike[]): number | null {
 const isAgreed = ({ answered, named }: RatedAlike): boolean => answered === named
 
 const total = (counted: readonly { count: number }[]): number => counted.reduce((sum, { count }) => sum + count, 0)
+
+/** The answers that reviewers agree with, and the 95 % interval of their share. */
+function agreedOf(rated: readonly RatedAlike[]): { agreed: number; interval: Interval } {
+  const agreed = total(rated.filter(isAgreed))
+  return { agreed, interval: wilsonInterval(agreed, total(rated)) ?? UNKNOWN }
+}
 
 function agreement(rated: readonly RatedAlike[]): number | null {
   const all = total(rated)

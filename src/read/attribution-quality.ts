@@ -13,6 +13,19 @@ const ByDepth = v.object({
   category: v.pipe(Share, v.metadata({ description: "Compares only the error types' categories" })),
 })
 
+const Interval = described(
+  v.object({ low: v.number(), high: v.number() }),
+  'The 95% interval of the share that agrees (Wilson, without continuity correction)',
+)
+
+/** The filters of the comparison. */
+export const comparisonFilters = {
+  from: v.optional(timestamp('Reviews at or after this time')),
+  to: v.optional(timestamp('Reviews before this time')),
+  engine: v.optional(described(v.string(), "Only this engine's latest answers")),
+  engineVersion: v.optional(described(v.string(), 'Only the latest answers of this version')),
+}
+
 export const getAttributionQuality = endpoint({
   family: 'read',
   method: 'GET',
@@ -20,12 +33,7 @@ export const getAttributionQuality = endpoint({
   summary: 'Get attribution quality',
   description: "For each trace, compares the engine's answer with the error type that reviewers named.",
   scope: 'read',
-  query: v.strictObject({
-    ...projectSelector,
-    from: v.optional(timestamp('Reviews at or after this time')),
-    to: v.optional(timestamp('Reviews before this time')),
-    engine: v.optional(v.pipe(v.string(), v.metadata({ description: "Only this engine's latest answers" }))),
-  }),
+  query: v.strictObject({ ...projectSelector, ...comparisonFilters }),
   errors: { 404: 'Not found' },
   responses: {
     200: v.object({
@@ -42,6 +50,8 @@ export const getAttributionQuality = endpoint({
           description: `Whether more than ${MAX_COMPARED_DECISIONS} current reviews name a type. Only the newest ${MAX_COMPARED_DECISIONS} are compared.`,
         }),
       ),
+      agreed: described(v.number(), 'Of these, those with the same error type'),
+      interval: Interval,
       agreement: v.pipe(
         ByDepth,
         v.metadata({
@@ -59,20 +69,34 @@ export const getAttributionQuality = endpoint({
           answered: v.number(),
           agreed: v.number(),
           precision: v.number(),
-          interval: described(
-            v.object({ low: v.number(), high: v.number() }),
-            "The precision's 95% interval (Wilson, without continuity correction)",
-          ),
+          interval: Interval,
           overruled: v.pipe(
             v.array(v.object({ errorType: v.string(), count: v.number() })),
             v.metadata({ description: 'The types that reviewers named instead' }),
           ),
         }),
       ),
-      engines: v.array(v.object({ engine: v.string(), reviewed: v.number(), agreement: ByDepth })),
+      engines: v.array(
+        v.object({
+          engine: v.string(),
+          version: described(v.string(), 'The version of the rules, or of the question for a model'),
+          reviewed: v.number(),
+          agreed: v.number(),
+          interval: Interval,
+          agreement: ByDepth,
+        }),
+      ),
       calibration: v.pipe(
         v.array(
-          v.object({ from: v.number(), to: v.number(), count: v.number(), meanConfidence: Share, agreement: Share }),
+          v.object({
+            from: v.number(),
+            to: v.number(),
+            count: v.number(),
+            agreed: v.number(),
+            meanConfidence: Share,
+            agreement: Share,
+            interval: Interval,
+          }),
         ),
         v.metadata({
           description:
@@ -87,6 +111,8 @@ export const getAttributionQuality = endpoint({
       200: {
         reviewed: 200,
         reviewedIsMinimum: false,
+        agreed: 140,
+        interval: { low: 0.6333, high: 0.7593 },
         agreement: { errorType: 0.7, category: 0.84 },
         kappa: { errorType: 0.492, category: 0.63 },
         errorTypes: [
@@ -99,8 +125,27 @@ export const getAttributionQuality = endpoint({
             overruled: [{ errorType: 'context_misinterpretation', count: 10 }],
           },
         ],
-        engines: [{ engine: 'rules', reviewed: 200, agreement: { errorType: 0.7, category: 0.84 } }],
-        calibration: [{ from: 0.7, to: 0.8, count: 40, meanConfidence: 0.75, agreement: 0.75 }],
+        engines: [
+          {
+            engine: 'rules',
+            version: '2',
+            reviewed: 200,
+            agreed: 140,
+            interval: { low: 0.6333, high: 0.7593 },
+            agreement: { errorType: 0.7, category: 0.84 },
+          },
+        ],
+        calibration: [
+          {
+            from: 0.7,
+            to: 0.8,
+            count: 40,
+            agreed: 30,
+            meanConfidence: 0.75,
+            agreement: 0.75,
+            interval: { low: 0.5981, high: 0.8581 },
+          },
+        ],
       },
     },
   },

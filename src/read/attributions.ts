@@ -3,7 +3,7 @@ import { endpoint } from '../api/endpoint.ts'
 import { ANSWERED, ATTRIBUTION_ID, JUDGED, REVIEW_ID, SPAN_ID, TRACE_UUID, USER_ID } from '../api/story.ts'
 import { requireFound } from '../auth/require-project.ts'
 import { type AttributionCost, ERROR_CATEGORIES, reviewersStatement } from '../domain/attribution.ts'
-import { IsoTime, isoTime, Uuid } from '../http/atoms.ts'
+import { described, IsoTime, isoTime, Uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { isForeignTrace } from '../store/accounts/ownership.ts'
 import {
@@ -52,6 +52,7 @@ export const PastAttribution = v.variant('kind', [
     alternatives: Alternatives,
     evidence: Evidence,
     engine: v.pipe(v.string(), v.metadata({ description: "`rules`, or a model's name" })),
+    engineVersion: described(v.string(), 'The version of the rules, or of the question for a model'),
     durationMs: v.number(),
     usage: v.pipe(
       v.nullable(
@@ -113,6 +114,7 @@ export const listAttributions = endpoint({
               { spanId: SPAN_ID, path: 'output.answer', note: '12 appears in neither the input nor the chunks' },
             ],
             engine: 'rules',
+            engineVersion: '2',
             durationMs: 3,
             usage: null,
           },
@@ -167,7 +169,7 @@ function toPastAttribution(past: EngineAnswer | ReviewersAnswer): v.InferOutput<
     const person = { by: userId, comment, confidence: null, alternatives: [] }
     return { kind, reviewId: id, spanId, ...typeFields, ...person, ...statement, inForce: isInForce }
   }
-  const { kind, id, confidence, spanId, reasoning, alternatives, evidence, engine, durationMs } = past
+  const { kind, id, confidence, spanId, reasoning, alternatives, evidence, engine, engineVersion, durationMs } = past
   return {
     kind,
     id,
@@ -178,6 +180,7 @@ function toPastAttribution(past: EngineAnswer | ReviewersAnswer): v.InferOutput<
     alternatives,
     evidence,
     engine,
+    engineVersion,
     durationMs,
     usage: usageOf(past),
   }

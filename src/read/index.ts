@@ -1,6 +1,7 @@
 import type { Endpoint } from '../api/endpoint.ts'
 import { getAttributionQuality } from './attribution-quality.ts'
 import { listAttributions } from './attributions.ts'
+import { listComparedAnswers } from './compared-answers.ts'
 import { listErrorTypes } from './error-types.ts'
 import { listGroups } from './groups.ts'
 import { getGuideline } from './guidelines.ts'
@@ -28,6 +29,7 @@ export const read: readonly Endpoint[] = [
   listTurns,
   listAttributions,
   getAttributionQuality,
+  listComparedAnswers,
   getInsights,
   listErrorTypes,
   getStepNames,

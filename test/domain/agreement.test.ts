@@ -94,6 +94,7 @@ describe("Cohen's κ", () => {
 
 const compared = (fields: Partial<ComparedAnswers>): ComparedAnswers => ({
   engine: 'rules',
+  engineVersion: '2',
   answered: 'a1',
   named: 'a1',
   tenth: 5,
@@ -141,12 +142,34 @@ describe('the quality of attribution', () => {
       },
     ])
     expect(quality.engines).toEqual([
-      { engine: 'rules', reviewed: 8, agreement: { errorType: 0.75, category: 7 / 8 } },
-      { engine: 'model', reviewed: 2, agreement: { errorType: 0, category: 0 } },
+      {
+        engine: 'rules',
+        version: '2',
+        reviewed: 8,
+        agreed: 6,
+        interval: { low: expect.closeTo(0.4093, 4), high: expect.closeTo(0.9285, 4) },
+        agreement: { errorType: 0.75, category: 7 / 8 },
+      },
+      {
+        engine: 'model',
+        version: '2',
+        reviewed: 2,
+        agreed: 0,
+        interval: { low: 0, high: expect.closeTo(0.6576, 4) },
+        agreement: { errorType: 0, category: 0 },
+      },
     ])
     expect(quality.calibration).toHaveLength(10)
-    expect(quality.calibration[0]).toEqual({ from: 0, to: 0.1, count: 1, meanConfidence: 0, agreement: 0 })
-    expect(quality.calibration[1]).toEqual({ from: 0.1, to: 0.2, count: 0, meanConfidence: null, agreement: null })
+    expect(quality.calibration[0]).toMatchObject({ from: 0, to: 0.1, count: 1, meanConfidence: 0, agreement: 0 })
+    expect(quality.calibration[1]).toEqual({
+      from: 0.1,
+      to: 0.2,
+      count: 0,
+      agreed: 0,
+      meanConfidence: null,
+      agreement: null,
+      interval: { low: 0, high: 1 },
+    })
     expect(quality.calibration[5]).toMatchObject({ from: 0.5, to: 0.6, count: 2, meanConfidence: 0.55, agreement: 0 })
     expect(quality.calibration[8]).toMatchObject({ count: 5, agreement: 0.8 })
     expect(quality.calibration[8]?.meanConfidence).toBeCloseTo(0.84, 12)

@@ -264,6 +264,7 @@ describe('platform calls', () => {
     ["a list of a project's error types", '/api/error-types?projectSlug=support'],
     ["a project's insights", '/api/insights?projectSlug=support'],
     ['the attribution quality', '/api/attribution-quality?projectSlug=support&engine=rules'],
+    ['the compared answers', '/api/attribution-quality/answers?projectSlug=support&agrees=false'],
     ['a list of knowledge docs', '/api/knowledge-docs?projectSlug=support'],
     ['a search with several fields', '/api/v1/traces/search?a=1&b=2&c=3&name=a&status=running'],
   ] as const)('%s takes one round trip', async ([, path], { expect }) => {

@@ -36,11 +36,18 @@ describe('attribution quality', () => {
         { errorType: 'reasoning_error', answered: 2, agreed: 1, precision: 0.5 },
         { errorType: 'system_failure', overruled: [{ errorType: 'reviewer_mistake', count: 1 }] },
       ],
-      engines: [{ engine: 'rules', reviewed: 4, agreement: { errorType: 0.5, category: 0.75 } }],
+      engines: [{ engine: 'rules', version: '2', reviewed: 4, agreed: 2 }],
     })
     const { calibration } = await qualityOf(org)
     expect(calibration.map(({ count }: { count: number }) => count)).toEqual([1, 0, 0, 0, 0, 0, 0, 0, 2, 1])
-    expect(calibration[8]).toEqual({ from: 0.8, to: 0.9, count: 2, meanConfidence: 0.85, agreement: 0.5 })
+    expect(calibration[8]).toMatchObject({
+      from: 0.8,
+      to: 0.9,
+      count: 2,
+      agreed: 1,
+      meanConfidence: 0.85,
+      agreement: 0.5,
+    })
   })
 
   it('skips decisions without an answer or a type, withdrawn or deleted ones, and those of other organizations', async ({
@@ -95,6 +102,20 @@ describe('attribution quality', () => {
     expect(await between(1001, 2000)).toMatchObject({ reviewed: 0 })
   })
 
+  it('compares the versions of an engine', async ({ expect }) => {
+    const org = await newOrg()
+    const { id } = await newCompared(org, 'reasoning_error', 'system_failure')
+    await newCompared(org, 'reasoning_error', 'reasoning_error')
+    await putAnswer(id, { errorType: 'system_failure', engineVersion: '3' })
+    const { engines } = await qualityOf(org)
+    expect(engines).toMatchObject([
+      { engine: 'rules', version: '2', reviewed: 1, agreed: 1 },
+      { engine: 'rules', version: '3', reviewed: 1, agreed: 1 },
+    ])
+    // The filter uses that version's own last answer.
+    expect(await qualityOf(org, '&engine=rules&engineVersion=2')).toMatchObject({ reviewed: 2, agreed: 1 })
+  })
+
   it('uses the categories of custom types', async ({ expect }) => {
     const org = await newOrg()
     const own = { name: 'Late delivery', category: 'AI Error', rule: 'Too late.' }
@@ -144,5 +165,83 @@ describe('attribution quality', () => {
     const rows = await rowsReadBy(bindings => org.clientOf(org.ownerKey, bindings).get(path))
     // Each decision takes its row and index, its span and trace, the answer twice, and the grouping.
     expect(rows).toBeLessThan(12 * MAX_COMPARED_DECISIONS)
+  })
+})
+
+describe('the answers behind the attribution quality', () => {
+  const answersTo = async ({ read }: Org, query: string) => {
+    const { status, body } = await read.get(`/api/attribution-quality/answers?projectSlug=support${query}`)
+    return status === 200 ? body.answers : status
+  }
+
+  it('are as many as each number says', async ({ expect }) => {
+    const org = await newOrg()
+    await newCompared(org, 'reasoning_error', 'reasoning_error', 0.85)
+    await newCompared(org, 'reasoning_error', 'system_failure', 0.85)
+    await newCompared(org, 'reasoning_error', 'system_failure', 1)
+    await newCompared(org, 'system_failure', 'reviewer_mistake', 0.05)
+    const { id } = await newCompared(org, 'system_failure', 'system_failure', 0.7)
+    await putAnswer(id, { errorType: 'reviewer_mistake', engineVersion: '3', confidence: 0.9 })
+    for (const filters of ['', '&engineVersion=2', '&engineVersion=3', '&engine=a-model']) {
+      const quality = await qualityOf(org, filters)
+      expect(await answersTo(org, filters)).toHaveLength(quality.reviewed)
+      expect(await answersTo(org, `${filters}&agrees=true`)).toHaveLength(quality.agreed)
+      expect(await answersTo(org, `${filters}&agrees=false`)).toHaveLength(quality.reviewed - quality.agreed)
+      for (const { errorType, answered, agreed, overruled } of quality.errorTypes) {
+        expect(await answersTo(org, `${filters}&errorType=${errorType}`)).toHaveLength(answered)
+        expect(await answersTo(org, `${filters}&errorType=${errorType}&agrees=true`)).toHaveLength(agreed)
+        for (const { errorType: named, count } of overruled) {
+          expect(await answersTo(org, `${filters}&errorType=${errorType}&reviewedErrorType=${named}`)).toHaveLength(
+            count,
+          )
+        }
+      }
+      for (const [tenth, { count, agreed }] of quality.calibration.entries()) {
+        expect(await answersTo(org, `${filters}&tenth=${tenth}`)).toHaveLength(count)
+        expect(await answersTo(org, `${filters}&tenth=${tenth}&agrees=true`)).toHaveLength(agreed)
+      }
+    }
+  })
+
+  it('are listed newest review first, in pages', async ({ expect }) => {
+    const org = await newOrg()
+    const made: { id: string; spanId: string }[] = []
+    for (const type of ['reasoning_error', 'system_failure', 'reviewer_mistake']) {
+      made.unshift(await newCompared(org, 'reasoning_error', type))
+    }
+    const first = (await org.read.get('/api/attribution-quality/answers?projectSlug=support&limit=2')).body
+    const second = (
+      await org.read.get(`/api/attribution-quality/answers?projectSlug=support&limit=2&cursor=${first.nextCursor}`)
+    ).body
+    const all = [...first.answers, ...second.answers]
+    expect(new Set(all.map(({ spanId }) => spanId))).toEqual(new Set(made.map(({ spanId }) => spanId)))
+    expect(all.map(({ reviewedAt }) => reviewedAt)).toEqual(
+      all
+        .map(({ reviewedAt }) => reviewedAt)
+        .toSorted()
+        .toReversed(),
+    )
+    expect(second.nextCursor).toBeNull()
+    expect(all.find(({ traceId }) => traceId === made[0]?.id)).toMatchObject({
+      errorType: 'reasoning_error',
+      reviewedErrorType: 'reviewer_mistake',
+      confidence: 0.5,
+      engine: 'rules',
+      engineVersion: '2',
+    })
+  })
+
+  it('leave out deleted traces and withdrawn reviews', async ({ expect }) => {
+    const org = await newOrg()
+    const deleted = await newCompared(org, 'reasoning_error', 'reasoning_error')
+    const withdrawn = await newCompared(org, 'reasoning_error', 'reasoning_error')
+    expect(await answersTo(org, '')).toHaveLength(2)
+    await org.owner.delete(`/api/traces/${deleted.id}`)
+    await withdrawn.review({ decision: 'reset' })
+    expect(await answersTo(org, '')).toEqual([])
+  })
+
+  it.for(['&tenth=10', '&agrees=yes', '&limit=0'])('rejects %s', async (query, { expect }) => {
+    expect(await answersTo(await newOrg(), query)).toBe(400)
   })
 })

@@ -54,6 +54,7 @@ describe('the attributions on a trace', () => {
           alternatives: [{ errorType: 'system_failure', confidence: 0.2 }],
           evidence: [{ spanId, path: 'output', note: 'It says no.' }],
           engine: 'rules',
+          engineVersion: '2',
           durationMs: 12,
           usage: null,
         },

@@ -130,6 +130,7 @@ describe('the SQL statements in requests and jobs', () => {
     for (const id of [spanId, reviewed.span_id]) await caller.put(`/api/spans/${id}/review`, { decision: 'accept' })
     await spans(`decision=accept&cursor=${(await spans('decision=accept')).body.nextCursor}`)
     await caller.get('/api/attribution-quality?projectSlug=support&from=2026-01-01T00:00:00.000Z')
+    await caller.get('/api/attribution-quality/answers?projectSlug=support&engine=rules&engineVersion=2&tenth=5')
     await caller.put(`/api/projects/${org.project.id}/error-types/system_failure`, { isEnabled: false })
     await caller.put(`/api/projects/${org.project.id}/error-types/system_failure`, { isEnabled: true })
     await caller.get('/api/projects?limit=1')

@@ -6,6 +6,7 @@ interface Answered {
   errorType: string
   confidence: number
   engine: string
+  engineVersion: string
   spanId: string | null
   createdAt: string
   inputTokens: number | null
@@ -20,6 +21,7 @@ export async function putAnswer(traceId: string, fields: Partial<Answered> = {})
     errorType: 'reasoning_error',
     confidence: 0.5,
     engine: 'rules',
+    engineVersion: '2',
     spanId: null,
     createdAt: TIME,
     inputTokens: null,
@@ -32,9 +34,9 @@ export async function putAnswer(traceId: string, fields: Partial<Answered> = {})
   await env.DB.batch([
     env.DB.prepare(
       `insert into attributions (trace_key, number, id, project_key, created_at, error_type, confidence, span_id,
-         reasoning, alternatives, evidence, engine, duration_ms, input_tokens, output_tokens, cost_usd)
+         reasoning, alternatives, evidence, engine, duration_ms, input_tokens, output_tokens, cost_usd, engine_version)
        select key, 1 + (select count(*) from attributions where trace_key = key), ?2, project_key, ?3, ?4, ?5, ?6,
-         'Because.', ?7, ?8, ?9, 12, ?10, ?11, ?12 from traces where id = ?1`,
+         'Because.', ?7, ?8, ?9, 12, ?10, ?11, ?12, ?13 from traces where id = ?1`,
     ).bind(
       traceId,
       id,
@@ -48,6 +50,7 @@ export async function putAnswer(traceId: string, fields: Partial<Answered> = {})
       answer.inputTokens,
       answer.outputTokens,
       answer.costUsd,
+      answer.engineVersion,
     ),
     env.DB.prepare(
       `insert into attribution_jobs (trace_key, organization_key, project_key, status, requests, requested_at, attempts,

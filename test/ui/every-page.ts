@@ -17,6 +17,8 @@ export const EVERY_PAGE: readonly EveryPage[] = [
   { name: 'conversation', path: () => '/traces/conversations/read?value=session-2' },
   { name: 'trace', path: ({ traceId }) => `/traces/${traceId}` },
   { name: 'spans', path: () => '/spans' },
+  { name: 'attribution', path: () => '/attribution' },
+  { name: 'compared answers', path: () => '/attribution/answers?agrees=false' },
   { name: 'datasets', path: () => '/datasets' },
   { name: 'dataset', path: ({ datasetId }) => `/datasets/${datasetId}` },
   { name: 'prompts', path: () => '/prompts' },

@@ -3,6 +3,7 @@ import { inTurns } from '../../domain/turns.ts'
 import type { Env } from '../../env.ts'
 import { MODEL_CALL_MS } from '../../limits.ts'
 import { type Engine, type EngineAnswer, EngineError } from '../engine.ts'
+import { QUESTION_VERSION } from '../versions.ts'
 import { answerSchema, readAnswer } from './answer.ts'
 import { askModel, type Usage } from './ask-model.ts'
 import { writePrompt } from './prompt.ts'
@@ -43,7 +44,11 @@ async function attributeByModel(
     const reading = answer.fault ? { fault: answer.fault } : readAnswer(answer.value, subject, types)
     if ('attribution' in reading) {
       const attribution = { ...reading.attribution, engine: name }
-      return { attribution, cost: { durationMs: Date.now() - startedAt, ...costOf(usages, prices) } }
+      return {
+        attribution,
+        version: QUESTION_VERSION,
+        cost: { durationMs: Date.now() - startedAt, ...costOf(usages, prices) },
+      }
     }
     fault = reading.fault
   }

@@ -21,6 +21,7 @@ import {
 export interface AttributionDraft {
   id: string
   attribution: Attribution
+  version: string
   cost: AttributionCost
 }
 
@@ -95,7 +96,7 @@ function completion(
 }
 
 /** The columns of a result for the current job. */
-const resultColumns = ({ id, attribution, cost }: AttributionDraft, now: number) => ({
+const resultColumns = ({ id, attribution, version, cost }: AttributionDraft, now: number) => ({
   ...cost,
   traceKey: attributionJobs.traceKey,
   number: sql`${attributionJobs.attributionNumber} + 1`,
@@ -109,6 +110,7 @@ const resultColumns = ({ id, attribution, cost }: AttributionDraft, now: number)
   alternatives: JSON.stringify(attribution.alternatives),
   evidence: JSON.stringify(attribution.evidence),
   engine: attribution.engine,
+  engineVersion: version,
   stepId: sql`coalesce((select blamed.step_id from ${spans} blamed
     where blamed.id = ${attribution.spanId} and blamed.trace_key = ${attributionJobs.traceKey}), '')`,
 })

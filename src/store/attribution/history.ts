@@ -32,6 +32,7 @@ interface PastAttribution {
 /** An engine's answer. */
 export interface EngineAnswer extends PastAttribution, Omit<Attribution, 'errorType'>, AttributionCost {
   kind: 'engine'
+  engineVersion: string
 }
 
 /** A reviewer's verdict. */

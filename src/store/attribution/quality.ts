@@ -1,4 +1,4 @@
-import { and, desc, eq, gte, isNotNull, lt, sql } from 'drizzle-orm'
+import { and, desc, eq, gte, isNotNull, lt, type SQL, sql } from 'drizzle-orm'
 import type { ComparedAnswers } from '../../domain/agreement.ts'
 import { MAX_COMPARED_DECISIONS } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
@@ -18,6 +18,7 @@ export interface ComparisonFilter {
   /** Exclusive. */
   to?: number | undefined
   engine?: string | undefined
+  engineVersion?: string | undefined
 }
 
 /** The comparison and the project's error types. */
@@ -34,18 +35,140 @@ interface Comparison {
  */
 export async function compareAnswers(store: Store, project: Project, filter: ComparisonFilter): Promise<Comparison> {
   const { database } = store
-  const { from, to, engine } = filter
-  const matchesFilter = and(
+  const [compared, [counted], ...typeRows] = await database.batch([
+    database
+      .select({
+        ...named({
+          engine: attributions.engine,
+          engineVersion: attributions.engineVersion,
+          answered: attributions.errorType,
+        }),
+        named: sql<string>`scanned_traces.named`.as('named'),
+        tenth: sql<number>`${tenth}`.as('tenth'),
+        count: sql<number>`count(*)`.as('count'),
+        confidence: sql<number>`sum(${attributions.confidence})`.as('confidence'),
+      })
+      .from(sql`${scannedTraces(store, project, filter)} cross join ${attributions}`)
+      .where(isLastAnswer(filter))
+      .groupBy(
+        attributions.engine,
+        attributions.engineVersion,
+        attributions.errorType,
+        sql`scanned_traces.named`,
+        sql`tenth`,
+      ),
+    database.select({ count: sql<number>`count(*)`.as('count') }).from(
+      database
+        .select({ number: reviews.number })
+        .from(reviews)
+        .where(isScanned(project, filter))
+        .limit(MAX_COMPARED_DECISIONS + 1)
+        .as('scanned'),
+    ),
+    ...errorTypeQueries(store, project.key),
+  ])
+  const isCut = (counted?.count ?? 0) > MAX_COMPARED_DECISIONS
+  return { compared, isCut, errorTypes: toErrorTypes(typeRows) }
+}
+
+/** Conditions on the listed answers. Undefined fields don't filter. */
+export interface ComparedFilter extends ComparisonFilter {
+  /** The engine's error type. */
+  answered?: string | undefined
+  /** The reviewer's error type. */
+  named?: string | undefined
+  isAgreed?: boolean | undefined
+  /** The tenth of the confidence, 0 to 9. */
+  tenth?: number | undefined
+}
+
+/** A trace with the two answers that were compared. */
+export interface ComparedTrace {
+  traceId: string
+  /** The span whose decision names the reviewer's error type. */
+  spanId: string
+  stepId: string
+  reviewedAt: number
+  reviewerId: string
+  named: string
+  answered: string
+  confidence: number
+  engine: string
+  engineVersion: string
+}
+
+/** A position in the list, newest decision first. A page starts after it. */
+export interface ComparedPlace {
+  reviewedAt: number
+  spanId: string
+}
+
+/** A page of the traces that `compareAnswers` counts, newest decision first, in one round trip. */
+export async function listComparedTraces(
+  store: Store,
+  project: Project,
+  filter: ComparedFilter,
+  { limit, after }: { limit: number; after: ComparedPlace | undefined },
+): Promise<{ items: ComparedTrace[]; nextPlace: ComparedPlace | null }> {
+  const { answered, named: namedType, isAgreed, tenth: wanted } = filter
+  const agrees = sql`${attributions.errorType} = scanned_traces.named`
+  const rows = await store.database
+    .select({
+      ...named({
+        traceId: traces.id,
+        spanId: spans.id,
+        stepId: spans.stepId,
+        answered: attributions.errorType,
+        confidence: attributions.confidence,
+        engine: attributions.engine,
+        engineVersion: attributions.engineVersion,
+      }),
+      reviewedAt: sql<number>`scanned_traces.reviewed_at`.as('reviewed_at'),
+      reviewerId: sql<string>`scanned_traces.user_id`.as('reviewer_id'),
+      named: sql<string>`scanned_traces.named`.as('named'),
+    })
+    .from(sql`${scannedTraces(store, project, filter)} cross join ${attributions}`)
+    .innerJoin(traces, sql`${traces.key} = scanned_traces.trace_key`)
+    .innerJoin(spans, sql`${spans.id} = scanned_traces.span_id and ${spans.traceKey} = scanned_traces.trace_key`)
+    .where(
+      and(
+        isLastAnswer(filter),
+        answered === undefined ? undefined : eq(attributions.errorType, answered),
+        namedType === undefined ? undefined : sql`scanned_traces.named = ${namedType}`,
+        isAgreed === undefined ? undefined : isAgreed ? agrees : sql`not ${agrees}`,
+        wanted === undefined ? undefined : sql`${tenth} = ${wanted}`,
+        after && sql`(scanned_traces.reviewed_at, scanned_traces.span_id) < (${after.reviewedAt}, ${after.spanId})`,
+      ),
+    )
+    .orderBy(sql`scanned_traces.reviewed_at desc, scanned_traces.span_id desc`)
+    .limit(limit + 1)
+  const items = rows.slice(0, limit)
+  const last = items.at(-1)
+  return {
+    items,
+    nextPlace: rows.length > limit && last ? { reviewedAt: last.reviewedAt, spanId: last.spanId } : null,
+  }
+}
+
+/** The tenth of an answer's confidence, 0 to 9. */
+const tenth = sql`max(0, min(9, cast(${attributions.confidence} * 10 as integer)))`
+
+/** Decisions that name an error type. */
+const isScanned = (project: Project, { from, to }: ComparisonFilter): SQL | undefined =>
+  and(
     eq(reviews.projectKey, project.key),
     isNotNull(reviews.errorType),
     from === undefined ? undefined : gte(reviews.createdAt, from),
     to === undefined ? undefined : lt(reviews.createdAt, to),
   )
-  const { traceKey, spanId, number, createdAt, errorType } = reviews
-  const scanned = database
-    .select({ traceKey, spanId, number, createdAt, errorType })
+
+/** The traces of the newest decisions that name an error type, each with the newest one that is in force. */
+function scannedTraces(store: Store, project: Project, filter: ComparisonFilter): SQL {
+  const { traceKey, spanId, number, createdAt, errorType, userId } = reviews
+  const scanned = store.database
+    .select({ traceKey, spanId, number, createdAt, errorType, userId })
     .from(reviews)
-    .where(matchesFilter)
+    .where(isScanned(project, filter))
     .orderBy(desc(createdAt))
     .limit(MAX_COMPARED_DECISIONS)
     .as('scanned')
@@ -56,39 +179,22 @@ export async function compareAnswers(store: Store, project: Project, filter: Com
     isNotNull(spans.reviewState),
   )
   // SQLite takes the other columns from the row with the max(). Decisions made in one call have the same time.
-  const scannedTraces = sql`(
-    select ${scanned.traceKey} as trace_key, ${scanned.errorType} as named,
-      max(${scanned.createdAt} || '/' || ${scanned.spanId})
+  return sql`(
+    select ${scanned.traceKey} as trace_key, ${scanned.spanId} as span_id, ${scanned.createdAt} as reviewed_at,
+      ${scanned.userId} as user_id, ${scanned.errorType} as named, max(${scanned.createdAt} || '/' || ${scanned.spanId})
     from ${scanned} cross join ${traces} cross join ${spans}
     where ${isLive(store, eq(traces.key, scanned.traceKey))} and ${isInForce}
     group by ${scanned.traceKey}) as scanned_traces`
-  const ofEngine = engine === undefined ? sql`true` : sql`answer.engine = ${engine}`
-  const isLast = sql`${attributions.traceKey} = scanned_traces.trace_key and ${attributions.number} = (
+}
+
+/** The last answer on a scanned trace. A filter by engine uses that engine's own last answer. */
+function isLastAnswer({ engine, engineVersion }: ComparisonFilter): SQL {
+  const isOfEngine = and(
+    engine === undefined ? undefined : sql`answer.engine = ${engine}`,
+    engineVersion === undefined ? undefined : sql`answer.engine_version = ${engineVersion}`,
+  )
+  return sql`${attributions.traceKey} = scanned_traces.trace_key and ${attributions.number} = (
     select answer.number from ${attributions} as answer
-    where answer.trace_key = scanned_traces.trace_key and ${ofEngine} order by answer.number desc limit 1)`
-  const tenth = sql`max(0, min(9, cast(${attributions.confidence} * 10 as integer)))`
-  const [compared, [counted], ...typeRows] = await database.batch([
-    database
-      .select({
-        ...named({ engine: attributions.engine, answered: attributions.errorType }),
-        named: sql<string>`scanned_traces.named`.as('named'),
-        tenth: sql<number>`${tenth}`.as('tenth'),
-        count: sql<number>`count(*)`.as('count'),
-        confidence: sql<number>`sum(${attributions.confidence})`.as('confidence'),
-      })
-      .from(sql`${scannedTraces} cross join ${attributions}`)
-      .where(isLast)
-      .groupBy(attributions.engine, attributions.errorType, sql`scanned_traces.named`, tenth),
-    database.select({ count: sql<number>`count(*)`.as('count') }).from(
-      database
-        .select({ number })
-        .from(reviews)
-        .where(matchesFilter)
-        .limit(MAX_COMPARED_DECISIONS + 1)
-        .as('scanned'),
-    ),
-    ...errorTypeQueries(store, project.key),
-  ])
-  const isCut = (counted?.count ?? 0) > MAX_COMPARED_DECISIONS
-  return { compared, isCut, errorTypes: toErrorTypes(typeRows) }
+    where answer.trace_key = scanned_traces.trace_key and ${isOfEngine ?? sql`true`}
+    order by answer.number desc limit 1)`
 }

@@ -18,6 +18,7 @@ import type { postTraceDeletions } from '../../manage/traces.ts'
 import type { listUsers } from '../../manage/users.ts'
 import type { getAttributionQuality } from '../../read/attribution-quality.ts'
 import type { listAttributions } from '../../read/attributions.ts'
+import type { listComparedAnswers } from '../../read/compared-answers.ts'
 import type { listErrorTypes } from '../../read/error-types.ts'
 import type { listGroups } from '../../read/groups.ts'
 import type { getGuideline } from '../../read/guidelines.ts'
@@ -82,6 +83,7 @@ export type ViewList = Answer<typeof listViews>
 export type SavedView = ViewList['views'][number]
 export type Observations = Answer<typeof listObservations>
 export type AttributionQuality = Answer<typeof getAttributionQuality>
+export type ComparedAnswers = Answer<typeof listComparedAnswers>
 export type Attributions = Answer<typeof listAttributions>
 export type ErrorTypes = Answer<typeof listErrorTypes>
 export type StepNames = Answer<typeof getStepNames>['names']

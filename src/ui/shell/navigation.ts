@@ -6,6 +6,7 @@ import {
   IconFlask,
   IconListTree,
   IconMessageCode,
+  IconRoute,
   IconSettings,
 } from '../icons/index.ts'
 
@@ -14,6 +15,12 @@ export const SECTIONS = [
   { path: '/', label: 'Insights', description: 'What to fix next', Icon: IconChartHistogram },
   { path: '/review', label: 'Review', description: 'Outputs waiting for review', Icon: IconChecklist },
   { path: '/traces', label: 'Traces', description: 'Every pipeline run', Icon: IconListTree },
+  {
+    path: '/attribution',
+    label: 'Attribution',
+    description: 'How often the engine agrees with reviewers',
+    Icon: IconRoute,
+  },
   { path: '/datasets', label: 'Datasets', description: 'Reviewed examples by step', Icon: IconDatabase },
   { path: '/prompts', label: 'Prompts', description: 'Prompt versions by step', Icon: IconMessageCode },
   {

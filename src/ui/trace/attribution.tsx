@@ -36,7 +36,7 @@ export function Attribution({ id, trace, stepOf, onJump }: AttributionProps) {
   const answer = history.findLast(past => past.kind === 'engine')
   const override = history.findLast((past): past is ReviewersAnswer => past.kind === 'review' && past.inForce)
   const word = override ?? answer
-  const { data: record } = useQuery(engineRecordQuery(trace.project, answer?.engine))
+  const { data: record } = useQuery(engineRecordQuery(trace.project, answer))
   const mayForce = useMay('manage') === true
   const analysis = useMutation({
     // Users who can't force a new run still get one if there is new data.

@@ -2,13 +2,22 @@ import { queryOptions } from '@tanstack/react-query'
 import { call } from '../api/client.ts'
 import type { AttributionQuality } from '../api/wire.ts'
 
-/** How often an engine's answers agreed with reviewers in a project. Only read for a trace with an answer. */
-export const engineRecordQuery = (projectSlug: string | undefined, engine: string | undefined) =>
+/**
+ * How often the answers of an answer's engine, in the same version, agreed with reviewers in a project. Only read for a
+ * trace with an answer.
+ */
+export const engineRecordQuery = (
+  projectSlug: string | undefined,
+  answer: { engine: string; engineVersion: string } | undefined,
+) =>
   queryOptions({
-    queryKey: ['attribution-quality', projectSlug, engine],
+    queryKey: ['engine-record', projectSlug, answer?.engine, answer?.engineVersion],
     queryFn: ({ signal }) =>
-      call<AttributionQuality>('/api/attribution-quality', { query: { projectSlug, engine }, signal }),
-    enabled: projectSlug !== undefined && engine !== undefined,
+      call<AttributionQuality>('/api/attribution-quality', {
+        query: { projectSlug, engine: answer?.engine, engineVersion: answer?.engineVersion },
+        signal,
+      }),
+    enabled: projectSlug !== undefined && answer !== undefined,
     // It reads up to 10,000 decisions, and one more rarely changes it.
     staleTime: 5 * 60_000,
   })

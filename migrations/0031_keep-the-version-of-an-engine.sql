@@ -1,0 +1,1 @@
+ALTER TABLE `attributions` ADD `engine_version` text DEFAULT '1' NOT NULL;
