@@ -31,6 +31,28 @@ test('a dataset’s counts lead to its items, and an item to its diff and its sp
   await expect(page).toHaveURL(new RegExp(`/traces/${sample.traceId}.*span=${sample.spanId}`))
 })
 
+test('a dataset’s items are filtered from the keyboard, and every filter is in the URL', async ({ page }) => {
+  await page.goto(`${datasetPath}&version=1`)
+  const filters = page.getByRole('search', { name: 'Filters' })
+  await expect(filters.getByRole('button', { name: 'Version: 1', exact: true })).toBeVisible()
+  await filters.getByRole('button', { name: 'Remove filter: Version' }).click()
+  await expect(page).not.toHaveURL(/version=/)
+  await page.keyboard.press('f')
+  await page.getByRole('combobox', { name: 'Filter by' }).fill('excl')
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('combobox', { name: 'Excluded' })).toBeFocused()
+  await page.keyboard.type('not')
+  await page.keyboard.press('Enter')
+  await expect(page).toHaveURL(/excluded=false/)
+  await filters.getByRole('button', { name: 'Decision' }).click()
+  await page.getByRole('option', { name: 'Corrected' }).click()
+  await expect(page).toHaveURL(/decision=correct/)
+  await expect(page.getByRole('table', { name: 'Items' }).getByRole('row')).toHaveCount(2)
+  await expectAccessibleOnEveryScreen(page)
+  await filters.getByRole('button', { name: 'Clear filters' }).click()
+  await expect(page).not.toHaveURL(/decision=|excluded=/)
+})
+
 test('an item is excluded with a note, included again, and moved, with the keyboard alone', async ({ page }) => {
   await page.goto(`${datasetPath}&decision=accept&excluded=false`)
   const table = page.getByRole('table', { name: 'Items' })

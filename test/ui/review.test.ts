@@ -81,6 +81,39 @@ async function timeToItem(page: Page, key: string, index: number): Promise<numbe
 const median = (values: readonly number[]): number =>
   values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN
 
+test('filters the queue from the keyboard, and starts at its first item again', async ({ page, context }) => {
+  const { organization, ada } = await withQueue(3)
+  await signIn(context, ada.key)
+  await page.goto(`/review?project=${organization.project.slug}`)
+  await showsItem(page, 0)
+  await page.keyboard.press('j')
+  await showsItem(page, 1)
+  const filters = page.getByRole('search', { name: 'Filters' })
+  await filters.getByRole('button', { name: 'Order' }).click()
+  await page.getByRole('combobox', { name: 'Order' }).fill('newest')
+  await page.keyboard.press('Enter')
+  await showsItem(page, 2)
+  await expect(page).toHaveURL(/order=newest/)
+  await filters.getByRole('button', { name: 'Step' }).click()
+  // A prompt's step is suggested.
+  const step = page.getByRole('combobox', { name: 'Step' })
+  await expect(step).toBeFocused()
+  await expect(page.locator('datalist option')).toHaveAttribute('value', STEP)
+  await step.fill('another-step')
+  await page.keyboard.press('Enter')
+  await expect(page.getByText('No outputs match these filters')).toBeVisible()
+  await page.getByRole('button', { name: 'Clear filters' }).last().click()
+  await showsItem(page, 0)
+  await page.keyboard.press('f')
+  await page.getByRole('textbox', { name: 'Trace name' }).fill('other')
+  await page.keyboard.press('Enter')
+  await expect(page).toHaveURL(/[?&]name=other/)
+  await filters.getByRole('button', { name: 'Remove filter: Trace name' }).click()
+  await showsItem(page, 0)
+  await page.keyboard.press('j')
+  await showsItem(page, 1)
+})
+
 test('a reviewer decides ten items from the keyboard, and each next item appears quickly', async ({
   page,
   context,

@@ -4,15 +4,16 @@ import { useParams, useSearchParams } from 'wouter'
 import { Fault } from '../api/client.ts'
 import { errorTypesQuery } from '../api/error-types.ts'
 import { useNames } from '../api/names.ts'
+import { FilterBar } from '../filters/filter-bar.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { count } from '../parts/format.ts'
 import { ShowMore } from '../parts/show-more.tsx'
 import { usePageTitle } from '../parts/use-page-title.ts'
 import { useProject } from '../session/project.ts'
 import { DatasetHeader } from './dataset-header.tsx'
-import { queryOf } from './filters.ts'
+import { queryOf, withoutItemFilters } from './filters.ts'
 import { ItemDrawer } from './item-drawer.tsx'
-import { ItemFilterBar } from './item-filter-bar.tsx'
+import { itemFilters, PINNED_FILTERS } from './item-filters.ts'
 import { ItemTable } from './item-table.tsx'
 import { NoItems } from './no-items.tsx'
 import { datasetQuery, itemsQuery } from './queries.ts'
@@ -40,7 +41,11 @@ export function Page() {
         <FaultAlert error={error} title={faultTitle(error)} onRetry={refetch} />
       ) : (
         <>
-          <ItemFilterBar splits={splits} typeNames={typeNames} />
+          <FilterBar
+            filters={itemFilters({ splits, typeNames })}
+            pinned={PINNED_FILTERS}
+            onClear={withoutItemFilters}
+          />
           {listFault && <FaultAlert error={listFault} title="Couldn't load the items" onRetry={query.refetch} />}
           {first !== undefined && first.removed > 0 && (
             <Text size="sm" role="status">

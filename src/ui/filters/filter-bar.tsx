@@ -23,6 +23,8 @@ interface FilterBarProps {
   pinned?: readonly string[]
   /** The parameter of the text to search for, if the list has one. */
   searchName?: string
+  /** A parameter that names a place in the list. It's gone once the filters change. */
+  placeName?: string
   /** Removes all filters from a URL. */
   onClear: (address: URLSearchParams) => URLSearchParams
   /** Other controls of the list, at the end of the bar. */
@@ -30,12 +32,13 @@ interface FilterBarProps {
 }
 
 /** A list's filters, all stored in the URL. F adds one, and / searches. */
-export function FilterBar({ filters, pinned = [], searchName, onClear, children }: FilterBarProps) {
+export function FilterBar({ filters, pinned = [], searchName, placeName, onClear, children }: FilterBarProps) {
   const [address, setAddress] = useSearchParams()
   const [isAdding, setAdding] = useState(false)
   const search = useRef<HTMLInputElement>(null)
   const add = useRef<HTMLButtonElement>(null)
-  const change = (changes: Changes) => setAddress(withParameters(changes))
+  const elsewhere: Changes = placeName === undefined ? {} : { [placeName]: null }
+  const change = (changes: Changes) => setAddress(withParameters({ ...changes, ...elsewhere }))
   const remove = (next: (address: URLSearchParams) => URLSearchParams) => {
     setAddress(next)
     // The pressed button goes away.
@@ -55,7 +58,9 @@ export function FilterBar({ filters, pinned = [], searchName, onClear, children 
       key={term ? term.names.join(' ') : filter.label}
       filter={filter}
       term={term}
-      onRemove={({ names }) => remove(withParameters(Object.fromEntries(names.map(name => [name, null]))))}
+      onRemove={({ names }) =>
+        remove(withParameters({ ...Object.fromEntries(names.map(name => [name, null])), ...elsewhere }))
+      }
       {...chip}
     />
   )

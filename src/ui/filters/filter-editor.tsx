@@ -35,13 +35,14 @@ export function FilterEditor({ filter, ...props }: EditorProps<Filter>) {
 }
 
 function TextEditor({
-  filter: { label, name, partName, placeholder },
+  filter: { label, name, partName, placeholder, suggestions },
   term,
   address,
   onApply,
 }: EditorProps<TextFilter>) {
   const [edited, setEdited] = useState(term?.names[0] ?? partName ?? name)
   const [text, setText] = useState(address.get(edited) ?? '')
+  const list = useId()
   const apply = (event: FormEvent) => {
     event.preventDefault()
     onApply({ [name]: null, ...(partName && { [partName]: null }), [edited]: text.trim() })
@@ -64,12 +65,20 @@ function TextEditor({
         size="xs"
         label={label}
         placeholder={placeholder}
+        list={suggestions && list}
         autoCapitalize="off"
         spellCheck={false}
         value={text}
         onChange={({ currentTarget }) => setText(currentTarget.value)}
         data-autofocus
       />
+      {suggestions && (
+        <datalist id={list}>
+          {suggestions.map(suggestion => (
+            <option key={suggestion} value={suggestion} />
+          ))}
+        </datalist>
+      )}
       <Apply />
     </Stack>
   )

@@ -25,6 +25,7 @@ export interface TextFilter {
   /** The parameter that matches any part of the text, if the list has one. */
   partName?: string
   placeholder?: string
+  suggestions?: readonly string[]
 }
 
 /** A range of time. */

@@ -1,4 +1,4 @@
-import { parametersIn, withoutFilters, withParameters } from '../parts/parameters.ts'
+import { parametersIn, withoutFilters } from '../parts/parameters.ts'
 
 /** The queue's orders. The first is the default. */
 export const ORDERS = [
@@ -25,10 +25,6 @@ export const filterFrom = (parameters: URLSearchParams): QueueFilter => ({
   stepId: parameters.get('stepId') ?? '',
   name: parameters.get('name') ?? '',
 })
-
-/** The URL's parameters with a different filter, without the current span. */
-export const withFilter = (parameters: URLSearchParams, { order, stepId, name }: QueueFilter): URLSearchParams =>
-  withParameters({ span: null, order: order === ORDERS[0].value ? null : order, stepId, name })(parameters)
 
 const FILTERS = ['order', 'stepId', 'name'] as const
 

@@ -2,18 +2,18 @@ import { Anchor, Button, Code, Group, Text } from '@mantine/core'
 import { Link } from 'wouter'
 import { Empty } from '../parts/empty.tsx'
 import { useFirstTrace } from '../parts/first-trace.ts'
-import { ORDERS, type QueueFilter } from './filters.ts'
+import type { QueueFilter } from './filters.ts'
 import { withNoneSkipped } from './sitting.ts'
 import { useDesk, useSitting } from './use-desk.ts'
 
 interface FinishedProps {
   filter: QueueFilter
   projectSlug: string
-  onFilter: (filter: QueueFilter) => void
+  onClear: () => void
 }
 
 /** Shown when the queue is done, with next steps. */
-export function Finished({ filter, projectSlug, onFilter }: FinishedProps) {
+export function Finished({ filter, projectSlug, onClear }: FinishedProps) {
   const desk = useDesk()
   const { skipped, decidedAt } = useSitting()
   const firstTrace = useFirstTrace(projectSlug)
@@ -33,11 +33,7 @@ export function Finished({ filter, projectSlug, onFilter }: FinishedProps) {
           </Button>
         )}
         {isFiltered && (
-          <Button
-            size="xs"
-            variant="default"
-            onClick={() => onFilter({ order: ORDERS[0].value, stepId: '', name: '' })}
-          >
+          <Button size="xs" variant="default" onClick={onClear}>
             Clear filters
           </Button>
         )}

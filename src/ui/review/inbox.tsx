@@ -8,7 +8,6 @@ import { IconButton, type IconButtonProps } from '../parts/icon-button.tsx'
 import { KeysHelp } from '../parts/keys-help.tsx'
 import { late } from '../parts/late.tsx'
 import { handle } from '../parts/use-keys.ts'
-import { FilterBarBlank } from './filter-bar-blank.tsx'
 import { queryOf, withoutQueueFilter } from './filters.ts'
 import { Finished } from './finished.tsx'
 import classes from './inbox.module.css'
@@ -23,13 +22,16 @@ const ViewsMenu = late(
   async () => (await import('../views/views-menu.tsx')).ViewsMenu,
   () => <Skeleton w={84} h={26} />,
 )
-const FilterBar = late(async () => (await import('./filter-bar.tsx')).FilterBar, FilterBarBlank)
+const QueueFilters = late(
+  async () => (await import('./queue-filters.tsx')).QueueFilters,
+  () => <Skeleton w={270} h={26} />,
+)
 
 /** The review queue, one span at a time. */
 export function Inbox({ projectSlug }: { projectSlug: string }) {
   const [isHelpOpen, help] = useDisclosure()
   const { data: prompts } = useQuery(promptsQuery(projectSlug))
-  const { queue, filter, changeFilter, current, preview, isFinished, progress, ...act } = useQueue(projectSlug)
+  const { queue, filter, clearFilter, current, preview, isFinished, progress, ...act } = useQueue(projectSlug)
   useInboxKeys({
     next: () => handle(() => act.move(1)),
     previous: () => handle(() => act.move(-1)),
@@ -44,11 +46,7 @@ export function Inbox({ projectSlug }: { projectSlug: string }) {
           <QueueProgress {...progress} />
         </Group>
         <Group gap="xs">
-          <FilterBar
-            filter={filter}
-            onChange={changeFilter}
-            steps={(prompts?.prompts ?? []).map(({ stepId }) => stepId)}
-          />
+          <QueueFilters steps={(prompts?.prompts ?? []).map(({ stepId }) => stepId)} />
           <ViewsMenu page="review" queryOf={queryOf} withoutFilters={withoutQueueFilter} />
           <Group gap={2} wrap="nowrap">
             <BarButton label="Previous item (K)" Icon={IconChevronLeft} onClick={() => act.move(-1)} />
@@ -72,7 +70,7 @@ export function Inbox({ projectSlug }: { projectSlug: string }) {
       ) : queue.error ? (
         <FaultAlert error={queue.error} title="Couldn't load the queue" onRetry={queue.refetch} />
       ) : isFinished ? (
-        <Finished filter={filter} projectSlug={projectSlug} onFilter={changeFilter} />
+        <Finished filter={filter} projectSlug={projectSlug} onClear={clearFilter} />
       ) : (
         <Blank />
       )}

@@ -13,6 +13,7 @@ type Command =
   | 'next'
   | 'previous'
   | 'undo'
+  | 'filter'
   | 'help'
   | 'leave'
 
@@ -29,6 +30,7 @@ export const KEYS: readonly Shortcut<Command>[] = [
   { keys: ['J'], command: 'next', label: 'Next item', isRepeatable: true },
   { keys: ['K'], command: 'previous', label: 'Previous item', isRepeatable: true },
   { keys: ['U'], command: 'undo', label: 'Undo the last decision and go back to its item' },
+  { keys: ['F'], command: 'filter', label: 'Add a filter' },
   { keys: ['?'], command: 'help', label: 'Show keyboard shortcuts' },
 ]
 

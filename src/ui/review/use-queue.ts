@@ -8,7 +8,7 @@ import { loadCode } from '../code/index.tsx'
 import { withParameters } from '../parts/parameters.ts'
 import { sourcesQuery } from '../sources/queries.ts'
 import { undo } from './decide.ts'
-import { filterFrom, type QueueFilter, withFilter } from './filters.ts'
+import { filterFrom, withoutQueueFilter } from './filters.ts'
 import { loadForm } from './form/index.tsx'
 import { itemsOf, nextOpen, openAfter } from './items.ts'
 import { queueQuery, spanQuery, wholeIn } from './queries.ts'
@@ -58,7 +58,7 @@ export function useQueue(projectSlug: string) {
     if (last === undefined) say('Nothing to undo')
     else undoOne(last)
   }
-  const changeFilter = (chosen: QueueFilter) => setParameters(before => withFilter(before, chosen))
+  const clearFilter = () => setParameters(withoutQueueFilter)
 
   const isClaimable = (id: string) => !sitting.decided.has(id) && !sitting.resetting.has(id)
   useClaims([...(current === undefined ? [] : [current]), ...ahead].filter(isClaimable))
@@ -76,7 +76,7 @@ export function useQueue(projectSlug: string) {
   return {
     queue,
     filter,
-    changeFilter,
+    clearFilter,
     /** The ID of the shown span. */
     current,
     preview: current === undefined ? undefined : previews.get(current),

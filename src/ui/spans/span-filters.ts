@@ -1,5 +1,5 @@
 import type { Filter, Option } from '../filters/filter.ts'
-import { DECISION_OPTIONS } from '../parts/filter-select.tsx'
+import { DECISION_OPTIONS } from '../parts/decision-options.ts'
 
 /** The filters that are visible even if they aren't set. */
 export const PINNED_FILTERS = ['Decision', 'Error type', 'Decided']

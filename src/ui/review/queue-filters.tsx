@@ -1,0 +1,17 @@
+import type { Filter } from '../filters/filter.ts'
+import { FilterBar } from '../filters/filter-bar.tsx'
+import { ORDERS, withoutQueueFilter } from './filters.ts'
+
+/** The filters that are visible even if they aren't set. */
+const PINNED = ['Order', 'Step']
+
+/** Filters and orders the queue, from its first item again. */
+export const QueueFilters = ({ steps }: { steps: readonly string[] }) => (
+  <FilterBar filters={filtersWith(steps)} pinned={PINNED} placeName="span" onClear={withoutQueueFilter} />
+)
+
+const filtersWith = (suggestions: readonly string[]): Filter[] => [
+  { kind: 'choice', label: 'Order', name: 'order', options: ORDERS },
+  { kind: 'text', label: 'Step', name: 'stepId', placeholder: 'generate-answer', suggestions },
+  { kind: 'text', label: 'Trace name', name: 'name', placeholder: 'support-answer' },
+]
