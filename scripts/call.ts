@@ -5,10 +5,11 @@ export async function call(
   method: 'GET' | 'POST' | 'PUT' | 'PATCH',
   path: string,
   body?: object,
+  headers: Record<string, string> = {},
 ): Promise<unknown> {
   const response = await fetch(url + path, {
     method,
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
     ...(body && { body: JSON.stringify(body) }),
   })
   const text = await response.text()

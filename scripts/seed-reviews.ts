@@ -8,10 +8,8 @@ import { type DemoPlace, type DemoProject, REVIEWERS } from './demo/index.ts'
 export type ReviewerKeys = ReadonlyMap<string, string>
 
 const Users = v.object({ users: v.array(v.object({ id: v.string(), email: v.string() })) })
-const OwnProject = v.object({ projects: v.tuple([v.object({ id: v.string() })]) })
 const WithKey = v.object({ key: v.string() })
 const Results = v.object({ results: v.array(v.object({ status: v.number(), body: v.unknown() })) })
-const History = v.object({ reviews: v.array(v.unknown()) })
 
 /**
  * Creates the reviewers, and a key for each that acts for them. The keys aren't kept, so they expire within an hour.
@@ -47,49 +45,60 @@ async function makeKeyFor(
 
 const HOUR_MS = 3_600_000
 
-/** Posts a project's reviews and comments, each in its reviewer's name. Anything from an earlier run is kept. */
+/** Where to seed reviews, with which keys, and how much later than in the demo's tables they happen. */
+interface ReviewTarget {
+  /** The key is an owner's, which may import. */
+  project: { id: string; key: string }
+  reviewerKeys: ReviewerKeys
+  laterBy: number
+}
+
+/**
+ * Imports a project's reviews with their reviewers and times, and posts those without a time, and comments, in their
+ * reviewers' names. Anything from an earlier run is kept.
+ */
 export async function seedReviews(
   url: string,
-  { projectKey, reviewerKeys }: { projectKey: string; reviewerKeys: ReviewerKeys },
+  { project, reviewerKeys, laterBy }: ReviewTarget,
   { reviews, comments }: DemoProject,
 ): Promise<void> {
   const keyOf = (reviewer: string): string => reviewerKeys.get(reviewer) ?? ''
-  const spanIdOf = await spanIds(url, projectKey)
+  const spanIdOf = async ({ traceId, spanId }: DemoPlace) => spanId ?? (await rootSpanUuid(project.id, traceId))
   const decided = await Promise.all(
     reviews.map(async ({ decisions, ...place }) => ({ decisions, spanId: await spanIdOf(place) })),
   )
-  const single = decided.flatMap(({ spanId, decisions: [only, ...more] }) =>
-    only && more.length === 0 ? [{ spanId, ...only }] : [],
-  )
-  for (const [reviewer, own] of Map.groupBy(single, each => each.reviewer)) {
-    const bodies = own.map(({ reviewer: _, ...body }) => body)
-    for (let from = 0; from < bodies.length; from += MAX_REVIEWS) {
-      await postReviews(url, keyOf(reviewer), bodies.slice(from, from + MAX_REVIEWS))
-    }
+  // A call takes one decision on a span, so the second ones come after the first.
+  const turns = Math.max(0, ...decided.map(({ decisions }) => decisions.length))
+  for (let turn = 0; turn < turns; turn++) {
+    const rows = decided.flatMap(({ spanId, decisions }) => {
+      const { reviewer, at = null, ...body } = decisions[turn] ?? {}
+      return at === null
+        ? []
+        : [{ spanId, ...body, source: 'import', by: reviewer, at: new Date(at + laterBy).toISOString() }]
+    })
+    await postReviews(url, project.key, rows)
   }
-  // Repeating a decision after another one would count again, so each is posted only if it continues the history.
-  for (const { spanId, decisions } of decided.filter(({ decisions }) => decisions.length > 1)) {
-    const path = `/api/spans/${spanId}/review`
-    const { reviews } = v.parse(History, await call(url, projectKey, 'GET', `${path}s`))
-    for (const { reviewer, ...body } of decisions.slice(reviews.length)) {
-      await call(url, keyOf(reviewer), 'PUT', path, body)
-    }
+  const current = decided.flatMap(({ spanId, decisions }) =>
+    decisions.flatMap(({ at, ...decision }) => (at === null ? [{ spanId, ...decision }] : [])),
+  )
+  for (const [reviewer, own] of Map.groupBy(current, each => each.reviewer)) {
+    await postReviews(
+      url,
+      keyOf(reviewer),
+      own.map(({ reviewer: _, ...body }) => body),
+    )
   }
   for (const { reviewer, id, content, ...place } of comments) {
-    const spanId = await spanIdOf(place)
-    await call(url, keyOf(reviewer), 'POST', `/api/spans/${spanId}/feedback`, { id, content })
+    await call(url, keyOf(reviewer), 'POST', `/api/spans/${await spanIdOf(place)}/feedback`, { id, content })
   }
-}
-
-/** Returns a function that gives a span's id. A root span's id is derived from its project and trace. */
-async function spanIds(url: string, projectKey: string) {
-  const { projects } = v.parse(OwnProject, await call(url, projectKey, 'GET', '/api/projects'))
-  return async ({ traceId, spanId }: DemoPlace) => spanId ?? (await rootSpanUuid(projects[0].id, traceId))
 }
 
 /** Posts reviews. Throws if one is rejected. */
 async function postReviews(url: string, key: string, reviews: object[]): Promise<void> {
-  const { results } = v.parse(Results, await call(url, key, 'POST', '/api/reviews', { reviews }))
-  const refused = results.find(({ status }) => status !== 200)
-  if (refused) throw new Error(`A review in the demo was rejected: ${JSON.stringify(refused)}`)
+  for (let from = 0; from < reviews.length; from += MAX_REVIEWS) {
+    const body = { reviews: reviews.slice(from, from + MAX_REVIEWS) }
+    const { results } = v.parse(Results, await call(url, key, 'POST', '/api/reviews', body))
+    const refused = results.find(({ status }) => status !== 200)
+    if (refused) throw new Error(`A review in the demo was rejected: ${JSON.stringify(refused)}`)
+  }
 }

@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import * as v from 'valibot'
 import { call } from './call.ts'
-import { type DemoEvent, type DemoProject, demoProjects } from './demo/index.ts'
+import { DEMO_END, type DemoEvent, type DemoProject, demoProjects } from './demo/index.ts'
 import { seedExperiments } from './seed-experiments.ts'
 import { makeReviewerKey, makeReviewers, seedReviews } from './seed-reviews.ts'
 
@@ -57,20 +57,21 @@ async function seedProjects(target: SeedTarget, owner: string): Promise<DemoKey[
   const keys: DemoKey[] = []
   const reviewerKeys = await makeReviewers(target.url, owner)
   for (const project of demoProjects()) {
-    const key = await seedProject(target.url, owner, project)
-    await seedReviews(target.url, { projectKey: key, reviewerKeys }, project)
-    if (project.slug === ANALYZED) {
-      const { projects } = v.parse(OwnProject, await call(target.url, key, 'GET', '/api/projects'))
-      await seedExperiments({ url: target.url, key, project: { id: projects[0].id, slug: project.slug } })
+    const { slug } = project
+    const { key, id, laterBy } = await seedProject(target.url, owner, project)
+    await seedReviews(target.url, { project: { id, key }, reviewerKeys, laterBy }, project)
+    if (slug === ANALYZED) {
+      await analyzeCorrections(target.url, key, project)
+      await seedExperiments({ url: target.url, key, project: { id, slug } })
     }
-    keys.push({ project: project.slug, key })
+    keys.push({ project: slug, key })
   }
   return keys
 }
 
 const DemoKeys = v.array(v.object({ project: v.string(), key: v.string() }))
 const SavedKeys = v.union([v.object({ projectKeys: DemoKeys, reviewerKey: v.string() }), DemoKeys])
-const OwnProject = v.object({ projects: v.tuple([v.object({ id: v.string() })]) })
+const OwnProject = v.object({ projects: v.tuple([v.object({ id: v.string(), createdAt: v.string() })]) })
 const WithKey = v.object({ key: v.string() })
 const Organization = v.object({ apiKey: WithKey })
 const Results = v.object({ results: v.array(v.object({ status: v.number(), body: v.unknown() })) })
@@ -82,8 +83,15 @@ async function ownerKey({ url, adminToken }: SeedTarget): Promise<string> {
   return v.parse(WithKey, await call(url, adminToken, 'POST', '/api/orgs/demo/api-keys')).key
 }
 
-/** Creates a project with its prompts, docs, and traces, and returns a key to it. */
-async function seedProject(url: string, owner: string, project: DemoProject): Promise<string> {
+interface SeededProject {
+  id: string
+  key: string
+  /** How much later than in the demo's tables everything happens, in whole weeks, which keep the weekdays. */
+  laterBy: number
+}
+
+/** Creates a project with its prompts, docs, and traces. They end in the week before the project was created. */
+async function seedProject(url: string, owner: string, project: DemoProject): Promise<SeededProject> {
   const { slug, name } = project
   await call(url, owner, 'POST', '/api/projects', { slug, name })
   const created = await call(url, owner, 'POST', '/api/api-keys', {
@@ -92,34 +100,56 @@ async function seedProject(url: string, owner: string, project: DemoProject): Pr
     scopes: ['ingest', 'read', 'review', 'manage'],
   })
   const { key } = v.parse(WithKey, created)
+  const [{ id, createdAt }] = v.parse(OwnProject, await call(url, key, 'GET', '/api/projects')).projects
+  const laterBy = Math.floor((Date.parse(createdAt) - DEMO_END) / WEEK_MS) * WEEK_MS
   // One project has attributions. Each analysis is a job for the queue.
-  if (slug === ANALYZED) {
-    const { projects } = v.parse(OwnProject, await call(url, key, 'GET', '/api/projects'))
-    await call(url, key, 'PATCH', `/api/projects/${projects[0].id}`, { autoAttribute: true })
-  }
+  if (slug === ANALYZED) await call(url, key, 'PATCH', `/api/projects/${id}`, { autoAttribute: true })
   const versionIds = new Map<string, string[]>()
   const activations: Activation[] = []
   for (const { stepId, since, versions } of project.prompts) {
     const list = `/api/prompts?projectSlug=${slug}&stepId=${stepId}`
     const place = { path: '/api/prompts', list, listName: 'prompts', names: { projectSlug: slug, stepId } } as const
-    const text = await seedText(url, key, place, versions)
+    const dates = since.map(day => later(day, laterBy))
+    const text = await seedText(url, key, place, versions.map(dated(dates)))
     versionIds.set(stepId, text.versionIds)
-    activations.push(...activationsOf(text, since))
+    activations.push(...activationsOf(text, dates))
   }
   for (const { slug: docSlug, title, since, versions } of project.knowledgeDocs) {
     const list = `/api/knowledge-docs?projectSlug=${slug}&slug=${docSlug}`
     const names = { projectSlug: slug, slug: docSlug, title }
     const place = { path: '/api/knowledge-docs', list, listName: 'knowledgeDocs', names } as const
-    activations.push(...activationsOf(await seedText(url, key, place, versions), since))
+    const dates = since.map(day => later(day, laterBy))
+    activations.push(...activationsOf(await seedText(url, key, place, versions.map(dated(dates))), dates))
   }
   const events = project.events((stepId, version) => {
     const id = versionIds.get(stepId)?.[version - 1]
     if (id === undefined) throw new Error(`The demo's prompt ${stepId} has no version ${version}`)
     return id
   })
-  await replay(url, key, events, activations)
-  return key
+  const moved = events.map(({ type, body }) => ({ type, body: { ...body, timestamp: later(body.timestamp, laterBy) } }))
+  await replay(url, key, moved, activations)
+  return { id, key, laterBy }
 }
+
+/** The time, later by some milliseconds. Null if there is none. */
+const later = (time: unknown, byMs: number): string | null =>
+  typeof time === 'string' ? new Date(Date.parse(time) + byMs).toISOString() : null
+
+/** Adds the day on which each version was written. A draft is written when it's seeded. */
+const dated = (dates: readonly (string | null)[]) => (version: object, index: number) => ({
+  ...version,
+  ...(dates[index] && { createdAt: dates[index] }),
+})
+
+/** Requests the analysis of each corrected trace, since imported corrections don't. */
+async function analyzeCorrections(url: string, key: string, { reviews }: DemoProject): Promise<void> {
+  const corrected = reviews.filter(({ decisions }) => decisions.at(-1)?.decision === 'correct')
+  for (const traceId of new Set(corrected.map(({ traceId }) => traceId))) {
+    await call(url, key, 'POST', `/api/v1/traces/${traceId}/attribute`, undefined, { prefer: 'respond-async' })
+  }
+}
+
+const WEEK_MS = 7 * 24 * 3_600_000
 
 /** The time at which a version becomes the active one. */
 interface Activation {

@@ -5,12 +5,12 @@ import { commentsOn, type DemoComment, type DemoPlace, type DemoReview, reviewsO
 import { supportTraces } from './support.ts'
 import { HANDBOOK, type HandbookDoc } from './support-handbook.ts'
 import { GENERATE_ANSWER, REWRITE_QUERY } from './support-prompts.ts'
-import { type DemoEvent, type DemoTrace, type PromptVersionId, REVIEWERS, traceEvents } from './trace.ts'
+import { DEMO_END, type DemoEvent, type DemoTrace, type PromptVersionId, REVIEWERS, traceEvents } from './trace.ts'
 import { CLASSIFY, ROUTE, triageTraces } from './triage.ts'
 import { contentOf, type PromptHistory } from './versions.ts'
 
 export type { DemoEvent, DemoPlace, DemoTrace }
-export { REVIEWERS }
+export { DEMO_END, REVIEWERS }
 
 /** A step's prompt with its versions, oldest first. */
 interface DemoPrompt {

@@ -132,7 +132,7 @@ export const THREADS: readonly Thread[] = [
   },
   {
     stepId: 'generate-answer',
-    run: 'support/64',
+    run: 'support/30',
     turns: [
       'Where do the 10 business days come from? The doc says 5.',
       "From memory, I'm afraid. That was the rule at my last job.",
@@ -140,7 +140,7 @@ export const THREADS: readonly Thread[] = [
   },
   {
     stepId: 'generate-answer',
-    run: 'support/44',
+    run: 'support/20',
     turns: [
       'Cancel or return? The order is from this morning, so he can do either.',
       'Then the answer should ask which one he means. The prompt says nothing about that.',
@@ -149,7 +149,7 @@ export const THREADS: readonly Thread[] = [
   },
   {
     stepId: 'generate-answer',
-    run: 'support/114',
+    run: 'support/55',
     turns: [
       'Is this the right thing to say about taxes?',
       'According to the prompt, yes: nothing to do with the shop, one sentence, no source.',

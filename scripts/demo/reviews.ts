@@ -2,7 +2,16 @@ import type { Json } from '../../src/domain/json.ts'
 import { sharedTextHash } from '../../src/domain/shared-text.ts'
 import { itemAt, seededRandom } from './random.ts'
 import { APPROVALS, THREADS } from './review-words.ts'
-import { type DemoOutput, type DemoTrace, type ErrorType, outputsOf, REVIEWERS } from './trace.ts'
+import {
+  DAY_MS,
+  DEMO_END,
+  type DemoOutput,
+  type DemoTrace,
+  type ErrorType,
+  HOUR_MS,
+  outputsOf,
+  REVIEWERS,
+} from './trace.ts'
 
 /** A reviewer's decision on an output. */
 interface DemoDecision {
@@ -20,9 +29,9 @@ export interface DemoPlace {
   spanId: string | null
 }
 
-/** All decisions on an output, in order. */
+/** All decisions on an output, in order, each with its time. Null: it's made when the demo is seeded. */
 export interface DemoReview extends DemoPlace {
-  decisions: DemoDecision[]
+  decisions: (DemoDecision & { at: number | null })[]
 }
 
 /** A reviewer's comment on an output, without a decision. */
@@ -46,12 +55,27 @@ export function reviewsOf(trace: DemoTrace): DemoReview[] {
   const praise = trace.flaw === null ? 20 : 0
   // Unfinished runs aren't reviewed.
   if (trace.ending === 'running') return []
-  return outputs.flatMap(output => {
+  const beginsAt = reviewTime(trace)
+  return outputs.flatMap((output, index) => {
     const isTaken = random.chance((output.mistake ?? output.objection) ? shares.flawed : shares.sound)
     const decisions = isTaken ? decisionsOn(output, { reviewer, second, praise, random }) : []
     const { traceId, spanId } = output
-    return decisions.length > 0 ? [{ traceId, spanId, decisions }] : []
+    return decisions.length > 0 ? [{ traceId, spanId, decisions: timed(decisions, beginsAt + index * 40_000) }] : []
   })
+}
+
+/** When the reviewers of a run begin: in the working hours of one of the following days. */
+function reviewTime({ key, startedAt }: DemoTrace): number {
+  const chosen = startedAt + seededRandom(`review time of ${key}`).whole(15 * HOUR_MS, 60 * HOUR_MS)
+  const timeOfDay = chosen % DAY_MS
+  return chosen - timeOfDay + 8 * HOUR_MS + Math.floor(timeOfDay * (9 / 24))
+}
+
+/** Decisions with their times. The last runs' are still to be made, except where one decision follows another. */
+function timed(decisions: DemoDecision[], from: number): DemoReview['decisions'] {
+  if (decisions.length === 1 && from >= DEMO_END) return decisions.map(decision => ({ ...decision, at: null }))
+  const first = Math.min(from, DEMO_END - 6 * HOUR_MS)
+  return decisions.map((decision, turn) => ({ ...decision, at: first + turn * 25 * 60_000 }))
 }
 
 /** The outputs that the queue offers. A run's own output that repeats a step's is reviewed with the step. */

@@ -31,7 +31,7 @@ export interface SupportCase {
   objection?: Objection
 }
 
-/** One case for every fifth run. The order matters: outdated docs are used after newer versions have been published. */
+/** The flawed cases, oldest first. The order matters: outdated docs are used after newer versions have been published. */
 export const SUPPORT_CASES: readonly SupportCase[] = [
   {
     flaw: 'misread_number',
@@ -309,22 +309,14 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     },
   },
   {
-    flaw: 'outdated_document',
-    query: 'return window after delivery',
-    question: 'My sonic toothbrush arrived three weeks ago and is still in its box. Can I send it back?',
-    rightPassage: { doc: 'returns', facts: ['window'] },
-    retrieved: { doc: 'returns', facts: ['window'], version: 1 },
-    answer: 'I am sorry, items can only be returned within 14 days of delivery.',
-    wrong: '14 days',
-    opinion: {
-      rating: 'negative',
-      comment: 'This is the rule from before November 5. The index still has the old text.',
-      correction: { answer: 'Yes, items can be returned within 30 days of delivery.', sources: ['returns'] },
-      stepId: 'retrieve',
-    },
+    flaw: 'incomplete_answer',
+    query: 'gold member',
+    question: 'How do I become a gold member, and what do I get for it?',
+    rightPassage: { doc: 'loyalty', facts: ['goldFrom', 'goldBenefit'] },
+    answer: 'You become a gold member with 1,500 points in a calendar year.',
     mistake: {
-      answer: 'Yes, items can be returned within 30 days of delivery.',
-      why: "This is version 1 of the returns doc. The window has been 30 days since November 5, so three weeks is fine. The index wasn't rebuilt.",
+      answer: 'With 1,500 points in a calendar year you become a gold member and get free express delivery.',
+      why: 'It says how to become one, but not what you get. Free express delivery is in the same paragraph.',
     },
   },
   {
@@ -341,22 +333,16 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     },
   },
   {
-    flaw: 'wrong_language',
-    language: 'de',
-    query: 'invoice due date',
-    question: 'Guten Tag, bis wann muss ich die Rechnung für meine Bestellung bezahlen?',
-    rightPassage: { doc: 'payments', facts: ['invoiceDue'] },
-    answer: 'Your invoice is due 21 days after the delivery of your order.',
-    wrong: 'Your invoice is due',
-    opinion: {
-      rating: 0.3,
-      comment: 'The customer wrote in German.',
-      correction: { answer: 'Die Rechnung ist 21 Tage nach der Lieferung fällig.' },
-      stepId: 'generate-answer',
-    },
+    flaw: 'misread_number',
+    query: 'installments minimum order',
+    question: 'Can I pay in installments if my order is 60 EUR?',
+    rightPassage: { doc: 'payments', facts: ['installmentsFrom'] },
+    answer: 'Yes, orders of 50 EUR or more can be paid in 3, 6, or 12 monthly payments without interest.',
+    wrong: 'orders of 50 EUR or more',
     mistake: {
-      answer: 'Die Rechnung ist 21 Tage nach der Lieferung fällig.',
-      why: 'The prompt says to answer a German question in German. The 21 days are correct.',
+      answer:
+        'I am sorry, installments are offered for orders of 150 EUR or more. You can pay for an order of 60 EUR 30 days later.',
+      why: "50 EUR is the minimum for paying later. Installments start at 150 EUR, so 60 EUR isn't enough.",
     },
   },
   {
@@ -382,6 +368,83 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     opinion: { rating: 'negative', comment: "This doesn't help the customer. Isn't there anything we can say?" },
   },
   {
+    flaw: 'outdated_document',
+    query: 'return window after delivery',
+    question: 'My sonic toothbrush arrived three weeks ago and is still in its box. Can I send it back?',
+    rightPassage: { doc: 'returns', facts: ['window'] },
+    retrieved: { doc: 'returns', facts: ['window'], version: 1 },
+    answer: 'I am sorry, items can only be returned within 14 days of delivery.',
+    wrong: '14 days',
+    opinion: {
+      rating: 'negative',
+      comment: 'This is the rule from before November 5. The index still has the old text.',
+      correction: { answer: 'Yes, items can be returned within 30 days of delivery.', sources: ['returns'] },
+      stepId: 'retrieve',
+    },
+    mistake: {
+      answer: 'Yes, items can be returned within 30 days of delivery.',
+      why: "This is version 1 of the returns doc. The window has been 30 days since November 5, so three weeks is fine. The index wasn't rebuilt.",
+    },
+  },
+  {
+    flaw: 'mistaken_reviewer',
+    query: 'points expiry',
+    question: 'How long can I use the points that I earn this month?',
+    rightPassage: { doc: 'loyalty', facts: ['expiry'] },
+    answer: 'Points expire 18 months after you earn them. You get a reminder one month beforehand.',
+    wrong: '24 months',
+    opinion: {
+      rating: 'negative',
+      comment: 'No, points are valid for two years.',
+      correction: { answer: 'Points expire 24 months after you earn them.', sources: ['loyalty'] },
+    },
+    objection: { why: 'Points have always been good for two years.' },
+  },
+  {
+    flaw: 'misread_number',
+    query: 'reminder fee',
+    question: 'I forgot to pay an invoice. How much will the reminder cost me?',
+    rightPassage: { doc: 'payments', facts: ['reminderFee'] },
+    answer: 'A reminder costs 21 EUR.',
+    wrong: '21 EUR',
+    mistake: {
+      answer: 'A reminder costs 2.50 EUR.',
+      why: 'It mistook the 21 in “21 days after delivery” for the fee. The fee is 2.50 EUR.',
+    },
+  },
+  {
+    flaw: 'outdated_document',
+    query: 'password link validity',
+    question: 'I requested a new password 45 minutes ago. Will the link still work?',
+    rightPassage: { doc: 'accounts', facts: ['resetTime'] },
+    retrieved: { doc: 'accounts', facts: ['resetTime'], version: 1 },
+    answer: 'I am sorry, it will not: the link works once and expires after 30 minutes.',
+    wrong: '30 minutes',
+    mistake: {
+      answer: 'Yes, it will: the link works once and expires after 60 minutes.',
+      why: 'The accounts doc changed to 60 minutes on October 30, but the search still returns the version that says 30.',
+    },
+  },
+  {
+    flaw: 'wrong_language',
+    language: 'de',
+    query: 'invoice due date',
+    question: 'Guten Tag, bis wann muss ich die Rechnung für meine Bestellung bezahlen?',
+    rightPassage: { doc: 'payments', facts: ['invoiceDue'] },
+    answer: 'Your invoice is due 21 days after the delivery of your order.',
+    wrong: 'Your invoice is due',
+    opinion: {
+      rating: 0.3,
+      comment: 'The customer wrote in German.',
+      correction: { answer: 'Die Rechnung ist 21 Tage nach der Lieferung fällig.' },
+      stepId: 'generate-answer',
+    },
+    mistake: {
+      answer: 'Die Rechnung ist 21 Tage nach der Lieferung fällig.',
+      why: 'The prompt says to answer a German question in German. The 21 days are correct.',
+    },
+  },
+  {
     flaw: 'lost_question',
     query: 'express delivery',
     question: 'How fast is express delivery, and how late can I order for it to ship today?',
@@ -405,69 +468,6 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     mistake: {
       answer: 'Yes, it should: standard delivery takes 2 to 4 business days.',
       why: "Those are the old warehouse's times. Since November 10, standard delivery has taken 2 to 4 business days.",
-    },
-  },
-  {
-    flaw: 'misread_number',
-    query: 'reminder fee',
-    question: 'I forgot to pay an invoice. How much will the reminder cost me?',
-    rightPassage: { doc: 'payments', facts: ['reminderFee'] },
-    answer: 'A reminder costs 21 EUR.',
-    wrong: '21 EUR',
-    mistake: {
-      answer: 'A reminder costs 2.50 EUR.',
-      why: 'It mistook the 21 in “21 days after delivery” for the fee. The fee is 2.50 EUR.',
-    },
-  },
-  {
-    flaw: 'mistaken_reviewer',
-    query: 'points expiry',
-    question: 'How long can I use the points that I earn this month?',
-    rightPassage: { doc: 'loyalty', facts: ['expiry'] },
-    answer: 'Points expire 18 months after you earn them. You get a reminder one month beforehand.',
-    wrong: '24 months',
-    opinion: {
-      rating: 'negative',
-      comment: 'No, points are valid for two years.',
-      correction: { answer: 'Points expire 24 months after you earn them.', sources: ['loyalty'] },
-    },
-    objection: { why: 'Points have always been good for two years.' },
-  },
-  {
-    flaw: 'incomplete_answer',
-    query: 'gold member',
-    question: 'How do I become a gold member, and what do I get for it?',
-    rightPassage: { doc: 'loyalty', facts: ['goldFrom', 'goldBenefit'] },
-    answer: 'You become a gold member with 1,500 points in a calendar year.',
-    mistake: {
-      answer: 'With 1,500 points in a calendar year you become a gold member and get free express delivery.',
-      why: 'It says how to become one, but not what you get. Free express delivery is in the same paragraph.',
-    },
-  },
-  {
-    flaw: 'misread_number',
-    query: 'installments minimum order',
-    question: 'Can I pay in installments if my order is 60 EUR?',
-    rightPassage: { doc: 'payments', facts: ['installmentsFrom'] },
-    answer: 'Yes, orders of 50 EUR or more can be paid in 3, 6, or 12 monthly payments without interest.',
-    wrong: 'orders of 50 EUR or more',
-    mistake: {
-      answer:
-        'I am sorry, installments are offered for orders of 150 EUR or more. You can pay for an order of 60 EUR 30 days later.',
-      why: "50 EUR is the minimum for paying later. Installments start at 150 EUR, so 60 EUR isn't enough.",
-    },
-  },
-  {
-    flaw: 'outdated_document',
-    query: 'password link validity',
-    question: 'I requested a new password 45 minutes ago. Will the link still work?',
-    rightPassage: { doc: 'accounts', facts: ['resetTime'] },
-    retrieved: { doc: 'accounts', facts: ['resetTime'], version: 1 },
-    answer: 'I am sorry, it will not: the link works once and expires after 30 minutes.',
-    wrong: '30 minutes',
-    mistake: {
-      answer: 'Yes, it will: the link works once and expires after 60 minutes.',
-      why: 'The accounts doc changed to 60 minutes three weeks ago, but the search still returns the version that says 30.',
     },
   },
 ]

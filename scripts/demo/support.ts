@@ -6,7 +6,6 @@ import { AROUND, HANDBOOK, type HandbookDoc, type Language, PRODUCTS, type Topic
 import { GENERATE_ANSWER, REWRITE_QUERY } from './support-prompts.ts'
 import {
   approval,
-  caseAt,
   type DemoTrace,
   ERROR_TYPE_OF_FLAW,
   endingAt,
@@ -30,6 +29,16 @@ const PIPELINE = 'support-answer'
 const COUNT = 150
 const SUNDAY = 0
 const CHUNKS = 3
+
+/**
+ * The runs with a flawed case: four in ten until shortly before version 3 of the answer's prompt, and one in 25 with it,
+ * so that version helped.
+ */
+const FLAWED_RUNS = Array.from({ length: COUNT }, (_, index) => index).filter(index =>
+  index < 67 ? [0, 2, 5, 8].includes(index % 10) : index % 25 === 9,
+)
+
+const supportCaseAt = (index: number): SupportCase | undefined => SUPPORT_CASES[FLAWED_RUNS.indexOf(index)]
 
 /** The runs of the support pipeline, oldest first. */
 export function supportTraces(): SupportTrace[] {
@@ -58,9 +67,9 @@ export function supportTraces(): SupportTrace[] {
 function conversationSizes(random: Random): number[] {
   const sizes: number[] = []
   for (let index = 0; index < COUNT; index += sizes.at(-1) ?? 1) {
-    const wanted = caseAt(SUPPORT_CASES, index) ? 1 : random.pick([1, 1, 1, 1, 2, 2, 3])
+    const wanted = supportCaseAt(index) ? 1 : random.pick([1, 1, 1, 1, 2, 2, 3])
     const run = Array.from({ length: wanted }, (_, turn) => index + turn)
-    const free = run.slice(1).findIndex(each => each >= COUNT || caseAt(SUPPORT_CASES, each) !== undefined)
+    const free = run.slice(1).findIndex(each => each >= COUNT || supportCaseAt(each) !== undefined)
     sizes.push(free === -1 ? wanted : free + 1)
   }
   return sizes
@@ -94,7 +103,7 @@ function supportTrace(index: number, turn: Turn): SupportTrace {
   const random = seededRandom(key)
   const { startedAt } = turn
   const { group_id, channel, customer, orderNumber } = turn.customer
-  const supportCase = caseAt(SUPPORT_CASES, index)
+  const supportCase = supportCaseAt(index)
   const exchange = supportCase ? exchangeOfCase(supportCase) : exchangeOfTopic(turn, random)
   const { language, question, rightPassage } = exchange
   const chunks = retrieve(exchange, startedAt, random)

@@ -22,6 +22,7 @@ import {
   TOO_MUCH,
   VersionChoice,
   versionDraft,
+  WrittenAt,
 } from './texts.ts'
 import { Name } from './wire.ts'
 
@@ -40,6 +41,7 @@ export const createKnowledgeDoc = endpoint({
     title: Name,
     content: Content,
     note: v.optional(Note),
+    createdAt: v.optional(WrittenAt),
   }),
   maxBytes: MAX_TEXT_BODY_BYTES,
   errors: { 404: 'Not found', 409: TAKEN },
@@ -50,10 +52,10 @@ export const createKnowledgeDoc = endpoint({
     answers: { 201: doc },
   },
 }).handle(async context => {
-  const { body, store, act, now } = context
+  const { body, store, act } = context
   const project = await namedProject(context, body.projectSlug)
   const fields = { id: newId(), kind: 'knowledge_doc', name: body.slug, title: body.title } as const
-  const doc = await addText(store, act, project, { ...fields, version: versionDraft(body, now) })
+  const doc = await addText(store, act, project, { ...fields, version: versionDraft(body, context) })
   if (typeof doc === 'string') throw conflict(TAKEN, 'slug')
   return { status: 201, body: toKnowledgeDoc(doc), location: `/api/knowledge-docs/${doc.id}` }
 })
@@ -69,6 +71,7 @@ export const createKnowledgeDocVersion = endpoint({
     content: Content,
     activate: v.optional(IsToBeActive, false),
     note: v.optional(Note),
+    createdAt: v.optional(WrittenAt),
   }),
   maxBytes: MAX_TEXT_BODY_BYTES,
   errors: { 422: TOO_MUCH },
@@ -80,10 +83,10 @@ export const createKnowledgeDocVersion = endpoint({
     answers: { 201: { ...docVersion, isActive: false } },
   },
 }).handle(async context => {
-  const { params, body, store, act, now } = context
+  const { params, body, store, act } = context
   const named = { kind: 'knowledge_doc', id: params.docId } as const
   const doc = await requireText(context, named, await findTextHead(store, named))
-  const version = await addTextVersion(store, act, doc, versionDraft(body, now), body.activate)
+  const version = await addTextVersion(store, act, doc, versionDraft(body, context), body.activate)
   return { status: 201, body: toKnowledgeDocVersion(version), location: `/api/knowledge-docs/${params.docId}` }
 })
 

@@ -29,6 +29,7 @@ import {
   TOO_MUCH,
   VersionChoice,
   versionDraft,
+  WrittenAt,
 } from './texts.ts'
 
 const OutputSchema = v.pipe(
@@ -74,6 +75,7 @@ export const createPrompt = endpoint({
     content: Content,
     outputSchema: v.optional(OutputSchema, {}),
     note: v.optional(Note),
+    createdAt: v.optional(WrittenAt),
     override: v.optional(Override),
   }),
   maxBytes: MAX_TEXT_BODY_BYTES,
@@ -85,10 +87,16 @@ export const createPrompt = endpoint({
     answers: { 201: prompt },
   },
 }).handle(async context => {
-  const { body, caller, store, act, now } = context
+  const { body, caller, store, act } = context
   if (body.override !== undefined) requirePerson(caller)
   const project = await namedProject(context, body.projectSlug)
-  const draft = { id: newId(), kind: 'prompt', name: body.stepId, title: '', version: versionDraft(body, now) } as const
+  const draft = {
+    id: newId(),
+    kind: 'prompt',
+    name: body.stepId,
+    title: '',
+    version: versionDraft(body, context),
+  } as const
   const permit = permitFirst({ projectKey: project.key, stepId: body.stepId }, body.override)
   const prompt = await addText(store, act, project, draft, permit)
   if (prompt === 'taken') throw conflict(TAKEN, 'stepId')
@@ -110,6 +118,7 @@ export const createPromptVersion = endpoint({
     outputSchema: v.optional(OutputSchema),
     activate: v.optional(IsToBeActive, false),
     note: v.optional(Note),
+    createdAt: v.optional(WrittenAt),
   }),
   maxBytes: MAX_TEXT_BODY_BYTES,
   errors: { 409: HAS_GATE, 422: TOO_MUCH },
@@ -121,11 +130,11 @@ export const createPromptVersion = endpoint({
     answers: { 201: { ...promptVersion, note: 'Forbid answers from outside the chunks' } },
   },
 }).handle(async context => {
-  const { params, body, store, act, now } = context
+  const { params, body, store, act } = context
   const named = { kind: 'prompt', id: params.promptId } as const
   const prompt = await requireText(context, named, await findTextToExtend(store, named))
   if (body.outputSchema === undefined) requireApplicable(prompt.outputSchema)
-  const version = await addTextVersion(store, act, prompt, versionDraft(body, now), body.activate)
+  const version = await addTextVersion(store, act, prompt, versionDraft(body, context), body.activate)
   return { status: 201, body: toPromptVersion(version), location: `/api/prompts/${params.promptId}` }
 })
 

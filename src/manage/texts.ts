@@ -1,11 +1,12 @@
 import * as v from 'valibot'
 import type { Caller } from '../auth/authenticate.ts'
+import { requirePerson } from '../auth/require-person.ts'
 import { requireProject } from '../auth/require-project.ts'
 import { newId } from '../domain/ids.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { TextKind } from '../domain/versioned-text.ts'
-import { Slug, text, textOfBytes, Uuid } from '../http/atoms.ts'
-import { gateNotMet, notFound, unprocessable } from '../http/errors.ts'
+import { Slug, text, textOfBytes, timestamp, Uuid } from '../http/atoms.ts'
+import { badRequest, gateNotMet, notFound, unprocessable } from '../http/errors.ts'
 import {
   ENVELOPE_BYTES,
   escaped,
@@ -38,6 +39,9 @@ export const IsToBeActive = v.pipe(
   v.boolean(),
   v.metadata({ description: 'Whether to activate this version immediately' }),
 )
+export const WrittenAt = timestamp(
+  'When the version was written, to import one from elsewhere. Only for people, and not in the future. Its activation is dated as usual.',
+)
 export const VersionChoice = v.strictObject({ versionId: Uuid })
 
 export const MAX_TEXT_BODY_BYTES = escaped(MAX_CONTENT_BYTES + MAX_SCHEMA_BYTES) + ENVELOPE_BYTES
@@ -57,17 +61,31 @@ export async function namedProject(
   return project
 }
 
-/** Converts a body's version to the store's form. */
-export const versionDraft = (
-  body: { content: string; outputSchema?: JsonObject | undefined; note?: string | undefined },
-  now: number,
-): VersionDraft => ({
-  id: newId(),
-  content: body.content,
-  outputSchema: body.outputSchema === undefined ? null : JSON.stringify(body.outputSchema),
-  note: body.note ?? null,
-  createdAt: now,
-})
+/** A version in a body. */
+interface VersionBody {
+  content: string
+  outputSchema?: JsonObject | undefined
+  note?: string | undefined
+  createdAt?: number | undefined
+}
+
+/** Converts a body's version to the store's form. 403 if somebody other than a person dates it. */
+export function versionDraft(
+  { content, outputSchema, note, createdAt }: VersionBody,
+  { caller, now }: { caller: Caller; now: number },
+): VersionDraft {
+  if (createdAt !== undefined) {
+    requirePerson(caller)
+    if (createdAt > now) throw badRequest('must not be in the future', 'createdAt')
+  }
+  return {
+    id: newId(),
+    content,
+    outputSchema: outputSchema === undefined ? null : JSON.stringify(outputSchema),
+    note: note ?? null,
+    createdAt: createdAt ?? now,
+  }
+}
 
 /**
  * Adds a version. 422 if all versions would be too large for a detail, 404 if the text has been deleted, 409 if a

@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
 import { CORRECTION, JUDGED, REVIEW_ID, SPAN_ID, USER_ID } from '../api/story.ts'
 import type { Caller } from '../auth/authenticate.ts'
+import { requirePerson } from '../auth/require-person.ts'
 import { requireFound } from '../auth/require-project.ts'
 import { DECISIONS } from '../domain/review-state.ts'
 import type { PayloadMode } from '../domain/span.ts'
@@ -179,7 +180,7 @@ function originOf(
     throw badRequest('is required with the source "import"', by === undefined ? 'by' : 'at')
   }
   if (at > now) throw badRequest('must not be in the future', 'at')
-  if (caller.actsAs !== 'person') throw personRequired(caller.actsAs)
+  requirePerson(caller)
   if (!caller.scopes.includes('manage')) throw forbidden('Imports need the manage scope')
   return { by, at }
 }

@@ -44,6 +44,26 @@ describe.for(kindsOfText)('a creation at $path', kind => {
     expect(detail.versions).toMatchObject([{ id: body.versionId, content: 'Ünï\u0000code 😀', isActive: true }])
   })
 
+  it('has the time at which it was written elsewhere, and becomes active now', async ({ expect }) => {
+    const org = await newOrg()
+    const createdAt = '2026-10-01T08:00:00.000Z'
+    const before = Date.now()
+    const { body } = await org.owner.post(kind.path, aText(kind, 'answer', { createdAt }))
+    expect(body.createdAt).toBe(createdAt)
+    expect(Date.parse(body.updatedAt)).toBeGreaterThanOrEqual(before)
+    const later = '2026-10-02T08:00:00.000Z'
+    const path = `${kind.path}/${body.id}/versions`
+    const version = { content: 'Later', createdAt: later, activate: true }
+    expect(await org.owner.post(path, version)).toMatchObject({ status: 201, body: { createdAt: later } })
+    const active = (await org.read.get(`${kind.path}?projectSlug=support`)).body[kind.list][0]
+    expect(active).toMatchObject({ content: 'Later', createdAt })
+    expect(Date.parse(active.updatedAt)).toBeGreaterThanOrEqual(before)
+    const future = await org.owner.post(path, { ...version, createdAt: '2999-01-01T00:00:00.000Z' })
+    expect(future).toMatchObject({ status: 400, body: { details: [{ path: 'createdAt' }] } })
+    const agent = org.clientOf(await org.keyFor({ scopes: ['manage'], actsAs: 'agent' }))
+    expect(await agent.post(path, version)).toMatchObject({ status: 403, body: { code: 'person_required' } })
+  })
+
   it('409s for a name that exists in the project, and changes nothing', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as v from 'valibot'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type DemoPlace, demoProjects, demoTraces } from '../../scripts/demo/index.ts'
+import { DEMO_END, type DemoPlace, demoProjects, demoTraces } from '../../scripts/demo/index.ts'
 import { invoiceTraces } from '../../scripts/demo/invoices.ts'
 import { THREADS } from '../../scripts/demo/review-words.ts'
 import { outputsToReview } from '../../scripts/demo/reviews.ts'
@@ -116,7 +116,7 @@ describe('the events', () => {
     expect(JSON.stringify(everything())).toBe(json)
     expect(json.length).toBeLessThan(2_500_000)
     expect(createHash('sha256').update(json).digest('hex')).toBe(
-      '07b0893a87e3b05f2225648aef47b45861dc445ce1644582999002838d4c6e81',
+      '45788e3d342611ff20d29d780aa7a777970540837f9388f085903f66a1e23493',
     )
   })
 
@@ -531,14 +531,14 @@ describe('the reviews', () => {
     }
     const standing = contested.filter(({ last }) => last.decision === 'correct')
     expect(standing.map(({ name, last }) => [name, last.errorType])).toEqual([
-      ['support/44 generate-answer', 'ambiguous_request'],
-      ['support/84 generate-answer', 'acceptable_variation'],
-      ['support/134 generate-answer', undefined],
+      ['support/20 generate-answer', 'ambiguous_request'],
+      ['support/40 generate-answer', 'acceptable_variation'],
+      ['support/60 generate-answer', undefined],
     ])
     const overruled = contested.filter(({ last }) => last.decision === 'accept')
     expect(overruled.map(({ name, last }) => [name, last.errorType])).toEqual([
+      ['support/30 generate-answer', 'reviewer_mistake'],
       ['triage/24 classify', 'ambiguous_request'],
-      ['support/64 generate-answer', 'reviewer_mistake'],
       ['triage/44 classify', 'reviewer_mistake'],
       ['invoices/74 extract-fields', 'reviewer_mistake'],
     ])
@@ -566,6 +566,33 @@ describe('the reviews', () => {
       expect([stepId, share > 0.25 && share < 0.5]).toEqual([stepId, true])
     }
     expect(reviews.filter(({ trace }) => trace.ending === 'running')).toEqual([])
+  })
+
+  it('show that version 3 of the answer’s prompt helped', () => {
+    const rate = (version: number) => {
+      const ofVersion = reviews.filter(
+        ({ output, trace }) =>
+          output.stepId === 'generate-answer' &&
+          trace.steps.find(({ stepId }) => stepId === 'generate-answer')?.promptVersion === version,
+      )
+      return ofVersion.filter(({ last }) => last.decision === 'accept').length / ofVersion.length
+    }
+    expect(rate(2)).toBeLessThan(0.55)
+    expect(rate(3)).toBeGreaterThan(0.8)
+  })
+
+  it('follow their runs, in order, over four weeks, with some left for the day of the seeding', () => {
+    const times = reviews.flatMap(({ trace, decisions }) => {
+      const ofSpan = decisions.flatMap(({ at }) => at ?? [])
+      expect(ofSpan).toEqual(ofSpan.toSorted((left, right) => left - right))
+      for (const at of ofSpan) expect(at).toBeGreaterThan(trace.startedAt + 3_600_000)
+      return ofSpan
+    })
+    expect(new Set(times.map(time => new Date(time).toISOString().slice(0, 10))).size).toBeGreaterThan(20)
+    expect(Math.max(...times)).toBeLessThan(DEMO_END)
+    const current = reviews.filter(({ decisions }) => decisions.some(({ at }) => at === null))
+    expect(current.length).toBeGreaterThan(15)
+    expect(current.every(({ decisions }) => decisions.length === 1)).toBe(true)
   })
 
   it('have a reason for each correction, rarely in the same words', () => {
@@ -621,6 +648,8 @@ describe('the seeding', () => {
     id: v.string(),
     output: v.unknown(),
     approvedOutput: v.unknown(),
+    promptVersionId: v.nullable(v.string()),
+    createdAt: v.string(),
     review: v.object({
       state: v.string(),
       by: v.nullable(v.string()),
@@ -630,6 +659,8 @@ describe('the seeding', () => {
   })
   const Detail = v.object({ spans: v.array(Span), feedback: v.array(v.looseObject({ content: v.string() })) })
   const Datasets = v.object({ datasets: v.array(v.object({ stepId: v.string(), items: v.number() })) })
+  const Prompts = v.object({ prompts: v.array(v.object({ id: v.string() })) })
+  const Prompt = v.object({ versions: v.array(v.object({ id: v.string(), createdAt: v.string() })) })
   const Experiments = v.object({ experiments: v.array(v.object({ id: v.string() })) })
   const Report = v.object({
     stepId: v.string(),
@@ -673,7 +704,12 @@ describe('the seeding', () => {
     for (const { spanId } of changed) {
       histories.push(v.parse(History, await get(`/api/spans/${spanId}/reviews`, keys[0]?.key ?? '')).reviews)
     }
-    return { spans, details, histories, ...(await experimentsOf(keys[0]?.key ?? '')) }
+    const prompts: v.InferOutput<typeof Prompt>[] = []
+    for (const { project, key } of keys) {
+      const list = v.parse(Prompts, await get(`/api/prompts?projectSlug=${project}`, key)).prompts
+      for (const { id } of list) prompts.push(v.parse(Prompt, await get(`/api/prompts/${id}`, key)))
+    }
+    return { spans, details, histories, prompts, ...(await experimentsOf(keys[0]?.key ?? '')) }
   }
 
   /** The first project's datasets and experiments, the oldest first. */
@@ -690,7 +726,7 @@ describe('the seeding', () => {
     const { fetch } = globalThis
     let changes = 0
     vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
-      if (init?.method === 'PUT' && String(input).endsWith('/review') && ++changes > 7) throw new Error('cut off')
+      if (init?.method === 'POST' && String(input).endsWith('/api/reviews') && ++changes > 2) throw new Error('cut off')
       return fetch(input, init)
     })
     await expect(seed()).rejects.toThrow('cut off')
@@ -708,6 +744,17 @@ describe('the seeding', () => {
       ({ review }) => review.by,
     )
     expect(reviewers.size).toBe(3)
+    const days = new Set(first.spans.map(({ review }) => review.at?.slice(0, 10)))
+    expect(days.size).toBeGreaterThan(20)
+    expect(days).toContain(new Date().toISOString().slice(0, 10))
+    const versions = new Map(
+      first.prompts.flatMap(({ versions }) => versions.map(({ id, createdAt }) => [id, createdAt])),
+    )
+    const users = first.spans.filter(({ promptVersionId }) => promptVersionId !== null)
+    expect(users.length).toBeGreaterThan(200)
+    for (const { promptVersionId, createdAt } of users) {
+      expect(createdAt > (versions.get(promptVersionId ?? '') ?? '9')).toBe(true)
+    }
     expect(first.histories.map(history => history.map(({ decision }) => decision).toReversed())).toEqual(
       changed.map(({ decisions }) => decisions.map(({ decision }) => decision)),
     )

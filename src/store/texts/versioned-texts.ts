@@ -132,7 +132,7 @@ export async function addText(
         ),
       )
       .onConflictDoNothing(),
-    ...activationStatements(store, version.id, version.createdAt),
+    ...activationStatements(store, version.id, act.at),
     selectActive(store, isNew),
     recordAct(
       store,

@@ -1,4 +1,5 @@
 import { Text } from '@mantine/core'
+import { wilsonInterval } from '../../domain/statistics.ts'
 import { Counted, CountedShare } from '../parts/counted.tsx'
 import { count, share } from '../parts/format.ts'
 import classes from './acceptance.module.css'
@@ -10,9 +11,10 @@ interface AcceptanceProps {
   pathOf: ((decision: 'accept' | 'correct') => string) | null
 }
 
-/** How often reviewers accepted a version's outputs, as a bar and in words. */
+/** How often reviewers accepted a version's outputs, as a bar and in words, and how certain that is. */
 export function Acceptance({ accepted, corrected, pathOf }: AcceptanceProps) {
   const decided = accepted + corrected
+  const interval = wilsonInterval(accepted, decided)
   return (
     <div className={classes.acceptance}>
       <div className={classes.bar} aria-hidden>
@@ -20,7 +22,7 @@ export function Acceptance({ accepted, corrected, pathOf }: AcceptanceProps) {
         {corrected > 0 && <span className={classes.corrected} style={{ flexGrow: corrected }} />}
       </div>
       <Text size="xs" c="dimmed">
-        {decided === 0 ? (
+        {interval === null ? (
           'No reviewed outputs yet'
         ) : (
           <>
@@ -38,7 +40,7 @@ export function Acceptance({ accepted, corrected, pathOf }: AcceptanceProps) {
               path={pathOf?.('correct') ?? null}
               label={`${count(corrected)} corrected outputs`}
             />{' '}
-            corrected)
+            corrected). 95% interval: {share(interval.low, 1)} to {share(interval.high, 1)}
           </>
         )}
       </Text>
