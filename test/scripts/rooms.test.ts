@@ -66,6 +66,7 @@ const LOBBIES: Readonly<Record<string, string>> = {
   'attribution/weights': 'domain',
   'attribution/finding': 'domain',
   'attribution/engine': 'domain',
+  'attribution/versions': 'domain',
   'attribution/configured-engine': 'attribution/model',
   'attribution/run': 'attribution/model',
 }
