@@ -34,6 +34,7 @@ const ROOMS = [
   'store/experiments',
   'auth',
   'api',
+  'model',
   'attribution/text',
   'attribution/evidence',
   'attribution/rules',
