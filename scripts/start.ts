@@ -19,14 +19,6 @@ import { call } from './call.ts'
 import { type DemoAccess, seedDemo } from './seed.ts'
 import { takeStateDirectory } from './state.ts'
 
-// wrangler reads these on import: no telemetry, less output, and nothing served besides the Worker.
-process.env.WRANGLER_SEND_METRICS ??= 'false'
-process.env.WRANGLER_LOG ??= 'warn'
-process.env.X_LOCAL_EXPLORER = 'false'
-process.env.X_LOCAL_OBSERVABILITY = 'false'
-const { bundleWorker, serve } = await import('./serve.ts')
-const { migrateLocally } = await import('./migrate.ts')
-
 const PROJECT = dirname(dirname(fileURLToPath(import.meta.url)))
 const CRON_INTERVAL_MS = 60_000
 const STOP_TIMEOUT_MS = 5_000
@@ -41,6 +33,14 @@ await requireFreePort(port)
 takeDirectory()
 const adminToken = process.env.ADMIN_TOKEN || (await ownAdminToken())
 const cronSecret = process.env.CRON_SECRET || randomBytes(24).toString('base64url')
+
+// wrangler reads these on import: no telemetry, less output, and nothing served besides the Worker.
+process.env.WRANGLER_SEND_METRICS ??= 'false'
+process.env.WRANGLER_LOG ??= 'warn'
+process.env.X_LOCAL_EXPLORER = 'false'
+process.env.X_LOCAL_OBSERVABILITY = 'false'
+const { bundleWorker, serve } = await import('./serve.ts')
+const { migrateLocally } = await import('./migrate.ts')
 
 endWorkerdWithThisProcess()
 step('Building, and migrating the local database')

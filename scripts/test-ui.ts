@@ -1,11 +1,12 @@
-/** Runs the browser tests for `npm test`. If Chromium isn't installed, it says so and passes, except in CI. */
+/** Runs the browser tests for `npm test`, which has built the pages. If Chromium isn't installed, it says so and passes, except in CI. */
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { findChromium } from './find-chromium.ts'
 
 if (findChromium()) {
   const playwright = resolve(import.meta.dirname, '../node_modules/@playwright/test/cli.js')
-  const { status } = spawnSync(process.execPath, [playwright, 'test'], { stdio: 'inherit' })
+  const env = { ...process.env, COUNTERSIGN_UI_BUILT: 'yes' }
+  const { status } = spawnSync(process.execPath, [playwright, 'test'], { stdio: 'inherit', env })
   process.exitCode = status ?? 1
 } else {
   console.log('The browser tests were skipped: Chromium not found. Install it, or set CHROMIUM_PATH.')

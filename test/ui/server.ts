@@ -8,7 +8,8 @@ import { newServer, PROJECT } from '../scripts/server.ts'
 export default async function serve(): Promise<() => Promise<void>> {
   if (process.env[URL_VARIABLE]) return async () => undefined
   const server = await newServer()
-  const printed = await server.start({ SEED: 'none' }, PROJECT)
+  // `npm test` has just built the pages.
+  const printed = await server.start({ SEED: 'none' }, process.env.COUNTERSIGN_UI_BUILT ? undefined : PROJECT)
   if (!(await server.isServing())) {
     await server.remove()
     throw new Error(`The server did not start:\n${printed}`)
