@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Download, Page } from '@playwright/test'
 import { newOrganization, type Organization } from './organization.ts'
-import { answered } from './sample-project.ts'
+import { answered, STEP } from './sample-project.ts'
 import { expect, signIn, test } from './test.ts'
 
 let organization: Organization
@@ -39,6 +39,36 @@ test('selected traces are deleted after a confirmation that says how many', asyn
   await expect(page.getByRole('button', { name: 'Delete 5 traces' })).toBeVisible()
   await page.getByRole('checkbox', { name: 'Select all loaded traces' }).uncheck()
   await expect(page.getByRole('button', { name: /^Delete/ })).toBeHidden()
+})
+
+test('more traces than one call takes are deleted in parts', async ({ page }) => {
+  await page.route('**/api/traces?*', async route => {
+    const response = await route.fetch()
+    const { traces, ...rest } = await response.json()
+    const many = Array.from({ length: 201 }, (_, index) => ({
+      ...traces[0],
+      id: `${index}`.padStart(8, '0') + traces[0].id.slice(8),
+      traceId: `trace_many_${index}`,
+    }))
+    await route.fulfill({ response, json: { ...rest, traces: many } })
+  })
+  const parts: number[] = []
+  await page.route('**/api/traces/delete', async route => {
+    const { ids } = route.request().postDataJSON()
+    parts.push(ids.length)
+    const result = parts.length === 1 ? { status: 200, body: {} } : { status: 503, body: { error: 'Try again later' } }
+    await route.fulfill({ status: 207, json: { results: ids.map(() => result) } })
+  })
+  await open(page)
+  await expect(page.getByRole('checkbox', { name: 'Select trace_many_0', exact: true })).toBeVisible()
+  await page.getByRole('checkbox', { name: 'Select all loaded traces' }).check()
+  await page.getByRole('button', { name: 'Delete 201 traces' }).click()
+  await page.getByRole('dialog', { name: 'Delete 201 traces?' }).getByRole('button', { name: 'Delete' }).click()
+  await expect(page.getByText('200 traces deleted.')).toBeVisible()
+  const dialog = page.getByRole('dialog', { name: 'Delete 1 trace?' })
+  await expect(dialog.getByRole('alert')).toContainText("Couldn't delete 1 trace")
+  await expect(dialog.getByRole('alert')).toContainText('trace_many_200')
+  expect(parts).toEqual([200, 1])
 })
 
 test('traces that could not be deleted are named and stay selected', async ({ page }) => {
@@ -109,5 +139,20 @@ test('the filtered traces are exported as JSONL or CSV, in parts', async ({ page
       await expect(dialog.getByRole('status')).toHaveText('1 part is saved. There are more traces.')
   }
   expect(names).toEqual(['support-traces-part-1.csv', 'support-traces-part-2.csv'])
+  await expect(dialog).toBeHidden()
+})
+
+test('the filtered spans are exported with the filters of the page', async ({ page }) => {
+  await page.goto(`/spans?project=${organization.project.slug}&stepId=${STEP}&review=unreviewed`)
+  await page.getByRole('button', { name: 'Export' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Export spans' })
+  const [jsonl] = await Promise.all([
+    page.waitForEvent('download'),
+    dialog.getByRole('button', { name: 'Download' }).click(),
+  ])
+  expect(jsonl.suggestedFilename()).toBe('support-spans.jsonl')
+  const lines = (await textOf(jsonl)).trim().split('\n')
+  expect(JSON.parse(lines.at(-1) ?? '')).toEqual({ end: true, items: 8 })
+  expect(lines.slice(0, -1).map(line => JSON.parse(line).stepId)).toEqual(Array.from({ length: 8 }, () => STEP))
   await expect(dialog).toBeHidden()
 })
