@@ -1,10 +1,11 @@
-import { and, eq, or, type SQL, sql } from 'drizzle-orm'
+import { and, type SQL, sql } from 'drizzle-orm'
 import { MAX_SCANNED_TRACES } from '../../limits.ts'
 import { ofTrace } from '../core/reviewable.ts'
 import type { Store } from '../core/store.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
-import type { inProject, Time } from '../traces/trace-filter.ts'
+import { scanTraces, type TraceScan } from '../traces/scan.ts'
+import type { Time } from '../traces/trace-filter.ts'
 
 /** A span's position in a list of spans. The spans of a trace stay together. */
 export interface SpanPlace {
@@ -24,12 +25,9 @@ export interface ListedPlace extends SpanPlace {
 }
 
 /** What to scan: the traces and their order, and the conditions on traces and on spans. */
-interface SpanScan {
-  from: ReturnType<typeof inProject>['from']
-  where: SQL | undefined
+interface SpanScan extends Omit<TraceScan, 'isMatch' | 'value'> {
   /** The traces' sort key. */
   by: SQL | Time
-  order: SQL
   isTrace: SQL | undefined
   isSpan: SQL | undefined
   limit: number
@@ -47,39 +45,32 @@ export interface ScannedTrace {
 }
 
 /** The query for the next traces that have spans to list, and for the last trace that the page scans. */
-export function scanForSpans(store: Store, { from, where, by, order, isTrace, isSpan, limit, after }: SpanScan) {
-  const position = sql<number>`row_number() over (order by ${order})`.as('position')
-  const scanned = from(store.database.select({ key: traces.key, at: sql<number>`${by}`.as('at'), position }))
-    .where(where)
-    .orderBy(order)
-    .limit(MAX_SCANNED_TRACES)
-    .as('scanned')
-  const isMatch = isTrace ?? sql`true`
+export function scanForSpans(store: Store, { by, isTrace, isSpan, limit, after, ...scan }: SpanScan) {
   const rest =
     after &&
     sql`(${traces.id} <> ${after.traceUuid}
     or (1 - ${spans.isRoot}, ${spans.timestamp}, ${spans.id}) > (${after.rank}, ${after.timestamp}, ${after.spanId}))`
-  const isListed = and(ofTrace, isSpan, rest)
+  const isSought = and(ofTrace, isSpan, rest)
   // Sort in a subquery, because an aggregate takes rows in the order it receives them.
   const listed = sql<string>`(
     select json_group_array(json_object(
       'isRoot', scanned_spans.is_root, 'timestamp', scanned_spans.timestamp, 'spanId', scanned_spans.id)) from (
-      select ${spans.isRoot}, ${spans.timestamp}, ${spans.id} from ${spans} where ${isListed}
+      select ${spans.isRoot}, ${spans.timestamp}, ${spans.id} from ${spans} where ${isSought}
       order by ${spans.isRoot} desc, ${spans.timestamp}, ${spans.id} limit ${limit + 1}) as scanned_spans)`
-  const hasListed = sql`exists (select 1 from ${spans} where ${isListed})`
-  // The rows are in the order of `scanned`, as in the list of traces.
+  const isMatch = and(isTrace, sql`exists (select 1 from ${spans} where ${isSought})`)
+  const { scanned, isListed } = scanTraces(store, { ...scan, value: by, isMatch })
   return store.database
     .select({
-      at: sql<number>`${scanned.at}`.as('at'),
+      at: sql<number>`${scanned.value}`.as('at'),
       traceUuid: sql<string>`${traces.id}`.as('traceUuid'),
       traceKey: sql<number>`${traces.key}`.as('traceKey'),
       rootSpanId: sql<string>`${traces.rootSpanId}`.as('rootSpanId'),
       position: sql<number>`${scanned.position}`.as('position'),
-      spans: sql<string>`iif(${isMatch}, ${listed}, '[]')`.as('spans'),
+      spans: sql<string>`iif(${isTrace ?? sql`true`}, ${listed}, '[]')`.as('spans'),
     })
     .from(scanned)
     .crossJoin(traces)
-    .where(and(eq(traces.key, scanned.key), or(and(isMatch, hasListed), eq(scanned.position, MAX_SCANNED_TRACES))))
+    .where(isListed)
     .limit(limit + 1)
 }
 

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, or, sql } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import type { PayloadMode } from '../../domain/span.ts'
 import type { TraceStatus } from '../../domain/trace-status.ts'
 import { MAX_SCANNED_TRACES, MAX_TURN_FEEDBACK, MAX_TURN_SPANS } from '../../limits.ts'
@@ -10,7 +10,8 @@ import { feedback } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { isLive } from '../traces/live.ts'
-import { inProject, matches, positionIs, type TraceFilter, type TracePosition } from '../traces/trace-filter.ts'
+import { scanByTime } from '../traces/scan.ts'
+import type { TraceFilter, TracePosition } from '../traces/trace-filter.ts'
 import { traceCounts } from '../traces/trace-list.ts'
 import { findSpans, type LocatedSpan } from './located-spans.ts'
 import { showShared } from './shared-review.ts'
@@ -101,22 +102,7 @@ async function scanTurns(
   { order, limit, after }: TurnQuery,
 ): Promise<{ items: ScannedTurn[]; nextPlace: TracePosition | null }> {
   const isOldestFirst = order === 'oldest'
-  const direction = isOldestFirst ? asc : desc
-  const { from, time, where } = inProject(
-    store,
-    project,
-    filter,
-    undefined,
-    time => after && positionIs(time, isOldestFirst ? '>' : '<', after),
-  )
-  const inOrder = sql`${direction(time)}, ${direction(traces.id)}`
-  const position = sql<number>`row_number() over (order by ${inOrder})`.as('position')
-  const scanned = from(store.database.select({ key: traces.key, position }))
-    .where(where)
-    .orderBy(inOrder)
-    .limit(MAX_SCANNED_TRACES)
-    .as('scanned')
-  const isMatch = matches(project, filter) ?? sql`true`
+  const { scanned, place, isListed } = scanByTime(store, project, filter, { after, isOldestFirst })
   const rows = await store.database
     .select({
       id: traces.id,
@@ -131,12 +117,11 @@ async function scanTurns(
       staleCount,
       feedbackCount,
       spanId: shownSpanId.as('spanId'),
-      position: scanned.position,
-      isMatch: sql<number>`${isMatch}`.as('isMatch'),
+      ...place,
     })
     .from(scanned)
     .crossJoin(traces)
-    .where(and(eq(traces.key, scanned.key), or(isMatch, eq(scanned.position, MAX_SCANNED_TRACES))))
+    .where(isListed)
     .limit(limit + 1)
   return pageFromScan(rows, limit, MAX_SCANNED_TRACES)
 }

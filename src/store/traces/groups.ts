@@ -14,6 +14,7 @@ import { rowSet } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { traceFields, traces } from '../schema/traces.ts'
 import { isLiveIn } from './live.ts'
+import { scanTraces } from './scan.ts'
 import { inProject, matches, positionIs, type TraceFilter, type TracePosition } from './trace-filter.ts'
 
 /** Traces with the same value of a metadata field, such as the turns of a conversation. */
@@ -106,7 +107,7 @@ function scan(
   filter: GroupFilter,
   start: TracePosition | undefined,
 ): Promise<ScannedTrace[]> {
-  const { time, where } = inProject(
+  const { from, time, where } = inProject(
     store,
     project,
     { ...filter, fields: [] },
@@ -114,20 +115,9 @@ function scan(
     time => start && positionIs(time, '<=', start),
   )
   const order = sql`${desc(time)}, ${desc(traces.id)}`
-  const scanned = store.database
-    .select({
-      key: traces.key,
-      position: sql<number>`row_number() over (order by ${order})`.as('position'),
-      bytes: sql<number>`sum(octet_length(${traces.metadata})) over (order by ${order} rows unbounded preceding)`.as(
-        'bytes',
-      ),
-    })
-    .from(traces)
-    .where(where)
-    .orderBy(order)
-    .limit(MAX_SCANNED_TRACES)
-    .as('scanned')
-  const fits = sql`(${scanned.bytes} <= ${MAX_GROUPED_METADATA_BYTES} or ${scanned.position} = 1)`
+  const bytes = sql`sum(octet_length(${traces.metadata})) over (order by ${order} rows unbounded preceding)`
+  const { scanned } = scanTraces(store, { from, where, order, value: bytes })
+  const fits = sql`(${scanned.value} <= ${MAX_GROUPED_METADATA_BYTES} or ${scanned.position} = 1)`
   return store.database
     .select({
       id: traces.id,

@@ -4,8 +4,9 @@ import type { Project } from '../accounts/projects.ts'
 import { traceCost } from '../core/model-calls.ts'
 import type { Store } from '../core/store.ts'
 import { traces } from '../schema/traces.ts'
+import { scanByTime } from './scan.ts'
 import type { TraceFilter, TracePosition } from './trace-filter.ts'
-import { countFitting, findListed, type ListedTrace, scan } from './trace-list.ts'
+import { countFitting, findListed, type ListedTrace } from './trace-list.ts'
 
 export const TRACE_ORDERS = ['duration', 'cost'] as const
 
@@ -88,7 +89,7 @@ async function readValues(
   let page: { after: TracePosition | undefined; isInclusive: boolean } = { after: newest, isInclusive: true }
   let first: TracePosition | undefined
   for (let looked = step; ; looked += step) {
-    const { scanned, place, isMatch } = scan(store, project, filter, { ...page, maxScanned: step })
+    const { scanned, place, isMatch } = scanByTime(store, project, filter, { ...page, maxScanned: step })
     const rows = await store.database
       .select({
         key: traces.key,

@@ -1,4 +1,4 @@
-import { and, desc, eq, isNotNull, or, type SQL, sql } from 'drizzle-orm'
+import { eq, isNotNull, type SQL, sql } from 'drizzle-orm'
 import type { SelectResultFields } from 'drizzle-orm/query-builders/select.types'
 import { JsonText } from '../../domain/json.ts'
 import type { TraceStatus } from '../../domain/trace-status.ts'
@@ -13,15 +13,8 @@ import { isNotRoot, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { isLiveIn } from './live.ts'
 import { countWithin } from './payloads.ts'
-import {
-  errorTypeColumns,
-  indexedCondition,
-  inProject,
-  matches,
-  positionIs,
-  type TraceFilter,
-  type TracePosition,
-} from './trace-filter.ts'
+import { scanByTime } from './scan.ts'
+import { errorTypeColumns, type TraceFilter, type TracePosition } from './trace-filter.ts'
 import { previewColumns, readPreview, type TracePreview } from './trace-preview.ts'
 
 /** A trace as shown in lists. */
@@ -123,9 +116,7 @@ export async function listTraces(
   filter: TraceFilter,
   page: PageQuery,
 ): Promise<TracePage<ListedTrace>> {
-  const { scanned, place, isListed } = scan(store, project, await withNames(store, project, filter, page), page)
-  // A cross join reads `scanned` first, row by row, so the rows are in its order. A sort would have to wait for all of
-  // them.
+  const { scanned, place, isListed } = scanByTime(store, project, await withNames(store, project, filter, page), page)
   const rows = await store.database
     .select({ ...summaryColumns, ...place, ...listedColumns })
     .from(scanned)
@@ -143,7 +134,7 @@ export async function findMatches(
   filter: TraceFilter,
   page: PageQuery,
 ): Promise<TracePage<TraceSummary>> {
-  const { scanned, place, isListed } = scan(store, project, await withNames(store, project, filter, page), page)
+  const { scanned, place, isListed } = scanByTime(store, project, await withNames(store, project, filter, page), page)
   const rows = await store.database
     .select({ ...summaryColumns, ...place })
     .from(scanned)
@@ -168,7 +159,7 @@ export async function findSearched(
   filter: TraceFilter,
   page: PageQuery,
 ): Promise<TracePage<SearchedTrace>> {
-  const { scanned, place, isListed } = scan(store, project, await withNames(store, project, filter, page), page)
+  const { scanned, place, isListed } = scanByTime(store, project, await withNames(store, project, filter, page), page)
   const rows = await store.database
     .select({ ...searchedColumns, ...place })
     .from(scanned)
@@ -209,7 +200,7 @@ export async function findListed(
 async function withNames(store: Store, project: Project, filter: TraceFilter, page: PageQuery): Promise<TraceFilter> {
   const { nameContains } = filter
   if (!nameContains) return filter
-  const { scanned } = scan(store, project, filter, page)
+  const { scanned } = scanByTime(store, project, filter, page)
   const rows = await store.database
     .select({ key: traces.key, name: traces.name })
     .from(scanned)
@@ -217,42 +208,6 @@ async function withNames(store: Store, project: Project, filter: TraceFilter, pa
     .where(eq(traces.key, scanned.key))
   const named = rows.filter(({ name }) => nameContains.pattern.test(name))
   return { ...filter, keys: named.map(({ key }) => key) }
-}
-
-interface ScanQuery {
-  after: TracePosition | undefined
-  /** Whether the scan starts with the trace at `after`. */
-  isInclusive?: boolean
-  maxScanned?: number
-}
-
-/** The traces that a page scans, each with its `place` among them, and which of them to read. */
-export function scan(
-  store: Store,
-  project: Project,
-  filter: TraceFilter,
-  { after, isInclusive = false, maxScanned = MAX_SCANNED_TRACES }: ScanQuery,
-) {
-  const { from, time, where } = inProject(
-    store,
-    project,
-    filter,
-    indexedCondition(filter),
-    time => after && positionIs(time, isInclusive ? '<=' : '<', after),
-  )
-  const position = sql<number>`row_number() over (order by ${time} desc, ${traces.id} desc)`.as('position')
-  const scanned = from(store.database.select({ key: traces.key, position }))
-    .where(where)
-    .orderBy(desc(time), desc(traces.id))
-    .limit(maxScanned)
-    .as('scanned')
-  const isMatch = matches(project, filter) ?? sql`true`
-  return {
-    scanned,
-    isMatch,
-    place: { isMatch: sql<number>`${isMatch}`, position: scanned.position },
-    isListed: and(eq(traces.key, scanned.key), or(isMatch, eq(scanned.position, maxScanned))),
-  }
 }
 
 /** Builds a page from scanned rows. The page ends early if the metadata fills the response. */
