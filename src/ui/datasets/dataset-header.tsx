@@ -10,7 +10,7 @@ import { useProject } from '../session/project.ts'
 import { COUNTS, CountLink } from './count-link.tsx'
 import { EvaluatorForm } from './evaluator-form.tsx'
 import { evaluatorWords } from './evaluator-words.ts'
-import { ExportDialog } from './export-dialog.tsx'
+import { ExportDataset } from './export-dataset.tsx'
 import { ImportExamples } from './import-examples.tsx'
 
 interface DatasetHeaderProps {
@@ -87,7 +87,7 @@ function Actions({ dataset, splits, project }: ActionsProps) {
         )}
         {cannotManage === null && <EvaluatorForm dataset={dataset} />}
         {cannotReview === null && <ImportExamples dataset={dataset} />}
-        <ExportDialog dataset={dataset} splits={splits} />
+        <ExportDataset dataset={dataset} splits={splits} />
       </Group>
       {refusals.map(
         refusal =>
