@@ -3,7 +3,7 @@ import { type ReactNode, type RefObject, useEffect, useRef, useState } from 'rea
 import { count } from '../parts/format.ts'
 import classes from './scroll-box.module.css'
 
-interface ScrollBoxProps {
+export interface ScrollBoxProps {
   /** The accessible name. */
   label: string
   /** A CSS length. */

@@ -9,33 +9,28 @@ const MAX_LINES = 200
 const WindowedLines = lazy(async () => ({ default: (await import('./windowed-lines.tsx')).WindowedLines }))
 
 /** A scrolling list of lines of any height. Of a long list, only the visible lines are in the page. */
-export const VirtualLines = (props: VirtualLinesProps) =>
-  props.count <= MAX_LINES ? (
+export function VirtualLines({ className = classes.code, ...given }: VirtualLinesProps) {
+  const props = { ...given, className }
+  return props.count <= MAX_LINES ? (
     <AllLines {...props} />
   ) : (
     <Suspense fallback={<AllLines {...props} count={MAX_LINES} />}>
       <WindowedLines {...props} />
     </Suspense>
   )
+}
 
-function AllLines(props: VirtualLinesProps) {
-  const { count, keyOf, children, label, maxHeight, length, shown = -1, isMarking = false, className } = props
+function AllLines({ count, keyOf, children, shown = -1, isMarking = false, ...box }: VirtualLinesProps) {
   const container = useRef<HTMLElement>(null)
   useEffect(() => {
-    const box = container.current
-    const line = box?.children[shown]
-    if (!box || !(line instanceof HTMLElement)) return
+    const element = container.current
+    const line = element?.children[shown]
+    if (!element || !(line instanceof HTMLElement)) return
     const { top, height } = line.getBoundingClientRect()
-    box.scrollTop += top - box.getBoundingClientRect().top - (box.clientHeight - height) / 2
+    element.scrollTop += top - element.getBoundingClientRect().top - (element.clientHeight - height) / 2
   }, [shown])
   return (
-    <ScrollBox
-      container={container}
-      label={label}
-      maxHeight={maxHeight}
-      {...(length !== undefined && { length })}
-      className={className ?? classes.code}
-    >
+    <ScrollBox container={container} {...box}>
       {Array.from({ length: count }, (_, index) => (
         <div key={keyOf(index)} className={classes.line} data-marked={(isMarking && index === shown) || undefined}>
           {children(index)}

@@ -1,29 +1,22 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useEffect, useRef } from 'react'
-import { ScrollBox } from './scroll-box.tsx'
+import { ScrollBox, type ScrollBoxProps } from './scroll-box.tsx'
 import classes from './virtual-lines.module.css'
 
-export interface VirtualLinesProps {
+export interface VirtualLinesProps extends Pick<ScrollBoxProps, 'label' | 'maxHeight' | 'length' | 'className'> {
   count: number
   keyOf: (index: number) => string | number
   children: (index: number) => ReactNode
-  label: string
-  /** A CSS length. */
-  maxHeight: string
-  /** How many characters the whole value has. */
-  length?: number
   /** The line to scroll to; -1 for none. */
   shown?: number
   /** Whether the shown line is marked. */
   isMarking?: boolean
-  className?: string | undefined
 }
 
 const LINE_HEIGHT = 22
 
 /** A list of lines of which only the visible ones are in the page. */
-export function WindowedLines(props: VirtualLinesProps) {
-  const { count, keyOf, children, label, maxHeight, length, shown = -1, isMarking = false, className } = props
+export function WindowedLines({ count, keyOf, children, shown = -1, isMarking = false, ...box }: VirtualLinesProps) {
   const container = useRef<HTMLElement>(null)
   const virtualizer = useVirtualizer({
     count,
@@ -36,13 +29,7 @@ export function WindowedLines(props: VirtualLinesProps) {
     if (shown >= 0) virtualizer.scrollToIndex(shown, { align: 'center' })
   }, [shown, virtualizer])
   return (
-    <ScrollBox
-      container={container}
-      label={label}
-      maxHeight={maxHeight}
-      {...(length !== undefined && { length })}
-      className={className ?? classes.code}
-    >
+    <ScrollBox container={container} {...box}>
       <div style={{ height: virtualizer.getTotalSize(), position: 'relative' }}>
         {virtualizer.getVirtualItems().map(({ index, key, start }) => (
           <div
