@@ -1,3 +1,6 @@
+import { bytesOf, type Fields, isObject, itemsOf, type Json } from './json.ts'
+import { inputPreview, mergedInput, outputPreview } from './previews.ts'
+
 /*
  * An independent implementation of sections 2 and 3 of the contract as plain data and functions. It computes a
  * project's data after a sequence of calls, the response to each call, and the result of each read. It's based only on the
@@ -5,8 +8,7 @@
  * difference.
  */
 
-export type Json = string | number | boolean | null | Json[] | Fields
-export type Fields = { [field: string]: Json }
+export { type Fields, isObject, type Json }
 
 export interface TraceBody {
   trace_id: string
@@ -369,6 +371,26 @@ const itemOf = (trace: Trace, ids: Ids): Fields => ({
   reviewState: 'unreviewed',
 })
 
+/**
+ * Previews of the root's values or, if it has none, of the first step with an input and the last step that ever had an
+ * output.
+ */
+function previewsOf(trace: Trace, ids: Ids): Fields {
+  const root = { ...trace.root, span_id: ids.root(trace.traceId) }
+  const steps = trace.spans.toSorted(bySpanOrder)
+  const outputsOf = (span: Partial<SpanBody>) => valuesOf(trace, span, 'output', ids)
+  const asked = [root, ...steps].find(span => valuesOf(trace, span, 'input', ids).all.length > 0)
+  const inputs = asked && valuesOf(trace, asked, 'input', ids)
+  const rootOutput = outputsOf(root).all.at(-1) ?? null
+  const last = steps.findLast(span => outputsOf(span).all.some(output => output !== null))
+  return {
+    inputPreview: inputs ? inputPreview(inputs.own, inputs.observed) : null,
+    outputPreview: outputPreview(rootOutput ?? (last && outputsOf(last).all.at(-1)) ?? null),
+    errorType: null,
+    errorTypeBy: null,
+  }
+}
+
 /** Fields of the root span that come from the trace, which no span call can change. */
 const rootOf = (trace: Trace, ids: Ids): Fields => ({
   ...spanFieldsOf(trace, trace.root, ids.root(trace.traceId), ids),
@@ -386,11 +408,7 @@ const spanOf = (trace: Trace, span: SpanBody, ids: Ids): Fields => ({
 })
 
 function spanFieldsOf(trace: Trace, span: Partial<SpanBody>, id: string, ids: Ids): Fields {
-  const own = trace.observations
-    .filter(({ span_id }) => (span_id ?? ids.root(trace.traceId)) === id)
-    .toSorted(byFoldOrder)
-  const valuesOf = (type: string) => own.filter(each => each.type === type).map(({ data }) => data)
-  const given = (value: Json | undefined) => (value === undefined ? [] : [value])
+  const own = observedFor(trace, id, ids)
   return {
     id,
     status: span.status ?? null,
@@ -399,8 +417,8 @@ function spanFieldsOf(trace: Trace, span: Partial<SpanBody>, id: string, ids: Id
     provider: span.provider ?? null,
     usage: sumOfUsage([span]),
     costUsd: span.cost_usd ?? null,
-    input: mergedInput([...given(span.input), ...valuesOf('input')]),
-    output: [...given(span.output), ...valuesOf('output')].at(-1) ?? null,
+    input: mergedInput(valuesOf(trace, { ...span, span_id: id }, 'input', ids).all),
+    output: valuesOf(trace, { ...span, span_id: id }, 'output', ids).all.at(-1) ?? null,
     approvedOutput: null,
     state: Object.fromEntries(own.flatMap(({ type, key, data }) => (type === 'state' ? [[key ?? '', data]] : []))),
     promptVersionId: span.prompt_version_id ?? null,
@@ -410,6 +428,18 @@ function spanFieldsOf(trace: Trace, span: Partial<SpanBody>, id: string, ids: Id
     claim: null,
     suggestions: [],
   }
+}
+
+/** A span's observations, in the order in which they're folded. */
+const observedFor = (trace: Trace, id: string | undefined, ids: Ids): Observation[] =>
+  trace.observations.filter(({ span_id }) => (span_id ?? ids.root(trace.traceId)) === id).toSorted(byFoldOrder)
+
+/** A span's inputs or outputs: the one in its own call, if any, and those observed for it. */
+function valuesOf(trace: Trace, span: Partial<SpanBody>, type: 'input' | 'output', ids: Ids) {
+  const value = span[type]
+  const own = value === undefined ? [] : [value]
+  const observed = observedFor(trace, span.span_id, ids).flatMap(each => (each.type === type ? [each.data] : []))
+  return { own, observed, all: [...own, ...observed] }
 }
 
 const UNREVIEWED = { state: 'unreviewed', by: null, at: null, stale: false, comment: null, errorType: null }
@@ -423,8 +453,6 @@ function sharedText(output: Json): string | null {
   const shared = isShort || value === null || typeof value === 'number' ? output : value
   return itemsOf(shared).length > 0 || (typeof shared === 'string' && !isShort) ? withSortedFields(shared) : null
 }
-
-const itemsOf = (value: Json): Json[] => (Array.isArray(value) ? value : isObject(value) ? Object.values(value) : [])
 
 const withSortedFields = (value: Json): string =>
   JSON.stringify(value, (_, inner) =>
@@ -459,12 +487,6 @@ function reviewedWith(trace: Trace, ids: Ids): string | null {
         (left.span_id < right.span_id ? -1 : 1),
     )
   return first?.span_id ?? null
-}
-
-function mergedInput(inputs: readonly Json[]): Json {
-  if (inputs.length <= 1) return inputs[0] ?? null
-  const objects = inputs.filter(isObject)
-  return objects.length === inputs.length ? Object.fromEntries(objects.flatMap(Object.entries)) : [...inputs]
 }
 
 const feedbackOf = (trace: Trace, ids: Ids): Fields[] =>
@@ -531,7 +553,7 @@ const matching = (world: World, { name, status, fields }: Query, ids: Ids): Worl
     )
 
 export const listOf = (world: World, query: Query, ids: Ids): Fields[] =>
-  matching(world, query, ids).map(trace => itemOf(trace, ids))
+  matching(world, query, ids).map(trace => ({ ...itemOf(trace, ids), ...previewsOf(trace, ids) }))
 
 export const hitsOf = (world: World, query: Query, ids: Ids): Fields[] =>
   matching(world, query, ids).map(({ traceId, name, status, metadata, timestamp }) => ({
@@ -582,10 +604,5 @@ const bySpanOrder = (left: SpanBody, right: SpanBody): number =>
   compare(left.timestamp, right.timestamp) || compare(left.span_id, right.span_id)
 
 const compare = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)
-
-export const isObject = (value: Json): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-const bytesOf = (text: string): number => new TextEncoder().encode(text).byteLength
 
 export const isoTime = (at: number): string => new Date(at).toISOString()

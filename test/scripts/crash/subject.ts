@@ -68,8 +68,7 @@ export class Tracked<State> implements Subject {
 export const random = seededRandom(randomUUID())
 
 /**
- * Fields that the model doesn't predict: the service's timestamps, ETags derived from them, cursors of single pages, and
- * the previews in lists.
+ * Fields that the model doesn't predict: the service's timestamps, ETags derived from them, and cursors of single pages.
  */
 const LEFT_OPEN: ReadonlySet<string> = new Set([
   'updatedAt',
@@ -78,10 +77,6 @@ const LEFT_OPEN: ReadonlySet<string> = new Set([
   'etag',
   'nextSpanCursor',
   'nextFeedbackCursor',
-  'inputPreview',
-  'outputPreview',
-  'errorType',
-  'errorTypeBy',
 ])
 
 /** A view without the fields that the model leaves open. Hashes replace long strings, to keep failures readable. */
