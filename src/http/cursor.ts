@@ -49,25 +49,25 @@ interface Page<Item, Types extends PlaceTypes> {
 }
 
 /** A list to read page by page. */
-interface Paged<Item, Types extends PlaceTypes> {
+interface Paged<Types extends PlaceTypes, Read extends Page<unknown, Types>> {
   /** The list's name and owner. Cursors of other lists and tenants are invalid here. */
   list: readonly string[]
   query: { limit: number; cursor?: string | undefined }
   place: Types
-  /** Reads up to `limit` items after a place, or the first ones. */
-  read: (limit: number, after: Place<Types> | undefined) => Promise<Page<Item, Types>>
+  /** Reads up to `limit` items after a place, or the first ones, and whatever else the page shows. */
+  read: (limit: number, after: Place<Types> | undefined) => Promise<Read>
 }
 
 /** Reads one page of a list and the cursor of the next page, null on the last. 400 for a cursor from another list. */
-export async function pageOf<Item, const Types extends PlaceTypes>({
+export async function pageOf<const Types extends PlaceTypes, Read extends Page<unknown, Types>>({
   list,
   query,
   place,
   read,
-}: Paged<Item, Types>): Promise<{ items: Item[]; nextCursor: string | null }> {
+}: Paged<Types, Read>): Promise<Omit<Read, 'nextPlace'> & { nextCursor: string | null }> {
   const after = query.cursor === undefined ? undefined : await decodeCursor(list, place, query.cursor)
-  const { items, nextPlace } = await read(query.limit, after)
-  return { items, nextCursor: nextPlace && (await encodeCursor(list, nextPlace)) }
+  const { nextPlace, ...page } = await read(query.limit, after)
+  return { ...page, nextCursor: nextPlace && (await encodeCursor(list, nextPlace)) }
 }
 
 /** Builds a page of `limit` items from up to `limit + 1` found ones. The extra one shows that there's a next page. */

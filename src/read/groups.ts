@@ -75,15 +75,14 @@ export const listGroups = endpoint({
 }).handle(async context => {
   const { query, store } = context
   const project = await selectedProject(context, query)
-  let searchedTo: number | null = null
-  const { items, nextCursor } = await pageOf({
+  const { items, searchedTo, nextCursor } = await pageOf({
     list: ['groups', store.organization.id, project.id, query.key],
     query,
     place: ['number', 'string', 'number', 'string', 'number'],
     read: async (limit, after) => {
       const page = await readGroups(store, project, query.key, query, { limit, after: after && toPlace(after) })
-      searchedTo = page.searchedTo
-      return { items: page.groups, nextPlace: page.nextPlace && fromPlace(page.nextPlace) }
+      const { groups: items, searchedTo, nextPlace } = page
+      return { items, searchedTo, nextPlace: nextPlace && fromPlace(nextPlace) }
     },
   })
   return {

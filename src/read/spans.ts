@@ -160,42 +160,38 @@ export const listSpans = endpoint({
   const { filter, contained, isByDecision } = spanListFilter(query)
   const project = await selectedProject(context, query)
   const list = (order: string) => ['spans', store.organization.id, project.id, order]
-  let more: { expired?: number | undefined } | ReturnType<typeof searchAnswer> = {}
-  if (!isByDecision) {
-    const { items, nextCursor } = await pageOf({
-      list: list('trace'),
-      query,
-      place: SPAN_PLACE,
-      read: async (limit, place) => {
-        const asked = { limit, after: place && toSpanPlace(place), mode }
-        if (!contained) {
-          const { spans, nextPlace } = await walkSpans(store, project, filter, asked)
-          return { items: spans, nextPlace: nextPlace && fromSpanPlace(nextPlace) }
-        }
-        const { spans, nextPlace, ...unsearched } = await searchSpans(store, project, filter, contained, asked)
-        more = searchAnswer(nextPlace?.at, unsearched)
-        return { items: spans, nextPlace: nextPlace && fromSpanPlace(nextPlace) }
-      },
-    })
-    return { status: 200, body: { spans: items.map(toSpanOfTrace), ...more, nextCursor } }
-  }
-  const { items, nextCursor } = await pageOf({
-    list: list('decision'),
-    query,
-    place: DECISION_PLACE,
-    read: async (limit, place) => {
-      const asked = { limit, after: place && toDecisionPlace(place), mode }
-      if (!contained) {
-        const { spans, nextPlace, expired } = await listDecidedSpans(store, project, filter, asked)
-        more = { expired }
-        return { items: spans, nextPlace: nextPlace && fromDecisionPlace(nextPlace) }
-      }
-      const { spans, nextPlace, ...unsearched } = await searchDecidedSpans(store, project, filter, contained, asked)
-      more = searchAnswer(nextPlace?.createdAt, unsearched)
-      return { items: spans, nextPlace: nextPlace && fromDecisionPlace(nextPlace) }
-    },
-  })
-  return { status: 200, body: { spans: items.map(toSpanOfTrace), ...more, nextCursor } }
+  const { items, ...more } = isByDecision
+    ? await pageOf({
+        list: list('decision'),
+        query,
+        place: DECISION_PLACE,
+        read: async (limit, place) => {
+          const asked = { limit, after: place && toDecisionPlace(place), mode }
+          if (!contained) {
+            const { spans, nextPlace, expired } = await listDecidedSpans(store, project, filter, asked)
+            return { items: spans, expired, nextPlace: nextPlace && fromDecisionPlace(nextPlace) }
+          }
+          const { spans, nextPlace, ...unsearched } = await searchDecidedSpans(store, project, filter, contained, asked)
+          const answer = searchAnswer(nextPlace?.createdAt, unsearched)
+          return { items: spans, ...answer, nextPlace: nextPlace && fromDecisionPlace(nextPlace) }
+        },
+      })
+    : await pageOf({
+        list: list('trace'),
+        query,
+        place: SPAN_PLACE,
+        read: async (limit, place) => {
+          const asked = { limit, after: place && toSpanPlace(place), mode }
+          if (!contained) {
+            const { spans, nextPlace } = await walkSpans(store, project, filter, asked)
+            return { items: spans, nextPlace: nextPlace && fromSpanPlace(nextPlace) }
+          }
+          const { spans, nextPlace, ...unsearched } = await searchSpans(store, project, filter, contained, asked)
+          const answer = searchAnswer(nextPlace?.at, unsearched)
+          return { items: spans, ...answer, nextPlace: nextPlace && fromSpanPlace(nextPlace) }
+        },
+      })
+  return { status: 200, body: { spans: items.map(toSpanOfTrace), ...more } }
 })
 
 /** 400 if a range is empty. */

@@ -78,56 +78,49 @@ export const listTraces = endpoint({
   const { query, store } = context
   const project = await selectedProject(context, query)
   const { filter, contained } = await traceListFilter(context, project)
-  const list = ['traces', store.organization.id, project.id]
+  const list = (...order: string[]) => ['traces', store.organization.id, project.id, ...order]
   const order = query.sort
-  if (order) {
-    if (contained) throw badRequest("can't be combined with contains", 'sort')
-    let sortedOver: v.InferOutput<typeof SortedOver>
-    const { items, nextCursor } = await pageOf({
-      list: [...list, order],
-      query,
-      place: ['number', 'number', 'string', 'number', 'string'],
-      read: async (limit, place) => {
-        const after = place && toSortedPlace(place)
-        const page = await listSorted(store, project, filter, { order, limit, after })
-        sortedOver = { traces: page.sorted, isAll: page.isAll }
-        return { items: page.items, nextPlace: page.nextPlace && fromSortedPlace(page.nextPlace) }
-      },
-    })
-    return { status: 200, body: { traces: items.map(toListedTrace), sortedOver, nextCursor } }
-  }
-  if (!contained) {
-    const isCounted = query.cursor === undefined && isOfAnswers(query) && filter.fields.length === 0
-    const gone = isCounted ? countGoneAnswers(store, project, filter) : undefined
-    const page = pageOf({
-      list,
-      query,
-      place: ['number', 'string'],
-      read: async (limit, after) => {
-        const position = after && { timestamp: after[0], id: after[1] }
-        const { items, nextPlace } = await readTraces(store, project, filter, { limit, after: position })
-        return { items, nextPlace: nextPlace && [nextPlace.timestamp, nextPlace.id] }
-      },
-    })
-    const [{ items, nextCursor }, expired] = await Promise.all([page, gone])
-    return { status: 200, body: { traces: items.map(toListedTrace), expired, nextCursor } }
-  }
-  let answer: ReturnType<typeof searchAnswer> | undefined
-  const { items, nextCursor } = await pageOf({
-    list: [...list, 'contains'],
-    query,
-    place: ['number', 'string', 'string'],
-    read: async (limit, place) => {
-      const after = place && { timestamp: place[0], id: place[1], spanId: place[2] }
-      const { items, nextPlace, ...unsearched } = await searchTraces(store, project, filter, contained, {
-        limit,
-        after,
+  if (order && contained) throw badRequest("can't be combined with contains", 'sort')
+  const { items, ...more } = order
+    ? await pageOf({
+        list: list(order),
+        query,
+        place: ['number', 'number', 'string', 'number', 'string'],
+        read: async (limit, place) => {
+          const after = place && toSortedPlace(place)
+          const { items, nextPlace, ...sorted } = await listSorted(store, project, filter, { order, limit, after })
+          const sortedOver = { traces: sorted.sorted, isAll: sorted.isAll }
+          return { items, sortedOver, nextPlace: nextPlace && fromSortedPlace(nextPlace) }
+        },
       })
-      answer = searchAnswer(nextPlace?.timestamp, unsearched)
-      return { items, nextPlace: nextPlace && [nextPlace.timestamp, nextPlace.id, nextPlace.spanId] }
-    },
-  })
-  return { status: 200, body: { traces: items.map(toListedTrace), ...answer, nextCursor } }
+    : contained
+      ? await pageOf({
+          list: list('contains'),
+          query,
+          place: ['number', 'string', 'string'],
+          read: async (limit, place) => {
+            const after = place && { timestamp: place[0], id: place[1], spanId: place[2] }
+            const page = { limit, after }
+            const { items, nextPlace, ...unsearched } = await searchTraces(store, project, filter, contained, page)
+            const answer = searchAnswer(nextPlace?.timestamp, unsearched)
+            return { items, ...answer, nextPlace: nextPlace && [nextPlace.timestamp, nextPlace.id, nextPlace.spanId] }
+          },
+        })
+      : await pageOf({
+          list: list(),
+          query,
+          place: ['number', 'string'],
+          read: async (limit, place) => {
+            const after = place && { timestamp: place[0], id: place[1] }
+            const isCounted = !after && isOfAnswers(query) && filter.fields.length === 0
+            const [{ items, nextPlace }, expired] = await Promise.all([
+              readTraces(store, project, filter, { limit, after }),
+              isCounted ? countGoneAnswers(store, project, filter) : undefined,
+            ])
+            return { items, expired, nextPlace: nextPlace && [nextPlace.timestamp, nextPlace.id] }
+          },
+        })
+  return { status: 200, body: { traces: items.map(toListedTrace), ...more } }
 })
 
 /** Whether a query has filters on engines' answers, and no others. Insights count only those. */

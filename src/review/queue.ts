@@ -11,7 +11,7 @@ import { traceFilter, traceFilters } from '../read/trace-filters.ts'
 import { Payloads, SpanOfTrace, toSpanOfTrace } from '../read/wire.ts'
 import { actorOf } from '../store/accounts/audit.ts'
 import { claimSpans, releaseClaims, renewClaims } from '../store/reviews/claims.ts'
-import { type QueuePage, readQueue } from '../store/reviews/queue.ts'
+import { readQueue } from '../store/reviews/queue.ts'
 import { QUEUE_ORDERS, type QueuePlace } from '../store/reviews/queue-order.ts'
 
 const Order = v.optional(
@@ -77,17 +77,16 @@ export const getReviewQueue = endpoint({
   const { query, caller, store, now } = context
   const project = await selectedProject(context, query)
   const selection = { filter: await traceFilter(context), order: query.order, holder: actorOf(caller), now }
-  let page: QueuePage | undefined
-  const { items, nextCursor } = await pageOf({
+  const { items, remaining, remainingIsMinimum, today, nextCursor } = await pageOf({
     list: ['review-queue', store.organization.id, project.id, query.order],
     query,
     place: PLACE,
     read: async (limit, after) => {
-      page = await readQueue(store, project, selection, { limit, after: after && toPlace(after), mode: query.payloads })
-      return { items: page.spans, nextPlace: page.nextPlace && fromPlace(page.nextPlace) }
+      const place = after && toPlace(after)
+      const page = await readQueue(store, project, selection, { limit, after: place, mode: query.payloads })
+      return { ...page, items: page.spans, nextPlace: page.nextPlace && fromPlace(page.nextPlace) }
     },
   })
-  const { remaining = 0, remainingIsMinimum = false, today = [] } = page ?? {}
   return {
     status: 200,
     body: { spans: items.map(toSpanOfTrace), remaining, remainingIsMinimum, nextCursor, today },
