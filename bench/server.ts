@@ -26,8 +26,6 @@ export interface WorkerSetup {
   name: string
   program: Program
   database: string
-  /** Additional variables of the Worker. */
-  variables?: Readonly<Record<string, string>>
 }
 
 export type Database = Awaited<ReturnType<Miniflare['getD1Database']>>
@@ -83,10 +81,7 @@ export async function startServer(
   }
 }
 
-async function optionsOf(
-  { name, program, database, variables }: WorkerSetup,
-  consumesJobs: boolean,
-): Promise<V4WorkerOptions> {
+async function optionsOf({ name, program, database }: WorkerSetup, consumesJobs: boolean): Promise<V4WorkerOptions> {
   const { modulesRules: _, ...workerOptions } = optionsOfConfig(resolve(PROJECT, 'wrangler.toml')).workerOptions
   // These types don't have the fields' names, because their declaration uses Omit<>.
   const { assets: __, durableObjects, ...configured } = workerOptions as V4WorkerOptions
@@ -95,7 +90,7 @@ async function optionsOf(
     ...configured,
     ...(hasDurableObjects && durableObjects && { durableObjects }),
     ...(!consumesJobs && { queueConsumers: {} }),
-    bindings: { ADMIN_TOKEN, ...variables },
+    bindings: { ADMIN_TOKEN },
     name,
     modules: await modulesOf(program),
     modulesRoot: PROJECT,

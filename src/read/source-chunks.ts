@@ -1,5 +1,4 @@
-import { itemsOf, textIn } from '../attribution/evidence/retrieval.ts'
-import { RETRIEVAL_NAMES } from '../attribution/text/vocabulary.ts'
+import { itemsOf, RETRIEVAL_NAMES, textIn } from '../attribution/evidence/retrieval.ts'
 import { citationsIn as citationsInText } from '../domain/citations.ts'
 import { isJsonObject, type Json } from '../domain/json.ts'
 import { MAX_CITED_AS, MAX_LABEL_LENGTH, MAX_SOURCE_CHUNKS, MAX_SOURCE_LEAVES } from '../limits.ts'

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
 import { CREATED, DOC_ID, DOC_VERSION_ID, PROMPT_ID, PROMPT_VERSION_ID, ROOT_SPAN_ID, SPAN_ID } from '../api/story.ts'
-import { RETRIEVAL_NAMES } from '../attribution/text/vocabulary.ts'
+import { RETRIEVAL_NAMES } from '../attribution/evidence/retrieval.ts'
 import { requireFound } from '../auth/require-project.ts'
 import { cutText } from '../domain/text.ts'
 import { giveTurn } from '../domain/turns.ts'

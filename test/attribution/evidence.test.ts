@@ -6,7 +6,6 @@ import { aDisagreement, aPrompt, type SubjectDraft } from '../support/disputed.t
 const kindsIn = (draft: SubjectDraft) => findEvidence(aDisagreement(draft)).map(({ kind }) => kind)
 
 const TOTAL = { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] }
-const LEVEL = { type: 'object', properties: { level: { type: 'string', enum: ['low', 'high'] } } }
 
 /** A disagreement that shows each signal, and a nearly identical one that doesn't. */
 const CHECKS: readonly [kind: FindingKind, seen: SubjectDraft, unseen: SubjectDraft][] = [
@@ -24,41 +23,6 @@ const CHECKS: readonly [kind: FindingKind, seen: SubjectDraft, unseen: SubjectDr
     'only_added',
     { root: { output: { items: ['a1', 'b2'] }, approved: { items: ['a1', 'b2', 'c3'] } } },
     { root: { output: { items: ['a1', 'b2'] }, approved: { items: ['a1', 'd4', 'c3'] } } },
-  ],
-  [
-    'order_changed',
-    { root: { output: ['x', 'y'], approved: ['y', 'x'] } },
-    { root: { output: ['x', 'y'], approved: ['y', 'z'] } },
-  ],
-  [
-    'values_swapped',
-    {
-      root: {
-        output: 'Stage left has 20 wedges and stage right has 30.',
-        approved: 'Stage left has 30 wedges and stage right has 20.',
-      },
-    },
-    {
-      root: {
-        output: 'Stage left has 20 wedges and stage right has 30.',
-        approved: 'Stage right has 20 wedges and stage left has 30 of them.',
-      },
-    },
-  ],
-  [
-    'language_changed',
-    {
-      root: {
-        output: 'Yes, dogs are welcome in the cabin and it costs 75 for each of them.',
-        approved: 'Ja, Hunde sind in der Hütte willkommen und das kostet 75 für jeden von ihnen.',
-      },
-    },
-    {
-      root: {
-        output: 'Yes, dogs are welcome in the cabin and it costs 75 for each of them.',
-        approved: 'Yes, dogs are welcome in the cabin and it costs 80 for each of them.',
-      },
-    },
   ],
   [
     'unsupported_value_removed',
@@ -83,24 +47,22 @@ const CHECKS: readonly [kind: FindingKind, seen: SubjectDraft, unseen: SubjectDr
       root: { input: { question: 'How long is the warranty of a refurbished phone?' } },
       steps: {
         search: { output: [{ slug: 'warranty-new', text: 'New devices have a warranty of 24 months.' }] },
-        answer: { output: 'The warranty is 24 months.', approved: 'The warranty is 12 months from delivery.' },
+        answer: { output: 'The warranty is 24 months.', approved: 'The warranty is 365 days from delivery.' },
       },
       docs: {
         'warranty-new': 'New devices have a warranty of 24 months.',
-        'warranty-refurb': 'Refurbished devices have a warranty of 12 months from delivery.',
+        'warranty-refurb': 'Refurbished devices have a warranty of 365 days from delivery.',
       },
     },
     {
       root: { input: { question: 'How long is the warranty of a refurbished phone?' } },
       steps: {
         search: {
-          output: [
-            { slug: 'warranty-refurb', text: 'Refurbished devices have a warranty of 12 months from delivery.' },
-          ],
+          output: [{ slug: 'warranty-refurb', text: 'Refurbished devices have a warranty of 365 days from delivery.' }],
         },
-        answer: { output: 'The warranty is 24 months.', approved: 'The warranty is 12 months from delivery.' },
+        answer: { output: 'The warranty is 24 months.', approved: 'The warranty is 365 days from delivery.' },
       },
-      docs: { 'warranty-refurb': 'Refurbished devices have a warranty of 12 months from delivery.' },
+      docs: { 'warranty-refurb': 'Refurbished devices have a warranty of 365 days from delivery.' },
     },
   ],
   [
@@ -159,11 +121,6 @@ const CHECKS: readonly [kind: FindingKind, seen: SubjectDraft, unseen: SubjectDr
     },
   ],
   [
-    'input_impossible',
-    { root: { input: 'moved on 31 April 2026', output: { day: '2026-04-31' }, approved: { day: '2026-04-13' } } },
-    { root: { input: 'moved on 30 April 2026', output: { day: '2026-04-30' }, approved: { day: '2026-04-13' } } },
-  ],
-  [
     'step_failed',
     {
       steps: {
@@ -184,17 +141,6 @@ const CHECKS: readonly [kind: FindingKind, seen: SubjectDraft, unseen: SubjectDr
         },
       },
     },
-  ],
-  [
-    'failure_recovered',
-    {
-      root: {
-        output: { a: 1 },
-        approved: { a: 2 },
-        metadata: { provider: { status: 200, first_error: 'read timeout' } },
-      },
-    },
-    { root: { output: { a: 1 }, approved: { a: 2 }, metadata: { provider: { status: 200 } } } },
   ],
   [
     'cut_off',
@@ -225,23 +171,6 @@ const CHECKS: readonly [kind: FindingKind, seen: SubjectDraft, unseen: SubjectDr
     },
   ],
   [
-    'call_took_other_value',
-    {
-      steps: {
-        geocode: { output: { lat: 52.04, lon: 5.66 } },
-        forecast: { input: { lat: 5.66, lon: 52.04 }, output: { rain: 0 } },
-      },
-      feedback: [{ rating: 'negative' }],
-    },
-    {
-      steps: {
-        geocode: { output: { lat: 52.04, lon: 5.66 } },
-        forecast: { input: { lat: 52.04, lon: 5.66 }, output: { rain: 0 } },
-      },
-      feedback: [{ rating: 'negative' }],
-    },
-  ],
-  [
     'arguments_break_description',
     {
       root: { state: { tools: [{ name: 'search', args: { day: 'YYYY-MM-DD' } }] } },
@@ -255,95 +184,6 @@ const CHECKS: readonly [kind: FindingKind, seen: SubjectDraft, unseen: SubjectDr
     },
   ],
   [
-    'rule_broken',
-    {
-      root: {
-        prompt: aPrompt('At most 5 words.'),
-        output: 'one two three four five six seven',
-        approved: 'one two three four',
-      },
-    },
-    {
-      root: {
-        prompt: aPrompt('At most 9 words.'),
-        output: 'one two three four five six seven',
-        approved: 'one two three four',
-      },
-    },
-  ],
-  [
-    'forbidden_word_used',
-    {
-      root: {
-        prompt: aPrompt('Address the reader with u, never with je or jouw.'),
-        output: 'Je aanvraag is er.',
-        approved: 'Uw aanvraag is er.',
-      },
-    },
-    {
-      root: {
-        prompt: aPrompt('Address the reader with je or jouw.'),
-        output: 'Je aanvraag is er.',
-        approved: 'Uw aanvraag is er.',
-      },
-    },
-  ],
-  [
-    'forbidden_kind_used',
-    {
-      root: {
-        prompt: aPrompt('Give the carrier. Never state a delivery day or date.'),
-        output: 'It is with DPD and comes on 12 June.',
-        approved: 'It is with DPD. The tracking page shows when it comes.',
-      },
-    },
-    {
-      root: {
-        prompt: aPrompt('Give the carrier and the day or date of delivery.'),
-        output: 'It is with DPD and comes on 12 June.',
-        approved: 'It is with DPD. The tracking page shows when it comes.',
-      },
-    },
-  ],
-  [
-    'guideline_backs_output',
-    {
-      root: {
-        input: { points: 78 },
-        prompt: aPrompt('Above 50 points: high.\nBelow 50 points: low.', LEVEL),
-        output: { level: 'high' },
-        approved: { level: 'low' },
-      },
-    },
-    {
-      root: {
-        input: { points: 78 },
-        prompt: aPrompt('Judge by your experience.', LEVEL),
-        output: { level: 'high' },
-        approved: { level: 'low' },
-      },
-    },
-  ],
-  [
-    'declined_out_of_scope',
-    {
-      root: {
-        input: 'How do I appeal a fine?',
-        prompt: aPrompt('You help with bills. Anything else: say that you cannot help.'),
-        output: "I'm afraid I can't help with fines.",
-      },
-      feedback: [{ rating: 'negative' }],
-    },
-    {
-      root: {
-        input: 'How do I appeal a fine?',
-        prompt: aPrompt('You help with fines and bills.'),
-        output: "I'm afraid I can't help with fines.",
-      },
-      feedback: [{ rating: 'negative' }],
-    },
-  ],
-  [
     'reviewers_disagree',
     {
       root: { output: { decision: 'keep' }, approved: { decision: 'remove' } },
@@ -352,23 +192,6 @@ const CHECKS: readonly [kind: FindingKind, seen: SubjectDraft, unseen: SubjectDr
     {
       root: { output: { decision: 'keep' }, approved: { decision: 'remove' } },
       feedback: [{ userId: 'ann', rating: 'positive' }],
-    },
-  ],
-  [
-    'source_old',
-    {
-      root: {
-        state: { chunks: ['Last edited 11 March 2024. Delivery costs 4.90.'] },
-        output: 'Delivery costs 4.90.',
-        approved: 'Delivery costs 5.90.',
-      },
-    },
-    {
-      root: {
-        state: { chunks: ['Last edited 11 May 2026. Delivery costs 4.90.'] },
-        output: 'Delivery costs 4.90.',
-        approved: 'Delivery costs 5.90.',
-      },
     },
   ],
   [
@@ -385,37 +208,6 @@ const CHECKS: readonly [kind: FindingKind, seen: SubjectDraft, unseen: SubjectDr
         state: { chunks: ['Valid until 31 March 2027: delivery costs 4.90.'] },
         output: 'Delivery costs 4.90.',
         approved: 'Delivery costs 5.90.',
-      },
-    },
-  ],
-  [
-    'request_fits_both',
-    {
-      root: { input: { message: 'Move my sync with Alex' } },
-      steps: {
-        list: {
-          output: {
-            events: [
-              { id: 'ev_5498', with: 'alex kim' },
-              { id: 'ev_5521', with: 'alex romero' },
-            ],
-          },
-        },
-        pick: { output: { id: 'ev_5498' }, approved: { id: 'ev_5521' } },
-      },
-    },
-    {
-      root: { input: { message: 'Move my sync with Romero' } },
-      steps: {
-        list: {
-          output: {
-            events: [
-              { id: 'ev_5498', with: 'alex kim' },
-              { id: 'ev_5521', with: 'alex romero' },
-            ],
-          },
-        },
-        pick: { output: { id: 'ev_5498' }, approved: { id: 'ev_5521' } },
       },
     },
   ],

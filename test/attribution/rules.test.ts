@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { findEvidence } from '../../src/attribution/evidence/evidence.ts'
 import { attributeByRules, distributionOver } from '../../src/attribution/rules/engine.ts'
 import { TAXONOMY, TIE_ORDER } from '../../src/attribution/taxonomy.ts'
-import { LOCATING, WEIGHTS } from '../../src/attribution/weights.ts'
+import { FACTS, FITTED, LOCATING } from '../../src/attribution/weights.ts'
 import { aDisagreement, aPrompt, type SubjectDraft } from '../support/disputed.ts'
 
 const NONE: ReadonlySet<string> = new Set()
@@ -83,6 +83,25 @@ describe('the rules', () => {
     })
   })
 
+  it('say what they looked for and stay below 0.5 if no fact decides', () => {
+    const answer = answerTo({ root: { output: { level: 'low' }, approved: { level: 'high' } } })
+    expect(answer.confidence).toBeLessThan(0.5)
+    for (const { confidence } of answer.alternatives) expect(confidence).toBeLessThan(0.5)
+    expect(answer.reasoning).toMatch(/^Looked for: a failed step, .*; found none\..* is only a guess\.$/)
+  })
+
+  it('name only the facts that the trace lacks', () => {
+    const prompt = aPrompt('Read.', { type: 'object', required: ['total'] })
+    const unlikely = new Set(TIE_ORDER.filter(type => type !== 'ambiguous_request'))
+    const { reasoning } = answerTo({ root: { output: { sum: 1 }, approved: { total: 1 }, prompt } }, unlikely)
+    expect(reasoning).toMatch(/^Looked for: a failed step/)
+    expect(reasoning).not.toContain('a broken schema')
+  })
+
+  it('weigh each finding that the checks make, and name each fact', () => {
+    for (const kind of FACTS.keys()) expect(FITTED.weights).toHaveProperty(kind)
+  })
+
   it('report which parts of the trace were left out', () => {
     const subject = { ...aDisagreement(invented), omitted: ['9,600 of 10,000 spans, those farthest from the feedback'] }
     expect(attributeByRules(subject, findEvidence(subject), NONE).reasoning).toContain('9,600 of 10,000 spans')
@@ -95,7 +114,7 @@ describe('the rules', () => {
   it('never locate a type that the findings don’t support', () => {
     for (const [errorType, kinds] of Object.entries(LOCATING)) {
       for (const kind of kinds)
-        expect({ kind, weight: Reflect.get(WEIGHTS[kind], errorType) > 0 }).toEqual({ kind, weight: true })
+        expect({ kind, weight: Reflect.get(FITTED.weights[kind] ?? {}, errorType) > 0 }).toEqual({ kind, weight: true })
     }
   })
 })

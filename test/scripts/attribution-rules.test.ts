@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { readCases } from '../../bench/attribution/cases.ts'
 import { calibrationError, type Judged, scoresOf } from '../../bench/attribution/scores.ts'
 import { subjectOfCase } from '../../bench/attribution/subject-of-case.ts'
+import { demoProjects } from '../../scripts/demo/index.ts'
 import { findEvidence } from '../../src/attribution/evidence/evidence.ts'
 import { attributeByRules } from '../../src/attribution/rules/engine.ts'
 import { findBuiltIn } from '../../src/attribution/taxonomy.ts'
@@ -24,15 +25,44 @@ async function judge(split: string): Promise<Judged[]> {
 // The minimums are slightly below the current scores, because a changed check may lose one case and win another.
 describe('the rules score as well as before', () => {
   it.for([
-    ['tuned', { category: 0.87, type: 0.82, span: 0.87 }],
-    ['held-out', { category: 0.75, type: 0.62, span: 0.84 }],
+    ['tuned', { category: 0.76, type: 0.65, span: 0.87 }],
+    ['held-out', { category: 0.74, type: 0.61, span: 0.86 }],
+    ['independent', { category: 0.8, type: 0.66, span: 0.85 }],
   ] as const)('on the %s cases', async ([split, least]) => {
     const scores = scoresOf(await judge(split))
-    for (const name of ['category', 'type', 'span'] as const)
-      expect(scores[name].share).toBeGreaterThanOrEqual(least[name])
+    for (const name of ['category', 'type', 'span'] as const) expect(scores[name]).toBeGreaterThanOrEqual(least[name])
   })
 
-  it('and their confidence is calibrated on cases outside the tuning set', async () => {
-    expect(calibrationError(await judge('held-out'))).toBeLessThanOrEqual(0.1)
+  it('and at least 9 of 10 confident answers to cases by others are right', async () => {
+    const judged = await judge('independent')
+    const sure = judged.filter(({ answer }) => answer.confidence > 0.8)
+    const right = sure.filter(({ labeled, answer }) => answer.errorType === labeled.expected.error_type)
+    expect(sure.length / judged.length).toBeGreaterThanOrEqual(0.2)
+    expect(right.length / sure.length).toBeGreaterThanOrEqual(0.9)
+    expect(calibrationError(judged)).toBeLessThanOrEqual(0.15)
   })
+})
+
+it("the rules aren't sure of a wrong cause if the demo's reviewer changed a right answer", () => {
+  const [support] = demoProjects().filter(({ slug }) => slug === 'support')
+  const runs = Map.groupBy(support?.events(() => '') ?? [], ({ body }) => body.trace_id)
+  const run = [...runs.values()].find(events => JSON.stringify(events).includes('points are valid for two years'))
+  const latest = <Version>(versions: readonly Version[]) => versions.slice(-1)
+  const subject = subjectOfCase({
+    id: 'demo',
+    split: 'demo',
+    expected: { error_type: 'reviewer_mistake', error_type_category: 'Human Error', span: null },
+    why: '',
+    reviews: [],
+    events: run ?? [],
+    prompts:
+      support?.prompts.flatMap(({ stepId, versions }) => latest(versions).map(each => ({ stepId, ...each }))) ?? [],
+    knowledgeDocs:
+      support?.knowledgeDocs.flatMap(({ slug, title, versions }) =>
+        latest(versions).map(({ content }) => ({ slug, title, content })),
+      ) ?? [],
+  })
+  const { errorType, confidence } = attributeByRules(subject, findEvidence(subject), new Set())
+  expect(run).toBeDefined()
+  expect(errorType === 'reviewer_mistake' || confidence < 0.5).toBe(true)
 })

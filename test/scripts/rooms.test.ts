@@ -34,7 +34,6 @@ const ROOMS = [
   'store/experiments',
   'auth',
   'api',
-  'model',
   'attribution/text',
   'attribution/evidence',
   'attribution/rules',
@@ -67,7 +66,6 @@ const LOBBIES: Readonly<Record<string, string>> = {
   'attribution/weights': 'domain',
   'attribution/finding': 'domain',
   'attribution/engine': 'domain',
-  'attribution/versions': 'domain',
   'attribution/configured-engine': 'attribution/model',
   'attribution/run': 'attribution/model',
 }

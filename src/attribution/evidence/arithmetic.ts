@@ -6,7 +6,10 @@ import { numbersOf, termsOf } from '../text/terms.ts'
 /** How many numbers to search for relations. Among more numbers, pairs would match by chance. */
 const MAX_NUMBERS = 60
 
-/** How many numbers of a column to add up, and how many dates, times, and operands to try in pairs. */
+/** Smaller integers are the result of some pair of numbers in most texts. */
+const LEAST_RESULT = 30
+
+/** How many numbers of a column to add up, and how many dates and operands to try in pairs. */
 const MAX_COLUMN = 500
 const MAX_DATES = 200
 const MAX_OPERANDS = 100
@@ -69,60 +72,28 @@ export function derive(
     const sum = sumIn(number, column)
     if (sum) return sum
   }
-  const together = sumOrProduct(number, numbers)
-  if (together) return together
+  if (Math.abs(number) < LEAST_RESULT && Number.isInteger(number)) return undefined
   const decimals = (String(number).split('.')[1] ?? '').length
-  // Converted or divided amounts may be rounded up, down, or to the nearest integer.
+  // Converted amounts may be rounded up, down, or to the nearest integer.
   const isRounded = (value: number) =>
     Math.abs(number) >= 20 && !Number.isInteger(value * 10 ** decimals) && Math.abs(value - number) < 10 ** -decimals
-  const distinct = [...new Set(numbers)].filter(value => value !== number && value !== 0).slice(0, MAX_NUMBERS)
-  spend(numbers.length + 2 * distinct.length ** 2)
-  for (const [index, left] of distinct.entries()) {
-    for (const right of distinct.slice(index)) {
-      const found = OPERATIONS.find(
-        ({ of, isConversion }) =>
-          isClose(of(left, right), number) ||
-          (isConversion && (factors.includes(left) || factors.includes(right)) && isRounded(of(left, right))),
-      )
-      if (found && Math.abs(left) !== 1 && Math.abs(right) !== 1) return found.show(left, right)
-    }
-  }
-  return undefined
-}
-
-/**
- * How a number follows from three numbers as a sum and difference, or, if there are only three or four numbers, as
- * their product.
- */
-function sumOrProduct(number: number, numbers: readonly number[]): string | undefined {
-  const distinct = [...new Set(numbers)].filter(value => value !== number && value !== 0)
-  spend(numbers.length + Math.min(distinct.length, MAX_TERMS) ** 3 / 10)
-  const few = distinct.filter(value => value !== 1)
-  if (
-    few.length >= 3 &&
-    few.length <= 4 &&
-    isClose(
-      few.reduce((left, right) => left * right, 1),
-      number,
-    )
-  ) {
-    return few.join(' × ')
-  }
-  if (Math.abs(number) < 100 || distinct.length > MAX_TERMS) return undefined
-  for (const first of distinct) {
-    for (const second of distinct) {
-      for (const third of distinct) {
-        if (first > second && third !== first && third !== second && isClose(first - second + third, number)) {
-          return `${first} - ${second} + ${third}`
-        }
+  const distinct = [...new Set(numbers)]
+    .filter(value => value !== number && value !== 0 && Math.abs(value) !== 1)
+    .slice(0, MAX_NUMBERS)
+  spend(numbers.length + 4 * distinct.length ** 2)
+  for (const left of distinct) {
+    for (const right of distinct) {
+      const isFactor = factors.includes(left) || factors.includes(right)
+      for (const [sign, of] of Object.entries(OPERATIONS)) {
+        if (left === right && sign !== '×') continue
+        const value = of(left, right)
+        if (isClose(value, number) || (isFactor && /×|% of/.test(sign) && isRounded(value)))
+          return `${left} ${sign} ${right}`
       }
     }
   }
   return undefined
 }
-
-/** How many numbers to search for triples. */
-const MAX_TERMS = 12
 
 /** Consecutive numbers of a column that add up to a number, as text. */
 function sumIn(number: number, column: readonly number[]): string | undefined {
@@ -137,34 +108,17 @@ function sumIn(number: number, column: readonly number[]): string | undefined {
   return undefined
 }
 
-const OPERATIONS: readonly {
-  isConversion?: boolean
-  of: (left: number, right: number) => number
-  show: (left: number, right: number) => string
-}[] = [
-  { of: (left, right) => left * right, show: (left, right) => `${left} × ${right}`, isConversion: true },
-  { of: (left, right) => left + right, show: (left, right) => `${left} + ${right}` },
-  { of: (left, right) => left - right, show: (left, right) => `${left} - ${right}` },
-  { of: (left, right) => right - left, show: (left, right) => `${right} - ${left}` },
-  { of: (left, right) => left / right, show: (left, right) => `${left} / ${right}` },
-  { of: (left, right) => right / left, show: (left, right) => `${right} / ${left}` },
-  {
-    of: (left, right) => (100 * left) / right,
-    show: (left, right) => `${left} of ${right} as a percentage`,
-    isConversion: true,
-  },
-  {
-    of: (left, right) => (100 * right) / left,
-    show: (left, right) => `${right} of ${left} as a percentage`,
-    isConversion: true,
-  },
-  {
-    of: (left, right) => (Math.min(left, right) < 3 ? Number.NaN : (left * right) / 100),
-    show: (left, right) => `${left}% of ${right}`,
-  },
-  { of: (left, right) => left * (1 + right / 100), show: (left, right) => `${left} + ${right} %` },
-  { of: (left, right) => right * (1 - left / 100), show: (left, right) => `${right} - ${left} %` },
-]
+/** The operations by sign. */
+const OPERATIONS: Readonly<Record<string, (left: number, right: number) => number>> = {
+  '×': (left, right) => left * right,
+  '+': (left, right) => left + right,
+  '-': (left, right) => left - right,
+  '/': (left, right) => left / right,
+  'as a percentage of': (left, right) => (100 * left) / right,
+  '% of': (left, right) => (left < 3 ? Number.NaN : (left * right) / 100),
+  'and, in percent on top,': (left, right) => left * (1 + right / 100),
+  'less, in percent,': (left, right) => left * (1 - right / 100),
+}
 
 const isClose = (left: number, right: number): boolean =>
   Number.isFinite(left) && Math.abs(left - right) <= Math.max(0.005, Math.abs(right) * 1e-6)
@@ -190,57 +144,17 @@ export function impliedOperand(result: number, wanted: number, numbers: readonly
   )
 }
 
-/** The addends of a column whose sum or mean is `sum`, each with the value that would give `wanted` instead. */
-export function impliedAddend(sum: number, wanted: number, column: readonly number[]): Implied[] {
-  spend(column.length)
-  const total = column.reduce((left, right) => left + right, 0)
-  if (isClose(total / column.length, sum)) {
-    return column.map(operand => ({ operand, implied: rounded(operand - (sum - wanted) * column.length) }))
-  }
-  return isClose(total, sum) ? column.map(operand => ({ operand, implied: rounded(operand - (sum - wanted)) })) : []
-}
-
 const rounded = (number: number): number => Math.round(number * 1e6) / 1e6
 
-/** Explains a number as the days between two dates or as the minutes or hours between two times. */
-export function deriveSpan(number: number, dates: readonly string[], times: readonly string[]): string | undefined {
+/** Explains a number as the days between two dates. */
+export function deriveDays(number: number, dates: readonly string[]): string | undefined {
   const days = dates.slice(0, MAX_DATES).map(date => ({ date, at: Date.parse(date) }))
   spend(2 * days.length + days.length ** 2 / 10)
   for (const [index, start] of days.entries()) {
-    for (const end of days.slice(index + 1)) {
-      if (Math.abs(end.at - start.at) === number * DAY_MS) return `the days from ${start.date} to ${end.date}`
-    }
-  }
-  return deriveTimes(times, minutes => minutes > 0 && (minutes === number || minutes === number * 60))
-}
-
-/** Explains a time of day or a duration as the difference between two others. */
-export function deriveTime(time: string, times: readonly string[]): string | undefined {
-  const wanted = minutesOf(time)
-  return deriveTimes(times, (minutes, start, end) => start !== end && Math.abs(minutes - wanted) < 1e-6)
-}
-
-/** The first two times of day whose difference satisfies `isWanted`. */
-function deriveTimes(
-  times: readonly string[],
-  isWanted: (minutes: number, start: string, end: string) => boolean,
-): string | undefined {
-  const moments = times.slice(0, MAX_DATES).map(time => ({ time, at: minutesOf(time) }))
-  spend(5 * moments.length + moments.length ** 2 / 10)
-  for (const start of moments) {
-    for (const end of moments) {
-      const minutes = (end.at - start.at + DAY_MINUTES) % DAY_MINUTES
-      if (isWanted(minutes, start.time, end.time)) return `the time from ${start.time} to ${end.time}`
-    }
+    const end = days.slice(index + 1).find(({ at }) => Math.abs(at - start.at) === number * DAY_MS)
+    if (end) return `the days from ${start.date} to ${end.date}`
   }
   return undefined
-}
-
-const DAY_MINUTES = 24 * 60
-
-const minutesOf = (time: string): number => {
-  const [hours = 0, minutes = 0, seconds = 0] = time.split(':').map(Number)
-  return Math.round((hours * 60 + minutes) * 60 + seconds) / 60
 }
 
 /** Explains a date as a number of days before or after another. Undefined if no number fits. */

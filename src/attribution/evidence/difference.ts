@@ -3,8 +3,7 @@ import { MAX_PART_EFFORT } from '../../limits.ts'
 import { attempt, spend } from '../effort.ts'
 import { boundedValue } from '../text/bounded.ts'
 import { canonical, isEqual } from '../text/canonical.ts'
-import { type Fact, isSameFact, NO_TERMS, plain, type Terms, termsOf, termsOfValue, type Word } from '../text/terms.ts'
-import { YES_OR_NO } from '../text/vocabulary.ts'
+import { type Fact, isSameFact, NO_TERMS, plain, type Terms, termsOf, termsOfValue } from '../text/terms.ts'
 
 /** A place where the approved output differs from the output. */
 export interface Change {
@@ -232,23 +231,21 @@ export function isSameMeaning(before: Json | undefined, after: Json | undefined)
   if (isNothing(before) || isNothing(after)) return isNothing(before) && isNothing(after)
   if (typeof before === 'object' || typeof after === 'object') {
     const [left, right] = [unwrapSingle(before), unwrapSingle(after)]
-    if (left !== before || right !== after) return isSameMeaning(left, right)
-    if (isJsonObject(before) && isJsonObject(after)) return isSameRecord(before, after)
-    return isEqual(before, after)
+    return left !== before || right !== after ? isSameMeaning(left, right) : isEqual(before, after)
   }
   const [left, right] = [String(before), String(after)]
   if (letters(left) === letters(right)) return true
   // In a full sentence, each word can change the meaning.
-  if (left.length > 60 || right.length > 60) return false
-  if (typeof before === 'boolean' || typeof after === 'boolean')
-    return YES_OR_NO.get(plain(left)) === YES_OR_NO.get(plain(right)) && YES_OR_NO.has(plain(left))
+  if (left.length > 60 || right.length > 60 || typeof before === 'boolean' || typeof after === 'boolean') return false
   const [terms, others] = [termsOf(left), termsOf(right)]
-  if (terms.facts.length === 0 || terms.facts.length !== others.facts.length) return isAlias(terms, others)
-  const hasSameFacts = terms.facts.every((fact, index) => {
+  const isEachSame = terms.facts.every((fact, index) => {
     const other = others.facts[index]
     return other !== undefined && isSameFact(fact, other)
   })
-  return hasSameFacts && isSameWords(terms.words, others.words)
+  // One extra word, such as a unit or a weekday next to a number, makes no difference.
+  const extraIn = (words: Terms['words'], known: Terms['words']) => [...words.keys()].filter(stem => !known.has(stem))
+  const extra = [...extraIn(terms.words, others.words), ...extraIn(others.words, terms.words)]
+  return terms.facts.length > 0 && terms.facts.length === others.facts.length && isEachSame && extra.length <= 1
 }
 
 /** Unwraps an array or object with one value, such as `[x]` or `{value: x}`. */
@@ -258,31 +255,11 @@ function unwrapSingle(value: Json): Json {
   return values.length === 1 ? (values[0] ?? null) : value
 }
 
-const isSameRecord = (left: { [field: string]: Json }, right: { [field: string]: Json }): boolean =>
-  Object.keys(left).length === Object.keys(right).length &&
-  Object.entries(left).every(([field, value]) =>
-    isSameMeaning(value, right[field] ?? Object.values(right)[Object.keys(left).indexOf(field)]),
-  )
-
 /** Letters and digits only, without case and accents. */
 function letters(text: string): string {
   spend(1 + text.length)
   return plain(text).replace(/[^\p{L}\p{N}]/gu, '')
 }
-
-/** Whether one of two short labels contains the other's words: `High Priority` and `high`. */
-function isAlias(left: Terms, right: Terms): boolean {
-  if (left.facts.length > 0 || right.facts.length > 0) return false
-  const [fewer, more] = left.words.size <= right.words.size ? [left.words, right.words] : [right.words, left.words]
-  return (
-    fewer.size > 0 && more.size <= 3 && more.size - fewer.size <= 1 && [...fewer.keys()].every(stem => more.has(stem))
-  )
-}
-
-const isSameWords = (left: ReadonlyMap<string, Word>, right: ReadonlyMap<string, Word>): boolean =>
-  // One extra word, such as a unit or a weekday next to a number, makes no difference.
-  [...left.keys()].filter(stem => !right.has(stem)).length + [...right.keys()].filter(stem => !left.has(stem)).length <=
-  1
 
 /** Whether a value is empty: null, blank, or a word that means "nothing". */
 export const isNothing = (value: Json | undefined): boolean =>

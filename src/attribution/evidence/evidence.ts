@@ -4,48 +4,35 @@ import { MAX_EVIDENCE_EFFORT, MAX_PART_EFFORT, PAUSE_EFFORT } from '../../limits
 import { attempt, type Effort, within } from '../effort.ts'
 import type { Finding } from '../finding.ts'
 import { remembering, type Terms } from '../text/terms.ts'
-import { checkAge } from './checks/age.ts'
 import { checkCalls } from './checks/calls.ts'
 import { checkComputation } from './checks/computation.ts'
-import { checkConsistency } from './checks/consistency.ts'
-import { checkCoverage } from './checks/coverage.ts'
 import { checkFaults } from './checks/faults.ts'
 import { checkGrounding } from './checks/grounding.ts'
-import { checkGuidance } from './checks/guidance.ts'
 import { checkPeople } from './checks/people.ts'
-import { checkProhibitions } from './checks/prohibitions.ts'
-import { checkPropagation } from './checks/propagation.ts'
-import { checkRequest } from './checks/request.ts'
 import { checkRetrieval } from './checks/retrieval.ts'
-import { checkScope } from './checks/scope.ts'
 import { checkShape } from './checks/shape.ts'
-import { checkSlips } from './checks/slips.ts'
 import { type Scene, sceneOf } from './scene.ts'
 
 /** The checks. If a check is cut off, the answer names it by its label. */
 const CHECKS: readonly (readonly [label: string, check: (scene: Scene) => Iterable<Finding>])[] = [
-  ['how the fault propagated', checkPropagation],
   ['the shape of the output', checkShape],
   ['where values came from', checkGrounding],
   ['computations', checkComputation],
-  ['typos', checkSlips],
-  ['missing items', checkCoverage],
   ['failures', checkFaults],
   ['calls', checkCalls],
   ['retrieval', checkRetrieval],
-  ['guidelines', checkGuidance],
-  ['prohibitions', checkProhibitions],
-  ['equal items', checkConsistency],
-  ['the scope', checkScope],
   ['what people said', checkPeople],
-  ['source dates', checkAge],
-  ['the request', checkRequest],
 ]
 
 /** Searches for evidence. The search can pause at each yield. */
 function* search(subject: Subject): Work<Finding[]> {
   const scene = yield* sceneOf(subject)
-  const findings: Finding[] = []
+  const { dispute, origin, omitted } = scene
+  const findings = omitted.map(
+    (note): Finding => ({ kind: 'left_out', spanId: null, path: 'trace', note, strength: 1 }),
+  )
+  const note = 'is where the fault first appears'
+  if (dispute) findings.push({ kind: 'error_origin', spanId: origin.spanId, path: 'output', note, strength: 1 })
   const cut: string[] = []
   for (const [label, check] of CHECKS) {
     yield

@@ -3,7 +3,10 @@ import type { KnowledgeDoc, Step, Subject } from '../../domain/subject.ts'
 import { MAX_PART_EFFORT } from '../../limits.ts'
 import { attempt, spend } from '../effort.ts'
 import { plain } from '../text/terms.ts'
-import { RETRIEVAL_NAMES } from '../text/vocabulary.ts'
+
+/** Names of steps and state keys for content from a knowledge base, in a few languages. */
+export const RETRIEVAL_NAMES =
+  /retriev|search|fetch|find|lookup|chunk|passage|document|context|knowledge|article|pages|hits|(?<![a-z])(kb|rag|ara|s[oö]k)(?![a-z])|such|seiten|buscar|recherch|cerca|zoek|szukaj|hled|haku/iu
 
 /** Content of the knowledge base that a step fetched or received. */
 export interface Retrieval {

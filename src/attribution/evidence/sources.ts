@@ -1,7 +1,7 @@
 import { isJsonObject, type Json } from '../../domain/json.ts'
 import type { Step } from '../../domain/subject.ts'
 import { spend } from '../effort.ts'
-import { type Fact, isDigit, type Terms, termsOfValue } from '../text/terms.ts'
+import { type Fact, isShort, type Terms, termsOfValue } from '../text/terms.ts'
 
 /** A value that an output may be based on. */
 export interface Source {
@@ -32,7 +32,7 @@ export const locationOf = ({ step, path }: Source): { spanId: string | null; pat
 })
 
 /** The possible readings of facts. A date also has a reading without its year. */
-export function readingsOf(facts: readonly Fact[]): Set<string> {
+function readingsOf(facts: readonly Fact[]): Set<string> {
   spend(2 * facts.length)
   const readings = facts.flatMap(fact => fact.readings)
   return new Set([...readings, ...readings.flatMap(reading => (isDay(reading) ? [`m:${reading.slice(7)}`] : []))])
@@ -94,7 +94,7 @@ export function supportOf(terms: Terms, sources: readonly Source[], wordWeight =
   return { found: weight === 0 ? 0 : found / weight, weight, at, missing }
 }
 
-const weightOf = (fact: Fact): number => (isDigit(fact) ? 0.7 : 2)
+const weightOf = (fact: Fact): number => (isShort(fact) ? 0.7 : 2)
 
 type Scalar = string | number | boolean | null
 
@@ -113,10 +113,6 @@ export function* leavesOf(value: Json, path: string): Generator<[path: string, l
     if (typeof part !== 'object' || part === null) yield [place, part]
   }
 }
-
-/** The strings in a value. Empty if the value is undefined. */
-export const textsIn = (value: Json | undefined): string[] =>
-  value === undefined ? [] : [...leavesOf(value, '')].flatMap(([, leaf]) => (typeof leaf === 'string' ? [leaf] : []))
 
 /** The field at the end of a path. If the path ends in a list item, the list's field. */
 export const fieldOf = (path: string): string => LAST_FIELD.exec(path)?.[1] ?? path

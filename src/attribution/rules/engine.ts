@@ -2,11 +2,21 @@ import type { Attribution } from '../../domain/attribution.ts'
 import type { Subject } from '../../domain/subject.ts'
 import type { Finding } from '../finding.ts'
 import { type BuiltInErrorType, TAXONOMY, TIE_ORDER } from '../taxonomy.ts'
-import { EXPLAINED_BY, type FindingKind, LOCATING, TEMPERATURE, WEIGHTS, type Weights } from '../weights.ts'
+import { FACTS, FITTED, type FindingKind, type Fitted, LOCATING } from '../weights.ts'
 
 /** Limits of an answer. */
 const MAX_EVIDENCE = 5
 const MAX_ALTERNATIVES = 2
+
+/** Caps confidence, because some answers are wrong for reasons that no labeled case has shown. */
+const MAX_CONFIDENCE = 0.99
+
+/** Caps the confidence of an answer that no fact decides. */
+const MAX_GUESS = 0.49
+
+/** The minimum contribution, in log odds, of a finding worth showing, and of a fact that decides. */
+const MIN_CONTRIBUTION = 0.25
+const MIN_DECISIVE = 0.7
 
 /** An error type and its probability. */
 interface Candidate {
@@ -23,42 +33,33 @@ export function attributeByRules(
   subject: Subject,
   findings: readonly Finding[],
   disabled: ReadonlySet<string>,
+  fitted: Fitted = FITTED,
 ): Attribution {
   const strongest = weighable(findings)
-  const candidates = distributionOver(strongest, disabled)
-  const [best, ...others] = candidates
+  const [best, ...others] = distributionOver(strongest, disabled, fitted)
   if (!best) throw new Error('a project has at least one error type')
   const { errorType } = best
-  const weighed = weigh(strongest, errorType, others[0]?.errorType)
+  const weighed = weigh(strongest, errorType, others[0]?.errorType, fitted)
+  const isDecided = strongest.some(
+    finding => FACTS.has(finding.kind) && contribution(finding, errorType, fitted) >= MIN_DECISIVE,
+  )
+  const most = isDecided ? MAX_CONFIDENCE : MAX_GUESS
+  const confidence = (probability: number) => Math.round(Math.min(probability, most) * 1000) / 1000
   return {
     errorType,
-    confidence: rounded(best.probability),
+    confidence: confidence(best.probability),
     alternatives: others
       .slice(0, MAX_ALTERNATIVES)
-      .map(({ errorType, probability }) => ({ errorType, confidence: rounded(probability) })),
+      .map(({ errorType, probability }) => ({ errorType, confidence: confidence(probability) })),
     spanId: blamedSpan(errorType, findings),
-    reasoning: reasoningOf(subject, findings, candidates, weighed),
+    reasoning: reasoningOf(subject, findings, { best, rival: others[0], weighed, isDecided }),
     evidence: weighed.slice(0, MAX_EVIDENCE).map(({ spanId, path, note }) => ({ spanId, path, note })),
     engine: 'rules',
   }
 }
 
-/** Caps confidence, because some answers are wrong for reasons that no labeled case has shown. */
-const MAX_CONFIDENCE = 0.99
-
-const rounded = (probability: number): number => Math.round(Math.min(probability, MAX_CONFIDENCE) * 1000) / 1000
-
-/**
- * The strongest finding of each kind, because seeing something twice doesn't make it twice as likely. Findings that
- * follow from another one are dropped.
- */
+/** The strongest finding of each kind, because seeing something twice doesn't make it twice as likely. */
 export function weighable(findings: readonly Finding[]): Finding[] {
-  const strongest = strongestOf(findings)
-  const explained = new Set(strongest.flatMap(({ kind }): readonly FindingKind[] => EXPLAINED_BY[kind] ?? []))
-  return strongest.filter(({ kind }) => !explained.has(kind))
-}
-
-function strongestOf(findings: readonly Finding[]): Finding[] {
   const strongest = new Map<string, Finding>()
   for (const finding of findings) {
     const known = strongest.get(finding.kind)
@@ -68,11 +69,15 @@ function strongestOf(findings: readonly Finding[]): Finding[] {
 }
 
 /** The probability of each type, highest first: a multinomial logistic regression on the findings' strengths. */
-export function distributionOver(findings: readonly Finding[], disabled: ReadonlySet<string>): Candidate[] {
+export function distributionOver(
+  findings: readonly Finding[],
+  disabled: ReadonlySet<string>,
+  fitted: Fitted = FITTED,
+): Candidate[] {
   const types = TIE_ORDER.filter(errorType => !disabled.has(errorType))
   const scores = types.map(errorType => {
-    const score = findings.reduce((sum, { kind, strength }) => sum + strength * weightOf(kind, errorType), 0)
-    return { errorType, odds: Math.exp(score / TEMPERATURE) }
+    const score = findings.reduce((sum, finding) => sum + contribution(finding, errorType, fitted), 0)
+    return { errorType, odds: Math.exp(score / fitted.temperature) }
   })
   const total = scores.reduce((sum, { odds }) => sum + odds, 0)
   // The sort is stable, so ties keep the tie order.
@@ -81,32 +86,23 @@ export function distributionOver(findings: readonly Finding[], disabled: Readonl
     .sort((left, right) => right.probability - left.probability)
 }
 
-function weightOf(kind: FindingKind, errorType: BuiltInErrorType): number {
-  const row: Weights = WEIGHTS[kind]
-  return row[errorType] ?? 0
-}
-
-/** The minimum contribution, in log odds, of a finding worth showing. */
-const MIN_CONTRIBUTION = 0.25
+/** How much a finding supports a type, in log odds. */
+const contribution = ({ kind, strength }: Finding, errorType: BuiltInErrorType, { weights }: Fitted): number =>
+  strength * (weights[kind]?.[errorType] ?? 0)
 
 /** The findings that support a type over its rival, heaviest first, one per place. */
 function weigh(
   findings: readonly Finding[],
   errorType: BuiltInErrorType,
   rival: BuiltInErrorType | undefined,
-): Finding[] {
-  const weightIn = ({ kind, strength }: Finding) => {
-    const own = weightOf(kind, errorType)
-    return strength * (own - (rival ? Math.max(0, weightOf(kind, rival)) / 2 : 0))
-  }
-  const places = new Set<string>()
-  return findings
-    .filter(finding => weightIn(finding) >= MIN_CONTRIBUTION)
-    .toSorted((left, right) => weightIn(right) - weightIn(left))
-    .filter(({ spanId, path }) => {
-      const place = `${spanId} ${path}`
-      return !places.has(place) && places.add(place)
-    })
+  fitted: Fitted,
+) {
+  const weightOf = (finding: Finding) =>
+    contribution(finding, errorType, fitted) - (rival ? Math.max(0, contribution(finding, rival, fitted)) / 2 : 0)
+  const sorted = findings
+    .filter(finding => weightOf(finding) >= MIN_CONTRIBUTION)
+    .toSorted((left, right) => weightOf(right) - weightOf(left))
+  return [...Map.groupBy(sorted, ({ spanId, path }) => `${spanId} ${path}`).values()].flatMap(([first]) => first ?? [])
 }
 
 /** The span of a finding that locates this type of error, or else the span where the fault first appears. */
@@ -114,30 +110,39 @@ function blamedSpan(errorType: BuiltInErrorType, findings: readonly Finding[]): 
   if (errorType === 'unsupported_request') return null
   const kinds: readonly FindingKind[] = [...(LOCATING[errorType] ?? []), 'error_origin']
   for (const kind of kinds) {
-    const [found] = findings.filter(finding => finding.kind === kind && finding.spanId !== null)
+    const found = findings.find(finding => finding.kind === kind && finding.spanId !== null)
     if (found) return found.spanId
   }
   return null
 }
 
+interface Reasons {
+  best: Candidate
+  rival: Candidate | undefined
+  /** The findings for the answer, heaviest first. */
+  weighed: readonly Finding[]
+  isDecided: boolean
+}
+
 function reasoningOf(
   subject: Subject,
   findings: readonly Finding[],
-  [best, next]: readonly Candidate[],
-  weighed: readonly Finding[],
+  { best, rival, weighed, isDecided }: Reasons,
 ): string {
-  if (!best) return ''
   const name = nameOf(best.errorType)
   const [first, second] = weighed.map(finding => `${placeOf(finding, subject)} ${finding.note}`)
   const omitted = [...subject.omitted, ...findings.flatMap(({ kind, note }) => (kind === 'left_out' ? [note] : []))]
   const left = omitted.length > 0 ? ` Not checked: ${omitted.join('; ')}.` : ''
-  if (!first) {
-    return `Nothing in the trace shows what went wrong, so ${name} is only a guess. A correction or a comment on the step would help.${left}`
+  if (!isDecided || !first) {
+    const seen = new Set(findings.flatMap(({ kind }) => FACTS.get(kind) ?? []))
+    const missing = [...new Set(FACTS.values())].filter(fact => !seen.has(fact)).join(', ')
+    const sign = first ? ` ${ended(capitalized(first))}` : ''
+    return `Looked for: ${missing}; found none.${sign} So ${name} is only a guess.${left}`
   }
   const also = second ? ` Also, ${ended(second)}` : ''
   const doubt =
-    next && next.probability > best.probability / 4
-      ? ` ${capitalized(nameOf(next.errorType))} is also possible (${percent(next.probability)} vs. ${percent(best.probability)}).`
+    rival && rival.probability > best.probability / 4
+      ? ` ${capitalized(nameOf(rival.errorType))} is also possible (${percent(rival)} vs. ${percent(best)}).`
       : ''
   return `${ended(capitalized(first))}${also} This suggests ${name}.${doubt}${left}`
 }
@@ -148,7 +153,7 @@ const nameOf = (errorType: BuiltInErrorType): string =>
 /** Ends a string with a period unless it already ends a sentence, even inside a quotation. */
 const ended = (text: string): string => (/[.!?]"?$/u.test(text) ? text : `${text}.`)
 
-const percent = (share: number): string => `${Math.round(share * 100)}%`
+const percent = ({ probability }: Candidate): string => `${Math.round(probability * 100)}%`
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 /** Describes a finding's place, as in `the output.total of step "extract"`. */

@@ -23,8 +23,8 @@ export const hasTerms = ({ facts, words }: Terms): boolean => words.size + facts
 export const isSameFact = (left: Fact, right: Fact): boolean =>
   left.readings.some(reading => right.readings.includes(reading))
 
-/** A single-digit number, which many texts contain by chance. */
-export const isDigit = ({ readings }: Fact): boolean => /^n:\d$/.test(readings[0] ?? '')
+/** A number of one or two digits, which many texts contain by chance. */
+export const isShort = ({ readings }: Fact): boolean => /^n:\d\d?$/.test(readings[0] ?? '')
 
 /** A number, date, time, address, or identifier. */
 export interface Fact {
@@ -36,7 +36,7 @@ export interface Fact {
 }
 
 /** The words that share a stem. */
-export interface Word {
+interface Word {
   /** The form that occurs first in the text. */
   text: string
   /** Capitalized anywhere except at the start of a sentence. */
@@ -160,7 +160,7 @@ function addTerms(to: Terms, more: Terms): void {
 }
 
 /** A number as a fact. Uses the absolute value, because texts often leave out the sign. */
-export const numberFact = (text: string, value: number): Fact => ({
+const numberFact = (text: string, value: number): Fact => ({
   text,
   kind: 'number',
   readings: [`n:${Math.abs(value)}`],
@@ -268,30 +268,7 @@ export function numbersOf(text: string): number[] {
   return [asDecimal]
 }
 
-const LOCALES = [
-  'en',
-  'de',
-  'fr',
-  'es',
-  'it',
-  'nl',
-  'pt',
-  'pl',
-  'cs',
-  'sv',
-  'da',
-  'nb',
-  'fi',
-  'tr',
-  'ro',
-  'hu',
-  'ru',
-  'uk',
-  'el',
-  'hr',
-  'sk',
-  'ca',
-]
+const LOCALES = 'en de fr es it nl pt pl cs sv da nb fi tr ro hu ru uk el hr sk ca'.split(' ')
 let months: Map<string, string> | undefined
 
 /** The number of the month with this long or short name in any of the languages. */

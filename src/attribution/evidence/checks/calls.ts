@@ -1,115 +1,102 @@
-import { isJsonObject, type Json } from '../../../domain/json.ts'
-import type { Step, Subject } from '../../../domain/subject.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../domain/json.ts'
+import type { Step } from '../../../domain/subject.ts'
 import { spend } from '../../effort.ts'
 import type { Finding } from '../../finding.ts'
 import { canonical, isEqual } from '../../text/canonical.ts'
-import { plain, termsOf, termsOfValue } from '../../text/terms.ts'
+import { plain } from '../../text/terms.ts'
 import { isNothing } from '../difference.ts'
 import type { Scene } from '../scene.ts'
 import { quote } from '../sources.ts'
-import { loggedSteps, loggedTwice, type Tool, toolFinder, toolsOf } from '../tools.ts'
-import { argumentFault, misreadArgument, suspiciousArgument, swappedArgument } from './arguments.ts'
-import { isErrorShaped } from './faults.ts'
 
-/**
- * Checks for tool calls that were repeated, whose arguments contradict the tool's description or the plan, or that
- * found nothing.
- */
-export function* checkCalls(scene: Scene): Generator<Finding> {
-  const { subject, root } = scene
-  const tools = toolsOf(subject)
-  const steps = [...subject.steps.filter(({ isRoot }) => !isRoot), ...loggedSteps(subject)]
-  yield* repeatedCalls(steps)
-  yield* repeatedInLogs(subject)
-  const toolOf = toolFinder(tools)
-  const fits = tools.map(tool => fitOf(tool, scene))
-  const uncalled = bestUncalled(tools, fits, scene)
-  for (const step of steps) {
-    const tool = toolOf(step)
-    if (tool) yield* checkAgainstTools(step, tool, fits[tools.indexOf(tool)] ?? 0, uncalled)
-    yield* checkAgainstTrace(step, tool, scene)
-    yield* answerOf(step, tool)
-  }
-  if (tools.length === 0) return
-  const note = tools.length === 1 ? 'describes 1 tool' : `describes ${tools.length} tools`
-  yield { kind: 'tools_described', spanId: root.spanId, path: 'state', note, strength: 1 }
-}
-
-function* repeatedCalls(steps: readonly Step[]): Generator<Finding> {
-  const calls = Map.groupBy(steps, ({ stepId, input }) => `${stepId} ${canonical(input)}`)
-  for (const [first, ...again] of calls.values()) {
+/** Checks for calls that were repeated without effect, or whose arguments break the tool's description. */
+export function* checkCalls({ subject, root }: Scene): Generator<Finding> {
+  const steps = subject.steps.flatMap(step => [...(step.isRoot ? [] : [step]), ...loggedCalls(step)])
+  for (const [first, ...again] of Map.groupBy(steps, ({ stepId, input }) => `${stepId} ${canonical(input)}`).values()) {
     if (!first || again.length === 0 || isNothing(first.input)) continue
     const isVain = again.every(({ output }) => isEqual(output, first.output))
     const note = `was sent ${again.length + 1} times${isVain ? ', with the same result each time' : ''}`
     yield { kind: 'call_repeated', spanId: first.spanId, path: 'input', note, strength: isVain ? 1 : 0.5 }
   }
-}
-
-function* repeatedInLogs(subject: Subject): Generator<Finding> {
-  for (const { step, key, count, call } of loggedTwice(subject)) {
-    const note = `contains the call ${quote(call)} ${count} times`
-    yield { kind: 'call_repeated', spanId: step.spanId, path: `state.${key}`, note, strength: 1 }
+  const tools = toolsOf(subject.steps)
+  if (tools.size === 0) return
+  const note = tools.size === 1 ? 'describes 1 tool' : `describes ${tools.size} tools`
+  const { spanId } = steps.findLast(({ stepId }) => tools.has(letters(stepId))) ?? root
+  yield { kind: 'tools_described', spanId, path: spanId === root.spanId ? 'state' : 'input', note, strength: 1 }
+  for (const { stepId, spanId, input } of steps) {
+    const fault = argumentFault(input, tools.get(letters(stepId)) ?? {})
+    if (fault) yield { kind: 'arguments_break_description', spanId, ...fault, strength: 1 }
   }
 }
 
-/** Compares a call with the description of its tool and with those of the other tools. */
-function* checkAgainstTools(
-  step: Step,
-  tool: Tool,
-  fit: number,
-  uncalled: UncalledTool | undefined,
-): Generator<Finding> {
-  const { spanId } = step
-  const fault = argumentFault(step, tool)
-  if (fault) yield { ...fault, spanId, strength: 1 }
-  if (!uncalled || uncalled.fit <= fit) return
-  const note = `was sent to ${tool.name}, but ${uncalled.tool.name} is described as "${uncalled.tool.description}"`
-  yield { kind: 'other_tool_fits', spanId, path: 'input', note, strength: 1 }
-}
-
-/** Compares a call with what came before it. Without a tool description, the step may not be a call at all. */
-function* checkAgainstTrace(step: Step, tool: Tool | undefined, scene: Scene): Generator<Finding> {
-  const { spanId } = step
-  const other = (tool && misreadArgument(step, scene)) ?? swappedArgument(step, scene)
-  if (other) yield { ...other, spanId, strength: 1 }
-  const odd = suspiciousArgument(step, scene)
-  if (odd) yield { ...odd, spanId, strength: tool ? 1 : 0.7 }
-}
-
-function* answerOf({ spanId, input, output, hasOutput }: Step, tool: Tool | undefined): Generator<Finding> {
-  const at = { spanId, path: 'output' }
-  if (isErrorShaped(output))
-    yield { kind: 'call_answered_error', ...at, note: `is an error: ${quote(output)}`, strength: 1 }
-  if (hasOutput && !isNothing(input) && isEmptyResult(output))
-    yield { kind: 'call_found_nothing', ...at, note: 'is an empty result', strength: tool ? 1 : 0.6 }
-}
-
-/** How many of the request's words are in a tool's description. */
-function fitOf({ name, description }: Tool, { root }: Scene): number {
-  const request = termsOfValue(root.input).words
-  const { words } = termsOf(`${name.replaceAll('_', ' ')} ${description}`)
-  spend(words.size)
-  return [...words.keys()].filter(stem => request.has(stem)).length
-}
-
-interface UncalledTool {
-  tool: Tool
-  fit: number
-}
-
-/** The uncalled tool whose description shares the most words with the request. */
-function bestUncalled(tools: readonly Tool[], fits: readonly number[], { subject }: Scene): UncalledTool | undefined {
-  const steps = new Set(subject.steps.map(({ stepId }) => plain(stepId)))
-  const uncalled = tools.flatMap((tool, index) =>
-    steps.has(plain(tool.name)) ? [] : [{ tool, fit: fits[index] ?? 0 }],
+/** The calls with results in lists in a step's state, each as a step. */
+const loggedCalls = (step: Step): Step[] =>
+  Object.values(step.state).flatMap(value =>
+    (Array.isArray(value) ? value : []).flatMap(item => {
+      if (!isJsonObject(item)) return []
+      const output = item.result ?? item.output ?? item.response ?? item.error
+      const input = item.args ?? item.arguments ?? item.input
+      const name = item.tool ?? item.name ?? item.function
+      if (output === undefined || input === undefined || typeof name !== 'string') return []
+      return [
+        { ...step, stepId: name, input, output, state: {}, metadata: {}, isRoot: false, prompt: null, review: null },
+      ]
+    }),
   )
-  const [first] = uncalled
-  return first && uncalled.reduce((best, other) => (other.fit > best.fit ? other : best), first)
+
+/** Descriptions of arguments by name, by tool. A tool may be an item with a name or a field of an object. */
+function toolsOf(steps: readonly Step[]): Map<string, Record<string, string>> {
+  const places = steps.flatMap(({ state, metadata }) => [...Object.entries(state), ...Object.entries(metadata)])
+  const described = places.flatMap(([key, value]): [string, Json][] => {
+    if (!/tool|function|api|action|endpoint|command/iu.test(key)) return []
+    if (isJsonObject(value)) return Object.entries(value)
+    const items = Array.isArray(value) ? value : []
+    return items.flatMap(item => (isJsonObject(item) && typeof item.name === 'string' ? [[item.name, item]] : []))
+  })
+  return new Map(described.toReversed().map(([name, item]) => [letters(name), argumentsOf(item)]))
 }
 
-/** Whether a result is empty: `[]`, `{rows: []}`, `{count: 0}`, null. */
-const isEmptyResult = (output: Json): boolean =>
-  isNothing(output) ||
-  (isJsonObject(output) &&
-    Object.values(output).every(value => isNothing(value) || value === 0) &&
-    Object.keys(output).length <= 3)
+function argumentsOf(item: Json): Record<string, string> {
+  if (!isJsonObject(item)) return {}
+  const { args, arguments: given, parameters, params, input } = item
+  const listed = [args, given, parameters, params, input].find(isJsonObject) ?? item
+  const fields: JsonObject = isJsonObject(listed.properties) ? listed.properties : listed
+  const described = Object.entries(fields).filter(([field]) => field !== 'name' && field !== 'description')
+  return Object.fromEntries(
+    described.map(([field, value]) => [field, typeof value === 'string' ? value : canonical(value)]),
+  )
+}
+
+function letters(name: string): string {
+  spend(name.length)
+  return plain(name).replace(/\W/gu, '')
+}
+
+/** Finds an argument that the tool doesn't take, whose type or format doesn't match, or that is missing. */
+function argumentFault(input: Json, described: Readonly<Record<string, string>>) {
+  if (!isJsonObject(input) || Object.keys(described).length === 0) return undefined
+  for (const [field, value] of Object.entries(input)) {
+    const path = `input.${field}`
+    const description = Object.hasOwn(described, field) ? described[field] : undefined
+    if (description === undefined) return { path, note: "is not one of the tool's arguments" }
+    const format = /[YMDjahmst]{2,4}([-/.])[YMDjahmst]{2}\1[YMDjahmst]{2,4}/u.exec(description)?.[0]
+    const isWrong =
+      typeof value === 'string'
+        ? format
+          ? !fitsFormat(value, format)
+          : /integer|number|cents|\bint\b/iu.test(description)
+        : typeof value === 'number' && /^string|text|"type":"string"/iu.test(description)
+    if (isWrong) return { path, note: `is ${quote(value)}, but the tool expects ${quote(format ?? description)}` }
+  }
+  const missing = Object.entries(described).find(
+    ([field, description]) => !(field in input) && !/optional|\?|default/iu.test(description + field),
+  )
+  if (!missing || Object.keys(described).length < 2) return undefined
+  return { path: `input.${missing[0]}`, note: "is missing, although the tool's description lists it" }
+}
+
+/** Whether a date has the format's digits and separators, such as `MM/DD/YYYY`, and a month of at most 12. */
+function fitsFormat(value: string, format: string): boolean {
+  if (value.replace(/\d/gu, '0') !== format.replace(/\p{L}/gu, '0')) return false
+  const month = format.search(/M/u)
+  return month < 0 || Number(value.slice(month, month + 2)) <= 12
+}

@@ -2,7 +2,6 @@ import { isJsonObject, type Json } from '../../../domain/json.ts'
 import type { Step } from '../../../domain/subject.ts'
 import { spend } from '../../effort.ts'
 import type { Finding } from '../../finding.ts'
-import { RECOVERY } from '../../text/vocabulary.ts'
 import { isNothing } from '../difference.ts'
 import type { Scene } from '../scene.ts'
 import { fieldOf, leavesOf, quote } from '../sources.ts'
@@ -15,15 +14,18 @@ const ERROR_FIELD =
   /^(errors?|err|exceptions?|last_error|failure|fault|traceback|stack|crash)$|(?<!on)_error$|^error_(?!rate|count)/iu
 const CODE_FIELD = /status|http|code|response|attempt/iu
 const FALLBACK_FIELD = /fallback|degraded|default_used|canned|static_text|placeholder/iu
-const CUT_OFF = /^(length|max_tokens|max_output_tokens|token_limit|truncated|MAX_TOKENS)$/u
+const RECOVERED_FIELD = /recovered|resolved|succeeded|settled/iu
+const RECOVERED = /recovered|succe|then ok|got through|retried|\b20[0-4]\b|again/iu
+const CUT_OFF = /^(length|max_tokens|max_output_tokens|token_limit|truncated)$/iu
 
-/** Checks metadata, state, and outputs for errors, timeouts, and truncation, and whether the run recovered. */
-export function* checkFaults({ subject, root, dispute, origin }: Scene): Generator<Finding> {
-  const failures = new Map(subject.steps.map(step => [step, failureOf(step)]))
+/** Checks metadata, state, and outputs for errors without an answer, truncation, and a run that never ended. */
+export function* checkFaults({ subject, dispute }: Scene): Generator<Finding> {
+  const { steps } = subject
+  const failures = new Map(steps.map(step => [step, failureOf(step)]))
   for (const [step, failure] of failures) {
-    if (!failure) continue
-    spend(subject.steps.length)
-    const retried = subject.steps.some(
+    if (!failure || failure.isRecovered) continue
+    spend(steps.length)
+    const isRetried = steps.some(
       other =>
         other !== step &&
         other.stepId === step.stepId &&
@@ -31,127 +33,65 @@ export function* checkFaults({ subject, root, dispute, origin }: Scene): Generat
         !failures.get(other) &&
         !isNothing(other.output),
     )
-    const isRoot = step.isRoot && subject.steps.length > 1
     // A trace may have no output because its steps have theirs.
-    const ownOutput = isRoot && !step.hasOutput ? (dispute?.step.output ?? step.output) : step.output
-    const isBlank = isNothing(ownOutput) || isErrorShaped(ownOutput) || isEcho(step, root) || breaksOff(ownOutput)
-    const at = { spanId: step.spanId, path: failure.path }
-    if (!retried && !failure.isRecovered && (isBlank || failure.isFallback)) {
-      yield {
-        kind: failure.isBadRequest ? 'call_rejected' : 'step_failed',
-        ...at,
-        note: `says ${quote(failure.text)}, and the output ${isNothing(step.output) ? 'is empty' : 'has no answer'}`,
-        strength: 1,
-      }
-    } else if (
-      !retried &&
-      !failure.isRecovered &&
-      !failure.isBadRequest &&
-      (step === dispute?.step || step === origin || step.isRoot)
-    ) {
-      yield { kind: 'failure_unrecovered', ...at, note: `says ${quote(failure.text)}`, strength: 0.7 }
-    } else {
-      yield {
-        kind: 'failure_recovered',
-        ...at,
-        note: `says ${quote(failure.text)}, but the run recovered from it`,
-        strength: 1,
-      }
-    }
+    const output = step.isRoot && !step.hasOutput ? (dispute?.step.output ?? null) : step.output
+    const isEcho = typeof output === 'string' && output.length > 20 && output === textIn(step.input)
+    if (isRetried || !(isNothing(output) || isErrorShaped(output) || isEcho || failure.isFallback)) continue
+    const kind = failure.isBadRequest ? 'call_rejected' : 'step_failed'
+    const note = `says ${quote(failure.text)}, and the output ${isNothing(step.output) ? 'is empty' : 'has no answer'}`
+    yield { kind, spanId: step.spanId, path: failure.path, note, strength: 1 }
   }
-  for (const step of subject.steps) {
-    const cut = cutOffAt(step)
-    if (cut)
-      yield {
-        kind: 'cut_off',
-        spanId: step.spanId,
-        path: cut,
-        note: 'says that the output was cut off at its maximum length',
-        strength: 1,
-      }
+  for (const step of steps) {
+    const path = cutOffAt(step)
+    const note = 'says that the output was cut off at its maximum length'
+    if (path) yield { kind: 'cut_off', spanId: step.spanId, path, note, strength: 1 }
   }
-  const text = origin.output
-  const isFixed = dispute?.approved === undefined || !breaksOff(dispute.approved)
-  if (typeof text === 'string' && breaksOff(text) && isFixed) {
-    yield {
-      kind: 'ends_mid_sentence',
-      spanId: origin.spanId,
-      path: 'output',
-      note: `ends in the middle of a sentence: ${quote(text.slice(-40))}`,
-      strength: 1,
-    }
-  }
-  if (!subject.isCompleted) {
-    const last = subject.steps.at(-1)
-    yield {
-      kind: 'run_unfinished',
-      spanId: last?.spanId ?? null,
-      path: 'output',
-      note: 'is the last one recorded: the run never ended',
-      strength: 1,
-    }
-  }
+  if (subject.isCompleted) return
+  const note = 'is the last one recorded: the run never ended'
+  yield { kind: 'run_unfinished', spanId: steps.at(-1)?.spanId ?? null, path: 'output', note, strength: 1 }
 }
 
-/** Whether an output repeats its input, as translators do when they fail. */
-const isEcho = ({ input, output }: Step, root: Step): boolean =>
-  typeof output === 'string' &&
-  output.length > 20 &&
-  [...leavesOf([input, root.input], '')].some(([, leaf]) => leaf === output)
-
-/** Whether a string ends abruptly. */
-const breaksOff = (output: Json): boolean =>
-  typeof output === 'string' &&
-  output.length > 60 &&
-  /[^\p{P}\p{S}\n]{12}[^\p{P}\p{S}\d\s]$/u.test(output.trimEnd().slice(-ENDING))
-
-/** How much of a string's end to look at, in UTF-16 code units. Some characters take two. */
-const ENDING = 40
+/** The longest text in a value. */
+const textIn = (value: Json): string =>
+  [...leavesOf(value, '')].reduce((most, [, leaf]) => (String(leaf).length > most.length ? String(leaf) : most), '')
 
 interface Failure {
   path: string
   text: string
   /** The request was invalid; the service itself didn't fail. */
   isBadRequest: boolean
-  /** The step itself says that it recovered. */
+  /** The step itself says that it recovered, or that its answer is a substitute. */
   isRecovered: boolean
-  /** The step itself says that its answer is a substitute. */
   isFallback: boolean
 }
 
 /** The error that a step reports, if any. */
-function failureOf(step: Step): Failure | undefined {
+function failureOf({ metadata, state, output, status }: Step): Failure | undefined {
   const places: [string, Json][] = [
-    ['metadata', step.metadata],
-    ...Object.entries(step.state).map(([key, value]): [string, Json] => [`state.${key}`, value]),
+    ['metadata', metadata],
+    ...Object.entries(state).map(([key, value]): [string, Json] => [`state.${key}`, value]),
   ]
   const leaves = places.flatMap(([path, value]) => [...leavesOf(value, path)])
-  const own = isErrorShaped(step.output) ? [...leavesOf(step.output, 'output')] : []
+  const own = isErrorShaped(output) ? [...leavesOf(output, 'output')] : []
   const found = [...leaves, ...own].find(([path, leaf]) => isFailure(fieldOf(path), path, leaf))
-  const isMarked = step.status === 'error'
-  const fallback = leaves.find(([path, leaf]) => FALLBACK_FIELD.test(path) && !isNothing(leaf) && leaf !== false)
-  if (!found && !isMarked) return undefined
+  if (!found && status !== 'error') return undefined
   const [path, leaf] = found ?? ['status', 'error']
-  const text = String(leaf)
-  const succeeded = leaves.some(
-    ([place, value]) =>
-      (/recovered|resolved|succeeded|settled/iu.test(place) && value !== false) ||
-      (/status|http|result|outcome/iu.test(fieldOf(place)) &&
-        (value === 200 || value === 201 || value === 'ok' || value === 'success')) ||
-      value === '200',
-  )
-  const reportsRecovery = leaves.some(([, value]) => {
-    if (typeof value !== 'string') return false
-    spend(value.length)
-    return RECOVERY.test(value)
-  })
+  const isRecovery = ([place, value]: [string, Json]) =>
+    (RECOVERED_FIELD.test(place) && value !== false) ||
+    (/status|http|result|outcome/iu.test(fieldOf(place)) && ['200', '201', 'ok', 'success'].includes(String(value))) ||
+    (typeof value === 'string' && !isNothing(output) && isFoundIn(value, RECOVERED))
   return {
     path,
-    text,
-    isRecovered: succeeded || (reportsRecovery && !isNothing(step.output)),
-    isFallback: fallback !== undefined,
-    isBadRequest: BAD_REQUEST.test(text) && !FAILURE.test(text),
+    text: String(leaf),
+    isRecovered: leaves.some(isRecovery),
+    isFallback: leaves.some(([place, value]) => FALLBACK_FIELD.test(place) && !isNothing(value) && value !== false),
+    isBadRequest: BAD_REQUEST.test(String(leaf)) && !FAILURE.test(String(leaf)),
   }
+}
+
+function isFoundIn(text: string, pattern: RegExp): boolean {
+  spend(text.length)
+  return pattern.test(text)
 }
 
 function isFailure(field: string, path: string, leaf: Json): boolean {
@@ -159,28 +99,21 @@ function isFailure(field: string, path: string, leaf: Json): boolean {
   if (isNothing(leaf) || leaf === false || leaf === 0) return false
   if (typeof leaf === 'number')
     return (CODE_FIELD.test(field) && leaf >= 400 && leaf < 600) || (/exit/iu.test(field) && leaf !== 0)
-  if (path.split(/[.[]/u).some(part => ERROR_FIELD.test(part)) && typeof leaf === 'string') return true
-  return (
-    typeof leaf === 'string' &&
-    leaf.length < 300 &&
-    /^metadata|log|status|worker|error/iu.test(path) &&
-    !path.startsWith('output') &&
-    FAILURE.test(leaf)
-  )
+  if (typeof leaf !== 'string') return false
+  if (path.split(/[.[]/u).some(part => ERROR_FIELD.test(part))) return true
+  const isReport = /^metadata|log|status|worker|error/iu.test(path) && !path.startsWith('output')
+  return isReport && leaf.length < 300 && FAILURE.test(leaf)
 }
 
-/** Whether an output is itself an error: an object with little besides an error, or an error message. */
-export function isErrorShaped(output: Json): boolean {
+/** Whether an output is itself an error: an object with an error, or an error message. */
+function isErrorShaped(output: Json): boolean {
   if (isJsonObject(output))
     return Object.entries(output).some(
       ([field, value]) =>
         ERROR_FIELD.test(field) && !isNothing(value) && typeof value !== 'number' && typeof value !== 'boolean',
     )
-  return (
-    typeof output === 'string' &&
-    output.length < 200 &&
-    /^(error|exception|traceback|internal server error|\d{3} )/iu.test(output)
-  )
+  const isShort = typeof output === 'string' && output.length < 200
+  return isShort && /^(error|exception|traceback|internal server error|\d{3} )/iu.test(output)
 }
 
 function cutOffAt(step: Step): string | undefined {

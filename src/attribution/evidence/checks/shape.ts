@@ -4,210 +4,100 @@ import type { Step } from '../../../domain/subject.ts'
 import { atOnce } from '../../../domain/turns.ts'
 import { spend } from '../../effort.ts'
 import type { Finding } from '../../finding.ts'
-import { hasTerms, termsOfValue } from '../../text/terms.ts'
-import { type Change, type Difference, isNothing } from '../difference.ts'
-import { languageOf } from '../language.ts'
+import { hasTerms, type Terms, termsOfValue } from '../../text/terms.ts'
+import type { FindingKind } from '../../weights.ts'
+import { type Change, isNothing } from '../difference.ts'
+import type { Dispute } from '../dispute.ts'
 import type { Scene } from '../scene.ts'
-import { leavesOf, quote, textsIn } from '../sources.ts'
+import { leavesOf, partsOf, quote, type Source, sourceOf, supportOf } from '../sources.ts'
 
-/**
- * Checks how the approved output differs from the output: in format, a label, a number, wording, or added or removed
- * content.
- */
-export function* checkShape(scene: Scene): Generator<Finding> {
-  const { dispute } = scene
-  yield* checkSchema(scene)
-  if (!dispute) return
-  const { step, approved, difference } = dispute
-  if (isNothing(step.output)) yield { kind: 'output_empty', ...at(step, ''), note: 'is empty', strength: 1 }
-  if (!difference || approved === undefined) {
-    const note = 'was disputed, but nobody said what it should be'
-    yield { kind: 'no_correction', ...at(step, ''), note, strength: 1 }
-    return
-  }
-  const change = { step, approved, difference, kinds: kindsOf(difference.changes) }
-  const found = formatChange(change) ?? (isNothing(step.output) ? undefined : uniformChange(change))
-  if (found) yield found
-  if (found || isNothing(step.output)) return
-  yield* checkNumbers(change)
-  yield* checkLabels(change)
-  yield* checkTexts(change)
-  yield* checkForm(change)
-  yield* checkExtent(change)
-}
-
-/** An output, its approved version, and how they differ. */
-interface Correction {
-  step: Step
-  approved: Json
-  difference: Difference
-  kinds: Kinds
-}
-
-/** Changes, grouped by kind of value. */
-interface Kinds {
-  leaves: Change[]
-  numbers: Change[]
-  labels: Change[]
-  texts: Change[]
-}
-
-function kindsOf(changes: readonly Change[]): Kinds {
-  const leaves = changes.filter(({ before, after }) => isScalar(before) && isScalar(after))
-  return {
-    leaves,
-    numbers: leaves.filter(({ before, after }) => isNumeric(before) && isNumeric(after)),
-    labels: leaves.filter(({ before, after }) => isLabel(before) && isLabel(after) && !isNumeric(after)),
-    texts: leaves.filter(({ before, after }) => isProse(before) && isProse(after)),
-  }
-}
-
-const at = ({ spanId }: Step, path: string) => ({ spanId, path: path === '' ? 'output' : `output.${path}` })
-
-/** Reports the first output that doesn't match its step's schema. */
-function* checkSchema({ dispute, origin, subject }: Scene): Generator<Finding> {
+/** Checks the output against its schema, and what kind of change the correction is. */
+export function* checkShape({ dispute, origin, subject, visible }: Scene): Generator<Finding> {
   const checks = new OutputChecks()
-  for (const broken of subject.steps) {
-    const [fault] = schemaFaults(broken, checks)
+  for (const step of new Set([origin, dispute?.step, ...subject.steps])) {
+    const fault = step && schemaFault(step, checks)
     if (!fault) continue
-    const isDisputed = broken === origin || broken === dispute?.step
-    yield {
-      kind: isDisputed ? 'schema_broken' : 'schema_broken_elsewhere',
-      spanId: broken.spanId,
-      path: fault.path.replace(/\.(\d+)(?=\.|$)/gu, '[$1]'),
-      note: `violates the step's outputSchema: ${fault.message.replace(/\.$/u, '')}`,
-      strength: 1,
-    }
-    return
+    const path = fault.path.replace(/\.(\d+)(?=\.|$)/gu, '[$1]')
+    const note = `violates the step's outputSchema: ${fault.message.replace(/\.$/u, '')}`
+    yield { kind: 'schema_broken', spanId: step.spanId, path, note, strength: 1 }
+    break
   }
+  if (dispute) yield* checkChanges(dispute)
+  if (dispute) yield* checkLists(origin, visible)
 }
 
-/** Reports a correction that doesn't change the output's meaning. */
-function formatChange({ step, approved, difference }: Correction): Finding | undefined {
-  const { changes, formatChanges, isReordered, isNone } = difference
-  if (isReordered) {
-    const note = 'has the same items as the approved output in a different order'
-    return { kind: 'order_changed', ...at(step, ''), note, strength: 1 }
-  }
-  if (changes.length > 0) return undefined
-  const [change] = formatChanges
-  return {
-    kind: 'only_format_changed',
-    ...at(step, change?.path ?? ''),
-    note: `means the same as the approved ${quote(change?.after ?? approved)} but is formatted differently`,
-    strength: isNone ? 0.3 : 1,
-  }
-}
-
-/**
- * Reports a correction that only adds, only removes, or translates. There is then no need to check individual values.
- */
-function uniformChange({ step, approved, difference }: Correction): Finding | undefined {
-  const { changes, lost, gained } = difference
-  const [first] = changes
-  const place = at(step, first?.path ?? '')
-  const isGaining = !hasTerms(lost) && hasTerms(gained)
-  const isLosing = !hasTerms(gained) && hasTerms(lost)
-  const isAdded = ({ before, after }: Change) =>
-    isNothing(before) || isExtended(before, after) || (isGaining && isProse(before))
-  const isRemoved = ({ before, after }: Change) =>
-    isNothing(after) || isExtended(after, before) || (isLosing && isProse(before))
-  if (changes.every(isAdded)) {
-    const isFilled = changes.every(({ before }) => before === null)
-    const note = `is unchanged, but the approved output adds ${quote(first?.after)}`
-    return { kind: isFilled ? 'field_filled' : 'only_added', ...place, note, strength: 1 }
-  }
-  if (changes.every(isRemoved))
-    return { kind: 'only_removed', ...place, note: 'is unchanged except for removed content', strength: 1 }
-  const [spoken, wanted] = [languageOf(step.output), languageOf(approved)]
-  if (!spoken || !wanted || spoken === wanted) return undefined
-  const note = 'is in a different language than the approved output'
-  return { kind: 'language_changed', ...at(step, ''), note, strength: 1 }
-}
-
-const wasChanged = ({ before, after }: Change): string => `was corrected from ${quote(before)} to ${quote(after)}`
-
-function* checkNumbers({ step, difference, kinds }: Correction): Generator<Finding> {
-  const { numbers, texts } = kinds
-  const [number] = numbers
-  if (!number) return
-  const share = numbers.length / Math.max(1, difference.changes.length - texts.length)
-  yield { kind: 'number_changed', ...at(step, number.path), note: wasChanged(number), strength: Math.min(1, share) }
-}
-
-function* checkLabels({ step, kinds }: Correction): Generator<Finding> {
-  const [label] = kinds.labels
-  if (!label || kinds.numbers.length > 0) return
-  const isChoice = isBoolean(label.before) || choicesOf(step, label.path) !== undefined
-  const kind = isChoice ? 'choice_changed' : 'label_changed'
-  yield { kind, ...at(step, label.path), note: wasChanged(label), strength: 1 }
-}
-
-function* checkTexts({ step, difference, kinds }: Correction): Generator<Finding> {
-  const { changes, lost, gained, similarity } = difference
-  const [text] = kinds.texts
-  if (text && kinds.texts.length === changes.length) {
-    const place = at(step, text.path)
-    const hasSameFacts = lost.facts.length + gained.facts.length === 0
-    if (hasSameFacts && isSwapped(text)) {
-      const note = 'has the numbers and names from the approved text, but in a different order'
-      yield { kind: 'values_swapped', ...place, note, strength: 1 }
-    } else if (hasSameFacts) {
-      const note = 'has every number, date, and name in the approved text; only the wording differs'
-      yield { kind: 'reworded', ...place, note, strength: similarity }
-    }
-    if (similarity < 0.35) {
-      const note = 'has almost nothing in common with the approved text'
-      yield { kind: 'rewritten', ...place, note, strength: 1 - similarity / 0.35 }
-    }
-  } else if (similarity < 0.2 && kinds.leaves.length < changes.length) {
-    const note = 'has almost nothing in common with the approved output'
-    yield { kind: 'rewritten', ...at(step, changes[0]?.path ?? ''), note, strength: 1 - similarity / 0.2 }
-  }
-}
-
-function* checkForm({ step, approved }: Correction): Generator<Finding> {
-  const [form, wanted] = [formOf(step.output), formOf(approved)]
-  if (form === undefined || wanted === undefined || form === wanted) return
-  yield { kind: 'form_changed', ...at(step, ''), note: `is ${form}, but the approved output is ${wanted}`, strength: 1 }
-}
-
-/** Reports how much of the output was changed. */
-function* checkExtent({ step, difference: { changes }, kinds }: Correction): Generator<Finding> {
-  const [first] = changes
-  const [number] = kinds.numbers
-  if (changes.length >= 2 && kinds.leaves.length >= 2) {
-    const note = `differs in ${changes.length} places`
-    yield { kind: 'many_changes', ...at(step, first?.path ?? ''), note, strength: Math.min(1, changes.length / 6) }
-  }
-  const kept = keptShare(step.output, changes.length)
-  if (kept > 0.5 && number && changes.length <= 2) {
-    const note = 'is the only changed value; the other fields were approved'
-    yield { kind: 'rest_kept', ...at(step, number.path), note, strength: kept }
-  }
-}
-
-/** Violations of a step's output schema. Empty if the schema can't be checked. */
-function schemaFaults({ prompt, output, hasOutput }: Step, checks: OutputChecks) {
-  if (!prompt?.outputSchema || !hasOutput || isNothing(output)) return []
+/** The first violation of a step's output schema. Undefined if there is none, or if the schema can't be checked. */
+function schemaFault({ prompt, output, hasOutput }: Step, checks: OutputChecks) {
+  if (!prompt?.outputSchema || !hasOutput || isNothing(output)) return undefined
   const [schema, value] = [JSON.stringify(prompt.outputSchema), JSON.stringify(output)]
   spend((schema.length + value.length) / 4)
   const result = atOnce(checks.check(schema, value, 'output'))
-  return 'unchecked' in result ? [] : result.faults
+  return 'unchecked' in result ? undefined : result.faults[0]
 }
 
-/** Whether two strings have the same facts in a different order. */
-function isSwapped({ before, after }: Change): boolean {
-  const sequence = (value: Json | undefined) =>
-    termsOfValue(value ?? null)
-      .facts.map(({ readings }) => readings[0])
-      .join(' ')
-  return sequence(before) !== sequence(after)
+function* checkChanges({ step, approved, difference }: Dispute): Generator<Finding> {
+  const found = (kind: FindingKind, { path }: Pick<Change, 'path'>, note: string, strength = 1): Finding => ({
+    kind,
+    spanId: step.spanId,
+    path: path === '' ? 'output' : `output.${path}`,
+    note,
+    strength,
+  })
+  const whole = { path: '' }
+  const isBlank = isNothing(step.output)
+  if (isBlank) yield found('output_empty', whole, 'is empty')
+  if (!difference || approved === undefined) {
+    yield found('no_correction', whole, 'was disputed, but nobody said what it should be')
+    return
+  }
+  const { changes, formatChanges, isNone, isReordered, lost, gained, similarity } = difference
+  const [first] = changes
+  if (isReordered) return
+  if (!first) {
+    const [change] = formatChanges
+    const note = `means the same as the approved ${quote(change?.after ?? approved)} but is formatted differently`
+    yield found('only_format_changed', change ?? whole, note, isNone ? 0.3 : 1)
+    return
+  }
+  if (isBlank) return
+  const isGaining = !hasTerms(lost) && hasTerms(gained)
+  const isLosing = !hasTerms(gained) && hasTerms(lost)
+  if (changes.every(({ before, after }) => isExtended(before, after) || (isGaining && isProse(before)))) {
+    const kind = changes.every(({ before }) => before === null) ? 'field_filled' : 'only_added'
+    yield found(kind, first, `is unchanged, but the approved output adds ${quote(first.after)}`)
+  } else if (changes.every(({ before, after }) => isExtended(after, before) || (isLosing && isProse(before)))) {
+    yield found('only_removed', first, 'is unchanged except for removed content')
+  } else {
+    const changed = ({ before, after }: Change) => `was corrected from ${quote(before)} to ${quote(after)}`
+    const numbers = changes.filter(isEach(isNumeric))
+    const texts = changes.filter(isEach(isProse))
+    const label = changes.find(isEach(value => isLabel(value) && !isNumeric(value)))
+    const [[number], [text]] = [numbers, texts]
+    const share = numbers.length / Math.max(1, changes.length - texts.length)
+    if (number) yield found('number_changed', number, changed(number), Math.min(1, share))
+    else if (label) {
+      const isChoice = typeof label.before === 'boolean' || choicesOf(step, label.path) !== undefined
+      yield found(isChoice ? 'choice_changed' : 'label_changed', label, changed(label))
+    }
+    const isReworded = lost.facts.length + gained.facts.length === 0
+    if (text && texts.length === changes.length && isReworded) {
+      const note = 'has every number, date, and name in the approved text; only the wording differs'
+      yield found('reworded', text, note, similarity)
+    }
+    if (similarity < REWRITTEN && !number && !label) {
+      const note = 'has almost nothing in common with the approved output'
+      yield found('rewritten', first, note, 1 - similarity / REWRITTEN)
+    }
+  }
 }
 
-const isScalar = (value: Json | undefined): boolean =>
-  value !== undefined && (value === null || typeof value !== 'object')
-const isBoolean = (value: Json | undefined): boolean => typeof value === 'boolean'
+/** Outputs with less in common than this have different content. */
+const REWRITTEN = 0.35
+
+const isEach =
+  (test: (value: Json | undefined) => boolean) =>
+  ({ before, after }: Change): boolean =>
+    test(before) && test(after)
 
 const isNumeric = (value: Json | undefined): boolean => {
   if (typeof value === 'number') return true
@@ -217,8 +107,8 @@ const isNumeric = (value: Json | undefined): boolean => {
 }
 
 const isLabel = (value: Json | undefined): boolean =>
-  typeof value === 'boolean' ||
   value === null ||
+  typeof value === 'boolean' ||
   (typeof value === 'string' && value.length <= 40 && wordCount(value) <= 3)
 
 const isProse = (value: Json | undefined): boolean =>
@@ -230,21 +120,57 @@ function wordCount(text: string): number {
   return text.split(/[\s_-]+/u).filter(word => word !== '').length
 }
 
-/** Whether one string extends another at its start or end. */
+/** Whether a value was added, or a text was extended. */
 function isExtended(before: Json | undefined, after: Json | undefined): boolean {
+  if (isNothing(before)) return true
   if (typeof before !== 'string' || typeof after !== 'string' || after.length <= before.length) return false
   const stem = before.trim().replace(/(?<![\p{P}\s])[\p{P}\s]+$/u, '')
-  if (stem.length < 3) return false
-  return after.includes(stem)
+  return stem.length >= 3 && after.includes(stem)
 }
 
-/** Describes the form of a string. Undefined if the value isn't a string. */
-function formOf(value: Json): string | undefined {
-  const texts = textsIn(value).flatMap(text => (isProse(text) ? [text.trim()] : []))
-  if (texts.length === 0) return undefined
-  if (texts.some(text => /[?？]$/u.test(text))) return 'a question'
-  if (texts.length > 1 || texts.some(text => text.split('\n').length > 3)) return 'a list'
-  return 'a text'
+/** Finds a list in the output that lacks an item next to its items in their source. */
+function* checkLists(origin: Step, visible: readonly Source[]): Generator<Finding> {
+  const texts = visible.flatMap(({ kind, value, path }) => (kind === 'metadata' ? [] : [...leavesOf(value, path)]))
+  for (const [path, items] of partsOf(origin.output, 'output')) {
+    if (!Array.isArray(items) || items.length < 2) continue
+    const wanted = items.map(termsOfValue)
+    for (const [place, text] of texts) {
+      const left = typeof text === 'string' ? itemLeftOut(wanted, text) : undefined
+      if (left === undefined) continue
+      const note = `lacks ${quote(left)}, which is next to its items in ${place}`
+      yield { kind: 'items_left_out', spanId: origin.spanId, path, note, strength: 1 }
+      return
+    }
+  }
+}
+
+/** Text with more lines is data that a list may only be an excerpt of. */
+const MAX_LINES = 200
+
+/** The line after the ones that the items came from, if those are adjacent and it resembles them. */
+function itemLeftOut(items: readonly Terms[], text: string): string | undefined {
+  spend(3 * text.length)
+  for (const parts of [text.split('\n'), text.split(/[,;]\s/u)]) {
+    const lines = parts.map(part => part.trim()).filter(part => part !== '')
+    if (lines.length <= items.length || lines.length > MAX_LINES) continue
+    const sources = lines.map(line => sourceOf('input', null, '', line))
+    const places = items.map(terms => sources.findIndex(source => supportOf(terms, [source]).found > 0.7))
+    const [first, last] = [Math.min(...places), Math.max(...places)]
+    const isAdjacent = first >= 0 && new Set(places).size === items.length && last - first + 1 === items.length
+    const [line, next] = [lines[last], lines[last + 1]]
+    if (isAdjacent && line && next && shapeOf(line) === shapeOf(next)) return next
+  }
+  return undefined
+}
+
+/** What the lines of a list have in common: how they start, and roughly how long they are. */
+const shapeOf = (line: string): string => {
+  const start = line
+    .slice(0, 1)
+    .replace(/\d/u, '0')
+    .replace(/\p{Lu}/u, 'A')
+    .replace(/\p{Ll}/u, 'a')
+  return start + (line.split(/\s+/u).length > 6)
 }
 
 /** The values that the step's schema allows for a field. */
@@ -253,13 +179,7 @@ export function choicesOf({ prompt }: Step, path: string): Json[] | undefined {
   for (const field of path.split(/\.|\[\d+\]/u).filter(part => part !== '')) {
     if (!isJsonObject(schema)) return undefined
     const properties: Json | undefined = schema.properties
-    schema = isJsonObject(properties) && field in properties ? properties[field] : schema.items
+    schema = isJsonObject(properties) && Object.hasOwn(properties, field) ? properties[field] : schema.items
   }
   return isJsonObject(schema) && Array.isArray(schema.enum) ? schema.enum : undefined
-}
-
-/** The share of an output's values that weren't changed, 0 to 1. */
-function keptShare(output: Json, changed: number): number {
-  const all = [...leavesOf(output, '')].length
-  return all === 0 ? 0 : Math.max(0, all - changed) / all
 }
