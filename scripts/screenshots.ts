@@ -48,7 +48,7 @@ const KnowledgeDocs = v.object({ knowledgeDocs: v.tupleWithRest([v.object({ id: 
 const Datasets = v.object({ datasets: v.array(v.object({ id: v.string(), stepId: v.string() })) })
 const Experiments = v.object({ experiments: v.array(v.object({ id: v.string(), stepId: v.string() })) })
 
-const Insights = v.object({ outputs: v.object({ countedAt: v.nullable(v.string()) }) })
+const Insights = v.object({ outputs: v.object({ countedAt: v.nullable(v.string()), total: v.number() }) })
 
 const PICTURES: readonly Picture[] = [
   { name: 'insights', path: () => '/' },
@@ -162,10 +162,13 @@ async function takePictures(browser: Browser, url: string, link: string): Promis
  * first.
  */
 async function countOutputs(url: string, get: Get): Promise<void> {
+  let before = 0
   for (const end = Date.now() + COUNT_TIMEOUT_MS; Date.now() < end; await setTimeout(5_000)) {
     await runCron(url)
     const { outputs } = v.parse(Insights, await get('/api/insights?projectSlug=support'))
-    if (outputs.countedAt !== null) return
+    // Each run counts only some of the days.
+    if (outputs.countedAt !== null && outputs.total === before) return
+    before = outputs.total
   }
   throw new Error('The outputs were not counted')
 }
