@@ -8,6 +8,7 @@ import { useLocation } from 'wouter'
 import { pathWith } from '../api/client.ts'
 import type { TraceItem, TraceList } from '../api/wire.ts'
 import { conversationAddress, DEFAULT_KEY } from '../conversations/address.ts'
+import { matchedField } from '../filters/matches.tsx'
 import { IconListTree, IconMessage, IconSearch } from '../icons/index.ts'
 import { Moment } from '../parts/moment.tsx'
 import { useMay } from '../parts/scopes.tsx'
@@ -185,6 +186,11 @@ interface FoundTracesProps {
 /** Where a trace has the text. Its name is shown anyway. */
 const shownMatch = ({ matches = [] }: TraceItem) => matches.find(({ field }) => field !== 'name') ?? matches[0]
 
+function describedMatch(trace: TraceItem): string | undefined {
+  const match = shownMatch(trace)
+  return match && `${matchedField(match.field)}: ${match.snippet}`
+}
+
 /** The traces whose values have a text, with the first place where each has it. */
 const FoundTraces = ({ traces: { traces, searchedTo, nextCursor }, sought, onOpen }: FoundTracesProps) => (
   <PaletteGroup label="Traces with this text">
@@ -192,7 +198,7 @@ const FoundTraces = ({ traces: { traces, searchedTo, nextCursor }, sought, onOpe
       <PaletteItem
         key={trace.id}
         label={trace.name}
-        description={shownMatch(trace)?.snippet}
+        description={describedMatch(trace)}
         sought={sought}
         Icon={IconListTree}
         onOpen={() => onOpen(trace)}

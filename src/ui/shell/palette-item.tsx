@@ -1,7 +1,7 @@
 import { Spotlight } from '@mantine/spotlight'
 import type { PropsWithChildren } from 'react'
 import type { IconSearch } from '../icons/index.ts'
-import { FoundText } from './found-text.tsx'
+import { FoundText } from '../parts/found-text.tsx'
 import classes from './palette-item.module.css'
 
 export interface PaletteItemProps {

@@ -1,4 +1,4 @@
-import { Box, Stack, Text, Title } from '@mantine/core'
+import { Box, Group, Stack, Text, Title } from '@mantine/core'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { useSearchParams } from 'wouter'
@@ -13,6 +13,7 @@ import { ShownText } from '../json/shown-text.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Expired } from '../parts/expired.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
+import { count } from '../parts/format.ts'
 import { LateExportList } from '../parts/late-export-list.tsx'
 import { Moment } from '../parts/moment.tsx'
 import { NoProject } from '../parts/no-project.tsx'
@@ -23,6 +24,7 @@ import { TextLink } from '../parts/text-link.tsx'
 import { isTired } from '../parts/tired.ts'
 import { usePageTitle } from '../parts/use-page-title.ts'
 import { useProject } from '../session/project.ts'
+import { ListSwitch } from '../traces/list-switch.tsx'
 import { LateViewsMenu } from '../views/late-views-menu.tsx'
 import { queryOf, withoutSpanFilters } from './filters.ts'
 import { spansQuery } from './queries.ts'
@@ -49,7 +51,10 @@ export function Page() {
   return (
     <Stack gap="sm">
       <div>
-        <Title order={1}>Spans</Title>
+        <Group justify="space-between" gap="xs">
+          <Title order={1}>Spans</Title>
+          <ListSwitch shown="spans" project={project} />
+        </Group>
         <Text size="sm" c="dimmed">
           Steps across traces. Select a step to see it in its trace.
         </Text>
@@ -85,6 +90,11 @@ export function Page() {
           keyOf={({ id }) => id}
         />
       )}
+      {spans !== undefined && spans.length > 0 && (
+        <Text size="sm" c="dimmed" role="status">
+          {query.hasNextPage ? `The first ${count(spans.length)} spans` : spanCount(spans.length)}
+        </Text>
+      )}
       <ShowMore
         query={query}
         isPaused={isTired(query.data?.pages.map(page => page.spans.length) ?? [])}
@@ -93,6 +103,8 @@ export function Page() {
     </Stack>
   )
 }
+
+const spanCount = (value: number): string => (value === 1 ? '1 span' : `${count(value)} spans`)
 
 const stepColumn = (project: string): Column<ListedSpan> => ({
   label: 'Step',

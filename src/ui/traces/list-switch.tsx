@@ -5,6 +5,7 @@ import { TextLink } from '../parts/text-link.tsx'
 const LISTS = [
   { name: 'traces', label: 'Traces', path: '/traces' },
   { name: 'conversations', label: 'Conversations', path: '/traces/conversations' },
+  { name: 'spans', label: 'Spans', path: '/spans' },
 ] as const
 
 interface ListSwitchProps {
@@ -12,7 +13,7 @@ interface ListSwitchProps {
   project: string | undefined
 }
 
-/** Links between the list of traces and that of conversations. */
+/** Links between the lists of traces, of conversations, and of spans. */
 export const ListSwitch = ({ shown, project }: ListSwitchProps) => (
   <Group gap="sm" component="nav" aria-label="Lists" fz="sm">
     {LISTS.map(({ name, label, path }) =>
