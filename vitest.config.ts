@@ -17,7 +17,7 @@ export const inWorkerd = () =>
     },
   }))
 
-/** Tests of functions that don't need the platform. Every other test file gets its own Worker and storage. */
+/** Tests of functions that don't need the platform. Every other test file gets its own storage. */
 const FUNCTIONS = [
   'test/attribution/{difference,evidence,hostile,rules,terms}.test.ts',
   'test/domain/**/*.test.ts',
@@ -45,6 +45,8 @@ export default defineConfig({
           setupFiles: ['test/support/migrate.ts', 'test/support/seed.ts'],
           // The model provider has to run outside of workerd to be reachable over HTTP.
           globalSetup: ['test/scripts/in-memory.ts', 'test/scripts/model-server.ts'],
+          // Starting a Worker for each file would take longer than most files.
+          isolate: false,
           // Tests wait for storage as much as they compute. The default, one less than the number of cores, is 1 on 2
           // cores.
           maxWorkers: 2,
