@@ -1,0 +1,82 @@
+/* What engines read, and how they run. */
+
+/** Spans of a trace that an engine reads. */
+export const MAX_SUBJECT_SPANS = 400
+/** Candidates for those spans. Each costs a row of a few ids. */
+export const MAX_SUBJECT_CANDIDATES = 20_000
+/** The values of those spans, in total and each. Larger values add little, and an isolate has 128 MB. */
+export const MAX_SUBJECT_BYTES = 4 * 1024 * 1024
+export const MAX_SUBJECT_VALUE_BYTES = 256 * 1024
+/** The total size of the prompts that an engine reads, and of the knowledge docs. */
+export const MAX_SUBJECT_TEXT_BYTES = 4 * 1024 * 1024
+/** Knowledge docs that an engine reads. */
+export const MAX_SUBJECT_DOCS = 1000
+/** Candidates for those knowledge docs. */
+export const MAX_SUBJECT_DOC_CANDIDATES = 10_000
+/** Characters of steps, and of knowledge docs, that the rules analyze. */
+export const MAX_EVIDENCE_LENGTH = 512 * 1024
+/** Numbers, dates, and identifiers that the rules keep per string. Each takes about 200 bytes. */
+export const MAX_TEXT_FACTS = 10_000
+/**
+ * Work that the rules may do, in units of one to two ten-millionths of a second (`attribution/effort.ts`): to read all
+ * texts, in one part such as a check, and in total. A part isn't interrupted, and ends within about a tenth of a
+ * second.
+ */
+export const MAX_READING_EFFORT = 3_000_000
+export const MAX_PART_EFFORT = 500_000
+export const MAX_EVIDENCE_EFFORT = 5_000_000
+/** Work between two pauses of a search, which let other requests run: about a hundredth of a second. */
+export const PAUSE_EFFORT = 100_000
+/** Scalars that the rules read in one value, and in all steps together. They're compared with each other. */
+export const MAX_EVIDENCE_VALUE_LEAVES = 1000
+export const MAX_EVIDENCE_LEAVES = 10_000
+/** Items of one list, or fields of one object, that the rules read. */
+export const MAX_EVIDENCE_ITEMS = 200
+/** The path to such a scalar, which identifies it. */
+export const MAX_EVIDENCE_PATH_LENGTH = 1024
+/**
+ * A longer run of letters and digits isn't a word but base64 or the like, and patterns would retry it at each letter.
+ */
+export const MAX_EVIDENCE_RUN_LENGTH = 512
+/** The rules read only the latest corrections. */
+export const MAX_EVIDENCE_CORRECTIONS = 50
+/** An engine reads only the latest feedback. */
+export const MAX_SUBJECT_FEEDBACK = 1000
+/** The project's reviews searched for earlier decisions on the same input, and spans compared. */
+export const MAX_PRECEDENT_REVIEWS = 500
+export const MAX_PRECEDENTS = 50
+/** How long a run keeps its job without renewing. If its worker died, another run then takes over. */
+export const ATTRIBUTION_LEASE_MS = 60_000
+/** How often a run renews its lease. Two renewals may fail. */
+export const ATTRIBUTION_RENEW_MS = 20_000
+/** How many times a job runs: the queue's first delivery and its retries. */
+export const MAX_ATTRIBUTION_ATTEMPTS = 6
+/** How long a request waits for a result. */
+export const ATTRIBUTION_WAIT_MS = 25_000
+/** How long a request leaves the job to the queue's consumer before it runs the job itself. */
+export const ATTRIBUTION_CONSUMER_MS = 2000
+/** The interval at which a waiting request polls the job: at first, and at most. */
+export const MIN_ATTRIBUTION_POLL_MS = 50
+export const MAX_ATTRIBUTION_POLL_MS = 500
+/** The input sent to a model. With the answer, it fits the 24,000 tokens of Workers AI's larger models. */
+export const MAX_PROMPT_TOKENS = 16_000
+/** Error types' share of that, split equally. A project's own types must leave room for the trace. */
+export const MAX_TYPES_TOKENS = 4000
+/** Estimated bytes per token: English has four; JSON, ids, and other scripts have about three. */
+export const BYTES_PER_TOKEN = 3
+/** A model's answer, including its thinking. */
+export const MAX_ANSWER_TOKENS = 6000
+/** One call to a model. */
+export const MODEL_CALL_MS = 60_000
+/** A project's default limit of model calls per day, which cost a few dollars at most with the usual models. */
+export const MODEL_DAILY_LIMIT = 500
+/** A model reads only the clearest findings. */
+export const MAX_PROMPT_FINDINGS = 50
+/** Up to this many spans, the schema of a model's answer lists them. OpenAI allows 1,000 enum values in total. */
+export const MAX_LISTED_SPANS = 50
+/** Quotes of one answer to look up. */
+export const MAX_QUOTES = 10
+/** A quote. It only has to identify a place, not contain all of it. */
+export const MAX_QUOTE_LENGTH = 500
+/** A model's reasoning, which should be two to four sentences. */
+export const MAX_REASONING_LENGTH = 2000

@@ -1,0 +1,60 @@
+import { DAY_MS } from './units.ts'
+
+/* Datasets, exported files, and experiments. */
+
+/** Paths of a dataset's evaluator, and the length of one. */
+export const MAX_EVALUATOR_PATHS = 100
+export const MAX_EVALUATOR_PATH_BYTES = 256
+/** Leaves of a candidate's output that are compared with what's expected: about a tenth of a second. */
+export const MAX_JUDGED_LEAVES = 100_000
+/** Longer strings are free text. So are strings with white space, unless a schema lists them. */
+export const MAX_STRICT_LENGTH = 64
+/** Differences that one result shows, and fields that it reports on. Its row stores them. */
+export const MAX_SHOWN_DIFFERENCES = 20
+export const MAX_JUDGED_FIELDS = 50
+/** Fields that an experiment's report lists. The others are added up. */
+export const MAX_REPORTED_FIELDS = 200
+/** Items of one experiment. Its report reads all of its results. */
+export const MAX_EXPERIMENT_ITEMS = 10_000
+/** Splits of an experiment's items. Its counts have a part for each, and are stored in one row. */
+export const MAX_EXPERIMENT_SPLITS = 100
+export const MAX_GATE_AGE_DAYS = 3650
+/** Items that a dataset may have for an experiment to be drawn from it. */
+export const MAX_WALKED_ITEMS = 100_000
+/** Results in one call. */
+export const MAX_RESULTS = 200
+/** An experiment has failed if no result arrives for this long. */
+export const EXPERIMENT_SILENCE_MS = DAY_MS
+/** Results whose counts one statement reads. */
+export const COUNTED_RESULTS = 2500
+/** A version of a dataset: a part of 20 characters for each step of the same name. */
+export const MAX_VERSION_LENGTH = 4096
+/** Imported examples of a dataset. */
+export const MAX_IMPORTED_ITEMS = 10_000
+/** Examples in one import. */
+export const MAX_IMPORT = 200
+/** Dataset items that one call looks at, so that one tenant's filter doesn't hold up others. */
+export const MAX_LISTED_ITEMS = 5000
+/** Items in one exported file, including those that a filter leaves out. */
+export const MAX_FILE_ITEMS = MAX_LISTED_ITEMS
+/** Values in one exported file, by the sizes in their rows. A Worker can stream that much within its CPU time. */
+export const MAX_FILE_BYTES = 64 * 1024 * 1024
+/** Values in R2 in one exported file, unless one item has more. A request may make 1,000 calls to D1 and R2. */
+export const MAX_FILE_OBJECTS = 900
+/**
+ * Items of an exported file that are measured, or written, at once, and the bytes of their values. A full file takes
+ * about 40 queries. The free plan allows 50.
+ */
+export const FILE_STEP_ITEMS = 500
+export const FILE_PART_BYTES = 4 * 1024 * 1024
+/** The same for spans that are found in their traces. Up to this many of each trace are looked at. */
+export const FILE_STEP_SPANS = 200
+/** A cursor for the next file. It contains the version, the CSV columns, and the last item's step. */
+export const MAX_FILE_CURSOR_LENGTH = 14 * 1024
+/** Columns for the fields of an output, and the length that their names take in a cursor. */
+export const MAX_CSV_COLUMNS = 100
+export const MAX_CSV_COLUMNS_LENGTH = 2000
+/** Without an `outputSchema`, the columns come from this many items, from the first one on. */
+export const CSV_SAMPLE_ITEMS = 200
+/** Reviewed spans whose dataset items one statement brings up to date. */
+export const SETTLED_SPANS = 50

@@ -1,0 +1,26 @@
+/* Requests, responses, and the shapes that endpoints share. */
+
+/** The rest of a body around its long fields: ids, names, notes, timestamps. */
+export const ENVELOPE_BYTES = 64 * 1024
+/** Characters to parse, hash, or write before other requests get a turn: a few milliseconds of work. */
+export const LENGTH_PER_TURN = 256 * 1024
+/** A body without a larger limit of its own. */
+export const MAX_BODY_BYTES = 256 * 1024
+/** Truncated parts of one value that a response names. */
+export const MAX_NAMED_TRUNCATIONS = 10
+/** Nesting of a value. SQLite and structuredClone fail far above it; a recursive client fails far below those. */
+export const MAX_JSON_DEPTH = 128
+/** Nesting of a body, which bounds what parsing builds. Each value in it has its own, lower limit. */
+export const MAX_BODY_DEPTH = 1000
+/** Faults that one response names, so that it can't grow longer than the request. */
+export const MAX_ERROR_DETAILS = 20
+/** How much of a field's path to show. A request may be one long name. */
+export const MAX_ERROR_PATH_LENGTH = 256
+/** The name of a trace, organization, project, key, or person. A trace's name is also its root span's step id. */
+export const MAX_NAME_LENGTH = 256
+/** An email (RFC 5321: 64 + 1 + 255). */
+export const MAX_EMAIL_LENGTH = 320
+/** A cursor. A name of 256 characters takes 4,100: each can be two six-character escapes, in base64. */
+export const MAX_CURSOR_LENGTH = 8192
+export const PAGE_DEFAULT_LIMIT = 50
+export const PAGE_MAX_LIMIT = 200

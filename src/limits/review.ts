@@ -1,0 +1,37 @@
+/* Reviews, claims, suggestions, and views. */
+
+/** Reviews in one call. */
+export const MAX_REVIEWS = 200
+/** Views of one user, and shared views, in a project. The app lists all of them in a menu. */
+export const MAX_OWN_VIEWS = 100
+export const MAX_SHARED_VIEWS = 200
+/** A view's URL query. Browsers and proxies handle URLs up to this length. */
+export const MAX_VIEW_QUERY_LENGTH = 2000
+/** Outputs that a review call reads, parses, and hashes at once, at least one. Bounds an isolate's memory. */
+export const MAX_JUDGED_BYTES_AT_ONCE = 8 * 1024 * 1024
+/** Agents that may suggest a decision on one span. */
+export const MAX_SUGGESTIONS = 10
+/** How many bytes of suggestions a list of spans shows in full. A single span's response shows more. */
+export const MAX_SUGGESTION_BYTES = 1024 * 1024
+/** A message text must have this many characters to be reviewed once if several spans have it. */
+export const MIN_SHARED_TEXT_LENGTH = 16
+/** Longer outputs, as JSON, are never taken for the same text. Hashing them would delay other requests. */
+export const MAX_SHARED_TEXT_LENGTH = 64 * 1024
+/** The spans with the same text as their root that are considered, the earliest first. */
+export const MAX_SHARING_SPANS = 200
+/** How far a span is followed up its parents to find how deep it is. */
+export const MAX_SHARING_DEPTH = 100
+/** Outputs that one review call checks in total. It leaves the rest to the next call. */
+export const MAX_JUDGED_BYTES = 64 * 1024 * 1024
+/** The count of spans left to review stops here. */
+export const MAX_REMAINING = 10_000
+/** Traces scanned for that count. A project may have any number of traces with nothing to review. */
+export const MAX_COUNTED_TRACES = 20_000
+/** Traces that are shuffled together. After these, the next ones are shuffled. */
+export const SHUFFLED_TRACES = 5000
+/** How long a claim reserves a span for its reviewer. */
+export const CLAIM_MS = 15 * 60_000
+/** Spans that one call claims, renews, or releases. */
+export const MAX_CLAIMS = 200
+/** Values that people may accept for an item besides the approved output. Each entry of the item's log repeats them. */
+export const MAX_ALTERNATIVES = 20

@@ -1,0 +1,34 @@
+/* Rows, objects, and how long calls to D1 and R2 take. */
+
+/** Values with larger JSON go to R2. A D1 row costs less than an R2 put, but D1's 10 GB run out first. */
+export const INLINE_BYTES = 8 * 1024
+/** How much of a value in R2 its row keeps, to show without fetching it. */
+export const PREVIEW_BYTES = 256
+/** How much of a trace's value in R2 its row keeps, so that a search by text can look at it. */
+export const KEPT_BYTES = 4 * 1024
+/** Concurrent R2 calls. A Worker has 6 connections. */
+export const MAX_PARALLEL_CALLS = 6
+/** A JSON array of rows for `json_each`. Production D1 rejects bound strings over 2,000,000 bytes; local D1 doesn't. */
+export const MAX_ARRAY_BYTES = 1_500_000
+/** How long a request waits for D1 and R2 in total. Clients give up after 5 s. */
+export const STORE_DEADLINE_MS = 4000
+/** One attempt at a D1 or R2 call. A second one fits within the deadline. */
+export const STORE_ATTEMPT_MS = 1800
+/** The same for an export, which may write thousands of rows. Exporters wait 10 s. */
+export const EXPORT_DEADLINE_MS = 8000
+export const EXPORT_ATTEMPT_MS = 4500
+/** How long a request waits to refresh a key that this isolate has cached. After that, it uses the cached result. */
+export const REFRESH_TIMEOUT_MS = 500
+/** `Retry-After` for a request that ran past its deadline. */
+export const PAST_DEADLINE_RETRY_SECONDS = 2
+/** A shorter attempt would only add load. */
+export const MIN_STORE_ATTEMPT_MS = 200
+/** The longest random delay before a write retries after losing a race: at first, and after several races. */
+export const FIRST_RACE_DELAY_MS = 25
+export const MAX_RACE_DELAY_MS = 800
+/** How long a job waits for D1 and R2 in total. No client waits, but a queue delivery ends after 15 minutes. */
+export const JOB_DEADLINE_MS = 5 * 60_000
+/** One attempt of a job at a D1 or R2 call. D1 ends a statement after 30 s. */
+export const JOB_ATTEMPT_MS = 30_000
+/** How often a change to an item is tried if others keep changing it. */
+export const MAX_CHANGE_ATTEMPTS = 5

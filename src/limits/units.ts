@@ -1,0 +1,3 @@
+export const DAY_MS = 24 * 3_600_000
+/** The most bytes that text can take in a JSON body: each may be a six-character escape. */
+export const escaped = (bytes: number): number => 6 * bytes
