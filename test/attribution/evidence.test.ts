@@ -10,6 +10,11 @@ const TOTAL = { type: 'object', properties: { total: { type: 'number' } }, requi
 /** A disagreement that shows each signal, and a nearly identical one that doesn't. */
 const CHECKS: readonly [kind: FindingKind, seen: SubjectDraft, unseen: SubjectDraft][] = [
   [
+    'items_left_out',
+    { root: { input: 'Tanner Row, Mill Lane, Long Row', output: ['Tanner Row', 'Mill Lane'], approved: ['Long Row'] } },
+    { root: { input: 'Tanner Row, Mill Lane', output: ['Tanner Row', 'Mill Lane'], approved: ['Long Row'] } },
+  ],
+  [
     'schema_broken',
     { root: { output: { total: '1,310.00' }, approved: { total: 1310 }, prompt: aPrompt('Read the total.', TOTAL) } },
     { root: { output: { total: 1300 }, approved: { total: 1310 }, prompt: aPrompt('Read the total.', TOTAL) } },
@@ -323,6 +328,31 @@ describe('an error that spread through the trace', () => {
       say: { input: { order: 1 }, output: 'You owe 49.', approved: 'You owe 12.50.' },
     }
     expect(originOf({ steps })).toBe('say')
+  })
+
+  it('is followed through the messages of agents to the first one with the value', () => {
+    const said = (from: string, content: string) => ({ from, content })
+    const [read, sum] = ['Table 2 lists 5504.80 for Elm Street.', 'Elm Street comes to 5504.80.']
+    const steps = {
+      plan: { output: 'The reader opens the report, the writer answers.' },
+      reader: { input: { messages: [said('plan', 'Open it.')] }, output: read },
+      adder: { input: { messages: [said('reader', read)] }, output: sum },
+      writer: {
+        input: { messages: [said('reader', read), said('adder', sum)] },
+        output: '5504.80',
+        approved: '6120.40',
+      },
+    }
+    expect(originOf({ root: { input: 'How much is Elm Street?' }, steps })).toBe('reader')
+  })
+
+  it('is located in the step that took a superseded value although the right one was there', () => {
+    const steps = {
+      count: { output: 'First count: 5504.80' },
+      recount: { output: 'After the recount: 6120.40' },
+      report: { input: { for: 'audit' }, output: 'The total is 5504.80.', approved: 'The total is 6120.40.' },
+    }
+    expect(originOf({ steps })).toBe('report')
   })
 
   it('is never located in a step that a reviewer accepted', () => {

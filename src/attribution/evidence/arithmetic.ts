@@ -1,5 +1,4 @@
 import { isJsonObject, type Json } from '../../domain/json.ts'
-import { DAY_MS } from '../../limits.ts'
 import { spend } from '../effort.ts'
 import { numbersOf, termsOf } from '../text/terms.ts'
 
@@ -9,9 +8,8 @@ const MAX_NUMBERS = 60
 /** Smaller integers are the result of some pair of numbers in most texts. */
 const LEAST_RESULT = 30
 
-/** How many numbers of a column to add up, and how many dates and operands to try in pairs. */
+/** How many numbers of a column to add up, and how many operands to try in pairs. */
 const MAX_COLUMN = 500
-const MAX_DATES = 200
 const MAX_OPERANDS = 100
 
 /** The numbers in a value, including numbers inside strings. */
@@ -64,8 +62,7 @@ const isColumn = (column: readonly number[]): boolean => column.length > 1 && co
 export function derive(
   number: number,
   numbers: readonly number[],
-  columns: readonly (readonly number[])[] = [],
-  factors: readonly number[] = [],
+  columns: readonly (readonly number[])[],
 ): string | undefined {
   if (Math.abs(number) < 10 && Number.isInteger(number)) return undefined
   for (const column of columns) {
@@ -73,22 +70,15 @@ export function derive(
     if (sum) return sum
   }
   if (Math.abs(number) < LEAST_RESULT && Number.isInteger(number)) return undefined
-  const decimals = (String(number).split('.')[1] ?? '').length
-  // Converted amounts may be rounded up, down, or to the nearest integer.
-  const isRounded = (value: number) =>
-    Math.abs(number) >= 20 && !Number.isInteger(value * 10 ** decimals) && Math.abs(value - number) < 10 ** -decimals
   const distinct = [...new Set(numbers)]
     .filter(value => value !== number && value !== 0 && Math.abs(value) !== 1)
     .slice(0, MAX_NUMBERS)
   spend(numbers.length + 4 * distinct.length ** 2)
   for (const left of distinct) {
     for (const right of distinct) {
-      const isFactor = factors.includes(left) || factors.includes(right)
+      if (left === right) continue
       for (const [sign, of] of Object.entries(OPERATIONS)) {
-        if (left === right && sign !== '×') continue
-        const value = of(left, right)
-        if (isClose(value, number) || (isFactor && /×|% of/.test(sign) && isRounded(value)))
-          return `${left} ${sign} ${right}`
+        if (isClose(of(left, right), number)) return `${left} ${sign} ${right}`
       }
     }
   }
@@ -145,26 +135,3 @@ export function impliedOperand(result: number, wanted: number, numbers: readonly
 }
 
 const rounded = (number: number): number => Math.round(number * 1e6) / 1e6
-
-/** Explains a number as the days between two dates. */
-export function deriveDays(number: number, dates: readonly string[]): string | undefined {
-  const days = dates.slice(0, MAX_DATES).map(date => ({ date, at: Date.parse(date) }))
-  spend(2 * days.length + days.length ** 2 / 10)
-  for (const [index, start] of days.entries()) {
-    const end = days.slice(index + 1).find(({ at }) => Math.abs(at - start.at) === number * DAY_MS)
-    if (end) return `the days from ${start.date} to ${end.date}`
-  }
-  return undefined
-}
-
-/** Explains a date as a number of days before or after another. Undefined if no number fits. */
-export function deriveDate(date: string, dates: readonly string[], numbers: readonly number[]): string | undefined {
-  const at = Date.parse(date)
-  for (const start of dates.slice(0, MAX_DATES)) {
-    const days = (at - Date.parse(start)) / DAY_MS
-    spend(2 + numbers.length / 5)
-    const number = numbers.find(value => value > 1 && (Math.abs(days) === value || Math.abs(days) === value * 7))
-    if (number !== undefined) return `${start} and ${number} days`
-  }
-  return undefined
-}

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from '../../domain/json.ts'
 import type { Step } from '../../domain/subject.ts'
 import { MAX_PART_EFFORT } from '../../limits.ts'
 import { attempt } from '../effort.ts'
-import { hasTerms, termsOfValue } from '../text/terms.ts'
+import { hasTerms, NO_TERMS, termsOfValue } from '../text/terms.ts'
 import { impliedOperand, numbersIn } from './arithmetic.ts'
 import { isSameMeaning, similarity } from './difference.ts'
 import type { Dispute } from './dispute.ts'
@@ -55,11 +55,12 @@ function supplierOf(dispute: Dispute, step: Step, visibleTo: (step: Step) => Sou
   const output = termsOfValue(step.output)
   const find = (isSupplier: (source: Source, owner: Step) => boolean) =>
     earlier.find(source => source.step && isSupplier(source, source.step))?.step ?? undefined
-  // If a source also has the right value, a later step misread it.
+  // If a source has the right value, a later step misread it.
   const isRight = (source: Source) =>
     difference !== undefined &&
     hasTerms(difference.gained) &&
     supportOf(difference.gained, [source], WORD_WEIGHT).found >= 0.5
+  const isMisread = supportOf(difference?.gained ?? NO_TERMS, [], WORD_WEIGHT).weight >= 1.5 && earlier.some(isRight)
   const shareOfLost = (sources: readonly Source[]) => {
     const { found, weight } = supportOf(difference?.lost ?? output, sources, WORD_WEIGHT)
     return weight < 1 ? 0 : found
@@ -69,7 +70,10 @@ function supplierOf(dispute: Dispute, step: Step, visibleTo: (step: Step) => Sou
     find(({ value }) => isJsonObject(value) && hasWrongField(value, correction)) ??
     find(
       (source, owner) =>
-        !isRight(source) && shareOfLost([source]) >= MIN_SHARE && shareOfLost(visibleTo(owner)) < MIN_SHARE,
+        !isMisread &&
+        !isRight(source) &&
+        shareOfLost([source]) >= MIN_SHARE &&
+        shareOfLost(visibleTo(owner)) < MIN_SHARE,
     ) ??
     (step === dispute.step ? operandSupplier(dispute, earlier) : undefined)
   )

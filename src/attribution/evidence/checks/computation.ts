@@ -1,12 +1,11 @@
 import type { Json } from '../../../domain/json.ts'
 import { spend } from '../../effort.ts'
 import type { Finding } from '../../finding.ts'
-import { termsOfValue } from '../../text/terms.ts'
-import { columnsIn, derive, deriveDate, deriveDays, impliedOperand, numbersIn } from '../arithmetic.ts'
+import { columnsIn, derive, impliedOperand, numbersIn } from '../arithmetic.ts'
 import type { Scene } from '../scene.ts'
 import { locationOf } from '../sources.ts'
 
-/** Checks which of the changed numbers and dates follow from the values that the step received. */
+/** Checks which of the changed numbers follow from the values that the step received. */
 export function* checkComputation(scene: Scene): Generator<Finding> {
   const { dispute, origin, visible, prompts } = scene
   const changes = numberChanges(scene)
@@ -15,10 +14,8 @@ export function* checkComputation(scene: Scene): Generator<Finding> {
   const { approved } = dispute
   const { output } = dispute.step
   const values = visible.filter(({ kind }) => kind !== 'metadata').map(({ value }) => value)
-  const factors = prompts.flatMap(({ value }) => numbersIn(value))
-  const numbers = [...values.flatMap(numbersIn), ...factors]
+  const numbers = [...values, ...prompts.map(({ value }) => value)].flatMap(numbersIn)
   const columns = values.flatMap(columnsIn)
-  const dates = datesIn([...values, approved])
   const at = { spanId: origin.spanId, path: 'output' }
   for (const { before, after } of changes) {
     const isBeforeGiven = before !== undefined && numbers.includes(before)
@@ -26,12 +23,10 @@ export function* checkComputation(scene: Scene): Generator<Finding> {
     // If the step received both, only the output's other numbers show which one fits.
     const isEitherGiven = isBeforeGiven && isAfterGiven
     const follows = (number: number, answer: Json) =>
-      deriveDays(number, dates) ??
       derive(
         number,
         [...numbersIn(answer), ...(isEitherGiven ? [] : numbers)],
         [...(isEitherGiven ? [] : columns), ...columnsIn(answer)],
-        factors,
       )
     const right = follows(after, approved)
     const wrong = before === undefined ? undefined : follows(before, output)
@@ -46,15 +41,6 @@ export function* checkComputation(scene: Scene): Generator<Finding> {
     } else continue
     return
   }
-  const { lost, gained } = dispute.difference ?? {}
-  const [before, after] = [lost, gained].map(terms => datesIn((terms?.facts ?? []).map(({ text }) => text))[0])
-  if (!before || !after) return
-  const right = deriveDate(after, datesIn(values), [...numbers, ...numbersIn(approved)])
-  const wrong = deriveDate(before, datesIn(values), [...numbers, ...numbersIn(output)])
-  if (right && !wrong)
-    yield { kind: 'correction_computes', ...at, note: `is wrong: ${after} follows from ${right}`, strength: 1 }
-  else if (wrong && !right)
-    yield { kind: 'output_computes', ...at, note: `matches the dates: ${before} follows from ${wrong}`, strength: 0.5 }
 }
 
 /** Finds a mistyped number in the input: it resembles the right one, or another one would give the approved result. */
@@ -111,15 +97,3 @@ function onlyNumber(value: Json | undefined): number | undefined {
   const numbers = value === undefined ? [] : numbersIn(value)
   return numbers.length === 1 ? numbers[0] : undefined
 }
-
-const datesIn = (values: readonly Json[]): string[] => [
-  ...new Set(
-    values.flatMap(value => {
-      const { facts } = termsOfValue(value)
-      spend(facts.length)
-      return facts.flatMap(({ readings }) =>
-        readings.flatMap(reading => /^d:(\d{4}-\d{2}-\d{2})$/.exec(reading)?.[1] ?? []),
-      )
-    }),
-  ),
-]
