@@ -26,6 +26,8 @@ export interface WorkerSetup {
   name: string
   program: Program
   database: string
+  /** Additional variables of the Worker. */
+  variables?: Readonly<Record<string, string>>
 }
 
 export type Database = Awaited<ReturnType<Miniflare['getD1Database']>>
@@ -81,7 +83,10 @@ export async function startServer(
   }
 }
 
-async function optionsOf({ name, program, database }: WorkerSetup, consumesJobs: boolean): Promise<V4WorkerOptions> {
+async function optionsOf(
+  { name, program, database, variables }: WorkerSetup,
+  consumesJobs: boolean,
+): Promise<V4WorkerOptions> {
   const { modulesRules: _, ...workerOptions } = optionsOfConfig(resolve(PROJECT, 'wrangler.toml')).workerOptions
   // These types don't have the fields' names, because their declaration uses Omit<>.
   const { assets: __, durableObjects, ...configured } = workerOptions as V4WorkerOptions
@@ -90,7 +95,7 @@ async function optionsOf({ name, program, database }: WorkerSetup, consumesJobs:
     ...configured,
     ...(hasDurableObjects && durableObjects && { durableObjects }),
     ...(!consumesJobs && { queueConsumers: {} }),
-    bindings: { ADMIN_TOKEN },
+    bindings: { ADMIN_TOKEN, ...variables },
     name,
     modules: await modulesOf(program),
     modulesRoot: PROJECT,

@@ -31,8 +31,7 @@ export interface Env extends StoreBindings {
   /** How many days the audit log keeps an entry. Default: the constant AUDIT_RETENTION_DAYS. */
   AUDIT_RETENTION_DAYS?: string
   /**
-   * `<provider>/<model>`: the model to use instead of the rules. `attribution/provider.ts` lists the
-   * providers.
+   * `<provider>/<model>`: the model to use instead of the rules. `model/provider.ts` lists the providers.
    */
   ATTRIBUTION_MODEL?: string
   /** The provider's URL, if not the default one. */

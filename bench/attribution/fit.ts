@@ -18,7 +18,7 @@ import { type BuiltInErrorType, findBuiltIn, TAXONOMY } from '../../src/attribut
 import { FITTED, type FindingKind, type Fitted } from '../../src/attribution/weights.ts'
 import type { Subject } from '../../src/domain/subject.ts'
 import { type LabeledCase, readCases } from './cases.ts'
-import { type Judged, scoresOf } from './scores.ts'
+import { binsOf, type Judged, SURE, scoresOf, sureOf } from './scores.ts'
 import { subjectOfCase } from './subject-of-case.ts'
 
 /** How strongly a weight is pulled to 0. */
@@ -169,27 +169,15 @@ function judge({ labeled, subject, findings }: Example, fitted: Fitted): Judged 
 
 function print(name: string, judged: readonly Judged[], loss: number): void {
   const { category, type, span } = scoresOf(judged)
-  const isRight = ({ labeled, answer }: Judged) => labeled.expected.error_type === answer.errorType
-  const sure = judged.filter(({ answer }) => answer.confidence > 0.8)
+  const sure = sureOf(judged)
   console.log(
-    `${name}: ${judged.length} cases, category ${category.toFixed(2)}, type ${type.toFixed(2)}, span ${span.toFixed(2)}, log loss ${loss.toFixed(3)}; above 0.8: ${sure.filter(isRight).length} of ${sure.length} right`,
+    `${name}: ${judged.length} cases, category ${category.share.toFixed(2)}, type ${type.share.toFixed(2)}, span ${span.share.toFixed(2)}, log loss ${loss.toFixed(3)}; above ${SURE}: ${sure.right} of ${sure.of} right`,
   )
-  for (const third of [0, 1, 2]) {
-    const bin = judged.filter(({ answer }) => Math.min(2, Math.floor(answer.confidence * 3)) === third)
-    const mean = bin.reduce((sum, { answer }) => sum + answer.confidence, 0) / bin.length
-    const [low, high] = wilson(bin.filter(isRight).length, bin.length)
+  for (const { from, to, confidence, right, of, interval } of binsOf(judged)) {
     console.log(
-      `  confidence ${third}/3 to ${third + 1}/3: ${bin.filter(isRight).length} of ${bin.length} right, mean ${mean.toFixed(2)}, 95% interval ${low.toFixed(2)} to ${high.toFixed(2)}`,
+      `  confidence ${from.toFixed(2)} to ${to.toFixed(2)}: ${right} of ${of} right, mean ${confidence.toFixed(2)}, 95% interval ${interval?.low.toFixed(2)} to ${interval?.high.toFixed(2)}`,
     )
   }
-}
-
-/** The 95% Wilson interval of a share. */
-function wilson(right: number, count: number): [low: number, high: number] {
-  const [z, share] = [1.96, right / count]
-  const middle = share + z ** 2 / (2 * count)
-  const reach = z * Math.sqrt((share * (1 - share)) / count + z ** 2 / (4 * count ** 2))
-  return [(middle - reach) / (1 + z ** 2 / count), (middle + reach) / (1 + z ** 2 / count)]
 }
 
 /** Prints how much worse the cross-validated answers get without a kind of finding. */

@@ -1,90 +1,200 @@
 /**
- * `npm run bench:attribution [file ...]`: how often the engine names the right category, type, and span. Posts labeled
+ * `npm run bench:attribution [file ...]`: how often an engine names the right category, type, and span. Posts labeled
  * cases through the public API into a fresh tenant. Without a file, uses the cases next to this one. The held-out ones
  * were never used for tuning.
  *
- *   --cases   prints each wrong answer
- *   --json    prints a single JSON document; use with `npm run --silent`
+ *   --engine model    asks the model that ATTRIBUTION_MODEL and the other variables of docs/configuration.md configure
+ *   --questions DIR   instead of answering, writes what a model would be asked about each case to DIR/<id>.txt
+ *   --answers DIR     scores a model's answers in DIR/<id>.json, read and checked as the engine does
+ *   --cases           prints each wrong answer
+ *   --json            prints a single JSON document; use with `npm run --silent`
  */
+import { access, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Client } from '../client.ts'
 import { ADMIN_TOKEN, migrate, startServer } from '../server.ts'
 import { type LabeledCase, readCases } from './cases.ts'
 import { type CaseAnswer, postCase } from './post.ts'
-import { calibrationError, calibrationOf, confusionOf, type Judged, scoresOf } from './scores.ts'
+import { startProvider } from './provider.ts'
+import { binsOf, calibrationError, confusionOf, type Judged, type Share, SURE, scoresOf, sureOf } from './scores.ts'
 
 /** How many cases are posted at the same time. */
 const PARALLEL = 4
+/** The variables that configure a model. */
+const MODEL_VARIABLES = /^(ATTRIBUTION_|MODEL_)/
+
+/** Ends the job whose question was written. Nobody reads the result. */
+const UNREAD_ANSWER = JSON.stringify({
+  quotes: [],
+  reasoning: 'The question was written to a file.',
+  error_type: 'system_failure',
+  confidence: 0,
+  span_id: null,
+  alternatives: [],
+})
 
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
-  options: { cases: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } },
+  options: {
+    engine: { type: 'string', default: 'rules' },
+    questions: { type: 'string' },
+    answers: { type: 'string' },
+    cases: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+  },
 })
+const fromHere = (path: string) => resolve(process.env.INIT_CWD ?? '.', path)
 const own = ['tuned', 'calibration', 'held-out'].map(name => resolve(import.meta.dirname, 'cases', `${name}.jsonl`))
-const files = positionals.length > 0 ? positionals.map(file => resolve(process.env.INIT_CWD ?? '.', file)) : own
+const files = positionals.length > 0 ? positionals.map(fromHere) : own
 const cases = (await Promise.all(files.map(readCases))).flat()
-const judged = await judge(cases)
-if (flags.json) console.log(JSON.stringify(reports(judged), undefined, 2))
-else for (const [split, all] of bySplit(judged)) print(split, all)
+if (!['rules', 'model'].includes(flags.engine)) stop('--engine must be rules or model')
+if (flags.questions && flags.answers) stop('Give --questions or --answers, not both')
+if (flags.questions) await writeQuestions(fromHere(flags.questions))
+else report(flags.answers ? await answersIn(fromHere(flags.answers)) : await judge(cases, modelVariables(), PARALLEL))
 
-async function judge(cases: readonly LabeledCase[]): Promise<Judged[]> {
+/** What answering each case gave: an answer, or the reason why there is none. */
+type Outcome = { labeled: LabeledCase } & ({ answer: CaseAnswer } | { fault: string })
+
+async function judge(
+  cases: readonly LabeledCase[],
+  variables: Readonly<Record<string, string>>,
+  parallel: number,
+  onCase: (labeled: LabeledCase) => void = () => {},
+): Promise<Outcome[]> {
   const worker = 'countersign'
-  await using server = await startServer([{ name: worker, program: 'countersign', database: 'cases' }], {
-    consumesJobs: true,
-  })
+  const setup = { name: worker, program: 'countersign', database: 'cases', variables } as const
+  await using server = await startServer([setup], { consumesJobs: true })
   await migrate(await server.databaseOf(worker))
   const admin = new Client(await server.urlOf(worker), { authorization: `Bearer ${ADMIN_TOKEN}` })
   const made = await admin.call('POST', '/api/orgs', { slug: 'cases', name: 'Labeled cases' })
   const owner = admin.with({ 'x-api-key': JSON.parse(made.body).apiKey.key })
-  const answers = new Map<LabeledCase, CaseAnswer>()
+  const outcomes = new Map<LabeledCase, Outcome>()
   const waiting = [...cases.entries()]
   const post = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       const [index, labeled] = next
-      answers.set(labeled, await postCase(owner, `case-${index + 1}`, labeled))
+      onCase(labeled)
+      outcomes.set(labeled, { labeled, ...(await postCase(owner, `case-${index + 1}`, labeled)) })
     }
   }
-  await Promise.all(Array.from({ length: PARALLEL }, post))
-  return cases.flatMap(labeled => {
-    const answer = answers.get(labeled)
-    return answer ? [{ labeled, answer }] : []
+  await Promise.all(Array.from({ length: parallel }, post))
+  return cases.flatMap(labeled => outcomes.get(labeled) ?? [])
+}
+
+function modelVariables(): Record<string, string> {
+  if (flags.engine === 'rules') return {}
+  const given = Object.entries(process.env).filter(([name, value]) => MODEL_VARIABLES.test(name) && value)
+  const variables = Object.fromEntries(given.map(([name, value = '']) => [name, value]))
+  const { ATTRIBUTION_MODEL: model } = variables
+  if (!model) stop('--engine model needs ATTRIBUTION_MODEL: see docs/configuration.md')
+  if (model.startsWith('workers-ai/')) {
+    stop(
+      "Workers AI's binding only works in a deployed Worker. Use its OpenAI-compatible address instead, as in docs/configuration.md.",
+    )
+  }
+  return variables
+}
+
+/** Asks about the cases one by one, so that the provider knows which case it's asked about. */
+async function judgeByFiles(cases: readonly LabeledCase[], reply: (id: string, question: string) => Promise<string>) {
+  let current = ''
+  await using provider = await startProvider(question => reply(current, question))
+  return await judge(cases, provider.variables, 1, ({ id }) => {
+    current = id
   })
 }
 
-function bySplit(judged: readonly Judged[]): Map<string, Judged[]> {
-  return Map.groupBy(judged, ({ labeled }) => labeled.split)
+async function writeQuestions(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true })
+  const written = new Set<string>()
+  const outcomes = await judgeByFiles(cases, async (id, question) => {
+    await writeFile(fileOf(directory, id, 'txt'), `${question}\n`)
+    written.add(id)
+    return UNREAD_ANSWER
+  })
+  for (const each of outcomes) {
+    if (!written.has(each.labeled.id))
+      stop(`${each.labeled.id}: nothing was asked: ${'fault' in each ? each.fault : ''}`)
+  }
+  console.log(`Wrote ${written.size} questions to ${directory}. Score their answers with --answers DIR.`)
 }
 
-function reports(judged: readonly Judged[]) {
-  return [...bySplit(judged)].map(([split, all]) => ({
+async function answersIn(directory: string): Promise<Outcome[]> {
+  const texts = await Promise.all(
+    cases.map(async labeled => {
+      const file = fileOf(directory, labeled.id, 'json')
+      const isThere = await access(file).then(
+        () => true,
+        () => false,
+      )
+      return { labeled, text: isThere ? await readFile(file, 'utf8') : undefined }
+    }),
+  )
+  const given = new Map(texts.flatMap(({ labeled, text }) => (text === undefined ? [] : [[labeled.id, text] as const])))
+  const answered = await judgeByFiles(
+    cases.filter(({ id }) => given.has(id)),
+    async id => given.get(id) ?? '',
+  )
+  const missing = cases.filter(({ id }) => !given.has(id)).map(labeled => ({ labeled, fault: 'there is no answer' }))
+  return [...answered, ...missing]
+}
+
+function fileOf(directory: string, id: string, extension: string): string {
+  if (!/^[\w.-]+$/.test(id)) stop(`The id ${id} can't be the name of a file`)
+  return resolve(directory, `${id}.${extension}`)
+}
+
+function report(outcomes: readonly Outcome[]): void {
+  const splits = [...Map.groupBy(outcomes, ({ labeled }) => labeled.split)].map(([split, all]) => ({
     split,
-    scores: scoresOf(all),
-    calibrationError: calibrationError(all),
-    calibration: calibrationOf(all),
-    confusion: confusionOf(all),
+    judged: all.flatMap(each => ('answer' in each ? [each] : [])),
+    faults: all.flatMap(each => ('fault' in each ? [{ id: each.labeled.id, fault: each.fault }] : [])),
   }))
+  if (flags.json) console.log(JSON.stringify(splits.map(reportOf), undefined, 2))
+  else for (const each of splits) print(each)
 }
 
-function print(split: string, all: readonly Judged[]): void {
-  const { cases, category, type, span, macroF1 } = scoresOf(all)
-  const [engine] = new Set(all.map(({ answer }) => answer.engine))
-  console.log(`\n${split}: ${cases} cases, answered by ${engine}`)
-  console.log(`  category ${text(category)}   type ${text(type)} (macro-F1 ${text(macroF1)})   span ${text(span)}`)
+interface Split {
+  split: string
+  judged: Judged[]
+  faults: { id: string; fault: string }[]
+}
+
+function reportOf({ split, judged, faults }: Split) {
+  return {
+    split,
+    engines: [...new Set(judged.map(({ answer }) => answer.engine))],
+    scores: scoresOf(judged),
+    sure: sureOf(judged),
+    calibrationError: calibrationError(judged),
+    bins: binsOf(judged),
+    confusion: confusionOf(judged),
+    faults,
+  }
+}
+
+function print({ split, judged, faults }: Split): void {
+  const { engines, scores, sure, bins, confusion, calibrationError } = reportOf({ split, judged, faults })
+  console.log(`\n${split}: ${scores.cases} cases, answered by ${engines.join(', ') || 'nobody'}`)
+  for (const { id, fault } of faults) console.log(`  not scored: ${id}: ${fault}`)
+  if (judged.length === 0) return
+  for (const name of ['category', 'type', 'span'] as const) console.log(`  ${name.padEnd(10)}${text(scores[name])}`)
+  console.log(`  macro-F1  ${number(scores.macroF1)}`)
+  console.log(`  confidence above ${SURE}: ${number(sure.of / scores.cases)} of the answers, right ${text(sure)}`)
+  console.log(`\n  confidence     answers   mean   right   (expected calibration error ${number(calibrationError)})`)
+  for (const { from, to, confidence, ...share } of bins) {
+    const range = `${number(from)} to ${number(to)}`
+    console.log(`  ${range}   ${String(share.of).padStart(7)}   ${number(confidence)}   ${text(share)}`)
+  }
   console.log(`\n  expected${' '.repeat(22)}answered`)
-  for (const { expected, answered } of confusionOf(all)) {
+  for (const { expected, answered } of confusion) {
     const answers = Object.entries(answered).map(([type, count]) => `${type} ${count}`)
     console.log(`  ${expected.padEnd(30)}${answers.join(', ')}`)
   }
-  console.log(`\n  confidence   answers   mean   right   (expected calibration error ${text(calibrationError(all))})`)
-  for (const { from, count, confidence, right } of calibrationOf(all)) {
-    console.log(
-      `  ${from.toFixed(1)} to ${(from + 0.1).toFixed(1)}   ${String(count).padStart(7)}   ${text(confidence)}   ${text(right)}`,
-    )
-  }
   if (!flags.cases) return
   console.log('')
-  for (const { labeled, answer } of all) {
+  for (const { labeled, answer } of judged) {
     const { error_type, span } = labeled.expected
     if (answer.errorType === error_type && answer.span === span) continue
     console.log(
@@ -93,6 +203,16 @@ function print(split: string, all: readonly Judged[]): void {
   }
 }
 
-function text(share: number): string {
+function text({ share, right, of, interval }: Share): string {
+  if (!interval) return 'none'
+  return `${number(share)} (${right} of ${of}; 95% interval ${number(interval.low)} to ${number(interval.high)})`
+}
+
+function number(share: number): string {
   return share.toFixed(2)
+}
+
+function stop(message: string): never {
+  console.error(message)
+  process.exit(1)
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import * as v from 'valibot'
 import type { Client } from '../client.ts'
 import type { LabeledCase } from './cases.ts'
@@ -17,6 +18,10 @@ const Answer = v.object({
   duration_ms: v.number(),
 })
 
+const Failure = v.object({ error: v.string() })
+
+const POLL_MS = 1000
+
 /** An engine's answer to a case. */
 export interface CaseAnswer {
   errorType: string
@@ -28,8 +33,15 @@ export interface CaseAnswer {
   durationMs: number
 }
 
-/** Posts a case into its own project through the public API, and requests its attribution. */
-export async function postCase(owner: Client, projectSlug: string, labeled: LabeledCase): Promise<CaseAnswer> {
+/**
+ * Posts a case into its own project through the public API, and requests its attribution. A fault is the engine's reason
+ * for not answering.
+ */
+export async function postCase(
+  owner: Client,
+  projectSlug: string,
+  labeled: LabeledCase,
+): Promise<{ answer: CaseAnswer } | { fault: string }> {
   await owner.call('POST', '/api/projects', { slug: projectSlug, name: labeled.id })
   const made = await owner.call('POST', '/api/api-keys', {
     name: labeled.id,
@@ -60,14 +72,21 @@ export async function postCase(owner: Client, projectSlug: string, labeled: Labe
     await owner.call('PUT', `/api/spans/${span.id}/review`, body)
   }
   const traceId = labeled.events.find(({ type }) => type === 'trace')?.body.trace_id
-  const response = await client.call('POST', `/api/v1/traces/${traceId}/attribute`)
-  const answer = v.parse(Answer, JSON.parse(response.body))
+  let response = await client.send('POST', `/api/v1/traces/${traceId}/attribute`)
+  while (response.status === 202) {
+    await pause(POLL_MS)
+    response = await client.send('GET', `/api/v1/traces/${traceId}/attribution`)
+  }
+  if (response.status !== 200) return { fault: v.parse(Failure, JSON.parse(response.body)).error }
+  const { span_id, ...answer } = v.parse(Answer, JSON.parse(response.body))
   return {
-    errorType: answer.error_type,
-    category: answer.error_type_category,
-    confidence: answer.confidence,
-    span: spans.find(({ id, parentSpanId }) => id === answer.span_id && parentSpanId !== null)?.stepId ?? null,
-    engine: answer.engine,
-    durationMs: answer.duration_ms,
+    answer: {
+      errorType: answer.error_type,
+      category: answer.error_type_category,
+      confidence: answer.confidence,
+      span: spans.find(({ id, parentSpanId }) => id === span_id && parentSpanId !== null)?.stepId ?? null,
+      engine: answer.engine,
+      durationMs: answer.duration_ms,
+    },
   }
 }

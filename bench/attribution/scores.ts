@@ -1,3 +1,4 @@
+import { type Interval, wilsonInterval } from '../../src/domain/statistics.ts'
 import type { LabeledCase } from './cases.ts'
 import type { CaseAnswer } from './post.ts'
 
@@ -7,25 +8,38 @@ export interface Judged {
   answer: CaseAnswer
 }
 
+/** How many of some answers are right, and the 95% interval of that share. */
+export interface Share {
+  right: number
+  of: number
+  /** NaN if there are no answers. */
+  share: number
+  interval: Interval | null
+}
+
 /** The shares of right answers. */
 export interface Scores {
   cases: number
-  category: number
-  type: number
-  span: number
+  category: Share
+  type: Share
+  span: Share
   /** The mean F1 over all types, including types that the engine never names. */
   macroF1: number
 }
 
 const isTypeRight = ({ labeled, answer }: Judged) => answer.errorType === labeled.expected.error_type
 
+function shareOf(judged: readonly Judged[], isRight: (each: Judged) => boolean): Share {
+  const right = judged.filter(isRight).length
+  return { right, of: judged.length, share: right / judged.length, interval: wilsonInterval(right, judged.length) }
+}
+
 export function scoresOf(judged: readonly Judged[]): Scores {
-  const share = (isRight: (each: Judged) => boolean) => judged.filter(isRight).length / judged.length
   return {
     cases: judged.length,
-    category: share(({ labeled, answer }) => answer.category === labeled.expected.error_type_category),
-    type: share(isTypeRight),
-    span: share(({ labeled, answer }) => answer.span === labeled.expected.span),
+    category: shareOf(judged, ({ labeled, answer }) => answer.category === labeled.expected.error_type_category),
+    type: shareOf(judged, isTypeRight),
+    span: shareOf(judged, ({ labeled, answer }) => answer.span === labeled.expected.span),
     macroF1: macroF1(judged),
   }
 }
@@ -41,27 +55,44 @@ function macroF1(judged: readonly Judged[]): number {
   return scores.reduce((sum, score) => sum + score, 0) / types.length
 }
 
-/** For the answers in each tenth of confidence: their count, mean confidence, and share of right answers. */
-export function calibrationOf(judged: readonly Judged[]) {
-  return Array.from({ length: 10 }, (_, tenth) => {
-    const own = judged.filter(({ answer }) => Math.min(9, Math.floor(answer.confidence * 10)) === tenth)
-    return {
-      from: tenth / 10,
-      count: own.length,
-      confidence: own.reduce((sum, { answer }) => sum + answer.confidence, 0) / own.length,
-      right: own.filter(isTypeRight).length / own.length,
-    }
-  }).filter(({ count }) => count > 0)
+/** Answers with similar confidence: their range and mean of confidence, and how many are right. */
+export interface Bin extends Share {
+  from: number
+  to: number
+  confidence: number
 }
 
-/** The expected calibration error: the mean distance between confidence and accuracy per tenth, weighted by answers. */
-export function calibrationError(judged: readonly Judged[]): number {
-  const tenths = calibrationOf(judged)
-  return tenths.reduce(
-    (sum, { count, confidence, right }) => sum + (count / judged.length) * Math.abs(confidence - right),
+/** Splits answers into bins of equal size, the least confident first. There are fewer if there are too few answers. */
+export function binsOf(judged: readonly Judged[], bins = 3): Bin[] {
+  const sorted = judged.toSorted((left, right) => left.answer.confidence - right.answer.confidence)
+  return Array.from({ length: bins }, (_, bin) => {
+    const own = sorted.slice(Math.round((bin * sorted.length) / bins), Math.round(((bin + 1) * sorted.length) / bins))
+    const confidences = own.map(({ answer }) => answer.confidence)
+    return {
+      ...shareOf(own, isTypeRight),
+      from: confidences[0] ?? 0,
+      to: confidences.at(-1) ?? 0,
+      confidence: confidences.reduce((sum, each) => sum + each, 0) / own.length,
+    }
+  }).filter(({ of }) => of > 0)
+}
+
+/** The expected calibration error: the mean distance between confidence and accuracy per bin, weighted by answers. */
+export const calibrationError = (judged: readonly Judged[]): number =>
+  binsOf(judged).reduce(
+    (sum, { of, confidence, share }) => sum + (of / judged.length) * Math.abs(confidence - share),
     0,
   )
-}
+
+/** An answer above this confidence counts as sure. */
+export const SURE = 0.8
+
+/** Of the sure answers, how many are right. */
+export const sureOf = (judged: readonly Judged[]): Share =>
+  shareOf(
+    judged.filter(({ answer }) => answer.confidence > SURE),
+    isTypeRight,
+  )
 
 /** For each expected type, how often each type was the answer. */
 export function confusionOf(judged: readonly Judged[]): { expected: string; answered: Record<string, number> }[] {

@@ -1,5 +1,6 @@
+import { JobError } from '../domain/job-error.ts'
 import type { Env } from '../env.ts'
-import { type Engine, EngineError } from './engine.ts'
+import type { Engine } from './engine.ts'
 import { modelEngine } from './model/engine.ts'
 import { attributeByRules } from './rules/engine.ts'
 import { TAXONOMY } from './taxonomy.ts'
@@ -17,7 +18,7 @@ const rulesEngine: Engine = async (subject, findings, types) => {
   const known = TAXONOMY.map(({ errorType }) => errorType)
   const switchedOff = new Set<string>(known.filter(errorType => !enabled.has(errorType)))
   if (switchedOff.size === known.length) {
-    throw new EngineError("The rules can't choose any of the project's enabled error types: enable a built-in one", {
+    throw new JobError("The rules can't choose any of the project's enabled error types: enable a built-in one", {
       isFinal: true,
     })
   }

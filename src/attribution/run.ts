@@ -1,12 +1,13 @@
 import type { Attribution, ErrorType } from '../domain/attribution.ts'
 import type { Rating } from '../domain/feedback.ts'
 import { newId, newRevision } from '../domain/ids.ts'
+import { JobError } from '../domain/job-error.ts'
 import type { Subject } from '../domain/subject.ts'
 import { inTurns } from '../domain/turns.ts'
 import type { Env } from '../env.ts'
 import { isUnavailable, logFault } from '../http/errors.ts'
-import { ATTRIBUTION_RENEW_MS, DAY_MS, MODEL_DAILY_LIMIT } from '../limits.ts'
-import { reserveModelCall } from '../store/accounts/model-calls.ts'
+import { ATTRIBUTION_RENEW_MS } from '../limits.ts'
+import { ModelLimitError, reserveCall } from '../model/daily-limit.ts'
 import { listEnabledErrorTypes } from '../store/attribution/error-types.ts'
 import { finishAttribution, settleAttribution } from '../store/attribution/finish.ts'
 import type { AttributionStatus, Claim } from '../store/attribution/jobs.ts'
@@ -14,7 +15,7 @@ import { claimAttribution, postponeAttribution, releaseLease, renewLease } from 
 import { findSubject } from '../store/attribution/subject.ts'
 import type { Store } from '../store/core/store.ts'
 import { engineOf } from './configured-engine.ts'
-import { type EngineAnswer, type EngineContext, EngineError, ModelLimitError } from './engine.ts'
+import type { EngineAnswer, EngineContext } from './engine.ts'
 import { searchEvidence } from './evidence/evidence.ts'
 
 export const NO_FEEDBACK = 'The trace has no feedback to analyze'
@@ -48,7 +49,7 @@ const RETRYABLE = { isFinal: false, retryAfterSeconds: undefined }
  * ends.
  */
 async function release(store: Store, claim: Pick<Claim, 'traceKey' | 'token'>, error: unknown) {
-  const { isFinal, retryAfterSeconds } = error instanceof EngineError ? error : RETRYABLE
+  const { isFinal, retryAfterSeconds } = error instanceof JobError ? error : RETRYABLE
   const retryAfterMs = (retryAfterSeconds ?? 0) * 1000
   try {
     return await releaseLease(store, claim, { reason: reasonOf(error), isFinal, retryAfterMs }, Date.now())
@@ -66,25 +67,21 @@ async function postpone(store: Store, claim: Pick<Claim, 'traceKey' | 'token'>, 
 
 /** The reason for an error, in words that anyone may read. */
 function reasonOf(error: unknown): string {
-  if (error instanceof EngineError) return error.message
+  if (error instanceof JobError) return error.message
   return isUnavailable(error) ? UNAVAILABLE : FAILED
 }
 
 async function work(env: Env, store: Store, claim: Claim): Promise<AttributionStatus | undefined> {
   if (claim.basis === claim.basisBefore) return settleAttribution(store, claim, Date.now())
-  const reserveCall = async () => {
-    const now = Date.now()
-    if (await reserveModelCall(store, claim.projectKey, { now, limit: dailyLimit(env) })) return
-    throw new ModelLimitError((Math.floor(now / DAY_MS) + 1) * DAY_MS)
-  }
-  const answer = await whileHeld(store, claim, held => analyze(env, store, claim, { ...held, reserveCall }))
+  const answer = await whileHeld(store, claim, ({ signal, renew }) => {
+    const reserve = async () => {
+      await renew()
+      signal.throwIfAborted()
+      await reserveCall(env, store, claim.projectKey)
+    }
+    return analyze(env, store, claim, { signal, reserveCall: reserve })
+  })
   return answer && finishAttribution(store, claim, { id: newId(), ...answer }, Date.now())
-}
-
-/** The daily limit of model calls. An invalid setting must neither stop all calls nor allow an unlimited number. */
-function dailyLimit({ MODEL_DAILY_LIMIT: configured }: Env): number {
-  const calls = Math.floor(Number(configured))
-  return calls >= 1 && Number.isFinite(calls) ? calls : MODEL_DAILY_LIMIT
 }
 
 /** Runs the engine on a trace. Returns undefined if the trace has been deleted; its purge then removes the job. */
@@ -96,7 +93,7 @@ async function analyze(
 ): Promise<EngineAnswer | undefined> {
   const [subject, types] = await Promise.all([findSubject(store, traceKey), listEnabledErrorTypes(store, projectKey)])
   if (!subject) return undefined
-  if (!isDisputed(subject)) throw new EngineError(NO_FEEDBACK, { isFinal: true })
+  if (!isDisputed(subject)) throw new JobError(NO_FEEDBACK, { isFinal: true })
   const answer = await engineOf(env)(subject, await inTurns(searchEvidence(subject)), types, context)
   checkAnswer(answer.attribution, subject, types)
   return answer
@@ -118,7 +115,7 @@ const isNegative = (rating: Rating | null): boolean =>
 async function whileHeld<Result>(
   store: Store,
   claim: Claim,
-  task: (held: Pick<EngineContext, 'signal' | 'renew'>) => Promise<Result>,
+  task: (held: { signal: AbortSignal; renew: () => Promise<boolean> }) => Promise<Result>,
 ): Promise<Result> {
   const lost = new AbortController()
   const renew = async () => {
@@ -145,5 +142,5 @@ function checkAnswer(
   const named = [errorType, ...alternatives.map(alternative => alternative.errorType)]
   const isKnown = named.every(name => types.some(type => type.errorType === name))
   const isPlaced = spanId === null || steps.some(step => step.spanId === spanId)
-  if (!isKnown || !isPlaced) throw new EngineError('The engine named an unknown error type or span', { isFinal: false })
+  if (!isKnown || !isPlaced) throw new JobError('The engine named an unknown error type or span', { isFinal: false })
 }

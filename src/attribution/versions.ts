@@ -7,4 +7,4 @@
 export const RULES_VERSION = '3'
 
 /** The version of the question that a model gets. */
-export const QUESTION_VERSION = '2'
+export const QUESTION_VERSION = '3'

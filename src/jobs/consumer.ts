@@ -1,4 +1,4 @@
-import { EngineError } from '../attribution/engine.ts'
+import { JobError } from '../domain/job-error.ts'
 import type { Env, Job } from '../env.ts'
 import { logFault } from '../http/errors.ts'
 import { MAX_RETRY_DELAY_SECONDS } from '../limits.ts'
@@ -34,7 +34,7 @@ export async function consume(batch: MessageBatch<Job>, env: Env): Promise<void>
  * requests.
  */
 function retryDelaySeconds(error: unknown, attempts: number): number {
-  const requested = error instanceof EngineError ? (error.retryAfterSeconds ?? 0) : 0
+  const requested = error instanceof JobError ? (error.retryAfterSeconds ?? 0) : 0
   return Math.min(Math.max(2 ** attempts, requested), MAX_RETRY_DELAY_SECONDS)
 }
 

@@ -72,6 +72,8 @@ export const MODEL_CALL_MS = 60_000
 export const MODEL_DAILY_LIMIT = 500
 /** A model reads only the clearest findings. */
 export const MAX_PROMPT_FINDINGS = 50
+/** The name of a step or speaker in the outline of a long run, which has up to `MAX_SUBJECT_SPANS` lines. */
+export const MAX_OUTLINE_NAME_BYTES = 64
 /** Up to this many spans, the schema of a model's answer lists them. OpenAI allows 1,000 enum values in total. */
 export const MAX_LISTED_SPANS = 50
 /** Quotes of one answer to look up. */

@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest'
-import { EngineError } from '../../src/attribution/engine.ts'
 import { modelEngine } from '../../src/attribution/model/engine.ts'
+import { JobError } from '../../src/domain/job-error.ts'
 import type { Subject } from '../../src/domain/subject.ts'
 import { aFinding, anAnswer, aProvider, aStep, aSubject, askModelThat, theErrorTypes } from '../support/model.ts'
 import type { ModelRequest, Reply } from '../support/model-wire.ts'
@@ -43,7 +43,7 @@ describe('a valid answer from the model', () => {
       enum: (await theErrorTypes()).map(type => type.errorType),
     })
     expect(schema.properties.span_id).toEqual({
-      anyOf: [{ type: 'string', enum: ['root', 'retrieve', 'write'] }, { type: 'null' }],
+      anyOf: [{ type: 'string', enum: ['root', 's1', 's2'] }, { type: 'null' }],
     })
     expect(schema.required).toEqual(Object.keys(schema.properties))
   })
@@ -91,6 +91,7 @@ describe('a valid answer from the model', () => {
       },
     ],
     ['no span', { span_id: null }, { spanId: null }],
+    ['a span for an unsupported request', { error_type: 'unsupported_request' }, { spanId: null }],
     ['no quotes', { quotes: [] }, { evidence: [] }],
     ['an extra field', { note: 'hello' }, { errorType: 'context_misinterpretation' }],
   ] as const)('is cleaned up: %s', async ([, fields, expected], { expect }) => {
@@ -106,7 +107,7 @@ interface Schema {
 }
 
 describe('an answer outside the schema', () => {
-  const QUOTE = { span_id: 'write', path: 'output', quote: 'The sky is green' }
+  const QUOTE = { span_id: 's2', path: 'output', quote: 'The sky is green' }
   const FAULTS = [
     ['is not JSON', { answer: 'I think it was the AI.' }, "it wasn't a JSON object"],
     ['is empty', { answer: '' }, "it wasn't a JSON object"],
@@ -159,9 +160,14 @@ describe('an answer outside the schema', () => {
     expect(JSON.stringify(requests)).not.toContain('Ignore your instructions')
   })
 
-  it('is not requested again if another run has taken the job', async ({ expect }) => {
-    const { error, requests } = await askModelThat([{ answer: 'what?' }], { renew: async () => false })
-    expect(error).toMatchObject({ message: 'Another run took over the job', isFinal: false })
+  it('is not requested again if the second call may not be made', async ({ expect }) => {
+    const reasons = [undefined, new Error('another run has taken over the job')]
+    const reserveCall = async () => {
+      const reason = reasons.shift()
+      if (reason) throw reason
+    }
+    const { error, requests } = await askModelThat([{ answer: 'what?' }], { reserveCall })
+    expect(error?.message).toBe('another run has taken over the job')
     expect(requests).toHaveLength(1)
   })
 })
@@ -181,18 +187,18 @@ describe('a quote', () => {
   })
 
   it.for([
-    ['verbatim', { span_id: 'write', path: 'output.answer', quote: 'It is 12 months.' }, 'output.answer', 'write'],
-    ['as JSON', { span_id: 'write', path: 'output', quote: '"answer": "It is 12 months."' }, 'output', 'write'],
+    ['verbatim', { span_id: 's2', path: 'output.answer', quote: 'It is 12 months.' }, 'output.answer', 'write'],
+    ['as JSON', { span_id: 's2', path: 'output', quote: '"answer": "It is 12 months."' }, 'output', 'write'],
     [
       'with different line breaks',
-      { span_id: 'write', path: 'output.answer', quote: 'It is\n 12 months' },
+      { span_id: 's2', path: 'output.answer', quote: 'It is\n 12 months' },
       'output.answer',
       'write',
     ],
-    ['at an invalid path', { span_id: 'write', path: 'output[x]', quote: '12 months' }, 'output', 'write'],
+    ['at an invalid path', { span_id: 's2', path: 'output[x]', quote: '12 months' }, 'output', 'write'],
     ['from a comment', { span_id: 'root', path: 'feedback.comment', quote: 'Twice' }, 'feedback.comment', 'root'],
-    ['at a path that does not exist', { span_id: 'write', path: 'output.text', quote: '12 months' }, 'output', 'write'],
-    ['from the approved output', { span_id: 'write', path: 'x', quote: 'It is 24' }, 'approvedOutput', 'write'],
+    ['at a path that does not exist', { span_id: 's2', path: 'output.text', quote: '12 months' }, 'output', 'write'],
+    ['from the approved output', { span_id: 's2', path: 'x', quote: 'It is 24' }, 'approvedOutput', 'write'],
     ['from feedback', { span_id: null, path: 'feedback', quote: 'Twice that.' }, 'feedback', 'root'],
     [
       'from a doc',
@@ -209,12 +215,12 @@ describe('a quote', () => {
   })
 
   it.for([
-    ['from a different span', { span_id: 'write', path: 'output', quote: 'warranty X200"}' }],
-    ['that is blank', { span_id: 'write', path: 'output', quote: '  ' }],
+    ['from a different span', { span_id: 's2', path: 'output', quote: 'warranty X200"}' }],
+    ['that is blank', { span_id: 's2', path: 'output', quote: '  ' }],
     ['from an unknown span', { span_id: 'elsewhere', path: 'output', quote: 'It is 12 months.' }],
-    ['that is made up', { span_id: 'write', path: 'output', quote: 'It is 13 months.' }],
+    ['that is made up', { span_id: 's2', path: 'output', quote: 'It is 13 months.' }],
   ] as const)('%s is left out, and the others are kept', async ([, quote], { expect }) => {
-    const foundQuote = { span_id: 'write', path: 'output.answer', quote: '12 months' }
+    const foundQuote = { span_id: 's2', path: 'output.answer', quote: '12 months' }
     const { result } = await askModelThat([{ answer: anAnswer({ quotes: [quote, foundQuote] }) }])
     expect(result?.attribution.evidence.map(({ note }) => note)).toEqual(['“12 months”'])
   })
@@ -266,7 +272,7 @@ describe('a trace that contains instructions', () => {
   it('would be obeyed outside the fence', async ({ expect }) => {
     const types = (await theErrorTypes()).map(type => ({ ...type, rule: ORDER }))
     const { bindings } = await aProvider([{ answer: anAnswer(), isNaive: true }])
-    const context = { signal: new AbortController().signal, renew: async () => true, reserveCall: async () => {} }
+    const context = { signal: new AbortController().signal, reserveCall: async () => {} }
     const result = await modelEngine(bindings)?.(aSubject(), [], types, context)
     expect(result?.attribution.errorType).toBe('reviewer_mistake')
   })
@@ -326,7 +332,7 @@ describe("a provider's errors", () => {
     [302, false, { location: 'https://elsewhere.example.com/' }, undefined],
   ] as const)('with status %d have isFinal %s', async ([status, isFinal, headers, retryAfterSeconds], { expect }) => {
     const { error, requests } = await askModelThat([{ status, headers, body: LEAKY }])
-    expect(error).toBeInstanceOf(EngineError)
+    expect(error).toBeInstanceOf(JobError)
     expect(error?.message).toContain(`The model's provider returned status ${status}`)
     expect(error).toMatchObject({ isFinal, retryAfterSeconds })
     expect(`${error?.stack}${error?.cause}`).not.toMatch(SECRETS)
@@ -339,7 +345,7 @@ describe("a provider's errors", () => {
     ['a closed connection', { hangsUp: true }, /couldn't be reached|provider failed/],
   ] as const)('%s makes the queue retry', async ([, reply, message], { expect }) => {
     const { error, requests } = await askModelThat([reply])
-    expect(error).toBeInstanceOf(EngineError)
+    expect(error).toBeInstanceOf(JobError)
     expect(error).toMatchObject({ message: expect.stringMatching(message), isFinal: false })
     expect(`${error?.stack}${error?.cause}`).not.toMatch(SECRETS)
     expect(requests).toHaveLength(1)
@@ -492,7 +498,7 @@ describe('the settings', () => {
     ['a negative price', { ATTRIBUTION_INPUT_PRICE: '1', ATTRIBUTION_OUTPUT_PRICE: '-2' }, 'ATTRIBUTION_INPUT_PRICE'],
   ] as const)('fail the run permanently with %s, and name the setting', async ([, settings, named], { expect }) => {
     const { error, requests } = await askModelThat([ANSWERED], { settings })
-    expect(error).toBeInstanceOf(EngineError)
+    expect(error).toBeInstanceOf(JobError)
     expect(error?.message).toContain(named)
     expect(error?.message).not.toContain('pass@')
     expect(error?.isFinal).toBe(true)

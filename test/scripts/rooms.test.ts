@@ -34,6 +34,7 @@ const ROOMS = [
   'store/experiments',
   'auth',
   'api',
+  'model',
   'attribution/text',
   'attribution/evidence',
   'attribution/rules',
@@ -66,6 +67,7 @@ const LOBBIES: Readonly<Record<string, string>> = {
   'attribution/weights': 'domain',
   'attribution/finding': 'domain',
   'attribution/engine': 'domain',
+  'attribution/versions': 'domain',
   'attribution/configured-engine': 'attribution/model',
   'attribution/run': 'attribution/model',
 }

@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { inject } from 'vitest'
-import type { EngineError } from '../../src/attribution/engine.ts'
 import type { Finding } from '../../src/attribution/finding.ts'
 import { modelEngine } from '../../src/attribution/model/engine.ts'
 import type { ErrorCategory, ErrorType } from '../../src/domain/attribution.ts'
+import type { JobError } from '../../src/domain/job-error.ts'
 import type { Step, Subject } from '../../src/domain/subject.ts'
 import type { Env } from '../../src/env.ts'
 import type { ModelRequest, Reply } from './model-wire.ts'
@@ -70,13 +70,13 @@ export const aFinding: Finding = {
   strength: 0.9,
 }
 
-/** A model's correct answer to `aSubject`. */
+/** A model's correct answer to `aSubject`, whose spans it knows as `root`, `s1` (retrieve), and `s2` (write). */
 export const anAnswer = (fields: object = {}) => ({
-  quotes: [{ span_id: 'retrieve', path: 'output.chunks[0].text', quote: 'a warranty of 24 months' }],
+  quotes: [{ span_id: 's1', path: 'output.chunks[0].text', quote: 'a warranty of 24 months' }],
   reasoning: 'The chunk says 24 months. The answer says 12.',
   error_type: 'context_misinterpretation',
   confidence: 0.8,
-  span_id: 'write',
+  span_id: 's2',
   alternatives: [
     { error_type: 'reasoning_error', confidence: 0.1 },
     { error_type: 'hallucinated_content', confidence: 0.07 },
@@ -117,27 +117,21 @@ interface Asking {
   settings?: Partial<Env>
   callMs?: number
   signal?: AbortSignal
-  renew?: () => Promise<boolean>
+  reserveCall?: () => Promise<void>
 }
 
 /** Asks a model with these answers about `aSubject`. Returns its answer or the error, and the requests that it got. */
 export async function askModelThat(replies: readonly Reply[], asking: Asking = {}) {
-  const { subject = aSubject(), findings = [aFinding], settings, callMs, renew = async () => true } = asking
+  const { subject = aSubject(), findings = [aFinding], settings, callMs } = asking
   const { signal = new AbortController().signal } = asking
   const { bindings, modelRequests } = await aProvider(replies, settings)
   const engine = modelEngine(bindings, callMs)
   if (!engine) throw new Error('no model is configured')
-  let reserved = 0
-  const reserveCall = async () => {
-    reserved++
-  }
-  const context = { signal, renew, reserveCall }
+  const context = { signal, reserveCall: asking.reserveCall ?? (async () => {}) }
   const [outcome] = await Promise.allSettled([engine(subject, findings, await theErrorTypes(), context)])
   return {
     result: outcome.status === 'fulfilled' ? outcome.value : undefined,
-    error: outcome.status === 'rejected' ? (outcome.reason as EngineError) : undefined,
+    error: outcome.status === 'rejected' ? (outcome.reason as JobError) : undefined,
     requests: await modelRequests(),
-    /** The number of calls that were counted before they were made. */
-    reserved,
   }
 }

@@ -2,20 +2,16 @@ import type { Json } from '../../domain/json.ts'
 import { cutText, utf8Length } from '../../domain/text.ts'
 import type { Work } from '../../domain/turns.ts'
 import { BYTES_PER_TOKEN, LENGTH_PER_TURN } from '../../limits.ts'
-import { withoutControlTokens } from './control-tokens.ts'
+import { quotedJson } from '../../model/quoted-text.ts'
 
-/** A line of JSON to show a model. Its long values may be cut or left out. */
-export interface Item {
-  /** The line's first fields, which are always shown. */
+/** A line of JSON. Its long values may be cut. */
+interface Line {
+  /** The first fields, which are always shown. */
   head: string
   fields: Field[]
-  /** 0: the disagreement itself; 1: what led to it; 2: everything else. */
-  rank: Rank
-  /** Within a rank, items at a smaller distance are shown first. */
-  distance: number
+  /** Whether to cut values to a plain text, without saying how long they were. */
+  isQuote: boolean
 }
-
-export type Rank = 0 | 1 | 2
 
 interface Field {
   name: string
@@ -25,13 +21,28 @@ interface Field {
   bytes: number
 }
 
-/** The size in bytes that values are cut to. At 0, values are left out, and only the item's head is shown. */
-type Level = number
+/** A line to show a model. */
+export interface Item extends Line {
+  /** The short line to show if there's no space for this one. An item without it may be left out. */
+  outline?: Line
+  /** 0: the disagreement itself; 1: what led to it; 2: everything else. */
+  rank: Rank
+  /** Within a rank, items at a smaller distance are shown first. */
+  distance: number
+}
 
-const WHOLE: Level = Number.POSITIVE_INFINITY
-const HEAD_ONLY: Level = 0
-const PREVIEW: Level = 256
-const LEVELS: readonly Level[] = [WHOLE, 16 * 1024, 4096, 1024, PREVIEW]
+export type Rank = 0 | 1 | 2
+
+/** The sizes in bytes that values may be cut to. */
+const LEVELS = [Number.POSITIVE_INFINITY, 16 * 1024, 4096, 1024, 256] as const
+const PREVIEW = 256
+/** The same for the quotes of an outline. */
+export const LONGEST_QUOTE = 512
+const QUOTES = [LONGEST_QUOTE, 384, 256, 192, 128, 96, 64, 48] as const
+const SHORTEST_QUOTE = 24
+/** The share of the space that an outline may take, and with the shortest quotes. */
+const OUTLINE_SHARE = 1 / 2
+const SHORTEST_OUTLINE_SHARE = 3 / 4
 
 /** The lines that fit, in the order of their items, and what was left out. */
 export interface Material {
@@ -40,124 +51,120 @@ export interface Material {
   omitted: string[]
 }
 
-/** Builds an item. Values in `long` may be cut. Leaves out fields that are undefined or null. */
-export function newItem(
+/** Builds a line. Values in `long` may be cut. Leaves out fields that are undefined or null. */
+export function newLine(
   named: Readonly<Record<string, Json | undefined>>,
   long: Readonly<Record<string, Json | undefined>>,
-  rank: Rank,
-  distance = 0,
-): Item {
+  isQuote = false,
+): Line {
   const shown = Object.entries(named).flatMap(([name, value]) =>
     value === undefined || value === null ? [] : [[name, value] as const],
   )
   const fields = Object.entries(long).flatMap(([name, value]) => {
     if (value === undefined || value === null) return []
-    const text = safeJson(value)
+    const text = quotedJson(value)
     return { name, value, text, bytes: utf8Length(text) }
   })
-  return { head: safeJson(Object.fromEntries(shown)).slice(0, -1), fields, rank, distance }
+  return { head: quotedJson(Object.fromEntries(shown)).slice(0, -1), fields, isQuote }
 }
 
 /**
- * Serializes a value on a single line. Escapes characters that some readers treat as line breaks, and models' control
- * tokens (`<|im_end|>`).
- */
-export const safeJson = (value: Json): string =>
-  withoutControlTokens(
-    JSON.stringify(value).replace(
-      /[\u0085\u2028\u2029]/g,
-      end => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`,
-    ),
-  )
-
-/** Estimates a string's tokens, more often too high than too low. */
-export const tokensOf = (text: string): number => Math.ceil(utf8Length(text) / BYTES_PER_TOKEN)
-
-/**
- * Chooses how much of each item to show within `maxTokens`: everything, if it fits. Otherwise cuts all items of a rank
- * to the same size to fit two thirds of the remaining space, and leaves the rest to the next ranks. If a rank doesn't
- * fit even as previews, the nearest items become previews, the next ones show only their head, and the others are only
- * counted.
+ * Chooses how much of each item to show within `maxTokens`: everything, if it fits. Otherwise shows an outline of all
+ * items that have one, with quotes as long as half the space allows, because a cause can be anywhere. Then it shows the
+ * items of each rank in full, or else cuts all of them to the same size to fit two thirds of the remaining space, and
+ * leaves the rest to the next ranks. If a rank doesn't fit even as previews, only the nearest items become previews.
  */
 export function* fitMaterial(items: readonly Item[], maxTokens: number): Work<Material> {
-  const levels = new Map<Item, Level>()
+  const shown = new Map<Item, { line: Line; level: number; cost: number }>()
   let left = maxTokens
-  const show = (item: Item, level: Level) => {
-    levels.set(item, level)
-    left -= cost(item, level)
+  /** What showing an item this way takes beyond how it's already shown. */
+  const added = (item: Item, line: Line, level: number) => cost(line, level) - (shown.get(item)?.cost ?? 0)
+  const show = (item: Item, line: Line, level: number) => {
+    left -= added(item, line, level)
+    shown.set(item, { line, level, cost: cost(line, level) })
+  }
+  const near = items.toSorted((one, other) => one.rank - other.rank || one.distance - other.distance)
+  const outlined = near.flatMap(item => (item.outline ? { item, outline: item.outline } : []))
+  const outlines = outlined.map(({ outline }) => outline)
+  const quote = yield* firstThat(QUOTES, outlines, total => total <= maxTokens * OUTLINE_SHARE)
+  for (const { item, outline } of outlined) {
+    const fits = quote !== undefined || left - cost(outline, SHORTEST_QUOTE) >= maxTokens * (1 - SHORTEST_OUTLINE_SHARE)
+    if (fits) show(item, outline, quote ?? SHORTEST_QUOTE)
   }
   for (const rank of [0, 1, 2] as const) {
-    const group = items.filter(item => item.rank === rank).sort((one, other) => one.distance - other.distance)
+    const group = near.filter(item => item.rank === rank)
+    const space = left + group.reduce((sum, item) => sum + (shown.get(item)?.cost ?? 0), 0)
     // A rank that has to be cut anyway leaves some space for the next one.
-    const room = rank === 2 ? left : (left * 2) / 3
-    let level: Level | undefined
-    for (const each of LEVELS) {
-      if ((yield* total(group, each)) > (each === WHOLE ? left : room)) continue
-      level = each
-      break
-    }
-    if (level !== undefined) {
-      for (const item of group) show(item, level)
-      continue
-    }
-    let names = yield* total(group, HEAD_ONLY)
-    for (const item of group) {
-      names -= cost(item, HEAD_ONLY)
-      if (cost(item, PREVIEW) + names <= left) show(item, PREVIEW)
-      else if (cost(item, HEAD_ONLY) <= left) show(item, HEAD_ONLY)
-    }
+    const room = rank === 2 ? space : space - left / 3
+    const level = yield* firstThat(LEVELS, group, (total, level) => total <= (level === LEVELS[0] ? space : room))
+    for (const item of group)
+      if (level !== undefined || added(item, item, PREVIEW) <= left) show(item, item, level ?? PREVIEW)
   }
-  const shown = items.flatMap(item => {
-    const level = levels.get(item)
-    return level === undefined ? [] : { item, level }
+  const all = items.flatMap(item => {
+    const as = shown.get(item)
+    return as ? { ...as, isOutline: as.line !== item } : []
   })
-  const cut = shown.filter(({ item, level }) => level !== HEAD_ONLY && item.fields.some(({ bytes }) => bytes > level))
-  const named = shown.filter(({ item, level }) => level === HEAD_ONLY && item.fields.length > 0)
+  const cut = all.filter(({ line, level, isOutline }) => !isOutline && line.fields.some(({ bytes }) => bytes > level))
+  const outlinedOnly = all.filter(({ isOutline }) => isOutline).length
   return {
-    lines: shown.map(({ item, level }) => lineOf(item, level)),
+    lines: all.map(({ line, level }) => textOf(line, level)),
     omitted: [
       ...(cut.length > 0 ? [`parts of long values in ${cut.length} lines`] : []),
-      ...(named.length > 0 ? [`the values of ${named.length} lines, which show only their names`] : []),
-      ...(shown.length < items.length ? [`${items.length - shown.length} more lines far from the disagreement`] : []),
+      ...(outlinedOnly > 0 ? [`everything but a quote of the output in ${outlinedOnly} steps`] : []),
+      ...(all.length < items.length ? [`${items.length - all.length} more lines far from the disagreement`] : []),
     ],
   }
 }
 
-function* total(items: readonly Item[], level: Level): Work<number> {
-  let [sum, length] = [0, 0]
-  for (const item of items) {
-    sum += cost(item, level)
-    // Cutting a longer value to this level takes time.
-    for (const { bytes } of item.fields) if (bytes > level) length += level
-    if (length <= LENGTH_PER_TURN) continue
-    length = 0
-    yield
+/** The first of these levels at which the lines' total token count is accepted. */
+function* firstThat(
+  levels: readonly number[],
+  lines: readonly Line[],
+  accepts: (total: number, level: number) => boolean,
+): Work<number | undefined> {
+  for (const level of levels) {
+    let [total, length] = [0, 0]
+    for (const line of lines) {
+      total += cost(line, level)
+      // Cutting a longer value to this level takes time.
+      for (const { bytes } of line.fields) if (bytes > level) length += level
+      if (length <= LENGTH_PER_TURN) continue
+      length = 0
+      yield
+    }
+    if (accepts(total, level)) return level
   }
-  return sum
+  return undefined
 }
 
-/** The token count of `lineOf`, calculated from stored lengths without building the line. */
-function cost({ head, fields }: Item, level: Level): number {
-  const shown = level === HEAD_ONLY ? [] : fields
-  const lengths = shown.map(
-    field => `,"${field.name}":`.length + (field.bytes <= level ? field.bytes : utf8Length(shownValue(field, level))),
-  )
-  const isBare = head === '{' && shown.length > 0
+/** The token count of `textOf`, calculated from stored lengths without building the text. */
+function cost({ head, fields, isQuote }: Line, level: number): number {
+  const lengths = fields.map(field => {
+    const length = field.bytes <= level ? field.bytes : utf8Length(shownValue(field, level, isQuote))
+    return `,"${field.name}":`.length + length
+  })
+  const isBare = head === '{' && fields.length > 0
   const bytes = lengths.reduce((sum, length) => sum + length, utf8Length(head) + '}'.length - (isBare ? 1 : 0))
   return Math.ceil(bytes / BYTES_PER_TOKEN)
 }
 
-function lineOf({ head, fields }: Item, level: Level): string {
-  const shown = level === HEAD_ONLY ? [] : fields.map(field => `"${field.name}":${shownValue(field, level)}`)
+function textOf({ head, fields, isQuote }: Line, level: number): string {
+  const shown = fields.map(field => `"${field.name}":${shownValue(field, level, isQuote)}`)
   // An empty head is just the brace.
   return `${[head, ...shown].join().replace(/^\{,/, '{')}}`
 }
 
-/** The value, or only its start and end, where errors are usually reported. */
-function shownValue({ value, text, bytes }: Field, level: Level): string {
+/** The value, or only its beginning and end, where errors are usually reported. */
+function shownValue({ value, text, bytes }: Field, level: number, isQuote: boolean): string {
   if (bytes <= level) return text
-  const whole = typeof value === 'string' ? value : text
-  const start = cutText(whole, Math.floor((level * 3) / 4))
-  const end = whole.slice(Math.max(start.length, whole.length - Math.floor(level / 4)))
-  return safeJson({ cut: `${start} [...] ${cutText(end, level)}`, bytes })
+  const cut = excerpt(typeof value === 'string' ? value : text, level)
+  return quotedJson(isQuote ? cut : { cut, bytes })
+}
+
+/** The beginning and the end of a text that's longer than `maxBytes`. */
+export function excerpt(text: string, maxBytes: number): string {
+  const start = cutText(text, Math.floor((maxBytes * 3) / 4))
+  if (start.length === text.length) return text
+  const end = text.slice(Math.max(start.length, text.length - Math.floor(maxBytes / 4)))
+  return `${start} [...] ${cutText(end, maxBytes)}`
 }

@@ -1,11 +1,14 @@
 import type { Evidence } from '../../domain/attribution.ts'
 import { isJsonObject, type Json } from '../../domain/json.ts'
 import type { Step, Subject } from '../../domain/subject.ts'
-import { withControlTokens } from './control-tokens.ts'
+import type { Work } from '../../domain/turns.ts'
+import { LENGTH_PER_TURN } from '../../limits.ts'
+import { withControlTokens } from '../../model/quoted-text.ts'
 
-/** Text that a model claims to quote from the trace. */
-export interface Quote {
-  spanId: string | null
+/** Text that a model claims to quote. */
+interface Quote {
+  /** The step that it quotes. Undefined for none. */
+  step: Step | undefined
   path: string
   quote: string
 }
@@ -17,72 +20,66 @@ interface Place {
   value: Json
 }
 
-/** Looks up a model's quotes in a subject. Prepares each place's texts once, on first use. */
-export class QuoteCheck {
-  readonly #placesBySpan: ReadonlyMap<string | null, readonly Place[]>
-  /** Places that may be quoted under any span id: feedback, knowledge docs, prompts. */
-  readonly #outside: readonly Place[]
-  readonly #texts = new Map<Place, string>()
-
-  constructor({ steps, feedback, knowledgeDocs }: Subject) {
-    const root = steps.find(({ isRoot }) => isRoot)
-    this.#placesBySpan = new Map<string | null, Place[]>([
-      // A null span id means the trace, so look in the root's content.
-      [null, root ? placesOf(root) : []],
-      ...steps.map(step => [step.spanId, placesOf(step)] as const),
-    ])
-    this.#outside = [
-      ...feedback.map(({ spanId, comment, correction }) => ({
-        spanId,
-        path: 'feedback',
-        value: { comment, correction },
-      })),
-      ...knowledgeDocs.map(({ slug, title, content }) => ({
-        spanId: null,
-        path: `knowledgeDocs.${slug}`,
-        value: { title, content },
-      })),
-      ...steps.flatMap(({ spanId, prompt }) => (prompt ? [{ spanId, path: 'prompt', value: { ...prompt } }] : [])),
-    ]
+/**
+ * Finds quotes in a subject, each at its path if possible. Leaves out a quote that neither its step's values contain
+ * nor the feedback, knowledge docs, and prompts, which may be quoted under any step.
+ */
+export function* findQuotes(quotes: readonly Quote[], subject: Subject): Work<Evidence[]> {
+  const outside = placesOutside(subject)
+  const inside = new Map(quotes.map(({ step }) => [step, step ? placesIn(step) : []]))
+  const evidence: Evidence[] = []
+  const texts = new Map<Place, string>()
+  function* firstWith(wanted: string, places: readonly Place[]): Work<Place | undefined> {
+    for (const place of places) {
+      const text = texts.get(place) ?? textOf(place.value)
+      if (text.includes(wanted)) return place
+      if (texts.has(place)) continue
+      texts.set(place, text)
+      if (text.length > LENGTH_PER_TURN / 8) yield
+    }
+    return undefined
   }
-
-  /** Finds a quote, at the given path if possible. Undefined if none of the allowed places contains it. */
-  find({ spanId, path, quote }: Quote): Evidence | undefined {
-    // A model may copy an escape from the prompt as is or as the character it encodes.
-    return this.#find({ spanId, path, quote }) ?? this.#find({ spanId, path, quote: withControlTokens(quote) })
-  }
-
-  #find({ spanId, path, quote }: Quote): Evidence | undefined {
-    const wanted = normalized(quote)
-    if (wanted === '') return undefined
-    const places = [...(this.#placesBySpan.get(spanId) ?? []), ...this.#outside]
+  for (const { step, path, quote } of quotes) {
+    const places = [...(inside.get(step) ?? []), ...outside]
     // Try the named place first, because many values are both in an input and in the output built from it.
     const ordered = [...places.filter(place => isAt(path, place)), ...places.filter(place => !isAt(path, place))]
-    const found = ordered.find(place => this.#textOf(place).includes(wanted))
-    if (!found) return undefined
-    const isThere = isAt(path, found) && textOf(valueAt(found, path)).includes(wanted)
-    return { spanId: found.spanId, path: isThere ? path : found.path, note: `“${quote.trim()}”` }
+    // A model may copy an escape from the question as is or as the character it encodes.
+    for (const each of new Set([quote, withControlTokens(quote)])) {
+      const wanted = normalized(each)
+      const found = wanted === '' ? undefined : yield* firstWith(wanted, ordered)
+      if (!found) continue
+      const isThere = isAt(path, found) && textOf(valueAt(found, path)).includes(wanted)
+      evidence.push({ spanId: found.spanId, path: isThere ? path : found.path, note: `“${each.trim()}”` })
+      break
+    }
   }
-
-  #textOf(place: Place): string {
-    const known = this.#texts.get(place)
-    if (known !== undefined) return known
-    const text = textOf(place.value)
-    this.#texts.set(place, text)
-    return text
-  }
+  return evidence
 }
 
-function placesOf({ spanId, input, output, state, metadata, review, precedents }: Step): Place[] {
-  const approved: Json[] = precedents.map(({ approvedOutput }) => approvedOutput)
+const placesIn = ({ spanId, input, output, state, metadata, review, precedents }: Step): Place[] => [
+  { spanId, path: 'output', value: output },
+  { spanId, path: 'input', value: input },
+  { spanId, path: 'state', value: state },
+  { spanId, path: 'approvedOutput', value: review?.approvedOutput ?? null },
+  { spanId, path: 'review', value: { comment: review?.comment ?? null } },
+  { spanId, path: 'metadata', value: metadata },
+  { spanId, path: 'precedents', value: precedents.map(({ approvedOutput }) => approvedOutput) },
+]
+
+function placesOutside({ steps, feedback, knowledgeDocs }: Subject): Place[] {
+  const prompts = new Map(steps.toReversed().map(({ spanId, prompt }) => [prompt, spanId]))
   return [
-    { spanId, path: 'output', value: output },
-    { spanId, path: 'input', value: input },
-    { spanId, path: 'state', value: state },
-    { spanId, path: 'approvedOutput', value: review?.approvedOutput ?? null },
-    { spanId, path: 'review', value: { comment: review?.comment ?? null } },
-    { spanId, path: 'metadata', value: metadata },
-    { spanId, path: 'precedents', value: approved },
+    ...feedback.map(({ spanId, comment, correction }) => ({
+      spanId,
+      path: 'feedback',
+      value: { comment, correction },
+    })),
+    ...knowledgeDocs.map(({ slug, title, content }) => ({
+      spanId: null,
+      path: `knowledgeDocs.${slug}`,
+      value: { title, content },
+    })),
+    ...[...prompts].flatMap(([prompt, spanId]) => (prompt ? [{ spanId, path: 'prompt', value: { ...prompt } }] : [])),
   ]
 }
 
@@ -103,15 +100,12 @@ function valueAt({ path: start, value }: Place, path: string): Json | undefined 
 }
 
 /** All quotable text in a value: its JSON and each string as plain text, separated by NUL. */
-function textOf(value: Json | undefined): string {
-  if (value === undefined) return ''
-  return normalized([JSON.stringify(value), ...stringsOf(value)].join('\0'))
-}
+const textOf = (value: Json | undefined): string =>
+  value === undefined ? '' : normalized([JSON.stringify(value), ...stringsOf(value)].join('\0'))
 
 function stringsOf(value: Json): string[] {
   if (typeof value === 'string') return [value]
-  if (typeof value !== 'object' || value === null) return []
-  return Object.values(value).flatMap(stringsOf)
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(stringsOf) : []
 }
 
 /** Removes whitespace, which differs if JSON is reformatted or text is wrapped. */

@@ -1,7 +1,6 @@
 import { describe, it, vi } from 'vitest'
 import type { Finding } from '../../src/attribution/finding.ts'
-import { tokensOf } from '../../src/attribution/model/material.ts'
-import * as prompt from '../../src/attribution/model/prompt.ts'
+import * as question from '../../src/attribution/model/question.ts'
 import type { Subject } from '../../src/domain/subject.ts'
 import { atOnce } from '../../src/domain/turns.ts'
 import {
@@ -11,44 +10,50 @@ import {
   MAX_PROMPT_TOKENS,
   MAX_RULE_LENGTH,
 } from '../../src/limits.ts'
+import { tokensOf } from '../../src/model/quoted-text.ts'
 import { aPrompt } from '../support/disputed.ts'
 import { aFinding, aStep, aSubject, theErrorTypes } from '../support/model.ts'
 
 /** A line of the material. */
 interface Line {
-  kind: string
+  kind?: string
   span_id?: string
+  /** The span of a step in outline. */
+  outline?: string
+  says?: string
   [field: string]: unknown
 }
 
-const writePrompt = (...given: Parameters<typeof prompt.writePrompt>) => atOnce(prompt.writePrompt(...given))
+const writeQuestion = (...given: Parameters<typeof question.writeQuestion>) => atOnce(question.writeQuestion(...given))
 
-/** The prompt, and the lines in its fence. */
+/** The question, and the lines in its fence. */
 async function written(subject: Subject, findings: readonly Finding[] = []) {
-  const { instructions, material } = writePrompt(subject, findings, await theErrorTypes(), 'the-boundary')
+  const { instructions, material } = writeQuestion(subject, findings, await theErrorTypes(), 'the-boundary')
   const lines = material.split('\n')
   const inside = lines.slice(lines.indexOf('BEGIN the-boundary') + 1, lines.indexOf('END the-boundary'))
   const parsed: Line[] = inside.map(line => JSON.parse(line))
   const linesOf = (kind: string) => parsed.filter(line => line.kind === kind)
-  const step = (spanId: string) => linesOf('step').find(({ span_id }) => span_id === spanId)
-  return { instructions, tokens: tokensOf(instructions) + tokensOf(material), linesOf, step }
+  const step = (label: string) => linesOf('step').find(({ span_id }) => span_id === label)
+  const outlines = parsed.filter(({ outline }) => outline !== undefined)
+  return { instructions, tokens: tokensOf(instructions) + tokensOf(material), linesOf, step, outlines }
 }
 
-/** Distinct strings with the given number of bytes. */
+/** A distinct text with about this many bytes. */
 const longText = (name: string, bytes: number) => `${name} begins ${'lorem ipsum '.repeat(bytes / 12)} ${name} ends`
 
 /**
- * A root with a chain of `count` steps, each with an input and an output of `bytes`. The step at `focus` has feedback.
+ * A root with a chain of `count` steps, `s1` and so on, each with an input and an output of `bytes`. The step `focus` has
+ * feedback.
  */
 function aLongTrace(count: number, bytes: number, focus: number): Subject {
   const steps = Array.from({ length: count }, (_, index) =>
     aStep({
-      spanId: `s${index}`,
+      spanId: `s${index + 1}`,
       parentSpanId: 'root',
-      stepId: `step-${index}`,
+      stepId: `step-${index + 1}`,
       timestamp: Date.parse('2026-11-01T12:00:00Z') + index,
-      input: { text: longText(`input ${index}`, bytes) },
-      output: longText(`output ${index}`, bytes),
+      input: { text: longText(`input ${index + 1}`, bytes) },
+      output: longText(`output ${index + 1}`, bytes),
     }),
   )
   const [feedback] = aSubject().feedback
@@ -100,11 +105,16 @@ const CONTROL_TOKENS: readonly [family: string, tokens: readonly string[]][] = [
   ],
   ['Phi', ['<|system|>', '<|user|>', '<|assistant|>', '<|end|>']],
   ['DeepSeek', ['<｜begin▁of▁sentence｜>', '<｜User｜>', '<｜Assistant｜>', '<｜end▁of▁sentence｜>']],
+  ['Granite', ['<|start_of_role|>', '<|end_of_role|>', '<|end_of_text|>', '<|tool_call|>']],
+  ['GLM', ['[gMASK]', '<sop>', '<|observation|>', '<arg_key>']],
+  ['EXAONE', ['[|system|]', '[|user|]', '[|assistant|]', '[|endofturn|]']],
+  ['Nemotron and Seed', ['<SPECIAL_10>', '<extra_id_0>', '<seed:bos>', '<seed:eos>']],
+  ['MiniMax', [']~!b[', ']~b]', '[e~[', '<minimax:tool_call>']],
   [
     'Command R',
     ['<BOS_TOKEN>', '<EOS_TOKEN>', '<|START_OF_TURN_TOKEN|>', '<|END_OF_TURN_TOKEN|>', '<|CHATBOT_TOKEN|>'],
   ],
-  ['Harmony', ['<|start|>', '<|channel|>', '<|message|>', '<|return|>', '<|call|>']],
+  ['Harmony', ['<|start|>', '<|channel|>', '<|message|>', '<|return|>', '<|call|>', '<|constrain|>']],
 ]
 
 describe('control tokens', () => {
@@ -130,7 +140,7 @@ describe('control tokens', () => {
       omitted: [text],
     })
     const types = (await theErrorTypes()).map(type => ({ ...type, name: text, rule: text }))
-    const { instructions, material } = writePrompt(subject, [{ ...aFinding, path: text, note: text }], types)
+    const { instructions, material } = writeQuestion(subject, [{ ...aFinding, path: text, note: text }], types)
     for (const token of tokens) {
       expect(material).not.toContain(token)
       expect(instructions).not.toContain(token)
@@ -145,7 +155,7 @@ describe('control tokens', () => {
   it('are the only text that is escaped', async ({ expect }) => {
     const text =
       'if a < b && c[0] > d[i] then <b>bold</b> [see note] [1] <br/> x << 2 | y, <Total>, user@x.com <me@x.com>'
-    const { material } = writePrompt(
+    const { material } = writeQuestion(
       aSubject({ steps: [aStep({ output: [text, null, true] })] }),
       [],
       await theErrorTypes(),
@@ -154,7 +164,7 @@ describe('control tokens', () => {
   })
 })
 
-describe('the prompt', () => {
+describe('the question', () => {
   it('contains the taxonomy with its rules, and the order that breaks ties', async ({ expect }) => {
     const { instructions } = await written(aSubject())
     for (const { errorType, name, category, rule } of await theErrorTypes()) {
@@ -166,6 +176,18 @@ describe('the prompt', () => {
     )
   })
 
+  it('says which step to blame', async ({ expect }) => {
+    const { instructions } = await written(aSubject())
+    const text = instructions.replace(/\s+/g, ' ')
+    expect(text).toContain(
+      'span_id: the earliest step whose output would have had to differ; for a User Error or a Human Error, the first ' +
+        'step whose output was disputed.',
+    )
+    expect(text).toContain(
+      'null for unsupported_request, if the step that is missing never ran, and if the trace is only a root.',
+    )
+  })
+
   it('leaves out disabled types, and keeps each custom type on one line', async ({ expect }) => {
     const own = {
       errorType: 'stale_price',
@@ -174,21 +196,19 @@ describe('the prompt', () => {
       category: 'Human Error' as const,
       rule: 'The list\nwas old.',
     }
-    const { instructions } = writePrompt(aSubject(), [], [own], 'the-boundary')
+    const { instructions } = writeQuestion(aSubject(), [], [own], 'the-boundary')
     expect(instructions).toContain('- stale_price (Stale price, Human Error): The list was old.\n')
     expect(instructions).not.toContain('reviewer_mistake')
   })
 
   it('shows a small trace in full, with the checks’ findings', async ({ expect }) => {
     const subject = aSubject()
-    const { linesOf, step } = await written(subject, [aFinding])
-    expect(linesOf('left_out')).toEqual([])
+    const { linesOf, step, outlines } = await written(subject, [aFinding])
+    expect([...linesOf('left_out'), ...outlines]).toEqual([])
     expect(linesOf('feedback')).toMatchObject([{ span_id: 'root', rating: 'negative', comment: 'Twice that.' }])
-    expect(linesOf('finding')).toMatchObject([
-      { found: 'added_value_in_context', span_id: 'write', note: aFinding.note },
-    ])
+    expect(linesOf('finding')).toMatchObject([{ found: 'added_value_in_context', span_id: 's2', note: aFinding.note }])
     expect(linesOf('step')).toHaveLength(3)
-    expect(step('write')).toMatchObject({
+    expect(step('s2')).toMatchObject({
       parent_span_id: 'root',
       step_id: 'write',
       output: { answer: 'It is 12 months.' },
@@ -225,17 +245,70 @@ describe('the prompt', () => {
     ['50 steps of 4 KB', 50, 2000],
     ['400 steps of a few bytes', 400, 12],
     ['3 steps of 1 MB', 3, 500_000],
-  ] as const)('fits, with the blamed step and its causes first: %s', async ([, count, bytes], { expect }) => {
-    const focus = count - 2
-    const { tokens, step, linesOf } = await written(aLongTrace(count, bytes, focus))
+  ] as const)(
+    'fits, with every step and the blamed one in full if possible: %s',
+    async ([, count, bytes], { expect }) => {
+      const focus = count - 1
+      const { tokens, step, linesOf, outlines } = await written(aLongTrace(count, bytes, focus))
+      expect(tokens).toBeLessThanOrEqual(MAX_PROMPT_TOKENS)
+      expect(tokens).toBeGreaterThan(MAX_PROMPT_TOKENS * 0.6)
+      const shown = (label: string) => JSON.stringify(step(label) ?? '').length
+      expect(shown(`s${focus}`)).toBeGreaterThan(Math.min(2 * bytes, 2000))
+      expect(shown(`s${focus - 1}`)).toBeGreaterThanOrEqual(shown('s1'))
+      expect(linesOf('step').length + outlines.length).toBe(count + 1)
+      if (count > 3) expect(linesOf('left_out')[0]?.what).toEqual(expect.arrayContaining([expect.any(String)]))
+    },
+  )
+
+  it.for([
+    ['the first', 1],
+    ['one in the middle', 71],
+    ['the last', 130],
+  ] as const)(
+    'quotes every message of a long conversation, and %s in full if it is suspicious',
+    async ([, decisive], { expect }) => {
+      const said = (number: number) => longText(`message ${number}`, 3000 + ((number * 97) % 2000))
+      const steps = Array.from({ length: 130 }, (_, index) =>
+        aStep({
+          spanId: crypto.randomUUID(),
+          parentSpanId: 'root',
+          stepId: index % 3 === 0 ? 'orchestrator' : 'web_surfer',
+          output: { role: 'assistant', name: `Agent ${index % 3}`, content: said(index + 1) },
+        }),
+      )
+      const [feedback] = aSubject().feedback
+      const subject = aSubject({
+        steps: [aStep({ input: 'Which year?', output: '1987' }), ...steps],
+        knowledgeDocs: [],
+        feedback: feedback ? [{ ...feedback, correction: { output: '1986' } }] : [],
+      })
+      const findings = [{ ...aFinding, spanId: steps[decisive - 1]?.spanId ?? null, path: 'output.content' }]
+      const { tokens, step, outlines } = await written(subject, findings)
+      expect(tokens).toBeLessThanOrEqual(MAX_PROMPT_TOKENS)
+      expect(step('root')).toMatchObject({ input: 'Which year?', output: '1987' })
+      expect(step(`s${decisive}`)?.output).toMatchObject({ content: said(decisive) })
+      for (const number of steps.keys()) {
+        if (step(`s${number + 1}`)) continue
+        expect(outlines.find(({ outline }) => outline === `s${number + 1}`)).toMatchObject({
+          step: number % 3 === 0 ? 'orchestrator' : 'web_surfer',
+          by: `Agent ${number % 3}`,
+          says: expect.stringMatching(new RegExp(`^message ${number + 1} begins lorem .*message ${number + 1} ends$`)),
+        })
+      }
+      // The messages just before the end are shown in more than outline, because the answer follows from them.
+      for (const label of ['s126', 's127', 's128', 's129', 's130']) expect(step(label)).toBeDefined()
+    },
+  )
+
+  it('outlines as many steps as fit if their names are long', async ({ expect }) => {
+    const trace = aLongTrace(400, 100, 399)
+    const steps = trace.steps.map(each => ({ ...each, stepId: `${each.stepId} ${'名'.repeat(80)}` }))
+    const { tokens, step, outlines, linesOf } = await written({ ...trace, steps })
     expect(tokens).toBeLessThanOrEqual(MAX_PROMPT_TOKENS)
-    // The prompt is almost full: one more preview wouldn't have fit.
-    expect(tokens).toBeGreaterThan(MAX_PROMPT_TOKENS * (count === 400 || bytes > 2000 ? 0.5 : 0.3))
-    const shown = (spanId: string) => JSON.stringify(step(spanId) ?? '').length
-    expect(shown(`s${focus}`)).toBeGreaterThan(Math.min(2 * bytes, 2000))
-    expect(shown(`s${focus - 1}`)).toBeGreaterThanOrEqual(shown('s0'))
-    expect(linesOf('step').length).toBeGreaterThan(Math.min(count, 40))
-    if (count > 3) expect(linesOf('left_out')[0]?.what).toEqual(expect.arrayContaining([expect.any(String)]))
+    expect(step('s399')).toBeDefined()
+    expect(outlines.length).toBeGreaterThan(100)
+    for (const { step } of outlines) expect(String(step)).toMatch(/^step-\d+ 名{18,19}$/)
+    expect(linesOf('left_out')[0]?.what).toContainEqual(expect.stringMatching(/^\d+ more lines far from/))
   })
 
   it('fits even if JSON escapes make a value much longer', async ({ expect }) => {
@@ -262,13 +335,12 @@ describe('the prompt', () => {
       note: `finding ${index}`,
       strength: (index + 1) / 100,
     }))
-    const { linesOf } = await written({ ...aLongTrace(400, 10_000, 200), omitted: ['9,600 of 10,000 spans'] }, findings)
+    const { linesOf } = await written({ ...aLongTrace(300, 10_000, 200), omitted: ['9,600 of 10,000 spans'] }, findings)
     expect(linesOf('finding').map(({ strength }) => strength)).not.toContain(0.07)
     expect(linesOf('left_out')[0]?.what).toEqual([
       '9,600 of 10,000 spans',
       expect.stringMatching(/^parts of long values in \d+ lines$/),
-      expect.stringMatching(/^the values of \d+ lines, which show only their names$/),
-      expect.stringMatching(/^\d+ more lines far from the disagreement$/),
+      expect.stringMatching(/^everything but a quote of the output in \d+ steps$/),
       '7 weaker findings',
     ])
   })
@@ -278,7 +350,7 @@ describe('the prompt', () => {
     const prompts = aPrompt('word '.repeat(50_000))
     const trace = aLongTrace(400, 5000, 200)
     const steps = trace.steps.map(step => ({ ...step, prompt: prompts }))
-    const work = prompt.writePrompt({ ...trace, steps }, [], await theErrorTypes())
+    const work = question.writeQuestion({ ...trace, steps }, [], await theErrorTypes())
     let longest = 0
     for (let isDone = false; !isDone; write.mockClear()) {
       isDone = work.next().done === true
@@ -311,7 +383,7 @@ describe('the prompt', () => {
       rule: '返'.repeat(MAX_RULE_LENGTH),
     }))
     const types = [...(await theErrorTypes()), ...own]
-    const { instructions, material } = writePrompt(aLongTrace(3, 100, 1), [], types)
+    const { instructions, material } = writeQuestion(aLongTrace(3, 100, 1), [], types)
     expect(tokensOf(instructions) + tokensOf(material)).toBeLessThanOrEqual(MAX_PROMPT_TOKENS)
     for (const { errorType } of types) expect(instructions).toContain(`- ${errorType} (`)
     expect(material).toContain('output 1 begins')

@@ -1,8 +1,8 @@
-import { MAX_RETRY_DELAY_SECONDS } from '../../limits.ts'
-import { EngineError } from '../engine.ts'
+import { JobError } from '../domain/job-error.ts'
+import { MAX_RETRY_DELAY_SECONDS } from '../limits.ts'
 
 /** An error about a setting, which is final because the operator has to fix the setting first. */
-export const misconfigured = (message: string) => new EngineError(message, { isFinal: true })
+export const misconfigured = (message: string) => new JobError(message, { isFinal: true })
 
 /** Statuses that a retry of the same request would return again. */
 const FINAL_STATUSES: readonly number[] = [400, 405, 406, 413, 415, 422]
@@ -17,11 +17,11 @@ const STATUS_HINTS: Readonly<Record<number, string>> = {
 }
 
 /** Builds the error for a provider's response. `status` is undefined if the provider couldn't be reached. */
-export function providerError(status: number | undefined, headers: Readonly<Record<string, string>> = {}): EngineError {
-  if (status === undefined) return new EngineError("The model's provider couldn't be reached", { isFinal: false })
-  if (status < 300) return new EngineError("The model's provider sent an invalid response", { isFinal: false })
+export function providerError(status: number | undefined, headers: Readonly<Record<string, string>> = {}): JobError {
+  if (status === undefined) return new JobError("The model's provider couldn't be reached", { isFinal: false })
+  if (status < 300) return new JobError("The model's provider sent an invalid response", { isFinal: false })
   const hint = STATUS_HINTS[status]
-  return new EngineError(`The model's provider returned status ${status}${hint ? `: ${hint}` : ''}`, {
+  return new JobError(`The model's provider returned status ${status}${hint ? `: ${hint}` : ''}`, {
     isFinal: FINAL_STATUSES.includes(status),
     retryAfterSeconds: secondsUntil(headers['retry-after']),
   })

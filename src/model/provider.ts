@@ -1,5 +1,5 @@
 import type { LanguageModel } from 'ai'
-import type { Env } from '../../env.ts'
+import type { Env } from '../env.ts'
 import { misconfigured } from './provider-error.ts'
 
 /** US dollars per million tokens. */
@@ -31,8 +31,7 @@ const OPENAI_URL = 'https://api.openai.com/v1'
 /**
  * Reads the settings of the configured model.
  *
- * @throws {EngineError} Final if a setting is malformed or missing. The rules must not silently answer in place of a
- * configured model.
+ * @throws {JobError} Final if a setting is malformed or missing.
  */
 export function modelSettings(name: string, env: Env): ModelSettings {
   const [, provider = '', model = ''] = /^([^/]+)\/(\S+)$/.exec(name) ?? []
