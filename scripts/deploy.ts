@@ -11,6 +11,7 @@ import { type SpawnSyncOptions, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
+import { createInterface } from 'node:readline/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, styleText } from 'node:util'
@@ -27,12 +28,22 @@ const USAGE = `npm run deploy [-- flags]
   --location <place>      create the database and the bucket near ${LOCATIONS.join(', ')}
   --jurisdiction <place>  create both within ${JURISDICTIONS.join(', ')}
   --new-admin-token       replace the secret ADMIN_TOKEN
-  --workers-ai            bind Workers AI as in wrangler.workers-ai.toml; without this flag it is unbound
+  --workers-ai            let a model of Workers AI find causes, from now on; --no-workers-ai: the rules
   --help
 
-An existing database or bucket stays where it is and can't be moved. See docs/operations.md.`
+Without a flag for Workers AI, the first deploy asks if it runs in a terminal, and later deploys keep the choice. An
+existing database or bucket stays where it is and can't be moved. See docs/operations.md.`
+
+/** What the first deploy says before it asks. */
+const WORKERS_AI = `When a person disagrees with an output, rules in the Worker find the cause. A model of Workers AI, Llama 3.3 70B, can find
+it instead. Each analysis then sends up to 16,000 tokens of the trace, its feedback, prompts, and knowledge docs to
+Cloudflare's GPUs, which may be outside of the database's jurisdiction. It typically costs less than a cent, and at most 4
+cents, billed to this account. A project makes at most 500 calls a day; MODEL_DAILY_LIMIT changes that.
+You can change your mind with --workers-ai and --no-workers-ai.`
 
 const Config = v.looseObject({
+  name: v.string(),
+  ai: v.optional(v.unknown()),
   d1_databases: v.array(
     v.looseObject({ binding: v.string(), database_name: v.string(), database_id: v.optional(v.string()) }),
   ),
@@ -46,6 +57,11 @@ const Database = v.looseObject({ uuid: v.string(), name: v.string(), jurisdictio
 type Database = v.InferOutput<typeof Database>
 const DatabaseInfo = v.looseObject({ running_in_region: v.string() })
 const Secret = v.looseObject({ name: v.string() })
+/** The Worker's latest deployment, and one of its versions. */
+const Deployed = v.looseObject({ versions: v.tupleWithRest([v.looseObject({ version_id: v.string() })], v.unknown()) })
+const Version = v.looseObject({
+  resources: v.looseObject({ bindings: v.array(v.looseObject({ type: v.string() })) }),
+})
 /** What wrangler writes to WRANGLER_OUTPUT_FILE_PATH after a successful deployment. */
 const Deployment = v.looseObject({
   type: v.literal('deploy'),
@@ -59,8 +75,9 @@ const isPlain = Boolean(process.env.CI) || !process.stdout.isTTY
 let task = ''
 const flags = readFlags()
 process.chdir(PROJECT)
-const { config, configFile, bound } = await readConfig()
+const { config, configFile, bound, overlay } = await readConfig()
 const database = ensureDatabase()
+const bindsWorkersAi = await chooseWorkersAi()
 const withConfig = ['--config', writeConfig()]
 if (flags.location) ensureBucket(flags.location)
 migrate()
@@ -69,7 +86,7 @@ const isTokenNew = ensureAdminToken()
 await report()
 
 function readFlags() {
-  for (const name of ['jurisdiction', 'new-admin-token', 'workers-ai']) {
+  for (const name of ['jurisdiction', 'new-admin-token', 'workers-ai', 'no-workers-ai']) {
     const isTaken = process.env[`npm_config_${name.replaceAll('-', '_')}`] !== undefined
     if (isTaken) fail(`npm consumed --${name} itself: write npm run deploy -- --${name} ...`)
   }
@@ -81,15 +98,17 @@ function readFlags() {
   requireOneOf('location', LOCATIONS, location)
   requireOneOf('jurisdiction', JURISDICTIONS, jurisdiction)
   if (location && jurisdiction) fail('Give --location or --jurisdiction, not both: a jurisdiction chooses the location')
-  return { location, jurisdiction, newAdminToken: others['new-admin-token'], workersAi: others['workers-ai'] }
+  if (others['workers-ai'] && others['no-workers-ai']) fail('Give --workers-ai or --no-workers-ai, not both')
+  const workersAi = others['workers-ai'] ? true : others['no-workers-ai'] ? false : undefined
+  return { location, jurisdiction, newAdminToken: others['new-admin-token'], workersAi }
 }
 
 function parseFlags() {
   const place = { type: 'string' } as const
   const no = { type: 'boolean', default: false } as const
   try {
-    const options = { location: place, jurisdiction: place, 'new-admin-token': no, 'workers-ai': no, help: no }
-    return parseArgs({ options }).values
+    const options = { 'new-admin-token': no, 'workers-ai': no, 'no-workers-ai': no, help: no }
+    return parseArgs({ options: { location: place, jurisdiction: place, ...options } }).values
   } catch (error) {
     fail(`${error instanceof Error ? error.message : error}\n\n${USAGE}`)
   }
@@ -106,14 +125,12 @@ async function readConfig() {
   const configFile = basename(configPath)
   const read = v.safeParse(Config, rawConfig)
   if (!read.success) fail(`${configFile} is missing required settings:\n${v.summarize(read.issues)}`)
-  const overlay = flags.workersAi
-    ? v.parse(Overlay, readRawConfig({ config: 'wrangler.workers-ai.toml' }).rawConfig)
-    : {}
-  const config = { ...read.output, ...overlay }
+  const overlay = v.parse(Overlay, readRawConfig({ config: 'wrangler.workers-ai.toml' }).rawConfig)
+  const config = read.output
   const database = config.d1_databases.find(({ binding }) => binding === 'DB')
   const bucket = config.r2_buckets.find(({ binding }) => binding === 'PAYLOADS')
   if (!database || !bucket) fail(`${configFile} must bind a D1 database as DB and an R2 bucket as PAYLOADS`)
-  return { config, configFile, bound: { database, bucket } }
+  return { config, configFile, bound: { database, bucket }, overlay }
 }
 
 /** Finds the database, or creates it in the place that the flags give. */
@@ -132,6 +149,32 @@ function ensureDatabase() {
   step(`Creating it ${place.join(' ') || 'near this machine, permanently, because no --location was given'}`)
   ask(['d1', 'create', name, ...place], says('Successfully created DB'))
   return find() ?? stop('')
+}
+
+/**
+ * Whether to bind Workers AI: as the flags or wrangler.toml say, or else as the deployed Worker does, so that every
+ * machine keeps the choice. The first deploy asks, if it runs in a terminal.
+ */
+async function chooseWorkersAi(): Promise<boolean> {
+  if (config.ai && flags.workersAi === false) fail(`${configFile} binds Workers AI itself. Remove [ai] there.`)
+  if (config.ai || flags.workersAi !== undefined) return flags.workersAi ?? true
+  const name = process.env.WRANGLER_CI_OVERRIDE_NAME || config.name
+  step(`Looking for the Worker ${name}`)
+  const deployed = ask(['deployments', 'status', '--name', name, '--json'], (stdout, stderr) => {
+    const isMissing = /\[code: 10007\]|has no deployments/.test(stdout + stderr)
+    return isMissing ? null : json(Deployed)(stdout)
+  })
+  if (deployed) {
+    const [{ version_id }] = deployed.versions
+    const { resources } = ask(['versions', 'view', version_id, '--name', name, '--json'], json(Version))
+    return resources.bindings.some(({ type }) => type === 'ai')
+  }
+  if (process.env.CI || !process.stdin.isTTY || !process.stdout.isTTY) return false
+  console.log(`\n${WORKERS_AI}\n`)
+  const terminal = createInterface({ input: process.stdin, output: process.stdout })
+  const answer = await terminal.question('Use Workers AI? [y/N] ')
+  terminal.close()
+  return /^y(es)?$/i.test(answer.trim())
 }
 
 function placeFlags(): string[] {
@@ -170,7 +213,8 @@ function writeConfig(): string {
     each === bound.database ? { ...each, database_id: database.uuid } : each,
   )
   const r2_buckets = config.r2_buckets.map(each => (each === bound.bucket ? placedBucket() : each))
-  writeFileSync(file, JSON.stringify({ ...config, d1_databases, r2_buckets }, null, 2))
+  const ai = bindsWorkersAi ? overlay : {}
+  writeFileSync(file, JSON.stringify({ ...config, ...ai, d1_databases, r2_buckets }, null, 2))
   return file
 }
 

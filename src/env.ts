@@ -31,7 +31,7 @@ export interface Env extends StoreBindings {
   /** How many days the audit log keeps an entry. Default: the constant AUDIT_RETENTION_DAYS. */
   AUDIT_RETENTION_DAYS?: string
   /**
-   * `<provider>/<model>`: the model to use instead of the rules. `model/provider.ts` lists the providers.
+   * `<provider>/<model>`: the model to use instead of the rules, or instead of Workers AI's, if that's bound. `model/provider.ts` lists the providers.
    */
   ATTRIBUTION_MODEL?: string
   /** The provider's URL, if not the default one. */
@@ -43,10 +43,7 @@ export interface Env extends StoreBindings {
   ATTRIBUTION_OUTPUT_PRICE?: string
   /** Model calls per project per day (UTC), for all uses. Default: the constant MODEL_DAILY_LIMIT. */
   MODEL_DAILY_LIMIT?: string
-  /**
-   * Workers AI. Only `npm run deploy -- --workers-ai` binds it: an account without Workers AI couldn't deploy
-   * otherwise.
-   */
+  /** Workers AI. Only a deploy that was asked to binds it: an account without Workers AI couldn't deploy otherwise. */
   AI?: Ai
 }
 

@@ -460,6 +460,19 @@ describe('Workers AI', () => {
     expect(error).toMatchObject({ message: expected, isFinal: false })
   })
 
+  it('answers as its default model if it is bound and no model is named', async ({ expect }) => {
+    const models: string[] = []
+    const AI = aBinding(async model => {
+      models.push(model)
+      return { response: anAnswer() }
+    })
+    const { result } = await askModelThat([], { settings: { AI, ATTRIBUTION_MODEL: '' } })
+    expect(result?.attribution).toMatchObject({ engine: ATTRIBUTION_MODEL, errorType: 'context_misinterpretation' })
+    expect(models).toEqual(['@cf/meta/llama-3.3-70b-instruct-fp8-fast'])
+    const named = await askModelThat([ANSWERED], { settings: { AI } })
+    expect(named.result?.attribution.engine).toBe('openai/test-model')
+  })
+
   it('times out if it takes too long', async ({ expect }) => {
     const AI = aBinding(() => new Promise(() => {}))
     const { error } = await askModelThat([], { settings: { AI, ATTRIBUTION_MODEL }, callMs: 100 })

@@ -76,7 +76,10 @@ async function newCheckout({ edit = config => config, loadsWrangler = false }: C
   } else {
     await mkdir(at('node_modules/wrangler'))
     await writeFile(at('node_modules/wrangler/package.json'), '{"type": "module", "exports": "./index.js"}')
-    const read = `export const experimental_readRawConfig = () => ({ rawConfig: ${config}, configPath: 'wrangler.toml' })`
+    const overlay = JSON.stringify(readRawConfig({ config: at('wrangler.workers-ai.toml') }).rawConfig)
+    const read = `export const experimental_readRawConfig = ({ config }) => config
+      ? { rawConfig: ${overlay}, configPath: config }
+      : { rawConfig: ${config}, configPath: 'wrangler.toml' }`
     await writeFile(at('node_modules/wrangler/index.js'), read)
   }
 
@@ -84,11 +87,22 @@ async function newCheckout({ edit = config => config, loadsWrangler = false }: C
   const account = async (): Promise<Account> => JSON.parse(await readFile(at('stub/account.json'), 'utf8'))
   await setAccount({ isLoggedIn: true, mayOverwrite: true, url, databases: [], buckets: [], queues: [], workers: [] })
 
-  /** Runs the script as npm does. `cut` specifies where and how to interrupt it. */
-  const deploy = async (args: readonly string[] = [], environment = {}, cut?: [moment: number, Cut]): Promise<Run> => {
+  /**
+   * Runs the script as npm does. `cut` specifies where and how to interrupt it. With an `answer`, it runs in a terminal
+   * of util-linux's `script`, and its question gets that answer.
+   */
+  const deploy = async (
+    args: readonly string[] = [],
+    environment = {},
+    cut?: [moment: number, Cut],
+    answer?: string,
+  ): Promise<Run> => {
     await writeFile(at('stub/moments'), '')
     const { CI, ADMIN_TOKEN, WRANGLER_OUTPUT_FILE_DIRECTORY, ...inherited } = process.env
-    const child = spawn(process.execPath, [at('scripts/deploy.ts'), ...args], {
+    const command = [process.execPath, at('scripts/deploy.ts'), ...args]
+    const [program = '', ...given] =
+      answer === undefined ? command : ['script', '-qefc', command.map(each => `'${each}'`).join(' '), '/dev/null']
+    const child = spawn(program, given, {
       env: {
         ...inherited,
         PATH: `${at('node_modules/.bin')}${delimiter}${process.env.PATH}`,
@@ -97,10 +111,15 @@ async function newCheckout({ edit = config => config, loadsWrangler = false }: C
         STUB_CUT: cut?.join(':') ?? '',
         ...environment,
       },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: [answer === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     })
     let printed = ''
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', data => (printed += data))
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on('data', data => {
+        printed += data
+        if (String(data).includes('[y/N]')) child.stdin?.write(`${answer}\n`)
+      })
+    }
     const [code] = await once(child, 'close')
     return { printed, code, tokens: [...printed.matchAll(/ADMIN_TOKEN=([\w-]{32})$/gm)].map(([, token = '']) => token) }
   }
@@ -258,18 +277,47 @@ describe('npm run deploy', { concurrent: true }, () => {
     expect(ignored.split('\n')).toContain('wrangler.deploy.json')
   })
 
-  it('binds Workers AI only with --workers-ai', async ({ expect }) => {
-    const checkout = await newCheckout({ loadsWrangler: true })
+  it('binds Workers AI with --workers-ai, and keeps that until --no-workers-ai', async ({ expect }) => {
+    const checkout = await newCheckout()
     for (const [args, ai] of [
+      [[], undefined],
       [['--workers-ai'], { binding: 'AI' }],
+      [[], { binding: 'AI' }],
+      [['--new-admin-token'], { binding: 'AI' }],
+      [['--no-workers-ai'], undefined],
       [[], undefined],
     ] as const) {
       const { code, printed } = await checkout.deploy(args)
       expect(code, printed).toBe(0)
+      expect(printed).not.toContain('Use Workers AI?')
       const deployed = JSON.parse(await readFile(checkout.at('wrangler.deploy.json'), 'utf8'))
-      expect(deployed.ai).toEqual(ai)
+      expect(deployed.ai, String(args)).toEqual(ai)
       expect(deployed.main).toBe('src/index.ts')
     }
+  })
+
+  it.for([
+    ['y', { binding: 'AI' }],
+    ['', undefined],
+  ] as const)('asks about Workers AI once, in a terminal: "%s"', async ([answer, ai], { expect }) => {
+    const checkout = await newCheckout()
+    for (const isFirst of [true, false]) {
+      const { code, printed } = await checkout.deploy([], {}, undefined, answer)
+      expect(code, printed).toBe(0)
+      expect(printed.includes('Use Workers AI? [y/N]')).toBe(isFirst)
+      expect(/16,000 tokens of the trace.*4 cents/s.test(printed)).toBe(isFirst)
+      const { workers } = await checkout.account()
+      expect(workers[0]?.versions.at(-1)?.ai).toEqual(ai)
+    }
+  })
+
+  it('leaves the choice to wrangler.toml if that binds Workers AI', async ({ expect }) => {
+    const checkout = await newCheckout({ edit: config => `${config}\n[ai]\nbinding = "AI"\n` })
+    expect(await checkout.deploy()).toMatchObject({ code: 0 })
+    expect((await checkout.account()).workers[0]?.versions.at(-1)?.ai).toEqual({ binding: 'AI' })
+    const refused = await checkout.deploy(['--no-workers-ai'])
+    expect(refused.code).toBe(1)
+    expect(refused.printed).toContain('wrangler.toml binds Workers AI itself. Remove [ai] there.')
   })
 
   it('starts over if the database was deleted', async ({ expect }) => {
@@ -341,6 +389,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     [['--location', 'mars'], {}, '--location must be one of weur, eeur, apac, oc, wnam, enam, not mars'],
     [['--jurisdiction', 'weur'], {}, '--jurisdiction must be one of eu, us, fedramp, not weur'],
     [['--location', 'weur', '--jurisdiction', 'eu'], {}, 'Give --location or --jurisdiction, not both'],
+    [['--workers-ai', '--no-workers-ai'], {}, 'Give --workers-ai or --no-workers-ai, not both'],
     [['--location'], {}, "'--location <value>' argument missing"],
     [['--region', 'weur'], {}, "Unknown option '--region'"],
     [['weur'], {}, "Unexpected argument 'weur'"],
@@ -361,7 +410,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     const checkout = await newCheckout()
     const { code, printed } = await checkout.deploy(['--help'])
     expect(code).toBe(0)
-    for (const flag of ['--location', '--jurisdiction', '--new-admin-token', '--workers-ai'])
+    for (const flag of ['--location', '--jurisdiction', '--new-admin-token', '--workers-ai', '--no-workers-ai'])
       expect(printed).toContain(flag)
     expect(await checkout.moments()).toBe(0)
   })

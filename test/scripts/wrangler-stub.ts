@@ -27,7 +27,7 @@ interface Worker {
   name: string
   secrets: Record<string, string>
   /** One entry per deploy, with its bindings and the migrations of its database. */
-  versions: { database: string; bucket: string; jurisdiction: string | undefined; migrations: string[] }[]
+  versions: { database: string; bucket: string; jurisdiction: string | undefined; migrations: string[]; ai?: object }[]
   consumes: string[]
 }
 
@@ -37,6 +37,7 @@ interface Config {
   d1_databases: { binding: string; database_name: string; database_id?: string }[]
   r2_buckets: { binding: string; bucket_name: string; jurisdiction?: string }[]
   queues: { producers: { queue: string }[]; consumers: { queue: string }[] }
+  ai?: object
 }
 
 /** How a call is cut off: wrangler's process is killed, the whole deploy is killed, or the API rejects the call. */
@@ -65,6 +66,10 @@ async function perform(name: string): Promise<void> {
       return rest[1] === 'apply' ? applyMigrations() : listMigrations()
     case 'r2 bucket':
       return createBucket()
+    case 'deployments status':
+      return describeDeployment()
+    case 'versions view':
+      return describeVersion()
     case 'secret list':
       return listSecrets()
     case 'secret put':
@@ -213,7 +218,14 @@ function deploy(): void {
   const worker = effect(() => {
     const worker = openWorker(name)
     const { uuid, migrations } = database
-    worker.versions.push({ database: uuid, bucket: bucket_name, jurisdiction, migrations: [...migrations] })
+    const { ai } = config
+    worker.versions.push({
+      database: uuid,
+      bucket: bucket_name,
+      jurisdiction,
+      migrations: [...migrations],
+      ...(ai && { ai }),
+    })
     return worker
   })
   effect(() => {
@@ -245,6 +257,31 @@ function tell(entry: object): void {
   if (!file) return
   mkdirSync(dirname(file), { recursive: true })
   appendFileSync(file, `${JSON.stringify({ ...entry, timestamp: new Date().toISOString() })}\n`)
+}
+
+/** src/versions/deployments/status.ts. The error is the API's. A Worker that only has secrets has no deployments here. */
+function describeDeployment(): void {
+  const { values } = read(rest.slice(1), { name: { type: 'string' }, json: { type: 'boolean' } }, 0)
+  const worker = account.workers.find(({ name }) => name === values.name)
+  if (!worker) {
+    fail(
+      `A request to the Cloudflare API (/accounts/1/workers/scripts/${values.name}/deployments) failed.\n\n` +
+        '  This Worker does not exist on your account. [code: 10007]',
+    )
+  }
+  if (worker.versions.length === 0) fail(`The Worker ${values.name} has no deployments.`)
+  const versions = [{ version_id: `version-${worker.versions.length}`, percentage: 100 }]
+  print(JSON.stringify({ id: 'deployment', source: 'wrangler', strategy: 'percentage', versions }, null, 2))
+}
+
+/** src/versions/view.ts */
+function describeVersion(): void {
+  const { positionals, values } = read(rest.slice(1), { name: { type: 'string' }, json: { type: 'boolean' } }, 1)
+  const [id = ''] = positionals
+  const worker = account.workers.find(({ name }) => name === values.name)
+  const version = worker?.versions[Number(id.replace('version-', '')) - 1] ?? fail(`Version ${id} not found.`)
+  const bindings = [{ type: 'd1', name: 'DB' }, ...(version.ai ? [{ type: 'ai', name: 'AI' }] : [])]
+  print(JSON.stringify({ id, resources: { bindings, script: {}, script_runtime: {} } }, null, 2))
 }
 
 /** src/secret/index.ts secretListCommand */

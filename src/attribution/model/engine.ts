@@ -2,7 +2,7 @@ import { inTurns } from '../../domain/turns.ts'
 import type { Env } from '../../env.ts'
 import { MODEL_CALL_MS } from '../../limits.ts'
 import { ask } from '../../model/ask.ts'
-import { modelSettings } from '../../model/provider.ts'
+import { configuredModel, modelSettings } from '../../model/provider.ts'
 import type { Engine } from '../engine.ts'
 import { QUESTION_VERSION } from '../versions.ts'
 import { answerSchema, readAnswer } from './answer.ts'
@@ -14,7 +14,7 @@ import { writeQuestion } from './question.ts'
  * twice.
  */
 export function modelEngine(env: Env, callMs = MODEL_CALL_MS): Engine | undefined {
-  const engine = env.ATTRIBUTION_MODEL?.trim()
+  const engine = configuredModel(env)
   if (!engine) return undefined
   return async (subject, findings, types, context) => {
     const startedAt = Date.now()
