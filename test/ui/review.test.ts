@@ -198,6 +198,33 @@ test('a held key and a double click decide once', async ({ page, context }) => {
     .toEqual(['accepted', 'accepted', 'accepted', 'unreviewed', 'unreviewed', 'unreviewed'])
 })
 
+test('a comment appears even if the feedback was still loading when it was posted', async ({ page, context }) => {
+  const { organization, ada } = await withQueue(1)
+  await signIn(context, ada.key)
+  const { promise: posted, resolve: release } = Promise.withResolvers<void>()
+  // The first response is from before the comment, and arrives after it.
+  await page.route(
+    /\/api\/traces\//,
+    async route => {
+      const response = await route.fetch()
+      await posted
+      await route.fulfill({ response }).catch(() => undefined)
+    },
+    { times: 1 },
+  )
+  const loading = page.waitForRequest(/\/api\/traces\//)
+  await page.goto(`/review?project=${organization.project.slug}`)
+  await showsItem(page, 0)
+  await loading
+  await page.keyboard.press('c')
+  await expect(page.getByLabel('Comment', { exact: true })).toBeFocused()
+  await page.keyboard.type('It is 24 months.')
+  await page.keyboard.press('ControlOrMeta+Enter')
+  await expect(page.getByText('Comment posted')).toBeVisible()
+  release()
+  await expect(page.getByRole('region', { name: 'Feedback', exact: true })).toContainText('It is 24 months.')
+})
+
 test('a draft survives a reload, and becomes a decision only when submitted', async ({ page, context }) => {
   const { organization, spanIds, ada } = await withQueue(2)
   await signIn(context, ada.key)

@@ -1,16 +1,15 @@
 import { Button, Group, Text, Textarea } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import type { RefObject } from 'react'
 import { call } from '../api/client.ts'
 import type { Feedback, SpanOfTrace } from '../api/wire.ts'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import type { Draft } from './drafts.ts'
-import { traceQuery } from './queries.ts'
+import { reloadTrace } from './queries.ts'
 
 /** Posts a comment on a span. The ID is chosen here, so a retry can't post it twice. */
 export function usePostComment(span: SpanOfTrace, onPosted: () => void) {
-  const queryClient = useQueryClient()
   return useMutation({
     mutationFn: ({ comment, commentId }: Pick<Draft, 'comment' | 'commentId'>) =>
       call<Feedback>(`/api/spans/${span.id}/feedback`, {
@@ -20,7 +19,7 @@ export function usePostComment(span: SpanOfTrace, onPosted: () => void) {
     onSuccess: () => {
       onPosted()
       notifications.show({ message: 'Comment posted', color: 'green', autoClose: 2_000 })
-      return queryClient.invalidateQueries({ queryKey: traceQuery(span.trace.id).queryKey })
+      return reloadTrace(span.trace.id)
     },
   })
 }

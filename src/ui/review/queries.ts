@@ -62,6 +62,13 @@ export const traceQuery = (traceId: string) =>
     staleTime: 60_000,
   })
 
+/** Loads a trace's feedback again. A response that is on its way may lack what was just posted, so it's abandoned. */
+export async function reloadTrace(traceId: string): Promise<void> {
+  const { queryKey } = traceQuery(traceId)
+  await queryClient.cancelQueries({ queryKey })
+  await queryClient.invalidateQueries({ queryKey })
+}
+
 export const promptsQuery = (projectSlug: string | undefined) =>
   queryOptions({
     queryKey: ['review', 'prompts', projectSlug],

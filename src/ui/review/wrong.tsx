@@ -1,14 +1,13 @@
 import { Button, Group, Stack, Text, Title, UnstyledButton } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { call } from '../api/client.ts'
-import { queryClient } from '../api/query-client.ts'
 import type { Feedback, SpanOfTrace } from '../api/wire.ts'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { KeyHint } from '../parts/key-hint.tsx'
 import { LateSelect } from '../parts/late-select.tsx'
 import type { Draft } from './drafts.ts'
 import { type ErrorType, typesWithKeys } from './error-type-keys.ts'
-import { traceQuery } from './queries.ts'
+import { reloadTrace } from './queries.ts'
 import classes from './wrong.module.css'
 
 interface ErrorTypeChoiceProps {
@@ -88,7 +87,7 @@ export function Wrong({ span, draft, errorTypes, disabledReason, onCorrect, onPo
       }),
     onSuccess: () => {
       onPosted()
-      return queryClient.invalidateQueries({ queryKey: traceQuery(span.trace.id).queryKey })
+      return reloadTrace(span.trace.id)
     },
   })
   return (
