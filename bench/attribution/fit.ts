@@ -18,7 +18,7 @@ import { type BuiltInErrorType, findBuiltIn, TAXONOMY } from '../../src/attribut
 import { FITTED, type FindingKind, type Fitted } from '../../src/attribution/weights.ts'
 import type { Subject } from '../../src/domain/subject.ts'
 import { type LabeledCase, readCases } from './cases.ts'
-import { binsOf, type Judged, SURE, scoresOf, sureOf } from './scores.ts'
+import { type Judged, linesOf } from './scores.ts'
 import { subjectOfCase } from './subject-of-case.ts'
 
 /** How strongly a weight is pulled to 0. */
@@ -168,16 +168,8 @@ function judge({ labeled, subject, findings }: Example, fitted: Fitted): Judged 
 }
 
 function print(name: string, judged: readonly Judged[], loss: number): void {
-  const { category, type, span } = scoresOf(judged)
-  const sure = sureOf(judged)
-  console.log(
-    `${name}: ${judged.length} cases, category ${category.share.toFixed(2)}, type ${type.share.toFixed(2)}, span ${span.share.toFixed(2)}, log loss ${loss.toFixed(3)}; above ${SURE}: ${sure.right} of ${sure.of} right`,
-  )
-  for (const { from, to, confidence, right, of, interval } of binsOf(judged)) {
-    console.log(
-      `  confidence ${from.toFixed(2)} to ${to.toFixed(2)}: ${right} of ${of} right, mean ${confidence.toFixed(2)}, 95% interval ${interval?.low.toFixed(2)} to ${interval?.high.toFixed(2)}`,
-    )
-  }
+  console.log(`${name}: ${judged.length} cases, log loss ${loss.toFixed(3)}`)
+  for (const line of linesOf(judged)) console.log(line)
 }
 
 /** Prints how much worse the cross-validated answers get without a kind of finding. */

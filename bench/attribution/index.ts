@@ -17,7 +17,7 @@ import { ADMIN_TOKEN, migrate, startServer } from '../server.ts'
 import { type LabeledCase, readCases } from './cases.ts'
 import { type CaseAnswer, postCase } from './post.ts'
 import { startProvider } from './provider.ts'
-import { binsOf, calibrationError, confusionOf, type Judged, type Share, SURE, scoresOf, sureOf } from './scores.ts'
+import { binsOf, calibrationError, confusionOf, type Judged, linesOf, scoresOf, sureOf } from './scores.ts'
 
 /** How many cases are posted at the same time. */
 const PARALLEL = 4
@@ -175,18 +175,11 @@ function reportOf({ split, judged, faults }: Split) {
 }
 
 function print({ split, judged, faults }: Split): void {
-  const { engines, scores, sure, bins, confusion, calibrationError } = reportOf({ split, judged, faults })
+  const { engines, scores, confusion } = reportOf({ split, judged, faults })
   console.log(`\n${split}: ${scores.cases} cases, answered by ${engines.join(', ') || 'nobody'}`)
   for (const { id, fault } of faults) console.log(`  not scored: ${id}: ${fault}`)
   if (judged.length === 0) return
-  for (const name of ['category', 'type', 'span'] as const) console.log(`  ${name.padEnd(10)}${text(scores[name])}`)
-  console.log(`  macro-F1  ${number(scores.macroF1)}`)
-  console.log(`  confidence above ${SURE}: ${number(sure.of / scores.cases)} of the answers, right ${text(sure)}`)
-  console.log(`\n  confidence     answers   mean   right   (expected calibration error ${number(calibrationError)})`)
-  for (const { from, to, confidence, ...share } of bins) {
-    const range = `${number(from)} to ${number(to)}`
-    console.log(`  ${range}   ${String(share.of).padStart(7)}   ${number(confidence)}   ${text(share)}`)
-  }
+  for (const line of linesOf(judged)) console.log(line)
   console.log(`\n  expected${' '.repeat(22)}answered`)
   for (const { expected, answered } of confusion) {
     const answers = Object.entries(answered).map(([type, count]) => `${type} ${count}`)
@@ -201,15 +194,6 @@ function print({ split, judged, faults }: Split): void {
       `  ${labeled.id}: ${error_type} at ${span}; answered ${answer.errorType} (${answer.confidence}) at ${answer.span}`,
     )
   }
-}
-
-function text({ share, right, of, interval }: Share): string {
-  if (!interval) return 'none'
-  return `${number(share)} (${right} of ${of}; 95% interval ${number(interval.low)} to ${number(interval.high)})`
-}
-
-function number(share: number): string {
-  return share.toFixed(2)
 }
 
 function stop(message: string): never {

@@ -85,7 +85,7 @@ export const calibrationError = (judged: readonly Judged[]): number =>
   )
 
 /** An answer above this confidence counts as sure. */
-export const SURE = 0.8
+const SURE = 0.8
 
 /** Of the sure answers, how many are right. */
 export const sureOf = (judged: readonly Judged[]): Share =>
@@ -106,4 +106,29 @@ export function confusionOf(judged: readonly Judged[]): { expected: string; answ
       ),
     }))
     .sort((left, right) => (left.expected < right.expected ? -1 : 1))
+}
+
+/** The scores and the calibration of answers, as lines of text. */
+export function linesOf(judged: readonly Judged[]): string[] {
+  const scores = scoresOf(judged)
+  const sure = sureOf(judged)
+  return [
+    ...(['category', 'type', 'span'] as const).map(name => `  ${name.padEnd(10)}${text(scores[name])}`),
+    `  macro-F1  ${number(scores.macroF1)}`,
+    `  confidence above ${SURE}: ${number(sure.of / scores.cases)} of the answers, right ${text(sure)}`,
+    `\n  confidence     answers   mean   right   (expected calibration error ${number(calibrationError(judged))})`,
+    ...binsOf(judged).map(({ from, to, confidence, ...share }) => {
+      const range = `${number(from)} to ${number(to)}`
+      return `  ${range}   ${String(share.of).padStart(7)}   ${number(confidence)}   ${text(share)}`
+    }),
+  ]
+}
+
+function text({ share, right, of, interval }: Share): string {
+  if (!interval) return 'none'
+  return `${number(share)} (${right} of ${of}; 95% interval ${number(interval.low)} to ${number(interval.high)})`
+}
+
+function number(share: number): string {
+  return share.toFixed(2)
 }
