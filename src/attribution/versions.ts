@@ -1,6 +1,6 @@
 /**
  * The versions of the engines, which answers keep, so that `GET /api/attribution-quality` compares them. Raise one with
- * each change that changes answers; `test/attribution/versions.test.ts` fails otherwise.
+ * each change that changes answers; `test/scripts/engine-versions.test.ts` fails otherwise.
  */
 
 /** The version of the checks, the weights, and how they become an answer. */
