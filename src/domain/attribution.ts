@@ -39,7 +39,10 @@ export interface Attribution {
   confidence: number
   /** The next two types, likeliest first. */
   alternatives: Alternative[]
-  /** The earliest span whose failure explains the rest. Null if no span's does. */
+  /**
+   * The earliest span whose output would have had to differ. For errors by users and reviewers, the first one whose output
+   * was disputed. Null for an unsupported request, a step that never ran, or a trace that's only a root.
+   */
   spanId: string | null
   /** Two to four sentences. */
   reasoning: string

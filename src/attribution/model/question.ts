@@ -12,10 +12,10 @@ import {
   MAX_PROMPT_TOKENS,
   MAX_TYPES_TOKENS,
 } from '../../limits.ts'
+import { excerpt, fitMaterial, type Item, LONGEST_QUOTE, newLine, type Rank } from '../../model/material.ts'
 import { quotedJson, tokensOf, withoutControlTokens } from '../../model/quoted-text.ts'
 import type { Finding } from '../finding.ts'
 import { DECIDED_FIRST } from '../taxonomy.ts'
-import { excerpt, fitMaterial, type Item, LONGEST_QUOTE, newLine, type Rank } from './material.ts'
 
 /** The root's label. It only carries the trace's input and output. */
 const ROOT = 'root'

@@ -1,8 +1,8 @@
-import type { Json } from '../../domain/json.ts'
-import { cutText, utf8Length } from '../../domain/text.ts'
-import type { Work } from '../../domain/turns.ts'
-import { BYTES_PER_TOKEN, LENGTH_PER_TURN } from '../../limits.ts'
-import { quotedJson } from '../../model/quoted-text.ts'
+import type { Json } from '../domain/json.ts'
+import { cutText, utf8Length } from '../domain/text.ts'
+import type { Work } from '../domain/turns.ts'
+import { BYTES_PER_TOKEN, LENGTH_PER_TURN } from '../limits.ts'
+import { quotedJson } from './quoted-text.ts'
 
 /** A line of JSON. Its long values may be cut. */
 interface Line {
@@ -25,7 +25,7 @@ interface Field {
 export interface Item extends Line {
   /** The short line to show if there's no space for this one. An item without it may be left out. */
   outline?: Line
-  /** 0: the disagreement itself; 1: what led to it; 2: everything else. */
+  /** 0: what the question is about; 1: what led to it; 2: everything else. */
   rank: Rank
   /** Within a rank, items at a smaller distance are shown first. */
   distance: number
@@ -111,7 +111,7 @@ export function* fitMaterial(items: readonly Item[], maxTokens: number): Work<Ma
     omitted: [
       ...(cut.length > 0 ? [`parts of long values in ${cut.length} lines`] : []),
       ...(outlinedOnly > 0 ? [`everything but a quote of the output in ${outlinedOnly} steps`] : []),
-      ...(all.length < items.length ? [`${items.length - all.length} more lines far from the disagreement`] : []),
+      ...(all.length < items.length ? [`${items.length - all.length} more lines that are less relevant`] : []),
     ],
   }
 }
