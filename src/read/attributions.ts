@@ -46,7 +46,11 @@ export const PastAttribution = v.variant('kind', [
     confidence: Confidence,
     spanId: v.pipe(
       v.nullable(Uuid),
-      v.metadata({ description: 'The span that caused the problem. Null if no span did.' }),
+      v.metadata({
+        description:
+          'The earliest span whose output would have had to differ; for errors by users and reviewers, the first one ' +
+          "whose output was disputed. Null for an unsupported request, a step that never ran, or a trace that's only a root.",
+      }),
     ),
     reasoning: v.string(),
     alternatives: Alternatives,
