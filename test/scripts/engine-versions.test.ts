@@ -9,6 +9,7 @@ import { attributeByRules } from '../../src/attribution/rules/engine.ts'
 import { TAXONOMY } from '../../src/attribution/taxonomy.ts'
 import { QUESTION_VERSION, RULES_VERSION } from '../../src/attribution/versions.ts'
 import { atOnce } from '../../src/domain/turns.ts'
+import { MEASURED } from '../../src/ui/attribution/measured.ts'
 
 /** A short hash of what an engine does with each of our own cases. */
 async function checksum(work: (subject: ReturnType<typeof subjectOfCase>) => unknown): Promise<string> {
@@ -31,6 +32,10 @@ describe('an engine that answers differently has another version', () => {
       return { errorType, confidence, step: subject.steps.findIndex(step => step.spanId === spanId) }
     })
     expect([RULES_VERSION, answers]).toEqual(['3', 'fed40a197705e1bb'])
+  })
+
+  it('and the accuracy that the app shows was measured with it', () => {
+    expect(MEASURED.version).toBe(RULES_VERSION)
   })
 
   it('question', async () => {

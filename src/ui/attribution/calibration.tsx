@@ -91,6 +91,9 @@ function Plot({ tenths }: { tenths: readonly Tenth[] }) {
       <text x={x(0.5)} y={y(0) + 38} textAnchor="middle" className={classes.axis}>
         Confidence
       </text>
+      <text x={x(0) + 6} y={y(1) + 14} className={classes.axis}>
+        Reviewers agree
+      </text>
       <line x1={x(0)} y1={y(0)} x2={x(1)} y2={y(1)} className={classes.ideal} />
       {tenths.map(({ from, to, meanConfidence, agreement, agreed, count: answers, interval }) => (
         <g key={from}>

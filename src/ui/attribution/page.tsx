@@ -17,6 +17,7 @@ import { useProject } from '../session/project.ts'
 import { Calibration } from './calibration.tsx'
 import { pathsTo } from './filters.ts'
 import { intervalName } from './interval.ts'
+import { MEASURED } from './measured.ts'
 import { qualityQuery } from './queries.ts'
 import { ByEngine, ByErrorType } from './tables.tsx'
 
@@ -83,6 +84,12 @@ function Quality({ project }: { project: string }) {
           <Calibration {...shown} quality={quality} />
         </>
       )}
+      {quality && (
+        <Text size="sm" c="dimmed">
+          On {MEASURED.cases} labeled cases by an independent author, version {MEASURED.version} of the rules named the
+          right error type in {MEASURED.right} (95% interval: {intervalName(MEASURED.interval)}).
+        </Text>
+      )}
     </>
   )
 }
@@ -110,7 +117,7 @@ function Summary({ quality, pathTo }: SummaryProps) {
         {kappa.errorType !== null && <> Cohen's κ is {kappa.errorType.toFixed(2)}.</>}
       </Text>
       <Text size="sm" c="dimmed">
-        Reviewers see the engine's answer before they choose a type, so the engine is right at most this often.
+        Reviewers who see the engine's answer may keep it, so the engine is probably right less often than this.
         {reviewedIsMinimum && ' Only the newest 10,000 reviews that name a type are compared.'}
       </Text>
     </Stack>

@@ -49,7 +49,10 @@ export const ByEngine = ({ quality, pathTo, project, days }: TableProps & { proj
 export const ByErrorType = ({ quality, typeNames, pathTo }: TableProps) => {
   const typeName = (errorType: string) => typeNames.get(errorType) ?? errorType
   return (
-    <Section title="By error type" description="The engine's answers, and what reviewers named instead.">
+    <Section
+      title="By error type"
+      description="The engine's answers, and the error types that reviewers chose instead."
+    >
       <StackedTable
         label="Agreement by error type"
         rows={quality.errorTypes}
@@ -61,7 +64,7 @@ export const ByErrorType = ({ quality, typeNames, pathTo }: TableProps) => {
             ({ errorType }, agrees) => pathTo({ errorType, ...(agrees && { agrees: 'true' }) }),
           ),
           {
-            label: 'Reviewers said instead',
+            label: 'Reviewers chose instead',
             width: '35%',
             cell: ({ errorType, overruled }) =>
               overruled.length === 0
