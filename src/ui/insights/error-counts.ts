@@ -44,14 +44,26 @@ export function errorTypeTable(counts: Insights['errorTypes']): ErrorTypeTable {
   return { steps, rows, heatOf, most }
 }
 
+/** A step's most frequent error type. */
+export interface MostNamed {
+  errorType: string
+  source: 'review' | 'engine'
+  /** Whether it's more frequent than any other. */
+  isMost: boolean
+  /** Whether the step has no other. */
+  isOnly: boolean
+}
+
 /** A step's most frequent error type according to reviewers or, if they named none, the engine. */
-export function mostNamed(
-  counts: Insights['errorTypes'],
-  stepId: string,
-): { errorType: string; source: 'review' | 'engine' } | undefined {
+export function mostNamed(counts: Insights['errorTypes'], stepId: string): MostNamed | undefined {
   const ofStep = counts.filter(count => count.stepId === stepId)
   const byReviewers = ofStep.filter(({ source }) => source === 'review')
-  return (byReviewers.length > 0 ? byReviewers : ofStep).toSorted((left, right) => right.count - left.count)[0]
+  const [most, next] = (byReviewers.length > 0 ? byReviewers : ofStep).toSorted(
+    (left, right) => right.count - left.count,
+  )
+  if (!most) return undefined
+  const { errorType, source } = most
+  return { errorType, source, isMost: most.count > (next?.count ?? 0), isOnly: next === undefined }
 }
 
 /** A reviewer's word comes before any number of the engine's. */

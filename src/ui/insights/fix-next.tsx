@@ -29,7 +29,10 @@ export function FixNext({ insights, project, typeNames, paths }: FixNextProps) {
   const [isWhole, setWhole] = useState(false)
   const shown = isWhole ? ranked : ranked.slice(0, FIRST)
   return (
-    <Section title="Fix next" description="Steps ranked by how many of their outputs likely need correction.">
+    <Section
+      title="Fix next"
+      description="Steps ranked by how many corrections to expect, at least, in as many outputs as in this period."
+    >
       {ranked.length === 0 ? (
         <Text size="sm">No step has corrections and enough decisions to be ranked yet.</Text>
       ) : (

@@ -6,16 +6,16 @@ import { Counted, CountedShare } from '../parts/counted.tsx'
 import { count, share } from '../parts/format.ts'
 import { TextLink } from '../parts/text-link.tsx'
 import { versionName } from './acceptance-series.ts'
-import type { mostNamed } from './error-counts.ts'
+import type { MostNamed } from './error-counts.ts'
 import classes from './insights.module.css'
 import type { Paths } from './paths.ts'
-import { decidedIn, decidedOf, type RankedStep, versionBefore, wilsonInterval } from './ranking.ts'
+import { decidedIn, decidedOf, type RankedStep, versionBefore } from './ranking.ts'
 
 interface RankProps {
   step: RankedStep
   place: number
   project: string
-  named: ReturnType<typeof mostNamed>
+  named: MostNamed | undefined
   typeNames: ReadonlyMap<string, string>
   paths: Paths
 }
@@ -50,27 +50,22 @@ export function Rank({ step, place, project, named, typeNames, paths }: RankProp
           of{' '}
           <Counted value={decided} path={paths.decisions(filters)} label={`${count(decided)} decisions on ${stepId}`} />{' '}
           reviewed outputs {active && 'from this version '}
-          {judged.corrected === 1 ? 'was' : 'were'} corrected
-          {named && (
-            <>
-              , {named.source === 'review' ? 'most often' : 'engine:'}{' '}
-              <em>{typeNames.get(named.errorType) ?? <ShownText text={named.errorType} />}</em>
-            </>
-          )}
-          .{/* Then it's the number of this period's outputs, and not of decisions on older ones. */}
-          {step.outputs > decidedOf(step) && (
-            <>
-              {' '}
-              At this rate, at least {count(Math.max(step.corrected, Math.round(step.expected)))} of{' '}
-              <Counted
-                value={step.outputs}
-                path={paths.outputs({ stepId })}
-                label={`${count(step.outputs)} outputs of ${stepId}`}
-              />{' '}
-              outputs would need correcting.
-            </>
-          )}
+          {judged.corrected === 1 ? 'was' : 'were'} corrected. At this rate, expect at least {count(step.expected)}{' '}
+          {step.expected === 1 ? 'correction' : 'corrections'} in{' '}
+          <Counted
+            value={step.outputs}
+            // Otherwise, it's the number of decisions, some of which are on older outputs.
+            path={step.outputs > decidedOf(step) ? paths.outputs({ stepId }) : null}
+            label={`${count(step.outputs)} outputs of ${stepId}`}
+          />{' '}
+          outputs.
         </Text>
+        {named && (
+          <Text size="sm">
+            {typesLabel(named, step.corrected > judged.corrected)}:{' '}
+            <em>{typeNames.get(named.errorType) ?? <ShownText text={named.errorType} />}</em>
+          </Text>
+        )}
         <Trend step={step} paths={paths} />
         <Text size="sm" component="div" className={classes.links}>
           {waiting > 0 && (
@@ -87,6 +82,7 @@ export function Rank({ step, place, project, named, typeNames, paths }: RankProp
       <Share
         part={judged.corrected}
         whole={decided}
+        likely={step.rate}
         path={corrections}
         label={`${share(judged.corrected, decided)} of decisions on ${stepId} corrected`}
       />
@@ -94,14 +90,31 @@ export function Rank({ step, place, project, named, typeNames, paths }: RankProp
   )
 }
 
+/** What an error type is among those of the step, whose counts don't tell its versions apart. */
+const typesLabel = ({ source, isMost, isOnly }: MostNamed, isAcross: boolean): string =>
+  [
+    isOnly ? 'Error type' : isMost ? 'Most frequent error type' : 'Error types include',
+    isAcross && 'across versions',
+    source === 'engine' && 'according to the engine',
+  ]
+    .filter(Boolean)
+    .join(' ')
+
 const promptPath = ({ versions }: RankedStep, project: string): string => {
   const promptId = versions[0]?.version.promptId
   return pathWith(promptId === undefined ? '/prompts' : `/prompts/${promptId}`, { project })
 }
 
+interface ShareProps {
+  part: number
+  whole: number
+  likely: RankedStep['rate']
+  path: string
+  label: string
+}
+
 /** The share of corrected outputs, with its confidence interval. */
-function Share({ part, whole, ...link }: { part: number; whole: number; path: string; label: string }) {
-  const { low, high } = wilsonInterval(part, whole)
+function Share({ part, whole, likely: { low, high }, ...link }: ShareProps) {
   return (
     <div className={classes.share}>
       <Text size="xs" mb={4}>

@@ -1,7 +1,8 @@
 import type { Insights } from '../api/wire.ts'
 
 /*
- * Ranks steps by the minimum number of corrections to expect if all of the period's outputs were reviewed.
+ * Ranks steps by the minimum number of corrections to expect from the live version, which writes a step's outputs from
+ * now on, in as many outputs as the step had in the period.
  */
 
 /** Current decisions. */
@@ -43,7 +44,7 @@ export interface VersionDecided extends Decided {
 
 export interface RankedStep extends Decided {
   stepId: string
-  /** The period's outputs. */
+  /** The period's outputs, or its decisions if these are more. */
   outputs: number
   /** Unreviewed outputs. */
   waiting: number
@@ -55,8 +56,10 @@ export interface RankedStep extends Decided {
    * Whether the active version is corrected significantly more or less often than the previous one; null if neither.
    */
   trend: 'worse' | 'better' | null
-  /** The minimum number of corrections to expect in the period. */
+  /** The minimum number of corrections to expect in as many outputs: that number times `rate.low`, rounded down. */
   expected: number
+  /** The 95% confidence interval of the share of outputs that are corrected. */
+  rate: { low: number; high: number }
 }
 
 /**
@@ -70,7 +73,9 @@ export function rankSteps({ steps, days, promptVersions }: Insights): { ranked: 
   return {
     ranked: all
       .filter(step => isKnown(step) && decidedIn(step).corrected > 0)
-      .toSorted((left, right) => right.expected - left.expected || byName(left, right)),
+      .toSorted(
+        (left, right) => right.expected - left.expected || right.rate.low - left.rate.low || byName(left, right),
+      ),
     unknown: all
       .filter(step => !isKnown(step) && (step.waiting > 0 || step.corrected > 0))
       .toSorted((left, right) => right.waiting - left.waiting || byName(left, right)),
@@ -89,6 +94,7 @@ function rankedStep(
   const judged = active ?? { accepted, corrected }
   // Output counts lag behind decisions, and decisions may be on older outputs.
   const known = Math.max(outputs, accepted + corrected)
+  const rate = wilsonInterval(judged.corrected, decidedOf(judged))
   return {
     stepId,
     accepted,
@@ -98,7 +104,8 @@ function rankedStep(
     versions,
     active,
     trend: active && trendOf(active, versions),
-    expected: wilsonInterval(judged.corrected, decidedOf(judged)).low * known,
+    expected: Math.floor(rate.low * known),
+    rate,
   }
 }
 

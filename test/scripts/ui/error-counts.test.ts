@@ -32,4 +32,12 @@ describe('error types', () => {
       source: 'review',
     })
   })
+
+  it('name the most frequent only if there are several and one leads', ({ expect }) => {
+    const [two, one] = [named('two', 'review', 2), named('one', 'review', 1)]
+    expect(mostNamed([one], 'answer')).toMatchObject({ errorType: 'one', isOnly: true })
+    expect(mostNamed([one, two], 'answer')).toMatchObject({ errorType: 'two', isMost: true, isOnly: false })
+    expect(mostNamed([one, named('other', 'review', 1)], 'answer')).toMatchObject({ isMost: false, isOnly: false })
+    expect(mostNamed([two], 'route')).toBeUndefined()
+  })
 })

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, it } from 'vitest'
 import type { Insights } from '../../../src/ui/api/wire.ts'
 import { FEW_DECISIONS, rankSteps, sumOf, wilsonInterval } from '../../../src/ui/insights/ranking.ts'
@@ -54,6 +55,17 @@ const day = (promptVersionId: string | null, accepted: number, corrected: number
   corrected,
 })
 
+/** Decisions on an earlier version and on the live one, which has enough to be judged by, and unreviewed outputs. */
+const rankable = () =>
+  fc.record({
+    before: fc.record({ accepted: fc.nat(200), corrected: fc.nat(200) }),
+    live: fc.record({
+      accepted: fc.integer({ min: FEW_DECISIONS, max: 200 }),
+      corrected: fc.integer({ min: 1, max: 200 }),
+    }),
+    waiting: fc.nat(5_000),
+  })
+
 const namesOf = (steps: readonly { stepId: string }[]) => steps.map(({ stepId }) => stepId)
 
 describe('wilsonInterval', () => {
@@ -103,7 +115,7 @@ describe('rankSteps', () => {
       ]),
     )
     expect(namesOf(ranked)).toEqual(['seldom-but-everywhere', 'often-but-rare'])
-    expect(ranked[0]?.expected).toBeCloseTo(10_000 * wilsonInterval(10, 100).low)
+    expect(ranked[0]?.expected).toBe(Math.floor(10_000 * wilsonInterval(10, 100).low))
     expect(ranked[0]?.waiting).toBe(9_900)
   })
 
@@ -127,7 +139,39 @@ describe('rankSteps', () => {
     expect(ranked).toMatchObject([
       { active: { corrected: 2, version: { number: 2 } }, trend: 'better', accepted: 88, corrected: 62 },
     ])
-    expect(ranked[0]?.expected).toBeCloseTo(1_000 * wilsonInterval(2, 50).low)
+    expect(ranked[0]?.expected).toBe(Math.floor(1_000 * wilsonInterval(2, 50).low))
+  })
+
+  it('expects corrections at the rate of the live version, in that order', ({ expect }) => {
+    fc.assert(
+      fc.property(fc.array(rankable(), { minLength: 2, maxLength: 8 }), parts => {
+        const steps = parts.map(({ before, live, waiting }, index) => {
+          const { accepted, corrected } = sumOf([before, live])
+          return { stepId: `step${index}`, accepted, corrected, outputs: accepted + corrected + waiting }
+        })
+        const ofStep = (index: number) => ({ promptId: `prompt${index}`, stepId: `step${index}` })
+        const { ranked } = rankSteps(
+          insightsOf(steps, {
+            days: parts.flatMap(({ before, live }, index) => [
+              { ...day(`${index}.1`, before.accepted, before.corrected), stepId: `step${index}` },
+              { ...day(`${index}.2`, live.accepted, live.corrected), stepId: `step${index}` },
+            ]),
+            promptVersions: parts.flatMap((_, index) => [
+              { ...version(1), ...ofStep(index), id: `${index}.1` },
+              { ...version(2, true), ...ofStep(index), id: `${index}.2` },
+            ]),
+          }),
+        )
+        expect(ranked).toHaveLength(parts.length)
+        for (const { stepId, expected, rate, outputs } of ranked) {
+          const { live } = parts[Number(stepId.slice(4))] ?? expect.unreachable()
+          expect(rate).toEqual(wilsonInterval(live.corrected, live.accepted + live.corrected))
+          expect(expected).toBe(Math.floor(rate.low * outputs))
+        }
+        const shown = ranked.map(({ expected }) => expected)
+        expect(shown).toEqual(shown.toSorted((left, right) => right - left))
+      }),
+    )
   })
 
   it('judges a step by all decisions while its current version has only a few', ({ expect }) => {
