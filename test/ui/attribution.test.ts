@@ -46,6 +46,7 @@ test('every number leads to the answers that it counts, and they to their spans'
   await expect(page).toHaveURL(/reviewedErrorType=system_failure/)
   const rows = page.getByRole('table', { name: 'Compared answers' }).getByRole('row')
   await expect(rows).toHaveCount(2)
+  await expect(page.getByText('1 answer', { exact: true })).toBeVisible()
   await rows.nth(1).getByRole('link', { name: STEP }).click()
   await expect(page).toHaveURL(/\/traces\/[^?]+\?.*span=/)
 })

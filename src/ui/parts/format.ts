@@ -7,8 +7,11 @@ const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFrac
 /** A count in the reader's format. */
 export const count = (value: number): string => number.format(value)
 
+/** A number of things with a regular plural: `1 trace`, `12 traces`. */
+export const counted = (value: number, one: string): string => (value === 1 ? `1 ${one}` : `${count(value)} ${one}s`)
+
 /** A number of items: `1 item`, `12 items`. */
-export const itemCount = (value: number): string => (value === 1 ? '1 item' : `${count(value)} items`)
+export const itemCount = (value: number): string => counted(value, 'item')
 
 /** A count with three significant digits: 448, 12.3K. */
 export const shortCount = (value: number): string => shortNumber.format(value)

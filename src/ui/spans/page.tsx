@@ -13,7 +13,7 @@ import { ShownText } from '../json/shown-text.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Expired } from '../parts/expired.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
-import { count } from '../parts/format.ts'
+import { count, counted } from '../parts/format.ts'
 import { LateExportList } from '../parts/late-export-list.tsx'
 import { Moment } from '../parts/moment.tsx'
 import { NoProject } from '../parts/no-project.tsx'
@@ -92,7 +92,7 @@ export function Page() {
       )}
       {spans !== undefined && spans.length > 0 && (
         <Text size="sm" c="dimmed" role="status">
-          {query.hasNextPage ? `The first ${count(spans.length)} spans` : spanCount(spans.length)}
+          {query.hasNextPage ? `The first ${count(spans.length)} spans` : counted(spans.length, 'span')}
         </Text>
       )}
       <ShowMore
@@ -103,8 +103,6 @@ export function Page() {
     </Stack>
   )
 }
-
-const spanCount = (value: number): string => (value === 1 ? '1 span' : `${count(value)} spans`)
 
 const stepColumn = (project: string): Column<ListedSpan> => ({
   label: 'Step',

@@ -1,9 +1,12 @@
 import { Button, Loader } from '@mantine/core'
 import { FaultAlert } from '../parts/fault-alert.tsx'
+import { counted } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
 import classes from './trace-table.module.css'
 
 interface ListEndProps {
+  /** How many traces are listed. */
+  length: number
   hasMore: boolean
   /** Whether it's the result of a search by text. */
   isSearch: boolean
@@ -15,9 +18,9 @@ interface ListEndProps {
 }
 
 /** The end of the list: whether there are more traces, and how far back it searched. */
-export function ListEnd({ hasMore, isSearch, isLoading, lookedBackTo, error, onMore }: ListEndProps) {
+export function ListEnd({ length, hasMore, isSearch, isLoading, lookedBackTo, error, onMore }: ListEndProps) {
   if (error) return <FaultAlert error={error} title="Couldn't load more" onRetry={onMore} />
-  if (!hasMore) return <div className={classes.end}>End of list</div>
+  if (!hasMore) return <div className={classes.end}>{counted(length, 'trace')}</div>
   return (
     <div className={classes.end} role="status">
       {isLoading && <Loader size={14} aria-hidden />}

@@ -141,6 +141,7 @@ export function Page() {
           below={
             !list.isPending && (
               <ListEnd
+                length={traces.length}
                 hasMore={hasNextPage}
                 isSearch={contains !== null}
                 isLoading={isFetchingNextPage || canGoOn}
