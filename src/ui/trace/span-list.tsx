@@ -39,7 +39,7 @@ const Tools = ({ list: { typed, type, found, foldAll, unfoldAll }, tree }: PartP
       size="xs"
       flex={1}
       aria-label="Find steps"
-      placeholder="Search by step, status, or kind…"
+      placeholder="Step, status, or kind…"
       leftSection={<IconSearch size={14} aria-hidden />}
       value={typed}
       onChange={({ currentTarget }) => type(currentTarget.value)}
