@@ -76,6 +76,7 @@ test('filters the queue from the keyboard, and starts at its first item again', 
   const step = page.getByRole('combobox', { name: 'Step' })
   await expect(step).toBeFocused()
   await expect(page.locator('datalist option')).toHaveAttribute('value', STEP)
+  await expect(page.getByRole('button', { name: 'Apply' })).toBeDisabled()
   await step.fill('another-step')
   await page.keyboard.press('Enter')
   await expect(page.getByText('No outputs match these filters')).toBeVisible()

@@ -19,35 +19,66 @@ test('a filter is added, edited, and removed from the keyboard', async ({ page }
   await open(page)
   await expect(rows(page)).toHaveCount(12)
   await page.keyboard.press('f')
-  await page.getByRole('combobox', { name: 'Filter by' }).fill('rat')
+  await page.getByRole('combobox', { name: 'Filter by' }).fill('feed')
   await page.keyboard.press('Enter')
-  await expect(page.getByRole('combobox', { name: 'Rating' })).toBeFocused()
-  await page.keyboard.press('ArrowDown')
+  await expect(page.getByRole('combobox', { name: 'Feedback' })).toBeFocused()
   await page.keyboard.press('Enter')
   await expect(page).toHaveURL(/rating=negative/)
   await expect(rows(page)).toHaveCount(1)
   await expect(page.getByRole('button', { name: 'Add filter' })).toBeFocused()
 
-  await filters(page).getByRole('button', { name: 'Rating: Negative' }).press('Enter')
-  await page.getByRole('combobox', { name: 'Rating' }).fill('pos')
+  await filters(page).getByRole('button', { name: 'Feedback: Negative' }).press('Enter')
+  await page.getByRole('combobox', { name: 'Feedback' }).fill('pos')
   await page.keyboard.press('Enter')
   await expect(page).toHaveURL(/rating=positive/)
   await expect(page.getByRole('heading', { name: 'No traces match these filters' })).toBeVisible()
-  await expect(filters(page).getByRole('button', { name: 'Rating: Positive' })).toBeFocused()
+  await expect(filters(page).getByRole('button', { name: 'Feedback: Positive' })).toBeFocused()
 
-  await filters(page).getByRole('button', { name: 'Remove filter: Rating' }).press('Enter')
+  await filters(page).getByRole('button', { name: 'Remove filter: Feedback' }).press('Enter')
   await expect(page).not.toHaveURL(/rating/)
   await expect(rows(page)).toHaveCount(12)
   await expect(page.getByRole('button', { name: 'Add filter' })).toBeFocused()
 })
 
+test('one choice among the feedback filters replaces the other', async ({ page }) => {
+  await open(page, '&rating=negative&hasFeedback=true')
+  await expect(rows(page)).toHaveCount(1)
+  await expect(page.getByText('1 trace', { exact: true })).toBeVisible()
+  await filters(page).getByRole('button', { name: 'Feedback: Any' }).click()
+  await page.getByRole('option', { name: 'None' }).click()
+  await expect(page).toHaveURL(/hasFeedback=false/)
+  await expect(page).not.toHaveURL(/rating/)
+  await expect(rows(page)).toHaveCount(11)
+  await expect(page.getByText('11 traces', { exact: true })).toBeVisible()
+})
+
+test('a filter without a value cannot be applied', async ({ page }) => {
+  await open(page)
+  for (const label of ['Name', 'Step', 'Prompt version']) {
+    await page.getByRole('button', { name: 'Add filter' }).click()
+    await page.getByRole('option', { name: label, exact: true }).click()
+    const editor = page.getByRole('dialog')
+    const apply = editor.getByRole('button', { name: 'Apply' })
+    await expect(apply).toBeDisabled()
+    const field = editor.getByRole('textbox', { name: label })
+    await field.fill('  ')
+    await field.press('Enter')
+    await expect(apply).toBeDisabled()
+    await field.fill('x')
+    await expect(apply).toBeEnabled()
+    await page.keyboard.press('Escape')
+  }
+  await filters(page).getByRole('button', { name: 'Time' }).click()
+  await expect(page.getByRole('button', { name: 'Apply' })).toBeDisabled()
+})
+
 test('Escape closes a filter without changing it', async ({ page }) => {
   await open(page, '&rating=negative')
-  await filters(page).getByRole('button', { name: 'Rating: Negative' }).click()
+  await filters(page).getByRole('button', { name: 'Feedback: Negative' }).click()
   await page.keyboard.press('ArrowDown')
   await page.keyboard.press('Escape')
   await expect(page.getByRole('dialog')).toHaveCount(0)
-  await expect(filters(page).getByRole('button', { name: 'Rating: Negative' })).toBeFocused()
+  await expect(filters(page).getByRole('button', { name: 'Feedback: Negative' })).toBeFocused()
   await expect(page).toHaveURL(/rating=negative/)
 })
 
@@ -64,8 +95,8 @@ test('each filter in a link is a chip with the value in words', async ({ page })
     `Step: ${STEP}`,
     'Status: Completed',
     'Review: Unreviewed',
-    'Feedback: Without feedback',
-    'Rating: Negative',
+    'Feedback: None',
+    'Feedback: Negative',
     'Error type: Hallucinated content',
     `Prompt version: ${version}`,
     'customer.tier: gold',

@@ -1,7 +1,7 @@
 import { Button, SegmentedControl, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { type FormEvent, useId, useState } from 'react'
-import type { Changes, Filter, MetadataFilter, PeriodFilter, Term, TextFilter } from './filter.ts'
-import { METADATA } from './filter.ts'
+import type { Changes, EitherFilter, Filter, MetadataFilter, PeriodFilter, Term, TextFilter } from './filter.ts'
+import { METADATA, namesOf } from './filter.ts'
 import { OptionList } from './option-list.tsx'
 import { fieldsOf, isBackward, type Period, periodOf, recentPeriods } from './periods.ts'
 
@@ -25,6 +25,8 @@ export function FilterEditor({ filter, ...props }: EditorProps<Filter>) {
           onChoose={value => props.onApply({ [filter.name]: value })}
         />
       )
+    case 'either':
+      return <EitherEditor filter={filter} {...props} />
     case 'text':
       return <TextEditor filter={filter} {...props} />
     case 'period':
@@ -32,6 +34,23 @@ export function FilterEditor({ filter, ...props }: EditorProps<Filter>) {
     case 'metadata':
       return <MetadataEditor filter={filter} {...props} />
   }
+}
+
+function EitherEditor({ filter, term, address, onApply }: EditorProps<EitherFilter>) {
+  const keyOf = (name: string, value: string) => `${name}=${value}`
+  const edited = term?.names[0]
+  const none = Object.fromEntries(namesOf(filter).map(name => [name, null]))
+  return (
+    <OptionList
+      label={filter.label}
+      options={filter.options.map(({ name, value, label }) => ({ value: keyOf(name, value), label }))}
+      chosen={edited === undefined ? null : keyOf(edited, address.get(edited) ?? '')}
+      onChoose={key => {
+        const option = filter.options.find(({ name, value }) => keyOf(name, value) === key)
+        if (option) onApply({ ...none, [option.name]: option.value })
+      }}
+    />
+  )
 }
 
 function TextEditor({
@@ -79,12 +98,12 @@ function TextEditor({
           ))}
         </datalist>
       )}
-      <Apply />
+      <Apply isDisabled={text.trim() === ''} />
     </Stack>
   )
 }
 
-function PeriodEditor({ filter: { from, to, unit }, address, onApply }: EditorProps<PeriodFilter>) {
+function PeriodEditor({ filter: { from, to, unit }, term, address, onApply }: EditorProps<PeriodFilter>) {
   const [fields, setFields] = useState(() => fieldsOf({ from: address.get(from), to: address.get(to) }, unit))
   const [isWrong, setWrong] = useState(false)
   const set = (period: Period) => onApply({ [from]: period.from, [to]: period.to })
@@ -130,7 +149,7 @@ function PeriodEditor({ filter: { from, to, unit }, address, onApply }: EditorPr
           Days are in UTC.
         </Text>
       )}
-      <Apply />
+      <Apply isDisabled={!term && fields.from === '' && fields.to === ''} />
     </Stack>
   )
 }
@@ -154,7 +173,7 @@ function MetadataEditor({ term, address, onApply }: EditorProps<MetadataFilter>)
       <TextInput
         {...plain}
         label="Field"
-        placeholder="customer.tier"
+        placeholder="e.g. customer.tier"
         aria-describedby={hint}
         value={path}
         error={missing(path)}
@@ -164,7 +183,7 @@ function MetadataEditor({ term, address, onApply }: EditorProps<MetadataFilter>)
       <TextInput
         {...plain}
         label="Value"
-        placeholder="gold"
+        placeholder="e.g. gold"
         value={value}
         error={missing(value)}
         onChange={({ currentTarget }) => setValue(currentTarget.value)}
@@ -177,8 +196,8 @@ function MetadataEditor({ term, address, onApply }: EditorProps<MetadataFilter>)
   )
 }
 
-const Apply = () => (
-  <Button type="submit" size="xs">
+const Apply = ({ isDisabled = false }) => (
+  <Button type="submit" size="xs" disabled={isDisabled}>
     Apply
   </Button>
 )

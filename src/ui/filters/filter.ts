@@ -17,6 +17,13 @@ interface ChoiceFilter {
   options: readonly Option[]
 }
 
+/** A filter with a few values, each of which sets one of several parameters. */
+export interface EitherFilter {
+  kind: 'either'
+  label: string
+  options: readonly (Option & { name: string })[]
+}
+
 /** A filter with a text as its value. */
 export interface TextFilter {
   kind: 'text'
@@ -45,7 +52,7 @@ export interface MetadataFilter {
   label: string
 }
 
-export type Filter = ChoiceFilter | TextFilter | PeriodFilter | MetadataFilter
+export type Filter = ChoiceFilter | EitherFilter | TextFilter | PeriodFilter | MetadataFilter
 
 /** One filter in a URL. */
 export interface Term {
@@ -63,6 +70,9 @@ export type Changes = Record<string, string | null>
 
 export const METADATA = 'metadata.'
 
+/** The parameters that a filter's options set. */
+export const namesOf = ({ options }: EitherFilter): string[] => [...new Set(options.map(({ name }) => name))]
+
 /** The terms of a filter in a URL: none if it isn't set, several for metadata. */
 export function termsOf(filter: Filter, address: URLSearchParams): Term[] {
   const { label } = filter
@@ -73,6 +83,14 @@ export function termsOf(filter: Filter, address: URLSearchParams): Term[] {
   switch (filter.kind) {
     case 'choice':
       return term(filter.name, label, value => filter.options.find(option => option.value === value)?.label ?? value)
+    case 'either':
+      return namesOf(filter).flatMap(name =>
+        term(
+          name,
+          label,
+          value => filter.options.find(option => option.name === name && option.value === value)?.label ?? value,
+        ),
+      )
     case 'text':
       return [
         ...term(filter.name, label),

@@ -12,6 +12,6 @@ export const QueueFilters = ({ steps }: { steps: readonly string[] }) => (
 
 const filtersWith = (suggestions: readonly string[]): Filter[] => [
   { kind: 'choice', label: 'Order', name: 'order', options: ORDERS },
-  { kind: 'text', label: 'Step', name: 'stepId', placeholder: 'generate-answer', suggestions },
-  { kind: 'text', label: 'Trace name', name: 'name', placeholder: 'support-answer' },
+  { kind: 'text', label: 'Step', name: 'stepId', placeholder: 'e.g. generate-answer', suggestions },
+  { kind: 'text', label: 'Trace name', name: 'name', placeholder: 'e.g. support-answer' },
 ]

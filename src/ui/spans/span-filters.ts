@@ -17,9 +17,9 @@ export const spanFilters = ({ errorTypes, reviewers }: Names): Filter[] => [
   { kind: 'choice', label: 'Decision', name: 'decision', options: DECISION_OPTIONS },
   { kind: 'choice', label: 'Error type', name: 'errorType', options: optionsOf(errorTypes) },
   { kind: 'period', label: 'Decided', from: 'reviewedFrom', to: 'reviewedTo', unit: 'day' },
-  { kind: 'text', label: 'Step', name: 'stepId', placeholder: 'generate-answer' },
+  { kind: 'text', label: 'Step', name: 'stepId', placeholder: 'e.g. generate-answer' },
   { kind: 'choice', label: 'Reviewer', name: 'reviewerId', options: optionsOf(reviewers) },
-  { kind: 'text', label: 'Model', name: 'model', placeholder: 'gpt-4.1-mini' },
+  { kind: 'text', label: 'Model', name: 'model', placeholder: 'e.g. gpt-4.1-mini' },
   { kind: 'text', label: 'Prompt version', name: 'promptVersionId', placeholder: "Versions' IDs, or none" },
   {
     kind: 'choice',

@@ -15,7 +15,7 @@ export function useTraceFilters(isSearch: boolean): readonly Filter[] {
     return [
       ...FILTERS,
       { kind: 'choice', label: 'Error type', name: 'errorType', options: errorTypes },
-      { kind: 'choice', label: "Engine's answer", name: 'engineErrorType', options: errorTypes },
+      { kind: 'choice', label: "Engine's error type", name: 'engineErrorType', options: errorTypes },
       ...LAST,
       ...(isSearch ? [] : [SORT]),
     ]
@@ -35,8 +35,8 @@ const FILTERS: readonly Filter[] = [
     ],
   },
   { kind: 'period', label: 'Time', from: 'from', to: 'to', unit: 'minute' },
-  { kind: 'text', label: 'Name', name: 'name', partName: 'nameContains', placeholder: 'support-answer' },
-  { kind: 'text', label: 'Step', name: 'stepId', placeholder: 'generate-answer' },
+  { kind: 'text', label: 'Name', name: 'name', partName: 'nameContains', placeholder: 'e.g. support-answer' },
+  { kind: 'text', label: 'Step', name: 'stepId', placeholder: 'e.g. generate-answer' },
   {
     kind: 'choice',
     label: 'Status',
@@ -47,37 +47,29 @@ const FILTERS: readonly Filter[] = [
     ],
   },
   {
-    kind: 'choice',
+    kind: 'either',
     label: 'Feedback',
-    name: 'hasFeedback',
     options: [
-      { value: 'true', label: 'With feedback' },
-      { value: 'false', label: 'Without feedback' },
-    ],
-  },
-  {
-    kind: 'choice',
-    label: 'Rating',
-    name: 'rating',
-    options: [
-      { value: 'positive', label: 'Positive' },
-      { value: 'negative', label: 'Negative' },
+      { name: 'rating', value: 'negative', label: 'Negative' },
+      { name: 'rating', value: 'positive', label: 'Positive' },
+      { name: 'hasFeedback', value: 'true', label: 'Any' },
+      { name: 'hasFeedback', value: 'false', label: 'None' },
     ],
   },
 ]
 
 const LAST: readonly Filter[] = [
-  { kind: 'text', label: 'Step the engine blames', name: 'engineStepId', placeholder: 'generate-answer' },
+  { kind: 'text', label: "Engine's step", name: 'engineStepId', placeholder: 'e.g. generate-answer' },
   {
     kind: 'choice',
-    label: 'Engine blames a step',
+    label: 'Engine found a step',
     name: 'engineHasStep',
     options: [
       { value: 'true', label: 'Yes' },
       { value: 'false', label: 'No' },
     ],
   },
-  { kind: 'period', label: 'Engine answered', from: 'engineFrom', to: 'engineTo', unit: 'day' },
+  { kind: 'period', label: "Date of the engine's answer", from: 'engineFrom', to: 'engineTo', unit: 'day' },
   { kind: 'metadata', label: 'Metadata' },
   { kind: 'text', label: 'Prompt version', name: 'promptVersionId', placeholder: "The version's ID" },
   {
