@@ -2,15 +2,24 @@ import type { Plugin } from 'vite'
 
 const STYLED = /\/@mantine\/core\/esm\/.*\/(\w+)\.module\.mjs$/
 
+/** The styles of elements, and of components that others extend. */
+const BASE =
+  /\/@mantine\/core\/styles\/(?:baseline|global|UnstyledButton|Paper|Popover|Input|InlineInput|ModalBase)\.layer\.css/
+
 /**
  * Loads the styles of each Mantine component together with its script, so that a page loads only the styles that it needs.
- * They're in a CSS layer, so the app's own styles override them in whichever order the two load.
+ * They're in a CSS layer, so the app's own styles override them in whichever order the two load. The styles that others
+ * extend are in a layer inside it, for the same reason: a document's own styles are at its end, after those of the pages
+ * that load into it.
  */
 export const mantineStyles = (): Plugin => ({
   name: 'mantine-styles',
+  // Before Vite compiles the styles.
+  enforce: 'pre',
   transform: {
-    filter: { id: STYLED },
+    filter: { id: [STYLED, BASE] },
     handler(code, id) {
+      if (BASE.test(id)) return { code: code.replace('@layer mantine {', '@layer mantine.base {'), map: null }
       const component = STYLED.exec(id)?.[1]
       return { code: `import '@mantine/core/styles/${component}.layer.css'\n${code}`, map: null }
     },

@@ -19,6 +19,15 @@ async function withSpan(index: number) {
   return { trace_id, span_id, path: `/traces/${trace.id}?span=${span_id}&project=${sample.project.slug}` }
 }
 
+test('marks the chosen tab of a trace that was opened from the list', async ({ page, context }) => {
+  await signIn(context, sample.key)
+  await page.goto(`/traces?project=${sample.project.slug}`)
+  await page.getByRole('table', { name: 'Traces' }).getByRole('link').first().click()
+  const tab = page.getByRole('region', { name: 'Selected span' }).getByRole('tab', { selected: true })
+  await expect(tab).toHaveCSS('border-bottom-width', '2px')
+  await expect(tab).toHaveCSS('border-bottom-style', 'solid')
+})
+
 test('marks an output that changed after its review in the list, the tree, and the decision', async ({
   page,
   context,
