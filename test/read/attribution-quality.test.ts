@@ -4,7 +4,7 @@ import { MAX_COMPARED_DECISIONS } from '../../src/limits.ts'
 import { putAnswer } from '../support/attributions.ts'
 import { rowsReadBy } from '../support/bindings.ts'
 import { newOrg, type Org } from '../support/org.ts'
-import { newReviewed } from '../support/reviews.ts'
+import { newReviewed, reviewerOf } from '../support/reviews.ts'
 import { manyTraces } from '../support/traces.ts'
 
 const qualityOf = async ({ read }: Org, query = '') =>
@@ -230,6 +230,49 @@ describe('the answers behind the attribution quality', () => {
       engineVersion: '2',
     })
   })
+
+  it('name steps by their new names', async ({ expect }) => {
+    const org = await newOrg()
+    const { id } = await newCompared(org, 'reasoning_error', 'system_failure')
+    const stepId: string = (await org.read.get(`/api/traces/${id}`)).body.spans[0].stepId
+    await org.owner.put(`/api/projects/${org.project.id}/step-names`, { names: { [stepId]: 'renamed' } })
+    expect(await answersTo(org, '')).toMatchObject([{ stepId: 'renamed' }])
+  })
+
+  it.for([
+    ['at the same time', '2026-01-05', '2026-01-05'],
+    ['long ago', '2000-01-05', '2026-01-05'],
+  ] as const)(
+    'have the error type that the trace shows, even for decisions %s',
+    async ([, first, then], { expect }) => {
+      const org = await newOrg()
+      await reviewerOf(org, 'ada@example.com')
+      // Ids are random, so several traces.
+      for (let made = 0; made < 4; made++) {
+        const { id, trace_id, spanId, step } = await newReviewed('Yes', org)
+        const second = crypto.randomUUID()
+        await step({ span_id: second, output: 'Maybe' })
+        await putAnswer(id)
+        const reviews = [spanId, second].map((spanId, index) => ({
+          spanId,
+          decision: 'accept',
+          errorType: index === 0 ? 'system_failure' : 'reasoning_error',
+          source: 'import',
+          by: 'ada@example.com',
+          at: `${index === 0 ? first : then}T00:00:00.000Z`,
+        }))
+        expect((await org.owner.post('/api/reviews', { reviews })).body.results).toMatchObject([
+          { status: 200 },
+          { status: 200 },
+        ])
+        const { body } = await org.ingest.get(`/api/v1/traces/${trace_id}/attribution`)
+        const { traces } = (await org.read.get('/api/traces?projectSlug=support')).body
+        const listed = traces.find((trace: { id: string }) => trace.id === id)
+        const answer = (await answersTo(org, '')).find(({ traceId }: { traceId: string }) => traceId === id)
+        expect([listed.errorType, answer.reviewedErrorType]).toEqual([body.error_type, body.error_type])
+      }
+    },
+  )
 
   it('leave out deleted traces and withdrawn reviews', async ({ expect }) => {
     const org = await newOrg()

@@ -3,6 +3,7 @@ import type { ComparedAnswers } from '../../domain/agreement.ts'
 import { MAX_COMPARED_DECISIONS } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
 import { named } from '../core/database.ts'
+import { shownSpanStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { attributions } from '../schema/attribution.ts'
 import { reviews } from '../schema/reviews.ts'
@@ -117,12 +118,12 @@ export async function listComparedTraces(
       ...named({
         traceId: traces.id,
         spanId: spans.id,
-        stepId: spans.stepId,
         answered: attributions.errorType,
         confidence: attributions.confidence,
         engine: attributions.engine,
         engineVersion: attributions.engineVersion,
       }),
+      stepId: shownSpanStep.as('step_id'),
       reviewedAt: sql<number>`scanned_traces.reviewed_at`.as('reviewed_at'),
       reviewerId: sql<string>`scanned_traces.user_id`.as('reviewer_id'),
       named: sql<string>`scanned_traces.named`.as('named'),
@@ -178,10 +179,12 @@ function scannedTraces(store: Store, project: Project, filter: ComparisonFilter)
     eq(spans.reviewNumber, scanned.number),
     isNotNull(spans.reviewState),
   )
-  // SQLite takes the other columns from the row with the max(). Decisions made in one call have the same time.
+  // SQLite takes the other columns from the row with the max(). Decisions made in one call have the same time. Without
+  // the zeros, a time before September 2001 would sort after all others.
   return sql`(
     select ${scanned.traceKey} as trace_key, ${scanned.spanId} as span_id, ${scanned.createdAt} as reviewed_at,
-      ${scanned.userId} as user_id, ${scanned.errorType} as named, max(${scanned.createdAt} || '/' || ${scanned.spanId})
+      ${scanned.userId} as user_id, ${scanned.errorType} as named,
+      max(printf('%015d/%s', ${scanned.createdAt}, ${scanned.spanId}))
     from ${scanned} cross join ${traces} cross join ${spans}
     where ${isLive(store, eq(traces.key, scanned.traceKey))} and ${isInForce}
     group by ${scanned.traceKey}) as scanned_traces`

@@ -182,7 +182,7 @@ export function attributionStateQueries({ database }: Store, ofTrace: SQL | unde
           isNotNull(reviews.errorType),
         ),
       )
-      .orderBy(desc(reviews.createdAt), desc(reviews.id))
+      .orderBy(desc(reviews.createdAt), desc(reviews.spanId))
       .limit(1),
   ] as const
 }

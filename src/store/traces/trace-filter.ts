@@ -203,7 +203,7 @@ const namesErrorType = (which: SQL): SQL => sql`exists (select 1 from ${decision
 export const errorTypeColumns = {
   reviewersType: sql<string | null>`(
     select ${reviews.errorType} from ${decisionsInForce(isNotNull(reviews.errorType))}
-    order by ${reviews.createdAt} desc, ${reviews.spanId} limit 1)`.as('reviewersType'),
+    order by ${reviews.createdAt} desc, ${reviews.spanId} desc limit 1)`.as('reviewersType'),
   enginesType: sql<string | null>`(
     select ${attributionJobs.errorType} from ${attributionJobs}
     where ${attributionJobs.traceKey} = ${traces.key})`.as('enginesType'),
