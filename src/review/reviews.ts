@@ -75,7 +75,7 @@ const ReviewOfSpan = decisionOn({
     ),
   ),
   by: v.optional(v.pipe(Email, v.metadata({ description: 'Only imports: the email of the user who decided' }))),
-  at: v.optional(timestamp('Only imports: the time of the decision, which must not be in the future')),
+  at: v.optional(timestamp('Only imports: the time of the decision, from 1970 until now')),
 })
 
 export const putReview = endpoint({
@@ -180,6 +180,7 @@ function originOf(
     throw badRequest('is required with the source "import"', by === undefined ? 'by' : 'at')
   }
   if (at > now) throw badRequest('must not be in the future', 'at')
+  if (at < 0) throw badRequest('must not be before 1970', 'at')
   requirePerson(caller)
   if (!caller.scopes.includes('manage')) throw forbidden('Imports need the manage scope')
   return { by, at }

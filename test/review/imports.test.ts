@@ -203,6 +203,7 @@ describe('an imported decision', () => {
     ['no address', { by: 'Ada' }, 400, 'by'],
     ['no time', { at: undefined }, 400, 'at'],
     ['a time in the future', { at: '2999-01-01T00:00:00.000Z' }, 400, 'at'],
+    ['a time before 1970', { at: '1969-12-31T23:59:59.999Z' }, 400, 'at'],
     ['a time without a zone', { at: '2026-01-01T00:00:00' }, 400, 'at'],
     ['another source', { source: 'export' }, 400, 'source'],
     ['an email without the source', { source: undefined, at: undefined }, 400, 'by'],
