@@ -119,6 +119,9 @@ test('a reviewer says what is wrong without rewriting it, and nothing is decided
   await page.keyboard.press('w')
   const wrong = page.getByRole('region', { name: 'Wrong', exact: true })
   await expect(wrong.getByRole('button', { name: 'Post feedback' })).toBeDisabled()
+  await expect(wrong.getByRole('button', { name: 'Post feedback' })).toHaveAccessibleDescription(
+    'To post feedback, choose what went wrong or write a reason.',
+  )
   const types = page.getByRole('region', { name: 'What went wrong?' })
   const name = (await types.getByRole('button').nth(1).textContent())?.replace(/^2\s*/, '') ?? ''
   await page.keyboard.press('2')
@@ -152,9 +155,16 @@ test('an output found wrong becomes a correction with its error type', async ({ 
   await page.keyboard.press('1')
   await expect(types.getByRole('button', { pressed: true })).toBeVisible()
   await page.keyboard.press('e')
+  const changes = page.getByRole('region', { name: 'Changes' })
+  await expect(changes).toContainText('You marked this output as wrong.')
+  await expect(changes).not.toContainText('Saving accepts the output')
+  // Saving would accept it.
+  await page.keyboard.press('Control+Enter')
+  await expect(page.getByRole('alert').filter({ hasText: 'You marked this output as wrong' })).toBeVisible()
   await page.getByRole('region', { name: 'Edit', exact: true }).getByLabel('answer').fill('After 24 months.')
   await page.keyboard.press('Control+Enter')
-  await expect.poll(async () => (await reviewOf(judged.answerId)).state).toBe('corrected')
+  await expect(page.getByText('Corrected. Undo: U')).toBeVisible()
+  expect((await reviewOf(judged.answerId)).state).toBe('corrected')
   expect((await reviewOf(judged.answerId)).errorType).not.toBeNull()
 })
 

@@ -23,9 +23,9 @@ const pendingCalls = new Map<string, Promise<SpanOfTrace>>()
 
 /**
  * Sends a decision on a span as the reviewer saw it. The reviewer moves on; the draft stays until the decision is
- * saved.
+ * saved. Returns whether it is saved and still in force.
  */
-export async function decide(desk: Desk, seen: SpanOfTrace, request: Decision, onTrouble: OnTrouble): Promise<void> {
+export async function decide(desk: Desk, seen: SpanOfTrace, request: Decision, onTrouble: OnTrouble): Promise<boolean> {
   const { id } = seen
   const { drafts, sitting, claims } = desk
   const decided: Decided = { request, seen, draft: drafts.get(id), isSaved: false }
@@ -35,14 +35,16 @@ export async function decide(desk: Desk, seen: SpanOfTrace, request: Decision, o
   try {
     const after = await send(seen, request)
     const isLast = sitting.get().decided.get(id) === decided
-    if (!isLast) return
+    if (!isLast) return false
     queryClient.setQueryData(spanQuery(id).queryKey, after)
     sitting.change(before => withSaved(before, id, decided))
     if (drafts.get(id) === decided.draft) drafts.remove(id)
+    return true
   } catch (error) {
-    if (sitting.get().decided.get(id) !== decided) return
+    if (sitting.get().decided.get(id) !== decided) return false
     sitting.change(before => withoutDecision(before, id))
     await reportTrouble(desk, { request, seen, fault: faultOf(error) }, onTrouble)
+    return false
   }
 }
 

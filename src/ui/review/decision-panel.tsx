@@ -93,7 +93,7 @@ export function DecisionPanel(props: DecisionPanelProps) {
           <ErrorTypeChoice
             errorTypes={errorTypes}
             chosen={draft?.errorType ?? null}
-            onChoose={errorType => write({ errorType })}
+            onChoose={errorType => write({ errorType, ...(errorType !== null && { isWrong: true }) })}
           />
         </Suspense>
       )}

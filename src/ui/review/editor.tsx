@@ -10,6 +10,7 @@ import classes from './editor.module.css'
 import { SchemaForm } from './form/index.tsx'
 import { undescribedFields, whyNoForm } from './form/why-no-form.ts'
 import { parsedJson, textOf } from './json-text.ts'
+import { WRONG_UNCHANGED } from './marked-wrong.ts'
 import { SchemaWarning } from './schema-warning.tsx'
 import type { JsonObject } from './use-schema.ts'
 
@@ -22,6 +23,8 @@ interface EditorProps {
   schema: JsonObject | null | undefined
   /** Where the current text doesn't match the schema. */
   faults: readonly SchemaFault[]
+  /** Whether the reviewer marked the output as wrong. It can't be saved unchanged then. */
+  isWrong: boolean
 }
 
 type Mode = 'form' | 'text' | 'json'
@@ -31,7 +34,7 @@ const LABELS = { form: 'Form', text: 'Text', json: 'JSON' }
 const DIFF_DELAY_MS = 200
 
 /** Edits an output as a schema form, as text, or as JSON, next to a diff of the changes. */
-export function Editor({ output, text, onChange, schema, faults }: EditorProps) {
+export function Editor({ output, text, onChange, schema, faults, isWrong }: EditorProps) {
   const parsed = parsedJson(text)
   const lastValid = useRef<Json>(output)
   if ('value' in parsed) lastValid.current = parsed.value
@@ -95,7 +98,7 @@ export function Editor({ output, text, onChange, schema, faults }: EditorProps) 
         {/* Below the editor, so that it doesn't jump during typing. */}
         {fault !== undefined && mode === 'json' && <NotJson fault={fault}>Your draft is kept.</NotJson>}
       </section>
-      <Changes output={output} value={value} text={text} faults={faults} />
+      <Changes output={output} value={value} text={text} faults={faults} isWrong={isWrong} />
     </div>
   )
 }
@@ -129,8 +132,10 @@ function FormFallback({ onFail, ...side }: Pick<EditorProps, 'text' | 'onChange'
   return <JsonSide {...side} />
 }
 
+type ChangesProps = Pick<EditorProps, 'output' | 'text' | 'faults' | 'isWrong'> & { value: Json }
+
 /** A diff of the output and the edit. */
-function Changes({ output, value, text, faults }: Pick<EditorProps, 'output' | 'text' | 'faults'> & { value: Json }) {
+function Changes({ output, value, text, faults, isWrong }: ChangesProps) {
   const areTexts = typeof output === 'string' && typeof value === 'string'
   const before = areTexts ? output : textOf(output)
   const [after] = useDebouncedValue(areTexts ? value : text, DIFF_DELAY_MS)
@@ -142,7 +147,7 @@ function Changes({ output, value, text, faults }: Pick<EditorProps, 'output' | '
       {faults.length > 0 && <SchemaWarning faults={faults} />}
       {before === after ? (
         <Text size="sm" c="dimmed">
-          No changes. Saving accepts the output.
+          {isWrong ? `No changes yet. ${WRONG_UNCHANGED}` : 'No changes. Saving accepts the output.'}
         </Text>
       ) : (
         <div className={classes.code}>

@@ -43,6 +43,7 @@ export function Item(options: ItemOptions) {
             onChange={text => write({ text })}
             schema={item.schema}
             faults={item.editedFaults}
+            isWrong={draft?.isWrong === true}
           />
         ) : (
           <OutputPanel key={span.id} span={span} isWhole={isWhole} faults={item.outputFaults} />

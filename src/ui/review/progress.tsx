@@ -1,4 +1,4 @@
-import { Progress as Bar, Group, Text } from '@mantine/core'
+import { Text } from '@mantine/core'
 import { pathWith } from '../api/client.ts'
 import { Counted } from '../parts/counted.tsx'
 import { count } from '../parts/format.ts'
@@ -20,30 +20,19 @@ export function QueueProgress({ remaining, isMinimum, today, reviewerId }: Progr
   const reviewedFrom = `${new Date().toISOString().slice(0, 10)}T00:00:00.000Z`
   const path = pathWith('/spans', { project: useProject(), reviewerId, reviewedFrom })
   const pace = perHour(startedAt, decidedAt)
-  const done = decidedAt.length
-  const whole = done + (remaining ?? 0)
   return (
-    <Group gap="sm" wrap="nowrap" miw={0}>
-      <Text size="sm" c="dimmed" role="status">
-        <b>
-          {isMinimum && 'at least '}
-          {remaining === undefined ? '–' : count(remaining)}
-        </b>{' '}
-        to review · <Counted value={today} path={path} label={`${count(today)} reviewed today`} /> reviewed today
-        {pace !== null && (
-          <>
-            {' '}
-            · <b>{count(pace)}</b> per hour
-          </>
-        )}
-      </Text>
-      <Bar
-        visibleFrom="md"
-        value={whole === 0 ? 0 : (done / whole) * 100}
-        size="sm"
-        w={120}
-        aria-label={`${done} of ${whole} reviewed in this session`}
-      />
-    </Group>
+    <Text size="sm" c="dimmed" role="status">
+      <b>
+        {isMinimum && 'at least '}
+        {remaining === undefined ? '–' : count(remaining)}
+      </b>{' '}
+      to review · <Counted value={today} path={path} label={`${count(today)} reviewed today`} /> reviewed today
+      {pace !== null && (
+        <>
+          {' '}
+          · <b>{count(pace)}</b> per hour
+        </>
+      )}
+    </Text>
   )
 }

@@ -12,6 +12,7 @@ import type { DecisionActions } from './decision-panel.tsx'
 import type { Draft } from './drafts.ts'
 import { typesWithKeys } from './error-type-keys.ts'
 import { isSameValue, parsedJson, textOf } from './json-text.ts'
+import { WRONG_UNCHANGED } from './marked-wrong.ts'
 import { spanQuery } from './queries.ts'
 import { type Decision, withSkipped } from './sitting.ts'
 import { hideTrouble, showTrouble } from './trouble-notice.tsx'
@@ -64,7 +65,7 @@ export function useItem({ span, isWhole, projectSlug, onAdvance, onUndo }: ItemO
     // On the next item, letters must be keys again.
     const field = document.activeElement
     if (field instanceof HTMLElement && takesText(field)) field.blur()
-    decide(desk, span, request, showTrouble)
+    decide(desk, span, request, showTrouble).then(isSaved => isSaved && confirm(request))
     onAdvance()
   }
   const consider = (value: SpanOfTrace['output']) => {
@@ -79,6 +80,7 @@ export function useItem({ span, isWhole, projectSlug, onAdvance, onUndo }: ItemO
     const parsed = parsedJson(text)
     if ('fault' in parsed) refuse(`This isn't valid JSON yet: ${parsed.fault}`)
     else if (parsed.value === null) refuse("The approved output can't be null.")
+    else if (draft?.isWrong === true && isSameValue(parsed.value, output)) refuse(WRONG_UNCHANGED)
     else consider(parsed.value)
   }
   const actions: DecisionActions = {
@@ -192,6 +194,20 @@ export function useComment(span: SpanOfTrace, draft: Draft | undefined, write: (
       setOpenedOn(undefined)
     },
   }
+}
+
+/** Says that a decision is saved. Clicks go through to what's below. */
+function confirm({ decision }: Decision): void {
+  const id = 'decided'
+  notifications.hide(id)
+  notifications.show({
+    id,
+    message: `${decision === 'accept' ? 'Accepted' : 'Corrected'}. Undo: U`,
+    position: 'top-center',
+    autoClose: 1_500,
+    withCloseButton: false,
+    style: { pointerEvents: 'none' },
+  })
 }
 
 const refuse = (message: string): void => {

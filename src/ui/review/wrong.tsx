@@ -1,5 +1,6 @@
 import { Button, Group, Stack, Text, Title, UnstyledButton } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
+import { useId } from 'react'
 import { call } from '../api/client.ts'
 import type { Feedback, SpanOfTrace } from '../api/wire.ts'
 import { FaultAlert } from '../parts/fault-alert.tsx'
@@ -78,6 +79,7 @@ interface WrongProps {
 /** The step between finding an output wrong and rewriting it. What was said here can be posted without a decision. */
 export function Wrong({ span, draft, errorTypes, disabledReason, onCorrect, onPosted, onCancel }: WrongProps) {
   const content = commentFrom(draft, errorTypes)
+  const whyId = useId()
   const posting = useMutation({
     mutationFn: (said: string) =>
       call<Feedback>(`/api/spans/${span.id}/feedback`, {
@@ -92,7 +94,7 @@ export function Wrong({ span, draft, errorTypes, disabledReason, onCorrect, onPo
   })
   return (
     <section aria-label="Wrong" className={classes.wrong}>
-      <Title order={3}>You found this output wrong</Title>
+      <Title order={3}>You marked this output as wrong</Title>
       <Text size="xs" c="dimmed" mb="xs">
         Correct it to record a decision. Or post what's wrong as negative feedback, and leave the correction to someone
         else.
@@ -105,6 +107,7 @@ export function Wrong({ span, draft, errorTypes, disabledReason, onCorrect, onPo
           size="compact-sm"
           variant="default"
           disabled={content === undefined}
+          aria-describedby={content === undefined ? whyId : undefined}
           loading={posting.isPending}
           onClick={() => content !== undefined && posting.mutate(content)}
         >
@@ -114,6 +117,11 @@ export function Wrong({ span, draft, errorTypes, disabledReason, onCorrect, onPo
           Not wrong
         </Button>
       </Group>
+      {content === undefined && (
+        <Text size="xs" c="dimmed" mt="xs" id={whyId}>
+          To post feedback, choose what went wrong or write a reason.
+        </Text>
+      )}
       {posting.error && (
         <FaultAlert error={posting.error} title="Couldn't post the feedback. Your text is still here." />
       )}
