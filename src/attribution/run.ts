@@ -34,7 +34,11 @@ export async function runAttribution(env: Env, store: Store, traceKey: number): 
     const claim = await claimAttribution(store, traceKey, { token, now: Date.now() })
     return claim && (await work(env, store, claim))
   } catch (error) {
-    if (error instanceof ModelLimitError) return postpone(store, { traceKey, token }, error)
+    if (error instanceof ModelLimitError) {
+      // If this fails, the job is free again when its lease ends, and the next run hits the same limit.
+      await postponeAttribution(store, { traceKey, token }, error.until)
+      return undefined
+    }
     const status = await release(store, { traceKey, token }, error)
     if (status === 'pending') throw error
     logFault('attribution_failed', { traceKey }, error)
@@ -57,12 +61,6 @@ async function release(store: Store, claim: Pick<Claim, 'traceKey' | 'token'>, e
     logFault('attribution_not_released', { traceKey: claim.traceKey }, fault)
     return 'pending'
   }
-}
-
-/** Postpones a job. If that fails, the job is free again when its lease ends, and the next run hits the same limit. */
-async function postpone(store: Store, claim: Pick<Claim, 'traceKey' | 'token'>, { until }: ModelLimitError) {
-  await postponeAttribution(store, claim, until)
-  return undefined
 }
 
 /** The reason for an error, in words that anyone may read. */

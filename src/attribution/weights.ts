@@ -21,41 +21,35 @@ export interface Fitted {
 export const FITTED: Fitted = table
 
 /**
- * The facts that can decide an answer, with the name under which an answer says that it looked for them. Other findings
+ * The facts that can decide an answer, by the name under which an answer says that it looked for them. Other findings
  * only describe the dispute, such as which kind of value was changed.
  */
-export const FACTS: ReadonlyMap<FindingKind, string> = new Map<FindingKind, string>([
-  ['step_failed', 'a failed step'],
-  ['call_rejected', 'a failed step'],
-  ['run_unfinished', 'a failed step'],
-  ['output_empty', 'a failed step'],
-  ['cut_off', 'cut-off output'],
-  ['schema_broken', 'a broken schema'],
-  ['only_format_changed', 'a change of format alone'],
-  ['call_repeated', 'a faulty call'],
-  ['arguments_break_description', 'a faulty call'],
-  ['fetched_nothing', 'a better doc to fetch'],
-  ['better_doc_not_fetched', 'a better doc to fetch'],
-  ['added_value_not_fetched', 'a better doc to fetch'],
-  ['source_expired', 'an expired source'],
-  ['input_slip', 'a typo in the input'],
-  ['input_does_not_add_up', 'a typo in the input'],
-  ['correction_computes', 'an arithmetic error'],
-  ['output_computes', 'an arithmetic error'],
-  ['items_left_out', 'a missing item'],
-  ['only_added', 'a missing item'],
-  ['only_removed', 'a value without a source'],
-  ['unsupported_value_removed', 'a value without a source'],
-  ['value_replaced_by_unknown', 'a value without a source'],
-  ['removed_value_in_prompt', 'a value without a source'],
-  ['pure_addition_not_found', 'a value without a source'],
-  ['field_filled', 'a value without a source'],
-  ['reworded', 'a change of wording alone'],
-  ['reviewers_disagree', 'a contrary decision'],
-  ['equal_case_accepted', 'a contrary decision'],
-  ['precedent_agrees', 'a contrary decision'],
-  ['precedent_contradicts', 'a contrary decision'],
-])
+const FACTS_BY_NAME: Readonly<Record<string, readonly FindingKind[]>> = {
+  'a failed step': ['step_failed', 'call_rejected', 'run_unfinished', 'output_empty'],
+  'cut-off output': ['cut_off'],
+  'a broken schema': ['schema_broken'],
+  'a change of format alone': ['only_format_changed'],
+  'a faulty call': ['call_repeated', 'arguments_break_description'],
+  'a better doc to fetch': ['fetched_nothing', 'better_doc_not_fetched', 'added_value_not_fetched'],
+  'a typo in the input': ['input_slip', 'input_does_not_add_up'],
+  'an arithmetic error': ['correction_computes', 'output_computes'],
+  'a missing item': ['items_left_out', 'only_added'],
+  'a value without a source': [
+    'only_removed',
+    'unsupported_value_removed',
+    'value_replaced_by_unknown',
+    'removed_value_in_prompt',
+    'pure_addition_not_found',
+    'field_filled',
+  ],
+  'a change of wording alone': ['reworded'],
+  'a contrary decision': ['reviewers_disagree', 'equal_case_accepted', 'precedent_agrees', 'precedent_contradicts'],
+}
+
+/** The name of each fact. */
+export const FACTS: ReadonlyMap<FindingKind, string> = new Map(
+  Object.entries(FACTS_BY_NAME).flatMap(([name, kinds]) => kinds.map(kind => [kind, name] as const)),
+)
 
 /** The findings that locate the span of each error type, most reliable first. */
 export const LOCATING: Readonly<Partial<Record<BuiltInErrorType, readonly FindingKind[]>>> = {

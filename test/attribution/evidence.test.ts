@@ -200,23 +200,6 @@ const CHECKS: readonly [kind: FindingKind, seen: SubjectDraft, unseen: SubjectDr
     },
   ],
   [
-    'source_expired',
-    {
-      root: {
-        state: { chunks: ['Valid until 31 March 2026: delivery costs 4.90.'] },
-        output: 'Delivery costs 4.90.',
-        approved: 'Delivery costs 5.90.',
-      },
-    },
-    {
-      root: {
-        state: { chunks: ['Valid until 31 March 2027: delivery costs 4.90.'] },
-        output: 'Delivery costs 4.90.',
-        approved: 'Delivery costs 5.90.',
-      },
-    },
-  ],
-  [
     'items_left_out',
     {
       root: {

@@ -15,16 +15,12 @@ export interface Change {
   after: Json | undefined
 }
 
-/** How an output differs from its approved version. */
+/** How an output differs from its approved version. The order of items in a list makes no difference. */
 export interface Difference {
   /** Changes in meaning. Changes that only affect the format are in `formatChanges`. */
   changes: Change[]
   /** Changes that keep the meaning but use another format. */
   formatChanges: Change[]
-  /** The two outputs are equal. */
-  isNone: boolean
-  /** The two outputs have the same items in a different order. */
-  isReordered: boolean
   /** Terms in the changes that only the output has. */
   lost: Terms
   /** Terms in the changes that only the approved output has. */
@@ -42,8 +38,6 @@ export const differenceOf = (output: Json, approved: Json): Difference =>
 const wholeDifference = (output: Json, approved: Json): Difference => ({
   changes: [{ path: '', before: output, after: approved }],
   formatChanges: [],
-  isNone: false,
-  isReordered: false,
   lost: NO_TERMS,
   gained: NO_TERMS,
   similarity: 0,
@@ -51,7 +45,6 @@ const wholeDifference = (output: Json, approved: Json): Difference => ({
 })
 
 function compare(output: Json, approved: Json): Difference {
-  const isNone = isEqual(output, approved)
   const parsed = unwrapped(output, approved)
   const wrapped: Change[] = parsed === output ? [] : [{ path: '', before: output, after: approved }]
   const all = [...changesAt('', parsed, approved)]
@@ -63,8 +56,6 @@ function compare(output: Json, approved: Json): Difference {
   return {
     changes,
     formatChanges,
-    isNone,
-    isReordered: !isNone && wrapped.length === 0 && all.length === 0,
     lost: without(before, after),
     gained: without(after, before),
     similarity: similarity(before, after),

@@ -1,21 +1,25 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import { rootOf, type Step, type Subject, type SubjectFeedback } from '../../domain/subject.ts'
 import { canonical, isEqual } from '../text/canonical.ts'
-import { type Difference, differenceOf } from './difference.ts'
+import type { Difference } from './difference.ts'
 
 /** An output that someone objected to. */
 export interface Dispute {
   step: Step
   /** What the output should have been. Undefined if nobody said. */
   approved: Json | undefined
-  /** Undefined if there is no approved output. */
-  readonly difference: Difference | undefined
   /** The feedback's correction, verbatim. */
   correction: JsonObject | null
   userId: string
   /** The objector's comments. */
   comments: string[]
   source: 'review' | 'feedback'
+}
+
+/** The dispute that determines the answer. */
+export interface MainDispute extends Dispute {
+  /** Undefined if there is no approved output. */
+  difference: Difference | undefined
 }
 
 /** A person's confirmation that an output was right. */
@@ -45,7 +49,7 @@ export function findDisputes(subject: Subject): Disputes {
     if (review.state === 'accepted') supports.push({ step, userId })
     else {
       const comments = [...commentsOn(subject, step, userId), ...(review.comment ? [review.comment] : [])]
-      disputes.push(disputeOf(step, review.approvedOutput, { userId, comments, source: 'review', correction: null }))
+      disputes.push({ step, approved: review.approvedOutput, correction: null, userId, comments, source: 'review' })
     }
   }
   for (const feedback of subject.feedback) {
@@ -55,7 +59,7 @@ export function findDisputes(subject: Subject): Disputes {
       const step = correctedStepOf(correction, feedback, subject)
       const approved = applyCorrection(step.output, correction)
       if (isEqual(step.output, approved)) supports.push({ step, userId })
-      else disputes.push(disputeOf(step, approved, { userId, comments, source: 'feedback', correction }))
+      else disputes.push({ step, approved, correction, userId, comments, source: 'feedback' })
     } else if (isPositive(feedback)) {
       supports.push({ step: outputStepOf(feedback, subject), userId })
     } else if (feedback.source === 'api') {
@@ -75,30 +79,11 @@ export function findDisputes(subject: Subject): Disputes {
 const objectionOf = (feedback: SubjectFeedback, subject: Subject): Dispute => ({
   step: outputStepOf(feedback, subject),
   approved: undefined,
-  difference: undefined,
   correction: null,
   userId: feedback.userId,
   comments: feedback.comment ? [feedback.comment] : [],
   source: 'feedback',
 })
-
-function disputeOf(
-  step: Step,
-  approved: Json,
-  rest: Pick<Dispute, 'userId' | 'comments' | 'source' | 'correction'>,
-): Dispute {
-  let difference: Difference | undefined
-  return {
-    step,
-    approved,
-    // Computed on demand, because usually only the deciding dispute's difference is needed.
-    get difference() {
-      difference ??= differenceOf(step.output, approved)
-      return difference
-    },
-    ...rest,
-  }
-}
 
 const isPositive = ({ rating }: SubjectFeedback) =>
   rating === 'positive' || (typeof rating === 'number' && rating >= 0.7)

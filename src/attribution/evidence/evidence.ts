@@ -28,9 +28,7 @@ const CHECKS: readonly (readonly [label: string, check: (scene: Scene) => Iterab
 function* search(subject: Subject): Work<Finding[]> {
   const scene = yield* sceneOf(subject)
   const { dispute, origin, omitted } = scene
-  const findings = omitted.map(
-    (note): Finding => ({ kind: 'left_out', spanId: null, path: 'trace', note, strength: 1 }),
-  )
+  const findings = omitted.map(leftOut)
   const note = 'is where the fault first appears'
   if (dispute) findings.push({ kind: 'error_origin', spanId: origin.spanId, path: 'output', note, strength: 1 })
   const cut: string[] = []
@@ -43,12 +41,11 @@ function* search(subject: Subject): Work<Finding[]> {
     })
     if (!isComplete) cut.push(label)
   }
-  if (cut.length > 0) {
-    const note = `part of ${cut.join(', ')}: there was too much to compare`
-    findings.push({ kind: 'left_out', spanId: null, path: 'trace', note, strength: 1 })
-  }
+  if (cut.length > 0) findings.push(leftOut(`part of ${cut.join(', ')}: there was too much to compare`))
   return findings
 }
+
+const leftOut = (note: string): Finding => ({ kind: 'left_out', spanId: null, path: 'trace', note, strength: 1 })
 
 const newEffort = (): Effort => ({ spent: 0, until: MAX_EVIDENCE_EFFORT })
 

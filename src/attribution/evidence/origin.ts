@@ -5,7 +5,7 @@ import { attempt } from '../effort.ts'
 import { hasTerms, NO_TERMS, termsOfValue } from '../text/terms.ts'
 import { impliedOperand, numbersIn } from './arithmetic.ts'
 import { isSameMeaning, similarity } from './difference.ts'
-import type { Dispute } from './dispute.ts'
+import type { MainDispute } from './dispute.ts'
 import { type Source, supportOf } from './sources.ts'
 
 /** How much of the disputed content an earlier output must contain to count as its origin. */
@@ -22,7 +22,7 @@ const MAX_TURNS = 16
  * for errors it passes on. If `isComplete` is false, there was too much to compare, and an even earlier step may be the
  * origin.
  */
-export function originOf(dispute: Dispute, visibleTo: (step: Step) => Source[]): { origin: Step; isComplete: boolean } {
+export function originOf(dispute: MainDispute, visibleTo: (step: Step) => Source[]): { origin: Step; isComplete: boolean } {
   let { step } = dispute
   // Each turn moves back in time or up the tree.
   const isComplete = attempt(MAX_PART_EFFORT, () => {
@@ -40,7 +40,7 @@ export function originOf(dispute: Dispute, visibleTo: (step: Step) => Source[]):
  * The step that an output's error came from: as a copy, in a field that the correction also changes, as a value that no
  * earlier step had, as an operand, or as content that it withheld.
  */
-function supplierOf(dispute: Dispute, step: Step, visibleTo: (step: Step) => Source[]): Step | undefined {
+function supplierOf(dispute: MainDispute, step: Step, visibleTo: (step: Step) => Source[]): Step | undefined {
   const earlier = visibleTo(step)
     .filter(
       ({ kind, path, step: owner }) =>
@@ -86,7 +86,7 @@ const hasWrongField = (value: JsonObject, correction: JsonObject | null): boolea
   })
 
 /** The step that supplied a wrong operand: with another one, the disputed number would be the approved one. */
-function operandSupplier({ step, difference }: Dispute, earlier: readonly Source[]): Step | undefined {
+function operandSupplier({ step, difference }: MainDispute, earlier: readonly Source[]): Step | undefined {
   const given = numbersIn(step.input)
   for (const { before, after } of difference?.changes ?? []) {
     if (typeof before !== 'number' || typeof after !== 'number') continue

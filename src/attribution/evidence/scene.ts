@@ -3,7 +3,8 @@ import { MAX_EVIDENCE_LENGTH, MAX_READING_EFFORT } from '../../limits.ts'
 import { attempt, spend, spentSteps } from '../effort.ts'
 import { boundedSubject } from '../text/bounded.ts'
 import { isEqual } from '../text/canonical.ts'
-import { type Dispute, type Disputes, findDisputes } from './dispute.ts'
+import { differenceOf } from './difference.ts'
+import { type Disputes, findDisputes, type MainDispute } from './dispute.ts'
 import { originOf } from './origin.ts'
 import { type Retrieval, retrievalsOf } from './retrieval.ts'
 import { type Source, slugOf, sourceOf } from './sources.ts'
@@ -15,7 +16,7 @@ export interface Scene extends Disputes {
   omitted: string[]
   root: Step
   /** The strongest dispute, which determines the answer. Undefined if nobody objects to an output. */
-  dispute: Dispute | undefined
+  dispute: MainDispute | undefined
   retrievals: Retrieval[]
   sources: Source[]
   /** The origin of the fault: the earliest step whose own output contains it. */
@@ -31,13 +32,13 @@ export interface Scene extends Disputes {
 export function* sceneOf(whole: Subject): Generator<undefined, Scene> {
   const { subject, omitted } = boundedSubject(whole)
   const found = findDisputes(subject)
-  const [dispute] = found.disputes
+  const [strongest] = found.disputes
   yield
   const docs = fitting(subject.knowledgeDocs, ({ content }) => content.length)
   const { retrievals, isComplete: areRetrievalsComplete } = retrievalsOf(subject)
   yield
   const fetched = new Set(retrievals.flatMap(({ slugs }) => slugs))
-  const near = nearest(subject, dispute?.step)
+  const near = nearest(subject, strongest?.step)
   const drafts = [
     ...[...near].flatMap(step => draftsOf(step, retrievals)),
     ...subject.knowledgeDocs.filter(doc => docs.has(doc)).map(docDraft),
@@ -46,17 +47,20 @@ export function* sceneOf(whole: Subject): Generator<undefined, Scene> {
   const root = rootOf(subject)
   const isFetchedWhole = (source: Source) =>
     source.kind === 'doc' && retrievals.some(({ slugs, hasText }) => !hasText && slugs.includes(slugOf(source)))
+  const ancestors = ancestorsIn(subject)
   const visible = new Map<Step, Source[]>()
   const visibleTo = (step: Step) => {
     const known = visible.get(step)
     if (known) return known
     spend(sources.length)
-    const found = sources.filter(source => isFetchedWhole(source) || isVisible(source, step, subject))
+    const found = sources.filter(source => isFetchedWhole(source) || isVisible(source, step, ancestors))
     visible.set(step, found)
     return found
   }
   yield
-  const isTooLarge = dispute?.difference?.isTooLarge === true
+  const approved = strongest?.approved
+  const difference = strongest && approved !== undefined ? differenceOf(strongest.step.output, approved) : undefined
+  const dispute = strongest && { ...strongest, difference }
   yield
   const { origin, isComplete } = dispute ? originOf(dispute, visibleTo) : { origin: root, isComplete: true }
   yield
@@ -71,7 +75,7 @@ export function* sceneOf(whole: Subject): Generator<undefined, Scene> {
       ...countOf(unread, 'texts with too many numbers and words to compare'),
       ...(areRetrievalsComplete ? [] : ['some of the fetched content']),
       ...(isComplete ? [] : [`steps before "${origin.stepId}" that may have caused the fault`]),
-      ...(isTooLarge
+      ...(difference?.isTooLarge
         ? ['the exact differences between the output and the approved output, because both are too large']
         : []),
     ],
@@ -170,27 +174,20 @@ const countOf = (count: number, what: string): string[] =>
  * Whether a step could see a source. A step sees its own and the trace's input and state, and earlier outputs of other
  * steps.
  */
-function isVisible({ kind, path, step: owner }: Source, step: Step, subject: Subject): boolean {
+function isVisible({ kind, path, step: owner }: Source, step: Step, ancestors: Ancestors): boolean {
   if (kind === 'prompt' || kind === 'doc' || !owner) return false
   // A step's own metadata describes its run and isn't context. The trace's metadata may be.
   if (kind === 'metadata' && !owner.isRoot) return false
   if (owner === step) return path !== 'output'
   if (owner.isRoot) return path !== 'output'
-  if (step.isRoot || isAncestor(step, owner, subject)) return true
-  return owner.timestamp <= step.timestamp && !isAncestor(owner, step, subject)
+  if (step.isRoot || ancestors.get(owner)?.has(step.spanId)) return true
+  return owner.timestamp <= step.timestamp && !ancestors.get(step)?.has(owner.spanId)
 }
 
-/** Whether a step is an ancestor of another. */
-function isAncestor(upper: Step, lower: Step, subject: Subject): boolean {
-  const known = ancestors.get(subject) ?? ancestorsIn(subject)
-  ancestors.set(subject, known)
-  return known.get(lower)?.has(upper.spanId) === true
-}
+/** The ids of each step's ancestors. */
+type Ancestors = ReadonlyMap<Step, ReadonlySet<string>>
 
-/** Cached by subject, because every pair of a step and a source is checked. */
-const ancestors = new WeakMap<Subject, ReadonlyMap<Step, ReadonlySet<string>>>()
-
-function ancestorsIn({ steps }: Subject): ReadonlyMap<Step, ReadonlySet<string>> {
+function ancestorsIn({ steps }: Subject): Ancestors {
   const parents = new Map<string, string | null>()
   // If two steps share an id, the first one's parent is used.
   for (const { spanId, parentSpanId } of steps.toReversed()) parents.set(spanId, parentSpanId)

@@ -14,8 +14,6 @@ const ERROR_FIELD =
   /^(errors?|err|exceptions?|last_error|failure|fault|traceback|stack|crash)$|(?<!on)_error$|^error_(?!rate|count)/iu
 const CODE_FIELD = /status|http|code|response|attempt/iu
 const FALLBACK_FIELD = /fallback|degraded|default_used|canned|static_text|placeholder/iu
-const RECOVERED_FIELD = /recovered|resolved|succeeded|settled/iu
-const RECOVERED = /recovered|succe|then ok|got through|retried|\b20[0-4]\b|again/iu
 const CUT_OFF = /^(length|max_tokens|max_output_tokens|token_limit|truncated)$/iu
 
 /** Checks metadata, state, and outputs for errors without an answer, truncation, and a run that never ended. */
@@ -23,7 +21,7 @@ export function* checkFaults({ subject, dispute }: Scene): Generator<Finding> {
   const { steps } = subject
   const failures = new Map(steps.map(step => [step, failureOf(step)]))
   for (const [step, failure] of failures) {
-    if (!failure || failure.isRecovered) continue
+    if (!failure) continue
     spend(steps.length)
     const isRetried = steps.some(
       other =>
@@ -35,8 +33,7 @@ export function* checkFaults({ subject, dispute }: Scene): Generator<Finding> {
     )
     // A trace may have no output because its steps have theirs.
     const output = step.isRoot && !step.hasOutput ? (dispute?.step.output ?? null) : step.output
-    const isEcho = typeof output === 'string' && output.length > 20 && output === textIn(step.input)
-    if (isRetried || !(isNothing(output) || isErrorShaped(output) || isEcho || failure.isFallback)) continue
+    if (isRetried || !(isNothing(output) || isErrorShaped(output) || failure.isFallback)) continue
     const kind = failure.isBadRequest ? 'call_rejected' : 'step_failed'
     const note = `says ${quote(failure.text)}, and the output ${isNothing(step.output) ? 'is empty' : 'has no answer'}`
     yield { kind, spanId: step.spanId, path: failure.path, note, strength: 1 }
@@ -51,17 +48,12 @@ export function* checkFaults({ subject, dispute }: Scene): Generator<Finding> {
   yield { kind: 'run_unfinished', spanId: steps.at(-1)?.spanId ?? null, path: 'output', note, strength: 1 }
 }
 
-/** The longest text in a value. */
-const textIn = (value: Json): string =>
-  [...leavesOf(value, '')].reduce((most, [, leaf]) => (String(leaf).length > most.length ? String(leaf) : most), '')
-
 interface Failure {
   path: string
   text: string
   /** The request was invalid; the service itself didn't fail. */
   isBadRequest: boolean
-  /** The step itself says that it recovered, or that its answer is a substitute. */
-  isRecovered: boolean
+  /** The step itself says that its answer is a substitute. */
   isFallback: boolean
 }
 
@@ -76,22 +68,12 @@ function failureOf({ metadata, state, output, status }: Step): Failure | undefin
   const found = [...leaves, ...own].find(([path, leaf]) => isFailure(fieldOf(path), path, leaf))
   if (!found && status !== 'error') return undefined
   const [path, leaf] = found ?? ['status', 'error']
-  const isRecovery = ([place, value]: [string, Json]) =>
-    (RECOVERED_FIELD.test(place) && value !== false) ||
-    (/status|http|result|outcome/iu.test(fieldOf(place)) && ['200', '201', 'ok', 'success'].includes(String(value))) ||
-    (typeof value === 'string' && !isNothing(output) && isFoundIn(value, RECOVERED))
   return {
     path,
     text: String(leaf),
-    isRecovered: leaves.some(isRecovery),
     isFallback: leaves.some(([place, value]) => FALLBACK_FIELD.test(place) && !isNothing(value) && value !== false),
     isBadRequest: BAD_REQUEST.test(String(leaf)) && !FAILURE.test(String(leaf)),
   }
-}
-
-function isFoundIn(text: string, pattern: RegExp): boolean {
-  spend(text.length)
-  return pattern.test(text)
 }
 
 function isFailure(field: string, path: string, leaf: Json): boolean {
@@ -117,14 +99,10 @@ function isErrorShaped(output: Json): boolean {
 }
 
 function cutOffAt(step: Step): string | undefined {
-  const leaves = [...leavesOf(step.metadata, 'metadata')]
-  const found = leaves.find(
+  const found = [...leavesOf(step.metadata, 'metadata')].find(
     ([path, leaf]) =>
       (/finish|stop|reason/iu.test(fieldOf(path)) && typeof leaf === 'string' && CUT_OFF.test(leaf)) ||
       (/truncated|cut_off/iu.test(fieldOf(path)) && leaf === true),
   )
-  if (found) return found[0]
-  const limit = leaves.find(([path]) => /^max.*tokens/iu.test(fieldOf(path)))
-  const used = leaves.find(([path]) => /^(tokens_out|output_tokens|completion_tokens)$/iu.test(fieldOf(path)))
-  return limit && used && limit[1] === used[1] ? used[0] : undefined
+  return found?.[0]
 }

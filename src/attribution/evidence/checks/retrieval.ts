@@ -2,12 +2,10 @@ import { spend } from '../../effort.ts'
 import type { Finding } from '../../finding.ts'
 import { termsOf, termsOfValue } from '../../text/terms.ts'
 import type { Scene } from '../scene.ts'
-import { locationOf, type Source, slugOf, supportOf } from '../sources.ts'
+import { type Source, slugOf } from '../sources.ts'
 
-/** Checks whether the right docs were fetched, by the words of the request and the correction, and whether any expired. */
-export function* checkRetrieval(scene: Scene): Generator<Finding> {
-  const { retrievals, sources, dispute, root } = scene
-  yield* checkExpiry(scene)
+/** Checks whether the right docs were fetched, by the words of the request and the correction. */
+export function* checkRetrieval({ retrievals, sources, dispute, root }: Scene): Generator<Finding> {
   const retrieval = retrievals.find(({ step, slugs }) => slugs.length > 0 && !step.isRoot) ?? retrievals[0]
   if (!retrieval) return
   const at = { spanId: retrieval.step.spanId, path: retrieval.path }
@@ -47,28 +45,3 @@ function scoresOf(docs: readonly Source[], stems: readonly string[]): Map<Source
     distinct.reduce((sum, stem) => sum + (terms.words.has(stem) ? (weights.get(stem) ?? 0) : 0), 0)
   return new Map(docs.map(doc => [doc, total === 0 ? 0 : own(doc) / total]))
 }
-
-/** Reports a source of the removed values that says it had ended before the run. */
-function* checkExpiry({ dispute, subject, visible, prompts }: Scene): Generator<Finding> {
-  const lost = dispute?.difference?.lost ?? termsOfValue(dispute?.step.output ?? null)
-  for (const source of [...visible, ...prompts]) {
-    if (source.kind === 'input' || source.kind === 'output' || source.kind === 'metadata') continue
-    const { found, weight } = supportOf(lost, [source])
-    if (found <= 0.3 || weight < 1) continue
-    const text = JSON.stringify(source.value)
-    spend(2 * text.length)
-    const ended = [...text.matchAll(UNTIL)].find(([, end = '']) => {
-      const [reading = ''] = termsOf(end).facts[0]?.readings ?? []
-      // A month ends on its last day.
-      const at = /^d:\d{4}-\d{2}(-\d{2})?$/.test(reading) ? Date.parse(reading.slice(2).padEnd(10, '-28')) : Number.NaN
-      return at < subject.timestamp
-    })
-    if (!ended) continue
-    const note = `was valid only until ${ended[1]?.trim()}`
-    yield { kind: 'source_expired', ...locationOf(source), note, strength: 1 }
-  }
-}
-
-/** A date after the word that makes it an end. */
-const UNTIL =
-  /(?:until|valid (?:to|through|till)|expire[sd]?(?: on)?|gültig bis|jusqu'au|hasta el|fino al|geldig tot|do dnia|till och med|até)[:\s]+([^;()"]{4,20})/giu

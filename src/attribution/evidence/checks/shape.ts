@@ -7,7 +7,7 @@ import type { Finding } from '../../finding.ts'
 import { hasTerms, type Terms, termsOfValue } from '../../text/terms.ts'
 import type { FindingKind } from '../../weights.ts'
 import { type Change, isNothing } from '../difference.ts'
-import type { Dispute } from '../dispute.ts'
+import type { MainDispute } from '../dispute.ts'
 import type { Scene } from '../scene.ts'
 import { leavesOf, partsOf, quote, type Source, sourceOf, supportOf } from '../sources.ts'
 
@@ -35,7 +35,7 @@ function schemaFault({ prompt, output, hasOutput }: Step, checks: OutputChecks) 
   return 'unchecked' in result ? undefined : result.faults[0]
 }
 
-function* checkChanges({ step, approved, difference }: Dispute): Generator<Finding> {
+function* checkChanges({ step, approved, difference }: MainDispute): Generator<Finding> {
   const found = (kind: FindingKind, { path }: Pick<Change, 'path'>, note: string, strength = 1): Finding => ({
     kind,
     spanId: step.spanId,
@@ -50,16 +50,14 @@ function* checkChanges({ step, approved, difference }: Dispute): Generator<Findi
     yield found('no_correction', whole, 'was disputed, but nobody said what it should be')
     return
   }
-  const { changes, formatChanges, isNone, isReordered, lost, gained, similarity } = difference
+  const { changes, formatChanges, lost, gained, similarity } = difference
   const [first] = changes
-  if (isReordered) return
-  if (!first) {
-    const [change] = formatChanges
-    const note = `means the same as the approved ${quote(change?.after ?? approved)} but is formatted differently`
-    yield found('only_format_changed', change ?? whole, note, isNone ? 0.3 : 1)
-    return
+  const [change] = formatChanges
+  if (!first && change) {
+    const note = `means the same as the approved ${quote(change.after)} but is formatted differently`
+    yield found('only_format_changed', change, note)
   }
-  if (isBlank) return
+  if (!first || isBlank) return
   const isGaining = !hasTerms(lost) && hasTerms(gained)
   const isLosing = !hasTerms(gained) && hasTerms(lost)
   if (changes.every(({ before, after }) => isExtended(before, after) || (isGaining && isProse(before)))) {
