@@ -45,7 +45,7 @@ const wholeDifference = (output: Json, approved: Json): Difference => ({
 })
 
 function compare(output: Json, approved: Json): Difference {
-  const parsed = unwrapped(output, approved)
+  const parsed = typeof output === 'string' && typeof approved !== 'string' ? (jsonIn(output) ?? output) : output
   const wrapped: Change[] = parsed === output ? [] : [{ path: '', before: output, after: approved }]
   const all = [...changesAt('', parsed, approved)]
   const inFormat = new Set(all.filter(({ before, after }) => isSameMeaning(before, after)))
@@ -125,22 +125,6 @@ function keysOf(terms: Terms): ReadonlySet<string> {
   const keys = new Set([...words.keys(), ...facts.flatMap(({ readings }) => readings[0] ?? [])])
   keysOfTerms.set(terms, keys)
   return keys
-}
-
-/** Unwraps an output that wraps its value in a JSON string or an object that the approved output doesn't have. */
-function unwrapped(output: Json, approved: Json): Json {
-  if (typeof output === 'string' && typeof approved !== 'string') {
-    return jsonIn(output) ?? output
-  }
-  if (isJsonObject(output)) {
-    const values = Object.values(output)
-    const [inner = null] = values
-    const isWrapper =
-      values.length === 1 && (isJsonObject(approved) ? !Object.keys(output).some(key => key in approved) : true)
-    if (isWrapper && typeof inner === 'object' && Array.isArray(inner) === Array.isArray(approved)) return inner
-    if (isWrapper && typeof inner === 'string' && typeof approved === 'string') return inner
-  }
-  return output
 }
 
 /** Parses the JSON in a string, from its first bracket to its last. Undefined if there is none. */

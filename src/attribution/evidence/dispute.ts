@@ -142,9 +142,8 @@ export function applyCorrection(output: Json, correction: JsonObject): Json {
   }
   const known = fields.filter(([field]) => fieldPathOf(output, field))
   if (known.length === 0) {
-    const texts = Object.entries(output).filter(([, value]) => typeof value === 'string')
-    const [longest] = texts.toSorted(([, left], [, right]) => textOf(right).length - textOf(left).length)
-    if (longest && typeof sole === 'string' && texts.length === 1) return { ...output, [longest[0]]: sole }
+    const [text, ...others] = Object.keys(output).filter(name => typeof output[name] === 'string')
+    if (text !== undefined && others.length === 0 && typeof sole === 'string') return { ...output, [text]: sole }
     // If the output has several fields, add the correction's fields to it. If it has only one, replace it.
     return Object.keys(output).length > 1 ? { ...output, ...correction } : correction
   }

@@ -22,7 +22,10 @@ const MAX_TURNS = 16
  * for errors it passes on. If `isComplete` is false, there was too much to compare, and an even earlier step may be the
  * origin.
  */
-export function originOf(dispute: MainDispute, visibleTo: (step: Step) => Source[]): { origin: Step; isComplete: boolean } {
+export function originOf(
+  dispute: MainDispute,
+  visibleTo: (step: Step) => Source[],
+): { origin: Step; isComplete: boolean } {
   let { step } = dispute
   // Each turn moves back in time or up the tree.
   const isComplete = attempt(MAX_PART_EFFORT, () => {

@@ -13,7 +13,6 @@ export interface Retrieval {
   step: Step
   /** `output` or `state.<key>`. */
   path: string
-  value: Json
   /** The knowledge docs that the content names or quotes. */
   slugs: string[]
   /** Whether the content includes texts and not only names. */
@@ -48,7 +47,7 @@ function retrievalAt(step: Step, path: string, name: string, value: Json, docs: 
   const isEmpty = items.length === 0
   const isRetrieval = slugs.length > 0 || (isNamed && (isEmpty || texts.length > 0))
   if (!isRetrieval || (isEmpty && docs.isEmpty && path === 'output')) return undefined
-  return [{ step, path, value, slugs, hasText: texts.length > 0, isEmpty }]
+  return [{ step, path, slugs, hasText: texts.length > 0, isEmpty }]
 }
 
 /** The retrieved items in a value: a list, the only list in an object, or a single document. */
@@ -95,15 +94,13 @@ class LabeledDocs {
 
   /** The slug of the doc whose slug or title is one of the keys, or whose slug starts one, as in `returns#2`. */
   findByKey(keys: ReadonlySet<string>): string | undefined {
-    spend(1 + this.#docs.length / 4)
-    const named = this.#docs.find(({ label, title }) => keys.has(label) || keys.has(title))
-    if (named) return named.slug
     const sectioned = [...keys].filter(key => /[#:/.]/.test(key))
-    spend((this.#docs.length * sectioned.length) / 2)
-    const isSectionOf = (key: string, label: string) =>
-      key.startsWith(label) && '#:/.'.includes(key.charAt(label.length))
-    return this.#docs.find(({ label }) => sectioned.some(key => key.length > label.length && isSectionOf(key, label)))
-      ?.slug
+    spend(1 + this.#docs.length * (1 / 4 + sectioned.length / 2))
+    const isSectionOf = (key: string, label: string) => key.startsWith(label) && /[#:/.]/.test(key.charAt(label.length))
+    const named =
+      this.#docs.find(({ label, title }) => keys.has(label) || keys.has(title)) ??
+      this.#docs.find(({ label }) => sectioned.some(key => isSectionOf(key, label)))
+    return named?.slug
   }
 
   /** The slug of the doc that contains the beginning of a string. */

@@ -99,17 +99,16 @@ type Draft = Parameters<typeof sourceOf>
 
 function draftsOf(step: Step, retrievals: readonly Retrieval[]): Draft[] {
   const isRetrieved = (path: string) => retrievals.some(found => found.step === step && found.path === path)
-  return [
-    ...(step.input === null ? [] : [['input', step, 'input', step.input] satisfies Draft]),
+  const drafts: Draft[] = [
+    ['input', step, 'input', step.input],
     ...Object.entries(step.state).map(
       ([key, value]): Draft => [isRetrieved(`state.${key}`) ? 'retrieved' : 'state', step, `state.${key}`, value],
     ),
-    ...(step.output === null
-      ? []
-      : [[isRetrieved('output') ? 'retrieved' : 'output', step, 'output', step.output] satisfies Draft]),
-    ...(step.prompt ? [['prompt', step, 'prompt', step.prompt.content] satisfies Draft] : []),
-    ...(Object.keys(step.metadata).length === 0 ? [] : [['metadata', step, 'metadata', step.metadata] satisfies Draft]),
+    [isRetrieved('output') ? 'retrieved' : 'output', step, 'output', step.output],
+    ['prompt', step, 'prompt', step.prompt?.content ?? null],
+    ['metadata', step, 'metadata', step.metadata],
   ]
+  return drafts.filter(([, , , value]) => value !== null)
 }
 
 const docDraft = ({ slug, title, content }: KnowledgeDoc): Draft => [

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json } from '../../domain/json.ts'
 import type { Step } from '../../domain/subject.ts'
 import { spend } from '../effort.ts'
-import { type Fact, isShort, type Terms, termsOfValue } from '../text/terms.ts'
+import { type Fact, type Terms, termsOfValue } from '../text/terms.ts'
 
 /** A value that an output may be based on. */
 export interface Source {
@@ -94,7 +94,8 @@ export function supportOf(terms: Terms, sources: readonly Source[], wordWeight =
   return { found: weight === 0 ? 0 : found / weight, weight, at, missing }
 }
 
-const weightOf = (fact: Fact): number => (isShort(fact) ? 0.7 : 2)
+/** Many texts contain a number of one or two digits by chance. */
+const weightOf = ({ readings }: Fact): number => (/^n:\d\d?$/.test(readings[0] ?? '') ? 0.7 : 2)
 
 type Scalar = string | number | boolean | null
 

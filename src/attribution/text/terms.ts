@@ -23,9 +23,6 @@ export const hasTerms = ({ facts, words }: Terms): boolean => words.size + facts
 export const isSameFact = (left: Fact, right: Fact): boolean =>
   left.readings.some(reading => right.readings.includes(reading))
 
-/** A number of one or two digits, which many texts contain by chance. */
-export const isShort = ({ readings }: Fact): boolean => /^n:\d\d?$/.test(readings[0] ?? '')
-
 /** A number, date, time, address, or identifier. */
 export interface Fact {
   /** The original text. */
@@ -298,11 +295,11 @@ function monthNames(): Map<string, string> {
  * The words in a run of letters without spaces: pairs of Chinese characters or Katakana, and the first two syllables of
  * Korean words. Hiragana is skipped, because it's mostly endings and particles.
  */
-function unspacedWords(run: string): { stem: string; text: string; isName: boolean }[] {
+function unspacedWords(run: string): { stem: string; text: string }[] {
   const parts = run.match(/\p{sc=Han}+|[\p{sc=Katakana}ー]{2,}|\p{sc=Hangul}{2,}|\p{sc=Thai}{3,}/gu) ?? []
   return parts.flatMap(part => {
-    if (/\p{sc=Hangul}/u.test(part)) return [{ stem: part.slice(0, 2), text: part, isName: false }]
-    return [...part.slice(0, -1)].map((_, index) => ({ stem: part.slice(index, index + 2), text: part, isName: false }))
+    if (/\p{sc=Hangul}/u.test(part)) return [{ stem: part.slice(0, 2), text: part }]
+    return [...part.slice(0, -1)].map((_, index) => ({ stem: part.slice(index, index + 2), text: part }))
   })
 }
 
@@ -323,7 +320,7 @@ function wordsOf(text: string): Map<string, Word> {
     const beginsSentence = match.index === 0 || /[.!?:;\n•"“„(]|^\s*-/u.test(before)
     end = match.index + word.length
     if (UNSPACED.test(word)) {
-      for (const part of unspacedWords(word)) add(part.stem, part.text, part.isName)
+      for (const part of unspacedWords(word)) add(part.stem, part.text, false)
       continue
     }
     const key = plain(word)

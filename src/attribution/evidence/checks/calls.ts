@@ -29,7 +29,7 @@ export function* checkCalls({ subject, root }: Scene): Generator<Finding> {
 }
 
 /** The calls with results in lists in a step's state, each as a step. */
-const loggedCalls = (step: Step): Step[] =>
+const loggedCalls = (step: Step): Pick<Step, 'spanId' | 'stepId' | 'input' | 'output'>[] =>
   Object.values(step.state).flatMap(value =>
     (Array.isArray(value) ? value : []).flatMap(item => {
       if (!isJsonObject(item)) return []
@@ -37,9 +37,7 @@ const loggedCalls = (step: Step): Step[] =>
       const input = item.args ?? item.arguments ?? item.input
       const name = item.tool ?? item.name ?? item.function
       if (output === undefined || input === undefined || typeof name !== 'string') return []
-      return [
-        { ...step, stepId: name, input, output, state: {}, metadata: {}, isRoot: false, prompt: null, review: null },
-      ]
+      return [{ spanId: step.spanId, stepId: name, input, output }]
     }),
   )
 
@@ -82,7 +80,7 @@ function argumentFault(input: Json, described: Readonly<Record<string, string>>)
     const isWrong =
       typeof value === 'string'
         ? format
-          ? !fitsFormat(value, format)
+          ? value.replace(/\d/gu, '0') !== format.replace(/\p{L}/gu, '0')
           : /integer|number|cents|\bint\b/iu.test(description)
         : typeof value === 'number' && /^string|text|"type":"string"/iu.test(description)
     if (isWrong) return { path, note: `is ${quote(value)}, but the tool expects ${quote(format ?? description)}` }
@@ -92,11 +90,4 @@ function argumentFault(input: Json, described: Readonly<Record<string, string>>)
   )
   if (!missing || Object.keys(described).length < 2) return undefined
   return { path: `input.${missing[0]}`, note: "is missing, although the tool's description lists it" }
-}
-
-/** Whether a date has the format's digits and separators, such as `MM/DD/YYYY`, and a month of at most 12. */
-function fitsFormat(value: string, format: string): boolean {
-  if (value.replace(/\d/gu, '0') !== format.replace(/\p{L}/gu, '0')) return false
-  const month = format.search(/M/u)
-  return month < 0 || Number(value.slice(month, month + 2)) <= 12
 }

@@ -48,17 +48,8 @@ export function* checkFaults({ subject, dispute }: Scene): Generator<Finding> {
   yield { kind: 'run_unfinished', spanId: steps.at(-1)?.spanId ?? null, path: 'output', note, strength: 1 }
 }
 
-interface Failure {
-  path: string
-  text: string
-  /** The request was invalid; the service itself didn't fail. */
-  isBadRequest: boolean
-  /** The step itself says that its answer is a substitute. */
-  isFallback: boolean
-}
-
 /** The error that a step reports, if any. */
-function failureOf({ metadata, state, output, status }: Step): Failure | undefined {
+function failureOf({ metadata, state, output, status }: Step) {
   const places: [string, Json][] = [
     ['metadata', metadata],
     ...Object.entries(state).map(([key, value]): [string, Json] => [`state.${key}`, value]),
@@ -71,7 +62,9 @@ function failureOf({ metadata, state, output, status }: Step): Failure | undefin
   return {
     path,
     text: String(leaf),
+    /** The step itself says that its answer is a substitute. */
     isFallback: leaves.some(([place, value]) => FALLBACK_FIELD.test(place) && !isNothing(value) && value !== false),
+    /** The request was invalid; the service itself didn't fail. */
     isBadRequest: BAD_REQUEST.test(String(leaf)) && !FAILURE.test(String(leaf)),
   }
 }

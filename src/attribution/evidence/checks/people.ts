@@ -36,9 +36,7 @@ export function* checkPeople({ dispute, disputes, supports, subject }: Scene): G
       other !== step &&
       step.output !== null &&
       isEqual(other.output, step.output) &&
-      (other.review?.state === 'accepted'
-        ? !other.isRoot || other.stepId === step.stepId
-        : other.stepId === step.stepId) &&
+      (other.stepId === step.stepId || (other.review?.state === 'accepted' && !other.isRoot)) &&
       supports.some(support => support.step === other && support.userId === userId),
   )
   if (equal) {
