@@ -1,4 +1,3 @@
-import type { Attribution, ErrorType } from '../domain/attribution.ts'
 import type { Rating } from '../domain/feedback.ts'
 import { newId, newRevision } from '../domain/ids.ts'
 import { JobError } from '../domain/job-error.ts'
@@ -92,9 +91,7 @@ async function analyze(
   const [subject, types] = await Promise.all([findSubject(store, traceKey), listEnabledErrorTypes(store, projectKey)])
   if (!subject) return undefined
   if (!isDisputed(subject)) throw new JobError(NO_FEEDBACK, { isFinal: true })
-  const answer = await engineOf(env)(subject, await inTurns(searchEvidence(subject)), types, context)
-  checkAnswer(answer.attribution, subject, types)
-  return answer
+  return engineOf(env)(subject, await inTurns(searchEvidence(subject)), types, context)
 }
 
 /**
@@ -129,16 +126,4 @@ async function whileHeld<Result>(
   } finally {
     clearInterval(timer)
   }
-}
-
-/** Rejects an answer with an unknown error type or span, from whichever engine. */
-function checkAnswer(
-  { errorType, spanId, alternatives }: Attribution,
-  { steps }: Subject,
-  types: readonly ErrorType[],
-) {
-  const named = [errorType, ...alternatives.map(alternative => alternative.errorType)]
-  const isKnown = named.every(name => types.some(type => type.errorType === name))
-  const isPlaced = spanId === null || steps.some(step => step.spanId === spanId)
-  if (!isKnown || !isPlaced) throw new JobError('The engine named an unknown error type or span', { isFinal: false })
 }

@@ -1,6 +1,6 @@
-import { itemsOf, RETRIEVAL_NAMES, textIn } from '../attribution/evidence/retrieval.ts'
 import { citationsIn as citationsInText } from '../domain/citations.ts'
 import { isJsonObject, type Json } from '../domain/json.ts'
+import { itemsOf, RETRIEVAL_NAMES, textIn } from '../domain/retrieved-content.ts'
 import { MAX_CITED_AS, MAX_LABEL_LENGTH, MAX_SOURCE_CHUNKS, MAX_SOURCE_LEAVES } from '../limits.ts'
 import { documentOf, documentsIn } from '../otlp/reading/retrieved-chunks.ts'
 

@@ -3,7 +3,7 @@ import { MAX_PART_EFFORT } from '../../limits.ts'
 import { attempt, spend } from '../effort.ts'
 import { boundedValue } from '../text/bounded.ts'
 import { canonical, isEqual } from '../text/canonical.ts'
-import { type Fact, isSameFact, NO_TERMS, plain, type Terms, termsOf, termsOfValue } from '../text/terms.ts'
+import { type Fact, isSameFact, letters, NO_TERMS, type Terms, termsOf, termsOfValue } from '../text/terms.ts'
 
 /** A place where the approved output differs from the output. */
 export interface Change {
@@ -228,12 +228,6 @@ function unwrapSingle(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value
   const values = Object.values(value)
   return values.length === 1 ? (values[0] ?? null) : value
-}
-
-/** Letters and digits only, without case and accents. */
-function letters(text: string): string {
-  spend(1 + text.length)
-  return plain(text).replace(/[^\p{L}\p{N}]/gu, '')
 }
 
 /** Whether a value is empty: null, blank, or a word that means "nothing". */

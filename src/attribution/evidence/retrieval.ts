@@ -1,12 +1,9 @@
-import { isJsonObject, type Json } from '../../domain/json.ts'
+import type { Json } from '../../domain/json.ts'
+import { itemsOf, RETRIEVAL_NAMES, textIn, textsIn } from '../../domain/retrieved-content.ts'
 import type { KnowledgeDoc, Step, Subject } from '../../domain/subject.ts'
 import { MAX_PART_EFFORT } from '../../limits.ts'
 import { attempt, spend } from '../effort.ts'
 import { plain } from '../text/terms.ts'
-
-/** Names of steps and state keys for content from a knowledge base, in a few languages. */
-export const RETRIEVAL_NAMES =
-  /retriev|search|fetch|find|lookup|chunk|passage|document|context|knowledge|article|pages|hits|(?<![a-z])(kb|rag|ara|s[oö]k)(?![a-z])|such|seiten|buscar|recherch|cerca|zoek|szukaj|hled|haku/iu
 
 /** Content of the knowledge base that a step fetched or received. */
 export interface Retrieval {
@@ -50,32 +47,13 @@ function retrievalAt(step: Step, path: string, name: string, value: Json, docs: 
   return [{ step, path, slugs, hasText: texts.length > 0, isEmpty }]
 }
 
-/** The retrieved items in a value: a list, the only list in an object, or a single document. */
-export function itemsOf(value: Json): Json[] | undefined {
-  if (Array.isArray(value)) return value
-  if (!isJsonObject(value)) return undefined
-  const lists = Object.values(value).filter(Array.isArray)
-  if (lists.length === 1) return lists[0]
-  return textIn(value) === undefined ? undefined : [value]
-}
-
 /** The slug of the knowledge doc that an item belongs to, found by slug, title, or text. */
 function docOf(item: Json, docs: LabeledDocs): string | undefined {
-  const labels = typeof item === 'string' ? [item] : isJsonObject(item) ? Object.values(item).filter(isText) : []
-  const keys = new Set(labels.map(plain))
+  const keys = new Set(textsIn(item).map(plain))
   const named = docs.findByKey(keys)
   if (named !== undefined) return named
   const text = textIn(item)
   return text === undefined ? undefined : docs.findByText(text)
-}
-
-const isText = (value: Json): value is string => typeof value === 'string'
-
-/** The longest string in an item. Undefined if it's no longer than a name. */
-export function textIn(item: Json): string | undefined {
-  const texts = typeof item === 'string' ? [item] : isJsonObject(item) ? Object.values(item).filter(isText) : []
-  const [longest = ''] = texts.toSorted((left, right) => right.length - left.length)
-  return longest.length >= 20 && /\s|[\p{sc=Han}\p{sc=Hiragana}\p{sc=Hangul}]/u.test(longest) ? longest : undefined
 }
 
 /** Indexes knowledge docs for lookup, so each is read once instead of once per item. */

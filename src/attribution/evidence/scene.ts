@@ -2,7 +2,6 @@ import { type KnowledgeDoc, rootOf, type Step, type Subject } from '../../domain
 import { MAX_EVIDENCE_LENGTH, MAX_READING_EFFORT } from '../../limits.ts'
 import { attempt, spend, spentSteps } from '../effort.ts'
 import { boundedSubject } from '../text/bounded.ts'
-import { isEqual } from '../text/canonical.ts'
 import { differenceOf } from './difference.ts'
 import { type Disputes, findDisputes, type MainDispute } from './dispute.ts'
 import { originOf } from './origin.ts'
@@ -64,7 +63,6 @@ export function* sceneOf(whole: Subject): Generator<undefined, Scene> {
   yield
   const { origin, isComplete } = dispute ? originOf(dispute, visibleTo) : { origin: root, isComplete: true }
   yield
-  const isOriginOrDisputed = (step: Step) => step === origin || (dispute !== undefined && isSame(step, dispute.step))
   return {
     ...found,
     subject,
@@ -86,13 +84,9 @@ export function* sceneOf(whole: Subject): Generator<undefined, Scene> {
     origin,
     visible: visibleTo(origin),
     unfetched: sources.filter(source => source.kind === 'doc' && !fetched.has(slugOf(source))),
-    prompts: sources.filter(({ kind, step }) => kind === 'prompt' && step !== null && isOriginOrDisputed(step)),
+    prompts: sources.filter(({ kind, step }) => kind === 'prompt' && (step === origin || step === dispute?.step)),
   }
 }
-
-/** Whether two steps are the same step or have the same output. */
-const isSame = (step: Step, other: Step): boolean =>
-  step === other || (step.output !== null && isEqual(step.output, other.output))
 
 /** A source that hasn't been read yet. */
 type Draft = Parameters<typeof sourceOf>

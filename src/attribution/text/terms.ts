@@ -128,14 +128,14 @@ const termsOfValues = new WeakMap<object, Terms>()
 export function termsOfValue(value: Json): Terms {
   spend(1)
   if (typeof value === 'string') return termsOf(value)
-  if (typeof value === 'number') return { facts: [numberFact(String(value), value)], words: NO_TERMS.words }
+  if (typeof value === 'number') return { facts: [numberFact(value)], words: NO_TERMS.words }
   if (typeof value !== 'object' || value === null) return NO_TERMS
   const known = termsOfValues.get(value)
   if (known) return known
   const terms: Terms = { facts: [], words: new Map() }
   const visit = (item: Json): void => {
     if (typeof item === 'string') addTerms(terms, termsOf(item))
-    else if (typeof item === 'number') terms.facts.push(numberFact(String(item), item))
+    else if (typeof item === 'number') terms.facts.push(numberFact(item))
     else if (typeof item === 'object' && item !== null) for (const part of Object.values(item)) visit(part)
   }
   visit(value)
@@ -157,8 +157,8 @@ function addTerms(to: Terms, more: Terms): void {
 }
 
 /** A number as a fact. Uses the absolute value, because texts often leave out the sign. */
-const numberFact = (text: string, value: number): Fact => ({
-  text,
+const numberFact = (value: number): Fact => ({
+  text: String(value),
   kind: 'number',
   readings: [`n:${Math.abs(value)}`],
 })
@@ -167,6 +167,12 @@ const numberFact = (text: string, value: number): Fact => ({
 export function plain(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase()
   return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
+}
+
+/** Letters and digits only, without case and accents. */
+export function letters(text: string): string {
+  spend(1 + text.length)
+  return plain(text).replace(/[^\p{L}\p{N}]/gu, '')
 }
 
 /** Extracts facts from a string. Longer forms come first; otherwise a date's year would also be read as a number. */
@@ -180,11 +186,7 @@ function takeFacts(text: string, facts: Fact[]): string {
     })
   }
   if (text.includes('@') || text.includes('://')) {
-    take(ADDRESS, (_, whole) => ({
-      text: whole,
-      kind: 'address',
-      readings: [`a:${plain(whole).replace(/[.,/]+$/, '')}`],
-    }))
+    take(ADDRESS, (_, text) => ({ text, kind: 'address', readings: [`a:${plain(text).replace(/[.,/]+$/, '')}`] }))
   }
   if (!WITH_DIGIT.test(text)) return text
   take(ISO_DATE, ([year, month, day], whole) => dateFact(whole, [[year, month, day]]))
@@ -206,12 +208,8 @@ function takeFacts(text: string, facts: Fact[]): string {
     return number ? { text: whole, kind: 'date', readings: [`d:${year}-${two(number)}`] } : undefined
   })
   take(TIME, ([hour = '', minute, second], whole) => {
-    const time = `t:${two(hour)}:${minute}`
-    return {
-      text: whole,
-      kind: 'time',
-      readings: [second === undefined || second === '00' ? time : `${time}:${second}`],
-    }
+    const seconds = second === undefined || second === '00' ? '' : `:${second}`
+    return { text: whole, kind: 'time', readings: [`t:${two(hour)}:${minute}${seconds}`] }
   })
   take(TOKEN, (_, whole) => (isIdentifier(whole) ? identifierFact(whole) : undefined))
   take(NUMERIC_IDENTIFIER, (_, whole) => identifierFact(whole))
@@ -224,11 +222,7 @@ function takeFacts(text: string, facts: Fact[]): string {
 const isIdentifier = (token: string): boolean =>
   WITH_DIGIT.test(token) && WITH_LETTER.test(token) && !NUMBER_WITH_UNIT.test(token)
 
-const identifierFact = (text: string): Fact => ({
-  text,
-  kind: 'identifier',
-  readings: [`i:${plain(text).replace(/[^\p{L}\p{N}]/gu, '')}`],
-})
+const identifierFact = (text: string): Fact => ({ text, kind: 'identifier', readings: [`i:${letters(text)}`] })
 
 const two = (number: string): string => number.padStart(2, '0')
 

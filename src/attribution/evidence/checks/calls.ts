@@ -1,9 +1,8 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { Step } from '../../../domain/subject.ts'
-import { spend } from '../../effort.ts'
 import type { Finding } from '../../finding.ts'
 import { canonical, isEqual } from '../../text/canonical.ts'
-import { plain } from '../../text/terms.ts'
+import { letters } from '../../text/terms.ts'
 import { isNothing } from '../difference.ts'
 import type { Scene } from '../scene.ts'
 import { quote } from '../sources.ts'
@@ -62,11 +61,6 @@ function argumentsOf(item: Json): Record<string, string> {
   return Object.fromEntries(
     described.map(([field, value]) => [field, typeof value === 'string' ? value : canonical(value)]),
   )
-}
-
-function letters(name: string): string {
-  spend(name.length)
-  return plain(name).replace(/\W/gu, '')
 }
 
 /** Finds an argument that the tool doesn't take, whose type or format doesn't match, or that is missing. */
