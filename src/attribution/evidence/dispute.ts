@@ -4,7 +4,7 @@ import { canonical, isEqual } from '../text/canonical.ts'
 import type { Difference } from './difference.ts'
 
 /** An output that someone objected to. */
-export interface Dispute {
+interface Dispute {
   step: Step
   /** What the output should have been. Undefined if nobody said. */
   approved: Json | undefined
