@@ -147,6 +147,16 @@ describe('the sources of a span', () => {
     expect((await own.read.get(`/api/spans/${answerId}/sources`)).status).toBe(404)
   })
 
+  it('include those of a far step whose new name says that it retrieves', async ({ expect }) => {
+    const { org, step } = await newTrace()
+    await step({ step_id: 'step-7', output: ['Points expire after 24 months.'], timestamp: at(1) })
+    for (let index = 0; index < MAX_SOURCE_SPANS; index++) await step({ step_id: `s${index}`, timestamp: at(2) })
+    const answer = await step({ step_id: 'answer', output: 'After 24 months.', timestamp: at(3) })
+    await org.owner.put(`/api/projects/${org.project.id}/step-names`, { names: { 'step-7': 'retrieve' } })
+    const { chunks } = (await org.read.get(`/api/spans/${answer.body.span_id}/sources`)).body
+    expect(chunks).toMatchObject([{ stepId: 'retrieve', content: 'Points expire after 24 months.' }])
+  })
+
   it('stay within their limits', async ({ expect }) => {
     const { sources, step, org } = await newAnswer()
     const passages = Array.from({ length: MAX_SOURCE_CHUNKS }, (_, index) => ({

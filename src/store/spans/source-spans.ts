@@ -1,6 +1,7 @@
 import { and, sql } from 'drizzle-orm'
 import { MAX_SOURCE_CANDIDATES } from '../../limits.ts'
 import { named, readPlain } from '../core/database.ts'
+import { readStepId } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { isNotRoot, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
@@ -54,7 +55,10 @@ export async function findSourceCandidates(store: Store, spanId: string): Promis
     database
       .select({
         id: sql<string>`scanned.id`.as('id'),
-        stepId: sql<string>`scanned.step_id`.as('stepId'),
+        stepId: readStepId(
+          sql`(select own.project_key from ${traces} own where own.key = ${ownKey})`,
+          sql`scanned.step_id`,
+        ).as('stepId'),
         parentId: sql<string | null>`scanned.parent_id`.as('parentId'),
         isSupporting: sql<number>`scanned.is_supporting`.as('isSupporting'),
         isCut: sql<number>`scanned.is_cut or count(*) over () > ${sql.raw(String(MAX_LISTED))}`.as('isCut'),
