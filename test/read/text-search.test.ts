@@ -83,6 +83,24 @@ describe('contains', () => {
     ])
   })
 
+  it('leads to the step that wrote an output, not to the ones that pass it on', async ({ expect }) => {
+    const { org, id, observe, step } = await newTrace()
+    const [outer, writer, later] = [uuid(), uuid(), uuid()]
+    const output = { answer: 'The warranty lasts two years.' }
+    await observe({ type: 'input', data: 'How long is the warranty?' })
+    await observe({ data: output })
+    const asked = { input: 'How long is the warranty?', output }
+    await step({ ...asked, span_id: outer, timestamp: timeAfter(1) })
+    await step({ ...asked, span_id: writer, parent_span_id: outer, timestamp: timeAfter(2) })
+    await step({ ...asked, span_id: later, timestamp: timeAfter(3) })
+    const root = (await org.read.get(`/api/traces/${id}`)).body.spans[0].id
+    const { traces } = await search(org, { contains: 'warranty' })
+    expect(traces[0]?.matches).toEqual([
+      { spanId: root, field: 'input', snippet: 'How long is the warranty?' },
+      { spanId: writer, field: 'output', snippet: 'The warranty lasts two years.' },
+    ])
+  })
+
   it('searches values as they are now', async ({ expect }) => {
     const { org, observe, step } = await newTrace()
     const span_id = uuid()

@@ -35,7 +35,13 @@ type Chosen = { only: readonly SpanKeys[] } | { after: string | undefined }
 const bytesOf = (column: SQLiteColumn, name: string) => sql<number | null>`octet_length(${column})`.as(name)
 
 const spanHead = ({ key }: Project) => ({
-  ...named({ traceKey: spans.traceKey, id: spans.id, timestamp: spans.timestamp, reviewNumber: spans.reviewNumber }),
+  ...named({
+    traceKey: spans.traceKey,
+    id: spans.id,
+    parentId: spans.parentId,
+    timestamp: spans.timestamp,
+    reviewNumber: spans.reviewNumber,
+  }),
   stepId: readStepId(sql`${key}`, spans.stepId).as('stepId'),
   inputBytes: bytesOf(spans.input, 'inputBytes'),
   outputBytes: bytesOf(spans.output, 'outputBytes'),

@@ -39,6 +39,8 @@ export class SearchPage<Item, Place> {
   readonly #limit: number
   readonly #beginnings = new Map<Item, number>()
   readonly #leftOut = new Set<Item>()
+  /** The parents of the spans with a match. */
+  readonly #parents = new Map<string, string | undefined>()
   #bytesLeft = MAX_SEARCHED_BYTES
 
   constructor(store: Store, sought: SoughtText, limit: number) {
@@ -98,7 +100,9 @@ export class SearchPage<Item, Place> {
       const { matches, beginnings, isLeftOut } = findIn(each, read, this.#sought)
       if (beginnings > 0) this.#beginnings.set(item, (this.#beginnings.get(item) ?? 0) + beginnings)
       if (isLeftOut) this.#leftOut.add(item)
-      if (matches.length > 0) this.hits.set(item, distinct([...(this.hits.get(item) ?? []), ...matches]))
+      if (matches.length === 0) continue
+      this.#parents.set(each.spanId, each.parentId)
+      this.hits.set(item, distinct([...(this.hits.get(item) ?? []), ...matches], this.#parents))
     }
   }
 
@@ -115,8 +119,18 @@ export class SearchPage<Item, Place> {
 export const sizeOfGroup = ({ texts }: Group<unknown, unknown>): number =>
   texts.reduce((sum, each) => sum + sizeOf(each), 0)
 
+type Parents = ReadonlyMap<string, string | undefined>
+
 /** The first matches. A pipeline's steps often pass on the same text, which is shown once. */
-function distinct(matches: readonly TextMatch[]): TextMatch[] {
-  const shown = new Map(matches.toReversed().map(match => [`${match.field} ${match.snippet}`, match]))
-  return matches.filter(match => shown.get(`${match.field} ${match.snippet}`) === match).slice(0, MAX_MATCHES)
+function distinct(matches: readonly TextMatch[], parents: Parents): TextMatch[] {
+  const repeated = Map.groupBy(matches, ({ field, snippet }) => `${field} ${snippet}`)
+  return [...repeated.values()].flatMap(some => origin(some, parents) ?? []).slice(0, MAX_MATCHES)
+}
+
+/** The match in the step that wrote an output, instead of in one above it that passes it on. */
+function origin(repeated: readonly TextMatch[], parents: Parents): TextMatch | undefined {
+  const above = new Set(repeated.map(({ spanId }) => parents.get(spanId)))
+  const isOrigin = ({ spanId }: TextMatch) => parents.get(spanId) !== undefined && !above.has(spanId)
+  const [first] = repeated
+  return first?.field === 'output' ? (repeated.find(isOrigin) ?? first) : first
 }

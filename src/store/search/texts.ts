@@ -34,6 +34,8 @@ interface Source {
 /** The texts of one span, before any is read. */
 export interface SpanTexts {
   spanId: string
+  /** Undefined for a trace's root. */
+  parentId?: string
   names: readonly (readonly [field: 'name' | 'stepId', text: string])[]
   output?: Source | undefined
   approved?: Source | undefined

@@ -89,8 +89,10 @@ function groupsOf(
     const observed = Map.groupBy(observationsOf.get(key) ?? [], ({ spanId }) => spanId ?? rootSpanId)
     const toTexts = (head: SpanHead): SpanTexts => {
       const texts = textsOf(head, observed.get(head.id) ?? [])
+      // A span whose parent hasn't arrived is right below the root.
+      const placed = head.id === rootSpanId ? texts : { ...texts, parentId: head.parentId ?? rootSpanId }
       // A root's step usually has the trace's name.
-      return head.stepId === name ? { ...texts, names: [] } : texts
+      return head.stepId === name ? { ...placed, names: [] } : placed
     }
     const heads = spansOf.get(key) ?? []
     const others = heads.filter(({ id }) => id !== rootSpanId)
