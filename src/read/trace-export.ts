@@ -38,7 +38,7 @@ const COLUMNS: Columns<v.InferOutput<typeof ListedTrace>> = [
   ['model', ({ model }) => textCell(model ?? '')],
   ['inputTokens', ({ usage }) => numberCell(usage?.inputTokens)],
   ['outputTokens', ({ usage }) => numberCell(usage?.outputTokens)],
-  ['costUsd', ({ costUsd }) => numberCell(costUsd)],
+  ['costUsd', ({ costUsd }) => numberCell(costUsd === null ? null : roundedSum(costUsd))],
   ['spanCount', ({ spanCount }) => numberCell(spanCount)],
   ['reviewedCount', ({ reviewedCount }) => numberCell(reviewedCount)],
   ['staleCount', ({ staleCount }) => numberCell(staleCount)],
@@ -46,8 +46,13 @@ const COLUMNS: Columns<v.InferOutput<typeof ListedTrace>> = [
   ['updatedAt', ({ updatedAt }) => updatedAt],
   ['receivedAt', ({ receivedAt }) => receivedAt],
   ['metadata', ({ metadata }) => jsonCell(metadata.text)],
-  ['matches', ({ matches = [] }) => writtenCell(matches)],
 ]
+
+/** The columns of a search by text. */
+const SEARCH_COLUMNS: typeof COLUMNS = [...COLUMNS, ['matches', ({ matches = [] }) => writtenCell(matches)]]
+
+/** A sum of costs without the rounding errors of adding them, such as 0.00045299999999999995. */
+const roundedSum = (sum: number): number => Number(sum.toPrecision(12))
 
 /** A listed trace besides its metadata. */
 const TRACE_BYTES = 2000
@@ -67,7 +72,11 @@ export const exportTraces = fileEndpoint({
   responses: { 200: v.string() },
   files: {
     'application/jsonl': EXAMPLE,
-    'text/csv': csvExample(COLUMNS, { ...listedTrace, matches: [], metadata: new JsonText(JSON.stringify(METADATA)) }),
+    'text/csv': csvExample(COLUMNS, {
+      ...listedTrace,
+      matches: undefined,
+      metadata: new JsonText(JSON.stringify(METADATA)),
+    }),
   },
   example: {
     query: { projectId: PROJECT_ID, format: 'jsonl' },
@@ -95,7 +104,7 @@ export const exportTraces = fileEndpoint({
       })
       return { items, count: part.length }
     },
-    columns: COLUMNS,
+    columns: contained ? SEARCH_COLUMNS : COLUMNS,
     cursorOf: place => cursorOf(list, place && [place.timestamp, place.id, place.spanId]),
   })
 

@@ -48,7 +48,6 @@ describe('an export of traces', () => {
       inputPreview: '',
       costUsd: '',
       metadata: '{}',
-      matches: '',
     })
     expect(rows['support-answer']).toMatchObject({
       inputPreview: `'=HYPERLINK("http://evil.example")`,
@@ -62,6 +61,17 @@ describe('an export of traces', () => {
       metadata: '{"group_id":"session-1","customer":{"tier":"gold"}}',
     })
     expect(records.map(({ id }) => id)).toEqual((await listed(org)).map(({ id }: { id: string }) => id))
+  })
+
+  it('has costs without the rounding errors of their sum, and matches only for a search', async ({ expect }) => {
+    const { org, step } = await newTrace()
+    for (const cost_usd of [0.1, 0.2]) await step({ model: 'm', output: 'found', cost_usd })
+    expect((await listed(org))[0].costUsd).not.toBe(0.3)
+    const [record] = recordsIn((await org.read.get(pathOf('format=csv'))).body)
+    expect(record?.costUsd).toBe('0.3')
+    expect(record).not.toHaveProperty('matches')
+    const [hit] = recordsIn((await org.read.get(pathOf('format=csv&contains=found'))).body)
+    expect(hit?.matches).toContain('found')
   })
 
   it('has the traces that match the filters of the list', async ({ expect }) => {
