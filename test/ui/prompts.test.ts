@@ -106,3 +106,22 @@ test("a knowledge doc's title can be changed", async ({ page, context }) => {
   await expect(page.getByRole('heading', { level: 1, name: 'Warranty' })).toBeVisible()
   expect(await call('GET', `/api/knowledge-docs/${docId}`)).toMatchObject({ title: 'Warranty', slug: 'warranty' })
 })
+
+test.describe('on a phone', () => {
+  test.use({ viewport: { width: 390, height: 844 } })
+
+  test("a schema's long names stay whole", async ({ page, context }) => {
+    const { make, key, project } = await newOrganization()
+    const promptId = await make('/api/prompts', {
+      projectSlug: project.slug,
+      stepId: 'answer',
+      content: 'Answer kindly.',
+      outputSchema: { type: 'object', additionalProperties: false },
+    })
+    await signIn(context, key)
+    await page.goto(`/prompts/${promptId}?project=${project.slug}`)
+    const schema = page.getByRole('region', { name: 'Output schema' })
+    const height = async (name: string) => (await schema.getByText(name, { exact: true }).boundingBox())?.height
+    expect(await height('additionalProperties:')).toBe(await height('type:'))
+  })
+})

@@ -65,7 +65,9 @@ interface LineProps {
   scale: Scale
 }
 
-/** Skips buckets without decisions. */
+const isThin = (decided: Decided): boolean => decidedOf(decided) < FEW_DECISIONS
+
+/** Skips buckets without decisions. Faint between two of which one has few, whose shares vary by chance. */
 function Line({ line: { points }, index, scale: { x, y } }: LineProps) {
   const { color, dashes } = lineStyle(index)
   const dots = points.flatMap((decided, place) =>
@@ -73,13 +75,22 @@ function Line({ line: { points }, index, scale: { x, y } }: LineProps) {
   )
   return (
     <g>
-      <polyline
-        points={dots.map(dot => `${dot.x},${dot.y}`).join(' ')}
-        fill="none"
-        stroke={color}
-        strokeWidth={2}
-        strokeDasharray={dashes}
-      />
+      {dots.slice(1).map((dot, place) => {
+        const from = dots[place] ?? dot
+        return (
+          <line
+            key={dot.x}
+            x1={from.x}
+            y1={from.y}
+            x2={dot.x}
+            y2={dot.y}
+            stroke={color}
+            strokeWidth={2}
+            strokeDasharray={dashes}
+            opacity={isThin(from.decided) || isThin(dot.decided) ? 0.3 : 1}
+          />
+        )
+      })}
       {dots.map(dot => (
         <CountedDot key={dot.x} {...dot} color={color} />
       ))}
@@ -97,13 +108,12 @@ interface CountedDotProps {
 /** A dot whose size shows its number of decisions. Hollow if there are few. */
 function CountedDot({ x, y, decided, color }: CountedDotProps) {
   const total = decidedOf(decided)
-  const isThin = total < FEW_DECISIONS
   return (
     <circle
       cx={x}
       cy={y}
       r={Math.min(6, 1.5 + Math.sqrt(total) / 3)}
-      fill={isThin ? 'var(--page)' : color}
+      fill={isThin(decided) ? 'var(--page)' : color}
       stroke={color}
       strokeWidth={1.5}
     />
@@ -147,8 +157,8 @@ export function ThroughputChart({ label, reviewers, buckets }: ThroughputChartPr
       {scale => (
         <>
           <defs>
-            {reviewers.map(({ key }, index) => (
-              <BarPattern key={key} id={`bar-${index}`} index={index} />
+            {reviewers.map(({ key, style }) => (
+              <BarPattern key={key} id={`bar-${style}`} index={style} />
             ))}
           </defs>
           {buckets.map(({ from }, index) => (
@@ -164,7 +174,7 @@ export function ThroughputChart({ label, reviewers, buckets }: ThroughputChartPr
 function Bar({ reviewers, index, scale: { x, y, bucketWidth } }: Pick<ThroughputChartProps, 'reviewers'> & BarPlace) {
   const width = Math.min(MAX_BAR_WIDTH, bucketWidth * 0.8)
   let below = 0
-  return reviewers.map(({ key, reviewed }, place) => {
+  return reviewers.map(({ key, style, reviewed }) => {
     const value = reviewed[index] ?? 0
     const from = below
     below += value
@@ -176,7 +186,7 @@ function Bar({ reviewers, index, scale: { x, y, bucketWidth } }: Pick<Throughput
         y={y(below)}
         width={width}
         height={y(from) - y(below)}
-        fill={`url(#bar-${place})`}
+        fill={`url(#bar-${style})`}
         stroke="var(--page)"
       />
     )

@@ -50,8 +50,11 @@ export function Rank({ step, place, project, named, typeNames, paths }: RankProp
           of{' '}
           <Counted value={decided} path={paths.decisions(filters)} label={`${count(decided)} decisions on ${stepId}`} />{' '}
           reviewed outputs {active && 'from this version '}
-          {judged.corrected === 1 ? 'was' : 'were'} corrected. At this rate, expect at least {count(step.expected)}{' '}
-          {step.expected === 1 ? 'correction' : 'corrections'} in{' '}
+          {judged.corrected === 1 ? 'was' : 'were'} corrected. At this rate,{' '}
+          {step.expected === 0
+            ? 'there may be no corrections'
+            : `expect at least ${step.expected === 1 ? '1 correction' : `${count(step.expected)} corrections`}`}{' '}
+          in{' '}
           <Counted
             value={step.outputs}
             // Otherwise, it's the number of decisions, some of which are on older outputs.

@@ -53,7 +53,8 @@ interface TotalsProps {
 
 function Totals({ everybody, apart, paths }: TotalsProps) {
   // Combined reviewers share the last bar's pattern.
-  const swatchOf = (index: number) => (apart[index]?.key === everybody[index]?.key ? index : apart.length - 1)
+  const swatchOf = (index: number) =>
+    (apart[index]?.key === everybody[index]?.key ? apart[index] : apart.at(-1))?.style ?? 0
   return (
     <ScrolledTable label="Decisions by reviewer">
       <Table verticalSpacing={4}>

@@ -8,6 +8,8 @@ export interface Reviewer {
   /** Null if these are several. */
   userId: string | null
   name: string
+  /** The number of its color and pattern, which depends on the person and rarely on who else reviewed. */
+  style: number
   total: number
   activeDays: number
   /** By bucket. */
@@ -16,6 +18,10 @@ export interface Reviewer {
 
 /** The most reviewers that a chart shows separately. */
 const MAX_APART = 5
+
+/** One more, because others have one as well. */
+const STYLES = MAX_APART + 1
+const ALL_STYLES = Array.from({ length: STYLES }, (_, style) => style)
 
 /** Everyone who reviewed, busiest first. */
 export const throughput = (reviewers: Insights['reviewers'], buckets: readonly Bucket[]): Reviewer[] =>
@@ -27,6 +33,7 @@ export const throughput = (reviewers: Insights['reviewers'], buckets: readonly B
         key: userId,
         userId,
         name,
+        style: 0,
         total: totalOf(days.map(day => day.reviewed)),
         activeDays: days.length,
         reviewed,
@@ -37,14 +44,15 @@ export const throughput = (reviewers: Insights['reviewers'], buckets: readonly B
 
 /** The reviewers that a chart shows separately, and the rest combined. */
 export function shownSeparately(reviewers: readonly Reviewer[]): Reviewer[] {
-  if (reviewers.length <= MAX_APART + 1) return [...reviewers]
+  if (reviewers.length <= MAX_APART + 1) return withStyles(reviewers, ALL_STYLES)
   const others = reviewers.slice(MAX_APART)
   return [
-    ...reviewers.slice(0, MAX_APART),
+    ...withStyles(reviewers.slice(0, MAX_APART), ALL_STYLES.slice(0, MAX_APART)),
     {
       key: 'others',
       userId: null,
       name: `${others.length} others`,
+      style: MAX_APART,
       total: totalOf(others.map(({ total }) => total)),
       activeDays: Math.max(...others.map(({ activeDays }) => activeDays)),
       reviewed: (others[0]?.reviewed ?? []).map((_, index) =>
@@ -52,6 +60,23 @@ export function shownSeparately(reviewers: readonly Reviewer[]): Reviewer[] {
       ),
     },
   ]
+}
+
+/**
+ * Gives each person a style of their own: the one that their ID selects, or else the next free one. So it rarely depends
+ * on who else reviewed in the period.
+ */
+function withStyles(reviewers: readonly Reviewer[], unused: readonly number[]): Reviewer[] {
+  const styleOf = new Map<string | null, number>()
+  let free = unused
+  const people = reviewers.map(({ userId }) => userId ?? '').toSorted()
+  for (const userId of people) {
+    const wanted = (Number.parseInt(userId.slice(-6), 16) || 0) % STYLES
+    const style = free.find(each => each >= wanted) ?? free[0] ?? 0
+    free = free.filter(each => each !== style)
+    styleOf.set(userId, style)
+  }
+  return reviewers.map(reviewer => ({ ...reviewer, style: styleOf.get(reviewer.userId) ?? 0 }))
 }
 
 const totalOf = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0)

@@ -1,7 +1,7 @@
 import { useMemo } from 'react'
 import type { Insights } from '../api/wire.ts'
 import { ShownText } from '../json/shown-text.tsx'
-import { count, dollars, duration, shortCount, usageDetails } from '../parts/format.ts'
+import { count, dollarColumn, dollars, duration, shortCount, usageDetails } from '../parts/format.ts'
 import { Table } from '../parts/table.tsx'
 import classes from './insights.module.css'
 import { UsageChart } from './lazy-charts.tsx'
@@ -42,6 +42,8 @@ export function Usage({ insights, buckets }: UsageProps) {
 function Versions({ insights }: { insights: Insights }) {
   const numbers = new Map(insights.promptVersions.map(({ id, number }) => [id, number]))
   const versionName = (id: string | null) => (id === null ? '–' : numbers.has(id) ? `v${numbers.get(id)}` : 'deleted')
+  const versions = rankedVersions(insights)
+  const cost = dollarColumn(versions.map(({ costUsd }) => costUsd ?? 0))
   return (
     <ScrolledTable label="Cost and speed by step and prompt version">
       <Table verticalSpacing={4}>
@@ -56,7 +58,7 @@ function Versions({ insights }: { insights: Insights }) {
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {rankedVersions(insights).map(({ stepId, promptVersionId, usage, costUsd, duration: took }) => (
+          {versions.map(({ stepId, promptVersionId, usage, costUsd, duration: took }) => (
             <Table.Tr key={`${stepId} ${promptVersionId}`}>
               <Table.Td className={classes.reviewer} dir="auto">
                 <ShownText text={stepId} />
@@ -65,7 +67,7 @@ function Versions({ insights }: { insights: Insights }) {
               <Table.Td className={classes.number} title={usage ? usageDetails(usage) : undefined}>
                 {usage ? shortCount(tokensIn(usage)) : '–'}
               </Table.Td>
-              <Table.Td className={classes.number}>{costUsd === null ? '–' : dollars(costUsd)}</Table.Td>
+              <Table.Td className={classes.number}>{costUsd === null ? '–' : cost(costUsd)}</Table.Td>
               <Table.Td className={classes.number}>{duration(took?.p50Ms ?? null)}</Table.Td>
               <Table.Td className={classes.number}>{duration(took?.p95Ms ?? null)}</Table.Td>
             </Table.Tr>
@@ -77,6 +79,7 @@ function Versions({ insights }: { insights: Insights }) {
 }
 
 function DayTable({ uses, buckets }: { uses: readonly BucketUse[]; buckets: readonly Bucket[] }) {
+  const cost = dollarColumn(uses.map(({ costUsd }) => costUsd))
   return (
     <ScrolledTable label="Tokens and cost by day">
       <Table verticalSpacing={4}>
@@ -92,7 +95,7 @@ function DayTable({ uses, buckets }: { uses: readonly BucketUse[]; buckets: read
             <Table.Tr key={bucket.from}>
               <Table.Td>{bucketName(bucket)}</Table.Td>
               <Table.Td className={classes.number}>{count(uses[index]?.tokens ?? 0)}</Table.Td>
-              <Table.Td className={classes.number}>{dollars(uses[index]?.costUsd ?? 0)}</Table.Td>
+              <Table.Td className={classes.number}>{cost(uses[index]?.costUsd ?? 0)}</Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>

@@ -33,6 +33,15 @@ export function usageDetails({ inputTokens, cachedTokens, outputTokens, reasonin
 /** US dollars in the reader's format: to the cent, or with two significant digits below one cent. */
 export const dollars = (amount: number): string => (amount > 0 && amount < 0.01 ? smallSum : sum).format(amount)
 
+/** US dollars in a column: all with as many decimals as give the highest amount three significant digits. */
+export function dollarColumn(amounts: readonly number[]): (amount: number) => string {
+  const highest = Math.max(0, ...amounts)
+  const digits = highest === 0 ? 2 : Math.min(9, Math.max(2, 2 - Math.floor(Math.log10(highest))))
+  const least = 10 ** -digits
+  const format = new Intl.NumberFormat(undefined, { style: 'currency', currency: 'USD', minimumFractionDigits: digits })
+  return amount => (amount > 0 && amount < least ? `<${format.format(least)}` : format.format(amount))
+}
+
 /** US dollars with two significant digits, as on an axis. */
 export const roundDollars = (amount: number): string => (amount === 0 ? sum : smallSum).format(amount)
 

@@ -26,6 +26,7 @@ export function Acceptance({ accepted, corrected, pathOf }: AcceptanceProps) {
           'No reviewed outputs yet'
         ) : (
           <>
+            All time:{' '}
             <CountedShare
               part={accepted}
               whole={decided}

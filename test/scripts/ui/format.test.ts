@@ -1,5 +1,5 @@
 import { describe, it } from 'vitest'
-import { count, dollars, duration, share } from '../../../src/ui/parts/format.ts'
+import { count, dollarColumn, dollars, duration, share } from '../../../src/ui/parts/format.ts'
 
 /** Removes separators, which depend on the locale that the tests run in. */
 const digits = (text: string): string => text.replaceAll(/[^\d–<>-]/g, '')
@@ -21,6 +21,27 @@ describe('dollars', () => {
     [0.00018, '0.00018'],
   ] as const)('shows %s as $%s', ([amount, text], { expect }) => {
     expect(dollars(amount).replaceAll(/[^\d.,]/g, '')).toBe(text)
+  })
+})
+
+describe('dollarColumn', () => {
+  it.for([
+    [
+      [0.02031, 0.003, 0.0034, 0.000084, 0],
+      ['0.0203', '0.0030', '0.0034', '<0.0001', '0.0000'],
+    ],
+    [
+      [12.5, 0.4, 0.001],
+      ['12.50', '0.40', '<0.01'],
+    ],
+    [
+      [0.1, 0.09],
+      ['0.100', '0.090'],
+    ],
+    [[0], ['0.00']],
+  ] as const)('shows %s with the same decimals', ([amounts, texts], { expect }) => {
+    const format = dollarColumn(amounts)
+    expect(amounts.map(amount => format(amount).replaceAll(/[^\d.,<]/g, ''))).toEqual(texts)
   })
 })
 
