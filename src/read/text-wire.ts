@@ -12,12 +12,17 @@ const VersionId = v.pipe(
   Uuid,
   v.metadata({ description: 'The active version. Pipelines record it as prompt_version_id.' }),
 )
+const OfVersion = {
+  versionNumber: described(v.number(), "The active version's number. 1 is the first."),
+  versionCreatedAt: described(IsoTime, 'When the active version was written'),
+}
 const UpdatedAt = v.pipe(IsoTime, v.metadata({ description: 'When the active version became active' }))
 
 export const Prompt = v.object({
   id: Uuid,
   stepId: v.string(),
   versionId: VersionId,
+  ...OfVersion,
   content: v.string(),
   outputSchema: StoredObject,
   createdAt: IsoTime,
@@ -29,6 +34,7 @@ export const KnowledgeDoc = v.object({
   slug: v.string(),
   title: v.string(),
   versionId: v.pipe(Uuid, v.metadata({ description: 'The active version' })),
+  ...OfVersion,
   content: v.string(),
   createdAt: IsoTime,
   updatedAt: UpdatedAt,
@@ -77,9 +83,19 @@ export const KnowledgeDocDetail = v.object({
 
 const NO_SCHEMA = new JsonText('{}')
 
-const activeFields = ({ id, versionId, content, createdAt, activatedAt }: ActiveText) => ({
+const activeFields = ({
   id,
   versionId,
+  versionNumber,
+  versionCreatedAt,
+  content,
+  createdAt,
+  activatedAt,
+}: ActiveText) => ({
+  id,
+  versionId,
+  versionNumber,
+  versionCreatedAt: isoTime(versionCreatedAt),
   content,
   createdAt: isoTime(createdAt),
   updatedAt: isoTime(activatedAt),

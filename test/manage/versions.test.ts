@@ -56,7 +56,7 @@ describe.for(kindsOfText)('a creation at $path', kind => {
     const version = { content: 'Later', createdAt: later, activate: true }
     expect(await org.owner.post(path, version)).toMatchObject({ status: 201, body: { createdAt: later } })
     const active = (await org.read.get(`${kind.path}?projectSlug=support`)).body[kind.list][0]
-    expect(active).toMatchObject({ content: 'Later', createdAt })
+    expect(active).toMatchObject({ content: 'Later', createdAt, versionNumber: 2, versionCreatedAt: later })
     expect(Date.parse(active.updatedAt)).toBeGreaterThanOrEqual(before)
     const future = await org.owner.post(path, { ...version, createdAt: '2999-01-01T00:00:00.000Z' })
     expect(future).toMatchObject({ status: 400, body: { details: [{ path: 'createdAt' }] } })

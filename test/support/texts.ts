@@ -19,7 +19,7 @@ export interface KindOfText {
   countFields: string[]
 }
 
-const ITEM = ['id', 'versionId', 'content', 'createdAt', 'updatedAt']
+const ITEM = ['id', 'versionId', 'versionNumber', 'versionCreatedAt', 'content', 'createdAt', 'updatedAt']
 const VERSION = ['id', 'number', 'content', 'note', 'isActive', 'createdAt']
 
 const prompts: KindOfText = {

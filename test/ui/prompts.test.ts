@@ -15,10 +15,9 @@ test('a prompt gets a new version, and is rolled back to the previous one', asyn
     v.parse(Prompts, await call('GET', `/api/prompts?projectSlug=${project.slug}`)).prompts[0].content
   await signIn(context, key)
   await page.goto(`/prompts?project=${project.slug}`)
-  await page
-    .getByRole('list', { name: 'Prompts' })
-    .getByRole('link', { name: /answer/ })
-    .click()
+  const listed = page.getByRole('list', { name: 'Prompts' }).getByRole('link', { name: /answer/ })
+  await expect(listed).toContainText(/v1 is live, created .+/)
+  await listed.click()
   await expect(page).toHaveURL(new RegExp(`/prompts/${promptId}`))
   const versions = page.getByRole('navigation', { name: 'Versions' })
   await expect(versions.getByRole('link')).toHaveCount(1)

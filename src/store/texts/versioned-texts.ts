@@ -19,6 +19,8 @@ export interface ActiveText {
   name: string
   title: string
   versionId: string
+  versionNumber: number
+  versionCreatedAt: number
   content: string
   /** A prompt's schema; null for a knowledge doc. */
   outputSchema: JsonText | null
@@ -532,6 +534,8 @@ const activeColumns = {
   name: shownName.as('shown_name'),
   title: versionedTexts.title,
   versionId: sql<string>`${textVersions.id}`.as('version_id'),
+  versionNumber: sql<number>`${versionNumber}`.as('version_number'),
+  versionCreatedAt: sql<number>`${textVersions.createdAt}`.as('version_created_at'),
   content: textVersions.content,
   outputSchema: sql<string | null>`${textVersions.outputSchema}`.as('schema_text'),
   createdAt: sql<number>`${versionedTexts.createdAt}`.as('text_created_at'),

@@ -13,8 +13,10 @@ export interface TextItem {
   name: string
   title: string | null
   content: string
-  /** When the active version was activated. */
-  activeSince: string
+  /** The active version's number. */
+  versionNumber: number
+  /** When the active version was written. An imported version may be older than its activation. */
+  versionCreatedAt: string
 }
 
 interface TextPage {
@@ -88,12 +90,13 @@ export const PROMPTS: TextKind = {
   exampleContent: 'Classify the message as one of: billing, delivery, other.',
   readList: async (query, signal) => {
     const { prompts, nextCursor } = await call<Prompts>('/api/prompts', { query, signal })
-    const items = prompts.map(({ id, stepId, content, updatedAt }) => ({
+    const items = prompts.map(({ id, stepId, content, versionNumber, versionCreatedAt }) => ({
       id,
       name: stepId,
       title: null,
       content,
-      activeSince: updatedAt,
+      versionNumber,
+      versionCreatedAt,
     }))
     return { items, nextCursor }
   },
@@ -123,12 +126,13 @@ export const KNOWLEDGE_DOCS: TextKind = {
   exampleContent: 'Refunds are possible within 30 days of delivery.',
   readList: async (query, signal) => {
     const { knowledgeDocs, nextCursor } = await call<KnowledgeDocs>('/api/knowledge-docs', { query, signal })
-    const items = knowledgeDocs.map(({ id, slug, title, content, updatedAt }) => ({
+    const items = knowledgeDocs.map(({ id, slug, title, content, versionNumber, versionCreatedAt }) => ({
       id,
       name: slug,
       title,
       content,
-      activeSince: updatedAt,
+      versionNumber,
+      versionCreatedAt,
     }))
     return { items, nextCursor }
   },

@@ -1,12 +1,13 @@
 import { Link } from 'wouter'
 import { ShownText } from '../json/shown-text.tsx'
+import { count } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
 import type { TextItem, TextKind } from './kinds.ts'
 import classes from './texts-page.module.css'
 
 const BEGINNING_LENGTH = 400
 
-/** A text in its list: its name, the start of its active version, and when that was activated. */
+/** A text in its list: its name, the start of its active version, and when that was written. */
 export const TextRow = ({ kind, item }: { kind: TextKind; item: TextItem }) => (
   <li className={classes.row}>
     <Link href={`${kind.path}/${item.id}`} className={classes.link ?? ''}>
@@ -25,7 +26,7 @@ export const TextRow = ({ kind, item }: { kind: TextKind; item: TextItem }) => (
         <ShownText text={item.content.slice(0, BEGINNING_LENGTH)} />
       </span>
       <span className={classes.since}>
-        Active since <Moment at={item.activeSince} />
+        v{count(item.versionNumber)} is live, created <Moment at={item.versionCreatedAt} />
       </span>
     </Link>
   </li>
