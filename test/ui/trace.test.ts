@@ -69,9 +69,8 @@ test('a root that has the text of a step shows its review, and passes decisions 
   await expectAccessible(page)
   await chosen.getByRole('button', { name: 'Accept' }).click()
   await expect(chosen.getByText('Accepted', { exact: true })).toBeVisible()
-  for (const line of [tree.first(), tree.nth(1)]) {
-    await expect(line.getByRole('img', { name: 'Accepted' })).toBeVisible()
-  }
+  await expect(tree.first().getByRole('img', { name: `Accepted, reviewed at ${STEP}` })).toBeVisible()
+  await expect(tree.nth(1).getByRole('img', { name: 'Accepted', exact: true })).toBeVisible()
   await chosen.getByRole('link', { name: 'A step below' }).click()
   await expect(tree.nth(1)).toHaveAttribute('aria-selected', 'true')
   await chosen.getByRole('button', { name: 'Undo review' }).click()
@@ -230,7 +229,10 @@ test("an engine's answer stands beside its record, and no bar is longer than tha
     const record = errorTypes.find(each => each.errorType === errorType)
     const shown = Number(await bars.nth(index).getAttribute('aria-valuenow'))
     expect(shown).toBeCloseTo(100 * Math.min(confidence, record?.interval.low ?? 0), 6)
-    await expect(attribution).toContainText(record ? `right in ${record.agreed} of ${record.answered}` : 'no record')
+    await expect(attribution).toContainText(
+      record ? `right in ${record.agreed} of ${record.answered}` : 'no track record',
+    )
+    await expect(attribution).toContainText(`${Math.round(100 * confidence)}% sure`)
   }
   await expectAccessible(page)
 })

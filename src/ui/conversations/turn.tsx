@@ -59,7 +59,23 @@ export function Turn({ turn, project, names }: TurnProps) {
       {feedback.length > 0 && (
         <Stack gap="xs">
           {feedback.map(each => (
-            <FeedbackCard key={each.id} feedback={each} name={names.get(each.userId)} />
+            <FeedbackCard
+              key={each.id}
+              feedback={each}
+              name={names.get(each.userId)}
+              buttons={
+                span &&
+                each.spanId !== span.id &&
+                each.spanId !== span.review.reviewedBy && (
+                  <TextLink
+                    href={pathWith(`/traces/${id}`, { project, span: each.spanId, section: 'feedback' })}
+                    size="xs"
+                  >
+                    On another span
+                  </TextLink>
+                )
+              }
+            />
           ))}
         </Stack>
       )}

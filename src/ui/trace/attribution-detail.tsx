@@ -72,8 +72,8 @@ export function AttributionDetail({ history, answer, override, record, stepOf, o
             ))}
           </div>
           <Text size="xs" c="dimmed">
-            How sure the engine is, and how often reviewers in this project agreed with it on each type. A bar is no
-            longer than that record supports: the low end of its 95% interval.
+            Light: how sure the engine is. Solid: how much of that its record supports, which is how often reviewers in
+            this project agreed with it on the type, at the low end of the 95% interval.
           </Text>
         </Stack>
       )}
@@ -175,15 +175,21 @@ function Odds({ name, errorType, confidence, record }: OddsProps) {
   return (
     <>
       <Text size="xs">{name}</Text>
-      <Progress value={100 * supported(confidence, onType ?? null)} size="sm" aria-hidden />
+      <Progress
+        value={100 * supported(confidence, onType ?? null)}
+        size="sm"
+        aria-hidden
+        className={classes.sure}
+        style={{ '--sure': `${100 * confidence}%` }}
+      />
       <Text size="xs" ta="end" className={classes.number}>
-        {share(confidence, 1)}
+        {share(confidence, 1)} sure
       </Text>
       <Text size="xs" c="dimmed" className={classes.number}>
         {onType === undefined
           ? ''
           : onType === null
-            ? 'no record'
+            ? 'no track record'
             : `right in ${count(onType.agreed)} of ${count(onType.answered)}`}
       </Text>
     </>

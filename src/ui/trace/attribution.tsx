@@ -111,8 +111,13 @@ function Summary({ word, record }: { word: PastAttribution | undefined; record: 
   return (
     <span className={classes.word}>
       <strong>{word.errorTypeName}</strong>
-      {word.errorTypeCategory && ` · ${word.errorTypeCategory}`}
-      <span className={classes.dimmed}> · {source}</span>
+      {/* Not a dot at the end of a line. */}
+      {word.errorTypeCategory && ` ·\u00a0${word.errorTypeCategory.replace(' ', '\u00a0')}`}
+      <span className={classes.dimmed}>
+        {' '}
+        ·{'\u00a0'}
+        {source}
+      </span>
     </span>
   )
 }
@@ -122,5 +127,5 @@ function rightIn({ errorType }: PastAttribution, quality: AttributionQuality): s
   const record = recordOn(quality, errorType)
   return record
     ? ` · right in ${count(record.agreed)} of ${count(record.answered)} on this type here`
-    : ' · no record on this type here yet'
+    : ' · no track record on this type here yet'
 }

@@ -17,6 +17,8 @@ import type { SpanRow } from './span-tree.ts'
 
 interface SpanLineProps {
   row: SpanRow<Span>
+  /** The step below it with the review that it shows, if any. */
+  reviewedAt: string | undefined
   /** Its element's ID. */
   id: string
   /** Its index among the visible rows. */
@@ -40,6 +42,7 @@ const MAX_INDENTS = 10
 /** A span in the tree, with its bar in the timeline. The list handles clicks. */
 export const SpanLine = memo(function SpanLine({
   row,
+  reviewedAt,
   id,
   index,
   isFolded,
@@ -89,7 +92,7 @@ export const SpanLine = memo(function SpanLine({
           {stale ? (
             <IconHistory size={14} role="img" aria-label="Output changed after review" />
           ) : (
-            <ReviewMark state={state} />
+            <ReviewMark state={state} reviewedAt={reviewedAt} />
           )}
           {hasFeedback && <IconMessage size={14} role="img" aria-label="Feedback" />}
         </span>
@@ -101,12 +104,23 @@ export const SpanLine = memo(function SpanLine({
   )
 })
 
-const ReviewMark = ({ state }: Pick<Span['review'], 'state'>) =>
-  state === 'accepted' ? (
-    <IconCheck size={14} className={classes.accepted} role="img" aria-label="Accepted" />
-  ) : state === 'corrected' ? (
-    <IconPencil size={14} className={classes.corrected} role="img" aria-label="Corrected" />
-  ) : null
+/** A root may show a step's review, which counts once. */
+function ReviewMark({ state, reviewedAt }: Pick<Span['review'], 'state'> & Pick<SpanLineProps, 'reviewedAt'>) {
+  if (state === 'unreviewed') return null
+  const at = reviewedAt === undefined ? '' : `, reviewed at ${reviewedAt}`
+  return (
+    <span
+      className={classes.review}
+      title={reviewedAt === undefined ? undefined : `Reviewed at ${reviewedAt}. The review counts once.`}
+    >
+      {state === 'accepted' ? (
+        <IconCheck size={14} className={classes.accepted} role="img" aria-label={`Accepted${at}`} />
+      ) : (
+        <IconPencil size={14} className={classes.corrected} role="img" aria-label={`Corrected${at}`} />
+      )}
+    </span>
+  )
+}
 
 /** Bars that start after this share of the timeline show their duration on the left. */
 const LATE = 0.7

@@ -104,12 +104,14 @@ function Lines({ list, tree, chosenId, withFeedback }: LinesProps) {
         {items.map(({ index, key }) => {
           const row = rows[index]
           if (!row) return null
-          const { id } = row.span
+          const { id, review } = row.span
+          const reviewed = tree.rows[tree.indexOf.get(review.reviewedBy ?? '') ?? -1]
           return (
             <SpanLine
               key={key}
               id={`${treeId}${id}`}
               row={row}
+              reviewedAt={reviewed?.span.stepId}
               index={index}
               isFolded={isFolded(id)}
               isChosen={id === chosenId}

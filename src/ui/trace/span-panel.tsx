@@ -77,7 +77,7 @@ export function SpanPanel({ span, feedback, id, trace, section, place, onSection
         className={classes.tabs}
         variant="default"
       >
-        <Tabs.List>
+        <Tabs.List className={classes.list}>
           {SECTIONS.map(name => (
             <Tabs.Tab key={name} value={name} className={classes.tab} rightSection={countOf(counts[name])}>
               {LABELS[name]}
