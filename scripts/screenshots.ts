@@ -57,6 +57,7 @@ const PICTURES: readonly Picture[] = [
   { name: 'review-phone', path: () => REVIEW, size: PHONE },
   { name: 'traces', path: () => '/traces?rating=negative' },
   { name: 'trace', path: correctedTrace, prepare: openAttribution },
+  { name: 'attribution', path: () => '/attribution' },
   { name: 'datasets', path: () => '/datasets' },
   { name: 'dataset', path: testItems },
   { name: 'experiments', path: () => '/experiments' },
