@@ -28,18 +28,18 @@ const USAGE = `npm run deploy [-- flags]
   --location <place>      create the database and the bucket near ${LOCATIONS.join(', ')}
   --jurisdiction <place>  create both within ${JURISDICTIONS.join(', ')}
   --new-admin-token       replace the secret ADMIN_TOKEN
-  --workers-ai            let a model of Workers AI find causes, from now on; --no-workers-ai: the rules
+  --workers-ai            find causes with a Workers AI model from now on; --no-workers-ai goes back to the rules
   --help
 
-Without a flag for Workers AI, the first deploy asks if it runs in a terminal, and later deploys keep the choice. An
-existing database or bucket stays where it is and can't be moved. See docs/operations.md.`
+Without a Workers AI flag, the first deploy in a terminal asks, and later deploys keep the choice. An existing
+database or bucket stays where it is and can't be moved. See docs/operations.md.`
 
-/** What the first deploy says before it asks. */
-const WORKERS_AI = `When a person disagrees with an output, rules in the Worker find the cause. A model of Workers AI, Llama 3.3 70B, can find
+/** What the first deploy prints before it asks. */
+const WORKERS_AI = `When a person disagrees with an output, rules in the Worker find the cause. A Workers AI model, Llama 3.3 70B, can find
 it instead. Each analysis then sends up to 16,000 tokens of the trace, its feedback, prompts, and knowledge docs to
-Cloudflare's GPUs, which may be outside of the database's jurisdiction. It typically costs less than a cent, and at most 4
+Cloudflare's GPUs, which may be outside the database's jurisdiction. It typically costs less than a cent, and at most 4
 cents, billed to this account. A project makes at most 500 calls a day; MODEL_DAILY_LIMIT changes that.
-You can change your mind with --workers-ai and --no-workers-ai.`
+To change this later, run npm run deploy with --workers-ai or --no-workers-ai.`
 
 const Config = v.looseObject({
   name: v.string(),
@@ -153,7 +153,7 @@ function ensureDatabase() {
 
 /**
  * Whether to bind Workers AI: as the flags or wrangler.toml say, or else as the deployed Worker does, so that every
- * machine keeps the choice. The first deploy asks, if it runs in a terminal.
+ * machine keeps the choice. The first deploy in a terminal asks.
  */
 async function chooseWorkersAi(): Promise<boolean> {
   if (config.ai && flags.workersAi === false) fail(`${configFile} binds Workers AI itself. Remove [ai] there.`)

@@ -45,7 +45,7 @@ async function makeKeyFor(
 
 const HOUR_MS = 3_600_000
 
-/** Where to seed reviews, with which keys, and how much later than in the demo's tables they happen. */
+/** Where to seed reviews, with which keys, and how much later they happen than in the demo's tables. */
 interface ReviewTarget {
   /** The key is an owner's, which may import. */
   project: { id: string; key: string }
@@ -67,7 +67,7 @@ export async function seedReviews(
   const decided = await Promise.all(
     reviews.map(async ({ decisions, ...place }) => ({ decisions, spanId: await spanIdOf(place) })),
   )
-  // A call takes one decision on a span, so the second ones come after the first.
+  // A call takes one decision per span, so second decisions need another call.
   const turns = Math.max(0, ...decided.map(({ decisions }) => decisions.length))
   for (let turn = 0; turn < turns; turn++) {
     const rows = decided.flatMap(({ spanId, decisions }) => {

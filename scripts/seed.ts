@@ -86,7 +86,7 @@ async function ownerKey({ url, adminToken }: SeedTarget): Promise<string> {
 interface SeededProject {
   id: string
   key: string
-  /** How much later than in the demo's tables everything happens, in whole weeks, which keep the weekdays. */
+  /** How much later everything happens than in the demo's tables. Whole weeks keep the weekdays. */
   laterBy: number
 }
 
@@ -131,7 +131,7 @@ async function seedProject(url: string, owner: string, project: DemoProject): Pr
   return { id, key, laterBy }
 }
 
-/** The time, later by some milliseconds. Null if there is none. */
+/** The time, shifted by some milliseconds. Null if there is none. */
 const later = (time: unknown, byMs: number): string | null =>
   typeof time === 'string' ? new Date(Date.parse(time) + byMs).toISOString() : null
 

@@ -71,7 +71,7 @@ function reviewTime({ key, startedAt }: DemoTrace): number {
   return chosen - timeOfDay + 8 * HOUR_MS + Math.floor(timeOfDay * (9 / 24))
 }
 
-/** Decisions with their times. The last runs' are still to be made, except where one decision follows another. */
+/** Decisions with their times. The last runs have no decisions yet, except if one decision follows another. */
 function timed(decisions: DemoDecision[], from: number): DemoReview['decisions'] {
   if (decisions.length === 1 && from >= DEMO_END) return decisions.map(decision => ({ ...decision, at: null }))
   const first = Math.min(from, DEMO_END - 6 * HOUR_MS)

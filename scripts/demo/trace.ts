@@ -301,7 +301,7 @@ export const HOUR_MS = 3_600_000
 export const DAY_MS = 24 * HOUR_MS
 const FIRST_DAY = Date.parse('2026-10-24T00:00:00.000Z')
 const LAST_DAY = Date.parse('2026-11-20T00:00:00.000Z')
-/** Everything that happened before the demo is seeded happened before this time. */
+/** Everything in the demo's past happened before this time. */
 export const DEMO_END = LAST_DAY + DAY_MS
 const OPENS_AT_MS = 7.5 * HOUR_MS
 const OPEN_MS = 10 * HOUR_MS

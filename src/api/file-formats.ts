@@ -2,7 +2,7 @@ import { csvRow } from '../domain/csv.ts'
 import { jsonPieces } from '../domain/json.ts'
 import { turnsByLength } from '../domain/turns.ts'
 
-/* What exported files of all kinds have in common. Their items come in parts. */
+/* Formats shared by all exported files. Items arrive in parts. */
 
 /** Writes each item as one line of JSON, and a last line that shows that the file is complete. */
 export async function* writeJsonLines<Item>(

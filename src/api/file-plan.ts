@@ -9,13 +9,13 @@ import {
 } from '../limits.ts'
 import type { Store } from '../store/core/store.ts'
 
-/* How a file of many items is read: its items are chosen first, and then read in parts while the client receives it. */
+/* Reads a file of many items: chooses its items first, then reads them in parts while the client receives the file. */
 
 /** An item to export. */
 export interface Planned<Place> {
   /** Its place in the list. */
   place: Place
-  /** What it takes to read it: the bytes of its values, by the sizes in their rows, and its values in R2. */
+  /** The cost of reading it: the bytes of its values, from the sizes in their rows, and its values in R2. */
   size: { bytes: number; objects: number }
 }
 

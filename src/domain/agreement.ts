@@ -68,7 +68,7 @@ export interface AttributionQuality {
 
 const TENTHS = 10
 
-/** The interval of a share that nothing is known about. */
+/** The interval of a share without any data. */
 const UNKNOWN: Interval = { low: 0, high: 1 }
 
 /** Computes the engines' quality from compared answers. `categoryOf` maps an error type to its category. */

@@ -1,8 +1,8 @@
 import { MAX_LABEL_LENGTH } from '../limits.ts'
 
 /*
- * Where a text names a source. People follow these as links, so a name counts only in a place that makes it a citation:
- * a word that happens to be a doc's slug isn't one.
+ * Finds where a text cites a source. Readers follow citations as links, so a name counts only in a place that makes it
+ * a citation: a word that happens to be a doc's slug isn't one.
  */
 
 export interface Citation {
@@ -17,11 +17,11 @@ const BRACKETS = /[[(【]([^[\]()【】\n]{1,300})[\])】]/gu
 const LISTS = /\b(?:sources?|references?|citations?|cited|docs?|documents?)[*_]{0,2}:[*_]{0,2}([^\n[\]]{1,300})/giu
 const CODE = /`([^`\n]{1,300})`/gu
 const PARTS = /[^,;]+/g
-/** A match always begins at once, so the search stays linear. */
+/** A match starts at the first character, so the search stays linear. */
 const WORDS = /[^\s,;()[\]{}<>"'`*【】“”‘’]+/gu
 
 const NUMBER = /^\d+$/
-/** A letter, and a sign or digit that words of a language don't have: `returns-2`, `faq.md`, `loyalty#1`. */
+/** A letter, and a sign or digit that ordinary words don't have: `returns-2`, `faq.md`, `loyalty#1`. */
 const DISTINCTIVE = /^(?=.*\p{L})(?=.*[-_#/.:\d]).{3,}$/u
 
 /** Finds the citations of sources in a text, in order. They don't overlap. A number is one only in square brackets. */
@@ -51,7 +51,7 @@ const isAny = () => true
 const isWord = (name: string): boolean => !NUMBER.test(name)
 const isDistinctive = (name: string): boolean => name.length <= MAX_LABEL_LENGTH && DISTINCTIVE.test(name)
 
-/** Without the signs that end a sentence. */
+/** Without the punctuation that ends a sentence. */
 const withoutEnd = (part: string): string => part.trimEnd().replace(/[.:!?]{1,3}$/, '')
 
 function withoutOverlaps(citations: readonly Citation[]): Citation[] {

@@ -7,8 +7,8 @@ export interface Beginning {
 }
 
 /**
- * Parses the beginning of a value's JSON: as much of its strings, lists, and objects as there is. Leaves out a number
- * at the end, which may have lost digits.
+ * Parses the beginning of a value's JSON: as much of its strings, lists, and objects as the text contains. Leaves out
+ * a number at the end, which may have lost digits.
  */
 export function parseBeginning(json: string): Beginning {
   const whole = parse(json)
@@ -25,7 +25,7 @@ function parse(json: string): Json | undefined {
   }
 }
 
-/** The text with everything closed where it ends, and the same up to its last complete item. */
+/** The text with everything open closed at its end, and at the end of its last complete item. */
 function closings(json: string): { closed: string; complete: string } {
   /** What closes the open lists and objects, the innermost first. */
   let closers = ''

@@ -4,7 +4,7 @@ import { isJsonObject, type Json } from './json.ts'
 import { parseBeginning } from './json-beginning.ts'
 import { isMessage, messageText } from './shared-text.ts'
 
-/* One line about a value, for lists: the beginning of what a person reads in it. */
+/* A one-line preview of a value, for lists: the beginning of what a person would read. */
 
 /** The beginning of one of a span's inputs, as JSON. */
 export interface InputBeginning {
@@ -13,7 +13,7 @@ export interface InputBeginning {
   isMessage: boolean
 }
 
-/** A line about a span's inputs, oldest first. For a conversation, what the user said last. Null if there are none. */
+/** Previews a span's inputs, given oldest first. For a conversation, shows the user's last message. Null without inputs. */
 export function inputPreview(inputs: readonly InputBeginning[]): string | null {
   const values = inputs.map(({ json }) => valueIn(json))
   const messages = inputs.filter(({ isMessage }) => isMessage).length
@@ -26,7 +26,7 @@ export function inputPreview(inputs: readonly InputBeginning[]): string | null {
   return cut(textOf(lastQuestion(input) ?? input), isWhole)
 }
 
-/** A line about an output, given the beginning of its JSON. Null if it's null. */
+/** Previews an output, given the beginning of its JSON. Null if it's null. */
 export function outputPreview(json: string): string | null {
   const { value, isWhole } = valueIn(json)
   return value === null ? null : cut(textOf(value), isWhole)

@@ -32,7 +32,7 @@ export function snippetIn(text: string, { pattern }: SoughtText): string | undef
   return `${first > 0 ? '…' : ''}${text.slice(first, last)}${last < text.length ? '…' : ''}`
 }
 
-/** The same in the strings of a JSON text, keys included. The JSON may be only the beginning of a value. */
+/** Does the same in the strings and keys of JSON, which may be only the beginning of a value. */
 export function snippetInJson(json: string, sought: SoughtText): string | undefined {
   if (!mayContain(json, sought)) return undefined
   for (const text of stringsIn(json)) {
@@ -81,7 +81,7 @@ function decodeBeginning(literal: string): string {
 
 const LONGEST_ESCAPE = '\\u0000'.length
 
-/* Where a text can be cut: not within what readers see as one character. Only looks at the text nearby. */
+/* Where a text can be cut: never within what readers see as one character. Looks only at the text nearby. */
 
 let segmenter: Intl.Segmenter | undefined
 

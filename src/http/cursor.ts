@@ -54,7 +54,7 @@ interface Paged<Types extends PlaceTypes, Read extends Page<unknown, Types>> {
   list: readonly string[]
   query: { limit: number; cursor?: string | undefined }
   place: Types
-  /** Reads up to `limit` items after a place, or the first ones, and whatever else the page shows. */
+  /** Reads up to `limit` items after a place, or the first ones, and anything else on the page. */
   read: (limit: number, after: Place<Types> | undefined) => Promise<Read>
 }
 

@@ -2,7 +2,7 @@
 
 /** The beginning of a trace's input or output in lists. A table shows a line or two. */
 export const PREVIEW_LENGTH = 200
-/** How much of each value is read for that. The text of a message begins after its other fields. */
+/** How much of each value is read for that preview. The text of a message begins after its other fields. */
 export const PREVIEWED_LENGTH = 4096
 /** The last inputs of a span that are read for that. They share `PREVIEWED_LENGTH`. */
 export const PREVIEWED_INPUTS = 8
@@ -39,7 +39,7 @@ export const MAX_DETAIL_APPROVED_BYTES = 8 * 1024 * 1024
 export const MAX_DETAIL_FEEDBACK = 1000
 /** Comments and corrections that a response shows in full when it shows a trace, as JSON. */
 export const MAX_DETAIL_FEEDBACK_BYTES = 4 * 1024 * 1024
-/** A name that an output may cite a chunk by. Longer ones are texts. */
+/** A name that an output may use to cite a chunk. Longer strings are treated as text. */
 export const MAX_LABEL_LENGTH = 300
 /** Values of an output that are searched for citations. */
 export const MAX_SOURCE_LEAVES = 10_000
@@ -50,7 +50,7 @@ export const MAX_SOURCE_SPANS = 12
 /** Chunks in a response, and the bytes of each. The inbox loads the next items' ahead. */
 export const MAX_SOURCE_CHUNKS = 50
 export const MAX_SOURCE_CHUNK_BYTES = 8192
-/** How an output cites a chunk: with spaces and in any case, so the same label has many forms. */
+/** How an output cites a chunk: with spaces and in upper or lower case, so the same label has many forms. */
 export const MAX_CITED_AS = 20
 /** Knowledge docs in a response, and the characters of each and of the prompt. */
 export const MAX_SOURCE_DOCS = 10
@@ -88,9 +88,9 @@ export const MAX_SEARCHED_BYTES = 8 * 1024 * 1024
 /** How much one round trip of a search reads. Other requests to the database wait for it. */
 export const SEARCHED_BYTES_AT_ONCE = 1024 * 1024
 export const SEARCHED_ROWS_AT_ONCE = 1000
-/** What a row counts beside its values, so that many small rows also end a page. */
+/** What each row adds to its values' bytes, so that many small rows also end a page. */
 export const SEARCHED_ROW_BYTES = 256
-/** A trace's observations and its comments that a search looks at. It must read all to know which ones are current. */
+/** A trace's observations and comments that a search reads. It needs all of them to know which are current. */
 export const MAX_SEARCHED_ROWS = 10_000
 /** Matches that a hit shows. */
 export const MAX_MATCHES = 3

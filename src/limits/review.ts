@@ -2,7 +2,7 @@
 
 /** Reviews in one call. */
 export const MAX_REVIEWS = 200
-/** Views of one user, and shared views, in a project. The app lists all of them in a menu. */
+/** A user's views, and shared views, in a project. The app lists all of them in a menu. */
 export const MAX_OWN_VIEWS = 100
 export const MAX_SHARED_VIEWS = 200
 /** A view's URL query. Browsers and proxies handle URLs up to this length. */

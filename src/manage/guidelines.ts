@@ -14,7 +14,8 @@ export const putGuideline = endpoint({
   method: 'PUT',
   path: '/api/projects/{projectId}/guidelines/{stepId}',
   summary: "Set a step's guideline for reviewers",
-  description: "Reviewers see it next to each of the step's outputs. If the step is renamed, the guideline follows.",
+  description:
+    "Reviewers see it next to each of the step's outputs. If you rename the step, its guideline moves with it.",
   scope: 'manage',
   params: guidelineParams,
   body: v.strictObject({

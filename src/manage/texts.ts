@@ -40,7 +40,7 @@ export const IsToBeActive = v.pipe(
   v.metadata({ description: 'Whether to activate this version immediately' }),
 )
 export const WrittenAt = timestamp(
-  'When the version was written, to import one from elsewhere. Only for people, and not in the future. Its activation is dated as usual.',
+  "When the version was written. Set it to import a version from elsewhere. Only people can set it, and it can't be in the future. It doesn't change the time of activation.",
 )
 export const VersionChoice = v.strictObject({ versionId: Uuid })
 
@@ -69,7 +69,7 @@ interface VersionBody {
   createdAt?: number | undefined
 }
 
-/** Converts a body's version to the store's form. 403 if somebody other than a person dates it. */
+/** Converts a body's version to the store's form. 403 if anyone other than a person sets its time. */
 export function versionDraft(
   { content, outputSchema, note, createdAt }: VersionBody,
   { caller, now }: { caller: Caller; now: number },

@@ -36,7 +36,7 @@ export const postTraceDeletions = endpoint({
   method: 'POST',
   path: '/api/traces/delete',
   summary: 'Delete many traces at once',
-  description: 'Each trace gets its own result. An ID that appears twice gets the same result twice.',
+  description: 'Returns a result for each ID. A repeated ID gets the same result each time.',
   scope: 'manage',
   body: v.strictObject({
     ids: v.pipe(

@@ -4,7 +4,7 @@ import { MAX_ANSWER_TOKENS } from '../limits.ts'
 import type { ModelSettings, Prices } from './provider.ts'
 import { providerError } from './provider-error.ts'
 
-/** What a model is asked, and how to read its answer. */
+/** A question to a model, and how to read the answer. */
 export interface Question<Answer> {
   /** The task. Must contain no text from a trace. */
   instructions: string
@@ -21,7 +21,7 @@ export interface Question<Answer> {
   read: (value: unknown) => Promise<{ answer: Answer } | { fault: string }>
 }
 
-/** The limits of asking. */
+/** Limits on asking. */
 export interface Asking {
   /** Aborts the call. */
   signal: AbortSignal

@@ -3,7 +3,7 @@ import { DAY_MS, MODEL_DAILY_LIMIT } from '../limits.ts'
 import { reserveModelCall } from '../store/accounts/model-calls.ts'
 import type { Store } from '../store/core/store.ts'
 
-/** The project has used up its model calls for the day. Work waits rather than failing. */
+/** The project has used up its model calls for the day. Jobs wait instead of failing. */
 export class ModelLimitError extends Error {
   /** The end of the day, in milliseconds since 1970. */
   readonly until: number
@@ -16,7 +16,7 @@ export class ModelLimitError extends Error {
 }
 
 /**
- * Counts a model call of a project, for whatever use. Call this before each one.
+ * Counts a project's model call, whatever its purpose. Call this before each model call.
  *
  * @throws {ModelLimitError} If the project has used up its calls for the day.
  */

@@ -77,7 +77,7 @@ export function newLine(
 export function* fitMaterial(items: readonly Item[], maxTokens: number): Work<Material> {
   const shown = new Map<Item, { line: Line; level: number; cost: number }>()
   let left = maxTokens
-  /** What showing an item this way takes beyond how it's already shown. */
+  /** The extra tokens that showing an item this way takes. */
   const added = (item: Item, line: Line, level: number) => cost(line, level) - (shown.get(item)?.cost ?? 0)
   const show = (item: Item, line: Line, level: number) => {
     left -= added(item, line, level)

@@ -10,7 +10,7 @@ import { projectSelector, selectedProject } from './project.ts'
 
 const ComparedAnswer = v.object({
   traceId: Uuid,
-  spanId: described(Uuid, 'The span whose review names the error type'),
+  spanId: described(Uuid, 'The span with the review that sets the error type'),
   stepId: v.string(),
   errorType: described(v.string(), "The engine's error type"),
   confidence: v.number(),
@@ -25,19 +25,22 @@ export const listComparedAnswers = endpoint({
   family: 'read',
   method: 'GET',
   path: '/api/attribution-quality/answers',
-  summary: 'List the answers behind the attribution quality',
+  summary: 'List the answers behind attribution quality',
   description:
     "The traces that `GET /api/attribution-quality` counts, each with the engine's answer and the error type that a " +
-    `reviewer named. Newest review first, among the newest ${MAX_COMPARED_DECISIONS} reviews that name a type.`,
+    `reviewer chose. Newest review first, among the newest ${MAX_COMPARED_DECISIONS} reviews with an error type.`,
   scope: 'read',
   query: v.strictObject({
     ...projectSelector,
     ...comparisonFilters,
     errorType: v.optional(described(v.string(), 'Only answers with this error type')),
-    reviewedErrorType: v.optional(described(v.string(), 'Only answers for which the reviewer named this error type')),
+    reviewedErrorType: v.optional(described(v.string(), 'Only answers for which the reviewer chose this error type')),
     agrees: v.optional(described(v.picklist(['true', 'false']), 'Whether the two error types are the same')),
     tenth: v.optional(
-      described(v.picklist([...'0123456789']), 'The tenth of the confidence: 7 for 0.7 to 0.8, 9 for 0.9 and above'),
+      described(
+        v.picklist([...'0123456789']),
+        'The range of the confidence, in tenths: 7 for 0.7 to 0.8, 9 for 0.9 and above',
+      ),
     ),
     ...pageParameters,
   }),

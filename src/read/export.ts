@@ -10,7 +10,7 @@ import type { Project } from '../store/accounts/projects.ts'
 import { Deadline } from '../store/core/deadline.ts'
 import { openStore, type Store } from '../store/core/store.ts'
 
-/* What exports of filtered lists have in common. */
+/* Shared by all exports of filtered lists. */
 
 const TYPES = { jsonl: 'application/jsonl', csv: 'text/csv' } as const
 

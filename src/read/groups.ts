@@ -9,12 +9,12 @@ import { projectSelector, selectedProject } from './project.ts'
 import { traceFilters } from './trace-filters.ts'
 
 export const Group = v.object({
-  value: described(v.string(), "The traces' common value. `metadata.<key>=<value>` lists them."),
-  traces: described(v.number(), 'Traces among those that the page looked at'),
+  value: described(v.string(), 'The value that the traces share. `metadata.<key>=<value>` lists the traces.'),
+  traces: described(v.number(), "The group's traces among those that the page scanned"),
   tracesIsMinimum: described(v.boolean(), 'Whether the group may have older traces'),
   firstAt: described(IsoTime, 'The time of the oldest trace'),
   lastAt: described(IsoTime, 'The time of the newest trace'),
-  negative: described(v.number(), 'Of these traces, those with negative feedback'),
+  negative: described(v.number(), 'How many of these traces have negative feedback'),
 })
 
 const { from, to, kind } = traceFilters
@@ -31,11 +31,11 @@ export const listGroups = endpoint({
   path: '/api/groups',
   summary: 'List conversations, or other groups of traces with the same metadata',
   description:
-    'Traces with the same value of a metadata field form a group, such as the turns of a conversation. Groups are in ' +
-    "the order of their newest traces, newest first. A trace with several values is in several groups; null isn't a " +
-    `group. A page looks at up to ${MAX_SCANNED_TRACES} traces and 4 MiB of their metadata, so it may be short even if ` +
+    'Traces with the same value of a metadata field form a group, such as the turns of a conversation. Groups are ' +
+    "sorted by their newest trace, newest first. A trace with several values is in several groups; null isn't a " +
+    `group. A page scans up to ${MAX_SCANNED_TRACES} traces and 4 MiB of their metadata, so it may be short even if ` +
     'more groups follow. Each group is listed once, at its newest trace: later pages leave it out, even if they reach ' +
-    'more of its traces. While you page, new traces move no group to another page.',
+    "more of its traces. New traces don't move groups between pages while you read the list.",
   scope: 'read',
   query: v.strictObject({
     ...projectSelector,
@@ -49,7 +49,7 @@ export const listGroups = endpoint({
   responses: {
     200: v.object({
       groups: v.array(Group),
-      searchedTo: described(v.nullable(IsoTime), 'How far back the page looked. Null if it looked at the last trace.'),
+      searchedTo: described(v.nullable(IsoTime), 'How far back the page scanned. Null if it reached the oldest trace.'),
       nextCursor: NextCursor,
     }),
   },

@@ -8,7 +8,7 @@ import { guideline } from './examples.ts'
 import { selectedProject } from './project.ts'
 import { Guideline, toGuideline } from './text-wire.ts'
 
-/** A step has any of its names. */
+/** A step can be found by any of its names. */
 export const guidelineParams = v.object({ projectId: Uuid, stepId: text(1, MAX_NAME_LENGTH) })
 
 export const getGuideline = endpoint({

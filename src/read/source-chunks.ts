@@ -4,7 +4,7 @@ import { itemsOf, RETRIEVAL_NAMES, textIn } from '../domain/retrieved-content.ts
 import { MAX_CITED_AS, MAX_LABEL_LENGTH, MAX_SOURCE_CHUNKS, MAX_SOURCE_LEAVES } from '../limits.ts'
 import { documentOf, documentsIn } from '../otlp/reading/retrieved-chunks.ts'
 
-/* Which passages an output may rest on, and which of them it cites. */
+/* Finds the passages that an output may be based on, and those that it cites. */
 
 /** A step's values, parsed. */
 export interface SourceStep {
@@ -23,14 +23,14 @@ export interface Chunk {
   path: string
   /** Its place in its list, from 1. */
   place: number
-  /** How it's named first. */
+  /** Its first label. */
   id: string | null
   title: string | null
   text: string
   score: number | null
   /** The version of its doc, if the pipeline recorded one. */
   version: number | null
-  /** Everything that it may be cited as. */
+  /** Every label that a citation may use. */
   labels: readonly string[]
 }
 
@@ -53,7 +53,7 @@ function chunksAt({ spanId, stepId }: SourceStep, path: string, name: string, va
   const isNamed = RETRIEVAL_NAMES.test(name)
   const chunks = items.flatMap((item, index): Chunk[] => {
     const chunk = chunkFrom(item)
-    // Messages have texts and names as well.
+    // Messages also have texts and names.
     if (!chunk || (isJsonObject(item) && 'role' in item)) return []
     return [{ ...chunk, spanId, stepId, path: `${listPath}.${index}`, place: index + 1 }]
   })
@@ -74,7 +74,7 @@ const NAMES = ['doc', 'docId', 'slug', 'source', 'file', 'filename', 'file_name'
 const TITLES = ['title', 'name', 'heading']
 
 function chunkFrom(item: Json): Omit<Chunk, 'spanId' | 'stepId' | 'path' | 'place'> | undefined {
-  // A list of names isn't one of passages.
+  // A list of names isn't a list of passages.
   const document = typeof item === 'string' && textIn(item) === undefined ? undefined : documentOf(item)
   const text = document?.content
   if (!document || typeof text !== 'string' || text.trim() === '') return undefined
@@ -110,8 +110,8 @@ function withDoc(label: string): string[] {
 }
 
 /**
- * What an output cites, in order: strings that are a chunk's label, and labels or numbers that its texts cite. Of the
- * chunks with the same label, only as many as a response shows.
+ * What an output cites, in order: strings that are a chunk's label, and labels or numbers that its texts cite. If many
+ * chunks have the same label, only as many as a response shows.
  */
 export function citationsIn(output: Json, chunks: readonly Chunk[]): ReadonlyMap<Chunk, string[]> {
   const byLabel = new Map<string, Chunk[]>()

@@ -23,7 +23,7 @@ import { doc, guideline, promptVersion } from './examples.ts'
 import { type Chunk, chunksOf, citationsIn, type SourceStep } from './source-chunks.ts'
 import { Guideline, toGuideline } from './text-wire.ts'
 
-const Truncated = described(v.boolean(), 'Whether `content` is only the beginning')
+const Truncated = described(v.boolean(), 'Whether `content` is cut off')
 const CitedAs = described(
   v.array(v.string()),
   `The strings in the output that cite it, at most ${MAX_CITED_AS} for each chunk; empty if none do`,
@@ -37,7 +37,7 @@ const SourceText = v.object({
   truncated: Truncated,
 })
 
-/** What an output rests on. */
+/** What an output is based on. */
 export const SpanSources = v.object({
   chunks: described(
     v.array(
@@ -48,15 +48,15 @@ export const SpanSources = v.object({
         truncated: Truncated,
         score: v.nullable(v.number()),
         citedAs: CitedAs,
-        docId: described(v.nullable(Uuid), 'Its knowledge doc, if that is in `docs`'),
+        docId: described(v.nullable(Uuid), 'Its knowledge doc, if `docs` includes it'),
         spanId: described(Uuid, 'The span that retrieved it'),
         stepId: v.string(),
         path: described(v.string(), 'The path to it in that span'),
       }),
     ),
-    'Retrieved passages, those that the output cites first',
+    'Retrieved passages. Those that the output cites come first.',
   ),
-  chunkCount: described(v.number(), 'How many chunks were found; `chunks` has the first of them'),
+  chunkCount: described(v.number(), 'How many chunks were found. `chunks` has the first ones.'),
   docs: described(
     v.array(v.object({ ...SourceText.entries, slug: v.string(), title: v.string(), citedAs: CitedAs })),
     'Knowledge docs that the chunks or the output name, in the version recorded with the chunk, or else the version active when the trace arrived',
@@ -81,7 +81,7 @@ export const getSpanSources = endpoint({
   family: 'read',
   method: 'GET',
   path: '/api/spans/{spanId}/sources',
-  summary: "Get what a span's output rests on",
+  summary: "Get the sources of a span's output",
   description: `Finds retrieved chunks in the span's input and state, and in the values of up to ${MAX_SOURCE_SPANS} spans that began before it ended: its ancestors, steps that retrieve, and the nearest ones.`,
   scope: 'read',
   params: v.object({ spanId: Uuid }),
@@ -133,7 +133,7 @@ export const getSpanSources = endpoint({
 }).handle(async ({ params: { spanId }, caller, store, unscoped }) => {
   const [found, outline] = await Promise.all([findSpan(store, spanId), findSourceCandidates(store, spanId)])
   const span = await requireFound(caller, found, () => isForeignSpan(unscoped, store.organization, spanId))
-  // A trace that is deleted in between has no sources.
+  // A trace that's deleted in the meantime has no sources.
   const { chunks, cited, isComplete, texts } = await readSources(store, span, outline)
   const named = docsNamedIn(chunks, cited)
   const docs = outline ? await findDocsAtReceipt(store, { ...outline, projectKey: span.projectKey }, named) : []
@@ -157,7 +157,7 @@ export const getSpanSources = endpoint({
   }
 })
 
-/** Reads the spans that the output may rest on, and finds their chunks: those that it cites first, then the nearest. */
+/** Reads the spans that the output may be based on, and finds their chunks: cited ones first, then the nearest. */
 async function readSources(store: Store, span: LocatedSpan, outline: SourceOutline | undefined) {
   const nothing = { prompt: undefined, guideline: undefined }
   if (!outline) return { chunks: [], cited: new Map<Chunk, string[]>(), isComplete: true, texts: nothing }
@@ -186,10 +186,10 @@ async function readSources(store: Store, span: LocatedSpan, outline: SourceOutli
   }
 }
 
-/** Steps pass chunks on. Each is shown once, where it is nearest to the output. */
+/** Steps pass chunks on. Each chunk is shown once, at the step nearest to the output. */
 const identityOf = ({ id, text }: Chunk): string => JSON.stringify([id, text])
 
-/** The spans that the output may rest on: the root and other ancestors, steps that retrieve, then the latest ones. */
+/** The spans that the output may be based on: the root, other ancestors, steps that retrieve, then the latest ones. */
 function likeliestFirst({ id }: LocatedSpan, { rootSpanId, parentId, candidates }: SourceOutline): string[] {
   const parentOf = new Map(candidates.map(candidate => [candidate.id, candidate.parentId]))
   const ancestors: string[] = []

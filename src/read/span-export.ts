@@ -88,7 +88,7 @@ export const exportSpans = fileEndpoint({
   method: 'GET',
   path: '/api/spans/export',
   summary: "Export a project's spans as a file",
-  description: `Exports the spans of the list of spans, with the same filters, in the same order, and with their values in full. ${EXPORT_DESCRIPTION} ${SEARCH_DESCRIPTION}`,
+  description: `Exports the spans that \`GET /api/spans\` lists, with the same filters and order, and with full values. ${EXPORT_DESCRIPTION} ${SEARCH_DESCRIPTION}`,
   scope: 'read',
   query: v.strictObject({ ...projectSelector, ...spanListFilters, ...exportParameters }),
   errors: { 404: 'Not found' },

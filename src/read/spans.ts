@@ -68,13 +68,10 @@ const spanFilters = {
   model: described(v.optional(v.string()), 'Spans with this model'),
   review: described(
     v.optional(v.picklist(SPAN_REVIEW_FILTERS)),
-    "Spans in this review state. unreviewed: the output still needs a first review; stale: the output has changed since the review. accepted and corrected leave out stale reviews, and reviewed has both; waiting has everything that needs a review, unreviewed or stale. A root that shows another span's review is left out.",
+    "Spans in this review state. unreviewed: the output still needs a first review; stale: the output has changed since the review. accepted and corrected leave out stale reviews; reviewed is accepted or corrected, and waiting is unreviewed or stale. Roots that show another span's review are left out.",
   ),
   hasOutput: v.optional(TrueOrFalse),
-  reviewable: described(
-    v.optional(v.literal('true')),
-    'Only outputs that people review, which are the ones that insights count',
-  ),
+  reviewable: described(v.optional(v.literal('true')), 'Only outputs that people review, as insights count them'),
   from: v.optional(timestamp('Spans of traces at or after this time')),
   to: v.optional(timestamp('Spans of traces before this time')),
   kind: described(
@@ -144,7 +141,7 @@ export const listSpans = endpoint({
       spans: v.array(SpanOfTrace),
       expired: described(
         v.optional(v.number()),
-        'How many more of these decisions the counts of insights hold, because their traces have expired. Deleted traces count until their purge corrects the counts, within a minute or so. Only on the first page of a list with a review filter, and without `model`, `review`, `hasOutput`, `from`, `to`, and `contains`.',
+        'How many more of these decisions insights count although their traces have expired. Deleted traces still count until a job corrects the counts, within a minute or so. Only on the first page of a list with a review filter, and without `model`, `review`, `hasOutput`, `from`, `to`, and `contains`.',
       ),
       ...searchFields,
       nextCursor: NextCursor,

@@ -16,7 +16,7 @@ import {
 import type { Unsearched } from '../store/search/page.ts'
 import { MATCHED_FIELDS } from '../store/search/texts.ts'
 
-/* What lists that can be searched by text have in common. */
+/* Shared by all lists that can be searched by text. */
 
 /** The query parameter for a text in the values of `items`. */
 export const containsParameter = (items: string) =>
@@ -24,19 +24,19 @@ export const containsParameter = (items: string) =>
     v.pipe(
       text(MIN_SOUGHT_LENGTH, MAX_SOUGHT_LENGTH),
       v.metadata({
-        description: `${items} with this text, in any case (Unicode's simple case folding)`,
+        description: `${items} that contain this text, ignoring case (Unicode simple case folding)`,
       }),
     ),
   )
 
 export const nameContains = v.optional(
-  v.pipe(text(1, MAX_NAME_LENGTH), v.metadata({ description: 'Traces with this text in their name, in any case' })),
+  v.pipe(text(1, MAX_NAME_LENGTH), v.metadata({ description: 'Traces with this text in their name, ignoring case' })),
 )
 
 /** How a list searches by text, for its endpoint's description. */
 export const SEARCH_DESCRIPTION =
-  '`contains` looks at the strings and keys of the current input, output, approved output, and state, at step IDs, and ' +
-  'at the comments of feedback and reviewers. Numbers and replaced values never match. ' +
+  '`contains` searches the strings and keys of the current input, output, approved output, and state, step IDs, and ' +
+  'the comments of feedback and reviewers. Numbers and replaced values never match. ' +
   `A page looks at up to ${MAX_SEARCHED_TRACES} of the items that match the other filters, or ${MAX_SEARCHED_BYTES / 1024 ** 2} MiB of their values, so it may be short or empty even if more follow.`
 
 /** The fields that a hit of a search adds to an item. */
@@ -59,11 +59,11 @@ export const matchFields = {
 export const searchFields = {
   searchedTo: described(
     v.optional(v.nullable(IsoTime)),
-    'The time of the last trace that this page looked at (in lists of decisions, of the last decision), on which the next page may go on. Everything newer has been searched. Null if the search has reached the end. Only with `contains`.',
+    'The time of the last trace that this page searched (in lists of decisions, of the last decision). The next page may continue within it. Everything newer has been searched. Null if the search has reached the end. Only with `contains`.',
   ),
   warnings: described(
     v.optional(v.array(v.string())),
-    'What the page did not search. Only with `contains`; empty if it searched everything.',
+    "What the page didn't search. Only with `contains`; empty if it searched everything.",
   ),
 }
 

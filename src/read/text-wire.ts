@@ -149,7 +149,7 @@ export const toKnowledgeDocDetail = (text: TextDetail): v.InferOutput<typeof Kno
   versions: text.versions.map(toKnowledgeDocVersion),
 })
 
-/** What reviewers should know to judge a step's output. */
+/** What reviewers need to know to judge a step's output. */
 export const Guideline = v.object({
   id: described(Uuid, 'The target of its entries in the audit log'),
   text: described(v.string(), 'Markdown. Empty if the step has no guideline.'),

@@ -64,7 +64,7 @@ export const exportTraces = fileEndpoint({
   method: 'GET',
   path: '/api/traces/export',
   summary: "Export a project's traces as a file, newest first",
-  description: `Exports the items of the list of traces, with the same filters. ${EXPORT_DESCRIPTION} ${SEARCH_DESCRIPTION}`,
+  description: `Exports the traces that \`GET /api/traces\` lists, with the same filters. ${EXPORT_DESCRIPTION} ${SEARCH_DESCRIPTION}`,
   scope: 'read',
   query: v.strictObject({ ...projectSelector, ...traceListFilters, ...exportParameters }),
   metadataPrefix: 'metadata.',

@@ -49,9 +49,9 @@ export const traceFilters = {
   ),
   engineErrorType: described(
     v.optional(v.pipe(v.string(), v.minLength(1, 'must not be empty'))),
-    "Traces on which the engine's latest answer is this type, even if a review names another: the answers that insights count",
+    "Traces for which the engine's latest answer is this type, even if a review sets another. Insights count these answers.",
   ),
-  engineStepId: described(v.optional(v.string()), "Traces on which the engine's latest answer blames this step"),
+  engineStepId: described(v.optional(v.string()), "Traces for which the engine's latest answer blames this step"),
   engineHasStep: described(v.optional(TrueOrFalse), "Whether the engine's latest answer blames a step"),
   engineFrom: v.optional(timestamp("Any time on the first UTC day of the engine's latest answers")),
   engineTo: v.optional(

@@ -34,7 +34,7 @@ const SortedOver = v.optional(
   v.pipe(
     v.object({
       traces: v.number(),
-      isAll: described(v.boolean(), 'Whether these are all that match. If not, older traces may match as well.'),
+      isAll: described(v.boolean(), 'Whether these are all matching traces. If not, older traces may also match.'),
     }),
     v.metadata({ description: 'With `sort`: how many matching traces were sorted' }),
   ),
@@ -52,7 +52,7 @@ export const listTraces = endpoint({
     ...traceListFilters,
     sort: described(
       v.optional(v.picklist(TRACE_ORDERS)),
-      `Sorts the matches among the newest ${MAX_SCANNED_TRACES} traces, greatest first. Traces without a value come last.`,
+      `Sorts the matches among the newest ${MAX_SCANNED_TRACES} traces, highest value first. Traces without a value come last.`,
     ),
     ...pageParameters,
   }),
@@ -63,7 +63,7 @@ export const listTraces = endpoint({
       traces: v.array(ListedTrace),
       expired: described(
         v.optional(v.number()),
-        'How many more of these answers the counts of insights hold, because their traces have expired. Deleted traces count until their purge corrects the counts, within a minute or so. Only on the first page of a list with only `engine…` filters.',
+        'How many more of these answers insights count although their traces have expired. Deleted traces still count until a job corrects the counts, within a minute or so. Only on the first page of a list with only `engine…` filters.',
       ),
       ...searchFields,
       sortedOver: SortedOver,
@@ -123,7 +123,7 @@ export const listTraces = endpoint({
   return { status: 200, body: { traces: items.map(toListedTrace), ...more } }
 })
 
-/** Whether a query has filters on engines' answers, and no others. Insights count only those. */
+/** Whether a query filters only by engines' answers. Only those filters match what insights count. */
 const isOfAnswers = (query: object): boolean => {
   const filters = Object.keys(query).filter(name => !UNFILTERED.includes(name))
   return filters.length > 0 && filters.every(name => name.startsWith('engine'))

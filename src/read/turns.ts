@@ -31,7 +31,7 @@ export const Turn = v.object({
   ),
   feedback: described(
     v.array(Feedback),
-    `Oldest first. A page has at most ${MAX_TURN_FEEDBACK} pieces of feedback; feedbackCount counts all of the trace's.`,
+    `Oldest first. A page has at most ${MAX_TURN_FEEDBACK} pieces of feedback; \`feedbackCount\` is the trace's total.`,
   ),
 })
 
@@ -41,7 +41,7 @@ export const listTurns = endpoint({
   path: '/api/groups/turns',
   summary: 'Read a conversation, or another group of traces',
   description:
-    'The traces that have a value at a metadata path, each with what it was asked and what it answered. A page ends at ' +
+    'Lists the traces with a value at a metadata path, each with its input and output. A page ends at ' +
     '8 MiB of values, so it may be short even if more turns follow.',
   scope: 'read',
   query: v.strictObject({

@@ -69,7 +69,7 @@ export const ListedTrace = v.object({
   ...TraceItem.entries,
   inputPreview: described(
     v.nullable(v.string()),
-    `The beginning of the input, up to ${PREVIEW_LENGTH} characters: the text of a message (in a conversation, of the user's last one), a string, or else JSON. If the root has no input, that of the first step with one. Null if none has. Of a trace with more than ${PREVIEWED_ROWS} observations or spans, only ${PREVIEWED_ROWS} of each are searched.`,
+    `The beginning of the input, up to ${PREVIEW_LENGTH} characters: the text of a message (in a conversation, of the user's last one), a string, or else JSON. If the root has no input, that of the first step with one. Null if none has. At most ${PREVIEWED_ROWS} of a trace's observations and ${PREVIEWED_ROWS} of its spans are searched.`,
   ),
   outputPreview: described(
     v.nullable(v.string()),
@@ -77,7 +77,7 @@ export const ListedTrace = v.object({
   ),
   errorType: described(
     v.nullable(v.string()),
-    "The type that a review names; of several reviews, the newest. If no review names a type, the engine's.",
+    "The error type of the newest review that sets one. If none does, the engine's.",
   ),
   errorTypeBy: v.nullable(v.picklist(['reviewer', 'engine'])),
   ...matchFields,
@@ -145,7 +145,7 @@ export const Span = v.object({
   }),
   claim: described(
     v.nullable(v.object({ heldBy: Uuid, until: IsoTime })),
-    'Who is reviewing the span: the user, or the key if it acts for no user; and when the claim ends unless they renew it. It may be your own. Null if nobody holds the span. A claim changes no etag.',
+    "Who is reviewing the span: the user, or the key if it acts for no user; and when the claim ends unless it's renewed. The claim may be your own. Null if nobody holds the span. Claims don't change the ETag.",
   ),
   suggestions: described(
     v.array(Suggestion),

@@ -38,7 +38,7 @@ export const createComment = endpoint({
     rating: v.optional(
       described(
         v.literal('negative', 'must be negative'),
-        "Says that the output is wrong, without a decision. The trace then has negative feedback. A change of the comment's text keeps it.",
+        "Marks the output as wrong without recording a decision. The trace then has negative feedback. Editing the comment's text keeps the rating.",
       ),
     ),
     id: v.optional(

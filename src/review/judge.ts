@@ -20,7 +20,7 @@ export const SCHEMA_MISMATCH =
   "The approved output doesn't match the step's outputSchema; set `force` to approve it anyway"
 
 /**
- * What an imported decision did: `added`, or nothing, because the span already has it (`repeated`) or has another
+ * The effect of an imported decision: `added`, or none, because the span already has it (`repeated`) or has another
  * decision that isn't older (`outdated`).
  */
 export type ImportResult = 'added' | 'repeated' | 'outdated'
@@ -107,8 +107,8 @@ export async function judge(
 }
 
 /**
- * An imported decision never replaces one that isn't older. So after a run over any rows, in any order, a second run
- * over them changes nothing.
+ * An imported decision never replaces one that isn't older. Importing the same rows again, in any order, therefore
+ * changes nothing.
  */
 function importResultOf(at: number, { decision: last }: FoldedSpan, isRepetition: boolean): ImportResult {
   if (!last || last.createdAt < at) return 'added'

@@ -74,8 +74,8 @@ const ReviewOfSpan = decisionOn({
       v.metadata({ description: 'Imports a decision that `by` made elsewhere, at `at`. Needs the manage scope.' }),
     ),
   ),
-  by: v.optional(v.pipe(Email, v.metadata({ description: 'Only imports: the email of the user who decided' }))),
-  at: v.optional(timestamp('Only imports: the time of the decision, from 1970 until now')),
+  by: v.optional(v.pipe(Email, v.metadata({ description: 'For imports only: the email of the user who decided' }))),
+  at: v.optional(timestamp('For imports only: the time of the decision, between 1970 and now')),
 })
 
 export const putReview = endpoint({
@@ -111,7 +111,7 @@ export const postReviews = endpoint({
   path: '/api/reviews',
   summary: 'Review many spans at once',
   description:
-    "Each span gets its own result. Values over 256 bytes are shown as previews. A key that acts as an agent only suggests decisions. A person's key with the manage scope can import decisions that users made elsewhere, with `source`, `by`, and `at`. An import never replaces a decision that isn't older: the result's `import` says whether it was `added`, or changed nothing because the span already has it (`repeated`) or has another decision from then or later (`outdated`). Imports request no attributions.",
+    "Each span gets its own result. Values over 256 bytes are shown as previews. A key that acts as an agent only suggests decisions. A person's key with the manage scope can import decisions that users made elsewhere, with `source`, `by`, and `at`. An import never replaces a decision that isn't older: the result's `import` says whether it was `added`, or changed nothing because the span already has it (`repeated`) or has another decision from that time or later (`outdated`). Imports don't request attributions.",
   scope: 'review',
   body: v.strictObject({
     reviews: v.pipe(

@@ -23,18 +23,18 @@ const TOO_MANY = {
   too_many_shared: () => unprocessable(`A project can have at most ${MAX_SHARED_VIEWS} shared views`, 'shared'),
 }
 
-const Page = described(v.picklist(VIEW_PAGES), 'The page of the app whose list the view filters')
+const Page = described(v.picklist(VIEW_PAGES), 'The page of the app that the view filters')
 
 const Query = v.pipe(
   text(0, MAX_VIEW_QUERY_LENGTH),
   v.regex(/^[^#\s\p{Cc}]*$/u, 'must be a URL query without spaces, control characters, or #'),
   v.metadata({
-    description: "The page's filters as a URL query. The names are those of the list's query parameters.",
+    description: "The page's filters as a URL query, with the names of the list endpoint's parameters",
     examples: ['review=corrected&stepId=support-answer'],
   }),
 )
 
-const Shared = described(v.boolean(), 'Whether everybody in the project sees the view')
+const Shared = described(v.boolean(), 'Whether everyone in the project sees the view')
 
 export const View = v.object({
   id: Uuid,
@@ -103,7 +103,7 @@ export const postView = endpoint({
   path: '/api/views',
   summary: 'Save a view',
   description:
-    'Saves the filters of a page under a name. Replaces your view of the same page and name; the response is then a 200.',
+    "Saves a page's filters under a name. If you already have a view with that name for that page, it's replaced, and the response is a 200.",
   scope: ['review', 'manage'],
   body: v.strictObject({
     projectSlug: v.string(),

@@ -486,7 +486,7 @@ describe('an export', () => {
     expect(body).toBeNull()
   })
 
-  it('breaks off if the database fails, and says so in the log', async ({ expect }) => {
+  it('is cut off if the database fails, and logs the failure', async ({ expect }) => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => {})
     const dataset = await newDataset()
     await insertExamples(dataset, MAX_FILE_ITEMS)
@@ -546,7 +546,7 @@ describe('an export', () => {
     expect((await file(query)).status).toBe(400)
   })
 
-  it('is for its own organization and project', async ({ expect }) => {
+  it('covers only its own organization and project', async ({ expect }) => {
     const { org, path } = await newDataset()
     const other = await newOrg()
     expect((await other.read.get(`${path}/export?format=csv`)).status).toBe(403)

@@ -28,7 +28,7 @@ describe('the beginning of JSON', () => {
     expect(parseBeginning(json)).toEqual({ value, isWhole: false })
   })
 
-  it('reads a beginning of any value, cut anywhere, as some of that value', ({ expect }) => {
+  it('reads the beginning of any value, cut anywhere, as part of that value', ({ expect }) => {
     fc.assert(
       // A number of its own is never cut: it's short.
       fc.property(

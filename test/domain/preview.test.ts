@@ -53,7 +53,7 @@ describe('the preview of an output', () => {
     expect(cut.length).toBeLessThanOrEqual(PREVIEW_LENGTH)
   })
 
-  it('splits no character, whatever it consists of', ({ expect }) => {
+  it('never splits a character, however it is composed', ({ expect }) => {
     const family = '👨‍👩‍👧‍👦'
     for (let shift = 0; shift < family.length; shift++) {
       const cut = previewOf('x'.repeat(shift) + family.repeat(PREVIEW_LENGTH)) ?? ''
@@ -62,7 +62,7 @@ describe('the preview of an output', () => {
     }
   })
 
-  it('says with an ellipsis that the value goes on', ({ expect }) => {
+  it('marks a cut value with an ellipsis', ({ expect }) => {
     expect(outputPreview('{"role":"assistant","content":"It is 24 mon')).toBe('It is 24 mon…')
     expect(outputPreview('"')).toBe('…')
   })

@@ -71,7 +71,7 @@ describe('a deletion of many traces', () => {
     expect((await org.owner.get('/api/audit-log?action=trace.delete')).body.entries).toHaveLength(1)
   })
 
-  it(`takes up to ${MAX_DELETED_TRACES} ids, also none`, async ({ expect }) => {
+  it(`takes up to ${MAX_DELETED_TRACES} ids, and none`, async ({ expect }) => {
     const org = await newOrg()
     const ids = await manyTraces(org, MAX_DELETED_TRACES + 1, () => ({ name: 'a', fields: {} }))
     expect((await remove(org.owner, ids)).status).toBe(400)

@@ -6,8 +6,8 @@ import { newOrg, type Org } from '../support/org.ts'
 const THOROUGHNESS = inject('propertyRuns')
 
 /*
- * However a trace's values came together, `contains` finds it exactly if its detail shows the text, and each match names
- * a place where the text is.
+ * However a trace got its values, `contains` finds it exactly if its detail shows the text, and each match names
+ * a place that contains the text.
  */
 
 /** Letters that case folding equates, and characters that JSON or patterns treat specially. */
@@ -71,7 +71,7 @@ const scenario = fc.record({
     minLength: 4,
     maxLength: 4,
   }),
-  /** Where to take other texts from what the traces show. */
+  /** Where to take other texts from the shown traces. */
   parts: fc.array(fc.nat(), { minLength: 8, maxLength: 8 }),
 })
 

@@ -54,7 +54,7 @@ describe('conversations', () => {
     await send(org, 11, { group_id: null, tags: ['vip'] })
   })
 
-  it('come by their newest trace, with their times, traces, and negative traces', async ({ expect }) => {
+  it('are sorted by their newest trace, and show their times, traces, and negative traces', async ({ expect }) => {
     const group = (value: string, traces: number, [first = 0, last = 0]: number[], negative: number) => ({
       value,
       traces,
@@ -212,7 +212,7 @@ describe('a page of groups', () => {
     expect(await read(`&cursor=${nextCursor}`)).toBeLessThan(4 * MAX_SCANNED_TRACES + 10 * MAX_CHECKED_GROUPS)
   })
 
-  it('goes on past groups that earlier pages listed', async ({ expect }) => {
+  it('continues past groups that earlier pages listed', async ({ expect }) => {
     const org = await newOrg()
     const count = MAX_CHECKED_GROUPS + 100
     // Each group has a trace on the first page, and one after it.

@@ -211,7 +211,7 @@ describe('chunks and citations', () => {
     ['a list of sources', 'It does.\n\n**Sources:** a, other', ['a']],
     ['a list with a number of things', 'Sources: 2', []],
     ['code', 'It does, says `a`.', ['a']],
-    ['a name that no word has', 'According to b#2, it does.', ['b#2']],
+    ['a name unlike any word', 'According to b#2, it does.', ['b#2']],
     ['part of such a name', 'According to b#23 or sub-b#2.', []],
     ['the end of a sentence', 'It does, says b#2.', ['b#2']],
     ['a word', 'A b', []],

@@ -44,7 +44,7 @@ async function newSteps() {
 }
 
 describe('an export of spans', () => {
-  it('has the items of the list in full as JSON lines, and a last line', async ({ expect }) => {
+  it('has the listed items in full as JSON lines, and an end line', async ({ expect }) => {
     const { org, reviewed } = await newSteps()
     const { status, headers, body } = await org.read.get(pathOf('format=jsonl'))
     expect(status).toBe(200)
@@ -62,7 +62,7 @@ describe('an export of spans', () => {
     })
   })
 
-  it('has a row of CSV for each, in which a spreadsheet runs no formula', async ({ expect }) => {
+  it('has a CSV row for each, with no formula that a spreadsheet would run', async ({ expect }) => {
     const { org, reviewed, other } = await newSteps()
     const { headers, body } = await org.read.get(pathOf('format=csv'))
     expect(headers.get('content-type')).toBe('text/csv; charset=utf-8')
@@ -120,7 +120,7 @@ describe('an export of spans', () => {
     expect(new Set([first, ...rest].flatMap(itemsIn).map(({ id }) => id)).size).toBe(MAX_FILE_ITEMS + 3)
   })
 
-  it('loses spans that are deleted while the client reads', async ({ expect }) => {
+  it('leaves out spans that are deleted while the client reads', async ({ expect }) => {
     const org = await newOrg()
     const ids = await manyTraces(org, 1000, () => ({ name: 'many', fields: {} }))
     const { body } = await streamOf(org, pathOf('format=jsonl'))
@@ -178,7 +178,7 @@ describe('an export of spans', () => {
     expect((await org.read.get(pathOf(`format=jsonl&decision=accept&cursor=${cursor}`))).status).toBe(400)
   })
 
-  it('is for its own organization and project', async ({ expect }) => {
+  it('covers only its own organization and project', async ({ expect }) => {
     const { org } = await newTrace()
     const other = await newOrg()
     const path = `/api/spans/export?format=jsonl&projectId=${org.project.id}`

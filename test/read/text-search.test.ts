@@ -217,7 +217,7 @@ describe('contains', () => {
 })
 
 describe('a page of a search', () => {
-  it('looks at 500 traces and says how far it looked', async ({ expect }) => {
+  it('searches 500 traces and says how far back it went', async ({ expect }) => {
     const org = await newOrg()
     const count = 2 * MAX_SEARCHED_TRACES + 200
     const ids = await manyTraces(org, count, place => ({
@@ -407,7 +407,7 @@ describe('nameContains', () => {
     ['_', ['a_b']],
     ['o%t', []],
     ['x'.repeat(256), []],
-  ] as const)('finds %s in any case, and literally', async ([nameContains, names], { expect }) => {
+  ] as const)('finds %s literally, ignoring case', async ([nameContains, names], { expect }) => {
     const org = await newOrg()
     for (const name of ['support-answer', 'ÉCOLE 50%', 'a_b', 'ANSWER']) {
       await org.ingest.post('/api/v1/traces', aTrace({ name }))

@@ -13,7 +13,7 @@ const listed = async (org: Org, query = '') =>
   (await org.read.get(`/api/traces?projectSlug=support&${query}`)).body.traces
 
 describe('an export of traces', () => {
-  it('has the items of the list as JSON lines, and a last line', async ({ expect }) => {
+  it('has the listed items as JSON lines, and an end line', async ({ expect }) => {
     const { org, observe, give, step } = await newTrace()
     await observe({ type: 'input', data: { question: 'How "long"?\n' } })
     await observe({ data: { answer: 'é😀' } })
@@ -29,7 +29,7 @@ describe('an export of traces', () => {
     expect(itemsIn(body)).toHaveLength(2)
   })
 
-  it('has a row of CSV for each, in which a spreadsheet runs no formula', async ({ expect }) => {
+  it('has a CSV row for each, with no formula that a spreadsheet would run', async ({ expect }) => {
     const { org, observe, step } = await newTrace()
     await observe({ type: 'input', data: '=HYPERLINK("http://evil.example")' })
     await observe({ data: '-1, or\nmore' })
@@ -124,7 +124,7 @@ describe('an export of traces', () => {
     expect(rest).toHaveLength(1)
   })
 
-  it('goes on past traces that don’t match, and past those that a search looked at', async ({ expect }) => {
+  it('continues past traces that don’t match, and past those that were searched', async ({ expect }) => {
     const org = await newOrg()
     const ids = await manyTraces(org, 1200, place => ({ name: place === 1150 ? 'rare' : 'common', fields: {} }))
     for (const query of ['stepId=rare', 'nameContains=rar', 'contains=rare']) {
@@ -136,7 +136,7 @@ describe('an export of traces', () => {
     }
   })
 
-  it('loses traces that are deleted while the client reads', async ({ expect }) => {
+  it('leaves out traces that are deleted while the client reads', async ({ expect }) => {
     const org = await newOrg()
     const ids = await manyTraces(org, 1000, () => ({ name: 'many', fields: {} }))
     const { body } = await streamOf(org, pathOf('format=jsonl'))
@@ -144,7 +144,7 @@ describe('an export of traces', () => {
     expect(itemsIn(await new Response(body).text()).map(({ id }) => id)).toEqual(ids.slice(0, 999))
   })
 
-  it('breaks off if the database fails, and says so in the log', async ({ expect }) => {
+  it('is cut off if the database fails, and logs the failure', async ({ expect }) => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => {})
     const org = await newOrg()
     const ids = await manyTraces(org, 1500, () => ({ name: 'many', fields: {} }))
@@ -189,7 +189,7 @@ describe('an export of traces', () => {
     expect((await org.read.get(pathOf(query))).status).toBe(400)
   })
 
-  it('is for its own organization and project', async ({ expect }) => {
+  it('covers only its own organization and project', async ({ expect }) => {
     const { org } = await newTrace()
     const other = await newOrg()
     const path = `/api/traces/export?format=jsonl&projectId=${org.project.id}`

@@ -101,7 +101,9 @@ describe('the previews of a listed trace', () => {
     expect(await listed(org)).toEqual(['["prompt","more"]', 'found'])
   })
 
-  it('of telemetry skip the web request at the root, and what only prepares or passes on', async ({ expect }) => {
+  it('of telemetry skip the web request at the root, and steps that only prepare or pass on values', async ({
+    expect,
+  }) => {
     const { org, span } = await newRun()
     const [root, agent] = [aHexSpanId(), aHexSpanId()]
     const kind = (kind: string, input: string, output: string) => ({

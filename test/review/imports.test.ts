@@ -119,7 +119,7 @@ describe('an imported decision', () => {
     expect((await insights()).days).toMatchObject([{ day: today, accepted: 0, corrected: 1 }])
   })
 
-  it('may be from before the trace', async ({ expect }) => {
+  it('may predate the trace', async ({ expect }) => {
     const { org, spanId } = await newSpan()
     const [{ body }] = await importAll(org, importOf(spanId, { at: '2020-02-29T00:00:00.000Z' }))
     expect(body).toMatchObject({ import: 'added', review: { at: '2020-02-29T00:00:00.000Z', stale: false } })
@@ -145,9 +145,7 @@ describe('an imported decision', () => {
     expect(spans).toMatchObject([{ id: spanId }])
   })
 
-  it('leaves a span that somebody is reviewing to them, even if they are its reviewer, unless it takes over', async ({
-    expect,
-  }) => {
+  it('respects a claim, even one by its reviewer, unless it takes over', async ({ expect }) => {
     const { org, spanId, ada, history } = await newSpan()
     await ada.client.post('/api/review-queue/claim', { spanIds: [spanId] })
     const [held] = await importAll(org, importOf(spanId))
@@ -209,7 +207,7 @@ describe('an imported decision', () => {
     ['an email without the source', { source: undefined, at: undefined }, 400, 'by'],
     ['a time without the source', { source: undefined, by: undefined }, 400, 'at'],
     ['the span of an earlier review', { spanId: undefined }, 400, 'spanId'],
-  ] as const)('is rejected alone: %s', async ([, fields, status, path], { expect }) => {
+  ] as const)('is rejected without affecting the others: %s', async ([, fields, status, path], { expect }) => {
     const { org, spanId, step } = await newSpan()
     const other = crypto.randomUUID()
     await step({ span_id: other })

@@ -24,7 +24,7 @@ test.beforeEach(({ context }) => signIn(context, sample.key))
 
 const Answers = v.object({ answers: v.array(v.unknown()) })
 
-test('every number leads to the answers that it counts, and they to their spans', async ({ page }) => {
+test('every number links to the answers that it counts, and each answer to its span', async ({ page }) => {
   await page.goto(`/attribution?project=${sample.project.slug}`)
   await expect(page.getByRole('table', { name: 'Agreement by error type' })).toBeVisible()
   await expect(page.getByRole('img', { name: /^Agreement by confidence/ })).toBeVisible()
@@ -42,7 +42,7 @@ test('every number leads to the answers that it counts, and they to their spans'
     else expect([String(searchParams), answers.length]).toEqual([String(searchParams), Number(text)])
   }
 
-  await page.getByRole('link', { name: /that reviewers called System failure$/ }).click()
+  await page.getByRole('link', { name: /that reviewers changed to System failure$/ }).click()
   await expect(page).toHaveURL(/reviewedErrorType=system_failure/)
   const rows = page.getByRole('table', { name: 'Compared answers' }).getByRole('row')
   await expect(rows).toHaveCount(2)
@@ -61,7 +61,7 @@ test('one version of an engine is chosen, and its filter is removed', async ({ p
   await expect(page.getByRole('table', { name: 'Agreement by engine version' }).getByRole('row')).toHaveCount(2)
 })
 
-test('a project without reviewed answers says how they come about', async ({ page }) => {
+test('a project without reviewed answers explains how to get some', async ({ page }) => {
   await page.goto(`/attribution?project=${sample.project.slug}&engine=another-model`)
   await expect(page.getByRole('heading', { name: 'Nothing to compare yet' })).toBeVisible()
 })

@@ -49,7 +49,7 @@ test.beforeAll(async () => {
 
 test.beforeEach(({ context }) => signIn(context, organization.ownerKey))
 
-test('a conversation reads from top to bottom, and each turn leads to its trace', async ({ page }) => {
+test('a conversation reads from top to bottom, and each turn links to its trace', async ({ page }) => {
   await page.goto(`/traces?project=${organization.project.slug}`)
   await page.getByRole('button', { name: 'Columns' }).click()
   await page.getByRole('checkbox', { name: 'Metadata' }).check()

@@ -15,7 +15,7 @@ const ROUND_OF_DOCUMENT = 1
 interface FirstLoad {
   name: string
   path: (sample: SampleProject) => string
-  /** Enabled once people can use the page. */
+  /** Enabled once the page is usable. */
   usable: (page: Page) => Locator
   maxKib: number
   maxScriptKib: number
@@ -58,7 +58,7 @@ test.beforeAll(async () => {
   sample = await sampleProject()
 })
 
-test.describe('each page is usable after four round trips, and few bytes', () => {
+test.describe('each page is usable after at most four round trips and few bytes', () => {
   for (const { name, path, usable, maxKib, maxScriptKib } of FIRST_LOADS) {
     test(name, async ({ page, context }) => {
       await signIn(context, sample.ownerKey)
@@ -81,7 +81,7 @@ test.describe('each page is usable after four round trips, and few bytes', () =>
   }
 })
 
-/** The bytes of the app's files, compressed with gzip. The local server may compress them otherwise. */
+/** The bytes of the app's files, compressed with gzip. The local server may compress them differently. */
 async function filesIn(rounds: readonly Request[][]) {
   const requests = rounds.flat().filter(request => !new URL(request.url()).pathname.startsWith('/api/'))
   return Promise.all(
@@ -126,10 +126,7 @@ async function growth(page: string, files: Sizes): Promise<string> {
 /** A file's name without its hash. */
 const nameOf = (path: string): string => path.replace('/assets/', '').replace(/-[\w-]{8}(?=\.\w+$)/, '')
 
-test('the frame appears with the document alone, and nothing of it moves as the page loads', async ({
-  page,
-  context,
-}) => {
+test('the frame appears with the document alone and never moves as the page loads', async ({ page, context }) => {
   await signIn(context, sample.ownerKey)
   for (const viewport of [
     { width: 1440, height: 900 },

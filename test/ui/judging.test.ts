@@ -21,7 +21,7 @@ const Span = v.object({
 
 const reviewOf = async (spanId: string) => v.parse(Span, await judged.call('GET', `/api/spans/${spanId}`)).review
 
-test('an item shows what its output rests on, and a citation leads to its source', async ({ page }) => {
+test('an item shows what its output is based on, and a citation links to its source', async ({ page }) => {
   await open(page, item())
   const context = page.getByRole('region', { name: 'Context', exact: true })
   const sources = context.getByRole('region', { name: 'Sources' }).getByRole('article')
@@ -57,7 +57,7 @@ test('an item shows what its output rests on, and a citation leads to its source
 
 const Located = v.object({ trace: v.object({ id: v.string() }) })
 
-test('a trace shows what an output rests on when asked, and names in its text lead there', async ({ page }) => {
+test('a trace shows what an output is based on when asked, and citations in its text link there', async ({ page }) => {
   const span_id = randomUUID()
   const output =
     'Points expire after **24 months** [3]; see `loyalty` and [the loyalty page](https://example.com/loyalty).\n\n' +
@@ -77,7 +77,7 @@ test('a trace shows what an output rests on when asked, and names in its text le
   await expect(text.getByRole('button')).toHaveCount(0)
   expect(requests).toBe(0)
 
-  await panel.getByRole('button', { name: 'What this output rests on', expanded: false }).click()
+  await panel.getByRole('button', { name: 'What this output is based on', expanded: false }).click()
   const sources = panel.getByRole('region', { name: 'Sources' }).getByRole('article')
   await expect(sources.first()).toContainText('Cited')
   await expect(text.getByRole('button')).toHaveText(['3', 'loyalty', 'loyalty'])
@@ -90,7 +90,7 @@ test('a trace shows what an output rests on when asked, and names in its text le
   await expectAccessible(page)
   await page.setViewportSize({ width: 390, height: 844 })
   await expectNoSidewaysScroll(page)
-  await panel.getByRole('button', { name: 'What this output rests on', expanded: true }).click()
+  await panel.getByRole('button', { name: 'What this output is based on', expanded: true }).click()
   await expect(sources).toHaveCount(0)
   await expect(text.getByRole('button')).toHaveCount(0)
 })
@@ -146,7 +146,7 @@ test('a reviewer says what is wrong without rewriting it, and nothing is decided
   await expect(wrong).toHaveCount(0)
 })
 
-test('an output found wrong becomes a correction with its error type', async ({ page }) => {
+test('an output marked as wrong becomes a correction with the chosen error type', async ({ page }) => {
   await open(page, item())
   await expect(page.getByRole('button', { name: /^Accept/ })).toBeEnabled()
   await page.keyboard.press('w')

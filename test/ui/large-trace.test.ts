@@ -79,7 +79,7 @@ async function workToOpen(page: Page) {
   }
 }
 
-test('a trace with 10,000 spans opens with one request and work in proportion to them, and scrolls with few of them in the page', async ({
+test('a trace with 10,000 spans opens with one request and linear work, and scrolls with few of them in the page', async ({
   page,
   context,
 }) => {

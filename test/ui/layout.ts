@@ -7,7 +7,7 @@ export async function expectNoSidewaysScroll(page: Page): Promise<void> {
     .toBeLessThanOrEqual(0)
 }
 
-/** How far the page's contents have moved without a user's action since it opened: the sum of its layout shifts. */
+/** How far the page's contents have moved without user input since it opened: the sum of its layout shifts. */
 export const layoutShift = (page: Page): Promise<number> =>
   page.evaluate(
     () =>

@@ -69,7 +69,7 @@ test('finds traces by part of their name, by ID, and conversations', async ({ pa
   await expect(page.getByRole('heading', { level: 1, name: 'session-2' })).toBeVisible()
 })
 
-test('searches values on Enter, shows the matched text, and leads to all matches', async ({ page }) => {
+test('searches values on Enter, shows the matched text, and links to all matches', async ({ page }) => {
   await page.goto(`/settings?project=${sample.project.slug}`)
   await find(page, 'lasts 11 MONTHS')
   await choose(page, /^Search traces for “lasts 11 MONTHS”/)
@@ -81,7 +81,7 @@ test('searches values on Enter, shows the matched text, and leads to all matches
   await expect(page).toHaveURL(/\/traces\?.*contains=lasts\+11\+MONTHS/)
   await find(page, 'no such words')
   await choose(page, /^Search traces for/)
-  await expect(palette(page).getByText('No traces have this text')).toBeVisible()
+  await expect(palette(page).getByText('No traces contain this text')).toBeVisible()
 })
 
 test('requests nothing before the reader types, and one search per pause', async ({ page }) => {

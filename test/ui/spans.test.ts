@@ -30,7 +30,7 @@ const List = v.object({
   expired: v.optional(v.number(), 0),
 })
 
-/** How many items the list at a link has, with those that expired. */
+/** How many items the list at a link has, including expired ones. */
 async function listedAt(href: string): Promise<number> {
   const { pathname, searchParams } = new URL(href, 'http://localhost')
   const { project, ...filters } = Object.fromEntries(searchParams)
@@ -39,7 +39,7 @@ async function listedAt(href: string): Promise<number> {
   return spans.length + traces.length + expired
 }
 
-test('every number of insights and of a prompt leads to a list with that many items', async ({ page }) => {
+test('every number in insights and on a page of a prompt links to a list with that many items', async ({ page }) => {
   const numbers = async () => {
     const links = await page.locator('main a[href^="/spans?"], main a[href^="/traces?"]').all()
     return Promise.all(
@@ -64,7 +64,7 @@ test('every number of insights and of a prompt leads to a list with that many it
   })
   expect(counts.length).toBeGreaterThan(20)
   for (const { href, number } of counts) expect([href, await listedAt(href)]).toEqual([href, number])
-  // A percentage leads to its numerator: the number of a link to the same list.
+  // A percentage links to its numerator: a link to the same list has the same number.
   const shares = shown.filter(({ text }) => text.endsWith('%'))
   expect(shares.length).toBeGreaterThan(3)
   for (const { href } of shares) expect(await listedAt(href)).toBeGreaterThan(0)

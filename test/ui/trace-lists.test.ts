@@ -74,7 +74,7 @@ test('more traces than one call takes are deleted in parts', async ({ page }) =>
 test('traces that could not be deleted are named and stay selected', async ({ page }) => {
   await page.route('**/api/traces/delete', async route => {
     const [, gone, ...rest] = route.request().postDataJSON().ids
-    // Somebody else deletes one of them first.
+    // Someone else deletes one of them first.
     await organization.call('DELETE', `/api/traces/${gone}`)
     const response = await route.fetch({ postData: { ids: [gone, ...rest] } })
     const { results } = await response.json()
@@ -135,8 +135,7 @@ test('the filtered traces are exported as JSONL or CSV, in parts', async ({ page
     const [download] = await Promise.all([page.waitForEvent('download'), button.click()])
     names.push(download.suggestedFilename())
     expect(await textOf(download)).toBe(`part ${names.length}`)
-    if (names.length === 1)
-      await expect(dialog.getByRole('status')).toHaveText('1 part is saved. There are more traces.')
+    if (names.length === 1) await expect(dialog.getByRole('status')).toHaveText('1 part saved. There are more traces.')
   }
   expect(names).toEqual(['support-traces-part-1.csv', 'support-traces-part-2.csv'])
   await expect(dialog).toBeHidden()

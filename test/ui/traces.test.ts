@@ -131,7 +131,7 @@ test('a metadata filter keeps its field when its value is edited', async ({ page
   await expect(rows(page)).toHaveCount(6)
 })
 
-test('a period is chosen as a shortcut or by its ends', async ({ page }) => {
+test('a period is set with a shortcut or by its start and end', async ({ page }) => {
   await open(page)
   await filters(page).getByRole('button', { name: 'Time' }).click()
   await expectAccessible(page)
@@ -213,7 +213,7 @@ test('a row on a phone shows the name, the output, and the review state', async 
   }
 })
 
-test('a search applies on Enter, highlights what it found, and links to the span', async ({ page }) => {
+test('a search starts on Enter, highlights its matches, and links to the span', async ({ page }) => {
   await open(page)
   await expect(rows(page)).toHaveCount(12)
   await page.keyboard.press('/')
@@ -239,7 +239,7 @@ test('a search applies on Enter, highlights what it found, and links to the span
   await expect(rows(page)).toHaveCount(12)
 })
 
-test('a search continues by itself, pauses after 20 pages without a match, and says how far it looked', async ({
+test('a search continues automatically, pauses after 20 pages without a match, and says how far back it went', async ({
   page,
 }) => {
   let calls = 0
@@ -260,7 +260,7 @@ test('a search continues by itself, pauses after 20 pages without a match, and s
   await expect(goOn).toBeVisible()
 })
 
-test('a name is filtered by a part of it or as a whole', async ({ page }) => {
+test('names can be filtered by a part or as a whole', async ({ page }) => {
   await open(page)
   await page.getByRole('button', { name: 'Add filter' }).click()
   await page.getByRole('option', { name: 'Name' }).click()
@@ -292,5 +292,5 @@ test('traces are sorted by duration, by a header or in the bar, and the page say
   )
   await filters(page).getByRole('button', { name: 'Sort' }).click()
   await page.getByRole('option', { name: 'Most expensive first' }).click()
-  await expect(page.getByText('Sorted within the newest 5,000 traces, of which 1,234 match.')).toBeVisible()
+  await expect(page.getByText('Sorted within the newest 5,000 traces; 1,234 of them match.')).toBeVisible()
 })

@@ -54,7 +54,7 @@ test.beforeEach(({ context }) => signIn(context, organization.key))
 
 const at = (name: keyof typeof spans) => `/review?span=${spans[name]}&project=${organization.project.slug}`
 
-test('Markdown shows as text that loads and runs nothing', async ({ page }) => {
+test('Markdown is rendered without loading or running anything', async ({ page }) => {
   const requested: string[] = []
   page.on('request', request => requested.push(request.url()))
   await open(page, at('markdown'))
@@ -80,7 +80,7 @@ test('Markdown shows as text that loads and runs nothing', async ({ page }) => {
   await expect(output.locator('strong')).toHaveCount(0)
 })
 
-test('text within an object shows as Markdown, and the object as JSON', async ({ page }) => {
+test('text in an object is rendered as Markdown, and the object as JSON', async ({ page }) => {
   await open(page, at('object'))
   const output = page.getByRole('region', { name: 'Output', exact: true })
   await expect(output.locator('strong')).toHaveText('24 months')
@@ -92,7 +92,7 @@ test('text within an object shows as Markdown, and the object as JSON', async ({
   await expect(output.getByRole('status')).toHaveText('1 of 1')
 })
 
-test('Markdown that is nested too deeply shows as it is', async ({ page }) => {
+test('Markdown that is nested too deeply is shown unformatted', async ({ page }) => {
   await open(page, at('deep'))
   await expect(page.getByRole('region', { name: 'Output', exact: true })).toContainText('> > > >')
 })

@@ -65,7 +65,7 @@ test('colleagues see shared views, and only owners and managers can delete them'
   await expectAccessibleOnEveryScreen(page)
   await menu(page).getByRole('button', { name: 'Delete view Ours' }).click()
   const dialog = page.getByRole('dialog', { name: 'Delete view?' })
-  await expect(dialog).toContainText('This deletes the view Ours for everybody in the project.')
+  await expect(dialog).toContainText('This deletes the view Ours for everyone in the project.')
   await dialog.getByRole('button', { name: 'Delete' }).click()
   await expect(dialog).toBeHidden()
   await page.getByRole('button', { name: 'Views' }).click()

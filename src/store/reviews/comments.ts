@@ -22,7 +22,7 @@ export interface Comment {
   /** The author: a user's id, or the id of a key that acts for no user. */
   userId: string
   content: string
-  /** Negative if the author says that the output is wrong. */
+  /** Negative if the author marked the output as wrong. */
   rating: 'negative' | null
   createdAt: number
 }

@@ -172,7 +172,7 @@ export const stepNames = sqliteTable(
   ],
 )
 
-/** A list's filters, saved under a name for one user or for everybody in the project. */
+/** A list's filters, saved under a name for one user or for everyone in the project. */
 export const savedViews = sqliteTable(
   'saved_views',
   {

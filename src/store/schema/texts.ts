@@ -46,7 +46,7 @@ export const textVersions = sqliteTable(
   ],
 )
 
-/** What reviewers should know to judge a step's output. */
+/** What reviewers need to know to judge a step's output. */
 export const guidelines = sqliteTable(
   'guidelines',
   {
@@ -54,7 +54,7 @@ export const guidelines = sqliteTable(
     stepId: text('step_id').notNull(),
     /** UUIDv5 of `guideline:<stepId>` in the project. */
     id: text('id').notNull(),
-    /** Markdown. Empty after somebody cleared it. */
+    /** Markdown. Empty if it was cleared. */
     text: text('text').notNull(),
     updatedAt: integer('updated_at').notNull(),
   },

@@ -13,8 +13,8 @@ import { isLastDecision } from '../spans/span-fields.ts'
 import { joinedSpanId } from '../traces/span-ids.ts'
 
 /*
- * What a search by text reads first: which values spans, observations, and comments have, and the length of each.
- * SQLite knows the lengths without reading the values.
+ * What a text search reads first: which values spans, observations, and comments have, and how long they are.
+ * SQLite gets the lengths without reading the values.
  */
 
 /** A trace to search. */
@@ -134,7 +134,7 @@ function countComplete(searched: readonly TraceKeys[], rows: readonly { traceKey
   return searched.findIndex(({ key }) => key === last)
 }
 
-/* Statements without a sort, which would have to read all rows first: rows are in the order of the traces and of ids. */
+/* These statements don't sort, because a sort would read all rows first. Rows are already in the order of traces and ids. */
 
 const from = (searched: readonly TraceKeys[]) =>
   TRACES.from(TRACES.encodeAll(searched.map(({ key, rootSpanId }) => ({ key, rootSpanId }))))

@@ -19,9 +19,9 @@ export interface Group<Item, Place> {
   end: Place
 }
 
-/** What a search didn't look at, although the item isn't a hit. */
+/** What a search didn't read of an item that isn't a hit. */
 export interface Unsearched {
-  /** The number of values in R2 that were searched only in their beginnings. */
+  /** How many values in R2 were searched only at their beginnings. */
   beginnings: number
   /** Whether an item has more values, observations, or comments than a search reads. */
   isLeftOut: boolean
@@ -68,7 +68,7 @@ export class SearchPage<Item, Place> {
     }
   }
 
-  /** Whether the page may look at more. To be asked only if there is more. */
+  /** Whether the page may read more. Call it only if there is more. */
   goesOn(): boolean {
     // A page that ends early is better than a 503.
     const isShortOfTime = this.#store.deadline.remainingMs() < STORE_ATTEMPT_MS

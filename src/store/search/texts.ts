@@ -21,7 +21,7 @@ export interface TextMatch {
   snippet: string
 }
 
-/** Where a value is, and the length of what its row holds. */
+/** Where a value is stored, and how much of it its row has. */
 interface Source {
   from: 'input' | 'output' | 'state' | 'observation' | 'approved' | 'comment'
   traceKey: number
@@ -91,7 +91,7 @@ const valuesOf = ({ output, approved, given, state, inputs, comments }: SpanText
 
 const bytesOf = ({ bytes }: Source): number => bytes + SEARCHED_ROW_BYTES
 
-/** How much reading a span's texts counts. Only the first of its values are read, up to what a page may read. */
+/** What a span's texts add to a page. Only its first values are read, up to the page's limit. */
 export const sizeOf = (texts: SpanTexts): number =>
   Math.min(
     MAX_SEARCHED_BYTES,
@@ -176,11 +176,11 @@ function statements({ database }: Store, values: readonly Source[]) {
   ] as const
 }
 
-/** What a search found in a span. */
+/** The matches in a span. */
 export interface Found {
   /** One for each field and state key, one for each comment. */
   matches: TextMatch[]
-  /** How many of its values are in R2, and were searched only in their beginnings. */
+  /** How many of its values are in R2, where only their beginnings were searched. */
   beginnings: number
   /** Whether it has more values than a search reads. */
   isLeftOut: boolean

@@ -7,7 +7,7 @@ import { isNotRoot, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { locatedSpans } from './located-rows.ts'
 
-/** A span that may have content that an output rests on. */
+/** A span that may contain an output's sources. */
 interface SourceCandidate {
   id: string
   stepId: string
@@ -23,14 +23,14 @@ export interface SourceOutline {
   parentId: string | null
   /** Latest first. The root isn't among them. */
   candidates: SourceCandidate[]
-  /** Whether these are all. */
+  /** Whether the list is complete. */
   isComplete: boolean
 }
 
-/** Candidates in a response. The nearest ones are the likeliest sources, and further ones are rarely read. */
+/** Candidates in a response. The nearest ones are the most likely sources, and those further away are rarely read. */
 const MAX_LISTED = 1_000
 
-/** Finds the spans that a span's output may rest on, without their values. Takes one round trip. */
+/** Finds the spans that a span's output may be based on, without their values. Takes one round trip. */
 export async function findSourceCandidates(store: Store, spanId: string): Promise<SourceOutline | undefined> {
   const { database } = store
   const located = locatedSpans(store, [spanId])

@@ -23,7 +23,7 @@ export interface SpanFilter {
   model?: string | undefined
   review?: SpanReviewFilter | undefined
   hasOutput?: boolean | undefined
-  /** Only outputs that people review, which are the ones that insights count. */
+  /** Only outputs that people review, as insights count them. */
   reviewable?: true | undefined
   /** The time of the span's trace, inclusive. */
   from?: number | undefined
@@ -50,7 +50,7 @@ export async function listSpans(
   return { spans, nextPlace: cutAt ?? (hasMore ? places.at(-1) : end) ?? null }
 }
 
-/** The places of a project's spans on a page. */
+/** The positions of a project's spans on a page. */
 interface FoundPlaces {
   places: ListedPlace[]
   /** Whether more spans follow that were found as well. */

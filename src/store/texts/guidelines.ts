@@ -8,7 +8,7 @@ import { isStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { guidelines } from '../schema/texts.ts'
 
-/** What reviewers should know to judge a step's output. */
+/** What reviewers need to know to judge a step's output. */
 export interface GuidelineRecord {
   id: string
   /** Markdown. Empty if the step has none. */

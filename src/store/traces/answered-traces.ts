@@ -9,10 +9,10 @@ import { traces } from '../schema/traces.ts'
 import { unpurgedTraces } from './live.ts'
 
 /*
- * Finds traces by the latest answer of the engine, with the step recorded there: the answers that insights count.
+ * Finds traces by the latest answer of the engine, with the step recorded in it. Insights count these answers.
  */
 
-/** A filter on a trace's latest answer. Without any of these fields, traces need none. */
+/** A filter on a trace's latest answer. If none of these fields is set, the filter doesn't apply. */
 export interface AnswerFilter {
   engineErrorType?: string | undefined
   /** The blamed span's step when the answer was given, by its old or new name. */
@@ -24,7 +24,7 @@ export interface AnswerFilter {
   engineTo?: number | undefined
 }
 
-/** Whether a filter asks for an answer. */
+/** Whether a filter has a condition on answers. */
 export const asksForAnswer = (filter: AnswerFilter): boolean =>
   [filter.engineErrorType, filter.engineStepId, filter.engineHasStep, filter.engineFrom, filter.engineTo].some(
     field => field !== undefined,
@@ -56,7 +56,7 @@ const isRecorded = (
     engineHasStep === undefined ? undefined : sql`(${recorded.stepId} <> '') = ${engineHasStep ? 1 : 0}`,
   )
 
-/** The same for the current trace. Undefined if the filter doesn't ask for an answer. */
+/** The same for the current trace. Undefined if the filter has no condition on answers. */
 export const isAnswered = (project: Project, filter: AnswerFilter): SQL | undefined =>
   asksForAnswer(filter) ? hasAnswer(project, filter, sql`${traces.key}`) : undefined
 

@@ -40,7 +40,7 @@ export interface GroupPlace {
 
 type GroupFilter = Pick<TraceFilter, 'from' | 'to' | 'kind'>
 
-/** A scanned trace. Its metadata is null if lists leave it out. */
+/** A scanned trace. Its metadata is null if the list leaves out the trace. */
 interface ScannedTrace extends TracePosition {
   isNegative: number
   metadata: string | null
@@ -74,7 +74,7 @@ export async function listGroups(
   const isEnd = cut < 0 && rows.length < MAX_SCANNED_TRACES
   const until = after?.until ?? positionOf(first)
   const found = await inTurns(gather(scanned, path, after))
-  // On a first page, no group is listed already.
+  // On the first page, no group has been listed yet.
   const checked = found.slice(0, after ? MAX_CHECKED_GROUPS : limit + 1)
   const listed = await findNew(store, project, path, filter, { groups: checked, after, limit: limit + 1 })
   const page = listed.slice(0, limit)
@@ -172,7 +172,7 @@ function* gather(scanned: readonly ScannedTrace[], path: string, after: GroupPla
   return [...groups.values()]
 }
 
-/** Metadata that is null says that the trace has no such value. */
+/** Null metadata means that the trace doesn't have the value. */
 const NO_GROUP = 'null'
 
 const GROUPS = rowSet(['value'])

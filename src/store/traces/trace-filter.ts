@@ -22,7 +22,7 @@ import { isLiveIn } from './live.ts'
 export interface TraceFilter extends AnswerFilter {
   id?: string | undefined
   name?: string | undefined
-  /** Only lists of traces know this. They turn it into `keys`. */
+  /** Only lists of traces support this. They turn it into `keys`. */
   nameContains?: SoughtText | undefined
   status?: TraceStatus | undefined
   /** Inclusive. */

@@ -21,7 +21,7 @@ import { useProject } from '../session/project.ts'
 import { ANSWER_FILTERS, filtersIn } from './filters.ts'
 import { answersQuery } from './queries.ts'
 
-/** The answers behind a number of the attribution page, each with a link to its span. */
+/** The answers behind a number on the attribution page, each with a link to its span. */
 export function Page() {
   usePageTitle('Compared answers')
   const project = useProject()

@@ -20,7 +20,7 @@ type AnswerFilters = Partial<Record<(typeof ANSWER_FILTERS)[number], string>>
 export const filtersIn = (address: URLSearchParams): string =>
   new URLSearchParams(parametersIn(ANSWER_FILTERS, address)).toString()
 
-/** Returns a function that writes the path to the answers that a number counts. */
+/** Returns a function that builds the path to the answers behind a number. */
 export const pathsTo =
   (project: string, comparison: Comparison) =>
   (filters: AnswerFilters = {}): string =>

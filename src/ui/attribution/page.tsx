@@ -104,7 +104,7 @@ function Summary({ quality, pathTo }: SummaryProps) {
   return (
     <Stack gap={2}>
       <Text>
-        The engine and the reviewer name the same error type on{' '}
+        The engine and the reviewer chose the same error type for{' '}
         <CountedShare
           part={agreed}
           whole={reviewed}
@@ -113,12 +113,12 @@ function Summary({ quality, pathTo }: SummaryProps) {
         />{' '}
         of <Counted value={reviewed} path={pathTo()} label={`${count(reviewed)} compared answers`} /> traces (95%
         interval: {intervalName(interval)})
-        {agreement.category !== null && <>, and the same category on {share(agreement.category, 1)}</>}.
+        {agreement.category !== null && <>, and the same category for {share(agreement.category, 1)}</>}.
         {kappa.errorType !== null && <> Cohen's κ is {kappa.errorType.toFixed(2)}.</>}
       </Text>
       <Text size="sm" c="dimmed">
         Reviewers who see the engine's answer may keep it, so the engine is probably right less often than this.
-        {reviewedIsMinimum && ' Only the newest 10,000 reviews that name a type are compared.'}
+        {reviewedIsMinimum && ' Only the newest 10,000 reviews with an error type are compared.'}
       </Text>
     </Stack>
   )

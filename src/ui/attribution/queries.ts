@@ -4,7 +4,7 @@ import type { AttributionQuality, ComparedAnswers } from '../api/wire.ts'
 
 const PAGE_SIZE = 50
 
-/** What is compared: the reviews of a period, and the answers of one engine if the URL names one. */
+/** What to compare: a period's reviews with all answers, or only with those of the engine in the URL. */
 export interface Comparison {
   from: string | null
   to: string | null

@@ -45,7 +45,7 @@ export const ByEngine = ({ quality, pathTo, project, days }: TableProps & { proj
   </Section>
 )
 
-/** The agreement on each error type that the engine answers, and what reviewers said instead. */
+/** The agreement on each of the engine's error types, and what reviewers chose instead. */
 export const ByErrorType = ({ quality, typeNames, pathTo }: TableProps) => {
   const typeName = (errorType: string) => typeNames.get(errorType) ?? errorType
   return (
@@ -76,7 +76,7 @@ export const ByErrorType = ({ quality, typeNames, pathTo }: TableProps) => {
                       <Counted
                         value={times}
                         path={pathTo({ errorType, reviewedErrorType: named })}
-                        label={`${count(times)} answers ${typeName(errorType)} that reviewers called ${typeName(named)}`}
+                        label={`${count(times)} ${typeName(errorType)} answers that reviewers changed to ${typeName(named)}`}
                       />
                     </span>
                   )),

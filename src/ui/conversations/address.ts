@@ -1,9 +1,9 @@
 import { pathWith } from '../api/client.ts'
 
-/** The metadata field that conversations usually have. */
+/** The metadata field that usually identifies a conversation. */
 export const DEFAULT_KEY = 'group_id'
 
-/** Where to read a conversation. Its value may be empty. */
+/** The path to a conversation. Its value may be empty. */
 export const conversationAddress = (project: string | undefined, key: string, value: string): string => {
   const path = pathWith('/traces/conversations/read', { project, key: key === DEFAULT_KEY ? undefined : key })
   return `${path}${path.includes('?') ? '&' : '?'}value=${encodeURIComponent(value)}`

@@ -18,7 +18,7 @@ import classes from './conversation.module.css'
 import { turnsQuery } from './queries.ts'
 import { Turn } from './turn.tsx'
 
-/** A conversation, to read from top to bottom. */
+/** A conversation, read from top to bottom. */
 export function Page() {
   const project = useProject()
   const [address, setAddress] = useSearchParams()
@@ -46,7 +46,7 @@ export function Page() {
             </bdi>
             {' · '}
             <TextLink href={pathWith('/traces', { project, [metadataName(key)]: value })} underline="always">
-              Show as a list
+              View as a list
             </TextLink>
           </Text>
           <SegmentedControl
@@ -66,7 +66,7 @@ export function Page() {
       )}
       {query.isPending && project !== undefined && <Skeleton h={240} aria-label="Loading the conversation" />}
       {turns?.length === 0 && !query.hasNextPage && (
-        <Empty title="No traces have this value">They may have been deleted, or may have expired.</Empty>
+        <Empty title="No traces have this value">They may have been deleted or may have expired.</Empty>
       )}
       {turns && turns.length > 0 && (
         <ol className={classes.turns} aria-label="Turns">

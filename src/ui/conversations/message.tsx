@@ -7,10 +7,10 @@ import { ReadableText } from '../markdown/index.tsx'
 import { count } from '../parts/format.ts'
 import classes from './conversation.module.css'
 
-/** A longer text shows its beginning. */
+/** Longer text is cut off. */
 const FOLDED_LENGTH = 3_000
 const SHOWN_LENGTH = 2_000
-/** A very long text unfolds into a box that scrolls. */
+/** Very long text expands into a scrolling box. */
 const BOXED_LENGTH = 20_000
 
 interface MessageProps {

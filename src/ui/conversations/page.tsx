@@ -33,7 +33,7 @@ export function Page() {
   const pages = query.data?.pages
   const groups = useMemo(() => {
     const listed = pages?.flatMap(page => page.groups)
-    // After a trace is deleted, a group may be listed again at an older one.
+    // After a trace is deleted, its group may be listed again, at an older trace.
     return listed && [...new Map(listed.toReversed().map(group => [group.value, group])).values()].toReversed()
   }, [pages])
   const searchedTo = pages?.at(-1)?.searchedTo
@@ -59,7 +59,7 @@ export function Page() {
       {isEmpty && (
         <Empty title={`No traces have ${key} in their metadata`}>
           Send the same <code>group_id</code> in the metadata of all traces of a conversation. Session IDs from
-          telemetry become the <code>group_id</code> as well.
+          telemetry also become a <code>group_id</code>.
         </Empty>
       )}
       {project !== undefined && !isEmpty && !hasFailed && (
@@ -72,7 +72,7 @@ export function Page() {
       )}
       {query.hasNextPage && searchedTo && (
         <Text size="xs" c="dimmed" role="status">
-          Traces since <Moment at={searchedTo} /> searched.
+          Searched back to <Moment at={searchedTo} />.
         </Text>
       )}
       <ShowMore query={query} />

@@ -7,7 +7,7 @@ import { ExportDialog } from '../parts/export-dialog.tsx'
 
 const FORMATS = [
   { value: 'jsonl', label: 'JSONL: everything about each item' },
-  { value: 'csv', label: 'CSV: a row for each item' },
+  { value: 'csv', label: 'CSV: one row per item' },
   { value: 'chat', label: 'Chat messages, for fine-tuning' },
 ] as const
 
@@ -36,7 +36,7 @@ export function ExportDataset({ dataset: { id, stepId }, splits }: { dataset: Da
       {(format, restart) => (
         <Select
           label="Split"
-          description={format === 'chat' && "A model must not learn from the items that it's tested on."}
+          description={format === 'chat' && "Don't train a model on items that you use to test it."}
           disabled={format === 'chat'}
           data={[{ value: '', label: 'All' }, ...splits]}
           allowDeselect={false}

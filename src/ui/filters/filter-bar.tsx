@@ -23,7 +23,7 @@ interface FilterBarProps {
   pinned?: readonly string[]
   /** The parameter of the text to search for, if the list has one. */
   searchName?: string
-  /** A parameter that names a place in the list. It's gone once the filters change. */
+  /** A parameter for a position in the list. Changing the filters removes it. */
   placeName?: string
   /** Removes all filters from a URL. */
   onClear: (address: URLSearchParams) => URLSearchParams
@@ -41,7 +41,7 @@ export function FilterBar({ filters, pinned = [], searchName, placeName, onClear
   const change = (changes: Changes) => setAddress(withParameters({ ...changes, ...elsewhere }))
   const remove = (next: (address: URLSearchParams) => URLSearchParams) => {
     setAddress(next)
-    // The pressed button goes away.
+    // The pressed button disappears.
     add.current?.focus()
   }
   const isPinned = ({ label }: Filter) => pinned.includes(label)

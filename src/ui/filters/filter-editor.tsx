@@ -189,7 +189,7 @@ function MetadataEditor({ term, address, onApply }: EditorProps<MetadataFilter>)
         onChange={({ currentTarget }) => setValue(currentTarget.value)}
       />
       <Text id={hint} size="xs" c="dimmed">
-        The path of a metadata field, with dots.
+        The field's path, with dots.
       </Text>
       <Apply />
     </Stack>

@@ -24,7 +24,7 @@ export interface EitherFilter {
   options: readonly (Option & { name: string })[]
 }
 
-/** A filter with a text as its value. */
+/** A filter with a text value. */
 export interface TextFilter {
   kind: 'text'
   label: string

@@ -2,7 +2,7 @@ import { Link } from 'wouter'
 import { FoundText } from '../parts/found-text.tsx'
 import classes from './matches.module.css'
 
-/** A text that a search found. */
+/** Text that matched a search. */
 interface Match {
   spanId: string
   field: string
@@ -23,10 +23,10 @@ const FIELDS: Readonly<Record<string, string>> = {
   stepId: 'step',
 }
 
-/** The name of a field in which a search found its text. */
+/** The name of a field with a match. */
 export const matchedField = (field: string): string => FIELDS[field] ?? field
 
-/** Where a search found its text. Each match links to its span. */
+/** The matches of a search. Each one links to its span. */
 export const Matches = ({ matches, sought, pathOf, isWrapped = false }: MatchesProps) => (
   <ul className={classes.matches} aria-label="Matches">
     {matches.map(({ spanId, field, snippet }, place) => (

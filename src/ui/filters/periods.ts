@@ -19,7 +19,7 @@ const days = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone:
 
 const isTime = (text: string | null): text is string => text !== null && !Number.isNaN(Date.parse(text))
 
-/** The last UTC day before a time, as any of its moments. */
+/** A time on the last UTC day before another time. */
 const lastDayBefore = (time: string): string => new Date(Date.parse(time) - 1).toISOString()
 
 /** A period as a filter shows it. A time that can't be read is shown unchanged. */

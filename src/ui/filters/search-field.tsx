@@ -12,7 +12,7 @@ interface SearchFieldProps {
   onSearch: (text: string | null) => void
 }
 
-/** Searches for a text. It applies on Enter, because each search reads many traces. */
+/** A text search. It starts on Enter, because each search reads many traces. */
 export function SearchField({ ref, given, onSearch }: SearchFieldProps) {
   const [text, setText] = useState(given)
   const [isShort, setShort] = useState(false)

@@ -8,7 +8,7 @@ export function SearchNotes({ pages }: { pages: readonly { warnings?: string[] |
   if (warnings.length === 0) return null
   return (
     <Text size="xs" c="dimmed" role="status">
-      {warnings.slice(0, SHOWN).join('. ')}.{warnings.length > SHOWN && ' There are more notes like these.'}
+      {warnings.slice(0, SHOWN).join('. ')}.{warnings.length > SHOWN && ' There are more warnings.'}
     </Text>
   )
 }

@@ -16,7 +16,7 @@ interface ErrorTypeRow extends Named {
 export interface ErrorTypeTable {
   /** The steps, in the order of `rows`; errors without a step last. */
   steps: (string | null)[]
-  /** The type that reviewers name most often first; those that only the engine names last. */
+  /** The types that reviewers chose most often come first; those that only the engine found come last. */
   rows: ErrorTypeRow[]
   /** Whose counts shade the cells: the reviewers', or the engine's if reviewers named no type. */
   heatOf: keyof Named
@@ -66,7 +66,7 @@ export function mostNamed(counts: Insights['errorTypes'], stepId: string): MostN
   return { errorType, source, isMost: most.count > (next?.count ?? 0), isOnly: next === undefined }
 }
 
-/** A reviewer's word comes before any number of the engine's. */
+/** One reviewer's error type comes before any number of the engine's. */
 const byReviewersFirst = (left: Named, right: Named): number => right.review - left.review || right.engine - left.engine
 
 const namedIn = (counts: Insights['errorTypes']): Named => {

@@ -29,8 +29,7 @@ export function ErrorTypes({ counts, typeNames, paths }: ErrorTypesProps) {
       description={
         <>
           <IconUser size={12} aria-hidden /> set by reviewers, <IconCpu size={12} aria-hidden /> found by the
-          attribution engine. Types are in the order of the reviewers' counts. Select a count to see the decisions or
-          the traces.
+          attribution engine. Types are sorted by reviewers' counts. Select a count to see its decisions or traces.
         </>
       }
     >

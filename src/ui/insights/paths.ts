@@ -4,13 +4,13 @@ import { type Bucket, bucketEnd, type TimeRange } from './window.ts'
 
 type SpanFilters = Partial<Record<SpanFilterName, string | null>>
 
-/** Where to see what a number counts: the same spans or traces, as many as the number says. */
+/** The path to what a number counts: exactly those spans or traces. */
 export interface Paths {
   /** The decisions made in a period, or in one of its buckets. */
   decisions: (filters?: SpanFilters, bucket?: Bucket) => string
   /** The outputs of a period's traces that people review. */
   outputs: (filters?: SpanFilters) => string
-  /** The traces on which the engine's latest answer, given in a period, is of a type. A null step: it blames none. */
+  /** The traces with an engine's latest answer of a type, given in a period. If the step is null, it blames none. */
   answers: (errorType: string, stepId?: string | null) => string
 }
 

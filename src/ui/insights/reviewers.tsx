@@ -12,7 +12,7 @@ import { ChartSection, ScrolledTable } from './section.tsx'
 import { type Reviewer, shownSeparately, throughput } from './throughput.ts'
 import { type Bucket, bucketName } from './window.ts'
 
-/** The section's place in the page. */
+/** The section's anchor in the page. */
 export const REVIEWERS_ID = 'reviewers'
 
 interface ReviewersProps {
@@ -29,7 +29,7 @@ export function Reviewers({ reviewers, buckets, paths }: ReviewersProps) {
     <ChartSection
       id={REVIEWERS_ID}
       title="Reviewers"
-      description="Decisions per UTC day, without those that were replaced or undone."
+      description="Decisions per UTC day, excluding those that were replaced or undone."
       chart={
         <div className={classes.throughput}>
           <ThroughputChart

@@ -22,7 +22,7 @@ export function Usage({ insights, buckets }: UsageProps) {
   return (
     <ChartSection
       title="Cost and speed"
-      description={`${sums.filter(Boolean).join(' and ')}${usage || costUsd !== null ? ' in total. ' : ''}${costUsd === null ? '' : 'Calls without a known cost add nothing. '}Half of the runs take at most p50, 95% at most p95.`}
+      description={`${sums.filter(Boolean).join(' and ')}${usage || costUsd !== null ? ' in total. ' : ''}${costUsd === null ? '' : "Calls with an unknown cost aren't included. "}Half of the runs finish within p50, and 95% within p95.`}
       chart={
         <div className={classes.usage}>
           <UsageChart

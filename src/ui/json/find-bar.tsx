@@ -7,7 +7,7 @@ import { MAX_MATCHES } from './text-lines.ts'
 interface FindBarProps {
   wanted: string
   onChange: (wanted: string) => void
-  /** How many places match. */
+  /** The number of matches. */
   total: number
   /** The index of the match that is shown. */
   current: number
@@ -16,7 +16,7 @@ interface FindBarProps {
   label: string
 }
 
-/** Finds text in a value, and steps through what it finds. */
+/** Finds text in a value, and steps through the matches. */
 export const FindBar = ({ wanted, onChange, total, current, onStep, onClose, label }: FindBarProps) => (
   <Group gap={4} wrap="nowrap" role="search" aria-label={`Find in ${label}`}>
     <TextInput

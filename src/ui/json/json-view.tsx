@@ -25,7 +25,7 @@ interface JsonViewProps {
   marked?: string | undefined
   /** A CSS length. */
   maxHeight?: string
-  /** The names that the value cites, and what each opens. */
+  /** The names that the value cites, and what each one opens. */
   links?: ReadonlyMap<string, () => void>
 }
 
@@ -34,8 +34,8 @@ const NO_LINKS: ReadonlyMap<string, () => void> = new Map()
 type ContentProps = Required<Pick<JsonViewProps, 'value' | 'label' | 'maxHeight'>> & Pick<JsonViewProps, 'marked'>
 
 /**
- * A value for reading: text as text or Markdown, objects and arrays as a tree that folds. Only the visible lines are in
- * the page, and nothing in the value is ever treated as HTML. Its source can be searched.
+ * A value for reading: text as text or Markdown, objects and arrays as a tree that folds. Only visible lines
+ * are rendered, and nothing in the value is ever treated as HTML. Its source can be searched.
  */
 export function JsonView({ value, label, marked, maxHeight = '60vh', links = NO_LINKS }: JsonViewProps) {
   const [mode, setMode] = useState<'read' | 'source'>('read')

@@ -6,7 +6,7 @@ import classes from './json-view.module.css'
 import { SourceLines } from './source-lines.tsx'
 import { linesOf, type Match, matchesIn } from './text-lines.ts'
 
-/* Loaded when somebody looks at a value's source, searches it, or opens a text that is too long to format. */
+/* Loaded when someone views a value's source, searches it, or opens text that's too long to format. */
 
 interface SourceProps {
   value: Json

@@ -37,7 +37,7 @@ export interface Match {
 /** Enough to step through, and few enough to keep. */
 export const MAX_MATCHES = 10_000
 
-/** Where a text contains a string, in any case. */
+/** Finds a string in a text, ignoring case. */
 export function matchesIn(text: string, wanted: string): Match[] {
   if (wanted === '') return []
   const pattern = new RegExp(wanted.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'), 'giu')

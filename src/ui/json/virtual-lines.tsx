@@ -3,12 +3,12 @@ import { ScrollBox } from './scroll-box.tsx'
 import classes from './virtual-lines.module.css'
 import type { VirtualLinesProps } from './windowed-lines.tsx'
 
-/** Up to here, all lines are in the page. Most values are shorter, and don't need the script that chooses lines. */
+/** Up to this many, all lines are rendered. Most values are shorter and don't need the script for windowing. */
 const MAX_LINES = 200
 
 const WindowedLines = lazy(async () => ({ default: (await import('./windowed-lines.tsx')).WindowedLines }))
 
-/** A scrolling list of lines of any height. Of a long list, only the visible lines are in the page. */
+/** A scrolling list of lines of any height. If it's long, only the visible lines are rendered. */
 export function VirtualLines({ className = classes.code, ...given }: VirtualLinesProps) {
   const props = { ...given, className }
   return props.count <= MAX_LINES ? (

@@ -15,7 +15,7 @@ export interface VirtualLinesProps extends Pick<ScrollBoxProps, 'label' | 'maxHe
 
 const LINE_HEIGHT = 22
 
-/** A list of lines of which only the visible ones are in the page. */
+/** A list of lines that renders only the visible ones. */
 export function WindowedLines({ count, keyOf, children, shown = -1, isMarking = false, ...box }: VirtualLinesProps) {
   const container = useRef<HTMLElement>(null)
   const virtualizer = useVirtualizer({

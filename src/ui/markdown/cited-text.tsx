@@ -29,7 +29,7 @@ interface CitationProps {
   onFollow: (() => void) | undefined
 }
 
-/** A name that leads to what it cites. */
+/** A citation that links to its source. */
 export const Citation = ({ name, onFollow }: CitationProps) => (
   <Anchor component="button" type="button" inherit ta="start" onClick={onFollow}>
     <ShownText text={name} />

@@ -7,7 +7,7 @@ import { isMarkdown } from './syntax.ts'
 /** The parser is loaded with the first Markdown. */
 const Rendered = lazy(async () => ({ default: (await import('./render.tsx')).RenderedMarkdown }))
 
-/** A pipeline's text for reading: formatted if it's Markdown, or else as it is. */
+/** A pipeline's text for reading: formatted if it's Markdown, otherwise unchanged. */
 export function ReadableText({ text }: { text: string }) {
   const plain = (
     <div className={classes.plain} dir="auto">

@@ -164,7 +164,7 @@ const notes = ({ refs }: MarkdownToJSX.ReferenceCollectionNode): ReactNode =>
       ),
   )
 
-/** A link has no other links in it. */
+/** A link can't contain other links. */
 const NO_NAMES: ReadonlyMap<string, () => void> = new Map()
 
 /** A link with the host that it leads to. Targets that aren't web addresses are text. */

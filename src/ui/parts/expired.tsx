@@ -8,7 +8,7 @@ interface ExpiredProps {
   many: string
 }
 
-/** Says how many more items than a list has its number counts. */
+/** Says how many counted items are missing from a list. */
 export const Expired = ({ count, one, many }: ExpiredProps) =>
   count > 0 && (
     <Text size="sm" role="status">

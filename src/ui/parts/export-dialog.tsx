@@ -87,7 +87,7 @@ export function ExportDialog<Format extends string>(props: ExportDialogProps<For
         {children?.(format, restart)}
         {saved > 0 && (
           <Text size="sm" role="status">
-            {saved === 1 ? '1 part is saved.' : `${saved} parts are saved.`} There are more {items}.
+            {saved === 1 ? '1 part saved.' : `${saved} parts saved.`} There are more {items}.
           </Text>
         )}
       </FormModal>

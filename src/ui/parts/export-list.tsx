@@ -2,8 +2,8 @@ import { pathWith } from '../api/client.ts'
 import { ExportDialog } from './export-dialog.tsx'
 
 const FORMATS = [
-  { value: 'jsonl', label: 'JSONL: everything that the list knows about each' },
-  { value: 'csv', label: 'CSV: a row for each' },
+  { value: 'jsonl', label: 'JSONL: every field' },
+  { value: 'csv', label: 'CSV: one row each' },
 ] as const
 
 interface ExportListProps {

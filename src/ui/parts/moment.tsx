@@ -12,7 +12,7 @@ const thisYear = new Intl.DateTimeFormat(undefined, {
 })
 const anyYear = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
 
-/** As short as a column of times allows: the time of day today, the date without the year this year, else the date. */
+/** A short form for columns: the time for today, the date without the year for this year, otherwise the full date. */
 function briefly(time: Date): string {
   const now = new Date()
   if (time.toDateString() === now.toDateString()) return today.format(time)

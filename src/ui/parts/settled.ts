@@ -13,7 +13,7 @@ function settle(): void {
   for (const listener of listeners) listener()
 }
 
-/** Marks a query that fills a part of the page which people can do without at first. */
+/** Marks a query for a part of the page that isn't needed at first. */
 export const SUPPLEMENT = { isSupplement: true }
 
 const isAwaited = ({ meta }: Pick<Query, 'meta'>): boolean => meta?.isSupplement !== true
@@ -39,13 +39,13 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
-/** Whether the first page has its data. What people don't need before that loads afterwards, so that it delays nothing. */
+/** Whether the first page has its data. Anything that isn't needed before then loads afterwards and delays nothing. */
 export const useSettled = (): boolean => useSyncExternalStore(subscribe, () => isSettled)
 
-/** Loads what people are likely to need next, once the first page has its data. */
+/** Loads what's likely to be needed next, once the first page has its data. */
 export function usePreload(load: () => Promise<unknown>): void {
   const isReady = useSettled()
-  // biome-ignore lint/correctness/useExhaustiveDependencies: modules load once, whoever asks
+  // biome-ignore lint/correctness/useExhaustiveDependencies: modules load once, no matter which component asks
   useEffect(() => {
     // A failure is reported when the module is needed.
     if (isReady) load().catch(() => undefined)

@@ -13,9 +13,9 @@ interface ShowMoreProps {
     error: Error | null
     fetchNextPage: () => unknown
   }
-  /** Whether it only continues on a click. */
+  /** Whether it continues only on a click. */
   isPaused?: boolean
-  /** How far back (ISO 8601) a search looked. */
+  /** How far back (ISO 8601) the search went. */
   searchedTo?: string | null | undefined
 }
 

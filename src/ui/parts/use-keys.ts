@@ -11,8 +11,8 @@ export function handle(act: () => unknown): true {
 }
 
 /**
- * Runs commands by their keys. Letters typed into a field aren't commands. An open dialog or list and a search get all
- * keys.
+ * Runs commands by their keys. Letters typed into a field aren't commands. Open dialogs, open lists, and
+ * search fields get all keys.
  */
 export function useKeys<Command extends string>(
   shortcuts: readonly Shortcut<Command>[],

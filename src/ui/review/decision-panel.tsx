@@ -20,9 +20,9 @@ const ErrorTypeChoice = lazy(async () => ({ default: (await import('./wrong.tsx'
 export interface DecisionActions {
   accept: () => void
   edit: () => void
-  /** Marks the output as wrong, or no longer. */
+  /** Marks the output as wrong, or clears the mark. */
   wrong: () => void
-  /** Says what went wrong, by the place of an error type among those with a key. */
+  /** Chooses an error type by its position among those with a key. */
   chooseType: (index: number) => void
   save: () => void
   leave: () => void

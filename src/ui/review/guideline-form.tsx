@@ -40,7 +40,7 @@ export function GuidelineForm({ projectId, span, text, onClose }: GuidelineFormP
     >
       <Textarea
         label="How to judge this step's outputs"
-        description="Markdown. Every reviewer sees it next to each output of the step."
+        description="Markdown. Reviewers see it next to each of the step's outputs."
         autosize
         minRows={6}
         maxRows={20}

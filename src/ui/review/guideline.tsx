@@ -33,7 +33,7 @@ export function Guideline({ span }: { span: SpanOfTrace }) {
       </Group>
       {text === '' ? (
         <Text size="sm" c="dimmed">
-          None yet. It tells reviewers what counts as right.
+          No guideline yet. A guideline tells reviewers what counts as correct.
         </Text>
       ) : (
         <div className={classes.chunk}>

@@ -20,8 +20,8 @@ type Command =
 /** The shortcuts in the order that the help lists them. */
 export const KEYS: readonly Shortcut<Command>[] = [
   { keys: ['A'], command: 'accept', label: 'Accept the output' },
-  { keys: ['W'], command: 'wrong', label: 'Mark the output as wrong, before you correct it' },
-  { keys: ['1-9'], command: 'errorType', label: 'Say what went wrong: choose an error type' },
+  { keys: ['W'], command: 'wrong', label: 'Mark the output as wrong' },
+  { keys: ['1-9'], command: 'errorType', label: 'Choose an error type' },
   { keys: ['E'], command: 'edit', label: 'Edit the output' },
   { keys: ['mod', 'Enter'], command: 'save', label: 'Save and go to the next item, or post a comment' },
   { keys: ['Esc'], command: 'leave', label: 'Leave the editor or field and keep the draft' },

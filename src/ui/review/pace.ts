@@ -1,6 +1,6 @@
 /** Pauses longer than this aren't added to the time spent reviewing. */
 const PAUSE_MS = 5 * 60_000
-/** With less, a few quick decisions would pass for an hour's work. */
+/** In a shorter time, a few quick decisions would suggest an unrealistic pace. */
 const MIN_ACTIVE_MS = 10 * 60_000
 
 /** Decisions per hour in a sitting, from their times in milliseconds. Null for the first ten minutes of work. */

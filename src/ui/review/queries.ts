@@ -49,7 +49,7 @@ export async function saveGuideline(projectId: string, { id, stepId }: SpanOfTra
   const path = `/api/projects/${projectId}/guidelines/${encodeURIComponent(stepId)}`
   const guideline = await call<Guideline>(path, { method: 'PUT', body: { text } })
   queryClient.setQueryData(sourcesQuery(id).queryKey, shown => shown && { ...shown, guideline })
-  // Other items of the step show it as well.
+  // The step's other items also show it.
   void queryClient.invalidateQueries({ queryKey: ['sources'], refetchType: 'none' })
 }
 
@@ -62,7 +62,7 @@ export const traceQuery = (traceId: string) =>
     staleTime: 60_000,
   })
 
-/** Loads a trace's feedback again. A response that is on its way may lack what was just posted, so it's abandoned. */
+/** Reloads a trace's feedback. Cancels pending requests, because their responses may lack what was just posted. */
 export async function reloadTrace(traceId: string): Promise<void> {
   const { queryKey } = traceQuery(traceId)
   await queryClient.cancelQueries({ queryKey })

@@ -5,7 +5,7 @@ import { ORDERS, withoutQueueFilter } from './filters.ts'
 /** The filters that are visible even if they aren't set. */
 const PINNED = ['Order', 'Step']
 
-/** Filters and orders the queue, from its first item again. */
+/** Filters and sorts the queue, and goes back to its first item. */
 export const QueueFilters = ({ steps }: { steps: readonly string[] }) => (
   <FilterBar filters={filtersWith(steps)} pinned={PINNED} placeName="span" onClear={withoutQueueFilter} />
 )

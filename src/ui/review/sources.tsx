@@ -7,7 +7,7 @@ import { SourceList } from '../sources/source-list.tsx'
 import { Guideline } from './guideline.tsx'
 
 /**
- * What an output rests on and is judged by. The children follow it once it's loaded, so that nothing moves while people
+ * What an output is based on and judged by. The children appear once it has loaded, so that nothing moves while people
  * read.
  */
 export function Sources({ span, children }: PropsWithChildren<{ span: SpanOfTrace }>) {

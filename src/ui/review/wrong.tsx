@@ -58,7 +58,7 @@ function byCategory(errorTypes: readonly ErrorType[]) {
   }))
 }
 
-/** What a reviewer said about a wrong output, as a comment. Undefined if they said nothing yet. */
+/** What a reviewer entered about a wrong output, as a comment. Undefined if they haven't entered anything. */
 function commentFrom({ errorType, note }: Draft, errorTypes: readonly ErrorType[]): string | undefined {
   const name = errorTypes.find(each => each.errorType === errorType)?.name
   const said = [name, note.trim()].filter(part => part !== undefined && part !== '')
@@ -76,7 +76,7 @@ interface WrongProps {
   onCancel: () => void
 }
 
-/** The step between finding an output wrong and rewriting it. What was said here can be posted without a decision. */
+/** Shown after an output is marked as wrong. Its content can be posted without a decision. */
 export function Wrong({ span, draft, errorTypes, disabledReason, onCorrect, onPosted, onCancel }: WrongProps) {
   const content = commentFrom(draft, errorTypes)
   const whyId = useId()
@@ -96,8 +96,7 @@ export function Wrong({ span, draft, errorTypes, disabledReason, onCorrect, onPo
     <section aria-label="Wrong" className={classes.wrong}>
       <Title order={3}>You marked this output as wrong</Title>
       <Text size="xs" c="dimmed" mb="xs">
-        Correct it to record a decision. Or post what's wrong as negative feedback, and leave the correction to someone
-        else.
+        Correct it to record a decision, or post negative feedback and leave the correction to someone else.
       </Text>
       <Group gap="xs">
         <Button size="compact-sm" disabled={disabledReason !== undefined} onClick={onCorrect}>

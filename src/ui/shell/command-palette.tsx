@@ -42,7 +42,7 @@ const PLACES = [
   },
 ]
 
-/** Finds sections, traces, conversations, and what else has a name. */
+/** Finds sections, traces, conversations, and anything else with a name. */
 export function CommandPalette({ onClose }: { onClose: () => void }) {
   const [, navigate] = useLocation()
   const chosen = useProject()
@@ -183,7 +183,7 @@ interface FoundTracesProps {
   onOpen: (trace: TraceItem) => void
 }
 
-/** Where a trace has the text. Its name is shown anyway. */
+/** The first match in a trace, except in its name, which is shown anyway. */
 const shownMatch = ({ matches = [] }: TraceItem) => matches.find(({ field }) => field !== 'name') ?? matches[0]
 
 function describedMatch(trace: TraceItem): string | undefined {
@@ -191,7 +191,7 @@ function describedMatch(trace: TraceItem): string | undefined {
   return match && `${matchedField(match.field)}: ${match.snippet}`
 }
 
-/** The traces whose values have a text, with the first place where each has it. */
+/** The traces that contain a text, each with its first match. */
 const FoundTraces = ({ traces: { traces, searchedTo, nextCursor }, sought, onOpen }: FoundTracesProps) => (
   <PaletteGroup label="Traces with this text">
     {traces.map(trace => (
@@ -211,7 +211,7 @@ const FoundTraces = ({ traces: { traces, searchedTo, nextCursor }, sought, onOpe
             None since <Moment at={searchedTo} />
           </>
         ) : (
-          'No traces have this text'
+          'No traces contain this text'
         )}
       </Text>
     )}

@@ -92,6 +92,6 @@ export function usePaletteLists(project: string | undefined, text: string): Pale
   })
 }
 
-/** Whether one of the texts contains another, in any case. */
+/** Whether one of the texts contains another, ignoring case. */
 export const isIn = (text: string, ...texts: readonly string[]): boolean =>
   texts.some(each => each.toLowerCase().includes(text.toLowerCase()))

@@ -44,7 +44,7 @@ export function SourceList({ span, sources }: { span: SourcedSpan; sources: Span
               Showing {count(chunks.length)} of {count(chunkCount)} chunks.
             </Note>
           )}
-          {!isComplete && <Note>Only the likeliest steps were searched for chunks.</Note>}
+          {!isComplete && <Note>Only the most likely steps were searched for chunks.</Note>}
         </section>
       )}
       {docs.map(({ id, slug, title, versionId, number, content, truncated }) => (

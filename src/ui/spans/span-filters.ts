@@ -20,7 +20,7 @@ export const spanFilters = ({ errorTypes, reviewers }: Names): Filter[] => [
   { kind: 'text', label: 'Step', name: 'stepId', placeholder: 'e.g. generate-answer' },
   { kind: 'choice', label: 'Reviewer', name: 'reviewerId', options: optionsOf(reviewers) },
   { kind: 'text', label: 'Model', name: 'model', placeholder: 'e.g. gpt-4.1-mini' },
-  { kind: 'text', label: 'Prompt version', name: 'promptVersionId', placeholder: "Versions' IDs, or none" },
+  { kind: 'text', label: 'Prompt version', name: 'promptVersionId', placeholder: 'Version IDs, or none' },
   {
     kind: 'choice',
     label: 'Review',

@@ -7,11 +7,11 @@ import classes from './acceptance.module.css'
 interface AcceptanceProps {
   accepted: number
   corrected: number
-  /** Where to see the decisions. Null within another link. */
+  /** The path to the decisions. Null inside another link. */
   pathOf: ((decision: 'accept' | 'correct') => string) | null
 }
 
-/** How often reviewers accepted a version's outputs, as a bar and in words, and how certain that is. */
+/** How often reviewers accepted a version's outputs, as a bar and in words, with the uncertainty. */
 export function Acceptance({ accepted, corrected, pathOf }: AcceptanceProps) {
   const decided = accepted + corrected
   const interval = wilsonInterval(accepted, decided)

@@ -72,8 +72,8 @@ export function AttributionDetail({ history, answer, override, record, stepOf, o
             ))}
           </div>
           <Text size="xs" c="dimmed">
-            Light: how sure the engine is. Solid: how much of that its record supports, which is how often reviewers in
-            this project agreed with it on the type, at the low end of the 95% interval.
+            Light: the engine's confidence. Solid: how much of it the engine's record supports, up to the low end of the
+            95% interval of how often reviewers in this project agreed with it on the type.
           </Text>
         </Stack>
       )}

@@ -122,10 +122,10 @@ function Summary({ word, record }: { word: PastAttribution | undefined; record: 
   )
 }
 
-/** How often the engine was right about this type, instead of how sure it says it is. */
+/** How often the engine was right about this type. Shown instead of its confidence. */
 function rightIn({ errorType }: PastAttribution, quality: AttributionQuality): string {
   const record = recordOn(quality, errorType)
   return record
-    ? ` · right in ${count(record.agreed)} of ${count(record.answered)} on this type here`
-    : ' · no track record on this type here yet'
+    ? ` · right in ${count(record.agreed)} of ${count(record.answered)} reviewed answers of this type`
+    : ' · no track record for this type yet'
 }

@@ -18,7 +18,7 @@ export const engineRecordQuery = (
         signal,
       }),
     enabled: projectSlug !== undefined && answer !== undefined,
-    // It reads up to 10,000 decisions, and one more rarely changes it.
+    // The call reads up to 10,000 decisions, and one more rarely changes the result.
     staleTime: 5 * 60_000,
   })
 
@@ -31,7 +31,7 @@ export const recordOn = ({ errorTypes }: AttributionQuality, errorType: string):
 
 /**
  * How much of an engine's confidence its record supports: at most the low end of the record's 95% interval, which is
- * well below the share of right answers while there are few. Without a record, nothing.
+ * well below the observed accuracy if there are few answers. Zero without a record.
  */
 export const supported = (confidence: number, record: TypeRecord | null): number =>
   record === null ? 0 : Math.min(confidence, record.interval.low)

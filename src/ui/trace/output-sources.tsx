@@ -14,7 +14,7 @@ interface OutputSourcesProps {
   onToggle: () => void
 }
 
-/** What an output rests on. It loads when it's opened. */
+/** What an output is based on. Loads when opened. */
 export const OutputSources = ({ span, isOpen, onToggle }: OutputSourcesProps) => (
   <Stack gap="sm" align="start">
     <Button
@@ -24,7 +24,7 @@ export const OutputSources = ({ span, isOpen, onToggle }: OutputSourcesProps) =>
       leftSection={isOpen ? <IconChevronDown size={14} aria-hidden /> : <IconChevronRight size={14} aria-hidden />}
       onClick={onToggle}
     >
-      What this output rests on
+      What this output is based on
     </Button>
     {isOpen && (
       <Stack gap="sm" w="100%">

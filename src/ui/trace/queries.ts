@@ -6,7 +6,7 @@ import { updateLists } from '../traces/queries.ts'
 import { withFeedback, withoutFeedback, withPage, withSpan } from './trace-changes.ts'
 
 const FOLLOW_MS = 5_000
-/** Shows within this time that a reviewer has renewed or released a claim. */
+/** How soon the page shows that a reviewer renewed or released a claim. */
 const FOLLOW_CLAIM_MS = 30_000
 /** Larger traces don't refresh automatically. */
 const FOLLOWED_SPANS = 1_000

@@ -64,7 +64,7 @@ export const BackLink = () => (
   </Anchor>
 )
 
-/** Where a metadata field leads: to its conversation, or to the traces with the same value. */
+/** The path for a metadata field: to its conversation, or to the traces with the same value. */
 const leafAddress = (project: string | undefined, { path, value }: MetadataLeaf): string =>
   path === DEFAULT_KEY
     ? conversationAddress(project, path, value)

@@ -15,7 +15,7 @@ import { type MetadataLeaf, metadataLeaves } from './metadata-leaves.ts'
 import { plainPreview } from './plain-preview.ts'
 import classes from './trace-table.module.css'
 
-/** What cells need to know besides their trace. */
+/** What cells need besides their trace. */
 export interface CellContext {
   project: string | undefined
   typeName: (errorType: string) => string
@@ -28,18 +28,18 @@ interface TraceColumn {
   label: string
   /** The least width in pixels. */
   width: number
-  /** Its share of the width that's left. */
+  /** Its share of the remaining width. */
   grow?: number
   isNumber?: boolean
   /** The API's name of the order by this column. */
   sort?: string
-  /** Whether it's in small print. */
+  /** Whether it's shown in small type. */
   isSmall?: boolean
   cell: (trace: TraceItem, context: CellContext) => ReactNode
 }
 
 const SHOWN_LEAVES = 4
-/** From here on, the number of tokens is rounded. */
+/** Token counts are rounded from this number on. */
 const MANY_TOKENS = 100_000
 
 /** The columns that the table can show. */

@@ -83,7 +83,7 @@ export function DeleteTraces({ traces }: { traces: readonly TraceItem[] }) {
   )
 }
 
-/** Deletes the traces of one call and returns those that it couldn't delete. A trace that's already gone is deleted. */
+/** Deletes the traces of one call and returns those that it couldn't delete. A trace that no longer exists counts as deleted. */
 async function deleteSome(traces: readonly TraceItem[]): Promise<Failure[]> {
   const { results } = await deleteTraces(traces)
   const failures = traces.flatMap((trace, index) => {

@@ -38,7 +38,7 @@ export function queryOf(address: URLSearchParams): string {
   return query.toString()
 }
 
-/** The same with the list's order. A search is always in the order of time. */
+/** The filters with the sort order. A search is always sorted by time. */
 export function listQueryOf(address: URLSearchParams): string {
   const filters = queryOf(address)
   const sort = address.get('sort')
@@ -46,7 +46,7 @@ export function listQueryOf(address: URLSearchParams): string {
   return `${filters}${filters === '' ? '' : '&'}${new URLSearchParams({ sort })}`
 }
 
-/** A URL without filters, and in the order of time. */
+/** A URL without filters, sorted by time. */
 export const withoutTraceFilters = withoutFilters(name => isFilter(name) || name === 'sort')
 
 /** A metadata filter's name in the URL. */

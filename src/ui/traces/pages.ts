@@ -34,7 +34,7 @@ export function withTraces(pages: readonly TracePage[], added: readonly TraceIte
   return changed
 }
 
-/** What a response says about a trace. A trace's own page doesn't have the previews. */
+/** A response's data about a trace. The response for a single trace has no previews. */
 export type TraceChange = Pick<TraceItem, 'id' | 'updatedAt'> & Partial<TraceItem>
 
 /** The list with some traces updated; the same list if nothing changed. */

@@ -82,7 +82,7 @@ export function updateLists(trace: TraceChange): void {
 /** Removes deleted traces from every list, and from the first page, whose traces would be added to the list again. */
 export function removeFromLists(ids: ReadonlySet<string>): void {
   const left = (traces: TraceItem[]) => traces.filter(({ id }) => !ids.has(id))
-  // A response from before the deletion still has them.
+  // Responses from before the deletion still include them.
   void queryClient.cancelQueries({ queryKey: NEWEST_KEY })
   queryClient.setQueriesData<TraceList>(
     { queryKey: NEWEST_KEY },

@@ -3,12 +3,12 @@ import { MAX_SCANNED_TRACES } from '../../limits.ts'
 import type { TraceList } from '../api/wire.ts'
 import { count } from '../parts/format.ts'
 
-/** How much of a list was sorted. */
+/** Says how much of a list was sorted. */
 export const SortNote = ({ sortedOver }: Pick<TraceList, 'sortedOver'>) =>
   sortedOver &&
   !sortedOver.isAll && (
     <Text size="xs" c="dimmed" role="status">
-      Sorted within the newest {count(MAX_SCANNED_TRACES)} traces, of which {count(sortedOver.traces)} match. Filter by
+      Sorted within the newest {count(MAX_SCANNED_TRACES)} traces; {count(sortedOver.traces)} of them match. Filter by
       time to sort older ones.
     </Text>
   )

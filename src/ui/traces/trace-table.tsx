@@ -30,7 +30,7 @@ interface TraceTableProps {
   sorted: string | null
   /** Undefined if the list can't be sorted. */
   onSort: ((sort: string | null) => void) | undefined
-  /** On wide screens. Undefined if the user can't do anything with selected traces. */
+  /** On wide screens. Undefined if there's no action for selected traces. */
   selection: Selection | undefined
   /** Whether nothing is loaded yet. */
   isLoading: boolean

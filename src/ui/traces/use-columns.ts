@@ -23,7 +23,7 @@ interface ChosenColumns {
   /** Whether the reader chose them. */
   isChosen: boolean
   choose: (columns: readonly ColumnId[]) => void
-  /** Goes back to those that fit the window. */
+  /** Resets to the columns that fit the window. */
   reset: () => void
 }
 

@@ -51,7 +51,7 @@ export function useSelection(list: string, listed: readonly TraceItem[]): Select
   return { traces, ids, toggle, toggleAll }
 }
 
-/** The ids from one trace to another, in either direction. Only the latter's if the former isn't listed. */
+/** The ids from one trace to another, in either direction. If the first isn't listed, only the second. */
 function between(listed: readonly TraceItem[], from: string | null, to: string): string[] {
   const [start, end] = [from, to].map(id => listed.findIndex(trace => trace.id === id)).toSorted((a, b) => a - b)
   if (start === undefined || end === undefined || start < 0) return [to]

@@ -71,7 +71,7 @@ const LAST: readonly Filter[] = [
   },
   { kind: 'period', label: "Date of the engine's answer", from: 'engineFrom', to: 'engineTo', unit: 'day' },
   { kind: 'metadata', label: 'Metadata' },
-  { kind: 'text', label: 'Prompt version', name: 'promptVersionId', placeholder: "The version's ID" },
+  { kind: 'text', label: 'Prompt version', name: 'promptVersionId', placeholder: 'Version ID' },
   {
     kind: 'choice',
     label: 'Telemetry',
@@ -80,7 +80,7 @@ const LAST: readonly Filter[] = [
   },
 ]
 
-/** Not a filter, but chosen like one. */
+/** Not a filter, but shown as one. */
 const SORT: Filter = {
   kind: 'choice',
   label: 'Sort',

@@ -28,7 +28,7 @@ export function DeleteView({ view, onClose }: { view: SavedView; onClose: () => 
     >
       <span style={{ overflowWrap: 'anywhere' }}>
         This deletes the view <ShownText text={view.name} />
-        {view.shared ? ' for everybody in the project' : ''}. It doesn't delete anything that the view shows.
+        {view.shared ? ' for everyone in the project' : ''}. It doesn't delete anything that the view shows.
       </span>
     </FormModal>
   )
