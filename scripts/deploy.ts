@@ -37,8 +37,8 @@ database or bucket stays where it is and can't be moved. See docs/operations.md.
 /** What the first deploy prints before it asks. */
 const WORKERS_AI = `When a person disagrees with an output, rules in the Worker find the cause. A Workers AI model, Llama 3.3 70B, can find
 it instead. Each analysis then sends up to 16,000 tokens of the trace, its feedback, prompts, and knowledge docs to
-Cloudflare's GPUs, which may be outside the database's jurisdiction. It typically costs less than a cent, and at most 4
-cents, billed to this account. A project makes at most 500 calls a day; MODEL_DAILY_LIMIT changes that.
+Cloudflare's GPUs, which may be outside the database's jurisdiction. It typically costs less than a cent, and at most
+4 cents, billed to this account. A project makes at most 500 calls a day; MODEL_DAILY_LIMIT changes that.
 To change this later, run npm run deploy with --workers-ai or --no-workers-ai.`
 
 const Config = v.looseObject({
