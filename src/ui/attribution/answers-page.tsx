@@ -1,9 +1,7 @@
 import { Group, Stack, Text, Title } from '@mantine/core'
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { useMemo } from 'react'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { useSearchParams } from 'wouter'
 import { pathWith } from '../api/client.ts'
-import { errorTypesQuery } from '../api/error-types.ts'
 import { useNames } from '../api/names.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { Empty } from '../parts/empty.tsx'
@@ -17,6 +15,7 @@ import { ShowMore } from '../parts/show-more.tsx'
 import { StackedTable } from '../parts/stacked-table.tsx'
 import { TextLink } from '../parts/text-link.tsx'
 import { usePageTitle } from '../parts/use-page-title.ts'
+import { useErrorTypeNames } from '../session/error-type-names.ts'
 import { useProject } from '../session/project.ts'
 import { ANSWER_FILTERS, filtersIn } from './filters.ts'
 import { answersQuery } from './queries.ts'
@@ -27,14 +26,9 @@ export function Page() {
   const project = useProject()
   const [address] = useSearchParams()
   const query = useInfiniteQuery(answersQuery(project, filtersIn(address)))
-  const errorTypes = useQuery(errorTypesQuery(project))
   const answers = query.data?.pages.flatMap(page => page.answers)
   const names = useNames((answers ?? []).map(({ reviewedBy }) => reviewedBy))
-  const typeNames = useMemo(
-    () => new Map((errorTypes.data?.errorTypes ?? []).map(({ errorType, name }) => [errorType, name])),
-    [errorTypes.data],
-  )
-  const typeName = (errorType: string) => typeNames.get(errorType) ?? errorType
+  const typeName = useErrorTypeNames()
   return (
     <Stack gap="sm">
       <div>

@@ -1,11 +1,10 @@
 import type { AttributionQuality } from '../api/wire.ts'
 import { ChartSection } from '../insights/section.tsx'
-import { Counted } from '../parts/counted.tsx'
 import { count, share } from '../parts/format.ts'
 import { StackedTable } from '../parts/stacked-table.tsx'
 import classes from './calibration.module.css'
 import type { pathsTo } from './filters.ts'
-import { intervalName } from './interval.ts'
+import { agreementColumns } from './tables.tsx'
 
 type Tenth = AttributionQuality['calibration'][number]
 
@@ -30,30 +29,10 @@ export function Calibration({ quality, pathTo }: CalibrationProps) {
           columns={[
             { label: 'Confidence', cell: ({ from, to }) => `${share(from, 1)} to ${share(to, 1)}` },
             { label: 'Mean', isNarrow: true, cell: ({ meanConfidence }) => share(meanConfidence ?? 0, 1) },
-            {
-              label: 'Agreed',
-              isNarrow: true,
-              cell: ({ index, agreed, count: answers }) => (
-                <>
-                  <Counted
-                    value={agreed}
-                    path={pathTo({ tenth: String(index), agrees: 'true' })}
-                    label={`${count(agreed)} answers that agree`}
-                  />{' '}
-                  of{' '}
-                  <Counted
-                    value={answers}
-                    path={pathTo({ tenth: String(index) })}
-                    label={`${count(answers)} answers`}
-                  />
-                </>
-              ),
-            },
-            {
-              label: 'Share (95% interval)',
-              isNarrow: true,
-              cell: ({ agreed, count: answers, interval }) => `${share(agreed, answers)} (${intervalName(interval)})`,
-            },
+            ...agreementColumns<(typeof tenths)[number]>(
+              tenth => tenth.count,
+              ({ index }, agrees) => pathTo({ tenth: String(index), ...(agrees && { agrees: 'true' }) }),
+            ),
           ]}
         />
       )}

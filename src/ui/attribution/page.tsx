@@ -1,8 +1,6 @@
 import { Group, Skeleton, Stack, Text, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { useMemo } from 'react'
 import { useSearchParams } from 'wouter'
-import { errorTypesQuery } from '../api/error-types.ts'
 import type { AttributionQuality } from '../api/wire.ts'
 import { rangeName, windowsAt } from '../insights/window.ts'
 import { useWindow, WindowSelect } from '../insights/window-select.tsx'
@@ -13,6 +11,7 @@ import { FilterPill } from '../parts/filter-pill.tsx'
 import { count, share } from '../parts/format.ts'
 import { NoProject } from '../parts/no-project.tsx'
 import { usePageTitle } from '../parts/use-page-title.ts'
+import { useErrorTypes } from '../session/error-type-names.ts'
 import { useProject } from '../session/project.ts'
 import { Calibration } from './calibration.tsx'
 import { pathsTo } from './filters.ts'
@@ -45,11 +44,7 @@ function Quality({ project }: { project: string }) {
   const { current } = windowsAt(Date.now(), days)
   const comparison = { ...current, engine: address.get('engine'), engineVersion: address.get('engineVersion') }
   const { data: quality, error, refetch } = useQuery(qualityQuery(project, comparison))
-  const errorTypes = useQuery(errorTypesQuery(project))
-  const typeNames = useMemo(
-    () => new Map((errorTypes.data?.errorTypes ?? []).map(({ errorType, name }) => [errorType, name])),
-    [errorTypes.data],
-  )
+  const typeNames = useErrorTypes()
   const { engine, engineVersion } = comparison
   const shown = { quality, typeNames, pathTo: pathsTo(project, comparison) }
   return (

@@ -93,7 +93,7 @@ interface Agreeing {
 }
 
 /** The columns for how many answers agree, and the share with its interval. */
-function agreementColumns<Row extends Agreeing>(
+export function agreementColumns<Row extends Agreeing>(
   total: (row: Row) => number,
   pathOf: (row: Row, isAgreed: boolean) => string,
 ) {

@@ -2,14 +2,13 @@ import { Stack, Text } from '@mantine/core'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useParams, useSearchParams } from 'wouter'
 import { Fault } from '../api/client.ts'
-import { errorTypesQuery } from '../api/error-types.ts'
 import { useNames } from '../api/names.ts'
 import { FilterBar } from '../filters/filter-bar.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { count } from '../parts/format.ts'
 import { ShowMore } from '../parts/show-more.tsx'
 import { usePageTitle } from '../parts/use-page-title.ts'
-import { useProject } from '../session/project.ts'
+import { useErrorTypes } from '../session/error-type-names.ts'
 import { DatasetHeader } from './dataset-header.tsx'
 import { queryOf, withoutItemFilters } from './filters.ts'
 import { ItemDrawer } from './item-drawer.tsx'
@@ -26,8 +25,7 @@ export function Page() {
   const { data: dataset, error, refetch } = useQuery(datasetQuery(datasetId))
   const query = useInfiniteQuery(itemsQuery(datasetId, filters))
   usePageTitle(dataset?.stepId ?? 'Dataset')
-  const { data: errorTypes } = useQuery(errorTypesQuery(useProject()))
-  const typeNames = new Map(errorTypes?.errorTypes.map(({ errorType, name }) => [errorType, name]))
+  const typeNames = useErrorTypes()
   const items = query.data?.pages.flatMap(page => page.items)
   const userNames = useNames((items ?? []).map(({ by }) => by))
   const first = query.data?.pages[0]

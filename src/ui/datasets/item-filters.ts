@@ -1,4 +1,4 @@
-import type { Filter } from '../filters/filter.ts'
+import { type Filter, optionsOf } from '../filters/filter.ts'
 import { DECISION_OPTIONS } from '../parts/decision-options.ts'
 
 /** The filters that are visible even if they aren't set. */
@@ -22,7 +22,7 @@ export const itemFilters = ({ splits, typeNames }: Names): Filter[] => [
     kind: 'choice',
     label: 'Error type',
     name: 'errorType',
-    options: [...typeNames].map(([value, label]) => ({ value, label })),
+    options: optionsOf(typeNames),
   },
   {
     kind: 'choice',

@@ -1,6 +1,6 @@
 import { Stack } from '@mantine/core'
 import type { ExperimentReport } from '../api/wire.ts'
-import { useErrorTypeNames } from '../trace/use-error-type-names.ts'
+import { useErrorTypeNames } from '../session/error-type-names.ts'
 import { BreakdownTable, useCountColumns } from './breakdown-table.tsx'
 import { Effort } from './effort.tsx'
 import { Fields } from './fields.tsx'

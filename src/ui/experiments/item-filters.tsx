@@ -3,7 +3,7 @@ import { Link, useSearchParams } from 'wouter'
 import type { ExperimentReport } from '../api/wire.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { count } from '../parts/format.ts'
-import { useErrorTypeNames } from '../trace/use-error-type-names.ts'
+import { useErrorTypeNames } from '../session/error-type-names.ts'
 import {
   CHANGES,
   type Change,

@@ -9,6 +9,10 @@ export interface Option {
   label: string
 }
 
+/** The options of a filter by something with a name. */
+export const optionsOf = (names: ReadonlyMap<string, string>): Option[] =>
+  [...names].map(([value, label]) => ({ value, label }))
+
 /** A filter with a few values. */
 interface ChoiceFilter {
   kind: 'choice'

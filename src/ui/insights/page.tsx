@@ -2,7 +2,6 @@ import { Group, Skeleton, Stack, Text, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo, useRef } from 'react'
 import { pathWith } from '../api/client.ts'
-import { errorTypesQuery } from '../api/error-types.ts'
 import type { Insights } from '../api/wire.ts'
 import { Counted } from '../parts/counted.tsx'
 import { Empty } from '../parts/empty.tsx'
@@ -11,6 +10,7 @@ import { count } from '../parts/format.ts'
 import { NoProject } from '../parts/no-project.tsx'
 import { TextLink } from '../parts/text-link.tsx'
 import { usePageTitle } from '../parts/use-page-title.ts'
+import { useErrorTypes } from '../session/error-type-names.ts'
 import { useProject } from '../session/project.ts'
 import { Acceptance } from './acceptance.tsx'
 import { ErrorTypes } from './error-types.tsx'
@@ -48,12 +48,8 @@ function ProjectInsights({ project }: { project: string }) {
   const { current, before } = windowsAt(Date.now(), days)
   const insights = useQuery(insightsQuery(project, current))
   const earlier = useQuery(insightsQuery(project, before))
-  const errorTypes = useQuery(errorTypesQuery(project))
   const newest = useQuery(newestTraceQuery(project))
-  const typeNames = useMemo(
-    () => new Map((errorTypes.data?.errorTypes ?? []).map(({ errorType, name }) => [errorType, name])),
-    [errorTypes.data],
-  )
+  const typeNames = useErrorTypes()
   const isNew = newest.data !== undefined && isNewProject(newest.data)
   useOnEnd(isNew, insights.refetch)
   const isReady = insights.data !== undefined && !newest.isPending

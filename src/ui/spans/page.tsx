@@ -1,9 +1,7 @@
 import { Box, Group, Stack, Text, Title } from '@mantine/core'
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { useMemo } from 'react'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { useSearchParams } from 'wouter'
 import { pathWith } from '../api/client.ts'
-import { errorTypesQuery } from '../api/error-types.ts'
 import { useNames } from '../api/names.ts'
 import type { SpanList } from '../api/wire.ts'
 import { FilterBar } from '../filters/filter-bar.tsx'
@@ -23,6 +21,7 @@ import { type Column, StackedTable } from '../parts/stacked-table.tsx'
 import { TextLink } from '../parts/text-link.tsx'
 import { isTired } from '../parts/tired.ts'
 import { usePageTitle } from '../parts/use-page-title.ts'
+import { useErrorTypes } from '../session/error-type-names.ts'
 import { useProject } from '../session/project.ts'
 import { ListSwitch } from '../traces/list-switch.tsx'
 import { LateViewsMenu } from '../views/late-views-menu.tsx'
@@ -38,13 +37,9 @@ export function Page() {
   const project = useProject()
   const [address] = useSearchParams()
   const query = useInfiniteQuery(spansQuery(project, queryOf(address)))
-  const errorTypes = useQuery(errorTypesQuery(project))
   const spans = query.data?.pages.flatMap(page => page.spans)
   const userNames = useNames([...(spans ?? []).map(({ review }) => review.by), address.get('reviewerId')])
-  const typeNames = useMemo(
-    () => new Map((errorTypes.data?.errorTypes ?? []).map(({ errorType, name }) => [errorType, name])),
-    [errorTypes.data],
-  )
+  const typeNames = useErrorTypes()
   const contains = address.get('contains')
   const expired = query.data?.pages[0]?.expired ?? 0
   const isEmpty = spans?.length === 0 && !query.hasNextPage

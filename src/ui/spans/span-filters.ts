@@ -1,4 +1,4 @@
-import type { Filter, Option } from '../filters/filter.ts'
+import { type Filter, optionsOf } from '../filters/filter.ts'
 import { DECISION_OPTIONS } from '../parts/decision-options.ts'
 
 /** The filters that are visible even if they aren't set. */
@@ -8,9 +8,6 @@ interface Names {
   errorTypes: ReadonlyMap<string, string>
   reviewers: ReadonlyMap<string, string>
 }
-
-const optionsOf = (names: ReadonlyMap<string, string>): Option[] =>
-  [...names].map(([value, label]) => ({ value, label }))
 
 /** The filters that the list offers. */
 export const spanFilters = ({ errorTypes, reviewers }: Names): Filter[] => [

@@ -6,9 +6,9 @@ import { Said } from '../json/said.tsx'
 import { ShownText } from '../json/shown-text.tsx'
 import { count, share } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
+import { useErrorTypeNames } from '../session/error-type-names.ts'
 import classes from './attribution.module.css'
 import { recordOn, supported } from './engine-record.ts'
-import { useErrorTypeNames } from './use-error-type-names.ts'
 
 export type PastAttribution = Attributions['attributions'][number]
 type EngineAnswer = Extract<PastAttribution, { kind: 'engine' }>

@@ -13,10 +13,10 @@ import { ReviewState } from '../parts/review-state.tsx'
 import { useMay } from '../parts/scopes.tsx'
 import { TextLink } from '../parts/text-link.tsx'
 import { Warning } from '../parts/warning.tsx'
+import { useErrorTypeNames } from '../session/error-type-names.ts'
 import { useProject } from '../session/project.ts'
 import { decide } from './queries.ts'
 import classes from './span-panel.module.css'
-import { useErrorTypeNames } from './use-error-type-names.ts'
 import { useOthersClaim } from './use-others-claim.ts'
 
 /** The decision on a span's output, with buttons to accept it or to undo the review. */

@@ -8,9 +8,9 @@ import { Said } from '../json/said.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { Moment } from '../parts/moment.tsx'
 import { useMay } from '../parts/scopes.tsx'
+import { useErrorTypeNames } from '../session/error-type-names.ts'
 import { reviewsQuery } from './queries.ts'
 import classes from './span-panel.module.css'
-import { useErrorTypeNames } from './use-error-type-names.ts'
 
 const WORDS = { accept: 'Accepted', correct: 'Corrected', reset: 'Undone' }
 

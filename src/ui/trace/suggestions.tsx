@@ -9,8 +9,8 @@ import { SuggestionCard } from '../feedback/suggestion-card.tsx'
 import { useMay } from '../parts/scopes.tsx'
 import { deskOf } from '../review/desk.ts'
 import { newDraft, suggestedDraft } from '../review/drafts.ts'
+import { useErrorTypeNames } from '../session/error-type-names.ts'
 import { useProject } from '../session/project.ts'
-import { useErrorTypeNames } from './use-error-type-names.ts'
 
 /** The decisions that agents suggest for a span. */
 export function Suggestions({ span }: { span: Span }) {

@@ -1,17 +1,15 @@
-import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { errorTypesQuery } from '../api/error-types.ts'
-import type { Filter } from '../filters/filter.ts'
-import { useProject } from '../session/project.ts'
+import { type Filter, optionsOf } from '../filters/filter.ts'
+import { useErrorTypes } from '../session/error-type-names.ts'
 
 /** The filters that are visible even if they aren't set. */
 export const PINNED_FILTERS = ['Review', 'Time', 'Sort']
 
 /** The filters that the list offers. A search has no sort, because its results are always newest first. */
 export function useTraceFilters(isSearch: boolean): readonly Filter[] {
-  const { data } = useQuery(errorTypesQuery(useProject()))
+  const typeNames = useErrorTypes()
   return useMemo(() => {
-    const errorTypes = (data?.errorTypes ?? []).map(({ errorType, name }) => ({ value: errorType, label: name }))
+    const errorTypes = optionsOf(typeNames)
     return [
       ...FILTERS,
       { kind: 'choice', label: 'Error type', name: 'errorType', options: errorTypes },
@@ -19,7 +17,7 @@ export function useTraceFilters(isSearch: boolean): readonly Filter[] {
       ...LAST,
       ...(isSearch ? [] : [SORT]),
     ]
-  }, [data, isSearch])
+  }, [typeNames, isSearch])
 }
 
 const FILTERS: readonly Filter[] = [
