@@ -1,3 +1,4 @@
+import type { ModelJobKind } from './domain/model-job.ts'
 import type { RateLimiter } from './rate-limit/limiter.ts'
 import type { StoreBindings } from './store/core/store.ts'
 
@@ -8,6 +9,7 @@ export type Job =
   | { kind: 'purge_project'; organizationKey: number; projectKey: number }
   | { kind: 'settle_items'; organizationKey: number; traceKey: number }
   | { kind: 'forget_user'; organizationKey: number; userId: string }
+  | { kind: 'model_job'; organizationKey: number; jobKind: ModelJobKind; subject: string }
 
 /** Every binding and variable of the Worker, as wrangler.toml declares them. */
 export interface Env extends StoreBindings {

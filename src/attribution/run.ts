@@ -7,6 +7,7 @@ import type { Env } from '../env.ts'
 import { isUnavailable, logFault } from '../http/errors.ts'
 import { ATTRIBUTION_RENEW_MS } from '../limits.ts'
 import { ModelLimitError, reserveCall } from '../model/daily-limit.ts'
+import { whileHeld } from '../model/lease.ts'
 import { listEnabledErrorTypes } from '../store/attribution/error-types.ts'
 import { finishAttribution, settleAttribution } from '../store/attribution/finish.ts'
 import type { AttributionStatus, Claim } from '../store/attribution/jobs.ts'
@@ -70,7 +71,9 @@ function reasonOf(error: unknown): string {
 
 async function work(env: Env, store: Store, claim: Claim): Promise<AttributionStatus | undefined> {
   if (claim.basis === claim.basisBefore) return settleAttribution(store, claim, Date.now())
-  const answer = await whileHeld(store, claim, ({ signal, renew }) => {
+  const lease = { everyMs: ATTRIBUTION_RENEW_MS, about: { traceKey: claim.traceKey } }
+  const extend = () => renewLease(store, claim, Date.now())
+  const answer = await whileHeld(extend, lease, ({ signal, renew }) => {
     const reserve = async () => {
       await renew()
       signal.throwIfAborted()
@@ -105,25 +108,3 @@ const isDisputed = ({ feedback, steps }: Subject): boolean =>
 
 const isNegative = (rating: Rating | null): boolean =>
   rating === 'negative' || (typeof rating === 'number' && rating <= 0.5)
-
-/** Runs a task while renewing the lease on the job. */
-async function whileHeld<Result>(
-  store: Store,
-  claim: Claim,
-  task: (held: { signal: AbortSignal; renew: () => Promise<boolean> }) => Promise<Result>,
-): Promise<Result> {
-  const lost = new AbortController()
-  const renew = async () => {
-    const isHeld = await renewLease(store, claim, Date.now())
-    if (!isHeld) lost.abort(new Error('another run has taken over the job'))
-    return isHeld
-  }
-  // If one renewal fails, the next one makes up for it.
-  const tick = () => renew().catch(error => logFault('attribution_not_renewed', { traceKey: claim.traceKey }, error))
-  const timer = setInterval(tick, ATTRIBUTION_RENEW_MS)
-  try {
-    return await task({ signal: lost.signal, renew })
-  } finally {
-    clearInterval(timer)
-  }
-}

@@ -167,6 +167,9 @@ export const modelLimitReached = (retryAfterSeconds: number) =>
     headers: { 'retry-after': String(retryAfterSeconds) },
   })
 
+/** 409 because the deployment has no model, or has invalid settings for it. `message` says how to configure one. */
+export const modelNotConfigured = (message: string) => new ApiError(409, message, { code: 'model_not_configured' })
+
 /** 503 because a part of the platform didn't respond. Whether a write took effect is unknown. */
 export const unavailable = (retryAfterSeconds: number, cause: unknown) =>
   new ApiError(503, undefined, {

@@ -4,6 +4,7 @@ import { logFault } from '../http/errors.ts'
 import { MAX_RETRY_DELAY_SECONDS } from '../limits.ts'
 import { failAttributionJob, runAttributionJob } from './attribute-trace.ts'
 import { runUserDeletion } from './delete-user.ts'
+import { failModelJobMessage, runModelJobMessage } from './model-job.ts'
 import { runProjectPurge } from './purge-project.ts'
 import { runTracePurge } from './purge-trace.ts'
 import { runItemSettling } from './settle-items.ts'
@@ -38,10 +39,11 @@ function retryDelaySeconds(error: unknown, attempts: number): number {
   return Math.min(Math.max(2 ** attempts, requested), MAX_RETRY_DELAY_SECONDS)
 }
 
-/** Handles a job that failed on every attempt. An analysis is marked as failed; cron retries everything else. */
+/** Handles a job that failed on every attempt. What asks a model is marked as failed; cron retries everything else. */
 async function giveUp(job: Job, env: Env): Promise<void> {
   logFault('job_failed', job, new Error('failed on every attempt'))
   if (job.kind === 'attribute_trace') await failAttributionJob(job, env)
+  if (job.kind === 'model_job') await failModelJobMessage(job, env)
 }
 
 /** Runs one job: in the queue's consumer, or in cron if there is no queue. */
@@ -57,5 +59,7 @@ export function runJob(job: Job, env: Env): Promise<void> {
       return runItemSettling(job, env)
     case 'forget_user':
       return runUserDeletion(job, env)
+    case 'model_job':
+      return runModelJobMessage(job, env)
   }
 }

@@ -6,6 +6,7 @@ import { takeDueAttributions } from '../store/attribution/leases.ts'
 import { Deadline } from '../store/core/deadline.ts'
 import { openUnscopedStore } from '../store/core/store.ts'
 import { backfillItems, takeDueItems } from '../store/datasets/due.ts'
+import { takeDueModelJobs } from '../store/model-jobs/leases.ts'
 import { takeDueDeletions } from '../store/reviews/user-deletion.ts'
 import { sweepOrphans } from '../store/traces/orphans.ts'
 import { takeDueProjects } from '../store/traces/project-purge.ts'
@@ -51,6 +52,11 @@ export async function sweep(env: Env, now: number): Promise<void> {
   await attempt({ kind: 'sessions' }, () => deleteExpiredSessions(unscoped, now, SESSION_SWEEP_ROWS))
   await attempt({ kind: 'labellers' }, () => deleteUnusedLabellers(env, unscoped, now))
   if (purges.length === 0) await attempt({ kind: 'orphans' }, () => sweepOrphans(unscoped, now))
+  // Last, because without a queue, one runs here for up to a minute or so.
+  await attempt({ kind: 'model_jobs' }, async () => {
+    const due = await takeDueModelJobs(unscoped, now, limit)
+    for (const job of due) await resend({ kind: 'model_job', ...job }, env)
+  })
 }
 
 /** Sends a job again, or runs it if there's no queue. */

@@ -66,6 +66,14 @@ export const MAX_TYPES_TOKENS = 4000
 export const BYTES_PER_TOKEN = 3
 /** A model's answer, including its thinking. */
 export const MAX_ANSWER_TOKENS = 6000
+/** How long a run keeps any other job that asks a model, as `ATTRIBUTION_LEASE_MS`. */
+export const MODEL_JOB_LEASE_MS = 60_000
+/** How often such a run renews its lease. Canceling the job ends its calls within this time. */
+export const MODEL_JOB_RENEW_MS = 5000
+/** How many times in a row such a job may fail or be cut off. */
+export const MAX_MODEL_JOB_ATTEMPTS = 6
+/** Up to this long, the queue delays the message of a job that waits. Longer waits end when cron finds the job. */
+export const MAX_MODEL_JOB_DELAY_SECONDS = 900
 /** One call to a model. */
 export const MODEL_CALL_MS = 60_000
 /** A project's default limit of model calls per day, which cost a few dollars at most with the usual models. */

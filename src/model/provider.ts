@@ -1,5 +1,7 @@
 import type { LanguageModel } from 'ai'
+import { JobError } from '../domain/job-error.ts'
 import type { Env } from '../env.ts'
+import { modelNotConfigured } from '../http/errors.ts'
 import { misconfigured } from './provider-error.ts'
 
 /** US dollars per million tokens. */
@@ -34,6 +36,24 @@ const WORKERS_AI_MODEL = 'workers-ai/@cf/meta/llama-3.3-70b-instruct-fp8-fast'
 /** The name of the configured model: `ATTRIBUTION_MODEL`, or else one of Workers AI, if that's bound. */
 export const configuredModel = ({ ATTRIBUTION_MODEL, AI }: Env): string | undefined =>
   setting(ATTRIBUTION_MODEL) ?? (AI ? WORKERS_AI_MODEL : undefined)
+
+const NO_MODEL =
+  'No model is configured. To use Workers AI, run npm run deploy -- --workers-ai. To use OpenAI, Anthropic, or a compatible service, set ATTRIBUTION_MODEL and ATTRIBUTION_API_KEY as docs/configuration.md describes.'
+
+/**
+ * The settings of the configured model, for a request that needs one.
+ *
+ * @throws {ApiError} 409 if no model is configured, or if its settings are invalid.
+ */
+export function requireModel(env: Env): ModelSettings {
+  const name = configuredModel(env)
+  if (name === undefined) throw modelNotConfigured(NO_MODEL)
+  try {
+    return modelSettings(name, env)
+  } catch (error) {
+    throw error instanceof JobError ? modelNotConfigured(error.message) : error
+  }
+}
 
 /**
  * Reads the settings of the configured model.

@@ -77,6 +77,9 @@ async function newFilled() {
   }
   await env.DB.batch([
     env.DB.prepare('insert into model_calls values (?, 1, 1)').bind(job.projectKey),
+    env.DB.prepare(
+      "insert into model_jobs values (?, ?, 'run_experiment', 'e', 'pending', 1, 0, 0, null, null, null, null, null, null)",
+    ).bind(job.organizationKey, job.projectKey),
     env.DB.prepare("insert into answer_days values (?, 1, 'step', 'late', 1, 0)").bind(job.projectKey),
     env.DB.prepare("insert into output_days values (?, 1, 'step', 1, 0)").bind(job.projectKey),
     env.DB.prepare("insert into use_days values (?, 1, 'step', '', 1, 1, 1, '{}')").bind(job.projectKey),
@@ -243,6 +246,9 @@ describe('the purge of a deleted project', () => {
     await sweepPurges()
     const insert = [
       env.DB.prepare('insert into model_calls values (?, 1, 1)').bind(job.projectKey),
+      env.DB.prepare(
+        "insert into model_jobs values (?, ?, 'run_experiment', 'e', 'pending', 1, 0, 0, null, null, null, null, null, null)",
+      ).bind(job.organizationKey, job.projectKey),
       env.DB.prepare("insert into output_days values (?, 1, 'step', 1, 0)").bind(job.projectKey),
       env.DB.prepare("insert into use_days values (?, 1, 'step', '', 1, 1, 1, '{}')").bind(job.projectKey),
       env.DB.prepare(

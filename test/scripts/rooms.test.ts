@@ -21,6 +21,7 @@ const ROOMS = [
   'rate-limit',
   'env',
   'store/accounts',
+  'store/model-jobs',
   'store/counts',
   'store/traces',
   'store/spans',

@@ -33,6 +33,7 @@ describe('the schema', () => {
       'feedback',
       'gates',
       'guidelines',
+      'model_jobs',
       'observations',
       'output_days',
       'project_error_types',

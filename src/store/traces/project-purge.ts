@@ -14,6 +14,7 @@ import { projectErrorTypes } from '../schema/attribution.ts'
 import { answerDays, countedDays, outputDays, reviewDays, useDays } from '../schema/counts.ts'
 import { datasetEntries, datasetRemovals, datasetSettings, datasets } from '../schema/datasets.ts'
 import { gates } from '../schema/experiments.ts'
+import { modelJobs } from '../schema/model-jobs.ts'
 import { guidelines, textActivations, textVersions, versionedTexts } from '../schema/texts.ts'
 import { traces } from '../schema/traces.ts'
 import { deleteValues } from './payloads.ts'
@@ -153,6 +154,7 @@ function deletions(projectKey: number): { limit: number; statement: SQL }[] {
       sql`${ofProject} and not exists (select 1 from ${datasetEntries} entry
         where entry.project_key = ${datasets.projectKey} and entry.step_id = ${datasets.stepId})`,
     ),
+    removal(modelJobs, 'organization_key, kind, subject'),
     removal(modelCalls, 'project_key'),
     removal(
       apiKeys,

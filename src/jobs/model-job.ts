@@ -1,0 +1,47 @@
+import { JobError } from '../domain/job-error.ts'
+import type { ModelJobKind } from '../domain/model-job.ts'
+import type { Env, Job } from '../env.ts'
+import { JOB_ATTEMPT_MS, JOB_DEADLINE_MS, MAX_MODEL_JOB_DELAY_SECONDS } from '../limits.ts'
+import { type ModelTask, runModelJob } from '../model/job.ts'
+import { findOrganizationByKey } from '../store/accounts/organizations.ts'
+import { Deadline } from '../store/core/deadline.ts'
+import { openStore, openUnscopedStore, type Store } from '../store/core/store.ts'
+import { failModelJob } from '../store/model-jobs/leases.ts'
+
+type ModelJobMessage = Job & { kind: 'model_job' }
+
+const TASKS: Readonly<Partial<Record<ModelJobKind, ModelTask>>> = {}
+
+/** Asks a model about a job's subject, if that's still needed. If there's more to do, sends a new job. */
+export async function runModelJobMessage(job: ModelJobMessage, env: Env): Promise<void> {
+  const store = await storeOf(job, env)
+  if (!store) return
+  const next = await runModelJob(env, store, { kind: job.jobKind, subject: job.subject }, taskOf(job))
+  if (!next) return
+  const delaySeconds = Math.max(0, Math.ceil((next.at - Date.now()) / 1000))
+  // As in purge-trace.ts: without a queue, cron continues; if the queue fails, so does this message.
+  if (delaySeconds <= MAX_MODEL_JOB_DELAY_SECONDS) await env.JOBS?.send(job, { delaySeconds })
+}
+
+/** Marks the job as failed after the queue has given up. */
+export async function failModelJobMessage(job: ModelJobMessage, env: Env): Promise<void> {
+  const store = await storeOf(job, env)
+  if (!store) return
+  const name = { kind: job.jobKind, subject: job.subject }
+  const now = Date.now()
+  const status = await failModelJob(store, name, 'The job failed on every attempt', now)
+  if (status === 'failed') await taskOf(job).failed?.(store, name, now)
+}
+
+function taskOf({ jobKind }: ModelJobMessage): ModelTask {
+  const task = TASKS[jobKind]
+  // During a deployment, an older release may get a newer one's job.
+  if (!task) throw new JobError('This release has no such job', { isFinal: false })
+  return task
+}
+
+async function storeOf({ organizationKey }: ModelJobMessage, env: Env): Promise<Store | undefined> {
+  const deadline = new Deadline(JOB_DEADLINE_MS, JOB_ATTEMPT_MS)
+  const organization = await findOrganizationByKey(openUnscopedStore(env, deadline), organizationKey)
+  return organization && openStore(env, organization, deadline)
+}
