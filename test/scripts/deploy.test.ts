@@ -14,6 +14,9 @@ const PROJECT = resolve(import.meta.dirname, '../..')
 const STUB = resolve(import.meta.dirname, 'wrangler-stub.ts')
 const WRANGLER = resolve(PROJECT, 'node_modules/wrangler/bin/wrangler.js')
 
+/** Of the moments at which a deploy can be killed, `npm test` tries every third. `.ci/nightly` tries all. */
+const STRIDE = process.env.ALL_FAULTS ? 1 : 3
+
 let folder: string
 let origin: string
 /** The number of 503s that a Worker's /readyz returns before its first 200, by path. */
@@ -202,28 +205,33 @@ describe('npm run deploy', { concurrent: true }, () => {
 
   it.for([
     // The launcher passes on no other environment variables.
-    ['wrangler is killed at any moment', 'wrangler', 1, []],
-    ['the whole deploy is killed at every third moment', 'deploy', 3, ['--location', 'weur']],
-  ] as const)('reaches the same state if %s', { timeout: 300_000 }, async ([, how, stride, args], { expect }) => {
-    const whole = await newCheckout()
-    await whole.deploy(args)
-    const end = essence(await whole.account())
-    for (let moment = 1; moment <= (await whole.moments()); moment += stride) {
-      const checkout = await newCheckout()
-      const cut = await checkout.deploy(args, {}, [moment, how])
-      // It reports success only if there was nothing left to do.
-      if (cut.code === 0) expect(essence(await checkout.account()), `cut at ${moment}`).toEqual(end)
-      const rest = await checkout.deploy(args)
-      const account = await checkout.account()
-      expect(rest.code, rest.printed).toBe(0)
-      expect(essence(account), `cut at ${moment}`).toEqual(end)
-      // No code may run on a schema that it doesn't support.
-      for (const version of account.workers[0]?.versions ?? []) expect(version.migrations).toEqual(migrations)
-      expect([...cut.tokens, ...rest.tokens]).toContain(account.workers[0]?.secrets.ADMIN_TOKEN)
-      if (rest.tokens.length > 0) expect(rest.tokens).toEqual([account.workers[0]?.secrets.ADMIN_TOKEN])
-      expect(await checkout.calls()).not.toMatch(new RegExp([...cut.tokens, ...rest.tokens].join('|')))
-    }
-  })
+    ['wrangler', 1, []],
+    ['the whole deploy', 2, ['--location', 'weur']],
+  ] as const)(
+    'reaches the same state if %s is killed at any moment',
+    { timeout: 600_000 },
+    async ([what, start, args], { expect }) => {
+      const cutting = what === 'wrangler' ? 'wrangler' : 'deploy'
+      const whole = await newCheckout()
+      await whole.deploy(args)
+      const end = essence(await whole.account())
+      for (let moment = Math.min(start, STRIDE); moment <= (await whole.moments()); moment += STRIDE) {
+        const checkout = await newCheckout()
+        const cut = await checkout.deploy(args, {}, [moment, cutting])
+        // It reports success only if there was nothing left to do.
+        if (cut.code === 0) expect(essence(await checkout.account()), `cut at ${moment}`).toEqual(end)
+        const rest = await checkout.deploy(args)
+        const account = await checkout.account()
+        expect(rest.code, rest.printed).toBe(0)
+        expect(essence(account), `cut at ${moment}`).toEqual(end)
+        // No code may run on a schema that it doesn't support.
+        for (const version of account.workers[0]?.versions ?? []) expect(version.migrations).toEqual(migrations)
+        expect([...cut.tokens, ...rest.tokens]).toContain(account.workers[0]?.secrets.ADMIN_TOKEN)
+        if (rest.tokens.length > 0) expect(rest.tokens).toEqual([account.workers[0]?.secrets.ADMIN_TOKEN])
+        expect(await checkout.calls()).not.toMatch(new RegExp([...cut.tokens, ...rest.tokens].join('|')))
+      }
+    },
+  )
 
   it('creates the database and the bucket in --location, and reports any that are elsewhere', async ({ expect }) => {
     const checkout = await newCheckout()
