@@ -25,6 +25,14 @@ export interface Evidence {
   note: string
 }
 
+const DOC_PREFIX = 'knowledgeDocs.'
+
+/** The slug of the knowledge doc that an answer's evidence cites first. Null if it cites none. */
+export function citedDoc(evidence: readonly Evidence[]): string | null {
+  const cited = evidence.find(({ path }) => path.startsWith(DOC_PREFIX))
+  return cited?.path.slice(DOC_PREFIX.length) || null
+}
+
 /** Another possible cause. */
 export interface Alternative {
   errorType: string

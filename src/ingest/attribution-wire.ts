@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { ERROR_CATEGORIES, reviewersStatement } from '../domain/attribution.ts'
+import { citedDoc, ERROR_CATEGORIES, reviewersStatement } from '../domain/attribution.ts'
 import { IsoTime, isoTime, Uuid } from '../http/atoms.ts'
 import type { AttributionOverride, AttributionResult, NamedErrorType } from '../store/attribution/state.ts'
 
@@ -23,6 +23,7 @@ const EngineAnswer = v.object({
   alternatives: v.array(v.object({ error_type: v.string(), confidence: Confidence })),
   span_id: v.nullable(Uuid),
   evidence: v.array(Evidence),
+  doc_slug: v.nullable(v.string()),
   engine: v.string(),
   created_at: IsoTime,
 })
@@ -57,6 +58,13 @@ export const Attribution = v.object({
     v.array(Evidence),
     v.metadata({ description: 'The strongest evidence first, or the decision of the reviewer who named the cause' }),
   ),
+  doc_slug: v.pipe(
+    v.nullable(v.string()),
+    v.metadata({
+      description:
+        'The knowledge doc that the evidence cites first. Null if it cites none, or if a reviewer named another type.',
+    }),
+  ),
   engine: v.pipe(v.string(), v.metadata({ description: "The engine: rules, or the model's name" })),
   engine_answer: v.pipe(
     EngineAnswer,
@@ -85,7 +93,7 @@ export function toAttribution(traceId: string, result: AttributionResult): v.Inf
   return {
     trace_id: traceId,
     ...engineAnswer,
-    ...(override && toStatement(override)),
+    ...(override && toStatement(override, result)),
     engine_answer: engineAnswer,
     override: override && {
       ...toErrorType(override),
@@ -106,12 +114,16 @@ const toEngineAnswer = (result: AttributionResult): v.InferOutput<typeof EngineA
   alternatives: result.alternatives.map(({ errorType, confidence }) => ({ error_type: errorType, confidence })),
   span_id: result.spanId,
   evidence: result.evidence.map(({ spanId, path, note }) => ({ span_id: spanId, path, note })),
+  doc_slug: citedDoc(result.evidence),
   engine: result.engine,
   created_at: isoTime(result.createdAt),
 })
 
-/** The reviewer's error type instead of the engine's. Contains none of the engine's reasoning. */
-function toStatement(override: AttributionOverride) {
+/**
+ * The reviewer's error type instead of the engine's. Contains none of the engine's reasoning, but keeps the doc of a type
+ * that both name.
+ */
+function toStatement(override: AttributionOverride, { answer, evidence: cited }: AttributionResult) {
   const { spanId, createdAt } = override
   const { reasoning, evidence } = reviewersStatement(override)
   return {
@@ -121,6 +133,7 @@ function toStatement(override: AttributionOverride) {
     alternatives: [],
     span_id: spanId,
     evidence: evidence.map(({ spanId, path, note }) => ({ span_id: spanId, path, note })),
+    doc_slug: override.errorType === answer.errorType ? citedDoc(cited) : null,
     created_at: isoTime(createdAt),
   }
 }

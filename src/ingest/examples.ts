@@ -73,6 +73,7 @@ const engineAnswer = {
   ],
   span_id: SPAN_ID,
   evidence: [{ span_id: SPAN_ID, path: 'output.answer', note: '12 months, but the correction says 24' }],
+  doc_slug: null,
   engine: 'rules',
   created_at: JUDGED,
 }

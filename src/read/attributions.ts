@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
 import { ANSWERED, ATTRIBUTION_ID, JUDGED, REVIEW_ID, SPAN_ID, TRACE_UUID, USER_ID } from '../api/story.ts'
 import { requireFound } from '../auth/require-project.ts'
-import { type AttributionCost, ERROR_CATEGORIES, reviewersStatement } from '../domain/attribution.ts'
+import { type AttributionCost, citedDoc, ERROR_CATEGORIES, reviewersStatement } from '../domain/attribution.ts'
 import { described, IsoTime, isoTime, Uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { isForeignTrace } from '../store/accounts/ownership.ts'
@@ -55,6 +55,10 @@ export const PastAttribution = v.variant('kind', [
     reasoning: v.string(),
     alternatives: Alternatives,
     evidence: Evidence,
+    docSlug: described(
+      v.nullable(v.string()),
+      'The knowledge doc that the evidence cites first. Null if it cites none.',
+    ),
     engine: v.pipe(v.string(), v.metadata({ description: "`rules`, or a model's name" })),
     engineVersion: described(v.string(), 'The version of the rules, or of the question for a model'),
     durationMs: v.number(),
@@ -117,6 +121,7 @@ export const listAttributions = endpoint({
             evidence: [
               { spanId: SPAN_ID, path: 'output.answer', note: '12 appears in neither the input nor the chunks' },
             ],
+            docSlug: null,
             engine: 'rules',
             engineVersion: '2',
             durationMs: 3,
@@ -183,6 +188,7 @@ function toPastAttribution(past: EngineAnswer | ReviewersAnswer): v.InferOutput<
     reasoning,
     alternatives,
     evidence,
+    docSlug: citedDoc(evidence),
     engine,
     engineVersion,
     durationMs,

@@ -53,6 +53,7 @@ describe('the attributions on a trace', () => {
           reasoning: 'Because.',
           alternatives: [{ errorType: 'system_failure', confidence: 0.2 }],
           evidence: [{ spanId, path: 'output', note: 'It says no.' }],
+          docSlug: null,
           engine: 'rules',
           engineVersion: '2',
           durationMs: 12,
