@@ -13,6 +13,7 @@ import { ingest } from './ingest/index.ts'
 import { manage } from './manage/index.ts'
 import { unknownPath } from './native-protocols.ts'
 import { otlp } from './otlp/index.ts'
+import { problems } from './problems/index.ts'
 import { addressOf } from './rate-limit/address.ts'
 import { read } from './read/index.ts'
 import { review } from './review/index.ts'
@@ -76,6 +77,7 @@ export const endpoints: readonly Endpoint[] = [
   ...review,
   ...datasets,
   ...experiments,
+  ...problems,
   ...manage,
   describeApi,
   checkHealth,

@@ -13,6 +13,7 @@ import { Trace as NewTrace } from './ingest/traces.ts'
 import { Entry } from './manage/audit-log.ts'
 import { Session } from './manage/session.ts'
 import { ApiKey, ApiKeyWithSecret, Project, User } from './manage/wire.ts'
+import { Problem } from './problems/wire.ts'
 import { PastAttribution } from './read/attributions.ts'
 import { ErrorType } from './read/error-types.ts'
 import { Gate } from './read/gate.ts'
@@ -62,6 +63,7 @@ const output = {
   KnowledgeDocVersion,
   Observation,
   PastAttribution,
+  Problem,
   Project,
   Prompt,
   PromptDetail,

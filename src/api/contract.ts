@@ -13,6 +13,7 @@ export type Family =
   | 'review'
   | 'dataset'
   | 'experiment'
+  | 'problem'
   | 'manage'
   | 'session'
   | 'operation'

@@ -93,6 +93,7 @@ const TAGS: Readonly<Record<Family, string>> = {
   review: 'Reviewing',
   dataset: 'Datasets',
   experiment: 'Experiments',
+  problem: 'Problems',
   manage: 'Management',
   session: 'Signing in',
   operation: 'Operation',

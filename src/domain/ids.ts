@@ -69,6 +69,12 @@ export const gateUuid = (projectId: string, stepId: string) => uuidV5(projectId,
 /** The id of a step's guideline in the audit log. */
 export const guidelineUuid = (projectId: string, stepId: string) => uuidV5(projectId, `guideline:${stepId}`)
 
+/** The id of a problem, from its step at fault, error type, and knowledge doc. '' is none. */
+export const problemUuid = (
+  projectId: string,
+  { stepId, errorType, docSlug }: { stepId: string; errorType: string; docSlug: string },
+) => uuidV5(projectId, `problem:${stepId}:${errorType}:${docSlug}`)
+
 /** A name-based UUID, version 5 (RFC 9562, section 5.5): the same namespace and name always give the same id. */
 export async function uuidV5(namespace: string, name: string): Promise<string> {
   const suffix = encoder.encode(name)

@@ -5,6 +5,7 @@ import { deleteExpiredSessions } from '../store/accounts/sessions.ts'
 import { takeDueAttributions } from '../store/attribution/leases.ts'
 import { Deadline } from '../store/core/deadline.ts'
 import { openUnscopedStore } from '../store/core/store.ts'
+import { backfillCases } from '../store/counts/backfill-cases.ts'
 import { backfillItems, takeDueItems } from '../store/datasets/due.ts'
 import { takeDueModelJobs } from '../store/model-jobs/leases.ts'
 import { takeDueDeletions } from '../store/reviews/user-deletion.ts'
@@ -45,6 +46,7 @@ export async function sweep(env: Env, now: number): Promise<void> {
     const due = await takeDueItems(unscoped, now, limit)
     for (const items of due) await resend({ kind: 'settle_items', ...items }, env)
   })
+  await attempt({ kind: 'cases' }, () => backfillCases(unscoped, now))
   await attempt({ kind: 'closing' }, () => closeTraces(env, unscoped, now))
   await attempt({ kind: 'retention' }, () => applyRetention(env, unscoped, now))
   await attempt({ kind: 'audit_retention' }, () => expireAuditLog(env, unscoped, now))

@@ -7,6 +7,8 @@ import { DAY_MS } from './units.ts'
 export const PURGE_ROWS = 1000
 /** Traces reviewed before datasets existed that one cron run marks, so that they get their items. */
 export const BACKFILLED_TRACES = 500
+/** Traces reviewed or attributed before problems existed whose cases one cron run finds, in one batch. */
+export const BACKFILLED_CASES = 200
 /** Dataset items of a trace that a purge deletes in one batch, with all their log entries. */
 export const PURGED_ITEMS = 200
 /** Steps of one purge job. With its other statements, it stays under the free plan's 50 queries per invocation. */

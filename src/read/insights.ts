@@ -3,10 +3,10 @@ import { endpoint } from '../api/endpoint.ts'
 import { PROJECT_ID, PROMPT_ID, PROMPT_VERSION_ID, USER_ID } from '../api/story.ts'
 import { countDurations, percentile, sumHistograms } from '../domain/duration-histogram.ts'
 import { type StepUse, sumUse } from '../domain/step-use.ts'
-import { described, IsoTime, isoTime, timestamp, Uuid } from '../http/atoms.ts'
-import { badRequest } from '../http/errors.ts'
-import { DAY_MS, DEFAULT_INSIGHT_DAYS, MAX_INSIGHT_DAYS, MAX_INSIGHT_ROWS } from '../limits.ts'
+import { described, IsoTime, isoTime, Uuid } from '../http/atoms.ts'
+import { DAY_MS, MAX_INSIGHT_ROWS } from '../limits.ts'
 import { type DayRange, readInsights } from '../store/insights/insights.ts'
+import { dayParameters, daysOf } from './days.ts'
 import { projectSelector, selectedProject } from './project.ts'
 import { Decided } from './text-wire.ts'
 
@@ -87,14 +87,7 @@ export const getInsights = endpoint({
   scope: 'read',
   query: v.strictObject({
     ...projectSelector,
-    from: v.optional(
-      timestamp(`Any time on the first day of the range. Default: ${DEFAULT_INSIGHT_DAYS} days before the end.`),
-    ),
-    to: v.optional(
-      timestamp(
-        `Any time on the last day of the range. Default: today. The range has at most ${MAX_INSIGHT_DAYS} days.`,
-      ),
-    ),
+    ...dayParameters,
   }),
   errors: { 404: 'Not found' },
   responses: { 200: Insights },
@@ -143,19 +136,6 @@ export const getInsights = endpoint({
   const project = await selectedProject(context, query)
   return { status: 200, body: toInsights(range, await readInsights(store, project, range)) }
 })
-
-/** The range of times that the API can express. */
-const FIRST_DAY = Date.parse('0000-01-01T00:00:00.000Z') / DAY_MS
-const LAST_DAY = Date.parse('9999-12-31T00:00:00.000Z') / DAY_MS
-
-/** The days of a query. 400 if the range is empty or too long. */
-function daysOf({ from: fromTime, to: toTime }: { from?: number | undefined; to?: number | undefined }, now: number) {
-  const to = Math.min(toTime === undefined ? Math.floor(now / DAY_MS) + 1 : Math.ceil(toTime / DAY_MS), LAST_DAY)
-  const from = Math.max(fromTime === undefined ? to - DEFAULT_INSIGHT_DAYS : Math.floor(fromTime / DAY_MS), FIRST_DAY)
-  if (from >= to) throw badRequest('must be before to', 'from')
-  if (to - from > MAX_INSIGHT_DAYS) throw badRequest(`must be at most ${MAX_INSIGHT_DAYS} days before to`, 'from')
-  return { from, to }
-}
 
 const isoDay = (day: number): string => isoTime(day * DAY_MS).slice(0, 10)
 

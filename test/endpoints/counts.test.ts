@@ -291,12 +291,14 @@ describe('platform calls', () => {
     // count of such decisions on the day. For the step's first decision, its dataset, the dataset's index and position,
     // and the item.
     ['an acceptance takes two round trips and eleven rows', { decision: 'accept' }, 11, 0],
-    ['a correction takes the same', { decision: 'correct', approvedOutput: 'No' }, 11, 0],
+    // The case and its index, and the count of such cases on the day. For a problem's first case, its id and the index of
+    // new ones.
+    ['a correction takes five more rows', { decision: 'correct', approvedOutput: 'No' }, 16, 0],
     // The comment and its index by trace.
     ['a decision with a comment takes two more rows', { decision: 'accept', comment: 'Good' }, 13, 0],
     // The index of decisions with an error type.
     ['a decision with an error type takes one more row', { decision: 'accept', errorType: 'reasoning_error' }, 12, 0],
-    ['a large correction takes two more R2 calls', { decision: 'correct', approvedOutput: large }, 11, 1],
+    ['a large correction takes two more R2 calls', { decision: 'correct', approvedOutput: large }, 16, 1],
   ] as const)('%s, and sent again one round trip and no rows', async ([, body, rowsWritten, puts], { expect }) => {
     const { org, spanId } = await newReviewed({ answer: 'Yes' })
     await org.bearer().get('/api/prompts?projectSlug=support')
@@ -346,9 +348,10 @@ describe('platform calls', () => {
     // The number of decisions in force is unchanged, so the counts aren't written. Because a root may still have the item
     // of an earlier decision, the trace's items are due, which takes the trace and its index.
     expect(await decideAll({ decision: 'accept', comment: 'Sure' })).toMatchObject({ rowsWritten: 20 * 8 + 1 + 1 + 2 })
-    // One count row changes: fewer acceptances and more corrections.
+    // One count row changes: fewer acceptances and more corrections. Each correction is a case, with its index. They share
+    // a count, and the problem's id and its index.
     expect(await decideAll({ decision: 'correct', approvedOutput: 'No' })).toMatchObject({
-      rowsWritten: 20 * 6 + 1 + 1 + 1 + 2,
+      rowsWritten: 20 * 8 + 1 + 1 + 1 + 2 + 3,
     })
     // Imports look up their reviewers in one more round trip. Those that change nothing write nothing.
     await reviewerOf(org, 'ada@example.com')
@@ -357,6 +360,30 @@ describe('platform calls', () => {
       d1RoundTrips: 2,
       rowsWritten: 0,
     })
+  })
+
+  it('the next correction of a problem takes three rows for its case, and an acceptance none', async ({ expect }) => {
+    const { org, step } = await newReviewed('Yes')
+    await org.bearer().get('/api/prompts?projectSlug=support')
+    const spanIds = Array.from({ length: 3 }, () => crypto.randomUUID())
+    for (const span_id of spanIds) await step({ span_id })
+    const decide = (spanId: string | undefined, body: object) => costOf(org, 'put', `/api/spans/${spanId}/review`, body)
+    const [first, second, third] = spanIds
+    const correction = { decision: 'correct', approvedOutput: 'No' }
+    await decide(first, correction)
+    expect(await decide(second, correction)).toMatchObject({ d1RoundTrips: 2, rowsWritten: 7 + 2 + 3 })
+    expect(await decide(third, { decision: 'accept' })).toMatchObject({ d1RoundTrips: 2, rowsWritten: 7 + 2 })
+  })
+
+  it('a page of problems takes two round trips and writes nothing, or stores new ids in one more', async ({
+    expect,
+  }) => {
+    const { org, review } = await newReviewed('Yes')
+    await review({ decision: 'correct', approvedOutput: 'No' })
+    await org.bearer().get('/api/prompts?projectSlug=support')
+    const list = () => costOf(org, 'get', '/api/problems?projectSlug=support')
+    expect(await list()).toMatchObject({ d1RoundTrips: 3 })
+    expect(await list()).toEqual({ ...NOTHING, d1RoundTrips: 2 })
   })
 
   it("a span's sources take up to five round trips, in three stages, however many spans and chunks there are", async ({
@@ -433,15 +460,16 @@ describe('platform calls', () => {
     expect(await post(outputs.slice(2))).toEqual({ ...NOTHING, d1RoundTrips: 2 })
   })
 
-  it('an attribution run takes six round trips and five rows, or two and none for a finished job', async ({
+  it('an attribution run takes six round trips and ten rows, or two and none for a finished job', async ({
     expect,
   }) => {
     const { askAsync, job } = await newDisputed()
     await askAsync(withMessages().bindings)
     // The claim writes the job and its index of due jobs. The end writes the result, the job, which leaves the index,
-    // and the count of such answers on the day.
+    // and the count of such answers on the day. Of its problem, the case with its index, the count, and the id with its
+    // index, because it's the first.
     for (const cost of [
-      { d1RoundTrips: 6, rowsWritten: 5 },
+      { d1RoundTrips: 6, rowsWritten: 10 },
       { d1RoundTrips: 2, rowsWritten: 0 },
     ]) {
       const { bindings, counts } = countingBindings()

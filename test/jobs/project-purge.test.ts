@@ -68,7 +68,7 @@ async function newFilled() {
   const reviewed = (await org.ingest.post('/api/v1/traces', deleted)).body.id
   await org.ingest.post('/api/v1/observations', anObservation({ trace_id: deleted.trace_id }))
   const { spans } = (await org.owner.get(`/api/traces/${reviewed}`)).body
-  await org.owner.put(`/api/spans/${spans[0].id}/review`, { decision: 'accept' })
+  await org.owner.put(`/api/spans/${spans[0].id}/review`, { decision: 'correct', approvedOutput: 'No' })
   const row = await env.DB.prepare('select key, organization_key from projects where id = ?').bind(projectId).first()
   const job: PurgeJob = {
     kind: 'purge_project',
@@ -81,6 +81,9 @@ async function newFilled() {
       "insert into model_jobs values (?, ?, 'run_experiment', 'e', 'pending', 1, 0, 0, null, null, null, null, null, null)",
     ).bind(job.organizationKey, job.projectKey),
     env.DB.prepare("insert into answer_days values (?, 1, 'step', 'late', 1, 0)").bind(job.projectKey),
+    env.DB.prepare("insert into problems values (?, 'step', '', '', 0, null, null, null, null, null, 1, '')").bind(
+      job.projectKey,
+    ),
     env.DB.prepare("insert into output_days values (?, 1, 'step', 1, 0)").bind(job.projectKey),
     env.DB.prepare("insert into use_days values (?, 1, 'step', '', 1, 1, 1, '{}')").bind(job.projectKey),
     env.DB.prepare("insert into dataset_removals values (?, 'step', 1, null)").bind(job.projectKey),

@@ -36,6 +36,10 @@ describe('the schema', () => {
       'model_jobs',
       'observations',
       'output_days',
+      'problem_cases',
+      'problem_days',
+      'problem_ids',
+      'problems',
       'project_error_types',
       'review_days',
       'reviews',
@@ -184,6 +188,8 @@ describe('the SQL statements in requests and jobs', () => {
       const isShort =
         /^select .* from "(spans|feedback|observations|attributions|saved_views)"/s.test(sql) ||
         sql.startsWith('select sharing.root_id') ||
+        // Groups of counters, by their sums.
+        /^\s*with scanned as materialized/.test(sql) ||
         /^update "spans" set "(review_number|has_output|has_null_output)"/.test(sql)
       const sorts = explained.results.filter(
         step => /TEMP B-TREE FOR (ORDER BY|RIGHT)/.test(step.detail) && !isInScalar(step, explained.results),

@@ -1,11 +1,14 @@
-import { type SQL, sql } from 'drizzle-orm'
-import type { Attribution, AttributionCost } from '../../domain/attribution.ts'
-import { readPlain } from '../core/database.ts'
+import { eq, type SQL, sql } from 'drizzle-orm'
+import { type Attribution, type AttributionCost, citedDoc } from '../../domain/attribution.ts'
+import { readPlain, runLast } from '../core/database.ts'
 import { selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
+import { updateCases } from '../counts/problem-cases.ts'
 import { countAnswer } from '../counts/review-days.ts'
 import { attributionJobs, attributions } from '../schema/attribution.ts'
 import { spans } from '../schema/spans.ts'
+import { traces } from '../schema/traces.ts'
+import { isLive } from '../traces/live.ts'
 import {
   type AttributionStatus,
   type Claim,
@@ -36,7 +39,7 @@ export async function finishAttribution(
   now: number,
 ): Promise<AttributionStatus | undefined> {
   const { database } = store
-  const [, , , [job]] = await readPlain(database, [
+  const [job] = await runLast(database, [
     database
       .insert(attributions)
       .select(
@@ -54,6 +57,7 @@ export async function finishAttribution(
       attributionNumber: sql`${attributionJobs.attributionNumber} + 1`,
       errorType: draft.attribution.errorType,
     }),
+    ...updateCases(store, isLive(store, eq(traces.key, claim.traceKey))),
     statusQuery(store, claim.traceKey),
   ])
   return job?.status
@@ -109,6 +113,7 @@ const resultColumns = ({ id, attribution, version, cost }: AttributionDraft, now
   reasoning: attribution.reasoning,
   alternatives: JSON.stringify(attribution.alternatives),
   evidence: JSON.stringify(attribution.evidence),
+  docSlug: citedDoc(attribution.evidence),
   engine: attribution.engine,
   engineVersion: version,
   stepId: sql`coalesce((select blamed.step_id from ${spans} blamed

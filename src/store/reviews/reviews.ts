@@ -12,6 +12,7 @@ import { rowSet, selectFor } from '../core/rows.ts'
 import { promptOfStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { markDays } from '../counts/output-days.ts'
+import { updateCases } from '../counts/problem-cases.ts'
 import { countDecisions } from '../counts/review-days.ts'
 import { ENTRY_ROW, type EntryDraft, encodeEntry, entryStatements } from '../datasets/entries.ts'
 import { projects } from '../schema/accounts.ts'
@@ -213,6 +214,10 @@ export async function addReviews(
     )
     const from = sql`from ${ADDED.from(slim)} cross join ${reviews} where ${isAdded(ADDED.row)}`
     const { row } = ADDED
+    // Accepting a span that nobody has reviewed makes no case and ends none.
+    const changing = items.filter(
+      ({ numberBefore, state, errorType }) => numberBefore > 0 || state !== 'accepted' || errorType !== null,
+    )
     const results = await database.batch([
       database
         .insert(reviews)
@@ -336,6 +341,7 @@ export async function addReviews(
           select ${reviews.traceKey} ${from} and ${reviews.state} = 'corrected' and ${reviews.importedAt} is null)`,
         act.at,
       ),
+      ...(changing.length > 0 ? updateCases(store, isLive(store, isOneOfKeys(changing))) : []),
     ])
     const [rows, requested] = [results[12], results[13]]
     for (const { id, isStale } of rows) added.set(id, { isStale })
@@ -360,6 +366,10 @@ const DRAFTS = rowSet([
   'createdAt',
   'importedAt',
 ])
+/** Whether a trace is one of those that drafts are in. */
+const isOneOfKeys = (drafts: readonly ReviewDraft[]): SQL =>
+  sql`${traces.key} in (select item.value from json_each(${JSON.stringify(drafts.map(({ traceKey }) => traceKey))}) as item)`
+
 /** The fields of drafts for the statements after the insertion. */
 const ADDED = rowSet([...PLACE, 'state', 'idBefore', 'outputRevision', 'canBeShared', 'isUnsettled'])
 type Place = Readonly<Record<(typeof PLACE)[number], SQL>>

@@ -103,6 +103,8 @@ export const attributions = sqliteTable(
      * answer was never counted.
      */
     stepId: text('step_id'),
+    /** The slug of the knowledge doc that the evidence cites first. Null if it cites none. */
+    docSlug: text('doc_slug'),
   },
   table => [primaryKey({ columns: [table.traceKey, table.number] })],
 )

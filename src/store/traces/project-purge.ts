@@ -15,6 +15,7 @@ import { answerDays, countedDays, outputDays, reviewDays, useDays } from '../sch
 import { datasetEntries, datasetRemovals, datasetSettings, datasets } from '../schema/datasets.ts'
 import { gates } from '../schema/experiments.ts'
 import { modelJobs } from '../schema/model-jobs.ts'
+import { problemDays, problemIds, problems } from '../schema/problems.ts'
 import { guidelines, textActivations, textVersions, versionedTexts } from '../schema/texts.ts'
 import { traces } from '../schema/traces.ts'
 import { deleteValues } from './payloads.ts'
@@ -132,6 +133,9 @@ function deletions(projectKey: number): { limit: number; statement: SQL }[] {
     removal(projectErrorTypes, 'project_key, error_type'),
     removal(reviewDays, 'project_key, day, step_id, prompt_version_id, user_id, error_type'),
     removal(answerDays, 'project_key, day, step_id, error_type'),
+    removal(problemDays, 'project_key, day, step_id, error_type, doc_slug'),
+    removal(problemIds, 'project_key, step_id, error_type, doc_slug'),
+    removal(problems, 'project_key, step_id, error_type, doc_slug'),
     removal(outputDays, 'project_key, day, step_id'),
     removal(useDays, 'project_key, day, step_id, prompt_version_id'),
     removal(countedDays, 'project_key, day'),

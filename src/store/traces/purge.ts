@@ -4,6 +4,7 @@ import { searchableFields } from '../../domain/metadata.ts'
 import { PURGE_ROWS, PURGE_STEPS, RESEND_AFTER_MS } from '../../limits.ts'
 import { markLabellers } from '../accounts/labellers.ts'
 import type { Store, UnscopedStore } from '../core/store.ts'
+import { deleteCases } from '../counts/problem-cases.ts'
 import { countExpired, expireAnswers, subtractAnswers, subtractDecisions } from '../counts/review-days.ts'
 import { projects } from '../schema/accounts.ts'
 import { attributionJobs, attributions } from '../schema/attribution.ts'
@@ -68,6 +69,7 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
     deleteRows(store, table, eq(table.traceKey, traceKey), ...more)
   const { projectKey } = tombstone
   const steps = [
+    () => deleteCases(store, traceKey, isUncounted ? 'subtract' : isCounted ? 'expire' : 'keep'),
     () => deleteItems(store, { projectKey, traceKey }),
     // Reviews and answers come first, to correct the counts soon. The spans and the job come last, because they
     // determine which decisions and answers count.

@@ -1,0 +1,9 @@
+/** Problems whose ids one round trip stores, and round trips of a request: 10,000 problems. */
+export const NAMED_PROBLEMS = 1000
+export const MAX_NAMING_ROUNDS = 10
+/** The newest cases that a problem shows: enough to see a pattern, few enough to read. */
+export const MAX_PROBLEM_EXAMPLES = 5
+/** A problem's newest cases that are searched for dataset items of one split. */
+export const MAX_SCANNED_CASES = 1000
+/** Problems that a page looks at to find those in one state. */
+export const MAX_SCANNED_PROBLEMS = 1000

@@ -1,0 +1,95 @@
+import * as v from 'valibot'
+import { PROBLEM_STATES } from '../domain/problem.ts'
+import { described, IsoTime, isoTime, Uuid } from '../http/atoms.ts'
+import { DAY_MS } from '../limits.ts'
+import type { CountedProblem, ProblemDetails } from '../store/problems/problem-list.ts'
+
+const Decided = v.object({ n: v.number(), accepted: v.number() })
+
+/** What people and engines found wrong with a step, and what's being done about it. */
+export const Problem = v.object({
+  id: Uuid,
+  stepId: described(v.string(), 'The step at fault: the one that the engine blames, or else the reviewed one'),
+  errorType: described(v.nullable(v.string()), 'Null if neither a reviewer nor an engine named one'),
+  docSlug: described(v.nullable(v.string()), 'The knowledge doc that the cause cites'),
+  count: described(
+    v.number(),
+    'Its cases in the range: spans with a correction in force, and traces without one that an engine analyzed',
+  ),
+  byReviewers: described(v.number(), 'Cases of which a reviewer named the type, or nobody did'),
+  byEngine: described(v.number(), 'Cases of which only the engine named the type'),
+  share: described(
+    v.nullable(v.number()),
+    "Cases per decision on the step in the range, 0 to 1. Null if there are fewer decisions than cases, because people judged other steps' outputs.",
+  ),
+  trend: described(v.number(), 'The count, minus that of the range of the same length before'),
+  lastAt: described(v.nullable(IsoTime), 'The newest case in the range. Null if there is none.'),
+  examples: described(v.array(Uuid), 'The spans of the newest cases in the range'),
+  state: described(
+    v.picklist(PROBLEM_STATES),
+    "open; fixing: a prompt version is linked as the candidate; proven: it met the gate and fixed the problem's test items; live: it's active; verified: it helped; dismissed: a person decided not to fix it",
+  ),
+  assignee: described(v.nullable(Uuid), "A user's ID"),
+  candidate: v.nullable(
+    v.object({
+      promptId: Uuid,
+      versionId: Uuid,
+      number: v.number(),
+      note: v.nullable(v.string()),
+      at: described(IsoTime, 'When it was linked'),
+    }),
+  ),
+  proof: v.nullable(
+    v.object({
+      experimentId: described(v.nullable(Uuid), "The candidate's experiment. Null if there is none."),
+      met: described(v.boolean(), 'Whether the experiment meets the gate or, without one, the default'),
+      fixed: described(v.number(), "How many of the problem's test items are fixed"),
+      items: described(v.number(), "How many of the problem's test items have a result"),
+      needed: described(v.number(), 'How many must be fixed'),
+      reason: described(v.nullable(v.string()), "Why it isn't proven. Null if it is."),
+    }),
+  ),
+  watch: described(
+    v.nullable(
+      v.object({
+        state: v.picklist(['too_early', 'better', 'worse', 'no_difference']),
+        p: v.nullable(v.number()),
+        interval: v.nullable(v.object({ low: v.number(), high: v.number() })),
+        before: Decided,
+        after: Decided,
+      }),
+    ),
+    "The watch of the candidate's prompt, once the candidate is active",
+  ),
+  note: described(v.nullable(v.string()), 'Why it was dismissed, or anything else that people should know'),
+})
+
+/** How far a problem's fix has come. */
+export type Progress = Pick<v.InferOutput<typeof Problem>, 'state' | 'candidate' | 'proof' | 'watch'>
+
+export function toProblem(
+  id: string,
+  problem: CountedProblem,
+  { decisions, examples }: ProblemDetails,
+  progress: Progress,
+): v.InferOutput<typeof Problem> {
+  const { stepId, errorType, docSlug, byReviewers, byEngine, before, lastDay, assigneeId, note } = problem
+  const count = byReviewers + byEngine
+  const lastAt = examples[0]?.at ?? (lastDay === null ? null : lastDay * DAY_MS)
+  return {
+    id,
+    stepId,
+    errorType: errorType || null,
+    docSlug: docSlug || null,
+    count,
+    byReviewers,
+    byEngine,
+    share: decisions === 0 || decisions < count ? null : count / decisions,
+    trend: count - before,
+    lastAt: lastAt === null ? null : isoTime(lastAt),
+    examples: examples.map(({ spanId }) => spanId),
+    ...progress,
+    assignee: assigneeId,
+    note,
+  }
+}

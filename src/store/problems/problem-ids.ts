@@ -1,0 +1,100 @@
+import { and, eq, isNull, sql } from 'drizzle-orm'
+import { Unanswered } from '../../domain/failures.ts'
+import { problemUuid } from '../../domain/ids.ts'
+import type { ProblemKey } from '../../domain/problem.ts'
+import { MAX_NAMING_ROUNDS, NAMED_PROBLEMS } from '../../limits.ts'
+import { readPlain } from '../core/database.ts'
+import { rowSet, selectFor } from '../core/rows.ts'
+import { readStepId } from '../core/step-names.ts'
+import type { Store } from '../core/store.ts'
+import { projects } from '../schema/accounts.ts'
+import { problemIds } from '../schema/problems.ts'
+
+/*
+ * A problem's id follows from its step, type, and doc, but SQLite can't compute it. Requests do, when they list a problem
+ * or are asked for an id that isn't known yet.
+ */
+
+/** A problem that was found by its id. */
+export interface FoundProblem extends ProblemKey {
+  id: string
+  projectKey: number
+  projectId: string
+}
+
+const KEYS = rowSet(['projectKey', 'stepId', 'errorType', 'docSlug', 'id'])
+
+/** Finds a problem by its id. If its step was renamed, both of its ids work. */
+export async function findProblem(store: Store, id: string): Promise<FoundProblem | undefined> {
+  for (let round = 0; round < MAX_NAMING_ROUNDS; round++) {
+    const found = await selectProblem(store, id)
+    if (found) return { ...found, id: await problemUuid(found.projectId, found) }
+    if (!(await nameProblems(store))) return undefined
+  }
+  throw new Unanswered(1, new Error('the ids of new problems are not known yet'))
+}
+
+async function selectProblem(
+  { database, organization }: Store,
+  id: string,
+): Promise<Omit<FoundProblem, 'id'> | undefined> {
+  const [[found]] = await readPlain(database, [
+    database
+      .select({
+        projectKey: sql<number>`${projects.key}`.as('projectKey'),
+        projectId: sql<string>`${projects.id}`.as('projectId'),
+        stepId: readStepId(problemIds.projectKey, problemIds.stepId).as('stepId'),
+        errorType: sql<string>`${problemIds.errorType}`.as('errorType'),
+        docSlug: sql<string>`${problemIds.docSlug}`.as('docSlug'),
+      })
+      .from(problemIds)
+      .innerJoin(projects, eq(projects.key, problemIds.projectKey))
+      .where(and(eq(problemIds.id, id), eq(projects.organizationKey, organization.key), isNull(projects.deletedAt))),
+  ])
+  return found
+}
+
+/** Gives some problems of the organization their ids. Returns whether there were any without one. */
+async function nameProblems(store: Store): Promise<boolean> {
+  const { database, organization } = store
+  const unnamed = await database
+    .select({
+      projectKey: problemIds.projectKey,
+      projectId: projects.id,
+      stepId: problemIds.stepId,
+      errorType: problemIds.errorType,
+      docSlug: problemIds.docSlug,
+    })
+    .from(projects)
+    .crossJoin(problemIds)
+    .where(
+      and(
+        eq(projects.organizationKey, organization.key),
+        isNull(projects.deletedAt),
+        eq(problemIds.projectKey, projects.key),
+        isNull(problemIds.id),
+      ),
+    )
+    .limit(NAMED_PROBLEMS)
+  await saveIds(
+    store,
+    await Promise.all(
+      unnamed.map(async problem => ({ ...problem, id: await problemUuid(problem.projectId, problem) })),
+    ),
+  )
+  return unnamed.length > 0
+}
+
+/** Stores the ids of problems, which must be those that `problemUuid` computes. */
+export async function saveIds(
+  { database }: Store,
+  named: readonly (ProblemKey & { projectKey: number; id: string })[],
+): Promise<void> {
+  if (named.length === 0) return
+  const { row } = KEYS
+  const { projectKey, stepId, errorType, docSlug } = problemIds
+  await database
+    .insert(problemIds)
+    .select(selectFor(problemIds, row, sql`from ${KEYS.from(KEYS.encodeAll(named))} where true`))
+    .onConflictDoUpdate({ target: [projectKey, stepId, errorType, docSlug], set: { id: sql`excluded.id` } })
+}

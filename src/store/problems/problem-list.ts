@@ -1,0 +1,182 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { ProblemKey } from '../../domain/problem.ts'
+import { DAY_MS, MAX_PROBLEM_EXAMPLES } from '../../limits.ts'
+import type { Project } from '../accounts/projects.ts'
+import { readPlain } from '../core/database.ts'
+import { rowSet } from '../core/rows.ts'
+import { readStepId } from '../core/step-names.ts'
+import type { Store } from '../core/store.ts'
+import type { DayRange } from '../insights/insights.ts'
+import { stepNames, users } from '../schema/accounts.ts'
+import { reviewDays } from '../schema/counts.ts'
+import { problemCases, problemDays, problemIds, problems } from '../schema/problems.ts'
+import { spans } from '../schema/spans.ts'
+import { traces } from '../schema/traces.ts'
+
+/** What people decided about a problem. */
+interface ProblemDecision {
+  isDismissed: boolean
+  note: string | null
+  /** Null if the user is gone. */
+  assigneeId: string | null
+  candidateVersionId: string | null
+  candidateAt: number | null
+  verifiedAt: number | null
+  /** '' if nobody has decided anything. */
+  revision: string
+}
+
+/** A problem with its counts in a range of days. */
+export interface CountedProblem extends ProblemKey, ProblemDecision {
+  /** Null until it's stored. */
+  id: string | null
+  byReviewers: number
+  byEngine: number
+  /** The number of cases in the range of the same length before. */
+  before: number
+  /** The last day with cases. Null if the range has none. */
+  lastDay: number | null
+}
+
+/** A position in the list, which begins with the problems that have most cases. */
+export type ProblemPlace = readonly [count: number, stepId: string, errorType: string, docSlug: string]
+
+interface ProblemQuery {
+  days: DayRange
+  limit: number
+  after?: ProblemPlace | undefined
+  /** Only problems that somebody has dismissed or has linked a candidate to. */
+  isDecided?: boolean
+  /** Only this problem, even if it has no cases in the range. */
+  only?: ProblemKey
+}
+
+/**
+ * Lists up to `limit` problems of a project: those with cases in the range, and those with a candidate. Reads counters
+ * only: at most a row for each problem and each day of the range and the one before it.
+ */
+export async function selectProblems(
+  store: Store,
+  project: Pick<Project, 'key'>,
+  { days, limit, after, isDecided, only }: ProblemQuery,
+): Promise<CountedProblem[]> {
+  const { from, to } = days
+  const isInRange = sql`${problemDays.day} >= ${from}`
+  const sum = (count: SQL, condition: SQL) => sql`sum(iif(${condition}, ${count}, 0))`
+  const all = sql`${problemDays.byReviewers} + ${problemDays.byEngine}`
+  const stepOf = (table: typeof problemDays | typeof problems) => readStepId(table.projectKey, table.stepId)
+  const counted = sql`
+    select ${stepOf(problemDays)} as step_id, ${problemDays.errorType} as error_type, ${problemDays.docSlug} as doc_slug,
+      ${sum(sql`${problemDays.byReviewers}`, isInRange)} as by_reviewers,
+      ${sum(sql`${problemDays.byEngine}`, isInRange)} as by_engine,
+      ${sum(all, sql`not ${isInRange}`)} as before,
+      max(iif(${isInRange} and ${all} > 0, ${problemDays.day}, null)) as last_day
+    from ${problemDays}
+    where ${problemDays.projectKey} = ${project.key} and ${problemDays.day} >= ${2 * from - to} and ${problemDays.day} < ${to}
+    group by 1, 2, 3`
+  // A renamed step may have several rows. The columns are those of the row with the last change.
+  const decided = sql`
+    select ${stepOf(problems)} as step_id, ${problems.errorType} as error_type, ${problems.docSlug} as doc_slug,
+      ${problems.isDismissed} as is_dismissed, ${problems.note} as note, ${problems.candidateVersionId} as version_id,
+      (select ${users.id} from ${users} where ${users.organizationKey} = ${store.organization.key}
+        and ${users.id} = ${problems.assigneeId}) as assignee_id,
+      ${problems.candidateAt} as candidate_at, ${problems.verifiedAt} as verified_at, ${problems.revision} as revision,
+      max(${problems.updatedAt}) as updated_at
+    from ${problems} where ${problems.projectKey} = ${project.key} group by 1, 2, 3`
+  const isSame = sql`(listed.step_id = scanned.step_id and listed.error_type = scanned.error_type
+    and listed.doc_slug = scanned.doc_slug)`
+  const count = sql`coalesce(scanned.by_reviewers + scanned.by_engine, 0)`
+  const key = (column: string) => sql.raw(`coalesce(scanned.${column}, listed.${column})`)
+  const [stepId, errorType, docSlug] = [key('step_id'), key('error_type'), key('doc_slug')]
+  const conditions = [
+    only
+      ? sql`(${stepId}, ${errorType}, ${docSlug}) = (${only.stepId}, ${only.errorType}, ${only.docSlug})`
+      : sql`(${count} > 0 or listed.version_id is not null)`,
+    ...(isDecided ? [sql`(listed.is_dismissed = 1 or listed.version_id is not null)`] : []),
+    ...(after
+      ? [sql`(-${count}, ${stepId}, ${errorType}, ${docSlug}) > (${-after[0]}, ${after[1]}, ${after[2]}, ${after[3]})`]
+      : []),
+  ]
+  const rows = await store.database.all<Omit<CountedProblem, 'isDismissed'> & { isDismissed: number }>(sql`
+    with scanned as materialized (${counted}), listed as materialized (${decided})
+    select ${stepId} as stepId, ${errorType} as errorType, ${docSlug} as docSlug,
+      (select ${problemIds.id} from ${problemIds} where ${problemIds.projectKey} = ${project.key}
+        and ${problemIds.stepId} = ${stepId} and ${problemIds.errorType} = ${errorType}
+        and ${problemIds.docSlug} = ${docSlug}) as id,
+      coalesce(scanned.by_reviewers, 0) as byReviewers, coalesce(scanned.by_engine, 0) as byEngine,
+      coalesce(scanned.before, 0) as before, scanned.last_day as lastDay,
+      coalesce(listed.is_dismissed, 0) as isDismissed, listed.note as note, listed.assignee_id as assigneeId,
+      listed.version_id as candidateVersionId, listed.candidate_at as candidateAt, listed.verified_at as verifiedAt,
+      coalesce(listed.revision, '') as revision
+    from scanned full join listed on ${isSame}
+    where ${sql.join(conditions, sql` and `)}
+    order by -${count}, ${stepId}, ${errorType}, ${docSlug} limit ${limit}`)
+  return rows.map(({ isDismissed, ...row }) => ({ ...row, isDismissed: isDismissed === 1 }))
+}
+
+/** What a problem's row shows besides its own counts. */
+export interface ProblemDetails {
+  /** The number of decisions on its step in the range. */
+  decisions: number
+  /** The newest cases in the range: the reviewed spans, or the ones that the engine blames. */
+  examples: { spanId: string; at: number }[]
+}
+
+const KEYS = rowSet(['number', 'stepId', 'errorType', 'docSlug'])
+
+/**
+ * Reads the details of problems, in the same order, in one round trip. For each problem and each name of its step, reads
+ * the newest cases only.
+ */
+export async function readProblemDetails(
+  { database }: Store,
+  project: Pick<Project, 'key'>,
+  listed: readonly ProblemKey[],
+  { from, to }: DayRange,
+): Promise<ProblemDetails[]> {
+  const { row } = KEYS
+  const given = KEYS.from(KEYS.encodeAll(listed.map((problem, number) => ({ ...problem, number }))))
+  const names = sql`(
+    select ${row.number} as number, ${row.stepId} as name, ${row.errorType} as error_type, ${row.docSlug} as doc_slug from ${given}
+    union all
+    select ${row.number}, other.old_name, ${row.errorType}, ${row.docSlug} from ${given} cross join ${stepNames} as other
+    where other.project_key = ${project.key} and other.new_name = ${row.stepId} and other.old_name <> ${row.stepId}) as scanned`
+  const newest = sql`
+    select json_array(coalesce(own.id, ${traces.rootSpanId}), newest.at) as example
+    from ${problemCases} as newest cross join ${traces}
+      left join ${spans} as own on own.id = newest.span_id and own.trace_key = newest.trace_key
+    where newest.project_key = ${project.key} and newest.step_id = scanned.name and newest.error_type = scanned.error_type
+      and newest.doc_slug = scanned.doc_slug and newest.at >= ${from * DAY_MS} and newest.at < ${to * DAY_MS}
+      and ${traces.key} = newest.trace_key and ${traces.deletedAt} is null
+    order by newest.at desc, newest.trace_key desc, newest.span_id desc limit ${MAX_PROBLEM_EXAMPLES}`
+  const decidedStep = readStepId(reviewDays.projectKey, reviewDays.stepId)
+  const [found, steps] = await readPlain(database, [
+    database
+      .select({
+        number: sql<number>`scanned.number`.as('number'),
+        examples: sql<string>`(select json_group_array(json(example)) from (${newest}))`.as('examples'),
+      })
+      .from(names),
+    database
+      .select({
+        stepId: decidedStep.as('stepId'),
+        decisions: sql<number>`sum(${reviewDays.accepted} + ${reviewDays.corrected})`.as('decisions'),
+      })
+      .from(reviewDays)
+      .where(
+        sql`${reviewDays.projectKey} = ${project.key} and ${reviewDays.day} >= ${from} and ${reviewDays.day} < ${to}`,
+      )
+      .groupBy(decidedStep),
+  ])
+  const decisionsOf = new Map(steps.map(({ stepId, decisions }) => [stepId, decisions]))
+  const examplesOf = Map.groupBy(found, ({ number }) => number)
+  return listed.map(({ stepId }, number) => ({
+    decisions: decisionsOf.get(stepId) ?? 0,
+    examples: (examplesOf.get(number) ?? [])
+      .flatMap(({ examples }) => toExamples(JSON.parse(examples)))
+      .toSorted((left, right) => right.at - left.at)
+      .slice(0, MAX_PROBLEM_EXAMPLES),
+  }))
+}
+
+const toExamples = (rows: [spanId: string, at: number][]) => rows.map(([spanId, at]) => ({ spanId, at }))

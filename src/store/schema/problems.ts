@@ -1,0 +1,93 @@
+import { isNotNull, isNull } from 'drizzle-orm'
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+
+/*
+ * What people and engines found wrong, by the step at fault, the error type, and the knowledge doc. '' stands in for a
+ * type or doc that nobody named. Steps have the names that pipelines send, except in `problem_ids`.
+ */
+
+/**
+ * The cases of problems: one for each span with a correction in force, and one for each trace that an engine blamed
+ * without one. They follow from `reviews`, `spans`, and `attributions`, and are updated in the batch that changes those.
+ */
+export const problemCases = sqliteTable(
+  'problem_cases',
+  {
+    traceKey: integer('trace_key').notNull(),
+    /** '' if the engine blamed no span: the case is the trace as a whole. */
+    spanId: text('span_id').notNull(),
+    projectKey: integer('project_key').notNull(),
+    stepId: text('step_id').notNull(),
+    errorType: text('error_type').notNull(),
+    docSlug: text('doc_slug').notNull(),
+    /** Whether only an engine named the type. */
+    isByEngine: integer('is_by_engine', { mode: 'boolean' }).notNull(),
+    /** When the decision was made, or, for a trace that's blamed without one, the answer. */
+    at: integer('at').notNull(),
+  },
+  table => [
+    primaryKey({ columns: [table.traceKey, table.spanId] }),
+    index('problem_cases_by_problem').on(table.projectKey, table.stepId, table.errorType, table.docSlug, table.at),
+  ],
+)
+
+/** The number of cases by day. All counts may drop to 0. */
+export const problemDays = sqliteTable(
+  'problem_days',
+  {
+    projectKey: integer('project_key').notNull(),
+    /** A UTC day, counted from 1970. */
+    day: integer('day').notNull(),
+    stepId: text('step_id').notNull(),
+    errorType: text('error_type').notNull(),
+    docSlug: text('doc_slug').notNull(),
+    byReviewers: integer('by_reviewers').notNull(),
+    byEngine: integer('by_engine').notNull(),
+    /** How many of these are gone, because their traces expired. */
+    expiredByReviewers: integer('expired_by_reviewers').notNull(),
+    expiredByEngine: integer('expired_by_engine').notNull(),
+  },
+  table => [primaryKey({ columns: [table.projectKey, table.day, table.stepId, table.errorType, table.docSlug] })],
+)
+
+/** Every problem that a project has had, with its id. `step_id` is a name that the step was shown under. */
+export const problemIds = sqliteTable(
+  'problem_ids',
+  {
+    projectKey: integer('project_key').notNull(),
+    stepId: text('step_id').notNull(),
+    errorType: text('error_type').notNull(),
+    docSlug: text('doc_slug').notNull(),
+    /** UUIDv5 of `problem:<step>:<type>:<doc or ''>` in the project. Null until a request asks for an unknown id. */
+    id: text('id'),
+  },
+  table => [
+    primaryKey({ columns: [table.projectKey, table.stepId, table.errorType, table.docSlug] }),
+    index('problem_ids_by_id').on(table.id).where(isNotNull(table.id)),
+    index('problem_ids_unnamed').on(table.projectKey).where(isNull(table.id)),
+  ],
+)
+
+/** What people decided about a problem. It has a row from the first such decision on. */
+export const problems = sqliteTable(
+  'problems',
+  {
+    projectKey: integer('project_key').notNull(),
+    stepId: text('step_id').notNull(),
+    errorType: text('error_type').notNull(),
+    docSlug: text('doc_slug').notNull(),
+    isDismissed: integer('is_dismissed', { mode: 'boolean' }).notNull(),
+    note: text('note'),
+    /** A user's id. */
+    assigneeId: text('assignee_id'),
+    /** The prompt version that should fix it, and when somebody linked it. */
+    candidateVersionId: text('candidate_version_id'),
+    candidateAt: integer('candidate_at'),
+    /** When the candidate was first seen to be verified. */
+    verifiedAt: integer('verified_at'),
+    updatedAt: integer('updated_at').notNull(),
+    /** Identifies the last change. */
+    revision: text('revision').notNull(),
+  },
+  table => [primaryKey({ columns: [table.projectKey, table.stepId, table.errorType, table.docSlug] })],
+)
