@@ -11,3 +11,7 @@ export interface ProblemKey {
   /** '' if the cause cites none. */
   docSlug: string
 }
+
+/** Who named the type of a case: a reviewer, or nobody but an engine. */
+export const NAMED_BY = ['reviewer', 'engine'] as const
+export type NamedBy = (typeof NAMED_BY)[number]

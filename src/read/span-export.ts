@@ -100,8 +100,8 @@ export const exportSpans = fileEndpoint({
   },
 }).handle(async context => {
   const { query, store } = context
-  const { filter, isByDecision, contained } = spanListFilter(query)
   const project = await selectedProject(context, query)
+  const { filter, isByDecision, contained } = await spanListFilter(store, project, query)
   const list = ['spans-export', store.organization.id, project.id, String(isByDecision)]
   const common = { name: 'spans', columns: COLUMNS }
   if (isByDecision) {

@@ -3,12 +3,16 @@ import { endpoint } from '../api/endpoint.ts'
 import { CURSOR, PROJECT_ID, SPAN_ID, TRACE_ID, TRACE_UUID } from '../api/story.ts'
 import { requireFound } from '../auth/require-project.ts'
 import { isUuid } from '../domain/ids.ts'
+import { NAMED_BY } from '../domain/problem.ts'
 import { SPAN_REVIEW_FILTERS } from '../domain/review-state.ts'
 import { described, timestamp, Uuid, uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
-import { badRequest } from '../http/errors.ts'
+import { badRequest, notFound } from '../http/errors.ts'
 import { DAY_MS, MAX_FILTERED_VERSIONS, MAX_SCANNED_DECISIONS, MAX_SCANNED_TRACES } from '../limits.ts'
 import { isForeignSpan } from '../store/accounts/ownership.ts'
+import type { Project } from '../store/accounts/projects.ts'
+import type { Store } from '../store/core/store.ts'
+import { findProblem } from '../store/problems/problem-ids.ts'
 import { type DecisionFilter, type DecisionPlace, listDecidedSpans } from '../store/reviews/decided-spans.ts'
 import { searchDecidedSpans, searchSpans } from '../store/search/spans.ts'
 import { findSpan } from '../store/spans/located-spans.ts'
@@ -96,12 +100,42 @@ const decisionFilters = {
   ),
 }
 
-/** The query parameters that filter lists of spans. */
-export const spanListFilters = { ...spanFilters, ...decisionFilters, contains: containsParameter('Spans') }
+const problemFilter = {
+  problemId: v.optional(
+    uuid(
+      "The cases of this problem, newest first. `reviewedFrom` and `reviewedTo` are then the days of the cases. Can't be combined with `stepId`, `promptVersionId`, `decision`, `errorType`, and `reviewerId`.",
+    ),
+  ),
+  namedBy: described(
+    v.optional(v.picklist(NAMED_BY)),
+    '`engine`: cases of which only the engine named the type; `reviewer`: the others. Requires `problemId`.',
+  ),
+}
 
-/** A list's filter in the store's form, the text that its spans must contain, and whether it's a list of decisions. */
-export function spanListFilter(query: v.InferOutput<v.StrictObjectSchema<typeof spanListFilters, undefined>>) {
-  const { decision, errorType, reviewerId, reviewedFrom, reviewedTo } = query
+/** The query parameters that filter lists of spans. */
+export const spanListFilters = {
+  ...spanFilters,
+  ...decisionFilters,
+  ...problemFilter,
+  contains: containsParameter('Spans'),
+}
+
+/** The filters that a problem has cases for, or that don't apply to cases that an engine found. */
+const UNLIKE_PROBLEMS = ['stepId', 'promptVersionId', 'decision', 'errorType', 'reviewerId'] as const
+
+/**
+ * A list's filter in the store's form, the text that its spans must contain, and whether it's a list of decisions or of
+ * a problem's cases. 404 if the project has no such problem.
+ */
+export async function spanListFilter(
+  store: Store,
+  project: Project,
+  query: v.InferOutput<v.StrictObjectSchema<typeof spanListFilters, undefined>>,
+) {
+  const { decision, errorType, reviewerId, reviewedFrom, reviewedTo, problemId } = query
+  const unlike = UNLIKE_PROBLEMS.find(name => problemId !== undefined && query[name] !== undefined)
+  if (unlike) throw badRequest('must not be combined with problemId', unlike)
+  if (query.namedBy !== undefined && problemId === undefined) throw badRequest('requires problemId', 'namedBy')
   const filter: DecisionFilter = {
     ...query,
     promptVersionIds: query.promptVersionId,
@@ -112,8 +146,12 @@ export function spanListFilter(query: v.InferOutput<v.StrictObjectSchema<typeof 
   }
   requireRange(filter.from, filter.to, 'from')
   requireRange(filter.reviewedFrom, filter.reviewedTo, 'reviewedFrom')
-  const isByDecision = [decision, errorType, reviewerId, reviewedFrom, reviewedTo].some(field => field !== undefined)
-  return { filter, contained: sought(query.contains), isByDecision }
+  const isByDecision = [decision, errorType, reviewerId, reviewedFrom, reviewedTo, problemId].some(
+    field => field !== undefined,
+  )
+  const problem = problemId === undefined ? undefined : await findProblem(store, problemId)
+  if (problemId !== undefined && problem?.projectKey !== project.key) throw notFound('The project has no such problem')
+  return { filter: { ...filter, problem }, contained: sought(query.contains), isByDecision }
 }
 
 export const listSpans = endpoint({
@@ -126,6 +164,7 @@ export const listSpans = endpoint({
     'With `decision`, `errorType`, `reviewerId`, `reviewedFrom`, or `reviewedTo`, the list has one span per decision in ' +
     'force, newest decision first, with the step and prompt version recorded then: the decisions that insights count. ' +
     `A page looks at up to ${MAX_SCANNED_DECISIONS} decisions. ` +
+    "With `problemId`, it lists that problem's cases: corrections, and for a trace that an engine analyzed without one, the span that it blames, or else the root. " +
     'A page may be short even if more spans follow; it also ends at 8 MiB of values. ' +
     SEARCH_DESCRIPTION,
   scope: 'read',
@@ -154,8 +193,8 @@ export const listSpans = endpoint({
 }).handle(async context => {
   const { query, store } = context
   const { payloads: mode } = query
-  const { filter, contained, isByDecision } = spanListFilter(query)
   const project = await selectedProject(context, query)
+  const { filter, contained, isByDecision } = await spanListFilter(store, project, query)
   const list = (order: string) => ['spans', store.organization.id, project.id, order]
   const { items, ...more } = isByDecision
     ? await pageOf({

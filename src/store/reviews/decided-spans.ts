@@ -1,4 +1,6 @@
 import { and, desc, eq, gte, isNotNull, lt, type SQL, sql } from 'drizzle-orm'
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
+import type { NamedBy, ProblemKey } from '../../domain/problem.ts'
 import type { ReviewOutcome } from '../../domain/review-state.ts'
 import type { PayloadMode } from '../../domain/span.ts'
 import { DAY_MS, MAX_SCANNED_DECISIONS } from '../../limits.ts'
@@ -11,6 +13,7 @@ import { isStep, readStepId } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { isCounted } from '../counts/review-days.ts'
 import { isAnyExpired, reviewDays } from '../schema/counts.ts'
+import { problemCases, problemDays } from '../schema/problems.ts'
 import { reviews } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
@@ -32,6 +35,10 @@ export interface DecisionFilter extends SpanFilter {
   /** The UTC days of the decisions, counted from 1970. `reviewedTo` is exclusive. */
   reviewedFrom?: number | undefined
   reviewedTo?: number | undefined
+  /** Lists the cases of this problem instead. Then the days are those of the cases. */
+  problem?: ProblemKey | undefined
+  /** Who named the type of those cases. */
+  namedBy?: NamedBy | undefined
 }
 
 /** The position of a decision in the list, newest first. */
@@ -88,9 +95,14 @@ export async function findDecisions(
   filter: DecisionFilter,
   { limit, after, isCounted }: Omit<PageQuery, 'mode'> & { isCounted: boolean },
 ): Promise<Pick<DecidedPage, 'nextPlace' | 'expired'> & { items: ListedDecision[] }> {
-  const decisions = selectDecisions(store, project, filter, limit, after)
+  const { problem } = filter
+  const decisions = problem
+    ? selectCases(store, project, { ...filter, problem }, limit, after)
+    : selectDecisions(store, project, filter, limit, after)
+  const countExpired = () =>
+    problem ? countGoneCases(store, project, { ...filter, problem }) : countGone(store, project, filter)
   const [rows, gone] = isCounted
-    ? await readPlain(store.database, [decisions, countGone(store, project, filter)])
+    ? await readPlain(store.database, [decisions, countExpired()])
     : await readPlain(store.database, [decisions])
   return { ...pageFromScan(rows, limit, MAX_SCANNED_DECISIONS), expired: gone?.[0]?.count }
 }
@@ -141,7 +153,7 @@ function selectDecisions(
         eq(reviews.projectKey, project.key),
         // For the partial index.
         errorType === undefined ? undefined : isNotNull(reviews.errorType),
-        isInDays(filter),
+        isInRange(reviews.createdAt, filter),
         after &&
           sql`(${sql.join(ORDER, sql`, `)}) < (${after.createdAt}, ${after.traceKey}, ${after.spanId}, ${after.number})`,
       ),
@@ -201,11 +213,11 @@ const isRecorded = (
     promptVersionIds && isOneOf(recorded.promptVersionId, promptVersionIds),
   )
 
-/** Whether a decision was made on the filter's days. */
-const isInDays = ({ reviewedFrom, reviewedTo }: DecisionFilter): SQL | undefined =>
+/** Whether a time is on the filter's days. */
+const isInRange = (time: SQLiteColumn, { reviewedFrom, reviewedTo }: DecisionFilter): SQL | undefined =>
   and(
-    reviewedFrom === undefined ? undefined : gte(reviews.createdAt, reviewedFrom * DAY_MS),
-    reviewedTo === undefined ? undefined : lt(reviews.createdAt, reviewedTo * DAY_MS),
+    reviewedFrom === undefined ? undefined : gte(time, reviewedFrom * DAY_MS),
+    reviewedTo === undefined ? undefined : lt(time, reviewedTo * DAY_MS),
   )
 
 const EXPIRED = {
@@ -230,10 +242,120 @@ function countGone(store: Store, project: Project, filter: DecisionFilter) {
   const leaving = sql`(
     select count(*) from ${unpurgedTraces(store)} cross join ${reviews} cross join ${spans}
     where unpurged.project_key = ${project.key} and ${reviews.traceKey} = unpurged.key
-      and ${and(isInDays(filter), isDecision(project, filter))}
+      and ${and(isInRange(reviews.createdAt, filter), isDecision(project, filter))}
       and ${spans.id} = ${reviews.spanId} and ${spans.traceKey} = unpurged.key and ${isDecisionInForce})`
   const expired = sql`(
     select coalesce(sum(${EXPIRED[state ?? 'any']}), 0) as expired from ${reviewDays} where ${isExpired}) as scanned`
+  // Nested, as in `readStepId`.
+  return store.database.select({ count: sql<number>`scanned.expired + ${leaving}`.as('count') }).from(expired)
+}
+
+type CaseFilter = DecisionFilter & { problem: ProblemKey }
+
+/** The place of a case that's a trace as a whole. Its span is the root, which may change. */
+const WHOLE_TRACE = -1
+
+/** The query for the next cases of a problem, in the form of `selectDecisions`. */
+function selectCases(
+  store: Store,
+  project: Project,
+  filter: CaseFilter,
+  limit: number,
+  after: DecisionPlace | undefined,
+) {
+  const { from, to } = filter
+  const { traceKey, spanId, at } = problemCases
+  const order = sql`${desc(at)}, ${desc(traceKey)}, ${desc(spanId)}`
+  const scanned = store.database
+    .select({
+      traceKey,
+      spanId,
+      at,
+      position: sql<number>`row_number() over (order by ${order})`.as('position'),
+    })
+    .from(problemCases)
+    .where(
+      and(
+        isCaseOf(project, filter, problemCases),
+        isNamedBy(filter),
+        isInRange(at, filter),
+        after &&
+          sql`(${at}, ${traceKey}, ${spanId})
+            < (${after.createdAt}, ${after.traceKey}, ${after.number === WHOLE_TRACE ? '' : after.spanId})`,
+      ),
+    )
+    .orderBy(order)
+    .limit(MAX_SCANNED_DECISIONS)
+    .as('scanned')
+  const isMatch = isLiveIn(
+    store,
+    project,
+    from === undefined ? undefined : gte(traces.timestamp, from),
+    to === undefined ? undefined : lt(traces.timestamp, to),
+    matchesNow(filter),
+  )
+  return store.database
+    .select({
+      createdAt: sql<number>`${scanned.at}`.as('createdAt'),
+      traceKey: sql<number>`${scanned.traceKey}`.as('traceKey'),
+      spanId: sql<string>`${spans.id}`.as('spanId'),
+      rootSpanId: sql<string>`${traces.rootSpanId}`.as('rootSpanId'),
+      number: sql<number>`iif(${scanned.spanId} = '', ${WHOLE_TRACE}, 0)`.as('number'),
+      stepId: readStepId(traces.projectKey, spans.stepId).as('stepId'),
+      promptVersionId: sql<string>`coalesce(${spans.promptVersionId}, '')`.as('promptVersionId'),
+      position: sql<number>`${scanned.position}`.as('position'),
+      isMatch: sql<number>`${isMatch}`.as('isMatch'),
+    })
+    .from(scanned)
+    .crossJoin(traces)
+    .crossJoin(spans)
+    .where(
+      sql`${traces.key} = ${scanned.traceKey} and ${spans.traceKey} = ${traces.key}
+        and ${spans.id} = coalesce(
+          (select own.id from ${spans} as own where own.id = ${scanned.spanId} and own.trace_key = ${scanned.traceKey}),
+          ${traces.rootSpanId})
+        and (${isMatch} or ${scanned.position} = ${MAX_SCANNED_DECISIONS})`,
+    )
+    .limit(limit + 1)
+}
+
+/** Whether a case, or a row that counts cases, is of the filter's problem. */
+const isCaseOf = (
+  { key }: Project,
+  { problem: { stepId, errorType, docSlug } }: CaseFilter,
+  counted: typeof problemCases | typeof problemDays,
+): SQL | undefined =>
+  and(
+    eq(counted.projectKey, key),
+    isStep(key, counted.stepId, stepId),
+    eq(counted.errorType, errorType),
+    eq(counted.docSlug, docSlug),
+  )
+
+const isNamedBy = ({ namedBy }: CaseFilter): SQL | undefined =>
+  namedBy && eq(problemCases.isByEngine, namedBy === 'engine')
+
+const EXPIRED_CASES = {
+  reviewer: problemDays.expiredByReviewers,
+  engine: problemDays.expiredByEngine,
+  any: sql`${problemDays.expiredByReviewers} + ${problemDays.expiredByEngine}`,
+}
+
+/** The same as `countGone` for the cases of a problem. */
+function countGoneCases(store: Store, project: Project, filter: CaseFilter) {
+  const { namedBy, reviewedFrom, reviewedTo } = filter
+  const isExpired = and(
+    isCaseOf(project, filter, problemDays),
+    reviewedFrom === undefined ? undefined : gte(problemDays.day, reviewedFrom),
+    reviewedTo === undefined ? undefined : lt(problemDays.day, reviewedTo),
+  )
+  const leaving = sql`(
+    select count(*) from ${unpurgedTraces(store)} cross join ${problemCases}
+    where unpurged.project_key = ${project.key} and ${problemCases.traceKey} = unpurged.key
+      and ${and(isCaseOf(project, filter, problemCases), isNamedBy(filter), isInRange(problemCases.at, filter))})`
+  const expired = sql`(
+    select coalesce(sum(${EXPIRED_CASES[namedBy ?? 'any']}), 0) as expired
+    from ${problemDays} where ${isExpired}) as scanned`
   // Nested, as in `readStepId`.
   return store.database.select({ count: sql<number>`scanned.expired + ${leaving}`.as('count') }).from(expired)
 }

@@ -9,6 +9,8 @@ const FILTERS = [
   'decision',
   'stepId',
   'errorType',
+  'problemId',
+  'namedBy',
   'reviewerId',
   'promptVersionId',
   'model',

@@ -16,6 +16,16 @@ export const spanFilters = ({ errorTypes, reviewers }: Names): Filter[] => [
   { kind: 'period', label: 'Decided', from: 'reviewedFrom', to: 'reviewedTo', unit: 'day' },
   { kind: 'text', label: 'Step', name: 'stepId', placeholder: 'e.g. generate-answer' },
   { kind: 'choice', label: 'Reviewer', name: 'reviewerId', options: optionsOf(reviewers) },
+  { kind: 'text', label: 'Problem', name: 'problemId', placeholder: "A problem's ID" },
+  {
+    kind: 'choice',
+    label: 'Cause named by',
+    name: 'namedBy',
+    options: [
+      { value: 'reviewer', label: 'A reviewer' },
+      { value: 'engine', label: 'Only the engine' },
+    ],
+  },
   { kind: 'text', label: 'Model', name: 'model', placeholder: 'e.g. gpt-4.1-mini' },
   { kind: 'text', label: 'Prompt version', name: 'promptVersionId', placeholder: 'Version IDs, or none' },
   {

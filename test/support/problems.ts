@@ -1,0 +1,42 @@
+import { env } from 'cloudflare:workers'
+import { newId, newRevision } from '../../src/domain/ids.ts'
+import { finishAttribution } from '../../src/store/attribution/finish.ts'
+import { claimAttribution } from '../../src/store/attribution/leases.ts'
+import { requestAttribution } from '../../src/store/attribution/requests.ts'
+import { storeOf } from './attribution.ts'
+import { aFeedback } from './builders.ts'
+import type { Org } from './org.ts'
+
+/** An engine's answer. */
+export interface Blame {
+  errorType: string
+  spanId?: string | null
+  docSlug?: string | null
+}
+
+/** Stores an engine's answer on a trace the way a run does, with negative feedback as the reason for it. */
+export async function blame(
+  org: Org,
+  { id, trace_id }: { id: string; trace_id: string },
+  { errorType, spanId = null, docSlug = null }: Blame,
+): Promise<void> {
+  await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id, rating: 'negative' }))
+  const store = await storeOf(org)
+  const traceKey = await env.DB.prepare('select key from traces where id = ?').bind(id).first<number>('key')
+  const now = Date.now()
+  await requestAttribution(store, id, { force: true, now })
+  const claim = await claimAttribution(store, traceKey ?? 0, { token: newRevision(), now })
+  if (!claim) throw new Error('the job is not free')
+  const evidence = docSlug === null ? [] : [{ spanId: null, path: `knowledgeDocs.${docSlug}`, note: 'says 24' }]
+  const attribution = {
+    errorType,
+    spanId,
+    evidence,
+    confidence: 0.8,
+    alternatives: [],
+    reasoning: 'x',
+    engine: 'rules',
+  }
+  const cost = { durationMs: 1, inputTokens: null, outputTokens: null, costUsd: null }
+  await finishAttribution(store, claim, { id: newId(), attribution, version: '2', cost }, now)
+}
