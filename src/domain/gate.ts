@@ -13,11 +13,13 @@ export interface Gate {
   minPassRate: number | null
   /** Items that are wrong, but were right in production. */
   maxRegressed: number | null
-  /** Items that nobody has judged. */
+  /** Items that nobody has judged, nor a model if it may. */
   maxUnjudged: number | null
   /** Days since the experiment finished. */
   maxAgeDays: number | null
   split: string
+  /** Whether an unjudged item counts as a model says: as passed, or as failed. */
+  allowJudge: boolean
 }
 
 /** A condition that isn't met. `actual` is null if there's nothing to measure. */
@@ -29,7 +31,7 @@ export interface UnmetCondition {
 
 /** The gate's experiment: the latest that finished for the version. */
 export interface GateExperiment {
-  /** Over items of the gate's split. */
+  /** Over items of the gate's split. With `allowJudge`, as a model says about unjudged ones. */
   counts: OutcomeCounts
   finishedAt: number
 }

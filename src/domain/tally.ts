@@ -1,5 +1,5 @@
 import { MAX_REPORTED_FIELDS } from '../limits.ts'
-import type { Change } from './change.ts'
+import { type Change, changeFrom } from './change.ts'
 import { bucketOf, type DurationHistogram } from './duration-histogram.ts'
 import type { TokenUsage } from './model-use.ts'
 import { type FieldAgreement, type Outcome, REST_OF_FIELDS } from './outcome.ts'
@@ -16,6 +16,10 @@ export interface CountedResult {
   durationMs: number | null
   usage: TokenUsage | null
   costUsd: number | null
+  /** Whether the baseline is right. Null if that's unknown. */
+  wasRight: boolean | null
+  /** Whether a model says that the output means the same as what's expected. Null if no model has said. */
+  saidSame: boolean | null
 }
 
 /** How many results had each outcome and change. */
@@ -28,6 +32,20 @@ interface Cell {
   outcome: Outcome
   change: Change | null
   count: number
+}
+
+/** The unjudged results on which a model has said the same. */
+interface JudgedCell {
+  split: string
+  wasRight: boolean | null
+  saidSame: boolean
+  count: number
+}
+
+/** What a model has said about unjudged results. */
+export interface SaidCounts {
+  same: number
+  different: number
 }
 
 /** The results with a field, and those in which it agrees. */
@@ -46,6 +64,8 @@ interface Sum {
 /** A tally as JSON. Lists are sorted, so that equal tallies are the same text. */
 export interface StoredTally {
   cells: Cell[]
+  /** Missing in tallies from before models were asked. */
+  judged?: JudgedCell[]
   /** Up to 200 paths. The others are counted in `restOfFields`, which is null if there are none. */
   fields: FieldCounts[]
   restOfFields: FieldCounts | null
@@ -66,12 +86,14 @@ export interface StoredTally {
  */
 export class Tally {
   readonly #cells: Map<string, Cell>
+  readonly #judged: Map<string, JudgedCell>
   readonly #fields: FieldTally
   readonly #sums: Record<(typeof SUMS)[number], Sum>
   readonly #durations: Map<string, number>
 
   constructor(stored?: StoredTally) {
     this.#cells = new Map(stored?.cells.map(cell => [cellKey(cell), { ...cell }]))
+    this.#judged = new Map(stored?.judged?.map(cell => [judgedKey(cell), { ...cell }]))
     this.#fields = new FieldTally(stored?.fields ?? [], stored?.restOfFields ?? null)
     this.#sums = {
       inputTokens: { ...(stored?.inputTokens ?? NOTHING) },
@@ -92,11 +114,12 @@ export class Tally {
   }
 
   #count(result: CountedResult, sign: 1 | -1): void {
-    const { split, errorType, outcome, change, usage, costUsd, durationMs } = result
-    const key = cellKey(result)
-    const count = (this.#cells.get(key)?.count ?? 0) + sign
-    if (count === 0) this.#cells.delete(key)
-    else this.#cells.set(key, { split, errorType, outcome, change, count })
+    const { split, errorType, outcome, change, usage, costUsd, durationMs, wasRight, saidSame } = result
+    countCell(this.#cells, cellKey(result), { split, errorType, outcome, change, count: sign })
+    if (outcome === 'unjudged' && saidSame !== null) {
+      const cell = { split, wasRight, saidSame, count: sign }
+      countCell(this.#judged, judgedKey(cell), cell)
+    }
     for (const field of result.fields) this.#fields.count(field, sign)
     if (usage) for (const field of TOKENS) increase(this.#sums[field], usage[field], sign)
     if (costUsd !== null) increase(this.#sums.costNanoUsd, Math.round(costUsd * NANOS), sign)
@@ -114,7 +137,31 @@ export class Tally {
     return countCells([...this.#cells.values()].filter(cell => split === undefined || cell.split === split))
   }
 
-  /** The same by split, in the order of their names. */
+  /** What a model has said about the unjudged results: about all, or about those of one split. */
+  said(split?: string): SaidCounts {
+    const cells = this.#judgedIn(split)
+    const count = (same: boolean) => cells.reduce((sum, cell) => sum + (cell.saidSame === same ? cell.count : 0), 0)
+    return { same: count(true), different: count(false) }
+  }
+
+  /** The counts of one split as if what a model said about unjudged results were right. */
+  countsAsSaid(split: string): OutcomeCounts {
+    const counts = this.counts(split)
+    for (const { saidSame, wasRight, count } of this.#judgedIn(split)) {
+      const outcome = saidSame ? 'passed' : 'failed'
+      const change = changeFrom(wasRight, outcome)
+      counts.unjudged -= count
+      counts[outcome] += count
+      if (change) counts[change] += count
+    }
+    return counts
+  }
+
+  #judgedIn(split: string | undefined): JudgedCell[] {
+    return [...this.#judged.values()].filter(cell => split === undefined || cell.split === split)
+  }
+
+  /** How many results there are with each outcome and change by split, in the order of their names. */
   bySplit(): { split: string; counts: OutcomeCounts }[] {
     return [...Map.groupBy(this.#sortedCells(), cell => cell.split)].map(([split, cells]) => ({
       split,
@@ -131,12 +178,13 @@ export class Tally {
   }
 
   #sortedCells(): Cell[] {
-    return [...this.#cells].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, cell]) => cell)
+    return byKey(this.#cells)
   }
 
   toJSON(): StoredTally {
     return {
       cells: this.#sortedCells(),
+      judged: byKey(this.#judged),
       ...this.#fields.stored,
       ...this.#sums,
       durations: Object.fromEntries([...this.#durations].sort(([left], [right]) => Number(left) - Number(right))),
@@ -151,6 +199,19 @@ const NANOS = 1e9
 
 const cellKey = ({ split, errorType, outcome, change }: Omit<Cell, 'count'>): string =>
   JSON.stringify([split, errorType, outcome, change])
+
+const judgedKey = ({ split, wasRight, saidSame }: Omit<JudgedCell, 'count'>): string =>
+  JSON.stringify([split, wasRight, saidSame])
+
+/** Adds a cell's count to that of its key. */
+function countCell<Counted extends { count: number }>(cells: Map<string, Counted>, key: string, added: Counted): void {
+  const count = (cells.get(key)?.count ?? 0) + added.count
+  if (count === 0) cells.delete(key)
+  else cells.set(key, { ...added, count })
+}
+
+const byKey = <Counted>(cells: ReadonlyMap<string, Counted>): Counted[] =>
+  [...cells].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, cell]) => cell)
 
 function increase(sum: Sum, value: number, sign: 1 | -1): void {
   sum.sum += sign * value

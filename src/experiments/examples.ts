@@ -17,6 +17,7 @@ import {
 import { DATASET_VERSION, itemHead } from '../datasets/examples.ts'
 import { gate } from '../read/examples.ts'
 import type { GateState } from './gate-state.ts'
+import type { Judging, Judgment } from './judge/judging.ts'
 import type { Experiment, ExperimentItem, ItemResult, ListedExperiment, Report } from './wire.ts'
 
 export const experiment: Shown<typeof Experiment> = {
@@ -57,11 +58,38 @@ const counts = {
   stillWrong: 4,
 }
 
+/** What a model says about the candidate's output on the item of the story. */
+export const judgment: Shown<typeof Judgment> = {
+  same: true,
+  reason: 'Both say that the warranty lasts 24 months.',
+  model: 'openai/gpt-5-mini',
+  at: JUDGED,
+}
+
+export const judging: Shown<typeof Judging> = {
+  same: 0,
+  different: 0,
+  waiting: 4,
+  unanswered: 0,
+  job: { status: 'pending', requestedAt: JUDGED, failure: null, waitsUntil: null },
+}
+
+const NO_AGREEMENT = {
+  agreed: 0,
+  of: 0,
+  interval: null,
+  sameAccepted: 0,
+  sameRejected: 0,
+  differentAccepted: 0,
+  differentRejected: 0,
+}
+
 /** The state of the story's gate after its experiment. */
 export const gateState: Shown<typeof GateState> = {
   gate,
   versionId: PROMPT_DRAFT_ID,
   experimentId: EXPERIMENT_ID,
+  judging: null,
   met: false,
   unmet: [
     { condition: 'minPassRate', required: 0.9, actual: 31 / 36 },
@@ -101,6 +129,8 @@ export const report: Shown<typeof Report> = {
   versionsTried: 3,
   changedSince: { excluded: 1, moved: 0 },
   repeatedInputs: 0,
+  judging: { ...judging, job: null },
+  agreement: NO_AGREEMENT,
   gate: gateState,
 }
 
@@ -113,6 +143,8 @@ const outcome = {
   costUsd: null,
   resultTraceId: null,
   review: null,
+  judgment: null,
+  judgmentError: null,
 } as const
 
 export const result: Shown<typeof ItemResult> = { itemId: SPAN_ID, ...outcome }

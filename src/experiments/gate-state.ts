@@ -4,8 +4,9 @@ import { described, Uuid } from '../http/atoms.ts'
 import { type ApiError, gateNotMet } from '../http/errors.ts'
 import { Gate, toGate } from '../read/gate.ts'
 import type { Store } from '../store/core/store.ts'
-import { findExperiment } from '../store/experiments/experiments.ts'
-import { findGateBasis, type GateBasis, type Step } from '../store/experiments/gates.ts'
+import { type ExperimentRecord, findExperiment } from '../store/experiments/experiments.ts'
+import { findGateBasis, type GateBasis, type GateRecord, type Step } from '../store/experiments/gates.ts'
+import { Judging, readJudging } from './judge/judging.ts'
 import { settled, tallyOf } from './tally.ts'
 
 /** Whether a version meets its step's gate. */
@@ -15,6 +16,10 @@ export const GateState = v.object({
   experimentId: described(
     v.nullable(Uuid),
     "The experiment that the gate looks at: the version's latest finished one on the step's dataset, with the dataset's current evaluator, on all splits or the gate's, compared with recorded outputs, and created without `version`, `sample`, and `includeStale`. Null if there is none.",
+  ),
+  judging: described(
+    v.nullable(Judging),
+    "With `allowJudge`: what a model says about the experiment's unjudged items of the split, which the figures include. Null otherwise, and without an experiment.",
   ),
   met: v.boolean(),
   unmet: v.array(
@@ -46,12 +51,25 @@ export async function readGateState(
       await store.deadline.giveWay(losses)
       continue
     }
-    const measured = record && {
-      counts: (await tallyOf(store, record)).counts(gate.split),
-      finishedAt: record.finishedAt ?? record.activeAt,
+    const measured = record && (await measure(store, gate, record))
+    const state = {
+      gate: toGate(gate),
+      versionId,
+      experimentId: record?.id ?? null,
+      judging: measured?.judging ?? null,
+      ...checkGate(gate, measured, now),
     }
-    const result = checkGate(gate, measured, now)
-    return { state: { gate: toGate(gate), versionId, experimentId: record?.id ?? null, ...result }, holds }
+    return { state, holds }
+  }
+}
+
+/** What a gate's experiment shows. */
+async function measure(store: Store, { split, allowJudge }: GateRecord, experiment: ExperimentRecord) {
+  const tally = await tallyOf(store, experiment)
+  return {
+    counts: allowJudge ? tally.countsAsSaid(split) : tally.counts(split),
+    finishedAt: experiment.finishedAt ?? experiment.activeAt,
+    judging: allowJudge ? await readJudging(store, experiment, tally, split) : null,
   }
 }
 

@@ -51,7 +51,13 @@ export const putGate = endpoint({
     maxUnjudged: condition(wholeNumber(0, MAX_EXPERIMENT_ITEMS), 'The maximum number of items that nobody has judged'),
     maxAgeDays: condition(between(0, MAX_GATE_AGE_DAYS), 'The maximum number of days since the experiment finished'),
     split: v.optional(described(Split, 'The split whose items count'), 'test'),
-    allowJudge: notYet('Not available yet'),
+    allowJudge: v.optional(
+      described(
+        v.boolean(),
+        "Whether an unjudged item counts as the model judge says: as passed, or as failed. A person's decision takes precedence. The model is then asked about each experiment on the step that finishes.",
+      ),
+      false,
+    ),
     autoRollback: notYet('Not available yet'),
   }),
   responses: { 200: Gate },
@@ -63,7 +69,7 @@ export const putGate = endpoint({
 }).handle(async context => {
   const { params, body, caller, store, act } = context
   requirePerson(caller)
-  const { allowJudge: _, autoRollback: __, ...conditions } = body
+  const { autoRollback: _, ...conditions } = body
   const project = await selectedProject(context, { projectId: params.projectId })
   return { status: 200, body: toGate(await saveGate(store, act, project, params.stepId, conditions)) }
 })

@@ -3,6 +3,7 @@ import { compareExperiments } from './compare.ts'
 import { createExperiment } from './create.ts'
 import { deleteGate, getGate, putGate } from './gates.ts'
 import { listExperimentItems } from './items.ts'
+import { listJudgments, postJudgments } from './judgments.ts'
 import { cancelExperiment, finishExperiment } from './lifecycle.ts'
 import { getExperiment, listExperiments } from './reports.ts'
 import { postResults } from './results.ts'
@@ -17,6 +18,8 @@ export const experiments: readonly Endpoint[] = [
   finishExperiment,
   cancelExperiment,
   reviewExperimentItem,
+  postJudgments,
+  listJudgments,
   compareExperiments,
   putGate,
   getGate,

@@ -3,6 +3,7 @@ import { endpoint } from '../api/endpoint.ts'
 import { CURSOR, EXPERIMENT_ID } from '../api/story.ts'
 import { Split, toItemHead } from '../datasets/wire.ts'
 import { CHANGES } from '../domain/change.ts'
+import { ITEM_VERDICTS } from '../domain/experiment.ts'
 import { JsonText } from '../domain/json.ts'
 import { OUTCOMES } from '../domain/outcome.ts'
 import { turnsByLength } from '../domain/turns.ts'
@@ -15,7 +16,13 @@ import type { Store } from '../store/core/store.ts'
 import { type DatasetItem, readPage } from '../store/datasets/item-values.ts'
 import { findHeads, type HeadPage, type ItemHead, type ItemPlace, walkMatching } from '../store/datasets/items.ts'
 import type { ExperimentRecord } from '../store/experiments/experiments.ts'
-import { findOutcomes, findOutputs, findResults, type ResultHead } from '../store/experiments/results.ts'
+import {
+  findOutcomes,
+  findOutputs,
+  findResults,
+  type ResultFacts,
+  type ResultHead,
+} from '../store/experiments/results.ts'
 import { type ShownValue, showValues } from '../store/traces/payloads.ts'
 import { experimentItem } from './examples.ts'
 import { type Frame, frameOf, isSelected, RENAMED, requireExperiment } from './frame.ts'
@@ -26,6 +33,13 @@ import { ExperimentItem, toResult } from './wire.ts'
 const Filters = {
   outcome: v.optional(v.picklist(OUTCOMES)),
   change: v.optional(v.picklist(CHANGES)),
+  judgment: v.optional(
+    described(
+      v.picklist(['same', 'different', 'none']),
+      'What a model says about the output. none: only items with a result on which no model has said anything.',
+    ),
+  ),
+  decision: v.optional(described(v.picklist(ITEM_VERDICTS), "A person's decision on the output")),
   pending: v.optional(described(TrueOrFalse, 'true: only items without a result. false: only items with one.')),
   split: v.optional(Split),
   errorType: v.optional(v.pipe(v.string(), v.maxLength(MAX_NAME_LENGTH))),
@@ -92,14 +106,18 @@ async function findMatching(
 /** Whether an item with this result, or with none, matches. */
 const matches = (
   head: ItemHead,
-  result: Pick<ResultHead, 'outcome' | 'change'> | undefined,
-  { outcome, change, pending, split, errorType }: Filter,
+  result: ResultFacts | undefined,
+  { outcome, change, judgment, decision, pending, split, errorType }: Filter,
 ): boolean =>
   (outcome === undefined || result?.outcome === outcome) &&
   (change === undefined || result?.change === change) &&
+  (judgment === undefined || (result !== undefined && saidBy(result) === judgment)) &&
+  (decision === undefined || result?.verdict === decision) &&
   (pending === undefined || (result === undefined) === pending) &&
   (split === undefined || head.split === split) &&
   (errorType === undefined || head.errorType === errorType)
+
+const saidBy = ({ saidSame }: ResultFacts) => (saidSame === null ? 'none' : saidSame ? 'same' : 'different')
 
 /** Items with the candidate's results, and how its outputs differ from what's expected. */
 async function withResults(store: Store, experiment: ExperimentRecord, items: readonly DatasetItem[]) {
@@ -148,6 +166,8 @@ const NO_RESULT = {
   costUsd: null,
   resultTraceId: null,
   review: null,
+  judgment: null,
+  judgmentError: null,
 }
 
 const shownResult = (head: ResultHead | undefined) => (head ? toResult(head) : NO_RESULT)

@@ -1,13 +1,15 @@
 import * as v from 'valibot'
+import type { Context } from '../api/context.ts'
+import type { Contract } from '../api/contract.ts'
 import { endpoint } from '../api/endpoint.ts'
 import { EXPERIMENT_ID, JUDGED } from '../api/story.ts'
-import type { Caller } from '../auth/authenticate.ts'
 import { Uuid } from '../http/atoms.ts'
 import { conflict, notFound } from '../http/errors.ts'
-import type { Store, UnscopedStore } from '../store/core/store.ts'
 import { endExperiment, findExperiment } from '../store/experiments/experiments.ts'
+import { cancelModelJob } from '../store/model-jobs/jobs.ts'
 import { experiment, report } from './examples.ts'
 import { frameOf, requireExperiment } from './frame.ts'
+import { sendJudging } from './judge/hint.ts'
 import { hasPending, settled } from './tally.ts'
 import { Experiment, toExperiment } from './wire.ts'
 
@@ -48,12 +50,11 @@ export const cancelExperiment = endpoint({
 }).handle(async context => ({ status: 200, body: await end(context, 'cancelled') }))
 
 async function end(
-  context: {
+  context: Pick<
+    Context<Contract & { scope: 'review' }>,
+    'caller' | 'store' | 'unscoped' | 'now' | 'runtime' | 'enqueue'
+  > & {
     params: { experimentId: string }
-    caller: Caller
-    store: Store
-    unscoped: UnscopedStore
-    now: number
   },
   state: 'finished' | 'cancelled',
 ) {
@@ -64,5 +65,8 @@ async function end(
   if (!(await endExperiment(store, experiment, { state, now }))) throw conflict(ENDED, '')
   const ended = await findExperiment(store, experiment.id)
   if (!ended) throw notFound()
-  return toExperiment(await settled(store, ended), now)
+  const latest = await settled(store, ended)
+  if (state === 'cancelled') await cancelModelJob(store, { kind: 'judge_results', subject: latest.id })
+  else sendJudging(context, latest)
+  return toExperiment(latest, now)
 }

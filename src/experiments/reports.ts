@@ -7,9 +7,11 @@ import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { projectSelector, selectedProject } from '../read/project.ts'
 import { countChangesSince } from '../store/datasets/changes-since.ts'
 import { countVersionsTried, listExperiments as readExperiments } from '../store/experiments/experiments.ts'
-import { listedExperiment, report } from './examples.ts'
+import { countAgreement } from '../store/experiments/judgments.ts'
+import { report as example, listedExperiment } from './examples.ts'
 import { findFrame, OTHER_PROJECT, requireDatasetOf, requireExperiment } from './frame.ts'
 import { readGateState } from './gate-state.ts'
+import { readJudging, toAgreement } from './judge/judging.ts'
 import { settled, tallyOf } from './tally.ts'
 import { ListedExperiment, Report, toListed, toReport } from './wire.ts'
 
@@ -62,7 +64,7 @@ export const getExperiment = endpoint({
   responses: { 200: Report },
   example: {
     params: { experimentId: EXPERIMENT_ID },
-    answers: { 200: report },
+    answers: { 200: example },
   },
 }).handle(async context => {
   const { params, store, now } = context
@@ -74,5 +76,8 @@ export const getExperiment = endpoint({
   const { promptVersionId } = experiment
   const { state: gate = null } =
     promptVersionId === null ? {} : await readGateState(store, experiment, promptVersionId, now)
-  return { status: 200, body: { ...toReport(experiment, tally, { versionsTried, changedSince }, now), gate } }
+  const judging = await readJudging(store, experiment, tally)
+  const agreement = toAgreement(await countAgreement(store, experiment))
+  const report = toReport(experiment, tally, { versionsTried, changedSince }, now)
+  return { status: 200, body: { ...report, judging, agreement, gate } }
 })

@@ -1,4 +1,6 @@
 import * as v from 'valibot'
+import type { Context } from '../api/context.ts'
+import type { Contract } from '../api/contract.ts'
 import { endpoint } from '../api/endpoint.ts'
 import { CORRECTION, EXPERIMENT_ID, SPAN_ID } from '../api/story.ts'
 import { experimentState } from '../domain/experiment.ts'
@@ -18,11 +20,11 @@ import {
   MAX_RESULTS,
   MAX_TOKENS,
 } from '../limits.ts'
-import type { Store } from '../store/core/store.ts'
 import { type ExperimentRecord, findExperiment } from '../store/experiments/experiments.ts'
 import { addResults, findResults, type ResultHead, withdrawResults } from '../store/experiments/results.ts'
 import { result } from './examples.ts'
 import { RENAMED, requireExperiment } from './frame.ts'
+import { sendJudging } from './judge/hint.ts'
 import { judgeResults, type SentResult } from './judge-results.ts'
 import { settled } from './tally.ts'
 import { toResult } from './wire.ts'
@@ -142,12 +144,13 @@ async function readSent(inputs: readonly unknown[], results: Results): Promise<S
 
 /** Judges and stores results. Returns the results that are stored for their items afterwards. */
 async function addSent(
-  { store, now }: { store: Store; now: number },
+  context: Pick<Context<Contract & { scope: ['review', 'manage'] }>, 'store' | 'now' | 'runtime' | 'enqueue'>,
   experiment: ExperimentRecord,
   sent: readonly SentResult[],
   results: Results,
   token: string,
 ): Promise<Map<string, ResultHead>> {
+  const { store, now } = context
   const drafts = await judgeResults(store, experiment, sent, results)
   if (drafts.length === 0) return new Map()
   const after = await addResults(
@@ -168,6 +171,6 @@ async function addSent(
     })
   }
   const latest = await findExperiment(store, experiment.id)
-  if (latest) await settled(store, latest)
+  if (latest) sendJudging(context, await settled(store, latest))
   return after
 }

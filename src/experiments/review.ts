@@ -136,7 +136,7 @@ async function storeVerdict(store: Store, { id }: ExperimentRecord, draft: Verdi
       await settled(store, experiment)
       continue
     }
-    const counted = await findCounted(store, experiment, draft.itemId)
+    const counted = (await findCounted(store, experiment, [draft.itemId])).get(draft.itemId)
     if (!counted) throw notFound()
     const tally = experiment.tally === null ? null : await tallyOf(store, experiment)
     tally?.subtract(counted)

@@ -11,6 +11,7 @@ import { described, IsoTime, isoTime, StoredObject, StoredValue, Uuid } from '..
 import type { ExperimentRecord } from '../store/experiments/experiments.ts'
 import type { ResultHead } from '../store/experiments/results.ts'
 import { GateState } from './gate-state.ts'
+import { Judging, Judgment, ModelAgreement, toJudgment } from './judge/judging.ts'
 
 const Count = v.number()
 
@@ -138,13 +139,19 @@ export const Report = v.object({
     "Items of the dataset that were excluded, or moved to another split, after the experiment's version. Null if the step was renamed and the dataset no longer has that version.",
   ),
   repeatedInputs: described(Count, 'Items of the `test` split whose input is also in `train`'),
+  judging: described(Judging, 'What a model says about the unjudged items. It changes none of the counts.'),
+  agreement: described(
+    ModelAgreement,
+    'How far the model agrees with people, over the items that both judged and that still exist. People may have seen what the model says before they decided.',
+  ),
   gate: described(
     v.nullable(GateState),
     "Whether the version meets the step's gate. Null without a gate or a version. The gate may look at another experiment.",
   ),
 })
 
-const Verdict = v.object({
+/** A person's decision on a candidate's output. */
+export const Verdict = v.object({
   decision: v.picklist(ITEM_VERDICTS),
   comment: v.nullable(v.string()),
   by: Uuid,
@@ -164,6 +171,11 @@ const result = {
   costUsd: v.nullable(v.number()),
   resultTraceId: described(v.nullable(v.string()), "The candidate's own trace, as the client named it"),
   review: described(v.nullable(Verdict), "A person's decision on the candidate's output"),
+  judgment: described(
+    v.nullable(Judgment),
+    'What a model says about the output. It changes neither the outcome nor any count, except for a gate with `allowJudge`.',
+  ),
+  judgmentError: described(v.nullable(v.string()), "Why a model couldn't judge the output"),
 }
 
 export const ItemResult = v.object({ itemId: Uuid, ...result })
@@ -240,6 +252,8 @@ export const toResult = (head: ResultHead): Omit<v.InferOutput<typeof ItemResult
     by: head.verdict.userId,
     at: isoTime(head.verdict.at),
   },
+  judgment: toJudgment(head.judgment),
+  judgmentError: head.judgment?.same === null ? head.judgment.reason : null,
 })
 
 /** What a report has besides the experiment and its tally. */
@@ -254,7 +268,7 @@ export function toReport(
   tally: Tally,
   { versionsTried, changedSince }: Surroundings,
   now: number,
-): Omit<v.InferOutput<typeof Report>, 'gate'> {
+): Omit<v.InferOutput<typeof Report>, 'judging' | 'agreement' | 'gate'> {
   const counts = tally.counts()
   const { fields, restOfFields, inputTokens, outputTokens, totalTokens, costNanoUsd, durations } = tally.toJSON()
   return {

@@ -1,6 +1,7 @@
 import { JobError } from '../domain/job-error.ts'
 import type { ModelJobKind } from '../domain/model-job.ts'
 import type { Env, Job } from '../env.ts'
+import { judgeResults } from '../experiments/judge/run.ts'
 import { JOB_ATTEMPT_MS, JOB_DEADLINE_MS, MAX_MODEL_JOB_DELAY_SECONDS } from '../limits.ts'
 import { type ModelTask, runModelJob } from '../model/job.ts'
 import { findOrganizationByKey } from '../store/accounts/organizations.ts'
@@ -10,7 +11,9 @@ import { failModelJob } from '../store/model-jobs/leases.ts'
 
 type ModelJobMessage = Job & { kind: 'model_job' }
 
-const TASKS: Readonly<Partial<Record<ModelJobKind, ModelTask>>> = {}
+const TASKS: Readonly<Partial<Record<ModelJobKind, ModelTask>>> = {
+  judge_results: judgeResults,
+}
 
 /** Asks a model about a job's subject, if that's still needed. If there's more to do, sends a new job. */
 export async function runModelJobMessage(job: ModelJobMessage, env: Env): Promise<void> {

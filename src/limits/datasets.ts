@@ -27,6 +27,18 @@ export const MAX_RESULTS = 200
 export const EXPERIMENT_SILENCE_MS = DAY_MS
 /** Results whose counts one statement reads. */
 export const COUNTED_RESULTS = 2500
+/**
+ * Expected and candidate outputs that a model compares. It only compares whole ones, and the rest of `MAX_PROMPT_TOKENS`
+ * is for the instructions and the input.
+ */
+export const MAX_JUDGED_TOKENS = 12_000
+/** Results that a run of a judge reads at once, and that it may ask a model about at the same time. */
+export const JUDGED_PAGE = 100
+export const JUDGE_CALLS_IN_FLIGHT = 8
+/** How long one run of a judge asks. Another run then continues. */
+export const JUDGE_RUN_MS = 5 * 60_000
+/** A model's reason for a judgment, which should be one or two sentences. */
+export const MAX_JUDGE_REASON_LENGTH = 500
 /** A version of a dataset: a part of 20 characters for each step of the same name. */
 export const MAX_VERSION_LENGTH = 4096
 /** Imported examples of a dataset. */

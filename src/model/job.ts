@@ -16,7 +16,7 @@ import { ModelLimitError, reserveCall } from './daily-limit.ts'
 import { LeaseLost, whileHeld } from './lease.ts'
 
 /** What ties a run to its job. */
-interface TaskContext {
+export interface TaskContext {
   /** Aborts when another run takes over the job, or when it's canceled. */
   signal: AbortSignal
   /**

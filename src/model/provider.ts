@@ -41,15 +41,24 @@ const NO_MODEL =
   'No model is configured. To use Workers AI, run npm run deploy -- --workers-ai. To use OpenAI, Anthropic, or a compatible service, set ATTRIBUTION_MODEL and ATTRIBUTION_API_KEY as docs/configuration.md describes.'
 
 /**
+ * The settings of the configured model, for a job that needs one.
+ *
+ * @throws {JobError} Final if no model is configured, or if its settings are invalid.
+ */
+export function jobModel(env: Env): ModelSettings {
+  const name = configuredModel(env)
+  if (name === undefined) throw misconfigured(NO_MODEL)
+  return modelSettings(name, env)
+}
+
+/**
  * The settings of the configured model, for a request that needs one.
  *
  * @throws {ApiError} 409 if no model is configured, or if its settings are invalid.
  */
 export function requireModel(env: Env): ModelSettings {
-  const name = configuredModel(env)
-  if (name === undefined) throw modelNotConfigured(NO_MODEL)
   try {
-    return modelSettings(name, env)
+    return jobModel(env)
   } catch (error) {
     throw error instanceof JobError ? modelNotConfigured(error.message) : error
   }

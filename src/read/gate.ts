@@ -12,14 +12,16 @@ export const Gate = v.object({
   maxUnjudged: v.nullable(v.number()),
   maxAgeDays: v.nullable(v.number()),
   split: v.string(),
-  allowJudge: described(v.boolean(), 'Not available yet: always false'),
+  allowJudge: described(
+    v.boolean(),
+    "Whether an unjudged item counts as the model judge says: as passed, or as failed. A person's decision takes precedence.",
+  ),
   autoRollback: described(v.boolean(), 'Not available yet: always false'),
   updatedAt: IsoTime,
 })
 
 export const toGate = ({ updatedAt, ...gate }: GateRecord): v.InferOutput<typeof Gate> => ({
   ...gate,
-  allowJudge: false,
   autoRollback: false,
   updatedAt: isoTime(updatedAt),
 })

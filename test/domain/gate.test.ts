@@ -11,6 +11,7 @@ const gate = (fields: Partial<Gate>): Gate => ({
   maxUnjudged: null,
   maxAgeDays: null,
   split: 'test',
+  allowJudge: false,
   ...fields,
 })
 const counts = (fields: Partial<OutcomeCounts>): OutcomeCounts => ({

@@ -17,6 +17,8 @@ const aResult: fc.Arbitrary<CountedResult> = fc.record({
   durationMs: fc.option(fc.nat(100_000)),
   usage: fc.option(fc.record({ inputTokens: fc.nat(1e9), outputTokens: fc.nat(1e9), totalTokens: fc.nat(1e9) })),
   costUsd: fc.option(fc.double({ min: 0, max: 100, noNaN: true })),
+  wasRight: fc.constantFrom(null, true, false),
+  saidSame: fc.constantFrom(null, true, false),
 })
 const someResults = fc.array(aResult, { maxLength: 20 })
 
@@ -34,6 +36,8 @@ const result = (fields: Partial<CountedResult>): CountedResult => ({
   durationMs: null,
   usage: null,
   costUsd: null,
+  wasRight: null,
+  saidSame: null,
   ...fields,
 })
 
@@ -88,6 +92,44 @@ describe('a tally', () => {
       { errorType: 'b', counts: { fixed: 1, stillWrong: 1 } },
       { errorType: 'a', counts: { fixed: 1, stillWrong: 0 } },
     ])
+  })
+
+  it('counts what a model says about unjudged results, next to their outcomes', ({ expect }) => {
+    const unjudged = (saidSame: boolean | null, wasRight: boolean | null, split = 'test') =>
+      result({ outcome: 'unjudged', saidSame, wasRight, split })
+    const tally = tallied([
+      result({ change: 'stillRight', wasRight: true }),
+      // A person decided on these two.
+      result({ saidSame: false, wasRight: true }),
+      result({ outcome: 'failed', saidSame: true, wasRight: true }),
+      unjudged(null, true),
+      unjudged(true, true),
+      unjudged(true, false),
+      unjudged(false, true),
+      unjudged(false, true),
+      unjudged(false, false),
+      unjudged(false, null),
+      unjudged(true, true, 'train'),
+    ])
+    expect(tally.said()).toEqual({ same: 3, different: 4 })
+    expect(tally.said('train')).toEqual({ same: 1, different: 0 })
+    expect(tally.counts('test')).toMatchObject({ passed: 2, failed: 1, unjudged: 7, stillRight: 1, regressed: 0 })
+    expect(tally.countsAsSaid('test')).toEqual({
+      passed: 4,
+      failed: 5,
+      unjudged: 1,
+      error: 0,
+      fixed: 1,
+      regressed: 2,
+      stillRight: 2,
+      stillWrong: 1,
+    })
+  })
+
+  it('reads tallies that were stored before models were asked', ({ expect }) => {
+    const { judged: _, ...stored } = tallied([result({ outcome: 'unjudged' })]).toJSON()
+    expect(new Tally(stored).said()).toEqual({ same: 0, different: 0 })
+    expect(new Tally(stored).countsAsSaid('test')).toEqual(new Tally(stored).counts('test'))
   })
 
   it('adds up what results used, and says how many that is known of', ({ expect }) => {

@@ -384,6 +384,8 @@ describe("an experiment's items", () => {
         costUsd: null,
         resultTraceId: null,
         review: null,
+        judgment: null,
+        judgmentError: null,
         truncated: [],
       },
     ])

@@ -1,10 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, it, vi } from 'vitest'
-import { runJob } from '../../src/jobs/consumer.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
 import { DELETION_SETTLE_MS, INLINE_BYTES, ORPHAN_AGE_MS } from '../../src/limits.ts'
 import { wrapBindings } from '../support/bindings.ts'
-import { newBench, newStep } from '../support/experiments.ts'
+import { keysOf, newBench, newStep, purgeTrace } from '../support/experiments.ts'
 import type { Org } from '../support/org.ts'
 import { reviewerOf } from '../support/reviews.ts'
 
@@ -13,21 +12,6 @@ afterEach(() => {
 })
 
 const LARGE = 'some words '.repeat(INLINE_BYTES)
-
-const keysOf = async (traceId: string) =>
-  env.DB.prepare('select key, organization_key from traces where id = ?')
-    .bind(traceId)
-    .first<{ key: number; organization_key: number }>()
-
-/** Deletes a trace and purges it, twice, because a queue may deliver a job twice. */
-async function purge(org: Org, traceId: string): Promise<number> {
-  const row = await keysOf(traceId)
-  if (!row) throw new Error('no such trace')
-  await org.owner.delete(`/api/traces/${traceId}`)
-  const job = { kind: 'purge_trace', organizationKey: row.organization_key, traceKey: row.key } as const
-  for (let run = 0; run < 2; run++) await runJob(job, env)
-  return row.key
-}
 
 const objectsOf = async (org: Org, prefix = '') =>
   (await env.PAYLOADS.list({ prefix: `${org.id}/${prefix}` })).objects.map(({ key }) => key)
@@ -50,7 +34,7 @@ describe('deleting a trace', () => {
     const before = await finished.report()
     expect(before).toMatchObject({ state: 'finished', counts: { passed: 3, stillRight: 2 }, removed: 0 })
     expect(await objectsOf(bench.org, 'experiments/')).toHaveLength(2)
-    const traceKey = await purge(bench.org, deleted.id)
+    const traceKey = await purgeTrace(bench.org, deleted.id)
     expect(await resultsOf(traceKey)).toBe(0)
     expect(await objectsOf(bench.org, 'experiments/')).toEqual([expect.stringContaining(kept.spanId)])
     expect(await objectsOf(bench.org, `${traceKey}/`)).toEqual([])
@@ -77,7 +61,7 @@ describe('deleting a trace', () => {
     const early = await bench.begin()
     await early.finish()
     await sendOutputs({ [bench.ids[0] ?? '']: 1 })
-    await purge(bench.org, deleted.id)
+    await purgeTrace(bench.org, deleted.id)
     expect(await itemIds('pending=true')).toEqual([bench.ids[1]])
     expect((await finish()).body).toMatchObject({ items: 3, pending: 0 })
     expect(await report()).toMatchObject({ items: 3, removed: 1, counts: { passed: 1, error: 1 } })
@@ -99,7 +83,7 @@ describe('deleting a trace', () => {
          where outcome = 'error' and experiment_key = (select key from experiments where id = ?)`,
       ).bind(id),
     ])
-    await purge(bench.org, deleted.id)
+    await purgeTrace(bench.org, deleted.id)
     expect(await report()).toMatchObject({ state: 'finished', items: 2, removed: 1, pending: 0, counts: { error: 1 } })
   })
 })
@@ -112,7 +96,7 @@ describe('deleting a trace while its result is stored', () => {
       async (_, call) => {
         if (state === 'due') {
           state = 'done'
-          await purge(org, traceId)
+          await purgeTrace(org, traceId)
         }
         return call()
       },

@@ -94,6 +94,7 @@ describe('a gate', () => {
       maxUnjudged: 2,
       maxAgeDays: 0.5,
       split: 'hard',
+      allowJudge: true,
     }
     const replaced = await org.owner.put(gatePath, conditions)
     expect(replaced.body).toMatchObject({ id: set.body.id, ...conditions })
@@ -113,7 +114,7 @@ describe('a gate', () => {
     ['a pass rate over 1', { minPassRate: 1.01 }, 'minPassRate'],
     ['a negative number', { maxRegressed: -1 }, 'maxRegressed'],
     ['an invalid split', { split: 'Test' }, 'split'],
-    ['a model judge', { allowJudge: true }, 'allowJudge'],
+    ['a model judge in words', { allowJudge: 'yes' }, 'allowJudge'],
     ['an automatic rollback', { autoRollback: true }, 'autoRollback'],
     ['a typo', { maxUnjudge: 1 }, 'maxUnjudge'],
   ])('is refused with %s', async ([, fields, path], { expect }) => {

@@ -121,6 +121,16 @@ describe('a report', () => {
       versionsTried: 1,
       changedSince: { excluded: 0, moved: 0 },
       repeatedInputs: 0,
+      judging: { same: 0, different: 0, waiting: 1, unanswered: 0, job: null },
+      agreement: {
+        agreed: 0,
+        of: 0,
+        interval: null,
+        sameAccepted: 0,
+        sameRejected: 0,
+        differentAccepted: 0,
+        differentRejected: 0,
+      },
       gate: null,
     })
     expect(Math.abs(whole.durationMs.p50 / 100 - 1)).toBeLessThanOrEqual(0.155)

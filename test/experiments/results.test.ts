@@ -26,7 +26,16 @@ describe('a result', () => {
       { itemId: third, error: 'Timed out' },
     )
     expect(sent.status).toBe(207)
-    const common = { change: null, error: null, durationMs: null, costUsd: null, resultTraceId: null, review: null }
+    const common = {
+      change: null,
+      error: null,
+      durationMs: null,
+      costUsd: null,
+      resultTraceId: null,
+      review: null,
+      judgment: null,
+      judgmentError: null,
+    }
     expect(sent.body.results).toEqual([
       {
         status: 201,

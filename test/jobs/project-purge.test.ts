@@ -80,6 +80,10 @@ async function newFilled() {
     env.DB.prepare(
       "insert into model_jobs values (?, ?, 'run_experiment', 'e', 'pending', 1, 0, 0, null, null, null, null, null, null)",
     ).bind(job.organizationKey, job.projectKey),
+    env.DB.prepare(
+      `insert into result_judgments select experiment_key, item_id, 1, null, 1, 'model', 'Equal'
+        from experiment_results where experiment_key in (select key from experiments where project_key = ?)`,
+    ).bind(job.projectKey),
     env.DB.prepare("insert into answer_days values (?, 1, 'step', 'late', 1, 0)").bind(job.projectKey),
     env.DB.prepare("insert into problems values (?, 'step', '', '', 0, null, null, null, null, null, 1, '')").bind(
       job.projectKey,

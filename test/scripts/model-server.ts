@@ -15,7 +15,7 @@ const sessions = new Map<string, Session>()
 /**
  * A model provider for the tests of the model engine, over real HTTP, with the wire formats of OpenAI and Anthropic.
  * Each test has a session, which is the first segment of the path. `PUT /<session>/replies` sets the replies in order,
- * of which the last one repeats. `GET /<session>/asked` returns the requests.
+ * of which the last one repeats; those with `when` are for requests with that text. `GET /<session>/asked` returns the requests.
  */
 export async function setup(project: TestProject): Promise<() => void> {
   const server = createServer((request, response) => {
@@ -47,7 +47,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   const body: Wire = JSON.parse(await read(request))
   const headers = Object.fromEntries(Object.entries(request.headers).map(([field, value]) => [field, String(value)]))
   session.asked.push({ path, headers, body })
-  const reply = session.replies.length > 1 ? session.replies.shift() : session.replies[0]
+  const reply = replyTo(JSON.stringify(body), session.replies)
   if (!reply || reply.hangsUp) {
     request.socket.destroy()
     return
@@ -56,6 +56,15 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   const { status = 200, headers: own = {} } = reply
   response.writeHead(status, { 'content-type': 'application/json', ...own })
   response.end(reply.body ?? JSON.stringify(path.endsWith('messages') ? anthropic(reply, body) : openAi(reply, body)))
+}
+
+/** The reply to a request: one for requests with a text that it has, or else the next one of the others. */
+function replyTo(request: string, replies: Reply[]): Reply | undefined {
+  const own = replies.find(({ when }) => when !== undefined && request.includes(when))
+  if (own) return own
+  const next = replies.findIndex(({ when }) => when === undefined)
+  const isLast = !replies.some(({ when }, index) => when === undefined && index > next)
+  return isLast ? replies[next] : replies.splice(next, 1)[0]
 }
 
 async function read(request: IncomingMessage): Promise<string> {

@@ -41,6 +41,7 @@ describe('the schema', () => {
       'problem_ids',
       'problems',
       'project_error_types',
+      'result_judgments',
       'review_days',
       'reviews',
       'saved_views',

@@ -1,3 +1,5 @@
+import { env } from 'cloudflare:workers'
+import { runJob } from '../../src/jobs/consumer.ts'
 import { newOrg, type Org } from './org.ts'
 import { newReviewed } from './reviews.ts'
 
@@ -88,4 +90,19 @@ interface StepFields {
   output?: unknown
   input?: unknown
   metadata?: object
+}
+
+export const keysOf = async (traceId: string) =>
+  env.DB.prepare('select key, organization_key from traces where id = ?')
+    .bind(traceId)
+    .first<{ key: number; organization_key: number }>()
+
+/** Deletes a trace and purges it, twice, because a queue may deliver a job twice. */
+export async function purgeTrace(org: Org, traceId: string): Promise<number> {
+  const row = await keysOf(traceId)
+  if (!row) throw new Error('no such trace')
+  await org.owner.delete(`/api/traces/${traceId}`)
+  const job = { kind: 'purge_trace', organizationKey: row.organization_key, traceKey: row.key } as const
+  for (let run = 0; run < 2; run++) await runJob(job, env)
+  return row.key
 }

@@ -9,6 +9,7 @@ import { isStep, readStepId } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { projects } from '../schema/accounts.ts'
 import { experimentResults, experiments } from '../schema/experiments.ts'
+import { requestJudgments } from './gates.ts'
 
 type Row = typeof experiments.$inferSelect
 
@@ -117,7 +118,7 @@ function selectExperiments(store: Store, ...conditions: (SQL | undefined)[]) {
 }
 
 /** The condition of every query on experiments. */
-const ofStore = (store: Store, ...conditions: (SQL | undefined)[]) =>
+export const ofStore = (store: Store, ...conditions: (SQL | undefined)[]) =>
   and(
     eq(experiments.organizationKey, store.organization.key),
     hasExistingProject(store, experiments.projectKey),
@@ -162,12 +163,13 @@ export function countedIn({ key }: Pick<ExperimentRecord, 'key'>) {
 
 /**
  * Stores the tally of an experiment that has ended, unless somebody has changed its results since it was read. An item
- * of a finished experiment that still has no result was deleted.
+ * of a finished experiment that still has no result was deleted. If a gate lets a model judge what's unjudged, this also
+ * requests that.
  */
 export async function saveTally(store: Store, experiment: ExperimentRecord, tally: StoredTally): Promise<void> {
   const { key, revision } = experiment
   const counted = countedIn(experiment)
-  await store.database
+  const save = store.database
     .update(experiments)
     .set({
       tally: JSON.stringify(tally),
@@ -175,6 +177,9 @@ export async function saveTally(store: Store, experiment: ExperimentRecord, tall
       removed: sql`iif(${experiments.state} = 'finished', ${experiments.items} - ${counted.results}, ${experiments.removed})`,
     })
     .where(ofStore(store, eq(experiments.key, key), eq(experiments.revision, revision), isNull(experiments.tally)))
+  if (tally.cells.some(({ outcome }) => outcome === 'unjudged')) {
+    await store.database.batch([requestJudgments(store, experiment, experiment.finishedAt ?? 0), save])
+  } else await save
 }
 
 /** How many prompt versions were tried on a split of an experiment's dataset. A run without a version counts as one. */

@@ -8,6 +8,7 @@ import { selectFor } from '../core/rows.ts'
 import { isStep, readStepId } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { DEFAULT_EVALUATOR } from '../datasets/datasets.ts'
+import { requestModelJob } from '../model-jobs/jobs.ts'
 import { datasetSettings } from '../schema/datasets.ts'
 import { experiments, gates } from '../schema/experiments.ts'
 import { textVersions, versionedTexts } from '../schema/texts.ts'
@@ -65,7 +66,8 @@ export async function saveGate(
   const isThis = isGateOf({ projectKey: project.key, stepId })
   const isSame = sql`(${gates.minItems} = ${gate.minItems} and ${gates.minPassRate} is ${gate.minPassRate}
     and ${gates.maxRegressed} is ${gate.maxRegressed} and ${gates.maxUnjudged} is ${gate.maxUnjudged}
-    and ${gates.maxAgeDays} is ${gate.maxAgeDays} and ${gates.split} = ${gate.split})`
+    and ${gates.maxAgeDays} is ${gate.maxAgeDays} and ${gates.split} = ${gate.split}
+    and ${gates.allowJudge} = ${Number(gate.allowJudge)})`
   const isExisting = isExistingProject(store, project)
   const hasThis = sql`exists (select 1 from ${gates} where ${isThis})`
   const changed = { ...gate, updatedAt: act.at, revision: newRevision() }
@@ -87,14 +89,14 @@ export async function saveGate(
       .select(
         selectFor(
           gates,
-          { ...changed, projectKey: project.key, stepId: ownName, id },
+          { ...changed, allowJudge: Number(gate.allowJudge), projectKey: project.key, stepId: ownName, id },
           sql`where ${isExisting} and not ${hasThis}`,
         ),
       )
       .onConflictDoNothing(),
     selectGate(store, { projectKey: project.key, stepId }),
   ])
-  if (saved) return saved
+  if (saved) return toRecord(saved)
   await requireExisting(store, project)
   throw new Error('a gate is gone right after it was set')
 }
@@ -102,7 +104,7 @@ export async function saveGate(
 /** Finds a step's gate. */
 export async function findGate(store: Store, step: Step): Promise<GateRecord | undefined> {
   const [[gate]] = await readPlain(store.database, [selectGate(store, step)])
-  return gate
+  return gate && toRecord(gate)
 }
 
 /** Deletes a gate. */
@@ -132,10 +134,17 @@ const selectGate = ({ database }: Store, step: Step) =>
         split: gates.split,
         updatedAt: gates.updatedAt,
       }),
+      // A flag, which D1 returns as a number.
+      allowJudge: sql<number>`${gates.allowJudge}`.as('allowJudge'),
       stepId: readStepId(gates.projectKey, gates.stepId).as('stepId'),
     })
     .from(gates)
     .where(isGateOf(step))
+
+const toRecord = ({ allowJudge, ...gate }: Awaited<ReturnType<typeof selectGate>>[number]): GateRecord => ({
+  ...gate,
+  allowJudge: allowJudge === 1,
+})
 
 /** Everything that a gate's decision on a version depends on. */
 export interface GateBasis {
@@ -155,7 +164,7 @@ export async function findGateBasis(store: Store, step: Step, versionId: string)
   ])
   const text = row?.basis ?? null
   const [, experiment = null]: [string, GateBasis['experiment']?] = text === null ? [''] : JSON.parse(text)
-  return { gate, experiment, holds: sql`(${basis} is ${text})` }
+  return { gate: gate && toRecord(gate), experiment, holds: sql`(${basis} is ${text})` }
 }
 
 /** The gate's revision and its experiment, as JSON. Null without a gate. */
@@ -166,18 +175,42 @@ function basisOf(store: Store, step: Step, versionId: string): SQL {
   const evaluator = sql`coalesce((
     select ${datasetSettings.evaluator} from ${datasetSettings}
     where ${datasetSettings.projectKey} = ${projectKey} and ${ofStep(datasetSettings.stepId)} limit 1), ${DEFAULT_EVALUATOR})`
-  // The gate counts no items of other splits, so an experiment on one of them proves nothing about the version.
   const experiment = sql`(
     select json_object('id', ${experiments.id}, 'revision', ${experiments.revision}) from ${experiments}
     where ${experiments.organizationKey} = ${store.organization.key} and ${experiments.projectKey} = ${projectKey}
       and ${experiments.promptVersionId} = ${versionId} and ${experiments.state} = 'finished'
-      and ${experiments.isVersionNamed} = 0 and ${experiments.sample} is null and ${experiments.includesStale} = 0
-      and ${experiments.baselineId} is null
-      and (${experiments.split} is null or ${experiments.split} = ${gates.split})
+      and ${MAY_COUNT}
       and ${ofStep(experiments.stepId)} and ${experiments.evaluator} = ${evaluator}
     order by ${experiments.finishedAt} desc, ${experiments.key} desc limit 1)`
   return sql`(select json_array(${gates.revision}, json(${experiment})) from ${gates} where ${isGateOf(step)})`
 }
+
+/** Whether a gate may look at an experiment, as far as its items are concerned. */
+// The gate counts no items of other splits, so an experiment on one of them proves nothing about the version.
+const MAY_COUNT = sql`${experiments.isVersionNamed} = 0 and ${experiments.sample} is null and ${experiments.includesStale} = 0
+  and ${experiments.baselineId} is null and (${experiments.split} is null or ${experiments.split} = ${gates.split})`
+
+/**
+ * Requests a model's judgments of an experiment that has just finished, if a gate may count them. Run it in the batch
+ * that stores the experiment's tally, before that.
+ */
+export const requestJudgments = (
+  store: Store,
+  { key, id, projectKey, revision }: Pick<typeof experiments.$inferSelect, 'key' | 'id' | 'projectKey' | 'revision'>,
+  now: number,
+) =>
+  requestModelJob(
+    store,
+    { projectKey, kind: 'judge_results', subject: id },
+    {
+      now,
+      when: sql`exists (select 1 from ${experiments} cross join ${gates}
+        where ${experiments.key} = ${key} and ${experiments.revision} = ${revision} and ${experiments.tally} is null
+          and ${experiments.state} = 'finished' and ${experiments.promptVersionId} is not null
+          and ${gates.projectKey} = ${projectKey} and ${gates.allowJudge} = 1
+          and ${isStep(projectKey, gates.stepId, experiments.stepId)} and ${MAY_COUNT})`,
+    },
+  )
 
 /** The active version of a step's prompt. Null if it has no prompt. */
 export async function findActiveVersion(store: Store, { projectKey, stepId }: Step): Promise<string | null> {

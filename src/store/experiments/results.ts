@@ -10,7 +10,7 @@ import { named, readPlain, runLast } from '../core/database.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import type { ItemHead } from '../datasets/items.ts'
-import { experimentResults, experiments } from '../schema/experiments.ts'
+import { experimentResults, experiments, resultJudgments } from '../schema/experiments.ts'
 import { liveTraceKeys } from '../traces/live.ts'
 import type { FoundValue, StoredValue } from '../traces/payloads.ts'
 import { countedIn, type ExperimentRecord, takesResults } from './experiments.ts'
@@ -53,6 +53,16 @@ export interface ResultHead {
   traceId: string | null
   error: string | null
   verdict: { decision: ItemVerdict; comment: string | null; userId: string; at: number } | null
+  judgment: ModelJudgment | null
+}
+
+/** What a model says about an output. */
+export interface ModelJudgment {
+  /** Whether the output means the same as what's expected. Null if the model couldn't tell. */
+  same: boolean | null
+  reason: string
+  model: string
+  at: number
 }
 
 const RESULTS = rowSet([
@@ -234,6 +244,10 @@ function insertResults(
     })
 }
 
+/* Flags, which D1 returns as numbers. */
+const WAS_RIGHT = sql<number | null>`${experimentResults.wasRight}`.as('wasRight')
+const SAID_SAME = sql<number | null>`${resultJudgments.saidSame}`.as('saidSame')
+
 const HEAD = {
   ...named({
     itemId: experimentResults.itemId,
@@ -253,32 +267,55 @@ const HEAD = {
     comment: experimentResults.comment,
     error: experimentResults.error,
   }),
-  wasRight: sql<number | null>`${experimentResults.wasRight}`.as('wasRight'),
+  wasRight: WAS_RIGHT,
+  saidSame: SAID_SAME,
+  reason: sql<string | null>`${resultJudgments.reason}`.as('reason'),
+  model: sql<string | null>`${resultJudgments.model}`.as('model'),
+  judgedAt: sql<number | null>`${resultJudgments.judgedAt}`.as('judgedAt'),
 }
+
+/** A result's row, and what a model says about it. */
+const isJudgmentOf = and(
+  eq(resultJudgments.experimentKey, experimentResults.experimentKey),
+  eq(resultJudgments.itemId, experimentResults.itemId),
+)
 
 type HeadRow = Awaited<ReturnType<typeof selectHeads>>[number]
 
 const selectHeads = (store: Store, experiment: ExperimentRecord, itemIds: readonly string[]) =>
-  store.database.select(HEAD).from(experimentResults).where(ofItems(experiment, itemIds))
+  store.database
+    .select(HEAD)
+    .from(experimentResults)
+    .leftJoin(resultJudgments, isJudgmentOf)
+    .where(ofItems(experiment, itemIds))
 
-const ofItems = ({ key }: Pick<ExperimentRecord, 'key'>, itemIds: readonly string[]) =>
+const ofItems = (
+  { key }: Pick<ExperimentRecord, 'key'>,
+  itemIds: readonly string[],
+  table: typeof experimentResults | typeof resultJudgments = experimentResults,
+) =>
   and(
-    eq(experimentResults.experimentKey, key),
-    sql`${experimentResults.itemId} in (select item.value from json_each(${JSON.stringify(itemIds)}) as item)`,
+    eq(table.experimentKey, key),
+    sql`${table.itemId} in (select item.value from json_each(${JSON.stringify(itemIds)}) as item)`,
   )
 
 const headsByItem = (rows: readonly HeadRow[]): Map<string, ResultHead> =>
   new Map(rows.map(row => [row.itemId, toHead(row)]))
 
 function toHead(row: HeadRow): ResultHead {
-  const { verdict, reviewedBy, reviewedAt, comment, inputTokens, outputTokens, totalTokens, wasRight, ...head } = row
+  const { verdict, reviewedBy, reviewedAt, comment, inputTokens, outputTokens, totalTokens, wasRight, ...rest } = row
+  const { saidSame, reason, model, judgedAt, ...head } = rest
   return {
     ...head,
-    wasRight: wasRight === null ? null : wasRight === 1,
+    wasRight: flagOf(wasRight),
+    judgment:
+      judgedAt === null ? null : { same: flagOf(saidSame), reason: reason ?? '', model: model ?? '', at: judgedAt },
     usage: usageOf({ inputTokens, outputTokens, totalTokens }),
     verdict: verdict && { decision: verdict, comment, userId: reviewedBy ?? '', at: reviewedAt ?? 0 },
   }
 }
+
+const flagOf = (column: number | null): boolean | null => (column === null ? null : column === 1)
 
 /** The usage in a row, which has either all of its columns or none. */
 const usageOf = (row: { inputTokens: number | null; outputTokens: number | null; totalTokens: number | null }) =>
@@ -311,25 +348,38 @@ export async function findResultIds({ database }: Store, { key }: ExperimentReco
   return new Set(rows.map(({ itemId }) => itemId))
 }
 
+/** What lists filter results by. */
+export interface ResultFacts {
+  outcome: Outcome
+  change: Change | null
+  /** A person's decision on the output. */
+  verdict: ItemVerdict | null
+  /** Whether a model says that the output means the same as what's expected. */
+  saidSame: boolean | null
+}
+
 /** The outcomes and changes of the results on these items, by item. */
 export async function findOutcomes(
   store: Store,
   { key }: ExperimentRecord,
   itemIds: readonly string[] | undefined,
-): Promise<Map<string, { outcome: Outcome; change: Change | null }>> {
+): Promise<Map<string, ResultFacts>> {
   const [rows] = await readPlain(store.database, [
     store.database
-      .select(
-        named({
+      .select({
+        ...named({
           itemId: experimentResults.itemId,
           outcome: experimentResults.outcome,
           change: experimentResults.change,
+          verdict: experimentResults.verdict,
         }),
-      )
+        saidSame: SAID_SAME,
+      })
       .from(experimentResults)
+      .leftJoin(resultJudgments, isJudgmentOf)
       .where(itemIds === undefined ? eq(experimentResults.experimentKey, key) : ofItems({ key }, itemIds)),
   ])
-  return new Map(rows.map(({ itemId, ...result }) => [itemId, result]))
+  return new Map(rows.map(({ itemId, saidSame, ...result }) => [itemId, { ...result, saidSame: flagOf(saidSame) }]))
 }
 
 /** The outputs of the results on these items, by item. Items without an output are missing. */
@@ -363,50 +413,59 @@ export async function* readCounted(
   { key }: ExperimentRecord,
 ): AsyncGenerator<(CountedResult & { itemId: string })[]> {
   for (let after = ''; ; ) {
-    const [rows] = await readPlain(store.database, [
-      store.database
-        .select(
-          named({
-            itemId: experimentResults.itemId,
-            split: experimentResults.split,
-            errorType: experimentResults.errorType,
-            outcome: experimentResults.outcome,
-            change: experimentResults.change,
-            fields: experimentResults.fields,
-            durationMs: experimentResults.durationMs,
-            inputTokens: experimentResults.inputTokens,
-            outputTokens: experimentResults.outputTokens,
-            totalTokens: experimentResults.totalTokens,
-            costUsd: experimentResults.costUsd,
-          }),
-        )
-        .from(experimentResults)
-        .where(and(eq(experimentResults.experimentKey, key), gt(experimentResults.itemId, after)))
-        .orderBy(asc(experimentResults.itemId))
-        .limit(COUNTED_RESULTS),
-    ])
-    yield rows.map(({ inputTokens, outputTokens, totalTokens, fields, ...row }) => ({
-      ...row,
-      fields: decodeFields(fields),
-      usage: usageOf({ inputTokens, outputTokens, totalTokens }),
-    }))
-    const last = rows.at(-1)
-    if (!last || rows.length < COUNTED_RESULTS) return
+    const isNext = and(eq(experimentResults.experimentKey, key), gt(experimentResults.itemId, after))
+    const counted = await selectCounted(store, isNext, COUNTED_RESULTS)
+    yield counted
+    const last = counted.at(-1)
+    if (!last || counted.length < COUNTED_RESULTS) return
     after = last.itemId
   }
 }
 
-/** A result as tallies count it. Undefined if the item has none. */
+/** The results on these items, as tallies count them, by item. */
 export async function findCounted(
   store: Store,
   experiment: ExperimentRecord,
-  itemId: string,
-): Promise<CountedResult | undefined> {
-  const [row] = await store.database
-    .select()
-    .from(experimentResults)
-    .where(ofItems(experiment, [itemId]))
-  return row && { ...row, fields: decodeFields(row.fields), usage: usageOf(row) }
+  itemIds: readonly string[],
+): Promise<Map<string, CountedResult & { contentHash: string }>> {
+  const counted = await selectCounted(store, ofItems(experiment, itemIds), itemIds.length)
+  return new Map(counted.map(result => [result.itemId, result]))
+}
+
+async function selectCounted({ database }: Store, condition: SQL | undefined, limit: number) {
+  const [rows] = await readPlain(database, [
+    database
+      .select({
+        ...named({
+          itemId: experimentResults.itemId,
+          contentHash: experimentResults.contentHash,
+          split: experimentResults.split,
+          errorType: experimentResults.errorType,
+          outcome: experimentResults.outcome,
+          change: experimentResults.change,
+          fields: experimentResults.fields,
+          durationMs: experimentResults.durationMs,
+          inputTokens: experimentResults.inputTokens,
+          outputTokens: experimentResults.outputTokens,
+          totalTokens: experimentResults.totalTokens,
+          costUsd: experimentResults.costUsd,
+        }),
+        wasRight: WAS_RIGHT,
+        saidSame: SAID_SAME,
+      })
+      .from(experimentResults)
+      .leftJoin(resultJudgments, isJudgmentOf)
+      .where(condition)
+      .orderBy(asc(experimentResults.itemId))
+      .limit(limit),
+  ])
+  return rows.map(({ inputTokens, outputTokens, totalTokens, fields, wasRight, saidSame, ...row }) => ({
+    ...row,
+    fields: decodeFields(fields),
+    usage: usageOf({ inputTokens, outputTokens, totalTokens }),
+    wasRight: flagOf(wasRight),
+    saidSame: flagOf(saidSame),
+  }))
 }
 
 /** A person's decision on a result, and the outcome that follows from it. */
@@ -434,7 +493,7 @@ export async function saveVerdict(
   const { key, revision } = experiment
   const isExperiment = isThis(store, experiment)
   const isOurs = and(isExperiment, eq(experiments.revision, token))
-  const [, , rows] = await database.batch([
+  const [, , , rows] = await database.batch([
     database
       .update(experiments)
       .set({ revision: token, tally: tally && JSON.stringify(tally) })
@@ -453,6 +512,16 @@ export async function saveVerdict(
         and(
           eq(experimentResults.experimentKey, key),
           eq(experimentResults.itemId, itemId),
+          sql`exists (select 1 from ${experiments} where ${isOurs})`,
+        ),
+      ),
+    database
+      .update(resultJudgments)
+      .set({ verdict })
+      .where(
+        and(
+          eq(resultJudgments.experimentKey, key),
+          eq(resultJudgments.itemId, itemId),
           sql`exists (select 1 from ${experiments} where ${isOurs})`,
         ),
       ),
@@ -478,6 +547,7 @@ export async function withdrawResults(
   const gone = heads.flatMap(({ id, traceId }) => (traceId !== null && !live.has(traceId) ? [id] : []))
   if (gone.length > 0) {
     await database.batch([
+      database.delete(resultJudgments).where(ofItems(experiment, gone, resultJudgments)),
       database.delete(experimentResults).where(ofItems(experiment, gone)),
       database
         .update(experiments)

@@ -56,13 +56,13 @@ export const holdsJob = (store: Store, job: ModelJob): SQL =>
 
 /**
  * The statement that requests a job, to run alone or in the batch of the write that causes it. A job that has ended
- * starts over. A pending one absorbs the request; with `runsAgain`, it runs once more if a run has already begun.
- * Returns a row if the request changed anything.
+ * starts over. A pending one absorbs the request; with `runsAgain`, it runs once more if a run has already begun. With
+ * `when`, it depends on a condition. Returns a row if the request changed anything.
  */
 export function requestModelJob(
   { database, organization }: Store,
   { projectKey, kind, subject }: ModelJobName & { projectKey: number },
-  { now, runsAgain = false }: { now: number; runsAgain?: boolean },
+  { now, runsAgain = false, when = sql`true` }: { now: number; runsAgain?: boolean; when?: SQL },
 ) {
   const unlessPending = <Column extends keyof typeof modelJobs.$inferSelect>(column: Column, value: SQL) =>
     sql`iif(${isPending}, ${modelJobs[column]}, ${value})`
@@ -88,7 +88,7 @@ export function requestModelJob(
           result: null,
         },
         sql`from ${projects} where ${projects.key} = ${projectKey}
-          and ${projects.organizationKey} = ${organization.key} and ${projects.deletedAt} is null`,
+          and ${projects.organizationKey} = ${organization.key} and ${projects.deletedAt} is null and ${when}`,
       ),
     )
     .onConflictDoUpdate({

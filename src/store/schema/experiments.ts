@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { CHANGES } from '../../domain/change.ts'
 import { ITEM_VERDICTS, RUNNERS, STORED_STATES } from '../../domain/experiment.ts'
@@ -80,6 +81,7 @@ export const gates = sqliteTable(
     maxUnjudged: integer('max_unjudged'),
     maxAgeDays: real('max_age_days'),
     split: text('split').notNull(),
+    allowJudge: integer('allow_judge', { mode: 'boolean' }).notNull().default(false),
     updatedAt: integer('updated_at').notNull(),
     /** Identifies the last change. */
     revision: text('revision').notNull(),
@@ -129,5 +131,31 @@ export const experimentResults = sqliteTable(
   table => [
     primaryKey({ columns: [table.experimentKey, table.itemId] }),
     index('experiment_results_by_trace').on(table.traceKey),
+  ],
+)
+
+/**
+ * What a model said about an output: whether it means the same as what's expected. It's a record beside the result, and
+ * changes neither its outcome nor any count. In a table of its own, because columns after the values would be slow to
+ * read.
+ */
+export const resultJudgments = sqliteTable(
+  'result_judgments',
+  {
+    experimentKey: integer('experiment_key').notNull(),
+    itemId: text('item_id').notNull(),
+    /** Null if the model couldn't tell. `reason` then says why. */
+    saidSame: integer('said_same', { mode: 'boolean' }),
+    /** The latest decision of a person on the same output, a copy of the result's. */
+    verdict: text('verdict', { enum: ITEM_VERDICTS }),
+    judgedAt: integer('judged_at').notNull(),
+    model: text('model').notNull(),
+    reason: text('reason').notNull(),
+  },
+  table => [
+    primaryKey({ columns: [table.experimentKey, table.itemId] }),
+    index('result_judgments_decided')
+      .on(table.experimentKey, table.itemId, table.saidSame, table.verdict)
+      .where(sql`${table.verdict} is not null and ${table.saidSame} is not null`),
   ],
 )

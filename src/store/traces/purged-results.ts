@@ -2,7 +2,7 @@ import { and, asc, eq, isNotNull, sql } from 'drizzle-orm'
 import { newId } from '../../domain/ids.ts'
 import { PURGE_ROWS } from '../../limits.ts'
 import type { Store } from '../core/store.ts'
-import { experimentResults, experiments } from '../schema/experiments.ts'
+import { experimentResults, experiments, resultJudgments } from '../schema/experiments.ts'
 import { deleteValues } from './payloads.ts'
 
 /*
@@ -27,7 +27,7 @@ export async function deleteResults(store: Store, traceKey: number): Promise<boo
     ? and(eq(experimentResults.experimentKey, large.experimentKey), eq(experimentResults.itemId, large.itemId))
     : sql`(${PRIMARY_KEY}) in (select ${PRIMARY_KEY} from ${experimentResults} where ${ofTrace}
         order by ${asc(experimentResults.experimentKey)}, ${asc(experimentResults.itemId)} limit ${PURGE_ROWS})`
-  const [, { meta }] = await database.batch([
+  const [, , { meta }] = await database.batch([
     // Counted in the same batch, so that a repeated run counts nothing twice.
     database
       .update(experiments)
@@ -45,6 +45,9 @@ export async function deleteResults(store: Store, traceKey: number): Promise<boo
       .where(
         and(eq(experiments.organizationKey, store.organization.key), sql`${experiments.key} = scanned.experiment_key`),
       ),
+    database
+      .delete(resultJudgments)
+      .where(sql`(${JUDGMENT_KEY}) in (select ${PRIMARY_KEY} from ${experimentResults} where ${isPiece})`),
     database.delete(experimentResults).where(isPiece),
   ])
   return large ? true : meta.changes === PURGE_ROWS
@@ -62,6 +65,10 @@ export async function deleteExperiments(store: Store, projectKey: number): Promi
   if (await deleteValues(store, `experiments/${experiment.key}`)) return true
   const ofExperiment = eq(experimentResults.experimentKey, experiment.key)
   await database.batch([
+    database.delete(resultJudgments).where(
+      sql`(${JUDGMENT_KEY}) in (select ${JUDGMENT_KEY} from ${resultJudgments}
+          where ${resultJudgments.experimentKey} = ${experiment.key} limit ${PURGE_ROWS})`,
+    ),
     database
       .delete(experimentResults)
       .where(
@@ -73,6 +80,7 @@ export async function deleteExperiments(store: Store, projectKey: number): Promi
         and(
           eq(experiments.key, experiment.key),
           sql`not exists (select 1 from ${experimentResults} where ${ofExperiment})`,
+          sql`not exists (select 1 from ${resultJudgments} where ${resultJudgments.experimentKey} = ${experiment.key})`,
         ),
       ),
   ])
@@ -80,3 +88,4 @@ export async function deleteExperiments(store: Store, projectKey: number): Promi
 }
 
 const PRIMARY_KEY = sql`${experimentResults.experimentKey}, ${experimentResults.itemId}`
+const JUDGMENT_KEY = sql`${resultJudgments.experimentKey}, ${resultJudgments.itemId}`

@@ -1,4 +1,4 @@
-import { Button, NumberInput, Text, TextInput } from '@mantine/core'
+import { Button, NumberInput, Switch, Text, TextInput } from '@mantine/core'
 import type { Gate } from '../api/wire.ts'
 import { IconTrash } from '../icons/index.ts'
 import { DialogForm, IconTrigger } from '../parts/dialog-form.tsx'
@@ -7,13 +7,18 @@ import { PROMPTS, type VersionedText } from './kinds.ts'
 import { deleteGate, type GateConditions, refreshTexts, saveGate } from './writes.ts'
 
 /** A form's numbers. '' is none. */
-type Draft = Record<Exclude<keyof GateConditions, 'split'>, number | string> & Pick<GateConditions, 'split'>
+type Draft = Record<Exclude<keyof GateConditions, keyof Settings>, number | string> & Settings
+type Settings = Pick<GateConditions, 'split' | 'allowJudge'>
 
 const FIELDS = [
   { name: 'minItems', label: 'Judged items, at least', hint: 'Items that passed, failed, or ended in an error.' },
   { name: 'minPassRate', label: 'Pass rate, at least', hint: 'In percent.' },
   { name: 'maxRegressed', label: 'Regressed, at most', hint: 'Items that were right in production and are now wrong.' },
-  { name: 'maxUnjudged', label: 'Unjudged, at most', hint: 'Items on which a person must decide.' },
+  {
+    name: 'maxUnjudged',
+    label: 'Unjudged, at most',
+    hint: 'Items on which a person must decide, or a model if you let it.',
+  },
   { name: 'maxAgeDays', label: 'Days since the experiment, at most', hint: '' },
 ] as const
 
@@ -30,7 +35,7 @@ export function GateForm({ text }: { text: VersionedText }) {
       )}
       title={act}
       initial={draftOf(text.gate)}
-      fields={[...FIELDS.map(({ name }) => name), 'split']}
+      fields={[...FIELDS.map(({ name }) => name), 'split', 'allowJudge']}
       button={({ minItems }) => ({ act: 'Save gate', isDisabled: minItems === '' })}
       send={draft => saveGate(projectId, text.name, conditionsOf(draft))}
       onDone={() => refreshTexts(PROMPTS, text.id)}
@@ -63,6 +68,12 @@ export function GateForm({ text }: { text: VersionedText }) {
             onChange={({ currentTarget }) => change({ split: currentTarget.value })}
             error={faults.of('split')}
           />
+          <Switch
+            label="Let a model judge unjudged items"
+            description="An item that no person decided on then counts as the configured model says: as passed if it calls the outputs the same, and otherwise as failed. It can be wrong, and a text in an output can mislead it. A person's decision takes precedence. When an experiment on this step finishes, its unjudged inputs and outputs are sent to the model."
+            checked={draft.allowJudge}
+            onChange={({ currentTarget }) => change({ allowJudge: currentTarget.checked })}
+          />
         </>
       )}
     </DialogForm>
@@ -76,9 +87,17 @@ const draftOf = (gate: Gate | null): Draft => ({
   maxUnjudged: gate?.maxUnjudged ?? '',
   maxAgeDays: gate?.maxAgeDays ?? '',
   split: gate?.split ?? 'test',
+  allowJudge: gate?.allowJudge ?? false,
 })
 
-function conditionsOf({ minItems, minPassRate, maxRegressed, maxUnjudged, maxAgeDays, split }: Draft): GateConditions {
+function conditionsOf({
+  minItems,
+  minPassRate,
+  maxRegressed,
+  maxUnjudged,
+  maxAgeDays,
+  ...settings
+}: Draft): GateConditions {
   const numberOf = (value: number | string) => (value === '' ? null : Number(value))
   const percent = numberOf(minPassRate)
   return {
@@ -87,7 +106,8 @@ function conditionsOf({ minItems, minPassRate, maxRegressed, maxUnjudged, maxAge
     maxRegressed: numberOf(maxRegressed),
     maxUnjudged: numberOf(maxUnjudged),
     maxAgeDays: numberOf(maxAgeDays),
-    split: split.trim(),
+    split: settings.split.trim(),
+    allowJudge: settings.allowJudge,
   }
 }
 

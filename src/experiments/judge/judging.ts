@@ -1,0 +1,91 @@
+import * as v from 'valibot'
+import { MODEL_JOB_STATUSES } from '../../domain/model-job.ts'
+import { wilsonInterval } from '../../domain/statistics.ts'
+import type { Tally } from '../../domain/tally.ts'
+import { described, IsoTime, isoTime } from '../../http/atoms.ts'
+import type { Store } from '../../store/core/store.ts'
+import type { ExperimentRecord } from '../../store/experiments/experiments.ts'
+import { type AgreementCounts, countUnanswered } from '../../store/experiments/judgments.ts'
+import type { ModelJudgment } from '../../store/experiments/results.ts'
+import { findModelJob, type ModelJobState } from '../../store/model-jobs/jobs.ts'
+
+/** What a model says about an output. */
+export const Judgment = v.object({
+  same: described(v.boolean(), "Whether the output means the same as what's expected"),
+  reason: v.string(),
+  model: v.string(),
+  at: IsoTime,
+})
+
+/** A model's judgment as responses show it. Null if it couldn't judge. */
+export const toJudgment = (judgment: ModelJudgment | null): v.InferOutput<typeof Judgment> | null =>
+  judgment === null || judgment.same === null
+    ? null
+    : { same: judgment.same, reason: judgment.reason, model: judgment.model, at: isoTime(judgment.at) }
+
+/** What a model says about an experiment's unjudged items, and the job that asks it. */
+export const Judging = v.object({
+  same: described(v.number(), "Unjudged items whose output means the same as what's expected, says a model"),
+  different: described(v.number(), 'Unjudged items whose output means something else, says a model'),
+  waiting: described(v.number(), 'Unjudged items without a judgment'),
+  unanswered: described(
+    v.number(),
+    "Of those, items that a model couldn't judge: each item says why in `judgmentError`",
+  ),
+  job: described(
+    v.nullable(
+      v.object({
+        status: v.picklist(MODEL_JOB_STATUSES),
+        requestedAt: IsoTime,
+        failure: described(v.nullable(v.string()), 'Why it failed, or why it waits'),
+        waitsUntil: v.nullable(IsoTime),
+      }),
+    ),
+    'Null if nobody has asked a model, or if nothing is unjudged',
+  ),
+})
+
+/** The state of a model's judgments: of all of an experiment's unjudged items, or of those of one split. */
+export async function readJudging(
+  store: Store,
+  experiment: ExperimentRecord,
+  tally: Tally,
+  split?: string,
+): Promise<v.InferOutput<typeof Judging>> {
+  const { unjudged } = tally.counts(split)
+  const { same, different } = tally.said(split)
+  const waiting = unjudged - same - different
+  const job = unjudged === 0 ? undefined : await findModelJob(store, { kind: 'judge_results', subject: experiment.id })
+  const unanswered = job && waiting > 0 ? await countUnanswered(store, experiment, split) : 0
+  return { same, different, waiting, unanswered, job: job ? toJob(job) : null }
+}
+
+const toJob = ({ status, requestedAt, failure, waitsUntil }: ModelJobState) => ({
+  status,
+  requestedAt: isoTime(requestedAt),
+  failure,
+  waitsUntil: waitsUntil === null ? null : isoTime(waitsUntil),
+})
+
+/** How far a model agrees with people, over outputs that both judged. */
+export const ModelAgreement = v.object({
+  agreed: described(
+    v.number(),
+    'Outputs that the model called the same and a person accepted, or different and rejected',
+  ),
+  of: described(v.number(), 'Outputs that both judged'),
+  interval: described(
+    v.nullable(v.object({ low: v.number(), high: v.number() })),
+    'The 95% interval of agreed / of (Wilson, without continuity correction). Null if there are no such outputs.',
+  ),
+  sameAccepted: v.number(),
+  sameRejected: described(v.number(), 'The model called them the same, and a person rejected them'),
+  differentAccepted: described(v.number(), 'The model called them different, and a person accepted them'),
+  differentRejected: v.number(),
+})
+
+export function toAgreement(counts: AgreementCounts): v.InferOutput<typeof ModelAgreement> {
+  const agreed = counts.sameAccepted + counts.differentRejected
+  const of = agreed + counts.sameRejected + counts.differentAccepted
+  return { agreed, of, interval: wilsonInterval(agreed, of), ...counts }
+}
