@@ -31,6 +31,7 @@ import {
 } from './read/text-wire.ts'
 import { Turn } from './read/turns.ts'
 import { VersionDiff } from './read/version-diff.ts'
+import { Watch } from './read/watch.ts'
 import { Feedback, ListedTrace, Span, SpanOfTrace, Suggestion, Trace } from './read/wire.ts'
 import { ReviewRecord } from './review/reviews.ts'
 import { View } from './review/views.ts'
@@ -81,6 +82,7 @@ const output = {
   Turn,
   User,
   VersionDiff,
+  Watch,
 }
 
 /** The events that ingestion accepts, alone or in a batch. */

@@ -60,3 +60,88 @@ export function mcNemarP(first: number, second: number): number | null {
   }
   return Math.min(1, 2 * sum * Math.exp(log))
 }
+
+/** How many of n trials succeed. */
+export interface Sample {
+  n: number
+  successes: number
+}
+
+/** The share by which probabilities may differ and still count as equal, because of rounding. */
+const EQUAL_WITHIN = 1e-7
+
+/**
+ * The two-sided p of Fisher's exact test for equal rates in two independent samples (R. A. Fisher, The logic of inductive
+ * inference, 1935, doi 10.2307/2342435). Given the sizes of the samples and the total of successes, the successes of the
+ * first are hypergeometric. The p is the sum of the probabilities of all tables that are at most as likely as the observed
+ * one. 1 if a sample is empty.
+ */
+export function fisherP(first: Sample, second: Sample): number {
+  const { shares, observed } = tablesOf(first, second)
+  const limit = observed * (1 + EQUAL_WITHIN)
+  return shareOf(shares, ({ share }) => share <= limit)
+}
+
+/**
+ * The one-sided p of the same test against a lower rate in the first sample: the probability of tables in which it has at
+ * most as many successes as observed.
+ */
+export function fisherPLower(first: Sample, second: Sample): number {
+  return shareOf(tablesOf(first, second).shares, ({ successes }) => successes <= first.successes)
+}
+
+/** A table with the observed totals: the first sample's successes, and the probability as a share of the likeliest one. */
+interface Table {
+  successes: number
+  share: number
+}
+
+/** Every table with the observed totals. Shares of the likeliest table can't overflow, as shares of the observed one can. */
+function tablesOf(first: Sample, second: Sample): { shares: Table[]; observed: number } {
+  const successes = first.successes + second.successes
+  const [least, most] = [Math.max(0, successes - second.n), Math.min(first.n, successes)]
+  const mode = Math.floor(((first.n + 1) * (successes + 1)) / (first.n + second.n + 2))
+  /** How much likelier the table with one success more is. */
+  const ratio = (count: number) =>
+    ((successes - count) * (first.n - count)) / ((count + 1) * (second.n - successes + count + 1))
+  const above: Table[] = []
+  for (let [count, share] = [mode, 1]; count <= most; share *= ratio(count), count++)
+    above.push({ successes: count, share })
+  const below: Table[] = []
+  for (let [count, share] = [mode - 1, 1]; count >= least; count--) {
+    share /= ratio(count)
+    below.push({ successes: count, share })
+  }
+  const shares = [...below.reverse(), ...above]
+  return { shares, observed: shares[first.successes - least]?.share ?? 1 }
+}
+
+/** The probability of the tables that meet a condition. Adds the smallest first, which rounds least. */
+function shareOf(tables: readonly Table[], isCounted: (table: Table) => boolean): number {
+  const sum = (some: readonly Table[]) =>
+    some
+      .map(({ share }) => share)
+      .sort((left, right) => left - right)
+      .reduce((total, share) => total + share, 0)
+  return Math.min(1, sum(tables.filter(isCounted)) / sum(tables))
+}
+
+/**
+ * The 95 % interval of the second rate minus the first, from Wilson's interval of each (R. G. Newcombe, Interval
+ * estimation for the difference between independent proportions, 1998, method 10, doi
+ * 10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I). With the rates p and their Wilson bounds l and u, the
+ * bounds of d = p₂ − p₁ are
+ *
+ *     d − √((p₂ − l₂)² + (u₁ − p₁)²)   and   d + √((u₂ − p₂)² + (p₁ − l₁)²)
+ *
+ * Null if a sample is empty.
+ */
+export function newcombeInterval(first: Sample, second: Sample): Interval | null {
+  const [before, after] = [first, second].map(({ n, successes }) => wilsonInterval(successes, n))
+  if (!before || !after) return null
+  const [from, to] = [first.successes / first.n, second.successes / second.n]
+  return {
+    low: Math.max(-1, to - from - Math.hypot(to - after.low, before.high - from)),
+    high: Math.min(1, to - from + Math.hypot(after.high - to, from - before.low)),
+  }
+}

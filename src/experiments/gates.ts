@@ -4,6 +4,7 @@ import { PROJECT_ID, PROMPT_DRAFT_ID } from '../api/story.ts'
 import { requirePerson } from '../auth/require-person.ts'
 import { requireProject } from '../auth/require-project.ts'
 import { Split } from '../datasets/wire.ts'
+import { MIN_ROLLBACK_LOOK } from '../domain/watch.ts'
 import { described, text, Uuid, wholeNumber } from '../http/atoms.ts'
 import { notFound } from '../http/errors.ts'
 import { MAX_EXPERIMENT_ITEMS, MAX_GATE_AGE_DAYS, MAX_NAME_LENGTH } from '../limits.ts'
@@ -25,9 +26,6 @@ const between = (min: number, max: number) =>
 /** A condition that doesn't apply if it's null or missing. */
 const condition = <Schema extends v.GenericSchema<number, number>>(schema: Schema, description: string) =>
   described(v.optional(v.nullable(schema), null), description)
-
-const notYet = (description: string) =>
-  described(v.optional(v.literal(false, "isn't available yet; leave it out or send false"), false), description)
 
 export const putGate = endpoint({
   family: 'experiment',
@@ -58,7 +56,10 @@ export const putGate = endpoint({
       ),
       false,
     ),
-    autoRollback: notYet('Not available yet'),
+    autoRollback: described(
+      v.optional(v.boolean(), false),
+      `Whether to activate the version before again if the watch finds a new version worse, with ${MIN_ROLLBACK_LOOK} decisions or more. Never returns from a version that was active before.`,
+    ),
   }),
   responses: { 200: Gate },
   example: {
@@ -69,9 +70,8 @@ export const putGate = endpoint({
 }).handle(async context => {
   const { params, body, caller, store, act } = context
   requirePerson(caller)
-  const { autoRollback: _, ...conditions } = body
   const project = await selectedProject(context, { projectId: params.projectId })
-  return { status: 200, body: toGate(await saveGate(store, act, project, params.stepId, conditions)) }
+  return { status: 200, body: toGate(await saveGate(store, act, project, params.stepId, body)) }
 })
 
 export const getGate = endpoint({

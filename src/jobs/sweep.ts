@@ -17,11 +17,12 @@ import { runJob } from './consumer.ts'
 import { countOutputs } from './count-outputs.ts'
 import { deleteUnusedLabellers } from './delete-labellers.ts'
 import { expireAuditLog } from './expire-audit-log.ts'
+import { followAllWatches } from './follow-watches.ts'
 import { applyRetention } from './retention.ts'
 
 /**
  * Cron's work, every minute. It sends lost jobs again, or runs them if there's no queue; completes traces whose root
- * didn't arrive; brings dataset items up to date; deletes expired data and labellers without records; counts outputs;
+ * didn't arrive; brings dataset items up to date; follows watches; deletes expired data and labellers without records; counts outputs;
  * and if there's nothing to purge, looks for objects without a row.
  */
 export async function sweep(env: Env, now: number): Promise<void> {
@@ -47,6 +48,7 @@ export async function sweep(env: Env, now: number): Promise<void> {
     for (const items of due) await resend({ kind: 'settle_items', ...items }, env)
   })
   await attempt({ kind: 'cases' }, () => backfillCases(unscoped, now))
+  await attempt({ kind: 'watches' }, () => followAllWatches(env, unscoped, now))
   await attempt({ kind: 'closing' }, () => closeTraces(env, unscoped, now))
   await attempt({ kind: 'retention' }, () => applyRetention(env, unscoped, now))
   await attempt({ kind: 'audit_retention' }, () => expireAuditLog(env, unscoped, now))

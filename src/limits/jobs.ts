@@ -97,3 +97,6 @@ export const COUNT_LEASE_MS = 60_000
 export const COUNT_REST_PER_TRACE_MS = 5000
 export const MIN_COUNT_REST_MS = 5 * 60_000
 export const MAX_COUNT_REST_MS = 3_600_000
+
+/** Prompts whose watches one cron run follows. Each may be in its own organization, and takes two statements there. */
+export const FOLLOWED_PROMPTS = 20

@@ -35,3 +35,6 @@ export const CLAIM_MS = 15 * 60_000
 export const MAX_CLAIMS = 200
 /** Values that people may accept for an item besides the approved output. Each entry of the item's log repeats them. */
 export const MAX_ALTERNATIVES = 20
+
+/** Watches whose looks are stored at once. Each takes a statement, and up to five more for the version before. */
+export const WATCHES_AT_ONCE = 8

@@ -11,6 +11,7 @@ import {
   JUDGED,
   METADATA,
   OBSERVATION_ID,
+  PROMPT_DRAFT_ID,
   PROMPT_ID,
   PROMPT_VERSION_ID,
   QUESTION,
@@ -24,6 +25,7 @@ import {
 } from '../api/story.ts'
 import type { Gate } from './gate.ts'
 import type { Guideline, KnowledgeDoc, KnowledgeDocVersion, Prompt, PromptVersion } from './text-wire.ts'
+import type { Watch } from './watch.ts'
 import type { Feedback, ListedTrace, Span, SpanOfTrace, TraceItem } from './wire.ts'
 
 export const traceItem: Shown<typeof TraceItem> = {
@@ -197,6 +199,22 @@ export const builtInErrorType = {
   isBuiltIn: true,
   isEnabled: true,
 } as const
+
+export const watch: Shown<typeof Watch> = {
+  state: 'better',
+  p: 0.00000174,
+  interval: { low: 0.1855, high: 0.363 },
+  before: { n: 320, accepted: 192 },
+  after: { n: 80, accepted: 71 },
+  versionId: PROMPT_VERSION_ID,
+  versionNumber: 2,
+  activatedAt: CREATED,
+  previousVersionId: PROMPT_DRAFT_ID,
+  previousVersionNumber: 1,
+  decided: 83,
+  nextLook: 160,
+  looks: [],
+}
 
 export const gate: Shown<typeof Gate> = {
   id: GATE_ID,

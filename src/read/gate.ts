@@ -16,12 +16,14 @@ export const Gate = v.object({
     v.boolean(),
     "Whether an unjudged item counts as the model judge says: as passed, or as failed. A person's decision takes precedence.",
   ),
-  autoRollback: described(v.boolean(), 'Not available yet: always false'),
+  autoRollback: described(
+    v.boolean(),
+    'Whether the version before becomes active again if the watch finds a new version worse',
+  ),
   updatedAt: IsoTime,
 })
 
 export const toGate = ({ updatedAt, ...gate }: GateRecord): v.InferOutput<typeof Gate> => ({
   ...gate,
-  autoRollback: false,
   updatedAt: isoTime(updatedAt),
 })

@@ -5,7 +5,8 @@ import { Uuid } from '../http/atoms.ts'
 import { NextCursor, pageParameters } from '../http/cursor.ts'
 import { findGate, stepOfPrompt } from '../store/experiments/gates.ts'
 import { findPrompt } from '../store/texts/versioned-texts.ts'
-import { gate, prompt, promptVersion } from './examples.ts'
+import { readWatch } from '../store/texts/watch.ts'
+import { gate, prompt, promptVersion, watch } from './examples.ts'
 import { projectSelector, selectedProject } from './project.ts'
 import { Prompt, PromptDetail, toPrompt, toPromptDetail } from './text-wire.ts'
 import { pageOfTexts, requireText } from './texts.ts'
@@ -43,7 +44,7 @@ export const getPrompt = endpoint({
   path: '/api/prompts/{promptId}',
   summary: 'Get a prompt',
   description:
-    "Includes every version, oldest first, with counts of the decisions on spans that used it, and the step's gate.",
+    "Includes every version, oldest first, with counts of the decisions on spans that used it, the step's gate, and how the active version does compared with the one before.",
   scope: 'read',
   params: v.object({ promptId: Uuid }),
   responses: { 200: PromptDetail },
@@ -56,14 +57,16 @@ export const getPrompt = endpoint({
         outputSchema: SCHEMA,
         versions: [{ ...promptVersion, accepted: 11, corrected: 3, wasActive: true }],
         gate,
+        watch,
       },
     },
   },
 }).handle(async context => {
   const named = { kind: 'prompt', id: context.params.promptId } as const
   const prompt = await requireText(context, named, await findPrompt(context.store, named.id))
-  const gate = await findGate(context.store, stepOfPrompt(prompt))
-  return { status: 200, body: toPromptDetail(prompt, gate) }
+  const { store } = context
+  const [gate, watch] = await Promise.all([findGate(store, stepOfPrompt(prompt)), readWatch(store, prompt.id)])
+  return { status: 200, body: toPromptDetail(prompt, gate, watch) }
 })
 
 export const diffPromptVersions = endpoint({

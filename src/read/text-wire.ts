@@ -4,7 +4,9 @@ import { described, IsoTime, isoTime, StoredObject, Uuid } from '../http/atoms.t
 import type { GateRecord } from '../store/experiments/gates.ts'
 import type { GuidelineRecord } from '../store/texts/guidelines.ts'
 import type { ActiveText, PromptRecord, TextDetail, TextVersion } from '../store/texts/versioned-texts.ts'
+import type { Watch as WatchRecord } from '../store/texts/watch.ts'
 import { Gate, toGate } from './gate.ts'
+import { toWatch, Watch } from './watch.ts'
 
 /* The schemas of prompts and knowledge docs. Their fields differ only in their names and in a prompt's schema. */
 
@@ -72,6 +74,10 @@ export const PromptDetail = v.object({
     }),
   ),
   gate: v.pipe(v.nullable(Gate), v.metadata({ description: "The step's gate. Null without one." })),
+  watch: described(
+    v.nullable(Watch),
+    'Compares the active version with the one before. Null if no version was active before.',
+  ),
 })
 
 export const KnowledgeDocDetail = v.object({
@@ -130,6 +136,7 @@ export const toPromptVersion = (version: TextVersion): v.InferOutput<typeof Prom
 export const toPromptDetail = (
   { id, name, versions, decided, activated }: PromptRecord,
   gate: GateRecord | undefined,
+  watch: WatchRecord | undefined,
 ): v.InferOutput<typeof PromptDetail> => ({
   id,
   stepId: name,
@@ -140,6 +147,7 @@ export const toPromptDetail = (
     wasActive: activated.has(version.id),
   })),
   gate: gate ? toGate(gate) : null,
+  watch: watch ? toWatch(watch) : null,
 })
 
 export const toKnowledgeDocDetail = (text: TextDetail): v.InferOutput<typeof KnowledgeDocDetail> => ({

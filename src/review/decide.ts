@@ -1,8 +1,11 @@
 import { OutputChecks } from '../domain/output-schema.ts'
 import type { PayloadMode } from '../domain/span.ts'
-import { type ApiError, unavailable } from '../http/errors.ts'
+import { type ApiError, logFault, unavailable } from '../http/errors.ts'
+import { STORE_DEADLINE_MS } from '../limits.ts'
 import { attributionMessages } from '../store/attribution/requests.ts'
-import type { Store } from '../store/core/store.ts'
+import { Deadline } from '../store/core/deadline.ts'
+import { openStore, type Store } from '../store/core/store.ts'
+import { followWatches } from '../store/experiments/rollback.ts'
 import { addReviews, type ReviewDraft } from '../store/reviews/reviews.ts'
 import type { FoldedSpan } from '../store/spans/fold-spans.ts'
 import { withTrace } from '../store/spans/located-spans.ts'
@@ -37,7 +40,7 @@ export async function decideAll(
  * requests whose outputs don't fit into memory with the others. `bytes` counts the outputs that were read.
  */
 async function decideRound(scope: Scope, pending: readonly ReviewRequest[], mode: PayloadMode, checks: OutputChecks) {
-  const { store, act, enqueue } = scope
+  const { store, act, enqueue, runtime } = scope
   const round = await readRound(store, pending)
   const outcomes: Outcomes = new Map()
   const judged = await judgeAll(scope, round, outcomes, {
@@ -54,6 +57,10 @@ async function decideRound(scope: Scope, pending: readonly ReviewRequest[], mode
   const drafts = await withEntries(store, decisions, round.outputs)
   const { added, toAttribute } = drafts.length === 0 ? NOTHING_ADDED : await addReviews(store, act, drafts)
   enqueue(...attributionMessages(store, toAttribute))
+  const versionIds = decisions.flatMap(({ draft, subject }) =>
+    added.has(draft.id) && draft.importedAt === null ? (subject.span.row.promptVersionId ?? []) : [],
+  )
+  if (versionIds.length > 0) runtime.waitUntil(follow(scope, new Set(versionIds)))
   const draftOf = new Map(drafts.map(draft => [draft.id, draft]))
   const decided = judged
     .filter(({ draft, isNew }) => !isNew || added.has(draft.id))
@@ -82,6 +89,16 @@ async function decideRound(scope: Scope, pending: readonly ReviewRequest[], mode
     outcomes.set(asked, { ...withTrace(shownSpan, subject.trace), import: importResult })
   }
   return { outcomes, bytes: round.bytes }
+}
+
+/** Follows the watches of versions after the response. If that fails, cron does it. */
+async function follow({ store, act, runtime: { env, requestId } }: Scope, versionIds: ReadonlySet<string>) {
+  try {
+    const own = openStore(env, store.organization, new Deadline(STORE_DEADLINE_MS))
+    await followWatches(own, { versionIds: [...versionIds] }, { at: act.at, requestId })
+  } catch (error) {
+    logFault('watch_failed', { requestId }, error)
+  }
 }
 
 /** Adds the decisions' changes to datasets. Leaves to cron what can't be built from the values that were read. */

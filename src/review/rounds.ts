@@ -1,7 +1,7 @@
 import type { Caller } from '../auth/authenticate.ts'
 import { requireProject } from '../auth/require-project.ts'
 import { turnsByLength } from '../domain/turns.ts'
-import type { Job } from '../env.ts'
+import type { Job, Runtime } from '../env.ts'
 import { ApiError, forbidden, notFound, tooLarge, unavailable, unprocessable } from '../http/errors.ts'
 import { MAX_JUDGED_BYTES, MAX_JUDGED_BYTES_AT_ONCE } from '../limits.ts'
 import type { Act } from '../store/accounts/audit.ts'
@@ -32,6 +32,7 @@ export interface Scope {
   unscoped: UnscopedStore
   act: Act
   enqueue: (...jobs: Job[]) => Promise<boolean>
+  runtime: Runtime
 }
 
 /** A span after a request. `import` is only for imported decisions. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, it } from 'vitest'
-import { mcNemarP, wilsonInterval } from '../../src/domain/statistics.ts'
+import { fisherP, fisherPLower, mcNemarP, newcombeInterval, wilsonInterval } from '../../src/domain/statistics.ts'
 
 describe("Wilson's interval", () => {
   // Newcombe 1998, table I, method 3.
@@ -58,6 +58,127 @@ function binomialSum(n: number, most: number): bigint {
   }
   return sum
 }
+
+const aSample = (most: number) => fc.nat(most).chain(n => fc.record({ n: fc.constant(n), successes: fc.nat(n) }))
+
+const choose = (n: number, k: number): bigint => {
+  let result = 1n
+  for (let i = 1n; i <= BigInt(k); i++) result = (result * (BigInt(n) - i + 1n)) / i
+  return result
+}
+
+/** The sum of exact probabilities of the tables that meet a condition. */
+function exactly(
+  first: { n: number; successes: number },
+  second: { n: number; successes: number },
+  isCounted: (successes: number, ways: bigint, observed: bigint) => boolean,
+): number {
+  const successes = first.successes + second.successes
+  const waysOf = (count: number) => choose(first.n, count) * choose(second.n, successes - count)
+  const observed = waysOf(first.successes)
+  let [sum, all] = [0n, 0n]
+  for (let count = Math.max(0, successes - second.n); count <= Math.min(first.n, successes); count++) {
+    const ways = waysOf(count)
+    all += ways
+    if (isCounted(count, ways, observed)) sum += ways
+  }
+  return Number((sum * 10n ** 60n) / all) / 1e60
+}
+
+describe("Fisher's exact test", () => {
+  it.for([
+    // Fisher, The Design of Experiments, 1935: the lady tasting tea, who names 3 of 4 cups right. One-sided: 17/70.
+    [3, 4, 1, 4, 34 / 70, 17 / 70],
+    // Fisher, Statistical Methods for Research Workers: convictions of like-sex twins of criminals. R's fisher.test
+    // shows this example, with p = 0.0005367 and one-sided 0.0004652.
+    [10, 13, 2, 17, 0.0005367, 0.0004652],
+  ] as const)('matches the published p for %d of %d and %d of %d', ([a, n, b, m, p, lower], { expect }) => {
+    const [high, low] = [
+      { successes: a, n },
+      { successes: b, n: m },
+    ]
+    expect(fisherP(high, low)).toBeCloseTo(p, 7)
+    expect(fisherP(low, high)).toBeCloseTo(p, 7)
+    expect(fisherPLower(low, high)).toBeCloseTo(lower, 7)
+  })
+
+  it('agrees with exact arithmetic for any samples of up to 320', ({ expect }) => {
+    fc.assert(
+      fc.property(aSample(320), aSample(320), (first, second) => {
+        const [twoSided, lower] = [
+          exactly(first, second, (_, ways, observed) => ways <= observed),
+          exactly(first, second, count => count <= first.successes),
+        ]
+        expect(Math.abs(fisherP(first, second) - twoSided)).toBeLessThanOrEqual(1e-9 * twoSided + 1e-59)
+        expect(Math.abs(fisherPLower(first, second) - lower)).toBeLessThanOrEqual(1e-9 * lower + 1e-59)
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('counts a table that is as likely as the observed one, and differs only by rounding', ({ expect }) => {
+    // Equal samples: the mirrored table is exactly as likely.
+    for (let n = 1; n <= 320; n += 7) {
+      const [first, second] = [
+        { successes: 0, n },
+        { successes: Math.floor(n / 3), n },
+      ]
+      expect(fisherP(first, second)).toBeCloseTo(Math.min(1, 2 * fisherPLower(first, second)), 10)
+    }
+  })
+
+  it('is 1 without decisions in a sample, and stays finite for large samples', ({ expect }) => {
+    expect(fisherP({ successes: 0, n: 0 }, { successes: 3, n: 10 })).toBe(1)
+    expect(fisherP({ successes: 0, n: 0 }, { successes: 0, n: 0 })).toBe(1)
+    expect(fisherPLower({ successes: 0, n: 0 }, { successes: 3, n: 10 })).toBe(1)
+    expect(fisherP({ successes: 10_000, n: 10_000 }, { successes: 0, n: 10_000 })).toBe(0)
+    expect(fisherP({ successes: 5000, n: 10_000 }, { successes: 5000, n: 10_000 })).toBe(1)
+  })
+})
+
+describe("Newcombe's interval of a difference", () => {
+  // Newcombe 1998, table II, method 10: the first proportion minus the second.
+  it.for([
+    [56, 70, 48, 80, 0.0524, 0.3339],
+    [9, 10, 3, 10, 0.1705, 0.809],
+    [6, 7, 2, 7, 0.0582, 0.8062],
+    [5, 56, 0, 29, -0.0381, 0.1926],
+    [0, 10, 0, 20, -0.1611, 0.2775],
+    [0, 10, 0, 10, -0.2775, 0.2775],
+    [10, 10, 0, 20, 0.6791, 1],
+    [10, 10, 0, 10, 0.6075, 1],
+  ] as const)("matches Newcombe's example of %d of %d minus %d of %d", ([a, n, b, m, low, high], { expect }) => {
+    const interval = newcombeInterval({ successes: b, n: m }, { successes: a, n })
+    expect(interval?.low).toBeCloseTo(low, 4)
+    expect(interval?.high).toBeCloseTo(high, 4)
+  })
+
+  it('is null without decisions in a sample', ({ expect }) => {
+    const [none, some] = [
+      { n: 0, successes: 0 },
+      { n: 5, successes: 3 },
+    ]
+    expect(newcombeInterval(none, some)).toBeNull()
+    expect(newcombeInterval(some, none)).toBeNull()
+  })
+
+  it('contains the difference, lies within −1 and 1, and mirrors when the samples change places', ({ expect }) => {
+    fc.assert(
+      fc.property(aSample(1000), aSample(1000), (first, second) => {
+        const interval = newcombeInterval(first, second)
+        fc.pre(first.n > 0 && second.n > 0)
+        const difference = second.successes / second.n - first.successes / first.n
+        expect(interval?.low).toBeGreaterThanOrEqual(-1)
+        expect(interval?.low).toBeLessThanOrEqual(difference)
+        expect(interval?.high).toBeGreaterThanOrEqual(difference)
+        expect(interval?.high).toBeLessThanOrEqual(1)
+        const mirrored = newcombeInterval(second, first)
+        expect(mirrored?.low).toBeCloseTo(-(interval?.high ?? 2), 12)
+        expect(mirrored?.high).toBeCloseTo(-(interval?.low ?? 2), 12)
+      }),
+    )
+  })
+})
 
 describe("McNemar's exact test", () => {
   it.for([

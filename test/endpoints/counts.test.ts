@@ -335,6 +335,21 @@ describe('platform calls', () => {
     expect(cost).toEqual({ ...NOTHING, d1RoundTrips: 2, rowsWritten: 7 + 2 })
   })
 
+  it('a decision on an output of a prompt version takes one more row, by which the watch finds it', async ({
+    expect,
+  }) => {
+    const { org, step } = await newReviewed('Yes')
+    const prompt = { projectSlug: 'support', stepId: 'generate-answer', content: 'Answer.' }
+    const { versionId } = (await org.owner.post('/api/prompts', prompt)).body
+    const spanIds = Array.from({ length: 3 }, () => crypto.randomUUID())
+    for (const span_id of spanIds) await step({ span_id, prompt_version_id: versionId })
+    // Without the reviewer's first count of the day.
+    await costOf(org, 'put', `/api/spans/${spanIds[0]}/review`, { decision: 'accept' })
+    const cost = await costOf(org, 'put', `/api/spans/${spanIds[1]}/review`, { decision: 'accept' })
+    // As in a step that has a dataset, and the index by version. The watch is read after the response.
+    expect(cost).toEqual({ ...NOTHING, d1RoundTrips: 2 + 1, rowsWritten: 7 + 2 + 1 })
+  })
+
   it('decisions by one reviewer on one step and day share a counter row', async ({ expect }) => {
     const { org, step } = await newReviewed('Yes')
     await org.bearer().get('/api/prompts?projectSlug=support')

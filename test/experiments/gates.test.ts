@@ -115,13 +115,12 @@ describe('a gate', () => {
     ['a negative number', { maxRegressed: -1 }, 'maxRegressed'],
     ['an invalid split', { split: 'Test' }, 'split'],
     ['a model judge in words', { allowJudge: 'yes' }, 'allowJudge'],
-    ['an automatic rollback', { autoRollback: true }, 'autoRollback'],
+    ['an automatic rollback that is neither on nor off', { autoRollback: null }, 'autoRollback'],
     ['a typo', { maxUnjudge: 1 }, 'maxUnjudge'],
   ])('is refused with %s', async ([, fields, path], { expect }) => {
     const { org, gatePath } = await newProof(0)
     const refused = await org.owner.put(gatePath, { minItems: 1, ...fields })
     expect(refused).toMatchObject({ status: 400, body: { details: [{ path }] } })
-    if (Object.values(fields).includes(true)) expect(refused.body.error).toContain("isn't available yet")
     expect((await org.read.get(gatePath)).status).toBe(404)
   })
 

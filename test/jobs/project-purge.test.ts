@@ -90,6 +90,10 @@ async function newFilled() {
     ),
     env.DB.prepare("insert into output_days values (?, 1, 'step', 1, 0)").bind(job.projectKey),
     env.DB.prepare("insert into use_days values (?, 1, 'step', '', 1, 1, 1, '{}')").bind(job.projectKey),
+    env.DB.prepare(
+      `insert into watch_looks select a.text_key, a.activated_at, 20, 0, 20, 20, 20, '[]', null
+       from text_activations a join versioned_texts t on t.key = a.text_key where t.project_key = ?`,
+    ).bind(job.projectKey),
     env.DB.prepare("insert into dataset_removals values (?, 'step', 1, null)").bind(job.projectKey),
     env.DB.prepare('insert into counted_days values (?, 1, null, 0, 0, 1, null, 0)').bind(job.projectKey),
   ])

@@ -53,6 +53,7 @@ describe('the schema', () => {
       'use_days',
       'user_deletions',
       'users',
+      'watch_looks',
     ])
     for (const { sql } of results) expect(sql).toMatch(/WITHOUT ROWID$/)
   })

@@ -9,7 +9,7 @@ import { auditLog, organizations, projects } from '../schema/accounts.ts'
 
 /** Who makes a write and in which request. */
 export interface Act {
-  /** The calling key. Null: the ADMIN_TOKEN, or a user who signed in through Cloudflare Access. */
+  /** The calling key. Null: the ADMIN_TOKEN, a user who signed in through Cloudflare Access, or the service itself. */
   keyId: string | null
   /** The user that the key acts for, or who signed in through Cloudflare Access; null if there is none. */
   userId: string | null
@@ -37,7 +37,7 @@ export interface AuditEvent {
   /** The ids of the version, review, or key in force before and after. */
   beforeId?: string | SQL | null
   afterId?: string | SQL | null
-  /** Why somebody overrode a gate. */
+  /** Why somebody overrode a gate, or why the service returned to an earlier version. */
   reason?: string | SQL | null
 }
 
@@ -60,6 +60,7 @@ export const AUDIT_ACTIONS = [
   'prompt.create',
   'prompt.add_version',
   'prompt.activate',
+  'prompt.roll_back',
   'prompt.delete',
   'knowledge_doc.create',
   'knowledge_doc.add_version',

@@ -14,8 +14,13 @@ import { experiments, gates } from '../schema/experiments.ts'
 import { textVersions, versionedTexts } from '../schema/texts.ts'
 import { isNamed, type Permit } from '../texts/versioned-texts.ts'
 
+/** What a gate requires, and whether the service returns to the version before if a new one does worse. */
+export interface GateSettings extends Gate {
+  autoRollback: boolean
+}
+
 /** A step's gate. */
-export interface GateRecord extends Gate {
+export interface GateRecord extends GateSettings {
   id: string
   /** The step's current name. */
   stepId: string
@@ -29,7 +34,7 @@ export interface Step {
 }
 
 /** Whether a row of `gates` is a step's. */
-const isGateOf = ({ projectKey, stepId }: Step): SQL =>
+export const isGateOf = ({ projectKey, stepId }: Step): SQL =>
   sql`(${gates.projectKey} = ${projectKey} and ${isStep(projectKey, gates.stepId, sql`${stepId}`)})`
 
 /** Whether a step has no gate. */
@@ -53,7 +58,7 @@ export async function saveGate(
   act: Act,
   project: Project,
   stepId: string,
-  gate: Gate,
+  gate: GateSettings,
 ): Promise<GateRecord> {
   const { database } = store
   // The name that the step's prompt has, so that both stay together if the step gets its old name back.
@@ -67,7 +72,8 @@ export async function saveGate(
   const isSame = sql`(${gates.minItems} = ${gate.minItems} and ${gates.minPassRate} is ${gate.minPassRate}
     and ${gates.maxRegressed} is ${gate.maxRegressed} and ${gates.maxUnjudged} is ${gate.maxUnjudged}
     and ${gates.maxAgeDays} is ${gate.maxAgeDays} and ${gates.split} = ${gate.split}
-    and ${gates.allowJudge} = ${Number(gate.allowJudge)})`
+    and ${gates.allowJudge} = ${Number(gate.allowJudge)}
+    and ${gates.autoRollback} = ${Number(gate.autoRollback)})`
   const isExisting = isExistingProject(store, project)
   const hasThis = sql`exists (select 1 from ${gates} where ${isThis})`
   const changed = { ...gate, updatedAt: act.at, revision: newRevision() }
@@ -89,7 +95,14 @@ export async function saveGate(
       .select(
         selectFor(
           gates,
-          { ...changed, allowJudge: Number(gate.allowJudge), projectKey: project.key, stepId: ownName, id },
+          {
+            ...changed,
+            allowJudge: Number(gate.allowJudge),
+            autoRollback: Number(gate.autoRollback),
+            projectKey: project.key,
+            stepId: ownName,
+            id,
+          },
           sql`where ${isExisting} and not ${hasThis}`,
         ),
       )
@@ -134,16 +147,18 @@ const selectGate = ({ database }: Store, step: Step) =>
         split: gates.split,
         updatedAt: gates.updatedAt,
       }),
-      // A flag, which D1 returns as a number.
+      // Flags, which D1 returns as numbers.
       allowJudge: sql<number>`${gates.allowJudge}`.as('allowJudge'),
+      autoRollback: sql<number>`${gates.autoRollback}`.as('autoRollback'),
       stepId: readStepId(gates.projectKey, gates.stepId).as('stepId'),
     })
     .from(gates)
     .where(isGateOf(step))
 
-const toRecord = ({ allowJudge, ...gate }: Awaited<ReturnType<typeof selectGate>>[number]): GateRecord => ({
+const toRecord = (gate: Awaited<ReturnType<typeof selectGate>>[number]): GateRecord => ({
   ...gate,
-  allowJudge: allowJudge === 1,
+  allowJudge: gate.allowJudge === 1,
+  autoRollback: gate.autoRollback === 1,
 })
 
 /** Everything that a gate's decision on a version depends on. */

@@ -210,7 +210,7 @@ export const auditLog = sqliteTable(
     id: text('id').notNull(),
     /** Null if the entry concerns the whole organization. */
     projectKey: integer('project_key'),
-    /** The calling key. Null for the ADMIN_TOKEN or, if there is a user, Cloudflare Access. */
+    /** The calling key. Null for the ADMIN_TOKEN, the service itself, or, if there is a user, Cloudflare Access. */
     keyId: text('key_id'),
     /** The user that the key acts for, or who signed in through Cloudflare Access. */
     userId: text('user_id'),
@@ -221,7 +221,7 @@ export const auditLog = sqliteTable(
     beforeId: text('before_id'),
     afterId: text('after_id'),
     requestId: text('request_id').notNull(),
-    /** Why somebody overrode a gate. */
+    /** Why somebody overrode a gate, or why the service returned to an earlier version. */
     reason: text('reason'),
   },
   table => [primaryKey({ columns: [table.organizationKey, table.createdAt, table.id] })],

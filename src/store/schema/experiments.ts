@@ -82,6 +82,8 @@ export const gates = sqliteTable(
     maxAgeDays: real('max_age_days'),
     split: text('split').notNull(),
     allowJudge: integer('allow_judge', { mode: 'boolean' }).notNull().default(false),
+    /** Whether the service returns to the version before if a new one does worse. */
+    autoRollback: integer('auto_rollback', { mode: 'boolean' }).notNull().default(false),
     updatedAt: integer('updated_at').notNull(),
     /** Identifies the last change. */
     revision: text('revision').notNull(),

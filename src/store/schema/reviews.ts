@@ -1,4 +1,4 @@
-import { isNotNull } from 'drizzle-orm'
+import { isNotNull, sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { FEEDBACK_SOURCES, type Labeller, type Rating } from '../../domain/feedback.ts'
 import type { JsonObject } from '../../domain/json.ts'
@@ -68,6 +68,10 @@ export const reviews = sqliteTable(
     primaryKey({ columns: [table.traceKey, table.spanId, table.number] }),
     index('reviews_by_time').on(table.projectKey, table.createdAt),
     index('reviews_with_error_type').on(table.projectKey, table.createdAt).where(isNotNull(table.errorType)),
+    // The decisions that a watch may count. Other decisions don't write it.
+    index('reviews_by_version')
+      .on(table.promptVersionId, table.createdAt)
+      .where(sql`${table.promptVersionId} <> '' and ${table.state} is not null and ${table.importedAt} is null`),
   ],
 )
 

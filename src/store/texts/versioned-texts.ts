@@ -11,7 +11,7 @@ import { isStep, readStepId } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { type Decided, versionDecisionsQuery } from '../insights/insights.ts'
 import { versionNumber } from '../insights/version-number.ts'
-import { textActivations, textVersions, versionedTexts } from '../schema/texts.ts'
+import { textActivations, textVersions, versionedTexts, watchLooks } from '../schema/texts.ts'
 
 /** A prompt or a knowledge doc with its active version. */
 export interface ActiveText {
@@ -303,6 +303,7 @@ export async function deleteText(store: Store, act: Act, { id, kind, projectKey 
       { action: `${kind}.delete`, targetId: id, projectKey, beforeId: id },
       sql`exists (select 1 from ${versionedTexts} where ${isText})`,
     ),
+    database.delete(watchLooks).where(sql`${watchLooks.textKey} = ${textKey}`),
     database.delete(textActivations).where(sql`${textActivations.textKey} = ${textKey}`),
     database.delete(textVersions).where(sql`${textVersions.textKey} = ${textKey}`),
     database.delete(versionedTexts).where(isText),

@@ -20,6 +20,7 @@ const LABELS: Readonly<Record<AuditAction, string>> = {
   'prompt.create': 'Prompt created',
   'prompt.add_version': 'Prompt version added',
   'prompt.activate': 'Prompt version activated',
+  'prompt.roll_back': 'Prompt version rolled back',
   'prompt.delete': 'Prompt deleted',
   'knowledge_doc.create': 'Knowledge doc created',
   'knowledge_doc.add_version': 'Knowledge doc version added',

@@ -1,0 +1,70 @@
+import { fisherP, fisherPLower, type Interval, newcombeInterval } from './statistics.ts'
+
+/*
+ * After an activation, the decisions on outputs of the new version are compared with those on the version before, at five
+ * looks. Each look's p is multiplied by the number of looks (Bonferroni), so that a version that's no different seems
+ * better or worse at some look with a probability of at most 5 %, however often somebody looks.
+ */
+
+/** The numbers of decisions on the new version at which it's compared. The last is also how many on the old one count. */
+export const WATCH_LOOKS = [20, 40, 80, 160, 320] as const
+export const MAX_WATCHED = 320
+
+/** From how many decisions on a worse version the service may activate the one before it again. */
+export const MIN_ROLLBACK_LOOK = 40
+
+const SIGNIFICANT_P = 0.05
+
+export const WATCH_STATES = ['too_early', 'better', 'worse', 'no_difference'] as const
+export type WatchState = (typeof WATCH_STATES)[number]
+
+/** How many of n decisions accept the output. */
+export interface Acceptance {
+  n: number
+  accepted: number
+}
+
+/** Counts of first decisions at a look: on the version before, and on the new one. */
+export interface LookCounts {
+  before: Acceptance
+  after: Acceptance
+}
+
+/** What a look shows. */
+export interface Finding {
+  state: Exclude<WatchState, 'too_early'>
+  /** The two-sided p, times the number of looks. */
+  p: number
+  /** The 95 % interval of the new version's share of acceptances minus the old one's. Null without decisions before. */
+  interval: Interval | null
+}
+
+/** Compares the shares of acceptances at a look. */
+export function findingOf({ before, after }: LookCounts): Finding {
+  const [first, second] = [sampleOf(before), sampleOf(after)]
+  const p = corrected(fisherP(first, second))
+  const isBetter = after.accepted * before.n > before.accepted * after.n
+  const state = p >= SIGNIFICANT_P ? 'no_difference' : isBetter ? 'better' : 'worse'
+  return { state, p, interval: newcombeInterval(first, second) }
+}
+
+const sampleOf = ({ n, accepted }: Acceptance) => ({ n, successes: accepted })
+
+/** The first look that a number of decisions doesn't reach. Undefined after the last. */
+export const nextLook = (decisions: number): number | undefined => WATCH_LOOKS.find(look => look > decisions)
+
+/** Decisions at a look, and how many of them have the cases of a problem. */
+export interface CaseCounts {
+  n: number
+  cases: number
+}
+
+/** Whether cases are rarer on the new version at a look: the one-sided p, times the number of looks. */
+export function rarerCases(before: CaseCounts, after: CaseCounts): { isRarer: boolean; p: number } {
+  const p = corrected(fisherPLower(caseSample(after), caseSample(before)))
+  return { isRarer: p < SIGNIFICANT_P, p }
+}
+
+const caseSample = ({ n, cases }: CaseCounts) => ({ n, successes: cases })
+
+const corrected = (p: number): number => Math.min(1, p * WATCH_LOOKS.length)

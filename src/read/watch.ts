@@ -1,0 +1,55 @@
+import * as v from 'valibot'
+import { MAX_WATCHED, WATCH_STATES } from '../domain/watch.ts'
+import { described, IsoTime, isoTime, Uuid } from '../http/atoms.ts'
+import type { Watch as WatchRecord } from '../store/texts/watch.ts'
+
+const Acceptance = v.object({
+  n: described(v.number(), 'First decisions by people, without imported ones'),
+  accepted: described(v.number(), 'How many of them accept the output'),
+})
+const Comparison = {
+  state: described(
+    v.picklist(WATCH_STATES),
+    '`too_early` before the first look. `no_difference`: no difference can be shown.',
+  ),
+  p: described(
+    v.nullable(v.number()),
+    'The p of the two-sided Fisher test, times 5 because there are five looks. Null before the first look.',
+  ),
+  interval: described(
+    v.nullable(v.object({ low: v.number(), high: v.number() })),
+    "The 95% interval (Newcombe) of the new version's share of acceptances minus the old one's. Null before the first look, or without decisions before.",
+  ),
+  before: described(Acceptance, `The newest decisions on the version before, up to the look; at most ${MAX_WATCHED}`),
+  after: described(Acceptance, 'The oldest decisions on the active version since its activation'),
+}
+
+/** How a prompt's active version does, compared with the version before. */
+export const Watch = v.object({
+  ...Comparison,
+  versionId: described(Uuid, 'The active version'),
+  versionNumber: v.number(),
+  activatedAt: IsoTime,
+  previousVersionId: described(Uuid, 'The version that was active before'),
+  previousVersionNumber: v.number(),
+  decided: described(v.number(), `Decisions on the active version so far; at most ${MAX_WATCHED}`),
+  nextLook: described(v.nullable(v.number()), 'The number of decisions at the next look. Null after the last.'),
+  looks: v.array(
+    v.object({
+      ...Comparison,
+      at: described(IsoTime, 'The time of the last decision that the look counts'),
+    }),
+  ),
+})
+
+export const toWatch = ({
+  promptId: _,
+  place: __,
+  activatedAt,
+  looks,
+  ...watch
+}: WatchRecord): v.InferOutput<typeof Watch> => ({
+  ...watch,
+  activatedAt: isoTime(activatedAt),
+  looks: looks.map(({ look: ___, errorTypes: ____, at, ...shown }) => ({ ...shown, at: isoTime(at) })),
+})

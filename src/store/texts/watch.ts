@@ -1,0 +1,411 @@
+import { and, asc, eq, gt, type SQL, sql } from 'drizzle-orm'
+import {
+  type Acceptance,
+  type Finding,
+  findingOf,
+  type LookCounts,
+  MAX_WATCHED,
+  nextLook,
+  WATCH_LOOKS,
+  type WatchState,
+} from '../../domain/watch.ts'
+import { FOLLOWED_PROMPTS, WATCHES_AT_ONCE } from '../../limits.ts'
+import { hasExistingProject } from '../accounts/projects.ts'
+import { named, readPlain } from '../core/database.ts'
+import { rowSet, selectFor } from '../core/rows.ts'
+import type { Organization, Store, UnscopedStore } from '../core/store.ts'
+import { organizations } from '../schema/accounts.ts'
+import { reviews } from '../schema/reviews.ts'
+import { textActivations, textVersions, versionedTexts, watchLooks } from '../schema/texts.ts'
+import { traces } from '../schema/traces.ts'
+
+/*
+ * Compares a prompt's active version with the one before. The decisions that count are people's first ones on spans that
+ * used either version. Imported decisions don't count, and neither do those that the span's next decision resets.
+ */
+
+/** What a look showed. Later deletions don't change it. */
+export interface WatchLook extends LookCounts, Finding {
+  /** How many decisions on the new version it counts. */
+  look: number
+  /** The time of the last of them. */
+  at: number
+  /** How many decisions name each error type. */
+  errorTypes: ReadonlyMap<string, { before: number; after: number }>
+}
+
+/** How a prompt's active version does, compared with the version that was active before. */
+export interface Watch {
+  promptId: string
+  /** When the version became active. */
+  activatedAt: number
+  versionId: string
+  versionNumber: number
+  previousVersionId: string
+  previousVersionNumber: number
+  state: WatchState
+  p: number | null
+  interval: Finding['interval']
+  /** At the last look. Until the first one, as of now. */
+  before: Acceptance
+  after: Acceptance
+  /** The decisions on the active version so far, at most as many as the last look counts. */
+  decided: number
+  /** The number of decisions at which it's compared next. Null after the last look. */
+  nextLook: number | null
+  /** Those that were reached, in order. */
+  looks: readonly WatchLook[]
+  /** The activation's place, for writes. */
+  place: WatchPlace
+}
+
+interface WatchPlace {
+  textKey: number
+  projectKey: number
+  versionKey: number
+  previousVersionKey: number
+}
+
+/** Whose watches to read: prompts, or those of them whose active version is one of these. */
+export type Watched = { promptIds: readonly string[] } | { versionIds: readonly string[] }
+
+/** Reads a prompt's watch. Undefined if no other version was active before the active one. */
+export async function readWatch(store: Store, promptId: string): Promise<Watch | undefined> {
+  return (await readWatches(store, { promptIds: [promptId] })).get(promptId)
+}
+
+/**
+ * Reads prompts' watches by prompt id, in one round trip. If a watch has reached a look that isn't stored, it first
+ * stores what the look shows.
+ */
+export async function readWatches(store: Store, watched: Watched): Promise<Map<string, Watch>> {
+  const watches = await selectWatches(store, watched)
+  const due = [...watches.values()].filter(watch => dueLooks(watch).length > 0)
+  if (due.length === 0) return watches
+  for (let start = 0; start < due.length; start += WATCHES_AT_ONCE) {
+    await takeLooks(store, due.slice(start, start + WATCHES_AT_ONCE))
+  }
+  return selectWatches(store, watched)
+}
+
+/** The looks that were reached but aren't stored. */
+const dueLooks = ({ decided, looks }: Watch): number[] =>
+  WATCH_LOOKS.filter(look => look <= decided && !looks.some(taken => taken.look === look))
+
+async function selectWatches(store: Store, of: Watched): Promise<Map<string, Watch>> {
+  const watched = activations(store, of)
+  const { database } = store
+  const isBefore = { versionId: sql`watched.previous_version_id`, projectKey: sql`watched.project_key` }
+  const isAfter = { versionId: sql`watched.version_id`, projectKey: sql`watched.project_key` }
+  const ofActivation = sql`${watchLooks.textKey} = watched.text_key and ${watchLooks.activatedAt} = watched.activated_at`
+  // Decisions on the version before only count as of a look, once there is one.
+  const isLooked = sql`exists (select 1 from ${watchLooks} where ${ofActivation})`
+  const [rows, looks] = await readPlain(database, [
+    database
+      .select({
+        promptId: sql<string>`watched.prompt_id`.as('promptId'),
+        textKey: sql<number>`watched.text_key`.as('textKey'),
+        projectKey: sql<number>`watched.project_key`.as('projectKey'),
+        activatedAt: sql<number>`watched.activated_at`.as('activatedAt'),
+        versionKey: sql<number>`watched.version_key`.as('versionKey'),
+        versionId: sql<string>`watched.version_id`.as('versionId'),
+        versionNumber: sql<number>`watched.version_number`.as('versionNumber'),
+        previousVersionKey: sql<number>`watched.previous_version_key`.as('previousVersionKey'),
+        previousVersionId: sql<string>`watched.previous_version_id`.as('previousVersionId'),
+        previousVersionNumber: sql<number>`watched.previous_version_number`.as('previousVersionNumber'),
+        before: sql<string | null>`iif(${isLooked}, null, ${countOf(firstDecisions(isBefore, 'newest'))})`.as('before'),
+        after: sql<string>`${countOf(firstDecisions({ ...isAfter, from: sql`watched.activated_at` }, 'oldest'))}`.as(
+          'after',
+        ),
+      })
+      .from(watched),
+    database
+      .select({
+        promptId: sql<string>`watched.prompt_id`.as('promptId'),
+        ...named({
+          look: watchLooks.look,
+          at: watchLooks.lookedAt,
+          accepted: watchLooks.accepted,
+          decidedBefore: watchLooks.decidedBefore,
+          acceptedBefore: watchLooks.acceptedBefore,
+        }),
+        errorTypes: sql<string>`${watchLooks.errorTypes}`.as('errorTypes'),
+      })
+      .from(watched)
+      .crossJoin(watchLooks)
+      .where(ofActivation),
+  ])
+  const looksOf = Map.groupBy(looks, ({ promptId }) => promptId)
+  return new Map(
+    rows.map(row => [row.promptId, toWatch(row, (looksOf.get(row.promptId) ?? []).map(toLook).sort(byLook))]),
+  )
+}
+
+interface WatchRow extends WatchPlace {
+  promptId: string
+  activatedAt: number
+  versionId: string
+  versionNumber: number
+  previousVersionId: string
+  previousVersionNumber: number
+  /** `[n, accepted]` as JSON. */
+  before: string | null
+  after: string
+}
+
+function toWatch(
+  { before, after, textKey, projectKey, versionKey, previousVersionKey, ...row }: WatchRow,
+  looks: WatchLook[],
+): Watch {
+  const soFar = toAcceptance(after)
+  const last = looks.at(-1)
+  return {
+    ...row,
+    state: last?.state ?? 'too_early',
+    p: last?.p ?? null,
+    interval: last?.interval ?? null,
+    before: last?.before ?? toAcceptance(before),
+    after: last?.after ?? soFar,
+    decided: Math.max(soFar.n, last?.look ?? 0),
+    nextLook: nextLook(Math.max(soFar.n, last?.look ?? 0)) ?? null,
+    looks,
+    place: { textKey, projectKey, versionKey, previousVersionKey },
+  }
+}
+
+function toAcceptance(counted: string | null): Acceptance {
+  const [n, accepted]: [number, number] = counted === null ? [0, 0] : JSON.parse(counted)
+  return { n, accepted }
+}
+
+const byLook = (left: WatchLook, right: WatchLook): number => left.look - right.look
+
+interface LookRow {
+  look: number
+  at: number
+  accepted: number
+  decidedBefore: number
+  acceptedBefore: number
+  errorTypes: string
+}
+
+function toLook({ look, at, accepted, decidedBefore, acceptedBefore, errorTypes }: LookRow): WatchLook {
+  const counts = { before: { n: decidedBefore, accepted: acceptedBefore }, after: { n: look, accepted } }
+  const types: [string, number, number][] = JSON.parse(errorTypes)
+  return {
+    look,
+    at,
+    ...counts,
+    ...findingOf(counts),
+    errorTypes: new Map(types.map(([type, before, after]) => [type, { before, after }])),
+  }
+}
+
+/** Prompts' latest activations that followed another version's, under the alias `watched`. */
+const activations = (store: Store, watched: Watched): SQL => sql`(
+  select prompt.id as prompt_id, prompt.key as text_key, prompt.project_key, live.activated_at,
+    version.key as version_key, version.id as version_id, ${numberOf('version')} as version_number,
+    former.key as previous_version_key, former.id as previous_version_id, ${numberOf('former')} as previous_version_number
+  from ${promptsOf(watched)} cross join ${textActivations} as live cross join ${textVersions} as version
+    cross join ${textActivations} as past cross join ${textVersions} as former
+  where prompt.kind = 'prompt' and prompt.organization_key = ${store.organization.key}
+    and ${hasExistingProject(store, sql`prompt.project_key`)}
+    and live.text_key = prompt.key and live.activated_at = (
+      select max(latest.activated_at) from ${textActivations} as latest where latest.text_key = prompt.key)
+    and version.key = live.version_key and version.is_active = 1
+    and past.text_key = prompt.key and past.activated_at = (
+      select max(earlier.activated_at) from ${textActivations} as earlier
+      where earlier.text_key = prompt.key and earlier.activated_at < live.activated_at)
+    and former.key = past.version_key) as watched`
+
+/** The rows of prompts, under the alias `prompt`. */
+const promptsOf = (watched: Watched): SQL =>
+  'promptIds' in watched
+    ? sql`json_each(${JSON.stringify(watched.promptIds)}) as item
+      inner join ${versionedTexts} as prompt on prompt.id = item.value`
+    : sql`json_each(${JSON.stringify(watched.versionIds)}) as item
+      inner join ${textVersions} as named on named.id = item.value and named.is_active = 1
+      inner join ${versionedTexts} as prompt on prompt.key = named.text_key`
+
+/** As `versionNumber`, for an alias. */
+const numberOf = (alias: 'version' | 'former'): SQL => {
+  const version = sql.raw(alias)
+  return sql`coalesce(${version}.number, (
+    select count(*) from ${textVersions} as older where older.text_key = ${version}.text_key and older.key <= ${version}.key))`
+}
+
+/** Which decisions to read. Times are inclusive. */
+interface DecisionsOf {
+  versionId: SQL | string
+  projectKey: SQL | number
+  from?: SQL | number
+  to?: SQL | number
+}
+
+/** The oldest or newest first decisions on outputs of a version, as many as a watch counts. */
+const firstDecisions = ({ versionId, projectKey, from, to }: DecisionsOf, order: 'oldest' | 'newest'): SQL => {
+  const direction = sql.raw(order === 'oldest' ? 'asc' : 'desc')
+  return sql`(
+    select decided.trace_key, decided.span_id, decided.number, decided.created_at, decided.state, decided.error_type
+    from ${reviews} as decided
+    where decided.prompt_version_id = ${versionId} and ${mayCount('decided')} and decided.prompt_version_id <> ''
+      and decided.project_key = ${projectKey}
+      ${from === undefined ? sql`` : sql`and decided.created_at >= ${from}`}
+      ${to === undefined ? sql`` : sql`and decided.created_at <= ${to}`}
+      and not exists (
+        select 1 from ${reviews} as earlier
+        where earlier.trace_key = decided.trace_key and earlier.span_id = decided.span_id
+          and earlier.number < decided.number and ${mayCount('earlier')} and not ${isUndone('earlier')})
+      and not ${isUndone('decided')}
+      and exists (select 1 from ${traces} as own where own.key = decided.trace_key and own.deleted_at is null)
+    order by decided.created_at ${direction}, decided.trace_key ${direction}, decided.span_id ${direction}
+    limit ${sql.raw(String(MAX_WATCHED))})`
+}
+
+/** Must match the condition of the index by version literally. */
+const mayCount = (alias: 'decided' | 'earlier'): SQL => {
+  const review = sql.raw(alias)
+  return sql`${review}.state is not null and ${review}.imported_at is null`
+}
+
+/** Whether the span's next decision resets this one. */
+const isUndone = (alias: 'decided' | 'earlier'): SQL => {
+  const review = sql.raw(alias)
+  return sql`exists (
+    select 1 from ${reviews} as following
+    where following.trace_key = ${review}.trace_key and following.span_id = ${review}.span_id
+      and following.number = ${review}.number + 1 and following.decision = 'reset')`
+}
+
+/** `[n, accepted]` as JSON. */
+const countOf = (decisions: SQL): SQL =>
+  sql`(select json_array(count(*), coalesce(sum(scanned.state = 'accepted'), 0)) from ${decisions} as scanned)`
+
+const LOOKS = rowSet([
+  'textKey',
+  'activatedAt',
+  'versionKey',
+  'look',
+  'lookedAt',
+  'accepted',
+  'decidedBefore',
+  'acceptedBefore',
+  'errorTypes',
+])
+
+/** Stores the looks that watches have reached. Whoever does it first decides, and everyone reads the same decisions. */
+async function takeLooks(store: Store, watches: readonly Watch[]): Promise<void> {
+  const { database } = store
+  const decisions = await readPlain(
+    database,
+    watches.map(({ versionId, activatedAt, place: { projectKey } }) =>
+      database
+        .select({
+          at: sql<number>`scanned.created_at`.as('at'),
+          state: sql<string>`scanned.state`.as('state'),
+          errorType: sql<string | null>`scanned.error_type`.as('errorType'),
+        })
+        .from(sql`${firstDecisions({ versionId, projectKey, from: activatedAt }, 'oldest')} as scanned`)
+        .orderBy(sql`scanned.created_at, scanned.trace_key, scanned.span_id`),
+    ),
+  )
+  const due = watches.flatMap((watch, index) =>
+    dueLooks(watch).flatMap(look => {
+      const counted = decisions[index]?.slice(0, look) ?? []
+      const lookedAt = counted.at(-1)?.at
+      // Some may have been deleted since they were counted.
+      return counted.length < look || lookedAt === undefined ? [] : [{ watch, look, counted, lookedAt }]
+    }),
+  )
+  if (due.length === 0) return
+  const before = await readPlain(
+    database,
+    due.map(({ watch: { previousVersionId, place }, lookedAt }) =>
+      database
+        .select({
+          errorType: sql<string | null>`scanned.error_type`.as('errorType'),
+          n: sql<number>`count(*)`.as('n'),
+          accepted: sql<number>`sum(scanned.state = 'accepted')`.as('accepted'),
+        })
+        .from(
+          sql`${firstDecisions({ versionId: previousVersionId, projectKey: place.projectKey, to: lookedAt }, 'newest')} as scanned`,
+        )
+        .groupBy(sql`scanned.error_type`),
+    ),
+  )
+  const rows = due.map(({ watch: { activatedAt, place }, look, counted, lookedAt }, index) => {
+    const groups = before[index] ?? []
+    const types = new Map<string, [before: number, after: number]>()
+    for (const { errorType, n } of groups) if (errorType !== null) types.set(errorType, [n, 0])
+    for (const { errorType } of counted) {
+      if (errorType === null) continue
+      const [earlier, later] = types.get(errorType) ?? [0, 0]
+      types.set(errorType, [earlier, later + 1])
+    }
+    return {
+      textKey: place.textKey,
+      activatedAt,
+      versionKey: place.versionKey,
+      look,
+      lookedAt,
+      accepted: counted.filter(({ state }) => state === 'accepted').length,
+      decidedBefore: groups.reduce((sum, { n }) => sum + n, 0),
+      acceptedBefore: groups.reduce((sum, { accepted }) => sum + accepted, 0),
+      errorTypes: JSON.stringify([...types].map(([type, counts]) => [type, ...counts])),
+    }
+  })
+  const { row } = LOOKS
+  await database
+    .insert(watchLooks)
+    .select(
+      selectFor(
+        watchLooks,
+        { ...row, rolledBackAt: null },
+        // A text that is deleted meanwhile leaves no rows behind, because its key may be given to another.
+        sql`from ${LOOKS.from(LOOKS.encodeAll(rows))} cross join ${textActivations}
+          where ${and(
+            eq(textActivations.textKey, sql`${row.textKey}`),
+            eq(textActivations.activatedAt, sql`${row.activatedAt}`),
+            eq(textActivations.versionKey, sql`${row.versionKey}`),
+          )}`,
+      ),
+    )
+    .onConflictDoNothing()
+}
+
+/**
+ * The next prompts of the deployment that may have a watch, after the prompt with a key, and the key to continue after.
+ * Null at the end.
+ */
+export async function listWatchedPrompts(
+  { database }: UnscopedStore,
+  afterKey: number,
+): Promise<{ prompts: { id: string; organization: Organization }[]; nextKey: number | null }> {
+  const rows = await database
+    .select({
+      key: sql<number>`${versionedTexts.key}`.as('text_key'),
+      id: sql<string>`${versionedTexts.id}`.as('text_id'),
+      organizationKey: sql<number>`${organizations.key}`.as('organization_key'),
+      organizationId: sql<string>`${organizations.id}`.as('organization_id'),
+      slug: organizations.slug,
+    })
+    .from(versionedTexts)
+    .innerJoin(organizations, eq(organizations.key, versionedTexts.organizationKey))
+    .where(
+      and(
+        gt(versionedTexts.key, afterKey),
+        eq(versionedTexts.kind, 'prompt'),
+        sql`(select count(*) from (
+          select 1 from ${textActivations} where ${textActivations.textKey} = ${versionedTexts.key} limit 2)) = 2`,
+      ),
+    )
+    .orderBy(asc(versionedTexts.key))
+    .limit(FOLLOWED_PROMPTS)
+  return {
+    prompts: rows.map(({ id, organizationKey, organizationId, slug }) => ({
+      id,
+      organization: { key: organizationKey, id: organizationId, slug },
+    })),
+    nextKey: rows.length < FOLLOWED_PROMPTS ? null : (rows.at(-1)?.key ?? null),
+  }
+}
