@@ -4,6 +4,8 @@
  */
 export const PAGES = {
   '/': () => import('./insights/page.tsx'),
+  '/problems': () => import('./problems/page.tsx'),
+  '/problems/:problemId': () => import('./problems/problem-page.tsx'),
   '/review': () => import('./review/page.tsx'),
   '/traces': () => import('./traces/page.tsx'),
   // Before the page of a trace, which its path would match.

@@ -10,6 +10,8 @@ interface EveryPage {
 /** Every page of the app, with its path in a project. */
 export const EVERY_PAGE: readonly EveryPage[] = [
   { name: 'insights', path: () => '/' },
+  { name: 'problems', path: () => '/problems' },
+  { name: 'problem', path: ({ problemId }) => `/problems/${problemId}` },
   // The page requests an item's feedback only if the reviewer stays on the item.
   { name: 'review', path: () => '/review', delayMs: 600 },
   { name: 'traces', path: () => '/traces' },

@@ -33,7 +33,16 @@ const at = (path: string) => `${path}${path.includes('?') ? '&' : '?'}project=${
 const SETTINGS = ['projects', 'keys', 'users', 'error-types', 'step-names', 'audit-log'].map(tab => `/settings/${tab}`)
 
 test('lists show hostile strings as text', async ({ page }) => {
-  for (const path of ['/', '/traces', '/datasets', '/experiments', '/prompts', '/knowledge-docs', ...SETTINGS]) {
+  for (const path of [
+    '/',
+    '/problems',
+    '/traces',
+    '/datasets',
+    '/experiments',
+    '/prompts',
+    '/knowledge-docs',
+    ...SETTINGS,
+  ]) {
     await test.step(path, async () => {
       await open(page, at(path))
       await expect(page.getByRole('main')).toContainText(HOSTILE_TEXTS[0]?.shown ?? '')

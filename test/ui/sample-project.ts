@@ -65,12 +65,15 @@ export interface SampleProject extends Organization {
   traceId: string
   /** The span in the trace that has the feedback. */
   spanId: string
+  /** The problem of the corrected item. */
+  problemId: string
   /** Two finished experiments on the step. The first one has each outcome and change. */
   experimentIds: [first: string, second: string]
 }
 
 const Prompts = v.object({ prompts: v.tuple([v.object({ versionId: v.string() })]) })
 const Datasets = v.object({ datasets: v.tuple([v.object({ id: v.string() })]) })
+const Problems = v.object({ problems: v.tuple([v.object({ id: v.string() })]) })
 const Traces = v.object({ traces: v.tupleWithRest([v.object({ id: v.string() })], v.unknown()) })
 
 /** Creates a project with some of everything that the app shows. */
@@ -159,7 +162,10 @@ export async function sampleProject(): Promise<SampleProject> {
   const {
     traces: [{ id: traceId }],
   } = v.parse(Traces, await call('GET', `/api/traces?projectSlug=${project.slug}`))
-  return { ...organization, promptId, docId, datasetId, traceId, spanId: span_id, experimentIds }
+  const {
+    problems: [{ id: problemId }],
+  } = v.parse(Problems, await call('GET', `/api/problems?projectSlug=${project.slug}`))
+  return { ...organization, promptId, docId, datasetId, traceId, problemId, spanId: span_id, experimentIds }
 }
 
 /** Runs two experiments on reviewed spans: four accepted ones, and one that was corrected. */

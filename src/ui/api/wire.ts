@@ -16,6 +16,7 @@ import type { listProjects, updateProject } from '../../manage/projects.ts'
 import type { getSession, listOwnOrganizations } from '../../manage/session.ts'
 import type { postTraceDeletions } from '../../manage/traces.ts'
 import type { listUsers } from '../../manage/users.ts'
+import type { listProblems } from '../../problems/list.ts'
 import type { getAttributionQuality } from '../../read/attribution-quality.ts'
 import type { listAttributions } from '../../read/attributions.ts'
 import type { listComparedAnswers } from '../../read/compared-answers.ts'
@@ -105,6 +106,8 @@ export type ItemResult = Answer<typeof reviewExperimentItem>
 export type GateState = Answer<typeof getGate>
 export type Gate = GateState['gate']
 export type Comparison = Answer<typeof compareExperiments>
+export type ProblemList = Answer<typeof listProblems>
+export type Problem = ProblemList['problems'][number]
 export type Projects = Answer<typeof listProjects>
 export type Project = Answer<typeof updateProject>
 export type ApiKeys = Answer<typeof listApiKeys>

@@ -1,5 +1,5 @@
 import { Button, Group, Input, SegmentedControl, Select, Stack, TextInput } from '@mantine/core'
-import { useLocation } from 'wouter'
+import { useLocation, useSearchParams } from 'wouter'
 import { pathWith } from '../api/client.ts'
 import type { Dataset } from '../api/wire.ts'
 import { FaultAlert } from '../parts/fault-alert.tsx'
@@ -17,10 +17,11 @@ interface NewExperimentFormProps {
 /** Chooses a dataset and a version. The URL can name both: the dataset by its ID or its step. */
 export function NewExperimentForm({ project, datasets }: NewExperimentFormProps) {
   const [, navigate] = useLocation()
+  const [address] = useSearchParams()
   const form = useNewExperiment(project, datasets)
   const { submit, isPending, error } = useSubmission({
     send: createExperiment,
-    onDone: ({ id }) => navigate(pathWith(`/experiments/${id}`, { project })),
+    onDone: ({ id }) => navigate(pathWith(`/experiments/${id}`, { project, problem: address.get('problem') })),
   })
   const faults = fieldFaults(error, ['name'])
   const { dataset, body } = form

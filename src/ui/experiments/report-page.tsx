@@ -1,7 +1,7 @@
 import { Anchor, Skeleton, Stack, Title } from '@mantine/core'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useParams, useSearchParams } from 'wouter'
-import { Fault } from '../api/client.ts'
+import { Fault, pathWith } from '../api/client.ts'
 import { errorTypesQuery } from '../api/error-types.ts'
 import { sessionQuery } from '../api/session.ts'
 import type { ExperimentReport } from '../api/wire.ts'
@@ -74,11 +74,15 @@ function Report({ report }: { report: ExperimentReport }) {
   )
 }
 
+/** Leads back to the list, or to the problem that the experiment should solve. */
 function BackLink() {
   const project = useProject()
+  const [address] = useSearchParams()
+  const problemId = address.get('problem')
+  const path = problemId === null ? '/experiments' : `/problems/${encodeURIComponent(problemId)}`
   return (
-    <Anchor component={Link} href={`/experiments${project === undefined ? '' : `?project=${project}`}`} size="sm">
-      Experiments
+    <Anchor component={Link} href={pathWith(path, { project })} size="sm">
+      {problemId === null ? 'Experiments' : 'Problem'}
     </Anchor>
   )
 }

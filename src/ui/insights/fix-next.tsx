@@ -1,7 +1,7 @@
 import { Button, Text } from '@mantine/core'
 import { useMemo, useState } from 'react'
 import { pathWith } from '../api/client.ts'
-import type { Insights } from '../api/wire.ts'
+import type { Insights, Problem } from '../api/wire.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { Counted } from '../parts/counted.tsx'
 import { count } from '../parts/format.ts'
@@ -12,19 +12,22 @@ import type { Paths } from './paths.ts'
 import { Rank } from './rank.tsx'
 import { decidedOf, type RankedStep, rankSteps } from './ranking.ts'
 import { Section } from './section.tsx'
+import type { WindowDays } from './window.ts'
 
 /** The number of steps listed at first. */
 const FIRST = 5
 
 interface FixNextProps {
   insights: Insights
+  problems: readonly Problem[]
+  days: WindowDays
   project: string
   typeNames: ReadonlyMap<string, string>
   paths: Paths
 }
 
 /** The steps to fix next, most expected corrections first. */
-export function FixNext({ insights, project, typeNames, paths }: FixNextProps) {
+export function FixNext({ insights, problems, days, project, typeNames, paths }: FixNextProps) {
   const { ranked, unknown } = useMemo(() => rankSteps(insights), [insights])
   const [isWhole, setWhole] = useState(false)
   const shown = isWhole ? ranked : ranked.slice(0, FIRST)
@@ -32,6 +35,11 @@ export function FixNext({ insights, project, typeNames, paths }: FixNextProps) {
     <Section
       title="Fix next"
       description="Steps ranked by how many corrections to expect, at least, in as many outputs as in this period."
+      controls={
+        <TextLink href={pathWith('/problems', { project, days })} fz="sm">
+          All problems
+        </TextLink>
+      }
     >
       {ranked.length === 0 ? (
         <Text size="sm">No step has corrections and enough decisions to be ranked yet.</Text>
@@ -41,6 +49,8 @@ export function FixNext({ insights, project, typeNames, paths }: FixNextProps) {
             <Rank
               key={step.stepId}
               step={step}
+              problem={problemOf(problems, step.stepId, mostNamed(insights.errorTypes, step.stepId)?.errorType)}
+              days={days}
               place={index + 1}
               project={project}
               named={mostNamed(insights.errorTypes, step.stepId)}
@@ -60,6 +70,12 @@ export function FixNext({ insights, project, typeNames, paths }: FixNextProps) {
       {unknown.length > 0 && <Unknown steps={unknown} project={project} paths={paths} />}
     </Section>
   )
+}
+
+/** A step's problem of this type, or else the one that spoils most of its outputs. */
+function problemOf(problems: readonly Problem[], stepId: string, errorType: string | undefined): Problem | undefined {
+  const ofStep = problems.filter(problem => problem.stepId === stepId && problem.state !== 'dismissed')
+  return ofStep.find(problem => problem.errorType === errorType) ?? ofStep[0]
 }
 
 interface UnknownProps extends Pick<FixNextProps, 'project' | 'paths'> {

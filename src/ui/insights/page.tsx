@@ -1,8 +1,8 @@
 import { Group, Skeleton, Stack, Text, Title } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo, useRef } from 'react'
 import { pathWith } from '../api/client.ts'
-import type { Insights } from '../api/wire.ts'
+import type { Insights, Problem } from '../api/wire.ts'
 import { Counted } from '../parts/counted.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
@@ -10,6 +10,7 @@ import { count } from '../parts/format.ts'
 import { NoProject } from '../parts/no-project.tsx'
 import { TextLink } from '../parts/text-link.tsx'
 import { usePageTitle } from '../parts/use-page-title.ts'
+import { problemsQuery } from '../problems/queries.ts'
 import { useErrorTypes } from '../session/error-type-names.ts'
 import { useProject } from '../session/project.ts'
 import { Acceptance } from './acceptance.tsx'
@@ -49,6 +50,7 @@ function ProjectInsights({ project }: { project: string }) {
   const insights = useQuery(insightsQuery(project, current))
   const earlier = useQuery(insightsQuery(project, before))
   const newest = useQuery(newestTraceQuery(project))
+  const { data: listed } = useInfiniteQuery(problemsQuery(project, current, null))
   const typeNames = useErrorTypes()
   const isNew = newest.data !== undefined && isNewProject(newest.data)
   useOnEnd(isNew, insights.refetch)
@@ -72,6 +74,7 @@ function ProjectInsights({ project }: { project: string }) {
       {isReady && !isNew && (
         <Findings
           insights={insights.data}
+          problems={listed?.pages.flatMap(page => page.problems) ?? NO_PROBLEMS}
           before={earlier.isPlaceholderData ? undefined : earlier.data}
           days={days}
           project={project}
@@ -91,15 +94,19 @@ function useOnEnd(isOn: boolean, act: () => unknown): void {
   }, [isOn, act])
 }
 
+const NO_PROBLEMS: Problem[] = []
+
 interface FindingsProps {
   insights: Insights
+  /** The project's first problems, the one that spoils most outputs first. */
+  problems: readonly Problem[]
   before: Insights | undefined
   days: WindowDays
   project: string
   typeNames: ReadonlyMap<string, string>
 }
 
-function Findings({ insights, before, days, project, typeNames }: FindingsProps) {
+function Findings({ insights, problems, before, days, project, typeNames }: FindingsProps) {
   const { from, to, errorTypes, reviewers } = insights
   const buckets = useMemo(() => bucketsOf({ from, to }), [from, to])
   const paths = useMemo(() => pathsIn(project, { from, to }), [project, from, to])
@@ -108,7 +115,16 @@ function Findings({ insights, before, days, project, typeNames }: FindingsProps)
     <>
       <Headline insights={insights} before={before} days={days} project={project} paths={paths} />
       {!isDecided && <NoDecisions insights={insights} days={days} project={project} paths={paths} />}
-      {isDecided && <FixNext insights={insights} project={project} typeNames={typeNames} paths={paths} />}
+      {isDecided && (
+        <FixNext
+          insights={insights}
+          problems={problems}
+          days={days}
+          project={project}
+          typeNames={typeNames}
+          paths={paths}
+        />
+      )}
       {isDecided && <Acceptance insights={insights} buckets={buckets} paths={paths} />}
       {(isDecided || errorTypes.length > 0) && <ErrorTypes counts={errorTypes} typeNames={typeNames} paths={paths} />}
       {insights.versions.length > 0 && <Usage insights={insights} buckets={buckets} />}
@@ -117,7 +133,7 @@ function Findings({ insights, before, days, project, typeNames }: FindingsProps)
   )
 }
 
-interface NoDecisionsProps extends Omit<FindingsProps, 'before' | 'typeNames'> {
+interface NoDecisionsProps extends Omit<FindingsProps, 'before' | 'problems' | 'typeNames'> {
   paths: Paths
 }
 

@@ -1,18 +1,25 @@
 import { Badge, Stack, Text } from '@mantine/core'
 import { pathWith } from '../api/client.ts'
+import type { Problem } from '../api/wire.ts'
 import { IconTrendingDown, IconTrendingUp } from '../icons/index.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { Counted, CountedShare } from '../parts/counted.tsx'
 import { count, share } from '../parts/format.ts'
 import { TextLink } from '../parts/text-link.tsx'
+import { useProblemName } from '../problems/name.tsx'
+import { problemPath } from '../problems/paths.ts'
 import { versionName } from './acceptance-series.ts'
 import type { MostNamed } from './error-counts.ts'
 import classes from './insights.module.css'
 import type { Paths } from './paths.ts'
 import { decidedIn, decidedOf, type RankedStep, versionBefore } from './ranking.ts'
+import type { WindowDays } from './window.ts'
 
 interface RankProps {
   step: RankedStep
+  /** What to fix in the step. */
+  problem: Problem | undefined
+  days: WindowDays
   place: number
   project: string
   named: MostNamed | undefined
@@ -21,8 +28,9 @@ interface RankProps {
 }
 
 /** A step in the list of what to fix next. */
-export function Rank({ step, place, project, named, typeNames, paths }: RankProps) {
+export function Rank({ step, problem, days, place, project, named, typeNames, paths }: RankProps) {
   const { stepId, active, waiting } = step
+  const nameOf = useProblemName()
   const judged = decidedIn(step)
   const decided = decidedOf(judged)
   const filters = { stepId, promptVersionId: active?.version.id ?? null }
@@ -71,6 +79,7 @@ export function Rank({ step, place, project, named, typeNames, paths }: RankProp
         )}
         <Trend step={step} paths={paths} />
         <Text size="sm" component="div" className={classes.links}>
+          {problem && <TextLink href={problemPath(project, problem.id, days)}>Fix “{nameOf(problem)}”</TextLink>}
           {waiting > 0 && (
             <>
               <TextLink href={paths.outputs({ stepId, review: 'waiting' })}>

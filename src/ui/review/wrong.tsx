@@ -42,6 +42,7 @@ export const ErrorTypeChoice = ({ errorTypes, chosen, onChoose }: ErrorTypeChoic
       value={chosen}
       onChange={onChoose}
       searchable
+      selectFirstOptionOnChange
       clearable
       clearButtonProps={{ 'aria-label': 'Clear error type' }}
       nothingFoundMessage="No matching error type"

@@ -8,11 +8,13 @@ import {
   IconMessageCode,
   IconRoute,
   IconSettings,
+  IconTool,
 } from '../icons/index.ts'
 
 /** The app's sections, as the navigation and the command palette list them. */
 export const SECTIONS = [
   { path: '/', label: 'Insights', description: 'What to fix next', Icon: IconChartHistogram },
+  { path: '/problems', label: 'Problems', description: 'From a cause to a fix that holds', Icon: IconTool },
   { path: '/review', label: 'Review', description: 'Outputs waiting for review', Icon: IconChecklist },
   { path: '/traces', label: 'Traces', description: 'Every pipeline run', Icon: IconListTree },
   {

@@ -1,7 +1,10 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { errorTypesQuery } from '../api/error-types.ts'
 import { datasetsQuery } from '../datasets/queries.ts'
 import { experimentsQuery } from '../experiments/queries.ts'
-import { IconBook2, IconDatabase, IconFlask, IconMessageCode, type IconSearch } from '../icons/index.ts'
+import { IconBook2, IconDatabase, IconFlask, IconMessageCode, type IconSearch, IconTool } from '../icons/index.ts'
+import { windowsAt } from '../insights/window.ts'
+import { problemsQuery } from '../problems/queries.ts'
 import { KNOWLEDGE_DOCS, PROMPTS } from '../texts/kinds.ts'
 import { textsQuery } from '../texts/queries.ts'
 
@@ -36,7 +39,7 @@ interface PaletteList extends List {
 }
 
 /**
- * The prompts, datasets, experiments, and knowledge docs with a text in their name. Requests the first page of each list
+ * The problems, prompts, datasets, experiments, and knowledge docs with a text in their name. Requests the first page of each list
  * once, when there's a text.
  */
 export function usePaletteLists(project: string | undefined, text: string): PaletteList[] {
@@ -45,7 +48,23 @@ export function usePaletteLists(project: string | undefined, text: string): Pale
   const docs = useInfiniteQuery({ ...textsQuery(KNOWLEDGE_DOCS, project), ...options })
   const datasets = useInfiniteQuery({ ...datasetsQuery(project), ...options })
   const experiments = useInfiniteQuery({ ...experimentsQuery(project, []), ...options })
+  const problems = useInfiniteQuery({ ...problemsQuery(project, windowsAt(Date.now(), 30).current, null), ...options })
+  const { data: types } = useQuery({ ...errorTypesQuery(project), enabled: options.enabled })
+  const typeNames = new Map(types?.errorTypes.map(({ errorType, name }) => [errorType, name]))
   const lists: Listed[] = [
+    {
+      name: 'Problems',
+      path: '/problems',
+      Icon: IconTool,
+      query: problems,
+      items: problems.data?.pages.flatMap(page =>
+        page.problems.map(({ id, stepId, errorType }) => ({
+          id,
+          label: errorType === null ? 'No error type' : (typeNames.get(errorType) ?? errorType),
+          description: stepId,
+        })),
+      ),
+    },
     {
       name: 'Prompts',
       path: PROMPTS.path,

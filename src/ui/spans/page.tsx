@@ -21,6 +21,7 @@ import { type Column, StackedTable } from '../parts/stacked-table.tsx'
 import { TextLink } from '../parts/text-link.tsx'
 import { isTired } from '../parts/tired.ts'
 import { usePageTitle } from '../parts/use-page-title.ts'
+import { useNamedProblem } from '../problems/name.tsx'
 import { useErrorTypes } from '../session/error-type-names.ts'
 import { useProject } from '../session/project.ts'
 import { ListSwitch } from '../traces/list-switch.tsx'
@@ -40,6 +41,7 @@ export function Page() {
   const spans = query.data?.pages.flatMap(page => page.spans)
   const userNames = useNames([...(spans ?? []).map(({ review }) => review.by), address.get('reviewerId')])
   const typeNames = useErrorTypes()
+  const problems = useNamedProblem(project, address)
   const contains = address.get('contains')
   const expired = query.data?.pages[0]?.expired ?? 0
   const isEmpty = spans?.length === 0 && !query.hasNextPage
@@ -58,7 +60,7 @@ export function Page() {
         <NoProject />
       ) : (
         <FilterBar
-          filters={spanFilters({ errorTypes: typeNames, reviewers: userNames })}
+          filters={spanFilters({ problems, errorTypes: typeNames, reviewers: userNames })}
           pinned={PINNED_FILTERS}
           searchName="contains"
           onClear={withoutSpanFilters}

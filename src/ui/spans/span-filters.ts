@@ -2,30 +2,44 @@ import { type Filter, optionsOf } from '../filters/filter.ts'
 import { DECISION_OPTIONS } from '../parts/decision-options.ts'
 
 /** The filters that are visible even if they aren't set. */
-export const PINNED_FILTERS = ['Decision', 'Error type', 'Decided']
+export const PINNED_FILTERS = ['Problem', 'Decision', 'Error type', 'Decided']
 
 interface Names {
+  /** The problem in the URL, if any, by its ID. */
+  problems: ReadonlyMap<string, string>
   errorTypes: ReadonlyMap<string, string>
   reviewers: ReadonlyMap<string, string>
 }
 
-/** The filters that the list offers. */
-export const spanFilters = ({ errorTypes, reviewers }: Names): Filter[] => [
+/** The filters that the list offers: of all spans, or of a problem's cases. */
+export const spanFilters = (names: Names): Filter[] =>
+  names.problems.size === 0
+    ? allFilters(names)
+    : [
+        { kind: 'choice', label: 'Problem', name: 'problemId', options: optionsOf(names.problems) },
+        NAMED_BY,
+        ...allFilters(names).filter(({ label }) => !UNLIKE_PROBLEMS.includes(label)),
+      ]
+
+const NAMED_BY: Filter = {
+  kind: 'choice',
+  label: 'Cause named by',
+  name: 'namedBy',
+  options: [
+    { value: 'reviewer', label: 'A reviewer' },
+    { value: 'engine', label: 'Only the engine' },
+  ],
+}
+
+/** The filters that the API doesn't combine with a problem. */
+const UNLIKE_PROBLEMS = ['Decision', 'Error type', 'Step', 'Reviewer', 'Prompt version']
+
+const allFilters = ({ errorTypes, reviewers }: Names): Filter[] => [
   { kind: 'choice', label: 'Decision', name: 'decision', options: DECISION_OPTIONS },
   { kind: 'choice', label: 'Error type', name: 'errorType', options: optionsOf(errorTypes) },
   { kind: 'period', label: 'Decided', from: 'reviewedFrom', to: 'reviewedTo', unit: 'day' },
   { kind: 'text', label: 'Step', name: 'stepId', placeholder: 'e.g. generate-answer' },
   { kind: 'choice', label: 'Reviewer', name: 'reviewerId', options: optionsOf(reviewers) },
-  { kind: 'text', label: 'Problem', name: 'problemId', placeholder: "A problem's ID" },
-  {
-    kind: 'choice',
-    label: 'Cause named by',
-    name: 'namedBy',
-    options: [
-      { value: 'reviewer', label: 'A reviewer' },
-      { value: 'engine', label: 'Only the engine' },
-    ],
-  },
   { kind: 'text', label: 'Model', name: 'model', placeholder: 'e.g. gpt-4.1-mini' },
   { kind: 'text', label: 'Prompt version', name: 'promptVersionId', placeholder: 'Version IDs, or none' },
   {

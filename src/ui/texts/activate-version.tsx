@@ -1,5 +1,6 @@
 import { Button, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
+import { useState } from 'react'
 import { DialogForm } from '../parts/dialog-form.tsx'
 import { useIsPerson } from '../parts/scopes.tsx'
 import { useSubmission } from '../parts/use-submission.ts'
@@ -13,6 +14,10 @@ interface ActivateVersionProps {
   kind: TextKind
   text: VersionedText
   version: Version
+  /** Whether it's the page's main action. The gate's state then loads with the dialog. */
+  isProminent?: boolean
+  /** Runs before the dialog closes, once the version is active. */
+  onDone?: () => Promise<unknown>
 }
 
 /** Activates a version, or goes back to one that was active before. */
@@ -22,17 +27,17 @@ export const ActivateVersion = (props: ActivateVersionProps) =>
 const noticeOf = ({ number }: Version): string => `Version ${number} is now active.`
 
 /** Goes back to an earlier version at once, because something may be wrong in production. */
-function RollBack({ kind, text, version }: ActivateVersionProps) {
+function RollBack({ kind, text, version, isProminent = false, onDone }: ActivateVersionProps) {
   const { submit, isPending } = useSubmission({
     send: async () => {
       await activateVersion(kind, text.id, version.id)
-      await refreshTexts(kind, text.id)
+      await Promise.all([refreshTexts(kind, text.id), onDone?.()])
     },
     onDone: () => notifications.show({ message: noticeOf(version) }),
     onFault: ({ message }) => notifications.show({ color: 'red', title: "Couldn't activate it", message }),
   })
   return (
-    <Button size="xs" variant="light" loading={isPending} onClick={() => submit(undefined)}>
+    <Button size="xs" variant={isProminent ? 'filled' : 'light'} loading={isPending} onClick={() => submit(undefined)}>
       {actOf(text, version)}
     </Button>
   )
@@ -44,15 +49,16 @@ function actOf({ versions }: VersionedText, { number }: Version): string {
 }
 
 /** Explains what changes first. A version that doesn't meet the gate takes a person's reason. */
-function Activate({ kind, text, version }: ActivateVersionProps) {
-  const { data: state } = useGateState(text, version)
+function Activate({ kind, text, version, isProminent = false, onDone }: ActivateVersionProps) {
+  const [isAsked, setAsked] = useState(!isProminent)
+  const { data: state } = useGateState(text, version, isAsked)
   const isPerson = useIsPerson()
   const isUnmet = state?.met === false
   const act = actOf(text, version)
   return (
     <DialogForm
       trigger={open => (
-        <Button size="xs" variant={isUnmet ? 'default' : 'light'} onClick={open}>
+        <Button size="xs" variant={isProminent ? 'filled' : isUnmet ? 'default' : 'light'} onClick={open}>
           {act}
         </Button>
       )}
@@ -66,8 +72,11 @@ function Activate({ kind, text, version }: ActivateVersionProps) {
       })}
       send={({ reason }) => activateVersion(kind, text.id, version.id, reason.trim())}
       // Another version may be active by now.
-      onOpen={() => refreshTexts(kind, text.id)}
-      onDone={() => refreshTexts(kind, text.id)}
+      onOpen={() => {
+        setAsked(true)
+        return refreshTexts(kind, text.id)
+      }}
+      onDone={() => Promise.all([refreshTexts(kind, text.id), onDone?.()])}
       notice={() => noticeOf(version)}
     >
       {({ reason }, change, faults) => (

@@ -1,10 +1,13 @@
 import { Group, SegmentedControl, Text, Title } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useState } from 'react'
-import { useSearchParams } from 'wouter'
+import { useLocation, useSearchParams } from 'wouter'
+import { pathWith } from '../api/client.ts'
 import { withParameters } from '../parts/parameters.ts'
 import { TextLink } from '../parts/text-link.tsx'
 import { Warning } from '../parts/warning.tsx'
+import { changeProblem } from '../problems/writes.tsx'
+import { useProject } from '../session/project.ts'
 import { EMPTY_DRAFT } from './draft.ts'
 import { DraftChanges } from './draft-changes.tsx'
 import type { TextKind, VersionedText } from './kinds.ts'
@@ -13,10 +16,17 @@ import { ContentFields, NoteField, TextForm } from './text-form.tsx'
 import { useTextForm } from './use-text-form.ts'
 import { createVersion, refreshTexts } from './writes.ts'
 
-/** Creates a version, starting from the active one. The draft survives a reload. */
+/**
+ * Creates a version, starting from the active one. The draft survives a reload. If the URL names a problem, the version
+ * is linked to it.
+ */
 export function NewVersionForm({ kind, text }: { kind: TextKind; text: VersionedText }) {
   const [parameters, setParameters] = useSearchParams()
+  const [, navigate] = useLocation()
+  const project = useProject()
   const [isComparing, setComparing] = useState(false)
+  const problemId = parameters.get('problem')
+  const problemPath = problemId !== null && pathWith(`/problems/${problemId}`, { project })
   const active = text.versions.find(({ isActive }) => isActive)
   const number = (text.versions[0]?.number ?? 0) + 1
   const form = useTextForm({
@@ -29,10 +39,11 @@ export function NewVersionForm({ kind, text }: { kind: TextKind; text: Versioned
     },
     send: ({ content, note }, outputSchema) => createVersion(kind, text.id, { content, note, outputSchema }),
     onDone: async ({ id }, _sent, discard) => {
-      await refreshTexts(kind, text.id)
       discard()
+      await Promise.all([refreshTexts(kind, text.id), problemId !== null && linkVersion(project, problemId, id)])
       notifications.show({ message: `Version ${number} created.` })
-      setParameters(withParameters({ version: id, new: null }))
+      if (problemPath) navigate(problemPath)
+      else setParameters(withParameters({ version: id, new: null }))
     },
   })
   const { draft, isChanged } = form
@@ -42,7 +53,7 @@ export function NewVersionForm({ kind, text }: { kind: TextKind; text: Versioned
       form={form}
       act={`Save version ${number}`}
       faultTitle="Couldn't create this version"
-      onCancel={() => setParameters(withParameters({ new: null }))}
+      onCancel={() => (problemPath ? navigate(problemPath) : setParameters(withParameters({ new: null })))}
     >
       <Group justify="space-between">
         <Title order={2}>Version {number}</Title>
@@ -76,7 +87,14 @@ export function NewVersionForm({ kind, text }: { kind: TextKind; text: Versioned
       <NoteField form={form} />
       <Text size="xs" c="dimmed">
         {active && `Version ${active.number} stays active until you activate this one.`}
+        {problemPath && ' The new version is linked to the problem that you came from.'}
       </Text>
     </TextForm>
   )
 }
+
+/** The version exists by now, so a problem that can't be changed must not look as if nothing was saved. */
+const linkVersion = (project: string | undefined, problemId: string, candidateVersionId: string): Promise<void> =>
+  changeProblem(project ?? '', problemId, { candidateVersionId }).catch(({ message }: Error) => {
+    notifications.show({ color: 'red', title: "Couldn't link the version to the problem", message })
+  })

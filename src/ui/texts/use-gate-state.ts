@@ -4,8 +4,8 @@ import type { Version, VersionedText } from './kinds.ts'
 import { gateStateQuery } from './queries.ts'
 
 /** Whether a version meets its step's gate. Not loaded if it needs none: without a gate, or if it was active before. */
-export function useGateState({ gate, name }: VersionedText, { id, wasActive }: Version) {
+export function useGateState({ gate, name }: VersionedText, { id, wasActive }: Version, isEnabled = true) {
   const projectId = useProjectId()
   const query = gateStateQuery(projectId, name, id)
-  return useQuery({ ...query, enabled: projectId !== undefined && gate !== null && !wasActive })
+  return useQuery({ ...query, enabled: isEnabled && projectId !== undefined && gate !== null && !wasActive })
 }

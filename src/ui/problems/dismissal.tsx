@@ -1,0 +1,73 @@
+import { Button, Text, Textarea } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import type { Problem } from '../api/wire.ts'
+import { DialogForm } from '../parts/dialog-form.tsx'
+import { useMay } from '../parts/scopes.tsx'
+import { useSubmission } from '../parts/use-submission.ts'
+import { useProject } from '../session/project.ts'
+import { changeProblem, offerUndo } from './writes.tsx'
+
+const MAX_NOTE = 2_000
+
+/** Dismisses a problem that isn't worth fixing, or opens it again. */
+export function Dismissal({ problem }: { problem: Problem }) {
+  const mayReview = useMay('review')
+  const project = useProject()
+  if (!mayReview || project === undefined) return null
+  return problem.state === 'dismissed' ? (
+    <Reopen problem={problem} project={project} />
+  ) : (
+    <Dismiss problem={problem} project={project} />
+  )
+}
+
+interface DismissalProps {
+  problem: Problem
+  project: string
+}
+
+function Reopen({ problem: { id, note }, project }: DismissalProps) {
+  const { submit, isPending } = useSubmission({
+    send: () => changeProblem(project, id, { dismissed: false, note: null }),
+    onDone: () => offerUndo('Problem reopened.', () => changeProblem(project, id, { dismissed: true, note })),
+    onFault: ({ message }) => notifications.show({ color: 'red', title: "Couldn't reopen it", message }),
+  })
+  return (
+    <Button size="compact-sm" loading={isPending} onClick={() => submit(undefined)}>
+      Reopen
+    </Button>
+  )
+}
+
+const Dismiss = ({ problem: { id, note }, project }: DismissalProps) => (
+  <DialogForm
+    trigger={open => (
+      <Button size="compact-sm" variant="default" onClick={open}>
+        Dismiss
+      </Button>
+    )}
+    title="Dismiss this problem?"
+    initial={{ note: note ?? '' }}
+    fields={['note']}
+    button={draft => ({ act: 'Dismiss', isDisabled: draft.note.trim() === '' })}
+    send={draft => changeProblem(project, id, { dismissed: true, note: draft.note.trim() })}
+    onDone={() => offerUndo('Problem dismissed.', () => changeProblem(project, id, { dismissed: false, note }))}
+  >
+    {(draft, change, faults) => (
+      <>
+        <Text size="sm">Its outputs still count in Insights. You can reopen it at any time.</Text>
+        <Textarea
+          label="Why it isn't worth fixing"
+          required
+          autosize
+          minRows={2}
+          maxLength={MAX_NOTE}
+          data-autofocus
+          value={draft.note}
+          onChange={({ currentTarget }) => change({ note: currentTarget.value })}
+          error={faults.of('note')}
+        />
+      </>
+    )}
+  </DialogForm>
+)

@@ -1,0 +1,73 @@
+import { Text } from '@mantine/core'
+import type { Problem } from '../api/wire.ts'
+import type { TimeRange, WindowDays } from '../insights/window.ts'
+import { Counted, CountedShare } from '../parts/counted.tsx'
+import { count, counted, share as percent } from '../parts/format.ts'
+import { casesPath } from './paths.ts'
+
+interface FiguresProps {
+  problem: Problem
+  project: string | undefined
+  windows: { current: TimeRange; before: TimeRange }
+  days: WindowDays
+}
+
+/** How many outputs a problem spoils, what share that is, and whether it's getting worse. Each number has its list. */
+export function Figures({ problem, project, windows: { current, before }, days }: FiguresProps) {
+  const { id, count: now, byReviewers, byEngine, share, trend } = problem
+  const path = casesPath(project, id, current)
+  const earlier = now - trend
+  return (
+    <Text size="sm">
+      <Counted value={now} path={path} label={`${counted(now, 'spoiled output')}`} />{' '}
+      {now === 1 ? 'spoiled output' : 'spoiled outputs'}
+      {byEngine > 0 && (
+        <>
+          {' '}
+          (
+          {byReviewers > 0 && (
+            <>
+              <Counted
+                value={byReviewers}
+                path={casesPath(project, id, current, 'reviewer')}
+                label={`${count(byReviewers)} according to reviewers`}
+              />{' '}
+              according to reviewers,{' '}
+            </>
+          )}
+          <Counted
+            value={byEngine}
+            path={casesPath(project, id, current, 'engine')}
+            label={`${count(byEngine)} according to the engine alone`}
+          />{' '}
+          according to the engine alone)
+        </>
+      )}
+      {share !== null && (
+        <>
+          , <CountedShare part={share} whole={1} path={path} label={`${percent(share, 1)} of the step's decisions`} />{' '}
+          of the step's decisions
+        </>
+      )}
+      .{' '}
+      <Text span size="xs" c="dimmed">
+        {earlier === 0 ? (
+          `None in the ${days} days before.`
+        ) : (
+          <>
+            {trendWords(trend)} the {days} days before (
+            <Counted
+              value={earlier}
+              path={casesPath(project, id, before)}
+              label={`${counted(earlier, 'spoiled output')} in the ${days} days before`}
+            />
+            ).
+          </>
+        )}
+      </Text>
+    </Text>
+  )
+}
+
+const trendWords = (trend: number): string =>
+  trend === 0 ? 'As many as in' : trend > 0 ? 'More than in' : 'Fewer than in'

@@ -1,0 +1,74 @@
+import { Button, Group, Text } from '@mantine/core'
+import { Link } from 'wouter'
+import { pathWith } from '../api/client.ts'
+import type { Problem } from '../api/wire.ts'
+import { IconFlask } from '../icons/index.ts'
+import { ShownText } from '../json/shown-text.tsx'
+import { count } from '../parts/format.ts'
+import { useMay } from '../parts/scopes.tsx'
+import { TextLink } from '../parts/text-link.tsx'
+import { standingOf } from './next-step.ts'
+import { Stage } from './stage.tsx'
+
+interface ProofStageProps {
+  problem: Problem
+  project: string
+}
+
+/** The experiment that proves the fix, and what it still lacks. */
+export function ProofStage({ problem: { id, stepId, state, candidate, proof }, project }: ProofStageProps) {
+  const mayReview = useMay('review')
+  const standing = standingOf('proof', state)
+  const isNext = standing === 'current'
+  return (
+    <Stage title="Proof" standing={standing}>
+      {!candidate && (
+        <Text size="sm" c="dimmed">
+          An experiment on reviewed outputs shows whether the version fixes the problem.
+        </Text>
+      )}
+      {candidate && (
+        <Text size="sm">
+          {proof?.experimentId ? (
+            <>
+              {count(proof.fixed)} of {count(proof.items)} test items of this problem fixed.{' '}
+              <TextLink
+                href={pathWith(`/experiments/${proof.experimentId}`, { project, problem: id })}
+                underline="always"
+              >
+                See the experiment
+              </TextLink>
+            </>
+          ) : (
+            `No finished experiment has tried version ${candidate.number} yet.`
+          )}
+        </Text>
+      )}
+      {candidate && proof?.reason && (
+        <Text size="sm" dir="auto">
+          <ShownText text={proof.reason} />
+        </Text>
+      )}
+      {candidate && isNext && mayReview && (
+        <Group gap={6}>
+          <Button
+            component={Link}
+            href={pathWith('/experiments/new', {
+              project,
+              stepId,
+              promptVersionId: candidate.versionId,
+              problem: id,
+            })}
+            size="compact-sm"
+            leftSection={<IconFlask size={14} aria-hidden />}
+          >
+            {proof?.experimentId ? 'Run another experiment' : 'Run an experiment'}
+          </Button>
+        </Group>
+      )}
+      {candidate && isNext && mayReview === false && (
+        <Text size="sm">Someone with the “review” scope can run an experiment.</Text>
+      )}
+    </Stage>
+  )
+}

@@ -1,0 +1,34 @@
+import type { Problem } from '../api/wire.ts'
+import { IconBan, IconCheck, IconCircleDashed, IconFlask, IconShieldCheck, IconTool } from '../icons/index.ts'
+import { Mark } from '../parts/mark.tsx'
+
+export type ProblemState = Problem['state']
+
+/** The states, in the order in which a problem goes through them. */
+export const STATES = ['open', 'fixing', 'proven', 'live', 'verified', 'dismissed'] as const satisfies ProblemState[]
+
+const MARKS = {
+  open: { label: 'Open', Icon: IconCircleDashed, tone: 'bad' },
+  fixing: { label: 'Fixing', Icon: IconTool, tone: 'open' },
+  proven: { label: 'Proven', Icon: IconFlask, tone: 'open' },
+  live: { label: 'Live', Icon: IconCheck, tone: 'good' },
+  verified: { label: 'Verified', Icon: IconShieldCheck, tone: 'good' },
+  dismissed: { label: 'Dismissed', Icon: IconBan, tone: 'quiet' },
+} as const
+
+/** What a state means, in a sentence. */
+export const MEANINGS: Readonly<Record<ProblemState, string>> = {
+  open: 'Nobody has linked a fix yet.',
+  fixing: "A version is linked, but no experiment has proven that it's a fix.",
+  proven: 'An experiment shows that the version fixes the problem. Activate it.',
+  live: 'The fix is active. New decisions will show whether it holds.',
+  verified: 'Decisions on the new version show that the fix holds.',
+  dismissed: "Problems that aren't worth fixing, each with a reason.",
+}
+
+export const stateName = (state: ProblemState): string => MARKS[state].label
+
+/** How far a problem is on its way to a fix. */
+export const StateMark = ({ state }: { state: ProblemState }) => <Mark {...MARKS[state]} />
+
+export const isState = (text: string | null): text is ProblemState => STATES.some(state => state === text)

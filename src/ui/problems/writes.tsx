@@ -1,0 +1,50 @@
+import { Button, Group } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import { call } from '../api/client.ts'
+import { queryClient } from '../api/query-client.ts'
+import type { Problem } from '../api/wire.ts'
+
+/** What people change on a problem. */
+export interface ProblemChange {
+  dismissed?: boolean
+  note?: string | null
+  assigneeId?: string | null
+  candidateVersionId?: string | null
+}
+
+/** Changes a problem. Resolves when the page shows it. */
+export async function changeProblem(project: string, id: string, change: ProblemChange): Promise<void> {
+  await call<Problem>(`/api/problems/${id}`, { method: 'PATCH', query: { projectSlug: project }, body: change })
+  await refreshProblems()
+}
+
+export async function refreshProblems(): Promise<void> {
+  void queryClient.invalidateQueries({ queryKey: ['problems'] })
+  await queryClient.invalidateQueries({ queryKey: ['problem'] })
+}
+
+/** Says what was changed, with a button that changes it back. */
+export function offerUndo(message: string, undo: () => Promise<void>): void {
+  const id = crypto.randomUUID()
+  const run = async () => {
+    notifications.hide(id)
+    try {
+      await undo()
+    } catch (error) {
+      const { message } = error instanceof Error ? error : { message: String(error) }
+      notifications.show({ color: 'red', title: "Couldn't undo it", message })
+    }
+  }
+  notifications.show({
+    id,
+    autoClose: 8_000,
+    message: (
+      <Group justify="space-between" gap="xs" wrap="nowrap">
+        {message}
+        <Button size="compact-xs" variant="default" onClick={run}>
+          Undo
+        </Button>
+      </Group>
+    ),
+  })
+}

@@ -1,0 +1,151 @@
+import type { Page } from '@playwright/test'
+import * as v from 'valibot'
+import { newOrganization, type Organization } from './organization.ts'
+import { answered, STEP } from './sample-project.ts'
+import { expect, signIn, test } from './test.ts'
+
+/*
+ * A project with two problems: three corrections with a named type, and one without.
+ */
+
+const TYPE = 'context_misinterpretation'
+const NAME = 'Context misinterpreted'
+const Detail = v.object({ versions: v.array(v.object({ id: v.string() })) })
+
+interface Board extends Organization {
+  promptId: string
+  versionIds: string[]
+}
+
+let board: Board
+
+test.beforeAll(async () => {
+  const organization = await newOrganization()
+  const { make, call, post, project } = organization
+  const prompt = { projectSlug: project.slug, stepId: STEP, content: 'Answer.' }
+  const promptId = await make('/api/prompts', prompt)
+  await make(`/api/prompts/${promptId}/versions`, { content: 'Answer from the context.', note: 'Use the context' })
+  const { versions } = v.parse(Detail, await call('GET', `/api/prompts/${promptId}`))
+  const samples = Array.from({ length: 12 }, (_, index) => answered(index))
+  await post(samples.flatMap(({ events }) => events))
+  for (const [index, { span_id }] of samples.entries()) {
+    const isRight = index >= 4
+    const correction = {
+      decision: 'correct',
+      approvedOutput: { answer: `The warranty lasts ${index + 24} months.`, months: index + 24 },
+      comment: `The context says ${index + 24}.`,
+      ...(index < 3 && { errorType: TYPE }),
+    }
+    await call('PUT', `/api/spans/${span_id}/review`, isRight ? { decision: 'accept' } : correction)
+  }
+  board = { ...organization, promptId, versionIds: versions.map(({ id }) => id) }
+})
+
+const link = (page: Page, name: string) => page.getByRole('main').getByRole('link', { name, exact: true })
+const state = (page: Page) => page.getByRole('status', { name: 'State' })
+const rows = (page: Page) => page.getByRole('table', { name: 'Spans' }).getByRole('row')
+
+async function openBoard(page: Page, path = '/problems'): Promise<void> {
+  await page.goto(`${path}?project=${board.project.slug}`)
+  await expect(link(page, NAME)).toBeVisible()
+}
+
+async function openProblem(page: Page): Promise<void> {
+  await openBoard(page)
+  await link(page, NAME).click()
+  await expect(page.getByRole('heading', { level: 1, name: NAME })).toBeVisible()
+}
+
+test('each number on the board and on a problem leads to as many spans', async ({ page, context }) => {
+  await signIn(context, board.ownerKey)
+  await openBoard(page)
+  const open = async () => {
+    const links = page.locator('main a[href^="/spans?"]')
+    await expect(links.first()).toBeVisible()
+    return Promise.all(
+      (await links.all()).map(async each => ({
+        text: (await each.textContent()) ?? '',
+        href: (await each.getAttribute('href')) ?? '',
+      })),
+    )
+  }
+  const shown = await open()
+  await link(page, NAME).click()
+  await expect(page.getByRole('heading', { level: 1, name: NAME })).toBeVisible()
+  shown.push(...(await open()))
+  expect(shown.map(({ text }) => text)).toEqual(['3', '25%', '1', '8%', '3', '25%'])
+  for (const [index, { href }] of shown.entries()) {
+    await page.goto(href)
+    await expect(rows(page)).toHaveCount(1 + ([3, 3, 1, 1, 3, 3][index] ?? 0))
+  }
+  await expect(page.getByRole('button', { name: `Problem: ${NAME} in ${STEP}` })).toBeVisible()
+})
+
+test('“Fix next” leads to the problem', async ({ page, context }) => {
+  await signIn(context, board.ownerKey)
+  await page.goto(`/?project=${board.project.slug}`)
+  await link(page, `Fix “${NAME}”`).click()
+  await expect(page.getByRole('heading', { level: 1, name: NAME })).toBeVisible()
+  await expect(state(page)).toHaveText('Open')
+})
+
+test('keys go through the board and the examples', async ({ page, context }) => {
+  await signIn(context, board.ownerKey)
+  await openBoard(page)
+  const { keyboard } = page
+  await keyboard.press('j')
+  await expect(link(page, NAME)).toBeFocused()
+  await keyboard.press('j')
+  await expect(link(page, 'No error type')).toBeFocused()
+  await keyboard.press('k')
+  await keyboard.press('Enter')
+  const examples = page.getByRole('region', { name: 'Examples' })
+  await expect(examples.getByRole('status')).toHaveText('1 of 3')
+  await expect(examples).toContainText('The context says 26.')
+  await keyboard.press('j')
+  await expect(examples.getByRole('status')).toHaveText('2 of 3')
+  await expect(examples).toContainText('The context says 25.')
+  await expect(examples.getByRole('region', { name: 'Wrong and approved output' })).toContainText(
+    'The warranty lasts 25 months.',
+  )
+  await page.reload()
+  await expect(examples.getByRole('status')).toHaveText('2 of 3')
+  await keyboard.press('k')
+  await expect(examples.getByRole('status')).toHaveText('1 of 3')
+  await examples.getByRole('link', { name: 'Open in its trace' }).click()
+  await expect(page).toHaveURL(/\/traces\/[^?]+\?.*span=/)
+})
+
+test('a read-only key sees the problem, and no buttons that change it', async ({ page, context }) => {
+  const { key } = await board.reviewer('Reader', ['read'])
+  await signIn(context, key)
+  await openProblem(page)
+  await expect(page.getByRole('list', { name: 'Progress' })).toContainText('Someone with the “manage” scope can link')
+  for (const name of [/^Assign/, 'Dismiss', 'Link a version', 'Write a new version']) {
+    await expect(page.getByRole('button', { name }).or(page.getByRole('link', { name }))).toHaveCount(0)
+  }
+})
+
+test('states filter the board, and say if they have no problems', async ({ page, context }) => {
+  await signIn(context, board.ownerKey)
+  await openBoard(page)
+  await page.getByRole('navigation', { name: 'States' }).getByRole('link', { name: 'Verified' }).click()
+  await expect(page.getByRole('heading', { name: 'No problems are verified' })).toBeVisible()
+  await page.route(/\/api\/problems\?/, route =>
+    route.fulfill({ status: 403, json: { error: 'Not allowed', code: 'x' } }),
+  )
+  await page.reload()
+  await expect(page.getByRole('alert')).toContainText("Couldn't load the problems")
+})
+
+test('the palette finds problems by their name', async ({ page, context }) => {
+  await signIn(context, board.ownerKey)
+  await openBoard(page)
+  await page.keyboard.press('ControlOrMeta+k')
+  await expect(page.getByRole('textbox', { name: 'Go to' })).toBeFocused()
+  await page.keyboard.insertText('misinterp')
+  const found = page.getByRole('dialog').getByRole('group', { name: 'Problems' }).getByRole('button')
+  await expect(found).toHaveCount(1)
+  await found.click()
+  await expect(page.getByRole('heading', { level: 1, name: NAME })).toBeVisible()
+})
