@@ -1,3 +1,6 @@
+import type { Gate } from './gate.ts'
+import { type LookCounts, rarerCases, type WatchState } from './watch.ts'
+
 /** The states of a problem, from found to fixed, and `dismissed`. */
 export const PROBLEM_STATES = ['open', 'fixing', 'proven', 'live', 'verified', 'dismissed'] as const
 export type ProblemState = (typeof PROBLEM_STATES)[number]
@@ -15,3 +18,93 @@ export interface ProblemKey {
 /** Who named the type of a case: a reviewer, or nobody but an engine. */
 export const NAMED_BY = ['reviewer', 'engine'] as const
 export type NamedBy = (typeof NAMED_BY)[number]
+
+/** What the state of a problem follows from. */
+export interface ProblemFacts {
+  isDismissed: boolean
+  /** Whether a prompt version is linked as the candidate, and still exists. */
+  hasCandidate: boolean
+  isActive: boolean
+  isProven: boolean
+  /** Whether the watch has shown that the candidate helped, and how many cases there were soon after that. */
+  isVerified: boolean
+  casesSince: number
+}
+
+/** The state of a problem. It moves back when its facts do. */
+export function problemState(facts: ProblemFacts): ProblemState {
+  if (facts.isDismissed) return 'dismissed'
+  if (!facts.hasCandidate) return 'open'
+  if (!facts.isActive) return facts.isProven ? 'proven' : 'fixing'
+  if (!facts.isVerified) return 'live'
+  return facts.casesSince >= REOPENING_CASES ? 'open' : 'verified'
+}
+
+/**
+ * When the looks at a candidate first showed that it helped: more outputs are accepted as of the latest look, or the
+ * problem's type is rarer. Undefined if they haven't.
+ */
+export function verificationIn(
+  { state, looks }: { state: WatchState; looks: readonly Look[] },
+  errorType: string,
+): number | undefined {
+  return looks.find(look => (state === 'better' && look.state === 'better') || isRarer(look, errorType))?.at
+}
+
+interface Look extends LookCounts {
+  at: number
+  state: WatchState
+  errorTypes: ReadonlyMap<string, { before: number; after: number }>
+}
+
+function isRarer({ before, after, errorTypes }: Look, errorType: string): boolean {
+  const cases = errorTypes.get(errorType)
+  if (!cases) return false
+  return rarerCases({ n: before.n, cases: cases.before }, { n: after.n, cases: cases.after }).isRarer
+}
+
+/** How many cases after its verification open a problem again. */
+export const REOPENING_CASES = 3
+
+/** The fewest of a problem's test items, and the share of them, that a candidate must fix. */
+const MIN_PROOF_ITEMS = 3
+const FIXED_SHARE = 0.8
+
+/** How many of a problem's test items a candidate must fix. */
+export const neededFixes = (items: number): number => Math.max(MIN_PROOF_ITEMS, Math.ceil(FIXED_SHARE * items - 1e-9))
+
+/** What a candidate's experiment shows about a problem. */
+export interface Shown {
+  /** Whether the experiment meets the gate or, without one, the default. */
+  met: boolean
+  hasExperiment: boolean
+  hasGate: boolean
+  items: number
+  fixed: number
+}
+
+/** Why a candidate isn't proven yet. Null if it is. */
+export function missingProof({ met, hasExperiment, hasGate, items, fixed }: Shown): string | null {
+  if (!hasExperiment) return "There's no finished experiment of the candidate on the step's dataset that counts."
+  if (items < MIN_PROOF_ITEMS) {
+    return `The experiment has ${items} of the problem's test items; it takes at least ${MIN_PROOF_ITEMS}.`
+  }
+  if (fixed < neededFixes(items)) {
+    return `${fixed} of the problem's ${items} test items are fixed; it takes ${neededFixes(items)}.`
+  }
+  if (met) return null
+  return hasGate
+    ? "The experiment doesn't meet the step's gate."
+    : `The experiment needs at least ${DEFAULT_GATE.minItems} items of the test split, and none that was right before and is wrong now.`
+}
+
+/** What an experiment must show if the step has no gate. */
+export const DEFAULT_GATE: Gate = {
+  minItems: 10,
+  minPassRate: null,
+  maxRegressed: 0,
+  maxUnjudged: null,
+  maxAgeDays: null,
+  split: 'test',
+  allowJudge: false,
+}

@@ -1,8 +1,14 @@
+import { DAY_MS } from './units.ts'
+
 /** Problems whose ids one round trip stores, and round trips of a request: 10,000 problems. */
 export const NAMED_PROBLEMS = 1000
 export const MAX_NAMING_ROUNDS = 10
 /** The newest cases that a problem shows: enough to see a pattern, few enough to read. */
 export const MAX_PROBLEM_EXAMPLES = 5
+/** Problems with a candidate on one page. Deriving the state of one takes up to five queries of a request's 50. */
+export const MAX_LISTED_CANDIDATES = 8
+/** Cases in this time after a problem's verification may open it again. */
+export const REOPENING_MS = 30 * DAY_MS
 /** A problem's newest cases that are searched for dataset items of one split. */
 export const MAX_SCANNED_CASES = 1000
 /** Problems that a page looks at to find those in one state. */

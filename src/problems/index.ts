@@ -1,4 +1,5 @@
 import type { Endpoint } from '../api/endpoint.ts'
+import { patchProblem } from './change.ts'
 import { listProblems } from './list.ts'
 
-export const problems: readonly Endpoint[] = [listProblems]
+export const problems: readonly Endpoint[] = [listProblems, patchProblem]

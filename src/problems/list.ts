@@ -5,7 +5,7 @@ import { problemUuid } from '../domain/ids.ts'
 import { PROBLEM_STATES, type ProblemState } from '../domain/problem.ts'
 import { described } from '../http/atoms.ts'
 import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
-import { MAX_SCANNED_PROBLEMS, PAGE_MAX_LIMIT } from '../limits.ts'
+import { MAX_LISTED_CANDIDATES, MAX_SCANNED_PROBLEMS, PAGE_MAX_LIMIT } from '../limits.ts'
 import { dayParameters, daysOf } from '../read/days.ts'
 import { projectSelector, selectedProject } from '../read/project.ts'
 import type { Project } from '../store/accounts/projects.ts'
@@ -29,7 +29,7 @@ export const listProblems = endpoint({
   summary: "List a project's problems",
   description:
     'Groups what reviewers corrected and what engines found, by the step at fault, the error type, and the knowledge doc. Problems with the most cases come first. Covers whole UTC days, and counts a case on the day of its decision or answer. Problems with a candidate are listed even if they have no cases. ' +
-    `With \`state\`, a page looks at up to ${MAX_SCANNED_PROBLEMS} problems and may be short even if more follow. ` +
+    `A page ends after ${MAX_LISTED_CANDIDATES} problems with a candidate, and with \`state\` looks at up to ${MAX_SCANNED_PROBLEMS} problems, so it may be short even if more follow. ` +
     "To list a problem's cases, use `GET /api/spans?problemId=`.",
   scope: 'read',
   query: v.strictObject({
@@ -53,7 +53,7 @@ export const listProblems = endpoint({
     query,
     place: ['number', 'string', 'string', 'string'],
     read: async (limit, after) => {
-      const { listed, nextPlace } = await findInState(store, project, { days, state: query.state, limit, after })
+      const { listed, nextPlace } = await findInState(store, project, { days, state: query.state, limit, after, now })
       return { items: await describeAll(store, project, listed, days), nextPlace }
     },
   })
@@ -74,7 +74,8 @@ async function findInState(
     state,
     limit,
     after,
-  }: { days: DayRange; state: ProblemState | undefined; limit: number; after: ProblemPlace | undefined },
+    now,
+  }: { days: DayRange; state: ProblemState | undefined; limit: number; after: ProblemPlace | undefined; now: number },
 ): Promise<{ listed: Listed[]; nextPlace: ProblemPlace | null }> {
   const listed: Listed[] = []
   const isDecided = state !== undefined && state !== 'open'
@@ -83,8 +84,8 @@ async function findInState(
   let place = after
   for (let looked = step; ; looked += step) {
     const rows = await selectProblems(store, project, { days, limit: step + 1, after: place, isDecided })
-    const { items, nextPlace } = firstOf(rows, step, placeOf)
-    const progress = await readProgress(store, project, items)
+    const { items, nextPlace } = firstOf(rows, endOf(rows, step), placeOf)
+    const progress = await readProgress(store, project, items, now)
     for (const [index, problem] of items.entries()) {
       const own = progress[index]
       if (!own || (state !== undefined && own.state !== state)) continue
@@ -93,9 +94,16 @@ async function findInState(
         return { listed, nextPlace: index < items.length - 1 ? placeOf(problem) : nextPlace }
       }
     }
-    if (!nextPlace || looked >= MAX_SCANNED_PROBLEMS) return { listed, nextPlace }
+    const isSpent = items.some(({ candidateVersionId }) => candidateVersionId !== null)
+    if (!nextPlace || isSpent || looked >= MAX_SCANNED_PROBLEMS) return { listed, nextPlace }
     place = nextPlace
   }
+}
+
+/** How many rows a page looks at: not more than a few with a candidate, each of which takes several round trips. */
+function endOf(rows: readonly CountedProblem[], step: number): number {
+  const linked = rows.flatMap(({ candidateVersionId }, index) => (candidateVersionId === null ? [] : [index]))
+  return Math.min(step, (linked[MAX_LISTED_CANDIDATES - 1] ?? step) + 1)
 }
 
 /** Adds the details that responses show, and stores ids that aren't stored yet. */

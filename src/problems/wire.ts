@@ -2,9 +2,8 @@ import * as v from 'valibot'
 import { PROBLEM_STATES } from '../domain/problem.ts'
 import { described, IsoTime, isoTime, Uuid } from '../http/atoms.ts'
 import { DAY_MS } from '../limits.ts'
+import { Watch } from '../read/watch.ts'
 import type { CountedProblem, ProblemDetails } from '../store/problems/problem-list.ts'
-
-const Decided = v.object({ n: v.number(), accepted: v.number() })
 
 /** What people and engines found wrong with a step, and what's being done about it. */
 export const Problem = v.object({
@@ -50,16 +49,8 @@ export const Problem = v.object({
     }),
   ),
   watch: described(
-    v.nullable(
-      v.object({
-        state: v.picklist(['too_early', 'better', 'worse', 'no_difference']),
-        p: v.nullable(v.number()),
-        interval: v.nullable(v.object({ low: v.number(), high: v.number() })),
-        before: Decided,
-        after: Decided,
-      }),
-    ),
-    "The watch of the candidate's prompt, once the candidate is active",
+    v.nullable(Watch),
+    "How the candidate does, compared with the version before. Null while it isn't active.",
   ),
   note: described(v.nullable(v.string()), 'Why it was dismissed, or anything else that people should know'),
 })

@@ -52,6 +52,9 @@ const expectedOf: Record<string, (world: World, response: ApiResponse) => Expect
   ],
   'POST /api/orgs/{slug}/api-keys': (_, { body }) => [created('api_key.create', body.id, null)],
   'POST /api/projects': (_, { body }) => [created('project.create', body.id, body.id)],
+  'PATCH /api/problems/{problemId}': ({ org: { project }, problem: { id } }) => [
+    { ...created('problem.change', id, project.id), afterId: null },
+  ],
   'PATCH /api/projects/{projectId}': ({ org: { project } }) => [
     { ...created('project.change', project.id, project.id), afterId: null },
   ],

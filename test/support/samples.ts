@@ -10,6 +10,7 @@ import {
   EXPERIMENT_ID,
   FEEDBACK_ID,
   KEY_ID,
+  PROBLEM_ID,
   PROJECT_ID,
   PROMPT_DRAFT_ID,
   PROMPT_ID,
@@ -20,6 +21,7 @@ import {
   USER_ID,
   VIEW_ID,
 } from '../../src/api/story.ts'
+import { problemUuid } from '../../src/domain/ids.ts'
 import { INLINE_BYTES } from '../../src/limits.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from './builders.ts'
 import { type ApiResponse, type Client, type Org, REVIEWER_EMAIL } from './org.ts'
@@ -48,6 +50,8 @@ export interface World {
   /** The key of the organization's reviewer, and a comment by that reviewer. */
   reviewerKey: string
   comment: { id: string }
+  /** A problem that somebody has asked for. */
+  problem: { id: string }
   /** A view that the reviewer shares. */
   view: { id: string }
   /** The `feedback_id` of feedback that a pipeline sent. */
@@ -90,6 +94,7 @@ export async function newWorld(org: Org): Promise<World> {
     ...(await newExperiment(org)),
     ...(await newGate(org)),
     ...(await newView(org)),
+    ...(await newProblem(org)),
   }
 }
 
@@ -110,6 +115,7 @@ const CREATORS: { readonly [Field in Exclude<keyof World, 'org'>]: (org: Org) =>
   experiment: newExperiment,
   gate: newGate,
   view: newView,
+  problem: newProblem,
 }
 
 /**
@@ -210,6 +216,18 @@ async function newView(org: Org) {
   return { view: (await reviewer.post('/api/views', aView())).body }
 }
 
+async function newProblem(org: Org) {
+  const trace = aTrace({ name: freshSlug() })
+  const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
+  await org.ingest.post('/api/v1/observations', anObservation({ trace_id: trace.trace_id, data: 'No' }))
+  const { spans } = (await org.owner.get(`/api/traces/${id}`)).body
+  await org.owner.put(`/api/spans/${spans[0].id}/review`, { decision: 'correct', approvedOutput: 'Yes' })
+  const key = { stepId: trace.name, errorType: '', docSlug: '' }
+  const problem = { id: await problemUuid(org.project.id, key) }
+  await org.owner.patch(`/api/problems/${problem.id}`, { note: 'Seen' })
+  return { problem }
+}
+
 /** Gives a trace an outdated attribution result. */
 async function addAttribution(traceUuid: string): Promise<void> {
   await env.DB.batch([
@@ -258,6 +276,7 @@ const NAMES: ReadonlyMap<unknown, (world: World) => string> = new Map([
   [FEEDBACK_ID, ({ feedbackId }) => feedbackId],
   [COMMENT_ID, ({ comment }) => comment.id],
   [VIEW_ID, ({ view }) => view.id],
+  [PROBLEM_ID, ({ problem }) => problem.id],
   [PROMPT_ID, ({ prompt }) => prompt.id],
   [PROMPT_VERSION_ID, ({ prompt }) => prompt.versionId],
   [PROMPT_DRAFT_ID, ({ prompt }) => prompt.draftId],
@@ -382,6 +401,7 @@ const differences: Readonly<Record<string, Partial<Sample>>> = {
   'PUT /api/projects/{projectId}/guidelines/{stepId}': {
     path: ({ org }) => `/api/projects/${org.project.id}/guidelines/${freshSlug()}`,
   },
+  'PATCH /api/problems/{problemId}': { body: () => ({ note: `Changed ${crypto.randomUUID()}` }) },
   'PATCH /api/api-keys/{keyId}': { body: () => ({ name: `Renamed ${crypto.randomUUID()}` }) },
   'POST /api/users': { body: () => ({ email: `${freshSlug()}@example.com`, name: 'Ada' }) },
   'PATCH /api/users/{userId}': { body: () => ({ name: `Renamed ${crypto.randomUUID()}` }) },

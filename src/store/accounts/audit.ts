@@ -85,6 +85,7 @@ export const AUDIT_ACTIONS = [
   'view.save',
   'view.delete',
   'guideline.set',
+  'problem.change',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 

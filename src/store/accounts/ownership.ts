@@ -5,6 +5,7 @@ import type { Organization, UnscopedStore } from '../core/store.ts'
 import { apiKeys, organizations, projects, users } from '../schema/accounts.ts'
 import { datasets } from '../schema/datasets.ts'
 import { experiments } from '../schema/experiments.ts'
+import { problemIds } from '../schema/problems.ts'
 import { feedback } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
 import { versionedTexts } from '../schema/texts.ts'
@@ -138,6 +139,16 @@ export async function isForeignExperiment(
     .select({ key: experiments.key })
     .from(experiments)
     .where(and(eq(experiments.id, id), ne(experiments.organizationKey, own.key), isOfProject(experiments.projectKey)))
+  return rows.length > 0
+}
+
+/** Whether another organization has a problem with this id. Unless somebody has asked for the problem, that's unknown. */
+export async function isForeignProblem({ database }: UnscopedStore, own: Organization, id: string): Promise<boolean> {
+  const rows = await database
+    .select({ id: problemIds.id })
+    .from(problemIds)
+    .innerJoin(projects, eq(projects.key, problemIds.projectKey))
+    .where(and(eq(problemIds.id, id), isNull(projects.deletedAt), ne(projects.organizationKey, own.key)))
   return rows.length > 0
 }
 

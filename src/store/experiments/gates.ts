@@ -185,25 +185,50 @@ export async function findGateBasis(store: Store, step: Step, versionId: string)
 /** The gate's revision and its experiment, as JSON. Null without a gate. */
 function basisOf(store: Store, step: Step, versionId: string): SQL {
   const { projectKey } = step
-  const ofStep = (column: typeof experiments.stepId | typeof datasetSettings.stepId) =>
-    isStep(projectKey, column, sql`${gates.stepId}`)
-  const evaluator = sql`coalesce((
-    select ${datasetSettings.evaluator} from ${datasetSettings}
-    where ${datasetSettings.projectKey} = ${projectKey} and ${ofStep(datasetSettings.stepId)} limit 1), ${DEFAULT_EVALUATOR})`
-  const experiment = sql`(
-    select json_object('id', ${experiments.id}, 'revision', ${experiments.revision}) from ${experiments}
-    where ${experiments.organizationKey} = ${store.organization.key} and ${experiments.projectKey} = ${projectKey}
-      and ${experiments.promptVersionId} = ${versionId} and ${experiments.state} = 'finished'
-      and ${MAY_COUNT}
-      and ${ofStep(experiments.stepId)} and ${experiments.evaluator} = ${evaluator}
-    order by ${experiments.finishedAt} desc, ${experiments.key} desc limit 1)`
+  const experiment = countedExperiment(
+    store,
+    { projectKey, stepId: gates.stepId.getSQL() },
+    versionId,
+    gates.split.getSQL(),
+    sql`json_object('id', ${experiments.id}, 'revision', ${experiments.revision})`,
+  )
   return sql`(select json_array(${gates.revision}, json(${experiment})) from ${gates} where ${isGateOf(step)})`
 }
 
-/** Whether a gate may look at an experiment, as far as its items are concerned. */
+/** A value of the experiment that a gate with this split would look at, to prove a version on its step's dataset. */
+function countedExperiment(store: Store, step: Step, versionId: string, split: SQL, value: SQL): SQL {
+  const { projectKey, stepId } = step
+  const ofStep = (column: typeof experiments.stepId | typeof datasetSettings.stepId) =>
+    isStep(projectKey, column, sql`${stepId}`)
+  const evaluator = sql`coalesce((
+    select ${datasetSettings.evaluator} from ${datasetSettings}
+    where ${datasetSettings.projectKey} = ${projectKey} and ${ofStep(datasetSettings.stepId)} limit 1), ${DEFAULT_EVALUATOR})`
+  return sql`(
+    select ${value} from ${experiments}
+    where ${experiments.organizationKey} = ${store.organization.key} and ${experiments.projectKey} = ${projectKey}
+      and ${experiments.promptVersionId} = ${versionId} and ${experiments.state} = 'finished'
+      and ${mayCount(split)}
+      and ${ofStep(experiments.stepId)} and ${experiments.evaluator} = ${evaluator}
+    order by ${experiments.finishedAt} desc, ${experiments.key} desc limit 1)`
+}
+
+/** The id of the experiment that a gate with this split would look at. Undefined if there is none. */
+export async function findCountedExperiment(
+  store: Store,
+  step: Step,
+  versionId: string,
+  split: string,
+): Promise<string | undefined> {
+  const found = countedExperiment(store, step, versionId, sql`${split}`, experiments.id.getSQL())
+  const [row] = await store.database.select({ id: sql<string | null>`${found}`.as('id') }).from(sql`(select 1)`)
+  return row?.id ?? undefined
+}
+
+/** Whether a gate with this split may look at an experiment, as far as its items are concerned. */
 // The gate counts no items of other splits, so an experiment on one of them proves nothing about the version.
-const MAY_COUNT = sql`${experiments.isVersionNamed} = 0 and ${experiments.sample} is null and ${experiments.includesStale} = 0
-  and ${experiments.baselineId} is null and (${experiments.split} is null or ${experiments.split} = ${gates.split})`
+const mayCount = (split: SQL): SQL =>
+  sql`${experiments.isVersionNamed} = 0 and ${experiments.sample} is null and ${experiments.includesStale} = 0
+  and ${experiments.baselineId} is null and (${experiments.split} is null or ${experiments.split} = ${split})`
 
 /**
  * Requests a model's judgments of an experiment that has just finished, if a gate may count them. Run it in the batch
@@ -223,7 +248,7 @@ export const requestJudgments = (
         where ${experiments.key} = ${key} and ${experiments.revision} = ${revision} and ${experiments.tally} is null
           and ${experiments.state} = 'finished' and ${experiments.promptVersionId} is not null
           and ${gates.projectKey} = ${projectKey} and ${gates.allowJudge} = 1
-          and ${isStep(projectKey, gates.stepId, experiments.stepId)} and ${MAY_COUNT})`,
+          and ${isStep(projectKey, gates.stepId, experiments.stepId)} and ${mayCount(gates.split.getSQL())})`,
     },
   )
 

@@ -15,10 +15,13 @@ import { problemIds } from '../schema/problems.ts'
  * or are asked for an id that isn't known yet.
  */
 
-/** A problem that was found by its id. */
-export interface FoundProblem extends ProblemKey {
-  id: string
+export interface ProblemInProject extends ProblemKey {
   projectKey: number
+}
+
+/** A problem that was found by its id. */
+export interface FoundProblem extends ProblemInProject {
+  id: string
   projectId: string
 }
 

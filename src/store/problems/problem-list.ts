@@ -14,14 +14,15 @@ import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 
 /** What people decided about a problem. */
-interface ProblemDecision {
+export interface ProblemDecision {
   isDismissed: boolean
   note: string | null
   /** Null if the user is gone. */
   assigneeId: string | null
   candidateVersionId: string | null
   candidateAt: number | null
-  verifiedAt: number | null
+  /** `{experimentId, items, fixed}` as JSON, see `saveProof`. */
+  proof: string | null
   /** '' if nobody has decided anything. */
   revision: string
 }
@@ -80,7 +81,7 @@ export async function selectProblems(
       ${problems.isDismissed} as is_dismissed, ${problems.note} as note, ${problems.candidateVersionId} as version_id,
       (select ${users.id} from ${users} where ${users.organizationKey} = ${store.organization.key}
         and ${users.id} = ${problems.assigneeId}) as assignee_id,
-      ${problems.candidateAt} as candidate_at, ${problems.verifiedAt} as verified_at, ${problems.revision} as revision,
+      ${problems.candidateAt} as candidate_at, ${problems.proof} as proof, ${problems.revision} as revision,
       max(${problems.updatedAt}) as updated_at
     from ${problems} where ${problems.projectKey} = ${project.key} group by 1, 2, 3`
   const isSame = sql`(listed.step_id = scanned.step_id and listed.error_type = scanned.error_type
@@ -106,7 +107,7 @@ export async function selectProblems(
       coalesce(scanned.by_reviewers, 0) as byReviewers, coalesce(scanned.by_engine, 0) as byEngine,
       coalesce(scanned.before, 0) as before, scanned.last_day as lastDay,
       coalesce(listed.is_dismissed, 0) as isDismissed, listed.note as note, listed.assignee_id as assigneeId,
-      listed.version_id as candidateVersionId, listed.candidate_at as candidateAt, listed.verified_at as verifiedAt,
+      listed.version_id as candidateVersionId, listed.candidate_at as candidateAt, listed.proof as proof,
       coalesce(listed.revision, '') as revision
     from scanned full join listed on ${isSame}
     where ${sql.join(conditions, sql` and `)}

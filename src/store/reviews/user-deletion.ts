@@ -15,6 +15,7 @@ import { auditLog, projects, userDeletions } from '../schema/accounts.ts'
 import { reviewDays } from '../schema/counts.ts'
 import { datasetEntries, datasets } from '../schema/datasets.ts'
 import { experimentResults, experiments } from '../schema/experiments.ts'
+import { problems } from '../schema/problems.ts'
 import { feedback, reviews, suggestions } from '../schema/reviews.ts'
 import { traces } from '../schema/traces.ts'
 import { unpurgedTraces } from '../traces/live.ts'
@@ -180,6 +181,10 @@ async function renameInDays(
     eq(reviewDays.userId, userId),
   )
   await database.batch([
+    database
+      .update(problems)
+      .set({ assigneeId: null })
+      .where(and(eq(problems.projectKey, project.key), eq(problems.assigneeId, userId))),
     ...releaseViews(store, { projectKey: project.key, ownerId: userId, newId }),
     renameInDatasets(
       store,

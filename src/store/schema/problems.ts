@@ -83,8 +83,8 @@ export const problems = sqliteTable(
     /** The prompt version that should fix it, and when somebody linked it. */
     candidateVersionId: text('candidate_version_id'),
     candidateAt: integer('candidate_at'),
-    /** When the candidate was first seen to be verified. */
-    verifiedAt: integer('verified_at'),
+    /** `{experimentId, items, fixed}` as JSON: what the candidate's experiment showed while its results existed. */
+    proof: text('proof'),
     updatedAt: integer('updated_at').notNull(),
     /** Identifies the last change. */
     revision: text('revision').notNull(),

@@ -45,6 +45,7 @@ const LABELS: Readonly<Record<AuditAction, string>> = {
   'view.save': 'Shared view saved',
   'view.delete': 'Shared view deleted',
   'guideline.set': 'Guideline changed',
+  'problem.change': 'Problem changed',
 }
 
 /** The actions to filter by. */

@@ -1,0 +1,114 @@
+import * as v from 'valibot'
+import { endpoint } from '../api/endpoint.ts'
+import { PROBLEM_ID } from '../api/story.ts'
+import { requireFound } from '../auth/require-project.ts'
+import { described, text, Uuid, uuid } from '../http/atoms.ts'
+import { badRequest, forbidden, notFound, unprocessable } from '../http/errors.ts'
+import { MAX_CHANGE_ATTEMPTS, MAX_NOTE_LENGTH } from '../limits.ts'
+import { daysOf } from '../read/days.ts'
+import { isForeignProblem } from '../store/accounts/ownership.ts'
+import type { Store } from '../store/core/store.ts'
+import { findCandidates } from '../store/problems/candidates.ts'
+import { isAssignable, saveProblem } from '../store/problems/problem-changes.ts'
+import { type FoundProblem, findProblem } from '../store/problems/problem-ids.ts'
+import type { ProblemDecision } from '../store/problems/problem-list.ts'
+import { describeProblem, readProblem } from './describe.ts'
+import { problem } from './examples.ts'
+import { Problem } from './wire.ts'
+
+const NOTE_REQUIRED = 'is required to dismiss a problem'
+const NO_USER = "The assignee isn't a user with access to the project"
+const NO_VERSION = "The candidate isn't a version of the prompt of the problem's step"
+
+const Change = v.strictObject({
+  dismissed: v.optional(described(v.boolean(), 'Whether people have decided not to fix it. Requires a note.')),
+  note: v.optional(v.nullable(text(1, MAX_NOTE_LENGTH))),
+  assigneeId: v.optional(v.nullable(uuid('A user of the organization with access to the project. Null: nobody.'))),
+  candidateVersionId: v.optional(
+    v.nullable(
+      uuid("The version of the step's prompt that should fix the problem. Null unlinks it. Requires the manage scope."),
+    ),
+  ),
+})
+
+export const patchProblem = endpoint({
+  family: 'problem',
+  method: 'PATCH',
+  path: '/api/problems/{problemId}',
+  summary: 'Dismiss a problem, assign it, or link the prompt version that should fix it',
+  description:
+    'Fields that are left out stay as they are. The counts in the response are those of the last 30 days. If the step was renamed, the ID that the problem had before still works.',
+  scope: 'review',
+  params: v.object({ problemId: Uuid }),
+  body: Change,
+  errors: { 422: NO_VERSION },
+  responses: { 200: Problem },
+  example: {
+    params: { problemId: PROBLEM_ID },
+    body: { note: 'The prompt should ask for the newest doc.' },
+    answers: { 200: { ...problem, note: 'The prompt should ask for the newest doc.' } },
+  },
+}).handle(async ({ params, body, caller, store, act, unscoped, now }) => {
+  const { problemId } = params
+  const isForeign = () => isForeignProblem(unscoped, store.organization, problemId)
+  const found = await requireFound(caller, await findProblem(store, problemId), isForeign)
+  if (body.candidateVersionId !== undefined && !caller.scopes.includes('manage')) {
+    throw forbidden('candidateVersionId requires the manage scope')
+  }
+  await requireTargets(store, found, body)
+  const days = daysOf({}, now)
+  for (let attempt = 1; attempt <= MAX_CHANGE_ATTEMPTS; attempt++) {
+    const before = await readProblem(store, found, days)
+    const after = changed(before, body, now)
+    if (after.isDismissed && !after.note) throw badRequest(NOTE_REQUIRED, 'note')
+    if (isSame(before, after)) return { status: 200, body: await describeProblem(store, found, before, { days, now }) }
+    if (await saveProblem(store, act, found, before, after)) {
+      return {
+        status: 200,
+        body: await describeProblem(store, found, await readProblem(store, found, days), { days, now }),
+      }
+    }
+    await store.deadline.giveWay(attempt)
+  }
+  // Only a deleted project keeps a change from being saved for so long.
+  throw notFound()
+})
+
+/** 422 if the assignee or the candidate can't be linked to the problem. */
+async function requireTargets(
+  store: Store,
+  { projectKey, stepId }: FoundProblem,
+  { assigneeId, candidateVersionId }: v.InferOutput<typeof Change>,
+): Promise<void> {
+  if (assigneeId && !(await isAssignable(store, projectKey, assigneeId))) throw unprocessable(NO_USER, 'assigneeId')
+  if (!candidateVersionId) return
+  const candidate = (await findCandidates(store, projectKey, [candidateVersionId])).get(candidateVersionId)
+  if (candidate?.stepId !== stepId) throw unprocessable(NO_VERSION, 'candidateVersionId')
+}
+
+function changed(
+  before: ProblemDecision,
+  { dismissed, note, assigneeId, candidateVersionId }: v.InferOutput<typeof Change>,
+  now: number,
+): Omit<ProblemDecision, 'revision'> {
+  const isLinked = candidateVersionId === undefined || candidateVersionId === before.candidateVersionId
+  const { revision: _, ...kept } = before
+  return {
+    ...kept,
+    ...(!isLinked && {
+      candidateVersionId,
+      candidateAt: candidateVersionId === null ? null : now,
+      proof: null,
+      verifiedAt: null,
+    }),
+    isDismissed: dismissed ?? before.isDismissed,
+    note: note === undefined ? before.note : note,
+    assigneeId: assigneeId === undefined ? before.assigneeId : assigneeId,
+  }
+}
+
+const isSame = (before: ProblemDecision, after: Omit<ProblemDecision, 'revision'>): boolean =>
+  before.isDismissed === after.isDismissed &&
+  before.note === after.note &&
+  before.assigneeId === after.assigneeId &&
+  before.candidateVersionId === after.candidateVersionId

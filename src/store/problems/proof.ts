@@ -1,0 +1,82 @@
+import { and, eq, sql } from 'drizzle-orm'
+import { isStep } from '../core/step-names.ts'
+import type { Store } from '../core/store.ts'
+import { experimentResults, experiments } from '../schema/experiments.ts'
+import { problemCases, problems } from '../schema/problems.ts'
+import { isOf } from './problem-changes.ts'
+import type { ProblemInProject } from './problem-ids.ts'
+
+/** How many of a problem's items an experiment has in a split, and how many of them it fixed. */
+export interface ProofCounts {
+  items: number
+  fixed: number
+}
+
+/** Counts a problem's items among an experiment's results. Reads the results of one split. */
+export async function countFixed(
+  { database, organization }: Store,
+  { projectKey, stepId, errorType, docSlug }: ProblemInProject,
+  { experimentId, split }: { experimentId: string; split: string },
+): Promise<ProofCounts> {
+  const [row] = await database
+    .select({
+      items: sql<number>`count(*)`.as('items'),
+      fixed: sql<number>`coalesce(sum(${experimentResults.change} = 'fixed'), 0)`.as('fixed'),
+    })
+    .from(experiments)
+    .crossJoin(experimentResults)
+    .crossJoin(problemCases)
+    .where(
+      and(
+        eq(experiments.id, experimentId),
+        eq(experiments.organizationKey, organization.key),
+        eq(experimentResults.experimentKey, experiments.key),
+        eq(experimentResults.split, split),
+        eq(experimentResults.wasRight, false),
+        eq(problemCases.traceKey, experimentResults.traceKey),
+        eq(problemCases.spanId, experimentResults.itemId),
+        eq(problemCases.projectKey, projectKey),
+        isStep(projectKey, problemCases.stepId, stepId),
+        eq(problemCases.errorType, errorType),
+        eq(problemCases.docSlug, docSlug),
+      ),
+    )
+  return row ?? { items: 0, fixed: 0 }
+}
+
+/** Counts a problem's cases after a time and up to another, at most `limit`. */
+export async function countCases(
+  { database }: Store,
+  { projectKey, stepId, errorType, docSlug }: ProblemInProject,
+  { after, until, limit }: { after: number; until: number; limit: number },
+): Promise<number> {
+  const found = await database
+    .select({ at: problemCases.at })
+    .from(problemCases)
+    .where(
+      and(
+        eq(problemCases.projectKey, projectKey),
+        isStep(projectKey, problemCases.stepId, stepId),
+        eq(problemCases.errorType, errorType),
+        eq(problemCases.docSlug, docSlug),
+        sql`${problemCases.at} > ${after} and ${problemCases.at} <= ${until}`,
+      ),
+    )
+    .limit(limit)
+  return found.length
+}
+
+/**
+ * Keeps what a candidate's experiment shows, so that the deletion of traces doesn't change it. Does nothing if somebody
+ * has changed the problem since.
+ */
+export async function saveProof(
+  { database }: Store,
+  problem: ProblemInProject & { revision: string },
+  proof: string,
+): Promise<void> {
+  await database
+    .update(problems)
+    .set({ proof })
+    .where(and(isOf(problem), eq(problems.revision, problem.revision)))
+}
