@@ -85,9 +85,9 @@ async function newFilled() {
         from experiment_results where experiment_key in (select key from experiments where project_key = ?)`,
     ).bind(job.projectKey),
     env.DB.prepare("insert into answer_days values (?, 1, 'step', 'late', 1, 0)").bind(job.projectKey),
-    env.DB.prepare("insert into problems values (?, 'step', '', '', 0, null, null, null, null, null, 1, '')").bind(
-      job.projectKey,
-    ),
+    env.DB.prepare(
+      "insert into problems (project_key, step_id, error_type, doc_slug, is_dismissed, updated_at, revision) values (?, 'step', '', '', 0, 1, '')",
+    ).bind(job.projectKey),
     env.DB.prepare("insert into output_days values (?, 1, 'step', 1, 0)").bind(job.projectKey),
     env.DB.prepare("insert into use_days values (?, 1, 'step', '', 1, 1, 1, '{}')").bind(job.projectKey),
     env.DB.prepare(
