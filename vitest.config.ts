@@ -22,6 +22,7 @@ const FUNCTIONS = [
   'test/attribution/{difference,evidence,hostile,rules,terms}.test.ts',
   'test/domain/**/*.test.ts',
   'test/experiments/judge-question.test.ts',
+  'test/problems/{answer,question}.test.ts',
   'test/otlp/conventions/**/*.test.ts',
   'test/otlp/{any-span,body,clients,encode,exported,fit,hostile,json,log-messages,map,protobuf,quirks,recorded,trace-facts}.test.ts',
   'test/rate-limit/window.test.ts',

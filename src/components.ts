@@ -13,6 +13,7 @@ import { Trace as NewTrace } from './ingest/traces.ts'
 import { Entry } from './manage/audit-log.ts'
 import { Session } from './manage/session.ts'
 import { ApiKey, ApiKeyWithSecret, Project, User } from './manage/wire.ts'
+import { PendingSuggestion, Suggestion as PromptSuggestion } from './problems/suggestion-wire.ts'
 import { Problem } from './problems/wire.ts'
 import { PastAttribution } from './read/attributions.ts'
 import { ErrorType } from './read/error-types.ts'
@@ -68,6 +69,8 @@ const output = {
   Project,
   Prompt,
   PromptDetail,
+  PromptSuggestion,
+  PromptSuggestionPending: PendingSuggestion,
   PromptVersion,
   Review: ReviewRecord,
   SavedView: View,

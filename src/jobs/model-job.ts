@@ -4,6 +4,7 @@ import type { Env, Job } from '../env.ts'
 import { judgeResults } from '../experiments/judge/run.ts'
 import { JOB_ATTEMPT_MS, JOB_DEADLINE_MS, MAX_MODEL_JOB_DELAY_SECONDS } from '../limits.ts'
 import { type ModelTask, runModelJob } from '../model/job.ts'
+import { suggestVersion } from '../problems/suggestion/run.ts'
 import { findOrganizationByKey } from '../store/accounts/organizations.ts'
 import { Deadline } from '../store/core/deadline.ts'
 import { openStore, openUnscopedStore, type Store } from '../store/core/store.ts'
@@ -13,6 +14,7 @@ type ModelJobMessage = Job & { kind: 'model_job' }
 
 const TASKS: Readonly<Partial<Record<ModelJobKind, ModelTask>>> = {
   judge_results: judgeResults,
+  suggest_version: suggestVersion,
 }
 
 /** Asks a model about a job's subject, if that's still needed. If there's more to do, sends a new job. */

@@ -73,8 +73,9 @@ export function newLine(
  * items that have one, with quotes as long as half the space allows, because a cause can be anywhere. Then it shows the
  * items of each rank in full, or else cuts all of them to the same size to fit two thirds of the remaining space, and
  * leaves the rest to the next ranks. If a rank doesn't fit even as previews, only the nearest items become previews.
+ * `outlinedAs` is the plural of what the outlines are about.
  */
-export function* fitMaterial(items: readonly Item[], maxTokens: number): Work<Material> {
+export function* fitMaterial(items: readonly Item[], maxTokens: number, outlinedAs = 'steps'): Work<Material> {
   const shown = new Map<Item, { line: Line; level: number; cost: number }>()
   let left = maxTokens
   /** The extra tokens that showing an item this way takes. */
@@ -110,7 +111,7 @@ export function* fitMaterial(items: readonly Item[], maxTokens: number): Work<Ma
     lines: all.map(({ line, level }) => textOf(line, level)),
     omitted: [
       ...(cut.length > 0 ? [`parts of long values in ${cut.length} lines`] : []),
-      ...(outlinedOnly > 0 ? [`everything but a quote of the output in ${outlinedOnly} steps`] : []),
+      ...(outlinedOnly > 0 ? [`everything but a quote of the output in ${outlinedOnly} ${outlinedAs}`] : []),
       ...(all.length < items.length ? [`${items.length - all.length} more lines that are less relevant`] : []),
     ],
   }

@@ -1,19 +1,18 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
 import { PROBLEM_ID } from '../api/story.ts'
-import { requireFound } from '../auth/require-project.ts'
 import { described, text, Uuid, uuid } from '../http/atoms.ts'
 import { badRequest, forbidden, notFound, unprocessable } from '../http/errors.ts'
 import { MAX_CHANGE_ATTEMPTS, MAX_NOTE_LENGTH } from '../limits.ts'
 import { daysOf } from '../read/days.ts'
-import { isForeignProblem } from '../store/accounts/ownership.ts'
 import type { Store } from '../store/core/store.ts'
 import { findCandidates } from '../store/problems/candidates.ts'
 import { isAssignable, saveProblem } from '../store/problems/problem-changes.ts'
-import { type FoundProblem, findProblem } from '../store/problems/problem-ids.ts'
+import type { FoundProblem } from '../store/problems/problem-ids.ts'
 import type { ProblemDecision } from '../store/problems/problem-list.ts'
 import { describeProblem, readProblem } from './describe.ts'
 import { problem } from './examples.ts'
+import { requireProblem } from './frame.ts'
 import { Problem } from './wire.ts'
 
 const NOTE_REQUIRED = 'is required to dismiss a problem'
@@ -49,9 +48,7 @@ export const patchProblem = endpoint({
     answers: { 200: { ...problem, note: 'The prompt should ask for the newest doc.' } },
   },
 }).handle(async ({ params, body, caller, store, act, unscoped, now }) => {
-  const { problemId } = params
-  const isForeign = () => isForeignProblem(unscoped, store.organization, problemId)
-  const found = await requireFound(caller, await findProblem(store, problemId), isForeign)
+  const found = await requireProblem({ caller, store, unscoped }, params.problemId)
   if (body.candidateVersionId !== undefined && !caller.scopes.includes('manage')) {
     throw forbidden('candidateVersionId requires the manage scope')
   }

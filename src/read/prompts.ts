@@ -55,7 +55,7 @@ export const getPrompt = endpoint({
         id: PROMPT_ID,
         stepId: prompt.stepId,
         outputSchema: SCHEMA,
-        versions: [{ ...promptVersion, accepted: 11, corrected: 3, wasActive: true }],
+        versions: [{ ...promptVersion, accepted: 11, corrected: 3, wasActive: true, suggestedFor: null }],
         gate,
         watch,
       },

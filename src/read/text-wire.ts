@@ -71,6 +71,10 @@ export const PromptDetail = v.object({
         v.boolean(),
         v.metadata({ description: 'Whether it is or was active, so that it needs no gate to become active again' }),
       ),
+      suggestedFor: described(
+        v.nullable(Uuid),
+        'The problem for which a model wrote it. Null if a person or a pipeline wrote it.',
+      ),
     }),
   ),
   gate: v.pipe(v.nullable(Gate), v.metadata({ description: "The step's gate. Null without one." })),
@@ -134,7 +138,7 @@ export const toPromptVersion = (version: TextVersion): v.InferOutput<typeof Prom
 })
 
 export const toPromptDetail = (
-  { id, name, versions, decided, activated }: PromptRecord,
+  { id, name, versions, decided, activated, suggested }: PromptRecord,
   gate: GateRecord | undefined,
   watch: WatchRecord | undefined,
 ): v.InferOutput<typeof PromptDetail> => ({
@@ -145,6 +149,7 @@ export const toPromptDetail = (
     ...toPromptVersion(version),
     ...(decided.get(version.id) ?? { accepted: 0, corrected: 0 }),
     wasActive: activated.has(version.id),
+    suggestedFor: suggested.get(version.id) ?? null,
   })),
   gate: gate ? toGate(gate) : null,
   watch: watch ? toWatch(watch) : null,

@@ -5,6 +5,7 @@ import { TAXONOMY } from '../../src/attribution/taxonomy.ts'
 import { within } from '../../src/store/core/deadline.ts'
 import { aTrace } from '../support/builders.ts'
 import { newOrg, type Org } from '../support/org.ts'
+import { newProblem } from '../support/samples.ts'
 import { ORIGIN, signIn } from '../support/session.ts'
 import { type ApiDocument, type Operation, schemesOf } from './document.ts'
 import { Memory, uuidsIn } from './memory.ts'
@@ -50,6 +51,8 @@ export async function newRun(document: ApiDocument): Promise<Run> {
   ownerMemory.learn('dataset', dataset)
   ownerMemory.learn('datasetitem', item)
   for (const id of experimentIds) ownerMemory.learn('experiment', { id, item: { id: item.id } })
+  // A problem takes a correction with an error type.
+  ownerMemory.learn('problem', (await newProblem(org)).problem)
   strangerMemory.learn('org', { slug: other.slug, project: other.project })
   // No response may reveal a secret.
   ownerMemory.learn('session', { apiKey: org.ownerKey, link: (await org.owner.post('/api/sign-in-links')).body.token })

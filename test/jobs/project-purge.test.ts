@@ -88,6 +88,13 @@ async function newFilled() {
     env.DB.prepare(
       "insert into problems (project_key, step_id, error_type, doc_slug, is_dismissed, updated_at, revision) values (?, 'step', '', '', 0, 1, '')",
     ).bind(job.projectKey),
+    env.DB.prepare(
+      `insert into prompt_suggestions
+       values (?, 'problem', ?, '', null, 1, null, null, '', null, null, null, null, null)`,
+    ).bind(job.projectKey, crypto.randomUUID()),
+    env.DB.prepare(
+      "insert into prompt_suggestion_examples select ?, 'span', key, '[]', '[]' from traces where id = ?",
+    ).bind(crypto.randomUUID(), world.id),
     env.DB.prepare("insert into output_days values (?, 1, 'step', 1, 0)").bind(job.projectKey),
     env.DB.prepare("insert into use_days values (?, 1, 'step', '', 1, 1, 1, '{}')").bind(job.projectKey),
     env.DB.prepare(

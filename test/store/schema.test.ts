@@ -41,6 +41,8 @@ describe('the schema', () => {
       'problem_ids',
       'problems',
       'project_error_types',
+      'prompt_suggestion_examples',
+      'prompt_suggestions',
       'result_judgments',
       'review_days',
       'reviews',

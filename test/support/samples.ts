@@ -50,7 +50,7 @@ export interface World {
   /** The key of the organization's reviewer, and a comment by that reviewer. */
   reviewerKey: string
   comment: { id: string }
-  /** A problem that somebody has asked for. */
+  /** A problem that somebody has asked for, with a pending suggestion. */
   problem: { id: string }
   /** A view that the reviewer shares. */
   view: { id: string }
@@ -216,7 +216,7 @@ async function newView(org: Org) {
   return { view: (await reviewer.post('/api/views', aView())).body }
 }
 
-async function newProblem(org: Org) {
+export async function newProblem(org: Org) {
   const trace = aTrace({ name: freshSlug() })
   const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
   await org.ingest.post('/api/v1/observations', anObservation({ trace_id: trace.trace_id, data: 'No' }))
@@ -225,6 +225,13 @@ async function newProblem(org: Org) {
   const key = { stepId: trace.name, errorType: '', docSlug: '' }
   const problem = { id: await problemUuid(org.project.id, key) }
   await org.owner.patch(`/api/problems/${problem.id}`, { note: 'Seen' })
+  // A deployment without a model refuses to start a suggestion, but shows one that's pending.
+  await env.DB.prepare(
+    `insert into model_jobs (organization_key, project_key, kind, subject, status, requests, requested_at, attempts)
+     select organization_key, key, 'suggest_version', ?, 'pending', 1, 0, 0 from projects where id = ?`,
+  )
+    .bind(problem.id, org.project.id)
+    .run()
   return { problem }
 }
 
@@ -372,6 +379,8 @@ const differences: Readonly<Record<string, Partial<Sample>>> = {
     }),
     namesTenants: true,
   },
+  // The draft isn't a model's.
+  'GET /api/problems/{problemId}/suggestion': { path: ({ problem }) => `/api/problems/${problem.id}/suggestion` },
   // This one has an output.
   'GET /api/experiments/{experimentId}/items': {
     path: ({ experiment: { baselineId } }) => `/api/experiments/${baselineId}/items`,

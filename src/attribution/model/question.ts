@@ -12,6 +12,7 @@ import {
   MAX_PROMPT_TOKENS,
   MAX_TYPES_TOKENS,
 } from '../../limits.ts'
+import { FRAME_TOKENS, fenced } from '../../model/fence.ts'
 import { excerpt, fitMaterial, type Item, LONGEST_QUOTE, newLine, type Rank } from '../../model/material.ts'
 import { quotedJson, tokensOf, withoutControlTokens } from '../../model/quoted-text.ts'
 import type { Finding } from '../finding.ts'
@@ -27,14 +28,7 @@ const ROOT = 'root'
 export const spanLabels = ({ steps }: Subject): ReadonlyMap<string, string> =>
   new Map(steps.map(({ spanId, isRoot }, index) => [spanId, isRoot ? ROOT : `s${index}`]))
 
-/** Space for everything around the material's lines: the fence, omissions, and the addition to a second question. */
-const FRAME_TOKENS = 400
-
-/**
- * Writes the question. The instructions contain nothing from the trace. Everything from it is between two lines with
- * `boundary`, and each line between them is one JSON value, so no text inside can end the fence. Use a new secret
- * boundary for each question.
- */
+/** Writes the question. The instructions contain nothing from the trace. Everything from it is in the fence. */
 export function* writeQuestion(
   subject: Subject,
   findings: readonly Finding[],
@@ -48,8 +42,7 @@ export function* writeQuestion(
   const weaker = findings.length - strongest.length
   const losses = [...subject.omitted, ...omitted, ...(weaker > 0 ? [`${weaker} weaker findings`] : [])]
   if (losses.length > 0) lines.push(quotedJson({ kind: 'left_out', what: losses }))
-  const last = 'The material ends here. Answer with one JSON object, following the instructions.'
-  return { instructions, material: [`BEGIN ${boundary}`, ...lines, `END ${boundary}`, last].join('\n') }
+  return { instructions, material: fenced(lines, boundary) }
 }
 
 function writeInstructions(types: readonly ErrorType[], boundary: string): string {

@@ -86,6 +86,7 @@ export const AUDIT_ACTIONS = [
   'view.delete',
   'guideline.set',
   'problem.change',
+  'problem.suggest',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 

@@ -11,6 +11,7 @@ import { isStep, readStepId } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { type Decided, versionDecisionsQuery } from '../insights/insights.ts'
 import { versionNumber } from '../insights/version-number.ts'
+import { promptSuggestionExamples, promptSuggestions } from '../schema/prompt-suggestions.ts'
 import { textActivations, textVersions, versionedTexts, watchLooks } from '../schema/texts.ts'
 
 /** A prompt or a knowledge doc with its active version. */
@@ -61,6 +62,8 @@ export interface PromptRecord extends TextDetail {
   decided: ReadonlyMap<string, Decided>
   /** The versions that are or were active, by id. */
   activated: ReadonlySet<string>
+  /** The problems for which a model wrote versions, by version id. */
+  suggested: ReadonlyMap<string, string>
 }
 
 /** A new version. The caller chooses `id`, so a retry doesn't add a second one. */
@@ -296,6 +299,7 @@ export async function deleteText(store: Store, act: Act, { id, kind, projectKey 
   const { database } = store
   const isText = ofStore(store, eq(versionedTexts.id, id))
   const textKey = sql`(select ${versionedTexts.key} from ${versionedTexts} where ${isText})`
+  const ofText = sql`${promptSuggestions.promptId} = (select ${versionedTexts.id} from ${versionedTexts} where ${isText})`
   await database.batch([
     recordAct(
       store,
@@ -304,6 +308,11 @@ export async function deleteText(store: Store, act: Act, { id, kind, projectKey 
       sql`exists (select 1 from ${versionedTexts} where ${isText})`,
     ),
     database.delete(watchLooks).where(sql`${watchLooks.textKey} = ${textKey}`),
+    database.delete(promptSuggestionExamples).where(
+      sql`${promptSuggestionExamples.versionId} in (
+          select ${promptSuggestions.versionId} from ${promptSuggestions} where ${ofText})`,
+    ),
+    database.delete(promptSuggestions).where(ofText),
     database.delete(textActivations).where(sql`${textActivations.textKey} = ${textKey}`),
     database.delete(textVersions).where(sql`${textVersions.textKey} = ${textKey}`),
     database.delete(versionedTexts).where(isText),
@@ -316,7 +325,7 @@ export async function deleteText(store: Store, act: Act, { id, kind, projectKey 
  */
 export async function listTexts(
   store: Store,
-  project: Project,
+  project: Pick<Project, 'key'>,
   { kind, name, limit, after }: { kind: TextKind; name: string | undefined; limit: number; after: string },
 ): Promise<{ items: ActiveText[]; nextPlace: string | null }> {
   const soFar = sql<number>`${bytesOf(quotedJson(textVersions.content), textVersions.outputSchema)}
@@ -405,7 +414,7 @@ const selectDetail = ({ database }: Store, ofText: SQL | undefined) =>
 /** Finds a prompt with all its versions and the decisions on them. */
 export async function findPrompt(store: Store, id: string): Promise<PromptRecord | undefined> {
   const ofPrompt = ofStore(store, eq(versionedTexts.id, id), eq(versionedTexts.kind, 'prompt'))
-  const [[prompt], versions, counts, activated] = await store.database.batch([
+  const [[prompt], versions, counts, activated, suggested] = await store.database.batch([
     selectDetail(store, ofPrompt),
     selectVersions(store, isOf(ofPrompt)),
     versionDecisionsQuery(store, ofPrompt),
@@ -414,6 +423,12 @@ export async function findPrompt(store: Store, id: string): Promise<PromptRecord
       .from(textActivations)
       .innerJoin(textVersions, eq(textVersions.key, textActivations.versionKey))
       .where(sql`${textActivations.textKey} = (select ${versionedTexts.key} from ${versionedTexts} where ${ofPrompt})`),
+    store.database
+      .select({ versionId: promptSuggestions.versionId, problemId: promptSuggestions.problemId })
+      .from(promptSuggestions)
+      .where(
+        sql`${promptSuggestions.promptId} = (select ${versionedTexts.id} from ${versionedTexts} where ${ofPrompt})`,
+      ),
   ])
   const decided = new Map(counts.map(({ versionId, ...count }) => [versionId, count]))
   return (
@@ -422,6 +437,7 @@ export async function findPrompt(store: Store, id: string): Promise<PromptRecord
       versions: oldestFirst(versions),
       decided,
       activated: new Set(activated.map(({ id }) => id)),
+      suggested: new Map(suggested.map(({ versionId, problemId }) => [versionId, problemId])),
     }
   )
 }
@@ -516,7 +532,7 @@ function recordedActivationStatements(
 }
 
 /** Whether a text of the project is the one with this name. A prompt has every name of its step. */
-export const isNamed = ({ key }: Project, kind: TextKind, name: string): SQL | undefined =>
+export const isNamed = ({ key }: Pick<Project, 'key'>, kind: TextKind, name: string): SQL | undefined =>
   and(
     eq(versionedTexts.projectKey, key),
     eq(versionedTexts.kind, kind),

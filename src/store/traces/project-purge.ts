@@ -16,6 +16,7 @@ import { datasetEntries, datasetRemovals, datasetSettings, datasets } from '../s
 import { gates } from '../schema/experiments.ts'
 import { modelJobs } from '../schema/model-jobs.ts'
 import { problemDays, problemIds, problems } from '../schema/problems.ts'
+import { promptSuggestions } from '../schema/prompt-suggestions.ts'
 import { guidelines, textActivations, textVersions, versionedTexts, watchLooks } from '../schema/texts.ts'
 import { traces } from '../schema/traces.ts'
 import { deleteValues } from './payloads.ts'
@@ -128,6 +129,7 @@ function deletions(projectKey: number): { limit: number; statement: SQL }[] {
   }
   return [
     removal(watchLooks, 'text_key, activated_at, look', ofTexts),
+    removal(promptSuggestions, 'project_key, problem_id, requested_at, version_id'),
     removal(textActivations, 'text_key, activated_at, version_key', ofTexts),
     removal(textVersions, 'key', ofTexts, PROJECT_PURGE_VERSIONS),
     removal(versionedTexts, 'key'),

@@ -14,6 +14,7 @@ import { traces } from '../schema/traces.ts'
 import { deleteValues } from './payloads.ts'
 import { deleteItems } from './purged-items.ts'
 import { deleteResults } from './purged-results.ts'
+import { deleteSuggestionExamples } from './purged-suggestions.ts'
 import { deleteTraceFields } from './trace-fields.ts'
 
 /**
@@ -76,6 +77,7 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
     () => deleteSome(reviews, isCounted ? updateDecisions : undefined),
     () => deleteSome(attributions, isCounted ? updateAnswers : undefined),
     () => deleteResults(store, traceKey),
+    () => deleteSuggestionExamples(store, traceKey),
     () => deleteValues(store, traceKey),
     () => deleteSome(observations),
     () => deleteSome(suggestions),

@@ -46,6 +46,7 @@ const LABELS: Readonly<Record<AuditAction, string>> = {
   'view.delete': 'Shared view deleted',
   'guideline.set': 'Guideline changed',
   'problem.change': 'Problem changed',
+  'problem.suggest': 'Prompt version requested from a model',
 }
 
 /** The actions to filter by. */

@@ -36,6 +36,8 @@ export interface Version {
   createdAt: string
   /** Whether it is or was active. Always false if nothing depends on it. */
   wasActive: boolean
+  /** The problem for which a model wrote it; null if a person or a pipeline wrote it. */
+  suggestedFor: string | null
   /** Decisions on its outputs; null if they aren't counted. */
   decided: { accepted: number; corrected: number } | null
 }
@@ -148,6 +150,7 @@ type WireVersion = KnowledgeDoc['versions'][number] & {
   accepted?: number
   corrected?: number
   wasActive?: boolean
+  suggestedFor?: string | null
 }
 
 const newestFirst = (versions: readonly WireVersion[]): Version[] =>
@@ -164,6 +167,7 @@ const newestFirst = (versions: readonly WireVersion[]): Version[] =>
         accepted,
         corrected,
         wasActive = false,
+        suggestedFor = null,
       }) => ({
         id,
         number,
@@ -173,6 +177,7 @@ const newestFirst = (versions: readonly WireVersion[]): Version[] =>
         isActive,
         createdAt,
         wasActive,
+        suggestedFor,
         decided: accepted === undefined || corrected === undefined ? null : { accepted, corrected },
       }),
     )

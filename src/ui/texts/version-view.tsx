@@ -8,6 +8,7 @@ import { useProject } from '../session/project.ts'
 import { Acceptance } from './acceptance.tsx'
 import { GateSection } from './gate-section.tsx'
 import type { TextKind, Version, VersionedText } from './kinds.ts'
+import { SuggestionSection } from './suggestion-section.tsx'
 import { VersionActions } from './version-actions.tsx'
 import { ActiveMark } from './version-list.tsx'
 import classes from './version-view.module.css'
@@ -39,6 +40,9 @@ export function VersionView({ kind, text, version }: VersionViewProps) {
         <Text size="sm" dir="auto" className={classes.note}>
           <ShownText text={version.note} />
         </Text>
+      )}
+      {version.suggestedFor !== null && (
+        <SuggestionSection text={text} versionId={version.id} problemId={version.suggestedFor} />
       )}
       {version.decided && (
         <Acceptance {...version.decided} pathOf={decision => decisionsOn(project, version, decision)} />

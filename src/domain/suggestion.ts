@@ -1,0 +1,26 @@
+/** A change to a prompt: the text between `start` and the end of `before` becomes `after`. */
+export interface TextChange {
+  /** The offset in the prompt, in UTF-16 units. */
+  start: number
+  before: string
+  after: string
+}
+
+/** A change that a model suggests. */
+export interface SuggestedChange extends TextChange {
+  reason: string
+  /** The examples that it serves, at least one. */
+  examples: string[]
+  /** The examples with inputs or outputs that its new words are copied from, although no person wrote them. */
+  copiedFrom: string[]
+}
+
+/** Applies changes to the prompt that they're for. They must be in order and must not overlap. */
+export function applyChanges(prompt: string, changes: readonly TextChange[]): string {
+  let [result, end] = ['', 0]
+  for (const { start, before, after } of changes) {
+    result += prompt.slice(end, start) + after
+    end = start + before.length
+  }
+  return result + prompt.slice(end)
+}

@@ -1,0 +1,62 @@
+import * as v from 'valibot'
+import { described, IsoTime, isoTime, Uuid } from '../http/atoms.ts'
+import type { SuggestionRecord } from '../store/problems/suggestions.ts'
+
+export const PendingSuggestion = v.object({
+  status: v.literal('pending'),
+  problemId: Uuid,
+  waitsUntil: described(
+    v.optional(IsoTime),
+    "When the model is asked, if the provider is busy or the project has used up today's model calls",
+  ),
+})
+
+const Change = v.object({
+  start: described(v.number(), "Where the change begins in the base version's content, in UTF-16 code units"),
+  before: described(v.string(), 'The replaced text. Empty if the change only adds text.'),
+  after: described(v.string(), 'The new text'),
+  reason: described(
+    v.nullable(v.string()),
+    "The model's reason. Null once any of the suggestion's examples was deleted, because a reason may quote it.",
+  ),
+  examples: described(v.array(Uuid), 'The corrected spans that the change serves, except for deleted ones'),
+  isCopied: described(
+    v.boolean(),
+    'Whether new words were copied from the input, state, or output of an example, although no person wrote them. A trace may contain instructions to a model, so check whether the change is a rule that you want.',
+  ),
+  copiedFrom: described(v.array(Uuid), 'The spans that they were copied from, except for deleted ones'),
+})
+
+export const Suggestion = v.object({
+  problemId: Uuid,
+  promptId: Uuid,
+  versionId: described(Uuid, "The suggested version. It isn't active until somebody activates it."),
+  number: described(v.number(), "The version's number"),
+  isActive: v.boolean(),
+  baseVersionId: described(Uuid, 'The version that was active, to which the changes apply'),
+  model: described(v.string(), 'The model that wrote it'),
+  createdAt: IsoTime,
+  changes: described(v.array(Change), 'The changes in their order in the prompt'),
+  examples: described(
+    v.array(v.object({ spanId: Uuid, traceId: Uuid })),
+    'The corrected spans that the model read, except for deleted ones',
+  ),
+})
+
+export function toSuggestion(problemId: string, record: SuggestionRecord): v.InferOutput<typeof Suggestion> {
+  const { answeredAt, changes, reasons, examples, ...version } = record
+  const spansWith = (list: 'serves' | 'copied', index: number) =>
+    examples.flatMap(example => (example[list].includes(index) ? [example.spanId] : []))
+  return {
+    problemId,
+    ...version,
+    createdAt: isoTime(answeredAt),
+    changes: changes.map((change, index) => ({
+      ...change,
+      reason: reasons?.[index] ?? null,
+      examples: spansWith('serves', index),
+      copiedFrom: spansWith('copied', index),
+    })),
+    examples: examples.map(({ spanId, traceId }) => ({ spanId, traceId })),
+  }
+}

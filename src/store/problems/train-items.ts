@@ -1,0 +1,72 @@
+import { and, desc, eq, ne, sql } from 'drizzle-orm'
+import { MAX_SUGGESTION_CASES, MAX_SUGGESTION_EXAMPLES, MAX_SUGGESTION_STEPS } from '../../limits.ts'
+import { rowSet } from '../core/rows.ts'
+import { isStep } from '../core/step-names.ts'
+import type { Store } from '../core/store.ts'
+import { findHeads, type ItemHead } from '../datasets/items.ts'
+import { problemCases } from '../schema/problems.ts'
+import { reviews } from '../schema/reviews.ts'
+import { spans } from '../schema/spans.ts'
+import type { FoundProblem } from './problem-ids.ts'
+
+/** Text that writes prompts may only come from this split. */
+const TRAIN = 'train'
+
+/** The corrected outputs that a suggestion may learn from, newest first, and how many of a problem's were looked at. */
+export interface TrainItems {
+  heads: ItemHead[]
+  /** Corrected outputs. */
+  cases: number
+}
+
+/**
+ * Finds a problem's newest corrected outputs that are `train` items of their steps' datasets. Leaves out excluded and
+ * stale ones.
+ */
+export async function findTrainItems(store: Store, problem: FoundProblem): Promise<TrainItems> {
+  const { projectKey, stepId, errorType, docSlug } = problem
+  const cases = await store.database
+    .select({ spanId: problemCases.spanId, stepId: spans.stepId })
+    .from(problemCases)
+    .innerJoin(spans, and(eq(spans.id, problemCases.spanId), eq(spans.traceKey, problemCases.traceKey)))
+    .where(
+      and(
+        eq(problemCases.projectKey, projectKey),
+        isStep(projectKey, problemCases.stepId, stepId),
+        eq(problemCases.errorType, errorType),
+        eq(problemCases.docSlug, docSlug),
+        ne(problemCases.spanId, ''),
+        eq(spans.reviewState, 'corrected'),
+      ),
+    )
+    .orderBy(desc(problemCases.at))
+    .limit(MAX_SUGGESTION_CASES)
+  const steps = [...new Set(cases.map(({ stepId }) => stepId))].slice(0, MAX_SUGGESTION_STEPS)
+  const parts = steps.map(stepId => ({ stepId, sequence: Number.MAX_SAFE_INTEGER }))
+  const ids = cases.map(({ spanId }) => spanId)
+  const found = await findHeads(store, { projectKey }, parts, ids)
+  const heads = ids.flatMap(id => found.get(id) ?? [])
+  const usable = heads.filter(
+    ({ split, decision, isExcluded, isStale, isStaleNow }) =>
+      split === TRAIN && decision === 'correct' && !isExcluded && !isStale && !isStaleNow,
+  )
+  return { heads: usable.slice(0, MAX_SUGGESTION_EXAMPLES), cases: cases.length }
+}
+
+const PLACES = rowSet(['spanId', 'traceKey'])
+
+/** The comments that came with the decisions in force on these spans, by span id. */
+export async function findDecisionComments(
+  { database }: Store,
+  heads: readonly ItemHead[],
+): Promise<Map<string, string>> {
+  const { row } = PLACES
+  const places = heads.map(({ id, place: [, traceKey] }) => ({ spanId: id, traceKey }))
+  const rows = await database.all<{ spanId: string; comment: string }>(sql`
+    select ${reviews.spanId} as spanId, ${reviews.comment} as comment
+    from ${PLACES.from(PLACES.encodeAll(places))} cross join ${spans} cross join ${reviews}
+    where ${spans.id} = ${row.spanId} and ${spans.traceKey} = ${row.traceKey} and ${reviews.traceKey} = ${spans.traceKey}
+      and ${reviews.spanId} = ${spans.id} and ${reviews.number} = ${spans.reviewNumber}
+      and ${reviews.comment} is not null`)
+  return new Map(rows.map(({ spanId, comment }) => [spanId, comment]))
+}
