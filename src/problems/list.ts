@@ -1,23 +1,26 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
-import { CURSOR, PROJECT_ID } from '../api/story.ts'
+import { CURSOR, PROBLEM_ID, PROJECT_ID } from '../api/story.ts'
+import { requireFound } from '../auth/require-project.ts'
 import { problemUuid } from '../domain/ids.ts'
 import { PROBLEM_STATES, type ProblemState } from '../domain/problem.ts'
-import { described } from '../http/atoms.ts'
+import { described, Uuid } from '../http/atoms.ts'
 import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { MAX_LISTED_CANDIDATES, MAX_SCANNED_PROBLEMS, PAGE_MAX_LIMIT } from '../limits.ts'
 import { dayParameters, daysOf } from '../read/days.ts'
 import { projectSelector, selectedProject } from '../read/project.ts'
+import { isForeignProblem } from '../store/accounts/ownership.ts'
 import type { Project } from '../store/accounts/projects.ts'
 import type { Store } from '../store/core/store.ts'
 import type { DayRange } from '../store/insights/insights.ts'
-import { saveIds } from '../store/problems/problem-ids.ts'
+import { findProblem, saveIds } from '../store/problems/problem-ids.ts'
 import {
   type CountedProblem,
   type ProblemPlace,
   readProblemDetails,
   selectProblems,
 } from '../store/problems/problem-list.ts'
+import { describeProblem, readProblem } from './describe.ts'
 import { problem } from './examples.ts'
 import { readProgress } from './progress.ts'
 import { Problem, type Progress, toProblem } from './wire.ts'
@@ -58,6 +61,29 @@ export const listProblems = endpoint({
     },
   })
   return { status: 200, body: { problems: items, nextCursor } }
+})
+
+export const getProblem = endpoint({
+  family: 'problem',
+  method: 'GET',
+  path: '/api/problems/{problemId}',
+  summary: 'Get a problem',
+  description:
+    'Covers whole UTC days, as the list does. If the step was renamed, the ID that the problem had before still works.',
+  scope: 'read',
+  params: v.object({ problemId: Uuid }),
+  query: v.strictObject(dayParameters),
+  responses: { 200: Problem },
+  example: {
+    params: { problemId: PROBLEM_ID },
+    answers: { 200: problem },
+  },
+}).handle(async ({ params: { problemId }, query, caller, store, unscoped, now }) => {
+  const days = daysOf(query, now)
+  const isForeign = () => isForeignProblem(unscoped, store.organization, problemId)
+  const found = await requireFound(caller, await findProblem(store, problemId), isForeign)
+  const body = await describeProblem(store, found, await readProblem(store, found, days), { days, now })
+  return { status: 200, body }
 })
 
 interface Listed {
