@@ -9,7 +9,5 @@ export const MAX_PROBLEM_EXAMPLES = 5
 export const MAX_LISTED_CANDIDATES = 8
 /** Cases in this time after a problem's verification may open it again. */
 export const REOPENING_MS = 30 * DAY_MS
-/** A problem's newest cases that are searched for dataset items of one split. */
-export const MAX_SCANNED_CASES = 1000
 /** Problems that a page looks at to find those in one state. */
 export const MAX_SCANNED_PROBLEMS = 1000

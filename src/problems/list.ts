@@ -1,7 +1,6 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
 import { CURSOR, PROBLEM_ID, PROJECT_ID } from '../api/story.ts'
-import { requireFound } from '../auth/require-project.ts'
 import { problemUuid } from '../domain/ids.ts'
 import { PROBLEM_STATES, type ProblemState } from '../domain/problem.ts'
 import { described, Uuid } from '../http/atoms.ts'
@@ -9,11 +8,10 @@ import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { MAX_LISTED_CANDIDATES, MAX_SCANNED_PROBLEMS, PAGE_MAX_LIMIT } from '../limits.ts'
 import { dayParameters, daysOf } from '../read/days.ts'
 import { projectSelector, selectedProject } from '../read/project.ts'
-import { isForeignProblem } from '../store/accounts/ownership.ts'
 import type { Project } from '../store/accounts/projects.ts'
 import type { Store } from '../store/core/store.ts'
 import type { DayRange } from '../store/insights/insights.ts'
-import { findProblem, saveIds } from '../store/problems/problem-ids.ts'
+import { saveIds } from '../store/problems/problem-ids.ts'
 import {
   type CountedProblem,
   type ProblemPlace,
@@ -22,6 +20,7 @@ import {
 } from '../store/problems/problem-list.ts'
 import { describeProblem, readProblem } from './describe.ts'
 import { problem } from './examples.ts'
+import { requireProblem } from './frame.ts'
 import { readProgress } from './progress.ts'
 import { Problem, type Progress, toProblem } from './wire.ts'
 
@@ -78,10 +77,10 @@ export const getProblem = endpoint({
     params: { problemId: PROBLEM_ID },
     answers: { 200: problem },
   },
-}).handle(async ({ params: { problemId }, query, caller, store, unscoped, now }) => {
+}).handle(async context => {
+  const { params, query, store, now } = context
   const days = daysOf(query, now)
-  const isForeign = () => isForeignProblem(unscoped, store.organization, problemId)
-  const found = await requireFound(caller, await findProblem(store, problemId), isForeign)
+  const found = await requireProblem(context, params.problemId)
   const body = await describeProblem(store, found, await readProblem(store, found, days), { days, now })
   return { status: 200, body }
 })

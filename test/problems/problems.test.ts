@@ -1,7 +1,6 @@
 import { describe, it } from 'vitest'
 import { problemUuid } from '../../src/domain/ids.ts'
 import { findProblem } from '../../src/store/problems/problem-ids.ts'
-import { listCases } from '../../src/store/problems/problem-items.ts'
 import { storeOf } from '../support/attribution.ts'
 import { newOrg } from '../support/org.ts'
 import { newReviewed } from '../support/reviews.ts'
@@ -67,29 +66,5 @@ describe('a problem', () => {
       expect(await findProblem(store, id)).toMatchObject({ id: renamed, stepId: 'answer' })
     expect((await org.owner.get(LIST)).body.problems).toMatchObject([{ id: renamed, stepId: 'answer', count: 1 }])
     expect(await findProblem(await storeOf(await newOrg()), old)).toBeUndefined()
-  })
-
-  it('lists its corrections in a split, newest first, without excluded and stale ones', async ({ expect }) => {
-    const org = await newOrg()
-    const made = []
-    for (let index = 0; index < 12; index++) {
-      const one = await newReviewed(`12 months ${index}`, org)
-      await one.observe({ type: 'input', data: `Question ${index}` })
-      await one.review(CORRECTION)
-      made.push(one.spanId)
-    }
-    const store = await storeOf(org)
-    const id = await problemUuid(org.project.id, { stepId: 'support-answer', errorType: '', docSlug: '' })
-    const found = await findProblem(store, id)
-    if (!found) throw new Error('not found')
-    const list = async (split: string) => (await listCases(store, found, { split, limit: 20 })).map(({ id }) => id)
-    const train = await list('train')
-    const { datasets } = (await org.owner.get('/api/datasets?projectSlug=support')).body
-    const { items } = (await org.owner.get(`/api/datasets/${datasets[0].id}/items?split=train`)).body
-    expect([...train].sort()).toEqual(items.map((item: { id: string }) => item.id).sort())
-    expect(train).toEqual(made.toReversed().filter(spanId => train.includes(spanId)))
-    const [first = ''] = train
-    await org.owner.patch(`/api/datasets/${datasets[0].id}/items/${first}`, { excluded: true })
-    expect(await list('train')).toEqual(train.slice(1))
   })
 })
