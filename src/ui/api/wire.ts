@@ -17,7 +17,7 @@ import type { getSession, listOwnOrganizations } from '../../manage/session.ts'
 import type { postTraceDeletions } from '../../manage/traces.ts'
 import type { listUsers } from '../../manage/users.ts'
 import type { listProblems } from '../../problems/list.ts'
-import type { getSuggestion } from '../../problems/suggestions.ts'
+import type { getSuggestion, suggestVersion } from '../../problems/suggestions.ts'
 import type { getAttributionQuality } from '../../read/attribution-quality.ts'
 import type { listAttributions } from '../../read/attributions.ts'
 import type { listComparedAnswers } from '../../read/compared-answers.ts'
@@ -94,6 +94,7 @@ export type Dataset = DatasetList['datasets'][number]
 export type DatasetItems = Answer<typeof listItems>
 export type DatasetItem = DatasetItems['items'][number]
 export type PromptSuggestion = Answer<typeof getSuggestion>
+export type PendingSuggestion = Answer<typeof suggestVersion, 202>
 export type Prompts = Answer<typeof listPrompts>
 export type Prompt = Answer<typeof getPrompt>
 export type KnowledgeDocs = Answer<typeof listKnowledgeDocs>

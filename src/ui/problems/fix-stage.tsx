@@ -13,7 +13,8 @@ import { useSubmission } from '../parts/use-submission.ts'
 import type { VersionedText } from '../texts/kinds.ts'
 import { standingOf } from './next-step.ts'
 import { Stage } from './stage.tsx'
-import { changeProblem, offerUndo } from './writes.tsx'
+import { SuggestVersion } from './suggest-version.tsx'
+import { changeProblem, offerUndo, refreshProblems } from './writes.tsx'
 
 interface FixStageProps {
   problem: Problem
@@ -82,6 +83,7 @@ export function FixStage({ problem, project, prompt, hasNoPrompt }: FixStageProp
           )}
         </Group>
       )}
+      {mayManage && prompt && !isOver && !isChoosing && <SuggestVersion problemId={id} onAdded={refreshProblems} />}
       {isChoosing && prompt && (
         <ChooseVersion prompt={prompt} linked={before} onChoose={submit} onCancel={() => setChoosing(false)} />
       )}

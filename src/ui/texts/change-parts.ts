@@ -1,6 +1,4 @@
-import type { PromptSuggestion } from '../api/wire.ts'
-
-type Change = Pick<PromptSuggestion['changes'][number], 'start' | 'before' | 'after'>
+import type { TextChange } from '../../domain/suggestion.ts'
 
 /** A change within its lines. */
 export interface ChangeParts {
@@ -13,13 +11,16 @@ export interface ChangeParts {
 /** How much of a long line to show around a change. */
 const MAX_CONTEXT = 240
 
-/** Splits a change into what it removes and adds, and the rest of the lines that it's in. `base` is the old prompt. */
-export function partsOf(base: string, { start, before, after }: Change): ChangeParts {
-  const [old, fresh] = [[...before], [...after]]
+/**
+ * Splits a change into the words that it removes and adds, and the rest of the lines that it's in. `base` is the old
+ * prompt.
+ */
+export function partsOf(base: string, { start, before, after }: TextChange): ChangeParts {
+  const [old, fresh] = [wordsOf(before), wordsOf(after)]
   const shorter = Math.min(old.length, fresh.length)
   const begin = countWhile(shorter, index => old[index] === fresh[index])
   const end = countWhile(shorter - begin, index => old.at(-1 - index) === fresh.at(-1 - index))
-  const middleOf = (characters: string[]) => characters.slice(begin, characters.length - end).join('')
+  const middleOf = (words: string[]) => words.slice(begin, words.length - end).join('')
   const left = base.slice(0, start) + old.slice(0, begin).join('')
   const right = old.slice(old.length - end).join('') + base.slice(start + before.length)
   return {
@@ -29,6 +30,9 @@ export function partsOf(base: string, { start, before, after }: Change): ChangeP
     tail: shortenedEnd(right.split('\n', 1)[0] ?? ''),
   }
 }
+
+/** Words, and each character between them. */
+const wordsOf = (text: string): string[] => text.match(/[\p{L}\p{N}\p{M}_]+|./gsu) ?? []
 
 const shortenedStart = (text: string): string =>
   text.length > MAX_CONTEXT ? `…${text.slice(-MAX_CONTEXT).toWellFormed()}` : text
