@@ -13,7 +13,7 @@ import { Deadline } from '../store/core/deadline.ts'
 import { openStore } from '../store/core/store.ts'
 import type { DatasetItem } from '../store/datasets/item-values.ts'
 import type { ItemHead, ItemPlace } from '../store/datasets/items.ts'
-import { findStepSchema } from '../store/experiments/schemas.ts'
+import { findStepVersion } from '../store/experiments/prompts.ts'
 import { csvExample, jsonLinesExample } from './examples.ts'
 import { columnsOf, writeChats, writeItems, writeTable } from './export-formats.ts'
 import { planItems, readItemsInParts } from './export-reading.ts'
@@ -85,7 +85,7 @@ export const exportDataset = fileEndpoint({
   }
 
   async function findColumns(items: readonly DatasetItem[]): Promise<string[]> {
-    const active = await findStepSchema(store, dataset, null)
+    const active = await findStepVersion(store, dataset, null)
     const declared = active?.schema ? columnsOfSchema(JSON.parse(active.schema)) : []
     return declared.length > 0 ? declared : columnsOf(items)
   }

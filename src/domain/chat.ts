@@ -11,7 +11,7 @@ export function chatMessages(input: string, expected: string): Json[] | undefine
 }
 
 /** A string's text, or else the JSON. */
-const textOf = (json: string): string => (json.startsWith('"') ? JSON.parse(json) : json)
+export const textOf = (json: string): string => (json.startsWith('"') ? JSON.parse(json) : json)
 
 /** The messages of an input that is a conversation, or that has one in `messages`. */
 function ownMessages(json: string): Json[] | undefined {

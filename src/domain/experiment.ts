@@ -1,13 +1,20 @@
-import { EXPERIMENT_SILENCE_MS } from '../limits.ts'
+import { EXPERIMENT_SILENCE_MS, MODEL_RUN_SILENCE_MS } from '../limits.ts'
 
-/** The states that are stored. `failed` follows from time: no result has arrived for a day. */
-export const STORED_STATES = ['running', 'finished', 'cancelled'] as const
-
-export const EXPERIMENT_STATES = [...STORED_STATES, 'failed'] as const
+/** `failed` is stored if a model's run failed. Otherwise it follows from time: no result has arrived for long. */
+export const EXPERIMENT_STATES = ['running', 'finished', 'cancelled', 'failed'] as const
 export type ExperimentState = (typeof EXPERIMENT_STATES)[number]
 
 /** Who produces a candidate's outputs. */
 export const RUNNERS = ['client', 'model'] as const
+type Runner = (typeof RUNNERS)[number]
+
+/** How long an experiment may be without a new result before it has failed. */
+export const SILENCE_MS: Readonly<Record<Runner, number>> = {
+  client: EXPERIMENT_SILENCE_MS,
+  model: MODEL_RUN_SILENCE_MS,
+}
+
+export const RUN_STATES = ['running', 'waiting', 'ended'] as const
 
 /** A person's decision on a candidate's output. */
 export const ITEM_VERDICTS = ['accept', 'reject'] as const
@@ -15,6 +22,6 @@ export type ItemVerdict = (typeof ITEM_VERDICTS)[number]
 
 /** An experiment's state at a time. `activeAt` is when it began or got its last result. */
 export const experimentState = (
-  { state, activeAt }: { state: (typeof STORED_STATES)[number]; activeAt: number },
+  { state, runner, activeAt }: { state: ExperimentState; runner: Runner; activeAt: number },
   now: number,
-): ExperimentState => (state === 'running' && activeAt < now - EXPERIMENT_SILENCE_MS ? 'failed' : state)
+): ExperimentState => (state === 'running' && activeAt < now - SILENCE_MS[runner] ? 'failed' : state)

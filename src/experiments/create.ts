@@ -8,7 +8,9 @@ import { writeVersion } from '../domain/dataset-version.ts'
 import { RUNNERS } from '../domain/experiment.ts'
 import { sha256Hex } from '../domain/hash.ts'
 import { newId } from '../domain/ids.ts'
+import { JobError } from '../domain/job-error.ts'
 import { canonicalJson } from '../domain/json.ts'
+import type { Env } from '../env.ts'
 import { described, objectOfBytes, text, Uuid, wholeNumber } from '../http/atoms.ts'
 import { badRequest, conflict, unprocessable } from '../http/errors.ts'
 import {
@@ -19,16 +21,18 @@ import {
   MAX_NAME_LENGTH,
   MAX_WALKED_ITEMS,
 } from '../limits.ts'
+import { requireModel } from '../model/provider.ts'
 import { selectedProject } from '../read/project.ts'
 import { actorOf } from '../store/accounts/audit.ts'
 import type { Store } from '../store/core/store.ts'
 import { markItemsStale } from '../store/datasets/changes.ts'
 import { type Dataset, findDataset } from '../store/datasets/datasets.ts'
-import type { ItemHead } from '../store/datasets/items.ts'
-import { addExperiment, type ExperimentRecord, findExperiment } from '../store/experiments/experiments.ts'
-import { findStepSchema } from '../store/experiments/schemas.ts'
+import { findHeads, type ItemHead } from '../store/datasets/items.ts'
+import { addExperiment, type ExperimentRecord, findExperiment, runOf } from '../store/experiments/experiments.ts'
+import { findStepVersion } from '../store/experiments/prompts.ts'
 import { experiment } from './examples.ts'
 import { type Frame, isEligible, isOnSameStep, requireDatasetOf, requireExperiment, walkAll } from './frame.ts'
+import { settingsFor } from './model/run.ts'
 import { Experiment, RECORDED, toExperiment } from './wire.ts'
 
 const NO_ITEMS = 'The dataset has no matching items'
@@ -51,15 +55,31 @@ const NewExperiment = v.strictObject({
       "Only this many items. The same number draws the same items as long as the dataset doesn't change. Default: all.",
     ),
   ),
+  itemId: v.optional(
+    described(Uuid, 'Only this item, to try the candidate on it. No gate looks at an experiment like that.'),
+  ),
   includeStale: v.optional(
     described(v.boolean(), 'Whether to include items whose output has changed since the decision'),
     false,
   ),
   name: v.optional(text(1, MAX_NAME_LENGTH)),
   metadata: v.optional(objectOfBytes(MAX_METADATA_BYTES), {}),
-  promptVersionId: v.optional(described(Uuid, "The version of the step's prompt to try")),
-  runner: described(v.picklist(RUNNERS), 'client: you run the items and send results. model: not available yet.'),
-  model: v.optional(described(text(1, MAX_NAME_LENGTH), 'The model that you try, for your own records')),
+  promptVersionId: v.optional(
+    described(
+      Uuid,
+      "The version of the step's prompt to try, active or not. For the runner `model`, by default the active one.",
+    ),
+  ),
+  runner: described(
+    v.picklist(RUNNERS),
+    'client: you run the items and send results. model: the service asks the configured model.',
+  ),
+  model: v.optional(
+    described(
+      text(1, MAX_NAME_LENGTH),
+      "For the runner `client`, the model that you try, for your own records. For `model`, one of the configured provider's. Default: the configured one.",
+    ),
+  ),
   baseline: v.optional(
     described(
       v.union([v.literal(RECORDED), Uuid], `must be "${RECORDED}" or the ID of an experiment`),
@@ -67,7 +87,12 @@ const NewExperiment = v.strictObject({
     ),
     RECORDED,
   ),
-  maxCostUsd: v.optional(v.pipe(v.number(), v.minValue(0, 'must be at least 0'), v.maxValue(MAX_COST_USD))),
+  maxCostUsd: v.optional(
+    described(
+      v.pipe(v.number(), v.minValue(0, 'must be at least 0'), v.maxValue(MAX_COST_USD)),
+      'For the runner `model`, what its calls may cost at most. Items that no longer fit become errors. For `client`, for your own records.',
+    ),
+  ),
 })
 
 export const createExperiment = endpoint({
@@ -75,11 +100,11 @@ export const createExperiment = endpoint({
   method: 'POST',
   path: '/api/experiments',
   summary: 'Begin an experiment',
-  description: `Tries a candidate on a dataset's items. The version, split, and sample determine which items, up to ${MAX_EXPERIMENT_ITEMS}.`,
+  description: `Tries a candidate on a dataset's items. The version, split, and sample determine which items, up to ${MAX_EXPERIMENT_ITEMS}. With the runner \`model\`, the service puts each item's values into the prompt in place of \`{{input}}\`, \`{{input.question}}\`, or \`{{state.chunks}}\`. A prompt without any of these becomes the system message, and the input the user's. The answer is held to the version's \`outputSchema\`.`,
   scope: 'review',
   body: NewExperiment,
   location: 201,
-  errors: { 404: 'Not found', 409: TAKEN, 422: NO_ITEMS },
+  errors: { 404: 'Not found', 409: `${TAKEN} / No model is configured`, 422: NO_ITEMS },
   responses: { 201: Experiment },
   example: {
     body: {
@@ -105,10 +130,10 @@ export const createExperiment = endpoint({
   }
   const known = body.id === undefined ? undefined : await findExperiment(store, id)
   if (known) return answer(known)
-  if (body.runner === 'model') throw badRequest('The runner `model` is not available yet; use `client`', 'runner')
   const { stepId } = dataset
-  const schema = await findStepSchema(store, { projectKey: project.key, stepId }, body.promptVersionId ?? null)
-  if (body.promptVersionId && !schema) throw unprocessable("is not a version of the step's prompt", 'promptVersionId')
+  const version = await findStepVersion(store, { projectKey: project.key, stepId }, body.promptVersionId ?? null)
+  if (body.promptVersionId && !version) throw unprocessable("is not a version of the step's prompt", 'promptVersionId')
+  const run = body.runner === 'model' ? requireRunnable(context.runtime.env, body, version) : undefined
   if (body.baseline !== RECORDED) {
     const baseline = await requireExperiment(context, body.baseline)
     if (!isOnSameStep(baseline, dataset)) throw unprocessable('is an experiment on another dataset', 'baseline')
@@ -124,31 +149,64 @@ export const createExperiment = endpoint({
     isVersionNamed: body.version !== undefined,
     split: body.split ?? null,
     sample: body.sample ?? null,
+    itemId: body.itemId ?? null,
     seed: dataset.id,
     threshold: drawn.threshold,
     includesStale: body.includeStale,
     name: body.name ?? null,
     metadata: JSON.stringify(body.metadata),
-    promptVersionId: body.promptVersionId ?? null,
+    promptVersionId: body.promptVersionId ?? run?.promptVersionId ?? null,
     runner: body.runner,
-    model: body.model ?? null,
+    model: run?.model ?? body.model ?? null,
     maxCostUsd: body.maxCostUsd ?? null,
     baselineId: body.baseline === RECORDED ? null : body.baseline,
     evaluator: JSON.stringify(parseEvaluator(dataset.evaluator)),
-    outputSchema: schema?.schema ?? null,
+    outputSchema: version?.schema ?? null,
     items: drawn.items,
     repeatedInputs: drawn.repeatedInputs,
     userId: actorOf(act) ?? '',
     createdAt: now,
   })
   if (record === 'taken') throw conflict(TAKEN, 'id')
+  if (run) {
+    const { kind: jobKind, subject } = runOf(record.id)
+    await context.enqueue({ kind: 'model_job', organizationKey: store.organization.key, jobKind, subject })
+  }
   return answer(record)
 })
+
+/** What the model runs. 409 without a model, 400 or 422 if it can't run this. */
+function requireRunnable(env: Env, body: Parsed<typeof NewExperiment>, version: { id: string } | undefined) {
+  const configured = requireModel(env)
+  if (!version) throw unprocessable('The step has no prompt for the model; create one first', 'promptVersionId')
+  const model = body.model ?? configured.name
+  const provider = configured.name.slice(0, configured.name.indexOf('/') + 1)
+  if (!model.startsWith(provider)) {
+    throw badRequest(`must be a model of the configured provider: ${provider}<model>`, 'model')
+  }
+  if (body.maxCostUsd !== undefined && pricesOf(env, model) === null) {
+    throw unprocessable(`The price of ${model} isn't configured, so its cost can't be limited`, 'maxCostUsd')
+  }
+  return { model, promptVersionId: version.id }
+}
+
+/** The price of a model of the configured provider, or null. 400 if the provider has no such model. */
+function pricesOf(env: Env, model: string) {
+  try {
+    return settingsFor(env, model).prices
+  } catch (error) {
+    throw error instanceof JobError ? badRequest(error.message, 'model') : error
+  }
+}
 
 /** Draws an experiment's items. 422 if there are none or too many. */
 async function drawItems(store: Store, dataset: Dataset, body: Parsed<typeof NewExperiment>, now: number) {
   const selection = { split: body.split ?? null, includesStale: body.includeStale }
   let parts = await partsAt(dataset, body.version)
+  if (body.itemId !== undefined) {
+    await findOne(store, { dataset, parts }, body.itemId, selection)
+    return { parts, drawn: { items: 1, threshold: null, repeatedInputs: 0 } }
+  }
   let found = await findEligible(store, { dataset, parts }, selection)
   if (found.outdated.length > 0 && body.version === undefined) {
     await markItemsStale(store, dataset, found.outdated, now)
@@ -171,6 +229,19 @@ async function drawItems(store: Store, dataset: Dataset, body: Parsed<typeof New
   }
   const repeated = drawn.filter(({ split, inputHash }) => split === 'test' && trained.has(inputHash))
   return { parts, drawn: { items: drawn.length, threshold, repeatedInputs: repeated.length } }
+}
+
+/** The one item that an experiment tries its candidate on. */
+async function findOne(
+  store: Store,
+  { dataset, parts }: Frame,
+  itemId: string,
+  selection: Parameters<typeof isEligible>[1],
+) {
+  const head = (await findHeads(store, dataset, parts, [itemId])).get(itemId)
+  if (!head) throw unprocessable('is not an item of the dataset', 'itemId')
+  if (!isEligible(head, selection)) throw unprocessable('is excluded, stale, or in another split', 'itemId')
+  return head
 }
 
 /** Finds the items that an experiment may draw from. Reads the dataset once. */

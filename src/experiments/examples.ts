@@ -28,6 +28,7 @@ export const experiment: Shown<typeof Experiment> = {
   version: DATASET_VERSION,
   split: 'test',
   sample: null,
+  itemId: null,
   seed: DATASET_ID,
   includeStale: false,
   name: 'Cite the warranty doc',
@@ -39,6 +40,7 @@ export const experiment: Shown<typeof Experiment> = {
   maxCostUsd: null,
   evaluator: {},
   state: 'running',
+  endReason: null,
   createdBy: USER_ID,
   createdAt: STARTED,
   finishedAt: null,
@@ -111,6 +113,7 @@ export const listedExperiment: Shown<typeof ListedExperiment> = {
 
 export const report: Shown<typeof Report> = {
   ...listedExperiment,
+  run: null,
   counts,
   removed: 0,
   coverage: 1,

@@ -64,14 +64,15 @@ export async function frameOf(store: Store, experiment: ExperimentRecord): Promi
 }
 
 /** The fields that determine which of a dataset's items an experiment has. */
-type Selection = Pick<ExperimentRecord, 'split' | 'includesStale' | 'seed' | 'threshold'>
+type Selection = Pick<ExperimentRecord, 'split' | 'includesStale' | 'seed' | 'threshold' | 'itemId'>
 
 /** Whether an experiment has an item. May depend only on the item as it was at the experiment's version. */
 export const isSelected = (head: ItemHead, selection: Selection): boolean =>
   isEligible(head, selection) &&
+  (selection.itemId === null || selection.itemId === head.id) &&
   (selection.threshold === null || samplingHash(selection.seed, head.id) <= selection.threshold)
 
-/** Whether an experiment without a sample has an item. */
+/** Whether an experiment on all items has this one. */
 export const isEligible = (head: ItemHead, { split, includesStale }: Pick<Selection, 'split' | 'includesStale'>) =>
   !head.isExcluded && (split === null || head.split === split) && (includesStale || !head.isStale)
 

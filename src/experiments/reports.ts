@@ -6,8 +6,9 @@ import { Uuid } from '../http/atoms.ts'
 import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { projectSelector, selectedProject } from '../read/project.ts'
 import { countChangesSince } from '../store/datasets/changes-since.ts'
-import { countVersionsTried, listExperiments as readExperiments } from '../store/experiments/experiments.ts'
+import { countVersionsTried, listExperiments as readExperiments, runOf } from '../store/experiments/experiments.ts'
 import { countAgreement } from '../store/experiments/judgments.ts'
+import { findModelJob } from '../store/model-jobs/jobs.ts'
 import { report as example, listedExperiment } from './examples.ts'
 import { findFrame, OTHER_PROJECT, requireDatasetOf, requireExperiment } from './frame.ts'
 import { readGateState } from './gate-state.ts'
@@ -73,11 +74,12 @@ export const getExperiment = endpoint({
   const versionsTried = await countVersionsTried(store, experiment)
   const frame = await findFrame(store, experiment)
   const changedSince = frame ? await countChangesSince(store, frame.dataset, frame.parts) : null
+  const job = experiment.runner === 'model' ? await findModelJob(store, runOf(experiment.id)) : undefined
   const { promptVersionId } = experiment
   const { state: gate = null } =
     promptVersionId === null ? {} : await readGateState(store, experiment, promptVersionId, now)
   const judging = await readJudging(store, experiment, tally)
   const agreement = toAgreement(await countAgreement(store, experiment))
-  const report = toReport(experiment, tally, { versionsTried, changedSince }, now)
+  const report = toReport(experiment, tally, { versionsTried, changedSince, job }, now)
   return { status: 200, body: { ...report, judging, agreement, gate } }
 })

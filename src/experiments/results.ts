@@ -1,15 +1,11 @@
 import * as v from 'valibot'
-import type { Context } from '../api/context.ts'
-import type { Contract } from '../api/contract.ts'
 import { endpoint } from '../api/endpoint.ts'
 import { CORRECTION, EXPERIMENT_ID, SPAN_ID } from '../api/story.ts'
 import { experimentState } from '../domain/experiment.ts'
-import { sha256Hex } from '../domain/hash.ts'
 import { newId } from '../domain/ids.ts'
-import { hashOutput } from '../domain/review-state.ts'
 import { turnsByLength } from '../domain/turns.ts'
 import { described, jsonPayload, object, shownAs, text, Uuid, wholeNumber } from '../http/atoms.ts'
-import { badRequest, conflict, notFound } from '../http/errors.ts'
+import { badRequest, conflict } from '../http/errors.ts'
 import { BatchResult, Results } from '../http/results.ts'
 import { parse } from '../http/validation.ts'
 import {
@@ -20,12 +16,12 @@ import {
   MAX_RESULTS,
   MAX_TOKENS,
 } from '../limits.ts'
-import { type ExperimentRecord, findExperiment } from '../store/experiments/experiments.ts'
-import { addResults, findResults, type ResultHead, withdrawResults } from '../store/experiments/results.ts'
+import { findResults, type ResultHead } from '../store/experiments/results.ts'
 import { result } from './examples.ts'
 import { RENAMED, requireExperiment } from './frame.ts'
 import { sendJudging } from './judge/hint.ts'
-import { judgeResults, type SentResult } from './judge-results.ts'
+import type { SentResult } from './judge-results.ts'
+import { hashResult, storeResults } from './store-results.ts'
 import { settled } from './tally.ts'
 import { toResult } from './wire.ts'
 
@@ -53,6 +49,7 @@ const NewResult = object(
   }),
 )
 
+const RUN_BY_MODEL = 'The model runs this experiment, so it takes no results'
 const ENDED = 'The experiment has ended and takes no more results'
 
 export const postResults = endpoint({
@@ -71,7 +68,7 @@ export const postResults = endpoint({
     ),
   }),
   maxBytes: MAX_BATCH_BYTES,
-  errors: { 409: RENAMED },
+  errors: { 409: `${RENAMED} / ${RUN_BY_MODEL}` },
   responses: { 207: v.object({ results: v.array(BatchResult) }) },
   example: {
     params: { experimentId: EXPERIMENT_ID },
@@ -91,6 +88,7 @@ export const postResults = endpoint({
   const { params, body, store, now, requestId } = context
   const experiment = await settled(store, await requireExperiment(context, params.experimentId))
   const results = new Results(requestId)
+  if (experiment.runner === 'model') throw conflict(RUN_BY_MODEL, '')
   const sent = await readSent(body.results, results)
   const before = await findResults(
     store,
@@ -100,7 +98,11 @@ export const postResults = endpoint({
   const isRunning = experimentState(experiment, now) === 'running'
   const added = isRunning ? sent.filter(one => isWanted(one, before.get(one.itemId))) : []
   const token = newId()
-  const after = added.length === 0 ? before : await addSent(context, experiment, added, results, token)
+  const { after, latest } =
+    added.length === 0
+      ? { after: before, latest: undefined }
+      : await storeResults(store, experiment, added, results, { token, now })
+  if (latest) sendJudging(context, latest)
   for (const one of sent) {
     if (results.has(one.index)) continue
     results.settle(one.index, `results.${one.index}`, () => {
@@ -136,41 +138,7 @@ async function readSent(inputs: readonly unknown[], results: Results): Promise<S
   const hashed: SentResult[] = []
   for (const sent of parsed) {
     await giveTurns(sent.output?.length ?? 0)
-    const contentHash = sent.output === null ? await sha256Hex(`error:${sent.error}`) : await hashOutput(sent.output)
-    hashed.push({ ...sent, contentHash })
+    hashed.push({ ...sent, contentHash: await hashResult(sent) })
   }
   return hashed
-}
-
-/** Judges and stores results. Returns the results that are stored for their items afterwards. */
-async function addSent(
-  context: Pick<Context<Contract & { scope: ['review', 'manage'] }>, 'store' | 'now' | 'runtime' | 'enqueue'>,
-  experiment: ExperimentRecord,
-  sent: readonly SentResult[],
-  results: Results,
-  token: string,
-): Promise<Map<string, ResultHead>> {
-  const { store, now } = context
-  const drafts = await judgeResults(store, experiment, sent, results)
-  if (drafts.length === 0) return new Map()
-  const after = await addResults(
-    store,
-    experiment,
-    drafts.map(({ draft }) => draft),
-    { token, now },
-  )
-  const gone = await withdrawResults(
-    store,
-    experiment,
-    drafts.map(({ head }) => head),
-  )
-  for (const { head, index } of drafts.filter(({ head }) => gone.has(head.id))) {
-    after.delete(head.id)
-    results.take(index, `results.${index}`, () => {
-      throw notFound('The item has been deleted')
-    })
-  }
-  const latest = await findExperiment(store, experiment.id)
-  if (latest) sendJudging(context, await settled(store, latest))
-  return after
 }

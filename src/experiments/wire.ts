@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { DatasetItemHead, Evaluator } from '../datasets/wire.ts'
 import { CHANGES } from '../domain/change.ts'
 import { countDurations, percentile } from '../domain/duration-histogram.ts'
-import { EXPERIMENT_STATES, experimentState, ITEM_VERDICTS, RUNNERS } from '../domain/experiment.ts'
+import { EXPERIMENT_STATES, experimentState, ITEM_VERDICTS, RUN_STATES, RUNNERS } from '../domain/experiment.ts'
 import { JsonText } from '../domain/json.ts'
 import { OUTCOMES } from '../domain/outcome.ts'
 import { wilsonInterval } from '../domain/statistics.ts'
@@ -10,6 +10,7 @@ import { type OutcomeCounts, Tally } from '../domain/tally.ts'
 import { described, IsoTime, isoTime, StoredObject, StoredValue, Uuid } from '../http/atoms.ts'
 import type { ExperimentRecord } from '../store/experiments/experiments.ts'
 import type { ResultHead } from '../store/experiments/results.ts'
+import type { ModelJobState } from '../store/model-jobs/jobs.ts'
 import { GateState } from './gate-state.ts'
 import { Judging, Judgment, ModelAgreement, toJudgment } from './judge/judging.ts'
 
@@ -46,6 +47,7 @@ const experiment = {
   version: described(v.string(), "The dataset's version, which determines the items and what's expected of them"),
   split: v.nullable(v.string()),
   sample: v.nullable(v.number()),
+  itemId: described(v.nullable(Uuid), 'The only item, if the candidate is tried on one'),
   seed: described(v.string(), 'Determines which items a sample has'),
   includeStale: v.boolean(),
   name: v.nullable(v.string()),
@@ -61,8 +63,9 @@ const experiment = {
   ),
   state: described(
     v.picklist(EXPERIMENT_STATES),
-    'running. finished: every item has an output, or somebody finished it. cancelled. failed: no result arrived for 24 hours.',
+    "running. finished: every item has an output, or somebody finished it. cancelled. failed: no result arrived for 24 hours, or for 48 hours if the model runs it, or the model's run failed.",
   ),
+  endReason: described(v.nullable(v.string()), 'Why the service ended it, if nobody else did'),
   createdBy: Uuid,
   createdAt: IsoTime,
   finishedAt: v.nullable(IsoTime),
@@ -84,8 +87,22 @@ export const ListedExperiment = v.object({
   ...PassRate,
 })
 
+const Run = v.object({
+  state: described(
+    v.picklist(RUN_STATES),
+    "running. waiting: for the provider, or for the next day's model calls. ended.",
+  ),
+  waitsUntil: described(v.nullable(IsoTime), 'When it goes on, if it waits'),
+  reason: described(v.nullable(v.string()), 'Why it waits, or why its last attempt failed'),
+  costUsd: described(
+    v.nullable(v.number()),
+    'What all of its calls cost, including those without a result. Calls in flight count with the most they can cost. Null if the price is unknown.',
+  ),
+})
+
 export const Report = v.object({
   ...experiment,
+  run: described(v.nullable(Run), "The model's run. Null for the runner `client`."),
   pending: Experiment.entries.pending,
   removed: described(
     Count,
@@ -209,6 +226,7 @@ export function toExperiment(record: ExperimentRecord, now: number): v.InferOutp
     version: record.version,
     split: record.split,
     sample: record.sample,
+    itemId: record.itemId,
     seed: record.seed,
     includeStale: record.includesStale,
     name: record.name,
@@ -220,6 +238,7 @@ export function toExperiment(record: ExperimentRecord, now: number): v.InferOutp
     maxCostUsd: record.maxCostUsd,
     evaluator: JSON.parse(record.evaluator),
     state,
+    endReason: record.endReason,
     createdBy: record.userId,
     createdAt: isoTime(record.createdAt),
     finishedAt: record.finishedAt === null ? null : isoTime(record.finishedAt),
@@ -260,19 +279,22 @@ export const toResult = (head: ResultHead): Omit<v.InferOutput<typeof ItemResult
 interface Surroundings {
   versionsTried: number
   changedSince: { excluded: number; moved: number } | null
+  /** The model's run, if it has one. */
+  job: ModelJobState | undefined
 }
 
 /** The report of an experiment with these counts. */
 export function toReport(
   record: ExperimentRecord,
   tally: Tally,
-  { versionsTried, changedSince }: Surroundings,
+  { versionsTried, changedSince, job }: Surroundings,
   now: number,
 ): Omit<v.InferOutput<typeof Report>, 'judging' | 'agreement' | 'gate'> {
   const counts = tally.counts()
   const { fields, restOfFields, inputTokens, outputTokens, totalTokens, costNanoUsd, durations } = tally.toJSON()
   return {
     ...toExperiment(record, now),
+    run: record.runner === 'model' ? toRun(record, job, now) : null,
     removed: record.removed,
     counts,
     ...passRate(counts),
@@ -299,6 +321,21 @@ export function toReport(
     versionsTried,
     changedSince,
     repeatedInputs: record.repeatedInputs,
+  }
+}
+
+function toRun(record: ExperimentRecord, job: ModelJobState | undefined, now: number): v.InferOutput<typeof Run> {
+  const costUsd = record.runNanoUsd === null ? null : record.runNanoUsd / 1e9
+  if (experimentState(record, now) !== 'running' || job?.status !== 'pending') {
+    return { state: 'ended', waitsUntil: null, reason: null, costUsd }
+  }
+  const { waitsUntil, failure: reason } = job
+  const isWaiting = waitsUntil !== null && waitsUntil > now
+  return {
+    state: isWaiting ? 'waiting' : 'running',
+    waitsUntil: isWaiting ? isoTime(waitsUntil) : null,
+    reason,
+    costUsd,
   }
 }
 

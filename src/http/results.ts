@@ -49,6 +49,11 @@ export class Results {
     return this.#results.has(index)
   }
 
+  /** The status of a part's result, if it already has one. */
+  statusOf(index: number): number | undefined {
+    return this.#results.get(index)?.status
+  }
+
   inOrder(): v.InferOutput<typeof BatchResult>[] {
     return [...this.#results].sort(([left], [right]) => left - right).map(([, result]) => result)
   }

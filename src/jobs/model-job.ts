@@ -2,6 +2,7 @@ import { JobError } from '../domain/job-error.ts'
 import type { ModelJobKind } from '../domain/model-job.ts'
 import type { Env, Job } from '../env.ts'
 import { judgeResults } from '../experiments/judge/run.ts'
+import { runExperiment } from '../experiments/model/run.ts'
 import { JOB_ATTEMPT_MS, JOB_DEADLINE_MS, MAX_MODEL_JOB_DELAY_SECONDS } from '../limits.ts'
 import { type ModelTask, runModelJob } from '../model/job.ts'
 import { suggestVersion } from '../problems/suggestion/run.ts'
@@ -12,7 +13,8 @@ import { failModelJob } from '../store/model-jobs/leases.ts'
 
 type ModelJobMessage = Job & { kind: 'model_job' }
 
-const TASKS: Readonly<Partial<Record<ModelJobKind, ModelTask>>> = {
+const TASKS: Readonly<Record<ModelJobKind, ModelTask>> = {
+  run_experiment: runExperiment(),
   judge_results: judgeResults,
   suggest_version: suggestVersion,
 }

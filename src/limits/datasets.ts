@@ -25,6 +25,29 @@ export const MAX_WALKED_ITEMS = 100_000
 export const MAX_RESULTS = 200
 /** An experiment has failed if no result arrives for this long. */
 export const EXPERIMENT_SILENCE_MS = DAY_MS
+/** The same if a model runs it, because it may wait a day for the project's next model calls. */
+export const MODEL_RUN_SILENCE_MS = 2 * DAY_MS
+/** Items that a model is asked about at once. After a kill, at most these are asked again. */
+export const MODEL_RUN_CALLS = 8
+/**
+ * After this many items or this long, a run hands over to another one, so that other projects' jobs get their turn. An
+ * invocation makes at most 1,000 queries, and each item takes about ten.
+ */
+export const MODEL_RUN_ITEMS = 48
+export const MODEL_RUN_MS = 60_000
+/** A model's prompt, with the item's values in it: about 64,000 tokens of English, or 85,000 of anything else. */
+export const MAX_RUN_PROMPT_BYTES = 256 * 1024
+/** How often an item is tried while the provider doesn't answer or returns a 5xx, and the first pause in between. */
+export const MODEL_RUN_TRIES = 3
+export const MODEL_RUN_RETRY_MS = 1000
+/** After this many items in a row without an answer, the provider is at fault and not the items. The whole run stops. */
+export const MODEL_RUN_FAILURES = 5
+/** After this many requests that the provider rejects as invalid, and none that it answers, neither will the rest pass. */
+export const MODEL_RUN_REJECTIONS = 20
+/** How long a run waits after a 429 that doesn't say. */
+export const MODEL_RUN_PAUSE_MS = 30_000
+/** Tokens of a call beyond its texts: the chat template, and the sentence that asks again. */
+export const MODEL_CALL_EXTRA_TOKENS = 1024
 /** Results whose counts one statement reads. */
 export const COUNTED_RESULTS = 2500
 /**

@@ -2,18 +2,20 @@ import type { FinishReason, JSONSchema7, LanguageModel } from 'ai'
 import { JobError } from '../domain/job-error.ts'
 import { MAX_ANSWER_TOKENS } from '../limits.ts'
 import type { ModelSettings, Prices } from './provider.ts'
-import { providerError } from './provider-error.ts'
+import { providerError, unanswered } from './provider-error.ts'
 
 /** A question to a model, and how to read the answer. */
 export interface Question<Answer> {
-  /** The task. Must contain no text from a trace. */
-  instructions: string
+  /** The task, for the system message. Must contain no text from a trace. Null: the material says it all. */
+  instructions: string | null
   /** What the task is about. */
   material: string
   /** Names the answer. */
   name: string
-  /** The schema of the answer, for providers that enforce it. */
-  schema: JSONSchema7
+  /** The schema of the answer, for providers that enforce it. Null: the answer is text. */
+  schema: JSONSchema7 | null
+  /** Whether the schema is in the strict subset that OpenAI can enforce. Default: yes. */
+  isStrict?: boolean
   /**
    * Reads an answer. Must check everything that the schema requires, because not every provider enforces it. A fault is
    * a clause that says why the answer is invalid. It must not quote the answer.
@@ -29,6 +31,8 @@ export interface Asking {
   callMs: number
   /** Runs before each call, and may prevent it by throwing. */
   reserveCall: () => Promise<void>
+  /** Runs after each call that got an answer, valid or not. */
+  settleCall?: (usage: Usage) => void
 }
 
 /** A model's answer. Its costs are null if the provider didn't report them for every call, or if no price is set. */
@@ -49,7 +53,7 @@ const MAX_CALLS = 2
 export async function ask<Answer>(
   { open, prices }: ModelSettings,
   { read, ...question }: Question<Answer>,
-  { reserveCall, ...limits }: Asking,
+  { reserveCall, settleCall, ...limits }: Asking,
 ): Promise<Asked<Answer>> {
   const model = await open()
   const usages: Usage[] = []
@@ -58,6 +62,7 @@ export async function ask<Answer>(
     const material = fault ? `${question.material}\n${askAgain(fault)}` : question.material
     await reserveCall()
     const reply = await call(model, { ...question, material }, limits)
+    settleCall?.(reply.usage)
     usages.push(reply.usage)
     const reading = 'fault' in reply ? reply : await read(reply.value)
     if ('answer' in reading) return { answer: reading.answer, cost: costOf(usages, prices) }
@@ -71,14 +76,15 @@ const askAgain = (fault: string): string =>
   `You have already answered this, and the answer was rejected: ${fault}. Answer again, following the instructions.`
 
 /** Token counts, if the provider reports them. */
-interface Usage {
+export interface Usage {
   inputTokens: number | undefined
   outputTokens: number | undefined
 }
 
 const UNKNOWN: Usage = { inputTokens: undefined, outputTokens: undefined }
 
-function costOf(usages: readonly Usage[], prices: Prices | null): Asked<never>['cost'] {
+/** What calls used, and what that costs. */
+export function costOf(usages: readonly Usage[], prices: Prices | null): Asked<never>['cost'] {
   const inputTokens = sum(usages.map(({ inputTokens }) => inputTokens))
   const outputTokens = sum(usages.map(({ outputTokens }) => outputTokens))
   const isPriced = prices !== null && inputTokens !== null && outputTokens !== null
@@ -96,7 +102,7 @@ type Text = Omit<Question<never>, 'read'>
 async function call(
   model: LanguageModel,
   question: Text,
-  { signal, callMs }: Omit<Asking, 'reserveCall'>,
+  { signal, callMs }: Pick<Asking, 'signal' | 'callMs'>,
 ): Promise<Reply> {
   signal.throwIfAborted()
   const tooLate = AbortSignal.timeout(callMs)
@@ -105,8 +111,7 @@ async function call(
     return await Promise.race([generate(model, question, ended), rejection(ended)])
   } catch (error) {
     signal.throwIfAborted()
-    if (tooLate.aborted)
-      throw new JobError(`The model didn't answer within ${callMs / 1000} seconds`, { isFinal: false })
+    if (tooLate.aborted) throw unanswered(`The model didn't answer within ${callMs / 1000} seconds`)
     throw await safeError(error)
   }
 }
@@ -119,19 +124,28 @@ const rejection = (signal: AbortSignal): Promise<never> =>
 
 async function generate(
   model: LanguageModel,
-  { instructions, material, name, schema }: Text,
+  { instructions, material, name, schema, isStrict = true }: Text,
   abortSignal: AbortSignal,
 ): Promise<Reply> {
   const { generateText, jsonSchema, NoObjectGeneratedError, NoOutputGeneratedError, Output } = await loadSdk()
   try {
-    const result = await generateText({
+    const asked = {
       model,
-      instructions,
+      ...(instructions !== null && { instructions }),
       prompt: material,
-      output: Output.object({ schema: jsonSchema(schema), name }),
       maxOutputTokens: MAX_ANSWER_TOKENS,
       maxRetries: 0,
       abortSignal,
+    }
+    if (schema === null) {
+      const { text, usage, finishReason } = await generateText(asked)
+      const isWhole = text !== '' && finishReason !== 'length' && finishReason !== 'content-filter'
+      return isWhole ? { value: text, usage } : { fault: faultOf(finishReason, 'it was empty'), usage }
+    }
+    const result = await generateText({
+      ...asked,
+      output: Output.object({ schema: jsonSchema(schema), name }),
+      ...(!isStrict && { providerOptions: { openai: { strictJsonSchema: false } } }),
     })
     const { text, usage, finishReason } = result
     if (text === '') return { fault: faultOf(finishReason), usage }
@@ -146,11 +160,11 @@ async function generate(
   }
 }
 
-/** Explains why an answer isn't JSON, based on the provider's finish reason. */
-function faultOf(reason: FinishReason | undefined): string {
+/** Explains why an answer can't be used, based on the provider's finish reason. */
+function faultOf(reason: FinishReason | undefined, otherwise = "it wasn't a JSON object"): string {
   if (reason === 'content-filter') return 'it was refused or filtered'
   if (reason === 'length') return `it was longer than ${MAX_ANSWER_TOKENS} tokens`
-  return "it wasn't a JSON object"
+  return otherwise
 }
 
 /** Loads the SDK on first use and turns off its warnings, which would break the JSON log. */
@@ -164,5 +178,5 @@ async function safeError(error: unknown): Promise<JobError> {
   const { APICallError } = await loadSdk()
   if (APICallError.isInstance(error)) return providerError(error.statusCode, error.responseHeaders)
   const name = error instanceof Error ? error.name : 'an error'
-  return new JobError(`Calling the model's provider failed (${name})`, { isFinal: false })
+  return unanswered(`Calling the model's provider failed (${name})`)
 }

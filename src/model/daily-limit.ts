@@ -27,7 +27,7 @@ export async function reserveCall(env: Env, store: Store, projectKey: number): P
 }
 
 /** The daily limit of model calls. An invalid setting must neither stop all calls nor allow an unlimited number. */
-function dailyLimit({ MODEL_DAILY_LIMIT: configured }: Env): number {
+export function dailyLimit({ MODEL_DAILY_LIMIT: configured }: Env): number {
   const calls = Math.floor(Number(configured))
   return calls >= 1 && Number.isFinite(calls) ? calls : MODEL_DAILY_LIMIT
 }

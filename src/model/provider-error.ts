@@ -1,6 +1,20 @@
 import { JobError } from '../domain/job-error.ts'
 import { MAX_RETRY_DELAY_SECONDS } from '../limits.ts'
 
+/** The provider's own error. `status` is undefined if it sent no response, so nobody knows whether the call was billed. */
+export class ProviderError extends JobError {
+  readonly status: number | undefined
+
+  constructor(
+    message: string,
+    { status, ...options }: ConstructorParameters<typeof JobError>[1] & { status: number | undefined },
+  ) {
+    super(message, options)
+    this.name = 'ProviderError'
+    this.status = status
+  }
+}
+
 /** An error about a setting, which is final because the operator has to fix the setting first. */
 export const misconfigured = (message: string) => new JobError(message, { isFinal: true })
 
@@ -17,15 +31,22 @@ const STATUS_HINTS: Readonly<Record<number, string>> = {
 }
 
 /** Builds the error for a provider's response. `status` is undefined if the provider couldn't be reached. */
-export function providerError(status: number | undefined, headers: Readonly<Record<string, string>> = {}): JobError {
-  if (status === undefined) return new JobError("The model's provider couldn't be reached", { isFinal: false })
-  if (status < 300) return new JobError("The model's provider sent an invalid response", { isFinal: false })
+export function providerError(
+  status: number | undefined,
+  headers: Readonly<Record<string, string>> = {},
+): ProviderError {
+  if (status === undefined) return unanswered("The model's provider couldn't be reached")
+  if (status < 300) return unanswered("The model's provider sent an invalid response")
   const hint = STATUS_HINTS[status]
-  return new JobError(`The model's provider returned status ${status}${hint ? `: ${hint}` : ''}`, {
+  return new ProviderError(`The model's provider returned status ${status}${hint ? `: ${hint}` : ''}`, {
+    status,
     isFinal: FINAL_STATUSES.includes(status),
     retryAfterSeconds: secondsUntil(headers['retry-after']),
   })
 }
+
+/** Builds the error for a call without a usable response. */
+export const unanswered = (message: string) => new ProviderError(message, { status: undefined, isFinal: false })
 
 /**
  * The seconds until the time in a `Retry-After` header, which is a number of seconds or a date. Undefined if it's

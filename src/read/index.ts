@@ -7,6 +7,7 @@ import { listGroups } from './groups.ts'
 import { getGuideline } from './guidelines.ts'
 import { getInsights } from './insights.ts'
 import { diffKnowledgeDocVersions, getKnowledgeDoc, listKnowledgeDocs } from './knowledge-docs.ts'
+import { getModel } from './model.ts'
 import { diffPromptVersions, getPrompt, listPrompts } from './prompts.ts'
 import { listReviewers } from './reviewers.ts'
 import { getSpanSources } from './sources.ts'
@@ -41,4 +42,5 @@ export const read: readonly Endpoint[] = [
   getKnowledgeDoc,
   diffKnowledgeDocVersions,
   listReviewers,
+  getModel,
 ]

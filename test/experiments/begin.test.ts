@@ -47,6 +47,7 @@ describe('beginning an experiment', () => {
       version,
       split: 'test',
       sample: 3,
+      itemId: null,
       seed: datasetId,
       includeStale: false,
       name: 'Try it',
@@ -58,6 +59,7 @@ describe('beginning an experiment', () => {
       maxCostUsd: null,
       evaluator,
       state: 'running',
+      endReason: null,
       createdBy: expect.any(String),
       createdAt: expect.any(String),
       finishedAt: null,
@@ -210,9 +212,9 @@ describe('beginning an experiment', () => {
     expect((await post({ split: 'part-7' })).status).toBe(201)
   })
 
-  it('cannot use a model yet', async ({ expect }) => {
+  it('needs a configured model if the model runs it', async ({ expect }) => {
     const { post } = await newBench(twenty)
-    expect(await post({ runner: 'model' })).toMatchObject({ status: 400, body: { details: [{ path: 'runner' }] } })
+    expect(await post({ runner: 'model' })).toMatchObject({ status: 409, body: { code: 'model_not_configured' } })
   })
 
   it('takes a finished experiment on the same dataset as the baseline', async ({ expect }) => {

@@ -60,6 +60,7 @@ describe('a report', () => {
       version: expect.any(String),
       split: null,
       sample: null,
+      itemId: null,
       seed: bench.datasetId,
       includeStale: false,
       name: null,
@@ -71,6 +72,7 @@ describe('a report', () => {
       maxCostUsd: null,
       evaluator: {},
       state: 'running',
+      endReason: null,
       createdBy: expect.any(String),
       createdAt: expect.any(String),
       finishedAt: null,
@@ -132,6 +134,7 @@ describe('a report', () => {
         differentRejected: 0,
       },
       gate: null,
+      run: null,
     })
     expect(Math.abs(whole.durationMs.p50 / 100 - 1)).toBeLessThanOrEqual(0.155)
     expect(Math.abs(whole.durationMs.p95 / 5000 - 1)).toBeLessThanOrEqual(0.155)

@@ -1,8 +1,9 @@
-import { sql } from 'drizzle-orm'
+import { and, eq, sql } from 'drizzle-orm'
 import { DAY_MS } from '../../limits.ts'
 import { selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { modelCalls, projects } from '../schema/accounts.ts'
+import type { Project } from './projects.ts'
 
 /**
  * Counts a model call before it's made, unless the project has used up `limit` for this UTC day. Returns whether the
@@ -38,4 +39,13 @@ export async function reserveModelCall(
     })
     .returning({ calls: modelCalls.calls })
   return rows.length > 0
+}
+
+/** How many model calls a project has made on this UTC day. */
+export async function countModelCalls({ database }: Store, { key }: Project, now: number): Promise<number> {
+  const [row] = await database
+    .select({ calls: modelCalls.calls })
+    .from(modelCalls)
+    .where(and(eq(modelCalls.projectKey, key), eq(modelCalls.day, Math.floor(now / DAY_MS))))
+  return row?.calls ?? 0
 }

@@ -1,12 +1,12 @@
 import { and, countDistinct, desc, eq, getTableColumns, isNull, lt, type SQL, sql } from 'drizzle-orm'
-import type { ExperimentState } from '../../domain/experiment.ts'
+import { type ExperimentState, SILENCE_MS } from '../../domain/experiment.ts'
 import { newKeys } from '../../domain/ids.ts'
 import type { StoredTally } from '../../domain/tally.ts'
-import { EXPERIMENT_SILENCE_MS } from '../../limits.ts'
 import { hasExistingProject, isExistingProject, type Project, requireExisting } from '../accounts/projects.ts'
 import { selectFor } from '../core/rows.ts'
 import { isStep, readStepId } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
+import { cancelModelJob, requestModelJob } from '../model-jobs/jobs.ts'
 import { projects } from '../schema/accounts.ts'
 import { experimentResults, experiments } from '../schema/experiments.ts'
 import { requestJudgments } from './gates.ts'
@@ -32,7 +32,13 @@ export type ExperimentDraft = Omit<
   | 'removed'
   | 'tally'
   | 'revision'
+  | 'endReason'
+  | 'runPlace'
+  | 'runNanoUsd'
 >
+
+/** The job that runs an experiment by the model. */
+export const runOf = (id: string) => ({ kind: 'run_experiment', subject: id }) as const
 
 /**
  * Creates an experiment, unless the organization has one with this id. Returns whichever has the id then, so that a
@@ -46,7 +52,7 @@ export async function addExperiment(
   const { database, organization } = store
   for (;;) {
     const [key = 0] = newKeys(draft.createdAt, 1)
-    await database
+    const insertion = database
       .insert(experiments)
       .select(
         selectFor(
@@ -66,11 +72,20 @@ export async function addExperiment(
             removed: 0,
             tally: null,
             revision: '',
+            endReason: null,
+            runPlace: null,
+            runNanoUsd: null,
           },
           sql`where ${isExistingProject(store, project)}`,
         ),
       )
       .onConflictDoNothing()
+    if (draft.runner === 'client') await insertion
+    else {
+      const isNew = sql`exists (select 1 from ${experiments} where ${and(eq(experiments.key, key), eq(experiments.id, draft.id))})`
+      const job = { ...runOf(draft.id), projectKey: project.key }
+      await database.batch([insertion, requestModelJob(store, job, { now: draft.createdAt, when: isNew })])
+    }
     const experiment = await findExperiment(store, draft.id)
     if (experiment) return experiment
     await requireExisting(store, project)
@@ -127,30 +142,40 @@ export const ofStore = (store: Store, ...conditions: (SQL | undefined)[]) =>
 
 /** Whether an experiment takes results: it's running, and hasn't failed. */
 export const takesResults = (now: number): SQL =>
-  sql`(${experiments.state} = 'running' and ${experiments.activeAt} >= ${now - EXPERIMENT_SILENCE_MS})`
+  sql`(${experiments.state} = 'running' and ${experiments.activeAt} >=
+    iif(${experiments.runner} = 'client', ${now - SILENCE_MS.client}, ${now - SILENCE_MS.model}))`
 
 const isInState = (state: ExperimentState, now: number): SQL =>
   state === 'running'
     ? takesResults(now)
     : state === 'failed'
-      ? sql`(${experiments.state} = 'running' and not ${takesResults(now)})`
+      ? sql`(${experiments.state} = 'failed' or ${experiments.state} = 'running' and not ${takesResults(now)})`
       : eq(experiments.state, state)
 
 /**
- * Ends an experiment that still takes results. Returns whether it's in that state now. Its tally is stored later, by
- * whoever needs it first: from here on, no result can change it.
+ * Ends an experiment that still takes results, and the model's run of it. Returns whether it's in that state now. Its
+ * tally is stored later, by whoever needs it first: from here on, no result can change it. `reason`: why the service
+ * ends it. With `isByRun`, the run ends its own job.
  */
 export async function endExperiment(
   store: Store,
-  { key }: ExperimentRecord,
-  { state, now }: { state: 'finished' | 'cancelled'; now: number },
+  { key, id, runner }: ExperimentRecord,
+  {
+    state,
+    now,
+    reason = null,
+    isByRun = false,
+  }: { state: Exclude<ExperimentState, 'running'>; now: number; reason?: string | null; isByRun?: boolean },
 ): Promise<boolean> {
+  const { database } = store
   const isExperiment = ofStore(store, eq(experiments.key, key))
-  await store.database
+  const ending = database
     .update(experiments)
-    .set({ state, finishedAt: now })
+    .set({ state, finishedAt: now, endReason: reason })
     .where(and(isExperiment, takesResults(now)))
-  const [row] = await store.database.select({ state: experiments.state }).from(experiments).where(isExperiment)
+  if (runner === 'client' || isByRun) await ending
+  else await database.batch([ending, cancelModelJob(store, runOf(id))])
+  const [row] = await database.select({ state: experiments.state }).from(experiments).where(isExperiment)
   return row?.state === state
 }
 
@@ -182,7 +207,10 @@ export async function saveTally(store: Store, experiment: ExperimentRecord, tall
   } else await save
 }
 
-/** How many prompt versions were tried on a split of an experiment's dataset. A run without a version counts as one. */
+/**
+ * How many prompt versions were tried on a split of an experiment's dataset. A run without a version counts as one, and
+ * one on a single item doesn't count.
+ */
 export async function countVersionsTried(
   store: Store,
   { projectKey, stepId, split }: ExperimentRecord,
@@ -195,7 +223,7 @@ export async function countVersionsTried(
         store,
         eq(experiments.projectKey, projectKey),
         isStep(projectKey, experiments.stepId, stepId),
-        sql`${experiments.split} is ${split}`,
+        sql`${experiments.split} is ${split} and ${experiments.itemId} is null`,
       ),
     )
   return row?.count ?? 0

@@ -228,7 +228,7 @@ export async function findCountedExperiment(
 // The gate counts no items of other splits, so an experiment on one of them proves nothing about the version.
 const mayCount = (split: SQL): SQL =>
   sql`${experiments.isVersionNamed} = 0 and ${experiments.sample} is null and ${experiments.includesStale} = 0
-  and ${experiments.baselineId} is null and (${experiments.split} is null or ${experiments.split} = ${split})`
+  and ${experiments.itemId} is null and ${experiments.baselineId} is null and (${experiments.split} is null or ${experiments.split} = ${split})`
 
 /**
  * Requests a model's judgments of an experiment that has just finished, if a gate may count them. Run it in the batch

@@ -163,6 +163,7 @@ export async function addMissing(
   const mayWrite = and(isThis(store, experiment), eq(experiments.state, 'finished'), isNull(experiments.tally))
   const drafts = heads.map(({ id, place: [, traceKey], split, errorType }) => ({
     ...NO_RESULT,
+    error: experiment.endReason ?? NO_RESULT.error,
     itemId: id,
     traceKey,
     split,

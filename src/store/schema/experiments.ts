@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { CHANGES } from '../../domain/change.ts'
-import { ITEM_VERDICTS, RUNNERS, STORED_STATES } from '../../domain/experiment.ts'
+import { EXPERIMENT_STATES, ITEM_VERDICTS, RUNNERS } from '../../domain/experiment.ts'
 import { OUTCOMES } from '../../domain/outcome.ts'
 
 /*
@@ -27,6 +27,8 @@ export const experiments = sqliteTable(
     isVersionNamed: integer('is_version_named', { mode: 'boolean' }).notNull(),
     split: text('split'),
     sample: integer('sample'),
+    /** The only item, if somebody tries the candidate on one. */
+    itemId: text('item_id'),
     seed: text('seed').notNull(),
     threshold: text('threshold'),
     includesStale: integer('includes_stale', { mode: 'boolean' }).notNull(),
@@ -47,7 +49,7 @@ export const experiments = sqliteTable(
     repeatedInputs: integer('repeated_inputs').notNull(),
     userId: text('user_id').notNull(),
     createdAt: integer('created_at').notNull(),
-    state: text('state', { enum: STORED_STATES }).notNull(),
+    state: text('state', { enum: EXPERIMENT_STATES }).notNull(),
     /** When it began or got its last result. */
     activeAt: integer('active_at').notNull(),
     finishedAt: integer('finished_at'),
@@ -60,6 +62,15 @@ export const experiments = sqliteTable(
     tally: text('tally'),
     /** Identifies the last write of results or of the tally. */
     revision: text('revision').notNull(),
+    /** Why the service ended it, or null. */
+    endReason: text('end_reason'),
+    /** Where the model's run goes on: the place of the last item that it's done with, as JSON. */
+    runPlace: text('run_place'),
+    /**
+     * What the model's calls cost, in billionths of a dollar. Calls in flight, and those whose cost isn't known, count
+     * with the most they can cost. Null without a price.
+     */
+    runNanoUsd: integer('run_nano_usd'),
   },
   table => [
     uniqueIndex('experiments_by_id').on(table.id, table.organizationKey),

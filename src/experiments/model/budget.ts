@@ -1,0 +1,62 @@
+/** No more calls fit into the experiment's budget. */
+export class BudgetUsedUp extends Error {
+  constructor() {
+    super("the experiment's budget is used up")
+    this.name = 'BudgetUsedUp'
+  }
+}
+
+/**
+ * What a run's calls may cost, in billionths of a dollar. A call reserves the most that it can cost before it's made,
+ * and only what it did cost stays reserved afterwards, so the budget is never exceeded.
+ */
+export class Budget {
+  readonly #most: number
+  readonly #save: (total: number) => Promise<void>
+  #total: number
+  #inFlight = 0
+  #saving: Promise<void> = Promise.resolve()
+  #settled = Promise.withResolvers<void>()
+
+  /** `total` is what earlier calls cost. `save` stores the total, and throws if the run may not go on. */
+  constructor({ most, total }: { most: number | null; total: number }, save: (total: number) => Promise<void>) {
+    this.#most = most ?? Number.POSITIVE_INFINITY
+    this.#total = total
+    this.#save = save
+  }
+
+  /**
+   * Reserves the cost of a call and stores it. Waits as long as calls in flight may leave enough.
+   *
+   * @throws {BudgetUsedUp} If the call doesn't fit.
+   */
+  async reserve(bound: number): Promise<void> {
+    while (this.#total + bound > this.#most) {
+      if (this.#inFlight === 0) throw new BudgetUsedUp()
+      await this.#settled.promise
+    }
+    this.#total += bound
+    this.#inFlight++
+    try {
+      await this.save()
+    } catch (error) {
+      this.settle(bound, 0)
+      throw error
+    }
+  }
+
+  /** Replaces a call's reservation by what it cost, or keeps it if that isn't known. */
+  settle(bound: number, cost: number | null): void {
+    this.#total += (cost ?? bound) - bound
+    this.#inFlight--
+    this.#settled.resolve()
+    this.#settled = Promise.withResolvers()
+  }
+
+  /** Stores the total. One write at a time, because an earlier one must not replace a later one. */
+  save(): Promise<void> {
+    const saved = this.#saving.then(() => this.#save(this.#total))
+    this.#saving = saved.catch(() => {})
+    return saved
+  }
+}
