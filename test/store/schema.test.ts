@@ -126,6 +126,17 @@ describe('the SQL statements in requests and jobs', () => {
       }
     }
     const spans = (query: string) => caller.get(`/api/spans?projectSlug=support&limit=1&${query}`)
+    const { problems } = (await caller.get('/api/problems?projectSlug=support')).body
+    for (const filters of ['', '&namedBy=engine&contains=answer']) {
+      expect((await spans(`problemId=${problems[0].id}&reviewedFrom=2026-11-01T00:00:00.000Z${filters}`)).status).toBe(
+        200,
+      )
+    }
+    const draft = { projectSlug: 'support', stepId: problems[0].stepId, content: 'x' }
+    const { versionId: candidateVersionId } = (await caller.post('/api/prompts', draft)).body
+    const change = { candidateVersionId, assigneeId: org.userId }
+    expect((await caller.patch(`/api/problems/${problems[0].id}`, change)).body.state).toBe('live')
+    expect((await caller.get('/api/problems?projectSlug=support&state=live')).body.problems).toHaveLength(1)
     const walked = await spans(`stepId=generate-answer&promptVersionId=none&model=m&review=accepted&hasOutput=true`)
     expect(walked.status).toBe(200)
     await spans(`cursor=${(await spans('')).body.nextCursor}&review=unreviewed`)
