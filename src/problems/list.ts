@@ -114,6 +114,8 @@ async function findInState(
     for (const [index, problem] of items.entries()) {
       const own = progress[index]
       if (!own || (state !== undefined && own.state !== state)) continue
+      // Its candidate's prompt was deleted.
+      if (problem.byReviewers + problem.byEngine === 0 && own.candidate === null) continue
       listed.push({ problem, progress: own })
       if (listed.length === limit) {
         return { listed, nextPlace: index < items.length - 1 ? placeOf(problem) : nextPlace }

@@ -14,7 +14,7 @@ import { REOPENING_MS } from '../limits.ts'
 import { toWatch } from '../read/watch.ts'
 import type { Project } from '../store/accounts/projects.ts'
 import type { Store } from '../store/core/store.ts'
-import { type ExperimentRecord, findExperiment } from '../store/experiments/experiments.ts'
+import { findExperiment } from '../store/experiments/experiments.ts'
 import { findCountedExperiment } from '../store/experiments/gates.ts'
 import { type Candidate, findCandidates } from '../store/problems/candidates.ts'
 import type { CountedProblem } from '../store/problems/problem-list.ts'
@@ -89,9 +89,9 @@ const NO_FACTS = { hasCandidate: false, isActive: false, isProven: false, isVeri
 async function readProof(store: Store, problem: ProblemOfProject, candidate: Candidate, now: number) {
   const { projectKey, stepId } = problem
   const { met, experimentId, split, hasGate } = await readMet(store, { projectKey, stepId }, candidate.versionId, now)
-  const experiment = experimentId === null ? undefined : await findExperiment(store, experimentId)
-  const { items, fixed } = experiment ? await countProof(store, problem, experiment, split) : { items: 0, fixed: 0 }
-  const reason = missingProof({ met, hasExperiment: experiment !== undefined, hasGate, items, fixed })
+  const counted = experimentId === null ? undefined : await countProof(store, problem, { experimentId, split })
+  const { items, fixed } = counted ?? { items: 0, fixed: 0 }
+  const reason = missingProof({ met, hasExperiment: counted !== undefined, hasGate, items, fixed })
   return { experimentId, met, fixed, items, needed: neededFixes(items), reason }
 }
 
@@ -99,12 +99,13 @@ async function readProof(store: Store, problem: ProblemOfProject, candidate: Can
 async function countProof(
   store: Store,
   problem: ProblemOfProject,
-  { id: experimentId, removed }: ExperimentRecord,
-  split: string,
-): Promise<ProofCounts> {
+  { experimentId, split }: { experimentId: string; split: string },
+): Promise<ProofCounts | undefined> {
+  const counted = await countFixed(store, problem, { experimentId, split })
+  if (!counted) return undefined
   const kept: (ProofCounts & { experimentId: string }) | null = JSON.parse(problem.proof ?? 'null')
+  const { items, fixed, removed } = counted
   if (removed > 0 && kept?.experimentId === experimentId) return kept
-  const { items, fixed } = await countFixed(store, problem, { experimentId, split })
   const proof = JSON.stringify({ experimentId, items, fixed })
   if (proof !== problem.proof) await saveProof(store, problem, proof)
   return { items, fixed }

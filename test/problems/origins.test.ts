@@ -137,7 +137,7 @@ describe('the list of problems', () => {
     const { org, id } = await newReviewed('Yes')
     const { key } = (await keysOf(id)) ?? {}
     const prompt = { projectSlug: 'support', stepId: 'step', content: 'x' }
-    const { versionId } = (await org.owner.post('/api/prompts', prompt)).body
+    const { versionId, id: promptId } = (await org.owner.post('/api/prompts', prompt)).body
     const numbers = JSON.stringify(Array.from({ length: MAX_LISTED_CANDIDATES + 2 }, (_, index) => index))
     await env.DB.prepare(
       `insert into problems (project_key, step_id, error_type, doc_slug, is_dismissed, candidate_version_id, candidate_at, updated_at, revision)
@@ -152,6 +152,9 @@ describe('the list of problems', () => {
       expect([second.problems.length, second.nextCursor]).toEqual([2, null])
     }
     expect(await listOf(org, '&state=fixing')).toMatchObject({ problems: [] })
+    // Without the prompt, there's neither a candidate nor a case.
+    await org.owner.delete(`/api/prompts/${promptId}`)
+    expect(await problemsOf(org, '&limit=200')).toEqual([])
   })
 
   it('reads at most a row for each problem and day of two ranges, and the newest cases', async ({ expect }) => {

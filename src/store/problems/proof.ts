@@ -1,4 +1,5 @@
 import { and, eq, sql } from 'drizzle-orm'
+import { readPlain } from '../core/database.ts'
 import { isStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { experimentResults, experiments } from '../schema/experiments.ts'
@@ -12,36 +13,41 @@ export interface ProofCounts {
   fixed: number
 }
 
-/** Counts a problem's items among an experiment's results. Reads the results of one split. */
+/**
+ * Counts a problem's items among an experiment's results, and how many results the experiment has lost. Reads the results
+ * of one split. Undefined if there is no such experiment.
+ */
 export async function countFixed(
   { database, organization }: Store,
   { projectKey, stepId, errorType, docSlug }: ProblemInProject,
   { experimentId, split }: { experimentId: string; split: string },
-): Promise<ProofCounts> {
-  const [row] = await database
-    .select({
-      items: sql<number>`count(*)`.as('items'),
-      fixed: sql<number>`coalesce(sum(${experimentResults.change} = 'fixed'), 0)`.as('fixed'),
-    })
-    .from(experiments)
-    .crossJoin(experimentResults)
-    .crossJoin(problemCases)
-    .where(
-      and(
-        eq(experiments.id, experimentId),
-        eq(experiments.organizationKey, organization.key),
-        eq(experimentResults.experimentKey, experiments.key),
-        eq(experimentResults.split, split),
-        eq(experimentResults.wasRight, false),
-        eq(problemCases.traceKey, experimentResults.traceKey),
-        eq(problemCases.spanId, experimentResults.itemId),
-        eq(problemCases.projectKey, projectKey),
-        isStep(projectKey, problemCases.stepId, stepId),
-        eq(problemCases.errorType, errorType),
-        eq(problemCases.docSlug, docSlug),
-      ),
-    )
-  return row ?? { items: 0, fixed: 0 }
+): Promise<(ProofCounts & { removed: number }) | undefined> {
+  const counts = sql<string>`(
+    select json_array(count(*), coalesce(sum(${experimentResults.change} = 'fixed'), 0))
+    from ${experimentResults} cross join ${problemCases}
+    where ${and(
+      eq(experimentResults.experimentKey, experiments.key),
+      eq(experimentResults.split, split),
+      eq(experimentResults.wasRight, false),
+      eq(problemCases.traceKey, experimentResults.traceKey),
+      eq(problemCases.spanId, experimentResults.itemId),
+      eq(problemCases.projectKey, projectKey),
+      isStep(projectKey, problemCases.stepId, stepId),
+      eq(problemCases.errorType, errorType),
+      eq(problemCases.docSlug, docSlug),
+    )})`
+  const [[row]] = await readPlain(database, [
+    database
+      .select({
+        removed: sql<number>`${experiments.removed}`.as('removed'),
+        counts: sql<string>`${counts}`.as('counts'),
+      })
+      .from(experiments)
+      .where(and(eq(experiments.id, experimentId), eq(experiments.organizationKey, organization.key))),
+  ])
+  if (!row) return undefined
+  const [items, fixed]: [number, number] = JSON.parse(row.counts)
+  return { items, fixed, removed: row.removed }
 }
 
 /** Counts a problem's cases after a time and up to another, at most `limit`. */
