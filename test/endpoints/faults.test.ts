@@ -42,9 +42,9 @@ const EXPORTER_TIMEOUT_MS = 10_000
 const timeoutOf = ({ family, location }: Contract) =>
   family === 'otlp' ? EXPORTER_TIMEOUT_MS : CLIENT_TIMEOUT_MS + (location === 202 ? ATTRIBUTION_WAIT_MS : 0)
 
-/** Whether a request must be sent again to finish. */
-const isUnfinished = ({ location }: Contract, response: ApiResponse): boolean =>
-  statusesOf(response).includes(503) || (location === 202 && response.status === 202)
+/** Whether a request must be sent again to finish. A request that only starts a job never has its result. */
+const isUnfinished = ({ location, responses }: Contract, response: ApiResponse): boolean =>
+  statusesOf(response).includes(503) || (location === 202 && 200 in responses && response.status === 202)
 
 type Binding = Parameters<Intercept>[0]
 

@@ -298,6 +298,17 @@ describe('a job that is cut off', () => {
     expect(await versions()).toHaveLength(2)
   })
 
+  it('waits as long as a busy provider says, and then asks again', async ({ expect }) => {
+    const { request, result, versions } = await newSuggestible()
+    const busy: Reply = { status: 429, headers: { 'retry-after': '17' }, body: '{}' }
+    const { bindings, run } = await aSuggestingModel([busy, SUGGESTED])
+    await request(bindings)
+    expect(await run()).toEqual({ isTaken: false, retriedAfter: 17 })
+    expect((await result()).status).toBe(202)
+    expect(await run()).toEqual({ isTaken: true })
+    expect(await versions()).toHaveLength(2)
+  })
+
   it('waits for the next day if the calls of the day are used up', async ({ expect }) => {
     const { request, result, versions } = await newSuggestible()
     const { bindings, run } = await aSuggestingModel([SUGGESTED, SUGGESTED], { MODEL_DAILY_LIMIT: '1' })
@@ -334,6 +345,26 @@ describe('the candidate', () => {
     await run()
     expect((await result()).status).toBe(200)
     expect(await candidateOf(org)).toBe(prompt.versionId)
+  })
+})
+
+describe('a renamed step', () => {
+  it('keeps the suggestions of its prompt, under both ids of the problem', async ({ expect }) => {
+    const { request, result, versions, org, problemId } = await newSuggestible()
+    const { bindings, run } = await aSuggestingModel([SUGGESTED, SUGGESTED])
+    await request(bindings)
+    await run()
+    await org.owner.put(`/api/projects/${org.project.id}/step-names`, { names: { answer: 'reply' } })
+    const [, { id: versionId, suggestedFor }] = await versions()
+    expect(suggestedFor).toBe(problemId)
+    expect(await result(`?versionId=${versionId}`)).toMatchObject({ status: 200, body: { versionId } })
+    const [problem] = (await org.read.get(`/api/problems?projectId=${org.project.id}`)).body.problems
+    expect(problem).toMatchObject({ stepId: 'reply', candidate: { versionId } })
+    expect(problem.id).not.toBe(problemId)
+    expect((await request(bindings)).body.problemId).toBe(problem.id)
+    await run()
+    expect(await versions()).toHaveLength(3)
+    expect((await result()).body).toMatchObject({ number: 3, problemId: problem.id })
   })
 })
 

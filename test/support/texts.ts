@@ -29,9 +29,9 @@ const prompts: KindOfText = {
   named: 'stepId',
   more: {},
   itemFields: [...ITEM, 'stepId', 'outputSchema'],
-  detailFields: ['id', 'stepId', 'outputSchema', 'versions', 'gate'],
+  detailFields: ['id', 'stepId', 'outputSchema', 'versions', 'gate', 'watch'],
   versionFields: [...VERSION, 'outputSchema'],
-  countFields: ['accepted', 'corrected', 'wasActive'],
+  countFields: ['accepted', 'corrected', 'wasActive', 'suggestedFor'],
 }
 
 const knowledgeDocs: KindOfText = {

@@ -4,7 +4,7 @@ import type { Act } from '../../store/accounts/audit.ts'
 import type { Store } from '../../store/core/store.ts'
 import { saveProblem } from '../../store/problems/problem-changes.ts'
 import type { FoundProblem } from '../../store/problems/problem-ids.ts'
-import type { SuggestionRequest } from '../../store/problems/suggestions.ts'
+import type { SuggestionRequest } from '../../store/problems/suggestion-requests.ts'
 import { readProblem } from '../describe.ts'
 
 /** The version that's linked to a problem, or null. */

@@ -17,7 +17,7 @@ import {
   type SuggestionAnswer,
   type SuggestionRequest,
   saveAnswer,
-} from '../../store/problems/suggestions.ts'
+} from '../../store/problems/suggestion-requests.ts'
 import { findTrainItems } from '../../store/problems/train-items.ts'
 import { addVersion, findVersions, type TextHead } from '../../store/texts/versioned-texts.ts'
 import { answerSchema, readAnswer, type Suggestion } from './answer.ts'

@@ -1,0 +1,198 @@
+import { and, desc, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import type { TextChange } from '../../domain/suggestion.ts'
+import { type Act, recordAct } from '../accounts/audit.ts'
+import { rowSet, selectFor } from '../core/rows.ts'
+import type { Store } from '../core/store.ts'
+import { holdsJob, isJob, isPending, type ModelJob, requestModelJob } from '../model-jobs/jobs.ts'
+import { users } from '../schema/accounts.ts'
+import { modelJobs } from '../schema/model-jobs.ts'
+import { promptSuggestionExamples, promptSuggestions } from '../schema/prompt-suggestions.ts'
+import { traces } from '../schema/traces.ts'
+
+/*
+ * A model's suggestions for problems. A request stores the id of the version to write, and the problem's job adds that
+ * version, however often it runs.
+ */
+
+/** A change without its reason and its examples, which are stored apart. */
+export interface StoredChange extends TextChange {
+  /** Whether words of it were copied from an example. It stays marked after that example is deleted. */
+  isCopied: boolean
+}
+
+/** The problem that a suggestion is for. */
+export interface OfProblem {
+  projectKey: number
+  problemId: string
+}
+
+export const suggestionJob = ({ problemId }: Pick<OfProblem, 'problemId'>) =>
+  ({ kind: 'suggest_version', subject: problemId }) as const
+
+export const isFor = ({ projectKey, problemId }: OfProblem, ...conditions: SQL[]) =>
+  and(eq(promptSuggestions.projectKey, projectKey), eq(promptSuggestions.problemId, problemId), ...conditions)
+
+interface RequestDraft {
+  /** The id that the version will have. */
+  versionId: string
+  promptId: string
+  /** The problem's candidate so far. */
+  candidateBefore: string | null
+}
+
+/** Requests a version of a prompt for a problem. While an earlier request is pending, this changes nothing. */
+export async function requestSuggestion(
+  store: Store,
+  act: Act,
+  problem: OfProblem,
+  draft: RequestDraft,
+): Promise<void> {
+  const { database } = store
+  const { projectKey, problemId } = problem
+  const isFree = sql`not exists (select 1 from ${modelJobs} where ${isJob(store, suggestionJob(problem), isPending)})`
+  await database.batch([
+    database.delete(promptSuggestions).where(isFor(problem, isNull(promptSuggestions.answeredAt), isFree)),
+    database
+      .insert(promptSuggestions)
+      .select(
+        selectFor(
+          promptSuggestions,
+          {
+            ...draft,
+            projectKey,
+            problemId,
+            requestedAt: act.at,
+            keyId: act.keyId,
+            userId: act.userId,
+            requestId: act.requestId,
+            baseVersionId: null,
+            model: null,
+            answeredAt: null,
+            changes: null,
+            reasons: null,
+          },
+          sql`where ${isFree}`,
+        ),
+      )
+      .onConflictDoNothing(),
+    recordAct(
+      store,
+      act,
+      { action: 'problem.suggest', targetId: problemId, projectKey, afterId: draft.versionId },
+      isFree,
+    ),
+    requestModelJob(store, { ...suggestionJob(problem), projectKey }, { now: act.at }),
+  ])
+}
+
+/** A requested suggestion. */
+export interface SuggestionRequest extends RequestDraft {
+  /** Who asked for it, unless that user was deleted meanwhile. */
+  act: Omit<Act, 'at'>
+  /** Null until the model has answered. */
+  answer: { baseVersionId: string; model: string; changes: StoredChange[] } | null
+}
+
+/** Finds the latest request for a problem. Undefined if the prompt was deleted. */
+export async function findRequest({ database, organization }: Store, problem: OfProblem) {
+  const [row] = await database
+    .select({
+      versionId: promptSuggestions.versionId,
+      promptId: promptSuggestions.promptId,
+      candidateBefore: promptSuggestions.candidateBefore,
+      keyId: promptSuggestions.keyId,
+      userId: sql<string | null>`(select ${users.id} from ${users}
+        where ${users.organizationKey} = ${organization.key} and ${users.id} = ${promptSuggestions.userId})`,
+      requestId: promptSuggestions.requestId,
+      baseVersionId: promptSuggestions.baseVersionId,
+      model: promptSuggestions.model,
+      changes: promptSuggestions.changes,
+    })
+    .from(promptSuggestions)
+    .where(isFor(problem))
+    .orderBy(desc(promptSuggestions.requestedAt))
+    .limit(1)
+  if (!row) return undefined
+  const { keyId, userId, requestId, baseVersionId, model, changes, ...request } = row
+  const isAnswered = baseVersionId !== null && model !== null && changes !== null
+  const answer = isAnswered ? { baseVersionId, model, changes: JSON.parse(changes) } : null
+  return { ...request, act: { keyId, userId, requestId }, answer } satisfies SuggestionRequest
+}
+
+/** What a model answered. */
+export interface SuggestionAnswer {
+  versionId: string
+  baseVersionId: string
+  model: string
+  changes: readonly StoredChange[]
+  reasons: readonly string[]
+  examples: readonly SuggestionExample[]
+}
+
+/** An example of a suggestion, with the indexes of the changes that serve it, and of those that are copied from it. */
+export interface SuggestionExample {
+  spanId: string
+  traceKey: number
+  serves: number[]
+  copied: number[]
+}
+
+const EXAMPLES = rowSet(['spanId', 'traceKey', 'serves', 'copied'])
+
+/**
+ * Stores a model's answer. Returns false if the run no longer holds the job, or if an example was deleted meanwhile:
+ * from here on, a purge finds what it has to delete.
+ */
+export async function saveAnswer(store: Store, job: ModelJob, answer: SuggestionAnswer, now: number): Promise<boolean> {
+  const { database, organization } = store
+  const { versionId, baseVersionId, model, changes, reasons, examples } = answer
+  const { row } = EXAMPLES
+  const rows = EXAMPLES.encodeAll(
+    examples.map(({ serves, copied, ...each }) => ({
+      ...each,
+      serves: JSON.stringify(serves),
+      copied: JSON.stringify(copied),
+    })),
+  )
+  const isOpen = sql`${holdsJob(store, job)} and not exists (
+    select 1 from ${EXAMPLES.from(rows)} where not exists (
+      select 1 from ${traces} where ${traces.key} = ${row.traceKey}
+        and ${traces.organizationKey} = ${organization.key} and ${traces.deletedAt} is null))`
+  const [, saved] = await database.batch([
+    database
+      .insert(promptSuggestionExamples)
+      .select(
+        selectFor(promptSuggestionExamples, { ...row, versionId }, sql`from ${EXAMPLES.from(rows)} where ${isOpen}`),
+      )
+      .onConflictDoNothing(),
+    database
+      .update(promptSuggestions)
+      .set({
+        baseVersionId,
+        model,
+        answeredAt: now,
+        changes: JSON.stringify(changes),
+        reasons: JSON.stringify(reasons),
+      })
+      .where(and(eq(promptSuggestions.versionId, versionId), isOpen))
+      .returning({ versionId: promptSuggestions.versionId }),
+  ])
+  return saved.length > 0
+}
+
+/** Forgets who asked for a version that's added. The audit log has it. */
+export async function closeRequest({ database }: Store, versionId: string): Promise<void> {
+  await database
+    .update(promptSuggestions)
+    .set({ keyId: null, userId: null })
+    .where(eq(promptSuggestions.versionId, versionId))
+}
+
+/** Deletes a request that failed. */
+export async function deleteUnanswered(store: Store, problemId: string): Promise<void> {
+  const ofJob = sql`${promptSuggestions.projectKey} in (
+    select ${modelJobs.projectKey} from ${modelJobs} where ${isJob(store, suggestionJob({ problemId }), sql`not ${isPending}`)})`
+  await store.database
+    .delete(promptSuggestions)
+    .where(and(ofJob, eq(promptSuggestions.problemId, problemId), isNull(promptSuggestions.answeredAt)))
+}
