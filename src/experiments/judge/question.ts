@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import type { Json } from '../../domain/json.ts'
 import type { Work } from '../../domain/turns.ts'
 import { MAX_JUDGE_REASON_LENGTH, MAX_JUDGED_TOKENS, MAX_PROMPT_TOKENS } from '../../limits.ts'
+import { FRAME_TOKENS, fenced } from '../../model/fence.ts'
 import { fitMaterial, newLine } from '../../model/material.ts'
 import { quotedJson, tokensOf } from '../../model/quoted-text.ts'
 
@@ -17,14 +18,10 @@ export interface Compared {
   ignored: readonly string[]
 }
 
-/** Space for what's around the material's lines: the fence, and the addition to a second question. */
-const FRAME_TOKENS = 400
-
 /**
  * Writes the question whether a candidate's output means the same as what's expected. The instructions contain nothing
- * from the project's data. All of it is between two lines with `boundary`, and each line between them is one JSON value,
- * so no text inside can end the quotation. Use a new secret boundary for each question. Returns undefined if the outputs
- * are too large, because a judgment of parts of them would mislead.
+ * from the project's data. All of it is in the fence. Returns undefined if the outputs are too large, because a judgment
+ * of parts of them would mislead.
  */
 export function* writeQuestion(
   { stepId, input, expected, candidate, ignored }: Compared,
@@ -43,8 +40,7 @@ export function* writeQuestion(
     [{ ...newLine({ kind: 'input' }, { value: input }), rank: 0, distance: 0 }],
     left,
   )
-  const last = 'The material ends here. Answer with one JSON object, following the instructions.'
-  return { instructions, material: [`BEGIN ${boundary}`, ...lines, ...whole, `END ${boundary}`, last].join('\n') }
+  return { instructions, material: fenced([...lines, ...whole], boundary) }
 }
 
 const writeInstructions = (boundary: string): string =>
