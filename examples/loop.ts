@@ -1,7 +1,8 @@
 /**
  * A step to improve, for the walk-through in docs/the-loop.md:
  *
- *     node loop.ts post    answers eight tickets with the active version of the step's prompt, and records the runs
+ *     node loop.ts post    answers ten tickets with the active version of the step's prompt, and records the runs
+ *     node loop.ts more    answers twenty other tickets, as on the next day
  *     node loop.ts run     runs the step's experiments that are waiting for results
  *
  * Without COUNTERSIGN_KEY, it uses the demo's key, which `npm start` stores in this folder.
@@ -33,6 +34,32 @@ const TICKETS = {
   1001: 'My package has not arrived.',
   1002: 'The courier left it next door.',
   1003: 'Do you have a store in Leeds?',
+  1005: 'Where do I send the kettle back?',
+  1006: 'Do you sell gift cards?',
+}
+
+/** The tickets of the next day. */
+const MORE_TICKETS = {
+  1021: 'The blender is too loud. I am sending it back.',
+  1022: 'Is my package lost?',
+  1023: 'Please resend the invoice for May.',
+  1024: 'Are you open on Sundays?',
+  1025: 'Can I exchange the gloves for a smaller size?',
+  1026: 'I was charged for two lamps, but ordered one.',
+  1027: 'The courier rang nobody.',
+  1028: 'Do you repair bicycles?',
+  1029: 'How do I give back a gift?',
+  1030: 'My package arrived open.',
+  1031: 'Why is there no tax on the invoice?',
+  1032: 'Which size fits a tall child?',
+  1033: 'I want to exchange the red chair for a blue one.',
+  1034: 'You charged my old card.',
+  1035: 'When does the courier come?',
+  1036: 'Do you ship to Norway?',
+  1037: 'The tent leaks, so I want to send it back.',
+  1038: 'The package is at the wrong address.',
+  1039: 'May I pay by invoice?',
+  1040: 'Is the green sofa in stock?',
 }
 
 interface Ticket {
@@ -65,9 +92,9 @@ async function promptVersions(): Promise<Version[]> {
   return (await call<{ versions: Version[] }>('GET', `/api/prompts/${prompt?.id}`)).versions
 }
 
-async function postTickets(): Promise<void> {
+async function postTickets(tickets: Record<number, string>): Promise<void> {
   const version = (await promptVersions()).find(({ isActive }) => isActive)
-  for (const [number, text] of Object.entries(TICKETS)) {
+  for (const [number, text] of Object.entries(tickets)) {
     const trace = countersign.startTrace('sort-tickets', { metadata: { group_id: `ticket-${number}` } })
     const options = { input: { text }, ...(version && { promptVersionId: version.id }) }
     await trace.span(STEP, () => sortTicket(version?.content ?? '', { text }), options)
@@ -75,7 +102,7 @@ async function postTickets(): Promise<void> {
   }
   await countersign.flush()
   console.log(
-    `Posted ${Object.keys(TICKETS).length} tickets. Review them: ${baseUrl}/review?project=${projectSlug}&stepId=${STEP}`,
+    `Posted ${Object.keys(tickets).length} tickets. Review them: ${baseUrl}/review?project=${projectSlug}&stepId=${STEP}`,
   )
 }
 
@@ -119,6 +146,7 @@ function demoKey(): string {
 }
 
 const [command] = process.argv.slice(2)
-if (command === 'post') await postTickets()
+if (command === 'post') await postTickets(TICKETS)
+else if (command === 'more') await postTickets(MORE_TICKETS)
 else if (command === 'run') await runExperiments()
-else console.log('Usage: node loop.ts post | run')
+else console.log('Usage: node loop.ts post | more | run')

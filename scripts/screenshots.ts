@@ -48,10 +48,15 @@ const KnowledgeDocs = v.object({ knowledgeDocs: v.tupleWithRest([v.object({ id: 
 const Datasets = v.object({ datasets: v.array(v.object({ id: v.string(), stepId: v.string() })) })
 const Experiments = v.object({ experiments: v.array(v.object({ id: v.string(), stepId: v.string() })) })
 
+const Problems = v.object({ problems: v.array(v.object({ id: v.string() })) })
+
 const Insights = v.object({ outputs: v.object({ countedAt: v.nullable(v.string()), total: v.number() }) })
 
 const PICTURES: readonly Picture[] = [
   { name: 'insights', path: () => '/' },
+  { name: 'problems', path: () => '/problems' },
+  { name: 'problem', path: unprovenProblem },
+  { name: 'problem-phone', path: unprovenProblem, size: PHONE },
   { name: 'review', path: () => REVIEW },
   { name: 'review-editing', path: () => `${REVIEW}&stepId=generate-answer`, prepare: edit },
   { name: 'review-phone', path: () => REVIEW, size: PHONE },
@@ -124,6 +129,12 @@ async function testItems(get: Get): Promise<string> {
 async function unjudgedExperiment(get: Get): Promise<string> {
   const { experiments } = v.parse(Experiments, await get('/api/experiments?projectSlug=support'))
   return `/experiments/${experiments.find(({ stepId }) => stepId === 'generate-answer')?.id}`
+}
+
+/** A problem with a version that isn't proven yet. */
+async function unprovenProblem(get: Get): Promise<string> {
+  const { problems } = v.parse(Problems, await get('/api/problems?projectSlug=support&state=fixing'))
+  return `/problems/${problems[0]?.id}`
 }
 
 async function firstKnowledgeDoc(get: Get): Promise<string> {

@@ -106,7 +106,7 @@ function resultOf({ id, answer }: DemoExperiment, item: v.InferOutput<typeof Ite
 }
 
 /** The id of a version of a step's prompt. */
-async function versionIdOf({ url, key, project }: Target, stepId: string, version: number): Promise<string> {
+export async function versionIdOf({ url, key, project }: Target, stepId: string, version: number): Promise<string> {
   const list = `/api/prompts?projectSlug=${project.slug}&stepId=${stepId}`
   const { prompts } = v.parse(Prompts, await call(url, key, 'GET', list))
   const { versions } = v.parse(Detail, await call(url, key, 'GET', `/api/prompts/${prompts[0].id}`))

@@ -5,6 +5,7 @@ import * as v from 'valibot'
 import { call } from './call.ts'
 import { DEMO_END, type DemoEvent, type DemoProject, demoProjects } from './demo/index.ts'
 import { seedExperiments } from './seed-experiments.ts'
+import { seedProblems } from './seed-problems.ts'
 import { makeReviewerKey, makeReviewers, seedReviews } from './seed-reviews.ts'
 
 /** Where to seed, and with which credentials. */
@@ -63,6 +64,7 @@ async function seedProjects(target: SeedTarget, owner: string): Promise<DemoKey[
     if (slug === ANALYZED) {
       await analyzeCorrections(target.url, key, project)
       await seedExperiments({ url: target.url, key, project: { id, slug } })
+      await seedProblems({ url: target.url, key, owner, project: { id, slug } })
     }
     keys.push({ project: slug, key })
   }

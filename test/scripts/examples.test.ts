@@ -157,11 +157,11 @@ describe('loop.ts', () => {
     const { url, key, projectSlug } = tenant
     const loop = (command: string) => printed(tenant, process.execPath, 'loop.ts', command)
     expect(await loop('run')).toEqual(['No experiment is waiting for results. Begin one in the app.'])
-    expect(await loop('post')).toEqual([expect.stringContaining('Posted 8 tickets.')])
+    expect(await loop('post')).toEqual([expect.stringContaining('Posted 10 tickets.')])
     const queue = await call(url, key, 'GET', `/api/review-queue?projectSlug=${projectSlug}&stepId=sort-ticket`)
     const { spans } = v.parse(Queue, queue)
-    expect(spans).toHaveLength(8)
-    const isReturn = ({ text }: { text: string }) => /send the lamp|give back|exchange/.test(text)
+    expect(spans).toHaveLength(10)
+    const isReturn = ({ text }: { text: string }) => /(lamp|give|kettle) back|exchange/.test(text)
     const reviews = spans.map(({ id, input, output }) =>
       isReturn(input)
         ? { spanId: id, decision: 'correct', approvedOutput: { ...output, label: 'returns' } }
@@ -179,7 +179,8 @@ describe('loop.ts', () => {
       expect.stringMatching(/\/experiments\/[0-9a-f-]{36}\?project=support$/),
     ])
     await begin('train')
-    expect((await loop('run'))[0]).toBe('3 passed, 0 failed, 0 unjudged; 0 fixed, 0 regressed')
+    expect((await loop('run'))[0]).toBe('4 passed, 1 failed, 0 unjudged; 0 fixed, 0 regressed')
+    expect(await loop('more')).toEqual([expect.stringContaining('Posted 20 tickets.')])
   })
 })
 

@@ -19,7 +19,7 @@ const HOOK = `import { registerHooks } from 'node:module'
 registerHooks({ resolve: (name, context, next) => next(name === 'countersign/client' ? ${CLIENT} : name, context) })`
 
 /** Runs examples/loop.ts, and returns what it printed. */
-async function runExample(key: string, command: 'post' | 'run'): Promise<string> {
+async function runExample(key: string, command: 'post' | 'more' | 'run'): Promise<string> {
   const args = ['--import', `data:text/javascript,${encodeURIComponent(HOOK)}`, 'examples/loop.ts', command]
   const env = { PATH: process.env.PATH, COUNTERSIGN_URL: serverUrl(), COUNTERSIGN_KEY: key }
   return (await promisify(execFile)(process.execPath, args, { cwd: PROJECT, env })).stdout
@@ -61,9 +61,17 @@ async function replaceText(page: Page, text: string): Promise<void> {
   await page.keyboard.type(text)
 }
 
-/** Corrects the label of the output in the inbox from `other` to `returns`. */
+/** Names what's wrong with the output in the inbox, and corrects its label from `other` to `returns`. */
 async function correctLabel(page: Page): Promise<void> {
   const { keyboard } = page
+  const type = page.getByRole('combobox', { name: 'Error type' })
+  await keyboard.press('w')
+  await tabTo(page, type)
+  await keyboard.type('ambiguous g')
+  await expect(page.getByRole('listbox').getByRole('option')).toHaveText(['Ambiguous guideline'])
+  await keyboard.press('Enter')
+  await expect(type).toHaveValue('Ambiguous guideline')
+  await keyboard.press('Escape')
   await keyboard.press('e')
   await expect(page.getByRole('textbox', { name: 'Approved output as JSON' })).toBeFocused()
   await keyboard.press('ArrowDown')
@@ -76,9 +84,23 @@ async function correctLabel(page: Page): Promise<void> {
   await expect(page.getByRole('region', { name: 'Changes', exact: true })).toHaveCount(0)
 }
 
-/** Writes a version of the prompt with one more label, before or after the line of `billing`. */
+/** Opens the problem on the board. */
+async function openProblem(page: Page): Promise<void> {
+  await goTo(page, 'Problems')
+  const problem = page.getByRole('main').getByRole('link', { name: 'Ambiguous guideline' })
+  await expect(problem).toBeVisible()
+  await page.keyboard.press('j')
+  await expect(problem).toBeFocused()
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('heading', { level: 1, name: 'Ambiguous guideline' })).toBeVisible()
+}
+
+/** The state that the problem's page shows. */
+const stateOf = (page: Page): Locator => page.getByRole('status', { name: 'State' })
+
+/** Writes a version of the prompt for the problem, with one more label before or after the line of `billing`. */
 async function writeVersion(page: Page, number: number, place: 'before' | 'after'): Promise<void> {
-  await press(page, page.getByRole('button', { name: 'New version' }))
+  await press(page, page.getByRole('link', { name: /^Write (a new|another) version$/ }))
   await tabTo(page, page.getByRole('textbox', { name: 'Content' }))
   const { keyboard } = page
   await keyboard.press('ControlOrMeta+Home')
@@ -91,10 +113,12 @@ async function writeVersion(page: Page, number: number, place: 'before' | 'after
   await expect(page.getByRole('textbox', { name: 'Content' })).toContainText('at most 10 words.')
   await keyboard.press('Escape')
   await press(page, page.getByRole('button', { name: `Save version ${number}` }))
-  await expect(page.getByRole('heading', { name: `Version ${number}` })).toBeVisible()
+  await expect(page.getByRole('heading', { level: 1, name: 'Ambiguous guideline' })).toBeVisible()
+  await expect(page.getByRole('list', { name: 'Progress' })).toContainText(`Version ${number}`)
+  await expect(stateOf(page)).toHaveText('Fixing')
 }
 
-/** Begins an experiment on the version that the page shows. */
+/** Begins an experiment on the version that's linked to the problem. */
 async function beginExperiment(page: Page): Promise<void> {
   await press(page, page.getByRole('link', { name: 'Run an experiment' }))
   await press(page, page.getByRole('button', { name: 'Begin' }))
@@ -107,8 +131,8 @@ async function runExperiment(key: string, printed: string): Promise<void> {
   expect(await readFile(join(PROJECT, 'docs/the-loop.md'), 'utf8')).toContain(`\n${printed}\n`)
 }
 
-test('a correction becomes a proven prompt, with the keyboard alone', async ({ page, context }) => {
-  test.setTimeout(120_000)
+test('a correction becomes a fix that holds, with the keyboard alone', async ({ page, context }) => {
+  test.setTimeout(240_000)
   const organization = await newOrganization()
   const { project, key } = organization
   const ada = await organization.reviewer('Ada', ['read', 'review', 'manage'])
@@ -116,32 +140,46 @@ test('a correction becomes a proven prompt, with the keyboard alone', async ({ p
   const result = page.getByRole('region', { name: 'Result' })
   const gate = page.getByRole('region', { name: 'Gate' })
   const items = page.getByRole('list', { name: 'Items' }).getByRole('listitem')
+  const progress = page.getByRole('list', { name: 'Progress' })
   const versions = page.getByRole('navigation', { name: 'Versions' })
   const activeVersion = versions.getByRole('link').filter({ hasText: 'Active' })
   await signIn(context, ada.key)
 
-  expect(await runExample(key, 'post')).toContain('Posted 8 tickets')
+  expect(await runExample(key, 'post')).toContain('Posted 10 tickets')
   await page.goto(`/review?project=${project.slug}&stepId=sort-ticket`)
   const output = page.getByRole('region', { name: 'Output', exact: true })
-  const seen: string[] = []
-  while (seen.length < 8) {
-    // They started in the same moment, so that they can be in any order.
-    await expect
-      .poll(async () => {
-        const shown = (await output.textContent()) ?? ''
-        return shown.includes('summary') && !seen.includes(shown)
-      })
-      .toBe(true)
-    const shown = (await output.textContent()) ?? ''
-    seen.push(shown)
-    if (/lamp|shoes|shirt/.test(shown)) await correctLabel(page)
-    else await keyboard.press('a')
+  /** Decides on as many outputs as the example has posted. They started in the same moment, so they're in any order. */
+  const review = async (count: number) => {
+    const seen: string[] = []
+    while (seen.length < count) {
+      await expect
+        .poll(async () => {
+          const shown = (await output.textContent()) ?? ''
+          return shown.includes('summary') && !seen.includes(shown)
+        })
+        .toBe(true)
+      const shown = (await output.textContent()) ?? ''
+      seen.push(shown)
+      if (/lamp back|shoes|shirt|kettle/.test(shown)) await correctLabel(page)
+      else await keyboard.press('a')
+    }
+    await expect(page.getByText('All done. Nice work!')).toBeVisible()
   }
-  await expect(page.getByText('All done. Nice work!')).toBeVisible()
+  await review(10)
+
+  await openProblem(page)
+  await expect(stateOf(page)).toHaveText('Open')
+  const examples = page.getByRole('region', { name: 'Examples' })
+  await expect(page.getByRole('link', { name: '4 spoiled outputs' })).toBeVisible()
+  await expect(examples.getByRole('status')).toHaveText('1 of 4')
+  await keyboard.press('j')
+  await expect(examples.getByRole('status')).toHaveText('2 of 4')
+  await press(page, page.getByRole('button', { name: 'Assign to me' }))
+  await expect(page.getByRole('button', { name: 'Unassign' })).toBeVisible()
 
   await goTo(page, 'Datasets')
-  await press(page, page.getByRole('link', { name: '3 corrected items of sort-ticket' }))
-  await expect(page.getByRole('table', { name: 'Items' }).getByRole('row')).toHaveCount(4)
+  await press(page, page.getByRole('link', { name: '4 corrected items of sort-ticket' }))
+  await expect(page.getByRole('table', { name: 'Items' }).getByRole('row')).toHaveCount(5)
 
   await goTo(page, 'Prompts')
   await press(page, page.getByRole('list', { name: 'Prompts' }).getByRole('link', { name: /sort-ticket/ }))
@@ -157,9 +195,10 @@ test('a correction becomes a proven prompt, with the keyboard alone', async ({ p
   }
   await keyboard.press('Enter')
   await expect(gate).toContainText('at least 5 judged items in test, no regressions, and nothing unjudged')
+  await expect(dialog).toHaveCount(0)
 
+  await openProblem(page)
   await writeVersion(page, 2, 'before')
-  await expect(gate).toContainText('No finished experiment on this version counts yet.')
   await beginExperiment(page)
   await runExperiment(key, '3 passed, 1 failed, 1 unjudged; 3 fixed, 1 regressed')
   for (const count of ['3 fixed', '1 regressed', '1 unjudged']) {
@@ -181,6 +220,8 @@ test('a correction becomes a proven prompt, with the keyboard alone', async ({ p
   await expect(dialog).toHaveCount(0)
   await expect(activeVersion).toContainText('Version 1')
 
+  await openProblem(page)
+  await expect(progress).toContainText('3 of 3 test items of this problem fixed')
   await writeVersion(page, 3, 'after')
   await beginExperiment(page)
   await runExperiment(key, '4 passed, 0 failed, 1 unjudged; 3 fixed, 0 regressed')
@@ -189,12 +230,21 @@ test('a correction becomes a proven prompt, with the keyboard alone', async ({ p
   await expect(result).toContainText('5 of 5 judged')
   await expect(page.getByRole('status').filter({ hasText: 'The gate is met' })).toBeVisible()
 
-  await press(page, page.getByRole('link', { name: 'Version 3' }))
-  await expect(gate).toContainText('The gate is met')
+  await press(page, page.getByRole('link', { name: 'Problem', exact: true }))
+  await expect(stateOf(page)).toHaveText('Proven')
   await press(page, page.getByRole('button', { name: 'Activate version 3' }))
   await press(page, dialog.getByRole('button', { name: 'Activate version 3' }))
-  await expect(activeVersion).toContainText('Version 3')
+  await expect(stateOf(page)).toHaveText('Live')
 
+  expect(await runExample(key, 'more')).toContain('Posted 20 tickets')
+  await press(page, page.getByRole('link', { name: 'Review its outputs' }))
+  await review(20)
+  await openProblem(page)
+  await expect(stateOf(page)).toHaveText('Verified')
+  await expect(progress).toContainText('Before 6 of 10 accepted (60%), now 20 of 20 accepted (100%)')
+
+  await press(page, page.getByRole('link', { name: 'Version 3' }))
+  await expect(activeVersion).toContainText('Version 3')
   await press(page, versions.getByRole('link', { name: 'Version 1' }))
   await press(page, page.getByRole('button', { name: 'Roll back to version 1' }))
   await expect(activeVersion).toContainText('Version 1')

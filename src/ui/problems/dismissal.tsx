@@ -1,35 +1,27 @@
 import { Button, Text, Textarea } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
+import { MAX_NOTE_LENGTH } from '../../limits.ts'
 import type { Problem } from '../api/wire.ts'
 import { DialogForm } from '../parts/dialog-form.tsx'
 import { useMay } from '../parts/scopes.tsx'
 import { useSubmission } from '../parts/use-submission.ts'
-import { useProject } from '../session/project.ts'
 import { changeProblem, offerUndo } from './writes.tsx'
-
-const MAX_NOTE = 2_000
-
-/** Dismisses a problem that isn't worth fixing, or opens it again. */
-export function Dismissal({ problem }: { problem: Problem }) {
-  const mayReview = useMay('review')
-  const project = useProject()
-  if (!mayReview || project === undefined) return null
-  return problem.state === 'dismissed' ? (
-    <Reopen problem={problem} project={project} />
-  ) : (
-    <Dismiss problem={problem} project={project} />
-  )
-}
 
 interface DismissalProps {
   problem: Problem
-  project: string
 }
 
-function Reopen({ problem: { id, note }, project }: DismissalProps) {
+/** Dismisses a problem that isn't worth fixing, or opens it again. */
+export function Dismissal({ problem }: DismissalProps) {
+  const mayReview = useMay('review')
+  if (!mayReview) return null
+  return problem.state === 'dismissed' ? <Reopen problem={problem} /> : <Dismiss problem={problem} />
+}
+
+function Reopen({ problem: { id, note } }: DismissalProps) {
   const { submit, isPending } = useSubmission({
-    send: () => changeProblem(project, id, { dismissed: false, note: null }),
-    onDone: () => offerUndo('Problem reopened.', () => changeProblem(project, id, { dismissed: true, note })),
+    send: () => changeProblem(id, { dismissed: false, note: null }),
+    onDone: () => offerUndo('Problem reopened.', () => changeProblem(id, { dismissed: true, note })),
     onFault: ({ message }) => notifications.show({ color: 'red', title: "Couldn't reopen it", message }),
   })
   return (
@@ -39,7 +31,7 @@ function Reopen({ problem: { id, note }, project }: DismissalProps) {
   )
 }
 
-const Dismiss = ({ problem: { id, note }, project }: DismissalProps) => (
+const Dismiss = ({ problem: { id, note } }: DismissalProps) => (
   <DialogForm
     trigger={open => (
       <Button size="compact-sm" variant="default" onClick={open}>
@@ -50,8 +42,8 @@ const Dismiss = ({ problem: { id, note }, project }: DismissalProps) => (
     initial={{ note: note ?? '' }}
     fields={['note']}
     button={draft => ({ act: 'Dismiss', isDisabled: draft.note.trim() === '' })}
-    send={draft => changeProblem(project, id, { dismissed: true, note: draft.note.trim() })}
-    onDone={() => offerUndo('Problem dismissed.', () => changeProblem(project, id, { dismissed: false, note }))}
+    send={draft => changeProblem(id, { dismissed: true, note: draft.note.trim() })}
+    onDone={() => offerUndo('Problem dismissed.', () => changeProblem(id, { dismissed: false, note }))}
   >
     {(draft, change, faults) => (
       <>
@@ -61,7 +53,7 @@ const Dismiss = ({ problem: { id, note }, project }: DismissalProps) => (
           required
           autosize
           minRows={2}
-          maxLength={MAX_NOTE}
+          maxLength={MAX_NOTE_LENGTH}
           data-autofocus
           value={draft.note}
           onChange={({ currentTarget }) => change({ note: currentTarget.value })}

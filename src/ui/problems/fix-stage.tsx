@@ -31,11 +31,11 @@ export function FixStage({ problem, project, prompt, hasNoPrompt }: FixStageProp
   const [isChoosing, setChoosing] = useState(false)
   const before = candidate?.versionId ?? null
   const { submit, isPending } = useSubmission({
-    send: (candidateVersionId: string | null) => changeProblem(project, id, { candidateVersionId }),
+    send: (candidateVersionId: string | null) => changeProblem(id, { candidateVersionId }),
     onDone: (_, versionId) => {
       setChoosing(false)
       const message = versionId === null ? 'The version is no longer linked.' : 'Version linked.'
-      offerUndo(message, () => changeProblem(project, id, { candidateVersionId: before }))
+      offerUndo(message, () => changeProblem(id, { candidateVersionId: before }))
     },
     onFault: ({ message }) => notifications.show({ color: 'red', title: "Couldn't link it", message }),
   })

@@ -13,24 +13,19 @@ import { useAllUsers } from '../settings/use-all.ts'
 import { Stage } from './stage.tsx'
 import { changeProblem, offerUndo } from './writes.tsx'
 
-interface OwnerStageProps {
-  problem: Problem
-  project: string
-}
-
 /** Who works on the fix. */
-export function OwnerStage({ problem: { id, assignee, state }, project }: OwnerStageProps) {
+export function OwnerStage({ problem: { id, assignee, state } }: { problem: Problem }) {
   const { data: session } = useQuery(sessionQuery)
   const mayReview = useMay('review')
   const mayManage = useMay('manage')
   const [isChoosing, setChoosing] = useState(false)
   const names = useNames([assignee])
   const { submit, isPending } = useSubmission({
-    send: (assigneeId: string | null) => changeProblem(project, id, { assigneeId }),
+    send: (assigneeId: string | null) => changeProblem(id, { assigneeId }),
     onDone: (_, assigneeId) => {
       setChoosing(false)
       const message = assigneeId === null ? 'Nobody is assigned now.' : 'Assigned.'
-      offerUndo(message, () => changeProblem(project, id, { assigneeId: assignee }))
+      offerUndo(message, () => changeProblem(id, { assigneeId: assignee }))
     },
     onFault: ({ message }) => notifications.show({ color: 'red', title: "Couldn't assign it", message }),
   })

@@ -26,7 +26,10 @@ import classes from './problems.module.css'
 import { problemsQuery } from './queries.ts'
 import { StateFilter } from './state-filter.tsx'
 import type { ProblemState } from './states.tsx'
-import { isState, MEANINGS, STATES, stateName } from './states.tsx'
+import { isState, MEANINGS, stateName } from './states.tsx'
+
+/** Problems that somebody works on come first, because a project usually has more open ones. */
+const GROUPS = ['proven', 'fixing', 'live', 'open', 'verified', 'dismissed'] as const
 
 /** A project's problems: what spoils most outputs, and how far each fix is. */
 export function Page() {
@@ -73,7 +76,7 @@ export function Page() {
       )}
       {project !== undefined && problems && (
         <div ref={lists} data-old={query.isPlaceholderData || undefined} className={classes.groups}>
-          {STATES.map(each => (
+          {GROUPS.map(each => (
             <StateGroup
               key={each}
               state={each}

@@ -7,7 +7,6 @@ import { useProjectPrompts } from '../experiments/use-prompt-versions.ts'
 import { windowsAt } from '../insights/window.ts'
 import { useWindow, WindowSelect } from '../insights/window-select.tsx'
 import { ShownText } from '../json/shown-text.tsx'
-import { Empty } from '../parts/empty.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { Moment } from '../parts/moment.tsx'
 import { NoProject } from '../parts/no-project.tsx'
@@ -58,11 +57,6 @@ export function Page() {
         />
       )}
       {project !== undefined && !error && problem === undefined && <Expected />}
-      {project !== undefined && problem === null && (
-        <Empty title={`No spoiled outputs in the last ${days} days`}>
-          Choose a longer period. A problem ends if all its decisions are undone or its traces are deleted.
-        </Empty>
-      )}
       {project !== undefined && problem && (
         <>
           <Figures problem={problem} project={project} windows={windowsAt(Date.now(), days)} days={days} />
@@ -76,7 +70,7 @@ export function Page() {
   )
 }
 
-function Heading({ problem }: { problem: Problem | null | undefined }) {
+function Heading({ problem }: { problem: Problem | undefined }) {
   const nameOf = useProblemName()
   if (!problem) return <Title order={1}>Problem</Title>
   return (

@@ -23,7 +23,7 @@ export function Progress({ problem, project }: ProgressProps) {
   const stage = { problem, project, prompt }
   return (
     <ol className={classes.progress} aria-label="Progress">
-      <OwnerStage problem={problem} project={project} />
+      <OwnerStage problem={problem} />
       <FixStage {...stage} hasNoPrompt={data !== undefined && promptId === undefined} />
       <ProofStage {...stage} />
       <ActivationStage {...stage} />

@@ -44,7 +44,7 @@ export function ProofStage({ problem: { id, stepId, state, candidate, proof }, p
           )}
         </Text>
       )}
-      {candidate && proof?.reason && (
+      {proof?.experimentId && proof.reason !== null && (
         <Text size="sm" dir="auto">
           <ShownText text={proof.reason} />
         </Text>

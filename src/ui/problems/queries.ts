@@ -1,11 +1,11 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { call } from '../api/client.ts'
-import type { ProblemList, SpanList } from '../api/wire.ts'
+import type { Problem, ProblemList, SpanList } from '../api/wire.ts'
 import type { TimeRange } from '../insights/window.ts'
 import type { ProblemState } from './states.tsx'
 
 const PAGE_SIZE = 100
-const MAX_PAGE = 200
+const FOLLOW_MS = 5_000
 /** Examples per request. They have previews of their values. */
 const EXAMPLES = 25
 
@@ -22,25 +22,22 @@ export const problemsQuery = (project: string | undefined, { from, to }: TimeRan
     getNextPageParam: ({ nextCursor }) => nextCursor,
     placeholderData: keepPreviousData,
     enabled: project !== undefined,
+    staleTime: 0,
   })
 
-/** A problem in a period; null if it has spoiled no output in it. */
+/** A problem, with its counts in a period. */
 export const problemQuery = (project: string | undefined, id: string, { from, to }: TimeRange) =>
   queryOptions({
     queryKey: ['problem', project, id, from, to],
-    queryFn: async ({ signal }) => {
-      let cursor: string | null = null
-      do {
-        const query = { projectSlug: project, from, to, limit: MAX_PAGE, cursor }
-        const page: ProblemList = await call<ProblemList>('/api/problems', { query, signal })
-        const found = page.problems.find(problem => problem.id === id)
-        if (found) return found
-        cursor = page.nextCursor
-      } while (cursor !== null)
-      return null
-    },
+    queryFn: ({ signal }) => call<Problem>(`/api/problems/${encodeURIComponent(id)}`, { query: { from, to }, signal }),
     enabled: project !== undefined,
+    // Experiments and reviews move it.
+    staleTime: 0,
+    refetchInterval: ({ state: { data } }) => (data && FOLLOWED.includes(data.state) ? FOLLOW_MS : false),
   })
+
+/** The states that change without anything that this page does. */
+const FOLLOWED: readonly ProblemState[] = ['fixing', 'live']
 
 /** The outputs that a problem has spoiled in a period, newest decision first. */
 export const examplesQuery = (project: string | undefined, problemId: string, { from, to }: TimeRange) =>

@@ -13,8 +13,8 @@ export interface ProblemChange {
 }
 
 /** Changes a problem. Resolves when the page shows it. */
-export async function changeProblem(project: string, id: string, change: ProblemChange): Promise<void> {
-  await call<Problem>(`/api/problems/${id}`, { method: 'PATCH', query: { projectSlug: project }, body: change })
+export async function changeProblem(id: string, change: ProblemChange): Promise<void> {
+  await call<Problem>(`/api/problems/${encodeURIComponent(id)}`, { method: 'PATCH', body: change })
   await refreshProblems()
 }
 

@@ -40,7 +40,7 @@ export function NewVersionForm({ kind, text }: { kind: TextKind; text: Versioned
     send: ({ content, note }, outputSchema) => createVersion(kind, text.id, { content, note, outputSchema }),
     onDone: async ({ id }, _sent, discard) => {
       discard()
-      await Promise.all([refreshTexts(kind, text.id), problemId !== null && linkVersion(project, problemId, id)])
+      await Promise.all([refreshTexts(kind, text.id), problemId !== null && linkVersion(problemId, id)])
       notifications.show({ message: `Version ${number} created.` })
       if (problemPath) navigate(problemPath)
       else setParameters(withParameters({ version: id, new: null }))
@@ -94,7 +94,7 @@ export function NewVersionForm({ kind, text }: { kind: TextKind; text: Versioned
 }
 
 /** The version exists by now, so a problem that can't be changed must not look as if nothing was saved. */
-const linkVersion = (project: string | undefined, problemId: string, candidateVersionId: string): Promise<void> =>
-  changeProblem(project ?? '', problemId, { candidateVersionId }).catch(({ message }: Error) => {
+const linkVersion = (problemId: string, candidateVersionId: string): Promise<void> =>
+  changeProblem(problemId, { candidateVersionId }).catch(({ message }: Error) => {
     notifications.show({ color: 'red', title: "Couldn't link the version to the problem", message })
   })
