@@ -18,6 +18,10 @@ const SIGNIFICANT_P = 0.05
 export const WATCH_STATES = ['too_early', 'better', 'worse', 'no_difference'] as const
 export type WatchState = (typeof WATCH_STATES)[number]
 
+/** The versions that a watch compares. */
+export const WATCHED_SIDES = ['before', 'after'] as const
+export type WatchedSide = (typeof WATCHED_SIDES)[number]
+
 /** How many of n decisions accept the output. */
 export interface Acceptance {
   n: number

@@ -214,6 +214,7 @@ export const watch: Shown<typeof Watch> = {
   decided: 83,
   nextLook: 160,
   looks: [],
+  rolledBack: null,
 }
 
 export const gate: Shown<typeof Gate> = {

@@ -5,6 +5,7 @@ import { requireFound } from '../auth/require-project.ts'
 import { isUuid } from '../domain/ids.ts'
 import { NAMED_BY } from '../domain/problem.ts'
 import { SPAN_REVIEW_FILTERS } from '../domain/review-state.ts'
+import { WATCHED_SIDES } from '../domain/watch.ts'
 import { described, timestamp, Uuid, uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { badRequest, notFound } from '../http/errors.ts'
@@ -18,6 +19,7 @@ import { searchDecidedSpans, searchSpans } from '../store/search/spans.ts'
 import { findSpan } from '../store/spans/located-spans.ts'
 import { listSpans as walkSpans } from '../store/spans/span-list.ts'
 import type { SpanPlace } from '../store/spans/spans-in-traces.ts'
+import { findWatchedDecisions } from '../store/texts/watch.ts'
 import { reviewedSpan, span } from './examples.ts'
 import { projectSelector, selectedProject } from './project.ts'
 import { containsParameter, SEARCH_DESCRIPTION, searchAnswer, searchFields, sought } from './text-search.ts'
@@ -112,30 +114,46 @@ const problemFilter = {
   ),
 }
 
+const watchFilter = {
+  watchedPromptId: v.optional(
+    uuid(
+      "The decisions that this prompt's watch counts, whether or not they're in force. Decisions on traces that are gone can't be listed. Can't be combined with `problemId`.",
+    ),
+  ),
+  watchedSide: described(
+    v.optional(v.picklist(WATCHED_SIDES)),
+    '`after`: decisions on the active version, which is the default; `before`: on the version before. Requires `watchedPromptId`.',
+  ),
+}
+
 /** The query parameters that filter lists of spans. */
 export const spanListFilters = {
   ...spanFilters,
   ...decisionFilters,
   ...problemFilter,
+  ...watchFilter,
   contains: containsParameter('Spans'),
 }
 
 /** The filters that a problem has cases for, or that don't apply to cases that an engine found. */
-const UNLIKE_PROBLEMS = ['stepId', 'promptVersionId', 'decision', 'errorType', 'reviewerId'] as const
+const UNLIKE_PROBLEMS = ['stepId', 'promptVersionId', 'decision', 'errorType', 'reviewerId', 'watchedPromptId'] as const
 
 /**
  * A list's filter in the store's form, the text that its spans must contain, and whether it's a list of decisions or of
- * a problem's cases. 404 if the project has no such problem.
+ * a problem's cases. 404 if the project has no such problem or watch.
  */
 export async function spanListFilter(
   store: Store,
   project: Project,
   query: v.InferOutput<v.StrictObjectSchema<typeof spanListFilters, undefined>>,
 ) {
-  const { decision, errorType, reviewerId, reviewedFrom, reviewedTo, problemId } = query
+  const { decision, errorType, reviewerId, reviewedFrom, reviewedTo, problemId, watchedPromptId } = query
   const unlike = UNLIKE_PROBLEMS.find(name => problemId !== undefined && query[name] !== undefined)
   if (unlike) throw badRequest('must not be combined with problemId', unlike)
   if (query.namedBy !== undefined && problemId === undefined) throw badRequest('requires problemId', 'namedBy')
+  if (query.watchedSide !== undefined && watchedPromptId === undefined) {
+    throw badRequest('requires watchedPromptId', 'watchedSide')
+  }
   const filter: DecisionFilter = {
     ...query,
     promptVersionIds: query.promptVersionId,
@@ -146,12 +164,19 @@ export async function spanListFilter(
   }
   requireRange(filter.from, filter.to, 'from')
   requireRange(filter.reviewedFrom, filter.reviewedTo, 'reviewedFrom')
-  const isByDecision = [decision, errorType, reviewerId, reviewedFrom, reviewedTo, problemId].some(
+  const isByDecision = [decision, errorType, reviewerId, reviewedFrom, reviewedTo, problemId, watchedPromptId].some(
     field => field !== undefined,
   )
   const problem = problemId === undefined ? undefined : await findProblem(store, problemId)
   if (problemId !== undefined && problem?.projectKey !== project.key) throw notFound('The project has no such problem')
-  return { filter: { ...filter, problem }, contained: sought(query.contains), isByDecision }
+  const watched =
+    watchedPromptId && (await findWatchedDecisions(store, project.key, watchedPromptId, query.watchedSide ?? 'after'))
+  if (watchedPromptId !== undefined && !watched) throw notFound('The project has no such prompt with a watch')
+  return {
+    filter: { ...filter, problem, watched: watched || undefined },
+    contained: sought(query.contains),
+    isByDecision,
+  }
 }
 
 export const listSpans = endpoint({
@@ -165,6 +190,7 @@ export const listSpans = endpoint({
     'force, newest decision first, with the step and prompt version recorded then: the decisions that insights count. ' +
     `A page looks at up to ${MAX_SCANNED_DECISIONS} decisions. ` +
     "With `problemId`, it lists that problem's cases: corrections, and for a trace that an engine analyzed without one, the span that it blames, or else the root. " +
+    "With `watchedPromptId`, it lists the decisions that the prompt's `watch` counts. " +
     'A page may be short even if more spans follow; it also ends at 8 MiB of values. ' +
     SEARCH_DESCRIPTION,
   scope: 'read',

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { MAX_WATCHED, WATCH_STATES } from '../domain/watch.ts'
 import { described, IsoTime, isoTime, Uuid } from '../http/atoms.ts'
-import type { Watch as WatchRecord } from '../store/texts/watch.ts'
+import type { WatchLook, Watch as WatchRecord } from '../store/texts/watch.ts'
 
 const Acceptance = v.object({
   n: described(v.number(), 'First decisions by people, without imported ones'),
@@ -24,6 +24,11 @@ const Comparison = {
   after: described(Acceptance, 'The oldest decisions on the active version since its activation'),
 }
 
+const Look = v.object({
+  ...Comparison,
+  at: described(IsoTime, 'The time of the last decision that the look counts'),
+})
+
 /** How a prompt's active version does, compared with the version before. */
 export const Watch = v.object({
   ...Comparison,
@@ -34,11 +39,10 @@ export const Watch = v.object({
   previousVersionNumber: v.number(),
   decided: described(v.number(), `Decisions on the active version so far; at most ${MAX_WATCHED}`),
   nextLook: described(v.nullable(v.number()), 'The number of decisions at the next look. Null after the last.'),
-  looks: v.array(
-    v.object({
-      ...Comparison,
-      at: described(IsoTime, 'The time of the last decision that the look counts'),
-    }),
+  looks: v.array(Look),
+  rolledBack: described(
+    v.nullable(Look),
+    'If `autoRollback` returned to this version: what was found about the previous one, which is its `after`',
   ),
 })
 
@@ -47,9 +51,16 @@ export const toWatch = ({
   place: __,
   activatedAt,
   looks,
+  rolledBack,
   ...watch
 }: WatchRecord): v.InferOutput<typeof Watch> => ({
   ...watch,
   activatedAt: isoTime(activatedAt),
-  looks: looks.map(({ look: ___, errorTypes: ____, at, ...shown }) => ({ ...shown, at: isoTime(at) })),
+  looks: looks.map(toLook),
+  rolledBack: rolledBack && toLook(rolledBack),
+})
+
+const toLook = ({ look: _, errorTypes: __, at, ...shown }: WatchLook): v.InferOutput<typeof Look> => ({
+  ...shown,
+  at: isoTime(at),
 })

@@ -267,6 +267,56 @@ describe("a prompt's watch", () => {
     expect((await theirs.org.read.get(mine.path)).status).toBe(403)
   })
 
+  it('lists the decisions that each of its numbers counts', async ({ expect }) => {
+    const { org, watch, decided, accept, reset, firstId, replace, promptId } = await newWatched()
+    const versionId = await replace(5, 10, firstId)
+    const [again] = await decided(versionId, 19, 3)
+    const { before, after } = await watch()
+    const list = async (filter: string) => {
+      const ids = new Set<string>()
+      let [cursor, expired] = ['', 0]
+      do {
+        const path = `/api/spans?projectSlug=support&limit=7&watchedPromptId=${promptId}${filter}${cursor}`
+        const { status, body } = await org.owner.get(path)
+        expect(status, JSON.stringify(body)).toBe(200)
+        for (const { id } of body.spans) ids.add(id)
+        expired += body.expired ?? 0
+        cursor = body.nextCursor ? `&cursor=${body.nextCursor}` : ''
+      } while (cursor)
+      return { ids, listed: ids.size, expired }
+    }
+    const lengths = async () => ({
+      before: {
+        n: (await list('&watchedSide=before')).listed,
+        accepted: (await list('&watchedSide=before&decision=accept')).listed,
+      },
+      after: { n: (await list('')).listed, accepted: (await list('&watchedSide=after&decision=accept')).listed },
+    })
+    expect({ before, after }).toEqual({ before: { n: 15, accepted: 5 }, after: { n: 20, accepted: 19 } })
+    expect(await lengths()).toEqual({ before, after })
+    // A decision that's no longer in force was still the first one.
+    if (again) await reset([again]).then(() => accept([again]))
+    expect((await list('')).ids.size).toBeGreaterThanOrEqual(19)
+    const [listed] = (await list('&watchedSide=before')).ids
+    if (listed) await purgeTraceOf(org, listed)
+    expect(await list('&watchedSide=before')).toMatchObject({ listed: 14, expired: 1 })
+  })
+
+  it('refuses lists that make no sense, and lists nothing of another tenant', async ({ expect }) => {
+    const { org, promptId, firstId, replace } = await newWatched()
+    await replace(1, 1, firstId)
+    const list = (filter: string, by = org) => by.owner.get(`/api/spans?projectSlug=support&${filter}`)
+    const problemId = crypto.randomUUID()
+    expect(await list('watchedSide=before')).toMatchObject({
+      status: 400,
+      body: { details: [{ path: 'watchedSide' }] },
+    })
+    expect(await list(`watchedPromptId=${promptId}&problemId=${problemId}`)).toMatchObject({ status: 400 })
+    expect(await list(`watchedPromptId=${promptId}`)).toMatchObject({ status: 200 })
+    expect(await list(`watchedPromptId=${promptId}`, await newOrg())).toMatchObject({ status: 404 })
+    expect(await list(`watchedPromptId=${crypto.randomUUID()}`)).toMatchObject({ status: 404 })
+  })
+
   it("ends with its prompt and with its project; a prompt that gets the same key doesn't inherit it", async ({
     expect,
   }) => {

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import * as v from 'valibot'
+import { expectAccessibleOnEveryScreen } from './accessibility.ts'
 import { newOrganization } from './organization.ts'
 import { expect, signIn, test } from './test.ts'
 
@@ -123,4 +125,59 @@ test.describe('on a phone', () => {
     const height = async (name: string) => (await schema.getByText(name, { exact: true }).boundingBox())?.height
     expect(await height('additionalProperties:')).toBe(await height('type:'))
   })
+})
+
+test("a prompt's page compares the active version with the one before, and each number leads to its spans", async ({
+  page,
+  context,
+}) => {
+  const { make, call, post, key, project } = await newOrganization()
+  const promptId = await make('/api/prompts', { projectSlug: project.slug, stepId: 'answer', content: 'Kindly.' })
+  const Versions = v.object({ versions: v.array(v.object({ id: v.string(), isActive: v.boolean() })) })
+  const decide = async (accepted: number, corrected: number) => {
+    const { versions } = v.parse(Versions, await call('GET', `/api/prompts/${promptId}`))
+    const active = versions.find(({ isActive }) => isActive)
+    const made = Array.from({ length: accepted + corrected }, () => ({
+      trace_id: `trace_${randomUUID()}`,
+      span_id: randomUUID(),
+    }))
+    const timestamp = new Date().toISOString()
+    await post(
+      made.flatMap(({ trace_id, span_id }) => [
+        { type: 'trace' as const, body: { trace_id, name: 'support', timestamp, status: 'completed' } },
+        {
+          type: 'span' as const,
+          body: { trace_id, span_id, step_id: 'answer', timestamp, output: 'Yes', prompt_version_id: active?.id },
+        },
+      ]),
+    )
+    const reviews = made.map(({ span_id }, index) =>
+      index < accepted
+        ? { spanId: span_id, decision: 'accept' }
+        : { spanId: span_id, decision: 'correct', approvedOutput: 'No' },
+    )
+    await call('POST', '/api/reviews', { reviews })
+  }
+  await decide(4, 16)
+  await make(`/api/prompts/${promptId}/versions`, { content: 'Curtly.', activate: true })
+  await decide(12, 0)
+  await signIn(context, key)
+  await page.goto(`/prompts/${promptId}?project=${project.slug}`)
+  const watch = page.getByRole('region', { name: 'Watch' })
+  await expect(watch).toContainText('Too early: 12 of 20 decisions.')
+  await decide(7, 1)
+  await page.reload()
+  await expect(watch).toContainText('Better: 95% of 20 accepted, 20% of 20 on version 1.')
+  await expectAccessibleOnEveryScreen(page)
+  const rows = page.getByRole('table', { name: 'Spans' }).getByRole('row')
+  for (const [name, count] of [
+    ['4 accepted, version 1', 4],
+    ['20 decisions, version 1', 20],
+    ['19 accepted, version 2', 19],
+    ['20 decisions, version 2', 20],
+  ] as const) {
+    await watch.getByRole('link', { name }).click()
+    await expect(rows).toHaveCount(count + 1)
+    await page.goBack()
+  }
 })

@@ -20,6 +20,7 @@ import { traces } from '../schema/traces.ts'
 import { findSpans, type LocatedSpan } from '../spans/located-spans.ts'
 import { matchesNow, type SpanFilter } from '../spans/span-list.ts'
 import { isLiveIn, unpurgedTraces } from '../traces/live.ts'
+import { firstDecisions, type WatchedDecisions } from './first-decisions.ts'
 
 /*
  * Lists spans by their decisions in force, with the step and prompt version recorded there: the decisions that insights
@@ -39,6 +40,8 @@ export interface DecisionFilter extends SpanFilter {
   problem?: ProblemKey | undefined
   /** Who named the type of those cases. */
   namedBy?: NamedBy | undefined
+  /** Lists the decisions that a watch counts instead, whether or not they're in force. */
+  watched?: WatchedDecisions | undefined
 }
 
 /** The position of a decision in the list, newest first. */
@@ -95,12 +98,14 @@ export async function findDecisions(
   filter: DecisionFilter,
   { limit, after, isCounted }: Omit<PageQuery, 'mode'> & { isCounted: boolean },
 ): Promise<Pick<DecidedPage, 'nextPlace' | 'expired'> & { items: ListedDecision[] }> {
-  const { problem } = filter
+  const { problem, watched } = filter
   const decisions = problem
     ? selectCases(store, project, { ...filter, problem }, limit, after)
     : selectDecisions(store, project, filter, limit, after)
-  const countExpired = () =>
-    problem ? countGoneCases(store, project, { ...filter, problem }) : countGone(store, project, filter)
+  const countExpired = () => {
+    if (problem) return countGoneCases(store, project, { ...filter, problem })
+    return watched ? countUncounted(store, filter.state, watched) : countGone(store, project, filter)
+  }
   const [rows, gone] = isCounted
     ? await readPlain(store.database, [decisions, countExpired()])
     : await readPlain(store.database, [decisions])
@@ -125,8 +130,20 @@ export async function showDecisions(
 }
 
 /** Whether the counts tell how many decisions match. */
-const isCountable = ({ model, review, hasOutput, reviewable, from, to }: DecisionFilter): boolean =>
-  [model, review, hasOutput, reviewable, from, to].every(field => field === undefined)
+const isCountable = ({
+  model,
+  review,
+  hasOutput,
+  reviewable,
+  from,
+  to,
+  watched,
+  ...recorded
+}: DecisionFilter): boolean => {
+  const { errorType, reviewerId, stepId, promptVersionIds, reviewedFrom, reviewedTo } = recorded
+  const unwatched = watched ? [errorType, reviewerId, stepId, promptVersionIds, reviewedFrom, reviewedTo] : []
+  return [model, review, hasOutput, reviewable, from, to, ...unwatched].every(field => field === undefined)
+}
 
 const ORDER = [reviews.createdAt, reviews.traceKey, reviews.spanId, reviews.number]
 
@@ -138,7 +155,7 @@ function selectDecisions(
   limit: number,
   after: DecisionPlace | undefined,
 ) {
-  const { from, to, errorType } = filter
+  const { from, to, errorType, watched } = filter
   const order = sql.join(ORDER.map(desc), sql`, `)
   const scanned = store.database
     .select({
@@ -150,7 +167,7 @@ function selectDecisions(
     .from(reviews)
     .where(
       and(
-        eq(reviews.projectKey, project.key),
+        watched ? isWatched(watched) : eq(reviews.projectKey, project.key),
         // For the partial index.
         errorType === undefined ? undefined : isNotNull(reviews.errorType),
         isInRange(reviews.createdAt, filter),
@@ -164,7 +181,7 @@ function selectDecisions(
   const isMatch = and(
     isDecision(project, filter),
     sql`exists (select 1 from ${spans} cross join ${traces}
-      where ${spans.id} = ${reviews.spanId} and ${spans.traceKey} = ${reviews.traceKey} and ${isDecisionInForce}
+      where ${spans.id} = ${reviews.spanId} and ${spans.traceKey} = ${reviews.traceKey} and ${watched ? sql`true` : isDecisionInForce}
         and ${traces.key} = ${spans.traceKey} and ${isLiveIn(
           store,
           project,
@@ -194,6 +211,22 @@ function selectDecisions(
         and ${reviews.number} = ${scanned.number} and (${isMatch} or ${scanned.position} = ${MAX_SCANNED_DECISIONS})`,
     )
     .limit(limit + 1)
+}
+
+/** Whether a row of `reviews` is one that a watch counts. */
+const isWatched = (watched: WatchedDecisions): SQL =>
+  sql`(${reviews.traceKey}, ${reviews.spanId}, ${reviews.number}) in (
+    select scanned.trace_key, scanned.span_id, scanned.number from ${firstDecisions(watched)} as scanned)`
+
+/** The query for the number of decisions that a watch counted, but that no longer count. */
+function countUncounted({ database }: Store, state: ReviewOutcome | undefined, watched: WatchedDecisions) {
+  const { n, accepted } = watched.counted
+  const counted = { accepted, corrected: n - accepted, any: n }[state ?? 'any']
+  const isState = state === undefined ? sql`true` : sql`scanned.state = ${state}`
+  return database
+    .select({ count: sql<number>`max(0, ${counted} - count(*))`.as('count') })
+    .from(sql`${firstDecisions(watched)} as scanned`)
+    .where(isState)
 }
 
 /** Whether a row of `reviews` is a decision to list, if it's in force. */

@@ -4,9 +4,9 @@ import {
   type Finding,
   findingOf,
   type LookCounts,
-  MAX_WATCHED,
   nextLook,
   WATCH_LOOKS,
+  type WatchedSide,
   type WatchState,
 } from '../../domain/watch.ts'
 import { FOLLOWED_PROMPTS, WATCHES_AT_ONCE } from '../../limits.ts'
@@ -14,10 +14,9 @@ import { hasExistingProject } from '../accounts/projects.ts'
 import { named, readPlain } from '../core/database.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
 import type { Organization, Store, UnscopedStore } from '../core/store.ts'
+import { firstDecisions, type WatchedDecisions } from '../reviews/first-decisions.ts'
 import { organizations } from '../schema/accounts.ts'
-import { reviews } from '../schema/reviews.ts'
 import { textActivations, textVersions, versionedTexts, watchLooks } from '../schema/texts.ts'
-import { traces } from '../schema/traces.ts'
 
 /*
  * Compares a prompt's active version with the one before. The decisions that count are people's first ones on spans that
@@ -55,6 +54,8 @@ export interface Watch {
   nextLook: number | null
   /** Those that were reached, in order. */
   looks: readonly WatchLook[]
+  /** What the previous version's look showed, if the service returned to this version because of it. */
+  rolledBack: WatchLook | null
   /** The activation's place, for writes. */
   place: WatchPlace
 }
@@ -88,6 +89,30 @@ export async function readWatches(store: Store, watched: Watched): Promise<Map<s
   return selectWatches(store, watched)
 }
 
+/** The decisions that a prompt's watch counts on one of its versions. Undefined if the project has no such watch. */
+export async function findWatchedDecisions(
+  store: Store,
+  projectKey: number,
+  promptId: string,
+  side: WatchedSide,
+): Promise<WatchedDecisions | undefined> {
+  const watch = await readWatch(store, promptId)
+  if (watch?.place.projectKey !== projectKey) return undefined
+  const to = watch.looks.at(-1)?.at
+  const counted = watch[side]
+  return side === 'before'
+    ? { versionId: watch.previousVersionId, projectKey, to, order: 'newest', counted }
+    : {
+        versionId: watch.versionId,
+        projectKey,
+        from: watch.activatedAt,
+        to,
+        order: 'oldest',
+        limit: to && counted.n,
+        counted,
+      }
+}
+
 /** The looks that were reached but aren't stored. */
 const dueLooks = ({ decided, looks }: Watch): number[] =>
   WATCH_LOOKS.filter(look => look <= decided && !looks.some(taken => taken.look === look))
@@ -113,10 +138,13 @@ async function selectWatches(store: Store, of: Watched): Promise<Map<string, Wat
         previousVersionKey: sql<number>`watched.previous_version_key`.as('previousVersionKey'),
         previousVersionId: sql<string>`watched.previous_version_id`.as('previousVersionId'),
         previousVersionNumber: sql<number>`watched.previous_version_number`.as('previousVersionNumber'),
-        before: sql<string | null>`iif(${isLooked}, null, ${countOf(firstDecisions(isBefore, 'newest'))})`.as('before'),
-        after: sql<string>`${countOf(firstDecisions({ ...isAfter, from: sql`watched.activated_at` }, 'oldest'))}`.as(
-          'after',
-        ),
+        before: sql<
+          string | null
+        >`iif(${isLooked}, null, ${countOf(firstDecisions({ ...isBefore, order: 'newest' }))})`.as('before'),
+        after:
+          sql<string>`${countOf(firstDecisions({ ...isAfter, from: sql`watched.activated_at`, order: 'oldest' }))}`.as(
+            'after',
+          ),
       })
       .from(watched),
     database
@@ -129,16 +157,18 @@ async function selectWatches(store: Store, of: Watched): Promise<Map<string, Wat
           decidedBefore: watchLooks.decidedBefore,
           acceptedBefore: watchLooks.acceptedBefore,
         }),
+        isOwn: sql<number>`${watchLooks.activatedAt} = watched.activated_at`.as('isOwn'),
         errorTypes: sql<string>`${watchLooks.errorTypes}`.as('errorTypes'),
       })
       .from(watched)
       .crossJoin(watchLooks)
-      .where(ofActivation),
+      .where(
+        sql`${watchLooks.textKey} = watched.text_key
+          and (${watchLooks.activatedAt} = watched.activated_at or ${watchLooks.rolledBackAt} = watched.activated_at)`,
+      ),
   ])
   const looksOf = Map.groupBy(looks, ({ promptId }) => promptId)
-  return new Map(
-    rows.map(row => [row.promptId, toWatch(row, (looksOf.get(row.promptId) ?? []).map(toLook).sort(byLook))]),
-  )
+  return new Map(rows.map(row => [row.promptId, toWatch(row, looksOf.get(row.promptId) ?? [])]))
 }
 
 interface WatchRow extends WatchPlace {
@@ -155,8 +185,13 @@ interface WatchRow extends WatchPlace {
 
 function toWatch(
   { before, after, textKey, projectKey, versionKey, previousVersionKey, ...row }: WatchRow,
-  looks: WatchLook[],
+  lookRows: readonly LookRow[],
 ): Watch {
+  const looks = lookRows
+    .filter(({ isOwn }) => isOwn)
+    .map(toLook)
+    .sort((left, right) => left.look - right.look)
+  const other = lookRows.find(({ isOwn }) => !isOwn)
   const soFar = toAcceptance(after)
   const last = looks.at(-1)
   return {
@@ -169,6 +204,7 @@ function toWatch(
     decided: Math.max(soFar.n, last?.look ?? 0),
     nextLook: nextLook(Math.max(soFar.n, last?.look ?? 0)) ?? null,
     looks,
+    rolledBack: other ? toLook(other) : null,
     place: { textKey, projectKey, versionKey, previousVersionKey },
   }
 }
@@ -178,8 +214,6 @@ function toAcceptance(counted: string | null): Acceptance {
   return { n, accepted }
 }
 
-const byLook = (left: WatchLook, right: WatchLook): number => left.look - right.look
-
 interface LookRow {
   look: number
   at: number
@@ -187,6 +221,8 @@ interface LookRow {
   decidedBefore: number
   acceptedBefore: number
   errorTypes: string
+  /** Whether it's the watch's own, and not the previous version's. */
+  isOwn: number
 }
 
 function toLook({ look, at, accepted, decidedBefore, acceptedBefore, errorTypes }: LookRow): WatchLook {
@@ -234,49 +270,6 @@ const numberOf = (alias: 'version' | 'former'): SQL => {
     select count(*) from ${textVersions} as older where older.text_key = ${version}.text_key and older.key <= ${version}.key))`
 }
 
-/** Which decisions to read. Times are inclusive. */
-interface DecisionsOf {
-  versionId: SQL | string
-  projectKey: SQL | number
-  from?: SQL | number
-  to?: SQL | number
-}
-
-/** The oldest or newest first decisions on outputs of a version, as many as a watch counts. */
-const firstDecisions = ({ versionId, projectKey, from, to }: DecisionsOf, order: 'oldest' | 'newest'): SQL => {
-  const direction = sql.raw(order === 'oldest' ? 'asc' : 'desc')
-  return sql`(
-    select decided.trace_key, decided.span_id, decided.number, decided.created_at, decided.state, decided.error_type
-    from ${reviews} as decided
-    where decided.prompt_version_id = ${versionId} and ${mayCount('decided')} and decided.prompt_version_id <> ''
-      and decided.project_key = ${projectKey}
-      ${from === undefined ? sql`` : sql`and decided.created_at >= ${from}`}
-      ${to === undefined ? sql`` : sql`and decided.created_at <= ${to}`}
-      and not exists (
-        select 1 from ${reviews} as earlier
-        where earlier.trace_key = decided.trace_key and earlier.span_id = decided.span_id
-          and earlier.number < decided.number and ${mayCount('earlier')} and not ${isUndone('earlier')})
-      and not ${isUndone('decided')}
-      and exists (select 1 from ${traces} as own where own.key = decided.trace_key and own.deleted_at is null)
-    order by decided.created_at ${direction}, decided.trace_key ${direction}, decided.span_id ${direction}
-    limit ${sql.raw(String(MAX_WATCHED))})`
-}
-
-/** Must match the condition of the index by version literally. */
-const mayCount = (alias: 'decided' | 'earlier'): SQL => {
-  const review = sql.raw(alias)
-  return sql`${review}.state is not null and ${review}.imported_at is null`
-}
-
-/** Whether the span's next decision resets this one. */
-const isUndone = (alias: 'decided' | 'earlier'): SQL => {
-  const review = sql.raw(alias)
-  return sql`exists (
-    select 1 from ${reviews} as following
-    where following.trace_key = ${review}.trace_key and following.span_id = ${review}.span_id
-      and following.number = ${review}.number + 1 and following.decision = 'reset')`
-}
-
 /** `[n, accepted]` as JSON. */
 const countOf = (decisions: SQL): SQL =>
   sql`(select json_array(count(*), coalesce(sum(scanned.state = 'accepted'), 0)) from ${decisions} as scanned)`
@@ -305,7 +298,7 @@ async function takeLooks(store: Store, watches: readonly Watch[]): Promise<void>
           state: sql<string>`scanned.state`.as('state'),
           errorType: sql<string | null>`scanned.error_type`.as('errorType'),
         })
-        .from(sql`${firstDecisions({ versionId, projectKey, from: activatedAt }, 'oldest')} as scanned`)
+        .from(sql`${firstDecisions({ versionId, projectKey, from: activatedAt, order: 'oldest' })} as scanned`)
         .orderBy(sql`scanned.created_at, scanned.trace_key, scanned.span_id`),
     ),
   )
@@ -328,7 +321,7 @@ async function takeLooks(store: Store, watches: readonly Watch[]): Promise<void>
           accepted: sql<number>`sum(scanned.state = 'accepted')`.as('accepted'),
         })
         .from(
-          sql`${firstDecisions({ versionId: previousVersionId, projectKey: place.projectKey, to: lookedAt }, 'newest')} as scanned`,
+          sql`${firstDecisions({ versionId: previousVersionId, projectKey: place.projectKey, to: lookedAt, order: 'newest' })} as scanned`,
         )
         .groupBy(sql`scanned.error_type`),
     ),

@@ -97,6 +97,7 @@ export type PromptSuggestion = Answer<typeof getSuggestion>
 export type PendingSuggestion = Answer<typeof suggestVersion, 202>
 export type Prompts = Answer<typeof listPrompts>
 export type Prompt = Answer<typeof getPrompt>
+export type Watch = NonNullable<Prompt['watch']>
 export type KnowledgeDocs = Answer<typeof listKnowledgeDocs>
 export type KnowledgeDoc = Answer<typeof getKnowledgeDoc>
 export type VersionDiff = Answer<typeof diffPromptVersions>

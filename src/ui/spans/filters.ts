@@ -11,6 +11,8 @@ const FILTERS = [
   'errorType',
   'problemId',
   'namedBy',
+  'watchedPromptId',
+  'watchedSide',
   'reviewerId',
   'promptVersionId',
   'model',

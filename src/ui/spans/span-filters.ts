@@ -32,7 +32,15 @@ const NAMED_BY: Filter = {
 }
 
 /** The filters that the API doesn't combine with a problem. */
-const UNLIKE_PROBLEMS = ['Decision', 'Error type', 'Step', 'Reviewer', 'Prompt version']
+const UNLIKE_PROBLEMS = [
+  'Decision',
+  'Error type',
+  'Step',
+  'Reviewer',
+  'Prompt version',
+  'Watched prompt',
+  'Watched version',
+]
 
 const allFilters = ({ errorTypes, reviewers }: Names): Filter[] => [
   { kind: 'choice', label: 'Decision', name: 'decision', options: DECISION_OPTIONS },
@@ -40,6 +48,16 @@ const allFilters = ({ errorTypes, reviewers }: Names): Filter[] => [
   { kind: 'period', label: 'Decided', from: 'reviewedFrom', to: 'reviewedTo', unit: 'day' },
   { kind: 'text', label: 'Step', name: 'stepId', placeholder: 'e.g. generate-answer' },
   { kind: 'choice', label: 'Reviewer', name: 'reviewerId', options: optionsOf(reviewers) },
+  { kind: 'text', label: 'Watched prompt', name: 'watchedPromptId', placeholder: "A prompt's ID" },
+  {
+    kind: 'choice',
+    label: 'Watched version',
+    name: 'watchedSide',
+    options: [
+      { value: 'after', label: 'The active one' },
+      { value: 'before', label: 'The one before' },
+    ],
+  },
   { kind: 'text', label: 'Model', name: 'model', placeholder: 'e.g. gpt-4.1-mini' },
   { kind: 'text', label: 'Prompt version', name: 'promptVersionId', placeholder: 'Version IDs, or none' },
   {

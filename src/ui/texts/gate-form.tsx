@@ -1,4 +1,5 @@
 import { Button, NumberInput, Switch, Text, TextInput } from '@mantine/core'
+import { MIN_ROLLBACK_LOOK } from '../../domain/watch.ts'
 import type { Gate } from '../api/wire.ts'
 import { IconTrash } from '../icons/index.ts'
 import { DialogForm, IconTrigger } from '../parts/dialog-form.tsx'
@@ -8,7 +9,7 @@ import { deleteGate, type GateConditions, refreshTexts, saveGate } from './write
 
 /** A form's numbers. '' is none. */
 type Draft = Record<Exclude<keyof GateConditions, keyof Settings>, number | string> & Settings
-type Settings = Pick<GateConditions, 'split' | 'allowJudge'>
+type Settings = Pick<GateConditions, 'split' | 'allowJudge' | 'autoRollback'>
 
 const FIELDS = [
   { name: 'minItems', label: 'Judged items, at least', hint: 'Items that passed, failed, or ended in an error.' },
@@ -35,7 +36,7 @@ export function GateForm({ text }: { text: VersionedText }) {
       )}
       title={act}
       initial={draftOf(text.gate)}
-      fields={[...FIELDS.map(({ name }) => name), 'split', 'allowJudge']}
+      fields={[...FIELDS.map(({ name }) => name), 'split', 'allowJudge', 'autoRollback']}
       button={({ minItems }) => ({ act: 'Save gate', isDisabled: minItems === '' })}
       send={draft => saveGate(projectId, text.name, conditionsOf(draft))}
       onDone={() => refreshTexts(PROMPTS, text.id)}
@@ -74,6 +75,12 @@ export function GateForm({ text }: { text: VersionedText }) {
             checked={draft.allowJudge}
             onChange={({ currentTarget }) => change({ allowJudge: currentTarget.checked })}
           />
+          <Switch
+            label="Roll back a worse version"
+            description={`If reviewers accept a new version's outputs less often than those of the version before, that one becomes active again. This takes at least ${MIN_ROLLBACK_LOOK} decisions on the new version, and happens at most once for each version.`}
+            checked={draft.autoRollback}
+            onChange={({ currentTarget }) => change({ autoRollback: currentTarget.checked })}
+          />
         </>
       )}
     </DialogForm>
@@ -88,6 +95,7 @@ const draftOf = (gate: Gate | null): Draft => ({
   maxAgeDays: gate?.maxAgeDays ?? '',
   split: gate?.split ?? 'test',
   allowJudge: gate?.allowJudge ?? false,
+  autoRollback: gate?.autoRollback ?? false,
 })
 
 function conditionsOf({
@@ -108,6 +116,7 @@ function conditionsOf({
     maxAgeDays: numberOf(maxAgeDays),
     split: settings.split.trim(),
     allowJudge: settings.allowJudge,
+    autoRollback: settings.autoRollback,
   }
 }
 

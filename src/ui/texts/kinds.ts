@@ -1,5 +1,5 @@
 import { call } from '../api/client.ts'
-import type { Gate, Json, KnowledgeDoc, KnowledgeDocs, Prompt, Prompts } from '../api/wire.ts'
+import type { Gate, Json, KnowledgeDoc, KnowledgeDocs, Prompt, Prompts, Watch } from '../api/wire.ts'
 
 /*
  * These pages treat prompts and knowledge docs alike: as texts with versions, one of which is active. This file has
@@ -50,6 +50,8 @@ export interface VersionedText {
   versions: Version[]
   /** What a version must meet before it becomes active; null if nothing. */
   gate: Gate | null
+  /** How a prompt's active version does, compared with the one before; null without one. */
+  watch: Watch | null
 }
 
 export interface TextKind {
@@ -103,8 +105,8 @@ export const PROMPTS: TextKind = {
     return { items, nextCursor }
   },
   read: async (id, signal) => {
-    const { stepId, versions, gate } = await call<Prompt>(`/api/prompts/${id}`, { signal })
-    return { id, name: stepId, title: null, versions: newestFirst(versions), gate }
+    const { stepId, versions, gate, watch } = await call<Prompt>(`/api/prompts/${id}`, { signal })
+    return { id, name: stepId, title: null, versions: newestFirst(versions), gate, watch }
   },
 }
 
@@ -140,7 +142,7 @@ export const KNOWLEDGE_DOCS: TextKind = {
   },
   read: async (id, signal) => {
     const { slug, title, versions } = await call<KnowledgeDoc>(`/api/knowledge-docs/${id}`, { signal })
-    return { id, name: slug, title, versions: newestFirst(versions), gate: null }
+    return { id, name: slug, title, versions: newestFirst(versions), gate: null, watch: null }
   },
 }
 

@@ -12,6 +12,7 @@ import { SuggestionSection } from './suggestion-section.tsx'
 import { VersionActions } from './version-actions.tsx'
 import { ActiveMark } from './version-list.tsx'
 import classes from './version-view.module.css'
+import { WatchSection } from './watch-section.tsx'
 
 interface VersionViewProps {
   kind: TextKind
@@ -47,6 +48,7 @@ export function VersionView({ kind, text, version }: VersionViewProps) {
       {version.decided && (
         <Acceptance {...version.decided} pathOf={decision => decisionsOn(project, version, decision)} />
       )}
+      {version.isActive && text.watch && <WatchSection promptId={text.id} watch={text.watch} />}
       {kind.hasSchema && <GateSection text={text} version={version} />}
       <section aria-label="Content" className={classes.box}>
         <Group justify="space-between" className={classes.bar} wrap="nowrap">

@@ -56,7 +56,7 @@ export const activateVersion = (kind: TextKind, id: string, versionId: string, r
   })
 
 /** What a gate requires. Null conditions don't apply. */
-export type GateConditions = Omit<Gate, 'id' | 'stepId' | 'autoRollback' | 'updatedAt'>
+export type GateConditions = Omit<Gate, 'id' | 'stepId' | 'updatedAt'>
 
 export const saveGate = (projectId: string, stepId: string, conditions: GateConditions) =>
   call<Gate>(gatePath(projectId, stepId), { method: 'PUT', body: conditions })
