@@ -393,6 +393,19 @@ describe('deletion', () => {
     return { suggestions: suggestions?.results ?? [], examples: examples?.results ?? [] }
   }
 
+  /** How much is stored about a problem's suggestions, and about the examples of any suggestion for these spans. */
+  const storedFor = async (problemId: string, spanIds: readonly string[] = []) => {
+    const count = (query: string, value: string) => env.DB.prepare(query).bind(value).first<number>('n')
+    return {
+      suggestions: await count('select count(*) as n from prompt_suggestions where problem_id = ?', problemId),
+      examples: await count(
+        `select count(*) as n from prompt_suggestion_examples
+         where span_id in (select value from json_each(?))`,
+        JSON.stringify(spanIds),
+      ),
+    }
+  }
+
   const suggest = async (examples = 2) => {
     const world = await newSuggestible({ examples })
     const model = await aSuggestingModel()
@@ -454,7 +467,7 @@ describe('deletion', () => {
   })
 
   it.for(['before', 'while'] as const)('of the prompt %s the model answers fails the job', async (when, { expect }) => {
-    const { request, prompt, org, result, problemId } = await newSuggestible()
+    const { request, prompt, org, result, problemId, spans } = await newSuggestible()
     const { bindings, run, modelRequests } = await aSuggestingModel([{ ...SUGGESTED, delayMs: 500 }])
     await request(bindings)
     const remove = () => org.owner.delete(`/api/prompts/${prompt.id}`)
@@ -467,8 +480,31 @@ describe('deletion', () => {
     await running
     if (when === 'while') await run()
     expect(await result()).toMatchObject({ status: 502, body: { error: "The step's prompt was deleted" } })
-    const left = await env.DB.prepare('select * from prompt_suggestions where problem_id = ?').bind(problemId).all()
-    expect(left.results).toEqual([])
+    expect(
+      await storedFor(
+        problemId,
+        spans.map(({ spanId }) => spanId),
+      ),
+    ).toEqual({ suggestions: 0, examples: 0 })
+  })
+
+  it('leaves nothing of a version for which the prompt has no room', async ({ expect }) => {
+    const { request, prompt, org, result, problemId, spans } = await newSuggestible()
+    const content = `Be brief. {{input.question}} ${'x'.repeat(250_000)}`
+    const add = (fields: object) => org.owner.post(`/api/prompts/${prompt.id}/versions`, { content, ...fields })
+    await add({ activate: true })
+    for (let status = 201; status === 201; ) ({ status } = await add({}))
+    const { bindings, run } = await aSuggestingModel()
+    await request(bindings)
+    await run()
+    const error = "The prompt's versions together have no room for another one"
+    expect(await result()).toMatchObject({ status: 502, body: { error } })
+    expect(
+      await storedFor(
+        problemId,
+        spans.map(({ spanId }) => spanId),
+      ),
+    ).toEqual({ suggestions: 0, examples: 0 })
   })
 
   it('of the prompt removes its suggestions', async ({ expect }) => {

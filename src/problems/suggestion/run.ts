@@ -12,7 +12,7 @@ import { holdsJob, type ModelJob } from '../../store/model-jobs/jobs.ts'
 import { type FoundProblem, findProblem } from '../../store/problems/problem-ids.ts'
 import {
   closeRequest,
-  deleteUnanswered,
+  deleteFailed,
   findRequest,
   type SuggestionAnswer,
   type SuggestionRequest,
@@ -32,7 +32,7 @@ const TOO_MUCH = "The prompt's versions together have no room for another one"
 /** Adds the version that was requested for a problem. */
 export const suggestVersion: ModelTask = {
   run,
-  failed: (store, { subject }) => deleteUnanswered(store, subject),
+  failed: (store, { subject }) => deleteFailed(store, subject),
 }
 
 async function run(env: Env, store: Store, job: ModelJob, context: TaskContext): Promise<TaskOutcome> {

@@ -1,4 +1,4 @@
-import { and, desc, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, type SQL, sql } from 'drizzle-orm'
 import type { TextChange } from '../../domain/suggestion.ts'
 import { type Act, recordAct } from '../accounts/audit.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
@@ -7,6 +7,7 @@ import { holdsJob, isJob, isPending, type ModelJob, requestModelJob } from '../m
 import { users } from '../schema/accounts.ts'
 import { modelJobs } from '../schema/model-jobs.ts'
 import { promptSuggestionExamples, promptSuggestions } from '../schema/prompt-suggestions.ts'
+import { textVersions } from '../schema/texts.ts'
 import { traces } from '../schema/traces.ts'
 
 /*
@@ -51,7 +52,7 @@ export async function requestSuggestion(
   const { projectKey, problemId } = problem
   const isFree = sql`not exists (select 1 from ${modelJobs} where ${isJob(store, suggestionJob(problem), isPending)})`
   await database.batch([
-    database.delete(promptSuggestions).where(isFor(problem, isNull(promptSuggestions.answeredAt), isFree)),
+    ...deletions(store, isFor(problem, isFree)),
     database
       .insert(promptSuggestions)
       .select(
@@ -140,8 +141,8 @@ export interface SuggestionExample {
 const EXAMPLES = rowSet(['spanId', 'traceKey', 'serves', 'copied'])
 
 /**
- * Stores a model's answer. Returns false if the run no longer holds the job, or if an example was deleted meanwhile:
- * from here on, a purge finds what it has to delete.
+ * Stores a model's answer. Returns false if the run no longer holds the job, or if the prompt or an example was deleted
+ * meanwhile: from here on, a purge finds what it has to delete.
  */
 export async function saveAnswer(store: Store, job: ModelJob, answer: SuggestionAnswer, now: number): Promise<boolean> {
   const { database, organization } = store
@@ -154,7 +155,8 @@ export async function saveAnswer(store: Store, job: ModelJob, answer: Suggestion
       copied: JSON.stringify(copied),
     })),
   )
-  const isOpen = sql`${holdsJob(store, job)} and not exists (
+  const isRequested = sql`exists (select 1 from ${promptSuggestions} where ${promptSuggestions.versionId} = ${versionId})`
+  const isOpen = sql`${holdsJob(store, job)} and ${isRequested} and not exists (
     select 1 from ${EXAMPLES.from(rows)} where not exists (
       select 1 from ${traces} where ${traces.key} = ${row.traceKey}
         and ${traces.organizationKey} = ${organization.key} and ${traces.deletedAt} is null))`
@@ -188,11 +190,20 @@ export async function closeRequest({ database }: Store, versionId: string): Prom
     .where(eq(promptSuggestions.versionId, versionId))
 }
 
+/** The statements that delete the requests that meet a condition and have added no version. */
+function deletions({ database }: Store, condition: SQL | undefined) {
+  const isWithoutVersion = sql`${condition} and not exists (
+    select 1 from ${textVersions} where ${textVersions.id} = ${promptSuggestions.versionId})`
+  const versionIds = sql`(select ${promptSuggestions.versionId} from ${promptSuggestions} where ${isWithoutVersion})`
+  return [
+    database.delete(promptSuggestionExamples).where(sql`${promptSuggestionExamples.versionId} in ${versionIds}`),
+    database.delete(promptSuggestions).where(isWithoutVersion),
+  ] as const
+}
+
 /** Deletes a request that failed. */
-export async function deleteUnanswered(store: Store, problemId: string): Promise<void> {
+export async function deleteFailed(store: Store, problemId: string): Promise<void> {
   const ofJob = sql`${promptSuggestions.projectKey} in (
     select ${modelJobs.projectKey} from ${modelJobs} where ${isJob(store, suggestionJob({ problemId }), sql`not ${isPending}`)})`
-  await store.database
-    .delete(promptSuggestions)
-    .where(and(ofJob, eq(promptSuggestions.problemId, problemId), isNull(promptSuggestions.answeredAt)))
+  await store.database.batch(deletions(store, and(ofJob, eq(promptSuggestions.problemId, problemId))))
 }
