@@ -41,6 +41,7 @@ async function placesOf(text: string): Promise<string[]> {
     review_days: ['user_id'],
     experiments: ['user_id'],
     experiment_results: ['reviewed_by'],
+    problems: ['assignee_id'],
     audit_log: ['user_id', 'target_id', 'before_id', 'after_id'],
     user_deletions: ['user_id', 'new_id'],
   }
@@ -82,6 +83,12 @@ async function userWithRecords() {
     const view = { projectSlug: 'support', name: shared ? 'Ours' : 'Mine', page: 'traces', query: '', shared }
     expectStatus(await reviewer.post('/api/views', view), 201)
   }
+  await env.DB.prepare(
+    `insert into problems (project_key, step_id, error_type, doc_slug, is_dismissed, assignee_id, updated_at, revision)
+     select key, 'step', '', '', 0, ?2, 1, '' from projects where id = ?1`,
+  )
+    .bind(org.project.id, userId)
+    .run()
   const insights = async () => (await org.read.get('/api/insights?projectSlug=support')).body
   return { ...fixture, userId, key, keyId, reviewer, id, insights }
 }
