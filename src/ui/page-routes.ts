@@ -21,6 +21,8 @@ export const PAGES = {
   '/prompts/:promptId': () => import('./texts/prompt-page.tsx'),
   '/experiments': () => import('./experiments/page.tsx'),
   '/experiments/new': () => import('./experiments/new-page.tsx'),
+  // Before the page of an experiment, which its path would match.
+  '/experiments/agreement': () => import('./experiments/agreement-page.tsx'),
   '/experiments/:experimentId': () => import('./experiments/report-page.tsx'),
   '/experiments/:a/compare/:b': () => import('./experiments/comparison-page.tsx'),
   '/knowledge-docs': () => import('./texts/knowledge-docs-page.tsx'),

@@ -17,18 +17,25 @@ const sessions = new Map<string, Session>()
  * Each test has a session, which is the first segment of the path. `PUT /<session>/replies` sets the replies in order,
  * of which the last one repeats; those with `when` are for requests with that text. `GET /<session>/asked` returns the requests.
  */
-export async function setup(project: TestProject): Promise<() => void> {
+export async function startModelServer(): Promise<{ url: string; close: () => void }> {
   const server = createServer((request, response) => {
     answer(request, response).catch(error => response.destroy(error))
   })
   server.listen(0, 'localhost')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  project.provide('modelServer', `http://localhost:${port}`)
-  return () => {
+  const close = () => {
     server.close()
     server.closeAllConnections()
   }
+  return { url: `http://localhost:${port}`, close }
+}
+
+/** Starts it for a run of the tests. */
+export async function setup(project: TestProject): Promise<() => void> {
+  const { url, close } = await startModelServer()
+  project.provide('modelServer', url)
+  return close
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

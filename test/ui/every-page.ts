@@ -1,4 +1,4 @@
-import type { SampleProject } from './sample-project.ts'
+import { type SampleProject, STEP } from './sample-project.ts'
 
 interface EveryPage {
   name: string
@@ -28,6 +28,7 @@ export const EVERY_PAGE: readonly EveryPage[] = [
   { name: 'experiments', path: () => '/experiments' },
   { name: 'new experiment', path: () => '/experiments/new' },
   { name: 'experiment', path: ({ experimentIds: [id] }) => `/experiments/${id}` },
+  { name: 'model and people', path: () => `/experiments/agreement?stepId=${STEP}` },
   { name: 'comparison of experiments', path: ({ experimentIds: [a, b] }) => `/experiments/${a}/compare/${b}` },
   { name: 'knowledge docs', path: () => '/knowledge-docs' },
   { name: 'knowledge doc', path: ({ docId }) => `/knowledge-docs/${docId}` },

@@ -18,6 +18,19 @@ export default async function serve(): Promise<() => Promise<void>> {
   return () => server.remove()
 }
 
+/** Starts a server with these variables for the tests of one file. Returns a function that returns to the shared one. */
+export async function useOwnServer(variables: Readonly<Record<string, string>>): Promise<() => Promise<void>> {
+  const shared = serverUrl()
+  const server = await newServer()
+  // Without a `.dev.vars`, the Worker gets the environment's variables.
+  await server.start({ SEED: 'none', CLOUDFLARE_INCLUDE_PROCESS_ENV: 'true', ...variables })
+  process.env[URL_VARIABLE] = server.url
+  return async () => {
+    process.env[URL_VARIABLE] = shared
+    await server.remove()
+  }
+}
+
 const URL_VARIABLE = 'COUNTERSIGN_UI_TEST_URL'
 
 /** The URL of the server that the tests use. */

@@ -7,6 +7,7 @@ import type { compareExperiments } from '../../experiments/compare.ts'
 import type { createExperiment } from '../../experiments/create.ts'
 import type { getGate } from '../../experiments/gates.ts'
 import type { listExperimentItems } from '../../experiments/items.ts'
+import type { listJudgments } from '../../experiments/judgments.ts'
 import type { getExperiment, listExperiments } from '../../experiments/reports.ts'
 import type { reviewExperimentItem } from '../../experiments/review.ts'
 import type { listObservations } from '../../ingest/observation-list.ts'
@@ -106,6 +107,8 @@ export type Experiment = Answer<typeof createExperiment, 201>
 export type ExperimentReport = Answer<typeof getExperiment>
 export type ExperimentItems = Answer<typeof listExperimentItems>
 export type ExperimentItem = ExperimentItems['items'][number]
+export type JudgedOutputs = Answer<typeof listJudgments>
+export type ModelAgreement = JudgedOutputs['agreement']
 export type ItemResult = Answer<typeof reviewExperimentItem>
 export type GateState = Answer<typeof getGate>
 export type Gate = GateState['gate']

@@ -37,8 +37,13 @@ export const CHANGES: Readonly<Record<Change, string>> = {
   stillRight: 'Still right',
 }
 
-/** The filters of an item list. The page sets at most one of the first three. */
-const ITEM_FILTERS = ['outcome', 'change', 'pending', 'split', 'errorType', 'itemId'] as const
+/** What a model says about an output, in words. */
+export const JUDGMENTS = { same: 'same', different: 'different', none: 'nothing' } as const
+/** What people decided on it. */
+export const DECISIONS = { accept: 'accepted', reject: 'rejected' } as const
+
+/** The filters of an item list. The page sets at most one of the first three, or those on judgments. */
+const ITEM_FILTERS = ['outcome', 'change', 'pending', 'judgment', 'decision', 'split', 'errorType', 'itemId'] as const
 
 export type ItemFilter = Partial<Record<(typeof ITEM_FILTERS)[number], string | undefined>>
 

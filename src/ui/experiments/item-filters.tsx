@@ -7,8 +7,10 @@ import { useErrorTypeNames } from '../session/error-type-names.ts'
 import {
   CHANGES,
   type Change,
+  DECISIONS,
   type ItemFilter,
   itemFilterIn,
+  JUDGMENTS,
   OUTCOMES,
   type Outcome,
   withItemFilter,
@@ -24,8 +26,8 @@ interface Choice {
 /** The lists of items to choose from, with how many each has. */
 export function ItemFilters({ report }: { report: ExperimentReport }) {
   const [address] = useSearchParams()
-  const { split, errorType, itemId, ...shown } = itemFilterIn(address)
-  const isNarrowed = split !== undefined || errorType !== undefined || itemId !== undefined
+  const { decision, split, errorType, itemId, ...shown } = itemFilterIn(address)
+  const isNarrowed = [decision, split, errorType, itemId].some(value => value !== undefined)
   const isAll = address.get('items') === 'all'
   return (
     <Group gap="xs" component="nav" aria-label="Lists of items">
@@ -47,16 +49,21 @@ export function ItemFilters({ report }: { report: ExperimentReport }) {
           isCurrent={!isNarrowed && isSame(shown, filter) && (isAll || Object.keys(shown).length > 0)}
         />
       ))}
-      <Narrowing split={split} errorType={errorType} itemId={itemId} />
+      <Narrowing filter={itemFilterIn(address)} />
     </Group>
   )
 }
 
-function choicesOf({ counts, items, pending, state }: ExperimentReport): Choice[] {
+function choicesOf({ counts, items, pending, state, judging }: ExperimentReport): Choice[] {
   const outcome = (name: Outcome): Choice => ({ label: OUTCOMES[name], filter: { outcome: name }, value: counts[name] })
   const change = (name: Change): Choice => ({ label: CHANGES[name], filter: { change: name }, value: counts[name] })
   const all = [
     outcome('unjudged'),
+    ...(['same', 'different'] as const).map(judgment => ({
+      label: `Model: ${JUDGMENTS[judgment]}`,
+      filter: { outcome: 'unjudged', judgment },
+      value: judging[judgment],
+    })),
     change('regressed'),
     change('fixed'),
     outcome('failed'),
@@ -95,10 +102,14 @@ function FilterLink({ report: { id }, label, value, to, isCurrent, isFirst = fal
 }
 
 /** Filters that come from a link and can only be removed. */
-function Narrowing({ split, errorType, itemId }: Pick<ItemFilter, 'split' | 'errorType' | 'itemId'>) {
-  const [address, change] = useSearchParams()
+function Narrowing({ filter }: { filter: ItemFilter }) {
+  const { outcome, judgment, decision, split, errorType, itemId } = filter
+  const [, change] = useSearchParams()
   const typeName = useErrorTypeNames()
   const filters = [
+    // With an outcome, it's one of the lists above.
+    { name: 'judgment', label: 'Model', value: outcome === undefined ? wordFor(JUDGMENTS, judgment) : undefined },
+    { name: 'decision', label: 'Person', value: wordFor(DECISIONS, decision) },
     { name: 'split', label: 'Split', value: split },
     { name: 'errorType', label: 'Error type', value: errorType && typeName(errorType) },
     { name: 'itemId', label: 'Item', value: itemId },
@@ -110,7 +121,7 @@ function Narrowing({ split, errorType, itemId }: Pick<ItemFilter, 'split' | 'err
           key={name}
           size="sm"
           withRemoveButton
-          onRemove={() => change(withItemFilter({ ...itemFilterIn(address), [name]: undefined }))}
+          onRemove={() => change(withItemFilter({ ...filter, [name]: undefined }))}
           removeButtonProps={{ 'aria-label': `Remove filter: ${label}`, 'aria-hidden': false, tabIndex: 0 }}
         >
           {label}: <ShownText text={value} />
@@ -118,3 +129,7 @@ function Narrowing({ split, errorType, itemId }: Pick<ItemFilter, 'split' | 'err
       ),
   )
 }
+
+/** The word for a value in a URL, which may be anything. */
+const wordFor = (words: Readonly<Record<string, string>>, value: string | undefined): string | undefined =>
+  value === undefined ? undefined : (words[value] ?? value)

@@ -4,9 +4,10 @@ import type { ExperimentItem, ExperimentReport } from '../api/wire.ts'
 import { IconChevronDown, IconChevronRight } from '../icons/index.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { Decide } from './decide.tsx'
+import { ItemJudgment } from './item-judgment.tsx'
 import { ItemValues } from './item-values.tsx'
 import classes from './items.module.css'
-import { ChangeMark, OutcomeMark } from './marks.tsx'
+import { ChangeMark, JudgmentMark, OutcomeMark } from './marks.tsx'
 import { useDecides } from './who-decides.tsx'
 
 interface ItemProps {
@@ -38,6 +39,7 @@ export function Item({ report, item, isOpen, reviewer, onToggle, onDecided }: It
         <Chevron size={16} aria-hidden className={classes.chevron} />
         <OutcomeMark outcome={item.outcome} />
         <ChangeMark change={item.change} />
+        <JudgmentMark judgment={item.judgment} />
         <Text size="sm" truncate component="span" flex={1} dir="auto">
           <ShownText text={previewOf(item)} />
         </Text>
@@ -51,6 +53,7 @@ export function Item({ report, item, isOpen, reviewer, onToggle, onDecided }: It
                 Error: <ShownText text={item.error} />
               </Text>
             )}
+            <ItemJudgment item={item} />
             {decides && <Decide report={report} item={item} reviewer={reviewer} onDecided={onDecided} />}
           </div>
         )}

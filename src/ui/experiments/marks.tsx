@@ -6,12 +6,13 @@ import {
   IconCircleDashed,
   IconClockOff,
   IconLoader,
+  IconRobot,
   IconTrendingDown,
   IconTrendingUp,
   IconX,
 } from '../icons/index.ts'
 import { Mark } from '../parts/mark.tsx'
-import { CHANGES, STATES } from './filters.ts'
+import { CHANGES, JUDGMENTS, STATES } from './filters.ts'
 
 const STATE_MARKS = {
   running: { Icon: IconLoader, tone: 'open' },
@@ -44,3 +45,9 @@ export const ChangeMark = ({ change }: Pick<ExperimentItem, 'change'>) =>
   ) : change === 'fixed' ? (
     <Mark label={CHANGES.fixed} Icon={IconTrendingUp} tone="good" />
   ) : null
+
+/** What a model says about a candidate's output. It's only a record, so it has a quiet color. */
+export const JudgmentMark = ({ judgment }: Pick<ExperimentItem, 'judgment'>) =>
+  judgment && (
+    <Mark label={`Model: ${judgment.same ? JUDGMENTS.same : JUDGMENTS.different}`} Icon={IconRobot} tone="quiet" />
+  )

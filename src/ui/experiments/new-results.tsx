@@ -9,10 +9,11 @@ interface NewResultsProps {
 }
 
 /**
- * Loads items again when results have arrived: at once if none are shown, otherwise on request, so that no item moves.
+ * Loads items again when results, or a model's judgments, have arrived: at once if none are shown, otherwise on request, so that no item moves.
  */
-export function NewResults({ report: { state, lastResultAt }, isEmpty, onShow }: NewResultsProps) {
-  const latest = `${state} ${lastResultAt}`
+export function NewResults({ report: { state, lastResultAt, judging }, isEmpty, onShow }: NewResultsProps) {
+  const { job } = judging
+  const latest = `${state} ${lastResultAt} ${job === null || job.status === 'pending' ? '' : job.requestedAt}`
   const [shown, setShown] = useState(latest)
   useEffect(() => {
     if (latest === shown || !isEmpty) return
@@ -27,7 +28,7 @@ export function NewResults({ report: { state, lastResultAt }, isEmpty, onShow }:
   return (
     <Group gap="xs">
       <Text size="sm" role="status">
-        New results have arrived.
+        New results or judgments have arrived.
       </Text>
       <Button size="compact-xs" variant="light" onClick={show}>
         Show them

@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { call, pathWith } from '../api/client.ts'
-import type { Comparison, ExperimentItems, ExperimentReport, Experiments } from '../api/wire.ts'
+import type { Comparison, ExperimentItems, ExperimentReport, Experiments, JudgedOutputs } from '../api/wire.ts'
 import type { ItemFilter } from './filters.ts'
 
 const PAGE_SIZE = 50
@@ -28,12 +28,35 @@ export const experimentsQuery = (project: string | undefined, filters: readonly 
 
 const isRunning = ({ state }: { state: ExperimentReport['state'] }): boolean => state === 'running'
 
-/** An experiment's report, refetched while the experiment runs. */
+/** An experiment's report, refetched while the experiment runs or a model is asked. */
 export const reportQuery = (id: string) =>
   queryOptions({
     queryKey: ['experiment', id, 'report'],
     queryFn: ({ signal }) => call<ExperimentReport>(pathOf(id), { signal }),
-    refetchInterval: ({ state: { data } }) => (data && isRunning(data) ? FOLLOW_MS : false),
+    refetchInterval: ({ state: { data } }) => (data && (isRunning(data) || isAsking(data)) ? FOLLOW_MS : false),
+  })
+
+/** Whether a model is being asked. A job that waits may do so until the next day. */
+const isAsking = ({ judging: { job } }: ExperimentReport): boolean =>
+  job?.status === 'pending' && job.waitsUntil === null
+
+/** The outputs on a step that both a model and a person judged, the newest experiment first. */
+export const judgmentsQuery = (
+  project: string | undefined,
+  stepId: string,
+  filters: readonly [name: string, value: string][] = [],
+) =>
+  infiniteQueryOptions({
+    queryKey: ['judgments', project, stepId, filters],
+    queryFn: ({ pageParam, signal }) =>
+      call<JudgedOutputs>('/api/judgments', {
+        query: { projectSlug: project, stepId, limit: PAGE_SIZE, cursor: pageParam, ...Object.fromEntries(filters) },
+        signal,
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    placeholderData: keepPreviousData,
+    enabled: project !== undefined && stepId !== '',
   })
 
 interface ItemPlace {

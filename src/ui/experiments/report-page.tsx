@@ -13,6 +13,7 @@ import { Breakdown } from './breakdown.tsx'
 import { itemListsOf } from './filters.ts'
 import { Headline } from './headline.tsx'
 import { Items } from './items.tsx'
+import { Judging } from './judging.tsx'
 import { itemsQuery, reportQuery } from './queries.ts'
 import classes from './report.module.css'
 import { ReportHeader } from './report-header.tsx'
@@ -66,6 +67,7 @@ function Report({ report }: { report: ExperimentReport }) {
       </div>
       <Running report={report} />
       <Headline report={report} />
+      <Judging report={report} />
       {report.gate && <GateResult state={report.gate} isOnReport={report.gate.experimentId === report.id} />}
       <ViewTabs>
         {address.get('view') === 'breakdown' ? <Breakdown report={report} /> : <Items report={report} />}

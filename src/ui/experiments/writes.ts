@@ -30,6 +30,13 @@ export async function endExperiment(id: string, how: 'finish' | 'cancel'): Promi
   await queryClient.invalidateQueries({ queryKey: ['experiment', id] })
 }
 
+/** Asks a model about an experiment's unjudged items. Resolves when the page shows that. */
+export async function askModel(id: string): Promise<void> {
+  await call(`${pathOf(id)}/judgments`, { method: 'POST' })
+  queryClient.invalidateQueries({ queryKey: ['gate'] })
+  await queryClient.invalidateQueries({ queryKey: ['experiment', id, 'report'] })
+}
+
 export type Verdict = NonNullable<ExperimentItem['review']>['decision']
 
 /** Decides on a candidate's output. The item changes in its list, but stays in its place. */
@@ -49,6 +56,7 @@ export async function reviewItem(id: string, itemId: string, decision: Verdict, 
     ['dataset'],
     ['datasets'],
     ['gate'],
+    ['judgments'],
   ])
     queryClient.invalidateQueries({ queryKey })
 }

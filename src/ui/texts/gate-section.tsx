@@ -1,9 +1,13 @@
 import { Button, Group, List, Stack, Text, Title } from '@mantine/core'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { pathWith } from '../api/client.ts'
 import type { GateState } from '../api/wire.ts'
+import { ModelAgreement } from '../experiments/model-agreement.tsx'
+import { judgmentsQuery } from '../experiments/queries.ts'
 import { IconCheck, IconFlask } from '../icons/index.ts'
 import { FaultAlert } from '../parts/fault-alert.tsx'
+import { count, itemCount } from '../parts/format.ts'
 import { useIsPerson, useMay } from '../parts/scopes.tsx'
 import { TextLink } from '../parts/text-link.tsx'
 import { useProject } from '../session/project.ts'
@@ -41,6 +45,7 @@ export function GateSection({ text, version }: GateSectionProps) {
             : 'This step has no gate, so any version may become active.'}
         </Text>
         {gate && !version.isActive && <Standing text={text} version={version} />}
+        {gate && <Agreement text={text} />}
         <RunExperiment text={text} version={version} />
       </Stack>
     </section>
@@ -55,10 +60,25 @@ function Standing({ text, version }: GateSectionProps) {
   return state ? <GateResult state={state} /> : null
 }
 
+/** How far a model agrees with people on the step. */
+function Agreement({ text }: { text: VersionedText }) {
+  const project = useProject()
+  const { data } = useInfiniteQuery(judgmentsQuery(project, text.name))
+  const agreement = data?.pages[0]?.agreement
+  if (!agreement) return null
+  const pathTo = (filter: object) => pathWith('/experiments/agreement', { project, stepId: text.name, ...filter })
+  if (agreement.of > 0) return <ModelAgreement agreement={agreement} pathTo={pathTo} />
+  return text.gate?.allowJudge ? (
+    <Text size="sm" c="dimmed">
+      Nobody has decided yet on an output that a model judged, so it isn't known how far it agrees with people.
+    </Text>
+  ) : null
+}
+
 /** Whether a version meets a gate, with the figures that are missing. */
 export function GateResult({ state, isOnReport = false }: { state: GateState; isOnReport?: boolean }) {
   const project = useProject()
-  const { met, experimentId, gate } = state
+  const { met, experimentId, gate, judging } = state
   // A report shows figures for other splits next to this.
   const where = isOnReport ? ` in ${gate.split}` : ''
   return (
@@ -72,6 +92,7 @@ export function GateResult({ state, isOnReport = false }: { state: GateState; is
           </TextLink>
         )}
       </Group>
+      {judging && <JudgingState judging={judging} />}
       {!met && (
         <List size="sm">
           {shortfallsOf(state).map(sentence => (
@@ -79,6 +100,19 @@ export function GateResult({ state, isOnReport = false }: { state: GateState; is
           ))}
         </List>
       )}
+    </Text>
+  )
+}
+
+/** What a model contributes to the figures. */
+function JudgingState({ judging: { same, different, waiting, job } }: { judging: NonNullable<GateState['judging']> }) {
+  const isPending = job?.status === 'pending'
+  return (
+    <Text size="xs" c="dimmed">
+      {same + different > 0 &&
+        `As a model says, ${count(same)} of the unjudged count as passed, and ${count(different)} as failed. `}
+      {waiting > 0 && `${itemCount(waiting)} ${isPending ? 'wait for the model' : 'have no judgment by the model'}.`}
+      {job?.status === 'failed' && job.failure !== null && ` ${job.failure}.`}
     </Text>
   )
 }

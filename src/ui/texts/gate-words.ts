@@ -22,6 +22,9 @@ const list = new Intl.ListFormat('en', { type: 'conjunction' })
 
 /** What a gate requires, as a list in words. */
 export const requirementsOf = (gate: Gate): string =>
+  conditionsOf(gate) + (gate.allowJudge ? ', with unjudged items as a model says' : '')
+
+const conditionsOf = (gate: Gate): string =>
   list.format(
     CONDITIONS.flatMap(condition => {
       const required = gate[condition]

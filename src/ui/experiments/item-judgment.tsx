@@ -1,0 +1,30 @@
+import { Text } from '@mantine/core'
+import type { ExperimentItem } from '../api/wire.ts'
+import { ShownText } from '../json/shown-text.tsx'
+import { Moment } from '../parts/moment.tsx'
+
+/** What a model says about a candidate's output, marked as a model's. */
+export function ItemJudgment({ item: { judgment, judgmentError } }: { item: ExperimentItem }) {
+  if (judgmentError !== null) {
+    return (
+      <Text size="sm" c="dimmed">
+        A model couldn't judge this: <ShownText text={judgmentError} />
+      </Text>
+    )
+  }
+  if (judgment === null) return null
+  const { same, reason, model, at } = judgment
+  return (
+    <section aria-label="Model's judgment">
+      <Text size="sm">
+        <b>A model says: {same ? 'means the same' : 'means something else'}.</b>{' '}
+        <span dir="auto">
+          <ShownText text={reason} />
+        </span>
+      </Text>
+      <Text size="xs" c="dimmed">
+        <ShownText text={model} />, <Moment at={at} />. It may be wrong. A person's decision is what counts.
+      </Text>
+    </section>
+  )
+}
