@@ -4,7 +4,7 @@
  */
 
 /** The version of the checks, the weights, and how they become an answer. */
-export const RULES_VERSION = '3'
+export const RULES_VERSION = '4'
 
 /** The version of the question that a model gets. */
 export const QUESTION_VERSION = '3'

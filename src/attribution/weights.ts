@@ -25,25 +25,18 @@ export const FITTED: Fitted = table
  * only describe the dispute, such as which kind of value was changed.
  */
 const FACTS_BY_NAME: Readonly<Record<string, readonly FindingKind[]>> = {
-  'a failed step': ['step_failed', 'call_rejected', 'run_unfinished', 'output_empty'],
+  'a failed step': ['step_failed', 'run_unfinished'],
   'cut-off output': ['cut_off'],
   'a broken schema': ['schema_broken'],
   'a change of format alone': ['only_format_changed'],
-  'a faulty call': ['call_repeated', 'arguments_break_description'],
+  'a repeated call': ['call_repeated'],
   'a better doc to fetch': ['fetched_nothing', 'better_doc_not_fetched', 'added_value_not_fetched'],
   'a typo in the input': ['input_slip', 'input_does_not_add_up'],
   'an arithmetic error': ['correction_computes', 'output_computes'],
-  'a missing item': ['items_left_out', 'only_added'],
-  'a value without a source': [
-    'only_removed',
-    'unsupported_value_removed',
-    'value_replaced_by_unknown',
-    'removed_value_in_prompt',
-    'pure_addition_not_found',
-    'field_filled',
-  ],
+  'an unchanged output with an addition': ['only_added'],
+  'a value without a source': ['unsupported_value_removed', 'removed_value_in_prompt', 'pure_addition_not_found'],
   'a change of wording alone': ['reworded'],
-  'a contrary decision': ['reviewers_disagree', 'equal_case_accepted', 'precedent_agrees', 'precedent_contradicts'],
+  'a contrary decision': ['equal_case_accepted', 'precedent_agrees', 'precedent_contradicts'],
 }
 
 /** The name of each fact. */
@@ -54,8 +47,8 @@ export const FACTS: ReadonlyMap<FindingKind, string> = new Map(
 /** The findings that locate the span of each error type, most reliable first. */
 export const LOCATING: Readonly<Partial<Record<BuiltInErrorType, readonly FindingKind[]>>> = {
   system_failure: ['step_failed', 'run_unfinished'],
-  retrieval_failure: ['better_doc_not_fetched', 'fetched_nothing'],
-  tool_invocation_error: ['arguments_break_description', 'call_repeated', 'call_rejected', 'tools_described'],
+  retrieval_failure: ['better_doc_not_fetched'],
+  tool_invocation_error: ['call_repeated', 'tools_described'],
   output_format_violation: ['schema_broken'],
   incomplete_output: ['cut_off'],
 }

@@ -85,3 +85,25 @@ export function rootOf({ steps }: Subject): Step {
   if (!root) throw new Error('a trace has a root span')
   return root
 }
+
+/** The ids of the steps above each step, nearest first. */
+export type Ancestors = ReadonlyMap<Step, ReadonlySet<string>>
+
+/** More levels are a mistake, or meant to slow down whoever follows them. */
+const MAX_ANCESTORS = 64
+
+/** Finds the steps above each step. Ends even if steps are their own ancestors. */
+export function ancestorsIn({ steps }: Subject): Ancestors {
+  // If two steps share an id, the first one's parent is used.
+  const parents = new Map(steps.toReversed().map(({ spanId, parentSpanId }) => [spanId, parentSpanId]))
+  return new Map(
+    steps.map(step => {
+      const above = new Set<string>()
+      for (let at = step.parentSpanId; at && !above.has(at) && above.size < MAX_ANCESTORS; ) {
+        above.add(at)
+        at = parents.get(at) ?? null
+      }
+      return [step, above] as const
+    }),
+  )
+}

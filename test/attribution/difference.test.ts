@@ -5,10 +5,8 @@ import { applyCorrection } from '../../src/attribution/evidence/dispute.ts'
 describe('two values that differ', () => {
   it.for([
     ['a date in a different format', { due: '03/04/2026' }, { due: '2026-04-03' }],
-    ['a number as a string', { total: '1 336,00 €' }, { total: 1336 }],
-    ['a bare item instead of a list with one item', { skills: 'Sage' }, { skills: ['Sage'] }],
-    ['JSON inside a string', '```json\n{"a": 1}\n```', { a: 1 }],
-    ['a field with a different name', { invoiceNo: '0091' }, { invoice_no: '0091' }],
+    ['a number as a string', { total: '1 336,00' }, { total: 1336 }],
+    ['other capitals and punctuation', { queue: 'Billing-Team' }, { queue: 'billing team' }],
   ] as const)('differ only in format: %s', ([, output, approved]) => {
     const { changes, formatChanges } = differenceOf(output as never, approved as never)
     expect({ changes, hasFormatChanges: formatChanges.length > 0 }).toEqual({ changes: [], hasFormatChanges: true })
@@ -16,6 +14,8 @@ describe('two values that differ', () => {
 
   it.for([
     ['a number', { total: 4310 }, { total: 1310 }],
+    ['a unit', { paid: '1336 EUR' }, { paid: '1336 USD' }],
+    ['one word more', { paid: '1336 EUR' }, { paid: 'not 1336 EUR' }],
     [
       'a whole sentence in which one word differs',
       'Je aanvraag voor een nieuwe afvalcontainer is vandaag goedgekeurd.',

@@ -77,7 +77,8 @@ describe('the rules', () => {
   it('blame no step for a request that no step could handle', () => {
     const prompt = aPrompt('You help with bills. Anything else: say that you cannot help.')
     const declined = { input: 'I want to appeal a fine', prompt, output: "I'm afraid I can't help with fines." }
-    expect(answerTo({ root: declined, feedback: [{ rating: 'negative' }] })).toMatchObject({
+    const feedback = [{ rating: 'negative', comment: 'I wanted to appeal.' }] as const
+    expect(answerTo({ root: declined, feedback: [...feedback] })).toMatchObject({
       errorType: 'unsupported_request',
       spanId: null,
     })

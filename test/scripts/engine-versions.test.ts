@@ -31,7 +31,7 @@ describe('an engine that answers differently has another version', () => {
       const { errorType, confidence, spanId } = attributeByRules(subject, findEvidence(subject), new Set())
       return { errorType, confidence, step: subject.steps.findIndex(step => step.spanId === spanId) }
     })
-    expect([RULES_VERSION, answers]).toEqual(['3', 'fed40a197705e1bb'])
+    expect([RULES_VERSION, answers]).toEqual(['4', '0f59704042092a6a'])
   })
 
   it('and the accuracy that the app shows was measured with it', () => {

@@ -1,18 +1,28 @@
 import { isJsonObject, type Json } from '../../domain/json.ts'
 import { spend } from '../effort.ts'
-import { numbersOf, termsOf } from '../text/terms.ts'
+import { termsOf } from '../text/terms.ts'
+import names from './field-names.json' with { type: 'json' }
 
-/** How many numbers to search for relations. Among more numbers, pairs would match by chance. */
-const MAX_NUMBERS = 60
+/** How many numbers that belong together to combine in pairs, and how many to add up. More are data. */
+const MAX_OPERANDS = 60
+const MAX_SUMMANDS = 500
 
-/** Smaller integers are the result of some pair of numbers in most texts. */
-const LEAST_RESULT = 30
+/** How many combinations may give a number by chance for a match to mean that somebody computed it. */
+const MAX_BY_CHANCE = 0.2
 
-/** How many numbers of a column to add up, and how many operands to try in pairs. */
-const MAX_COLUMN = 500
-const MAX_OPERANDS = 100
+/** Fields with numbers that no run computes from others, such as an id, a score, or a version. */
+const UNCOUNTED: ReadonlySet<string> = new Set(names.uncounted)
 
-/** The numbers in a value, including numbers inside strings. */
+/** Whether the last word of a field's name says that runs don't calculate with it: `chunk_score`, `topK`. */
+export const isUncounted = (field: string): boolean =>
+  UNCOUNTED.has(
+    field
+      .replace(/(?<=\p{Ll})(?=\p{Lu})/gu, '_')
+      .match(/[\p{L}]+(?=[^\p{L}]*$)/u)?.[0]
+      .toLowerCase() ?? '',
+  )
+
+/** The numbers in a value that runs calculate with, including numbers inside strings. */
 export function numbersIn(value: Json): number[] {
   const numbers: number[] = []
   const visit = (item: Json): void => {
@@ -24,75 +34,82 @@ export function numbersIn(value: Json): number[] {
       for (const { kind, readings } of facts) {
         if (kind === 'number') numbers.push(...readings.map(reading => Number(reading.slice(2))))
       }
-    } else if (typeof item === 'object' && item !== null) for (const part of Object.values(item)) visit(part)
+    } else if (Array.isArray(item)) for (const part of item) visit(part)
+    else if (item !== null && typeof item === 'object') {
+      for (const [field, part] of Object.entries(item)) if (!isUncounted(field)) visit(part)
+    }
   }
   visit(value)
   return numbers
 }
 
-/** The columns of numbers in a value: one field across a list's items, or consecutive lines of text. */
-export function columnsIn(value: Json): number[][] {
+/** The numbers that belong together: those of a record, of one field across a list, of a line, or last in each line. */
+export function* groupsIn(value: Json): Generator<number[]> {
   spend(1)
-  if (Array.isArray(value)) {
-    const numbers = value.filter(item => typeof item === 'number')
-    const records = value.filter(isJsonObject)
-    const fields = new Set(records.flatMap(record => Object.keys(record)))
-    const columns = [...fields].map(field => records.flatMap(record => numbersIn(record[field] ?? null).slice(0, 1)))
-    return [numbers, ...columns, ...value.flatMap(columnsIn)].filter(isColumn)
+  if (typeof value === 'string') {
+    spend(value.length)
+    const lines = value.split(/\n|;|(?<=[.!?])\s/u).map(numbersIn)
+    yield* lines
+    yield lines.flatMap(numbers => numbers.at(-1) ?? [])
+  } else if (typeof value === 'object' && value !== null) {
+    const parts = Object.entries(value).filter(([field]) => Array.isArray(value) || !isUncounted(field))
+    yield parts.flatMap(([, part]) => (typeof part === 'object' ? [] : numbersIn(part)))
+    const records = Array.isArray(value) ? value.filter(isJsonObject) : []
+    const fields = new Set(records.flatMap(record => Object.keys(record)).filter(field => !isUncounted(field)))
+    for (const field of fields) yield records.flatMap(record => numbersIn(record[field] ?? null).slice(0, 1))
+    for (const [, part] of parts) yield* groupsIn(part)
   }
-  if (isJsonObject(value)) {
-    const own = Object.values(value).filter(item => typeof item === 'number')
-    return [own, ...Object.values(value).flatMap(columnsIn)].filter(isColumn)
-  }
-  if (typeof value !== 'string') return []
-  spend(value.length)
-  // The last number of each line.
-  const lines = value.split(/\n|;/, MAX_COLUMN).flatMap(line => line.match(/\d[\d.,'’]*\d|\d/gu)?.at(-1) ?? [])
-  const column = lines.flatMap(text => numbersOf(text)[0] ?? [])
-  return isColumn(column) ? [column] : []
 }
 
-/** A longer column is data and not a sum to check. */
-const isColumn = (column: readonly number[]): boolean => column.length > 1 && column.length <= MAX_COLUMN
-
 /**
- * How a number follows from others in one arithmetic step, such as `12 × 8.5`. Undefined if it doesn't, or if the
- * number is too small for a match to mean anything.
+ * How a number follows in one step from numbers that belong together, such as `12 × 8.5`. Undefined if it doesn't, or if
+ * there are so many combinations that one may give the number by chance.
  */
-export function derive(
-  number: number,
-  numbers: readonly number[],
-  columns: readonly (readonly number[])[],
-): string | undefined {
-  if (Math.abs(number) < 10 && Number.isInteger(number)) return undefined
-  for (const column of columns) {
-    const sum = sumIn(number, column)
-    if (sum) return sum
+export function derive(number: number, groups: readonly (readonly number[])[]): string | undefined {
+  const distinct = new Map<string, readonly number[]>()
+  for (const group of groups) {
+    spend(1 + group.length)
+    const operands = group.filter(value => value !== number && value !== 0 && Math.abs(value) !== 1)
+    if (operands.length > 1 && operands.length <= MAX_SUMMANDS) distinct.set(operands.join(), operands)
   }
-  if (Math.abs(number) < LEAST_RESULT && Number.isInteger(number)) return undefined
-  const distinct = [...new Set(numbers)]
-    .filter(value => value !== number && value !== 0 && Math.abs(value) !== 1)
-    .slice(0, MAX_NUMBERS)
-  spend(numbers.length + 4 * distinct.length ** 2)
-  for (const left of distinct) {
-    for (const right of distinct) {
-      if (left === right) continue
-      for (const [sign, of] of Object.entries(OPERATIONS)) {
-        if (isClose(of(left, right), number)) return `${left} ${sign} ${right}`
-      }
+  const places = Math.max(...[number, ...[...distinct.values()].flat()].map(placesOf))
+  // As many different numbers of that size and precision exist.
+  let possible = MAX_BY_CHANCE * Math.abs(number) * 10 ** places
+  for (const { length } of distinct.values()) possible -= length <= MAX_OPERANDS ? 4 * length ** 2 : length ** 2 / 2
+  if (possible < 0) return undefined
+  for (const group of distinct.values()) {
+    const found = sumIn(number, group) ?? pairIn(number, group)
+    if (found) return found
+  }
+  return undefined
+}
+
+/** How many decimals a number has. */
+const placesOf = (number: number): number => String(number).split('.')[1]?.length ?? 0
+
+/** At least three consecutive numbers that add up to a number, as text. */
+function sumIn(number: number, group: readonly number[]): string | undefined {
+  spend(group.length ** 2 / 20)
+  for (let start = 0; start < group.length - 2; start++) {
+    let sum = group[start] ?? 0
+    for (let end = start + 1; end < group.length; end++) {
+      sum += group[end] ?? 0
+      if (end > start + 1 && isClose(sum, number)) return `the sum of ${group.slice(start, end + 1).join(' + ')}`
     }
   }
   return undefined
 }
 
-/** Consecutive numbers of a column that add up to a number, as text. */
-function sumIn(number: number, column: readonly number[]): string | undefined {
-  spend(column.length ** 2 / 20)
-  for (let start = 0; start < column.length; start++) {
-    let sum = column[start] ?? 0
-    for (let end = start + 1; end < column.length; end++) {
-      sum += column[end] ?? 0
-      if (isClose(sum, number)) return `the sum of ${column.slice(start, end + 1).join(' + ')}`
+/** Two numbers that give a number, as text. */
+function pairIn(number: number, group: readonly number[]): string | undefined {
+  if (group.length > MAX_OPERANDS) return undefined
+  spend(4 * group.length ** 2)
+  for (const [index, left] of group.entries()) {
+    for (const [other, right] of group.entries()) {
+      if (index === other) continue
+      for (const [sign, of] of Object.entries(OPERATIONS)) {
+        if (isClose(of(left, right), number)) return `${left} ${sign} ${right}`
+      }
     }
   }
   return undefined
@@ -104,34 +121,8 @@ const OPERATIONS: Readonly<Record<string, (left: number, right: number) => numbe
   '+': (left, right) => left + right,
   '-': (left, right) => left - right,
   '/': (left, right) => left / right,
-  'as a percentage of': (left, right) => (100 * left) / right,
-  '% of': (left, right) => (left < 3 ? Number.NaN : (left * right) / 100),
-  'and, in percent on top,': (left, right) => left * (1 + right / 100),
-  'less, in percent,': (left, right) => left * (1 - right / 100),
+  '% of': (left, right) => (left * right) / 100,
 }
 
 const isClose = (left: number, right: number): boolean =>
   Number.isFinite(left) && Math.abs(left - right) <= Math.max(0.005, Math.abs(right) * 1e-6)
-
-/** An operand of a computation, and the value it would need for the wanted result. */
-interface Implied {
-  operand: number
-  implied: number
-}
-
-/** The operands of each one-step computation of `result`, each with the value that would give `wanted` instead. */
-export function impliedOperand(result: number, wanted: number, numbers: readonly number[]): Implied[] {
-  const first = numbers.slice(0, MAX_OPERANDS)
-  spend(first.length ** 2 / 2)
-  return first.flatMap((left, index) =>
-    first.flatMap((right, other) => {
-      if (index === other) return []
-      if (isClose(left * right, result)) return [{ operand: left, implied: rounded(wanted / right) }]
-      if (isClose(left + right, result)) return [{ operand: left, implied: rounded(wanted - right) }]
-      if (isClose(left - right, result)) return [{ operand: left, implied: rounded(wanted + right) }]
-      return []
-    }),
-  )
-}
-
-const rounded = (number: number): number => Math.round(number * 1e6) / 1e6

@@ -1,7 +1,6 @@
-import { findJsonFault, isJsonObject, type Json } from '../../domain/json.ts'
+import { isJsonObject, type Json } from '../../domain/json.ts'
 import { MAX_PART_EFFORT } from '../../limits.ts'
 import { attempt, spend } from '../effort.ts'
-import { boundedValue } from '../text/bounded.ts'
 import { canonical, isEqual } from '../text/canonical.ts'
 import { type Fact, isSameFact, letters, NO_TERMS, type Terms, termsOf, termsOfValue } from '../text/terms.ts'
 
@@ -25,8 +24,6 @@ export interface Difference {
   lost: Terms
   /** Terms in the changes that only the approved output has. */
   gained: Terms
-  /** How many words and facts the two outputs share in the changed places, as Dice's coefficient, 0 to 1. */
-  similarity: number
   /** The outputs are too large to compare. There is then one change, the whole output, and its terms are unknown. */
   isTooLarge: boolean
 }
@@ -40,25 +37,20 @@ const wholeDifference = (output: Json, approved: Json): Difference => ({
   formatChanges: [],
   lost: NO_TERMS,
   gained: NO_TERMS,
-  similarity: 0,
   isTooLarge: true,
 })
 
 function compare(output: Json, approved: Json): Difference {
-  const parsed = typeof output === 'string' && typeof approved !== 'string' ? (jsonIn(output) ?? output) : output
-  const wrapped: Change[] = parsed === output ? [] : [{ path: '', before: output, after: approved }]
-  const all = [...changesAt('', parsed, approved)]
+  const all = [...changesAt('', output, approved)]
   const inFormat = new Set(all.filter(({ before, after }) => isSameMeaning(before, after)))
-  const formatChanges = [...wrapped, ...inFormat]
   const changes = all.filter(change => !inFormat.has(change))
   const before = termsOfChanges(changes, 'before')
   const after = termsOfChanges(changes, 'after')
   return {
     changes,
-    formatChanges,
+    formatChanges: [...inFormat],
     lost: without(before, after),
     gained: without(after, before),
-    similarity: similarity(before, after),
     isTooLarge: false,
   }
 }
@@ -127,45 +119,23 @@ function keysOf(terms: Terms): ReadonlySet<string> {
   return keys
 }
 
-/** Parses the JSON in a string, from its first bracket to its last. Undefined if there is none. */
-function jsonIn(text: string): Json | undefined {
-  const start = text.search(/[{[]/u)
-  const end = Math.max(text.lastIndexOf('}'), text.lastIndexOf(']'))
-  if (start < 0 || end < start) return undefined
-  try {
-    const value: Json = JSON.parse(text.slice(start, end + 1))
-    // JSON in a string may be nested deeper than stored values, too deep for the recursion here.
-    return findJsonFault(value) ? undefined : boundedValue(value)
-  } catch {
-    return undefined
-  }
-}
-
 function* changesAt(path: string, before: Json, after: Json): Generator<Change> {
   if (before === after) return
   if (Array.isArray(before) && Array.isArray(after)) return yield* changesOfItems(path, before, after)
   if (!isJsonObject(before) || !isJsonObject(after)) return yield { path, before, after }
   const at = (field: string) => (path === '' ? field : `${path}.${field}`)
-  const lost = Object.keys(before).filter(field => !Object.hasOwn(after, field))
-  const gained = Object.keys(after).filter(field => !Object.hasOwn(before, field))
   for (const [field, value] of Object.entries(before)) {
     const counterpart = Object.hasOwn(after, field) ? after[field] : undefined
-    if (counterpart !== undefined) yield* changesAt(at(field), value, counterpart)
+    if (counterpart === undefined) yield { path: at(field), before: value, after: undefined }
+    else yield* changesAt(at(field), value, counterpart)
   }
-  for (const field of lost) {
-    // A renamed field.
-    const value = before[field] ?? null
-    const renamed = gained.findIndex(name => value !== null && isSameMeaning(value, after[name] ?? null))
-    const [name] = renamed < 0 ? [] : gained.splice(renamed, 1)
-    if (name === undefined) yield { path: at(field), before: value, after: undefined }
-    else yield { path: at(name), before: { [field]: value }, after: { [name]: after[name] ?? null } }
+  for (const [field, value] of Object.entries(after)) {
+    if (!Object.hasOwn(before, field)) yield { path: at(field), before: undefined, after: value }
   }
-  for (const field of gained) yield { path: at(field), before: undefined, after: after[field] }
 }
 
 /**
- * Items that are in both lists aren't changes, wherever they are. Each remaining item is compared with the most similar
- * one.
+ * Items that are in both lists aren't changes, wherever they are. The remaining items are compared in order.
  */
 function* changesOfItems(path: string, before: readonly Json[], after: readonly Json[]): Generator<Change> {
   const counts = new Map<string, number>()
@@ -181,33 +151,18 @@ function* changesOfItems(path: string, before: readonly Json[], after: readonly 
     return count > 0
   })
   for (const item of lost) {
-    const best = closest(
-      item,
-      gained.map(([, candidate]) => candidate),
-    )
-    const [index, counterpart] = (best === undefined ? undefined : gained.splice(best, 1)[0]) ?? []
+    const [index, counterpart] = gained.shift() ?? []
     if (counterpart === undefined) yield { path: `${path}[${before.indexOf(item)}]`, before: item, after: undefined }
     else yield* changesAt(`${path}[${index}]`, item, counterpart)
   }
   for (const [index, item] of gained) yield { path: `${path}[${index}]`, before: undefined, after: item }
 }
 
-/** The index of the candidate that an item most likely became. Undefined if none has anything in common with it. */
-function closest(item: Json, candidates: readonly Json[]): number | undefined {
-  const terms = termsOfValue(item)
-  const scores = candidates.map(candidate => similarity(terms, termsOfValue(candidate)))
-  const best = Math.max(...scores)
-  return best > 0 ? scores.indexOf(best) : undefined
-}
-
 /** Whether two values mean the same thing, regardless of format. */
 export function isSameMeaning(before: Json | undefined, after: Json | undefined): boolean {
   if (before === undefined || after === undefined) return isNothing(before) && isNothing(after)
   if (isNothing(before) || isNothing(after)) return isNothing(before) && isNothing(after)
-  if (typeof before === 'object' || typeof after === 'object') {
-    const [left, right] = [unwrapSingle(before), unwrapSingle(after)]
-    return left !== before || right !== after ? isSameMeaning(left, right) : isEqual(before, after)
-  }
+  if (typeof before === 'object' || typeof after === 'object') return isEqual(before, after)
   const [left, right] = [String(before), String(after)]
   if (letters(left) === letters(right)) return true
   // In a full sentence, each word can change the meaning.
@@ -217,17 +172,8 @@ export function isSameMeaning(before: Json | undefined, after: Json | undefined)
     const other = others.facts[index]
     return other !== undefined && isSameFact(fact, other)
   })
-  // One extra word, such as a unit or a weekday next to a number, makes no difference.
-  const extraIn = (words: Terms['words'], known: Terms['words']) => [...words.keys()].filter(stem => !known.has(stem))
-  const extra = [...extraIn(terms.words, others.words), ...extraIn(others.words, terms.words)]
-  return terms.facts.length > 0 && terms.facts.length === others.facts.length && isEachSame && extra.length <= 1
-}
-
-/** Unwraps an array or object with one value, such as `[x]` or `{value: x}`. */
-function unwrapSingle(value: Json): Json {
-  if (typeof value !== 'object' || value === null) return value
-  const values = Object.values(value)
-  return values.length === 1 ? (values[0] ?? null) : value
+  const isSaidAlike = without(terms, others).words.size + without(others, terms).words.size === 0
+  return terms.facts.length > 0 && terms.facts.length === others.facts.length && isEachSame && isSaidAlike
 }
 
 /** Whether a value is empty: null, blank, or a word that means "nothing". */

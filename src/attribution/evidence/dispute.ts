@@ -4,7 +4,7 @@ import { canonical, isEqual } from '../text/canonical.ts'
 import type { Difference } from './difference.ts'
 
 /** An output that someone objected to. */
-interface Dispute {
+interface Objection {
   step: Step
   /** What the output should have been. Undefined if nobody said. */
   approved: Json | undefined
@@ -13,34 +13,28 @@ interface Dispute {
   userId: string
   /** The objector's comments. */
   comments: string[]
-  source: 'review' | 'feedback'
 }
 
 /** The dispute that determines the answer. */
-export interface MainDispute extends Dispute {
+export interface MainDispute extends Objection {
   /** Undefined if there is no approved output. */
   difference: Difference | undefined
 }
 
 /** A person's confirmation that an output was right. */
-interface Support {
+export interface Support {
   step: Step
   userId: string
 }
 
-/** Who objected to a trace's outputs and who confirmed them. */
-export interface Disputes {
-  /**
-   * Strongest first: corrected reviews, then corrections in feedback, then bare objections. Within each group, earlier
-   * steps come first.
-   */
-  disputes: Dispute[]
-  supports: Support[]
-}
-
-/** Finds who objected to which output, and who confirmed it. */
-export function findDisputes(subject: Subject): Disputes {
-  const disputes: Dispute[] = []
+/**
+ * Finds who confirmed which output, and the strongest objection to one: the first corrected review, or else the first
+ * correction in feedback, bare objection, or remark of a reviewer.
+ */
+export function findDisputes(subject: Subject): { objection: Objection | undefined; supports: Support[] } {
+  const reviewed: Objection[] = []
+  const corrected: Objection[] = []
+  const disliked: Objection[] = []
   const supports: Support[] = []
   for (const step of subject.steps) {
     const { review } = step
@@ -49,7 +43,7 @@ export function findDisputes(subject: Subject): Disputes {
     if (review.state === 'accepted') supports.push({ step, userId })
     else {
       const comments = [...commentsOn(subject, step, userId), ...(review.comment ? [review.comment] : [])]
-      disputes.push({ step, approved: review.approvedOutput, correction: null, userId, comments, source: 'review' })
+      reviewed.push({ step, approved: review.approvedOutput, correction: null, userId, comments })
     }
   }
   for (const feedback of subject.feedback) {
@@ -59,30 +53,22 @@ export function findDisputes(subject: Subject): Disputes {
       const step = correctedStepOf(correction, feedback, subject)
       const approved = applyCorrection(step.output, correction)
       if (isEqual(step.output, approved)) supports.push({ step, userId })
-      else disputes.push({ step, approved, correction, userId, comments, source: 'feedback' })
-    } else if (isPositive(feedback)) {
-      supports.push({ step: outputStepOf(feedback, subject), userId })
-    } else if (feedback.source === 'api') {
-      disputes.push(objectionOf(feedback, subject))
-    }
+      else corrected.push({ step, approved, correction, userId, comments })
+    } else if (isPositive(feedback)) supports.push({ step: outputStepOf(feedback, subject), userId })
+    else if (feedback.source === 'api') disliked.push(objectionOf(feedback, subject))
   }
-  if (disputes.length === 0) {
-    // If there are no other objections, reviewers' remarks are treated as disputes.
-    const remarks = subject.feedback.filter(({ source, comment }) => source === 'review' || comment)
-    disputes.push(...remarks.map(remark => objectionOf(remark, subject)))
-  }
-  const rank = ({ source, approved }: Dispute) => (source === 'review' ? 0 : approved === undefined ? 2 : 1)
-  return { disputes: disputes.sort((left, right) => rank(left) - rank(right)), supports }
+  const remark = subject.feedback.find(({ source, comment }) => source === 'review' || comment)
+  const objection = reviewed[0] ?? corrected[0] ?? disliked[0] ?? (remark && objectionOf(remark, subject))
+  return { objection, supports }
 }
 
-/** Builds a dispute from an objection without a correction. */
-const objectionOf = (feedback: SubjectFeedback, subject: Subject): Dispute => ({
+/** Builds an objection without a correction. */
+const objectionOf = (feedback: SubjectFeedback, subject: Subject): Objection => ({
   step: outputStepOf(feedback, subject),
   approved: undefined,
   correction: null,
   userId: feedback.userId,
   comments: feedback.comment ? [feedback.comment] : [],
-  source: 'feedback',
 })
 
 const isPositive = ({ rating }: SubjectFeedback) =>
@@ -142,8 +128,6 @@ export function applyCorrection(output: Json, correction: JsonObject): Json {
   }
   const known = fields.filter(([field]) => fieldPathOf(output, field))
   if (known.length === 0) {
-    const [text, ...others] = Object.keys(output).filter(name => typeof output[name] === 'string')
-    if (text !== undefined && others.length === 0 && typeof sole === 'string') return { ...output, [text]: sole }
     // If the output has several fields, add the correction's fields to it. If it has only one, replace it.
     return Object.keys(output).length > 1 ? { ...output, ...correction } : correction
   }

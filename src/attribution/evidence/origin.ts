@@ -3,7 +3,6 @@ import type { Step } from '../../domain/subject.ts'
 import { MAX_PART_EFFORT } from '../../limits.ts'
 import { attempt } from '../effort.ts'
 import { hasTerms, NO_TERMS, termsOfValue } from '../text/terms.ts'
-import { impliedOperand, numbersIn } from './arithmetic.ts'
 import { isSameMeaning, similarity } from './difference.ts'
 import type { MainDispute } from './dispute.ts'
 import { type Source, supportOf } from './sources.ts'
@@ -40,8 +39,8 @@ export function originOf(
 }
 
 /**
- * The step that an output's error came from: as a copy, in a field that the correction also changes, as a value that no
- * earlier step had, as an operand, or as content that it withheld.
+ * The step that an output's error came from: as a copy, in a field that the correction also changes, or as a value that
+ * no earlier step had.
  */
 function supplierOf(dispute: MainDispute, step: Step, visibleTo: (step: Step) => Source[]): Step | undefined {
   const earlier = visibleTo(step)
@@ -77,8 +76,7 @@ function supplierOf(dispute: MainDispute, step: Step, visibleTo: (step: Step) =>
         !isRight(source) &&
         shareOfLost([source]) >= MIN_SHARE &&
         shareOfLost(visibleTo(owner)) < MIN_SHARE,
-    ) ??
-    (step === dispute.step ? operandSupplier(dispute, earlier) : undefined)
+    )
   )
 }
 
@@ -87,16 +85,3 @@ const hasWrongField = (value: JsonObject, correction: JsonObject | null): boolea
     const own = value[field]
     return own !== undefined && !isSameMeaning(own, right)
   })
-
-/** The step that supplied a wrong operand: with another one, the disputed number would be the approved one. */
-function operandSupplier({ step, difference }: MainDispute, earlier: readonly Source[]): Step | undefined {
-  const given = numbersIn(step.input)
-  for (const { before, after } of difference?.changes ?? []) {
-    if (typeof before !== 'number' || typeof after !== 'number') continue
-    for (const { operand, implied } of impliedOperand(before, after, given)) {
-      const supplier = earlier.find(({ readings }) => readings.has(`n:${Math.abs(operand)}`))
-      if (supplier?.step && !supplier.readings.has(`n:${implied}`)) return supplier.step
-    }
-  }
-  return undefined
-}

@@ -1,21 +1,29 @@
-import { type KnowledgeDoc, rootOf, type Step, type Subject } from '../../domain/subject.ts'
+import {
+  type Ancestors,
+  ancestorsIn,
+  type KnowledgeDoc,
+  rootOf,
+  type Step,
+  type Subject,
+} from '../../domain/subject.ts'
 import { MAX_EVIDENCE_LENGTH, MAX_READING_EFFORT } from '../../limits.ts'
 import { attempt, spend, spentSteps } from '../effort.ts'
 import { boundedSubject } from '../text/bounded.ts'
 import { differenceOf } from './difference.ts'
-import { type Disputes, findDisputes, type MainDispute } from './dispute.ts'
+import { findDisputes, type MainDispute, type Support } from './dispute.ts'
 import { originOf } from './origin.ts'
 import { type Retrieval, retrievalsOf } from './retrieval.ts'
 import { type Source, slugOf, sourceOf } from './sources.ts'
 
 /** A trace and its main dispute, prepared for the checks. */
-export interface Scene extends Disputes {
+export interface Scene {
   subject: Subject
   /** The parts that weren't checked, one phrase each. */
   omitted: string[]
   root: Step
   /** The strongest dispute, which determines the answer. Undefined if nobody objects to an output. */
   dispute: MainDispute | undefined
+  supports: Support[]
   retrievals: Retrieval[]
   sources: Source[]
   /** The origin of the fault: the earliest step whose own output contains it. */
@@ -30,8 +38,7 @@ export interface Scene extends Disputes {
 /** Prepares a trace for the checks, with limited effort. Yields between texts. Throws if the subject has no steps. */
 export function* sceneOf(whole: Subject): Generator<undefined, Scene> {
   const { subject, omitted } = boundedSubject(whole)
-  const found = findDisputes(subject)
-  const [strongest] = found.disputes
+  const { objection: strongest, supports } = findDisputes(subject)
   yield
   const docs = fitting(subject.knowledgeDocs, ({ content }) => content.length)
   const { retrievals, isComplete: areRetrievalsComplete } = retrievalsOf(subject)
@@ -64,7 +71,6 @@ export function* sceneOf(whole: Subject): Generator<undefined, Scene> {
   const { origin, isComplete } = dispute ? originOf(dispute, visibleTo) : { origin: root, isComplete: true }
   yield
   return {
-    ...found,
     subject,
     omitted: [
       ...omitted,
@@ -79,6 +85,7 @@ export function* sceneOf(whole: Subject): Generator<undefined, Scene> {
     ],
     root,
     dispute,
+    supports,
     retrievals,
     sources,
     origin,
@@ -175,25 +182,4 @@ function isVisible({ kind, path, step: owner }: Source, step: Step, ancestors: A
   if (owner.isRoot) return path !== 'output'
   if (step.isRoot || ancestors.get(owner)?.has(step.spanId)) return true
   return owner.timestamp <= step.timestamp && !ancestors.get(step)?.has(owner.spanId)
-}
-
-/** The ids of each step's ancestors. */
-type Ancestors = ReadonlyMap<Step, ReadonlySet<string>>
-
-function ancestorsIn({ steps }: Subject): Ancestors {
-  const parents = new Map<string, string | null>()
-  // If two steps share an id, the first one's parent is used.
-  for (const { spanId, parentSpanId } of steps.toReversed()) parents.set(spanId, parentSpanId)
-  return new Map(
-    steps.map(step => {
-      const above = new Set<string>()
-      let at = step.parentSpanId
-      // If the parents form a cycle, checking the set ends the loop.
-      while (at && above.size < 64 && !above.has(at)) {
-        above.add(at)
-        at = parents.get(at) ?? null
-      }
-      return [step, above] as const
-    }),
-  )
 }

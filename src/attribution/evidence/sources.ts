@@ -82,6 +82,7 @@ export function supportOf(terms: Terms, sources: readonly Source[], wordWeight =
   let missing: string | undefined
   const look = (text: string, value: number, source: Source | undefined) => {
     weight += value
+    if (value === 0) return
     if (source) {
       found += value
       at ??= { text, source }

@@ -1,7 +1,7 @@
 import type { ErrorType } from '../../domain/attribution.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import { isMessage, messageText } from '../../domain/shared-text.ts'
-import type { Step, Subject } from '../../domain/subject.ts'
+import { ancestorsIn, type Step, type Subject } from '../../domain/subject.ts'
 import { cutText } from '../../domain/text.ts'
 import type { Work } from '../../domain/turns.ts'
 import {
@@ -155,22 +155,19 @@ interface Nearness {
 const PREDECESSORS = 5
 
 /** Ranks steps: those with feedback, a correction, or a finding first, then their ancestors and predecessors. */
-function nearnessOf({ steps, feedback }: Subject, findings: readonly Finding[]): (step: Step) => Nearness {
+function nearnessOf(subject: Subject, findings: readonly Finding[]): (step: Step) => Nearness {
+  const { steps, feedback } = subject
   const named = new Set([...feedback, ...findings].map(({ spanId }) => spanId))
   // The root's output comes last, although the root is the first step.
   const positions = new Map(steps.map(({ spanId, isRoot }, index) => [spanId, isRoot ? steps.length : index]))
   const positionOf = (spanId: string): number => positions.get(spanId) ?? steps.length
   const disputed = steps.filter(({ spanId, review }) => named.has(spanId) || review?.state === 'corrected')
   const focus = new Set(disputed.map(({ spanId }) => positionOf(spanId)))
-  const parents = new Map(steps.map(({ spanId, parentSpanId }) => [spanId, parentSpanId]))
+  const ancestors = ancestorsIn(subject)
   const before = new Set<number>()
-  for (const { spanId } of disputed) {
-    for (let back = 1; back <= PREDECESSORS; back++) before.add(positionOf(spanId) - back)
-    const met = new Set<string>()
-    for (let at = parents.get(spanId); at && !met.has(at); at = parents.get(at)) {
-      met.add(at)
-      before.add(positionOf(at))
-    }
+  for (const step of disputed) {
+    for (let back = 1; back <= PREDECESSORS; back++) before.add(positionOf(step.spanId) - back)
+    for (const spanId of ancestors.get(step) ?? []) before.add(positionOf(spanId))
   }
   return ({ spanId }) => {
     const position = positionOf(spanId)

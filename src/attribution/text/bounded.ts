@@ -36,14 +36,6 @@ const boundedText = (text: string): string =>
     : text.replace(RUN, run => run.slice(0, MAX_EVIDENCE_RUN_LENGTH))
   ).replace(LONG_LIGATURES, ' ')
 
-/**
- * Cuts a value to the bounds. Returns the value itself if it's within them. The bounds are needed because checks
- * compare items and fields in pairs, which takes quadratic time.
- */
-export const boundedValue = (value: Json): Json => beginningOf(value, newBudget(MAX_EVIDENCE_VALUE_LEAVES))
-
-const newBudget = (leaves: number): Budget => ({ leaves, path: MAX_EVIDENCE_PATH_LENGTH, isCut: false })
-
 function beginningOf(value: Json, budget: Budget): Json {
   if (typeof value === 'object' && value !== null) {
     return Array.isArray(value) ? itemsOf(value, budget) : fieldsOf(value, budget)
@@ -86,13 +78,16 @@ function noteCut(text: string, beginning: string, budget: Budget): string {
   return beginning
 }
 
-/** Cuts a subject to a size that can be checked in bounded time. Also returns what was left out, one phrase each. */
+/**
+ * Cuts a subject to a size that can be checked in bounded time, because checks compare items and fields in pairs. Also
+ * returns what was left out, one phrase each.
+ */
 export function boundedSubject(subject: Subject): { subject: Subject; omitted: string[] } {
   const total = { leaves: MAX_EVIDENCE_LEAVES }
   let cuts = 0
   const bounded = <Value extends Json>(value: Value, read: (value: Value, budget: Budget) => Value): Value => {
     const leaves = Math.max(1, Math.min(MAX_EVIDENCE_VALUE_LEAVES, total.leaves))
-    const budget = newBudget(leaves)
+    const budget = { leaves, path: MAX_EVIDENCE_PATH_LENGTH, isCut: false }
     const beginning = read(value, budget)
     total.leaves -= leaves - budget.leaves
     if (budget.isCut) cuts++
@@ -116,7 +111,7 @@ export function boundedSubject(subject: Subject): { subject: Subject; omitted: s
       review: step.review && { ...step.review, approvedOutput: bounded(step.review.approvedOutput, beginningOf) },
       precedents: step.precedents.map(precedent => ({
         ...precedent,
-        approvedOutput: boundedValue(precedent.approvedOutput),
+        approvedOutput: bounded(precedent.approvedOutput, beginningOf),
       })),
     }
   }

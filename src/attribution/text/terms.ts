@@ -78,8 +78,6 @@ const WITH_LETTER = /\p{L}/u
 const NUMBER_WITH_UNIT = /^\d+(?:\p{L}{1,3}|(?:-\p{Ll}{3,})+)$/u
 /** `88-1203`: never a number. */
 const NUMERIC_IDENTIFIER = /(?<![\d.,])\d{2,}(?:[-/]\d{2,})+(?!\d)/gu
-/** `1)` at the start of an item, which carries no meaning. */
-const LIST_NUMBER = /(?<![\d\p{L}])\d{1,2}\)(?=\s)/gu
 const NUMBER = /(?<!\d)\d{1,3}(?:[\s\u00a0\u202f]\d{3})+(?!\d)(?:[.,]\d+)?|\d(?:[\d.,'’]*\d)?/gu
 const WORD = /\p{L}[\p{L}\p{M}ー]*/gu
 
@@ -213,7 +211,6 @@ function takeFacts(text: string, facts: Fact[]): string {
   })
   take(TOKEN, (_, whole) => (isIdentifier(whole) ? identifierFact(whole) : undefined))
   take(NUMERIC_IDENTIFIER, (_, whole) => identifierFact(whole))
-  text = text.replace(LIST_NUMBER, ' ')
   take(NUMBER, (_, whole) => ({ text: whole, kind: 'number', readings: numbersOf(whole).map(value => `n:${value}`) }))
   return text
 }
@@ -246,7 +243,7 @@ function dateFact(
  * The possible values of a number. If a number has one period or comma, followed by three digits, that mark may
  * separate either thousands or decimals.
  */
-export function numbersOf(text: string): number[] {
+function numbersOf(text: string): number[] {
   const digits = text.replace(/['’\s\u00a0\u202f]/gu, '')
   const [, whole = digits, separator, decimals = ''] = /^(.*)([.,])(\d+)$/u.exec(digits) ?? []
   const strip = (part: string) => part.replace(/[.,]/gu, '')

@@ -1,2 +1,2 @@
 /** How the rules did on labeled cases by an author whose cases weren't used for tuning. Measure again with each version. */
-export const MEASURED = { version: '3', cases: 36, right: 18, interval: { low: 0.34, high: 0.66 } } as const
+export const MEASURED = { version: '4', cases: 36, right: 17, interval: { low: 0.32, high: 0.63 } } as const

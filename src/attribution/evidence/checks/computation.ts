@@ -1,33 +1,29 @@
 import type { Json } from '../../../domain/json.ts'
 import { spend } from '../../effort.ts'
 import type { Finding } from '../../finding.ts'
-import { columnsIn, derive, impliedOperand, numbersIn } from '../arithmetic.ts'
+import { derive, groupsIn, isUncounted, numbersIn } from '../arithmetic.ts'
 import type { Scene } from '../scene.ts'
-import { locationOf } from '../sources.ts'
+import { fieldOf, locationOf } from '../sources.ts'
 
 /** Checks which of the changed numbers follow from the values that the step received. */
 export function* checkComputation(scene: Scene): Generator<Finding> {
   const { dispute, origin, visible, prompts } = scene
   const changes = numberChanges(scene)
-  yield* checkTypos(scene, changes)
+  yield* checkTypos(scene)
   if (dispute?.approved === undefined) return
   const { approved } = dispute
   const { output } = dispute.step
   const values = visible.filter(({ kind }) => kind !== 'metadata').map(({ value }) => value)
-  const numbers = [...values, ...prompts.map(({ value }) => value)].flatMap(numbersIn)
-  const columns = values.flatMap(columnsIn)
+  const given = [...values, ...prompts.map(({ value }) => value)]
+  const numbers = given.flatMap(numbersIn)
+  const groups = given.flatMap(value => [...groupsIn(value)])
   const at = { spanId: origin.spanId, path: 'output' }
   for (const { before, after } of changes) {
     const isBeforeGiven = before !== undefined && numbers.includes(before)
     const isAfterGiven = numbers.includes(after)
     // If the step received both, only the output's other numbers show which one fits.
-    const isEitherGiven = isBeforeGiven && isAfterGiven
     const follows = (number: number, answer: Json) =>
-      derive(
-        number,
-        [...numbersIn(answer), ...(isEitherGiven ? [] : numbers)],
-        [...(isEitherGiven ? [] : columns), ...columnsIn(answer)],
-      )
+      derive(number, [...groupsIn(answer), ...(isBeforeGiven && isAfterGiven ? [] : groups)])
     const right = follows(after, approved)
     const wrong = before === undefined ? undefined : follows(before, output)
     if (right && isBeforeGiven && !isAfterGiven) {
@@ -43,19 +39,15 @@ export function* checkComputation(scene: Scene): Generator<Finding> {
   }
 }
 
-/** Finds a mistyped number in the input: it resembles the right one, or another one would give the approved result. */
-function* checkTypos(scene: Scene, changes: readonly NumberChange[]): Generator<Finding> {
-  const { dispute, visible } = scene
+/** Finds a mistyped number in the input: it resembles the right one. */
+function* checkTypos({ dispute, visible }: Scene): Generator<Finding> {
   const right = [...numbersIn(dispute?.approved ?? null), ...(dispute?.comments.flatMap(numbersIn) ?? [])]
   const wanted = [...new Set(right)].filter(number => !visible.some(({ readings }) => readings.has(`n:${number}`)))
   for (const source of visible) {
     if (source.kind !== 'input' && !(source.kind === 'state' && source.step?.isRoot)) continue
     const given = [...new Set(numbersIn(source.value))].slice(0, MAX_GIVEN)
     const pairs = wanted.slice(0, MAX_GIVEN).flatMap(implied => given.map(operand => ({ operand, implied })))
-    const operands = changes.flatMap(({ before, after }) =>
-      before === undefined ? [] : impliedOperand(before, after, given),
-    )
-    const slip = [...pairs, ...operands].find(isTypo)
+    const slip = pairs.find(isTypo)
     if (!slip) continue
     const note = `says ${slip.operand}, where the approved output needs ${slip.implied}`
     yield { kind: 'input_slip', ...locationOf(source), note, strength: 1 }
@@ -80,15 +72,10 @@ function isTypo({ operand, implied }: { operand: number; implied: number }): boo
   return String(operand).length >= 3 && sorted(operand) === sorted(implied)
 }
 
-/** A number that was changed to a different one. */
-interface NumberChange {
-  /** Undefined if the output had no number there. */
-  before: number | undefined
-  after: number
-}
-
-const numberChanges = ({ dispute }: Scene): NumberChange[] =>
-  (dispute?.difference?.changes ?? []).flatMap(({ before, after }) => {
+/** The numbers that were changed to others. `before` is undefined if the output had no number there. */
+const numberChanges = ({ dispute }: Scene): { before: number | undefined; after: number }[] =>
+  (dispute?.difference?.changes ?? []).flatMap(({ path, before, after }) => {
+    if (isUncounted(fieldOf(path))) return []
     const [left, right] = [onlyNumber(before), onlyNumber(after)]
     return right !== undefined && left !== right ? [{ before: left, after: right }] : []
   })

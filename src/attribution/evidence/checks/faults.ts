@@ -34,9 +34,8 @@ export function* checkFaults({ subject, dispute }: Scene): Generator<Finding> {
     // A trace may have no output because its steps have theirs.
     const output = step.isRoot && !step.hasOutput ? (dispute?.step.output ?? null) : step.output
     if (isRetried || !(isNothing(output) || isErrorShaped(output) || failure.isFallback)) continue
-    const kind = failure.isBadRequest ? 'call_rejected' : 'step_failed'
     const note = `says ${quote(failure.text)}, and the output ${isNothing(step.output) ? 'is empty' : 'has no answer'}`
-    yield { kind, spanId: step.spanId, path: failure.path, note, strength: 1 }
+    yield { kind: 'step_failed', spanId: step.spanId, path: failure.path, note, strength: 1 }
   }
   for (const step of steps) {
     const path = cutOffAt(step)
@@ -59,13 +58,13 @@ function failureOf({ metadata, state, output, status }: Step) {
   const found = [...leaves, ...own].find(([path, leaf]) => isFailure(fieldOf(path), path, leaf))
   if (!found && status !== 'error') return undefined
   const [path, leaf] = found ?? ['status', 'error']
+  // The request was invalid; the service itself didn't fail.
+  if (BAD_REQUEST.test(String(leaf)) && !FAILURE.test(String(leaf))) return undefined
   return {
     path,
     text: String(leaf),
     /** The step itself says that its answer is a substitute. */
     isFallback: leaves.some(([place, value]) => FALLBACK_FIELD.test(place) && !isNothing(value) && value !== false),
-    /** The request was invalid; the service itself didn't fail. */
-    isBadRequest: BAD_REQUEST.test(String(leaf)) && !FAILURE.test(String(leaf)),
   }
 }
 
@@ -80,16 +79,13 @@ function isFailure(field: string, path: string, leaf: Json): boolean {
   return isReport && leaf.length < 300 && FAILURE.test(leaf)
 }
 
-/** Whether an output is itself an error: an object with an error, or an error message. */
-function isErrorShaped(output: Json): boolean {
-  if (isJsonObject(output))
-    return Object.entries(output).some(
-      ([field, value]) =>
-        ERROR_FIELD.test(field) && !isNothing(value) && typeof value !== 'number' && typeof value !== 'boolean',
-    )
-  const isShort = typeof output === 'string' && output.length < 200
-  return isShort && /^(error|exception|traceback|internal server error|\d{3} )/iu.test(output)
-}
+/** Whether an output is itself an error. */
+const isErrorShaped = (output: Json): boolean =>
+  isJsonObject(output) &&
+  Object.entries(output).some(
+    ([field, value]) =>
+      ERROR_FIELD.test(field) && !isNothing(value) && typeof value !== 'number' && typeof value !== 'boolean',
+  )
 
 function cutOffAt(step: Step): string | undefined {
   const found = [...leavesOf(step.metadata, 'metadata')].find(

@@ -1,77 +1,71 @@
+import type { Json } from '../../../domain/json.ts'
 import type { Step } from '../../../domain/subject.ts'
 import type { Finding } from '../../finding.ts'
 import { NO_TERMS, type Terms, termsOfValue } from '../../text/terms.ts'
 import { type Difference, without } from '../difference.ts'
 import type { Scene } from '../scene.ts'
 import {
+  fieldOf,
   findFact,
   findWord,
   leavesOf,
   locationOf,
+  partsOf,
+  quote,
   type Source,
   type Support,
   slugOf,
   sourceOf,
   supportOf,
 } from '../sources.ts'
-import { choicesOf } from './shape.ts'
 
 /** The minimum weight worth searching for: a number weighs 2, a word 0.5. */
 const MIN_WEIGHT = 0.5
 
 /** Checks where the removed and added values came from. */
 export function* checkGrounding(scene: Scene): Generator<Finding> {
-  const { dispute, origin } = scene
+  const { dispute, origin, subject } = scene
   if (!dispute?.difference) return
-  const { lost, gained } = valuesOf(dispute.difference, dispute.step)
+  const { lost, gained } = valuesOf(dispute.difference, choicesIn(subject.steps))
   const [before, after] = [supportByKind(lost, gained, scene), supportByKind(gained, lost, scene)]
   const isLost = before.weight >= MIN_WEIGHT || lost.words.size > gained.words.size / 3
   const isGained = after.weight >= MIN_WEIGHT || gained.words.size > lost.words.size / 3
   const at = { spanId: origin.spanId, path: pathOf(lost, origin) }
   if (isLost && before.nowhere > 0.3) {
     const kind = isGained ? 'unsupported_value_replaced' : 'unsupported_value_removed'
-    const note = `contains "${before.missing}", which isn't in any input, state, or knowledge doc`
+    const note = `contains ${quote(before.missing)}, which isn't in any input, state, or knowledge doc`
     // One or two unsupported words are hardly a claim.
     yield { kind, ...at, note, strength: before.nowhere * Math.min(1, before.weight / 1.5) }
   }
   if (isLost && before.visible.found > 0.5) {
-    const kind = isInDoc(before.visible) ? 'removed_value_in_docs' : 'removed_value_in_context'
-    const note = took(before.visible)
-    yield { kind: isGained ? kind : 'supported_value_removed', ...at, note, strength: before.visible.found }
+    yield { kind: 'removed_value_in_context', ...at, note: took(before.visible), strength: before.visible.found }
   } else if (isLost && isGained && before.prompt.found > 0.5) {
     const strength = before.prompt.found
     yield { kind: 'removed_value_in_prompt', ...at, note: `${took(before.prompt)}, the step's prompt`, strength }
   }
   if (isGained && after.visible.at && after.visible.found > 0.5) {
-    const kind = isInDoc(after.visible) ? 'added_value_in_docs' : 'added_value_in_context'
-    const note = `contains "${after.visible.at.text}", which the approved output also contains`
-    yield { kind, ...locationOf(after.visible.at.source), note, strength: after.visible.found }
+    const note = `contains ${quote(after.visible.at.text)}, which the approved output also contains`
+    yield {
+      kind: 'added_value_in_context',
+      ...locationOf(after.visible.at.source),
+      note,
+      strength: after.visible.found,
+    }
   }
   if (isGained && after.nowhere > 0.3) {
     const kind = isLost ? 'added_value_not_found' : 'pure_addition_not_found'
-    const note = `was corrected to "${after.missing}", which isn't in any input, state, or knowledge doc`
+    const note = `was corrected to ${quote(after.missing)}, which isn't in any input, state, or knowledge doc`
     yield { kind, spanId: dispute.step.spanId, path: 'output', note, strength: after.nowhere }
   }
-  const advantage = after.unfetched.found - after.visible.found
-  if (isGained && after.unfetched.at && advantage > 0.15 && after.unfetched.found > 0.4 && after.weight >= 2) {
-    const { text, source } = after.unfetched.at
-    const note = `contains "${text}", which the approved output also contains, but wasn't fetched`
+  // Any doc may contain a common word.
+  const [elsewhere, here] = [scene.unfetched, scene.visible].map(sources => supportOf(gained, sources, 0))
+  const advantage = (elsewhere?.found ?? 0) - (here?.found ?? 0)
+  if (isGained && elsewhere?.at && advantage > 0.15 && elsewhere.found > 0.4 && elsewhere.weight >= 2) {
+    const { text, source } = elsewhere.at
+    const note = `contains ${quote(text)}, which the approved output also contains, but wasn't fetched`
     yield { kind: 'added_value_not_fetched', ...locationOf(source), note, strength: Math.min(1, 0.4 + advantage) }
   }
-  if (!isLost || !isGained) return
-  const strength = Math.min(before.visible.found, after.nowhere)
-  if (strength > 0.5 && dispute.difference.similarity > 0.3) {
-    const note = `${took(before.visible)}; "${after.missing}" doesn't appear in any source`
-    yield { kind: 'value_replaced_by_unknown', ...at, note, strength }
-  }
-  const [fact] = lost.facts
-  if (fact && gained.facts.length > 0 && before.nowhere > 0.5 && after.nowhere > 0.5) {
-    const note = `was corrected from "${fact.text}" to "${after.missing}", and neither is in the step's sources`
-    yield { kind: 'both_computed', ...at, note, strength: Math.min(before.nowhere, after.nowhere) }
-  }
 }
-
-const isInDoc = ({ at }: Support): boolean => at?.source.kind === 'retrieved' || at?.source.kind === 'doc'
 
 /** A support in words: `took "12" from the output of "quote"`. */
 function took({ at }: Support): string {
@@ -79,12 +73,12 @@ function took({ at }: Support): string {
   const { kind, path, step } = at.source
   const isWhole = path === 'input' || path === 'output'
   const value = kind === 'doc' ? `the knowledge doc "${slugOf(at.source)}"` : isWhole ? `the ${path}` : path
-  return `took "${at.text}" from ${value}${step && !step.isRoot ? ` ${isWhole ? 'of' : 'in'} "${step.stepId}"` : ''}`
+  return `took ${quote(at.text)} from ${value}${step && !step.isRoot ? ` ${isWhole ? 'of' : 'in'} "${step.stepId}"` : ''}`
 }
 
 /** The removed and added terms, except for labels from a fixed list, which don't come from a source. */
-function valuesOf({ changes, lost, gained }: Difference, step: Step): { lost: Terms; gained: Terms } {
-  const chosen = changes.filter(({ path }) => choicesOf(step, path) !== undefined)
+function valuesOf({ changes, lost, gained }: Difference, choices: ReadonlySet<Json>): { lost: Terms; gained: Terms } {
+  const chosen = changes.filter(({ before = null, after = null }) => choices.has(before) || choices.has(after))
   if (chosen.length === 0) return { lost, gained }
   const side = (name: 'before' | 'after') => termsOfValue(chosen.flatMap(change => change[name] ?? []))
   return { lost: without(lost, side('before')), gained: without(gained, side('after')) }
@@ -104,8 +98,6 @@ function supportByKind(terms: Terms, counterpart: Terms, { visible, prompts, unf
   return {
     visible: support(visible),
     prompt: support(prompts),
-    /** In knowledge docs that no step fetched. */
-    unfetched: support(unfetched),
     /** The share that no source contains, 0 to 1, and the first of these terms. */
     nowhere: weight === 0 ? 0 : 1 - found,
     missing,
@@ -121,4 +113,10 @@ function pathOf({ facts, words }: Terms, step: Step): string {
       return path
   }
   return 'output'
+}
+
+/** The values that the steps' schemas list as the only ones allowed for a field. */
+function choicesIn(steps: readonly Step[]): ReadonlySet<Json> {
+  const lists = steps.flatMap(({ prompt }) => [...partsOf(prompt?.outputSchema ?? null, '')])
+  return new Set(lists.flatMap(([path, part]) => (Array.isArray(part) && fieldOf(path) === 'enum' ? part : [])))
 }

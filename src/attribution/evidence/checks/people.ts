@@ -1,29 +1,19 @@
 import type { Finding } from '../../finding.ts'
 import { isEqual } from '../../text/canonical.ts'
-import { differenceOf } from '../difference.ts'
 import type { Scene } from '../scene.ts'
 import { quote } from '../sources.ts'
 
 /** Checks ratings, what other people said about the output, and decisions on equal cases. */
-export function* checkPeople({ dispute, disputes, supports, subject }: Scene): Generator<Finding> {
+export function* checkPeople({ dispute, supports, subject }: Scene): Generator<Finding> {
   if (!dispute) return
   const { step, userId, approved } = dispute
   const at = { spanId: step.spanId, path: 'feedback' }
-  const isOther = ({ userId: other }: { userId: string }) => other !== userId
   const defender = supports.find(
-    each => isOther(each) && (each.step === step || isEqual(each.step.output, step.output)),
+    each => each.userId !== userId && (each.step === step || isEqual(each.step.output, step.output)),
   )
-  const rival = disputes.find(
-    other =>
-      isOther(other) &&
-      other.step === step &&
-      other.approved !== undefined &&
-      approved !== undefined &&
-      differenceOf(other.approved, approved).changes.length > 0,
-  )
-  if (defender || rival) {
-    const note = defender ? 'shows that another person approved the output' : 'contains two different corrections'
-    yield { kind: 'reviewers_disagree', ...at, note, strength: defender ? 1 : 0.8 }
+  if (defender) {
+    const note = 'shows that another person approved the output'
+    yield { kind: 'reviewers_disagree', ...at, note, strength: 1 }
   }
   const rating = subject.feedback.find(each => each.userId === userId && typeof each.rating === 'number')?.rating
   if (typeof rating === 'number' && rating >= 0.45) {

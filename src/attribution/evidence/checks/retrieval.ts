@@ -4,6 +4,9 @@ import { termsOf, termsOfValue } from '../../text/terms.ts'
 import type { Scene } from '../scene.ts'
 import { type Source, slugOf } from '../sources.ts'
 
+/** How much better another doc must match than the fetched ones. Less is the share of a few common words. */
+const MIN_LEAD = 0.25
+
 /** Checks whether the right docs were fetched, by the words of the request and the correction. */
 export function* checkRetrieval({ retrievals, sources, dispute, root }: Scene): Generator<Finding> {
   const retrieval = retrievals.find(({ step, slugs }) => slugs.length > 0 && !step.isRoot) ?? retrievals[0]
@@ -20,12 +23,12 @@ export function* checkRetrieval({ retrievals, sources, dispute, root }: Scene): 
   const ranked = docs.toSorted((left, right) => score(right) - score(left))
   const best = ranked.find(doc => !fetched.has(slugOf(doc)))
   const bestFetched = ranked.find(doc => fetched.has(slugOf(doc)))
-  const lead = best ? score(best) - (bestFetched ? score(bestFetched) : 0) : -1
-  if (best && lead > 0.05) {
+  const lead = (best ? score(best) : 0) - (bestFetched ? score(bestFetched) : 0)
+  if (best && lead > MIN_LEAD) {
     const note = `lacks the knowledge doc "${slugOf(best)}", which matches the request better than the fetched docs do`
-    yield { kind: 'better_doc_not_fetched', ...at, note, strength: Math.min(1, 0.3 + lead) }
+    yield { kind: 'better_doc_not_fetched', ...at, note, strength: 1 }
   } else if (bestFetched) {
-    const note = `contains the knowledge doc "${slugOf(bestFetched)}", which matches the request best`
+    const note = `contains the knowledge doc "${slugOf(bestFetched)}", and no other matches the request much better`
     yield { kind: 'best_doc_fetched', ...at, note, strength: 1 }
   }
 }
@@ -37,7 +40,7 @@ function scoresOf(docs: readonly Source[], stems: readonly string[]): Map<Source
   const weights = new Map(
     distinct.map(stem => {
       const count = docs.filter(({ terms }) => terms.words.has(stem)).length
-      return [stem, count === 0 ? 0 : Math.log(1 + docs.length / count)] as const
+      return [stem, Math.log(1 + docs.length / Math.max(1, count))] as const
     }),
   )
   const total = [...weights.values()].reduce((sum, weight) => sum + weight, 0)
