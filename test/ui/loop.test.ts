@@ -50,6 +50,8 @@ async function goTo(page: Page, section: string): Promise<void> {
   await expect(page.getByRole('dialog').getByRole('button').first()).toContainText(section)
   await page.keyboard.press('Enter')
   await expect(page.getByRole('heading', { level: 1, name: section })).toBeVisible()
+  // It takes all keys until it has closed.
+  await expect(page.getByRole('dialog')).toHaveCount(0)
 }
 
 async function pressTimes(page: Page, key: string, times: number): Promise<void> {
@@ -89,9 +91,13 @@ async function openProblem(page: Page): Promise<void> {
   await goTo(page, 'Problems')
   const problem = page.getByRole('main').getByRole('link', { name: 'Ambiguous guideline' })
   await expect(problem).toBeVisible()
-  await page.keyboard.press('j')
-  await expect(problem).toBeFocused()
-  await page.keyboard.press('Enter')
+  // The palette gives the focus back a moment after it closes.
+  await expect(async () => {
+    await page.keyboard.press('j')
+    await expect(problem).toBeFocused({ timeout: 500 })
+    await page.keyboard.press('Enter')
+    await expect(page).toHaveURL(/\/problems\/[^?]/, { timeout: 1_000 })
+  }).toPass()
   await expect(page.getByRole('heading', { level: 1, name: 'Ambiguous guideline' })).toBeVisible()
 }
 
@@ -242,6 +248,9 @@ test('a correction becomes a fix that holds, with the keyboard alone', async ({ 
   await openProblem(page)
   await expect(stateOf(page)).toHaveText('Verified')
   await expect(progress).toContainText('Before 6 of 10 accepted (60%), now 20 of 20 accepted (100%)')
+  await press(page, progress.getByRole('link', { name: '6 accepted, Before' }))
+  await expect(page.getByRole('table', { name: 'Spans' }).getByRole('row')).toHaveCount(7)
+  await openProblem(page)
 
   await press(page, page.getByRole('link', { name: 'Version 3' }))
   await expect(activeVersion).toContainText('Version 3')

@@ -1,7 +1,9 @@
 import { Button, Group, Text } from '@mantine/core'
 import { Link } from 'wouter'
+import type { WatchedSide } from '../../domain/watch.ts'
 import { pathWith } from '../api/client.ts'
 import type { Problem } from '../api/wire.ts'
+import { Counted } from '../parts/counted.tsx'
 import { count, share } from '../parts/format.ts'
 import { useMay } from '../parts/scopes.tsx'
 import { standingOf } from './next-step.ts'
@@ -16,9 +18,11 @@ interface ResultStageProps {
 }
 
 /** Whether decisions on the new version show that the fix holds. */
-export function ResultStage({ problem: { stepId, state, watch }, project }: ResultStageProps) {
+export function ResultStage({ problem: { stepId, state, candidate, watch }, project }: ResultStageProps) {
   const mayReview = useMay('review')
   const standing = standingOf('result', state)
+  const listOf = (watchedSide: WatchedSide) => (decision?: 'accept') =>
+    candidate && pathWith('/spans', { project, watchedPromptId: candidate.promptId, watchedSide, decision })
   return (
     <Stage title="Result" standing={standing}>
       {standing === 'later' || !watch ? (
@@ -30,7 +34,8 @@ export function ResultStage({ problem: { stepId, state, watch }, project }: Resu
           {RESULTS[watch.state]} {decisionsSoFar(watch)}
           <br />
           <Text span size="xs" c="dimmed">
-            {accepted('Before', watch.before)}, {accepted('now', watch.after)}
+            <Accepted when="Before" {...watch.before} pathOf={listOf('before')} />,{' '}
+            <Accepted when="now" {...watch.after} pathOf={listOf('after')} />
           </Text>
         </Text>
       )}
@@ -52,5 +57,20 @@ const RESULTS: Readonly<Record<Watch['state'], string>> = {
   no_difference: 'No significant difference so far.',
 }
 
-const accepted = (when: string, { n, accepted }: Watch['before']): string =>
-  n === 0 ? `${when} none reviewed` : `${when} ${count(accepted)} of ${count(n)} accepted (${share(accepted, n)})`
+interface AcceptedProps {
+  when: string
+  n: number
+  accepted: number
+  pathOf: (decision?: 'accept') => string | null
+}
+
+/** How many of a version's decisions accept its output. */
+const Accepted = ({ when, n, accepted, pathOf }: AcceptedProps) =>
+  n === 0 ? (
+    `${when} none reviewed`
+  ) : (
+    <>
+      {when} <Counted value={accepted} path={pathOf('accept')} label={`${count(accepted)} accepted, ${when}`} /> of{' '}
+      <Counted value={n} path={pathOf()} label={`${count(n)} decisions, ${when}`} /> accepted ({share(accepted, n)})
+    </>
+  )
