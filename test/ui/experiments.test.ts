@@ -16,6 +16,8 @@ test('a person starts an experiment, follows its progress, and finishes it', asy
   await page.goto(`/experiments?project=${sample.project.slug}`)
   await page.getByRole('link', { name: 'New experiment' }).click()
   await expect(page.getByRole('combobox', { name: 'Prompt version' })).toHaveValue(/^Version 2/)
+  await expect(page.getByRole('radio', { name: 'The model' })).toBeDisabled()
+  await expect(page.getByText("The model can't run it. No model is configured.")).toBeVisible()
   await page.getByText('All', { exact: true }).click()
   await page.getByLabel('Name').fill('From the browser')
   await page.keyboard.press('Enter')

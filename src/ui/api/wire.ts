@@ -27,6 +27,7 @@ import type { listGroups } from '../../read/groups.ts'
 import type { getGuideline } from '../../read/guidelines.ts'
 import type { getInsights } from '../../read/insights.ts'
 import type { getKnowledgeDoc, listKnowledgeDocs } from '../../read/knowledge-docs.ts'
+import type { getModel } from '../../read/model.ts'
 import type { diffPromptVersions, getPrompt, listPrompts } from '../../read/prompts.ts'
 import type { listReviewers } from '../../read/reviewers.ts'
 import type { getSpanSources } from '../../read/sources.ts'
@@ -110,6 +111,7 @@ export type ExperimentItem = ExperimentItems['items'][number]
 export type JudgedOutputs = Answer<typeof listJudgments>
 export type ModelAgreement = JudgedOutputs['agreement']
 export type ItemResult = Answer<typeof reviewExperimentItem>
+export type ConfiguredModel = Answer<typeof getModel>
 export type GateState = Answer<typeof getGate>
 export type Gate = GateState['gate']
 export type Comparison = Answer<typeof compareExperiments>

@@ -6,6 +6,7 @@ import { FaultAlert } from '../parts/fault-alert.tsx'
 import { fieldFaults } from '../parts/field-faults.ts'
 import { count } from '../parts/format.ts'
 import { useSubmission } from '../parts/use-submission.ts'
+import { RunnerFields } from './runner-fields.tsx'
 import { NO_VERSION, TEST, useNewExperiment } from './use-new-experiment.ts'
 import { createExperiment } from './writes.ts'
 
@@ -23,7 +24,7 @@ export function NewExperimentForm({ project, datasets }: NewExperimentFormProps)
     send: createExperiment,
     onDone: ({ id }) => navigate(pathWith(`/experiments/${id}`, { project, problem: address.get('problem') })),
   })
-  const faults = fieldFaults(error, ['name'])
+  const faults = fieldFaults(error, ['name', 'model', 'maxCostUsd'])
   const { dataset, body } = form
   return (
     <form
@@ -46,11 +47,17 @@ export function NewExperimentForm({ project, datasets }: NewExperimentFormProps)
         />
         <Select
           label="Prompt version"
-          description="What you try. Without a version, you try a change in your code."
+          description={
+            form.isByModel ? 'What you try.' : 'What you try. Without a version, you try a change in your code.'
+          }
           required
           disabled={!dataset}
           allowDeselect={false}
-          data={[...form.versions, { value: NO_VERSION, label: 'No version: a change in the code' }]}
+          data={
+            form.isByModel
+              ? form.versions
+              : [...form.versions, { value: NO_VERSION, label: 'No version: a change in the code' }]
+          }
           value={form.versionId}
           onChange={form.chooseVersion}
         />
@@ -71,6 +78,7 @@ export function NewExperimentForm({ project, datasets }: NewExperimentFormProps)
             ]}
           />
         </Input.Wrapper>
+        <RunnerFields form={form} faults={faults} />
         <TextInput
           label="Name"
           description="Optional. What changed, in a few words."

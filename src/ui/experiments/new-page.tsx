@@ -1,7 +1,8 @@
 import { Anchor, Skeleton, Stack, Text, Title } from '@mantine/core'
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { pathWith } from '../api/client.ts'
+import { modelQuery } from '../api/model.ts'
 import { datasetsQuery } from '../datasets/queries.ts'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { NoProject } from '../parts/no-project.tsx'
@@ -20,6 +21,7 @@ export function Page() {
   const { data, error, refetch } = useInfiniteQuery(datasetsQuery(project))
   // Requested together with the datasets.
   useProjectPrompts(project)
+  useQuery(modelQuery(project))
   return (
     <Stack gap="sm" maw={560}>
       <div>
@@ -28,7 +30,7 @@ export function Page() {
         </Anchor>
         <Title order={1}>New experiment</Title>
         <Text size="sm" c="dimmed">
-          Your own code runs the step on each item. The next page shows the command.
+          Tries a candidate on a step's reviewed outputs, and counts how many of its outputs are right.
         </Text>
       </div>
       {project === undefined ? (

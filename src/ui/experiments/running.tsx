@@ -1,22 +1,36 @@
 import { Progress, Stack, Text } from '@mantine/core'
 import type { ExperimentReport } from '../api/wire.ts'
+import { ShownText } from '../json/shown-text.tsx'
 import { count } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
 import { Warning } from '../parts/warning.tsx'
+import { ModelRun, sentence } from './model-run.tsx'
 import { RunCommand } from './run-command.tsx'
 
-/** An experiment's progress. Nothing if it has finished. */
+/** An experiment's progress, and why it ended. */
 export function Running({ report }: { report: ExperimentReport }) {
-  const { state, items, pending, lastResultAt } = report
-  if (state === 'finished') return null
+  const { state, items, pending, lastResultAt, endReason, runner } = report
   if (state !== 'running') {
     return (
-      <Warning>
-        {state === 'failed'
-          ? "It failed because no result arrived for 24 hours. It doesn't take results anymore."
-          : "It was canceled and doesn't take results anymore."}{' '}
-        {count(items - pending)} of {count(items)} items have a result.
-      </Warning>
+      <>
+        {state === 'finished' ? (
+          endReason !== null && (
+            <Warning>
+              <ShownText text={sentence(endReason)} />
+            </Warning>
+          )
+        ) : (
+          <Warning>
+            {state === 'failed' ? (
+              <ShownText text={whyFailed(report)} />
+            ) : (
+              "It was canceled and doesn't take results anymore."
+            )}{' '}
+            {count(items - pending)} of {count(items)} items have a result.
+          </Warning>
+        )}
+        <ModelRun report={report} />
+      </>
     )
   }
   return (
@@ -34,7 +48,13 @@ export function Running({ report }: { report: ExperimentReport }) {
         This page refreshes by itself.
       </Text>
       <Progress value={(100 * (items - pending)) / items} aria-label="Items with a result" />
-      <RunCommand report={report} />
+      <ModelRun report={report} />
+      {runner === 'client' && <RunCommand report={report} />}
     </Stack>
   )
 }
+
+const whyFailed = ({ runner, endReason }: ExperimentReport): string =>
+  endReason === null
+    ? `It failed because no result arrived for ${runner === 'model' ? 48 : 24} hours. It doesn't take results anymore.`
+    : `It failed: ${sentence(endReason)}`

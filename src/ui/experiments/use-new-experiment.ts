@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { useSearchParams } from 'wouter'
+import { modelQuery } from '../api/model.ts'
 import type { Dataset } from '../api/wire.ts'
 import { withParameters } from '../parts/parameters.ts'
 import { hasSplitQuery } from './queries.ts'
@@ -17,6 +18,10 @@ export function useNewExperiment(project: string, datasets: readonly Dataset[]) 
   const [address, change] = useSearchParams()
   const [name, setName] = useState('')
   const [isAllChosen, setAll] = useState(false)
+  const [isByModelChosen, setByModel] = useState(false)
+  const [modelName, setModelName] = useState('')
+  const [maxCostUsd, setMaxCostUsd] = useState<number | string>('')
+  const configured = useQuery(modelQuery(project))
   const dataset =
     datasets.find(({ id, stepId }) => id === address.get('dataset') || stepId === address.get('stepId')) ??
     (datasets.length === 1 ? datasets[0] : undefined)
@@ -28,12 +33,24 @@ export function useNewExperiment(project: string, datasets: readonly Dataset[]) 
       label: `Version ${number}${isActive ? ' (active)' : ''}${note ? `: ${note}` : ''}`,
     })),
   )
+  const configuredModel = configured.data?.model
+  const whyNoModel =
+    isComplete && dataset && versions.length === 0
+      ? 'The step has no prompt.'
+      : (configured.error?.message ?? configured.data?.reason ?? null)
+  const isByModel = isByModelChosen && !!configuredModel && whyNoModel === null
   const chosen = address.get('promptVersionId')
-  const isKnown = chosen === NO_VERSION || versions.some(({ value }) => value === chosen)
+  const isKnown = (chosen === NO_VERSION && !isByModel) || versions.some(({ value }) => value === chosen)
   const versionId = isKnown ? chosen : isComplete && dataset ? (versions[0]?.value ?? NO_VERSION) : null
   const isAll = isAllChosen || hasNoTests
+  const model = modelName.trim()
+  // Only the configured model has a known price.
+  const isPriced = !!configuredModel?.prices && (model === '' || model === configuredModel.name)
   const fields = dataset &&
     versionId !== null && {
+      runner: isByModel ? ('model' as const) : ('client' as const),
+      ...(isByModel && model !== '' && { model }),
+      ...(isByModel && isPriced && typeof maxCostUsd === 'number' && { maxCostUsd }),
       projectSlug: project,
       datasetId: dataset.id,
       ...(!isAll && { split: TEST }),
@@ -53,9 +70,20 @@ export function useNewExperiment(project: string, datasets: readonly Dataset[]) 
     setAll,
     name,
     setName,
+    model: configuredModel,
+    whyNoModel,
+    isByModel,
+    setByModel,
+    modelName,
+    setModelName,
+    isPriced,
+    maxCostUsd,
+    setMaxCostUsd,
     body: fields ? { id, ...fields } : undefined,
     chooseDataset: (datasetId: string | null) =>
       change(withParameters({ dataset: datasetId, stepId: null, promptVersionId: null }), { replace: true }),
     chooseVersion: (id: string | null) => change(withParameters({ promptVersionId: id }), { replace: true }),
   }
 }
+
+export type NewExperimentDraft = ReturnType<typeof useNewExperiment>

@@ -11,13 +11,17 @@ interface NewExperiment {
   split?: string
   name?: string
   promptVersionId?: string
+  runner: 'client' | 'model'
+  itemId?: string
+  model?: string
+  maxCostUsd?: number
 }
 
-/** Begins an experiment whose items the team's own step runs. */
+/** Begins an experiment, which the team's own code or the model runs. */
 export async function createExperiment(fields: NewExperiment): Promise<Experiment> {
   const experiment = await call<Experiment>('/api/experiments', {
     method: 'POST',
-    body: { ...fields, runner: 'client' },
+    body: fields,
   })
   queryClient.invalidateQueries({ queryKey: ['experiments'] })
   return experiment

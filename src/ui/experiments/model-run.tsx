@@ -1,0 +1,38 @@
+import { Text } from '@mantine/core'
+import type { ExperimentReport } from '../api/wire.ts'
+import { ShownText } from '../json/shown-text.tsx'
+import { dollars } from '../parts/format.ts'
+import { Moment } from '../parts/moment.tsx'
+import { Warning } from '../parts/warning.tsx'
+
+/** A run by the model: what its calls have cost, and what it waits for. Nothing for a run by the team's own code. */
+export function ModelRun({ report: { run, state, model, items, maxCostUsd } }: { report: ExperimentReport }) {
+  if (run === null) return null
+  const { costUsd, reason, waitsUntil } = run
+  return (
+    <>
+      <Text size="sm" c="dimmed">
+        <ShownText text={model ?? 'The model'} /> {state === 'running' ? 'runs' : 'ran'}{' '}
+        {items === 1 ? 'the item' : 'the items'}.{' '}
+        {costUsd === null
+          ? "Its price isn't configured, so the cost is unknown."
+          : `Cost${state === 'running' ? ' so far' : ''}: ${dollars(costUsd)}${maxCostUsd === null ? '' : ` of at most ${dollars(maxCostUsd)}`}.`}
+      </Text>
+      {reason !== null && (
+        <Warning title={waitsUntil === null ? 'The last attempt failed' : 'The run waits'}>
+          <ShownText text={sentence(reason)} />{' '}
+          {waitsUntil === null ? (
+            'It is tried again.'
+          ) : (
+            <>
+              It goes on <Moment at={waitsUntil} precision="exact" />.
+            </>
+          )}
+        </Warning>
+      )}
+    </>
+  )
+}
+
+/** A reason as a sentence. */
+export const sentence = (reason: string): string => reason.replace(/\.?$/, '.')

@@ -1,0 +1,15 @@
+import type { ConfiguredModel } from '../api/wire.ts'
+
+type Model = NonNullable<ConfiguredModel['model']>
+
+/** What a run by a model sends, and where. */
+export const whatIsSent = ({ name }: Pick<Model, 'name'>, whose: "each item's" | "the item's"): string =>
+  `${name} runs it. Countersign sends ${providerOf(name)} the prompt and ${whose} input and state as they are, but not what's expected, nor anybody's name.`
+
+const PROVIDERS: Readonly<Record<string, string>> = {
+  'workers-ai': 'Workers AI, in your Cloudflare account,',
+  anthropic: 'Anthropic',
+}
+
+/** Who gets the prompts. With `openai`, it may be any compatible service. */
+const providerOf = (name: string): string => PROVIDERS[name.slice(0, name.indexOf('/'))] ?? "the model's provider"

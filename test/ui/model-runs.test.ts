@@ -1,0 +1,97 @@
+import { startModelServer } from '../scripts/model-server.ts'
+import type { Reply } from '../support/model-wire.ts'
+import { expectAccessibleOnEveryScreen } from './accessibility.ts'
+import { answer, type SampleProject, sampleProject } from './sample-project.ts'
+import { useOwnServer } from './server.ts'
+import { expect, signIn, test } from './test.ts'
+
+/** Right about the corrected item and the first one, and slow about the others. The sample also asks for a root cause. */
+const REPLIES: readonly Reply[] = [
+  {
+    when: 'root cause of a disagreement',
+    answer: {
+      quotes: [],
+      reasoning: 'It is unclear.',
+      error_type: 'reasoning_error',
+      confidence: 0.4,
+      span_id: null,
+      alternatives: [],
+    },
+  },
+  { when: 'Question 0:', answer: answer(0) },
+  { when: 'Question 11:', answer: { answer: 'It lasts 24 months.', months: 24 } },
+  { answer: { answer: 'It lasts 99 months.', months: 99 }, delayMs: 2_000 },
+]
+
+let sample: SampleProject
+let close: () => Promise<void>
+
+test.describe.configure({ mode: 'serial' })
+
+test.beforeAll(async () => {
+  test.setTimeout(120_000)
+  const model = await startModelServer()
+  await fetch(`${model.url}/runs/replies`, { method: 'PUT', body: JSON.stringify(REPLIES) })
+  const leave = await useOwnServer({
+    ATTRIBUTION_MODEL: 'openai/runs',
+    ATTRIBUTION_BASE_URL: `${model.url}/runs/v1`,
+    ATTRIBUTION_API_KEY: 'sk-test',
+    ATTRIBUTION_INPUT_PRICE: '2',
+    ATTRIBUTION_OUTPUT_PRICE: '8',
+  })
+  close = async () => {
+    await leave()
+    model.close()
+  }
+  sample = await sampleProject()
+})
+
+test.afterAll(() => close())
+
+test('a person lets the model run an experiment, from the keyboard, and sees its progress and cost', async ({
+  page,
+  context,
+}) => {
+  await signIn(context, sample.ownerKey)
+  await page.goto(`/experiments/new?project=${sample.project.slug}`)
+  await expect(page.getByRole('combobox', { name: 'Prompt version' })).toHaveValue(/^Version 2/)
+  await page.getByText('All', { exact: true }).click()
+  await page.getByRole('radio', { name: 'Your code' }).focus()
+  await page.keyboard.press('ArrowRight')
+  await expect(page.getByRole('radio', { name: 'The model' })).toBeChecked()
+  await expect(page.getByText("openai/runs runs it. Countersign sends the model's provider the prompt")).toBeVisible()
+  const cost = page.getByLabel('Cost at most, in US dollars')
+  await page.getByLabel('Model', { exact: true }).fill('openai/other')
+  await expect(cost).toBeDisabled()
+  await expect(page.getByText("The cost can't be limited because this model has no price")).toBeVisible()
+  await page.getByLabel('Model', { exact: true }).fill('anthropic/other')
+  await page.keyboard.press('Enter')
+  await expect(page.getByText('must be a model of the configured provider: openai/<model>')).toBeVisible()
+  await page.getByLabel('Model', { exact: true }).fill('')
+  await cost.fill('2.5')
+  await page.getByLabel('Name').fill('By the model')
+  await expectAccessibleOnEveryScreen(page)
+  await page.getByLabel('Name').press('Enter')
+
+  await expect(page.getByRole('region', { name: 'Progress' })).toContainText(/openai\/runs runs the items/)
+  await expect(page.getByRole('region', { name: 'Run it' })).toHaveCount(0)
+  await expect(
+    page.getByText(/openai\/runs ran the items\. Cost: (US)?\$0\.01 of at most (US)?\$2\.50\./),
+  ).toBeVisible()
+  await expect(page.getByRole('region', { name: 'Progress' })).toHaveCount(0)
+  await expect(page.getByRole('link', { name: '2 passed' })).toBeVisible()
+  await expectAccessibleOnEveryScreen(page)
+})
+
+test("a run whose calls don't fit into its cost bound ends, and the report says why", async ({ page, context }) => {
+  const { make, project, datasetId } = sample
+  const fields = { projectSlug: project.slug, datasetId, runner: 'model', maxCostUsd: 0.001 }
+  const id = await make('/api/experiments', fields)
+  await signIn(context, sample.ownerKey)
+  await page.goto(`/experiments/${id}?project=${project.slug}`)
+  await expect(page.getByText("The experiment's maxCostUsd of $0.001 was used up.", { exact: true })).toBeVisible()
+  await expect(
+    page.getByText(/openai\/runs ran the items\. Cost: (US)?\$0\.00 of at most (US)?\$0\.0010?\./),
+  ).toBeVisible()
+  await expect(page.getByRole('link', { name: '5 errors' })).toBeVisible()
+})
