@@ -1,6 +1,7 @@
+import * as v from 'valibot'
 import { startModelServer } from '../scripts/model-server.ts'
 import type { Reply } from '../support/model-wire.ts'
-import { expectAccessibleOnEveryScreen } from './accessibility.ts'
+import { expectAccessibleDialog, expectAccessibleOnEveryScreen } from './accessibility.ts'
 import { answer, type SampleProject, sampleProject } from './sample-project.ts'
 import { useOwnServer } from './server.ts'
 import { expect, signIn, test } from './test.ts'
@@ -22,6 +23,9 @@ const REPLIES: readonly Reply[] = [
   { when: 'Question 11:', answer: { answer: 'It lasts 24 months.', months: 24 } },
   { answer: { answer: 'It lasts 99 months.', months: 99 }, delayMs: 2_000 },
 ]
+
+const Key = v.object({ key: v.string() })
+const Items = v.object({ items: v.array(v.object({ id: v.string(), split: v.string(), decision: v.string() })) })
 
 let sample: SampleProject
 let close: () => Promise<void>
@@ -94,4 +98,51 @@ test("a run whose calls don't fit into its cost bound ends, and the report says 
     page.getByText(/openai\/runs ran the items\. Cost: (US)?\$0\.00 of at most (US)?\$0\.0010?\./),
   ).toBeVisible()
   await expect(page.getByRole('link', { name: '5 errors' })).toBeVisible()
+})
+
+test("a person tries a version on one item, and sees its output beside what's expected", async ({ page, context }) => {
+  const { call, project, promptId } = sample
+  const kofi = await sample.reviewer('Kofi')
+  await signIn(context, kofi.key)
+  await page.goto(`/prompts/${promptId}?project=${project.slug}`)
+  await page.getByRole('button', { name: 'Try on one item' }).focus()
+  await page.keyboard.press('Enter')
+  const dialog = page.getByRole('dialog', { name: 'Try version 2 on one item' })
+  const { items } = v.parse(Items, await call('GET', `/api/datasets/${sample.datasetId}/items`))
+  const first = items.find(({ split, decision }) => split === 'test' && decision === 'correct') ?? items[0]
+  const item = dialog.getByRole('combobox', { name: 'Item' })
+  await expect(item).toHaveValue(new RegExp(`\\(${first?.id.slice(0, 8)}\\)$`))
+  await expect(dialog).toContainText("the prompt and the item's input")
+  await item.click()
+  await page.getByRole('option', { name: /^Corrected.*Question 11:/ }).click()
+  await expectAccessibleDialog(page)
+  await dialog.getByRole('button', { name: 'Run' }).focus()
+  await page.keyboard.press('Enter')
+  const result = dialog.getByRole('region', { name: 'Result' })
+  await expect(result.getByRole('status')).toContainText('Passed')
+  await expect(result.getByRole('region', { name: 'Expected', exact: true })).toContainText('It lasts 24 months.')
+  await expect(result.getByRole('region', { name: 'Candidate', exact: true })).toContainText('As expected')
+  await expectAccessibleDialog(page)
+
+  await item.click()
+  await page.getByRole('option', { name: /Question 3:/ }).click()
+  await expect(result).toHaveCount(0)
+  await dialog.getByRole('button', { name: 'Run' }).click()
+  await expect(result.getByRole('region', { name: 'Progress' })).toBeVisible()
+  await expect(result.getByRole('status')).toContainText('Failed')
+  await expect(result.getByRole('region', { name: 'Candidate', exact: true })).toContainText('It lasts 99 months.')
+  await expectAccessibleOnEveryScreen(page)
+  await result.getByRole('link', { name: 'Open the report' }).click()
+  await expect(page.getByRole('heading', { name: 'Version 2 on one item' })).toBeVisible()
+  await expect(page.getByText('openai/runs ran the item.')).toBeVisible()
+})
+
+test("who can't review sees why they can't try a version", async ({ page, context }) => {
+  const { call, project, promptId } = sample
+  const fields = { name: 'Reader', projectSlug: project.slug, scopes: ['read'] }
+  const { key } = v.parse(Key, await call('POST', '/api/api-keys', fields, sample.ownerKey))
+  await signIn(context, key)
+  await page.goto(`/prompts/${promptId}?project=${project.slug}`)
+  await page.getByRole('button', { name: 'Try on one item' }).click()
+  await expect(page.getByRole('dialog')).toContainText("You can't try versions")
 })

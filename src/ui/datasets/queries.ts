@@ -20,6 +20,24 @@ export const datasetsQuery = (projectSlug: string | undefined) =>
     enabled: projectSlug !== undefined,
   })
 
+/** A step's dataset; null if it has none. */
+export const datasetOfStepQuery = (projectSlug: string | undefined, stepId: string) =>
+  queryOptions({
+    queryKey: ['datasets', projectSlug, 'of', stepId],
+    queryFn: async ({ signal }) => {
+      let cursor: string | null = null
+      do {
+        const query = { projectSlug, limit: DATASETS_PER_PAGE, cursor }
+        const page: DatasetList = await call<DatasetList>('/api/datasets', { query, signal })
+        const found = page.datasets.find(dataset => dataset.stepId === stepId)
+        if (found) return found
+        cursor = page.nextCursor
+      } while (cursor !== null)
+      return null
+    },
+    enabled: projectSlug !== undefined,
+  })
+
 export const datasetQuery = (id: string) =>
   queryOptions({
     queryKey: ['dataset', id, 'head'],
@@ -38,6 +56,23 @@ export const itemsQuery = (id: string, filters: string) =>
     initialPageParam: null as string | null,
     getNextPageParam: ({ nextCursor }) => nextCursor,
     placeholderData: keepPreviousData,
+  })
+
+/** The newest items that a candidate can be tried on: first the corrected ones of a split, and then the others. */
+export const triableItemsQuery = (id: string | undefined, split: string) =>
+  queryOptions({
+    queryKey: ['dataset', id, 'triable', split],
+    queryFn: async ({ signal }) => {
+      const lists = [{ split, decision: 'correct' }, {}].map(filters =>
+        call<DatasetItems>(`/api/datasets/${encodeURIComponent(id ?? '')}/items`, {
+          query: { ...filters, excluded: 'false', limit: ITEMS_PER_PAGE, payloads: 'preview' },
+          signal,
+        }),
+      )
+      const found = (await Promise.all(lists)).flatMap(({ items }) => items).filter(({ stale }) => !stale)
+      return [...new Map(found.map(item => [item.id, item])).values()]
+    },
+    enabled: id !== undefined,
   })
 
 /** A whole item, as of a version; null is the current one. */

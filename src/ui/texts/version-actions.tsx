@@ -6,6 +6,7 @@ import { useMay } from '../parts/scopes.tsx'
 import { ActivateVersion } from './activate-version.tsx'
 import { CompareSelect } from './compare-select.tsx'
 import type { TextKind, Version, VersionedText } from './kinds.ts'
+import { TryOnItem } from './try-on-item.tsx'
 
 interface VersionActionsProps {
   kind: TextKind
@@ -31,6 +32,7 @@ export function VersionActions({ kind, text, version }: VersionActionsProps) {
           Traces with this version
         </Button>
       )}
+      {kind.hasSchema && <TryOnItem text={text} version={version} />}
       <CompareSelect text={text} version={version} />
       {mayManage && !version.isActive && <ActivateVersion kind={kind} text={text} version={version} />}
     </Group>
