@@ -28,6 +28,7 @@ const Key = v.object({ key: v.string() })
 const Items = v.object({ items: v.array(v.object({ id: v.string(), split: v.string(), decision: v.string() })) })
 
 let sample: SampleProject
+let replyWith: (replies: readonly Reply[]) => Promise<unknown>
 let close: () => Promise<void>
 
 test.describe.configure({ mode: 'serial' })
@@ -35,7 +36,8 @@ test.describe.configure({ mode: 'serial' })
 test.beforeAll(async () => {
   test.setTimeout(120_000)
   const model = await startModelServer()
-  await fetch(`${model.url}/runs/replies`, { method: 'PUT', body: JSON.stringify(REPLIES) })
+  replyWith = replies => fetch(`${model.url}/runs/replies`, { method: 'PUT', body: JSON.stringify(replies) })
+  await replyWith(REPLIES)
   const leave = await useOwnServer({
     ATTRIBUTION_MODEL: 'openai/runs',
     ATTRIBUTION_BASE_URL: `${model.url}/runs/v1`,
@@ -145,4 +147,16 @@ test("who can't review sees why they can't try a version", async ({ page, contex
   await page.goto(`/prompts/${promptId}?project=${project.slug}`)
   await page.getByRole('button', { name: 'Try on one item' }).click()
   await expect(page.getByRole('dialog')).toContainText("You can't try versions")
+})
+
+test('a report says why a run waits, and that it goes on', async ({ page, context }) => {
+  await replyWith([{ status: 429, headers: { 'retry-after': '300' } }])
+  const { make, project, datasetId } = sample
+  const id = await make('/api/experiments', { projectSlug: project.slug, datasetId, runner: 'model' })
+  await signIn(context, sample.ownerKey)
+  await page.goto(`/experiments/${id}?project=${project.slug}`)
+  const progress = page.getByRole('region', { name: 'Progress' })
+  await expect(progress).toContainText(/The run waits.*429.*It goes on .*\d/)
+  await expect(progress).toContainText('openai/runs runs the items. Cost so far:')
+  await expectAccessibleOnEveryScreen(page)
 })

@@ -24,6 +24,11 @@ test('a prompt gets a new version, and is rolled back to the previous one', asyn
   const versions = page.getByRole('navigation', { name: 'Versions' })
   await expect(versions.getByRole('link')).toHaveCount(1)
 
+  await page.getByRole('button', { name: 'Try on one item' }).click()
+  await expect(page.getByRole('dialog')).toContainText('No model is configured.')
+  await page.keyboard.press('Escape')
+  await expect(page.getByRole('dialog')).toHaveCount(0)
+
   await page.getByRole('button', { name: 'New version' }).click()
   const content = page.getByRole('textbox', { name: /Content|Prompt/ })
   await content.fill('Answer curtly.')
