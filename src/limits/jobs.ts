@@ -99,4 +99,6 @@ export const MIN_COUNT_REST_MS = 5 * 60_000
 export const MAX_COUNT_REST_MS = 3_600_000
 
 /** Prompts whose watches one cron run follows. Each may be in its own organization, and takes two statements there. */
-export const FOLLOWED_PROMPTS = 20
+export const FOLLOWED_PROMPTS = 5
+/** Prompts and knowledge docs among which one cron run looks for those prompts. */
+export const SCANNED_TEXTS = 200

@@ -9,7 +9,7 @@ import {
   type WatchedSide,
   type WatchState,
 } from '../../domain/watch.ts'
-import { FOLLOWED_PROMPTS, WATCHES_AT_ONCE } from '../../limits.ts'
+import { FOLLOWED_PROMPTS, SCANNED_TEXTS, WATCHES_AT_ONCE } from '../../limits.ts'
 import { hasExistingProject } from '../accounts/projects.ts'
 import { named, readPlain } from '../core/database.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
@@ -367,13 +367,15 @@ async function takeLooks(store: Store, watches: readonly Watch[]): Promise<void>
 }
 
 /**
- * The next prompts of the deployment that may have a watch, after the prompt with a key, and the key to continue after.
- * Null at the end.
+ * Looks through the deployment's next `SCANNED_TEXTS` texts, after the one with a key, for prompts that may have a watch.
+ * Also returns the key to continue after, or null at the end.
  */
 export async function listWatchedPrompts(
   { database }: UnscopedStore,
   afterKey: number,
 ): Promise<{ prompts: { id: string; organization: Organization }[]; nextKey: number | null }> {
+  const wasReplaced = sql`(select count(*) from (
+    select 1 from ${textActivations} where ${textActivations.textKey} = ${versionedTexts.key} limit 2)) = 2`
   const rows = await database
     .select({
       key: sql<number>`${versionedTexts.key}`.as('text_key'),
@@ -381,24 +383,22 @@ export async function listWatchedPrompts(
       organizationKey: sql<number>`${organizations.key}`.as('organization_key'),
       organizationId: sql<string>`${organizations.id}`.as('organization_id'),
       slug: organizations.slug,
+      mayBeWatched: sql<number>`(${versionedTexts.kind} = 'prompt' and ${wasReplaced})`.as('may_be_watched'),
     })
     .from(versionedTexts)
     .innerJoin(organizations, eq(organizations.key, versionedTexts.organizationKey))
-    .where(
-      and(
-        gt(versionedTexts.key, afterKey),
-        eq(versionedTexts.kind, 'prompt'),
-        sql`(select count(*) from (
-          select 1 from ${textActivations} where ${textActivations.textKey} = ${versionedTexts.key} limit 2)) = 2`,
-      ),
-    )
+    .where(gt(versionedTexts.key, afterKey))
     .orderBy(asc(versionedTexts.key))
-    .limit(FOLLOWED_PROMPTS)
+    .limit(SCANNED_TEXTS)
+  const watched = rows.filter(({ mayBeWatched }) => mayBeWatched === 1)
+  const prompts = watched.slice(0, FOLLOWED_PROMPTS)
+  const isCut = prompts.length < watched.length
+  const lastKey = (isCut ? prompts : rows).at(-1)?.key ?? null
   return {
-    prompts: rows.map(({ id, organizationKey, organizationId, slug }) => ({
+    prompts: prompts.map(({ id, organizationKey, organizationId, slug }) => ({
       id,
       organization: { key: organizationKey, id: organizationId, slug },
     })),
-    nextKey: rows.length < FOLLOWED_PROMPTS ? null : (rows.at(-1)?.key ?? null),
+    nextKey: isCut || rows.length === SCANNED_TEXTS ? lastKey : null,
   }
 }
