@@ -88,7 +88,8 @@ function Action({ action, reason }: Pick<Entry, 'action' | 'reason'>) {
       {auditActionLabel(action)}
       {reason !== null && (
         <Text size="xs" c="dimmed" dir="auto">
-          Gate overridden: <ShownText text={reason} />
+          {action !== 'prompt.roll_back' && 'Gate overridden: '}
+          <ShownText text={reason} />
         </Text>
       )}
     </>
