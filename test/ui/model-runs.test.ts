@@ -25,7 +25,7 @@ const REPLIES: readonly Reply[] = [
 ]
 
 const Key = v.object({ key: v.string() })
-const Items = v.object({ items: v.array(v.object({ id: v.string(), split: v.string(), decision: v.string() })) })
+const Items = v.object({ items: v.array(v.object({ id: v.string() })) })
 
 let sample: SampleProject
 let replyWith: (replies: readonly Reply[]) => Promise<unknown>
@@ -103,17 +103,25 @@ test("a run whose calls don't fit into its cost bound ends, and the report says 
 })
 
 test("a person tries a version on one item, and sees its output beside what's expected", async ({ page, context }) => {
-  const { call, project, promptId } = sample
+  const { call, project, promptId, datasetId } = sample
   const kofi = await sample.reviewer('Kofi')
+  // The newest item is corrected, but isn't for testing.
+  const { items } = v.parse(Items, await call('GET', `/api/datasets/${datasetId}/items`))
+  const oldest = items.at(-1)?.id ?? ''
+  const correction = {
+    decision: 'correct',
+    approvedOutput: { answer: 'None', months: 0 },
+    errorType: 'reasoning_error',
+  }
+  await call('PUT', `/api/spans/${oldest}/review`, correction)
+  await call('PATCH', `/api/datasets/${datasetId}/items/${oldest}`, { split: 'test' })
   await signIn(context, kofi.key)
   await page.goto(`/prompts/${promptId}?project=${project.slug}`)
   await page.getByRole('button', { name: 'Try on one item' }).focus()
   await page.keyboard.press('Enter')
   const dialog = page.getByRole('dialog', { name: 'Try version 2 on one item' })
-  const { items } = v.parse(Items, await call('GET', `/api/datasets/${sample.datasetId}/items`))
-  const first = items.find(({ split, decision }) => split === 'test' && decision === 'correct') ?? items[0]
   const item = dialog.getByRole('combobox', { name: 'Item' })
-  await expect(item).toHaveValue(new RegExp(`\\(${first?.id.slice(0, 8)}\\)$`))
+  await expect(item).toHaveValue(/^Corrected, test: .*Question 0:/)
   await expect(dialog).toContainText("the prompt and the item's input")
   await item.click()
   await page.getByRole('option', { name: /^Corrected.*Question 11:/ }).click()
