@@ -9,7 +9,7 @@ import { OUTCOMES } from '../domain/outcome.ts'
 import { turnsByLength } from '../domain/turns.ts'
 import { described, Uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
-import { unavailable } from '../http/errors.ts'
+import { notFound, unavailable } from '../http/errors.ts'
 import { MAX_LISTED_ITEMS, MAX_NAME_LENGTH } from '../limits.ts'
 import { TrueOrFalse } from '../read/trace-filters.ts'
 import type { Store } from '../store/core/store.ts'
@@ -23,6 +23,8 @@ import {
   type ResultFacts,
   type ResultHead,
 } from '../store/experiments/results.ts'
+import { type FoundProblem, findProblem } from '../store/problems/problem-ids.ts'
+import { findProblemItems } from '../store/problems/proof.ts'
 import { type ShownValue, showValues } from '../store/traces/payloads.ts'
 import { experimentItem } from './examples.ts'
 import { type Frame, frameOf, isSelected, RENAMED, requireExperiment } from './frame.ts'
@@ -44,6 +46,9 @@ const Filters = {
   split: v.optional(Split),
   errorType: v.optional(v.pipe(v.string(), v.maxLength(MAX_NAME_LENGTH))),
   itemId: v.optional(described(Uuid, 'Only this item')),
+  problemId: v.optional(
+    described(Uuid, "Only this problem's items: corrections that are cases of it, and that have a result"),
+  ),
 }
 
 type Filter = v.InferOutput<v.StrictObjectSchema<typeof Filters, undefined>>
@@ -57,7 +62,7 @@ export const listExperimentItems = endpoint({
   scope: 'read',
   params: v.object({ experimentId: Uuid }),
   query: v.strictObject({ ...Filters, ...pageParameters }),
-  errors: { 409: RENAMED },
+  errors: { 404: 'Not found', 409: RENAMED },
   responses: { 200: v.object({ items: v.array(ExperimentItem), nextCursor: NextCursor }) },
   example: {
     params: { experimentId: EXPERIMENT_ID },
@@ -68,12 +73,16 @@ export const listExperimentItems = endpoint({
   const { params, query, store } = context
   const experiment = await settled(store, await requireExperiment(context, params.experimentId))
   const frame = await frameOf(store, experiment)
+  const problem = query.problemId === undefined ? undefined : await findProblem(store, query.problemId)
+  if (query.problemId !== undefined && problem?.projectKey !== experiment.projectKey) {
+    throw notFound("The experiment's project has no such problem")
+  }
   const { items, nextCursor } = await pageOf({
     list: ['experiment-items', store.organization.id, experiment.id],
     query,
     place: ['string', 'number', 'string'],
     read: async (limit, after) => {
-      const page = await findMatching(store, experiment, frame, query, { limit, after })
+      const page = await findMatching(store, experiment, frame, { ...query, problem }, { limit, after })
       const { items, nextPlace } = await readPage(store, frame.dataset, page, 'full')
       return { items: await withResults(store, experiment, items), nextPlace }
     },
@@ -86,14 +95,22 @@ async function findMatching(
   store: Store,
   experiment: ExperimentRecord,
   { dataset, parts }: Frame,
-  filter: Filter,
+  filter: Filter & { problem: FoundProblem | undefined },
   { limit, after }: { limit: number; after: ItemPlace | undefined },
 ): Promise<HeadPage> {
   const findIn = async (items: readonly ItemHead[]) => {
     const own = items.filter(head => isSelected(head, experiment))
     const ids = own.map(({ id }) => id)
     const outcomes = await findOutcomes(store, experiment, ids)
-    return own.filter(head => matches(head, outcomes.get(head.id), filter))
+    const found = own.filter(head => matches(head, outcomes.get(head.id), filter))
+    if (!filter.problem) return found
+    const ofProblem = await findProblemItems(
+      store,
+      experiment,
+      filter.problem,
+      found.map(({ id }) => id),
+    )
+    return found.filter(({ id }) => ofProblem.has(id))
   }
   if (filter.itemId !== undefined) {
     const found = await findHeads(store, dataset, parts, [filter.itemId])

@@ -92,7 +92,7 @@ async function readProof(store: Store, problem: ProblemOfProject, candidate: Can
   const counted = experimentId === null ? undefined : await countProof(store, problem, { experimentId, split })
   const { items, fixed } = counted ?? { items: 0, fixed: 0 }
   const reason = missingProof({ met, hasExperiment: counted !== undefined, hasGate, items, fixed })
-  return { experimentId, met, fixed, items, needed: neededFixes(items), reason }
+  return { experimentId, split, met, fixed, items, needed: neededFixes(items), reason }
 }
 
 /** Counts a problem's items in an experiment. Keeps the counts, because deleted traces can't be counted again. */

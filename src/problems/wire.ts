@@ -41,9 +41,13 @@ export const Problem = v.object({
   proof: v.nullable(
     v.object({
       experimentId: described(v.nullable(Uuid), "The candidate's experiment. Null if there is none."),
+      split: described(v.string(), "The split whose items count: the gate's, or test"),
       met: described(v.boolean(), 'Whether the experiment meets the gate or, without one, the default'),
-      fixed: described(v.number(), "How many of the problem's test items are fixed"),
-      items: described(v.number(), "How many of the problem's test items have a result"),
+      fixed: described(v.number(), "How many of the problem's items in that split are fixed"),
+      items: described(
+        v.number(),
+        "How many of the problem's items in that split have a result. `GET /api/experiments/{experimentId}/items?problemId=&split=` lists them.",
+      ),
       needed: described(v.number(), 'How many must be fixed'),
       reason: described(v.nullable(v.string()), "Why it isn't proven. Null if it is."),
     }),

@@ -86,7 +86,8 @@ async function newProject() {
 
 describe('a problem', () => {
   it('goes from open to verified, back at each step, and open again', { timeout: 60_000 }, async ({ expect }) => {
-    const { firstId, produce, accept, correct, reset, problem, experiment, purge, ...project } = await newProject()
+    const { owner, firstId, produce, accept, correct, reset, problem, experiment, purge, ...project } =
+      await newProject()
     const { addVersion, activate, link, setGate } = project
     const outputs = await produce(firstId, 90)
     await accept(outputs.slice(0, 45))
@@ -117,6 +118,19 @@ describe('a problem', () => {
     const good = await experiment(secondId, ({ expected }) => expected[0])
     const proven = { state: 'proven', proof: { experimentId: good.id, met: true, fixed: items, items, reason: null } }
     expect(await problem()).toMatchObject(proven)
+    // The items behind its figures.
+    const listed = async (experimentId: string, filter: string) => {
+      const path = `/api/experiments/${experimentId}/items?limit=100&problemId=${found.id}&split=test${filter}`
+      const { status, body } = await owner.get(path)
+      return { status, count: body.items?.length }
+    }
+    expect(await listed(poor.id, '')).toEqual({ status: 200, count: items })
+    expect(await listed(poor.id, '&change=fixed')).toEqual({ status: 200, count: 0 })
+    expect(await listed(good.id, '&change=fixed')).toEqual({ status: 200, count: items })
+    const foreign = await newProject()
+    await foreign.correct(await foreign.produce(foreign.firstId, 1))
+    const { id: foreignId } = await foreign.problem()
+    expect(await owner.get(`/api/experiments/${good.id}/items?problemId=${foreignId}`)).toMatchObject({ status: 404 })
     await setGate({ minItems: test + 1 })
     expect(await problem()).toMatchObject({
       state: 'fixing',

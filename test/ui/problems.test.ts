@@ -187,3 +187,60 @@ test('the palette finds problems by their name', async ({ page, context }) => {
   await found.click()
   await expect(page.getByRole('heading', { level: 1, name: NAME })).toBeVisible()
 })
+
+const Listed = v.object({ datasets: v.array(v.object({ id: v.string(), stepId: v.string() })) })
+const Board = v.object({ problems: v.array(v.object({ id: v.string(), errorType: v.nullable(v.string()) })) })
+const Items = v.object({
+  items: v.array(
+    v.object({
+      id: v.string(),
+      decision: v.string(),
+      errorType: v.nullable(v.string()),
+      expected: v.array(v.unknown()),
+    }),
+  ),
+})
+
+test('the figures of a proof lead to as many items', async ({ page, context }) => {
+  const { call, make, project, ownerKey, versionIds } = board
+  const selector = `projectSlug=${project.slug}`
+  const { datasets } = v.parse(Listed, await call('GET', `/api/datasets?${selector}`))
+  const datasetId = datasets.find(({ stepId }) => stepId === STEP)?.id ?? ''
+  const { items } = v.parse(Items, await call('GET', `/api/datasets/${datasetId}/items`))
+  for (const { id } of items) await call('PATCH', `/api/datasets/${datasetId}/items/${id}`, { split: 'test' }, ownerKey)
+  const { problems } = v.parse(Board, await call('GET', `/api/problems?${selector}`))
+  const problemId = problems.find(({ errorType }) => errorType === TYPE)?.id
+  const [candidateVersionId] = versionIds.slice(-1)
+  await call('PATCH', `/api/problems/${problemId}`, { candidateVersionId }, ownerKey)
+  const experimentId = await make('/api/experiments', {
+    projectSlug: project.slug,
+    datasetId,
+    split: 'test',
+    runner: 'client',
+    promptVersionId: candidateVersionId,
+  })
+  const failing = items.find(({ errorType }) => errorType === TYPE)?.id
+  const results = items.map(({ id, expected: [value] }) => ({
+    itemId: id,
+    output: id === failing ? { answer: 'Ask the shop.', months: 0 } : value,
+  }))
+  await call('POST', `/api/experiments/${experimentId}/results`, { results }, ownerKey)
+
+  await signIn(context, ownerKey)
+  await openBoard(page)
+  const fixing = page.getByRole('listitem').filter({ hasText: 'Version 2 fixes 2 of 3 test items.' })
+  await expect(fixing).toBeVisible()
+  const listed = page.getByRole('list', { name: 'Items' }).getByRole('listitem')
+  for (const [name, count] of [
+    ['2 items fixed', 2],
+    ['3 items of this problem', 3],
+  ] as const) {
+    await fixing.getByRole('link', { name }).click()
+    await expect(listed).toHaveCount(count)
+    await page.goBack()
+  }
+  await link(page, NAME).click()
+  await page.getByRole('list', { name: 'Progress' }).getByRole('link', { name: '2 items fixed' }).click()
+  await expect(listed).toHaveCount(2)
+  await expect(page.getByText('Problem: only its items')).toBeVisible()
+})

@@ -2,6 +2,7 @@ import { and, eq, sql } from 'drizzle-orm'
 import { readPlain } from '../core/database.ts'
 import { isStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
+import type { ExperimentRecord } from '../experiments/experiments.ts'
 import { experimentResults, experiments } from '../schema/experiments.ts'
 import { problemCases, problems } from '../schema/problems.ts'
 import { isOf } from './problem-changes.ts'
@@ -13,13 +14,47 @@ export interface ProofCounts {
   fixed: number
 }
 
+/** Whether a row of `experiment_results` is of a problem's item: production was wrong about it, and it's a case. */
+const isItemOf = ({ projectKey, stepId, errorType, docSlug }: ProblemInProject) =>
+  and(
+    eq(experimentResults.wasRight, false),
+    eq(problemCases.traceKey, experimentResults.traceKey),
+    eq(problemCases.spanId, experimentResults.itemId),
+    eq(problemCases.projectKey, projectKey),
+    isStep(projectKey, problemCases.stepId, stepId),
+    eq(problemCases.errorType, errorType),
+    eq(problemCases.docSlug, docSlug),
+  )
+
+/** Finds which of an experiment's items are a problem's, by id. */
+export async function findProblemItems(
+  { database }: Store,
+  { key }: ExperimentRecord,
+  problem: ProblemInProject,
+  itemIds: readonly string[],
+): Promise<Set<string>> {
+  if (itemIds.length === 0) return new Set()
+  const rows = await database
+    .select({ itemId: sql<string>`${experimentResults.itemId}`.as('item_id') })
+    .from(experimentResults)
+    .crossJoin(problemCases)
+    .where(
+      and(
+        eq(experimentResults.experimentKey, key),
+        sql`${experimentResults.itemId} in (select item.value from json_each(${JSON.stringify(itemIds)}) as item)`,
+        isItemOf(problem),
+      ),
+    )
+  return new Set(rows.map(({ itemId }) => itemId))
+}
+
 /**
  * Counts a problem's items among an experiment's results, and how many results the experiment has lost. Reads the results
  * of one split. Undefined if there is no such experiment.
  */
 export async function countFixed(
   { database, organization }: Store,
-  { projectKey, stepId, errorType, docSlug }: ProblemInProject,
+  problem: ProblemInProject,
   { experimentId, split }: { experimentId: string; split: string },
 ): Promise<(ProofCounts & { removed: number }) | undefined> {
   const counts = sql<string>`(
@@ -28,13 +63,7 @@ export async function countFixed(
     where ${and(
       eq(experimentResults.experimentKey, experiments.key),
       eq(experimentResults.split, split),
-      eq(experimentResults.wasRight, false),
-      eq(problemCases.traceKey, experimentResults.traceKey),
-      eq(problemCases.spanId, experimentResults.itemId),
-      eq(problemCases.projectKey, projectKey),
-      isStep(projectKey, problemCases.stepId, stepId),
-      eq(problemCases.errorType, errorType),
-      eq(problemCases.docSlug, docSlug),
+      isItemOf(problem),
     )})`
   const [[row]] = await readPlain(database, [
     database

@@ -43,7 +43,17 @@ export const JUDGMENTS = { same: 'same', different: 'different', none: 'nothing'
 export const DECISIONS = { accept: 'accepted', reject: 'rejected' } as const
 
 /** The filters of an item list. The page sets at most one of the first three, or those on judgments. */
-const ITEM_FILTERS = ['outcome', 'change', 'pending', 'judgment', 'decision', 'split', 'errorType', 'itemId'] as const
+const ITEM_FILTERS = [
+  'outcome',
+  'change',
+  'pending',
+  'judgment',
+  'decision',
+  'split',
+  'errorType',
+  'problemId',
+  'itemId',
+] as const
 
 export type ItemFilter = Partial<Record<(typeof ITEM_FILTERS)[number], string | undefined>>
 

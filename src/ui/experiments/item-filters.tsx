@@ -26,8 +26,8 @@ interface Choice {
 /** The lists of items to choose from, with how many each has. */
 export function ItemFilters({ report }: { report: ExperimentReport }) {
   const [address] = useSearchParams()
-  const { decision, split, errorType, itemId, ...shown } = itemFilterIn(address)
-  const isNarrowed = [decision, split, errorType, itemId].some(value => value !== undefined)
+  const { decision, split, errorType, problemId, itemId, ...shown } = itemFilterIn(address)
+  const isNarrowed = [decision, split, errorType, problemId, itemId].some(value => value !== undefined)
   const isAll = address.get('items') === 'all'
   return (
     <Group gap="xs" component="nav" aria-label="Lists of items">
@@ -103,12 +103,14 @@ function FilterLink({ report: { id }, label, value, to, isCurrent, isFirst = fal
 
 /** Filters that come from a link and can only be removed. */
 function Narrowing({ filter }: { filter: ItemFilter }) {
-  const { outcome, judgment, decision, split, errorType, itemId } = filter
-  const [, change] = useSearchParams()
+  const { outcome, change, judgment, decision, split, errorType, problemId, itemId } = filter
+  const [, setAddress] = useSearchParams()
   const typeName = useErrorTypeNames()
   const filters = [
     // With an outcome, it's one of the lists above.
     { name: 'judgment', label: 'Model', value: outcome === undefined ? wordFor(JUDGMENTS, judgment) : undefined },
+    { name: 'change', label: 'Change', value: problemId && wordFor(CHANGES, change) },
+    { name: 'problemId', label: 'Problem', value: problemId && 'only its items' },
     { name: 'decision', label: 'Person', value: wordFor(DECISIONS, decision) },
     { name: 'split', label: 'Split', value: split },
     { name: 'errorType', label: 'Error type', value: errorType && typeName(errorType) },
@@ -121,7 +123,7 @@ function Narrowing({ filter }: { filter: ItemFilter }) {
           key={name}
           size="sm"
           withRemoveButton
-          onRemove={() => change(withItemFilter({ ...filter, [name]: undefined }))}
+          onRemove={() => setAddress(withItemFilter({ ...filter, [name]: undefined }))}
           removeButtonProps={{ 'aria-label': `Remove filter: ${label}`, 'aria-hidden': false, tabIndex: 0 }}
         >
           {label}: <ShownText text={value} />

@@ -8,7 +8,7 @@ import { Figures } from './figures.tsx'
 import { ProblemPlace, useProblemName } from './name.tsx'
 import { problemPath } from './paths.ts'
 import classes from './problems.module.css'
-import { progressOf } from './progress-words.ts'
+import { ProgressLine } from './progress-line.tsx'
 
 interface ProblemRowProps {
   problem: Problem
@@ -21,7 +21,6 @@ interface ProblemRowProps {
 /** A problem on the board. */
 export function ProblemRow({ problem, project, windows, days, assigneeName }: ProblemRowProps) {
   const nameOf = useProblemName()
-  const progress = progressOf(problem)
   return (
     <li className={classes.row}>
       <div>
@@ -32,11 +31,7 @@ export function ProblemRow({ problem, project, windows, days, assigneeName }: Pr
           <ProblemPlace problem={problem} />
         </Text>
         <Figures problem={problem} project={project} windows={windows} days={days} />
-        {progress !== null && (
-          <Text size="sm" mt={2} dir="auto">
-            <ShownText text={progress} />
-          </Text>
-        )}
+        <ProgressLine problem={problem} project={project} />
       </div>
       <div className={classes.side}>
         <Text size="xs" c="dimmed">

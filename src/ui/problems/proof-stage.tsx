@@ -4,10 +4,10 @@ import { pathWith } from '../api/client.ts'
 import type { Problem } from '../api/wire.ts'
 import { IconFlask } from '../icons/index.ts'
 import { ShownText } from '../json/shown-text.tsx'
-import { count } from '../parts/format.ts'
 import { useMay } from '../parts/scopes.tsx'
 import { TextLink } from '../parts/text-link.tsx'
 import { standingOf } from './next-step.ts'
+import { ProofFigures } from './proof-figures.tsx'
 import { Stage } from './stage.tsx'
 
 interface ProofStageProps {
@@ -31,7 +31,7 @@ export function ProofStage({ problem: { id, stepId, state, candidate, proof }, p
         <Text size="sm">
           {proof?.experimentId ? (
             <>
-              {count(proof.fixed)} of {count(proof.items)} test items of this problem fixed.{' '}
+              <ProofFigures problemId={id} project={project} proof={proof} /> {proof.split} items of this problem fixed.{' '}
               <TextLink
                 href={pathWith(`/experiments/${proof.experimentId}`, { project, problem: id })}
                 underline="always"

@@ -7,7 +7,7 @@ import { Counted } from '../parts/counted.tsx'
 import { count, share } from '../parts/format.ts'
 import { useMay } from '../parts/scopes.tsx'
 import { standingOf } from './next-step.ts'
-import { decisionsSoFar } from './progress-words.ts'
+import { DecisionsSoFar } from './progress-line.tsx'
 import { Stage } from './stage.tsx'
 
 type Watch = NonNullable<Problem['watch']>
@@ -31,7 +31,8 @@ export function ResultStage({ problem: { stepId, state, candidate, watch }, proj
         </Text>
       ) : (
         <Text size="sm">
-          {RESULTS[watch.state]} {decisionsSoFar(watch)}
+          {RESULTS[watch.state]}{' '}
+          {candidate && <DecisionsSoFar watch={watch} promptId={candidate.promptId} project={project} />}
           <br />
           <Text span size="xs" c="dimmed">
             <Accepted when="Before" {...watch.before} pathOf={listOf('before')} />,{' '}

@@ -1,0 +1,69 @@
+import { Text } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { nextLook } from '../../domain/watch.ts'
+import { pathWith } from '../api/client.ts'
+import type { Problem } from '../api/wire.ts'
+import { ShownText } from '../json/shown-text.tsx'
+import { Counted } from '../parts/counted.tsx'
+import { count } from '../parts/format.ts'
+import { ProofFigures } from './proof-figures.tsx'
+
+interface ProgressLineProps {
+  problem: Problem
+  project: string
+}
+
+/** How far the fix is, in a sentence; nothing if there is none. */
+export function ProgressLine(props: ProgressLineProps) {
+  const progress = progressOf(props)
+  return (
+    progress && (
+      <Text size="sm" mt={2} dir="auto">
+        {progress}
+      </Text>
+    )
+  )
+}
+
+function progressOf({ problem, project }: ProgressLineProps): ReactNode {
+  const { id, state, candidate, proof, watch, note } = problem
+  if (state === 'dismissed') return note && <ShownText text={note} />
+  if (!candidate) return null
+  const version = `Version ${candidate.number}`
+  if (state === 'verified') return `${version} is live, and the fix holds.`
+  if (state === 'proven') return `${version} fixes it, and waits to be activated.`
+  if (state === 'live') {
+    return (
+      <>
+        {version} is live. {watch && <DecisionsSoFar watch={watch} promptId={candidate.promptId} project={project} />}
+      </>
+    )
+  }
+  if (!proof || proof.experimentId === null) return `${version} is the candidate. No experiment has tried it yet.`
+  return (
+    <>
+      {version} fixes <ProofFigures problemId={id} project={project} proof={proof} /> {proof.split} items.{' '}
+      <ShownText text={proof.reason ?? ''} />
+    </>
+  )
+}
+
+interface DecisionsSoFarProps {
+  watch: NonNullable<Problem['watch']>
+  promptId: string
+  project: string
+}
+
+/** How many decisions on the new version there are, and how many the next comparison takes. */
+export function DecisionsSoFar({ watch: { after }, promptId, project }: DecisionsSoFarProps) {
+  const next = nextLook(after.n)
+  const path = pathWith('/spans', { project, watchedPromptId: promptId, watchedSide: 'after' })
+  const decided = <Counted value={after.n} path={path} label={`${count(after.n)} decisions so far`} />
+  return next === undefined ? (
+    <>{decided} decisions are in.</>
+  ) : (
+    <>
+      {decided} of the {count(next)} decisions needed to tell are in.
+    </>
+  )
+}

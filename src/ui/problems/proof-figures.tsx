@@ -1,0 +1,22 @@
+import { pathWith } from '../api/client.ts'
+import type { Problem } from '../api/wire.ts'
+import { Counted } from '../parts/counted.tsx'
+import { count } from '../parts/format.ts'
+
+interface ProofFiguresProps {
+  problemId: string
+  project: string
+  proof: NonNullable<Problem['proof']>
+}
+
+/** How many of a problem's items the candidate's experiment fixed. Each number leads to the items. */
+export function ProofFigures({ problemId, project, proof: { experimentId, split, fixed, items } }: ProofFiguresProps) {
+  const pathTo = (change?: 'fixed') =>
+    experimentId && pathWith(`/experiments/${experimentId}`, { project, problem: problemId, problemId, split, change })
+  return (
+    <>
+      <Counted value={fixed} path={pathTo('fixed')} label={`${count(fixed)} items fixed`} /> of{' '}
+      <Counted value={items} path={pathTo()} label={`${count(items)} items of this problem`} />
+    </>
+  )
+}
