@@ -196,16 +196,21 @@ describe('docs/datasets.md and docs/experiments.md', () => {
     )
     const calls = [datasets, experiments].flatMap(page => blocksOf(page, 'sh'))
     const unused = new Set(calls)
-    /** Runs the calls of the block with a text, for the records that replace its placeholders. */
-    const runCalls = async (text: string, records: Record<string, string> = {}) => {
+    /** The block with a text, for the records that replace its placeholders. */
+    const scriptOf = (text: string, records: Record<string, string>) => {
       const block = calls.find(each => each.includes(text)) ?? ''
       unused.delete(block)
-      const script = Object.entries(records)
-        .reduce((script, [name, id]) => script.replaceAll(`<${name}>`, id), block)
-        .replace(/^curl /gm, 'curl --silent --show-error --fail-with-body ')
-      const lines = await printed(tenant, 'sh', '-ec', script)
+      return Object.entries(records).reduce((script, [name, id]) => script.replaceAll(`<${name}>`, id), block)
+    }
+    const runScript = async (script: string, flags: string) => {
+      const quiet = script.replace(/^curl /gm, `curl --silent --show-error ${flags}`)
+      const lines = await printed(tenant, 'sh', '-ec', quiet)
       return JSON.parse(`[${lines.join('').replaceAll('}{', '},{')}]`)
     }
+    const runCalls = (text: string, records: Record<string, string> = {}) =>
+      runScript(scriptOf(text, records), '--fail-with-body ')
+    /** Runs calls that need a model, which this deployment doesn't have. */
+    const runRefused = (text: string, records: Record<string, string>) => runScript(scriptOf(text, records), '')
 
     const [{ id: dataset }] = await runCalls('"stepId"')
     const [imported] = await runCalls('"items": [', { dataset })
@@ -248,6 +253,9 @@ describe('docs/datasets.md and docs/experiments.md', () => {
       { split: 'hard-cases', excluded: true },
     ])
     expect(await runCalls('/evaluator', { dataset })).toMatchObject([{ evaluator: { type: 'fields' } }])
+    expect(await runRefused('"runner": "model"', { dataset })).toMatchObject([{ code: 'model_not_configured' }])
+    expect(await runRefused('/judgments"', { experiment: one })).toMatchObject([{ code: 'model_not_configured' }])
+    expect(await runCalls('/api/judgments?')).toMatchObject([{ judgments: [] }])
     expect([...unused]).toEqual([])
   })
 })
