@@ -52,7 +52,7 @@ it('responds to generated requests as the OpenAPI document says', {
 
 /**
  * Operations that need more than a key and the document: a Cloudflare Access team, the slug of the main project, and a
- * version, split, prompt version, and baseline that all belong to one dataset. Each run begins with two experiments.
+ * version, split, prompt version, and baseline that all belong to one dataset. Each run begins with three experiments.
  */
 const OUT_OF_REACH: ReadonlySet<string> = new Set([
   'GET /api/session/organizations',

@@ -59,7 +59,7 @@ export function allowed(operation: Operation): fc.Arbitrary<Plan> {
     scheme: fc.nat(5),
     parts: fc.record({
       path: valuesIn('path', 100),
-      query: valuesIn('query', 30),
+      query: valuesIn('query', 20),
       headers: valuesIn('header', 10),
       ...(bodies && { body: requestBody?.required ? bodies : sometimes(50, bodies) }),
     }),

@@ -85,7 +85,8 @@ async function experimentsIn(org: Org) {
   await org.owner.post(`/api/datasets/${datasetId}/items`, { items: [example, { input: 1, expected: 2 }] })
   const draft = { projectSlug: 'support', datasetId, runner: 'client' }
   const experimentIds: string[] = []
-  for (const output of ['24 months', 'Two years']) {
+  // Without a model, only an experiment with nothing to judge takes a request for judgments.
+  for (const output of ['24 months', 'Two years', example.expected]) {
     const { id } = (await org.owner.post('/api/experiments', draft)).body
     await org.owner.post(`/api/experiments/${id}/results`, { results: [{ itemId: example.id, output }] })
     experimentIds.push(id)
