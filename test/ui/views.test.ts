@@ -20,6 +20,7 @@ async function saveView(page: Page, name: string, { isShared = false } = {}) {
   await menu(page).getByRole('textbox', { name: 'Save the current filters as' }).fill(name)
   if (isShared) await menu(page).getByRole('checkbox', { name: 'Share with the project' }).check()
   await menu(page).getByRole('button', { name: 'Save view' }).click()
+  await expect(menu(page)).toBeHidden()
   await expect(page.getByRole('button', { name, exact: true })).toBeVisible()
 }
 
@@ -87,6 +88,8 @@ test('a view of the same name is replaced, and a view never switches the project
   await page.getByRole('button', { name: 'Views' }).click()
   await menu(page).getByRole('textbox', { name: 'Save the current filters as' }).fill('Mine')
   await menu(page).getByRole('button', { name: 'Replace view' }).click()
+  // Until it's closed, the menu has a button of the same name.
+  await expect(menu(page)).toBeHidden()
   await page.getByRole('button', { name: 'Mine', exact: true }).click()
   await expect(menu(page).getByRole('list').getByRole('button', { name: 'Mine', exact: true })).toHaveCount(1)
 })
