@@ -8,7 +8,7 @@ import type { Store } from '../core/store.ts'
 import { holdsJob, type ModelJob } from '../model-jobs/jobs.ts'
 import { experimentResults, experiments, resultJudgments } from '../schema/experiments.ts'
 import { type ExperimentRecord, ofStore } from './experiments.ts'
-import type { ModelJudgment } from './results.ts'
+import { type ModelJudgment, replaceTally } from './results.ts'
 
 /** What a model said about an output, ready to be stored. */
 export interface JudgmentDraft extends ModelJudgment {
@@ -70,7 +70,7 @@ export async function saveJudgments(
   { job, token, tally }: { job: ModelJob; token: string; tally: StoredTally | null },
 ): Promise<boolean> {
   const { database, organization } = store
-  const { key, revision } = experiment
+  const { key } = experiment
   const isExperiment = and(eq(experiments.key, key), eq(experiments.organizationKey, organization.key))
   const isOurs = and(isExperiment, eq(experiments.revision, token))
   const { row } = JUDGMENTS
@@ -78,17 +78,7 @@ export async function saveJudgments(
     drafts.map(({ same, ...draft }) => ({ ...draft, same: same === null ? null : Number(same) })),
   )
   const [, , found] = await database.batch([
-    database
-      .update(experiments)
-      .set({ revision: token, tally: tally && JSON.stringify(tally) })
-      .where(
-        and(
-          isExperiment,
-          eq(experiments.revision, revision),
-          sql`(${experiments.tally} is null) = ${tally === null ? 1 : 0}`,
-          holdsJob(store, job),
-        ),
-      ),
+    replaceTally(store, experiment, { token, tally }, isExperiment, holdsJob(store, job)),
     database
       .insert(resultJudgments)
       .select(

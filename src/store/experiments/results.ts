@@ -469,6 +469,29 @@ async function selectCounted({ database }: Store, condition: SQL | undefined, li
   }))
 }
 
+/**
+ * The statement that stores an experiment's tally with a change to its results, unless somebody has changed them since
+ * they were read. `tally` is null while the experiment has none. The other statements of its batch must check that the
+ * revision is `token`.
+ */
+export const replaceTally = (
+  { database }: Store,
+  { revision }: Pick<ExperimentRecord, 'revision'>,
+  { token, tally }: { token: string; tally: StoredTally | null },
+  ...conditions: (SQL | undefined)[]
+) =>
+  database
+    .update(experiments)
+    .set({ revision: token, tally: tally && JSON.stringify(tally) })
+    .where(
+      and(
+        ...conditions,
+        eq(experiments.revision, revision),
+        // Another request may have stored a tally that doesn't include this change.
+        sql`(${experiments.tally} is null) = ${tally === null ? 1 : 0}`,
+      ),
+    )
+
 /** A person's decision on a result, and the outcome that follows from it. */
 export interface VerdictDraft {
   itemId: string
@@ -491,21 +514,11 @@ export async function saveVerdict(
   { token, tally }: { token: string; tally: StoredTally | null },
 ): Promise<boolean> {
   const { database } = store
-  const { key, revision } = experiment
+  const { key } = experiment
   const isExperiment = isThis(store, experiment)
   const isOurs = and(isExperiment, eq(experiments.revision, token))
   const [, , , rows] = await database.batch([
-    database
-      .update(experiments)
-      .set({ revision: token, tally: tally && JSON.stringify(tally) })
-      .where(
-        and(
-          isExperiment,
-          eq(experiments.revision, revision),
-          // Another request may have stored a tally that doesn't include this decision.
-          sql`(${experiments.tally} is null) = ${tally === null ? 1 : 0}`,
-        ),
-      ),
+    replaceTally(store, experiment, { token, tally }, isExperiment),
     database
       .update(experimentResults)
       .set({ verdict, comment, reviewedBy: userId, reviewedAt: at, outcome, change })
