@@ -45,7 +45,7 @@ export interface ModelTask {
    * @throws {JobError} If it can't go on. Unless the error is final, the job runs again.
    */
   run: (env: Env, store: Store, job: ModelJob, context: TaskContext) => Promise<TaskOutcome>
-  /** Ends what the job was for, after it failed for good. May run more than once. */
+  /** Ends what the job was for once it won't be tried again. May run more than once. */
   failed?: (store: Store, job: ModelJobName, now: number) => Promise<void>
 }
 
