@@ -1,50 +1,29 @@
 import * as v from 'valibot'
-import { startModelServer } from '../scripts/model-server.ts'
 import type { Reply } from '../support/model-wire.ts'
 import { expectAccessibleDialog, expectAccessibleOnEveryScreen } from './accessibility.ts'
+import { type OwnModel, ROOT_CAUSE, useOwnModel } from './model.ts'
 import { type SampleProject, sampleProject } from './sample-project.ts'
-import { useOwnServer } from './server.ts'
 import { expect, signIn, test } from './test.ts'
 
 /** Calls the outputs that say "About" different, and all others the same. The sample also asks for a root cause. */
 const REPLIES: readonly Reply[] = [
-  {
-    when: 'root cause of a disagreement',
-    answer: {
-      quotes: [],
-      reasoning: 'It is unclear.',
-      error_type: 'reasoning_error',
-      confidence: 0.4,
-      span_id: null,
-      alternatives: [],
-    },
-  },
+  ROOT_CAUSE,
   { when: 'About', answer: { reason: 'It says about, which is not exact.', same: false } },
   { answer: { reason: 'Both name the months <b>exactly</b>.', same: true } },
 ]
 
 let sample: SampleProject
-let close: () => Promise<void>
+let model: OwnModel
 
 test.describe.configure({ mode: 'serial' })
 
 test.beforeAll(async () => {
   test.setTimeout(120_000)
-  const model = await startModelServer()
-  await fetch(`${model.url}/judge/replies`, { method: 'PUT', body: JSON.stringify(REPLIES) })
-  const leave = await useOwnServer({
-    ATTRIBUTION_MODEL: 'openai/judge',
-    ATTRIBUTION_BASE_URL: `${model.url}/judge/v1`,
-    ATTRIBUTION_API_KEY: 'sk-test',
-  })
-  close = async () => {
-    await leave()
-    model.close()
-  }
+  model = await useOwnModel('judge', REPLIES)
   sample = await sampleProject()
 })
 
-test.afterAll(() => close())
+test.afterAll(() => model.close())
 
 const Made = v.object({ id: v.string() })
 const Items = v.object({

@@ -1,24 +1,13 @@
 import * as v from 'valibot'
-import { startModelServer } from '../scripts/model-server.ts'
 import type { Reply } from '../support/model-wire.ts'
 import { expectAccessibleDialog, expectAccessibleOnEveryScreen } from './accessibility.ts'
+import { type OwnModel, ROOT_CAUSE, useOwnModel } from './model.ts'
 import { answer, type SampleProject, sampleProject } from './sample-project.ts'
-import { useOwnServer } from './server.ts'
 import { expect, signIn, test } from './test.ts'
 
 /** Right about the corrected item and the first one, and slow about the others. The sample also asks for a root cause. */
 const REPLIES: readonly Reply[] = [
-  {
-    when: 'root cause of a disagreement',
-    answer: {
-      quotes: [],
-      reasoning: 'It is unclear.',
-      error_type: 'reasoning_error',
-      confidence: 0.4,
-      span_id: null,
-      alternatives: [],
-    },
-  },
+  ROOT_CAUSE,
   { when: 'Question 0:', answer: answer(0) },
   { when: 'Question 11:', answer: { answer: 'It lasts 24 months.', months: 24 } },
   { answer: { answer: 'It lasts 99 months.', months: 99 }, delayMs: 2_000 },
@@ -28,31 +17,17 @@ const Key = v.object({ key: v.string() })
 const Items = v.object({ items: v.array(v.object({ id: v.string() })) })
 
 let sample: SampleProject
-let replyWith: (replies: readonly Reply[]) => Promise<unknown>
-let close: () => Promise<void>
+let model: OwnModel
 
 test.describe.configure({ mode: 'serial' })
 
 test.beforeAll(async () => {
   test.setTimeout(120_000)
-  const model = await startModelServer()
-  replyWith = replies => fetch(`${model.url}/runs/replies`, { method: 'PUT', body: JSON.stringify(replies) })
-  await replyWith(REPLIES)
-  const leave = await useOwnServer({
-    ATTRIBUTION_MODEL: 'openai/runs',
-    ATTRIBUTION_BASE_URL: `${model.url}/runs/v1`,
-    ATTRIBUTION_API_KEY: 'sk-test',
-    ATTRIBUTION_INPUT_PRICE: '2',
-    ATTRIBUTION_OUTPUT_PRICE: '8',
-  })
-  close = async () => {
-    await leave()
-    model.close()
-  }
+  model = await useOwnModel('runs', REPLIES, { ATTRIBUTION_INPUT_PRICE: '2', ATTRIBUTION_OUTPUT_PRICE: '8' })
   sample = await sampleProject()
 })
 
-test.afterAll(() => close())
+test.afterAll(() => model.close())
 
 test('a person lets the model run an experiment, from the keyboard, and sees its progress and cost', async ({
   page,
@@ -158,7 +133,7 @@ test("who can't review sees why they can't try a version", async ({ page, contex
 })
 
 test('a report says why a run waits, and that it goes on', async ({ page, context }) => {
-  await replyWith([{ status: 429, headers: { 'retry-after': '300' } }])
+  await model.replyWith([{ status: 429, headers: { 'retry-after': '300' } }])
   const { make, project, datasetId } = sample
   const id = await make('/api/experiments', { projectSlug: project.slug, datasetId, runner: 'model' })
   await signIn(context, sample.ownerKey)
