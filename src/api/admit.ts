@@ -1,6 +1,7 @@
 import { type Caller, checkAdmin } from '../auth/authenticate.ts'
 import type { Lookup } from '../auth/lookup.ts'
 import { requireSameOrigin } from '../auth/same-origin.ts'
+import { viewerOf } from '../auth/viewer.ts'
 import type { Scope } from '../domain/api-key.ts'
 import { forbidden } from '../http/errors.ts'
 import { takeKeylessCall } from '../rate-limit/address.ts'
@@ -36,5 +37,5 @@ function admitCaller(scope: Scope | readonly Scope[], caller: Caller, { env, req
     throw forbidden(`${caller.keyId === null ? 'Your user' : 'This key'} lacks the ${accepted.join(' or ')} scope`)
   }
   const act: Act = { keyId: caller.keyId, userId: caller.userId, requestId, at: now }
-  return { caller, store: openStore(env, caller.organization, deadline), act }
+  return { caller, store: openStore(env, caller.organization, deadline, viewerOf(caller)), act }
 }

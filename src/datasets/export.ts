@@ -10,7 +10,7 @@ import { cursorOf, placeOf } from '../http/cursor.ts'
 import { badRequest } from '../http/errors.ts'
 import { MAX_FILE_CURSOR_LENGTH, MAX_FILE_ITEMS, STORE_DEADLINE_MS } from '../limits.ts'
 import { Deadline } from '../store/core/deadline.ts'
-import { openStore } from '../store/core/store.ts'
+import { reopenStore } from '../store/core/store.ts'
 import type { DatasetItem } from '../store/datasets/item-values.ts'
 import type { ItemHead, ItemPlace } from '../store/datasets/items.ts'
 import { findStepVersion } from '../store/experiments/prompts.ts'
@@ -71,7 +71,7 @@ export const exportDataset = fileEndpoint({
     (split === undefined || head.split === split) && (format !== 'chat' || isUsable(head))
   const after: ItemPlace | undefined = place && [place[2], place[3], place[4]]
   const { planned, nextPlace } = await planItems(store, dataset, { parts, after, isWanted })
-  const reopen = () => openStore(runtime.env, store.organization, new Deadline(STORE_DEADLINE_MS))
+  const reopen = () => reopenStore(runtime.env, store, new Deadline(STORE_DEADLINE_MS))
   const read = readItemsInParts(store, reopen, dataset, { parts, planned })
   // If this fails, the response is an error instead of half a file.
   const { value: first = [] } = await read.next()

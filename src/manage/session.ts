@@ -5,6 +5,7 @@ import { accessTokenOf, listAccessOrganizations } from '../auth/access.ts'
 import { authenticateKey, type Caller, sessionCaller } from '../auth/authenticate.ts'
 import { hashKey, isToken, makeToken } from '../auth/keys.ts'
 import { forgetSession, sessionSecretOf } from '../auth/session.ts'
+import { viewerOf } from '../auth/viewer.ts'
 import { SCOPES } from '../domain/api-key.ts'
 import type { Runtime } from '../env.ts'
 import { described, IsoTime, isoTime, Slug, shownAs, text, Uuid } from '../http/atoms.ts'
@@ -95,7 +96,7 @@ export const beginSession = endpoint({
   const caller = await sessionCaller(secret, lookup)
   if (!caller) throw notAuthenticated()
   if (replaced) forgetSession(replaced)
-  const store = openStore(runtime.env, caller.organization, unscoped.deadline)
+  const store = openStore(runtime.env, caller.organization, unscoped.deadline, viewerOf(caller))
   return { status: 201, body: await toSession(store, caller), session: secret, location: '/api/session' }
 })
 

@@ -8,7 +8,7 @@ import { described } from '../http/atoms.ts'
 import { MAX_CURSOR_LENGTH, MAX_FILE_BYTES, MAX_FILE_ITEMS, STORE_DEADLINE_MS } from '../limits.ts'
 import type { Project } from '../store/accounts/projects.ts'
 import { Deadline } from '../store/core/deadline.ts'
-import { openStore, type Store } from '../store/core/store.ts'
+import { reopenStore, type Store } from '../store/core/store.ts'
 
 /* Shared by all exports of filtered lists. */
 
@@ -60,7 +60,7 @@ export async function exportFile<Item extends Planned<Place>, Place, Shown exten
 ): Promise<FileReply & { type: (typeof TYPES)[keyof typeof TYPES] }> {
   const { planned, nextPlace } = await planFile(store, after, findNext, stepItems)
   // Later parts get their own stores, because a client may take minutes to read them all.
-  const reopen = () => openStore(runtime.env, store.organization, new Deadline(STORE_DEADLINE_MS))
+  const reopen = () => reopenStore(runtime.env, store, new Deadline(STORE_DEADLINE_MS))
   const rest = readInParts(planned, (part, isFirst) => read(isFirst ? store : reopen(), part))
   // If this fails, the response is an error instead of half a file.
   const { value: first = [] } = await rest.next()

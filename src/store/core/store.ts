@@ -10,8 +10,16 @@ export interface Organization {
   slug: string
 }
 
+/** Who reads from a store. */
+export interface Viewer {
+  /** The reviewer: a user's id, or the id of a key that acts for no user. Null for jobs. */
+  readonly viewerId: string | null
+  /** Whether a blind review policy hides other people's votes from them. `core/veil.ts` has the conditions. */
+  readonly isBlind: boolean
+}
+
 /** D1 and R2, bound to one organization. The first argument of every query on tenants' data. */
-export interface Store {
+export interface Store extends Viewer {
   readonly organization: Organization
   readonly database: Database
   readonly payloads: R2Bucket
@@ -37,10 +45,22 @@ export interface StoreBindings {
   PAYLOADS: R2Bucket
 }
 
+/** A job sees everything. */
+const JOB: Viewer = { viewerId: null, isBlind: false }
+
 /** Opens one organization's store, for one request or one step of a job. */
-export function openStore({ DB, PAYLOADS }: StoreBindings, organization: Organization, deadline: Deadline): Store {
-  return { organization, database: openDatabase(DB, deadline), payloads: PAYLOADS, deadline }
+export function openStore(
+  { DB, PAYLOADS }: StoreBindings,
+  organization: Organization,
+  deadline: Deadline,
+  { viewerId, isBlind }: Viewer = JOB,
+): Store {
+  return { organization, database: openDatabase(DB, deadline), payloads: PAYLOADS, deadline, viewerId, isBlind }
 }
+
+/** Opens a request's store again, with another deadline, for work that outlasts the first one. */
+export const reopenStore = (bindings: StoreBindings, store: Store, deadline: Deadline): Store =>
+  openStore(bindings, store.organization, deadline, store)
 
 /** Opens a store that isn't bound to an organization. */
 export function openUnscopedStore({ DB, PAYLOADS }: StoreBindings, deadline: Deadline): UnscopedStore {
