@@ -24,6 +24,7 @@ import { cookieOf } from './session.ts'
 /** A user of this deployment who signed in through Access. They have no key. */
 export interface AccessUser {
   userId: string
+  isAdjudicator: boolean
   organization: Organization
   scopes: readonly Scope[]
 }

@@ -22,6 +22,8 @@ interface Rights {
   scopes: readonly Scope[]
   /** Who the caller acts as. Only a person's decisions are ground truth. */
   actsAs: Actor
+  /** Whether the caller's user decides if reviewers' votes differ. Changes take effect within 30 seconds. */
+  isAdjudicator: boolean
   rateLimitPerMinute: number
   /** The limits of the caller's key, which also apply to keys that it creates. Null if it has none. */
   ownLimits: Pick<Credential, 'expiresAt' | 'rateLimitPerMinute'>
@@ -95,25 +97,15 @@ async function accessCaller(token: string, lookup: Lookup): Promise<AccessCaller
 
 /** The permissions of a valid credential. 401 if `x-org-slug` names another organization. */
 function callerOf(
-  { keyId, userId, organization, project, scopes, actsAs, rateLimitPerMinute, expiresAt }: Credential,
+  { rateLimitPerMinute, expiresAt, revokedAt: _, ...rights }: Credential,
   { request: { headers }, env }: Lookup,
   sessionExpiresAt: number | null,
 ): KeyCaller {
   const slug = headers.get('x-org-slug')
-  if (slug !== null && slug !== organization.slug) throw notAuthenticated()
+  if (slug !== null && slug !== rights.organization.slug) throw notAuthenticated()
   const limit = rateLimitPerMinute ?? deploymentLimit(env)
   const ownLimits = { expiresAt, rateLimitPerMinute }
-  return {
-    keyId,
-    userId,
-    organization,
-    project,
-    scopes,
-    actsAs,
-    rateLimitPerMinute: limit,
-    ownLimits,
-    sessionExpiresAt,
-  }
+  return { ...rights, rateLimitPerMinute: limit, ownLimits, sessionExpiresAt }
 }
 
 /**

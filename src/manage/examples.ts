@@ -44,6 +44,7 @@ export const user: Shown<typeof User> = {
   email: 'ada@example.com',
   name: 'Ada Lopez',
   isConfirmed: true,
+  adjudicator: false,
   createdAt: CREATED,
 }
 
@@ -56,7 +57,7 @@ export const session = {
   organization: { id: ORGANIZATION_ID, slug: 'acme', name: 'Acme' },
   project: sessionProject,
   projects: [sessionProject],
-  user: { id: USER_ID, email: user.email, name: user.name },
+  user: { id: USER_ID, email: user.email, name: user.name, adjudicator: user.adjudicator },
   key: { id: KEY_ID, name: 'Ada', prefix: apiKey.prefix },
   actorId: USER_ID,
   scopes: ['read', 'review'],

@@ -22,7 +22,7 @@ import {
 } from '../store/accounts/sessions.ts'
 import { openStore, type Store, type UnscopedStore } from '../store/core/store.ts'
 import { session, TOKEN } from './examples.ts'
-import { ActsAs } from './wire.ts'
+import { ActsAs, Adjudicator } from './wire.ts'
 
 const Project = v.object({ id: Uuid, slug: Slug, name: v.string() })
 
@@ -37,7 +37,7 @@ export const Session = v.object({
     `The projects that the caller can access, sorted by slug; at most the first ${MAX_SESSION_PROJECTS}`,
   ),
   user: described(
-    v.nullable(v.object({ id: Uuid, email: v.string(), name: v.string() })),
+    v.nullable(v.object({ id: Uuid, email: v.string(), name: v.string(), adjudicator: Adjudicator })),
     'The user that the caller acts for',
   ),
   key: described(
@@ -181,7 +181,7 @@ async function toSession(store: Store, caller: Caller): Promise<v.InferOutput<ty
     organization: { id, slug, name: organizationName },
     project: (caller.project && projects.find(project => project.id === caller.project?.id)) ?? null,
     projects,
-    user: user ?? null,
+    user: user ? { id: user.id, email: user.email, name: user.name, adjudicator: user.isAdjudicator } : null,
     key: key ?? null,
     actorId: actorOf(caller),
     scopes: [...caller.scopes],

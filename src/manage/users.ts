@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
 import { USER_ID } from '../api/story.ts'
+import { requirePerson } from '../auth/require-person.ts'
 import { requireWholeOrganization } from '../auth/require-project.ts'
 import { newId } from '../domain/ids.ts'
 import { Email, Uuid } from '../http/atoms.ts'
@@ -15,7 +16,7 @@ import {
   userExists,
 } from '../store/accounts/users.ts'
 import { user } from './examples.ts'
-import { Name, toUser, User } from './wire.ts'
+import { Adjudicator, Name, toUser, User } from './wire.ts'
 
 const TAKEN = 'A user with this email already exists'
 
@@ -50,18 +51,20 @@ export const createUser = endpoint({
   path: '/api/users',
   summary: 'Create a user',
   description:
-    'The user can sign in through Cloudflare Access, and keys can act for them. If the user is known only from feedback, this confirms them.',
+    'The user can sign in through Cloudflare Access, and keys can act for them. If the user is known only from feedback, this confirms them. Only a person may set `adjudicator`.',
   scope: 'manage',
-  body: v.strictObject({ email: Email, name: Name }),
+  body: v.strictObject({ email: Email, name: Name, adjudicator: v.optional(Adjudicator) }),
   errors: { 409: TAKEN },
   responses: { 201: User },
   example: {
     body: { email: user.email, name: user.name },
     answers: { 201: user },
   },
-}).handle(async ({ body: { email, name }, caller, store, act, now }) => {
+}).handle(async ({ body: { email, name, adjudicator }, caller, store, act, now }) => {
   requireWholeOrganization(caller)
-  const user = await addUser(store, act, { id: newId(), email, name, createdAt: now })
+  if (adjudicator !== undefined) requirePerson(caller)
+  const draft = { id: newId(), email, name, isAdjudicator: adjudicator ?? false, createdAt: now }
+  const user = await addUser(store, act, draft)
   if (!user) throw conflict(TAKEN, 'email')
   return { status: 201, body: toUser(user) }
 })
@@ -71,10 +74,15 @@ export const updateUser = endpoint({
   method: 'PATCH',
   path: '/api/users/{userId}',
   summary: 'Update a user',
-  description: 'The ID, the records, and omitted fields stay unchanged.',
+  description:
+    'The ID, the records, and omitted fields stay unchanged. Only a person may change `adjudicator`, which takes effect within 30 seconds.',
   scope: 'manage',
   params: v.object({ userId: Uuid }),
-  body: v.strictObject({ email: v.optional(Email), name: v.optional(Name) }),
+  body: v.strictObject({
+    email: v.optional(Email),
+    name: v.optional(Name),
+    adjudicator: v.optional(Adjudicator),
+  }),
   errors: { 409: TAKEN },
   responses: { 200: User },
   example: {
@@ -84,7 +92,9 @@ export const updateUser = endpoint({
   },
 }).handle(async ({ params: { userId }, body, caller, store, act, unscoped }) => {
   requireWholeOrganization(caller)
-  const user = await saveUser(store, act, userId, body)
+  const { adjudicator: isAdjudicator, ...changes } = body
+  if (isAdjudicator !== undefined) requirePerson(caller)
+  const user = await saveUser(store, act, userId, { ...changes, isAdjudicator })
   if (!user) throw (await isForeignUser(unscoped, store.organization, userId)) ? forbidden() : notFound()
   if (user === 'email_taken') throw conflict(TAKEN, 'email')
   return { status: 200, body: toUser(user) }

@@ -61,6 +61,15 @@ export const toProject = (project: ProjectRecord): v.InferOutput<typeof Project>
   createdAt: isoTime(project.createdAt),
 })
 
+/** Whether a user decides if reviewers' votes differ. */
+export const Adjudicator = v.pipe(
+  v.boolean(),
+  v.metadata({
+    description:
+      'Whether the user decides if reviewers disagree. They see every review, even under a blind policy, and their decisions stand at once instead of counting as votes.',
+  }),
+)
+
 export const User = v.object({
   id: Uuid,
   email: v.string(),
@@ -72,15 +81,17 @@ export const User = v.object({
         'Whether a manager created or confirmed the user. If false, the user is known only from feedback, cannot sign in through Cloudflare Access, and is deleted with their last record.',
     }),
   ),
+  adjudicator: Adjudicator,
   createdAt: IsoTime,
 })
 
-export const toUser = ({ id, email, name, isConfirmed, createdAt }: StoredUser): v.InferOutput<typeof User> => ({
-  id,
-  email,
-  name,
-  isConfirmed,
-  createdAt: isoTime(createdAt),
+export const toUser = (user: StoredUser): v.InferOutput<typeof User> => ({
+  id: user.id,
+  email: user.email,
+  name: user.name,
+  isConfirmed: user.isConfirmed,
+  adjudicator: user.isAdjudicator,
+  createdAt: isoTime(user.createdAt),
 })
 
 const isoTimeOrNull = (milliseconds: number | null) => (milliseconds === null ? null : isoTime(milliseconds))

@@ -73,7 +73,7 @@ describe('signing in with a key', () => {
       organization: { id: org.id, slug: org.slug, name: 'Test' },
       project,
       projects: [project],
-      user: { id: org.userId, email: REVIEWER_EMAIL, name: 'Ada' },
+      user: { id: org.userId, email: REVIEWER_EMAIL, name: 'Ada', adjudicator: false },
       key: { id: expect.any(String), name: 'Of Ada', prefix: apiKey.slice(0, 8) },
       actorId: org.userId,
       scopes: ['read', 'review'],

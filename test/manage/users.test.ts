@@ -1,9 +1,14 @@
 import { env } from 'cloudflare:workers'
-import { describe, it } from 'vitest'
+import { afterEach, describe, it, vi } from 'vitest'
+import { authenticate } from '../../src/auth/authenticate.ts'
 import { uuidV5 } from '../../src/domain/ids.ts'
-import { MAX_EMAIL_LENGTH } from '../../src/limits.ts'
+import type { Env } from '../../src/env.ts'
+import { KEY_FRESH_MS, MAX_EMAIL_LENGTH } from '../../src/limits.ts'
+import { Deadline } from '../../src/store/core/deadline.ts'
+import { newTeam } from '../support/access.ts'
 import { failing, wrapBindings } from '../support/bindings.ts'
 import { newOrg, type Org } from '../support/org.ts'
+import { signIn } from '../support/session.ts'
 import { newTrace } from '../support/trace.ts'
 
 const LOST = 'D1_ERROR: Network connection lost.'
@@ -15,6 +20,11 @@ const create = (org: Org, fields: object = {}) =>
 const usersIn = async (org: Org): Promise<{ id: string; email: string }[]> =>
   (await org.owner.get('/api/users?limit=200')).body.users
 
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
+
 describe('a user', () => {
   it('returns the fields in the contract, with the email in lower case', async ({ expect }) => {
     const org = await newOrg()
@@ -25,6 +35,7 @@ describe('a user', () => {
       email: 'ada.lovelace@example.com',
       name: 'Ada',
       isConfirmed: true,
+      adjudicator: false,
       createdAt: expect.any(String),
     })
     expect(await usersIn(org)).toEqual([body])
@@ -95,6 +106,7 @@ describe('a user', () => {
     ['no name', { name: undefined }, 'name'],
     ['an empty name', { name: '' }, 'name'],
     ['a name that is too long', { name: 'x'.repeat(257) }, 'name'],
+    ['an adjudicator that is no boolean', { adjudicator: 'yes' }, 'adjudicator'],
     ['a typo', { mail: 'x' }, 'mail'],
   ])('400s for %s', async ([, fields, path], { expect }) => {
     const org = await newOrg()
@@ -317,5 +329,77 @@ describe('changing a user', () => {
     expect((await change(org, 'ada', { name: 'x' })).status).toBe(404)
     expect((await change(org, foreign.id, { name: 'x' })).status).toBe(403)
     expect(await usersIn(otherOrg)).toEqual([foreign])
+  })
+})
+
+describe('an adjudicator', () => {
+  const isAdjudicator = async (headers: Record<string, string>, bindings: Env = env) => {
+    const request = new Request('https://countersign.test/api/session', { headers })
+    const runtime = { env: bindings, waitUntil: () => {}, address: '192.0.2.1', requestId: crypto.randomUUID() }
+    const caller = await authenticate({ ...runtime, request, deadline: new Deadline(5_000), now: Date.now() })
+    return caller.isAdjudicator
+  }
+
+  it('is one with each key, session, and Access token, within 30 seconds of the change', async ({ expect }) => {
+    const org = await newOrg()
+    const team = await newTeam()
+    const ada = (await create(org, { email: `ada-${org.slug}@example.com` })).body
+    const kofi = (await create(org, { email: 'kofi@example.com', adjudicator: true })).body
+    expect([ada.adjudicator, kofi.adjudicator]).toEqual([false, true])
+    const draft = { name: 'Ada', projectSlug: 'support', scopes: ['read', 'review'], userId: ada.id }
+    const { id, key } = (await org.owner.post('/api/api-keys', draft)).body
+    const rotated = (await org.owner.post(`/api/api-keys/${id}/rotate`, { graceSeconds: 600 })).body.key
+    const cookie = await signIn(key)
+    const token = await team.token({ email: ada.email })
+    const ways: [headers: Record<string, string>, bindings?: Env][] = [
+      [{ 'x-api-key': key }],
+      [{ 'x-api-key': rotated }],
+      [{ cookie }],
+      [{ 'cf-access-jwt-assertion': token }, team.bindings],
+    ]
+    const all = () => Promise.all(ways.map(([headers, bindings]) => isAdjudicator(headers, bindings)))
+    expect(await all()).toEqual([false, false, false, false])
+    const changed = await org.owner.patch(`/api/users/${ada.id}`, { adjudicator: true })
+    expect(changed).toMatchObject({ status: 200, body: { ...ada, adjudicator: true } })
+    expect((await org.owner.patch(`/api/users/${ada.id}`, { adjudicator: true, name: 'Ada' })).body).toEqual(
+      changed.body,
+    )
+    expect(await usersIn(org)).toEqual([changed.body, kofi])
+    expect((await org.clientOf(key).get('/api/session')).body.user).toMatchObject({ id: ada.id, adjudicator: true })
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + KEY_FRESH_MS + 1 })
+    expect(await all()).toEqual([true, true, true, true])
+    expect(await isAdjudicator({ 'x-api-key': await org.keyFor({ userId: kofi.id }) })).toBe(true)
+    expect(await isAdjudicator({ 'x-api-key': org.ownerKey })).toBe(false)
+    await org.owner.patch(`/api/users/${ada.id}`, { adjudicator: false })
+    vi.setSystemTime(Date.now() + KEY_FRESH_MS + 1)
+    expect(await all()).toEqual([false, false, false, false])
+    const { entries } = (await org.owner.get(`/api/audit-log?action=user.change&targetId=${ada.id}`)).body
+    expect(entries).toHaveLength(2)
+  })
+
+  it('is one in their own organization only, and stays one if feedback names them', async ({ expect }) => {
+    const { org, give } = await newTrace()
+    const other = await newOrg()
+    await create(other, { adjudicator: true })
+    await give({ comment: 'x', labeller: { email: 'ada@example.com' } })
+    const confirmed = await create(org, { adjudicator: true })
+    expect(confirmed).toMatchObject({ status: 201, body: { isConfirmed: true, adjudicator: true } })
+    await give({ comment: 'x', labeller: { email: 'ada@example.com', name: 'A.' } })
+    expect(await usersIn(org)).toEqual([confirmed.body])
+    await other.owner.patch(`/api/users/${(await usersIn(other))[0]?.id}`, { adjudicator: false })
+    expect(await usersIn(org)).toEqual([confirmed.body])
+  })
+
+  it('is appointed by a person only', async ({ expect }) => {
+    const org = await newOrg()
+    const ada = (await create(org)).body
+    for (const actsAs of ['agent', 'pipeline']) {
+      const caller = org.clientOf(await org.keyFor({ projectSlug: undefined, scopes: ['manage'], actsAs }))
+      const refused = { status: 403, body: { code: 'person_required' } }
+      expect(await caller.patch(`/api/users/${ada.id}`, { adjudicator: true })).toMatchObject(refused)
+      expect(await caller.post('/api/users', { email: 'b@x', name: 'B', adjudicator: true })).toMatchObject(refused)
+      expect((await caller.patch(`/api/users/${ada.id}`, { name: 'Ada' })).status).toBe(200)
+    }
+    expect(await usersIn(org)).toEqual([ada])
   })
 })

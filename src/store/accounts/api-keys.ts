@@ -3,7 +3,7 @@ import { type Actor, defaultActor, type HashedKey, SCOPES, type Scope } from '..
 import { Revoked } from '../../domain/failures.ts'
 import { selectFor } from '../core/rows.ts'
 import type { Organization, Store, UnscopedStore } from '../core/store.ts'
-import { apiKeys, organizations, projects } from '../schema/accounts.ts'
+import { apiKeys, organizations, projects, users } from '../schema/accounts.ts'
 import { type Act, recordAct } from './audit.ts'
 import { organizationColumns } from './organizations.ts'
 import { type Project, projectColumns } from './projects.ts'
@@ -17,6 +17,8 @@ export interface Credential {
   project: Project | null
   /** The user that the key acts for, or null. */
   userId: string | null
+  /** Whether that user decides if reviewers' votes differ. */
+  isAdjudicator: boolean
   scopes: readonly Scope[]
   actsAs: Actor
   /** Null: the deployment's default. */
@@ -67,6 +69,8 @@ export interface ApiKeyDraft {
 export const credentialColumns = {
   keyId: apiKeys.id,
   userId: apiKeys.userId,
+  isAdjudicator: sql`exists (select 1 from ${users} where ${users.organizationKey} = ${apiKeys.organizationKey}
+    and ${users.id} = ${apiKeys.userId} and ${users.isAdjudicator})`.mapWith(Boolean),
   scopes: apiKeys.scopes,
   actsAs: apiKeys.actsAs,
   rateLimitPerMinute: apiKeys.rateLimitPerMinute,

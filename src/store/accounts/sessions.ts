@@ -199,7 +199,7 @@ export interface Identity {
   organizationName: string
   /** The first `limit` projects that the caller may see, sorted by slug. */
   projects: { id: string; slug: string; name: string }[]
-  user: { id: string; email: string; name: string } | undefined
+  user: { id: string; email: string; name: string; isAdjudicator: boolean } | undefined
   key: { id: string; name: string; prefix: string } | undefined
 }
 
@@ -225,7 +225,7 @@ export async function findIdentity(
       .orderBy(asc(projects.slug))
       .limit(limit),
     database
-      .select({ id: users.id, email: users.email, name: users.name })
+      .select({ id: users.id, email: users.email, name: users.name, isAdjudicator: users.isAdjudicator })
       .from(users)
       .where(and(eq(users.organizationKey, organization.key), eq(users.id, userId ?? ''))),
     database

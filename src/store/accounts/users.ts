@@ -21,6 +21,8 @@ export interface User {
    * from feedback.
    */
   isConfirmed: boolean
+  /** Whether they decide if reviewers' votes differ. */
+  isAdjudicator: boolean
 }
 
 /** Whether the organization has a user with this id. */
@@ -49,11 +51,7 @@ export async function findUserIds(
  * if the user was already created or confirmed. A retry of the same batch has the same effect. Throws a 403 like
  * `addApiKey`.
  */
-export async function addUser(
-  store: Store,
-  act: Act,
-  draft: Pick<User, 'id' | 'email' | 'name' | 'createdAt'>,
-): Promise<User | undefined> {
+export async function addUser(store: Store, act: Act, draft: Omit<User, 'isConfirmed'>): Promise<User | undefined> {
   const { database, organization } = store
   const createdBy = newRevision()
   const isUser = and(eq(users.organizationKey, organization.key), eq(users.email, draft.email))
@@ -72,13 +70,19 @@ export async function addUser(
             createdAt: draft.createdAt,
             createdBy,
             uncheckedSince: null,
+            isAdjudicator: Number(draft.isAdjudicator),
           },
           sql`where ${mayStillManage(act)}`,
         ),
       )
       .onConflictDoUpdate({
         target: [users.organizationKey, users.email],
-        set: { name: sql`excluded.name`, createdBy: sql`excluded.created_by`, uncheckedSince: null },
+        set: {
+          name: sql`excluded.name`,
+          createdBy: sql`excluded.created_by`,
+          uncheckedSince: null,
+          isAdjudicator: sql`excluded.is_adjudicator`,
+        },
         setWhere: sql`${users.createdBy} is null`,
       }),
     database.select().from(users).where(isUser),
@@ -93,6 +97,13 @@ export async function addUser(
   return stored.createdBy === createdBy ? toUser(stored) : undefined
 }
 
+/** Changes to a user. Undefined fields stay as they are. */
+export interface UserChanges {
+  email?: string | undefined
+  name?: string | undefined
+  isAdjudicator?: boolean | undefined
+}
+
 /**
  * Changes a user but not the id. Returns `email_taken` if another user in the organization has the email, and undefined
  * if there is no such user. Setting the same values again changes nothing and isn't audited. Throws a 403 like
@@ -102,18 +113,17 @@ export async function updateUser(
   store: Store,
   act: Act,
   id: string,
-  { email, name }: { email?: string | undefined; name?: string | undefined },
+  changes: UserChanges,
 ): Promise<User | 'email_taken' | undefined> {
+  const { email } = changes
   const { database, organization } = store
   const ofOrganization = eq(users.organizationKey, organization.key)
   const isUser = and(ofOrganization, eq(users.id, id))
   const hasEmail = and(ofOrganization, eq(users.email, email ?? ''))
   const isFree = sql`not exists (select 1 from ${users} as other
     where other.organization_key = ${organization.key} and other.email = ${email ?? ''} and other.id <> ${id})`
-  const differs = or(
-    email === undefined ? undefined : ne(users.email, email),
-    name === undefined ? undefined : ne(users.name, name),
-  )
+  const fields = (['email', 'name', 'isAdjudicator'] as const).filter(field => changes[field] !== undefined)
+  const differs = or(...fields.map(field => ne(users[field], sql.param(changes[field], users[field]))))
   const isChange = and(isUser, isFree, differs ?? sql`false`, mayStillManage(act))
   const [, , [user], [holder]] = await database.batch([
     recordAct(
@@ -125,13 +135,13 @@ export async function updateUser(
     // An update must set something, even if the call changes nothing.
     database
       .update(users)
-      .set({ email: email ?? sql`${users.email}`, name: name ?? sql`${users.name}` })
+      .set({ ...changes, name: changes.name ?? sql`${users.name}` })
       .where(isChange),
     database.select().from(users).where(isUser),
     database.select({ id: users.id }).from(users).where(hasEmail),
   ])
   if (user && holder && holder.id !== id) return 'email_taken'
-  if (user && (user.email !== (email ?? user.email) || user.name !== (name ?? user.name))) throw rightsRevoked()
+  if (user && fields.some(field => user[field] !== changes[field])) throw rightsRevoked()
   return user && toUser(user)
 }
 
@@ -194,6 +204,7 @@ export const revokeUserKeys = (
 /** A user's membership in an organization. */
 export interface Membership {
   userId: string
+  isAdjudicator: boolean
   organization: Organization & { name: string }
 }
 
@@ -207,7 +218,11 @@ export function findMemberships(
   { email, organizationSlug, limit }: { email: string; organizationSlug: string | null; limit: number },
 ): Promise<Membership[]> {
   return database
-    .select({ userId: users.id, organization: { ...organizationColumns, name: organizations.name } })
+    .select({
+      userId: users.id,
+      isAdjudicator: users.isAdjudicator,
+      organization: { ...organizationColumns, name: organizations.name },
+    })
     .from(users)
     .innerJoin(organizations, eq(organizations.key, users.organizationKey))
     .where(
@@ -282,10 +297,7 @@ export async function listUsers(
   return rows.map(toUser)
 }
 
-const toUser = ({ id, email, name, createdAt, createdBy }: typeof users.$inferSelect): User => ({
-  id,
-  email,
-  name,
-  createdAt,
+const toUser = ({ createdBy, organizationKey, uncheckedSince, ...user }: typeof users.$inferSelect): User => ({
+  ...user,
   isConfirmed: createdBy !== null,
 })

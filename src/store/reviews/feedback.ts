@@ -278,6 +278,7 @@ const addLabellers = (store: Store, drafts: readonly FeedbackDraft[]) =>
           id: WRITTEN.row.userId,
           createdBy: null,
           uncheckedSince: null,
+          isAdjudicator: 0,
         },
         storedRecords(store, drafts),
       ),

@@ -69,6 +69,8 @@ export const users = sqliteTable(
     createdBy: text('created_by'),
     /** When a labeller may have lost their last record. Null if there is no reason to check. */
     uncheckedSince: integer('unchecked_since'),
+    /** Whether this person decides if reviewers' votes differ. They cast no vote, and see every vote. */
+    isAdjudicator: integer('is_adjudicator', { mode: 'boolean' }).notNull().default(false),
   },
   table => [
     primaryKey({ columns: [table.organizationKey, table.id] }),
