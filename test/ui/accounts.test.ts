@@ -41,10 +41,17 @@ test('asks a user in several organizations which one to open, and remembers the 
   await expect(page.getByRole('button', { name: 'Imposter' })).toBeVisible()
 })
 
-test('edits and deletes users', async ({ page, context }) => {
+test('appoints adjudicators, edits users, and deletes them', async ({ page, context }) => {
   await signIn(context, organization.ownerKey)
   await organization.make('/api/users', { email: 'ada@example.com', name: 'Ada' })
   await page.goto('/settings/users')
+  const adjudicates = page.getByRole('switch', { name: 'Ada is an adjudicator' })
+  await expect(adjudicates).not.toBeChecked()
+  const saved = page.waitForResponse(response => response.request().method() === 'PATCH')
+  await adjudicates.click({ force: true })
+  expect((await saved).status()).toBe(200)
+  await page.reload()
+  await expect(adjudicates).toBeChecked()
   await page.getByRole('button', { name: 'Edit Ada' }).click()
   await page.getByLabel('Name').fill('Ada Lopez')
   await page.getByLabel('Email').fill('lopez@example.com')

@@ -10,6 +10,7 @@ import { FaultAlert } from '../parts/fault-alert.tsx'
 import { Moment } from '../parts/moment.tsx'
 import { ShowMore } from '../parts/show-more.tsx'
 import { type Column, StackedTable } from '../parts/stacked-table.tsx'
+import { AdjudicatorSwitch } from './adjudicator-switch.tsx'
 import { OneProjectOnly, useOnlyProject } from './limits-of-key.tsx'
 import { usersQuery } from './queries.ts'
 import { TabBar } from './tab-bar.tsx'
@@ -20,12 +21,13 @@ export function UsersTab() {
   const query = useInfiniteQuery(usersQuery)
   const onlyProject = useOnlyProject()
   const { data: session } = useQuery(sessionQuery)
-  const columns = columnsFor(session?.user?.id ?? null, onlyProject === null)
+  const mayChange = onlyProject === null
+  const columns = columnsFor({ ownId: session?.user?.id, mayChange, isPerson: session?.actsAs === 'person' })
   const users = query.data?.pages.flatMap(page => page.users)
   return (
     <Stack gap="sm">
-      <TabBar about="Everyone who reviews or has given feedback. Reviewers use an API key that acts for them. To let someone known only from feedback sign in through Cloudflare Access, add them here with the same email.">
-        {onlyProject === null && <NewUser />}
+      <TabBar about="Everyone who reviews or has given feedback. Reviewers use an API key that acts for them. To let someone known only from feedback sign in through Cloudflare Access, add them here with the same email. Adjudicators decide if reviewers disagree: they see every review, and their decisions stand at once instead of counting as votes.">
+        {mayChange && <NewUser />}
       </TabBar>
       <OneProjectOnly>
         Only people who have a key for this project are listed. To add or change users, sign in with a key for the whole
@@ -48,8 +50,15 @@ export function UsersTab() {
   )
 }
 
-/** `ownId`: the signed-in user's ID, or null. */
-const columnsFor = (ownId: string | null, mayChange: boolean): Column<Users['users'][number]>[] => [
+interface ColumnOptions {
+  /** The signed-in user's ID, if there is one. */
+  ownId: string | undefined
+  mayChange: boolean
+  /** Only a person may appoint adjudicators. */
+  isPerson: boolean
+}
+
+const columnsFor = ({ ownId, mayChange, isPerson }: ColumnOptions): Column<Users['users'][number]>[] => [
   {
     label: 'Name',
     cell: ({ name }) => (
@@ -62,6 +71,11 @@ const columnsFor = (ownId: string | null, mayChange: boolean): Column<Users['use
   {
     label: 'Added by',
     cell: ({ isConfirmed }) => (isConfirmed ? 'A manager' : 'Feedback'),
+    isNarrow: true,
+  },
+  {
+    label: 'Adjudicator',
+    cell: user => <AdjudicatorSwitch user={user} mayChange={mayChange && isPerson} />,
     isNarrow: true,
   },
   { label: 'Added', cell: ({ createdAt }) => <Moment at={createdAt} />, isNarrow: true },

@@ -48,7 +48,7 @@ export const revokeKey = (id: string) => call<{ id: string }>(`/api/api-keys/${i
 export const createUser = (body: { email: string; name: string }) =>
   call<Users['users'][number]>('/api/users', { method: 'POST', body })
 
-export const updateUser = (id: string, body: { email?: string; name?: string }) =>
+export const updateUser = (id: string, body: { email?: string; name?: string; adjudicator?: boolean }) =>
   call<Users['users'][number]>(`/api/users/${id}`, { method: 'PATCH', body })
 
 export const deleteUser = (id: string) => call<{ id: string }>(`/api/users/${id}`, { method: 'DELETE' })
