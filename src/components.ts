@@ -33,7 +33,7 @@ import {
 import { Turn } from './read/turns.ts'
 import { VersionDiff } from './read/version-diff.ts'
 import { Watch } from './read/watch.ts'
-import { Feedback, ListedTrace, Span, SpanOfTrace, Suggestion, Trace } from './read/wire.ts'
+import { Feedback, ListedTrace, Span, SpanOfTrace, Suggestion, Trace, Vote } from './read/wire.ts'
 import { ReviewRecord } from './review/reviews.ts'
 import { View } from './review/views.ts'
 
@@ -85,6 +85,7 @@ const output = {
   Turn,
   User,
   VersionDiff,
+  Vote,
   Watch,
 }
 

@@ -10,6 +10,13 @@ export type Decision = (typeof DECISIONS)[number]
 export const REVIEW_OUTCOMES = ['accepted', 'corrected'] as const
 export type ReviewOutcome = (typeof REVIEW_OUTCOMES)[number]
 
+/**
+ * What a decision follows from: `votes` of several reviewers who agree, or the `adjudication` of votes that don't, or
+ * weren't all in.
+ */
+export const REVIEW_BASES = ['votes', 'adjudication'] as const
+export type ReviewBasis = (typeof REVIEW_BASES)[number]
+
 /** A span's review state. */
 export const REVIEW_STATES = ['unreviewed', ...REVIEW_OUTCOMES] as const
 

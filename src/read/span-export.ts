@@ -72,6 +72,8 @@ const EXAMPLE = jsonLinesExample(reviewedSpan)
 const exampleSpan = (): v.InferOutput<typeof SpanOfTrace> => ({
   ...reviewedSpan,
   suggestions: [],
+  votes: [],
+  isDisputed: false,
   truncated: [],
   matches: [],
   input: jsonOf(reviewedSpan.input),

@@ -1,7 +1,13 @@
 import * as v from 'valibot'
 import { FEEDBACK_SOURCES, RATINGS } from '../domain/feedback.ts'
 import { WrittenJson } from '../domain/json.ts'
-import { DECISIONS, REVIEW_STATES, TRACE_REVIEW_STATES, traceReviewState } from '../domain/review-state.ts'
+import {
+  DECISIONS,
+  REVIEW_BASES,
+  REVIEW_STATES,
+  TRACE_REVIEW_STATES,
+  traceReviewState,
+} from '../domain/review-state.ts'
 import { PAYLOAD_MODES, SPAN_STATUSES } from '../domain/span.ts'
 import { TRACE_STATUSES } from '../domain/trace-status.ts'
 import { described, IsoTime, isoTime, StoredObject, StoredValue, Uuid, written } from '../http/atoms.ts'
@@ -13,6 +19,7 @@ import type { LocatedSpan } from '../store/spans/located-spans.ts'
 import type { SpanClaim, SpanDetail, SpanReview } from '../store/spans/span-detail.ts'
 import type { Suggestion as StoredSuggestion } from '../store/spans/suggestions.ts'
 import type { FeedbackDetail, TraceDetail } from '../store/spans/trace-detail.ts'
+import type { Vote as StoredVote } from '../store/spans/votes.ts'
 import type { CountedTrace, ListedTrace as StoredTrace } from '../store/traces/trace-list.ts'
 import { matchFields } from './text-search.ts'
 
@@ -112,6 +119,21 @@ export const Suggestion = v.object({
   errorType: v.nullable(v.string()),
 })
 
+/** What one of several reviewers says about a span. */
+export const Vote = v.object({
+  by: described(Uuid, 'The reviewer: a user, or the key if it acts for no user'),
+  at: IsoTime,
+  decision: v.picklist(['accept', 'correct']),
+  approvedOutput: described(StoredValue, 'The correction. Null for the decision accept.'),
+  comment: v.nullable(v.string()),
+  errorType: v.nullable(v.string()),
+})
+
+export const Basis = described(
+  v.nullable(v.picklist(REVIEW_BASES)),
+  "votes: several reviewers agreed; `by` is the first of them, and `at` is when the last one voted. adjudication: an adjudicator decided despite votes that didn't agree or weren't all in. Null if it's one reviewer's own decision.",
+)
+
 export const Span = v.object({
   id: Uuid,
   parentSpanId: v.nullable(Uuid),
@@ -138,6 +160,7 @@ export const Span = v.object({
     stale: v.pipe(v.boolean(), v.metadata({ description: 'Whether the output has changed since the review' })),
     comment: v.nullable(v.string()),
     errorType: v.nullable(v.string()),
+    basis: Basis,
     reviewedBy: described(
       v.nullable(Uuid),
       'If the root has the same text as a span below it, this review belongs to that span, and this is its ID. A review of the root applies to that span.',
@@ -151,6 +174,11 @@ export const Span = v.object({
     v.array(Suggestion),
     'Decisions that agents suggest for the current output, oldest first; one per agent. They count for nothing until a person decides.',
   ),
+  votes: described(
+    v.array(Vote),
+    "If the step needs several reviewers, what each of them says about the current output or, once the span is decided, said before that decision. Oldest first. Votes don't change the ETag.",
+  ),
+  isDisputed: described(v.boolean(), "Whether all votes are in but don't agree. An adjudicator decides."),
   etag: v.pipe(v.string(), v.metadata({ description: 'Changes with the output and the review' })),
   truncated: Truncated,
   createdAt: IsoTime,
@@ -255,10 +283,13 @@ const toSpan = (span: SpanDetail): v.InferOutput<typeof Span> => ({
   review: { ...toReview(span.review), reviewedBy: span.reviewedBy },
   claim: toClaim(span.claim),
   suggestions: span.suggestions.map(toSuggestion),
+  votes: span.votes.map(toVote),
+  isDisputed: span.isDisputed,
   etag: `"${span.revision}"`,
   truncated: [
     ...span.truncated,
     ...span.suggestions.flatMap(({ truncated }, index) => truncated.map(field => `suggestions.${index}.${field}`)),
+    ...span.votes.flatMap(({ truncated }, index) => truncated.map(field => `votes.${index}.${field}`)),
   ],
   createdAt: isoTime(span.timestamp),
   receivedAt: span.receivedAt === null ? null : isoTime(span.receivedAt),
@@ -277,6 +308,15 @@ const toSuggestion = (suggestion: StoredSuggestion): v.InferOutput<typeof Sugges
   errorType: suggestion.errorType,
 })
 
+const toVote = (vote: StoredVote): v.InferOutput<typeof Vote> => ({
+  by: vote.userId,
+  at: isoTime(vote.createdAt),
+  decision: vote.decision,
+  approvedOutput: vote.approvedOutput,
+  comment: vote.comment,
+  errorType: vote.errorType,
+})
+
 const toReview = (review: SpanReview | undefined): Omit<v.InferOutput<typeof Span>['review'], 'reviewedBy'> =>
   review
     ? {
@@ -286,8 +326,9 @@ const toReview = (review: SpanReview | undefined): Omit<v.InferOutput<typeof Spa
         stale: review.isStale,
         comment: review.comment,
         errorType: review.errorType,
+        basis: review.basis,
       }
-    : { state: 'unreviewed', by: null, at: null, stale: false, comment: null, errorType: null }
+    : { state: 'unreviewed', by: null, at: null, stale: false, comment: null, errorType: null, basis: null }
 
 export const toSpanOfTrace = (
   span: LocatedSpan & { matches?: readonly TextMatch[] },

@@ -179,6 +179,7 @@ function afterDecision(span: FoldedSpan, draft: ReviewDraft | undefined, isStale
       approvedRef: approved?.ref ?? null,
       comment: draft.comment,
       errorType: draft.errorType,
+      basis: draft.basis,
       isCut: 0,
     },
   }

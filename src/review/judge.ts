@@ -94,6 +94,7 @@ export async function judge(
     userId,
     createdAt: at,
     importedAt: request.imported ? act.at : null,
+    basis: null,
   }
   const isRepetition = await isRepeated(act, request, span, { draft, correction: correction?.json, compared })
   const importResult = request.imported && importResultOf(request.imported.at, span, isRepetition)

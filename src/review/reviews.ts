@@ -21,7 +21,7 @@ import {
   MAX_REVIEWS,
 } from '../limits.ts'
 import { review, reviewedSpan } from '../read/examples.ts'
-import { SpanOfTrace, toSpanOfTrace } from '../read/wire.ts'
+import { Basis, SpanOfTrace, toSpanOfTrace } from '../read/wire.ts'
 import { isForeignSpan } from '../store/accounts/ownership.ts'
 import { findUserIds } from '../store/accounts/users.ts'
 import { type PastReview, listReviews as readReviews } from '../store/reviews/history.ts'
@@ -225,6 +225,7 @@ export const ReviewRecord = v.object({
   by: Uuid,
   at: IsoTime,
   importedAt: v.pipe(v.nullable(IsoTime), v.metadata({ description: 'Null if the decision was made here' })),
+  basis: Basis,
   before: v.pipe(
     StoredValue,
     v.metadata({ description: 'The approved output before the decision. Null if unreviewed.' }),
@@ -243,6 +244,7 @@ const toReviewRecord = (review: PastReview): v.InferOutput<typeof ReviewRecord> 
   by: review.userId,
   at: isoTime(review.createdAt),
   importedAt: review.importedAt === null ? null : isoTime(review.importedAt),
+  basis: review.basis,
   before: review.before,
   after: review.after,
   comment: review.comment,
@@ -269,6 +271,7 @@ export const listReviews = endpoint({
             by: USER_ID,
             at: JUDGED,
             importedAt: null,
+            basis: null,
             before: null,
             after: CORRECTION,
             comment: review.comment,

@@ -427,6 +427,8 @@ function spanFieldsOf(trace: Trace, span: Partial<SpanBody>, id: string, ids: Id
     truncated: [],
     claim: null,
     suggestions: [],
+    votes: [],
+    isDisputed: false,
   }
 }
 
@@ -442,7 +444,15 @@ function valuesOf(trace: Trace, span: Partial<SpanBody>, type: 'input' | 'output
   return { own, observed, all: [...own, ...observed] }
 }
 
-const UNREVIEWED = { state: 'unreviewed', by: null, at: null, stale: false, comment: null, errorType: null }
+const UNREVIEWED = {
+  state: 'unreviewed',
+  by: null,
+  at: null,
+  stale: false,
+  comment: null,
+  errorType: null,
+  basis: null,
+}
 
 /** What an output is about: the value in objects and lists with one item. Null for short texts and single values. */
 function sharedText(output: Json): string | null {

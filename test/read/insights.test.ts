@@ -232,7 +232,8 @@ describe('GET /api/insights', () => {
     const addDays = (first: number, last: number) =>
       env.DB.prepare(
         `with recursive days(day) as (select ?1 union all select day + 1 from days where day < ?2)
-         insert into review_days select key, day, 'a', ?3, 'b', '', 1, 0, 0, 0 from projects cross join days where projects.id = ?4`,
+         insert into review_days (project_key, day, step_id, prompt_version_id, user_id, error_type, accepted, corrected)
+           select key, day, 'a', ?3, 'b', '', 1, 0 from projects cross join days where projects.id = ?4`,
       )
         .bind(first, last, other, org.project.id)
         .run()

@@ -29,6 +29,7 @@ describe('the schema', () => {
       'dataset_removals',
       'dataset_settings',
       'datasets',
+      'disputes',
       'experiment_results',
       'feedback',
       'gates',
@@ -44,6 +45,7 @@ describe('the schema', () => {
       'prompt_suggestion_examples',
       'prompt_suggestions',
       'result_judgments',
+      'review_claims',
       'review_days',
       'reviews',
       'saved_views',
@@ -55,6 +57,7 @@ describe('the schema', () => {
       'use_days',
       'user_deletions',
       'users',
+      'votes',
       'watch_looks',
     ])
     for (const { sql } of results) expect(sql).toMatch(/WITHOUT ROWID$/)

@@ -31,6 +31,7 @@ const target = [
 const addDecided = {
   accepted: sql`${reviewDays.accepted} + excluded.accepted`,
   corrected: sql`${reviewDays.corrected} + excluded.corrected`,
+  byVotes: sql`${reviewDays.byVotes} + excluded.by_votes`,
 }
 const addExpired = {
   expiredAccepted: sql`${reviewDays.expiredAccepted} + excluded.expired_accepted`,
@@ -49,9 +50,10 @@ const NONE_EXPIRED = { expiredAccepted: 0, expiredCorrected: 0 }
  * such span once.
  */
 export function countDecisions({ database }: Store, from: SQL) {
-  const sumOf = (state: 'accepted' | 'corrected') =>
-    sql`sum((decided.state = ${state}) * iif(decided.number = changed.number, -1, 1))`
-  const [accepted, corrected] = [sumOf('accepted'), sumOf('corrected')]
+  const sumOf = (condition: SQL) => sql`sum((${condition}) * iif(decided.number = changed.number, -1, 1))`
+  const accepted = sumOf(sql`decided.state = 'accepted'`)
+  const corrected = sumOf(sql`decided.state = 'corrected'`)
+  const byVotes = sumOf(sql`decided.basis is 'votes'`)
   const place = {
     projectKey: sql`decided.project_key`,
     day: dayOf(sql`decided.created_at`),
@@ -65,13 +67,13 @@ export function countDecisions({ database }: Store, from: SQL) {
     .select(
       selectFor(
         reviewDays,
-        { ...place, accepted, corrected, ...NONE_EXPIRED },
+        { ...place, accepted, corrected, byVotes, ...NONE_EXPIRED },
         sql`from (select ${spans.traceKey} as trace_key, ${spans.id} as span_id, ${spans.reviewNumber} as number ${from}) as changed
             cross join ${reviews} as decided
           where decided.trace_key = changed.trace_key and decided.span_id = changed.span_id
             and decided.number between changed.number and changed.number + 1
             and decided.state is not null and decided.step_id is not null
-          group by ${sqlList(place)} having ${accepted} <> 0 or ${corrected} <> 0`,
+          group by ${sqlList(place)} having ${accepted} <> 0 or ${corrected} <> 0 or ${byVotes} <> 0`,
       ),
     )
     .onConflictDoUpdate({ target, set: addDecided })
@@ -116,6 +118,7 @@ export function countAnswer({ database }: Store, isJob: SQL | undefined) {
 
 /** How many of the decisions to delete are in force and end in a state. */
 const endedIn = (state: ReviewOutcome) => sql`sum(${reviews.state} = ${state})`
+const followedFromVotes = sql`sum(${reviews.basis} is 'votes')`
 
 /**
  * The statement that subtracts decisions. Their spans must still exist, because they determine which decisions are in
@@ -125,7 +128,12 @@ const endedIn = (state: ReviewOutcome) => sql`sum(${reviews.state} = ${state})`
 export const subtractDecisions = (store: Store, isPiece: SQL) =>
   countDeleted(
     store,
-    { accepted: sql`-${endedIn('accepted')}`, corrected: sql`-${endedIn('corrected')}`, ...NONE_EXPIRED },
+    {
+      accepted: sql`-${endedIn('accepted')}`,
+      corrected: sql`-${endedIn('corrected')}`,
+      byVotes: sql`-${followedFromVotes}`,
+      ...NONE_EXPIRED,
+    },
     isPiece,
   )
 
@@ -133,7 +141,13 @@ export const subtractDecisions = (store: Store, isPiece: SQL) =>
 export const countExpired = (store: Store, isPiece: SQL) =>
   countDeleted(
     store,
-    { accepted: 0, corrected: 0, expiredAccepted: endedIn('accepted'), expiredCorrected: endedIn('corrected') },
+    {
+      accepted: 0,
+      corrected: 0,
+      byVotes: 0,
+      expiredAccepted: endedIn('accepted'),
+      expiredCorrected: endedIn('corrected'),
+    },
     isPiece,
   )
 

@@ -1,6 +1,6 @@
 import { and, desc, eq, lt, sql } from 'drizzle-orm'
 import { JsonText } from '../../domain/json.ts'
-import type { Decision } from '../../domain/review-state.ts'
+import type { Decision, ReviewBasis } from '../../domain/review-state.ts'
 import { MAX_SPAN_BYTES } from '../../limits.ts'
 import type { Store } from '../core/store.ts'
 import { reviews } from '../schema/reviews.ts'
@@ -23,6 +23,7 @@ export interface PastReview {
   userId: string
   createdAt: number
   importedAt: number | null
+  basis: ReviewBasis | null
   /** The approved output before and after the decision; `null` if there was none. */
   before: JsonText
   after: JsonText
@@ -82,8 +83,8 @@ async function readHistory(store: Store, spanId: string, { limit, before }: { li
   )
   if (!shown) return { traces: [trace], found: undefined }
   const items = rows.slice(0, count).map((row, index): PastReview => {
-    const { id, number, decision, userId, createdAt, importedAt, comment, errorType } = row
-    const fields = { id, number, decision, userId, createdAt, importedAt, comment, errorType }
+    const { id, number, decision, userId, createdAt, importedAt, basis, comment, errorType } = row
+    const fields = { id, number, decision, userId, createdAt, importedAt, basis, comment, errorType }
     return { ...fields, before: textOf(values[index + 1], shown), after: textOf(values[index], shown) }
   })
   return { traces: [trace], found: { projectKey: trace.projectKey, items, hasMore: rows.length > count } }

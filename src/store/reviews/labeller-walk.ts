@@ -5,7 +5,7 @@ import { findOrganizationByKey } from '../accounts/organizations.ts'
 import { openStore, type Store, type UnscopedStore } from '../core/store.ts'
 import { findDuePass, savePass } from '../core/sweeps.ts'
 import { apiKeys, users } from '../schema/accounts.ts'
-import { feedback, reviews } from '../schema/reviews.ts'
+import { feedback, reviews, votes } from '../schema/reviews.ts'
 import { type TracePlace, WALK_START, walkTraces } from '../traces/trace-walk.ts'
 
 /*
@@ -72,6 +72,7 @@ async function checkPiece(store: Store, { startedAt, place }: Walk): Promise<Tra
           or(
             sql`${users.id} in (select ${feedback.userId} from ${feedback} where ${feedback.traceKey} in ${ofKeys})`,
             sql`${users.id} in (select ${reviews.userId} from ${reviews} where ${reviews.traceKey} in ${ofKeys})`,
+            sql`${users.id} in (select ${votes.userId} from ${votes} where ${votes.traceKey} in ${ofKeys})`,
           ),
         ),
       ),

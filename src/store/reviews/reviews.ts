@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { groupOf } from '../../domain/dataset.ts'
-import type { Decision, ReviewOutcome } from '../../domain/review-state.ts'
+import type { Decision, ReviewBasis, ReviewOutcome } from '../../domain/review-state.ts'
 import { utf8Length } from '../../domain/text.ts'
 import { type Act, actorOf, recordActs } from '../accounts/audit.ts'
 import { type ErrorTypeState, errorTypeStateLookup, errorTypeStateQueries } from '../attribution/error-types.ts'
@@ -186,6 +186,7 @@ export interface ReviewDraft {
   createdAt: number
   /** Null if the reviewer decided here. */
   importedAt: number | null
+  basis: ReviewBasis | null
   /** What it changes in datasets. */
   entries: readonly EntryDraft[]
   /** Whether cron must bring the trace's items up to date, because `entries` is incomplete. */
@@ -365,6 +366,7 @@ const DRAFTS = rowSet([
   'userId',
   'createdAt',
   'importedAt',
+  'basis',
 ])
 /** Whether a trace is one of those that drafts are in. */
 const isOneOfKeys = (drafts: readonly ReviewDraft[]): SQL =>

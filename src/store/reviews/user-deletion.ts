@@ -16,7 +16,7 @@ import { reviewDays } from '../schema/counts.ts'
 import { datasetEntries, datasets } from '../schema/datasets.ts'
 import { experimentResults, experiments } from '../schema/experiments.ts'
 import { problems } from '../schema/problems.ts'
-import { feedback, reviews, suggestions } from '../schema/reviews.ts'
+import { feedback, reviews, suggestions, votes } from '../schema/reviews.ts'
 import { traces } from '../schema/traces.ts'
 import { unpurgedTraces } from '../traces/live.ts'
 import { countWithin } from '../traces/payloads.ts'
@@ -114,6 +114,10 @@ async function renameInTraces(store: Store, { userId, newId }: Deletion, at: Tra
         .update(suggestions)
         .set({ userId: newId })
         .where(and(sql`${suggestions.traceKey} in ${ofKeys}`, eq(suggestions.userId, userId))),
+      database
+        .update(votes)
+        .set({ userId: newId })
+        .where(and(sql`${votes.traceKey} in ${ofKeys}`, eq(votes.userId, userId))),
       renameInDatasets(
         store,
         { userId, newId },

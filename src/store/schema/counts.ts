@@ -20,6 +20,8 @@ export const reviewDays = sqliteTable(
     errorType: text('error_type').notNull(),
     accepted: integer('accepted').notNull(),
     corrected: integer('corrected').notNull(),
+    /** How many of these follow from votes. Their reviewer is the first voter. */
+    byVotes: integer('by_votes').notNull().default(0),
     /** How many of these are gone, because their traces expired. */
     expiredAccepted: integer('expired_accepted').notNull().default(0),
     expiredCorrected: integer('expired_corrected').notNull().default(0),

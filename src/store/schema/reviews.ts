@@ -2,7 +2,7 @@ import { isNotNull, sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { FEEDBACK_SOURCES, type Labeller, type Rating } from '../../domain/feedback.ts'
 import type { JsonObject } from '../../domain/json.ts'
-import { DECISIONS, REVIEW_OUTCOMES } from '../../domain/review-state.ts'
+import { DECISIONS, REVIEW_BASES, REVIEW_OUTCOMES } from '../../domain/review-state.ts'
 
 export const feedback = sqliteTable(
   'feedback',
@@ -63,6 +63,8 @@ export const reviews = sqliteTable(
     promptVersionId: text('prompt_version_id'),
     /** Null if the reviewer decided here. */
     importedAt: integer('imported_at'),
+    /** What the decision follows from, if several people vote on the span. Null if it's one reviewer's own. */
+    basis: text('basis', { enum: REVIEW_BASES }),
   },
   table => [
     primaryKey({ columns: [table.traceKey, table.spanId, table.number] }),
@@ -73,6 +75,87 @@ export const reviews = sqliteTable(
       .on(table.promptVersionId, table.createdAt)
       .where(sql`${table.promptVersionId} <> '' and ${table.state} is not null and ${table.importedAt} is null`),
   ],
+)
+
+/**
+ * What several reviewers said about a span, one row per reviewer for each output and round. A round lies between two
+ * decisions, so the votes in force are those for the span's current `reviewNumber` and output. Earlier rounds stay, to
+ * measure agreement.
+ */
+export const votes = sqliteTable(
+  'votes',
+  {
+    traceKey: integer('trace_key').notNull(),
+    spanId: text('span_id').notNull(),
+    /** The number of the span's decisions at the time of the vote. */
+    round: integer('round').notNull(),
+    /** The judged output: its revision, and a hash of its value. */
+    outputRevision: text('output_revision').notNull(),
+    outputHash: text('output_hash').notNull(),
+    /** The reviewer: a user's id, or the id of a key that acts for no user. */
+    userId: text('user_id').notNull(),
+    /** Identifies the write that last changed the vote. */
+    id: text('id').notNull(),
+    projectKey: integer('project_key').notNull(),
+    /** The span's step at the time of the first vote. */
+    stepId: text('step_id').notNull(),
+    /** `reset` if the reviewer withdrew the vote. */
+    decision: text('decision', { enum: DECISIONS }).notNull(),
+    /** The correction, stored like an observation's `data`. Null if it's none. */
+    approved: text('approved'),
+    approvedRef: text('approved_ref'),
+    /** A hash of the correction's value. */
+    approvedHash: text('approved_hash'),
+    comment: text('comment'),
+    errorType: text('error_type'),
+    createdAt: integer('created_at').notNull(),
+    /** How many reviewers the round needs: the policy's number at its first vote. */
+    reviewers: integer('reviewers').notNull(),
+    /** What the reviewer said first, before changing or withdrawing it, and under which policy. */
+    firstDecision: text('first_decision', { enum: DECISIONS }).notNull(),
+    firstErrorType: text('first_error_type'),
+    firstAt: integer('first_at').notNull(),
+    isBlind: integer('is_blind', { mode: 'boolean' }).notNull(),
+    /** Whether the policy's sample includes the span. False if only one of its rules picked it, or nothing did. */
+    isSampled: integer('is_sampled', { mode: 'boolean' }).notNull(),
+  },
+  table => [
+    primaryKey({ columns: [table.traceKey, table.spanId, table.round, table.outputRevision, table.userId] }),
+    // Has what `today` counts.
+    index('votes_by_time').on(table.projectKey, table.firstAt, table.userId, table.decision),
+  ],
+)
+
+/**
+ * The spans on which enough reviewers voted without agreeing. A row only makes the span findable: if its output changed
+ * since, its votes ended, and it isn't disputed. The next vote or decision deletes such a row.
+ */
+export const disputes = sqliteTable(
+  'disputes',
+  {
+    traceKey: integer('trace_key').notNull(),
+    spanId: text('span_id').notNull(),
+    projectKey: integer('project_key').notNull(),
+    /** The time of the vote that completed them. */
+    disputedAt: integer('disputed_at').notNull(),
+  },
+  table => [
+    primaryKey({ columns: [table.traceKey, table.spanId] }),
+    index('disputes_by_time').on(table.projectKey, table.disputedAt, table.traceKey, table.spanId),
+  ],
+)
+
+/** Claims on spans that several people review, besides the one in the span's row. */
+export const reviewClaims = sqliteTable(
+  'review_claims',
+  {
+    traceKey: integer('trace_key').notNull(),
+    spanId: text('span_id').notNull(),
+    /** A user's id, or the id of a key that acts for no user. */
+    userId: text('user_id').notNull(),
+    until: integer('until').notNull(),
+  },
+  table => [primaryKey({ columns: [table.traceKey, table.spanId, table.userId] })],
 )
 
 /**

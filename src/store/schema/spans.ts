@@ -40,6 +40,8 @@ export const spans = sqliteTable(
     reviewNumber: integer('review_number').notNull().default(0),
     /** The span's state after the last decision. Null: unreviewed. */
     reviewState: text('review_state', { enum: REVIEW_OUTCOMES }),
+    /** Grows with each vote on it. 0: there are no votes to look for. */
+    voteNumber: integer('vote_number').notNull().default(0),
     /** Who has claimed it for review (a user's id, or the id of a key that acts for no user), and until when. */
     claimedBy: text('claimed_by'),
     claimedUntil: integer('claimed_until'),

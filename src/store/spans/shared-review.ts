@@ -75,6 +75,7 @@ const sharingFields = {
   createdAt: sql<number | null>`${reviews.createdAt}`.as('createdAt'),
   comment: sql<string | null>`${reviews.comment}`.as('comment'),
   errorType: sql<string | null>`${reviews.errorType}`.as('errorType'),
+  basis: sql<SpanReview['basis']>`${reviews.basis}`.as('basis'),
 }
 
 type SharingRow = SelectResultFields<typeof sharingFields>
@@ -118,12 +119,12 @@ export function chooseShared(rows: readonly SharingRow[]): Map<string, SharedRev
 }
 
 const toShared = ({ id, outputRevision, ...row }: SharingRow): SharedReview => {
-  const { state, userId, createdAt, comment, errorType, isStale } = row
+  const { state, userId, createdAt, comment, errorType, basis, isStale } = row
   const isReviewed = state !== null && userId !== null && createdAt !== null
   return {
     spanId: id,
     revision: revisionOf({ outputRevision, row }),
-    review: isReviewed ? { state, userId, createdAt, comment, errorType, isStale: isStale === 1 } : undefined,
+    review: isReviewed ? { state, userId, createdAt, comment, errorType, basis, isStale: isStale === 1 } : undefined,
     claim: claimOf(row),
     hasSuggestions: row.hasSuggestions === 1,
   }

@@ -1,7 +1,7 @@
 import { mergeInputs } from '../../domain/fold.ts'
 import { JsonText } from '../../domain/json.ts'
 import type { ModelUse } from '../../domain/model-use.ts'
-import type { ReviewOutcome } from '../../domain/review-state.ts'
+import type { ReviewBasis, ReviewOutcome } from '../../domain/review-state.ts'
 import type { SpanStatus } from '../../domain/span.ts'
 import { MAX_BRIEF_METADATA_BYTES, MAX_SPAN_BYTES } from '../../limits.ts'
 import type { Store } from '../core/store.ts'
@@ -9,6 +9,7 @@ import { type FoundValue, lengthOf, type ShownMode, type ShownValue, showValues,
 import type { FoldedSpan } from './fold-spans.ts'
 import { isCommentCut, shownComment } from './shown-comment.ts'
 import { readSuggestions, type Suggestion } from './suggestions.ts'
+import type { Vote } from './votes.ts'
 
 /** A span with its values, as shown in responses. */
 export interface SpanDetail extends ModelUse {
@@ -35,11 +36,15 @@ export interface SpanDetail extends ModelUse {
   claim: SpanClaim | null
   /** The decisions that agents suggest on the current output, oldest first. */
   suggestions: readonly Suggestion[]
+  /** The votes on the current output, or those that led to the decision in force, oldest first. */
+  votes: readonly Vote[]
+  /** Whether it waits for an adjudicator, because all its votes are in and don't agree. */
+  isDisputed: boolean
   /** Identifies the output and the decision on it; it changes with either. */
   revision: string
   /**
-   * The fields that hold only previews: `input`, `output`, `approvedOutput`, `state.<key>`, `metadata`. Suggestions list
-   * their own.
+   * The fields that hold only previews: `input`, `output`, `approvedOutput`, `state.<key>`, `metadata`. Suggestions and
+   * votes list their own.
    */
   truncated: string[]
 }
@@ -58,6 +63,8 @@ export interface SpanReview {
   createdAt: number
   comment: string | null
   errorType: string | null
+  /** Null if it's one reviewer's own decision. */
+  basis: ReviewBasis | null
   /** Whether the output has changed since the decision. */
   isStale: boolean
 }
@@ -135,6 +142,8 @@ function detailOf(
     reviewedBy: null,
     claim: claimOf(row),
     suggestions,
+    votes: [],
+    isDisputed: false,
     revision: revisionOf(span),
     state: Object.fromEntries(shownState.map(([key, { text }]) => [key, new JsonText(text)])),
     truncated: [
@@ -164,9 +173,9 @@ export const revisionOf = ({
 export function reviewOf(span: FoldedSpan, mode: ShownMode): SpanReview | undefined {
   const { decision, row } = span
   if (!decision?.state) return undefined
-  const { state, userId, createdAt, errorType } = decision
+  const { state, userId, createdAt, errorType, basis } = decision
   const comment = shownComment(decision.comment, mode)
-  return { state, userId, createdAt, comment, errorType, isStale: row.isStale === 1 }
+  return { state, userId, createdAt, comment, errorType, basis, isStale: row.isStale === 1 }
 }
 
 /** The last claim on a span. */

@@ -37,6 +37,7 @@ const spanColumns = {
     outputRef: spans.outputRef,
     outputRevision: spans.outputRevision,
     reviewNumber: spans.reviewNumber,
+    voteNumber: spans.voteNumber,
     claimedBy: spans.claimedBy,
     claimedUntil: spans.claimedUntil,
   }),
@@ -191,6 +192,7 @@ const decisionColumns = named({
   outputHash: reviews.outputHash,
   approvedRef: reviews.approvedRef,
   errorType: reviews.errorType,
+  basis: reviews.basis,
 })
 
 const decisionFields = {

@@ -7,7 +7,7 @@ import type { UnscopedStore } from '../core/store.ts'
 import { findDuePass, savePass } from '../core/sweeps.ts'
 import { datasetEntries, datasets } from '../schema/datasets.ts'
 import { experimentResults } from '../schema/experiments.ts'
-import { reviews, suggestions } from '../schema/reviews.ts'
+import { reviews, suggestions, votes } from '../schema/reviews.ts'
 import { isNotRoot, observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 
@@ -67,7 +67,7 @@ async function addObjectsOfTraces(
     output: nameIn(spans.traceKey, spans.outputRef),
     state: nameIn(spans.traceKey, spans.stateRef),
   }
-  const [observed, approved, suggested, given, givenToRoots, frozen] = await database.batch([
+  const [observed, approved, suggested, voted, given, givenToRoots, frozen] = await database.batch([
     database
       .selectDistinct({ name: nameIn(observations.traceKey, observations.dataRef) })
       .from(observations)
@@ -80,6 +80,10 @@ async function addObjectsOfTraces(
       .selectDistinct({ name: nameIn(suggestions.traceKey, suggestions.approvedRef) })
       .from(suggestions)
       .where(and(sql`${suggestions.traceKey} in ${keys}`, isNotNull(suggestions.approvedRef))),
+    database
+      .selectDistinct({ name: nameIn(votes.traceKey, votes.approvedRef) })
+      .from(votes)
+      .where(and(sql`${votes.traceKey} in ${keys}`, isNotNull(votes.approvedRef))),
     database
       .select(spanRefs)
       .from(spans)
@@ -108,7 +112,7 @@ async function addObjectsOfTraces(
   for (const { traceKey, objects } of frozen) {
     for (const name of parseNames(objects)) named.add(`${traceKey}/${name}`)
   }
-  for (const { name } of [...observed, ...approved, ...suggested]) named.add(name ?? '')
+  for (const { name } of [...observed, ...approved, ...suggested, ...voted]) named.add(name ?? '')
   for (const { input, output, state } of [...given, ...givenToRoots]) {
     named
       .add(input ?? '')

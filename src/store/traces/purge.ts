@@ -8,7 +8,7 @@ import { deleteCases } from '../counts/problem-cases.ts'
 import { countExpired, expireAnswers, subtractAnswers, subtractDecisions } from '../counts/review-days.ts'
 import { projects } from '../schema/accounts.ts'
 import { attributionJobs, attributions } from '../schema/attribution.ts'
-import { feedback, reviews, suggestions } from '../schema/reviews.ts'
+import { disputes, feedback, reviewClaims, reviews, suggestions, votes } from '../schema/reviews.ts'
 import { isNotRoot, observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { deleteValues } from './payloads.ts'
@@ -81,6 +81,9 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
     () => deleteValues(store, traceKey),
     () => deleteSome(observations),
     () => deleteSome(suggestions),
+    () => deleteSome(votes),
+    () => deleteSome(disputes),
+    () => deleteSome(reviewClaims),
     () => deleteFeedback(store, traceKey, now),
     () => deleteRows(store, spans, and(eq(spans.traceKey, traceKey), isNotRoot)),
   ]
@@ -124,10 +127,21 @@ const PRIMARY_KEYS: Record<PurgedTable['_']['name'], readonly SQLiteColumn[]> = 
   reviews: [reviews.spanId, reviews.number],
   attributions: [attributions.number],
   suggestions: [suggestions.spanId, suggestions.userId],
+  votes: [votes.spanId, votes.round, votes.outputRevision, votes.userId],
+  disputes: [disputes.spanId],
+  review_claims: [reviewClaims.spanId, reviewClaims.userId],
   spans: [spans.id],
 }
 
-type PurgedTable = typeof observations | typeof reviews | typeof suggestions | typeof attributions | typeof spans
+type PurgedTable =
+  | typeof observations
+  | typeof reviews
+  | typeof suggestions
+  | typeof votes
+  | typeof disputes
+  | typeof reviewClaims
+  | typeof attributions
+  | typeof spans
 
 /** Builds the statement that updates the counts for the rows that a condition selects. */
 type UpdateCounts = typeof subtractDecisions | typeof subtractAnswers

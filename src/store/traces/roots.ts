@@ -30,6 +30,7 @@ export const NEW_SPAN = {
   hasNullOutput: 0,
   reviewNumber: 0,
   reviewState: null,
+  voteNumber: 0,
   claimedBy: null,
   claimedUntil: null,
   isGeneric: 0,
@@ -93,11 +94,11 @@ export const showInLists = ({ database }: Store, ofTraces: SQL | undefined) =>
     .set({ isGeneric: false, revision: newRevision() })
     .where(and(ofTraces, eq(traces.isGeneric, true)))
 
-/** Whether a span is an empty row: it has no values of its own, and nobody has decided on it or suggested to. */
+/** Whether a span is an empty row: it has no values of its own, and nobody has decided or voted on it, or suggested to. */
 const isEmptySpan = sql`(${spans.input} is null and ${spans.output} is null and ${spans.metadata} is null
   and ${spans.state} is null and ${spans.status} is null and ${spans.durationMs} is null
   and ${spans.promptVersionId} is null and ${spans.exportRevision} is null and ${spans.reviewNumber} = 0
-  and ${spans.hasSuggestions} = 0)`
+  and ${spans.voteNumber} = 0 and ${spans.hasSuggestions} = 0)`
 
 /** Ids of spans and keys of their traces. */
 export const SPAN_PLACES = rowSet(['id', 'traceKey'])
