@@ -20,6 +20,7 @@ import { ErrorType } from './read/error-types.ts'
 import { Gate } from './read/gate.ts'
 import { Group } from './read/groups.ts'
 import { Insights } from './read/insights.ts'
+import { ReviewPolicy } from './read/review-policy-wire.ts'
 import { SpanSources } from './read/sources.ts'
 import {
   Guideline,
@@ -73,6 +74,7 @@ const output = {
   PromptSuggestionPending: PendingSuggestion,
   PromptVersion,
   Review: ReviewRecord,
+  ReviewPolicy,
   SavedView: View,
   Session,
   Span,

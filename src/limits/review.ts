@@ -29,6 +29,10 @@ export const MAX_REMAINING = 10_000
 export const MAX_COUNTED_TRACES = 20_000
 /** Traces that are shuffled together. After these, the next ones are shuffled. */
 export const SHUFFLED_TRACES = 5000
+/** People who review one output. */
+export const MAX_REVIEWERS = 5
+/** Steps with a policy of their own. A change sends them all, and a page shows them all. */
+export const MAX_POLICY_STEPS = 200
 /** How long a claim reserves a span for its reviewer. */
 export const CLAIM_MS = 15 * 60_000
 /** Spans that one call claims, renews, or releases. */

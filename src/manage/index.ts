@@ -13,6 +13,7 @@ import {
 import { createOrganization, recoverApiKey } from './orgs.ts'
 import { createProject, deleteProject, listProjects, updateProject } from './projects.ts'
 import { activatePromptVersion, createPrompt, createPromptVersion, deletePrompt } from './prompts.ts'
+import { putReviewPolicy } from './review-policy.ts'
 import { beginSession, endSession, getSession, listOwnOrganizations } from './session.ts'
 import { createSignInLink } from './sign-in-links.ts'
 import { putStepNames } from './step-names.ts'
@@ -40,6 +41,7 @@ export const manage: readonly Endpoint[] = [
   putErrorType,
   putStepNames,
   putGuideline,
+  putReviewPolicy,
   listApiKeys,
   createApiKey,
   updateApiKey,

@@ -10,7 +10,7 @@ import { conflictFields, type ErrorDetail } from '../http/errors.ts'
 import { ENVELOPE_BYTES, escaped, MAX_NAME_LENGTH, MAX_STEP_NAMES } from '../limits.ts'
 import { selectedProject } from '../read/project.ts'
 import { StepNames } from '../read/step-names.ts'
-import { type Clash, hasGateOrEvaluator, type OnePerStep, saveStepNames } from '../store/accounts/step-names.ts'
+import { type Clash, hasPersonsSettings, type OnePerStep, saveStepNames } from '../store/accounts/step-names.ts'
 import { Name } from './wire.ts'
 
 /** The size of a body with as many names as possible. Each character of a name may take two escapes. */
@@ -45,13 +45,15 @@ const Names = v.pipe(
 
 const isText = (value: unknown): boolean => typeof value === 'string'
 
-const CLASH = 'Several of these steps have a prompt, a gate, an evaluator, or a guideline; keep one of each'
+const CLASH =
+  'Several of these steps have a prompt, a gate, an evaluator, a guideline, or a review policy; keep one of each'
 
 const NOUNS: Readonly<Record<OnePerStep, string>> = {
   prompt: 'a prompt',
   gate: 'a gate',
   evaluator: 'an evaluator',
   guideline: 'a guideline',
+  policy: 'a review policy',
 }
 
 export const putStepNames = endpoint({
@@ -59,7 +61,7 @@ export const putStepNames = endpoint({
   method: 'PUT',
   path: '/api/projects/{projectId}/step-names',
   summary: "Rename a project's steps",
-  description: `Replaces all earlier renames: a step that you leave out goes back to its old name. Spans with an old name are shown under the new one, whether they're already stored or arrive later. Prompts, gates, guidelines, datasets, and counts move to the new name, and requests accept either name. If several steps get the same name, they become one step. Trace names don't change. Only for people if the project has a gate or an evaluator.`,
+  description: `Replaces all earlier renames: a step that you leave out goes back to its old name. Spans with an old name are shown under the new one, whether they're already stored or arrive later. Prompts, gates, guidelines, review policies, datasets, and counts move to the new name, and requests accept either name. If several steps get the same name, they become one step. Trace names don't change. Only for people if the project has a gate, an evaluator, or a review policy.`,
   scope: 'manage',
   params: v.object({ projectId: Uuid }),
   body: v.strictObject({ names: Names }),
@@ -74,7 +76,7 @@ export const putStepNames = endpoint({
 }).handle(async ({ params, body: { names }, caller, store, act, unscoped }) => {
   const project = await selectedProject({ caller, store, unscoped }, params)
   // Otherwise an agent could rename a step away from its gate, or others into its dataset.
-  if (caller.actsAs !== 'person' && (await hasGateOrEvaluator(store, project))) requirePerson(caller)
+  if (caller.actsAs !== 'person' && (await hasPersonsSettings(store, project))) requirePerson(caller)
   const clashing = await saveStepNames(store, act, project, names)
   if (clashing.length > 0) throw conflictFields(CLASH, clashDetails(clashing))
   return { status: 200, body: { names: Object.fromEntries(names) } }

@@ -24,6 +24,7 @@ import {
   USER_ID,
 } from '../api/story.ts'
 import type { Gate } from './gate.ts'
+import type { ReviewPolicy } from './review-policy-wire.ts'
 import type { Guideline, KnowledgeDoc, KnowledgeDocVersion, Prompt, PromptVersion } from './text-wire.ts'
 import type { Watch } from './watch.ts'
 import type { Feedback, ListedTrace, Span, SpanOfTrace, TraceItem } from './wire.ts'
@@ -111,6 +112,16 @@ export const span: Shown<typeof Span> = {
 export const guideline: Shown<typeof Guideline> = {
   id: GUIDELINE_ID,
   text: 'Correct every period that the docs contradict. Leave the style alone.',
+  updatedAt: CREATED,
+}
+
+export const reviewPolicy: Shown<typeof ReviewPolicy> = {
+  default: { sample: 1, reviewers: 1, blind: false },
+  steps: {
+    'generate-answer': { sample: 0.1, reviewers: 2, blind: true },
+    'embed-query': { sample: 0, reviewers: 1, blind: false },
+  },
+  always: ['negative', 'error'],
   updatedAt: CREATED,
 }
 

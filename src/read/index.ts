@@ -9,6 +9,7 @@ import { getInsights } from './insights.ts'
 import { diffKnowledgeDocVersions, getKnowledgeDoc, listKnowledgeDocs } from './knowledge-docs.ts'
 import { getModel } from './model.ts'
 import { diffPromptVersions, getPrompt, listPrompts } from './prompts.ts'
+import { getReviewPolicy } from './review-policy.ts'
 import { listReviewers } from './reviewers.ts'
 import { getSpanSources } from './sources.ts'
 import { exportSpans } from './span-export.ts'
@@ -35,6 +36,7 @@ export const read: readonly Endpoint[] = [
   listErrorTypes,
   getStepNames,
   getGuideline,
+  getReviewPolicy,
   listPrompts,
   getPrompt,
   diffPromptVersions,

@@ -2,12 +2,12 @@ import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
 import { CURSOR, PROJECT_ID, ROOT_SPAN_ID, SPAN_ID, USER_ID } from '../api/story.ts'
 import type { Caller } from '../auth/authenticate.ts'
-import { Uuid } from '../http/atoms.ts'
+import { described, Uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { MAX_CLAIMS, MAX_REMAINING } from '../limits.ts'
 import { reviewedSpan, span } from '../read/examples.ts'
 import { projectSelector, selectedProject } from '../read/project.ts'
-import { traceFilter, traceFilters } from '../read/trace-filters.ts'
+import { TrueOrFalse, traceFilter, traceFilters } from '../read/trace-filters.ts'
 import { Payloads, SpanOfTrace, toSpanOfTrace } from '../read/wire.ts'
 import { actorOf } from '../store/accounts/audit.ts'
 import { claimSpans, releaseClaims, renewClaims } from '../store/reviews/claims.ts'
@@ -30,12 +30,16 @@ export const getReviewQueue = endpoint({
   path: '/api/review-queue',
   summary: "List a project's spans that need review",
   description:
-    'Includes spans with an output that is unreviewed, or whose review is stale. Leaves out spans that others have claimed.',
+    "Includes spans with an output that is unreviewed, or whose review is stale. Leaves out spans that others have claimed, and, unless you ask for them, those that the project's review policy doesn't pick.",
   scope: 'review',
   query: v.strictObject({
     ...projectSelector,
     ...traceFilters,
     order: Order,
+    all: v.optional(
+      described(TrueOrFalse, "Whether to include spans that the project's review policy leaves out"),
+      'false',
+    ),
     payloads: Payloads,
     ...pageParameters,
   }),
@@ -76,7 +80,13 @@ export const getReviewQueue = endpoint({
 }).handle(async context => {
   const { query, caller, store, now } = context
   const project = await selectedProject(context, query)
-  const selection = { filter: await traceFilter(context), order: query.order, holder: actorOf(caller), now }
+  const selection = {
+    filter: await traceFilter(context),
+    order: query.order,
+    all: query.all,
+    holder: actorOf(caller),
+    now,
+  }
   const { items, remaining, remainingIsMinimum, today, nextCursor } = await pageOf({
     list: ['review-queue', store.organization.id, project.id, query.order],
     query,

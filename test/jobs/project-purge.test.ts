@@ -59,6 +59,7 @@ async function newFilled() {
   })
   await org.owner.put(`/api/projects/${projectId}/step-names`, { names: { old: 'new' } })
   await org.owner.put(`/api/projects/${projectId}/guidelines/step`, { text: 'Cite the doc.' })
+  await org.owner.put(`/api/projects/${projectId}/review-policy`, { steps: { step: { sample: 0.5 } } })
   const { dataset } = world
   await org.owner.put(`/api/datasets/${dataset.id}/evaluator`, { type: 'text' })
   await org.owner.post(`/api/datasets/${dataset.id}/items`, {

@@ -76,6 +76,9 @@ const expectedOf: Record<string, (world: World, response: ApiResponse) => Expect
   'PUT /api/projects/{projectId}/guidelines/{stepId}': ({ org: { project } }, { body }) => [
     created('guideline.set', body.id, project.id),
   ],
+  'PUT /api/projects/{projectId}/review-policy': ({ org: { project } }) => [
+    { ...created('review_policy.set', project.id, project.id), afterId: null },
+  ],
   'POST /api/experiments/{experimentId}/items/{itemId}/review': ({ experiment: { itemId }, org }) => [
     { ...created('dataset.change_item', itemId, org.project.id), afterId: null },
   ],

@@ -47,6 +47,7 @@ describe('the schema', () => {
       'result_judgments',
       'review_claims',
       'review_days',
+      'review_policy_steps',
       'reviews',
       'saved_views',
       'spans',

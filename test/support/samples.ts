@@ -410,6 +410,8 @@ const differences: Readonly<Record<string, Partial<Sample>>> = {
   'PUT /api/projects/{projectId}/guidelines/{stepId}': {
     path: ({ org }) => `/api/projects/${org.project.id}/guidelines/${freshSlug()}`,
   },
+  // Another share each time, for the same reason.
+  'PUT /api/projects/{projectId}/review-policy': { body: () => ({ steps: { sampled: { sample: Math.random() } } }) },
   'PATCH /api/problems/{problemId}': { body: () => ({ note: `Changed ${crypto.randomUUID()}` }) },
   'PATCH /api/api-keys/{keyId}': { body: () => ({ name: `Renamed ${crypto.randomUUID()}` }) },
   'POST /api/users': { body: () => ({ email: `${freshSlug()}@example.com`, name: 'Ada' }) },

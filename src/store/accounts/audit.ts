@@ -85,6 +85,7 @@ export const AUDIT_ACTIONS = [
   'view.save',
   'view.delete',
   'guideline.set',
+  'review_policy.set',
   'problem.change',
   'problem.suggest',
 ] as const

@@ -8,9 +8,11 @@ import { stepNames } from '../schema/accounts.ts'
 import { datasetSettings } from '../schema/datasets.ts'
 import { gates } from '../schema/experiments.ts'
 import { problemIds } from '../schema/problems.ts'
+import { reviewPolicies, reviewPolicySteps } from '../schema/review-policies.ts'
 import { guidelines, versionedTexts } from '../schema/texts.ts'
 import { type Act, recordAct } from './audit.ts'
 import { isExistingProject, type Project } from './projects.ts'
+import { applyPolicyAgain } from './review-policies.ts'
 
 /** A project's renamed steps. */
 export const listStepNames = async (store: Store, project: Project): Promise<StepNames> =>
@@ -27,19 +29,20 @@ export const selectStepNames = ({ database }: Store, { key }: Project) =>
 export const toStepNames = (rows: readonly { oldName: string; newName: string }[]): StepNames =>
   new Map(rows.map(({ oldName, newName }) => [oldName, newName]))
 
-/** Whether a project has a gate or an evaluator. Other names for its steps could separate one from its step. */
-export async function hasGateOrEvaluator({ database }: Store, { key }: Project): Promise<boolean> {
+/** Whether a project has a gate, an evaluator, or a review policy, which other names could separate from their steps. */
+export async function hasPersonsSettings({ database }: Store, { key }: Project): Promise<boolean> {
   const [row] = await database
     .select({
       isFound: sql<number>`exists (select 1 from ${gates} where ${gates.projectKey} = ${key})
-        or exists (select 1 from ${datasetSettings} where ${datasetSettings.projectKey} = ${key})`.as('is_found'),
+        or exists (select 1 from ${datasetSettings} where ${datasetSettings.projectKey} = ${key})
+        or exists (select 1 from ${reviewPolicies} where ${reviewPolicies.projectKey} = ${key})`.as('is_found'),
     })
     .from(sql`(select 1)`)
   return row?.isFound === 1
 }
 
 /** The kinds of things that a step can have only one of. */
-export type OnePerStep = 'prompt' | 'gate' | 'evaluator' | 'guideline'
+export type OnePerStep = 'prompt' | 'gate' | 'evaluator' | 'guideline' | 'policy'
 
 /** Something that would share its step's name with another of its kind. */
 export interface Clash {
@@ -53,8 +56,8 @@ export interface Clash {
 const NAMES = rowSet(['oldName', 'newName', 'datasetId'])
 
 /**
- * Replaces a project's renamed steps. If a step would then have several prompts, gates, evaluators, or guidelines,
- * changes nothing and returns those that clash. Saving the same names again changes nothing. Takes one round trip.
+ * Replaces a project's renamed steps. If a step would then have several prompts, gates, evaluators, guidelines, or
+ * review policies, changes nothing and returns those that clash. Saving the same names again changes nothing. Takes one round trip.
  */
 export async function saveStepNames(store: Store, act: Act, project: Project, names: StepNames): Promise<Clash[]> {
   const { database } = store
@@ -91,6 +94,7 @@ export async function saveStepNames(store: Store, act: Act, project: Project, na
       { action: 'step_names.change', targetId: project.id, projectKey: project.key },
       sql`${mayChange} and ${differs}`,
     ),
+    applyPolicyAgain(store, project, act.at, sql`${mayChange} and ${differs}`),
     database.delete(stepNames).where(and(ofProject, isDropped, mayChange)),
     database
       .insert(stepNames)
@@ -133,7 +137,9 @@ function clashesIn({ key }: Project, names: StepNames): SQL {
     union all select 'evaluator', ${datasetSettings.stepId} from ${datasetSettings}
     where ${datasetSettings.projectKey} = ${key}
     union all select 'guideline', ${guidelines.stepId} from ${guidelines}
-    where ${guidelines.projectKey} = ${key} and ${guidelines.text} <> '') as owned`
+    where ${guidelines.projectKey} = ${key} and ${guidelines.text} <> ''
+    union all select 'policy', ${reviewPolicySteps.stepId} from ${reviewPolicySteps}
+    where ${reviewPolicySteps.projectKey} = ${key}) as owned`
   const found = sql`from ${MEMBERS.from(MEMBERS.encodeAll(members.map(([name, newName]) => ({ name, newName }))))}
     cross join ${owned} where owned.name = ${row.name}`
   return sql`(select owned.kind as kind, ${row.name} as name, ${row.newName} as new_name ${found}

@@ -18,6 +18,8 @@ export interface QueueQuery {
   /** `stepId` and `promptVersionId` apply to the spans themselves. */
   filter: TraceFilter
   order: QueueOrder
+  /** Whether to include the spans that the project's policy leaves out. */
+  all: boolean
   /** The calling reviewer. Spans that others have claimed are left out. */
   holder: string
   now: number

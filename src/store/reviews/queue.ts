@@ -4,6 +4,7 @@ import type { PayloadMode } from '../../domain/span.ts'
 import { DAY_MS, MAX_COUNTED_TRACES, MAX_REMAINING } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
 import { readPlain } from '../core/database.ts'
+import { isPicked } from '../core/review-policy.ts'
 import { isFree, isReviewedWithOther, isUnreviewed, isUnreviewedStep, ofTrace } from '../core/reviewable.ts'
 import { isStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
@@ -106,14 +107,18 @@ const ofTraces = ({ filter }: QueueQuery): TraceFilter => ({
   promptVersionId: undefined,
 })
 
-/** Whether a span needs review, isn't claimed by someone else, and has the requested step and version. */
+/**
+ * Whether the queue offers a span: it needs review, the project's policy picks it, it isn't claimed by someone else,
+ * and it has the requested step and version.
+ */
 const isAvailable = (
   { key }: Project,
-  { filter: { stepId, promptVersionId, kind }, holder, now }: QueueQuery,
+  { filter: { stepId, promptVersionId, kind }, all, holder, now }: QueueQuery,
 ): SQL | undefined =>
   and(
     kind === 'all' ? sql`(${isUnreviewed} and not ${isReviewedWithOther})` : isUnreviewedStep,
     isFree(holder, now),
+    all ? undefined : isPicked(key),
     stepId === undefined ? undefined : isStep(key, spans.stepId, stepId),
     promptVersionId === undefined ? undefined : eq(spans.promptVersionId, promptVersionId),
   )

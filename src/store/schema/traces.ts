@@ -76,6 +76,9 @@ export const traces = sqliteTable(
     index('traces_to_review')
       .on(table.projectKey, table.timestamp, table.id)
       .where(sql`${table.deletedAt} is null and ${table.needsReview} = 1`),
+    index('traces_left_out')
+      .on(table.projectKey, table.timestamp, table.id)
+      .where(sql`${table.deletedAt} is null and ${table.needsReview} = 2`),
     index('traces_negative')
       .on(table.projectKey, table.timestamp, table.id)
       .where(sql`${table.deletedAt} is null and ${table.isNegative} = 1`),

@@ -17,6 +17,7 @@ import { gates } from '../schema/experiments.ts'
 import { modelJobs } from '../schema/model-jobs.ts'
 import { problemDays, problemIds, problems } from '../schema/problems.ts'
 import { promptSuggestions } from '../schema/prompt-suggestions.ts'
+import { reviewPolicies, reviewPolicySteps } from '../schema/review-policies.ts'
 import { guidelines, textActivations, textVersions, versionedTexts, watchLooks } from '../schema/texts.ts'
 import { traces } from '../schema/traces.ts'
 import { deleteValues } from './payloads.ts'
@@ -148,6 +149,8 @@ function deletions(projectKey: number): { limit: number; statement: SQL }[] {
     removal(datasetSettings, 'project_key, step_id'),
     removal(gates, 'project_key, step_id'),
     removal(guidelines, 'project_key, step_id'),
+    removal(reviewPolicySteps, 'project_key, step_id'),
+    removal(reviewPolicies, 'project_key'),
     // Only imported examples. A trace's items, and a dataset that still has some, go with the trace.
     removal(
       datasetEntries,

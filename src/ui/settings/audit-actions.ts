@@ -45,6 +45,7 @@ const LABELS: Readonly<Record<AuditAction, string>> = {
   'view.save': 'Shared view saved',
   'view.delete': 'Shared view deleted',
   'guideline.set': 'Guideline changed',
+  'review_policy.set': 'Review policy changed',
   'problem.change': 'Problem changed',
   'problem.suggest': 'Prompt version requested from a model',
 }

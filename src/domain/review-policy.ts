@@ -1,0 +1,65 @@
+/** What brings a span to reviewers even though sampling left it out. */
+export const ALWAYS_RULES = ['negative', 'error', 'low_confidence'] as const
+type AlwaysRule = (typeof ALWAYS_RULES)[number]
+
+/** An engine's answer that is less sure than this has low confidence. */
+export const LOW_CONFIDENCE = 0.5
+
+/** How a step's outputs are reviewed. */
+export interface StepPolicy {
+  /** The share of its outputs that reviewers are offered, from 0 to 1. If it's 0, the `always` rules don't apply either. */
+  sample: number
+  /** How many people review each output. */
+  reviewers: number
+  /** Whether reviewers don't see what others said about an output until it's decided. */
+  isBlind: boolean
+}
+
+/** Which of a project's outputs are reviewed, and how. */
+export interface ReviewPolicy {
+  /** For the steps that `steps` doesn't name. */
+  default: StepPolicy
+  steps: ReadonlyMap<string, StepPolicy>
+  always: readonly AlwaysRule[]
+}
+
+/** Without a policy, one person reviews each output. */
+export const NO_POLICY: ReviewPolicy = {
+  default: { sample: 1, reviewers: 1, isBlind: false },
+  steps: new Map(),
+  always: [],
+}
+
+/**
+ * Whether sampling picks a span. The choice depends only on the span's id, so it never changes, and a larger sample
+ * includes every smaller one.
+ */
+export const isSampled = (spanId: string, sample: number): boolean => samplingRank(spanId) < sample * SAMPLING_RANKS
+
+/** The number of ranks, a prime. */
+export const SAMPLING_RANKS = 2_147_483_647
+
+/**
+ * What turns an id into a rank, for each 8 of its 32 digits: `add` mixes them in, and `multiply` multiplies the result
+ * by them again, which spreads the ranks of consecutive ids. JavaScript and SQLite, which has no hash function, compute
+ * ranks with the same integers. They stay below 2^63, where SQLite would change to floating point.
+ */
+export const SAMPLING_FACTORS = {
+  add: [166_452_503, 110_351_527, 156_608_407, 181_243_327],
+  /** Bits to set in the digits, so that no factor is 0. */
+  multiply: [1_073_741_825, 1_342_177_281, 1_207_959_553, 1_107_296_257],
+} as const
+
+/** A span's place in the order in which samples grow. `samplingRank` in `store/core/review-policy.ts` is the SQL. */
+export function samplingRank(spanId: string): number {
+  const ranks = BigInt(SAMPLING_RANKS)
+  const hex = spanId.replaceAll('-', '')
+  const digits = (index: number) => BigInt(`0x${hex.slice(8 * index, 8 * index + 8)}`)
+  let rank = 0n
+  for (const [index, factor] of SAMPLING_FACTORS.add.entries()) {
+    rank = ((rank + digits(index)) * BigInt(factor)) % ranks
+  }
+  for (const [index, bits] of SAMPLING_FACTORS.multiply.entries())
+    rank = (rank * (digits(index) | BigInt(bits))) % ranks
+  return Number(rank)
+}

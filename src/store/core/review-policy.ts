@@ -1,0 +1,73 @@
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { LOW_CONFIDENCE, SAMPLING_FACTORS, SAMPLING_RANKS } from '../../domain/review-policy.ts'
+import { stepNames } from '../schema/accounts.ts'
+import { attributionJobs, attributions } from '../schema/attribution.ts'
+import { reviewPolicies, reviewPolicySteps } from '../schema/review-policies.ts'
+import { spans } from '../schema/spans.ts'
+import { isNegative, traces } from '../schema/traces.ts'
+import { isStep } from './step-names.ts'
+
+/* What a project's review policy says about a span, on the statement's current rows of `spans` and `traces`. */
+
+/** The same as `samplingRank` in `domain/review-policy.ts`. */
+export function samplingRank(spanId: SQLWrapper): SQL<number> {
+  const ranks = sql.raw(String(SAMPLING_RANKS))
+  // SQLite reads hexadecimal digits only as JSON. An id has no other characters, so this can't fail.
+  const digits = (index: number) =>
+    sql`('0x' || substr(replace(${spanId}, '-', ''), ${sql.raw(String(8 * index + 1))}, 8) ->> '$')`
+  let rank = sql`0`
+  for (const [index, factor] of SAMPLING_FACTORS.add.entries()) {
+    rank = sql`((${rank} + ${digits(index)}) * ${sql.raw(String(factor))} % ${ranks})`
+  }
+  for (const [index, bits] of SAMPLING_FACTORS.multiply.entries()) {
+    rank = sql`(${rank} * (${digits(index)} | ${sql.raw(String(bits))}) % ${ranks})`
+  }
+  return sql<number>`${rank}`
+}
+
+/**
+ * How a project's policy has a step's outputs reviewed, by any of the step's names. If `projectKey` is a number, a
+ * project without a policy costs one lookup for the whole statement.
+ */
+export function policyOf(projectKey: number | SQLWrapper, stepId: SQLWrapper) {
+  const any = typeof projectKey === 'number' ? sql`true` : sql`exists (select 1 from ${reviewPolicies})`
+  const hasPolicy = sql`(${any} and exists (
+    select 1 from ${reviewPolicies} where ${reviewPolicies.projectKey} = ${projectKey}))`
+  const hasNames = sql`exists (select 1 from ${stepNames} where ${stepNames.projectKey} = ${projectKey})`
+  const value = (column: string, otherwise: number) => {
+    const own = (isOwn: SQL) =>
+      sql`(select own.${sql.raw(column)} from ${reviewPolicySteps} own where own.project_key = ${projectKey} and ${isOwn})`
+    const byName = sql`iif(${hasNames}, ${own(isStep(projectKey, sql`own.step_id`, stepId))}, ${own(sql`own.step_id = ${stepId}`)})`
+    return sql<number>`iif(${hasPolicy}, coalesce(${byName}, ${own(sql`own.step_id = ''`)}), ${sql.raw(String(otherwise))})`
+  }
+  return { sample: value('sample', 1), reviewers: value('reviewers', 1), isBlind: value('is_blind', 0) }
+}
+
+/** Whether sampling picks a span, going by its step's current policy. */
+const isSampled = (projectKey: number, sample: SQL = policyOf(projectKey, spans.stepId).sample): SQL =>
+  sql`(${samplingRank(spans.id)} < ${sample} * ${sql.raw(String(SAMPLING_RANKS))})`
+
+/**
+ * Whether a project's policy has the current span reviewed: sampling picks it, or a rule adds it. True without a
+ * policy.
+ */
+export function isPicked(projectKey: number): SQL {
+  const { sample } = policyOf(projectKey, spans.stepId)
+  const has = (condition: SQL) => sql`exists (
+    select 1 from ${reviewPolicies} where ${reviewPolicies.projectKey} = ${projectKey} and ${condition})`
+  const always = sql`(${has(sql`${reviewPolicies.alwaysNegative} = 1`)} and ${isNegative}
+    or ${has(sql`${reviewPolicies.alwaysError} = 1`)} and ${hasFailed}
+    or ${has(sql`${reviewPolicies.alwaysLowConfidence} = 1`)} and ${isOfUnsureAnswer})`
+  return sql`(not ${has(sql`true`)} or ${isSampled(projectKey, sample)} or ${always} and ${sample} > 0)`
+}
+
+/** Whether the span or its trace's root ended in an error. */
+const hasFailed = sql`(${spans.status} is 'error' or exists (select 1 from ${spans} root
+  where root.id = ${traces.rootSpanId} and root.trace_key = ${traces.key} and root.status = 'error'))`
+
+/** Whether the engine's latest answer on the trace has low confidence, and blames the span or none. */
+const isOfUnsureAnswer = sql`exists (
+  select 1 from ${attributionJobs} cross join ${attributions}
+  where ${attributionJobs.traceKey} = ${traces.key} and ${attributions.traceKey} = ${traces.key}
+    and ${attributions.number} = ${attributionJobs.attributionNumber}
+    and ${attributions.confidence} < ${LOW_CONFIDENCE} and coalesce(${attributions.spanId}, ${spans.id}) = ${spans.id})`
