@@ -5,9 +5,10 @@ import { described, text, Uuid, uuid } from '../http/atoms.ts'
 import { badRequest, forbidden, notFound, unprocessable } from '../http/errors.ts'
 import { MAX_CHANGE_ATTEMPTS, MAX_NOTE_LENGTH } from '../limits.ts'
 import { daysOf } from '../read/days.ts'
+import { findAssignable } from '../store/accounts/users.ts'
 import type { Store } from '../store/core/store.ts'
 import { findCandidates } from '../store/problems/candidates.ts'
-import { isAssignable, saveProblem } from '../store/problems/problem-changes.ts'
+import { saveProblem } from '../store/problems/problem-changes.ts'
 import type { FoundProblem } from '../store/problems/problem-ids.ts'
 import type { ProblemDecision } from '../store/problems/problem-list.ts'
 import { describeProblem, readProblem } from './describe.ts'
@@ -77,7 +78,9 @@ async function requireTargets(
   { projectKey, stepId }: FoundProblem,
   { assigneeId, candidateVersionId }: v.InferOutput<typeof Change>,
 ): Promise<void> {
-  if (assigneeId && !(await isAssignable(store, projectKey, assigneeId))) throw unprocessable(NO_USER, 'assigneeId')
+  if (assigneeId && !(await findAssignable(store, projectKey, [assigneeId])).has(assigneeId)) {
+    throw unprocessable(NO_USER, 'assigneeId')
+  }
   if (!candidateVersionId) return
   const candidate = (await findCandidates(store, projectKey, [candidateVersionId])).get(candidateVersionId)
   if (candidate?.stepId !== stepId) throw unprocessable(NO_VERSION, 'candidateVersionId')

@@ -84,6 +84,7 @@ export const rootSpan: Shown<typeof Span> = {
     reviewedBy: null,
   },
   claim: null,
+  assignees: [],
   suggestions: [],
   votes: [],
   isDisputed: false,

@@ -71,6 +71,7 @@ const EXAMPLE = jsonLinesExample(reviewedSpan)
 
 const exampleSpan = (): v.InferOutput<typeof SpanOfTrace> => ({
   ...reviewedSpan,
+  assignees: [],
   suggestions: [],
   votes: [],
   isDisputed: false,
@@ -103,7 +104,7 @@ export const exportSpans = fileEndpoint({
 }).handle(async context => {
   const { query, store } = context
   const project = await selectedProject(context, query)
-  const { filter, isByDecision, contained } = await spanListFilter(store, project, query)
+  const { filter, isByDecision, contained } = await spanListFilter(context, project, query)
   const list = ['spans-export', store.organization.id, project.id, String(isByDecision)]
   const common = { name: 'spans', columns: COLUMNS }
   if (isByDecision) {

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
 import { CURSOR, PROJECT_ID, SPAN_ID, TRACE_ID, TRACE_UUID } from '../api/story.ts'
+import type { Caller } from '../auth/authenticate.ts'
 import { requireFound } from '../auth/require-project.ts'
 import { isUuid } from '../domain/ids.ts'
 import { NAMED_BY } from '../domain/problem.ts'
@@ -20,6 +21,7 @@ import { findSpan } from '../store/spans/located-spans.ts'
 import { listSpans as walkSpans } from '../store/spans/span-list.ts'
 import type { SpanPlace } from '../store/spans/spans-in-traces.ts'
 import { findWatchedDecisions } from '../store/texts/watch.ts'
+import { assigneeFor, assigneeParameter } from './assignee.ts'
 import { reviewedSpan, span } from './examples.ts'
 import { projectSelector, selectedProject } from './project.ts'
 import { containsParameter, SEARCH_DESCRIPTION, searchAnswer, searchFields, sought } from './text-search.ts'
@@ -78,6 +80,7 @@ const spanFilters = {
   ),
   hasOutput: v.optional(TrueOrFalse),
   reviewable: described(v.optional(v.literal('true')), 'Only outputs that people review, as insights count them'),
+  assignee: assigneeParameter,
   from: v.optional(timestamp('Spans of traces at or after this time')),
   to: v.optional(timestamp('Spans of traces before this time')),
   kind: described(
@@ -143,7 +146,7 @@ const UNLIKE_PROBLEMS = ['stepId', 'promptVersionId', 'decision', 'errorType', '
  * a problem's cases. 404 if the project has no such problem or watch.
  */
 export async function spanListFilter(
-  store: Store,
+  { caller, store }: { caller: Caller; store: Store },
   project: Project,
   query: v.InferOutput<v.StrictObjectSchema<typeof spanListFilters, undefined>>,
 ) {
@@ -156,6 +159,7 @@ export async function spanListFilter(
   }
   const filter: DecisionFilter = {
     ...query,
+    assignee: assigneeFor(caller, query.assignee),
     promptVersionIds: query.promptVersionId,
     reviewable: query.reviewable && true,
     state: decision && STATES[decision],
@@ -220,7 +224,7 @@ export const listSpans = endpoint({
   const { query, store } = context
   const { payloads: mode } = query
   const project = await selectedProject(context, query)
-  const { filter, contained, isByDecision } = await spanListFilter(store, project, query)
+  const { filter, contained, isByDecision } = await spanListFilter(context, project, query)
   const list = (order: string) => ['spans', store.organization.id, project.id, order]
   const { items, ...more } = isByDecision
     ? await pageOf({

@@ -170,6 +170,10 @@ export const Span = v.object({
     v.nullable(v.object({ heldBy: Uuid, until: IsoTime })),
     "Who is reviewing the span: the user, or the key if it acts for no user; and when the claim ends unless it's renewed. The claim may be your own. Null if nobody holds the span. Claims don't change the ETag.",
   ),
+  assignees: described(
+    v.array(v.object({ userId: Uuid, dueAt: v.nullable(IsoTime) })),
+    'The people that the span is assigned to, and when they should have reviewed it. Empty once it is reviewed.',
+  ),
   suggestions: described(
     v.array(Suggestion),
     'Decisions that agents suggest for the current output, oldest first; one per agent. They count for nothing until a person decides.',
@@ -282,6 +286,7 @@ const toSpan = (span: SpanDetail): v.InferOutput<typeof Span> => ({
   metadata: span.metadata,
   review: { ...toReview(span.review), reviewedBy: span.reviewedBy },
   claim: toClaim(span.claim),
+  assignees: span.assignees.map(({ userId, dueAt }) => ({ userId, dueAt: dueAt === null ? null : isoTime(dueAt) })),
   suggestions: span.suggestions.map(toSuggestion),
   votes: span.votes.map(toVote),
   isDisputed: span.isDisputed,

@@ -4,7 +4,9 @@ import { CURSOR, PROJECT_ID, ROOT_SPAN_ID, SPAN_ID, USER_ID } from '../api/story
 import type { Caller } from '../auth/authenticate.ts'
 import { described, Uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
+import { badRequest } from '../http/errors.ts'
 import { MAX_CLAIMS, MAX_REMAINING } from '../limits.ts'
+import { assigneeFor, assigneeParameter } from '../read/assignee.ts'
 import { reviewedSpan, span } from '../read/examples.ts'
 import { projectSelector, selectedProject } from '../read/project.ts'
 import { TrueOrFalse, traceFilter, traceFilters } from '../read/trace-filters.ts'
@@ -12,13 +14,15 @@ import { Payloads, SpanOfTrace, toSpanOfTrace } from '../read/wire.ts'
 import { actorOf } from '../store/accounts/audit.ts'
 import { claimSpans, releaseClaims, renewClaims } from '../store/reviews/claims.ts'
 import { readQueue } from '../store/reviews/queue.ts'
-import { QUEUE_ORDERS, type QueuePlace } from '../store/reviews/queue-order.ts'
+import { QUEUE_ORDERS } from '../store/reviews/queue-order.ts'
+import { fromQueuePlace, QUEUE_PLACE, toQueuePlace } from './queue-cursor.ts'
 
 const Order = v.optional(
   v.pipe(
     v.picklist(QUEUE_ORDERS),
     v.metadata({
-      description: "The order of traces. A trace's spans stay together. negative: traces with negative feedback first.",
+      description:
+        "The order of traces. A trace's spans stay together. negative: traces with negative feedback first. due: by the first due date, for an assignee.",
     }),
   ),
   'oldest',
@@ -35,6 +39,7 @@ export const getReviewQueue = endpoint({
   query: v.strictObject({
     ...projectSelector,
     ...traceFilters,
+    assignee: assigneeParameter,
     order: Order,
     all: v.optional(
       described(TrueOrFalse, "Whether to include spans that the project's review policy leaves out"),
@@ -80,21 +85,24 @@ export const getReviewQueue = endpoint({
 }).handle(async context => {
   const { query, caller, store, now } = context
   const project = await selectedProject(context, query)
+  const assignee = assigneeFor(caller, query.assignee)
+  if (query.order === 'due' && !assignee) throw badRequest('requires an assignee', 'order')
   const selection = {
-    filter: await traceFilter(context),
+    filter: { ...(await traceFilter(context)), assigneeId: assignee ?? undefined },
     order: query.order,
     all: query.all,
+    assignee,
     holder: actorOf(caller),
     now,
   }
   const { items, remaining, remainingIsMinimum, today, nextCursor } = await pageOf({
     list: ['review-queue', store.organization.id, project.id, query.order],
     query,
-    place: PLACE,
+    place: QUEUE_PLACE,
     read: async (limit, after) => {
-      const place = after && toPlace(after)
+      const place = after && toQueuePlace(after)
       const page = await readQueue(store, project, selection, { limit, after: place, mode: query.payloads })
-      return { ...page, items: page.spans, nextPlace: page.nextPlace && fromPlace(page.nextPlace) }
+      return { ...page, items: page.spans, nextPlace: page.nextPlace && fromQueuePlace(page.nextPlace) }
     },
   })
   return {
@@ -102,35 +110,6 @@ export const getReviewQueue = endpoint({
     body: { spans: items.map(toSpanOfTrace), remaining, remainingIsMinimum, nextCursor, today },
   }
 })
-
-/** A place in the queue, as a cursor stores it. */
-const PLACE = [
-  'number',
-  'number',
-  'number',
-  'string',
-  'number',
-  'string',
-  'number',
-  'string',
-  'number',
-  'number',
-  'string',
-] as const
-
-const fromPlace = ({ stretch: { key, start, from, until }, at, traceUuid, rank, timestamp, spanId }: QueuePlace) =>
-  [key, start, from.timestamp, from.id, until.timestamp, until.id, at, traceUuid, rank, timestamp, spanId] as const
-
-const toPlace = (values: ReturnType<typeof fromPlace>): QueuePlace => {
-  const [key, start, fromTime, fromId, untilTime, untilId, at, traceUuid, rank, timestamp, spanId] = values
-  const stretch = {
-    key,
-    start,
-    from: { timestamp: fromTime, id: fromId },
-    until: { timestamp: untilTime, id: untilId },
-  }
-  return { stretch, at, traceUuid, rank, timestamp, spanId }
-}
 
 const SpanIds = v.strictObject({
   spanIds: v.pipe(v.array(Uuid), v.maxLength(MAX_CLAIMS, `must have at most ${MAX_CLAIMS} IDs`)),

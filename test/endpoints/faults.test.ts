@@ -12,6 +12,7 @@ import * as attribution from '../../src/store/schema/attribution.ts'
 import * as counts from '../../src/store/schema/counts.ts'
 import * as datasets from '../../src/store/schema/datasets.ts'
 import * as experiments from '../../src/store/schema/experiments.ts'
+import * as reviewAssignments from '../../src/store/schema/review-assignments.ts'
 import * as reviews from '../../src/store/schema/reviews.ts'
 import * as spans from '../../src/store/schema/spans.ts'
 import * as sweeps from '../../src/store/schema/sweeps.ts'
@@ -109,7 +110,7 @@ const isDeletion = ({ method, path }: Contract) => method === 'DELETE' || path.e
 const isSpending = (contract: Contract) =>
   isDeletion(contract) ||
   contract.method === 'PATCH' ||
-  /(rotate|active-version|step-names|review|reviews|claim|attribute|results|finish|cancel)$/.test(contract.path)
+  /(rotate|active-version|step-names|review|reviews|claim|assign|attribute|results|finish|cancel)$/.test(contract.path)
 
 const largeText = 'x'.repeat(INLINE_BYTES + 1)
 
@@ -374,6 +375,7 @@ const SCHEMA: readonly object[] = [
   counts,
   datasets,
   experiments,
+  reviewAssignments,
   reviews,
   spans,
   sweeps,

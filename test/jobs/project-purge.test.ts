@@ -96,6 +96,9 @@ async function newFilled() {
     env.DB.prepare(
       "insert into prompt_suggestion_examples select ?, 'span', key, '[]', '[]' from traces where id = ?",
     ).bind(crypto.randomUUID(), world.id),
+    env.DB.prepare(
+      "insert into review_assignments select key, root_span_id, 'user', project_key, null, 1, 1 from traces where id = ?",
+    ).bind(world.id),
     env.DB.prepare("insert into output_days values (?, 1, 'step', 1, 0)").bind(job.projectKey),
     env.DB.prepare("insert into use_days values (?, 1, 'step', '', 1, 1, 1, '{}')").bind(job.projectKey),
     env.DB.prepare(

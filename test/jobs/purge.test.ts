@@ -8,6 +8,7 @@ import { PURGE_ROWS, PURGE_STEPS, RESEND_AFTER_MS } from '../../src/limits.ts'
 import { wrapBindings } from '../support/bindings.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from '../support/builders.ts'
 import { newOrg } from '../support/org.ts'
+import { reviewerOf } from '../support/reviews.ts'
 
 /** A deployment without a queue, so that jobs run only when the test runs them. */
 const withoutQueue = (): Env => {
@@ -41,6 +42,8 @@ async function deletedTrace() {
   const agent = org.clientOf(await org.keyFor({ actsAs: 'agent' }))
   await agent.put(`/api/spans/${span.span_id}/review`, { decision: 'correct', approvedOutput: large.toUpperCase() })
   await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id }))
+  const { userId } = await reviewerOf(org)
+  await org.owner.post('/api/review-queue/assign', { spanIds: [span.span_id], userIds: [userId] })
   const row = await env.DB.prepare('select key, organization_key from traces where id = ?').bind(id).first()
   const job: PurgeJob = {
     kind: 'purge_trace',
@@ -62,12 +65,31 @@ async function leftOf({ job, org }: { job: PurgeJob; org: { id: string } }) {
     observations: await count('observations'),
     feedback: await count('feedback'),
     suggestions: await count('suggestions'),
+    assignments: await count('review_assignments'),
     objects: (await env.PAYLOADS.list({ prefix: `${org.id}/` })).objects.length,
   }
 }
 
-const EVERYTHING = { traces: 1, fields: 2, spans: 2, observations: 3, feedback: 1, suggestions: 1, objects: 4 }
-const NOTHING = { traces: 0, fields: 0, spans: 0, observations: 0, feedback: 0, suggestions: 0, objects: 0 }
+const EVERYTHING = {
+  traces: 1,
+  fields: 2,
+  spans: 2,
+  observations: 3,
+  feedback: 1,
+  suggestions: 1,
+  assignments: 1,
+  objects: 4,
+}
+const NOTHING = {
+  traces: 0,
+  fields: 0,
+  spans: 0,
+  observations: 0,
+  feedback: 0,
+  suggestions: 0,
+  assignments: 0,
+  objects: 0,
+}
 
 describe('the purge of a deleted trace', () => {
   it('removes every row and every object', async ({ expect }) => {

@@ -103,6 +103,9 @@ const expectedOf: Record<string, (world: World, response: ApiResponse) => Expect
   'POST /api/reviews': ({ spanId, org }) => [
     { ...created('review.accept', spanId, org.project.id), afterId: expect.any(String) },
   ],
+  'POST /api/review-queue/assign': ({ spanId, spareUserId, org }) => [
+    { ...created('review.assign', spanId, org.project.id), afterId: spareUserId },
+  ],
   'POST /api/spans/{spanId}/feedback': ({ org }, { body }) => [created('comment.create', body.id, org.project.id)],
   'PATCH /api/feedback/{feedbackId}': ({ comment, org }) => [
     { ...created('comment.change', comment.id, org.project.id), afterId: null },
@@ -165,7 +168,9 @@ const scopesOf = ({ scope }: Contract): readonly string[] => (typeof scope === '
 const isAudited = (contract: Contract) =>
   contract.method !== 'GET' &&
   scopesOf(contract).some(scope => ['manage', 'review', 'admin'].includes(scope)) &&
-  !/^\/api\/(review-queue|sign-in-links|problems\/.*\/suggestion$|experiments(?!.*\/review$))/.test(contract.path)
+  !/^\/api\/(review-queue\/(claim|heartbeat|release)|sign-in-links|problems\/.*\/suggestion$|experiments(?!.*\/review$))/.test(
+    contract.path,
+  )
 
 /**
  * Whether a call signs in or out, or creates a sign-in link. Its entry names the key, and `test/auth/session.test.ts`

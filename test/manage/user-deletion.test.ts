@@ -37,6 +37,7 @@ async function placesOf(text: string): Promise<string[]> {
     feedback: ['user_id', 'labeller'],
     reviews: ['user_id'],
     suggestions: ['user_id'],
+    review_assignments: ['user_id'],
     saved_views: ['owner_id'],
     review_days: ['user_id'],
     experiments: ['user_id'],
@@ -67,6 +68,8 @@ async function userWithRecords() {
   const agent = org.clientOf(await org.keyFor({ userId, scopes: ['review'], actsAs: 'agent' }))
   expectStatus(await fixture.review({ decision: 'reset' }, {}, agent), 200)
   await reviewer.post(`/api/spans/${fixture.spanId}/feedback`, { content: 'Well done' })
+  const assignment = { spanIds: [(await newReviewed('No', org)).spanId], userIds: [userId] }
+  expectStatus(await org.owner.post('/api/review-queue/assign', assignment), 200)
   await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id, labeller: LABELLER }))
   await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
   const elsewhere = aTrace()

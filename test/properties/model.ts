@@ -426,6 +426,7 @@ function spanFieldsOf(trace: Trace, span: Partial<SpanBody>, id: string, ids: Id
     review: { ...UNREVIEWED, reviewedBy: null },
     truncated: [],
     claim: null,
+    assignees: [],
     suggestions: [],
     votes: [],
     isDisputed: false,

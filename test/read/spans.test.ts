@@ -69,6 +69,7 @@ describe('a single span', () => {
         reviewedBy: null,
       },
       claim: null,
+      assignees: [],
       suggestions: [],
       votes: [],
       isDisputed: false,

@@ -45,6 +45,7 @@ describe('the schema', () => {
       'prompt_suggestion_examples',
       'prompt_suggestions',
       'result_judgments',
+      'review_assignments',
       'review_claims',
       'review_days',
       'review_policy_steps',
@@ -115,6 +116,14 @@ describe('the SQL statements in requests and jobs', () => {
     await caller.post('/api/v1/traces', aTrace({ trace_id: `trace_${exported.traceId}` }), header)
     await caller.post('/v1/traces', anExport([anExportedSpan({ parentSpanId: aHexSpanId() })]), header)
     await caller.get('/api/review-queue?projectSlug=support&kind=all&order=negative')
+    for (const order of ['oldest', 'due']) {
+      await caller.get(`/api/review-queue?projectSlug=support&assignee=${crypto.randomUUID()}&order=${order}`)
+    }
+    await caller.get('/api/spans?projectSlug=support&assignee=none')
+    const userIds = [org.userId]
+    for (const more of [{}, { replace: true, dueAt: null }, { fromUserId: crypto.randomUUID() }]) {
+      await caller.post('/api/review-queue/assign', { filter: { projectSlug: 'support' }, userIds, ...more })
+    }
     await caller.get('/api/v1/traces/search?group_id=a&customer.tier=b&name=c', undefined, header)
     const first = await caller.get('/api/traces?projectSlug=support&limit=1')
     await caller.get(`/api/traces?projectSlug=support&cursor=${first.body.nextCursor}`)
@@ -197,7 +206,7 @@ describe('the SQL statements in requests and jobs', () => {
       // json_each scans only the request's values. Each subquery has its own plan, and the named ones here contain the
       // rows of one page or one trace, or a span's ancestors.
       const scans = plan.filter(detail =>
-        /^SCAN (?!(item|field|listed)( EXISTS)? VIRTUAL|CONSTANT|scanned|above|sharing|used|by_model|seen|asked|(listed|chosen|observed)( LEFT-JOIN)?$|\(subquery-\d+\))/.test(
+        /^SCAN (?!(item|field|listed)( EXISTS)? VIRTUAL|CONSTANT|scanned|above|sharing|assigned|used|by_model|seen|asked|(listed|chosen|observed)( LEFT-JOIN)?$|\(subquery-\d+\))/.test(
           detail,
         ),
       )

@@ -71,6 +71,8 @@ export const AUDIT_ACTIONS = [
   'review.correct',
   'review.reset',
   'review.import',
+  'review.assign',
+  'review.unassign',
   'comment.create',
   'comment.change',
   'comment.delete',

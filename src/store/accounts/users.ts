@@ -34,6 +34,30 @@ export async function userExists({ database, organization }: Store, id: string):
   return rows.length > 0
 }
 
+/**
+ * Which of these users problems and spans of a project can be assigned to: members of the organization, and users with a
+ * key for the project.
+ */
+export async function findAssignable(
+  { database, organization }: Store,
+  projectKey: number,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await database
+    .select({ id: users.id })
+    .from(users)
+    .where(
+      and(
+        eq(users.organizationKey, organization.key),
+        isOneOf(users.id, ids),
+        sql`(${users.createdBy} is not null or exists (
+          select 1 from ${apiKeys} own where own.organization_key = ${organization.key} and own.user_id = ${users.id}
+            and coalesce(own.project_key, ${projectKey}) = ${projectKey} and own.revoked_at is null))`,
+      ),
+    )
+  return new Set(rows.map(({ id }) => id))
+}
+
 /** The ids of the confirmed users with these emails. */
 export async function findUserIds(
   { database, organization }: Store,

@@ -6,7 +6,6 @@ import { named } from '../core/database.ts'
 import { selectFor } from '../core/rows.ts'
 import { isStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
-import { apiKeys, users } from '../schema/accounts.ts'
 import { problems } from '../schema/problems.ts'
 import type { FoundProblem, ProblemInProject } from './problem-ids.ts'
 import type { ProblemDecision } from './problem-list.ts'
@@ -82,22 +81,4 @@ export async function saveProblem(
       .where(and(isOf(problem), eq(problems.revision, revision))),
   ])
   return saved !== undefined
-}
-
-/** Whether a problem can be assigned to a user: a member of the organization, or a user with a key for the project. */
-export async function isAssignable(store: Store, projectKey: number, userId: string): Promise<boolean> {
-  const { database, organization } = store
-  const [row] = await database
-    .select({ id: users.id })
-    .from(users)
-    .where(
-      and(
-        eq(users.organizationKey, organization.key),
-        eq(users.id, userId),
-        sql`(${users.createdBy} is not null or exists (
-          select 1 from ${apiKeys} where ${apiKeys.organizationKey} = ${organization.key} and ${apiKeys.userId} = ${userId}
-            and coalesce(${apiKeys.projectKey}, ${projectKey}) = ${projectKey} and ${apiKeys.revokedAt} is null))`,
-      ),
-    )
-  return row !== undefined
 }

@@ -137,12 +137,13 @@ const isCountable = ({
   reviewable,
   from,
   to,
+  assignee,
   watched,
   ...recorded
 }: DecisionFilter): boolean => {
   const { errorType, reviewerId, stepId, promptVersionIds, reviewedFrom, reviewedTo } = recorded
   const unwatched = watched ? [errorType, reviewerId, stepId, promptVersionIds, reviewedFrom, reviewedTo] : []
-  return [model, review, hasOutput, reviewable, from, to, ...unwatched].every(field => field === undefined)
+  return [model, review, hasOutput, reviewable, from, to, assignee, ...unwatched].every(field => field === undefined)
 }
 
 const ORDER = [reviews.createdAt, reviews.traceKey, reviews.spanId, reviews.number]

@@ -1,6 +1,7 @@
 import { and, asc, desc, type SQL, sql } from 'drizzle-orm'
 import { SHUFFLED_TRACES } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
+import { ASSIGNED, type Assignee } from '../core/assignees.ts'
 import type { Store } from '../core/store.ts'
 import { isNegative, isOpenForReview, traces } from '../schema/traces.ts'
 import type { SpanPlace } from '../spans/spans-in-traces.ts'
@@ -8,9 +9,10 @@ import { inProject, positionIs, type Time, type TraceFilter, type TracePosition 
 
 /**
  * The orders of the queue. They order traces; the spans of a trace stay together, in the order in which the trace lists
- * them. `negative` puts traces with negative feedback first, then the others, each newest first.
+ * them. `negative` puts traces with negative feedback first, then the others, each newest first. `due` is for the spans
+ * that are assigned to one user: by the first due date of each trace's.
  */
-export const QUEUE_ORDERS = ['oldest', 'newest', 'negative', 'random'] as const
+export const QUEUE_ORDERS = ['oldest', 'newest', 'negative', 'random', 'due'] as const
 type QueueOrder = (typeof QUEUE_ORDERS)[number]
 
 /** A query on a project's queue. */
@@ -20,8 +22,10 @@ export interface QueueQuery {
   order: QueueOrder
   /** Whether to include the spans that the project's policy leaves out. */
   all: boolean
-  /** The calling reviewer. Spans that others have claimed are left out. */
-  holder: string
+  /** If this is a user, `filter.assigneeId` is as well. */
+  assignee: Assignee | undefined
+  /** The calling reviewer. Spans that others have claimed are left out. Undefined: none are. */
+  holder: string | undefined
   now: number
 }
 
@@ -157,6 +161,13 @@ export function openTraces(
     const by = shuffled(key)
     const found = inProject(store, project, filter, undefined, time =>
       and(isOpenWithin(query, time, stretch), place && sql`(${by}, ${traces.id}) >= (${place.timestamp}, ${place.id})`),
+    )
+    return { ...found, by, direction: asc }
+  }
+  if (order === 'due') {
+    const by = sql<number>`${ASSIGNED.dueAt}`
+    const found = inProject(store, project, filter, undefined, () =>
+      and(isOpen(query), place && sql`(${by}, ${traces.id}) >= (${place.timestamp}, ${place.id})`),
     )
     return { ...found, by, direction: asc }
   }

@@ -1,8 +1,9 @@
-import { and, desc, eq, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, gte, lt, type SQL, sql } from 'drizzle-orm'
 import { isReviewed } from '../../domain/review-state.ts'
 import type { PayloadMode } from '../../domain/span.ts'
 import { DAY_MS, MAX_COUNTED_TRACES, MAX_REMAINING } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
+import { isAssignedTo } from '../core/assignees.ts'
 import { readPlain } from '../core/database.ts'
 import { isPicked } from '../core/review-policy.ts'
 import { isFree, isReviewedWithOther, isUnreviewed, isUnreviewedStep, ofTrace } from '../core/reviewable.ts'
@@ -49,9 +50,10 @@ export async function readQueue(
 ): Promise<QueuePage> {
   const first = after?.stretch ?? (await findFirstStretch(store, project, query))
   const stretches = stretchesFrom(first, query)
-  const [counted, today, ...found] = await readPlain(store.database, [
+  const today = Math.floor(query.now / DAY_MS)
+  const [counted, reviewed, ...found] = await readPlain(store.database, [
     countRemaining(store, project, query),
-    reviewedOn(store, project, Math.floor(query.now / DAY_MS)),
+    reviewedOn(store, project, { from: today, to: today + 1 }),
     ...stretches.map(stretch =>
       candidates(store, project, query, stretch, limit, after?.stretch === stretch ? after : undefined),
     ),
@@ -75,8 +77,31 @@ export async function readQueue(
     nextPlace: lastPlace ?? (await findNextStretch(store, project, query, first)),
     remaining: Math.min(remaining, MAX_REMAINING),
     remainingIsMinimum: remaining > MAX_REMAINING || counted[0]?.scannedTraces === MAX_COUNTED_TRACES,
-    today: today.toSorted((left, right) => right.reviewed - left.reviewed),
+    today: reviewed
+      .map(({ userId, reviewed }) => ({ userId, reviewed }))
+      .toSorted((left, right) => right.reviewed - left.reviewed),
   }
+}
+
+/**
+ * Finds spans in the queue that also meet a condition, without their values. Takes one round trip. Scans at most 5,000
+ * traces, so there may be fewer even if more follow.
+ */
+export async function findInQueue(
+  store: Store,
+  project: Project,
+  query: QueueQuery,
+  { limit, after, isSpan }: { limit: number; after: QueuePlace | undefined; isSpan: SQL | undefined },
+): Promise<{ spanIds: string[]; nextPlace: QueuePlace | null }> {
+  const first = after?.stretch ?? (await findFirstStretch(store, project, query))
+  const stretches = stretchesFrom(first, query)
+  const found = await readPlain(
+    store.database,
+    stretches.map(stretch => candidates(store, project, query, stretch, limit, after, isSpan)),
+  )
+  const { places, resumeAt } = placesInStretches(stretches, found, limit)
+  const nextPlace = resumeAt ?? (await findNextStretch(store, project, query, first))
+  return { spanIds: places.map(({ spanId }) => spanId), nextPlace }
 }
 
 /** The query for a stretch's next traces with spans to review. */
@@ -87,6 +112,7 @@ function candidates(
   stretch: Stretch,
   limit: number,
   after: QueuePlace | undefined,
+  isSpan?: SQL,
 ) {
   const { from, by, where, direction } = openTraces(store, project, query, stretch, after)
   return scanForSpans(store, {
@@ -95,7 +121,7 @@ function candidates(
     by,
     order: sql.join([direction(by), direction(traces.id)], sql`, `),
     isTrace: matches(project, ofTraces(query)),
-    isSpan: isAvailable(project, query),
+    isSpan: and(isAvailable(project, query), isSpan),
     limit,
     after,
   })
@@ -108,17 +134,18 @@ const ofTraces = ({ filter }: QueueQuery): TraceFilter => ({
 })
 
 /**
- * Whether the queue offers a span: it needs review, the project's policy picks it, it isn't claimed by someone else,
- * and it has the requested step and version.
+ * Whether the queue offers a span: it needs review, the project's policy picks it or it's assigned to the requested
+ * user, it isn't claimed by someone else, and it has the requested step and version.
  */
 const isAvailable = (
   { key }: Project,
-  { filter: { stepId, promptVersionId, kind }, all, holder, now }: QueueQuery,
+  { filter: { stepId, promptVersionId, kind }, all, assignee, holder, now }: QueueQuery,
 ): SQL | undefined =>
   and(
     kind === 'all' ? sql`(${isUnreviewed} and not ${isReviewedWithOther})` : isUnreviewedStep,
-    isFree(holder, now),
-    all ? undefined : isPicked(key),
+    holder === undefined ? undefined : isFree(holder, now),
+    assignee === undefined ? undefined : isAssignedTo(assignee),
+    all || assignee ? undefined : isPicked(key),
     stepId === undefined ? undefined : isStep(key, spans.stepId, stepId),
     promptVersionId === undefined ? undefined : eq(spans.promptVersionId, promptVersionId),
   )
@@ -162,13 +189,17 @@ function countRemaining(store: Store, project: Project, query: QueueQuery) {
     .from(scanned)
 }
 
-/** The number of decisions in force that each reviewer made on a day, as shown in insights. */
-const reviewedOn = ({ database }: Store, project: Project, day: number) => {
+/** The number of decisions in force that each reviewer made on each day of a range, as shown in insights. */
+export const reviewedOn = ({ database }: Store, project: Project, { from, to }: { from: number; to: number }) => {
   const reviewed = sql<number>`sum(${reviewDays.accepted} + ${reviewDays.corrected})`.as('reviewed')
   return database
-    .select({ userId: sql<string>`${reviewDays.userId}`.as('userId'), reviewed })
+    .select({
+      day: sql<number>`${reviewDays.day}`.as('day'),
+      userId: sql<string>`${reviewDays.userId}`.as('userId'),
+      reviewed,
+    })
     .from(reviewDays)
-    .where(and(eq(reviewDays.projectKey, project.key), eq(reviewDays.day, day)))
-    .groupBy(reviewDays.userId)
+    .where(and(eq(reviewDays.projectKey, project.key), gte(reviewDays.day, from), lt(reviewDays.day, to)))
+    .groupBy(reviewDays.day, reviewDays.userId)
     .having(sql`reviewed > 0`)
 }

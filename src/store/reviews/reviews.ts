@@ -5,6 +5,7 @@ import { utf8Length } from '../../domain/text.ts'
 import { type Act, actorOf, recordActs } from '../accounts/audit.ts'
 import { type ErrorTypeState, errorTypeStateLookup, errorTypeStateQueries } from '../attribution/error-types.ts'
 import { requestAutomaticJobs } from '../attribution/requests.ts'
+import { refreshAssignments } from '../core/assignees.ts'
 import { chunkRows } from '../core/chunks.ts'
 import { readPlain } from '../core/database.ts'
 import { isFree, needsReview } from '../core/reviewable.ts'
@@ -342,6 +343,7 @@ export async function addReviews(
           select ${reviews.traceKey} ${from} and ${reviews.state} = 'corrected' and ${reviews.importedAt} is null)`,
         act.at,
       ),
+      refreshAssignments(store, isLive(store, isOneOfKeys(items))),
       ...(changing.length > 0 ? updateCases(store, isLive(store, isOneOfKeys(changing))) : []),
     ])
     const [rows, requested] = [results[12], results[13]]

@@ -4,6 +4,7 @@ import { JsonText } from '../../domain/json.ts'
 import { chooseReviewed, inFormOf } from '../../domain/shared-text.ts'
 import type { PayloadMode } from '../../domain/span.ts'
 import { MAX_PAGE_VALUE_BYTES, MAX_SHARING_DEPTH, MAX_SHARING_SPANS } from '../../limits.ts'
+import { type Assignment, assignees, toAssignments } from '../core/assignees.ts'
 import { named, readPlain } from '../core/database.ts'
 import { sharesTextWith } from '../core/reviewable.ts'
 import type { Store } from '../core/store.ts'
@@ -70,6 +71,7 @@ const sharingFields = {
   outputRevision: sql<string>`coalesce(${spans.textId}, ${spans.outputRevision}, 'none')`.as('outputRevision'),
   isStale: sql<number>`${spans.isStale}`.as('isStale'),
   hasSuggestions: sql<number>`${spans.hasSuggestions}`.as('hasSuggestions'),
+  assignees: assignees.as('assignees'),
   state: sql<SpanReview['state'] | null>`${reviews.state}`.as('state'),
   userId: sql<string | null>`${reviews.userId}`.as('userId'),
   createdAt: sql<number | null>`${reviews.createdAt}`.as('createdAt'),
@@ -104,6 +106,7 @@ export interface SharedReview {
   revision: string
   review: SpanReview | undefined
   claim: SpanClaim | null
+  assignees: readonly Assignment[]
   hasSuggestions: boolean
 }
 
@@ -126,6 +129,7 @@ const toShared = ({ id, outputRevision, ...row }: SharingRow): SharedReview => {
     revision: revisionOf({ outputRevision, row }),
     review: isReviewed ? { state, userId, createdAt, comment, errorType, basis, isStale: isStale === 1 } : undefined,
     claim: claimOf(row),
+    assignees: toAssignments(row.assignees),
     hasSuggestions: row.hasSuggestions === 1,
   }
 }
@@ -136,6 +140,7 @@ export const sharedReviewOf = (span: FoldedSpan, mode: ShownMode): Omit<SharedRe
   revision: revisionOf(span),
   review: reviewOf(span, mode),
   claim: claimOf(span.row),
+  assignees: toAssignments(span.row.assignees),
 })
 
 /** Combines a root's revision with that of the span whose review it shows. */
@@ -153,7 +158,7 @@ const NOTHING_SHARED: SharedValues = { approved: undefined, suggestions: [] }
 /** Shows a root with the review of another span, and with the suggestions on it. */
 export function withSharedReview(
   root: SpanDetail,
-  { spanId, revision, review, claim }: Omit<SharedReview, 'hasSuggestions'>,
+  { spanId, revision, review, claim, assignees }: Omit<SharedReview, 'hasSuggestions'>,
   { approved, suggestions }: SharedValues,
   mode: ShownMode,
 ): SpanDetail {
@@ -166,6 +171,7 @@ export function withSharedReview(
     review: review && { ...review, comment: shownComment(review.comment, mode) },
     reviewedBy: spanId,
     claim,
+    assignees,
     revision: sharedRevision(root.revision, revision),
     approvedOutput: new JsonText(shown.text),
     suggestions: latestOfEach([...root.suggestions, ...suggestions]),

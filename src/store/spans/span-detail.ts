@@ -4,6 +4,7 @@ import type { ModelUse } from '../../domain/model-use.ts'
 import type { ReviewBasis, ReviewOutcome } from '../../domain/review-state.ts'
 import type { SpanStatus } from '../../domain/span.ts'
 import { MAX_BRIEF_METADATA_BYTES, MAX_SPAN_BYTES } from '../../limits.ts'
+import { type Assignment, toAssignments } from '../core/assignees.ts'
 import type { Store } from '../core/store.ts'
 import { type FoundValue, lengthOf, type ShownMode, type ShownValue, showValues, toBrief } from '../traces/payloads.ts'
 import type { FoldedSpan } from './fold-spans.ts'
@@ -34,6 +35,8 @@ export interface SpanDetail extends ModelUse {
   reviewedBy: string | null
   /** The last claim on it, which may have expired. */
   claim: SpanClaim | null
+  /** Who should decide, if nobody has. */
+  assignees: readonly Assignment[]
   /** The decisions that agents suggest on the current output, oldest first. */
   suggestions: readonly Suggestion[]
   /** The votes on the current output, or those that led to the decision in force, oldest first. */
@@ -141,6 +144,7 @@ function detailOf(
     review: reviewOf(span, mode),
     reviewedBy: null,
     claim: claimOf(row),
+    assignees: toAssignments(row.assignees),
     suggestions,
     votes: [],
     isDisputed: false,

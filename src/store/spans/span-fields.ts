@@ -9,6 +9,7 @@ import {
   MAX_SPAN_VALUES,
   PREVIEW_BYTES,
 } from '../../limits.ts'
+import { assignees } from '../core/assignees.ts'
 import { bounded, bytesSoFar } from '../core/bounds.ts'
 import { named } from '../core/database.ts'
 import { shownSpanStep } from '../core/step-names.ts'
@@ -20,6 +21,7 @@ const spanColumns = {
   isStale: sql<number>`${spans.isStale}`.as('isStale'),
   hasSuggestions: sql<number>`${spans.hasSuggestions}`.as('hasSuggestions'),
   stepId: shownSpanStep.as('stepId'),
+  assignees: assignees.as('assignees'),
   ...named({
     id: spans.id,
     traceKey: spans.traceKey,

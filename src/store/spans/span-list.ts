@@ -2,6 +2,7 @@ import { and, desc, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { SpanReviewFilter } from '../../domain/review-state.ts'
 import type { PayloadMode } from '../../domain/span.ts'
 import type { Project } from '../accounts/projects.ts'
+import { type Assignee, isAssignedTo } from '../core/assignees.ts'
 import { readPlain } from '../core/database.ts'
 import { hasOutput, isReviewable, isReviewed, isUnreviewedStep } from '../core/reviewable.ts'
 import { isOneOf } from '../core/rows.ts'
@@ -25,6 +26,8 @@ export interface SpanFilter {
   hasOutput?: boolean | undefined
   /** Only outputs that people review, as insights count them. */
   reviewable?: true | undefined
+  /** Only spans that wait for a decision by this user, or that wait and are assigned to nobody. */
+  assignee?: Assignee | undefined
   /** The time of the span's trace, inclusive. */
   from?: number | undefined
   /** Exclusive. */
@@ -66,13 +69,13 @@ export async function findPlaces(
   filter: SpanFilter,
   { limit, after }: { limit: number; after: SpanPlace | undefined },
 ): Promise<FoundPlaces> {
-  const { from, to, kind, stepId, promptVersionIds } = filter
+  const { from, to, kind, stepId, promptVersionIds, assignee } = filter
   const position = after && { timestamp: after.at, id: after.traceUuid }
   const scan = inProject(
     store,
     project,
-    { from, to, fields: [] },
-    filter.review === 'unreviewed' || filter.review === 'waiting' ? isOpenForReview : undefined,
+    { from, to, assigneeId: assignee ?? undefined, fields: [] },
+    filter.review === 'unreviewed' || filter.review === 'waiting' || assignee === null ? isOpenForReview : undefined,
     time => position && positionIs(time, '<=', position),
   )
   const [scanned] = await readPlain(store.database, [
@@ -117,12 +120,13 @@ export async function showPlaces<Place extends SpanPlace>(
 }
 
 /** The conditions that don't concern the step and version, on the current rows of `spans` and `traces`. */
-export const matchesNow = ({ model, review, hasOutput: isOutput, reviewable }: SpanFilter): SQL | undefined =>
+export const matchesNow = ({ model, review, hasOutput: isOutput, reviewable, assignee }: SpanFilter): SQL | undefined =>
   and(
     model === undefined ? undefined : eq(spans.model, model),
     review && REVIEWED[review],
     isOutput === undefined ? undefined : sql`${hasOutput} = ${isOutput ? 1 : 0}`,
     reviewable && sql`(${isReviewable} and ${hasOutput})`,
+    assignee === undefined ? undefined : sql`(${isUnreviewedStep} and ${isAssignedTo(assignee)})`,
   )
 
 const REVIEWED: Record<SpanReviewFilter, SQL | undefined> = {

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { hashOutput } from '../../domain/review-state.ts'
 import { turnsByLength } from '../../domain/turns.ts'
+import { refreshAssignments } from '../core/assignees.ts'
 import { isDecisionInForce, outputRevision } from '../core/reviewable.ts'
 import { rowSet } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
@@ -59,5 +60,6 @@ export async function markStale(store: Store, outputs: readonly NewOutput[], now
       ),
     updateNeedsReview(store, ofOutputs),
     markItemsDue(store, ofOutputs, now),
+    refreshAssignments(store, ofOutputs),
   ])
 }

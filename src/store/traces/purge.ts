@@ -8,6 +8,7 @@ import { deleteCases } from '../counts/problem-cases.ts'
 import { countExpired, expireAnswers, subtractAnswers, subtractDecisions } from '../counts/review-days.ts'
 import { projects } from '../schema/accounts.ts'
 import { attributionJobs, attributions } from '../schema/attribution.ts'
+import { reviewAssignments } from '../schema/review-assignments.ts'
 import { disputes, feedback, reviewClaims, reviews, suggestions, votes } from '../schema/reviews.ts'
 import { isNotRoot, observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
@@ -84,6 +85,7 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
     () => deleteSome(votes),
     () => deleteSome(disputes),
     () => deleteSome(reviewClaims),
+    () => deleteSome(reviewAssignments),
     () => deleteFeedback(store, traceKey, now),
     () => deleteRows(store, spans, and(eq(spans.traceKey, traceKey), isNotRoot)),
   ]
@@ -130,6 +132,7 @@ const PRIMARY_KEYS: Record<PurgedTable['_']['name'], readonly SQLiteColumn[]> = 
   votes: [votes.spanId, votes.round, votes.outputRevision, votes.userId],
   disputes: [disputes.spanId],
   review_claims: [reviewClaims.spanId, reviewClaims.userId],
+  review_assignments: [reviewAssignments.spanId, reviewAssignments.userId],
   spans: [spans.id],
 }
 
@@ -140,6 +143,7 @@ type PurgedTable =
   | typeof votes
   | typeof disputes
   | typeof reviewClaims
+  | typeof reviewAssignments
   | typeof attributions
   | typeof spans
 

@@ -1,5 +1,6 @@
 import { and, eq, ne, type SQL, sql } from 'drizzle-orm'
 import { newRevision } from '../../domain/ids.ts'
+import { refreshAssignments } from '../core/assignees.ts'
 import { hasObservedOutput, hasOtherOutput, hasReviewedSpan, needsReview, sharedTextNow } from '../core/reviewable.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
@@ -137,6 +138,7 @@ export function moveRoots({ database }: Store, updates: readonly TraceUpdate[], 
       .update(spans)
       .set({ isRoot: trace(sql`${traces.rootSpanId} = ${spans.id}`), ...OUTPUT_MARKS })
       .where(and(isAmong, trace(sql`true`))),
+    refreshAssignments({ database }, and(ofTraces, hasIdIn(updates.map(({ from }) => from.id)))),
   ]
 }
 

@@ -6,6 +6,7 @@ import type { SoughtText } from '../../domain/text-search.ts'
 import type { TraceStatus } from '../../domain/trace-status.ts'
 import { PROBED_TRACES } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
+import { ASSIGNED, assignedTraces } from '../core/assignees.ts'
 import { isPositive } from '../core/ratings.ts'
 import { hasReviewedSpan, isCorrected } from '../core/reviewable.ts'
 import { rowSet } from '../core/rows.ts'
@@ -40,6 +41,8 @@ export interface TraceFilter extends AnswerFilter {
   errorType?: string | undefined
   /** `all` includes traces that have only generic spans, which aren't steps of an AI pipeline. */
   kind?: 'all' | undefined
+  /** Has spans that are assigned to this user. */
+  assigneeId?: string | undefined
   /** The keys of the only traces that match. */
   keys?: readonly number[] | undefined
   /** Metadata fields, which must all match. */
@@ -54,8 +57,9 @@ export interface TracePosition {
 
 /**
  * How to read a project's traces in the filter's time range: the tables, the `time` column to order by, and the
- * condition. With metadata filters, the search starts from one of the filtered fields. `sought` is a condition with an
- * index in time order, for searches without metadata. `more` adds conditions on the time column.
+ * condition. With an assignee, the search starts from the assignments, and with metadata filters, from one of the
+ * filtered fields. `sought` is a condition with an index in time order, for searches without either. `more` adds
+ * conditions on the time column.
  */
 export function inProject(
   store: Store,
@@ -64,7 +68,8 @@ export function inProject(
   sought: SQL | undefined,
   more: (time: Time) => SQL | undefined,
 ) {
-  const driver = drivingField(project, filter.fields)
+  const { assigneeId } = filter
+  const driver = assigneeId === undefined ? drivingField(project, filter.fields) : undefined
   const time = driver ? traceFields.timestamp : traces.timestamp
   const where = isLiveIn(
     store,
@@ -72,14 +77,18 @@ export function inProject(
     driver
       ? sql`${traceFields.projectKey} = ${project.key} and ${traceFields.path} = ${driver.path}
           and ${traceFields.value} = ${driver.value} and ${traces.key} = ${traceFields.traceKey}`
-      : sought,
+      : assigneeId === undefined
+        ? sought
+        : sql`${traces.key} = ${ASSIGNED.traceKey}`,
     filter.from === undefined ? undefined : gte(time, filter.from),
     filter.to === undefined ? undefined : lt(time, filter.to),
     more(time),
   )
   /** A cross join fixes the order of the tables, because SQLite has no statistics to choose one. */
-  const from = <Columns extends SelectedFields>(query: SQLiteSelectBuilder<Columns, 'async', D1Result, 'db'>) =>
-    driver ? query.from(traceFields).crossJoin(traces) : query.from(traces)
+  const from = <Columns extends SelectedFields>(query: SQLiteSelectBuilder<Columns, 'async', D1Result, 'db'>) => {
+    if (assigneeId !== undefined) return query.from(assignedTraces(project.key, assigneeId)).crossJoin(traces)
+    return driver ? query.from(traceFields).crossJoin(traces) : query.from(traces)
+  }
   return { from, time, where }
 }
 
@@ -153,8 +162,8 @@ export function matches(project: Project, filter: TraceFilter): SQL | undefined 
     errorType === undefined ? undefined : hasErrorType(errorType),
     keys && sql`${traces.key} in (select item.value from json_each(${JSON.stringify(keys)}) as item)`,
     isAnswered(project, filter),
-    // If there is only one field, every trace that is read has it.
-    fields.length > 1 ? hasFields(project, fields) : undefined,
+    // If the search starts from the only field, every trace that is read has it.
+    fields.length > (filter.assigneeId === undefined ? 1 : 0) ? hasFields(project, fields) : undefined,
   )
 }
 

@@ -1,0 +1,92 @@
+/* Sharing spans out to the people who should review them. */
+
+/** Someone that a span is assigned to. */
+interface Assigned {
+  userId: string
+  dueAt: number | null
+}
+
+/** A span to share out. */
+export interface Assignable {
+  /** How many people have to review it. */
+  reviewers: number
+  assigned: readonly Assigned[]
+}
+
+/** How to share spans out. */
+export interface Sharing {
+  /** The people to assign spans to. */
+  userIds: readonly string[]
+  /** How many open assignments each of them has. */
+  open: ReadonlyMap<string, number>
+  /** The most that one of them may have. */
+  maxOpen: number
+  /** Moves only this person's assignments, and leaves others'. */
+  fromUserId?: string | undefined
+  /** Whether other people's assignments of the spans end. */
+  replace: boolean
+  /** Undefined: none for new assignments, and the same as before for others. */
+  dueAt?: number | null | undefined
+}
+
+/** One person's assignment to a span, before and after. */
+export interface AssignmentChange<Span> {
+  span: Span
+  /** Whose assignment ends. Null: nobody's. */
+  before: string | null
+  /** Who has it now. Null: nobody. */
+  after: string | null
+  dueAt: number | null
+}
+
+interface Shares<Span> {
+  changes: AssignmentChange<Span>[]
+  /** How many spans need more people, but those who are left have as much as they may have. */
+  short: number
+}
+
+/**
+ * Shares spans out evenly: each goes to as many of the people as it needs and doesn't have yet, first to those who have
+ * the least to do, among equals to the one who is named first. Without people, assignments end.
+ */
+export function shareOut<Span extends Assignable>(spans: readonly Span[], sharing: Sharing): Shares<Span> {
+  const { fromUserId, replace, dueAt } = sharing
+  const userIds = [...new Set(sharing.userIds)]
+  const open = new Map(userIds.map(userId => [userId, sharing.open.get(userId) ?? 0]))
+  const changes: AssignmentChange<Span>[] = []
+  let short = 0
+  for (const span of spans) {
+    const { assigned } = span
+    const isEnding = ({ userId }: Assigned) =>
+      fromUserId === undefined ? (replace || userIds.length === 0) && !open.has(userId) : userId === fromUserId
+    const staying = assigned.filter(each => !isEnding(each))
+    const ending = assigned.filter(isEnding)
+    for (const { userId, dueAt: before } of staying) {
+      if (dueAt === undefined || before === dueAt || !open.has(userId) || fromUserId !== undefined) continue
+      changes.push({ span, before: userId, after: userId, dueAt })
+    }
+    const wanted = fromUserId === undefined ? span.reviewers - staying.length : ending.length
+    const others = userIds.filter(userId => userId !== fromUserId && !staying.some(each => each.userId === userId))
+    const free = others.filter(userId => (open.get(userId) ?? 0) < sharing.maxOpen)
+    const chosen = free
+      .toSorted((left, right) => (open.get(left) ?? 0) - (open.get(right) ?? 0))
+      .slice(0, Math.max(0, wanted))
+    const isShort = chosen.length < Math.min(wanted, others.length)
+    if (isShort) short++
+    for (const [index, userId] of chosen.entries()) {
+      const moved = ending[index]
+      open.set(userId, (open.get(userId) ?? 0) + 1)
+      changes.push({
+        span,
+        before: moved?.userId ?? null,
+        after: userId,
+        dueAt: dueAt === undefined ? (moved?.dueAt ?? null) : dueAt,
+      })
+    }
+    // Nobody loses a span that nobody else can take.
+    if (isShort) continue
+    for (const { userId } of ending.slice(chosen.length))
+      changes.push({ span, before: userId, after: null, dueAt: null })
+  }
+  return { changes, short }
+}

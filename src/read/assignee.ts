@@ -1,0 +1,28 @@
+import * as v from 'valibot'
+import type { Caller } from '../auth/authenticate.ts'
+import { isUuid } from '../domain/ids.ts'
+import { described } from '../http/atoms.ts'
+import { actorOf } from '../store/accounts/audit.ts'
+import type { Assignee } from '../store/core/assignees.ts'
+
+const ME = 'me'
+const NOBODY = 'none'
+
+/** The query parameter that selects spans by whom they're assigned to. */
+export const assigneeParameter = described(
+  v.optional(
+    v.pipe(
+      v.string(),
+      v.toLowerCase(),
+      v.check(value => value === ME || value === NOBODY || isUuid(value), `must be ${ME}, ${NOBODY}, or a UUID`),
+    ),
+  ),
+  "Spans that need review and are assigned to you (`me`), to nobody (`none`), or to this user (the user's ID). Each page then looks at all of the user's open assignments, but at no other traces.",
+)
+
+/** Whose assignments a caller asks for. */
+export function assigneeFor(caller: Caller, value: string | undefined): Assignee | undefined {
+  if (value === undefined) return undefined
+  if (value === NOBODY) return null
+  return value === ME ? actorOf(caller) : value
+}

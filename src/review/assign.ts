@@ -1,0 +1,213 @@
+import * as v from 'valibot'
+import { endpoint } from '../api/endpoint.ts'
+import { CURSOR, ROOT_SPAN_ID, SPAN_ID, USER_ID } from '../api/story.ts'
+import type { Caller } from '../auth/authenticate.ts'
+import { shareOut } from '../domain/assignment.ts'
+import { described, object, record, timestamp, Uuid, uuid } from '../http/atoms.ts'
+import { NextCursor, pageOf } from '../http/cursor.ts'
+import { badRequest, invalidRequest } from '../http/errors.ts'
+import {
+  MAX_ASSIGNED_SPANS,
+  MAX_ASSIGNEES,
+  MAX_CURSOR_LENGTH,
+  MAX_OPEN_ASSIGNMENTS,
+  MAX_SHARED_SPANS,
+} from '../limits.ts'
+import { assigneeFor, assigneeParameter } from '../read/assignee.ts'
+import { projectSelector, selectedProject } from '../read/project.ts'
+import { TrueOrFalse, traceFilter, traceFilters } from '../read/trace-filters.ts'
+import { findAssignable } from '../store/accounts/users.ts'
+import type { Store, UnscopedStore } from '../store/core/store.ts'
+import { countOpenAssignments, findAssignableSpans, isSharable, saveAssignments } from '../store/reviews/assignments.ts'
+import { findInQueue } from '../store/reviews/queue.ts'
+import { fromQueuePlace, QUEUE_PLACE, toQueuePlace } from './queue-cursor.ts'
+
+const Filter = object(
+  v.strictObject({
+    ...projectSelector,
+    ...traceFilters,
+    assignee: assigneeParameter,
+    all: v.optional(
+      described(TrueOrFalse, "Whether to include spans that the project's review policy leaves out"),
+      'false',
+    ),
+    metadata: described(
+      v.optional(record(v.string(), v.string())),
+      'Values of metadata fields by dotted path, as in `metadata.<path>=value`',
+    ),
+  }),
+)
+
+const Assignment = v.strictObject({
+  spanIds: described(
+    v.optional(v.pipe(v.array(Uuid), v.maxLength(MAX_ASSIGNED_SPANS, `must have at most ${MAX_ASSIGNED_SPANS} IDs`))),
+    'Spans of one project. Either this or `filter` is required.',
+  ),
+  filter: described(
+    v.optional(Filter),
+    `The part of the queue to share out, selected as in \`GET /api/review-queue\`, whether or not spans are claimed. A call assigns up to ${MAX_SHARED_SPANS} of its spans, those of the oldest traces first.`,
+  ),
+  userIds: described(
+    v.pipe(v.array(Uuid), v.maxLength(MAX_ASSIGNEES, `must have at most ${MAX_ASSIGNEES} IDs`)),
+    'The people to assign the spans to. None: the assignments of `spanIds`, or those of `fromUserId`, end.',
+  ),
+  fromUserId: v.optional(
+    uuid("Moves only this user's assignments. They keep their due dates unless `dueAt` is given."),
+  ),
+  replace: described(
+    v.optional(v.boolean(), false),
+    "Whether other people's assignments of the spans end. If not, spans that are assigned to enough people stay as they are.",
+  ),
+  dueAt: described(
+    v.optional(v.nullable(timestamp('When the spans should be reviewed'))),
+    'Also changes the due date of spans that are already assigned to one of the people. Null: no due date.',
+  ),
+  preview: described(v.optional(v.boolean(), false), 'Whether to only say what the call would do'),
+  cursor: described(
+    v.optional(v.pipe(v.string(), v.maxLength(MAX_CURSOR_LENGTH, 'is not a cursor for this list'))),
+    'The `nextCursor` of the previous call with the same filter',
+  ),
+})
+
+type Body = v.InferOutput<typeof Assignment>
+
+export const assignSpans = endpoint({
+  family: 'review',
+  method: 'POST',
+  path: '/api/review-queue/assign',
+  summary: 'Share spans out to reviewers',
+  description:
+    'Each span goes to as many people as must review it, or to all of them if there are fewer. Those who have the fewest open assignments in the project come first, so shares stay even over several calls; repeating a call changes nothing. ' +
+    'An assignment ends when the span is decided, and is open again if its output changes. Others can still review the span. ' +
+    `A user has at most ${MAX_OPEN_ASSIGNMENTS} open assignments in a project.`,
+  scope: 'manage',
+  body: Assignment,
+  errors: { 404: 'Not found' },
+  responses: {
+    200: v.object({
+      assigned: described(
+        v.array(v.object({ userId: Uuid, spans: v.number() })),
+        'How many spans each of the people newly has',
+      ),
+      changedDueDates: v.number(),
+      ended: described(v.number(), 'How many assignments ended without another person'),
+      unchanged: described(v.number(), 'How many of the spans already had enough people'),
+      short: described(
+        v.number(),
+        `How many spans got too few people, because the others have ${MAX_OPEN_ASSIGNMENTS} open assignments`,
+      ),
+      refused: described(v.array(Uuid), "Those of `spanIds` that don't exist or don't need review"),
+      nextCursor: described(NextCursor, 'Set if more spans of the filter may follow'),
+    }),
+  },
+  example: {
+    body: { spanIds: [SPAN_ID, ROOT_SPAN_ID], userIds: [USER_ID], dueAt: '2026-11-24T18:00:00.000Z' },
+    answers: {
+      200: {
+        assigned: [{ userId: USER_ID, spans: 1 }],
+        changedDueDates: 0,
+        ended: 0,
+        unchanged: 0,
+        short: 0,
+        refused: [ROOT_SPAN_ID],
+        nextCursor: CURSOR,
+      },
+    },
+  },
+}).handle(async ({ body, caller, store, unscoped, act, now }) => {
+  const selected = await select({ caller, store, unscoped, now }, body)
+  const spans = await findAssignableSpans(store, selected.spanIds, caller.project)
+  const projectKey = spans[0]?.projectKey
+  const other = spans.find(span => span.projectKey !== projectKey)
+  if (other) {
+    throw badRequest("must be of the first span's project", `spanIds.${selected.spanIds.indexOf(other.id)}`)
+  }
+  const key = projectKey ?? selected.projectKey ?? 0
+  await requireReviewers(store, key, body.userIds)
+  const open = await countOpenAssignments(store, key, body.userIds)
+  const { changes, short } = shareOut(spans, { ...body, open, maxOpen: MAX_OPEN_ASSIGNMENTS })
+  const planned = {
+    given: countBy(changes.flatMap(({ before, after }) => (after === null || after === before ? [] : [after]))),
+    ended: changes.filter(({ after }) => after === null).length,
+  }
+  const { given, ended } = body.preview || changes.length === 0 ? planned : await saveAssignments(store, act, changes)
+  const found = new Set(spans.map(({ id }) => id))
+  const changed = new Set(changes.map(({ span }) => span.id))
+  return {
+    status: 200,
+    body: {
+      assigned: [...new Set(body.userIds)].map(userId => ({ userId, spans: given.get(userId) ?? 0 })),
+      changedDueDates: changes.filter(({ before, after }) => before === after).length,
+      ended,
+      unchanged: found.size - changed.size,
+      short,
+      refused: body.filter ? [] : [...new Set(selected.spanIds)].filter(id => !found.has(id)),
+      nextCursor: selected.nextCursor,
+    },
+  }
+})
+
+interface Selected {
+  spanIds: readonly string[]
+  projectKey: number | undefined
+  nextCursor: string | null
+}
+
+/** The spans that a call concerns. */
+async function select(
+  { caller, store, unscoped, now }: { caller: Caller; store: Store; unscoped: UnscopedStore; now: number },
+  { spanIds, filter, userIds, fromUserId, replace, dueAt, cursor }: Body,
+): Promise<Selected> {
+  if (spanIds) {
+    if (filter) throw badRequest('must not be combined with spanIds', 'filter')
+    if (cursor !== undefined) throw badRequest('requires filter', 'cursor')
+    return { spanIds, projectKey: caller.project?.key, nextCursor: null }
+  }
+  if (!filter) throw badRequest('spanIds or filter is required')
+  if (userIds.length === 0 && fromUserId === undefined) {
+    throw badRequest('must have an ID, unless spanIds or fromUserId is given', 'userIds')
+  }
+  const { metadata = {}, assignee: asked, ...query } = filter
+  if (fromUserId !== undefined && asked !== undefined) {
+    throw badRequest('must not be combined with fromUserId', 'filter.assignee')
+  }
+  const project = await selectedProject({ caller, store, unscoped }, query)
+  const metadataFilters = Object.entries(metadata).map(([path, value]) => ({ path, value }))
+  const assignee = fromUserId ?? assigneeFor(caller, asked)
+  const selection = {
+    filter: { ...(await traceFilter({ query, metadataFilters })), assigneeId: assignee ?? undefined },
+    order: 'oldest' as const,
+    all: query.all,
+    assignee,
+    holder: undefined,
+    now,
+  }
+  const isSpan = isSharable({ userIds, fromUserId, replace, dueAt })
+  const { items, nextCursor } = await pageOf({
+    list: ['assign', store.organization.id, project.id],
+    query: { limit: MAX_SHARED_SPANS, cursor },
+    place: QUEUE_PLACE,
+    read: async (limit, place) => {
+      const after = place && toQueuePlace(place)
+      const { spanIds, nextPlace } = await findInQueue(store, project, selection, { limit, after, isSpan })
+      return { items: spanIds, nextPlace: nextPlace && fromQueuePlace(nextPlace) }
+    },
+  })
+  return { spanIds: items, projectKey: project.key, nextCursor }
+}
+
+/** 400 if one of the users can't review in the project. */
+async function requireReviewers(store: Store, projectKey: number, userIds: readonly string[]): Promise<void> {
+  if (userIds.length === 0) return
+  const assignable = await findAssignable(store, projectKey, userIds)
+  const faults = userIds.flatMap((id, index) =>
+    assignable.has(id) ? [] : [{ path: `userIds.${index}`, message: "isn't a user with access to the project" }],
+  )
+  if (faults.length > 0) throw invalidRequest(faults)
+}
+
+function countBy(ids: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1)
+  return counts
+}

@@ -1,0 +1,62 @@
+import { and, eq, sql } from 'drizzle-orm'
+import { MAX_COUNTED_ASSIGNMENTS } from '../../limits.ts'
+import type { Project } from '../accounts/projects.ts'
+import { readPlain } from '../core/database.ts'
+import { isReviewedWithOther, isUnreviewed } from '../core/reviewable.ts'
+import type { Store } from '../core/store.ts'
+import { reviewAssignments } from '../schema/review-assignments.ts'
+import { spans } from '../schema/spans.ts'
+import { traces } from '../schema/traces.ts'
+import { isLiveIn } from '../traces/live.ts'
+import { reviewedOn } from './queue.ts'
+
+interface Progress {
+  reviewed: { userId: string; day: number; reviewed: number }[]
+  assigned: { userId: string; open: number; overdue: number }[]
+  /** Whether there are more assignments than were counted. */
+  isMinimum: boolean
+}
+
+/** What each reviewer did on each of these days, and has left to do. Takes one round trip. */
+export async function readProgress(
+  store: Store,
+  project: Project,
+  days: { from: number; to: number },
+  now: number,
+): Promise<Progress> {
+  const { database } = store
+  const open = database
+    .select({
+      traceKey: reviewAssignments.traceKey,
+      spanId: reviewAssignments.spanId,
+      userId: reviewAssignments.userId,
+      dueAt: reviewAssignments.dueAt,
+    })
+    .from(reviewAssignments)
+    .where(and(eq(reviewAssignments.projectKey, project.key), sql`${reviewAssignments.isOpen} = 1`))
+    .limit(MAX_COUNTED_ASSIGNMENTS + 1)
+    .as('scanned')
+  const [reviewed, assigned, counted] = await readPlain(database, [
+    reviewedOn(store, project, days),
+    database
+      .select({
+        userId: sql<string>`${open.userId}`.as('userId'),
+        open: sql<number>`count(*)`.as('open'),
+        overdue: sql<number>`coalesce(sum(${open.dueAt} < ${now}), 0)`.as('overdue'),
+      })
+      .from(open)
+      .crossJoin(traces)
+      .crossJoin(spans)
+      .where(
+        isLiveIn(
+          store,
+          project,
+          sql`${traces.key} = ${open.traceKey} and ${spans.id} = ${open.spanId} and ${spans.traceKey} = ${traces.key}
+            and ${isUnreviewed} and not ${isReviewedWithOther}`,
+        ),
+      )
+      .groupBy(open.userId),
+    database.select({ count: sql<number>`count(*)`.as('count') }).from(open),
+  ])
+  return { reviewed, assigned, isMinimum: (counted[0]?.count ?? 0) > MAX_COUNTED_ASSIGNMENTS }
+}

@@ -1,0 +1,107 @@
+import { describe, it } from 'vitest'
+import { type Sharing, shareOut } from '../../src/domain/assignment.ts'
+
+interface Span {
+  id: string
+  reviewers: number
+  assigned: { userId: string; dueAt: number | null }[]
+}
+
+const aSpan = (id: string, assigned: readonly string[] = [], reviewers = 1): Span => ({
+  id,
+  reviewers,
+  assigned: assigned.map(userId => ({ userId, dueAt: 7 })),
+})
+
+const share = (spans: readonly Span[], sharing: Partial<Sharing>) =>
+  shareOut(spans, { userIds: ['ada', 'bob'], open: new Map(), maxOpen: 100, replace: false, ...sharing })
+
+/** Changes as `<span> <before>→<after>`. */
+const shown = ({ changes }: ReturnType<typeof share>) =>
+  changes.map(({ span, before, after }) => `${span.id} ${before ?? '-'}→${after ?? '-'}`)
+
+/** The spans after their changes. */
+const apply = (spans: readonly Span[], { changes }: ReturnType<typeof share>): Span[] =>
+  spans.map(span => {
+    const own = changes.filter(change => change.span === span)
+    const staying = span.assigned.filter(({ userId }) => !own.some(({ before }) => before === userId))
+    const added = own.flatMap(({ after, dueAt }) => (after === null ? [] : [{ userId: after, dueAt }]))
+    return { ...span, assigned: [...staying, ...added] }
+  })
+
+const CASES: [string, Span[], Partial<Sharing>, string[]][] = [
+  [
+    'takes turns, and begins with the person who is named first',
+    ['1', '2', '3'].map(id => aSpan(id)),
+    {},
+    ['1 -→ada', '2 -→bob', '3 -→ada'],
+  ],
+  [
+    'begins with the person who has the least to do',
+    ['1', '2', '3'].map(id => aSpan(id)),
+    { open: new Map([['ada', 2]]) },
+    ['1 -→bob', '2 -→bob', '3 -→ada'],
+  ],
+  [
+    'assigns a span to as many different people as must review it',
+    [aSpan('1', [], 2), aSpan('2', [], 3)],
+    { userIds: ['ada', 'bob', 'cy'] },
+    ['1 -→ada', '1 -→bob', '2 -→cy', '2 -→ada', '2 -→bob'],
+  ],
+  ['assigns it to all people if they are fewer', [aSpan('1', [], 5)], {}, ['1 -→ada', '1 -→bob']],
+  ['leaves spans that enough people have', [aSpan('1', ['cy']), aSpan('2', ['cy'], 2)], {}, ['2 -→ada']],
+  [
+    'takes spans from others if asked to',
+    [aSpan('1', ['cy', 'bob']), aSpan('2', ['cy'])],
+    { replace: true },
+    ['1 cy→-', '2 cy→ada'],
+  ],
+  [
+    "moves only one person's spans",
+    [aSpan('1', ['cy']), aSpan('2', ['cy', 'ada'], 2), aSpan('3', ['cy', 'ada', 'bob'], 3)],
+    { fromUserId: 'cy' },
+    ['1 cy→ada', '2 cy→bob', '3 cy→-'],
+  ],
+  ['never moves a span back to the same person', [aSpan('1', ['ada'])], { fromUserId: 'ada' }, ['1 ada→bob']],
+  ['ends all assignments if nobody is named', [aSpan('1', ['cy', 'ada'])], { userIds: [] }, ['1 cy→-', '1 ada→-']],
+  ["ends one person's assignments", [aSpan('1', ['cy', 'ada'])], { userIds: [], fromUserId: 'cy' }, ['1 cy→-']],
+  ['changes due dates of the people named', [aSpan('1', ['ada', 'cy'])], { dueAt: 9 }, ['1 ada→ada']],
+  ['leaves equal due dates', [aSpan('1', ['ada'])], { dueAt: 7 }, []],
+  [
+    'counts a repeated person once',
+    ['1', '2'].map(id => aSpan(id)),
+    { userIds: ['bob', 'bob', 'ada'] },
+    ['1 -→bob', '2 -→ada'],
+  ],
+]
+
+describe('sharing spans out', () => {
+  it.for(CASES)('%s, and a second time changes nothing', ([, spans, sharing, expected], { expect }) => {
+    const first = share(spans, sharing)
+    expect(shown(first)).toEqual(expected)
+    expect(first.short).toBe(0)
+    const again = apply(spans, first)
+    const left =
+      sharing.fromUserId === undefined
+        ? again
+        : again.filter(span => span.assigned.some(({ userId }) => userId === sharing.fromUserId))
+    expect(shown(share(left, sharing))).toEqual([])
+  })
+
+  it('gives nobody more than the maximum, and takes nothing from anybody for it', ({ expect }) => {
+    const spans = [aSpan('1'), aSpan('2', ['cy']), aSpan('3')]
+    const open = new Map([
+      ['ada', 1],
+      ['bob', 2],
+    ])
+    const shares = share(spans, { open, maxOpen: 2, replace: true })
+    expect(shown(shares)).toEqual(['1 -→ada'])
+    expect(shares.short).toBe(2)
+  })
+
+  it('keeps the due date of a span that moves, unless there is another', ({ expect }) => {
+    const dueOf = (dueAt: Sharing['dueAt']) =>
+      share([aSpan('1', ['cy'])], { fromUserId: 'cy', dueAt }).changes.map(change => change.dueAt)
+    expect([undefined, 9, null].map(dueOf)).toEqual([[7], [9], [null]])
+  })
+})

@@ -1,0 +1,337 @@
+import { env } from 'cloudflare:workers'
+import { beforeAll, describe, it } from 'vitest'
+import { sweep } from '../../src/jobs/sweep.ts'
+import { MAX_ASSIGNED_SPANS, MAX_ASSIGNEES, MAX_OPEN_ASSIGNMENTS, MAX_SHARED_SPANS } from '../../src/limits.ts'
+import { withoutQueue } from '../support/attribution.ts'
+import { countingBindings, rowsReadBy } from '../support/bindings.ts'
+import { aSpan, aTrace, timeAfter } from '../support/builders.ts'
+import { client, newOrg, type Org } from '../support/org.ts'
+import { newReviewed, reviewerOf } from '../support/reviews.ts'
+import { manyTraces } from '../support/traces.ts'
+
+const ASSIGN = '/api/review-queue/assign'
+const QUEUE = '/api/review-queue?projectSlug=support'
+const FILTER = { projectSlug: 'support' }
+const DUE = '2027-01-02T00:00:00.000Z'
+
+/** Creates traces a second apart, each with one output to review. Returns the spans' ids, oldest first. */
+async function spansIn(org: Org, count: number, step_id = 'answer'): Promise<string[]> {
+  const spans = Array.from({ length: count }, (_, index) => {
+    const trace = aTrace({ timestamp: timeAfter(index * 1000) })
+    return { trace, span: aSpan({ trace_id: trace.trace_id, step_id, output: { index }, timestamp: trace.timestamp }) }
+  })
+  await org.ingest.post('/api/v1/batch', {
+    events: spans.flatMap(({ trace, span }) => [
+      { type: 'trace', body: trace },
+      { type: 'span', body: span },
+    ]),
+  })
+  return spans.map(({ span }) => span.span_id)
+}
+
+/** An organization with three people and some spans to review. */
+async function newTeam(count: number) {
+  const org = await newOrg()
+  const [ada, bob, cy] = [await reviewerOf(org), await reviewerOf(org), await reviewerOf(org)]
+  const spanIds = await spansIn(org, count)
+  const assign = async (body: object) => (await org.owner.post(ASSIGN, body)).body
+  const queueOf = async (by: { client: ReturnType<typeof client> }, query: string) => {
+    const { body } = await by.client.get(`${QUEUE}&${query}`)
+    return body.spans.map(({ id }: { id: string }) => id)
+  }
+  const assigneesOf = async (id: string) => (await org.read.get(`/api/spans/${id}`)).body.assignees
+  const progress = async () => (await org.owner.get('/api/review-queue/progress?projectSlug=support')).body
+  return { org, ada, bob, cy, spanIds, assign, queueOf, assigneesOf, progress }
+}
+
+const sharesOf = ({ assigned }: { assigned: { userId: string; spans: number }[] }) => assigned.map(({ spans }) => spans)
+
+describe('assigning spans', () => {
+  it('shares a part of the queue out evenly over repeated calls, and changes nothing when repeated', async ({
+    expect,
+  }) => {
+    const { org, ada, bob, cy, spanIds, assign, queueOf, assigneesOf } = await newTeam(7)
+    const userIds = [ada.userId, bob.userId]
+    const first = await assign({ spanIds: spanIds.slice(0, 3), userIds: [ada.userId] })
+    expect(first).toEqual({
+      assigned: [{ userId: ada.userId, spans: 3 }],
+      changedDueDates: 0,
+      ended: 0,
+      unchanged: 0,
+      short: 0,
+      refused: [],
+      nextCursor: null,
+    })
+    const filter = { ...FILTER, stepId: 'answer' }
+    const preview = await assign({ filter, userIds, dueAt: DUE, preview: true })
+    expect(sharesOf(preview)).toEqual([1, 3])
+    expect(await queueOf(bob, 'assignee=me')).toEqual([])
+    expect(await assign({ filter, userIds })).toEqual({ ...preview, changedDueDates: 0 })
+    expect(preview.changedDueDates).toBe(3)
+    expect(await assign({ filter, userIds })).toMatchObject({
+      assigned: [{ spans: 0 }, { spans: 0 }],
+      nextCursor: null,
+    })
+    expect(await queueOf(ada, 'assignee=me')).toEqual([...spanIds.slice(0, 3), spanIds[6]])
+    expect(await queueOf(ada, `assignee=${bob.userId}`)).toEqual(spanIds.slice(3, 6))
+    expect(await queueOf(cy, 'assignee=me')).toEqual([])
+    expect(await queueOf(cy, 'assignee=none')).toEqual([])
+    expect(await queueOf(cy, '')).toEqual(spanIds)
+    const [late] = await spansIn(org, 1, 'late')
+    expect(await queueOf(cy, 'assignee=none')).toEqual([late])
+    expect(await assigneesOf(String(spanIds[0]))).toEqual([{ userId: ada.userId, dueAt: null }])
+    expect((await org.owner.get(`${QUEUE}&assignee=${bob.userId}&limit=2`)).body).toMatchObject({ remaining: 3 })
+  })
+
+  it('lists what is due first, page by page', async ({ expect }) => {
+    const { ada, spanIds, assign, queueOf } = await newTeam(5)
+    const dates = ['2027-01-03', '2027-01-01', undefined, '2027-01-02', '2027-01-01']
+    for (const [index, date] of dates.entries()) {
+      await assign({
+        spanIds: [spanIds[index]],
+        userIds: [ada.userId],
+        ...(date && { dueAt: `${date}T00:00:00.000Z` }),
+      })
+    }
+    const all = await queueOf(ada, 'assignee=me&order=due')
+    expect(all.map((id: string) => spanIds.indexOf(id)).slice(2)).toEqual([3, 0, 2])
+    const pages = []
+    for (let cursor = ''; ; ) {
+      const { body } = await ada.client.get(`${QUEUE}&assignee=me&order=due&limit=2${cursor}`)
+      pages.push(...body.spans.map(({ id }: { id: string }) => id))
+      if (!body.nextCursor) break
+      cursor = `&cursor=${body.nextCursor}`
+    }
+    expect(pages).toEqual(all)
+    expect(await queueOf(ada, 'assignee=me&order=newest')).toEqual(spanIds.toReversed())
+  })
+
+  it('ends with the decision, and is open again if the output changes or the decision is withdrawn', async ({
+    expect,
+  }) => {
+    const { org, spanId, observe, review } = await newReviewed('Yes')
+    const { userId, client } = await reviewerOf(org)
+    const state = async () => ({
+      mine: (await client.get(`${QUEUE}&assignee=me`)).body.spans.length,
+      listed: (await client.get('/api/spans?projectSlug=support&assignee=me')).body.spans.length,
+      shown: (await client.get(`/api/spans/${spanId}`)).body.assignees.length,
+      people: (await client.get('/api/review-queue/progress?projectSlug=support')).body.people.map(
+        ({ open, overdue }: { open: number; overdue: number }) => [open, overdue],
+      ),
+    })
+    const OPEN = { mine: 1, listed: 1, shown: 1 }
+    const DONE = { mine: 0, listed: 0, shown: 0 }
+    await org.owner.post(ASSIGN, { spanIds: [spanId], userIds: [userId], dueAt: '2020-01-01T00:00:00.000Z' })
+    expect(await state()).toEqual({ ...OPEN, people: [[1, 1]] })
+    await review({ decision: 'accept' }, {}, client)
+    expect(await state()).toEqual({ ...DONE, people: [[0, 0]] })
+    await observe({ data: 'Changed' })
+    expect(await state()).toEqual({ ...OPEN, people: [[1, 1]] })
+    await review({ decision: 'correct', approvedOutput: 'No' }, {}, client)
+    expect(await state()).toMatchObject(DONE)
+    await review({ decision: 'reset' }, {}, client)
+    expect(await state()).toMatchObject(OPEN)
+    expect((await client.get('/api/spans?projectSlug=support&assignee=none')).body.spans).toEqual([])
+  })
+
+  it('moves what one person has left to others, and unassigns', async ({ expect }) => {
+    const { org, ada, bob, cy, spanIds, assign, queueOf, assigneesOf, progress } = await newTeam(4)
+    await assign({ filter: FILTER, userIds: [ada.userId], dueAt: DUE })
+    await ada.client.put(`/api/spans/${spanIds[0]}/review`, { decision: 'accept' })
+    const moved = await assign({ filter: FILTER, fromUserId: ada.userId, userIds: [bob.userId, cy.userId] })
+    expect(moved).toMatchObject({ assigned: [{ spans: 2 }, { spans: 1 }], ended: 0 })
+    expect(await assigneesOf(String(spanIds[2]))).toEqual([{ userId: cy.userId, dueAt: DUE }])
+    expect(await queueOf(ada, 'assignee=me')).toEqual([])
+    const { people, openIsMinimum } = await progress()
+    expect(openIsMinimum).toBe(false)
+    expect(
+      new Map(people.map(({ userId, open, reviewed }: Record<string, unknown>) => [userId, [open, reviewed]])),
+    ).toEqual(
+      new Map([
+        [ada.userId, [0, 1]],
+        [bob.userId, [2, 0]],
+        [cy.userId, [1, 0]],
+      ]),
+    )
+    expect(await assign({ filter: FILTER, fromUserId: bob.userId, userIds: [] })).toMatchObject({ ended: 2 })
+    expect(await assign({ spanIds: [spanIds[2]], userIds: [] })).toMatchObject({ ended: 1 })
+    expect(await queueOf(ada, 'assignee=none')).toEqual(spanIds.slice(1))
+    const log = (await org.owner.get('/api/audit-log?limit=200')).body.entries
+    const own = log.filter(({ action }: { action: string }) => /^review\.(un)?assign$/.test(action))
+    expect(own.filter(({ action }: { action: string }) => action === 'review.assign')).toHaveLength(7)
+    expect(own.filter(({ action }: { action: string }) => action === 'review.unassign')).toHaveLength(3)
+    expect(own.filter((entry: object) => 'beforeId' in entry && entry.beforeId === ada.userId)).toHaveLength(3)
+  })
+
+  it('never assigns what needs no review, what is in another project, or a trace that is gone', async ({ expect }) => {
+    const { org, ada, spanIds, assign, queueOf } = await newTeam(3)
+    const [reviewed, deleted, kept] = spanIds
+    await ada.client.put(`/api/spans/${reviewed}/review`, { decision: 'accept' })
+    await assign({ spanIds: [deleted], userIds: [ada.userId] })
+    await org.owner.delete(`/api/traces/${(await org.read.get(`/api/spans/${deleted}`)).body.trace.id}`)
+    const foreign = await newReviewed('Yes')
+    const refused = [reviewed, deleted, crypto.randomUUID(), foreign.spanId]
+    expect(await assign({ spanIds: [...refused, kept], userIds: [ada.userId] })).toMatchObject({
+      assigned: [{ userId: ada.userId, spans: 1 }],
+      refused,
+    })
+    expect(await queueOf(ada, 'assignee=me')).toEqual([kept])
+    await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
+    const other = client({ 'x-api-key': await org.keyFor({ projectSlug: 'other', scopes: ['manage', 'review'] }) })
+    expect((await other.post(ASSIGN, { spanIds: [kept], userIds: [ada.userId] })).body).toMatchObject({
+      refused: [kept],
+    })
+    expect((await other.post(ASSIGN, { filter: FILTER, userIds: [ada.userId] })).status).toBe(403)
+    const inOther = client({ 'x-api-key': await org.keyFor({ projectSlug: 'other' }) })
+    const trace = aTrace()
+    await inOther.post('/api/v1/traces', trace)
+    const span = aSpan({ trace_id: trace.trace_id, output: 'Yes' })
+    await inOther.post('/api/v1/spans', span)
+    const both = await org.owner.post(ASSIGN, { spanIds: [kept, span.span_id], userIds: [ada.userId] })
+    expect(both).toMatchObject({ status: 400, body: { details: [{ path: 'spanIds.1' }] } })
+  })
+
+  it('shows the assignees of the span that a root is reviewed with', async ({ expect }) => {
+    const text = 'The warranty is 24 months.'
+    const { org, id, spanId: root, step } = await newReviewed(text)
+    const { userId } = await reviewerOf(org)
+    await org.owner.post(ASSIGN, { spanIds: [root], userIds: [userId] })
+    const below = crypto.randomUUID()
+    await step({ span_id: below, output: text })
+    const refused = await org.owner.post(ASSIGN, { spanIds: [root, below], userIds: [userId] })
+    expect(refused.body).toMatchObject({ assigned: [{ userId, spans: 1 }], refused: [root] })
+    const shown = { reviewedBy: below, assignees: [userId] }
+    const { spans } = (await org.read.get(`/api/traces/${id}`)).body
+    const rootOf = (span: { review: { reviewedBy: string }; assignees: { userId: string }[] }) => ({
+      reviewedBy: span.review.reviewedBy,
+      assignees: span.assignees.map(each => each.userId),
+    })
+    expect(rootOf(spans[0])).toEqual(shown)
+    expect(rootOf((await org.read.get(`/api/spans/${root}`)).body)).toEqual(shown)
+    // The root's own assignment no longer counts.
+    const { people } = (await org.owner.get('/api/review-queue/progress?projectSlug=support')).body
+    expect(people).toMatchObject([{ userId, open: 1 }])
+  })
+
+  it("ends a deleted user's assignments", async ({ expect }) => {
+    const { org, ada, bob, spanIds, assign } = await newTeam(2)
+    await assign({ filter: FILTER, userIds: [ada.userId, bob.userId] })
+    await org.owner.delete(`/api/users/${ada.userId}`)
+    await sweep(withoutQueue(), Date.now())
+    const { body } = await org.owner.get('/api/spans?projectSlug=support&assignee=none')
+    expect(body.spans.map(({ id }: { id: string }) => id)).toEqual([spanIds[0]])
+  })
+
+  it('follows renamed steps', async ({ expect }) => {
+    const { org, ada, assign } = await newTeam(2)
+    await org.owner.put(`/api/projects/${org.project.id}/step-names`, { names: { answer: 'reply' } })
+    for (const stepId of ['reply', 'answer']) {
+      const preview = await assign({ filter: { ...FILTER, stepId }, userIds: [ada.userId], preview: true })
+      expect(sharesOf(preview)).toEqual([2])
+    }
+  })
+})
+
+describe('an assignment that is rejected', () => {
+  let org: Org
+  let userId: string
+  const spanId = crypto.randomUUID()
+  beforeAll(async () => {
+    org = await newOrg()
+    userId = (await reviewerOf(org)).userId
+  })
+
+  const ids = (count: number) => Array.from({ length: count }, () => crypto.randomUUID())
+
+  it.for<[string, (userId: string) => object, string]>([
+    ['neither spans nor a filter', userId => ({ userIds: [userId] }), ''],
+    ['both', userId => ({ spanIds: [spanId], filter: FILTER, userIds: [userId] }), 'filter'],
+    ['nobody, by a filter', () => ({ filter: FILTER, userIds: [] }), 'userIds'],
+    ['a user who does not exist', userId => ({ spanIds: [spanId], userIds: [userId, spanId] }), 'userIds.1'],
+    ['a filter without a project', userId => ({ filter: {}, userIds: [userId] }), ''],
+    [
+      'an unknown assignee',
+      userId => ({ filter: { ...FILTER, assignee: 'you' }, userIds: [userId] }),
+      'filter.assignee',
+    ],
+    [
+      'an assignee as well as somebody to take spans from',
+      userId => ({ filter: { ...FILTER, assignee: 'none' }, fromUserId: userId, userIds: [userId] }),
+      'filter.assignee',
+    ],
+    ['a cursor without a filter', userId => ({ spanIds: [spanId], userIds: [userId], cursor: 'x' }), 'cursor'],
+    ['a forged cursor', userId => ({ filter: FILTER, userIds: [userId], cursor: 'x' }), 'cursor'],
+    ['too many spans', userId => ({ spanIds: ids(MAX_ASSIGNED_SPANS + 1), userIds: [userId] }), 'spanIds'],
+    ['too many people', () => ({ spanIds: [spanId], userIds: ids(MAX_ASSIGNEES + 1) }), 'userIds'],
+  ])('%s', async ([, bodyOf, path], { expect }) => {
+    const { status, body } = await org.owner.post(ASSIGN, bodyOf(userId))
+    expect([status, body.details[0].path]).toEqual([400, path])
+  })
+
+  it('by due date without an assignee', async ({ expect }) => {
+    for (const query of ['order=due', 'order=due&assignee=none', 'assignee=x']) {
+      expect((await org.owner.get(`${QUEUE}&${query}`)).status).toBe(400)
+    }
+  })
+})
+
+describe('a large project', () => {
+  const TRACES = 1100
+  let org: Org
+  let people: Awaited<ReturnType<typeof reviewerOf>>[]
+  beforeAll(async () => {
+    org = await newOrg()
+    people = [await reviewerOf(org), await reviewerOf(org)]
+    await manyTraces(org, TRACES, () => ({ name: 'run', fields: {} }))
+    await env.DB.prepare(
+      `update spans set has_output = 1, output = '"Yes"', output_revision = 'a' where trace_key in (
+         select t.key from traces t join projects p on p.key = t.project_key where p.id = ?)`,
+    )
+      .bind(org.project.id)
+      .run()
+  })
+
+  it('is shared out in calls of a limited size, and each says where the next continues', async ({ expect }) => {
+    const userIds = people.map(({ userId }) => userId)
+    const first = (await org.owner.post(ASSIGN, { filter: FILTER, userIds })).body
+    expect(sharesOf(first)).toEqual([MAX_SHARED_SPANS / 2, MAX_SHARED_SPANS / 2])
+    const second = (await org.owner.post(ASSIGN, { filter: FILTER, userIds, cursor: first.nextCursor })).body
+    expect(sharesOf(second)).toEqual([50, 50])
+    expect(second.nextCursor).toBeNull()
+    const again = (await org.owner.post(ASSIGN, { filter: FILTER, userIds })).body
+    expect([...sharesOf(again), again.unchanged, again.nextCursor]).toEqual([0, 0, 0, null])
+  })
+
+  it("reads only a person's own traces for their queue, in two round trips", async ({ expect }) => {
+    const { key, userId, client: own } = await reviewerOf(org)
+    const spans = (await own.get(`${QUEUE}&limit=200&order=random`)).body.spans
+    const spanIds = spans.slice(0, 5).map(({ id }: { id: string }) => id)
+    await org.owner.post(ASSIGN, { spanIds, userIds: [userId], replace: true })
+    for (const path of [
+      `${QUEUE}&assignee=me&order=due`,
+      `${QUEUE}&assignee=me`,
+      '/api/spans?projectSlug=support&assignee=me',
+    ]) {
+      const { bindings, counts } = countingBindings()
+      const { body } = await org.clientOf(key, bindings).get(path)
+      expect(body.spans.map(({ id }: { id: string }) => id).sort()).toEqual([...spanIds].sort())
+      expect(counts.d1RoundTrips).toBeLessThanOrEqual(3)
+      expect(await rowsReadBy(bindings => org.clientOf(key, bindings).get(path))).toBeLessThan(TRACES / 2)
+    }
+  })
+
+  it('gives nobody more than the maximum, and says so', async ({ expect }) => {
+    const { userId } = await reviewerOf(org)
+    await env.DB.prepare(
+      `insert into review_assignments (trace_key, span_id, user_id, project_key, assigned_at)
+       with recursive n(i) as (select 1 union all select i + 1 from n where i < ?)
+       select -i, 'gone', ?, (select key from projects where id = ?), 0 from n`,
+    )
+      .bind(MAX_OPEN_ASSIGNMENTS - 1, userId, org.project.id)
+      .run()
+    const { spans } = (await org.owner.get(`${QUEUE}&limit=2`)).body
+    const spanIds = spans.map(({ id }: { id: string }) => id)
+    const { body } = await org.owner.post(ASSIGN, { spanIds, userIds: [userId], replace: true })
+    expect(body).toMatchObject({ assigned: [{ userId, spans: 1 }], short: 1 })
+  })
+})
