@@ -31,6 +31,8 @@ const LABELS: Readonly<Record<AuditAction, string>> = {
   'review.correct': 'Output corrected',
   'review.reset': 'Review undone',
   'review.import': 'Review imported',
+  'review.assign': 'Review assigned',
+  'review.unassign': 'Review unassigned',
   'comment.create': 'Comment posted',
   'comment.change': 'Comment edited',
   'comment.delete': 'Comment deleted',
