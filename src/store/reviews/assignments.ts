@@ -23,7 +23,7 @@ export interface AssignableSpan extends Assignable {
 }
 
 /** How many people must review the current span. */
-export const reviewersOfSpan = sql<number>`1`
+const reviewersOfSpan = sql<number>`1`
 
 /** Finds those of these spans that need review, in the same order. Takes one round trip. */
 export async function findAssignableSpans(
