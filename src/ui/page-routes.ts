@@ -7,6 +7,7 @@ export const PAGES = {
   '/problems': () => import('./problems/page.tsx'),
   '/problems/:problemId': () => import('./problems/problem-page.tsx'),
   '/review': () => import('./review/page.tsx'),
+  '/adjudication': () => import('./adjudication/page.tsx'),
   '/traces': () => import('./traces/page.tsx'),
   // Before the page of a trace, which its path would match.
   '/traces/conversations': () => import('./conversations/page.tsx'),

@@ -1,4 +1,4 @@
-import { type Query, queryOptions } from '@tanstack/react-query'
+import { type Query, queryOptions, useQuery } from '@tanstack/react-query'
 import { call, Fault, needsOrganization } from './client.ts'
 import { chooseOrganization, chosenOrganization } from './organization.ts'
 import type { Session } from './wire.ts'
@@ -37,6 +37,16 @@ async function readSession(signal: AbortSignal): Promise<Session> {
     chooseOrganization(null)
     return call<Session>('/api/session', { signal })
   }
+}
+
+/** Whether the session decides if reviewers disagree. */
+export function useIsAdjudicator(): boolean {
+  const { data: session } = useQuery(sessionQuery)
+  return (
+    session?.user?.adjudicator === true &&
+    session.actsAs === 'person' &&
+    (['read', 'review'] as const).every(scope => session.scopes.includes(scope))
+  )
 }
 
 /** The signed-in user's name. */

@@ -29,6 +29,7 @@ import type { getInsights } from '../../read/insights.ts'
 import type { getKnowledgeDoc, listKnowledgeDocs } from '../../read/knowledge-docs.ts'
 import type { getModel } from '../../read/model.ts'
 import type { diffPromptVersions, getPrompt, listPrompts } from '../../read/prompts.ts'
+import type { getReviewPolicy } from '../../read/review-policy.ts'
 import type { listReviewers } from '../../read/reviewers.ts'
 import type { getSpanSources } from '../../read/sources.ts'
 import type { getSpan, listSpans } from '../../read/spans.ts'
@@ -74,6 +75,7 @@ export type TraceDeletions = Answer<typeof postTraceDeletions, 207>
 export type Trace = Answer<typeof getTrace>
 export type Span = Trace['spans'][number]
 export type Suggestion = Span['suggestions'][number]
+export type Vote = Span['votes'][number]
 export type Feedback = Trace['feedback'][number]
 export type SpanOfTrace = Answer<typeof getSpan>
 export type GroupList = Answer<typeof listGroups>
@@ -97,6 +99,7 @@ export type DatasetItems = Answer<typeof listItems>
 export type DatasetItem = DatasetItems['items'][number]
 export type PromptSuggestion = Answer<typeof getSuggestion>
 export type PendingSuggestion = Answer<typeof suggestVersion, 202>
+export type ReviewPolicy = Answer<typeof getReviewPolicy>
 export type Prompts = Answer<typeof listPrompts>
 export type Prompt = Answer<typeof getPrompt>
 export type Watch = NonNullable<Prompt['watch']>

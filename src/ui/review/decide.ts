@@ -23,9 +23,14 @@ const pendingCalls = new Map<string, Promise<SpanOfTrace>>()
 
 /**
  * Sends a decision on a span as the reviewer saw it. The reviewer moves on; the draft stays until the decision is
- * saved. Returns whether it is saved and still in force.
+ * saved. Returns the span after it, if it is saved and still in force.
  */
-export async function decide(desk: Desk, seen: SpanOfTrace, request: Decision, onTrouble: OnTrouble): Promise<boolean> {
+export async function decide(
+  desk: Desk,
+  seen: SpanOfTrace,
+  request: Decision,
+  onTrouble: OnTrouble,
+): Promise<SpanOfTrace | undefined> {
   const { id } = seen
   const { drafts, sitting, claims } = desk
   const decided: Decided = { request, seen, draft: drafts.get(id), isSaved: false }
@@ -35,16 +40,16 @@ export async function decide(desk: Desk, seen: SpanOfTrace, request: Decision, o
   try {
     const after = await send(seen, request)
     const isLast = sitting.get().decided.get(id) === decided
-    if (!isLast) return false
+    if (!isLast) return undefined
     queryClient.setQueryData(spanQuery(id).queryKey, after)
     sitting.change(before => withSaved(before, id, decided))
     if (drafts.get(id) === decided.draft) drafts.remove(id)
-    return true
+    return after
   } catch (error) {
-    if (sitting.get().decided.get(id) !== decided) return false
+    if (sitting.get().decided.get(id) !== decided) return undefined
     sitting.change(before => withoutDecision(before, id))
     await reportTrouble(desk, { request, seen, fault: faultOf(error) }, onTrouble)
-    return false
+    return undefined
   }
 }
 

@@ -14,6 +14,7 @@ import { KeyHint } from '../parts/key-hint.tsx'
 import { Moment } from '../parts/moment.tsx'
 import classes from './decision-panel.module.css'
 import type { Draft } from './drafts.ts'
+import { FIELD } from './keys.ts'
 
 const ErrorTypeChoice = lazy(async () => ({ default: (await import('./wrong.tsx')).ErrorTypeChoice }))
 
@@ -24,6 +25,10 @@ export interface DecisionActions {
   wrong: () => void
   /** Chooses an error type by its position among those with a key. */
   chooseType: (index: number) => void
+  /** Decides as a reviewer's vote says, by its position. */
+  takeVote: (index: number) => void
+  /** Opens the editor with what a vote approves. */
+  editVote: (index: number) => void
   save: () => void
   leave: () => void
   skip: () => void
@@ -45,6 +50,10 @@ interface DecisionPanelProps {
   disabledReason: string | undefined
   /** Whether the decision on this span can be undone. */
   isDecided: boolean
+  /** Whether it's a vote, so that undoing withdraws it. */
+  isVote: boolean
+  /** Whether the reader decides on the votes of others. */
+  isAdjudicating: boolean
   errorTypes: ErrorTypes['errorTypes']
   /** Warnings about this item. */
   children?: ReactNode
@@ -56,7 +65,7 @@ const MAX_NOTE_LENGTH = 16_384
 
 /** The decision, its reason, and the buttons. */
 export function DecisionPanel(props: DecisionPanelProps) {
-  const { actions, draft, write, isDraftOld, isDraftKept, isEditing, disabledReason, isDecided } = props
+  const { actions, draft, write, isDraftOld, isDraftKept, isEditing, disabledReason, isDecided, isAdjudicating } = props
   const { errorTypes, children, comment } = props
   const hasEdit = draft !== undefined && draft.text !== null
   return (
@@ -72,12 +81,13 @@ export function DecisionPanel(props: DecisionPanelProps) {
       )}
       {isDecided && (
         <Button variant="default" leftSection={<IconArrowBackUp size={16} aria-hidden />} onClick={actions.undo}>
-          Undo decision
+          {props.isVote ? 'Withdraw vote' : 'Undo decision'}
         </Button>
       )}
       {children}
       {hasEdit && !isEditing && <UnsavedDraft at={draft.at} isOld={isDraftOld} onDiscard={actions.discard} />}
       <Textarea
+        {...{ [FIELD]: 'reason' }}
         label="Reason"
         description="Saved with the decision"
         autosize
@@ -88,9 +98,10 @@ export function DecisionPanel(props: DecisionPanelProps) {
         value={draft?.note ?? ''}
         onChange={({ currentTarget }) => write({ note: currentTarget.value })}
       />
-      {(isEditing || hasEdit || draft?.isWrong === true) && (
+      {(isEditing || hasEdit || draft?.isWrong === true || isAdjudicating) && (
         <Suspense>
           <ErrorTypeChoice
+            hasKeys={!isAdjudicating}
             errorTypes={errorTypes}
             chosen={draft?.errorType ?? null}
             onChoose={errorType => write({ errorType, ...(errorType !== null && { isWrong: true }) })}
@@ -124,7 +135,7 @@ const once =
     if (detail < 2) act()
   }
 
-const Buttons = ({ actions, onComment, isEditing, disabledReason }: DecisionPanelProps) => {
+const Buttons = ({ actions, onComment, isEditing, isAdjudicating, disabledReason }: DecisionPanelProps) => {
   const disabled = disabledReason !== undefined
   return (
     <div className={classes.buttons}>
@@ -143,12 +154,18 @@ const Buttons = ({ actions, onComment, isEditing, disabledReason }: DecisionPane
       ) : (
         <>
           <Act label="Accept" Icon={IconCheck} keys={['A']} isMain disabled={disabled} onClick={once(actions.accept)} />
-          <Act label="Wrong" Icon={IconThumbDown} keys={['W']} onClick={actions.wrong} />
+          {!isAdjudicating && <Act label="Wrong" Icon={IconThumbDown} keys={['W']} onClick={actions.wrong} />}
           <Act label="Edit" Icon={IconPencil} keys={['E']} disabled={disabled} onClick={actions.edit} />
         </>
       )}
       <Act label="Skip" Icon={IconPlayerSkipForward} keys={['S']} onClick={once(actions.skip)} />
-      <Act label="Comment" Icon={IconMessagePlus} keys={['C']} isWide={isEditing} onClick={onComment} />
+      <Act
+        label="Comment"
+        Icon={IconMessagePlus}
+        keys={['C']}
+        isWide={isEditing || isAdjudicating}
+        onClick={onComment}
+      />
     </div>
   )
 }

@@ -1,5 +1,10 @@
 import { parametersIn, withoutFilters } from '../parts/parameters.ts'
 
+/** Which spans a queue has: those that need review, or those on which reviewers disagree. */
+export type QueueKind = 'review' | 'disputes'
+
+export const TITLES: Readonly<Record<QueueKind, string>> = { review: 'Review', disputes: 'Adjudication' }
+
 /** The queue's orders. The first is the default. */
 export const ORDERS = [
   { value: 'oldest', label: 'Oldest first' },

@@ -2,34 +2,38 @@ import { Anchor, Button, Code, Group, Text } from '@mantine/core'
 import { Link } from 'wouter'
 import { Empty } from '../parts/empty.tsx'
 import { useFirstTrace } from '../parts/first-trace.ts'
-import type { QueueFilter } from './filters.ts'
+import type { QueueFilter, QueueKind } from './filters.ts'
 import { withNoneSkipped } from './sitting.ts'
 import { useDesk, useSitting } from './use-desk.ts'
 
 interface FinishedProps {
+  kind: QueueKind
   filter: QueueFilter
   projectSlug: string
   onClear: () => void
 }
 
 /** Shown when the queue is done, with next steps. */
-export function Finished({ filter, projectSlug, onClear }: FinishedProps) {
+export function Finished({ kind, filter, projectSlug, onClear }: FinishedProps) {
   const desk = useDesk()
   const { skipped, decidedAt } = useSitting()
   const firstTrace = useFirstTrace(projectSlug)
   const isFiltered = filter.stepId !== '' || filter.name !== ''
   const title = titleFor({ isFiltered, hasSkipped: skipped.size > 0, hasDecided: decidedAt.length > 0 })
+  const isNew = kind === 'review' && !isFiltered && decidedAt.length === 0
   return (
-    <Empty title={title} {...(!isFiltered && decidedAt.length === 0 && { curl: firstTrace })}>
+    <Empty title={kind === 'review' || skipped.size > 0 ? title : 'No disputes'} {...(isNew && { curl: firstTrace })}>
       <Text size="sm" inherit mb="sm">
         {skipped.size > 0
-          ? `You skipped ${skipped.size === 1 ? 'one item' : `${skipped.size} items`}. Everything else is reviewed or being reviewed by someone else.`
-          : `Every ${isFiltered ? 'matching output' : 'output'} is reviewed or being reviewed by someone else. New outputs appear here automatically.`}
+          ? `You skipped ${skipped.size === 1 ? 'one item' : `${skipped.size} items`}. ${REST[kind]}`
+          : kind === 'disputes'
+            ? `Reviewers agree on every ${isFiltered ? 'matching output' : 'output'}, or haven't all voted yet. Disputes appear here automatically.`
+            : `Every ${isFiltered ? 'matching output' : 'output'} is reviewed or being reviewed by someone else. New outputs appear here automatically.`}
       </Text>
       <Group gap="xs">
         {skipped.size > 0 && (
           <Button size="xs" onClick={() => desk.sitting.change(withNoneSkipped)}>
-            Review skipped items
+            {kind === 'disputes' ? 'Go back to skipped items' : 'Review skipped items'}
           </Button>
         )}
         {isFiltered && (
@@ -44,13 +48,18 @@ export function Finished({ filter, projectSlug, onClear }: FinishedProps) {
           See what to fix next
         </Anchor>
       </Group>
-      {!isFiltered && decidedAt.length === 0 && (
+      {isNew && (
         <Text size="sm" inherit mt="sm">
           Spans with an output appear here for review. To send one, use a key with the <Code>ingest</Code> scope:
         </Text>
       )}
     </Empty>
   )
+}
+
+const REST: Readonly<Record<QueueKind, string>> = {
+  review: 'Everything else is reviewed or being reviewed by someone else.',
+  disputes: 'Every other dispute is decided.',
 }
 
 function titleFor({ isFiltered, hasSkipped, hasDecided }: Record<'isFiltered' | 'hasSkipped' | 'hasDecided', boolean>) {

@@ -8,11 +8,11 @@ import { IconButton, type IconButtonProps } from '../parts/icon-button.tsx'
 import { KeysHelp } from '../parts/keys-help.tsx'
 import { late } from '../parts/late.tsx'
 import { handle } from '../parts/use-keys.ts'
-import { queryOf, withoutQueueFilter } from './filters.ts'
+import { type QueueKind, queryOf, TITLES, withoutQueueFilter } from './filters.ts'
 import { Finished } from './finished.tsx'
 import classes from './inbox.module.css'
 import { Item } from './item.tsx'
-import { KEYS, useInboxKeys } from './keys.ts'
+import { ADJUDICATION_KEYS, KEYS, useInboxKeys } from './keys.ts'
 import { NotAPerson } from './not-a-person.tsx'
 import { QueueProgress } from './progress.tsx'
 import { promptsQuery, spanQuery, wholeIn } from './queries.ts'
@@ -28,10 +28,10 @@ const QueueFilters = late(
 )
 
 /** The review queue, one span at a time. */
-export function Inbox({ projectSlug }: { projectSlug: string }) {
+export function Inbox({ projectSlug, kind }: { projectSlug: string; kind: QueueKind }) {
   const [isHelpOpen, help] = useDisclosure()
   const { data: prompts } = useQuery(promptsQuery(projectSlug))
-  const { queue, filter, clearFilter, current, preview, isFinished, progress, ...act } = useQueue(projectSlug)
+  const { queue, filter, clearFilter, current, preview, isFinished, progress, ...act } = useQueue(projectSlug, kind)
   useInboxKeys({
     next: () => handle(() => act.move(1)),
     previous: () => handle(() => act.move(-1)),
@@ -42,12 +42,12 @@ export function Inbox({ projectSlug }: { projectSlug: string }) {
     <div className={classes.inbox}>
       <Group justify="space-between" gap="xs" className={classes.bar}>
         <Group gap="md" miw={0}>
-          <Title order={1}>Review</Title>
-          <QueueProgress {...progress} />
+          <Title order={1}>{TITLES[kind]}</Title>
+          <QueueProgress {...progress} kind={kind} />
         </Group>
         <Group gap="xs">
           <QueueFilters steps={(prompts?.prompts ?? []).map(({ stepId }) => stepId)} />
-          <ViewsMenu page="review" queryOf={queryOf} withoutFilters={withoutQueueFilter} />
+          {kind === 'review' && <ViewsMenu page="review" queryOf={queryOf} withoutFilters={withoutQueueFilter} />}
           <Group gap={2} wrap="nowrap">
             <BarButton label="Previous item (K)" Icon={IconChevronLeft} onClick={() => act.move(-1)} />
             <BarButton label="Next item (J)" Icon={IconChevronRight} onClick={() => act.move(1)} />
@@ -70,11 +70,11 @@ export function Inbox({ projectSlug }: { projectSlug: string }) {
       ) : queue.error ? (
         <FaultAlert error={queue.error} title="Couldn't load the queue" onRetry={queue.refetch} />
       ) : isFinished ? (
-        <Finished filter={filter} projectSlug={projectSlug} onClear={clearFilter} />
+        <Finished kind={kind} filter={filter} projectSlug={projectSlug} onClear={clearFilter} />
       ) : (
         <Blank />
       )}
-      <KeysHelp shortcuts={KEYS} isOpen={isHelpOpen} onClose={help.close} />
+      <KeysHelp shortcuts={kind === 'disputes' ? ADJUDICATION_KEYS : KEYS} isOpen={isHelpOpen} onClose={help.close} />
     </div>
   )
 }

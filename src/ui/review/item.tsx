@@ -8,13 +8,15 @@ import { DecisionPanel } from './decision-panel.tsx'
 import { suggestedDraft } from './drafts.ts'
 import { Editor } from './editor.tsx'
 import classes from './item.module.css'
-import { useInboxKeys } from './keys.ts'
+import { FIELD, useInboxKeys } from './keys.ts'
 import { OutputPanel } from './output-panel.tsx'
 import { HeldWarning, SchemaAlert, TroublePanel } from './trouble-panel.tsx'
 import { type ItemOptions, useComment, useItem } from './use-item.ts'
 
 const None = () => null
 const SpanSuggestions = late(async () => (await import('./span-suggestions.tsx')).SpanSuggestions, None)
+const Votes = late(async () => (await import('./votes.tsx')).Votes, None)
+const VotingNote = late(async () => (await import('./voting-note.tsx')).VotingNote, None)
 const SpanFeedback = late(async () => (await import('./span-feedback.tsx')).SpanFeedback, None)
 const Wrong = late(async () => (await import('./wrong.tsx')).Wrong, None)
 
@@ -29,7 +31,7 @@ export function Item(options: ItemOptions) {
   useItemKeys(columns, item, comment)
   const troublePanel = trouble && <TroublePanel trouble={trouble} span={span} actions={item.troubleActions} />
   return (
-    <div className={classes.columns} data-editing={isEditing || undefined} ref={columns}>
+    <div className={classes.columns} data-wide={isEditing || item.isAdjudicating || undefined} ref={columns}>
       <section className={classes.column} aria-label="Context">
         <ContextPanel key={span.id} span={span} isWhole={isWhole} />
       </section>
@@ -48,6 +50,23 @@ export function Item(options: ItemOptions) {
         ) : (
           <OutputPanel key={span.id} span={span} isWhole={isWhole} faults={item.outputFaults} />
         )}
+        {isWhole && span.votes.length > 0 && (
+          <Votes
+            key={`votes on ${span.id}`}
+            span={span}
+            order={2}
+            choice={
+              item.isAdjudicating && !isEditing
+                ? {
+                    isEnabled: item.disabledReason === undefined,
+                    take: actions.takeVote,
+                    edit: actions.editVote,
+                    focus: field => columns.current?.querySelector<HTMLElement>(`[${FIELD}="${field}"]`)?.focus(),
+                  }
+                : null
+            }
+          />
+        )}
       </section>
       <section className={`${classes.column} ${classes.decision}`} aria-label="Decision">
         <DecisionPanel
@@ -60,6 +79,8 @@ export function Item(options: ItemOptions) {
           isEditing={isEditing}
           disabledReason={item.disabledReason}
           isDecided={item.isDecided}
+          isVote={item.isVote}
+          isAdjudicating={item.isAdjudicating}
           errorTypes={item.errorTypes}
           comment={
             comment.isOpen && (
@@ -74,6 +95,7 @@ export function Item(options: ItemOptions) {
             )
           }
         >
+          <VotingNote span={span} isAdjudicator={item.isAdjudicator} />
           {draft?.isWrong === true && !isEditing && !item.isDecided && (
             <Wrong
               span={span}
@@ -105,13 +127,14 @@ export function Item(options: ItemOptions) {
 
 function useItemKeys(
   columns: RefObject<HTMLDivElement | null>,
-  { actions, draft, isEditing }: ReturnType<typeof useItem>,
+  { actions, draft, isEditing, isAdjudicating }: ReturnType<typeof useItem>,
   comment: ReturnType<typeof useComment>,
 ): void {
   useInboxKeys({
     accept: () => !isEditing && handle(actions.accept),
-    wrong: () => !isEditing && handle(actions.wrong),
-    errorType: ({ key }) => handle(() => actions.chooseType(Number(key) - 1)),
+    wrong: () => !isEditing && !isAdjudicating && handle(actions.wrong),
+    // An adjudicator's digits take votes.
+    errorType: ({ key }) => !isAdjudicating && handle(() => actions.chooseType(Number(key) - 1)),
     edit: () => !isEditing && handle(actions.edit),
     save: ({ target }) => {
       const isInside = target instanceof Node && columns.current?.contains(target)

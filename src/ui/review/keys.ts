@@ -34,5 +34,24 @@ export const KEYS: readonly Shortcut<Command>[] = [
   { keys: ['?'], command: 'help', label: 'Show keyboard shortcuts' },
 ]
 
+/** Marks the fields of a decision, so that keys can focus them. */
+export const FIELD = 'data-decision-field'
+
+/** What an adjudicator does with reviewers' votes. */
+type VoteCommand = 'take' | 'compare' | 'reason' | 'type'
+
+export const VOTE_KEYS: readonly Shortcut<VoteCommand>[] = [
+  { keys: ['1-9'], command: 'take', label: "Decide as this reviewer's vote says" },
+  { keys: ['D'], command: 'compare', label: 'Compare the votes with the output, or with another vote' },
+  { keys: ['R'], command: 'reason', label: 'Write a reason' },
+  { keys: ['T'], command: 'type', label: 'Choose an error type' },
+]
+
+/** The shortcuts of the adjudication queue, as the help lists them. */
+export const ADJUDICATION_KEYS: readonly Shortcut<Command | VoteCommand>[] = [
+  ...VOTE_KEYS,
+  ...KEYS.filter(({ command }) => command !== 'errorType' && command !== 'wrong'),
+]
+
 /** Runs the inbox's commands by their keys. */
 export const useInboxKeys = (commands: Commands<Command>): void => useKeys(KEYS, commands)

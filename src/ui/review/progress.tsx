@@ -3,10 +3,12 @@ import { pathWith } from '../api/client.ts'
 import { Counted } from '../parts/counted.tsx'
 import { count } from '../parts/format.ts'
 import { useProject } from '../session/project.ts'
+import type { QueueKind } from './filters.ts'
 import { perHour } from './pace.ts'
 import { useSitting } from './use-desk.ts'
 
 interface ProgressProps {
+  kind: QueueKind
   remaining: number | undefined
   isMinimum: boolean
   /** This reviewer's decisions in force since midnight UTC, as insights count them. */
@@ -15,7 +17,7 @@ interface ProgressProps {
 }
 
 /** How much of the queue is left, and the reviewer's pace. */
-export function QueueProgress({ remaining, isMinimum, today, reviewerId }: ProgressProps) {
+export function QueueProgress({ kind, remaining, isMinimum, today, reviewerId }: ProgressProps) {
   const { startedAt, decidedAt } = useSitting()
   const reviewedFrom = `${new Date().toISOString().slice(0, 10)}T00:00:00.000Z`
   const path = pathWith('/spans', { project: useProject(), reviewerId, reviewedFrom })
@@ -26,7 +28,8 @@ export function QueueProgress({ remaining, isMinimum, today, reviewerId }: Progr
         {isMinimum && 'at least '}
         {remaining === undefined ? '–' : count(remaining)}
       </b>{' '}
-      to review · <Counted value={today} path={path} label={`${count(today)} reviewed today`} /> reviewed today
+      {kind === 'disputes' ? 'to decide' : 'to review'} ·{' '}
+      <Counted value={today} path={path} label={`${count(today)} reviewed today`} /> reviewed today
       {pace !== null && (
         <>
           {' '}

@@ -3,7 +3,7 @@ import { call } from '../api/client.ts'
 import { queryClient } from '../api/query-client.ts'
 import type { Guideline, Prompt, Prompts, ReviewQueue, SpanOfTrace, Trace } from '../api/wire.ts'
 import { sourcesQuery } from '../sources/queries.ts'
-import type { QueueFilter } from './filters.ts'
+import type { QueueFilter, QueueKind } from './filters.ts'
 
 /** Pages contain previews, which show where a value is truncated. The current item is loaded in full. */
 const PAGE = 25
@@ -13,12 +13,19 @@ const MAX_PAGE = 200
  * The queue at the time of the request. It never refetches on its own, because items would move while the reviewer
  * works.
  */
-export const queueQuery = (projectSlug: string | undefined, filter: QueueFilter) =>
+export const queueQuery = (projectSlug: string | undefined, kind: QueueKind, filter: QueueFilter) =>
   infiniteQueryOptions({
-    queryKey: ['review-queue', projectSlug, filter],
+    queryKey: ['review-queue', projectSlug, kind, filter],
     queryFn: ({ pageParam: cursor, signal }) =>
       call<ReviewQueue>('/api/review-queue', {
-        query: { projectSlug, ...filter, payloads: 'preview', limit: PAGE, cursor },
+        query: {
+          projectSlug,
+          ...filter,
+          disputed: kind === 'disputes' || undefined,
+          payloads: 'preview',
+          limit: PAGE,
+          cursor,
+        },
         signal,
       }),
     initialPageParam: null as string | null,

@@ -37,6 +37,7 @@ export function TroublePanel({ trouble, span, actions }: TroublePanelProps) {
   if (fault.heldBy !== undefined) {
     return <HeldWarning heldBy={fault.heldBy} onRetry={onRetry} onTakeOver={onTakeOver} />
   }
+  if (fault.status === 409) return <EnoughReviewers onSkip={actions.onLeave} onRetry={onRetry} />
   return (
     <FaultAlert
       error={fault}
@@ -69,6 +70,19 @@ export function HeldWarning({ heldBy, onRetry, onTakeOver }: HeldWarningProps) {
     </Warning>
   )
 }
+
+/** Explains that a span has as many votes and reviewers as it needs. */
+const EnoughReviewers = ({ onSkip, onRetry }: { onSkip: () => void; onRetry: () => void }) => (
+  <Warning title="This item has enough reviewers" icon={<IconUsers size={16} aria-hidden />}>
+    <Text size="sm" mb="xs">
+      They have voted on it or are reviewing it now, so your vote isn't needed. Your draft is still here.
+    </Text>
+    <Group gap="xs">
+      <ChoiceButton label="Skip it" isSuggested onClick={onSkip} />
+      <ChoiceButton label="Try again" onClick={onRetry} />
+    </Group>
+  </Warning>
+)
 
 interface SchemaAlertProps {
   faults: readonly { path: string; message: string }[]

@@ -2,8 +2,10 @@ import { notifications } from '@mantine/notifications'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import type { SchemaFault } from '../../domain/output-schema.ts'
+import { recountDisputes } from '../api/disputes.ts'
 import { errorTypesQuery } from '../api/error-types.ts'
 import { queryClient } from '../api/query-client.ts'
+import { useIsAdjudicator } from '../api/session.ts'
 import type { SpanOfTrace } from '../api/wire.ts'
 import { takesText } from '../parts/keys.ts'
 import { usePostComment } from './comment-box.tsx'
@@ -20,6 +22,7 @@ import type { TroubleActions } from './trouble-panel.tsx'
 import { useDesk, useDraft, useRefused, useSitting } from './use-desk.ts'
 import { useSchema } from './use-schema.ts'
 import { faultsOf, useOutputCheck } from './use-schema-faults.ts'
+import { approvedBy, hasVoted, isVoting } from './vote-words.ts'
 
 export interface ItemOptions {
   /** The whole span, or its preview until the whole one is loaded. */
@@ -47,7 +50,7 @@ export function useItem({ span, isWhole, projectSlug, onAdvance, onUndo }: ItemO
   const decided = sitting.decided.get(id)
   const isConflict = trouble?.fault.status === 412
   const isEditing = draft?.isEditing === true && isWhole && decided === undefined && !isConflict
-  const isHeld = useHeldByAnother(span) && takenOver !== id
+  const isHeld = useHeldByAnother(span) && !hasVoted(span, desk.actorId) && takenOver !== id
   const text = draft?.text ?? textOf(review.state === 'corrected' ? span.approvedOutput : output)
   const outputFaults = useMemo(() => (isWhole ? faultsOf(check, output, 'output') : []), [check, output, isWhole])
   const editedFaults = useMemo(() => {
@@ -60,16 +63,22 @@ export function useItem({ span, isWhole, projectSlug, onAdvance, onUndo }: ItemO
 
   const disabledReason = disabledReasonFor(span, { isWhole, isConflict, isHeld })
   const canDecide = disabledReason === undefined && (decided?.isSaved ?? true)
+  const isAdjudicator = useIsAdjudicator()
+  const isAdjudicating = isAdjudicator && decided === undefined && isVoting(span)
   const submit = (request: Decision) => {
     setBlocked(undefined)
     // On the next item, letters must be keys again.
     const field = document.activeElement
     if (field instanceof HTMLElement && takesText(field)) field.blur()
-    decide(desk, span, request, showTrouble).then(isSaved => isSaved && confirm(request))
+    decide(desk, span, request, showTrouble).then(saved => {
+      if (!saved) return
+      confirm(saved, desk.actorId)
+      if (isAdjudicating) void recountDisputes()
+    })
     onAdvance()
   }
-  const consider = (value: SpanOfTrace['output']) => {
-    const request = decisionOn(value, output, draft)
+  const consider = (value: SpanOfTrace['output'], errorType = draft?.errorType ?? null) => {
+    const request = decisionOn(value, output, { note: draft?.note ?? '', errorType })
     const faults = request.decision === 'accept' ? outputFaults : faultsOf(check, value, 'approvedOutput')
     const decision = { ...request, ...(takenOver === id && { takeOver: true }) }
     if (faults.length > 0) setBlocked({ id, request: decision, faults })
@@ -103,6 +112,15 @@ export function useItem({ span, isWhole, projectSlug, onAdvance, onUndo }: ItemO
     skip: () => {
       desk.sitting.change(before => withSkipped(before, id))
       onAdvance()
+    },
+    takeVote: index => {
+      const vote = span.votes[index]
+      if (vote && canDecide) consider(approvedBy(vote, output), draft?.errorType ?? vote.errorType)
+    },
+    editVote: index => {
+      const vote = span.votes[index]
+      if (!vote || !canDecide) return
+      write({ text: textOf(approvedBy(vote, output)), errorType: vote.errorType, isEditing: true })
     },
     undo: () => onUndo(id),
     discard: () => write({ text: null, errorType: null, isWrong: false, isEditing: false }),
@@ -142,6 +160,11 @@ export function useItem({ span, isWhole, projectSlug, onAdvance, onUndo }: ItemO
     errorTypes: errorTypes?.errorTypes ?? [],
     isEditing,
     isDecided: decided !== undefined,
+    /** Whether the decision of this sitting is a vote. */
+    isVote: isVoting(span) && hasVoted(span, desk.actorId),
+    isAdjudicator,
+    /** Whether this decision ends the vote of others. */
+    isAdjudicating,
     isConflict,
     disabledReason,
     trouble,
@@ -196,13 +219,14 @@ export function useComment(span: SpanOfTrace, draft: Draft | undefined, write: (
   }
 }
 
-/** Says that a decision is saved. Clicks go through to what's below. */
-function confirm({ decision }: Decision): void {
+/** Says what is saved. Clicks go through to what's below. */
+function confirm(saved: SpanOfTrace, actorId: string): void {
+  const isVote = saved.review.state === 'unreviewed' && hasVoted(saved, actorId)
   const id = 'decided'
   notifications.hide(id)
   notifications.show({
     id,
-    message: `${decision === 'accept' ? 'Accepted' : 'Corrected'}. Undo: U`,
+    message: `${isVote ? 'Vote saved' : saved.review.state === 'corrected' ? 'Corrected' : 'Accepted'}. Undo: U`,
     position: 'top-center',
     autoClose: 1_500,
     withCloseButton: false,
@@ -215,13 +239,15 @@ const refuse = (message: string): void => {
 }
 
 /** The decision that approves a value, with the draft's comment and error type. */
-function decisionOn(value: SpanOfTrace['output'], output: SpanOfTrace['output'], draft: Draft | undefined): Decision {
+function decisionOn(
+  value: SpanOfTrace['output'],
+  output: SpanOfTrace['output'],
+  { note, errorType }: Pick<Draft, 'note' | 'errorType'>,
+): Decision {
   const isAccepted = isSameValue(value, output)
-  const note = draft?.note.trim() ?? ''
-  const errorType = draft?.errorType ?? null
   return {
     ...(isAccepted ? { decision: 'accept' } : { decision: 'correct', approvedOutput: value }),
-    ...(note !== '' && { comment: note }),
+    ...(note.trim() !== '' && { comment: note.trim() }),
     ...(errorType !== null && !isAccepted && { errorType }),
   }
 }

@@ -8,7 +8,7 @@ import { loadCode } from '../code/index.tsx'
 import { withParameters } from '../parts/parameters.ts'
 import { sourcesQuery } from '../sources/queries.ts'
 import { undo } from './decide.ts'
-import { filterFrom, withoutQueueFilter } from './filters.ts'
+import { filterFrom, type QueueKind, withoutQueueFilter } from './filters.ts'
 import { loadForm } from './form/index.tsx'
 import { itemsOf, nextOpen, openAfter } from './items.ts'
 import { queueQuery, spanQuery, wholeIn } from './queries.ts'
@@ -25,14 +25,14 @@ const EMPTY_POLL_MS = 20_000
 const CLAIM_MS = 1_000
 
 /** The queue as the reviewer goes through it: the current item, and how to move on. */
-export function useQueue(projectSlug: string) {
+export function useQueue(projectSlug: string, kind: QueueKind) {
   const desk = useDesk()
   const sitting = useSitting()
   const refused = useRefused()
   const [parameters, setParameters] = useSearchParams()
   const filter = filterFrom(parameters)
   const named = parameters.get('span')
-  const query = queueQuery(projectSlug, filter)
+  const query = queueQuery(projectSlug, kind, filter)
   const queue = useInfiniteQuery(query)
   const { pages = [] } = queue.data ?? {}
   const previews = useMemo(() => new Map(pages.flatMap(({ spans }) => spans).map(span => [span.id, span])), [pages])
@@ -60,7 +60,8 @@ export function useQueue(projectSlug: string) {
   }
   const clearFilter = () => setParameters(withoutQueueFilter)
 
-  const isClaimable = (id: string) => !sitting.decided.has(id) && !sitting.resetting.has(id)
+  // A dispute has no votes left to claim. If two adjudicators decide at once, the etag shows it.
+  const isClaimable = (id: string) => kind === 'review' && !sitting.decided.has(id) && !sitting.resetting.has(id)
   useClaims([...(current === undefined ? [] : [current]), ...ahead].filter(isClaimable))
   useReadAhead(ahead, previews)
   useCurrentInUrl(named === null ? current : undefined, show)

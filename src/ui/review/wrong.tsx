@@ -8,6 +8,7 @@ import { KeyHint } from '../parts/key-hint.tsx'
 import { LateSelect } from '../parts/late-select.tsx'
 import type { Draft } from './drafts.ts'
 import { type ErrorType, typesWithKeys } from './error-type-keys.ts'
+import { FIELD } from './keys.ts'
 import { reloadTrace } from './queries.ts'
 import classes from './wrong.module.css'
 
@@ -15,15 +16,17 @@ interface ErrorTypeChoiceProps {
   errorTypes: readonly ErrorType[]
   chosen: string | null
   onChoose: (errorType: string | null) => void
+  /** Whether the digits choose a type. Otherwise, only the list of all types is shown. */
+  hasKeys?: boolean
 }
 
 /** Chooses what went wrong, by key or from all types. */
-export const ErrorTypeChoice = ({ errorTypes, chosen, onChoose }: ErrorTypeChoiceProps) => (
+export const ErrorTypeChoice = ({ errorTypes, chosen, onChoose, hasKeys = true }: ErrorTypeChoiceProps) => (
   <Stack gap={4} component="section" aria-label="What went wrong?">
     <Text size="sm" fw={500}>
       What went wrong?
     </Text>
-    {typesWithKeys(errorTypes).map(({ errorType, name, rule }, index) => (
+    {(hasKeys ? typesWithKeys(errorTypes) : []).map(({ errorType, name, rule }, index) => (
       <UnstyledButton
         key={errorType}
         className={classes.type}
@@ -35,6 +38,7 @@ export const ErrorTypeChoice = ({ errorTypes, chosen, onChoose }: ErrorTypeChoic
       </UnstyledButton>
     ))}
     <LateSelect
+      {...{ [FIELD]: 'type' }}
       aria-label="Error type"
       size="xs"
       placeholder="All error types"

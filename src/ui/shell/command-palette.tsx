@@ -6,6 +6,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import { pathWith } from '../api/client.ts'
+import { useIsAdjudicator } from '../api/session.ts'
 import type { TraceItem, TraceList } from '../api/wire.ts'
 import { conversationAddress, DEFAULT_KEY } from '../conversations/address.ts'
 import { matchedField } from '../filters/matches.tsx'
@@ -13,7 +14,7 @@ import { IconListTree, IconMessage, IconSearch } from '../icons/index.ts'
 import { Moment } from '../parts/moment.tsx'
 import { useMay } from '../parts/scopes.tsx'
 import { useProject } from '../session/project.ts'
-import { SECTIONS } from './navigation.ts'
+import { type Section, sectionsFor } from './navigation.ts'
 import classes from './palette-item.module.css'
 import { PaletteGroup, PaletteItem } from './palette-item.tsx'
 import { isIn, usePaletteLists } from './palette-lists.ts'
@@ -32,15 +33,12 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 /** Requests wait until the reader stops typing for this long. */
 const TYPING_MS = 250
 
-const PLACES = [
-  ...SECTIONS,
-  {
-    path: '/traces/conversations',
-    label: 'Conversations',
-    description: 'Turns with the same group_id',
-    Icon: IconMessage,
-  },
-]
+const CONVERSATIONS = {
+  path: '/traces/conversations',
+  label: 'Conversations',
+  description: 'Turns with the same group_id',
+  Icon: IconMessage,
+}
 
 /** Finds sections, traces, conversations, and anything else with a name. */
 export function CommandPalette({ onClose }: { onClose: () => void }) {
@@ -59,7 +57,8 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
   const named = useQuery(namedTracesQuery(project, typed))
   const found = useQuery(textTracesQuery(project, isSearched ? text : undefined))
   const lists = usePaletteLists(project, typed)
-  const sections = PLACES.filter(({ label, description }) => isIn(text, label, description))
+  const places: readonly (Section | typeof CONVERSATIONS)[] = [...sectionsFor(useIsAdjudicator()), CONVERSATIONS]
+  const sections = places.filter(({ label, description }) => isIn(text, label, description))
   const isLoading = text !== typed || [byId, conversation, named, found].some(each => each.isLoading)
   const error = [byId, conversation, named, found, ...lists].find(each => each.error)?.error
   const openTrace = (trace: TraceItem) =>

@@ -1,7 +1,7 @@
 import { type PropsWithChildren, type ReactNode, useEffect, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { IconMenu2, IconSearch, IconUserCircle, IconX } from '../icons/index.ts'
-import { isIn, SECTIONS } from './navigation.ts'
+import { isIn, type Section, sectionsFor } from './navigation.ts'
 
 interface FrameProps {
   /** Chooses the project. */
@@ -9,7 +9,12 @@ interface FrameProps {
   /** Opens the command palette. */
   command?: ReactNode
   account?: ReactNode
+  sections?: readonly Section[]
+  /** How much work waits in a section. */
+  waitingIn?: (section: Section) => ReactNode
 }
+
+const SECTIONS_OF_ALL = sectionsFor(false)
 
 /**
  * The frame around every page: navigation, project, and account. The build writes it into each page's document, with
@@ -27,6 +32,8 @@ export function Frame({
       <AccountLabel />
     </div>
   ),
+  sections = SECTIONS_OF_ALL,
+  waitingIn,
   children = <PageSkeleton />,
 }: PropsWithChildren<FrameProps>) {
   const [isOpen, setOpen] = useState(false)
@@ -56,17 +63,21 @@ export function Frame({
         {project}
         {command}
         <div className="frame-sections">
-          {SECTIONS.map(({ path, label, Icon }) => (
-            <Link
-              key={path}
-              href={path}
-              className="frame-section"
-              aria-current={isIn(path, address) ? 'page' : undefined}
-            >
-              <Icon size={18} stroke={1.6} aria-hidden />
-              {label}
-            </Link>
-          ))}
+          {sections.map(section => {
+            const { path, label, Icon } = section
+            return (
+              <Link
+                key={path}
+                href={path}
+                className="frame-section"
+                aria-current={isIn(path, address) ? 'page' : undefined}
+              >
+                <Icon size={18} stroke={1.6} aria-hidden />
+                {label}
+                {waitingIn?.(section)}
+              </Link>
+            )
+          })}
         </div>
         {account}
       </nav>

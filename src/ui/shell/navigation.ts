@@ -7,12 +7,13 @@ import {
   IconListTree,
   IconMessageCode,
   IconRoute,
+  IconScale,
   IconSettings,
   IconTool,
 } from '../icons/index.ts'
 
 /** The app's sections, as the navigation and the command palette list them. */
-export const SECTIONS = [
+const SECTIONS = [
   { path: '/', label: 'Insights', description: 'What to fix next', Icon: IconChartHistogram },
   { path: '/problems', label: 'Problems', description: 'From a cause to a fix that holds', Icon: IconTool },
   { path: '/review', label: 'Review', description: 'Outputs waiting for review', Icon: IconChecklist },
@@ -39,6 +40,22 @@ export const SECTIONS = [
     Icon: IconSettings,
   },
 ] as const
+
+/** The queue of outputs on which reviewers disagree. Only adjudicators have it. */
+export const ADJUDICATION = {
+  path: '/adjudication',
+  label: 'Adjudication',
+  description: 'Outputs on which reviewers disagree',
+  Icon: IconScale,
+} as const
+
+export type Section = (typeof SECTIONS)[number] | typeof ADJUDICATION
+
+/** The sections of the signed-in user. Adjudication follows review. */
+export const sectionsFor = (isAdjudicator: boolean): readonly Section[] =>
+  SECTIONS.flatMap((section): Section[] =>
+    section.path === '/review' && isAdjudicator ? [section, ADJUDICATION] : [section],
+  )
 
 /** Whether a URL is in a section. */
 export const isIn = (section: string, address: string): boolean =>

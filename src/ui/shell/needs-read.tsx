@@ -1,7 +1,7 @@
 import { Title } from '@mantine/core'
 import { useLocation } from 'wouter'
 import { MissingScope } from '../parts/scopes.tsx'
-import { isIn, SECTIONS } from './navigation.ts'
+import { isIn, sectionsFor } from './navigation.ts'
 
 /** Replaces pages that need the read scope. */
 export function NeedsRead() {
@@ -9,7 +9,7 @@ export function NeedsRead() {
   return (
     <>
       <Title order={1} mb="sm">
-        {SECTIONS.find(({ path }) => isIn(path, address))?.label ?? 'Countersign'}
+        {sectionsFor(true).find(({ path }) => isIn(path, address))?.label ?? 'Countersign'}
       </Title>
       <MissingScope scope="read">You don't have access to this page</MissingScope>
     </>

@@ -1,17 +1,27 @@
 import { type PropsWithChildren, useEffect } from 'react'
 import { useSearchParams } from 'wouter'
+import { useIsAdjudicator } from '../api/session.ts'
 import { withParameters } from '../parts/parameters.ts'
 import { rememberProject, useProject } from '../session/project.ts'
 import { AccountMenu } from './account-menu.tsx'
 import { CommandButton } from './command-button.tsx'
+import { Disputes } from './disputes.tsx'
 import { Frame } from './frame.tsx'
+import { ADJUDICATION, sectionsFor } from './navigation.ts'
 import { ProjectSelect } from './project-select.tsx'
 
 /** The frame around every page, for a signed-in user. */
 export function Shell({ children }: PropsWithChildren) {
   useProjectInUrl()
+  const isAdjudicator = useIsAdjudicator()
   return (
-    <Frame project={<ProjectSelect />} command={<CommandButton />} account={<AccountMenu />}>
+    <Frame
+      project={<ProjectSelect />}
+      command={<CommandButton />}
+      account={<AccountMenu />}
+      sections={sectionsFor(isAdjudicator)}
+      waitingIn={section => section === ADJUDICATION && <Disputes />}
+    >
       {children}
     </Frame>
   )

@@ -1,9 +1,10 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { Fault, pathWith } from '../api/client.ts'
 import { useNames } from '../api/names.ts'
+import { sessionQuery } from '../api/session.ts'
 import type { Span } from '../api/wire.ts'
 import { IconArrowBackUp, IconCheck, IconPencil, IconUsers } from '../icons/index.ts'
 import { Said } from '../json/said.tsx'
@@ -13,6 +14,7 @@ import { ReviewState } from '../parts/review-state.tsx'
 import { useMay } from '../parts/scopes.tsx'
 import { TextLink } from '../parts/text-link.tsx'
 import { Warning } from '../parts/warning.tsx'
+import { hasVoted, isVoting, votingWords } from '../review/vote-words.ts'
 import { useErrorTypeNames } from '../session/error-type-names.ts'
 import { useProject } from '../session/project.ts'
 import { decide } from './queries.ts'
@@ -24,6 +26,7 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
   const project = useProject()
   const typeName = useErrorTypeNames()
   const mayReview = useMay('review')
+  const { data: session } = useQuery(sessionQuery)
   const { mutate, isPending, error, variables, reset } = useMutation({
     mutationFn: (wanted: { decision: 'accept' | 'reset'; takeOver: boolean }) => decide(span, wanted, traceId),
   })
@@ -33,6 +36,8 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
   const names = useNames([span.review.by, claim?.heldBy, heldBy])
   if (span.output === null && span.review.state === 'unreviewed') return null
   const { state, by, at, stale, comment, errorType, reviewedBy } = span.review
+  const isOwnVote = isVoting(span) && session != null && hasVoted(span, session.actorId)
+  const voting = votingWords(span)
   const choose = (decision: 'accept' | 'reset') => {
     reset()
     mutate({ decision, takeOver: claim !== null })
@@ -48,7 +53,7 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
         </Group>
         {mayReview ? (
           <Group gap="xs">
-            {state !== 'unreviewed' && (
+            {(state !== 'unreviewed' || isOwnVote) && (
               <Button
                 size="compact-sm"
                 variant="subtle"
@@ -57,7 +62,7 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
                 disabled={isHeld}
                 onClick={() => choose('reset')}
               >
-                Undo review
+                {isOwnVote ? 'Withdraw vote' : 'Undo review'}
               </Button>
             )}
             {span.output !== null && (
@@ -71,7 +76,7 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
                 Open in Review
               </Button>
             )}
-            {span.output !== null && (state === 'unreviewed' || stale) && (
+            {span.output !== null && (state === 'unreviewed' || stale) && !isOwnVote && (
               <Button
                 size="compact-sm"
                 leftSection={<IconCheck size={14} aria-hidden />}
@@ -104,6 +109,7 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
           has the same text. A review of either counts for both.
         </Text>
       )}
+      {voting !== null && <Text size="sm">{voting}</Text>}
       {errorType !== null && <Text size="sm">Error type: {typeName(errorType)}</Text>}
       {comment !== null && <Said text={comment} />}
       {error && (

@@ -1,5 +1,5 @@
 import { Skeleton, Stack, Text, Title } from '@mantine/core'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import type { Span } from '../api/wire.ts'
 import { JsonView } from '../json/json-view.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
@@ -10,6 +10,8 @@ import { MarkedPlace } from './marked-place.tsx'
 import { OutputSources } from './output-sources.tsx'
 import { Suggestions } from './suggestions.tsx'
 import { useWholeSpan } from './use-whole-span.ts'
+
+const Votes = lazy(async () => ({ default: (await import('../review/votes.tsx')).Votes }))
 
 interface OutputSectionProps {
   span: Span
@@ -22,7 +24,7 @@ interface OutputSectionProps {
 
 /** A span's output, the decision on it, and the approved output. */
 export function OutputSection({ span: shown, traceId, marked, markedApproved }: OutputSectionProps) {
-  const { span, error, refetch } = useWholeSpan(shown, ['output', 'approvedOutput', 'suggestions'])
+  const { span, error, refetch } = useWholeSpan(shown, ['output', 'approvedOutput', 'suggestions', 'votes'])
   const isCorrected = shown.review.state === 'corrected' || shown.review.stale
   const isMarked = marked !== undefined
   const [areSourcesOpen, setSourcesOpen] = useState(false)
@@ -52,6 +54,11 @@ export function OutputSection({ span: shown, traceId, marked, markedApproved }: 
             </MarkedPlace>
           )}
           {isCorrected && isMarked && <ApprovedOutput {...span} marked={markedApproved} />}
+          {span.votes.length > 0 && (
+            <Suspense>
+              <Votes span={span} order={3} choice={null} />
+            </Suspense>
+          )}
           <Suggestions span={span} />
           {span.output !== null && (
             <OutputSources

@@ -12,6 +12,8 @@ import { useErrorTypeNames } from '../session/error-type-names.ts'
 import { reviewsQuery } from './queries.ts'
 import classes from './span-panel.module.css'
 
+const BASES = { votes: 'votes that agreed', adjudication: 'adjudication' }
+
 const WORDS = { accept: 'Accepted', correct: 'Corrected', reset: 'Undone' }
 
 /** Every decision on a span, newest first. */
@@ -44,7 +46,7 @@ export function ReviewHistory({ spanId }: { spanId: string }) {
 function Decided({ review, name }: { review: Review; name: string | undefined }) {
   const [isOpen, setOpen] = useState(false)
   const typeName = useErrorTypeNames()
-  const { decision, at, importedAt, comment, errorType, before, after } = review
+  const { decision, at, importedAt, basis, comment, errorType, before, after } = review
   return (
     <Stack gap={6} className={classes.card}>
       <Group justify="space-between" gap="xs">
@@ -55,6 +57,7 @@ function Decided({ review, name }: { review: Review; name: string | undefined })
           <span>by {name ?? '…'}</span>
           <Moment at={at} />
           {importedAt !== null && <span>· imported</span>}
+          {basis !== null && <span>· {BASES[basis]}</span>}
         </Group>
         <Button size="compact-xs" variant="subtle" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
           {isOpen ? 'Hide changes' : 'Show changes'}

@@ -1,0 +1,16 @@
+import { queryOptions } from '@tanstack/react-query'
+import { call } from './client.ts'
+import type { ReviewPolicy } from './wire.ts'
+
+/** Which outputs of a project are reviewed, and by how many people. */
+export const reviewPolicyQuery = (projectId: string | undefined) =>
+  queryOptions({
+    queryKey: ['review-policy', projectId],
+    queryFn: ({ signal }) => call<ReviewPolicy>(`/api/projects/${projectId}/review-policy`, { signal }),
+    enabled: projectId !== undefined,
+    staleTime: 60_000,
+  })
+
+/** How a step's outputs are reviewed. */
+export const stepPolicyIn = ({ steps, default: other }: ReviewPolicy, stepId: string): ReviewPolicy['default'] =>
+  (Object.hasOwn(steps, stepId) ? steps[stepId] : undefined) ?? other

@@ -1,0 +1,24 @@
+import type { Json, Span, Vote } from '../api/wire.ts'
+
+/** The value that a vote approves. */
+export const approvedBy = ({ decision, approvedOutput }: Vote, output: Json): Json =>
+  decision === 'accept' ? output : approvedOutput
+
+type Voted = Pick<Span, 'review' | 'votes' | 'isDisputed'>
+
+/** Whether reviewers still vote on a span, or an adjudicator decides next. */
+export const isVoting = ({ review, votes }: Pick<Voted, 'review' | 'votes'>): boolean =>
+  votes.length > 0 && (review.state === 'unreviewed' || review.stale)
+
+/** Whether a reviewer has voted on the current output. */
+export const hasVoted = ({ votes }: Pick<Voted, 'votes'>, actorId: string): boolean =>
+  votes.some(({ by }) => by === actorId)
+
+/** How votes and decision are related, in a sentence. Null if nobody voted, or it's one reviewer's decision. */
+export function votingWords(span: Voted): string | null {
+  const { review, votes, isDisputed } = span
+  if (isDisputed) return 'Reviewers disagree. An adjudicator decides.'
+  if (isVoting(span)) return "It's decided once enough reviewers have voted and agree."
+  if (review.basis === 'votes') return `Decided by ${votes.length} votes that agree.`
+  return review.basis === 'adjudication' ? 'Decided by an adjudicator.' : null
+}
