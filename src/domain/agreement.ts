@@ -1,177 +1,132 @@
-import { type Interval, wilsonInterval } from './statistics.ts'
+/*
+ * How far raters agree on labels that have no order. What raters label is called a unit. Measures take the distinct
+ * patterns of labels that units got and how often each occurs, so that a bootstrap can compute them from other counts.
+ */
 
-/** The number of traces with this pair of an engine's answer and a reviewer's error type, which may be equal. */
-export interface ComparedAnswers {
-  engine: string
-  engineVersion: string
-  /** The engine's error type. */
-  answered: string
-  /** The reviewer's error type. */
-  named: string
-  /** The tenth that the confidences fall into: 0 for those below 0.1, 9 for those from 0.9 on. */
-  tenth: number
+/** The labels that a unit got, one from each of its raters. */
+export type Labels = readonly string[]
+
+/** A measure of patterns, given how often each occurs. Null if it's undefined. */
+export type Measure = (counts: ArrayLike<number>) => number | null
+
+/** A pattern of labels, and how many units have it. */
+export interface LabelPattern {
+  labels: Labels
   count: number
-  /** The sum of the confidences. */
-  confidence: number
 }
 
-/** One number for error types, and one for their categories. */
-interface ByDepth {
-  errorType: number | null
-  category: number | null
-}
-
-/** How well engines and reviewers agree. */
-export interface AttributionQuality {
-  /** Compared traces. */
-  reviewed: number
-  /** Those with the same error type. */
-  agreed: number
-  /** The 95 % interval of the share that agrees. */
-  interval: Interval
-  /** The share with the same answer, 0 to 1. Null if no traces were compared. */
-  agreement: ByDepth
-  /** Cohen's κ: 1 is full agreement, 0 is chance. Null if undefined. */
-  kappa: ByDepth
-  /** Engines' answers, the most frequent first. */
-  errorTypes: {
-    errorType: string
-    answered: number
-    agreed: number
-    precision: number
-    /** The precision's 95 % interval. */
-    interval: Interval
-    /** Reviewers' different answers, the most frequent first. */
-    overruled: { errorType: string; count: number }[]
-  }[]
-  /** The version of an engine with the most answers first. */
-  engines: {
-    engine: string
-    version: string
-    reviewed: number
-    agreed: number
-    interval: Interval
-    agreement: ByDepth
-  }[]
-  /** By tenths of confidence. `to` is exclusive except for the last tenth. */
-  calibration: {
-    from: number
-    to: number
-    count: number
-    agreed: number
-    meanConfidence: number | null
-    agreement: number | null
-    /** The 95 % interval of `agreement`. */
-    interval: Interval
-  }[]
-}
-
-const TENTHS = 10
-
-/** The interval of a share without any data. */
-const UNKNOWN: Interval = { low: 0, high: 1 }
-
-/** Computes the engines' quality from compared answers. `categoryOf` maps an error type to its category. */
-export function attributionQuality(
-  compared: readonly ComparedAnswers[],
-  categoryOf: (errorType: string) => string,
-): AttributionQuality {
-  const categories = compared.map(each => ({
-    ...each,
-    answered: categoryOf(each.answered),
-    named: categoryOf(each.named),
-  }))
-  const agreementOf = (isIncluded: (each: ComparedAnswers) => boolean): ByDepth => ({
-    errorType: agreement(compared.filter(isIncluded)),
-    category: agreement(categories.filter(isIncluded)),
-  })
-  return {
-    reviewed: total(compared),
-    ...agreedOf(compared),
-    agreement: agreementOf(() => true),
-    kappa: { errorType: cohensKappa(compared), category: cohensKappa(categories) },
-    errorTypes: frequentFirst(compared, ({ answered }) => answered).map(([errorType, answers]) => {
-      const answered = total(answers)
-      const { agreed, interval } = agreedOf(answers)
-      const others = answers.filter(each => !isAgreed(each))
-      const overruled = frequentFirst(others, ({ named }) => named).map(([errorType, instead]) => ({
-        errorType,
-        count: total(instead),
-      }))
-      return { errorType, answered, agreed, precision: agreed / answered, interval, overruled }
-    }),
-    engines: frequentFirst(compared, each => `${each.engineVersion}/${each.engine}`).flatMap(([, answers]) => {
-      const [first] = answers
-      if (!first) return []
-      const { engine, engineVersion } = first
-      const agreement = agreementOf(each => each.engine === engine && each.engineVersion === engineVersion)
-      return [{ engine, version: engineVersion, reviewed: total(answers), ...agreedOf(answers), agreement }]
-    }),
-    calibration: Array.from({ length: TENTHS }, (_, tenth) => {
-      const answers = compared.filter(each => each.tenth === tenth)
-      const count = total(answers)
-      const confidence = answers.reduce((sum, each) => sum + each.confidence, 0)
-      return {
-        from: tenth / TENTHS,
-        to: (tenth + 1) / TENTHS,
-        count,
-        ...agreedOf(answers),
-        meanConfidence: count === 0 ? null : confidence / count,
-        agreement: agreement(answers),
-      }
-    }),
+/** Merges patterns with the same labels in the same order. */
+export function distinctPatterns(patterns: Iterable<LabelPattern>): LabelPattern[] {
+  const distinct = new Map<string, LabelPattern>()
+  for (const { labels, count } of patterns) {
+    const key = JSON.stringify(labels)
+    distinct.set(key, { labels, count: (distinct.get(key)?.count ?? 0) + count })
   }
+  return [...distinct.values()]
 }
 
-/** How often two raters gave this pair of labels. */
-interface RatedAlike {
-  answered: string
-  named: string
-  count: number
+/** The pairs of different raters of a unit, and those of them with the same label. */
+export interface ComparedPairs {
+  pairs: number
+  agreed: number
 }
+
+/** Counts the pairs of different raters that a unit with these labels has. */
+export function countPairs(labels: Labels): ComparedPairs {
+  let agreed = 0
+  for (const n of countLabels(labels).values()) agreed += (n * (n - 1)) / 2
+  return { pairs: (labels.length * (labels.length - 1)) / 2, agreed }
+}
+
+/** The share of pairs of raters with the same label, over all units. Undefined if no unit has two raters. */
+export const percentAgreement =
+  (patterns: readonly ComparedPairs[]): Measure =>
+  counts => {
+    let [pairs, agreed, place] = [0, 0, 0]
+    for (const pattern of patterns) {
+      const count = counts[place++] ?? 0
+      pairs += count * pattern.pairs
+      agreed += count * pattern.agreed
+    }
+    return pairs === 0 ? null : agreed / pairs
+  }
 
 /**
  * Cohen's κ of two raters (J. Cohen, A coefficient of agreement for nominal scales, 1960, doi
- * 10.1177/001316446002000104): their agreement beyond chance, divided by the largest possible one. Null if nothing was
- * rated, or if both raters gave everything one label, so that chance alone agrees.
+ * 10.1177/001316446002000104): their agreement beyond chance, divided by the largest possible one. Patterns have the
+ * label of the first rater, and then that of the second. Undefined if there are no units, or if both raters gave every
+ * unit the same label, so that chance alone agrees.
  */
-export function cohensKappa(rated: readonly RatedAlike[]): number | null {
-  const all = total(rated)
-  const answered = sumByLabel(rated, each => each.answered)
-  const named = sumByLabel(rated, each => each.named)
-  const byChance = [...answered].reduce((sum, [label, count]) => sum + count * (named.get(label) ?? 0), 0)
-  // Whole numbers up to here, so that rounding can't hide that chance agrees on everything.
-  if (byChance === all * all) return null
-  const expected = byChance / (all * all)
-  return (total(rated.filter(isAgreed)) / all - expected) / (1 - expected)
+export function cohensKappa(patterns: readonly Labels[]): Measure {
+  const { places, size } = numberLabels(patterns)
+  const pairs = places.map(([first = 0, second = 0]) => ({ first, second }))
+  // Measures run thousands of times, and creating arrays would take longer than the rest.
+  const [firsts, seconds] = [new Float64Array(size), new Float64Array(size)]
+  return counts => {
+    firsts.fill(0)
+    seconds.fill(0)
+    let [all, agreed, byChance, place] = [0, 0, 0, 0]
+    for (const { first, second } of pairs) {
+      const count = counts[place++] ?? 0
+      all += count
+      if (first === second) agreed += count
+      firsts[first] = (firsts[first] ?? 0) + count
+      seconds[second] = (seconds[second] ?? 0) + count
+    }
+    for (let label = 0; label < size; label++) byChance += (firsts[label] ?? 0) * (seconds[label] ?? 0)
+    // Whole numbers up to here, so that rounding can't hide that chance agrees on everything.
+    if (byChance === all * all) return null
+    const expected = byChance / (all * all)
+    return (agreed / all - expected) / (1 - expected)
+  }
 }
 
-const isAgreed = ({ answered, named }: RatedAlike): boolean => answered === named
-
-const total = (counted: readonly { count: number }[]): number => counted.reduce((sum, { count }) => sum + count, 0)
-
-/** The answers that reviewers agree with, and the 95 % interval of their share. */
-function agreedOf(rated: readonly RatedAlike[]): { agreed: number; interval: Interval } {
-  const agreed = total(rated.filter(isAgreed))
-  return { agreed, interval: wilsonInterval(agreed, total(rated)) ?? UNKNOWN }
+/**
+ * Krippendorff's α for nominal labels (K. Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011,
+ * https://repository.upenn.edu/asc_papers/43): 1 − observed / expected disagreement, for any number of raters, of which
+ * any may be missing from a unit. A unit with n_c labels c out of m has n_c (n_c − 1) / (m − 1) coincidences of c with
+ * itself. With the sum of these as o, the number of labels as n, and Σ n_c (n_c − 1) over all units' labels as e,
+ *
+ *     α = ((n − 1) o − e) / (n (n − 1) − e)
+ *
+ * Units with fewer than two labels don't count. Undefined if there are none with two, or if all labels are the same, so
+ * that chance alone agrees.
+ */
+export function krippendorffsAlpha(patterns: readonly Labels[]): Measure {
+  const { places, size } = numberLabels(patterns)
+  const units = places.map((labels, index) => {
+    const raters = labels.length
+    const { agreed } = countPairs(patterns[index] ?? [])
+    return { labels, raters, coincidences: raters < 2 ? 0 : (2 * agreed) / (raters - 1) }
+  })
+  const totals = new Float64Array(size)
+  return counts => {
+    totals.fill(0)
+    let [all, coincidences, byChance, place] = [0, 0, 0, 0]
+    for (const { labels, raters, coincidences: own } of units) {
+      const count = counts[place++] ?? 0
+      if (count === 0 || raters < 2) continue
+      all += count * raters
+      coincidences += count * own
+      for (const label of labels) totals[label] = (totals[label] ?? 0) + count
+    }
+    for (const total of totals) byChance += total * (total - 1)
+    const most = all * (all - 1)
+    // Whole numbers, as in κ.
+    return byChance === most ? null : ((all - 1) * coincidences - byChance) / (most - byChance)
+  }
 }
 
-function agreement(rated: readonly RatedAlike[]): number | null {
-  const all = total(rated)
-  return all === 0 ? null : total(rated.filter(isAgreed)) / all
+const countLabels = (labels: Labels): Map<string, number> =>
+  new Map([...Map.groupBy(labels, label => label)].map(([label, group]) => [label, group.length] as const))
+
+/** The patterns with a number in place of each label, and how many labels there are. */
+function numberLabels(patterns: readonly Labels[]): { places: number[][]; size: number } {
+  const numbers = new Map<string, number>()
+  const numberOf = (label: string): number => {
+    const number = numbers.get(label) ?? numbers.size
+    numbers.set(label, number)
+    return number
+  }
+  return { places: patterns.map(labels => labels.map(numberOf)), size: numbers.size }
 }
-
-const sumByLabel = <Counted extends { count: number }>(
-  counted: readonly Counted[],
-  labelOf: (each: Counted) => string,
-): Map<string, number> =>
-  new Map([...Map.groupBy(counted, labelOf)].map(([label, group]) => [label, total(group)] as const))
-
-/** Groups by label, largest count first. */
-const frequentFirst = <Counted extends { count: number }>(
-  counted: readonly Counted[],
-  labelOf: (each: Counted) => string,
-): [label: string, group: Counted[]][] =>
-  [...Map.groupBy(counted, labelOf)].toSorted(
-    ([left, lefts], [right, rights]) => total(rights) - total(lefts) || (left < right ? -1 : 1),
-  )

@@ -51,3 +51,20 @@ export const MAX_ALTERNATIVES = 20
 
 /** Watches whose looks are stored at once. Each takes a statement, and up to five more for the version before. */
 export const WATCHES_AT_ONCE = 8
+
+/** Resamples behind an interval of agreement. With 2,000, the bounds vary little between seeds. */
+export const RESAMPLES = 2000
+/** The share of them in which a measure may be undefined. With more, 95 % of them can't be told. */
+export const MAX_UNDEFINED_RESAMPLES = 0.05
+/** Units or patterns to draw before other requests get a turn. Takes a few milliseconds. */
+export const RESAMPLED_PER_TURN = 100_000
+/** Reviewers in the matrix of pairs, and steps, with an interval each. The page shows them all at once. */
+export const MAX_COMPARED_REVIEWERS = 20
+export const MAX_COMPARED_STEPS = 50
+/** The newest votes that agreement is computed from, and the newest outputs with votes: five reviewers each. */
+export const MAX_SCANNED_VOTES = 50_000
+export const MAX_COMPARED_OUTPUTS = 10_000
+/** Outputs on which reviewers differ most, next to the figures. */
+export const MAX_DIFFERING_OUTPUTS = 20
+/** How much of a comment a list of votes shows. The trace has the rest. */
+export const SHOWN_COMMENT_LENGTH = 500

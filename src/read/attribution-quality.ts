@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
 import { PROJECT_ID } from '../api/story.ts'
-import { attributionQuality } from '../domain/agreement.ts'
+import { attributionQuality } from '../domain/attribution-quality.ts'
 import { described, timestamp } from '../http/atoms.ts'
 import { MAX_COMPARED_DECISIONS } from '../limits.ts'
 import { compareAnswers } from '../store/attribution/quality.ts'

@@ -1,11 +1,21 @@
+import fc from 'fast-check'
 import { describe, it } from 'vitest'
-import { attributionQuality, type ComparedAnswers, cohensKappa } from '../../src/domain/agreement.ts'
+import {
+  cohensKappa,
+  countPairs,
+  krippendorffsAlpha,
+  type Labels,
+  percentAgreement,
+} from '../../src/domain/agreement.ts'
 
-/** A table of counts, with a row for each label from one rater and a column for each label from the other. */
+/** A pattern for each cell of a table, with a row for each label from one rater and a column for each from the other. */
 const table = (rows: readonly (readonly number[])[]) =>
-  rows.flatMap((row, answered) =>
-    row.map((count, named) => ({ answered: `label ${answered}`, named: `label ${named}`, count })),
-  )
+  rows.flatMap((row, first) => row.map((count, second) => ({ labels: [String(first), String(second)], count })))
+
+const kappaOf = (rows: readonly (readonly number[])[]) => {
+  const cells = table(rows)
+  return cohensKappa(cells.map(({ labels }) => labels))(cells.map(({ count }) => count))
+}
 
 describe("Cohen's κ", () => {
   it.for([
@@ -18,9 +28,10 @@ describe("Cohen's κ", () => {
       ],
       0.2 / 0.5,
     ],
-    // 140 of 200 agree: 0.7. Chance agreement is (120 × 100 + 60 × 60 + 20 × 40) / 200² = 0.41.
+    // Cohen 1960, table 1, as counts of 200. 140 agree: 0.7. Chance agreement is
+    // (120 × 100 + 60 × 60 + 20 × 40) / 200² = 0.41, so κ is 0.492.
     [
-      'three labels',
+      "Cohen's example",
       [
         [88, 14, 18],
         [10, 40, 10],
@@ -74,7 +85,7 @@ describe("Cohen's κ", () => {
       0,
     ],
   ] as const)('is computed for %s', ([, rows, expected], { expect }) => {
-    expect(cohensKappa(table(rows))).toBeCloseTo(expected, 12)
+    expect(kappaOf(rows)).toBeCloseTo(expected, 12)
   })
 
   it.for([
@@ -88,98 +99,122 @@ describe("Cohen's κ", () => {
       ],
     ],
   ] as const)('is undefined if %s', ([, rows], { expect }) => {
-    expect(cohensKappa(table(rows))).toBeNull()
+    expect(kappaOf(rows)).toBeNull()
   })
 })
 
-const compared = (fields: Partial<ComparedAnswers>): ComparedAnswers => ({
-  engine: 'rules',
-  engineVersion: '2',
-  answered: 'a1',
-  named: 'a1',
-  tenth: 5,
-  count: 1,
-  confidence: 0.55,
-  ...fields,
-})
+/** A unit for each place in the raters' lists of labels. A dot is a missing label. */
+const unitsOf = (...raters: readonly string[]): Labels[] =>
+  raters
+    .map(labels => labels.split(' '))
+    .reduce<string[][]>((units, labels) => labels.map((label, place) => [...(units[place] ?? []), label]), [])
+    .map(labels => labels.filter(label => label !== '.'))
 
-describe('the quality of attribution', () => {
-  it('is reported by type and category, engine and confidence', ({ expect }) => {
-    const quality = attributionQuality(
-      [
-        compared({ count: 4, tenth: 8, confidence: 3.4 }),
-        compared({ named: 'a2', count: 1, tenth: 8, confidence: 0.8 }),
-        compared({ named: 'b1', count: 2, tenth: 5, confidence: 1.1, engine: 'model' }),
-        compared({ answered: 'b1', named: 'b1', count: 2, tenth: 9, confidence: 2 }),
-        compared({ answered: 'b1', named: 'a1', count: 1, tenth: 0, confidence: 0 }),
-      ],
-      errorType => errorType[0] ?? '',
+/** A unit for each row, from how many raters gave it each label. */
+const unitsFrom = (rows: readonly string[]): Labels[] =>
+  rows.map(row => row.split(' ').flatMap((count, label) => Array<string>(Number(count)).fill(String(label))))
+
+const once = (units: readonly Labels[]) => units.map(() => 1)
+const alphaOf = (units: readonly Labels[]) => krippendorffsAlpha(units)(once(units))
+
+/** J. L. Fleiss, Measuring nominal scale agreement among many raters, 1971, table 1: 30 patients, 6 psychiatrists. */
+const FLEISS = unitsFrom(
+  `0 0 0 6 0|0 3 0 0 3|0 1 4 0 1|0 0 0 0 6|0 3 0 3 0|2 0 4 0 0|0 0 4 0 2|2 0 3 1 0|2 0 0 4 0|0 0 0 0 6|1 0 0 5 0|
+1 1 0 4 0|0 3 3 0 0|1 0 0 5 0|0 2 0 3 1|0 0 5 0 1|3 0 0 1 2|5 1 0 0 0|0 2 0 4 0|1 0 2 0 3|0 0 0 0 6|0 1 0 5 0|
+0 2 0 1 3|2 0 0 4 0|1 0 0 4 1|0 5 0 1 0|4 0 0 0 2|0 2 0 4 0|1 0 5 0 0|0 0 0 0 6`
+    .replaceAll('\n', '')
+    .split('|'),
+)
+
+describe("Krippendorff's α", () => {
+  it.for([
+    // Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011: sections A, B, and C.
+    ['two raters of two labels', unitsOf('0 1 0 0 0 0 0 0 1 0', '1 1 1 0 0 1 0 0 0 0'), 0.095],
+    ['two raters of five labels', unitsOf('a a b b d c c c e d d a', 'b a b b b c c c e d d d'), 0.692],
+    [
+      'four raters with missing labels',
+      unitsOf(
+        '1 2 3 3 2 1 4 1 2 . . .',
+        '1 2 3 3 2 2 4 1 2 5 . 3',
+        '. 3 3 3 2 3 4 2 2 5 1 .',
+        '1 2 3 3 2 4 4 1 2 5 1 .',
+      ),
+      0.743,
+    ],
+  ] as const)("matches Krippendorff's example of %s", ([, units, alpha], { expect }) => {
+    expect(alphaOf(units)).toBeCloseTo(alpha, 3)
+  })
+
+  it("follows from Fleiss's κ, which expects agreement between labels drawn with replacement", ({ expect }) => {
+    // Fleiss 1971: 0.555 of pairs agree, 0.220 by chance, κ = 0.430. α corrects for the 180 labels:
+    // α = 1 − (1 − κ) (180 − 1) / 180.
+    const shares = [26, 26, 30, 55, 43].map(count => count / 180)
+    const byChance = shares.reduce((sum, share) => sum + share * share, 0)
+    const agreement = percentAgreement(FLEISS.map(countPairs))(once(FLEISS)) ?? 0
+    const kappa = (agreement - byChance) / (1 - byChance)
+    expect(agreement).toBeCloseTo(0.555, 2)
+    expect(kappa).toBeCloseTo(0.43, 3)
+    expect(alphaOf(FLEISS)).toBeCloseTo(1 - ((1 - kappa) * 179) / 180, 12)
+  })
+
+  it('agrees with the disagreements counted pair by pair, for any units', ({ expect }) => {
+    fc.assert(
+      fc.property(someUnits, units => {
+        const pairable = units.filter(({ length }) => length > 1)
+        const all = pairable.flat()
+        const disagree = (labels: Labels) =>
+          labels.reduce((sum, one) => sum + labels.filter(other => other !== one).length, 0)
+        const expected = disagree(all) / (all.length * (all.length - 1))
+        const observed = pairable.reduce((sum, labels) => sum + disagree(labels) / (labels.length - 1), 0) / all.length
+        if (expected > 0) expect(alphaOf(units)).toBeCloseTo(1 - observed / expected, 9)
+        else expect(alphaOf(units)).toBeNull()
+      }),
     )
-    expect(quality.reviewed).toBe(10)
-    expect(quality.agreement).toEqual({ errorType: 0.6, category: 0.7 })
-    // Chance agreement is (7 × 5 + 3 × 4) / 100 = 0.47 for types and (7 × 6 + 3 × 4) / 100 = 0.54 for categories.
-    expect(quality.kappa.errorType).toBeCloseTo(0.13 / 0.53, 12)
-    expect(quality.kappa.category).toBeCloseTo(0.16 / 0.46, 12)
-    expect(quality.errorTypes).toEqual([
-      {
-        errorType: 'a1',
-        answered: 7,
-        agreed: 4,
-        precision: 4 / 7,
-        interval: { low: expect.closeTo(0.2505, 4), high: expect.closeTo(0.8418, 4) },
-        overruled: [
-          { errorType: 'b1', count: 2 },
-          { errorType: 'a2', count: 1 },
-        ],
-      },
-      {
-        errorType: 'b1',
-        answered: 3,
-        agreed: 2,
-        precision: 2 / 3,
-        interval: { low: expect.closeTo(0.2077, 4), high: expect.closeTo(0.9385, 4) },
-        overruled: [{ errorType: 'a1', count: 1 }],
-      },
-    ])
-    expect(quality.engines).toEqual([
-      {
-        engine: 'rules',
-        version: '2',
-        reviewed: 8,
-        agreed: 6,
-        interval: { low: expect.closeTo(0.4093, 4), high: expect.closeTo(0.9285, 4) },
-        agreement: { errorType: 0.75, category: 7 / 8 },
-      },
-      {
-        engine: 'model',
-        version: '2',
-        reviewed: 2,
-        agreed: 0,
-        interval: { low: 0, high: expect.closeTo(0.6576, 4) },
-        agreement: { errorType: 0, category: 0 },
-      },
-    ])
-    expect(quality.calibration).toHaveLength(10)
-    expect(quality.calibration[0]).toMatchObject({ from: 0, to: 0.1, count: 1, meanConfidence: 0, agreement: 0 })
-    expect(quality.calibration[1]).toEqual({
-      from: 0.1,
-      to: 0.2,
-      count: 0,
-      agreed: 0,
-      meanConfidence: null,
-      agreement: null,
-      interval: { low: 0, high: 1 },
-    })
-    expect(quality.calibration[5]).toMatchObject({ from: 0.5, to: 0.6, count: 2, meanConfidence: 0.55, agreement: 0 })
-    expect(quality.calibration[8]).toMatchObject({ count: 5, agreement: 0.8 })
-    expect(quality.calibration[8]?.meanConfidence).toBeCloseTo(0.84, 12)
-    expect(quality.calibration[9]).toMatchObject({ from: 0.9, to: 1, count: 2, meanConfidence: 1, agreement: 1 })
   })
 
-  it('is empty if nothing was compared', ({ expect }) => {
-    const quality = attributionQuality([], () => '')
-    const nothing = { errorType: null, category: null }
-    expect(quality).toMatchObject({ reviewed: 0, agreement: nothing, kappa: nothing, errorTypes: [], engines: [] })
-    expect(quality.calibration.map(({ count }) => count)).toEqual(Array(10).fill(0))
+  it('is undefined if no unit has two labels, or all labels are the same', ({ expect }) => {
+    expect(alphaOf([])).toBeNull()
+    expect(alphaOf([['a'], ['b'], []])).toBeNull()
+    expect(alphaOf([['a', 'a'], ['a', 'a', 'a'], ['b']])).toBeNull()
+  })
+})
+
+const aLabel = fc.constantFrom('a', 'b', 'c', 'd')
+const someUnits = fc.array(fc.array(aLabel, { maxLength: 5 }), { maxLength: 40 })
+const somePairs = fc.array(fc.tuple(aLabel, aLabel), { maxLength: 60 })
+
+describe('every measure', () => {
+  const measures = [
+    ['percent agreement', (units: readonly Labels[]) => percentAgreement(units.map(countPairs))],
+    ["Cohen's κ", cohensKappa],
+    ["Krippendorff's α", krippendorffsAlpha],
+  ] as const
+
+  it.for(measures)(
+    '%s stays the same under other names, another order, and counts of patterns',
+    ([, measure], { expect }) => {
+      fc.assert(
+        fc.property(somePairs, fc.nat(), (units, turn) => {
+          const value = measure(units)(once(units))
+          const close = (other: number | null) =>
+            value === null ? expect(other).toBeNull() : expect(other).toBeCloseTo(value, 9)
+          const renamed = new Map([...'abcd'].map((label, place) => [label, `label ${(place + turn) % 4}`]))
+          close(measure(units.map(labels => labels.map(label => renamed.get(label) ?? '')))(once(units)))
+          close(measure(units.map(labels => labels.toReversed()))(once(units)))
+          close(measure(units.toReversed())(once(units)))
+          const groups = [...Map.groupBy(units, labels => labels.join(' '))]
+          close(measure(groups.map(([key]) => key.split(' ')))(groups.map(([, group]) => group.length)))
+        }),
+      )
+    },
+  )
+
+  it.for(measures)('%s is 1 if raters agree on everything, with more than one label', ([, measure], { expect }) => {
+    const units = [
+      ['a', 'a'],
+      ['b', 'b'],
+      ['a', 'a'],
+    ]
+    expect(measure(units)(once(units))).toBe(1)
   })
 })

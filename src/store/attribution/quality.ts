@@ -1,5 +1,5 @@
 import { and, desc, eq, gte, isNotNull, lt, type SQL, sql } from 'drizzle-orm'
-import type { ComparedAnswers } from '../../domain/agreement.ts'
+import type { ComparedAnswers } from '../../domain/attribution-quality.ts'
 import { MAX_COMPARED_DECISIONS } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
 import { named } from '../core/database.ts'
