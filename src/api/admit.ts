@@ -13,11 +13,8 @@ import type { Contract } from './contract.ts'
  * Admits a request, and returns what its handler may use. 401; 403 if the caller lacks the scope or the page has a
  * different origin; 404 without ADMIN_TOKEN; 429 if the address calls or guesses too often.
  */
-export async function admit(
-  { scope, method, path, managesSession = false, isLimitedByAddress = false }: Contract,
-  authenticate: (lookup: Lookup) => Promise<Caller>,
-  lookup: Lookup,
-) {
+export async function admit(contract: Contract, authenticate: (lookup: Lookup) => Promise<Caller>, lookup: Lookup) {
+  const { scope, method, path, managesSession = false, isLimitedByAddress = false } = contract
   const { request, env, requestId, deadline, now } = lookup
   if (managesSession && method !== 'GET') requireSameOrigin(request)
   if (isLimitedByAddress) takeKeylessCall(`${method} ${path}`, lookup.address, now)
@@ -27,13 +24,18 @@ export async function admit(
     const act: Act = { keyId: null, userId: null, requestId, at: now }
     return { openStore: (organization: Organization) => openStore(env, organization, deadline), act }
   }
-  return admitCaller(scope, await authenticate(lookup), lookup)
+  return admitCaller({ ...contract, scope }, await authenticate(lookup), lookup)
 }
 
 /** Admits a caller. 403 if it has none of the scopes. */
-function admitCaller(scope: Scope | readonly Scope[], caller: Caller, { env, requestId, deadline, now }: Lookup) {
+function admitCaller(
+  { scope, isForAdjudicators = false }: { scope: Scope | readonly Scope[]; isForAdjudicators?: boolean },
+  caller: Caller,
+  { env, requestId, deadline, now }: Lookup,
+) {
+  const adjudicates = isForAdjudicators && caller.isAdjudicator && caller.scopes.includes('review')
   const accepted: readonly Scope[] = typeof scope === 'string' ? [scope] : scope
-  if (!accepted.some(each => caller.scopes.includes(each))) {
+  if (!adjudicates && !accepted.some(each => caller.scopes.includes(each))) {
     throw forbidden(`${caller.keyId === null ? 'Your user' : 'This key'} lacks the ${accepted.join(' or ')} scope`)
   }
   const act: Act = { keyId: caller.keyId, userId: caller.userId, requestId, at: now }

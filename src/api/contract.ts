@@ -29,6 +29,8 @@ export interface Contract {
   readonly description?: string
   /** The scope that a key needs (any one of several); `admin` needs ADMIN_TOKEN; `public` needs nothing. */
   readonly scope: Scope | readonly Scope[] | 'admin' | 'public'
+  /** Whether an adjudicator may call it with the `review` scope instead. */
+  readonly isForAdjudicators?: boolean
   readonly params?: v.ObjectSchema<Fields, undefined>
   readonly query?: v.StrictObjectSchema<Fields, undefined>
   /** Query parameters with this prefix that aren't in `query` filter by metadata: the rest of the name is the path. */

@@ -38,7 +38,7 @@ export interface VotedOutputs {
 }
 
 /** A measure with its 95 % interval. Null if undefined, or if too many resamples are. */
-export interface Estimate {
+interface Estimate {
   value: number | null
   interval: Interval | null
 }
@@ -60,7 +60,7 @@ export interface GroupAgreement {
 }
 
 /** How far two reviewers agree. */
-export interface PairAgreement {
+interface PairAgreement {
   /** Outputs that both labeled. */
   outputs: number
   agreed: number
@@ -70,7 +70,7 @@ export interface PairAgreement {
 }
 
 /** How often a reviewer said what an adjudicator said. */
-export interface AdjudicatedVotes {
+interface AdjudicatedVotes {
   /** Outputs that both labeled. */
   outputs: number
   agreed: number
@@ -99,7 +99,7 @@ export interface ReviewerAgreement {
 }
 
 /** How often a reviewer and others agree. */
-export type GroupShare = Pick<GroupAgreement, 'outputs' | 'pairs' | 'agreed' | 'agreement'>
+type GroupShare = Pick<GroupAgreement, 'outputs' | 'pairs' | 'agreed' | 'agreement'>
 
 /** Computes how far reviewers agree, from their votes. */
 export function* reviewerAgreement(voted: readonly VotedOutputs[]): Work<ReviewerAgreement> {

@@ -1,4 +1,6 @@
 import type { Endpoint } from '../api/endpoint.ts'
+import { getAgreement } from './agreement.ts'
+import { listAgreementOutputs } from './agreement-outputs.ts'
 import { getAttributionQuality } from './attribution-quality.ts'
 import { listAttributions } from './attributions.ts'
 import { listComparedAnswers } from './compared-answers.ts'
@@ -33,6 +35,8 @@ export const read: readonly Endpoint[] = [
   getAttributionQuality,
   listComparedAnswers,
   getInsights,
+  getAgreement,
+  listAgreementOutputs,
   listErrorTypes,
   getStepNames,
   getGuideline,

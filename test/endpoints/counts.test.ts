@@ -265,6 +265,8 @@ describe('platform calls', () => {
     ["a project's insights", '/api/insights?projectSlug=support'],
     ['the attribution quality', '/api/attribution-quality?projectSlug=support&engine=rules'],
     ['the compared answers', '/api/attribution-quality/answers?projectSlug=support&agrees=false'],
+    ['the agreement of reviewers', '/api/agreement?projectSlug=support&stepId=a'],
+    ['the outputs behind it', '/api/agreement/outputs?projectSlug=support&label=decision'],
     ['a list of knowledge docs', '/api/knowledge-docs?projectSlug=support'],
     ['a search with several fields', '/api/v1/traces/search?a=1&b=2&c=3&name=a&status=running'],
   ] as const)('%s takes one round trip', async ([, path], { expect }) => {

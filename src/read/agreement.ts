@@ -1,0 +1,280 @@
+import * as v from 'valibot'
+import { endpoint } from '../api/endpoint.ts'
+import { JUDGED, PROJECT_ID, SPAN_ID, STARTED, TRACE_UUID, USER_ID } from '../api/story.ts'
+import {
+  type GroupAgreement,
+  groupAgreement,
+  type ReviewerAgreement,
+  reviewerAgreement,
+} from '../domain/reviewer-agreement.ts'
+import { inTurns } from '../domain/turns.ts'
+import { described, IsoTime, isoTime, timestamp, Uuid } from '../http/atoms.ts'
+import { badRequest } from '../http/errors.ts'
+import {
+  DAY_MS,
+  MAX_COMPARED_OUTPUTS,
+  MAX_COMPARED_REVIEWERS,
+  MAX_COMPARED_STEPS,
+  MAX_DIFFERING_OUTPUTS,
+  RESAMPLES,
+  SHOWN_COMMENT_LENGTH,
+} from '../limits.ts'
+import {
+  type AgreementFilter,
+  compareVotes,
+  type VotedOutput as VotedOutputRecord,
+} from '../store/reviews/agreement.ts'
+import { projectSelector, selectedProject } from './project.ts'
+
+/** The filters of the compared outputs. */
+export const agreementFilters = {
+  stepId: v.optional(described(v.string(), 'Only outputs of this step, by any of its names')),
+  from: v.optional(timestamp('Outputs first voted on at or after this time')),
+  to: v.optional(timestamp('Outputs first voted on before this time')),
+}
+
+/** The filter of a query. 400 if its range is empty. */
+export function toAgreementFilter({ stepId, from, to }: AgreementFilter): AgreementFilter {
+  if (from !== undefined && to !== undefined && from >= to) throw badRequest('must be before to', 'from')
+  return { stepId, from, to }
+}
+
+const Estimate = v.object({
+  value: described(v.nullable(v.number()), 'Null if undefined'),
+  interval: described(
+    v.nullable(v.object({ low: v.number(), high: v.number() })),
+    'The 95% interval. Null if there are too few different votes to tell.',
+  ),
+})
+
+const outputsWithTwo = described(v.number(), 'Outputs with at least two labels')
+const agreed = described(v.number(), 'The pairs that agree')
+const agreement = described(Estimate, 'The share of pairs that agree')
+
+const Group = v.object({
+  outputs: outputsWithTwo,
+  unanimous: described(v.number(), 'Those with the same label from everybody'),
+  pairs: described(v.number(), 'Pairs of labels on the same output, by different reviewers'),
+  agreed,
+  agreement,
+  alpha: described(Estimate, "Krippendorff's nominal α: 1 is full agreement, 0 is chance"),
+})
+const Share = v.object({ outputs: outputsWithTwo, pairs: v.number(), agreed, agreement })
+const Pair = v.object({
+  outputs: described(v.number(), 'Outputs with a label from both'),
+  agreed: described(v.number(), 'Those with the same label'),
+  agreement: described(Estimate, 'The share with the same label'),
+  kappa: described(Estimate, "Cohen's κ: 1 is full agreement, 0 is chance"),
+})
+const Adjudicated = v.object({
+  outputs: described(v.number(), 'Outputs with a label from both the reviewer and the adjudicator'),
+  agreed: described(v.number(), 'Those with the same label'),
+  agreement: described(Estimate, 'The share with the same label, with its score interval'),
+})
+
+const byLabel = <Schema extends v.GenericSchema>(schema: Schema) => ({
+  decision: described(schema, 'Labels are decisions: accept or correct'),
+  errorType: described(schema, 'Labels are error types, of the votes that name one'),
+})
+
+const Judgment = v.object({
+  by: Uuid,
+  at: IsoTime,
+  decision: v.picklist(['accept', 'correct']),
+  errorType: v.nullable(v.string()),
+  comment: described(v.nullable(v.string()), `Its first ${SHOWN_COMMENT_LENGTH} characters`),
+})
+
+/** An output with its votes. */
+export const VotedOutput = v.object({
+  traceId: Uuid,
+  spanId: Uuid,
+  stepId: v.string(),
+  firstVoteAt: IsoTime,
+  votes: described(v.array(Judgment), "Each reviewer's first vote"),
+  adjudication: described(v.nullable(Judgment), "The adjudicator's decision"),
+})
+
+export const toVotedOutput = ({ traceId, spanId, stepId, at, votes, adjudication }: VotedOutputRecord) => ({
+  traceId,
+  spanId,
+  stepId,
+  firstVoteAt: isoTime(at),
+  votes: votes.map(toJudgment),
+  adjudication: adjudication && toJudgment(adjudication),
+})
+
+const toJudgment = ({ userId, at, ...judgment }: VotedOutputRecord['votes'][number]) => ({
+  by: userId,
+  at: isoTime(at),
+  ...judgment,
+})
+
+const OTHER_USER_ID = 'f2a3b4c5-6d7e-5f8a-9b9c-0d1e2f3a4bc2'
+const ALL = {
+  decision: {
+    outputs: 60,
+    unanimous: 51,
+    pairs: 60,
+    agreed: 51,
+    agreement: { value: 0.85, interval: { low: 0.7667, high: 0.9333 } },
+    alpha: { value: 0.5789, interval: { low: 0.3261, high: 0.7953 } },
+  },
+  errorType: {
+    outputs: 6,
+    unanimous: 5,
+    pairs: 6,
+    agreed: 5,
+    agreement: { value: 0.8333, interval: { low: 0.5, high: 1 } },
+    alpha: { value: null, interval: null },
+  },
+}
+const NONE: GroupAgreement = {
+  outputs: 0,
+  unanimous: 0,
+  pairs: 0,
+  agreed: 0,
+  agreement: { value: null, interval: null },
+  alpha: { value: null, interval: null },
+}
+const { unanimous: _, alpha: __, ...SHARE } = ALL.decision
+
+export const votedOutput = {
+  traceId: TRACE_UUID,
+  spanId: SPAN_ID,
+  stepId: 'generate-answer',
+  firstVoteAt: STARTED,
+  votes: [
+    { by: USER_ID, at: STARTED, decision: 'accept', errorType: null, comment: null },
+    {
+      by: OTHER_USER_ID,
+      at: JUDGED,
+      decision: 'correct',
+      errorType: 'context_misinterpretation',
+      comment: 'The premium plan has 24 months.',
+    },
+  ],
+  adjudication: null,
+} as const
+
+export const getAgreement = endpoint({
+  family: 'read',
+  method: 'GET',
+  path: '/api/agreement',
+  summary: 'Get how far reviewers agree',
+  description:
+    "Compares each reviewer's first vote on an output: cast before anybody decided on that output, under a blind " +
+    'policy, on a span that the policy samples. Votes that were withdrawn are left out, and all others are compared in ' +
+    '`apart`. An output keeps counting once it is decided, and if it is replaced. ' +
+    `Intervals are 95% percentile intervals over ${RESAMPLES} resamples of the outputs, the same for the same votes. ` +
+    'Needs the `manage` scope, or an adjudicator with `review`. Callers who are bound by blind policies get the figures ' +
+    'without outputs that are still undecided.',
+  scope: 'manage',
+  isForAdjudicators: true,
+  query: v.strictObject({ ...projectSelector, ...agreementFilters }),
+  errors: { 404: 'Not found' },
+  responses: {
+    200: v.object({
+      isCut: described(
+        v.boolean(),
+        `Whether there are more outputs than the newest ${MAX_COMPARED_OUTPUTS}, which are compared`,
+      ),
+      ...byLabel(Group),
+      steps: described(
+        v.array(v.object({ stepId: v.string(), ...byLabel(Group) })),
+        `Up to ${MAX_COMPARED_STEPS}, those with the most outputs first`,
+      ),
+      stepCount: v.number(),
+      weeks: described(
+        v.array(v.object({ week: described(v.string(), 'Its Monday, UTC'), ...byLabel(Group) })),
+        'By the time of the first vote on the output, the earliest first',
+      ),
+      reviewers: described(
+        v.array(
+          v.object({
+            userId: Uuid,
+            votes: described(v.number(), 'Outputs that they voted on'),
+            ...byLabel(Share),
+            adjudicated: v.object(byLabel(Adjudicated)),
+          }),
+        ),
+        `Each reviewer compared with all others, and with adjudicators. Up to ${MAX_COMPARED_REVIEWERS}, those with the most votes first.`,
+      ),
+      reviewerCount: v.number(),
+      pairs: described(
+        v.array(v.object({ userIds: v.tuple([Uuid, Uuid]), ...byLabel(Pair) })),
+        'The pairs of these reviewers with an output in common',
+      ),
+      apart: described(v.object(byLabel(Group)), "Votes that the other figures don't include"),
+      differing: described(
+        v.array(VotedOutput),
+        `The outputs on which reviewers differ most, up to ${MAX_DIFFERING_OUTPUTS}`,
+      ),
+    }),
+  },
+  example: {
+    query: { projectId: PROJECT_ID },
+    answers: {
+      200: {
+        isCut: false,
+        ...ALL,
+        steps: [{ stepId: 'generate-answer', ...ALL }],
+        stepCount: 1,
+        weeks: [{ week: '2026-11-16', ...ALL }],
+        reviewers: [
+          {
+            userId: USER_ID,
+            votes: 64,
+            decision: SHARE,
+            errorType: { ...SHARE, outputs: 6, pairs: 6, agreed: 5 },
+            adjudicated: {
+              decision: {
+                outputs: 9,
+                agreed: 6,
+                agreement: { value: 0.6667, interval: { low: 0.3542, high: 0.8794 } },
+              },
+              errorType: { outputs: 0, agreed: 0, agreement: { value: null, interval: null } },
+            },
+          },
+        ],
+        reviewerCount: 2,
+        pairs: [
+          {
+            userIds: [USER_ID, OTHER_USER_ID],
+            decision: {
+              outputs: 60,
+              agreed: 51,
+              agreement: ALL.decision.agreement,
+              kappa: { value: 0.5775, interval: { low: 0.3204, high: 0.7943 } },
+            },
+            errorType: {
+              outputs: 6,
+              agreed: 5,
+              agreement: ALL.errorType.agreement,
+              kappa: { value: null, interval: null },
+            },
+          },
+        ],
+        apart: { decision: NONE, errorType: NONE },
+        differing: [votedOutput],
+      },
+    },
+  },
+}).handle(async context => {
+  const { query, store } = context
+  const filter = toAgreementFilter(query)
+  const project = await selectedProject(context, query)
+  const { counted, apart, differing, isCut } = await compareVotes(store, project, filter)
+  const report = await inTurns(reviewerAgreement(counted))
+  const others = await inTurns(groupAgreement(apart))
+  return {
+    status: 200,
+    body: { isCut, ...toReport(report), apart: others, differing: differing.map(toVotedOutput) },
+  }
+})
+
+const toReport = ({ all, weeks, ...report }: ReviewerAgreement) => ({
+  ...all,
+  ...report,
+  weeks: weeks.map(({ week, ...group }) => ({ week: isoTime(week * DAY_MS).slice(0, 10), ...group })),
+})

@@ -1,0 +1,280 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { Judgment, Vote, VotedOutputs } from '../../domain/reviewer-agreement.ts'
+import {
+  DAY_MS,
+  MAX_COMPARED_OUTPUTS,
+  MAX_DIFFERING_OUTPUTS,
+  MAX_SCANNED_VOTES,
+  SHOWN_COMMENT_LENGTH,
+} from '../../limits.ts'
+import type { Project } from '../accounts/projects.ts'
+import { isReviewed } from '../core/reviewable.ts'
+import { isStep, readStepId } from '../core/step-names.ts'
+import type { Store } from '../core/store.ts'
+import { reviews, votes } from '../schema/reviews.ts'
+import { spans } from '../schema/spans.ts'
+import { traces } from '../schema/traces.ts'
+import { isLiveIn } from '../traces/live.ts'
+
+/*
+ * The votes that are compared. An output counts once, however often it was voted on. Only votes that reviewers cast on
+ * their own count: under a blind policy, on a span that the policy's sample picked, before anybody decided on the output.
+ * The others are compared apart. A vote is a reviewer's first one, unless they withdrew it.
+ */
+
+/** Conditions on outputs. Undefined fields don't filter. */
+export interface AgreementFilter {
+  stepId?: string | undefined
+  /** The time of an output's first vote; inclusive. */
+  from?: number | undefined
+  /** Exclusive. */
+  to?: number | undefined
+}
+
+/** A vote, or an adjudicator's decision. */
+interface ShownJudgment extends Judgment {
+  userId: string
+  at: number
+  /** Its beginning, if it's long. */
+  comment: string | null
+}
+
+/** An output that reviewers voted on. */
+export interface VotedOutput {
+  traceId: string
+  spanId: string
+  outputRevision: string
+  stepId: string
+  /** The time of its first vote. */
+  at: number
+  votes: ShownJudgment[]
+  adjudication: ShownJudgment | null
+}
+
+interface ComparedVotes {
+  /** The votes that count. */
+  counted: VotedOutputs[]
+  apart: VotedOutputs[]
+  /** The outputs on which votes that count differ most. */
+  differing: VotedOutput[]
+  /** Whether there are more outputs than were read. */
+  isCut: boolean
+}
+
+/** Reads the votes on the newest outputs, in one round trip. */
+export async function compareVotes(store: Store, project: Project, filter: AgreementFilter): Promise<ComparedVotes> {
+  const rows = await store.database.all<TotalRow | PatternRow | OutputRow>(sql`
+    ${withOutputs(store, project, filter)}
+    select 'total' as kind, (select count(*) from scanned) as count, (select count(*) from seen) as isCounted,
+      null as stepId, null as at, null as votes, null as adjudication,
+      null as traceId, null as spanId, null as outputRevision
+    union all
+    select 'pattern', count(*), listed.is_counted, ${stepOf(project)}, ${week}, listed.labels, listed.adjudication,
+      null, null, null
+    from listed group by 3, 4, 5, 6, 7
+    union all
+    select scanned.* from (
+      select 'output', 1, 1, ${outputFields(project)} from listed
+      where listed.is_counted = 1 and ${differs('decision')} + ${differs('errorType')} > 0
+      order by cast(listed.accepts * (listed.votes - listed.accepts) as real) / (listed.votes * (listed.votes - 1)) desc,
+        listed.error_types desc, ${NEWEST_FIRST}
+      limit ${MAX_DIFFERING_OUTPUTS}) as scanned`)
+  const patterns = rows.filter(row => row.kind === 'pattern')
+  return {
+    counted: patterns.filter(({ isCounted }) => isCounted === 1).map(toVotedOutputs),
+    apart: patterns.filter(({ isCounted }) => isCounted === 0).map(toVotedOutputs),
+    differing: rows.filter(row => row.kind === 'output').map(toOutput),
+    isCut: rows.some(
+      row => row.kind === 'total' && (row.count >= MAX_SCANNED_VOTES || row.isCounted > MAX_COMPARED_OUTPUTS),
+    ),
+  }
+}
+
+/** Conditions on the listed outputs. Undefined fields don't filter. */
+export interface OutputFilter extends AgreementFilter {
+  isCounted: boolean
+  /** Only outputs with two of these labels to compare. */
+  label?: keyof Judgment | undefined
+  /** Whether these labels are all the same. */
+  isAgreed?: boolean | undefined
+  /** One of the voters. */
+  reviewerId?: string | undefined
+  /** Compares this reviewer's label only with another voter's, or with the adjudicator's. */
+  with?: { reviewerId: string } | 'adjudicator' | undefined
+}
+
+/** A place in the list, newest first. A page starts after it. */
+export interface OutputPlace {
+  at: number
+  spanId: string
+  outputRevision: string
+}
+
+/** A page of the outputs that `compareVotes` compares, newest first, in one round trip. */
+export async function listVotedOutputs(
+  store: Store,
+  project: Project,
+  filter: OutputFilter,
+  { limit, after }: { limit: number; after: OutputPlace | undefined },
+): Promise<{ items: VotedOutput[]; nextPlace: [at: number, spanId: string, outputRevision: string] | null }> {
+  const rows = await store.database.all<OutputRow>(sql`
+    ${withOutputs(store, project, filter)}
+    select 'output' as kind, ${outputFields(project)} from listed
+    where listed.is_counted = ${Number(filter.isCounted)} and ${hasLabels(filter)}
+      ${
+        after
+          ? sql`and (listed.at, listed.span_id, listed.output_revision) < (${after.at}, ${after.spanId}, ${after.outputRevision})`
+          : sql``
+      }
+    order by ${NEWEST_FIRST} limit ${limit + 1}`)
+  const items = rows.slice(0, limit).map(toOutput)
+  const last = items.at(-1)
+  return { items, nextPlace: rows.length > limit && last ? [last.at, last.spanId, last.outputRevision] : null }
+}
+
+function hasLabels({ label, isAgreed, reviewerId, with: other }: OutputFilter): SQL {
+  const ofVote = (field: keyof Vote, id: string) => sql`(
+    select item.value ->> ${field} from json_each(listed.labels) as item where item.value ->> 'userId' = ${id})`
+  const isVoter = reviewerId === undefined ? sql`true` : sql`${ofVote('userId', reviewerId)} is not null`
+  if (label === undefined) return isVoter
+  if (reviewerId === undefined || other === undefined) {
+    const count = label === 'decision' ? sql`listed.votes` : sql`listed.named`
+    const isLabeled = reviewerId === undefined ? isVoter : sql`${ofVote(label, reviewerId)} is not null`
+    const isMatch = isAgreed === undefined ? sql`true` : sql`${differs(label)} = ${Number(!isAgreed)}`
+    return sql`(${isLabeled} and ${count} > 1 and ${isMatch})`
+  }
+  const labels = [
+    ofVote(label, reviewerId),
+    other === 'adjudicator' ? sql`(listed.adjudication ->> ${label})` : ofVote(label, other.reviewerId),
+  ] as const
+  // Null if either label is.
+  const isSame = sql`${labels[0]} = ${labels[1]}`
+  return isAgreed === undefined ? sql`(${isSame}) is not null` : sql`(${isSame}) = ${Number(isAgreed)}`
+}
+
+/** How many votes and outputs were found. */
+interface TotalRow {
+  kind: 'total'
+  count: number
+  /** Outputs. */
+  isCounted: number
+}
+
+/** Outputs with the same votes. */
+interface PatternRow {
+  kind: 'pattern'
+  count: number
+  isCounted: number
+  stepId: string
+  /** The week. */
+  at: number
+  votes: string
+  adjudication: string | null
+}
+
+interface OutputRow extends Omit<VotedOutput, 'votes' | 'adjudication'> {
+  kind: 'output'
+  votes: string
+  adjudication: string | null
+}
+
+const toVotedOutputs = ({ stepId, at, votes, adjudication, count }: PatternRow): VotedOutputs => ({
+  stepId,
+  week: at,
+  votes: JSON.parse(votes),
+  adjudication: adjudication === null ? null : JSON.parse(adjudication),
+  count,
+})
+
+const toOutput = ({ kind, votes, adjudication, ...output }: OutputRow): VotedOutput => ({
+  ...output,
+  votes: JSON.parse(votes),
+  adjudication: adjudication === null ? null : JSON.parse(adjudication),
+})
+
+/** The current row of `listed` in the form of `OutputRow`, without its kind. */
+const outputFields = (project: Project): SQL => sql`${stepOf(project)} as stepId, listed.at as at,
+  (select json_group_array(json_object('userId', shown.user_id, 'at', shown.first_at, 'decision', shown.first_decision,
+      'errorType', shown.first_error_type, 'comment', ${beginning(sql`shown.comment`)}))
+    from ${votes} as shown where shown.trace_key = listed.trace_key and shown.span_id = listed.span_id
+      and shown.output_revision = listed.output_revision and shown.decision <> 'reset'
+      and ${isCounted('shown')} = listed.is_counted) as votes,
+  (select json_object('userId', adjudicated.user_id, 'at', adjudicated.created_at,
+      'decision', adjudicated.decision, 'errorType', adjudicated.error_type,
+      'comment', ${beginning(sql`adjudicated.comment`)})
+    from ${reviews} as adjudicated where ${isAdjudication('listed')}) as adjudication,
+  listed.trace_id as traceId, listed.span_id as spanId, listed.output_revision as outputRevision`
+
+const beginning = (comment: SQL): SQL => sql`substr(${comment}, 1, ${SHOWN_COMMENT_LENGTH})`
+
+/** The Monday of an output's week, in days since 1970, which began on a Thursday. */
+const week = sql.raw(`(listed.at / ${DAY_MS} - (listed.at / ${DAY_MS} + 3) % 7)`)
+
+const NEWEST_FIRST = sql`listed.at desc, listed.span_id desc, listed.output_revision desc`
+
+const stepOf = ({ key }: Project): SQL => readStepId(sql`${key}`, sql`listed.step_id`)
+
+/** Whether an output's labels differ. */
+const differs = (label: keyof Judgment): SQL =>
+  label === 'decision' ? sql`(listed.accepts between 1 and listed.votes - 1)` : sql`(listed.error_types > 1)`
+
+/**
+ * Whether a vote counts, 1 or 0. One on an output that somebody had decided on doesn't, even if the decision was reset:
+ * its reviewer could see it.
+ */
+const isCounted = (alias: string): SQL => {
+  const vote = sql.raw(alias)
+  return sql`(${vote}.is_blind = 1 and ${vote}.is_sampled = 1 and (${vote}.round = 0 or not exists (
+    select 1 from ${reviews} as earlier where earlier.trace_key = ${vote}.trace_key and earlier.span_id = ${vote}.span_id
+      and earlier.number <= ${vote}.round and earlier.output_revision = ${vote}.output_revision
+      and earlier.decision <> 'reset')))`
+}
+
+/** Whether a row of `reviews` is the decision of an adjudicator that ended an output's voting. */
+const isAdjudication = (alias: string): SQL => {
+  const output = sql.raw(alias)
+  return sql`(adjudicated.trace_key = ${output}.trace_key and adjudicated.span_id = ${output}.span_id
+    and adjudicated.number = ${output}.round + 1 and adjudicated.output_revision = ${output}.output_revision
+    and adjudicated.basis = 'adjudication')`
+}
+
+/**
+ * The beginning of a statement. `scanned` has the newest votes, `seen` their outputs, and `listed` the newest of these that
+ * the viewer may know of. An output with votes of both kinds is in there twice.
+ */
+function withOutputs(store: Store, project: Project, { stepId, from, to }: AgreementFilter): SQL {
+  const inRange = (time: SQL) => sql`${time} >= ${from ?? 0}${to === undefined ? sql`` : sql` and ${time} < ${to}`}`
+  return sql`
+    with scanned as materialized (
+      select ${votes.traceKey}, ${votes.spanId}, ${votes.outputRevision} from ${votes}
+      where ${votes.projectKey} = ${project.key} and ${inRange(sql`${votes.firstAt}`)}
+      order by ${votes.firstAt} desc limit ${MAX_SCANNED_VOTES}
+    ), voted as materialized (
+      select distinct trace_key, span_id, output_revision from scanned
+    ), labeled as (
+      select own.trace_key, own.span_id, own.output_revision, own.user_id, ${isCounted('own')} as is_counted,
+        min(own.first_at) as at, own.step_id, own.round, own.first_decision as decision, own.first_error_type as error_type
+      from voted cross join ${votes} as own
+      where own.trace_key = voted.trace_key and own.span_id = voted.span_id
+        and own.output_revision = voted.output_revision and own.decision <> 'reset'
+        ${stepId === undefined ? sql`` : sql`and ${isStep(project.key, sql`own.step_id`, stepId)}`}
+      group by 1, 2, 3, 4, 5
+    ), seen as materialized (
+      select trace_key, span_id, output_revision, is_counted, min(at) as at, step_id, round, count(*) as votes,
+        sum(decision = 'accept') as accepts, count(error_type) as named, count(distinct error_type) as error_types,
+        json_group_array(json_object('userId', user_id, 'decision', decision, 'errorType', error_type)) as labels
+      from labeled group by 1, 2, 3, 4 having ${inRange(sql`min(at)`)}
+    ), listed as materialized (
+      select listed.*, ${traces.id} as trace_id, (
+        select json_object('decision', adjudicated.decision, 'errorType', adjudicated.error_type)
+        from ${reviews} as adjudicated where ${isAdjudication('listed')}) as adjudication
+      from seen as listed cross join ${traces}
+      where ${traces.key} = listed.trace_key and ${isLiveIn(store, project)} and ${isShown(store)}
+      order by ${NEWEST_FIRST} limit ${MAX_COMPARED_OUTPUTS})`
+}
+
+/** Whether the viewer may know how others voted. One who is bound by a blind policy may once the span is decided. */
+const isShown = ({ isBlind }: Store): SQL =>
+  isBlind
+    ? sql`exists (select 1 from ${spans} where ${spans.id} = listed.span_id and ${spans.traceKey} = listed.trace_key and ${isReviewed})`
+    : sql`true`

@@ -1,0 +1,275 @@
+import { env } from 'cloudflare:workers'
+import { beforeAll, describe, it } from 'vitest'
+import { newOrg } from '../support/org.ts'
+import { reviewerOf } from '../support/reviews.ts'
+import { newVoted, type StoredVote } from '../support/votes.ts'
+
+const MONDAY = Date.parse('2026-11-16T09:00:00.000Z')
+const WEEK_MS = 7 * 24 * 3_600_000
+
+/** A tenant with three reviewers, and a key that's bound by no policy. */
+async function newTeam() {
+  const org = await newOrg()
+  const ids = await Promise.all([reviewerOf(org), reviewerOf(org), reviewerOf(org)])
+  const [a = '', b = '', c = ''] = ids.map(({ userId }) => userId).sort()
+  const manager = org.clientOf(await org.keyFor({ scopes: ['manage', 'read'] }))
+  const bound = org.clientOf(await org.keyFor({ scopes: ['manage', 'review'] }))
+  return { org, a, b, c, ids, manager, bound }
+}
+
+type Team = Awaited<ReturnType<typeof newTeam>>
+
+const agreementOf = async ({ manager }: Pick<Team, 'manager'>, query = '') =>
+  (await manager.get(`/api/agreement?projectSlug=support${query}`)).body
+const outputsOf = async ({ manager }: Pick<Team, 'manager'>, query = '') =>
+  (await manager.get(`/api/agreement/outputs?projectSlug=support${query}`)).body.outputs
+
+/** Decides on a span as its adjudicator would. */
+async function adjudicate(voted: Awaited<ReturnType<typeof newVoted>>, body: object) {
+  await voted.review(body)
+  await env.DB.prepare("update reviews set basis = 'adjudication' where span_id = ?").bind(voted.spanId).run()
+}
+
+describe('GET /api/agreement', () => {
+  let team: Team
+  let spans: string[]
+  const t1 = 'context_misinterpretation'
+  const t2 = 'reasoning_error'
+  beforeAll(async () => {
+    team = await newTeam()
+    const { org, a, b, c } = team
+    const at = (week: number, hour = 0) => MONDAY + week * WEEK_MS + hour * 3_600_000
+    const correct = (by: string, errorType?: string): StoredVote => ({
+      by,
+      decision: 'correct',
+      ...(errorType !== undefined && { errorType }),
+    })
+    const votesAt = (time: number, votes: readonly StoredVote[]) => votes.map(vote => ({ at: time, ...vote }))
+    const voted = [
+      await newVoted(org, votesAt(at(0), [{ by: a }, { by: b }, { by: c }])),
+      await newVoted(org, votesAt(at(0, 1), [{ by: a, comment: 'Fine' }, correct(b, t1), { by: c }])),
+      await newVoted(org, votesAt(at(0, 2), [correct(a, t1), correct(b, t1), correct(c, t2)]), 'route'),
+      // The second vote is in the next week, but the first vote decides.
+      await newVoted(org, [
+        { by: a, at: at(1) },
+        { by: b, at: at(2) },
+      ]),
+      await newVoted(org, votesAt(at(1, 1), [correct(a, t2), { by: b }])),
+    ] as const
+    const [, second, , , last] = voted
+    await adjudicate(second, { decision: 'correct', approvedOutput: { answer: 'B' }, errorType: t1 })
+    await adjudicate(last, { decision: 'accept' })
+    spans = voted.map(({ spanId }) => spanId)
+    // None of these counts: withdrawn, not blind, not sampled, and cast after a decision on the same output.
+    await newVoted(org, votesAt(at(0), [{ by: a }, { by: b, isWithdrawn: true }]))
+    await newVoted(
+      org,
+      votesAt(
+        at(0),
+        [{ by: a, isBlind: false }, correct(b), correct(c)].map(each => ({ ...each, isBlind: false })),
+      ),
+    )
+    await newVoted(
+      org,
+      votesAt(at(0), [{ by: a }, correct(b)]).map(each => ({ ...each, isSampled: false })),
+    )
+    const decided = await newVoted(
+      org,
+      votesAt(at(0), [
+        { by: a, round: 2 },
+        { ...correct(b), round: 2 },
+      ]),
+    )
+    await decided.review({ decision: 'accept' })
+    await decided.review({ decision: 'reset' })
+  })
+
+  it('has the figures that follow by hand from the votes that count', async ({ expect }) => {
+    const { a, b, c } = team
+    const body = await agreementOf(team)
+    // Pairs that agree: 3 of 3, 1 of 3, 3 of 3, 1 of 1, and 0 of 1. 8 of 13 labels are accept, and there are
+    // 3 + 1 + 3 + 2 + 0 = 9 coincidences. α = (12 × 9 − 8 × 7 − 5 × 4) / (13 × 12 − 8 × 7 − 5 × 4) = 32 / 80.
+    expect(body.decision).toMatchObject({ outputs: 5, unanimous: 3, pairs: 11, agreed: 8 })
+    expect(body.decision.agreement.value).toBeCloseTo(8 / 11, 12)
+    expect(body.decision.alpha.value).toBeCloseTo(0.4, 12)
+    // The third output has the types t1, t1, and t2: α = (2 × 1 − 2) / (3 × 2 − 2).
+    expect(body.errorType).toMatchObject({ outputs: 1, unanimous: 0, pairs: 3, agreed: 1, alpha: { value: 0 } })
+    expect(body.isCut).toBe(false)
+
+    const steps = body.steps.map(({ stepId, decision }: (typeof body.steps)[0]) => [
+      stepId,
+      decision.pairs,
+      decision.agreed,
+    ])
+    expect(steps).toEqual([
+      ['answer', 8, 5],
+      ['route', 3, 3],
+    ])
+    const weeks = body.weeks.map(({ week, decision }: (typeof body.weeks)[0]) => [
+      week,
+      decision.outputs,
+      decision.agreed,
+    ])
+    expect(weeks).toEqual([
+      ['2026-11-16', 3, 7],
+      ['2026-11-23', 2, 1],
+    ])
+
+    const kappas = body.pairs.map(({ userIds, decision: { outputs, agreed, kappa } }: (typeof body.pairs)[0]) => [
+      ...[userIds, outputs, agreed, kappa.value],
+    ])
+    expect(kappas).toEqual([
+      // Each accepts 3 of 5, so (9 + 4) / 25 agree by chance: κ = (15 − 13) / (25 − 13).
+      [[a, b], 5, 3, expect.closeTo(1 / 6, 12)],
+      [[a, c], 3, 3, 1],
+      // (1 × 2 + 2 × 1) / 9 agree by chance: κ = (6 − 4) / (9 − 4).
+      [[b, c], 3, 2, expect.closeTo(2 / 5, 12)],
+    ])
+
+    const reviewers = body.reviewers.map(({ userId, votes, decision, adjudicated }: (typeof body.reviewers)[0]) => [
+      ...[userId, votes, `${decision.agreed}/${decision.pairs}`],
+      ...[adjudicated.decision, adjudicated.errorType].map(({ agreed, outputs }) => `${agreed}/${outputs}`),
+    ])
+    expect(reviewers).toEqual([
+      // a's first output with a withdrawn vote still counts as voted on.
+      [a, 6, '6/8', '0/2', '0/0'],
+      [b, 5, '5/8', '2/2', '1/1'],
+      [c, 3, '5/6', '0/1', '0/0'],
+    ])
+
+    // Two of three correct the one that isn't blind. The unsampled one and the one decided before have a vote each way.
+    expect(body.apart.decision).toMatchObject({ outputs: 3, unanimous: 0, pairs: 5, agreed: 1 })
+
+    // Two who differ, then one of three; then the output whose error types alone differ.
+    expect(body.differing.map(({ spanId }: { spanId: string }) => spanId)).toEqual([spans[4], spans[1], spans[2]])
+    expect(body.differing[1]).toMatchObject({
+      stepId: 'answer',
+      firstVoteAt: '2026-11-16T10:00:00.000Z',
+      votes: [
+        { by: a, decision: 'accept', errorType: null, comment: 'Fine' },
+        { by: b, decision: 'correct', errorType: t1 },
+        { by: c, decision: 'accept' },
+      ],
+      adjudication: { decision: 'correct', errorType: t1 },
+    })
+  })
+
+  it('shows a list of exactly as many outputs for each number', async ({ expect }) => {
+    const body = await agreementOf(team)
+    const count = async (query: string) => (await outputsOf(team, query)).length
+    for (const label of ['decision', 'errorType'] as const) {
+      const numbers: [query: string, expected: number][] = [
+        ['', body[label].outputs],
+        ['&agrees=true', body[label].unanimous],
+        ['&agrees=false', body[label].outputs - body[label].unanimous],
+        ['&apart=true', body.apart[label].outputs],
+        ...body.steps.map((step: (typeof body.steps)[0]) => [`&stepId=${step.stepId}`, step[label].outputs]),
+        ...body.weeks.map((week: (typeof body.weeks)[0]) => {
+          const [from, to] = [0, WEEK_MS].map(ms => new Date(Date.parse(week.week) + ms).toISOString())
+          return [`&from=${from}&to=${to}`, week[label].outputs]
+        }),
+        ...body.reviewers.flatMap(({ userId, adjudicated, ...reviewer }: (typeof body.reviewers)[0]) => [
+          [`&reviewerId=${userId}`, reviewer[label].outputs],
+          [`&reviewerId=${userId}&withAdjudicator=true`, adjudicated[label].outputs],
+          [`&reviewerId=${userId}&withAdjudicator=true&agrees=true`, adjudicated[label].agreed],
+        ]),
+        ...body.pairs.flatMap(({ userIds, ...pair }: (typeof body.pairs)[0]) => {
+          const query = `&reviewerId=${userIds[0]}&withReviewerId=${userIds[1]}`
+          const { outputs, agreed } = pair[label]
+          return [
+            [query, outputs],
+            [`${query}&agrees=true`, agreed],
+            [`${query}&agrees=false`, outputs - agreed],
+          ]
+        }),
+      ]
+      for (const [query, expected] of numbers) expect(await count(`&label=${label}${query}`), query).toBe(expected)
+    }
+    for (const { userId, votes } of body.reviewers) expect(await count(`&reviewerId=${userId}`)).toBe(votes)
+  })
+
+  it('pages through the list, newest first', async ({ expect }) => {
+    const all = await outputsOf(team)
+    const times = all.map(({ firstVoteAt }: { firstVoteAt: string }) => firstVoteAt)
+    expect(times).toEqual(times.toSorted().toReversed())
+    const paged = []
+    for (let cursor = ''; ; ) {
+      const { body } = await team.manager.get(`/api/agreement/outputs?projectSlug=support&limit=4${cursor}`)
+      paged.push(...body.outputs)
+      if (body.nextCursor === null) break
+      cursor = `&cursor=${body.nextCursor}`
+    }
+    expect(paged).toEqual(all)
+  })
+
+  it('rejects filters that belong to others', async ({ expect }) => {
+    const id = crypto.randomUUID()
+    for (const [query, path, message] of [
+      ['&agrees=true', 'agrees', 'requires label'],
+      [`&withReviewerId=${id}&reviewerId=${id}`, 'withReviewerId', 'requires label'],
+      [`&withReviewerId=${id}&label=decision`, 'withReviewerId', 'requires reviewerId'],
+      ['&withAdjudicator=true&label=decision', 'withAdjudicator', 'requires reviewerId'],
+      [
+        `&withAdjudicator=true&label=decision&reviewerId=${id}&withReviewerId=${id}`,
+        'withAdjudicator',
+        'must not be combined with withReviewerId',
+      ],
+      ['&from=2026-11-02T00:00:00.000Z&to=2026-11-02T00:00:00.000Z', 'from', 'must be before to'],
+    ]) {
+      const { status, body } = await team.manager.get(`/api/agreement/outputs?projectSlug=support${query}`)
+      expect({ status, details: body.details }).toEqual({ status: 400, details: [{ path, message }] })
+    }
+  })
+})
+
+describe('the outputs that count', () => {
+  it('include replaced outputs and renamed steps, but no deleted traces', async ({ expect }) => {
+    const team = await newTeam()
+    const { org, a, b } = team
+    const voted = await newVoted(org, [{ by: a }, { by: b, decision: 'correct' }])
+    await newVoted(org, [{ by: a }, { by: b }], 'reply')
+    await voted.observe({ data: { answer: 'New' }, timestamp: '2099-01-01T00:00:00.000Z' })
+    const renamed = await org.owner.put(`/api/projects/${org.project.id}/step-names`, {
+      names: { reply: 'answer' },
+    })
+    expect(renamed.status).toBe(200)
+    for (const query of ['', '&stepId=answer', '&stepId=reply']) {
+      const { decision, steps } = await agreementOf(team, query)
+      expect([decision.outputs, decision.agreed, steps.length, steps[0].stepId]).toEqual([2, 1, 1, 'answer'])
+    }
+    expect((await agreementOf(team, '&stepId=other')).decision.outputs).toBe(0)
+    await org.owner.delete(`/api/traces/${voted.id}`)
+    expect((await agreementOf(team)).decision).toMatchObject({ outputs: 1, agreed: 1 })
+    expect(await outputsOf(team)).toHaveLength(1)
+  })
+
+  it('leave out undecided ones for callers who are bound by a blind policy', async ({ expect }) => {
+    const team = await newTeam()
+    const { org, a, b, c, bound } = team
+    const decided = await newVoted(org, [{ by: a }, { by: b }])
+    await decided.review({ decision: 'accept' })
+    const before = await agreementOf({ manager: bound })
+    const open = await newVoted(org, [{ by: a }, { by: b, decision: 'correct' }, { by: c }])
+    expect(await agreementOf({ manager: bound })).toEqual(before)
+    expect(await outputsOf({ manager: bound })).toHaveLength(1)
+    expect((await agreementOf(team)).decision).toMatchObject({ outputs: 2, pairs: 4 })
+    expect(await outputsOf(team)).toHaveLength(2)
+    await open.review({ decision: 'accept' })
+    expect((await agreementOf({ manager: bound })).decision).toMatchObject({ outputs: 2, pairs: 4 })
+  })
+
+  it('are shown to adjudicators, who need no manage scope, but to no other reviewer', async ({ expect }) => {
+    const { org, ids } = await newTeam()
+    const [adjudicator, other] = ids
+    await org.owner.patch(`/api/users/${adjudicator.userId}`, { adjudicator: true })
+    const { key } = (
+      await org.owner.post('/api/api-keys', { name: 'Again', scopes: ['review'], userId: adjudicator.userId })
+    ).body
+    for (const path of ['/api/agreement', '/api/agreement/outputs']) {
+      const query = `${path}?projectSlug=support`
+      expect((await org.clientOf(key).get(query)).status).toBe(200)
+      const { status, body } = await other.client.get(query)
+      expect([status, body.details]).toEqual([403, [{ path: '', message: 'This key lacks the manage scope' }]])
+    }
+  })
+})
