@@ -182,7 +182,7 @@ async function select(
     holder: undefined,
     now,
   }
-  const isSpan = isSharable({ userIds, fromUserId, replace, dueAt })
+  const isSpan = isSharable(project, { userIds, fromUserId, replace, dueAt })
   const { items, nextCursor } = await pageOf({
     list: ['assign', store.organization.id, project.id],
     query: { limit: MAX_SHARED_SPANS, cursor },

@@ -222,6 +222,30 @@ describe('assigning spans', () => {
     expect(body.spans.map(({ id }: { id: string }) => id)).toEqual([spanIds[0]])
   })
 
+  it('assigns each span to as many people as the policy says, and offers spans that it leaves out', async ({
+    expect,
+  }) => {
+    const { org, ada, bob, cy, spanIds, assign, queueOf, assigneesOf } = await newTeam(3)
+    const userIds = [ada.userId, bob.userId, cy.userId]
+    const policy = { sample: 1, reviewers: 2, blind: false }
+    const setPolicy = (steps: object) =>
+      org.owner.put(`/api/projects/${org.project.id}/review-policy`, { default: policy, steps, always: [] })
+    await setPolicy({})
+    expect(sharesOf(await assign({ filter: FILTER, userIds }))).toEqual([2, 2, 2])
+    expect(await assign({ filter: FILTER, userIds })).toMatchObject({ unchanged: 0, nextCursor: null })
+    expect(await assigneesOf(String(spanIds[2]))).toHaveLength(2)
+    await setPolicy({ answer: { ...policy, sample: 0 } })
+    expect(await queueOf(ada, '')).toEqual([])
+    expect(await queueOf(ada, 'assignee=me')).toEqual([spanIds[0], spanIds[1]])
+    const [left] = await spansIn(org, 1)
+    const previewOf = async (fields: object) =>
+      sharesOf(await assign({ filter: { ...FILTER, ...fields }, userIds: [ada.userId], preview: true }))
+    expect(await previewOf({})).toEqual([0])
+    expect(await previewOf({ all: 'true' })).toEqual([1])
+    expect(await assign({ spanIds: [left], userIds: [ada.userId] })).toMatchObject({ assigned: [{ spans: 1 }] })
+    expect(await queueOf(ada, 'assignee=me')).toContain(left)
+  })
+
   it('follows renamed steps', async ({ expect }) => {
     const { org, ada, assign } = await newTeam(2)
     await org.owner.put(`/api/projects/${org.project.id}/step-names`, { names: { answer: 'reply' } })

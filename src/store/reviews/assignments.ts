@@ -1,4 +1,4 @@
-import { and, eq, type SQL, sql } from 'drizzle-orm'
+import { and, eq, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import type { Assignable, AssignmentChange, Sharing } from '../../domain/assignment.ts'
 import { newId } from '../../domain/ids.ts'
 import { type Act, recordActs } from '../accounts/audit.ts'
@@ -6,6 +6,7 @@ import type { Project } from '../accounts/projects.ts'
 import { assignees, toAssignments } from '../core/assignees.ts'
 import { chunkRows } from '../core/chunks.ts'
 import { named, readPlain } from '../core/database.ts'
+import { policyOf } from '../core/review-policy.ts'
 import { isReviewedWithOther, isUnreviewed } from '../core/reviewable.ts'
 import { isOneOf, rowSet, selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
@@ -23,7 +24,7 @@ export interface AssignableSpan extends Assignable {
 }
 
 /** How many people must review the current span. */
-const reviewersOfSpan = sql<number>`1`
+const reviewersOf = (projectKey: number | SQLWrapper): SQL<number> => policyOf(projectKey, spans.stepId).reviewers
 
 /** Finds those of these spans that need review, in the same order. Takes one round trip. */
 export async function findAssignableSpans(
@@ -35,7 +36,7 @@ export async function findAssignableSpans(
     store.database
       .select({
         ...named({ id: spans.id, traceKey: spans.traceKey, projectKey: traces.projectKey }),
-        reviewers: sql<number>`${reviewersOfSpan}`.as('reviewers'),
+        reviewers: sql<number>`${reviewersOf(traces.projectKey)}`.as('reviewers'),
         assignees: assignees.as('assignees'),
       })
       .from(spans)
@@ -178,18 +179,16 @@ export async function saveAssignments(
 }
 
 /** Whether sharing spans out as requested would change anything about the current span. */
-export function isSharable({
-  userIds,
-  fromUserId,
-  replace,
-  dueAt,
-}: Pick<Sharing, 'userIds' | 'fromUserId' | 'replace' | 'dueAt'>): SQL | undefined {
+export function isSharable(
+  { key }: Project,
+  { userIds, fromUserId, replace, dueAt }: Pick<Sharing, 'userIds' | 'fromUserId' | 'replace' | 'dueAt'>,
+): SQL | undefined {
   if (fromUserId !== undefined) return undefined
   const count = (condition: SQL) => sql`(select count(*) from ${reviewAssignments} own
     where own.trace_key = ${spans.traceKey} and own.span_id = ${spans.id} and own.is_open = 1 and ${condition})`
   const isOfThese = isOneOf(sql`own.user_id`, userIds)
   const staying = replace ? count(isOfThese) : count(sql`true`)
-  const lacks = sql`(${staying} < ${reviewersOfSpan} and ${count(isOfThese)} < ${new Set(userIds).size})`
+  const lacks = sql`(${staying} < ${reviewersOf(key)} and ${count(isOfThese)} < ${new Set(userIds).size})`
   const isReplaced = sql`${count(sql`not ${isOfThese}`)} > 0`
   const isMoved = sql`${count(sql`${isOfThese} and own.due_at is not ${dueAt ?? null}`)} > 0`
   return sql`(${lacks} or ${replace ? isReplaced : sql`false`} or ${dueAt === undefined ? sql`false` : isMoved})`
