@@ -22,7 +22,7 @@ const Order = v.optional(
     v.picklist(QUEUE_ORDERS),
     v.metadata({
       description:
-        "The order of traces. A trace's spans stay together. negative: traces with negative feedback first. due: by the first due date, for an assignee.",
+        "The order of traces. A trace's spans stay together. negative: traces with negative feedback first. due: by the first due date, for an assignee. mine: what is assigned to you by due date, then what is assigned to nobody.",
     }),
   ),
   'oldest',
@@ -61,6 +61,7 @@ export const getReviewQueue = endpoint({
         v.boolean(),
         v.metadata({ description: 'Whether there may be more than `remaining`' }),
       ),
+      assigned: described(v.optional(v.number()), 'For the order mine: how many of `remaining` are assigned to you'),
       nextCursor: NextCursor,
       today: v.pipe(
         v.array(v.object({ userId: Uuid, reviewed: v.number() })),
@@ -87,6 +88,7 @@ export const getReviewQueue = endpoint({
   const project = await selectedProject(context, query)
   const assignee = assigneeFor(caller, query.assignee)
   if (query.order === 'due' && !assignee) throw badRequest('requires an assignee', 'order')
+  if (query.order === 'mine' && assignee !== undefined) throw badRequest("can't be combined with an assignee", 'order')
   const selection = {
     filter: { ...(await traceFilter(context)), assigneeId: assignee ?? undefined },
     order: query.order,
@@ -95,7 +97,7 @@ export const getReviewQueue = endpoint({
     holder: actorOf(caller),
     now,
   }
-  const { items, remaining, remainingIsMinimum, today, nextCursor } = await pageOf({
+  const { items, remaining, remainingIsMinimum, mine, today, nextCursor } = await pageOf({
     list: ['review-queue', store.organization.id, project.id, query.order],
     query,
     place: QUEUE_PLACE,
@@ -107,7 +109,7 @@ export const getReviewQueue = endpoint({
   })
   return {
     status: 200,
-    body: { spans: items.map(toSpanOfTrace), remaining, remainingIsMinimum, nextCursor, today },
+    body: { spans: items.map(toSpanOfTrace), remaining, remainingIsMinimum, assigned: mine, nextCursor, today },
   }
 })
 

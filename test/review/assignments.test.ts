@@ -106,6 +106,30 @@ describe('assigning spans', () => {
     expect(await queueOf(ada, 'assignee=me&order=newest')).toEqual(spanIds.toReversed())
   })
 
+  it('begins with what is assigned to the reviewer, and leaves out what others have', async ({ expect }) => {
+    const { ada, bob, cy, spanIds, assign } = await newTeam(7)
+    const [oldest, , bobs, ...rest] = spanIds
+    const [late, soon] = [rest[3], rest[1]]
+    await assign({ spanIds: [late], userIds: [ada.userId] })
+    await assign({ spanIds: [soon], userIds: [ada.userId], dueAt: DUE })
+    await assign({ spanIds: [bobs], userIds: [bob.userId] })
+    const walk = async ({ client: by }: typeof ada, limit: number) => {
+      const found = []
+      for (let cursor = ''; ; ) {
+        const { body } = await by.get(`${QUEUE}&order=mine&limit=${limit}${cursor}`)
+        found.push(...body.spans.map(({ id }: { id: string }) => id))
+        if (!body.nextCursor) return { found, remaining: body.remaining, assigned: body.assigned }
+        cursor = `&cursor=${body.nextCursor}`
+      }
+    }
+    const others = [oldest, spanIds[1], rest[0], rest[2]]
+    for (const limit of [1, 2, 3, 50]) {
+      const { found, ...counts } = await walk(ada, limit)
+      expect([found, counts], `${limit}`).toEqual([[soon, late, ...others], { remaining: 6, assigned: 2 }])
+    }
+    expect(await walk(cy, 3)).toEqual({ found: others, remaining: 4, assigned: 0 })
+  })
+
   it('ends with the decision, and is open again if the output changes or the decision is withdrawn', async ({
     expect,
   }) => {
@@ -293,7 +317,7 @@ describe('an assignment that is rejected', () => {
   })
 
   it('by due date without an assignee', async ({ expect }) => {
-    for (const query of ['order=due', 'order=due&assignee=none', 'assignee=x']) {
+    for (const query of ['order=due', 'order=due&assignee=none', 'order=mine&assignee=me', 'assignee=x']) {
       expect((await org.owner.get(`${QUEUE}&${query}`)).status).toBe(400)
     }
   })

@@ -116,6 +116,7 @@ describe('the SQL statements in requests and jobs', () => {
     await caller.post('/api/v1/traces', aTrace({ trace_id: `trace_${exported.traceId}` }), header)
     await caller.post('/v1/traces', anExport([anExportedSpan({ parentSpanId: aHexSpanId() })]), header)
     await caller.get('/api/review-queue?projectSlug=support&kind=all&order=negative')
+    await caller.get('/api/review-queue?projectSlug=support&order=mine')
     for (const order of ['oldest', 'due']) {
       await caller.get(`/api/review-queue?projectSlug=support&assignee=${crypto.randomUUID()}&order=${order}`)
     }

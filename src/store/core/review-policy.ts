@@ -30,7 +30,10 @@ export function samplingRank(spanId: SQLWrapper): SQL<number> {
  * project without a policy costs one lookup for the whole statement.
  */
 export function policyOf(projectKey: number | SQLWrapper, stepId: SQLWrapper) {
-  const any = typeof projectKey === 'number' ? sql`true` : sql`exists (select 1 from ${reviewPolicies} where ${reviewPolicies.projectKey} > 0)`
+  const any =
+    typeof projectKey === 'number'
+      ? sql`true`
+      : sql`exists (select 1 from ${reviewPolicies} where ${reviewPolicies.projectKey} > 0)`
   const hasPolicy = sql`(${any} and exists (
     select 1 from ${reviewPolicies} where ${reviewPolicies.projectKey} = ${projectKey}))`
   const hasNames = sql`exists (select 1 from ${stepNames} where ${stepNames.projectKey} = ${projectKey})`

@@ -10,9 +10,10 @@ import { inProject, positionIs, type Time, type TraceFilter, type TracePosition 
 /**
  * The orders of the queue. They order traces; the spans of a trace stay together, in the order in which the trace lists
  * them. `negative` puts traces with negative feedback first, then the others, each newest first. `due` is for the spans
- * that are assigned to one user: by the first due date of each trace's.
+ * that are assigned to one user: by the first due date of each trace's. `mine` puts those of the calling reviewer first,
+ * by due date, then those that are assigned to nobody, oldest first, and leaves out the others.
  */
-export const QUEUE_ORDERS = ['oldest', 'newest', 'negative', 'random', 'due'] as const
+export const QUEUE_ORDERS = ['oldest', 'newest', 'negative', 'random', 'due', 'mine'] as const
 type QueueOrder = (typeof QUEUE_ORDERS)[number]
 
 /** A query on a project's queue. */
@@ -37,8 +38,8 @@ export interface QueuePlace extends SpanPlace {
 /** A part of a project's traces in one order. The queue consists of one or more stretches in sequence. */
 export interface Stretch {
   /**
-   * For `negative`: 0 for traces with negative feedback, 1 for the others. For `random`: the shuffle factor. Otherwise
-   * 0.
+   * For `negative`: 0 for traces with negative feedback, 1 for the others. For `mine`: 0 for the reviewer's assignments,
+   * 1 for what's assigned to nobody. For `random`: the shuffle factor. Otherwise 0.
    */
   key: number
   /** For `random`: the traces before `from`, back in time to `until`. */
@@ -67,10 +68,25 @@ export async function findFirstStretch(store: Store, project: Project, query: Qu
 }
 
 /**
- * The stretches that one page may draw from. Few traces have negative feedback, so the next stretch is read as well.
+ * The stretches that one page may draw from. Few traces have negative feedback or are assigned to the reviewer, so the
+ * next stretch is read as well.
  */
 export const stretchesFrom = (first: Stretch, { order }: QueueQuery): Stretch[] =>
-  order === 'negative' && first.key === 0 ? [first, { ...first, key: 1 }] : [first]
+  (order === 'negative' || order === 'mine') && first.key === 0 ? [first, { ...first, key: 1 }] : [first]
+
+/** The parts of a queue that are queries by themselves, which is more than one only for `mine`. */
+export function partsOf(query: QueueQuery): [QueueQuery, ...QueueQuery[]] {
+  if (query.order !== 'mine') return [query]
+  const { holder } = query
+  return [
+    { ...query, order: 'due', assignee: holder, filter: { ...query.filter, assigneeId: holder } },
+    { ...query, order: 'oldest', assignee: null },
+  ]
+}
+
+/** The query for a stretch. */
+export const partIn = (query: QueueQuery, { key }: Stretch): QueueQuery =>
+  query.order === 'mine' ? (partsOf(query)[key] ?? query) : query
 
 /** Finds where the queue continues after a page's stretches. Null at its end. */
 export async function findNextStretch(

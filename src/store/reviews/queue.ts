@@ -20,6 +20,8 @@ import {
   findNextStretch,
   isOpen,
   openTraces,
+  partIn,
+  partsOf,
   type QueuePlace,
   type QueueQuery,
   type Stretch,
@@ -34,6 +36,8 @@ export interface QueuePage {
   remaining: number
   /** Whether there may be more than `remaining`. */
   remainingIsMinimum: boolean
+  /** For the order `mine`: how many of them are assigned to the reviewer. */
+  mine: number | undefined
   /** The number of decisions in force that each reviewer has made since midnight UTC. */
   today: { userId: string; reviewed: number }[]
 }
@@ -52,7 +56,7 @@ export async function readQueue(
   const stretches = stretchesFrom(first, query)
   const today = Math.floor(query.now / DAY_MS)
   const [counted, reviewed, ...found] = await readPlain(store.database, [
-    countRemaining(store, project, query),
+    countRemaining(store, project, partsOf(query)),
     reviewedOn(store, project, { from: today, to: today + 1 }),
     ...stretches.map(stretch =>
       candidates(store, project, query, stretch, limit, after?.stretch === stretch ? after : undefined),
@@ -66,7 +70,7 @@ export async function readQueue(
   )
   const shown = places.slice(0, count)
   const lastPlace = count < places.length ? shown.at(-1) : resumeAt
-  const remaining = counted[0]?.found ?? 0
+  const remaining = counted.reduce((sum, { found }) => sum + found, 0)
   return {
     // Since the places were read, a span may have been reviewed, or its output may have been replaced by null. Another
     // project's root may have taken its id.
@@ -76,7 +80,9 @@ export async function readQueue(
       .filter(({ projectKey }) => projectKey === project.key),
     nextPlace: lastPlace ?? (await findNextStretch(store, project, query, first)),
     remaining: Math.min(remaining, MAX_REMAINING),
-    remainingIsMinimum: remaining > MAX_REMAINING || counted[0]?.scannedTraces === MAX_COUNTED_TRACES,
+    remainingIsMinimum:
+      remaining > MAX_REMAINING || counted.some(({ scannedTraces }) => scannedTraces === MAX_COUNTED_TRACES),
+    mine: query.order === 'mine' ? (counted.find(({ part }) => part === 0)?.found ?? 0) : undefined,
     today: reviewed
       .map(({ userId, reviewed }) => ({ userId, reviewed }))
       .toSorted((left, right) => right.reviewed - left.reviewed),
@@ -114,14 +120,15 @@ function candidates(
   after: QueuePlace | undefined,
   isSpan?: SQL,
 ) {
-  const { from, by, where, direction } = openTraces(store, project, query, stretch, after)
+  const part = partIn(query, stretch)
+  const { from, by, where, direction } = openTraces(store, project, part, stretch, after)
   return scanForSpans(store, {
     from,
     where,
     by,
     order: sql.join([direction(by), direction(traces.id)], sql`, `),
-    isTrace: matches(project, ofTraces(query)),
-    isSpan: and(isAvailable(project, query), isSpan),
+    isTrace: matches(project, ofTraces(part)),
+    isSpan: and(isAvailable(project, part), isSpan),
     limit,
     after,
   })
@@ -169,24 +176,30 @@ function placesInStretches(
 }
 
 /**
- * Counts the spans of the whole queue, up to one more than the maximum of `remaining`, and the traces scanned for that.
+ * Counts the spans of each part of the queue, up to one more than the maximum of `remaining`, and the traces scanned for
+ * that.
  */
-function countRemaining(store: Store, project: Project, query: QueueQuery) {
-  const { from, time, where } = inProject(store, project, query.filter, undefined, () => isOpen(query))
-  const scanned = from(store.database.select({ key: traces.key }))
-    .where(where)
-    .orderBy(desc(time), desc(traces.id))
-    .limit(MAX_COUNTED_TRACES)
-    .as('scanned')
-  const isMatch = sql`${traces.key} = ${scanned.key} and ${matches(project, ofTraces(query)) ?? sql`true`}`
-  return store.database
-    .select({
-      scannedTraces: sql<number>`count(*)`.as('scannedTraces'),
-      found: sql<number>`(select count(*) from (
-        select 1 from ${scanned} cross join ${traces} cross join ${spans}
-        where ${isMatch} and ${and(ofTrace, isAvailable(project, query))} limit ${MAX_REMAINING + 1}))`.as('found'),
-    })
-    .from(scanned)
+function countRemaining(store: Store, project: Project, [first, ...others]: ReturnType<typeof partsOf>) {
+  const count = (query: QueueQuery, part: number) => {
+    const { from, time, where } = inProject(store, project, query.filter, undefined, () => isOpen(query))
+    const scanned = from(store.database.select({ key: traces.key }))
+      .where(where)
+      .orderBy(desc(time), desc(traces.id))
+      .limit(MAX_COUNTED_TRACES)
+      .as('scanned')
+    const isMatch = sql`${traces.key} = ${scanned.key} and ${matches(project, ofTraces(query)) ?? sql`true`}`
+    return store.database
+      .select({
+        part: sql<number>`${part}`.as('part'),
+        scannedTraces: sql<number>`count(*)`.as('scannedTraces'),
+        found: sql<number>`(select count(*) from (
+          select 1 from ${scanned} cross join ${traces} cross join ${spans}
+          where ${isMatch} and ${and(ofTrace, isAvailable(project, query))} limit ${MAX_REMAINING + 1}))`.as('found'),
+      })
+      .from(scanned)
+  }
+  const [second] = others
+  return second ? count(first, 0).unionAll(count(second, 1)) : count(first, 0)
 }
 
 /** The number of decisions in force that each reviewer made on each day of a range, as shown in insights. */
