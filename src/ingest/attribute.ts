@@ -33,7 +33,8 @@ export const attributeTrace = endpoint({
   method: 'POST',
   path: '/api/v1/traces/{trace_id}/attribute',
   summary: 'Find the root cause of a disagreement',
-  description: 'If there is no new data, this returns the previous result.',
+  description:
+    'If there is no new data, this returns the previous result. Under a blind review policy, reviewers get 202 until the spans to review are decided.',
   scope: ['ingest', 'read'],
   params: v.object({ trace_id: TraceId }),
   query: v.strictObject({
@@ -60,12 +61,11 @@ export const attributeTrace = endpoint({
   const requested = await requestAttribution(store, id, { force, now })
   if (!requested) throw notFound(TRACE_NOT_FOUND)
   if (!requested.hasFeedback) throw unprocessable(NO_FEEDBACK, 'trace_id')
-  if (requested.status !== 'pending') return replyOf(trace_id, requested)
-  const { organization } = store
+  if (!requested.isHidden && requested.status !== 'pending') return replyOf(trace_id, requested)
   const { traceKey } = requested
   const sent = enqueue(...attributionMessages(store, [traceKey]))
-  if (prefersAsync(headers)) return replyOf(trace_id, requested)
-  const state = await awaitAttribution({ runtime, organization, traceKey, sent, signal })
+  if (requested.isHidden || prefersAsync(headers)) return replyOf(trace_id, asPending(requested))
+  const state = asPending(await awaitAttribution({ runtime, store, traceKey, sent, signal }))
   const waitMs = waitOf(state)
   if (waitMs > 0) throw modelLimitReached(Math.ceil(waitMs / 1000))
   return replyOf(trace_id, state)
@@ -76,7 +76,8 @@ export const getAttribution = endpoint({
   method: 'GET',
   path: '/api/v1/traces/{trace_id}/attribution',
   summary: 'Get the root cause of a disagreement',
-  description: 'Returns 404 if no attribution was requested.',
+  description:
+    'Returns 404 if no attribution was requested and, under a blind review policy, to reviewers until the spans to review are decided.',
   scope: ['ingest', 'read'],
   params: v.object({ trace_id: TraceId }),
   errors: { 404: TRACE_NOT_FOUND, 502: ERRORS[502].message },
@@ -93,6 +94,10 @@ export const getAttribution = endpoint({
 /** Milliseconds until a pending job may run. */
 const waitOf = (state: AttributionState | undefined): number =>
   state?.status === 'pending' ? Math.max(0, (state.waitsUntil ?? 0) - Date.now()) : 0
+
+/** A state that the caller may not see, as a request shows it: the result can be read once the spans are decided. */
+const asPending = (state: AttributionState | undefined): AttributionState | undefined =>
+  state?.isHidden ? { ...state, status: 'pending' } : state
 
 /**
  * The response to an attribution's state: the result, or 202 with its future location. 404 if there is none, 502 if it

@@ -10,12 +10,12 @@ import {
 } from '../limits.ts'
 import { type AttributionState, findAttribution, findJobStatus } from '../store/attribution/state.ts'
 import { Deadline } from '../store/core/deadline.ts'
-import { type Organization, openStore } from '../store/core/store.ts'
+import { openStore, reopenStore, type Store } from '../store/core/store.ts'
 
 /** A request waiting for the analysis of a trace. */
 interface Waiting {
   runtime: Runtime
-  organization: Organization
+  store: Store
   traceKey: number
   /** Whether the queue accepted the job. */
   sent: Promise<boolean>
@@ -30,9 +30,9 @@ interface Waiting {
  * trace is gone. 503 if the platform fails: a retried request finds the job as it was left.
  */
 export async function awaitAttribution(waiting: Waiting): Promise<AttributionState | undefined> {
-  const { runtime, organization, traceKey, sent, signal } = waiting
+  const { runtime, store, traceKey, sent, signal } = waiting
   // The request's own deadline ends long before this wait.
-  const open = (milliseconds: number) => openStore(runtime.env, organization, new Deadline(milliseconds))
+  const open = (milliseconds: number) => openStore(runtime.env, store.organization, new Deadline(milliseconds))
   const until = Date.now() + ATTRIBUTION_WAIT_MS
   let consumerUntil = Date.now() + ATTRIBUTION_CONSUMER_MS
   const refused = resolveIfFalse(sent)
@@ -67,7 +67,7 @@ export async function awaitAttribution(waiting: Waiting): Promise<AttributionSta
       runtime.waitUntil(run.catch(() => {}))
     }
   }
-  return findAttribution(open(STORE_DEADLINE_MS), { key: traceKey })
+  return findAttribution(reopenStore(runtime.env, store, new Deadline(STORE_DEADLINE_MS)), { key: traceKey })
 }
 
 /** Resolves if the promise resolves to false, else never. */

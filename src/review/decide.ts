@@ -147,7 +147,12 @@ async function showShared(
 ): Promise<SpanDetail> {
   const approved = { text: approvedOutput ?? 'null', ref: null, folder: span.row.traceKey }
   const shown = await showValues(store, [approved], mode)
-  return withSharedReview(root, sharedReviewOf(span, mode), { approved: shown?.get(approved), suggestions }, mode)
+  return withSharedReview(
+    root,
+    sharedReviewOf(store, span, mode),
+    { approved: shown?.get(approved), suggestions },
+    mode,
+  )
 }
 
 /** The span after a decision, or unchanged without one. */

@@ -128,7 +128,7 @@ async function showRoot(
   { reviewed, forms, suggestions }: { reviewed: FoldedSpan; forms: Forms; suggestions: readonly Suggestion[] },
   mode: PayloadMode,
 ): Promise<SpanDetail> {
-  const shared = sharedReviewOf(reviewed, mode)
+  const shared = sharedReviewOf(store, reviewed, mode)
   const approved = shared.review?.state === 'corrected' ? await showApproved(store, reviewed, forms, mode) : undefined
   return withSharedReview(root, shared, { approved, suggestions }, mode)
 }

@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest'
 import { viewerOf } from '../../src/auth/viewer.ts'
 
-test('binds users and keys that may review, but not other keys', () => {
-  const keyId = 'key'
-  expect(viewerOf({ userId: 'ann', keyId, scopes: ['read'] })).toEqual({ viewerId: 'ann', isBlind: true })
-  expect(viewerOf({ userId: null, keyId, scopes: ['read', 'review'] })).toEqual({ viewerId: keyId, isBlind: true })
-  expect(viewerOf({ userId: null, keyId, scopes: ['ingest', 'read', 'manage'] })).toEqual({
-    viewerId: keyId,
-    isBlind: false,
-  })
+test('binds users and keys that may review, but not adjudicators or other keys', () => {
+  const isBlind = (userId: string | null, scopes: readonly ('read' | 'review' | 'manage')[], isAdjudicator = false) =>
+    viewerOf({ userId, keyId: 'key', scopes, isAdjudicator }).isBlind
+  expect(isBlind('ann', ['read'])).toBe(true)
+  expect(isBlind('ann', ['read', 'review', 'manage'], true)).toBe(false)
+  expect(isBlind(null, ['read', 'review'])).toBe(true)
+  expect(isBlind(null, ['read', 'manage'])).toBe(false)
 })

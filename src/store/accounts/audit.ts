@@ -5,6 +5,7 @@ import { selectFor } from '../core/rows.ts'
 import { pageFromScan } from '../core/scanned.ts'
 import type { Organization, Store, UnscopedStore } from '../core/store.ts'
 import { findDuePass, savePass } from '../core/sweeps.ts'
+import { isEntryShown } from '../core/veil.ts'
 import { auditLog, organizations, projects } from '../schema/accounts.ts'
 
 /** Who makes a write and in which request. */
@@ -178,14 +179,15 @@ export interface AuditPosition {
 }
 
 /**
- * A page of the organization's matching entries, newest first. Scans at most 5,000 entries, so `items` may be short
+ * A page of the organization's matching entries that the viewer may see, newest first. Scans at most 5,000 entries, so `items` may be short
  * even if more entries follow. The next page starts after `nextPlace`, which is null on the last page.
  */
 export async function listEntries(
-  { database, organization }: Store,
+  store: Store,
   filter: AuditFilter,
   { limit, after }: { limit: number; after: AuditPosition | undefined },
 ): Promise<{ items: AuditEntry[]; nextPlace: AuditPosition | null }> {
+  const { database, organization } = store
   const { createdAt, id, ...columns } = getTableColumns(auditLog)
   const position = sql<number>`row_number() over (order by ${createdAt} desc, ${id} desc)`.as('position')
   const scanned = database
@@ -208,7 +210,7 @@ export async function listEntries(
     return value === undefined ? undefined : eq(scanned[field], value)
   })
   const ofProject = filter.project ? eq(scanned.projectKey, filter.project.key) : undefined
-  const isMatch = and(ofProject, ...conditions) ?? sql`true`
+  const isMatch = and(ofProject, ...conditions, isEntryShown(store, scanned)) ?? sql`true`
   const rows = await database
     .select({
       id: scanned.id,

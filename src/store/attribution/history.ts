@@ -2,6 +2,7 @@ import { and, asc, eq, getTableColumns, isNotNull, type SQL, sql } from 'drizzle
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import type { Attribution, AttributionCost, ErrorCategory, ErrorType } from '../../domain/attribution.ts'
 import type { Store } from '../core/store.ts'
+import { isAnswerShown } from '../core/veil.ts'
 import { attributions } from '../schema/attribution.ts'
 import { reviews } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
@@ -74,6 +75,7 @@ export async function listAttributions(
 ): Promise<AttributionPage | undefined> {
   const { database } = store
   const isTrace = isLive(store, eq(traces.id, traceId))
+  const isShown = isAnswerShown(store)
   const traceKey = sql`(${liveTraceKey(store, traceId)})`
   const follows = (createdAt: SQLiteColumn, id: SQLiteColumn): SQL | undefined =>
     after && sql`(${createdAt}, ${id}) > (${after.createdAt}, ${after.id})`
@@ -82,7 +84,13 @@ export async function listAttributions(
     database
       .select()
       .from(attributions)
-      .where(and(eq(attributions.traceKey, traceKey), follows(attributions.createdAt, attributions.id)))
+      .where(
+        and(
+          eq(attributions.traceKey, traceKey),
+          follows(attributions.createdAt, attributions.id),
+          isShown && sql`exists (select 1 from ${traces} where ${isTrace} and ${isShown})`,
+        ),
+      )
       .orderBy(asc(attributions.createdAt), asc(attributions.id))
       .limit(limit + 1),
     database

@@ -5,6 +5,7 @@ import type { Project } from '../accounts/projects.ts'
 import { named } from '../core/database.ts'
 import { shownSpanStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
+import { isAnswerShown } from '../core/veil.ts'
 import { attributions } from '../schema/attribution.ts'
 import { reviews } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
@@ -163,7 +164,10 @@ const isScanned = (project: Project, { from, to }: ComparisonFilter): SQL | unde
     to === undefined ? undefined : lt(reviews.createdAt, to),
   )
 
-/** The traces of the newest decisions that name an error type, each with the newest one that is in force. */
+/**
+ * The traces of the newest decisions that name an error type, each with the newest one that is in force. Leaves out the
+ * traces whose answers the viewer may not see.
+ */
 function scannedTraces(store: Store, project: Project, filter: ComparisonFilter): SQL {
   const { traceKey, spanId, number, createdAt, errorType, userId } = reviews
   const scanned = store.database
@@ -186,7 +190,7 @@ function scannedTraces(store: Store, project: Project, filter: ComparisonFilter)
       ${scanned.userId} as user_id, ${scanned.errorType} as named,
       max(printf('%015d/%s', ${scanned.createdAt}, ${scanned.spanId}))
     from ${scanned} cross join ${traces} cross join ${spans}
-    where ${isLive(store, eq(traces.key, scanned.traceKey))} and ${isInForce}
+    where ${isLive(store, eq(traces.key, scanned.traceKey), isAnswerShown(store))} and ${isInForce}
     group by ${scanned.traceKey}) as scanned_traces`
 }
 

@@ -89,7 +89,7 @@ export async function requestAttribution(
   { force, now }: { force: boolean; now: number },
 ): Promise<AttributionState | undefined> {
   const ofTrace = isLive(store, eq(traces.id, traceUuid))
-  const request = requestJobs(store, and(ofTrace, hasFeedback), now, force)
+  const request = requestJobs(store, and(ofTrace, hasFeedback(store)), now, force)
   const [, ...rows] = await readPlain(store.database, [request, ...attributionStateQueries(store, ofTrace)])
   return toAttributionState(rows)
 }

@@ -6,6 +6,7 @@ import { named, readPlain } from '../core/database.ts'
 import { isNotPraise } from '../core/ratings.ts'
 import { hasReviewedSpan, isCorrected } from '../core/reviewable.ts'
 import type { Store } from '../core/store.ts'
+import { isAnswerHidden, isCommentShown } from '../core/veil.ts'
 import { attributionJobs, attributions, errorTypes, projectErrorTypes } from '../schema/attribution.ts'
 import { feedback, reviews } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
@@ -52,6 +53,8 @@ export interface AttributionState {
   traceKey: number
   /** Whether there is anything to attribute. */
   hasFeedback: boolean
+  /** Whether the viewer may not see the rest, which then reads as if the attribution was never requested. */
+  isHidden: boolean
   /** Null if it was never requested. */
   status: AttributionStatus | null
   /** Why it failed, or null. */
@@ -66,12 +69,15 @@ export interface AttributionState {
 }
 
 /**
- * Whether a trace has anything to attribute. Praise alone isn't enough. Must agree with `isDisputed` in
- * `attribution/run.ts`.
+ * Whether a trace has anything to attribute that the viewer may see. Praise alone isn't enough. Must agree with
+ * `isDisputed` in `attribution/run.ts`.
  */
-export const hasFeedback = sql`(exists (select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key}
-    and (${isNotPraise} or ${feedback.comment} <> '' or ${feedback.correction} is not null))
-  or ${hasReviewedSpan(isCorrected)})`
+export const hasFeedback = (store: Store): SQL =>
+  sql`(exists (select 1 from ${feedback} where ${and(
+    eq(feedback.traceKey, traces.key),
+    sql`(${isNotPraise} or ${feedback.comment} <> '' or ${feedback.correction} is not null)`,
+    isCommentShown(store),
+  )}) or ${hasReviewedSpan(isCorrected)})`
 
 /** Finds the state of a trace's attribution, by the trace's id or key. Undefined if there is no such trace. */
 export async function findAttribution(
@@ -112,13 +118,14 @@ function typeFields(errorType: SQLiteColumn, projectKey: SQLiteColumn) {
   }
 }
 
-const headFields = {
+const headFields = (store: Store) => ({
   traceKey: sql<number>`${traces.key}`.as('traceKey'),
-  hasFeedback: sql<number>`${hasFeedback}`.as('hasFeedback'),
+  hasFeedback: sql<number>`${hasFeedback(store)}`.as('hasFeedback'),
+  isHidden: sql<number>`${isAnswerHidden(store) ?? sql`0`}`.as('isHidden'),
   status: sql<AttributionStatus | null>`${attributionJobs.status}`.as('status'),
   failure: sql<string | null>`${attributionJobs.failure}`.as('failure'),
   waitsUntil: sql<number | null>`${attributionJobs.waitsUntil}`.as('waitsUntil'),
-}
+})
 
 const resultFields = {
   ...named({
@@ -149,11 +156,12 @@ const overrideFields = {
 }
 
 /** The queries for the state of a trace's attribution, for `toAttributionState`. */
-export function attributionStateQueries({ database }: Store, ofTrace: SQL | undefined) {
+export function attributionStateQueries(store: Store, ofTrace: SQL | undefined) {
+  const { database } = store
   const traceKey = sql`(select ${traces.key} from ${traces} where ${ofTrace})`
   return [
     database
-      .select(headFields)
+      .select(headFields(store))
       .from(traces)
       .leftJoin(attributionJobs, eq(attributionJobs.traceKey, traces.key))
       .where(ofTrace),
@@ -188,19 +196,22 @@ export function attributionStateQueries({ database }: Store, ofTrace: SQL | unde
 }
 
 type StateRows = readonly [
-  head: readonly SelectResultFields<typeof headFields>[],
+  head: readonly SelectResultFields<ReturnType<typeof headFields>>[],
   result: readonly SelectResultFields<typeof resultFields>[],
   override: readonly SelectResultFields<typeof overrideFields>[],
 ]
 
 export function toAttributionState([[head], [result], [override]]: StateRows): AttributionState | undefined {
   if (!head) return undefined
-  return {
-    ...head,
-    hasFeedback: head.hasFeedback === 1,
-    result: result ? resultOf(result, override) : null,
-  }
+  const { traceKey } = head
+  const hasFeedback = head.hasFeedback === 1
+  if (head.isHidden === 1) return { traceKey, hasFeedback, isHidden: true, ...NOTHING_KNOWN }
+  const { status, failure, waitsUntil } = head
+  const known = { status, failure, waitsUntil, result: result ? resultOf(result, override) : null }
+  return { traceKey, hasFeedback, isHidden: false, ...known }
 }
+
+const NOTHING_KNOWN = { status: null, failure: null, waitsUntil: null, result: null }
 
 function resultOf(row: StateRows[1][number], override: StateRows[2][number] | undefined): AttributionResult {
   const { id, createdAt, confidence, spanId, reasoning, engine } = row

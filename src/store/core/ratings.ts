@@ -1,6 +1,8 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { feedback } from '../schema/reviews.ts'
-import { traces } from '../schema/traces.ts'
+import { isNegative, traces } from '../schema/traces.ts'
+import type { Store } from './store.ts'
+import { ifAnyBlind, isCommentShown } from './veil.ts'
 
 /*
  * SQL conditions on the rating in a row of `feedback`. Ratings are stored as JSON: a quoted word or a number. A number
@@ -21,3 +23,15 @@ const isNegativeRating = sql`(${feedback.rating} = '"negative"'
 export const hasNegative = (exceptId: string | null = null) => sql`exists (
   select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key} and ${isNegativeRating}
     and ${feedback.id} is not ${exceptId})`
+
+/**
+ * Whether a trace has negative feedback that the viewer may see. Uses the index on such traces, unless the condition is
+ * part of an expression.
+ */
+export function isNegativeTo(store: Store): SQL {
+  const isShown = isCommentShown(store)
+  if (!isShown) return isNegative
+  const hasShown = sql`exists (
+    select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key} and ${isNegativeRating} and ${isShown})`
+  return sql`${isNegative} and ${ifAnyBlind(hasShown, sql`1`)}`
+}

@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { and, isNull, type SQL, sql } from 'drizzle-orm'
 import type { ProblemKey } from '../../domain/problem.ts'
 import { DAY_MS, MAX_PROBLEM_EXAMPLES } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
@@ -6,6 +6,7 @@ import { readPlain } from '../core/database.ts'
 import { rowSet } from '../core/rows.ts'
 import { readStepId } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
+import { isAnswerShown } from '../core/veil.ts'
 import type { DayRange } from '../insights/insights.ts'
 import { stepNames, users } from '../schema/accounts.ts'
 import { reviewDays } from '../schema/counts.ts'
@@ -119,7 +120,10 @@ export async function selectProblems(
 export interface ProblemDetails {
   /** The number of decisions on its step in the range. */
   decisions: number
-  /** The newest cases in the range: the reviewed spans, or the ones that the engine blames. */
+  /**
+   * The newest cases in the range: the reviewed spans, or the ones that the engine blames. Leaves out the cases of traces
+   * whose answers the viewer may not see.
+   */
   examples: { spanId: string; at: number }[]
 }
 
@@ -130,11 +134,12 @@ const KEYS = rowSet(['number', 'stepId', 'errorType', 'docSlug'])
  * the newest cases only.
  */
 export async function readProblemDetails(
-  { database }: Store,
+  store: Store,
   project: Pick<Project, 'key'>,
   listed: readonly ProblemKey[],
   { from, to }: DayRange,
 ): Promise<ProblemDetails[]> {
+  const { database } = store
   const { row } = KEYS
   const given = KEYS.from(KEYS.encodeAll(listed.map((problem, number) => ({ ...problem, number }))))
   const names = sql`(
@@ -148,7 +153,7 @@ export async function readProblemDetails(
       left join ${spans} as own on own.id = newest.span_id and own.trace_key = newest.trace_key
     where newest.project_key = ${project.key} and newest.step_id = scanned.name and newest.error_type = scanned.error_type
       and newest.doc_slug = scanned.doc_slug and newest.at >= ${from * DAY_MS} and newest.at < ${to * DAY_MS}
-      and ${traces.key} = newest.trace_key and ${traces.deletedAt} is null
+      and ${and(sql`${traces.key} = newest.trace_key`, isNull(traces.deletedAt), isAnswerShown(store))}
     order by newest.at desc, newest.trace_key desc, newest.span_id desc limit ${MAX_PROBLEM_EXAMPLES}`
   const decidedStep = readStepId(reviewDays.projectKey, reviewDays.stepId)
   const [found, steps] = await readPlain(database, [

@@ -2,9 +2,11 @@ import { and, eq, sql } from 'drizzle-orm'
 import { readPlain } from '../core/database.ts'
 import { isStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
+import { isAnswerShown } from '../core/veil.ts'
 import type { ExperimentRecord } from '../experiments/experiments.ts'
 import { experimentResults, experiments } from '../schema/experiments.ts'
 import { problemCases, problems } from '../schema/problems.ts'
+import { traces } from '../schema/traces.ts'
 import { isOf } from './problem-changes.ts'
 import type { ProblemInProject } from './problem-ids.ts'
 
@@ -26,15 +28,16 @@ const isItemOf = ({ projectKey, stepId, errorType, docSlug }: ProblemInProject) 
     eq(problemCases.docSlug, docSlug),
   )
 
-/** Finds which of an experiment's items are a problem's, by id. */
+/** Finds which of an experiment's items are a problem's as far as the viewer may see, by id. */
 export async function findProblemItems(
-  { database }: Store,
+  store: Store,
   { key }: ExperimentRecord,
   problem: ProblemInProject,
   itemIds: readonly string[],
 ): Promise<Set<string>> {
   if (itemIds.length === 0) return new Set()
-  const rows = await database
+  const isShown = isAnswerShown(store)
+  const rows = await store.database
     .select({ itemId: sql<string>`${experimentResults.itemId}`.as('item_id') })
     .from(experimentResults)
     .crossJoin(problemCases)
@@ -43,6 +46,7 @@ export async function findProblemItems(
         eq(experimentResults.experimentKey, key),
         sql`${experimentResults.itemId} in (select item.value from json_each(${JSON.stringify(itemIds)}) as item)`,
         isItemOf(problem),
+        isShown && sql`exists (select 1 from ${traces} where ${traces.key} = ${problemCases.traceKey} and ${isShown})`,
       ),
     )
   return new Set(rows.map(({ itemId }) => itemId))

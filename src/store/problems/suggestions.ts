@@ -1,5 +1,6 @@
 import { and, desc, eq, inArray, isNull, sql } from 'drizzle-orm'
 import type { Store } from '../core/store.ts'
+import { isAnswerShown } from '../core/veil.ts'
 import { versionNumber } from '../insights/version-number.ts'
 import { promptSuggestionExamples, promptSuggestions } from '../schema/prompt-suggestions.ts'
 import { textVersions } from '../schema/texts.ts'
@@ -24,10 +25,11 @@ export interface SuggestionRecord {
 
 /** Finds the latest version that was suggested for a problem, or the one with this id. */
 export async function findSuggestion(
-  { database }: Store,
+  store: Store,
   problem: OfProblem,
   versionId: string | undefined,
 ): Promise<SuggestionRecord | undefined> {
+  const { database } = store
   // A renamed step's problems have other ids than before.
   const isWanted =
     versionId === undefined
@@ -64,7 +66,10 @@ export async function findSuggestion(
         copied: promptSuggestionExamples.copied,
       })
       .from(promptSuggestionExamples)
-      .innerJoin(traces, and(eq(traces.key, promptSuggestionExamples.traceKey), isNull(traces.deletedAt)))
+      .innerJoin(
+        traces,
+        and(eq(traces.key, promptSuggestionExamples.traceKey), isNull(traces.deletedAt), isAnswerShown(store)),
+      )
       .where(inArray(promptSuggestionExamples.versionId, chosen)),
   ])
   if (!row || row.baseVersionId === null || row.model === null || row.answeredAt === null) return undefined

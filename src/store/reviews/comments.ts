@@ -5,6 +5,7 @@ import { requestAutomaticJobs } from '../attribution/requests.ts'
 import { hasNegative } from '../core/ratings.ts'
 import { selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
+import { isCommentShown, isOnVeiledSpan } from '../core/veil.ts'
 import { feedback, reviews } from '../schema/reviews.ts'
 import { traces } from '../schema/traces.ts'
 import { locatedSpans } from '../spans/located-rows.ts'
@@ -85,7 +86,7 @@ export async function addComment(
         ),
       )
       .onConflictDoNothing(),
-    touchTraces(store, and(ofTrace, isCreated), act.at),
+    touchTrace(store, and(ofTrace, isCreated), isThis, act.at),
     requestAutomaticJobs(store, isThisTrace, act.at),
     flagNegative(store, and(ofTrace, isCreated), hasNegative()),
     recordAct(store, act, { action: 'comment.create', targetId: id, projectKey, afterId: id }, isCreated),
@@ -113,7 +114,7 @@ export interface FeedbackHead {
   isComment: boolean
 }
 
-/** Finds feedback on a live trace of the organization. */
+/** Finds feedback on a live trace of the organization, if the viewer may see it. */
 export async function findFeedbackHead(store: Store, id: string): Promise<FeedbackHead | undefined> {
   const [row] = await store.database
     .select({
@@ -124,7 +125,7 @@ export async function findFeedbackHead(store: Store, id: string): Promise<Feedba
     })
     .from(feedback)
     .crossJoin(traces)
-    .where(and(eq(feedback.id, id), isLive(store, eq(traces.key, feedback.traceKey))))
+    .where(and(eq(feedback.id, id), isLive(store, eq(traces.key, feedback.traceKey)), isCommentShown(store)))
   return row && { ...row, isComment: row.source === 'review' }
 }
 
@@ -140,7 +141,7 @@ export async function changeComment(
   const differs = and(isThis, ne(feedback.comment, content))
   const isChange = sql`exists (select 1 from ${feedback} where ${differs})`
   const [, , , , [row]] = await database.batch([
-    touchTraces(store, isLive(store, eq(traces.key, traceKey), isChange), act.at),
+    touchTrace(store, isLive(store, eq(traces.key, traceKey), isChange), isThis, act.at),
     recordAct(store, act, { action: 'comment.change', targetId: id, projectKey }, isChange),
     changeInHistory(store, differs, content),
     database.update(feedback).set({ comment: content }).where(differs),
@@ -161,13 +162,24 @@ export async function deleteComment(
   const isThis = isCommentOf(store, id, traceKey)
   const isStored = sql`exists (select 1 from ${feedback} where ${isThis})`
   await database.batch([
-    touchTraces(store, isLive(store, eq(traces.key, traceKey), isStored), act.at),
+    touchTrace(store, isLive(store, eq(traces.key, traceKey), isStored), isThis, act.at),
     flagNegative(store, isLive(store, eq(traces.key, traceKey), isStored), hasNegative(id)),
     recordAct(store, act, { action: 'comment.delete', targetId: id, projectKey, beforeId: id }, isStored),
     changeInHistory(store, isThis, null),
     database.delete(feedback).where(isThis),
   ])
 }
+
+/**
+ * The statement that updates the trace's `updatedAt`, unless its span is veiled: others would learn from it that there is
+ * a comment.
+ */
+const touchTrace = (store: Store, ofTrace: SQL | undefined, isThis: SQL | undefined, at: number) =>
+  touchTraces(
+    store,
+    and(ofTrace, sql`exists (select 1 from ${feedback} where ${and(isThis, sql`not ${isOnVeiledSpan}`)})`),
+    at,
+  )
 
 /** The statement that marks a trace as one with negative feedback, or not. Writes nothing if it already is. */
 const flagNegative = ({ database }: Store, ofTrace: SQL | undefined, value: SQL) =>

@@ -11,6 +11,7 @@ import { isOneOf } from '../core/rows.ts'
 import { pageFromScan } from '../core/scanned.ts'
 import { isStep, readStepId } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
+import { isAnswerShown } from '../core/veil.ts'
 import { isCounted } from '../counts/review-days.ts'
 import { isAnyExpired, reviewDays } from '../schema/counts.ts'
 import { problemCases, problemDays } from '../schema/problems.ts'
@@ -327,6 +328,8 @@ function selectCases(
     from === undefined ? undefined : gte(traces.timestamp, from),
     to === undefined ? undefined : lt(traces.timestamp, to),
     matchesNow(filter),
+    // An answer says what a case is of.
+    isAnswerShown(store),
   )
   return store.database
     .select({

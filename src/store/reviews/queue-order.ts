@@ -2,8 +2,9 @@ import { and, asc, desc, type SQL, sql } from 'drizzle-orm'
 import { SHUFFLED_TRACES } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
 import { ASSIGNED, type Assignee } from '../core/assignees.ts'
+import { isNegativeTo } from '../core/ratings.ts'
 import type { Store } from '../core/store.ts'
-import { isNegative, isOpenForReview, traces } from '../schema/traces.ts'
+import { isOpenForReview, traces } from '../schema/traces.ts'
 import type { SpanPlace } from '../spans/spans-in-traces.ts'
 import { inProject, positionIs, type Time, type TraceFilter, type TracePosition } from '../traces/trace-filter.ts'
 
@@ -189,7 +190,7 @@ export function openTraces(
   }
   const found = inProject(store, project, filter, undefined, time =>
     and(
-      order === 'negative' ? negativePart(query, key) : isOpen(query),
+      order === 'negative' ? negativePart(store, query, key) : isOpen(query),
       place && positionIs(time, order === 'oldest' ? '>=' : '<=', place),
     ),
   )
@@ -200,5 +201,7 @@ export function openTraces(
  * The condition of each of the two parts of `negative`. The plus keeps SQLite from using the index on open traces,
  * because few traces have negative feedback.
  */
-const negativePart = (query: QueueQuery, key: number): SQL =>
-  key === 0 ? sql`${isNegative} and +${isOpen(query)}` : sql`${isOpen(query)} and ${traces.isNegative} = 0`
+const negativePart = (store: Store, query: QueueQuery, key: number): SQL =>
+  key === 0
+    ? sql`${isNegativeTo(store)} and +${isOpen(query)}`
+    : sql`${isOpen(query)} and ${store.isBlind ? sql`not (${isNegativeTo(store)})` : sql`${traces.isNegative} = 0`}`

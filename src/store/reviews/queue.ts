@@ -127,7 +127,7 @@ function candidates(
     where,
     by,
     order: sql.join([direction(by), direction(traces.id)], sql`, `),
-    isTrace: matches(project, ofTraces(part)),
+    isTrace: matches(store, project, ofTraces(part)),
     isSpan: and(isAvailable(project, part), isSpan),
     limit,
     after,
@@ -187,7 +187,7 @@ function countRemaining(store: Store, project: Project, [first, ...others]: Retu
       .orderBy(desc(time), desc(traces.id))
       .limit(MAX_COUNTED_TRACES)
       .as('scanned')
-    const isMatch = sql`${traces.key} = ${scanned.key} and ${matches(project, ofTraces(query)) ?? sql`true`}`
+    const isMatch = sql`${traces.key} = ${scanned.key} and ${matches(store, project, ofTraces(query)) ?? sql`true`}`
     return store.database
       .select({
         part: sql<number>`${part}`.as('part'),

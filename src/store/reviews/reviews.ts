@@ -122,7 +122,7 @@ export async function findReviewSubjects(
   const traceOf = new Map(rows.traces.map(trace => [trace.key, trace]))
   const schemaOf = new Map(schemas.map(({ key, outputSchema }) => [key, outputSchema]))
   const contextOf = new Map(contexts.map(context => [context.spanId, context]))
-  const sharedOf = chooseShared(sharing)
+  const sharedOf = chooseShared(store, sharing)
   const groupOfTrace = new Map(groups.map(({ key, metadata }) => [key, groupOf(JSON.parse(metadata))]))
   const subjects = new Map<string, ReviewSubject>()
   for (const span of foldSpans(rows)) {

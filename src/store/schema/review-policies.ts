@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /** Which of a project's outputs are reviewed. Projects without a row have no policy: everything is reviewed. */
@@ -36,5 +37,9 @@ export const reviewPolicySteps = sqliteTable(
     reviewers: integer('reviewers').notNull(),
     isBlind: integer('is_blind', { mode: 'boolean' }).notNull(),
   },
-  table => [primaryKey({ columns: [table.projectKey, table.stepId] })],
+  table => [
+    primaryKey({ columns: [table.projectKey, table.stepId] }),
+    // Tells at once whether anything has to be hidden from anybody.
+    index('review_policy_steps_blind').on(table.projectKey).where(sql`${table.isBlind} = 1`),
+  ],
 )

@@ -7,6 +7,7 @@ import { named, readPlain } from '../core/database.ts'
 import { rowSet } from '../core/rows.ts'
 import { readStepId } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
+import { isCommentShown } from '../core/veil.ts'
 import { feedback, reviews } from '../schema/reviews.ts'
 import { isNotRoot, observations, spans } from '../schema/spans.ts'
 import { isLastDecision } from '../spans/span-fields.ts'
@@ -161,12 +162,14 @@ const observationsOf = ({ database }: Store, searched: readonly TraceKeys[], aft
     .where(and(eq(observations.traceKey, trace.key), gt(observations.id, after)))
     .limit(SEARCHED_ROWS_AT_ONCE)
 
-const commentsOf = ({ database }: Store, searched: readonly TraceKeys[], after = '') =>
-  database
+const commentsOf = (store: Store, searched: readonly TraceKeys[], after = '') =>
+  store.database
     .select(commentHead)
     .from(from(searched))
     .crossJoin(feedback)
-    .where(and(eq(feedback.traceKey, trace.key), gt(feedback.id, after), isNotNull(feedback.comment)))
+    .where(
+      and(eq(feedback.traceKey, trace.key), gt(feedback.id, after), isNotNull(feedback.comment), isCommentShown(store)),
+    )
     .limit(SEARCHED_ROWS_AT_ONCE)
 
 /** Reads the rows of a trace that follow the first ones, a few at a time, up to `MAX_SEARCHED_ROWS`. */

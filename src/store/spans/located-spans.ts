@@ -36,7 +36,7 @@ export const findSpan = (store: Store, id: string): Promise<LocatedSpan | undefi
     const { traces, found } = await showPage(store, toLocatedRows(rows), [id], 'full')
     const span = found !== 'too_many' && found?.found.get(id)
     if (!span) return found ? undefined : { traces, found }
-    const show = await readShared(store, id, chooseShared(sharing).get(id), 'full')
+    const show = await readShared(store, id, chooseShared(store, sharing).get(id), 'full')
     return { traces, found: show && { ...span, ...show(span) } }
   })
 

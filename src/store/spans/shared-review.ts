@@ -8,6 +8,7 @@ import { type Assignment, assignees, toAssignments } from '../core/assignees.ts'
 import { named, readPlain } from '../core/database.ts'
 import { sharesTextWith } from '../core/reviewable.ts'
 import type { Store } from '../core/store.ts'
+import { hasBlindPolicy } from '../core/veil.ts'
 import { reviews } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
 import {
@@ -72,6 +73,7 @@ const sharingFields = {
   isStale: sql<number>`${spans.isStale}`.as('isStale'),
   hasSuggestions: sql<number>`${spans.hasSuggestions}`.as('hasSuggestions'),
   assignees: assignees.as('assignees'),
+  hasBlindPolicy: sql<number>`${hasBlindPolicy}`.as('hasBlindPolicy'),
   state: sql<SpanReview['state'] | null>`${reviews.state}`.as('state'),
   userId: sql<string | null>`${reviews.userId}`.as('userId'),
   createdAt: sql<number | null>`${reviews.createdAt}`.as('createdAt'),
@@ -111,37 +113,44 @@ export interface SharedReview {
 }
 
 /** Chooses the span whose review each root shows, keyed by the root's id. */
-export function chooseShared(rows: readonly SharingRow[]): Map<string, SharedReview> {
+export function chooseShared(store: Store, rows: readonly SharingRow[]): Map<string, SharedReview> {
   const ofRoot = Map.groupBy(rows, ({ rootId }) => rootId)
   return new Map(
     [...ofRoot].flatMap(([rootId, sharing]) => {
       const chosen = chooseReviewed(sharing)
-      return chosen ? [[rootId, toShared(chosen)]] : []
+      return chosen ? [[rootId, toShared(store, chosen)]] : []
     }),
   )
 }
 
-const toShared = ({ id, outputRevision, ...row }: SharingRow): SharedReview => {
+const toShared = (store: Store, { id, outputRevision, ...row }: SharingRow): SharedReview => {
   const { state, userId, createdAt, comment, errorType, basis, isStale } = row
   const isReviewed = state !== null && userId !== null && createdAt !== null
+  const review = isReviewed
+    ? { state, userId, createdAt, comment, errorType, basis, isStale: isStale === 1 }
+    : undefined
   return {
     spanId: id,
     revision: revisionOf({ outputRevision, row }),
-    review: isReviewed ? { state, userId, createdAt, comment, errorType, basis, isStale: isStale === 1 } : undefined,
-    claim: claimOf(row),
+    review,
+    claim: claimOf(store, { row, review }),
     assignees: toAssignments(row.assignees),
     hasSuggestions: row.hasSuggestions === 1,
   }
 }
 
 /** The review of a span, as a root shows it that is reviewed with it. */
-export const sharedReviewOf = (span: FoldedSpan, mode: ShownMode): Omit<SharedReview, 'hasSuggestions'> => ({
-  spanId: span.row.id,
-  revision: revisionOf(span),
-  review: reviewOf(span, mode),
-  claim: claimOf(span.row),
-  assignees: toAssignments(span.row.assignees),
-})
+export function sharedReviewOf(store: Store, span: FoldedSpan, mode: ShownMode): Omit<SharedReview, 'hasSuggestions'> {
+  const { row } = span
+  const review = reviewOf(span, mode)
+  return {
+    spanId: row.id,
+    revision: revisionOf(span),
+    review,
+    claim: claimOf(store, { row, review }),
+    assignees: toAssignments(row.assignees),
+  }
+}
 
 /** Combines a root's revision with that of the span whose review it shows. */
 export const sharedRevision = (root: string, reviewed: string): string => `${root}+${reviewed}`
@@ -216,7 +225,7 @@ export async function showShared<Span extends SpanDetail>(
   const roots = spans.filter(({ parentId, review }) => parentId === null && !review).map(({ id }) => id)
   if (roots.length === 0) return { shown: [...spans], count: spans.length }
   const [rows] = await readPlain(store.database, [sharingSpans(store, isLocatedRoot(locatedSpans(store, roots)))])
-  const sharedOf = chooseShared(rows)
+  const sharedOf = chooseShared(store, rows)
   const withValues = roots.flatMap(id => {
     const shared = sharedOf.get(id)
     return shared && hasOwnValues(shared) ? [[id, shared] as const] : []

@@ -1,11 +1,11 @@
 import { mergeInputs } from '../../domain/fold.ts'
 import { JsonText } from '../../domain/json.ts'
 import type { ModelUse } from '../../domain/model-use.ts'
-import type { ReviewBasis, ReviewOutcome } from '../../domain/review-state.ts'
+import { isReviewed, type ReviewBasis, type ReviewOutcome } from '../../domain/review-state.ts'
 import type { SpanStatus } from '../../domain/span.ts'
 import { MAX_BRIEF_METADATA_BYTES, MAX_SPAN_BYTES } from '../../limits.ts'
 import { type Assignment, toAssignments } from '../core/assignees.ts'
-import type { Store } from '../core/store.ts'
+import type { Store, Viewer } from '../core/store.ts'
 import { type FoundValue, lengthOf, type ShownMode, type ShownValue, showValues, toBrief } from '../traces/payloads.ts'
 import type { FoldedSpan } from './fold-spans.ts'
 import { isCommentCut, shownComment } from './shown-comment.ts'
@@ -106,16 +106,18 @@ export async function showSpans(
   const shown = await showValues(store, folded.flatMap(valuesOf), mode, maxBytes)
   const left = shown && Math.max(0, maxBytes - folded.reduce((sum, span) => sum + sizeOf(span, mode), 0))
   const suggestions = shown && (await readSuggestions(store, folded, mode, left))
-  return suggestions && folded.map(span => detailOf(span, shown, suggestions.get(span) ?? [], mode))
+  return suggestions && folded.map(span => detailOf(store, span, shown, suggestions.get(span) ?? [], mode))
 }
 
 function detailOf(
+  store: Store,
   span: FoldedSpan,
   shown: ReadonlyMap<FoundValue, ShownValue>,
   suggestions: readonly Suggestion[],
   mode: ShownMode,
 ): SpanDetail {
   const { row, parentId, inputs, output, state, approved, leftOut } = span
+  const review = reviewOf(span, mode)
   const shownOf = (value: FoundValue | undefined) => (value && shown.get(value)) ?? NOTHING
   const shownInputs = inputs.map(shownOf)
   const shownOutput = shownOf(output)
@@ -141,9 +143,9 @@ function detailOf(
     input: new JsonText(shownInput.text),
     output: new JsonText(shownOutput.text),
     approvedOutput: new JsonText(shownApproved.text),
-    review: reviewOf(span, mode),
+    review,
     reviewedBy: null,
-    claim: claimOf(row),
+    claim: claimOf(store, { row, review }),
     assignees: toAssignments(row.assignees),
     suggestions,
     votes: [],
@@ -182,15 +184,18 @@ export function reviewOf(span: FoldedSpan, mode: ShownMode): SpanReview | undefi
   return { state, userId, createdAt, comment, errorType, basis, isStale: row.isStale === 1 }
 }
 
-/** The last claim on a span. */
-export const claimOf = ({
-  claimedBy,
-  claimedUntil,
-}: {
-  claimedBy: string | null
-  claimedUntil: number | null
-}): SpanClaim | null =>
-  claimedBy === null || claimedUntil === null ? null : { heldBy: claimedBy, until: claimedUntil }
+/** The last claim on a span. Null if a blind policy hides it from the viewer. */
+export function claimOf(
+  { isBlind, viewerId }: Viewer,
+  { row, review }: { row: ClaimColumns; review: Pick<SpanReview, 'isStale'> | undefined },
+): SpanClaim | null {
+  const { claimedBy, claimedUntil, hasBlindPolicy } = row
+  if (claimedBy === null || claimedUntil === null) return null
+  const isVeiled = hasBlindPolicy === 1 && !isReviewed(review)
+  return isBlind && isVeiled && claimedBy !== viewerId ? null : { heldBy: claimedBy, until: claimedUntil }
+}
+
+type ClaimColumns = Pick<FoldedSpan['row'], 'claimedBy' | 'claimedUntil' | 'hasBlindPolicy'>
 
 /** The comment of the decision in force. */
 const reviewedComment = ({ decision }: FoldedSpan) => (decision?.state ? decision.comment : null)

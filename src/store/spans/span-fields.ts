@@ -14,6 +14,7 @@ import { bounded, bytesSoFar } from '../core/bounds.ts'
 import { named } from '../core/database.ts'
 import { shownSpanStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
+import { hasBlindPolicy } from '../core/veil.ts'
 import { reviews } from '../schema/reviews.ts'
 import { observations, spans } from '../schema/spans.ts'
 
@@ -22,6 +23,7 @@ const spanColumns = {
   hasSuggestions: sql<number>`${spans.hasSuggestions}`.as('hasSuggestions'),
   stepId: shownSpanStep.as('stepId'),
   assignees: assignees.as('assignees'),
+  hasBlindPolicy: sql<number>`${hasBlindPolicy}`.as('hasBlindPolicy'),
   ...named({
     id: spans.id,
     traceKey: spans.traceKey,

@@ -83,7 +83,7 @@ export async function findPlaces(
       ...scan,
       by: scan.time,
       order: sql`${desc(scan.time)}, ${desc(traces.id)}`,
-      isTrace: matches(project, { kind, fields: [] }),
+      isTrace: matches(store, project, { kind, fields: [] }),
       isSpan: and(
         matchesNow(filter),
         stepId === undefined ? undefined : isStep(project.key, spans.stepId, stepId),

@@ -14,6 +14,7 @@ import { bounded, bytesOf, bytesSoFar, quotedJson } from '../core/bounds.ts'
 import { named, readPlain } from '../core/database.ts'
 import { readTraceUse } from '../core/model-calls.ts'
 import type { Store } from '../core/store.ts'
+import { isCommentShown } from '../core/veil.ts'
 import { feedback, reviews } from '../schema/reviews.ts'
 import { isNotRoot, observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
@@ -97,7 +98,7 @@ async function readTrace<Shown extends { bytes: number }>(
   const folded = foldSpans({ traces: [trace], spans: [...roots, ...others], observations, decisions })
   const isBrief = isWhole === 1 ? isTooLarge(folded, page.mode) : page.spanLimit === null
   const mode = isBrief ? 'brief' : page.mode
-  const showShared = await readShared(store, rootSpanId, chooseShared(sharing).get(rootSpanId), mode)
+  const showShared = await readShared(store, rootSpanId, chooseShared(store, sharing).get(rootSpanId), mode)
   if (!showShared) return { traces: [trace], found: undefined }
   const showSpan = (span: SpanDetail) => show(showShared(span))
   const read =
@@ -130,7 +131,7 @@ async function showWhole<Shown>(store: Store, folded: readonly FoldedSpan[], mod
   return shown && { spans: shown.map(show), nextSpan: null }
 }
 
-const traceFields = {
+const traceFields = (store: Store) => ({
   ...named({
     id: traces.id,
     traceId: traces.traceId,
@@ -144,13 +145,13 @@ const traceFields = {
     rootSpanId: traces.rootSpanId,
     projectKey: traces.projectKey,
   }),
-  ...traceCounts,
+  ...traceCounts(store),
   needsReview: sql<number>`${traces.needsReview}`.as('needsReview'),
   isPosted: sql<number>`${traces.isPosted}`.as('isPosted'),
   metadata: sql<string>`${traces.metadata}`.as('metadata'),
   projectId: sql<string>`(select id from projects where projects.key = traces.project_key)`.as('projectId'),
   projectSlug: sql<string>`(select slug from projects where projects.key = traces.project_key)`.as('projectSlug'),
-}
+})
 
 const feedbackBytes = bytesSoFar(quotedJson(feedback.comment), feedback.correction)
 const MAX_FEEDBACK_BYTES = sql.raw(String(MAX_DETAIL_FEEDBACK_BYTES))
@@ -252,11 +253,11 @@ function readRows(store: Store, id: string, { spanLimit, afterSpan, feedbackLimi
   const feedbackOrder = sql`${feedback.timestamp}, ${feedback.receivedAt}, ${feedback.id}`
   const listed = sql`(
     select ${feedback.id} as id, ${feedback.traceKey} as trace_key from ${feedback}
-    where ${and(sql`${feedback.traceKey} = (${liveTraceKey(store, id)})`, followsFeedback, listsFeedback)}
+    where ${and(sql`${feedback.traceKey} = (${liveTraceKey(store, id)})`, followsFeedback, listsFeedback, isCommentShown(store))}
     order by ${feedbackOrder} limit ${feedbackLimit + 1}) as listed`
   return readPlain(database, [
     database
-      .select({ ...traceFields, isWhole: sql<number>`${isWhole}`.as('isWhole') })
+      .select({ ...traceFields(store), isWhole: sql<number>`${isWhole}`.as('isWhole') })
       .from(traces)
       .where(trace),
     database

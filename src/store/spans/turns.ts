@@ -6,6 +6,7 @@ import type { Project } from '../accounts/projects.ts'
 import { readPlain } from '../core/database.ts'
 import { pageFromScan } from '../core/scanned.ts'
 import type { Store } from '../core/store.ts'
+import { isCommentShown } from '../core/veil.ts'
 import { feedback } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
@@ -93,8 +94,6 @@ const shownSpanId = sql<string | null>`coalesce(
   ) as listed order by listed.timestamp desc, listed.id desc limit 1),
   (select root.id from ${spans} root where root.id = ${traces.rootSpanId} and root.trace_key = ${traces.key}))`
 
-const { reviewedCount, correctedCount, staleCount, feedbackCount } = traceCounts
-
 async function scanTurns(
   store: Store,
   project: Project,
@@ -103,6 +102,7 @@ async function scanTurns(
 ): Promise<{ items: ScannedTurn[]; nextPlace: TracePosition | null }> {
   const isOldestFirst = order === 'oldest'
   const { scanned, place, isListed } = scanByTime(store, project, filter, { after, isOldestFirst })
+  const { reviewedCount, correctedCount, staleCount, feedbackCount } = traceCounts(store)
   const rows = await store.database
     .select({
       id: traces.id,
@@ -139,7 +139,7 @@ async function findFeedback(store: Store, ids: readonly string[]): Promise<Map<s
       })
       .from(traces)
       .crossJoin(feedback)
-      .where(isLive(store, sql`${traces.id} in ${given}`, eq(feedback.traceKey, traces.key)))
+      .where(isLive(store, sql`${traces.id} in ${given}`, eq(feedback.traceKey, traces.key), isCommentShown(store)))
       .limit(MAX_TURN_FEEDBACK),
   ])
   const found = rows.map(({ traceUuid, rootSpanId, ...row }) => ({

@@ -3,6 +3,7 @@ import { DAY_MS } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
 import { isStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
+import { isAnswerShown } from '../core/veil.ts'
 import { attributionJobs, attributions } from '../schema/attribution.ts'
 import { answerDays, isAnyAnswerExpired } from '../schema/counts.ts'
 import { traces } from '../schema/traces.ts'
@@ -56,9 +57,11 @@ const isRecorded = (
     engineHasStep === undefined ? undefined : sql`(${recorded.stepId} <> '') = ${engineHasStep ? 1 : 0}`,
   )
 
-/** The same for the current trace. Undefined if the filter has no condition on answers. */
-export const isAnswered = (project: Project, filter: AnswerFilter): SQL | undefined =>
-  asksForAnswer(filter) ? hasAnswer(project, filter, sql`${traces.key}`) : undefined
+/**
+ * The same for the current trace, if the viewer may see its answer. Undefined if the filter has no condition on answers.
+ */
+export const isAnswered = (store: Store, project: Project, filter: AnswerFilter): SQL | undefined =>
+  asksForAnswer(filter) ? and(hasAnswer(project, filter, sql`${traces.key}`), isAnswerShown(store)) : undefined
 
 /**
  * The number of answers that are counted but can't be listed: their traces have expired, or are about to be purged. The

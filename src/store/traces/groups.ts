@@ -10,6 +10,7 @@ import {
   PROBED_TRACES,
 } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
+import { isNegativeTo } from '../core/ratings.ts'
 import { rowSet } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { traceFields, traces } from '../schema/traces.ts'
@@ -122,16 +123,17 @@ function scan(
     .select({
       id: traces.id,
       timestamp: traces.timestamp,
-      isNegative: sql<number>`${traces.isNegative}`,
+      isNegative: sql<number>`(${isNegativeTo(store)})`,
       fits: sql<number>`${fits}`,
-      metadata: sql<string | null>`iif(${fits} and ${isListed(project, filter)}, ${traces.metadata}, null)`,
+      metadata: sql<string | null>`iif(${fits} and ${isListed(store, project, filter)}, ${traces.metadata}, null)`,
     })
     .from(scanned)
     .crossJoin(traces)
     .where(eq(traces.key, scanned.key))
 }
 
-const isListed = (project: Project, { kind }: GroupFilter): SQL => matches(project, { kind, fields: [] }) ?? sql`true`
+const isListed = (store: Store, project: Project, { kind }: GroupFilter): SQL =>
+  matches(store, project, { kind, fields: [] }) ?? sql`true`
 
 /** Groups scanned traces, except by those values of the first trace that earlier pages have listed. */
 function* gather(scanned: readonly ScannedTrace[], path: string, after: GroupPlace | undefined): Work<FoundGroup[]> {
@@ -202,7 +204,7 @@ async function findNew(
     order by probed.timestamp limit ${PROBED_TRACES}
   ) as scanned cross join ${traces}
     where ${traces.key} = scanned.trace_key
-      and ${isLiveIn(store, project, isListed(project, filter), ...conditions)}`
+      and ${isLiveIn(store, project, isListed(store, project, filter), ...conditions)}`
   const time = traces.timestamp
   const isListedAlready =
     after &&

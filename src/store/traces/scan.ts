@@ -76,5 +76,11 @@ export function scanByTime(
     time => after && positionIs(time, isInclusive ? `${relation}=` : relation, after),
   )
   const order = sql`${direction(time)}, ${direction(traces.id)}`
-  return scanTraces(store, { from, where, order, isMatch: matches(project, filter), ...(maxScanned && { maxScanned }) })
+  return scanTraces(store, {
+    from,
+    where,
+    order,
+    isMatch: matches(store, project, filter),
+    ...(maxScanned && { maxScanned }),
+  })
 }

@@ -7,11 +7,12 @@ import type { TraceStatus } from '../../domain/trace-status.ts'
 import { PROBED_TRACES } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
 import { ASSIGNED, assignedTraces } from '../core/assignees.ts'
-import { isPositive } from '../core/ratings.ts'
+import { isNegativeTo, isPositive } from '../core/ratings.ts'
 import { hasReviewedSpan, isCorrected } from '../core/reviewable.ts'
 import { rowSet } from '../core/rows.ts'
 import { isStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
+import { isAnswerHidden, isAnswerShown, isCommentShown } from '../core/veil.ts'
 import { attributionJobs } from '../schema/attribution.ts'
 import { feedback, reviews } from '../schema/reviews.ts'
 import { isNotRoot, spans } from '../schema/spans.ts'
@@ -137,12 +138,12 @@ const likelySelectivity = ({ path, value }: SearchableField): number =>
   path === 'group_id' ? Number.POSITIVE_INFINITY : value.length
 
 /** The filter's conditions besides project and time. Undefined if there are none. */
-export function matches(project: Project, filter: TraceFilter): SQL | undefined {
+export function matches(store: Store, project: Project, filter: TraceFilter): SQL | undefined {
   const { id, name, status, stepId, promptVersionId, hasFeedback, rating, review, errorType, kind, keys, fields } =
     filter
   return and(
     id === undefined ? undefined : eq(traces.id, id),
-    kind === 'all' || id !== undefined || asksForAnswer(filter) ? undefined : isListedByDefault,
+    kind === 'all' || id !== undefined || asksForAnswer(filter) ? undefined : isListedByDefault(store),
     name === undefined ? undefined : eq(traces.name, name),
     status && eq(traces.status, status),
     stepId === undefined
@@ -155,21 +156,20 @@ export function matches(project: Project, filter: TraceFilter): SQL | undefined 
             and ${spans.promptVersionId} = ${promptVersionId})
           or exists (select 1 from ${spans} where ${spans.id} = ${traces.rootSpanId}
             and ${spans.traceKey} = ${traces.key} and ${spans.promptVersionId} = ${promptVersionId}))`,
-    hasFeedback === undefined ? undefined : sql`${feedbackOf()} = ${hasFeedback ? 1 : 0}`,
-    rating === 'positive' ? feedbackOf(isPositive) : undefined,
-    rating === 'negative' ? isNegative : undefined,
+    hasFeedback === undefined ? undefined : sql`${feedbackOf(store)} = ${hasFeedback ? 1 : 0}`,
+    rating === 'positive' ? feedbackOf(store, isPositive) : undefined,
+    rating === 'negative' ? isNegativeTo(store) : undefined,
     review && REVIEWED[review],
-    errorType === undefined ? undefined : hasErrorType(errorType),
+    errorType === undefined ? undefined : hasErrorType(store, errorType),
     keys && sql`${traces.key} in (select item.value from json_each(${JSON.stringify(keys)}) as item)`,
-    isAnswered(project, filter),
+    isAnswered(store, project, filter),
     // If the search starts from the only field, every trace that is read has it.
     fields.length > (filter.assigneeId === undefined ? 1 : 0) ? hasFields(project, fields) : undefined,
   )
 }
 
 /** Whether lists show a trace by default: it has a step of an AI pipeline, or feedback. */
-const isListedByDefault = sql`(${traces.isGeneric} = 0 or exists (
-  select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key}))`
+const isListedByDefault = (store: Store): SQL => sql`(${traces.isGeneric} = 0 or ${feedbackOf(store)})`
 
 /** Whether a trace's root has a given step. If a client posted the trace, the root's step is the trace's name. */
 const isRootStep = ({ key }: Project, stepId: string): SQL => {
@@ -178,9 +178,9 @@ const isRootStep = ({ key }: Project, stepId: string): SQL => {
   return sql`coalesce(${isStep(key, rootStep, stepId)}, 0)`
 }
 
-/** Whether a trace has feedback, optionally of this kind. */
-const feedbackOf = (kind?: SQL): SQL =>
-  sql`exists (select 1 from ${feedback} where ${and(eq(feedback.traceKey, traces.key), kind)})`
+/** Whether a trace has feedback that the viewer may see, optionally of this kind. */
+const feedbackOf = (store: Store, kind?: SQL): SQL =>
+  sql`exists (select 1 from ${feedback} where ${and(eq(feedback.traceKey, traces.key), kind, isCommentShown(store))})`
 
 /** The same conditions as `traceReviewState`. */
 const REVIEWED: Record<TraceReviewState, SQL> = {
@@ -194,10 +194,10 @@ const REVIEWED: Record<TraceReviewState, SQL> = {
  * Whether a trace's disagreement is of this type, according to the decisions in force or, if they name none, the
  * engine's last answer. That answer stays valid if its job runs again or fails.
  */
-const hasErrorType = (errorType: string): SQL => sql`(
+const hasErrorType = (store: Store, errorType: string): SQL => sql`(
   (exists (select 1 from ${attributionJobs} where ${attributionJobs.traceKey} = ${traces.key}
       and ${attributionJobs.errorType} = ${errorType})
-    and not ${namesErrorType(isNotNull(reviews.errorType))})
+    and ${and(sql`not ${namesErrorType(isNotNull(reviews.errorType))}`, isAnswerShown(store))})
   or ${namesErrorType(eq(reviews.errorType, errorType))})`
 
 /** The decisions in force on a trace's spans that meet the condition `which`. */
@@ -209,14 +209,14 @@ const decisionsInForce = (which: SQL): SQL => sql`${spans} cross join ${reviews}
 const namesErrorType = (which: SQL): SQL => sql`exists (select 1 from ${decisionsInForce(which)})`
 
 /** The error types of the current trace by which `hasErrorType` finds it. Of several decisions, the newest counts. */
-export const errorTypeColumns = {
+export const errorTypeColumns = (store: Store) => ({
   reviewersType: sql<string | null>`(
     select ${reviews.errorType} from ${decisionsInForce(isNotNull(reviews.errorType))}
     order by ${reviews.createdAt} desc, ${reviews.spanId} desc limit 1)`.as('reviewersType'),
-  enginesType: sql<string | null>`(
+  enginesType: sql<string | null>`iif(${isAnswerHidden(store) ?? sql`0`}, null, (
     select ${attributionJobs.errorType} from ${attributionJobs}
-    where ${attributionJobs.traceKey} = ${traces.key})`.as('enginesType'),
-}
+    where ${attributionJobs.traceKey} = ${traces.key}))`.as('enginesType'),
+})
 
 /**
  * Whether a trace has all these fields. Each takes one seek in the primary key. They share one parameter, because a

@@ -1,4 +1,4 @@
-import { eq, isNotNull, type SQL, sql } from 'drizzle-orm'
+import { and, eq, isNotNull, type SQL, sql } from 'drizzle-orm'
 import type { SelectResultFields } from 'drizzle-orm/query-builders/select.types'
 import { JsonText } from '../../domain/json.ts'
 import type { TraceStatus } from '../../domain/trace-status.ts'
@@ -8,6 +8,7 @@ import { readTraceUse, type TraceUse, traceUse } from '../core/model-calls.ts'
 import { isCorrected, isReviewed, isStale } from '../core/reviewable.ts'
 import { pageFromScan, type ScannedRow } from '../core/scanned.ts'
 import type { Store } from '../core/store.ts'
+import { isCommentShown } from '../core/veil.ts'
 import { feedback } from '../schema/reviews.ts'
 import { isNotRoot, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
@@ -64,7 +65,7 @@ const countReviewed = (kind: SQL) =>
   sql<number>`(select count(*) from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNotNull(spans.reviewState)} and ${kind})`
 
 /** The numbers of spans, reviews, and feedback of the current trace, and what its model calls used. */
-export const traceCounts = {
+export const traceCounts = (store: Store) => ({
   spanCount: sql<number>`(
     iif(${traces.isPosted} = 1, 1, (
       select count(*) from ${spans} where ${spans.id} = ${traces.rootSpanId} and ${spans.traceKey} = ${traces.key}))
@@ -73,13 +74,19 @@ export const traceCounts = {
   correctedCount: countReviewed(isCorrected).as('correctedCount'),
   staleCount: countReviewed(isStale).as('staleCount'),
   feedbackCount: sql<number>`(
-    select count(*) from ${feedback} where ${feedback.traceKey} = ${traces.key})`.as('feedbackCount'),
+    select count(*) from ${feedback}
+    where ${and(eq(feedback.traceKey, traces.key), isCommentShown(store))})`.as('feedbackCount'),
   traceUse,
-}
+})
 
-const listedColumns = { ...traceCounts, ...previewColumns, ...errorTypeColumns, needsReview: traces.needsReview }
+const listedColumns = (store: Store) => ({
+  ...traceCounts(store),
+  ...previewColumns,
+  ...errorTypeColumns(store),
+  needsReview: traces.needsReview,
+})
 
-type ListedRow = TraceSummary & SelectResultFields<typeof listedColumns>
+type ListedRow = TraceSummary & SelectResultFields<ReturnType<typeof listedColumns>>
 
 function toListedTrace({ traceUse, reviewersType, enginesType, ...row }: ListedRow): ListedTrace {
   const errorTypeBy = reviewersType !== null ? 'reviewer' : enginesType !== null ? 'engine' : null
@@ -118,7 +125,7 @@ export async function listTraces(
 ): Promise<TracePage<ListedTrace>> {
   const { scanned, place, isListed } = scanByTime(store, project, await withNames(store, project, filter, page), page)
   const rows = await store.database
-    .select({ ...summaryColumns, ...place, ...listedColumns })
+    .select({ ...summaryColumns, ...place, ...listedColumns(store) })
     .from(scanned)
     .crossJoin(traces)
     .where(isListed)
@@ -186,7 +193,7 @@ export async function findListed(
 ): Promise<Map<number, ListedTrace>> {
   if (keys.length === 0) return new Map()
   const rows = await store.database
-    .select({ key: traces.key, ...summaryColumns, ...listedColumns })
+    .select({ key: traces.key, ...summaryColumns, ...listedColumns(store) })
     .from(sql`json_each(${JSON.stringify(keys)}) as item`)
     .crossJoin(traces)
     .where(isLiveIn(store, project, sql`${traces.key} = item.value`))

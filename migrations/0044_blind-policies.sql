@@ -1,0 +1,1 @@
+CREATE INDEX `review_policy_steps_blind` ON `review_policy_steps` (`project_key`) WHERE "review_policy_steps"."is_blind" = 1;

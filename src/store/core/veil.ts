@@ -1,0 +1,110 @@
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { reviewPolicySteps } from '../schema/review-policies.ts'
+import { feedback } from '../schema/reviews.ts'
+import { spans } from '../schema/spans.ts'
+import { traces } from '../schema/traces.ts'
+import { isReviewedWithOther, isUnreviewed, isUnreviewedStep, ofTrace, sharesTextWith } from './reviewable.ts'
+import { readStepId } from './step-names.ts'
+import type { Store } from './store.ts'
+
+/*
+ * What a blind review policy hides. A span with an output is veiled until it's decided. A viewer who is bound by the
+ * policy sees nothing that other reviewers did on a veiled span: votes, comments, and claims. Nor do they see what an
+ * engine says about its trace. For other viewers, conditions are undefined, so they read what they always read.
+ */
+
+/** A condition that is looked at only if a project has a blind policy, which is looked up once for each statement. */
+export const ifAnyBlind = (condition: SQL, otherwise: SQL = sql`0`): SQL => sql`iif(exists (
+  select 1 from ${reviewPolicySteps} where ${reviewPolicySteps.projectKey} > 0 and ${reviewPolicySteps.isBlind} = 1
+), ${condition}, ${otherwise})`
+
+/**
+ * Whether a row exists. The rows are those of a subquery in `from`, because SQLite allows an expression a depth of 100,
+ * and counts subqueries elsewhere at every level around them.
+ */
+const exists = (rows: SQL): SQL => sql`exists (select 1 from (${rows}))`
+
+const isBlindProject = (projectKey: SQLWrapper): SQL =>
+  exists(sql`
+  select 1 from ${reviewPolicySteps} where ${reviewPolicySteps.projectKey} = ${projectKey} and ${reviewPolicySteps.isBlind} = 1`)
+
+/**
+ * Whether a step's policy is blind. Reads a project's few policies instead of seeking one as `policyOf` does, whose
+ * expression is too deep for a part of another one.
+ */
+const isBlindStep = (projectKey: SQLWrapper, stepId: SQLWrapper): SQL => sql`exists (
+  select 1 from (
+    select policy.is_blind from ${reviewPolicySteps} as policy
+    where policy.project_key = ${projectKey}
+      and ${readStepId(projectKey, sql`policy.step_id`)} in (${readStepId(projectKey, stepId)}, '')
+    order by policy.step_id desc limit 1) as scanned
+  where scanned.is_blind = 1)`
+
+const projectOfSpan = sql`(select own.project_key from ${traces} own where own.key = ${spans.traceKey})`
+
+/** Whether the policy of the current span's step is blind, whether or not the span is decided. */
+export const hasBlindPolicy = ifAnyBlind(isBlindStep(projectOfSpan, spans.stepId))
+
+/** Whether a span that the current root has the text of isn't decided. */
+const isSharedTextVeiled = exists(sql`
+  select 1 from ${spans} sharing where ${sharesTextWith('spans', 'sharing')}
+    and (sharing.review_state is null or sharing.is_stale = 1)
+    and ${isBlindStep(projectOfSpan, sql`sharing.step_id`)}`)
+
+/** Whether the current span is veiled. A root that's reviewed with another span is as long as that one is. */
+const isVeiled = sql`(${isBlindProject(projectOfSpan)} and ${isUnreviewed}
+  and iif(${isReviewedWithOther}, ${isSharedTextVeiled}, ${isBlindStep(projectOfSpan, spans.stepId)}))`
+
+/** Whether the current trace has a veiled span to review. `needsReview` is 0 if it has none to review. */
+const hasVeiledSpan = sql`(${isBlindProject(traces.projectKey)} and ${traces.needsReview} <> 0 and ${exists(sql`
+  select 1 from ${spans} where ${ofTrace} and ${isUnreviewedStep} and ${isBlindStep(traces.projectKey, spans.stepId)}`)})`
+
+/** Whether the viewer may not see what an engine says about the current trace. Undefined if they always may. */
+export const isAnswerHidden = ({ isBlind }: Store): SQL | undefined => (isBlind ? ifAnyBlind(hasVeiledSpan) : undefined)
+
+/** The opposite, as a condition. */
+export const isAnswerShown = (store: Store): SQL | undefined => not(isAnswerHidden(store))
+
+/** Whether the current row of `feedback` is on a veiled span. */
+export const isOnVeiledSpan = ifAnyBlind(
+  exists(sql`
+    select 1 from ${traces} cross join ${spans} where ${traces.key} = ${feedback.traceKey}
+      and ${spans.traceKey} = ${traces.key} and ${spans.id} = coalesce(${feedback.spanId}, ${traces.rootSpanId})
+      and ${isVeiled}`),
+)
+
+/** The viewer's id, written out: lists with many filters are close to the 100 parameters that a statement takes. */
+const idOf = ({ viewerId }: Store): SQL => sql.raw(`'${(viewerId ?? '').replaceAll("'", "''")}'`)
+
+/** Whether the viewer may see the current row of `feedback`. Undefined if they always may. */
+export const isCommentShown = (store: Store): SQL | undefined =>
+  store.isBlind
+    ? sql`(${feedback.source} <> 'review' or ${feedback.userId} = ${idOf(store)} or not ${isOnVeiledSpan})`
+    : undefined
+
+/** The columns of an entry in the audit log. */
+type Entry = Readonly<Record<'action' | 'targetId' | 'projectKey' | 'keyId' | 'userId', SQLWrapper>>
+
+/**
+ * Whether the viewer may see an entry in the audit log. Undefined if they may see all. The entries of a deleted comment
+ * don't say which span it was on, so a project with a blind policy never shows those to others.
+ */
+export const isEntryShown = (store: Store, entry: Entry): SQL | undefined => {
+  const { isBlind, organization } = store
+  const { action, targetId, projectKey, keyId, userId } = entry
+  const isVoteHidden = exists(sql`
+    select 1 from ${spans} cross join ${traces} where ${spans.id} = ${targetId} and ${traces.key} = ${spans.traceKey}
+      and ${traces.organizationKey} = ${organization.key} and ${isVeiled}`)
+  const isCommentSeen = exists(sql`
+    select 1 from ${feedback} where ${feedback.id} = ${targetId} and not ${isOnVeiledSpan}`)
+  return isBlind
+    ? ifAnyBlind(
+        sql`(coalesce(${userId}, ${keyId}) = ${idOf(store)} or not ${isBlindProject(projectKey)} or case
+          when ${action} = 'review.vote' then not ${isVoteHidden}
+          when ${action} like 'comment.%' then ${isCommentSeen} else 1 end)`,
+        sql`1`,
+      )
+    : undefined
+}
+
+const not = (condition: SQL | undefined): SQL | undefined => condition && sql`not ${condition}`

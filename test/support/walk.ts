@@ -1,0 +1,101 @@
+import type { Contract } from '../../src/api/contract.ts'
+import { endpoints } from '../../src/app.ts'
+import type { ApiResponse, Client } from './org.ts'
+import { sampleOf, type World } from './samples.ts'
+
+/* Every GET, with each of its query parameters. */
+
+const gets: readonly Contract[] = endpoints
+  .map(({ contract }) => contract)
+  .filter(({ method, scope }) => method === 'GET' && scope !== 'public' && scope !== 'admin')
+
+/** A trace with the span that people review. */
+export type Place = Pick<World, 'traceId' | 'id' | 'spanId'>
+
+/**
+ * The path of each GET in a world, for each of the places that it can name, alone and with each value of each query
+ * parameter. `values` has the values of those that take any. Throws for a parameter without values.
+ */
+export function pathsOf(world: World, places: readonly Place[], values: Readonly<Record<string, readonly string[]>>) {
+  const unfiltered = gets.flatMap(contract =>
+    places.map(place => unlimited(sampleOf(contract).path({ ...world, ...place }))),
+  )
+  const filtered = gets.flatMap(contract => {
+    const path = unlimited(sampleOf(contract).path(world))
+    return Object.entries(contract.query?.entries ?? {}).flatMap(([name, schema]) =>
+      (optionsOf(schema) ?? values[name] ?? missing(contract, name)).map(value => withParameter(path, name, value)),
+    )
+  })
+  return { unfiltered: [...new Set(unfiltered)], all: [...new Set([...unfiltered, ...filtered])] }
+}
+
+const missing = ({ path }: Contract, name: string): never => {
+  throw new Error(`The walk has no value for ${name} of ${path}`)
+}
+
+/** Samples keep some pages short. */
+function unlimited(path: string): string {
+  const url = new URL(path, 'https://countersign.test')
+  url.searchParams.delete('limit')
+  return url.pathname + url.search
+}
+
+function withParameter(path: string, name: string, value: string): string {
+  const url = new URL(path, 'https://countersign.test')
+  url.searchParams.set(name, value)
+  return url.pathname + url.search
+}
+
+/** The values of a parameter that takes only some. */
+function optionsOf(schema: unknown): readonly string[] | undefined {
+  if (typeof schema !== 'object' || schema === null) return undefined
+  if ('wrapped' in schema) return optionsOf(schema.wrapped)
+  if ('options' in schema && Array.isArray(schema.options)) {
+    return schema.options.every(option => typeof option === 'string') ? schema.options : undefined
+  }
+  return 'literal' in schema ? [String(schema.literal)] : undefined
+}
+
+/** What a caller sees at each path: the status, the headers, and the body. */
+export async function see(caller: Client, paths: readonly string[]): Promise<Map<string, Seen>> {
+  const seen = new Map<string, Seen>()
+  const left = paths.values()
+  await Promise.all(
+    Array.from({ length: 16 }, async () => {
+      for (const path of left) {
+        const response = await caller.get(path)
+        if (response.status >= 500) throw new Error(`${path} returned ${response.status}`)
+        seen.set(path, seenIn(response))
+      }
+    }),
+  )
+  return seen
+}
+
+export interface Seen {
+  status: number
+  headers: Record<string, string>
+  body: unknown
+}
+
+/** Headers that differ between any two responses. */
+const PASSING = ['x-request-id', 'date', 'ratelimit']
+
+export const seenIn = ({ status, headers, body }: ApiResponse): Seen => ({
+  status,
+  headers: Object.fromEntries([...headers].filter(([name]) => !PASSING.includes(name))),
+  body: JSON.parse(JSON.stringify(body ?? null), (name, value) => (name === 'requestId' ? undefined : value)),
+})
+
+/** Where two JSON values first differ, and how. Undefined if they're equal. */
+export function differenceOf(before: unknown, after: unknown, at = ''): string | undefined {
+  if (Object.is(before, after)) return undefined
+  if (!isObject(before) || !isObject(after)) return `${at} ${JSON.stringify(before)} → ${JSON.stringify(after)}`
+  for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const found = differenceOf(before[key], after[key], `${at}.${key}`)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
