@@ -82,10 +82,15 @@ async function newPeople(org: Org) {
   const userId = await newUser()
   const ofScope = async (scope: string) =>
     [`a user's key with the scope ${scope}`, await caller({ userId, scopes: [scope] })] as const
-  const annId = await newUser()
+  const [annId, bobId] = [await newUser(), await newUser()]
   return {
     annId,
-    others: { ann: await caller({ userId: annId, scopes: ALL }), bob: await person(), cem: await person() },
+    bobId,
+    others: {
+      ann: await caller({ userId: annId, scopes: ALL }),
+      bob: await caller({ userId: bobId, scopes: ALL }),
+      cem: await person(),
+    },
     bound: {
       "a manager's session": page(await signIn(await keyFor({ userId, scopes: ALL }))),
       'a key without a user that may review': await caller({}),
@@ -117,7 +122,7 @@ async function newBlindWorld() {
 }
 
 /** The walk's values of parameters that take any. Without a value, the walk doesn't use a parameter. */
-const valuesIn = ({ world, places, annId }: Awaited<ReturnType<typeof newBlindWorld>>) => {
+const valuesIn = ({ world, places, annId, bobId }: Awaited<ReturnType<typeof newBlindWorld>>) => {
   const [today, spanIds] = [new Date().toISOString(), places.map(({ spanId }) => spanId)]
   const types = ['reasoning_error', 'incomplete_answer']
   return {
@@ -151,6 +156,8 @@ const valuesIn = ({ world, places, annId }: Awaited<ReturnType<typeof newBlindWo
     value: ['session-1'],
     model: ['gpt-5'],
     reviewerId: [annId],
+    withReviewerId: [bobId],
+    assignee: ['me', 'none', annId],
     reviewedFrom: [today],
     reviewedTo: [today],
     problemId: [world.problem.id],
