@@ -81,7 +81,7 @@ export interface Seen {
 /** Headers that differ between any two responses. */
 const PASSING = ['x-request-id', 'date', 'ratelimit']
 
-export const seenIn = ({ status, headers, body }: ApiResponse): Seen => ({
+const seenIn = ({ status, headers, body }: ApiResponse): Seen => ({
   status,
   headers: Object.fromEntries([...headers].filter(([name]) => !PASSING.includes(name))),
   body: JSON.parse(JSON.stringify(body ?? null), (name, value) => (name === 'requestId' ? undefined : value)),
