@@ -37,9 +37,8 @@ export const MAX_POLICY_STEPS = 200
 export const CLAIM_MS = 15 * 60_000
 /** Spans that one call claims, renews, or releases. */
 export const MAX_CLAIMS = 200
-/** Spans that one call assigns by ID, and those that it assigns by a filter. Each assignment writes four rows. */
-export const MAX_ASSIGNED_SPANS = 200
-export const MAX_SHARED_SPANS = 1000
+/** Spans that one call assigns. Each assignment writes three rows. */
+export const MAX_ASSIGNED_SPANS = 1000
 /** People that one call shares spans out to. */
 export const MAX_ASSIGNEES = 20
 /** A user's open assignments in a project. Lists of them sort all of them. */

@@ -6,13 +6,7 @@ import { shareOut } from '../domain/assignment.ts'
 import { described, object, record, timestamp, Uuid, uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf } from '../http/cursor.ts'
 import { badRequest, invalidRequest } from '../http/errors.ts'
-import {
-  MAX_ASSIGNED_SPANS,
-  MAX_ASSIGNEES,
-  MAX_CURSOR_LENGTH,
-  MAX_OPEN_ASSIGNMENTS,
-  MAX_SHARED_SPANS,
-} from '../limits.ts'
+import { MAX_ASSIGNED_SPANS, MAX_ASSIGNEES, MAX_CURSOR_LENGTH, MAX_OPEN_ASSIGNMENTS } from '../limits.ts'
 import { assigneeFor, assigneeParameter } from '../read/assignee.ts'
 import { projectSelector, selectedProject } from '../read/project.ts'
 import { TrueOrFalse, traceFilter, traceFilters } from '../read/trace-filters.ts'
@@ -45,7 +39,7 @@ const Assignment = v.strictObject({
   ),
   filter: described(
     v.optional(Filter),
-    `The part of the queue to share out, selected as in \`GET /api/review-queue\`, whether or not spans are claimed. A call assigns up to ${MAX_SHARED_SPANS} of its spans, those of the oldest traces first.`,
+    `The part of the queue to share out, selected as in \`GET /api/review-queue\`, whether or not spans are claimed. A call assigns up to ${MAX_ASSIGNED_SPANS} of its spans, those of the oldest traces first.`,
   ),
   userIds: described(
     v.pipe(v.array(Uuid), v.maxLength(MAX_ASSIGNEES, `must have at most ${MAX_ASSIGNEES} IDs`)),
@@ -185,7 +179,7 @@ async function select(
   const isSpan = isSharable(project, { userIds, fromUserId, replace, dueAt })
   const { items, nextCursor } = await pageOf({
     list: ['assign', store.organization.id, project.id],
-    query: { limit: MAX_SHARED_SPANS, cursor },
+    query: { limit: MAX_ASSIGNED_SPANS, cursor },
     place: QUEUE_PLACE,
     read: async (limit, place) => {
       const after = place && toQueuePlace(place)

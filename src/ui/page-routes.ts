@@ -8,6 +8,7 @@ export const PAGES = {
   '/problems/:problemId': () => import('./problems/problem-page.tsx'),
   '/review': () => import('./review/page.tsx'),
   '/adjudication': () => import('./adjudication/page.tsx'),
+  '/review/progress': () => import('./assignments/progress-page.tsx'),
   '/traces': () => import('./traces/page.tsx'),
   // Before the page of a trace, which its path would match.
   '/traces/conversations': () => import('./conversations/page.tsx'),

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, it } from 'vitest'
 import { sweep } from '../../src/jobs/sweep.ts'
-import { MAX_ASSIGNED_SPANS, MAX_ASSIGNEES, MAX_OPEN_ASSIGNMENTS, MAX_SHARED_SPANS } from '../../src/limits.ts'
+import { MAX_ASSIGNED_SPANS, MAX_ASSIGNEES, MAX_OPEN_ASSIGNMENTS } from '../../src/limits.ts'
 import { withoutQueue } from '../support/attribution.ts'
 import { countingBindings, rowsReadBy } from '../support/bindings.ts'
 import { aSpan, aTrace, timeAfter } from '../support/builders.ts'
@@ -342,7 +342,7 @@ describe('a large project', () => {
   it('is shared out in calls of a limited size, and each says where the next continues', async ({ expect }) => {
     const userIds = people.map(({ userId }) => userId)
     const first = (await org.owner.post(ASSIGN, { filter: FILTER, userIds })).body
-    expect(sharesOf(first)).toEqual([MAX_SHARED_SPANS / 2, MAX_SHARED_SPANS / 2])
+    expect(sharesOf(first)).toEqual([MAX_ASSIGNED_SPANS / 2, MAX_ASSIGNED_SPANS / 2])
     const second = (await org.owner.post(ASSIGN, { filter: FILTER, userIds, cursor: first.nextCursor })).body
     expect(sharesOf(second)).toEqual([50, 50])
     expect(second.nextCursor).toBeNull()

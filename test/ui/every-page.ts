@@ -14,6 +14,7 @@ export const EVERY_PAGE: readonly EveryPage[] = [
   { name: 'problem', path: ({ problemId }) => `/problems/${problemId}` },
   // The page requests an item's feedback only if the reviewer stays on the item.
   { name: 'review', path: () => '/review', delayMs: 600 },
+  { name: 'review progress', path: () => '/review/progress' },
   { name: 'adjudication', path: () => '/adjudication' },
   { name: 'traces', path: () => '/traces' },
   { name: 'conversations', path: () => '/traces/conversations' },

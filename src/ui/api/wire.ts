@@ -36,6 +36,8 @@ import type { getSpan, listSpans } from '../../read/spans.ts'
 import type { getStepNames } from '../../read/step-names.ts'
 import type { getTrace, listTraces } from '../../read/traces.ts'
 import type { listTurns } from '../../read/turns.ts'
+import type { assignSpans } from '../../review/assign.ts'
+import type { getProgress } from '../../review/progress.ts'
 import type { getReviewQueue } from '../../review/queue.ts'
 import type { listReviews } from '../../review/reviews.ts'
 import type { listViews } from '../../review/views.ts'
@@ -84,6 +86,8 @@ export type SpanSources = Answer<typeof getSpanSources>
 export type Guideline = Answer<typeof getGuideline>
 export type SpanList = Answer<typeof listSpans>
 export type Review = Answer<typeof listReviews>['reviews'][number]
+export type AssignmentResult = Answer<typeof assignSpans>
+export type ReviewProgress = Answer<typeof getProgress>
 export type ReviewQueue = Answer<typeof getReviewQueue>
 export type ViewList = Answer<typeof listViews>
 export type SavedView = ViewList['views'][number]

@@ -1,12 +1,14 @@
 import { Group, Skeleton, Stack, Text, Title } from '@mantine/core'
 import { lazy, type ReactNode, Suspense } from 'react'
 import type { Json, SpanOfTrace } from '../api/wire.ts'
+import { Assignees } from '../assignments/assignees.tsx'
 import { IconAlertTriangle } from '../icons/index.ts'
 import { JsonView } from '../json/json-view.tsx'
 import { ShownText } from '../json/shown-text.tsx'
 import { duration } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
 import { TextLink } from '../parts/text-link.tsx'
+import { useDesk } from './use-desk.ts'
 
 const Sources = lazy(async () => ({ default: (await import('./sources.tsx')).Sources }))
 
@@ -18,6 +20,7 @@ interface ContextPanelProps {
 
 /** Where an output comes from: its step and trace, input, sources, state, and metadata. */
 export function ContextPanel({ span, isWhole }: ContextPanelProps) {
+  const { actorId } = useDesk()
   const { trace, stepId, status, durationMs, createdAt, input, state, metadata } = span
   return (
     <Stack gap="sm">
@@ -39,6 +42,7 @@ export function ContextPanel({ span, isWhole }: ContextPanelProps) {
               <IconAlertTriangle size={13} aria-hidden /> failed
             </Group>
           )}
+          <Assignees assignees={span.assignees} actorId={actorId} />
         </Group>
       </div>
       <Section title="Input">

@@ -7,6 +7,7 @@ export const TITLES: Readonly<Record<QueueKind, string>> = { review: 'Review', d
 
 /** The queue's orders. The first is the default. */
 export const ORDERS = [
+  { value: 'mine', label: 'Mine first' },
   { value: 'oldest', label: 'Oldest first' },
   { value: 'newest', label: 'Newest first' },
   { value: 'negative', label: 'Negative first' },
@@ -18,6 +19,8 @@ type Order = (typeof ORDERS)[number]['value']
 /** The part of the queue to review, and its order. */
 export interface QueueFilter {
   order: Order
+  /** A user's ID, `me`, or `none`; '': any. */
+  assignee: string
   /** '': any. */
   stepId: string
   /** The trace's name; '': any. */
@@ -27,11 +30,18 @@ export interface QueueFilter {
 /** The filter in a URL. An unknown order is read as the first one in the list. */
 export const filterFrom = (parameters: URLSearchParams): QueueFilter => ({
   order: ORDERS.find(({ value }) => value === parameters.get('order'))?.value ?? ORDERS[0].value,
+  assignee: parameters.get('assignee') ?? '',
   stepId: parameters.get('stepId') ?? '',
   name: parameters.get('name') ?? '',
 })
 
-const FILTERS = ['order', 'stepId', 'name'] as const
+const FILTERS = ['order', 'assignee', 'stepId', 'name'] as const
+
+/** The order to ask for: disputes, one person's assignments, or nobody's can't be mine first. */
+export function orderOf(kind: QueueKind, { order, assignee }: QueueFilter): string {
+  if (order !== 'mine' || (kind === 'review' && assignee === '')) return order
+  return assignee === '' || assignee === 'none' ? 'oldest' : 'due'
+}
 
 /** The filter in a URL, as a URL query. */
 export const queryOf = (parameters: URLSearchParams): string =>

@@ -18,7 +18,7 @@ export function Finished({ kind, filter, projectSlug, onClear }: FinishedProps) 
   const desk = useDesk()
   const { skipped, decidedAt } = useSitting()
   const firstTrace = useFirstTrace(projectSlug)
-  const isFiltered = filter.stepId !== '' || filter.name !== ''
+  const isFiltered = filter.assignee !== '' || filter.stepId !== '' || filter.name !== ''
   const title = titleFor({ isFiltered, hasSkipped: skipped.size > 0, hasDecided: decidedAt.length > 0 })
   const isNew = kind === 'review' && !isFiltered && decidedAt.length === 0
   return (

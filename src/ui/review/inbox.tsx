@@ -27,6 +27,11 @@ const QueueFilters = late(
   () => <Skeleton w={270} h={26} />,
 )
 
+const QueueActions = late(
+  async () => (await import('./queue-actions.tsx')).QueueActions,
+  () => <Skeleton w={130} h={26} />,
+)
+
 /** The review queue, one span at a time. */
 export function Inbox({ projectSlug, kind }: { projectSlug: string; kind: QueueKind }) {
   const [isHelpOpen, help] = useDisclosure()
@@ -48,6 +53,7 @@ export function Inbox({ projectSlug, kind }: { projectSlug: string; kind: QueueK
         <Group gap="xs">
           <QueueFilters steps={(prompts?.prompts ?? []).map(({ stepId }) => stepId)} />
           {kind === 'review' && <ViewsMenu page="review" queryOf={queryOf} withoutFilters={withoutQueueFilter} />}
+          {kind === 'review' && <QueueActions filter={filter} projectSlug={projectSlug} />}
           <Group gap={2} wrap="nowrap">
             <BarButton label="Previous item (K)" Icon={IconChevronLeft} onClick={() => act.move(-1)} />
             <BarButton label="Next item (J)" Icon={IconChevronRight} onClick={() => act.move(1)} />

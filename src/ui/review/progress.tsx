@@ -9,6 +9,8 @@ import { useSitting } from './use-desk.ts'
 
 interface ProgressProps {
   kind: QueueKind
+  /** How many of the remaining are assigned to this reviewer. Undefined if the queue's order doesn't count them. */
+  assigned: number | undefined
   remaining: number | undefined
   isMinimum: boolean
   /** This reviewer's decisions in force since midnight UTC, as insights count them. */
@@ -17,7 +19,7 @@ interface ProgressProps {
 }
 
 /** How much of the queue is left, and the reviewer's pace. */
-export function QueueProgress({ kind, remaining, isMinimum, today, reviewerId }: ProgressProps) {
+export function QueueProgress({ kind, assigned, remaining, isMinimum, today, reviewerId }: ProgressProps) {
   const { startedAt, decidedAt } = useSitting()
   const reviewedFrom = `${new Date().toISOString().slice(0, 10)}T00:00:00.000Z`
   const path = pathWith('/spans', { project: useProject(), reviewerId, reviewedFrom })
@@ -28,8 +30,13 @@ export function QueueProgress({ kind, remaining, isMinimum, today, reviewerId }:
         {isMinimum && 'at least '}
         {remaining === undefined ? '–' : count(remaining)}
       </b>{' '}
-      {kind === 'disputes' ? 'to decide' : 'to review'} ·{' '}
-      <Counted value={today} path={path} label={`${count(today)} reviewed today`} /> reviewed today
+      {kind === 'disputes' ? 'to decide' : 'to review'}
+      {assigned !== undefined && assigned > 0 && (
+        <>
+          , <b>{count(assigned)}</b> assigned to you
+        </>
+      )}{' '}
+      · <Counted value={today} path={path} label={`${count(today)} reviewed today`} /> reviewed today
       {pace !== null && (
         <>
           {' '}

@@ -3,7 +3,7 @@ import { call } from '../api/client.ts'
 import { queryClient } from '../api/query-client.ts'
 import type { Guideline, Prompt, Prompts, ReviewQueue, SpanOfTrace, Trace } from '../api/wire.ts'
 import { sourcesQuery } from '../sources/queries.ts'
-import type { QueueFilter, QueueKind } from './filters.ts'
+import { orderOf, type QueueFilter, type QueueKind } from './filters.ts'
 
 /** Pages contain previews, which show where a value is truncated. The current item is loaded in full. */
 const PAGE = 25
@@ -21,6 +21,7 @@ export const queueQuery = (projectSlug: string | undefined, kind: QueueKind, fil
         query: {
           projectSlug,
           ...filter,
+          order: orderOf(kind, filter),
           disputed: kind === 'disputes' || undefined,
           payloads: 'preview',
           limit: PAGE,

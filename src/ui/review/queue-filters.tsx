@@ -12,6 +12,15 @@ export const QueueFilters = ({ steps }: { steps: readonly string[] }) => (
 
 const filtersWith = (suggestions: readonly string[]): Filter[] => [
   { kind: 'choice', label: 'Order', name: 'order', options: ORDERS },
+  {
+    kind: 'choice',
+    label: 'Assigned to',
+    name: 'assignee',
+    options: [
+      { value: 'me', label: 'Me' },
+      { value: 'none', label: 'Nobody' },
+    ],
+  },
   { kind: 'text', label: 'Step', name: 'stepId', placeholder: 'e.g. generate-answer', suggestions },
   { kind: 'text', label: 'Trace name', name: 'name', placeholder: 'e.g. support-answer' },
 ]

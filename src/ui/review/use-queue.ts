@@ -73,6 +73,8 @@ export function useQueue(projectSlug: string, kind: QueueKind) {
   }, [])
   const latest = pages.at(-1)
   const since = sitting.decidedAt.filter(at => at > queue.dataUpdatedAt).length
+  const isMine = ({ assignees }: SpanOfTrace) => assignees.some(({ userId }) => userId === desk.actorId)
+  const decidedMine = latest?.spans.filter(span => sitting.decided.has(span.id) && isMine(span)).length ?? 0
   const countedToday = latest?.today.find(({ userId }) => userId === desk.actorId)?.reviewed ?? 0
   return {
     queue,
@@ -83,6 +85,7 @@ export function useQueue(projectSlug: string, kind: QueueKind) {
     preview: current === undefined ? undefined : previews.get(current),
     isFinished,
     progress: {
+      assigned: latest?.assigned && Math.max(latest.assigned - decidedMine, 0),
       remaining: latest && Math.max(latest.remaining - since, 0),
       isMinimum: latest?.remainingIsMinimum ?? false,
       today: countedToday + since,

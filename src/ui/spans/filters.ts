@@ -17,6 +17,7 @@ const FILTERS = [
   'promptVersionId',
   'model',
   'review',
+  'assignee',
   'hasOutput',
   'reviewable',
   'reviewedFrom',

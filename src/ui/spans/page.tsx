@@ -1,4 +1,4 @@
-import { Box, Group, Stack, Text, Title } from '@mantine/core'
+import { Box, Checkbox, Group, Stack, Text, Title } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useSearchParams } from 'wouter'
 import { pathWith } from '../api/client.ts'
@@ -12,10 +12,12 @@ import { Empty } from '../parts/empty.tsx'
 import { Expired } from '../parts/expired.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { count, counted } from '../parts/format.ts'
+import { late } from '../parts/late.tsx'
 import { LateExportList } from '../parts/late-export-list.tsx'
 import { Moment } from '../parts/moment.tsx'
 import { NoProject } from '../parts/no-project.tsx'
 import { ReviewState } from '../parts/review-state.tsx'
+import { useRefusal } from '../parts/scopes.tsx'
 import { ShowMore } from '../parts/show-more.tsx'
 import { type Column, StackedTable } from '../parts/stacked-table.tsx'
 import { TextLink } from '../parts/text-link.tsx'
@@ -25,12 +27,22 @@ import { useNamedProblem } from '../problems/name.tsx'
 import { useErrorTypes } from '../session/error-type-names.ts'
 import { useProject } from '../session/project.ts'
 import { ListSwitch } from '../traces/list-switch.tsx'
+import { type Selection, useSelection } from '../traces/use-selection.ts'
+import { useWideRows } from '../traces/use-wide-rows.ts'
 import { LateViewsMenu } from '../views/late-views-menu.tsx'
 import { queryOf, withoutSpanFilters } from './filters.ts'
 import { spansQuery } from './queries.ts'
 import { PINNED_FILTERS, spanFilters } from './span-filters.ts'
 
 type ListedSpan = SpanList['spans'][number]
+
+const NO_SPANS: readonly ListedSpan[] = []
+
+/** Loads after the list. */
+const AssignButton = late(
+  async () => (await import('../assignments/assign-button.tsx')).AssignButton,
+  () => null,
+)
 
 /** A project's spans across traces: the ones behind a number in insights. */
 export function Page() {
@@ -39,7 +51,20 @@ export function Page() {
   const [address] = useSearchParams()
   const query = useInfiniteQuery(spansQuery(project, queryOf(address)))
   const spans = query.data?.pages.flatMap(page => page.spans)
-  const userNames = useNames([...(spans ?? []).map(({ review }) => review.by), address.get('reviewerId')])
+  const assigneeIds = [
+    address.get('assignee') ?? '',
+    ...(spans ?? []).flatMap(({ assignees }) => assignees.map(({ userId }) => userId)),
+  ].filter(id => !['', 'me', 'none'].includes(id))
+  const userNames = useNames([
+    ...(spans ?? []).map(({ review }) => review.by),
+    address.get('reviewerId'),
+    ...assigneeIds,
+  ])
+  const assignees = new Map([...userNames].filter(([id]) => assigneeIds.includes(id)))
+  const filters = queryOf(address)
+  const selected = useSelection(`${project} ${filters}`, spans ?? NO_SPANS)
+  const isWide = useWideRows()
+  const maySelect = useRefusal('manage', 'assign outputs') === null && isWide
   const typeNames = useErrorTypes()
   const problems = useNamedProblem(project, address)
   const contains = address.get('contains')
@@ -60,13 +85,20 @@ export function Page() {
         <NoProject />
       ) : (
         <FilterBar
-          filters={spanFilters({ problems, errorTypes: typeNames, reviewers: userNames })}
+          filters={spanFilters({ problems, errorTypes: typeNames, reviewers: userNames, assignees })}
           pinned={PINNED_FILTERS}
           searchName="contains"
           onClear={withoutSpanFilters}
         >
           <LateViewsMenu page="spans" queryOf={queryOf} withoutFilters={withoutSpanFilters} />
-          <LateExportList name="spans" project={project} filters={queryOf(address)} />
+          <LateExportList name="spans" project={project} filters={filters} />
+          {maySelect && selected.items.length > 0 && (
+            <AssignButton
+              label={`Assign ${counted(selected.items.length, 'output')}…`}
+              title={`Assign ${counted(selected.items.length, 'output')}`}
+              spans={{ spanIds: selected.items.map(({ id }) => id) }}
+            />
+          )}
         </FilterBar>
       )}
       {!query.isPlaceholderData && <SearchNotes pages={query.data?.pages} />}
@@ -79,6 +111,7 @@ export function Page() {
         <StackedTable
           label="Spans"
           columns={[
+            ...(maySelect ? [selectColumn(selected)] : []),
             stepColumn(project),
             ...(contains === null ? [] : [matchColumn(project, contains)]),
             ...columnsOf(userNames, typeNames),
@@ -100,6 +133,19 @@ export function Page() {
     </Stack>
   )
 }
+
+const selectColumn = ({ ids, toggle }: Selection<ListedSpan>): Column<ListedSpan> => ({
+  label: 'Select',
+  isNarrow: true,
+  cell: ({ id, stepId, trace }) => (
+    <Checkbox
+      size="xs"
+      aria-label={`Select ${stepId} in ${trace.name}`}
+      checked={ids.has(id)}
+      onChange={({ nativeEvent }) => toggle(id, nativeEvent instanceof window.MouseEvent && nativeEvent.shiftKey)}
+    />
+  ),
+})
 
 const stepColumn = (project: string): Column<ListedSpan> => ({
   label: 'Step',
@@ -149,6 +195,23 @@ const columnsOf = (
     ),
   },
   { label: 'Decided', isNarrow: true, cell: ({ review }) => (review.at === null ? '–' : <Moment at={review.at} />) },
+  {
+    label: 'Assigned to',
+    cell: ({ assignees }) =>
+      assignees.length === 0
+        ? '–'
+        : assignees.map(({ userId, dueAt }) => (
+            <div key={userId} dir="auto">
+              <ShownText text={userNames.get(userId) ?? '…'} />
+              {dueAt !== null && (
+                <Text span size="xs" c="dimmed">
+                  {' '}
+                  due <Moment at={dueAt} precision="brief" />
+                </Text>
+              )}
+            </div>
+          )),
+  },
   {
     label: 'Reviewer',
     cell: ({ review }) => (

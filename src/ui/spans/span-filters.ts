@@ -9,6 +9,8 @@ interface Names {
   problems: ReadonlyMap<string, string>
   errorTypes: ReadonlyMap<string, string>
   reviewers: ReadonlyMap<string, string>
+  /** The people that listed spans are assigned to. */
+  assignees: ReadonlyMap<string, string>
 }
 
 /** The filters that the list offers: of all spans, or of a problem's cases. */
@@ -42,12 +44,18 @@ const UNLIKE_PROBLEMS = [
   'Watched version',
 ]
 
-const allFilters = ({ errorTypes, reviewers }: Names): Filter[] => [
+const allFilters = ({ errorTypes, reviewers, assignees }: Names): Filter[] => [
   { kind: 'choice', label: 'Decision', name: 'decision', options: DECISION_OPTIONS },
   { kind: 'choice', label: 'Error type', name: 'errorType', options: optionsOf(errorTypes) },
   { kind: 'period', label: 'Decided', from: 'reviewedFrom', to: 'reviewedTo', unit: 'day' },
   { kind: 'text', label: 'Step', name: 'stepId', placeholder: 'e.g. generate-answer' },
   { kind: 'choice', label: 'Reviewer', name: 'reviewerId', options: optionsOf(reviewers) },
+  {
+    kind: 'choice',
+    label: 'Assigned to',
+    name: 'assignee',
+    options: [{ value: 'me', label: 'Me' }, { value: 'none', label: 'Nobody' }, ...optionsOf(assignees)],
+  },
   { kind: 'text', label: 'Watched prompt', name: 'watchedPromptId', placeholder: "A prompt's ID" },
   {
     kind: 'choice',

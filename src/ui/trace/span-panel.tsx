@@ -1,6 +1,9 @@
 import { Badge, Group, Skeleton, Tabs, Title } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense } from 'react'
+import { sessionQuery } from '../api/session.ts'
 import type { Feedback, Span } from '../api/wire.ts'
+import { Assignees } from '../assignments/assignees.tsx'
 import { IconTerminal2 } from '../icons/index.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { CopyIcon } from '../parts/copied-code.tsx'
@@ -43,6 +46,7 @@ const LABELS: Record<Section, string> = {
 
 /** Everything about a span. Each tab loads what it needs when it opens. */
 export function SpanPanel({ span, feedback, id, trace, section, place, onSection }: SpanPanelProps) {
+  const { data: session } = useQuery(sessionQuery)
   const shown = section ?? firstSection(span)
   const kind = kindOf(span)
   const counts: Partial<Record<Section, number>> = {
@@ -68,6 +72,7 @@ export function SpanPanel({ span, feedback, id, trace, section, place, onSection
           <ModelUse model={span.model} provider={span.provider} usage={span.usage} costUsd={span.costUsd} />
           <Moment at={span.createdAt} precision="exact" />
           {span.promptVersionId !== null && <PromptLink span={span} versionId={span.promptVersionId} />}
+          <Assignees assignees={span.assignees} actorId={session?.actorId} />
         </Group>
       </div>
       <Tabs

@@ -102,7 +102,7 @@ export function Page() {
           <LateViewsMenu page="traces" queryOf={queryOf} withoutFilters={withoutTraceFilters} />
           <LateExportList name="traces" project={project} filters={queryOf(address)} />
           {isWide && <ColumnsMenu {...columns} />}
-          {selection && <DeleteTraces traces={selection.traces} />}
+          {selection && <DeleteTraces traces={selection.items} />}
         </FilterBar>
       )}
       <Expired count={pages?.[0]?.expired ?? 0} one="answer" many="answers" />

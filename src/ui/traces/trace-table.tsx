@@ -31,7 +31,7 @@ interface TraceTableProps {
   /** Undefined if the list can't be sorted. */
   onSort: ((sort: string | null) => void) | undefined
   /** On wide screens. Undefined if there's no action for selected traces. */
-  selection: Selection | undefined
+  selection: Selection<TraceItem> | undefined
   /** Whether nothing is loaded yet. */
   isLoading: boolean
   /** Whether the rows belong to the previous filters. */

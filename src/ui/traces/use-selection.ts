@@ -1,14 +1,18 @@
 import { useCallback, useMemo, useState } from 'react'
-import type { TraceItem } from '../api/wire.ts'
 
-/** The selected traces of a list. */
-export interface Selection {
+/** Something in a list. */
+interface Listed {
+  id: string
+}
+
+/** The selected items of a list. */
+export interface Selection<Item extends Listed> {
   /** In the list's order. */
-  traces: readonly TraceItem[]
+  items: readonly Item[]
   ids: ReadonlySet<string>
-  /** Selects a trace, or deselects it. With `isRange`, does the same to all traces since the last one. */
+  /** Selects an item, or deselects it. With `isRange`, does the same to all items since the last one. */
   toggle: (id: string, isRange: boolean) => void
-  /** Selects all loaded traces, or none if all are selected. */
+  /** Selects all loaded items, or none if all are selected. */
   toggleAll: () => void
 }
 
@@ -24,12 +28,12 @@ const NONE: ReadonlySet<string> = new Set()
 
 const noneIn = (list: string): Chosen => ({ list, ids: NONE, lastId: null })
 
-/** Selects traces of a list. A different list starts without a selection, and traces that leave it are deselected. */
-export function useSelection(list: string, listed: readonly TraceItem[]): Selection {
+/** Selects items of a list. A different list starts without a selection, and items that leave it are deselected. */
+export function useSelection<Item extends Listed>(list: string, listed: readonly Item[]): Selection<Item> {
   const [state, setState] = useState(() => noneIn(list))
   const chosen = state.list === list ? state.ids : NONE
-  const traces = useMemo(() => listed.filter(({ id }) => chosen.has(id)), [listed, chosen])
-  const ids = useMemo(() => new Set(traces.map(({ id }) => id)), [traces])
+  const items = useMemo(() => listed.filter(({ id }) => chosen.has(id)), [listed, chosen])
+  const ids = useMemo(() => new Set(items.map(({ id }) => id)), [items])
   const toggle = useCallback(
     (id: string, isRange: boolean) =>
       setState(before => {
@@ -48,12 +52,12 @@ export function useSelection(list: string, listed: readonly TraceItem[]): Select
     setState(
       ids.size === listed.length ? noneIn(list) : { list, ids: new Set(listed.map(({ id }) => id)), lastId: null },
     )
-  return { traces, ids, toggle, toggleAll }
+  return { items, ids, toggle, toggleAll }
 }
 
-/** The ids from one trace to another, in either direction. If the first isn't listed, only the second. */
-function between(listed: readonly TraceItem[], from: string | null, to: string): string[] {
-  const [start, end] = [from, to].map(id => listed.findIndex(trace => trace.id === id)).toSorted((a, b) => a - b)
+/** The ids from one item to another, in either direction. If the first isn't listed, only the second. */
+function between(listed: readonly Listed[], from: string | null, to: string): string[] {
+  const [start, end] = [from, to].map(id => listed.findIndex(item => item.id === id)).toSorted((a, b) => a - b)
   if (start === undefined || end === undefined || start < 0) return [to]
   return listed.slice(start, end + 1).map(({ id }) => id)
 }

@@ -1,0 +1,176 @@
+import { Checkbox, Fieldset, Text, TextInput } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { AssignmentResult } from '../api/wire.ts'
+import { ShownText } from '../json/shown-text.tsx'
+import { FaultAlert } from '../parts/fault-alert.tsx'
+import { FormModal } from '../parts/form-modal.tsx'
+import { count, counted } from '../parts/format.ts'
+import { useSubmission } from '../parts/use-submission.ts'
+import { useAllUsers } from '../settings/use-all.ts'
+import classes from './assign-dialog.module.css'
+import { type Assigned, type AssignmentDraft, assign, assignmentPreview } from './writes.ts'
+
+/** The most people that one call takes. */
+const MAX_PEOPLE = 20
+/** Longer lists have a field to search them. */
+const SHORT_LIST = 8
+
+interface AssignDialogProps {
+  title: string
+  spans: Assigned
+  /** The person whose assignments move to others. */
+  from?: { userId: string; name: string }
+  onClose: () => void
+  onDone?: () => void
+}
+
+/** Shares spans out to people, and shows beforehand who gets how many. */
+export function AssignDialog({ title, spans, from, onClose, onDone }: AssignDialogProps) {
+  const [chosen, setChosen] = useState<readonly string[]>([])
+  const [due, setDue] = useState('')
+  const [replace, setReplace] = useState(false)
+  const draft: AssignmentDraft = {
+    spans,
+    userIds: chosen,
+    fromUserId: from?.userId,
+    replace,
+    dueAt: due === '' ? undefined : endOf(due),
+  }
+  const { data: preview, error: fault, refetch } = useQuery(assignmentPreview(chosen.length > 0 ? draft : undefined))
+  const { submit, isPending, error } = useSubmission({
+    send: assign,
+    onDone: ({ given, ended }) => {
+      const people = chosen.length === 1 ? '1 person' : `${count(chosen.length)} people`
+      const assigned = `${counted(given, 'output')} assigned to ${people}.`
+      notifications.show({ message: ended > 0 ? `${assigned} ${counted(ended, 'assignment')} ended.` : assigned })
+      onDone?.()
+      onClose()
+    },
+  })
+  const isChosen = chosen.length > 0
+  return (
+    <FormModal
+      title={title}
+      isOpen
+      onClose={onClose}
+      act={from ? 'Reassign' : 'Assign'}
+      onSubmit={() => submit(draft)}
+      isPending={isPending}
+      error={error}
+      isDisabled={!isChosen}
+    >
+      <People
+        chosen={chosen}
+        without={from?.userId}
+        shares={isChosen ? preview?.assigned : undefined}
+        onChange={setChosen}
+      />
+      <TextInput
+        type="date"
+        label="Due on"
+        description={from ? 'Leave it empty to keep the due dates.' : 'Optional. Until the end of the day.'}
+        value={due}
+        onChange={event => setDue(event.currentTarget.value)}
+        w={200}
+      />
+      {!from && (
+        <Checkbox
+          label="Also take outputs that are assigned to others"
+          checked={replace}
+          onChange={event => setReplace(event.currentTarget.checked)}
+        />
+      )}
+      {fault && <FaultAlert error={fault} title="Couldn't preview it" onRetry={refetch} />}
+      <Text size="sm" c="dimmed" role="status" mih="1.5em">
+        {isChosen ? preview && inWords(preview) : 'Choose who should review them.'}
+      </Text>
+    </FormModal>
+  )
+}
+
+interface PeopleProps {
+  chosen: readonly string[]
+  /** Isn't offered. */
+  without: string | undefined
+  shares: AssignmentResult['assigned'] | undefined
+  onChange: (userIds: readonly string[]) => void
+}
+
+/** The people to choose from, with their shares. */
+function People({ chosen, without, shares, onChange }: PeopleProps) {
+  const [sought, setSought] = useState('')
+  const users = useAllUsers().filter(({ id, isConfirmed }) => isConfirmed && id !== without)
+  const shown = users.filter(
+    ({ id, name, email }) =>
+      chosen.includes(id) || `${name} ${email}`.toLocaleLowerCase().includes(sought.toLocaleLowerCase()),
+  )
+  const toggle = (id: string) => onChange(chosen.includes(id) ? chosen.filter(each => each !== id) : [...chosen, id])
+  return (
+    <Fieldset legend="People" variant="unstyled">
+      {users.length > SHORT_LIST && (
+        <TextInput
+          aria-label="Search people"
+          placeholder="Search people"
+          size="xs"
+          mb="xs"
+          value={sought}
+          onChange={event => setSought(event.currentTarget.value)}
+        />
+      )}
+      <div className={classes.people}>
+        {shown.map(({ id, name, email }) => {
+          const share = shares?.find(({ userId }) => userId === id)?.spans
+          return (
+            <div key={id} className={classes.person}>
+              <Checkbox
+                size="xs"
+                label={<ShownText text={name || email} />}
+                checked={chosen.includes(id)}
+                disabled={chosen.length === MAX_PEOPLE && !chosen.includes(id)}
+                onChange={() => toggle(id)}
+              />
+              {share !== undefined && chosen.includes(id) && (
+                <Text span size="sm" className={classes.share}>
+                  +{count(share)}
+                </Text>
+              )}
+            </div>
+          )
+        })}
+      </div>
+      {shown.length === 0 && (
+        <Text size="sm" c="dimmed">
+          Nobody with this name
+        </Text>
+      )}
+    </Fieldset>
+  )
+}
+
+/** The end of a day in the reader's time zone. */
+const endOf = (day: string): string => new Date(`${day}T23:59:59.999`).toISOString()
+
+/** What the calls would do. */
+function inWords({
+  assigned,
+  unchanged,
+  ended,
+  changedDueDates,
+  short,
+  refused,
+  nextCursor,
+}: AssignmentResult): string {
+  const given = assigned.reduce((sum, { spans }) => sum + spans, 0)
+  return [
+    `${nextCursor === null ? '' : 'At least '}${counted(given, 'output')} to assign.`,
+    unchanged > 0 && `${counted(unchanged, 'output')} already assigned.`,
+    changedDueDates > 0 && `${counted(changedDueDates, 'due date')} to change.`,
+    ended > 0 && `${counted(ended, 'assignment')} to end.`,
+    refused.length > 0 && `${count(refused.length)} without need for review.`,
+    short > 0 && `${counted(short, 'output')} left over, because these people have too much to do.`,
+  ]
+    .filter(Boolean)
+    .join(' ')
+}

@@ -1,0 +1,23 @@
+import { Anchor, Group } from '@mantine/core'
+import { Link } from 'wouter'
+import { pathWith } from '../api/client.ts'
+import { AssignButton } from '../assignments/assign-button.tsx'
+import type { QueueFilter } from './filters.ts'
+
+interface QueueActionsProps {
+  filter: QueueFilter
+  projectSlug: string
+}
+
+/** Shares the shown part of the queue out, and leads to everyone's progress. */
+export function QueueActions({ filter: { order: _, ...given }, projectSlug }: QueueActionsProps) {
+  const filter = Object.fromEntries(Object.entries({ projectSlug, ...given }).filter(([, value]) => value !== ''))
+  return (
+    <Group gap="sm" wrap="nowrap">
+      <AssignButton label="Assign…" title="Assign these outputs" spans={{ filter }} />
+      <Anchor component={Link} href={pathWith('/review/progress', { project: projectSlug })} size="sm">
+        Progress
+      </Anchor>
+    </Group>
+  )
+}
