@@ -51,7 +51,7 @@ export function Inbox({ projectSlug, kind }: { projectSlug: string; kind: QueueK
           <QueueProgress {...progress} kind={kind} />
         </Group>
         <Group gap="xs">
-          <QueueFilters steps={(prompts?.prompts ?? []).map(({ stepId }) => stepId)} />
+          <QueueFilters kind={kind} steps={(prompts?.prompts ?? []).map(({ stepId }) => stepId)} />
           {kind === 'review' && <ViewsMenu page="review" queryOf={queryOf} withoutFilters={withoutQueueFilter} />}
           {kind === 'review' && <QueueActions filter={filter} projectSlug={projectSlug} />}
           <Group gap={2} wrap="nowrap">

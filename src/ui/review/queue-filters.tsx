@@ -1,17 +1,22 @@
 import type { Filter } from '../filters/filter.ts'
 import { FilterBar } from '../filters/filter-bar.tsx'
-import { ORDERS, withoutQueueFilter } from './filters.ts'
+import { ORDERS, type QueueKind, withoutQueueFilter } from './filters.ts'
 
 /** The filters that are visible even if they aren't set. */
-const PINNED = ['Order', 'Step']
+const PINNED = ['Order', 'Assigned to', 'Step']
 
 /** Filters and sorts the queue, and goes back to its first item. */
-export const QueueFilters = ({ steps }: { steps: readonly string[] }) => (
-  <FilterBar filters={filtersWith(steps)} pinned={PINNED} placeName="span" onClear={withoutQueueFilter} />
+export const QueueFilters = ({ kind, steps }: { kind: QueueKind; steps: readonly string[] }) => (
+  <FilterBar filters={filtersWith(kind, steps)} pinned={PINNED} placeName="span" onClear={withoutQueueFilter} />
 )
 
-const filtersWith = (suggestions: readonly string[]): Filter[] => [
-  { kind: 'choice', label: 'Order', name: 'order', options: ORDERS },
+const filtersWith = (queue: QueueKind, suggestions: readonly string[]): Filter[] => [
+  {
+    kind: 'choice',
+    label: 'Order',
+    name: 'order',
+    options: ORDERS.filter(({ value }) => queue === 'review' || value !== 'mine'),
+  },
   {
     kind: 'choice',
     label: 'Assigned to',
