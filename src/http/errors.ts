@@ -141,6 +141,9 @@ export const gateNotMet = (message: string, details: readonly ErrorDetail[]) =>
 /** 409 because somebody else is reviewing the span. `until` is an ISO time. */
 export const heldByOther = (claim: { heldBy: string; until: string }) => new ApiError(409, HELD, { fields: claim })
 export const HELD = 'Somebody else is reviewing this span; set `takeOver` to decide anyway'
+/** 409 because enough others review the span. */
+export const noPlaceLeft = () => new ApiError(409, NO_PLACE)
+const NO_PLACE = 'Enough other people have voted on this span or claimed it'
 export const unprocessable = (message: string, path: string) =>
   new ApiError(422, message, { details: [{ path, message }] })
 /** 422 for several fields, at most the first 20. */

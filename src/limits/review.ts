@@ -11,7 +11,12 @@ export const MAX_VIEW_QUERY_LENGTH = 2000
 export const MAX_JUDGED_BYTES_AT_ONCE = 8 * 1024 * 1024
 /** Agents that may suggest a decision on one span. */
 export const MAX_SUGGESTIONS = 10
-/** How many bytes of suggestions a list of spans shows in full. A single span's response shows more. */
+/**
+ * Corrections and comments of votes that are read at once. A review call leaves spans with more to its next round. One
+ * span's votes always fit.
+ */
+export const MAX_VOTE_BYTES = 4 * 1024 * 1024
+/** How many bytes of suggestions, and of votes, a list of spans shows in full. A single span's response shows more. */
 export const MAX_SUGGESTION_BYTES = 1024 * 1024
 /** A message text must have this many characters to be reviewed once if several spans have it. */
 export const MIN_SHARED_TEXT_LENGTH = 16

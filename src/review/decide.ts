@@ -2,21 +2,32 @@ import { OutputChecks } from '../domain/output-schema.ts'
 import type { PayloadMode } from '../domain/span.ts'
 import { type ApiError, logFault, unavailable } from '../http/errors.ts'
 import { STORE_DEADLINE_MS } from '../limits.ts'
+import { type Act, actorOf } from '../store/accounts/audit.ts'
 import { attributionMessages } from '../store/attribution/requests.ts'
 import { Deadline } from '../store/core/deadline.ts'
 import { openStore, type Store } from '../store/core/store.ts'
 import { followWatches } from '../store/experiments/rollback.ts'
 import { addReviews, type ReviewDraft } from '../store/reviews/reviews.ts'
+import { addVotes, type VoteDraft } from '../store/reviews/votes.ts'
 import type { FoldedSpan } from '../store/spans/fold-spans.ts'
 import { withTrace } from '../store/spans/located-spans.ts'
-import { readSharedSuggestions, sharedReviewOf, withSharedReview } from '../store/spans/shared-review.ts'
+import {
+  NO_OPINIONS,
+  type Opinions,
+  readSharedOpinions,
+  sharedReviewOf,
+  withSharedReview,
+} from '../store/spans/shared-review.ts'
 import { type SpanDetail, showSpans } from '../store/spans/span-detail.ts'
-import type { Suggestion } from '../store/spans/suggestions.ts'
+import type { VoteRow } from '../store/spans/vote-rows.ts'
 import { placeUnder, type StoredValue, showValues } from '../store/traces/payloads.ts'
 import type { ReviewRequest } from './direct.ts'
 import { type Decided, entriesOf, itemsOf } from './items.ts'
-import { comparedValue, type Judged, judge } from './judge.ts'
+import { comparedValues, type Judged, judge } from './judge.ts'
 import { formsOf, inRounds, judgeAll, type Outcomes, type ReviewedSpan, readRound, type Scope } from './rounds.ts'
+import { isVote, judgeVote, valuesToCompare } from './vote.ts'
+
+const NOTHING_CAST: ReadonlySet<string> = new Set()
 
 const NOTHING_ADDED: Awaited<ReturnType<typeof addReviews>> = { added: new Map(), toAttribute: new Set() }
 
@@ -40,33 +51,41 @@ export async function decideAll(
  * requests whose outputs don't fit into memory with the others. `bytes` counts the outputs that were read.
  */
 async function decideRound(scope: Scope, pending: readonly ReviewRequest[], mode: PayloadMode, checks: OutputChecks) {
-  const { store, act, enqueue, runtime } = scope
-  const round = await readRound(store, pending)
+  const { store, act, caller, enqueue, runtime } = scope
+  const round = await readRound(scope, pending)
   const outcomes: Outcomes = new Map()
   const judged = await judgeAll(scope, round, outcomes, {
-    comparedValue: ({ request, subject }) => comparedValue(act, request, subject),
-    judge: (to, values) => judge(act, to, values, checks),
+    comparedValues: to => (isVote(caller, to) ? valuesToCompare(act, to) : comparedValues(act, to.request, to.subject)),
+    judge: (to, values) => (isVote(caller, to) ? judgeVote(act, to, values, checks) : judge(scope, to, values, checks)),
   })
   const placed = await placeUnder(
     store,
     judged.flatMap(({ correction }) => correction ?? []),
   )
-  const decisions = judged
-    .filter(({ isNew }) => isNew)
-    .map(each => ({ ...each, approved: (each.correction && placed.get(each.correction)) ?? each.draft.approved }))
-  const drafts = await withEntries(store, decisions, round.outputs)
-  const { added, toAttribute } = drafts.length === 0 ? NOTHING_ADDED : await addReviews(store, act, drafts)
+  const news = judged.filter(({ isNew }) => isNew).map(each => withValues(each, placed))
+  const drafts = await withEntries(
+    store,
+    news.flatMap(({ draft, ...each }) => (draft ? { ...each, draft } : [])),
+    round.outputs,
+  )
+  const open = news.flatMap(({ draft, vote }) => (vote && !draft ? vote : []))
+  const [{ added, toAttribute }, cast] = await Promise.all([
+    drafts.length === 0 ? NOTHING_ADDED : addReviews(store, act, drafts),
+    open.length === 0 ? NOTHING_CAST : addVotes(store, act, open),
+  ])
   enqueue(...attributionMessages(store, toAttribute))
-  const versionIds = decisions.flatMap(({ draft, subject }) =>
-    added.has(draft.id) && draft.importedAt === null ? (subject.span.row.promptVersionId ?? []) : [],
+  const versionIds = news.flatMap(({ draft, subject }) =>
+    draft && added.has(draft.id) && draft.importedAt === null ? (subject.span.row.promptVersionId ?? []) : [],
   )
   if (versionIds.length > 0) runtime.waitUntil(follow(scope, new Set(versionIds)))
-  const draftOf = new Map(drafts.map(draft => [draft.id, draft]))
+  const newOf = new Map(news.map(each => [each.asked, each]))
   const decided = judged
-    .filter(({ draft, isNew }) => !isNew || added.has(draft.id))
-    .map(({ asked, root, subject, draft, importResult }) => {
-      const isStale = added.get(draft.id)?.isStale ?? false
-      const span = afterDecision(subject.span, draftOf.get(draft.id), isStale)
+    .filter(({ draft, vote, isNew }) => !isNew || (draft ? added.has(draft.id) : cast.has(vote?.id ?? '')))
+    .map(({ asked, root, subject, importResult }) => {
+      const written = newOf.get(asked)
+      const voted = written?.vote ? afterVote(subject.span, written.vote, act) : subject.span
+      const draft = written?.draft
+      const span = draft ? afterDecision(voted, draft, added.get(draft.id)?.isStale ?? false) : voted
       return { asked, root, subject, span, importResult }
     })
   const shown = await showSpans(
@@ -74,17 +93,17 @@ async function decideRound(scope: Scope, pending: readonly ReviewRequest[], mode
     decided.map(({ root, span }) => root?.span ?? span),
     mode,
   )
-  const suggestions = await readSharedSuggestions(
+  const opinions = await readSharedOpinions(
     store,
     decided.map(({ root, subject, span }) => ({ reviewed: span, forms: formsOf(root, subject, round) })),
     mode,
   )
   // The trace is being deleted. A retried request gets its 404.
-  if (!shown || !suggestions) throw unavailable(1, new Error('an object of the reviewed span is gone'))
+  if (!shown || !opinions) throw unavailable(1, new Error('an object of the reviewed span is gone'))
   for (const [index, { asked, root, subject, span, importResult }] of decided.entries()) {
     const detail = shown[index]
     if (!detail) continue
-    const shared = { span, suggestions: suggestions.get(span) ?? [] }
+    const shared = { span, opinions: opinions.get(span) ?? NO_OPINIONS }
     const shownSpan = root ? await showShared(store, detail, shared, asked, mode) : detail
     outcomes.set(asked, { ...withTrace(shownSpan, subject.trace), import: importResult })
   }
@@ -101,26 +120,38 @@ async function follow({ store, act, runtime: { env, requestId } }: Scope, versio
   }
 }
 
+/** Adds the values that a decision and a vote have stored. */
+function withValues({ draft, vote, ...each }: Judged, placed: ReadonlyMap<object, StoredValue>) {
+  const own = (each.correction && placed.get(each.correction)) ?? null
+  return {
+    ...each,
+    draft: draft && { ...draft, approved: draft.approved ?? own },
+    vote: vote && { ...vote, approved: own },
+  }
+}
+
+type Decision = Omit<ReturnType<typeof withValues>, 'draft'> & { draft: NonNullable<Judged['draft']> }
+
 /** Adds the decisions' changes to datasets. Leaves to cron what can't be built from the values that were read. */
 async function withEntries(
   store: Store,
-  decisions: readonly (Judged & { approved: StoredValue | null })[],
+  decisions: readonly Decision[],
   outputs: ReadonlyMap<FoldedSpan, string>,
 ): Promise<ReviewDraft[]> {
-  const decided = decisions.map(({ draft, subject, root, sharingRoot = root, correction, approved }): Decided => {
+  const decided = decisions.map(({ draft, subject, root, sharingRoot = root, corrected }): Decided => {
     const isReviewedHere = sharingRoot?.shared?.spanId === draft.spanId
     return {
       review: { ...draft, decidedAt: draft.createdAt },
       subject,
-      approved,
-      correction: correction?.json,
+      approved: draft.approved,
+      correction: corrected,
       root: isReviewedHere ? sharingRoot : undefined,
       isShared: draft.canBeShared,
     }
   })
   const items = decided.map(each => itemsOf(each, outputs))
   const entries = await entriesOf(store, items.flat(), outputs)
-  return decisions.map(({ draft, subject: { item }, root, sharingRoot = root, approved }, index) => {
+  return decisions.map(({ draft, vote, subject: { item }, root, sharingRoot = root }, index) => {
     // A correction ended the pair earlier, and this decision resumes it.
     const isResumed = sharingRoot !== undefined && !sharingRoot.shared && draft.canBeShared
     const isMoved = item.decidedStepId !== null && item.decidedStepId !== item.stepId
@@ -130,7 +161,7 @@ async function withEntries(
     const made = entries.splice(0, count).filter(entry => entry !== undefined)
     return {
       ...draft,
-      approved,
+      vote,
       entries: made,
       isUnsettled: made.length < count || isResumed || isMoved || isKeptElsewhere,
     }
@@ -141,23 +172,47 @@ async function withEntries(
 async function showShared(
   store: Store,
   root: SpanDetail,
-  { span, suggestions }: { span: FoldedSpan; suggestions: readonly Suggestion[] },
+  { span, opinions }: { span: FoldedSpan; opinions: Opinions },
   { approvedOutput }: ReviewRequest,
   mode: PayloadMode,
 ): Promise<SpanDetail> {
   const approved = { text: approvedOutput ?? 'null', ref: null, folder: span.row.traceKey }
   const shown = await showValues(store, [approved], mode)
-  return withSharedReview(
-    root,
-    sharedReviewOf(store, span, mode),
-    { approved: shown?.get(approved), suggestions },
-    mode,
-  )
+  const review = sharedReviewOf(store, span, mode)
+  return withSharedReview(root, review, { approved: shown?.get(approved), ...opinions }, mode)
 }
 
-/** The span after a decision, or unchanged without one. */
-function afterDecision(span: FoldedSpan, draft: ReviewDraft | undefined, isStale: boolean): FoldedSpan {
-  if (!draft) return span
+/** The span after a vote. */
+function afterVote(span: FoldedSpan, vote: VoteDraft, act: Act): FoldedSpan {
+  const { row, votes = [] } = span
+  const { approved, id, round, outputRevision, decision, approvedHash, comment, errorType, reviewers } = vote
+  const userId = actorOf(act) ?? ''
+  const cast: VoteRow = {
+    traceKey: vote.traceKey,
+    spanId: vote.spanId,
+    round,
+    outputRevision,
+    userId,
+    id,
+    decision,
+    approvedHash,
+    comment,
+    errorType,
+    createdAt: act.at,
+    reviewers,
+    isCut: 0,
+    value: approved ? { ...approved, folder: vote.traceKey } : undefined,
+  }
+  const endsClaim = row.claimedBy === userId || vote.placesLeft === 0
+  return {
+    ...span,
+    row: { ...row, voteNumber: row.voteNumber + 1, ...(endsClaim && { claimedBy: null, claimedUntil: null }) },
+    votes: [...votes.filter(other => other.id !== vote.idBefore), cast],
+  }
+}
+
+/** The span after a decision. */
+function afterDecision(span: FoldedSpan, draft: NonNullable<Judged['draft']>, isStale: boolean): FoldedSpan {
   const { traceKey, spanId, approved } = draft
   return {
     ...span,

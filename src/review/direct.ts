@@ -35,6 +35,8 @@ export interface Directed {
   root: ReviewSubject | undefined
   /** The root that shows the decision, which must have a form for it. */
   sharingRoot: ReviewSubject | undefined
+  /** The span that the named root is reviewed with, if the correction has no form for it. */
+  formless: ReviewSubject | undefined
   /** What the request's `ifMatch` is compared with. */
   revision: string
 }
@@ -54,11 +56,12 @@ export async function withPartners(
   store: Store,
   requests: readonly ReviewRequest[],
   found: ReviewSubjects,
+  now: number,
 ): Promise<ReviewSubjects> {
   const ids = requests.flatMap(({ spanId }) => partnerId(found.subjects.get(spanId)) ?? [])
   const missing = ids.filter(id => !found.subjects.has(id))
   if (missing.length === 0) return found
-  const { subjects } = await findReviewSubjects(store, missing, [])
+  const { subjects } = await findReviewSubjects(store, missing, [], now)
   return { ...found, subjects: new Map([...found.subjects, ...subjects]) }
 }
 
@@ -80,6 +83,7 @@ export function direct(
     subject,
     root: undefined,
     sharingRoot: undefined,
+    formless: undefined,
     revision: revisionOf(subject.span),
   }
   if (!partner) return own
@@ -89,7 +93,7 @@ export function direct(
   const canConvert = correction !== undefined && from !== undefined && to !== undefined
   const approvedOutput = canConvert ? inFormOf(correction, { from, to }) : undefined
   const revision = sharedRevision(own.revision, revisionOf(partner.span))
-  if (request.decision === 'correct' && approvedOutput === undefined) return { ...own, revision }
+  if (request.decision === 'correct' && approvedOutput === undefined) return { ...own, formless: partner, revision }
   return {
     ...own,
     request: { ...request, spanId: partner.span.row.id, approvedOutput },

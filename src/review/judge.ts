@@ -1,3 +1,4 @@
+import type { Caller } from '../auth/authenticate.ts'
 import { newId } from '../domain/ids.ts'
 import type { OutputChecks } from '../domain/output-schema.ts'
 import { hashOutput, isSameOutput, type ReviewOutcome } from '../domain/review-state.ts'
@@ -8,7 +9,9 @@ import { isoTime } from '../http/atoms.ts'
 import { changedSince, heldByOther, unprocessable, unprocessableFields } from '../http/errors.ts'
 import { type Act, actorOf } from '../store/accounts/audit.ts'
 import type { ReviewDraft, ReviewSubject } from '../store/reviews/reviews.ts'
+import type { VoteDraft } from '../store/reviews/votes.ts'
 import type { FoldedSpan } from '../store/spans/fold-spans.ts'
+import { isDecided, isStanding, latestVotes } from '../store/spans/vote-rows.ts'
 import { type FoundValue, lengthOf, type StoredValue } from '../store/traces/payloads.ts'
 import type { Directed, ReviewRequest } from './direct.ts'
 
@@ -27,10 +30,15 @@ export type ImportResult = 'added' | 'repeated' | 'outdated'
 
 /** A request that's valid for its span. */
 export interface Judged extends Directed {
-  draft: Omit<ReviewDraft, 'entries' | 'isUnsettled'>
+  /** The decision. Undefined if the request is a vote that leaves the span undecided. */
+  draft: Omit<ReviewDraft, 'entries' | 'isUnsettled' | 'vote'> | undefined
+  /** The vote that the request casts, if several people review the span. */
+  vote: Omit<VoteDraft, 'approved'> | undefined
   /** The reviewer's own approved output, which must be stored. */
   correction: { folder: number; json: string } | undefined
-  /** False if it repeats the same reviewer's last decision: the request was sent twice. */
+  /** The JSON of the decision's approved output, if it isn't the span's output. */
+  corrected: string | undefined
+  /** False if it repeats the same reviewer's last decision or vote: the request was sent twice. */
   isNew: boolean
   /** Undefined if the decision isn't imported. */
   importResult: ImportResult | undefined
@@ -44,17 +52,17 @@ const decisionBy = (act: Act, { imported }: ReviewRequest): { userId: string; at
  * The approved output in R2 to read, if it's needed to check whether a request repeats the last decision. Only an
  * output of the same length can be equal, so this never reads more than was sent.
  */
-export function comparedValue(act: Act, request: ReviewRequest, { span }: ReviewSubject): FoundValue | undefined {
+export function comparedValues(act: Act, request: ReviewRequest, { span }: ReviewSubject): FoundValue[] {
   const { approved } = span
   if (request.decision !== 'correct' || !approved || approved.ref === null || !matchesLastDecision(act, request, span))
-    return
-  return lengthOf(approved) === utf8Length(request.approvedOutput ?? '') ? approved : undefined
+    return []
+  return lengthOf(approved) === utf8Length(request.approvedOutput ?? '') ? [approved] : []
 }
 
-/** The values that a request is checked against: the span's output, and the value from `comparedValue`. */
+/** The values that a request is checked against: the span's output, and the values from `comparedValues`. */
 export interface Values {
   output: string
-  approved: string | undefined
+  compared: ReadonlyMap<FoundValue, string>
   /** The output of the root that shares the span's text. */
   rootOutput: string | undefined
 }
@@ -64,20 +72,23 @@ export interface Values {
  * 422 if the request is impossible.
  */
 export async function judge(
-  act: Act,
+  { act, caller }: { act: Act; caller: Pick<Caller, 'isAdjudicator'> },
   directed: Directed,
-  { output, approved: compared, rootOutput }: Values,
+  { output, compared, rootOutput }: Values,
   checks: OutputChecks,
 ): Promise<Judged> {
   const { request, subject, revision } = directed
-  const { span } = subject
+  const { span, voting } = subject
   const { state, approved, correction } = await verdictOn(request, subject, output)
   const { userId, at } = decisionBy(act, request)
-  const draft: Judged['draft'] = {
+  const isVotedOn = !isDecided(span) && latestVotes(span, span.votes ?? []).some(isStanding)
+  const isAdjudicated = caller.isAdjudicator && !request.imported && state !== null && isVotedOn
+  const draft: NonNullable<Judged['draft']> = {
     id: newId(),
     traceKey: span.row.traceKey,
     spanId: span.row.id,
     numberBefore: span.row.reviewNumber,
+    voteNumberBefore: span.row.voteNumber,
     idBefore: span.decision?.id ?? null,
     decision: state === 'accepted' ? 'accept' : request.decision,
     state,
@@ -86,17 +97,20 @@ export async function judge(
     approved,
     comment: request.comment,
     errorType: request.errorType,
-    canBeShared:
-      rootOutput === undefined ||
-      !correction ||
-      inFormOf(correction.json, { from: output, to: rootOutput }) !== undefined,
+    canBeShared: canBeShared(correction?.json, { output, rootOutput }),
     takesOver: request.takeOver,
     userId,
     createdAt: at,
     importedAt: request.imported ? act.at : null,
-    basis: null,
+    basis: isAdjudicated ? 'adjudication' : null,
+    endsVoting: span.row.voteNumber > 0 || voting.reviewers > 1,
   }
-  const isRepetition = await isRepeated(act, request, span, { draft, correction: correction?.json, compared })
+  const approvedJson = span.approved && compared.get(span.approved)
+  const isRepetition = await isRepeated(act, request, span, {
+    draft,
+    correction: correction?.json,
+    compared: approvedJson,
+  })
   const importResult = request.imported && importResultOf(request.imported.at, span, isRepetition)
   const isNew = importResult ? importResult === 'added' : !isRepetition
   if (isNew) {
@@ -104,8 +118,25 @@ export async function judge(
     if (!matches(request.ifMatch, revision)) throw changedSince()
     if (state !== null && !request.force) await checkOutput(subject, request, correction?.json ?? output, checks)
   }
-  return { ...directed, draft, correction: isNew ? correction : undefined, isNew, importResult }
+  return {
+    ...directed,
+    draft,
+    vote: undefined,
+    correction: isNew ? correction : undefined,
+    corrected: correction?.json,
+    isNew,
+    importResult,
+  }
 }
+
+/** Whether an approved output can be written in the form of the root with the same text. Undefined: it's the output. */
+export const canBeShared = (
+  corrected: string | undefined,
+  { output, rootOutput }: Pick<Values, 'output' | 'rootOutput'>,
+): boolean =>
+  rootOutput === undefined ||
+  corrected === undefined ||
+  inFormOf(corrected, { from: output, to: rootOutput }) !== undefined
 
 /**
  * An imported decision never replaces one that isn't older. Importing the same rows again, in any order, therefore
@@ -163,7 +194,7 @@ async function isRepeated(
     draft,
     correction,
     compared,
-  }: { draft: Judged['draft']; correction: string | undefined; compared: string | undefined },
+  }: { draft: NonNullable<Judged['draft']>; correction: string | undefined; compared: string | undefined },
 ): Promise<boolean> {
   const { decision: last, approved } = span
   const isSame =

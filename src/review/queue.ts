@@ -4,7 +4,7 @@ import { CURSOR, PROJECT_ID, ROOT_SPAN_ID, SPAN_ID, USER_ID } from '../api/story
 import type { Caller } from '../auth/authenticate.ts'
 import { described, Uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
-import { badRequest } from '../http/errors.ts'
+import { badRequest, forbidden } from '../http/errors.ts'
 import { MAX_CLAIMS, MAX_REMAINING } from '../limits.ts'
 import { assigneeFor, assigneeParameter } from '../read/assignee.ts'
 import { reviewedSpan, span } from '../read/examples.ts'
@@ -13,6 +13,7 @@ import { TrueOrFalse, traceFilter, traceFilters } from '../read/trace-filters.ts
 import { Payloads, SpanOfTrace, toSpanOfTrace } from '../read/wire.ts'
 import { actorOf } from '../store/accounts/audit.ts'
 import { claimSpans, releaseClaims, renewClaims } from '../store/reviews/claims.ts'
+import { readDisputed } from '../store/reviews/disputed.ts'
 import { readQueue } from '../store/reviews/queue.ts'
 import { QUEUE_ORDERS } from '../store/reviews/queue-order.ts'
 import { fromQueuePlace, QUEUE_PLACE, toQueuePlace } from './queue-cursor.ts'
@@ -34,7 +35,7 @@ export const getReviewQueue = endpoint({
   path: '/api/review-queue',
   summary: "List a project's spans that need review",
   description:
-    "Includes spans with an output that is unreviewed, or whose review is stale. Leaves out spans that others have claimed, and, unless you ask for them, those that the project's review policy doesn't pick.",
+    "Includes spans with an output that is unreviewed, or whose review is stale. Leaves out spans that others have claimed, spans that several people review and on which you or enough others have voted, and, unless you ask for them, those that the project's review policy doesn't pick.",
   scope: 'review',
   query: v.strictObject({
     ...projectSelector,
@@ -43,6 +44,13 @@ export const getReviewQueue = endpoint({
     order: Order,
     all: v.optional(
       described(TrueOrFalse, "Whether to include spans that the project's review policy leaves out"),
+      'false',
+    ),
+    disputed: v.optional(
+      described(
+        TrueOrFalse,
+        'Lists the spans instead on which the reviewers disagree, whether or not the policy picks them, by the time of the last vote. Only for adjudicators.',
+      ),
       'false',
     ),
     payloads: Payloads,
@@ -66,7 +74,8 @@ export const getReviewQueue = endpoint({
       today: v.pipe(
         v.array(v.object({ userId: Uuid, reviewed: v.number() })),
         v.metadata({
-          description: 'Spans that each reviewer accepted or corrected since midnight UTC, counted as in insights',
+          description:
+            'Spans that each reviewer accepted or corrected since midnight UTC. Decisions count as in insights. If several people review a span, each of their votes counts, and the decision that follows from them does not.',
         }),
       ),
     }),
@@ -85,12 +94,32 @@ export const getReviewQueue = endpoint({
   },
 }).handle(async context => {
   const { query, caller, store, now } = context
+  if (query.disputed && !caller.isAdjudicator) throw forbidden('Only adjudicators can list disputed spans')
   const project = await selectedProject(context, query)
   const assignee = assigneeFor(caller, query.assignee)
   if (query.order === 'due' && !assignee) throw badRequest('requires an assignee', 'order')
   if (query.order === 'mine' && assignee !== undefined) throw badRequest("can't be combined with an assignee", 'order')
+  const filter = await traceFilter(context)
+  if (query.disputed) {
+    const { order, all, payloads: mode } = query
+    if (all) throw badRequest("can't be combined with disputed", 'all')
+    if (order !== 'oldest' && order !== 'newest') throw badRequest('must be oldest or newest with disputed', 'order')
+    const disputed = { filter, order, assignee, holder: actorOf(caller), now }
+    const { items, nextCursor, ...counts } = await pageOf({
+      list: ['disputed', store.organization.id, project.id, order],
+      query,
+      place: ['number', 'number', 'string'],
+      read: async (limit, after) => {
+        const place = after && { disputedAt: after[0], traceKey: after[1], spanId: after[2] }
+        const page = await readDisputed(store, project, disputed, { limit, after: place, mode })
+        const { spans: items, nextPlace: next, ...counts } = page
+        return { items, nextPlace: next && ([next.disputedAt, next.traceKey, next.spanId] as const), ...counts }
+      },
+    })
+    return { status: 200, body: { spans: items.map(toSpanOfTrace), nextCursor, ...counts } }
+  }
   const selection = {
-    filter: { ...(await traceFilter(context)), assigneeId: assignee ?? undefined },
+    filter: { ...filter, assigneeId: assignee ?? undefined },
     order: query.order,
     all: query.all,
     assignee,
@@ -172,7 +201,11 @@ export const releaseFromReview = endpoint({
   return { status: 200, body: { released } }
 })
 
-const claimantOf = (caller: Caller) => ({ holder: actorOf(caller), project: caller.project })
+const claimantOf = (caller: Caller) => ({
+  holder: actorOf(caller),
+  isAdjudicator: caller.isAdjudicator,
+  project: caller.project,
+})
 
 const without = (all: readonly string[], some: readonly string[]): string[] => {
   const named = new Set(some)

@@ -11,6 +11,7 @@ import { findReviewSubjects, type ReviewSubject, type ReviewSubjects } from '../
 import type { FoldedSpan } from '../store/spans/fold-spans.ts'
 import type { LocatedSpan } from '../store/spans/located-spans.ts'
 import type { Forms } from '../store/spans/shared-review.ts'
+import { isVoteCut } from '../store/spans/vote-rows.ts'
 import { fetchOutputs } from '../store/spans/whole-outputs.ts'
 import { countWithin, type FoundValue, fetchValues, lengthOf } from '../store/traces/payloads.ts'
 import { type Directed, direct, partnerOf, type ReviewRequest, withPartners } from './direct.ts'
@@ -69,16 +70,20 @@ interface Round {
 }
 
 /** Reads the spans of the next requests, with their outputs. */
-export async function readRound(store: Store, pending: readonly ReviewRequest[]): Promise<Round> {
+export async function readRound({ store, act }: Scope, pending: readonly ReviewRequest[]): Promise<Round> {
   const spanIds = pending.map(({ spanId }) => spanId)
   const namedTypes = pending.flatMap(({ errorType }) => errorType ?? [])
-  const found = await withPartners(store, pending, await findReviewSubjects(store, spanIds, namedTypes))
+  const named = await findReviewSubjects(store, spanIds, namedTypes, act.at)
+  const found = await withPartners(store, pending, named, act.at)
   const spansOf = (request: ReviewRequest) =>
     [found.subjects.get(request.spanId), partnerOf(request, found)].flatMap(subject => subject?.span ?? [])
-  const sizes = pending.map(request =>
-    spansOf(request).reduce((sum, { output }) => sum + (output ? lengthOf(output) : 0), 0),
-  )
-  const requests = pending.slice(0, countWithin(sizes, MAX_JUDGED_BYTES_AT_ONCE))
+  const valuesOf = (request: ReviewRequest) =>
+    spansOf(request).flatMap(({ output, votes = [] }) => [output, ...votes.map(({ value }) => value)])
+  const sizes = pending.map(request => valuesOf(request).reduce((sum, value) => sum + (value ? lengthOf(value) : 0), 0))
+  // Those of the first request are never cut.
+  const firstCut = pending.findIndex(request => spansOf(request).some(({ votes = [] }) => votes.some(isVoteCut)))
+  const readable = firstCut > 0 ? pending.slice(0, firstCut) : pending
+  const requests = readable.slice(0, countWithin(sizes, MAX_JUDGED_BYTES_AT_ONCE))
   const outputs = await fetchOutputs(store, [...new Set(requests.flatMap(spansOf))])
   const bytes = sizes.slice(0, requests.length).reduce((sum, size) => sum + size, 0)
   return { found, requests, outputs, bytes }
@@ -86,8 +91,8 @@ export async function readRound(store: Store, pending: readonly ReviewRequest[])
 
 /** How to judge the requests of a round. */
 interface Judging<Judged> {
-  /** The value in R2 that a request is compared with. */
-  comparedValue: (to: Directed) => FoundValue | undefined
+  /** The values in R2 that a request is compared with. */
+  comparedValues: (to: Directed) => readonly FoundValue[]
   judge: (to: Directed, values: Values) => Promise<Judged>
 }
 
@@ -99,7 +104,7 @@ export async function judgeAll<Judged>(
   { caller, store, unscoped }: Scope,
   { requests, found, outputs }: Round,
   outcomes: Outcomes,
-  { comparedValue, judge }: Judging<Judged>,
+  { comparedValues, judge }: Judging<Judged>,
 ): Promise<Judged[]> {
   const { subjects, errorTypeState } = found
   const missing = requests.map(({ spanId }) => spanId).filter(spanId => !subjects.has(spanId))
@@ -108,7 +113,7 @@ export async function judgeAll<Judged>(
   const directed = requests.map(request => direct(request, found, outputs))
   const compared = await fetchValues(
     store,
-    directed.flatMap(to => (to && comparedValue(to)) ?? []),
+    directed.flatMap(to => (to ? comparedValues(to) : [])),
   )
   const judged: Judged[] = []
   const giveTurns = turnsByLength()
@@ -125,10 +130,9 @@ export async function judgeAll<Judged>(
       const typeState = request.errorType && errorTypeState(subject.trace.projectKey, request.errorType)
       if (typeState && typeState !== 'enabled') throw unprocessable(ERROR_TYPE_MESSAGES[typeState], 'errorType')
       await giveTurns(output.length)
-      const { approved } = subject.span
       const values = {
         output,
-        approved: approved && compared.get(approved),
+        compared,
         rootOutput: sharingRoot && outputs.get(sharingRoot.span),
       }
       judged.push(await judge(to, values))

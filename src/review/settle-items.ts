@@ -22,7 +22,7 @@ export async function settleItems(store: Store, traceKey: number, now: number): 
   const inForce = new Set<string>()
   for (let start = 0; start < reviewedIds.length; start += SETTLED_SPANS) {
     const ids = reviewedIds.slice(start, start + SETTLED_SPANS)
-    const { subjects } = await findReviewSubjects(store, [...new Set([rootSpanId, ...ids])], [])
+    const { subjects } = await findReviewSubjects(store, [...new Set([rootSpanId, ...ids])], [], now)
     const decided = ids.flatMap(id => decidedOf(subjects.get(id), subjects.get(rootSpanId)))
     for (const { review } of decided) inForce.add(review.id)
     await appendEntries(store, await changesTo(store, decided, left), now)

@@ -11,13 +11,14 @@ import type { FoldedSpan } from '../store/spans/fold-spans.ts'
 import { type LocatedSpan, withTrace } from '../store/spans/located-spans.ts'
 import {
   type Forms,
-  readSharedSuggestions,
+  NO_OPINIONS,
+  type Opinions,
+  readSharedOpinions,
   sharedReviewOf,
   showApproved,
   withSharedReview,
 } from '../store/spans/shared-review.ts'
 import { type SpanDetail, showSpans } from '../store/spans/span-detail.ts'
-import type { Suggestion } from '../store/spans/suggestions.ts'
 import { placeUnder } from '../store/traces/payloads.ts'
 import type { Directed, ReviewRequest } from './direct.ts'
 import { checkOutput, type Judged, matches, verdictOn } from './judge.ts'
@@ -49,10 +50,10 @@ export async function suggestAll(
 /** Runs one round of suggestions. Skips requests whose span has changed since it was read. */
 async function suggestRound(scope: Scope, pending: readonly ReviewRequest[], mode: PayloadMode, checks: OutputChecks) {
   const { store, act } = scope
-  const round = await readRound(store, pending)
+  const round = await readRound(scope, pending)
   const outcomes: Outcomes = new Map()
   const judged = await judgeAll(scope, round, outcomes, {
-    comparedValue: () => undefined,
+    comparedValues: () => [],
     judge: (to, { output }) => judgeSuggestion(to, output, checks),
   })
   const placed = await placeUnder(
@@ -82,7 +83,7 @@ async function suggestRound(scope: Scope, pending: readonly ReviewRequest[], mod
     suggested.map(({ named }) => named),
     mode,
   )
-  const shared = await readSharedSuggestions(store, suggested, mode)
+  const shared = await readSharedOpinions(store, suggested, mode)
   // The trace is being deleted. A retried request gets its 404.
   if (!shown || !shared) throw unavailable(1, new Error('an object of the span is gone'))
   for (const [index, { asked, trace, reviewed, forms }] of suggested.entries()) {
@@ -90,7 +91,7 @@ async function suggestRound(scope: Scope, pending: readonly ReviewRequest[], mod
     if (!detail) continue
     const isShared = reviewed && forms
     const shownSpan = isShared
-      ? await showRoot(store, detail, { reviewed, forms, suggestions: shared.get(reviewed) ?? [] }, mode)
+      ? await showRoot(store, detail, { reviewed, forms, opinions: shared.get(reviewed) ?? NO_OPINIONS }, mode)
       : detail
     outcomes.set(asked, withTrace(shownSpan, trace))
   }
@@ -121,14 +122,14 @@ async function judgeSuggestion(directed: Directed, output: string, checks: Outpu
 /** The span now that it has a suggestion. */
 const withSuggestions = (span: FoldedSpan): FoldedSpan => ({ ...span, row: { ...span.row, hasSuggestions: 1 } })
 
-/** Shows a root with the review of the span that it's reviewed with, and with the suggestions on it. */
+/** Shows a root with the review of the span that it's reviewed with, and with the suggestions and votes on it. */
 async function showRoot(
   store: Store,
   root: SpanDetail,
-  { reviewed, forms, suggestions }: { reviewed: FoldedSpan; forms: Forms; suggestions: readonly Suggestion[] },
+  { reviewed, forms, opinions }: { reviewed: FoldedSpan; forms: Forms; opinions: Opinions },
   mode: PayloadMode,
 ): Promise<SpanDetail> {
   const shared = sharedReviewOf(store, reviewed, mode)
   const approved = shared.review?.state === 'corrected' ? await showApproved(store, reviewed, forms, mode) : undefined
-  return withSharedReview(root, shared, { approved, suggestions }, mode)
+  return withSharedReview(root, shared, { approved, ...opinions }, mode)
 }

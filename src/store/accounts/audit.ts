@@ -72,6 +72,7 @@ export const AUDIT_ACTIONS = [
   'review.correct',
   'review.reset',
   'review.import',
+  'review.vote',
   'review.assign',
   'review.unassign',
   'comment.create',

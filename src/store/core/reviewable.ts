@@ -110,9 +110,12 @@ export const isReviewable = sql`(${spans.isGeneric} = 0 and (${spans.isSupportin
 /** Whether a span needs review: it's reviewable, has an output, and has no review. */
 export const isUnreviewedStep = sql`(${isReviewable} and ${isUnreviewed})`
 
+/** Whether nobody has claimed a span. The time is part of the text, because a statement takes at most 100 parameters. */
+export const isUnclaimed = (now: number): SQL =>
+  sql`(${spans.claimedUntil} is null or ${spans.claimedUntil} <= ${sql.raw(String(now))})`
+
 /** Whether a span is unclaimed, or claimed by this holder. */
-export const isFree = (holder: string, now: number): SQL =>
-  sql`(${spans.claimedUntil} is null or ${spans.claimedUntil} <= ${now} or ${spans.claimedBy} = ${holder})`
+export const isFree = (holder: string, now: number): SQL => sql`(${isUnclaimed(now)} or ${spans.claimedBy} = ${holder})`
 
 export const isCorrected = sql`(${isReviewed} and ${eq(spans.reviewState, 'corrected')})`
 

@@ -8,7 +8,7 @@ import { reviewAssignments } from '../schema/review-assignments.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { isLiveIn } from '../traces/live.ts'
-import { reviewedOn } from './queue.ts'
+import { reviewedOn } from './reviewed-on.ts'
 
 interface Progress {
   reviewed: { userId: string; day: number; reviewed: number }[]

@@ -1,4 +1,4 @@
-import { and, desc, eq, gte, lt, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, type SQL, sql } from 'drizzle-orm'
 import { isReviewed } from '../../domain/review-state.ts'
 import type { PayloadMode } from '../../domain/span.ts'
 import { DAY_MS, MAX_COUNTED_TRACES, MAX_REMAINING } from '../../limits.ts'
@@ -6,10 +6,9 @@ import type { Project } from '../accounts/projects.ts'
 import { isAssignedTo } from '../core/assignees.ts'
 import { readPlain } from '../core/database.ts'
 import { isPicked } from '../core/review-policy.ts'
-import { isFree, isReviewedWithOther, isUnreviewed, isUnreviewedStep, ofTrace } from '../core/reviewable.ts'
+import { isReviewedWithOther, isUnreviewed, isUnreviewedStep, ofTrace } from '../core/reviewable.ts'
 import { isStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
-import { reviewDays } from '../schema/counts.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { findSpans, type LocatedSpan } from '../spans/located-spans.ts'
@@ -27,6 +26,8 @@ import {
   type Stretch,
   stretchesFrom,
 } from './queue-order.ts'
+import { reviewedOn, toToday } from './reviewed-on.ts'
+import { hasPlaceFor } from './votes.ts'
 
 /** A page of the queue, the number of spans left, and today's reviews. */
 export interface QueuePage {
@@ -38,7 +39,7 @@ export interface QueuePage {
   remainingIsMinimum: boolean
   /** For the order `mine`: how many of them are assigned to the reviewer. */
   mine: number | undefined
-  /** The number of decisions in force that each reviewer has made since midnight UTC. */
+  /** The number of spans that each reviewer has reviewed since midnight UTC. */
   today: { userId: string; reviewed: number }[]
 }
 
@@ -83,9 +84,7 @@ export async function readQueue(
     remainingIsMinimum:
       remaining > MAX_REMAINING || counted.some(({ scannedTraces }) => scannedTraces === MAX_COUNTED_TRACES),
     mine: query.order === 'mine' ? (counted.find(({ part }) => part === 0)?.found ?? 0) : undefined,
-    today: reviewed
-      .map(({ userId, reviewed }) => ({ userId, reviewed }))
-      .toSorted((left, right) => right.reviewed - left.reviewed),
+    today: toToday(reviewed),
   }
 }
 
@@ -142,7 +141,7 @@ const ofTraces = ({ filter }: QueueQuery): TraceFilter => ({
 
 /**
  * Whether the queue offers a span: it needs review, the project's policy picks it or it's assigned to the requested
- * user, it isn't claimed by someone else, and it has the requested step and version.
+ * user, it has a place for the reviewer that others haven't claimed, and it has the requested step and version.
  */
 const isAvailable = (
   { key }: Project,
@@ -150,7 +149,7 @@ const isAvailable = (
 ): SQL | undefined =>
   and(
     kind === 'all' ? sql`(${isUnreviewed} and not ${isReviewedWithOther})` : isUnreviewedStep,
-    holder === undefined ? undefined : isFree(holder, now),
+    holder === undefined ? undefined : hasPlaceFor(holder, now),
     assignee === undefined ? undefined : isAssignedTo(assignee),
     all || assignee ? undefined : isPicked(key),
     stepId === undefined ? undefined : isStep(key, spans.stepId, stepId),
@@ -200,19 +199,4 @@ function countRemaining(store: Store, project: Project, [first, ...others]: Retu
   }
   const [second] = others
   return second ? count(first, 0).unionAll(count(second, 1)) : count(first, 0)
-}
-
-/** The number of decisions in force that each reviewer made on each day of a range, as shown in insights. */
-export const reviewedOn = ({ database }: Store, project: Project, { from, to }: { from: number; to: number }) => {
-  const reviewed = sql<number>`sum(${reviewDays.accepted} + ${reviewDays.corrected})`.as('reviewed')
-  return database
-    .select({
-      day: sql<number>`${reviewDays.day}`.as('day'),
-      userId: sql<string>`${reviewDays.userId}`.as('userId'),
-      reviewed,
-    })
-    .from(reviewDays)
-    .where(and(eq(reviewDays.projectKey, project.key), gte(reviewDays.day, from), lt(reviewDays.day, to)))
-    .groupBy(reviewDays.day, reviewDays.userId)
-    .having(sql`reviewed > 0`)
 }

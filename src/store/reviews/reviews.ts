@@ -1,5 +1,6 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { and, eq, type SQL, sql } from 'drizzle-orm'
 import { groupOf } from '../../domain/dataset.ts'
+import { isSampled } from '../../domain/review-policy.ts'
 import type { Decision, ReviewBasis, ReviewOutcome } from '../../domain/review-state.ts'
 import { utf8Length } from '../../domain/text.ts'
 import { type Act, actorOf, recordActs } from '../accounts/audit.ts'
@@ -8,15 +9,17 @@ import { requestAutomaticJobs } from '../attribution/requests.ts'
 import { refreshAssignments } from '../core/assignees.ts'
 import { chunkRows } from '../core/chunks.ts'
 import { readPlain } from '../core/database.ts'
+import { policyOf } from '../core/review-policy.ts'
 import { isFree, needsReview } from '../core/reviewable.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
-import { promptOfStep } from '../core/step-names.ts'
+import { isStep, promptOfStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { markDays } from '../counts/output-days.ts'
 import { updateCases } from '../counts/problem-cases.ts'
 import { countDecisions } from '../counts/review-days.ts'
 import { ENTRY_ROW, type EntryDraft, encodeEntry, entryStatements } from '../datasets/entries.ts'
 import { projects } from '../schema/accounts.ts'
+import { datasetSettings } from '../schema/datasets.ts'
 import { feedback, reviews } from '../schema/reviews.ts'
 import { observations, spans } from '../schema/spans.ts'
 import { textVersions } from '../schema/texts.ts'
@@ -31,10 +34,21 @@ import {
   toLocatedRows,
 } from '../spans/located-rows.ts'
 import { chooseShared, type SharedReview, sharingSpans } from '../spans/shared-review.ts'
+import type { SpanClaim } from '../spans/span-detail.ts'
 import { isLastDecision } from '../spans/span-fields.ts'
+import { isDecided, isStanding, latestVotes, toVoteRow } from '../spans/vote-rows.ts'
 import { isLive } from '../traces/live.ts'
 import type { StoredValue } from '../traces/payloads.ts'
 import { touchAndFlag } from '../traces/traces.ts'
+import {
+  claimsOnLocated,
+  endVoting,
+  hasOtherClaims,
+  type VoteDraft,
+  voteBytes,
+  voteStatements,
+  votesOnLocated,
+} from './votes.ts'
 
 /** A span to review, with its context. */
 export interface ReviewSubject {
@@ -47,6 +61,20 @@ export interface ReviewSubject {
   /** The root that shows this span's review. */
   sharingRootId: string | null
   item: ItemContext
+  voting: Voting
+}
+
+/** How several people review a span. */
+interface Voting {
+  /** How many people review it: as many as at the first vote on its output, or else as the policy says now. */
+  reviewers: number
+  isBlind: boolean
+  /** Whether the policy's sample includes it. */
+  isSampled: boolean
+  /** The current claims on it. */
+  claims: readonly SpanClaim[]
+  /** The evaluator of its step as JSON. Null for the default. */
+  evaluator: string | null
 }
 
 /** What a span's dataset item depends on besides the span. */
@@ -68,11 +96,12 @@ export interface ReviewSubjects {
   errorTypeState: (projectKey: number, errorType: string) => ErrorTypeState
 }
 
-/** Reads spans, their output schemas, and the state of error types in their projects, in one round trip. */
+/** Reads spans, the votes and claims on them, their output schemas, and the state of error types in their projects, in one round trip. */
 export async function findReviewSubjects(
   store: Store,
   spanIds: readonly string[],
   namedErrorTypes: readonly string[],
+  now: number,
 ): Promise<ReviewSubjects> {
   const { database } = store
   const located = locatedSpans(store, spanIds)
@@ -86,6 +115,8 @@ export async function findReviewSubjects(
     schemas,
     groups,
     sharing,
+    voteRows,
+    claimRows,
     builtInTypes,
     projectTypes,
   ] = await readPlain(database, [
@@ -96,14 +127,24 @@ export async function findReviewSubjects(
         versionKey: sql<number | null>`${versionKey}`.as('versionKey'),
         sharingRootId: sharingRootId.as('sharingRootId'),
         stepId: sql<string>`${spans.stepId}`.as('stepId'),
-        projectId: sql<string>`(select project.id from ${traces} own cross join ${projects} project
-            where own.key = ${spans.traceKey} and project.key = own.project_key)`.as('projectId'),
+        projectId:
+          sql<string>`(select ${projects.id} from ${projects} where ${projects.key} = ${traces.projectKey})`.as(
+            'projectId',
+          ),
         decidedStepId: sql<string | null>`(select ${reviews.stepId} from ${reviews} where ${isLastDecision})`.as(
           'decidedStepId',
         ),
+        reviewers: sql<number>`${policy.reviewers}`.as('reviewers'),
+        isBlind: sql<number>`${policy.isBlind}`.as('isBlind'),
+        sample: sql<number>`${policy.sample}`.as('sample'),
+        // A decision on the first vote compares nothing.
+        evaluator: sql<string | null>`iif(${spans.voteNumber} = 0, null, (
+          select ${datasetSettings.evaluator} from ${datasetSettings} where ${datasetSettings.projectKey} = ${traces.projectKey}
+            and ${isStep(traces.projectKey, datasetSettings.stepId, spans.stepId)} limit 1))`.as('evaluator'),
       })
       .from(spans)
-      .where(isLocated(located)),
+      .crossJoin(traces)
+      .where(and(isLocated(located), eq(traces.key, spans.traceKey))),
     database
       .select({
         key: sql<number>`${textVersions.key}`.as('key'),
@@ -116,6 +157,8 @@ export async function findReviewSubjects(
       .from(traces)
       .where(sql`${traces.key} in ${inTraces}`),
     sharingSpans(store, isLocatedRoot(located)),
+    votesOnLocated(store, spanIds),
+    claimsOnLocated(store, spanIds, now),
     ...errorTypeStateQueries(store, namedErrorTypes, inTraces),
   ])
   const rows = toLocatedRows([traceRows, spanRows, observationRows, decisionRows])
@@ -123,6 +166,8 @@ export async function findReviewSubjects(
   const schemaOf = new Map(schemas.map(({ key, outputSchema }) => [key, outputSchema]))
   const contextOf = new Map(contexts.map(context => [context.spanId, context]))
   const sharedOf = chooseShared(store, sharing)
+  const votesOf = Map.groupBy(voteRows.map(toVoteRow), ({ spanId }) => spanId)
+  const claimsOf = Map.groupBy(claimRows, ({ spanId }) => spanId)
   const groupOfTrace = new Map(groups.map(({ key, metadata }) => [key, groupOf(JSON.parse(metadata))]))
   const subjects = new Map<string, ReviewSubject>()
   for (const span of foldSpans(rows)) {
@@ -130,17 +175,31 @@ export async function findReviewSubjects(
     const context = contextOf.get(span.row.id)
     if (!trace || !context) continue
     const { versionKey, sharingRootId, stepId, projectId, decidedStepId } = context
+    const votes = votesOf.get(span.row.id) ?? []
+    const [vote] = isDecided(span) ? [] : latestVotes(span, votes).filter(isStanding)
+    const { claimedBy: heldBy, claimedUntil: until } = span.row
+    const inRow = heldBy !== null && until !== null && until > now ? [{ heldBy, until }] : []
+    const claims = [...inRow, ...(claimsOf.get(span.row.id) ?? [])]
     subjects.set(span.row.id, {
-      span,
+      span: { ...span, votes },
       trace,
       outputSchema: schemaOf.get(versionKey ?? 0) ?? null,
       shared: sharedOf.get(span.row.id),
       sharingRootId,
       item: { projectId, stepId, decidedStepId, group: groupOfTrace.get(trace.key) },
+      voting: {
+        reviewers: vote?.reviewers ?? context.reviewers,
+        isBlind: context.isBlind === 1,
+        isSampled: isSampled(span.row.id, context.sample),
+        claims,
+        evaluator: context.evaluator,
+      },
     })
   }
   return { subjects, errorTypeState: errorTypeStateLookup(builtInTypes, projectTypes) }
 }
+
+const policy = policyOf(traces.projectKey, spans.stepId)
 
 /**
  * The prompt version whose schema a span's output must match: the one that the span names, or else the active version
@@ -167,8 +226,9 @@ export interface ReviewDraft {
   id: string
   traceKey: number
   spanId: string
-  /** The number of decisions when the span was read. */
+  /** The number of decisions when the span was read, and the one that grows with its votes. */
   numberBefore: number
+  voteNumberBefore: number
   /** The id of the last of those decisions. */
   idBefore: string | null
   decision: Decision
@@ -188,6 +248,10 @@ export interface ReviewDraft {
   /** Null if the reviewer decided here. */
   importedAt: number | null
   basis: ReviewBasis | null
+  /** The vote that completes those that it follows from. */
+  vote: VoteDraft | undefined
+  /** Whether several people review the span, so that there may be votes and more claims, which it ends. */
+  endsVoting: boolean
   /** What it changes in datasets. */
   entries: readonly EntryDraft[]
   /** Whether cron must bring the trace's items up to date, because `entries` is incomplete. */
@@ -195,9 +259,9 @@ export interface ReviewDraft {
 }
 
 /**
- * Adds decisions to their spans' histories. A decision is skipped if someone else has decided on its span since it was
- * read or has claimed it. The batch also ends the spans' claims, stores comments as feedback, adds an audit entry for
- * each decision, and, if the project's settings say so, requests the attribution of corrections, except imported ones.
+ * Adds decisions to their spans' histories. A decision is skipped if someone else has decided or voted on its span since
+ * it was read or has claimed it. The batch also ends the spans' claims, stores comments as feedback, adds an audit entry for
+ * each decision, ends votes on the spans, and, if the project's settings say so, requests the attribution of corrections, except imported ones.
  * Returns the added decisions by id, each with whether the output has changed since it was read, and the keys of the traces to attribute.
  * Takes one round trip. Spans must be unique.
  */
@@ -220,6 +284,8 @@ export async function addReviews(
     const changing = items.filter(
       ({ numberBefore, state, errorType }) => numberBefore > 0 || state !== 'accepted' || errorType !== null,
     )
+    const votes = items.flatMap(({ vote, id }) => (vote ? { ...vote, reviewId: id } : []))
+    const ending = items.filter(({ endsVoting }) => endsVoting)
     const results = await database.batch([
       database
         .insert(reviews)
@@ -237,7 +303,9 @@ export async function addReviews(
             },
             sql`from ${DRAFTS.from(json)} cross join ${traces} cross join ${spans}
               where ${isLive(store, sql`${traces.key} = ${DRAFTS.row.traceKey}`)} and ${isUnchanged(DRAFTS.row)}
-                and (${DRAFTS.row.takesOver} or ${isFree(actorOf(act) ?? '', act.at)})`,
+                and ${spans.voteNumber} = ${DRAFTS.row.voteNumberBefore}
+                and (${DRAFTS.row.takesOver} or ${isFree(actorOf(act) ?? '', act.at)}
+                  and not (${DRAFTS.row.isByVotes} and ${hasOtherClaims(actorOf(act) ?? '', act.at)}))`,
           ),
         )
         .onConflictDoNothing(),
@@ -260,7 +328,8 @@ export async function addReviews(
               createdBy: reviews.id,
               source: 'review',
             },
-            sql`${from} and ${reviews.comment} is not null`,
+            // The votes have their own comments.
+            sql`${from} and ${reviews.comment} is not null and ${reviews.basis} is not 'votes'`,
           ),
         )
         .onConflictDoNothing(),
@@ -345,6 +414,8 @@ export async function addReviews(
       ),
       refreshAssignments(store, isLive(store, isOneOfKeys(items))),
       ...(changing.length > 0 ? updateCases(store, isLive(store, isOneOfKeys(changing))) : []),
+      ...(votes.length > 0 ? voteStatements(store, act, votes) : []),
+      ...(ending.length > 0 ? endVoting(store, act, ending) : []),
     ])
     const [rows, requested] = [results[12], results[13]]
     for (const { id, isStale } of rows) added.set(id, { isStale })
@@ -369,6 +440,8 @@ const DRAFTS = rowSet([
   'createdAt',
   'importedAt',
   'basis',
+  'voteNumberBefore',
+  'isByVotes',
 ])
 /** Whether a trace is one of those that drafts are in. */
 const isOneOfKeys = (drafts: readonly ReviewDraft[]): SQL =>
@@ -386,12 +459,13 @@ const DECIDED = {
   id: ENTRY_ROW.reviewId,
 }
 
-const entryBytes = ({ entries }: ReviewDraft): number =>
-  entries.reduce((sum, entry) => sum + utf8Length(JSON.stringify(encodeEntry(entry, 0))), 0)
+const entryBytes = ({ entries, vote }: ReviewDraft): number =>
+  entries.reduce((sum, entry) => sum + utf8Length(JSON.stringify(encodeEntry(entry, 0))), vote ? voteBytes(vote) : 0)
 
-const rowOf = ({ entries: _, ...draft }: ReviewDraft) =>
+const rowOf = ({ entries: _, vote, ...draft }: ReviewDraft) =>
   DRAFTS.encode({
     ...draft,
+    isByVotes: Number(vote !== undefined),
     approved: draft.approved?.text,
     approvedRef: draft.approved?.ref,
     takesOver: Number(draft.takesOver),

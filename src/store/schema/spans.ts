@@ -45,6 +45,8 @@ export const spans = sqliteTable(
     /** Who has claimed it for review (a user's id, or the id of a key that acts for no user), and until when. */
     claimedBy: text('claimed_by'),
     claimedUntil: integer('claimed_until'),
+    /** How many people review it, as of its last claim. Null: one. */
+    reviewers: integer('reviewers'),
     /** Whether nobody reviews it: it isn't a step of an AI pipeline, or its output is a vector. */
     isGeneric: integer('is_generic', { mode: 'boolean' }).notNull().default(false),
     /** Whether it's offered for review only as the root: a chain, a retriever. See `domain/step-kind.ts`. */

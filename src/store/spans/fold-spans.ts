@@ -1,6 +1,7 @@
 import { type FoldedObservation, foldObservations } from '../../domain/fold.ts'
 import type { FoundValue } from '../traces/payloads.ts'
 import type { DecisionRow, ObservationRow, SpanRow } from './span-fields.ts'
+import type { VoteRow } from './vote-rows.ts'
 
 /** The rows that make up spans. */
 export interface SpanRows {
@@ -26,6 +27,8 @@ export interface FoldedSpan {
   /** The last decision, whether or not it's in force. */
   decision: DecisionRow | undefined
   approved: FoundValue | undefined
+  /** The votes, if they were read with the span. */
+  votes?: readonly VoteRow[] | undefined
   /** The fields with values that weren't even read. */
   leftOut: readonly ('input' | 'state')[]
 }

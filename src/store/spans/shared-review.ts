@@ -34,6 +34,7 @@ import {
 } from './span-detail.ts'
 import { isLastDecision } from './span-fields.ts'
 import { readSuggestions, type Suggestion } from './suggestions.ts'
+import { NO_VOTES, readVotes, type ShownVotes } from './votes.ts'
 import { fetchOutputs } from './whole-outputs.ts'
 
 /*
@@ -74,6 +75,7 @@ const sharingFields = {
   hasSuggestions: sql<number>`${spans.hasSuggestions}`.as('hasSuggestions'),
   assignees: assignees.as('assignees'),
   hasBlindPolicy: sql<number>`${hasBlindPolicy}`.as('hasBlindPolicy'),
+  voteNumber: sql<number>`${spans.voteNumber}`.as('voteNumber'),
   state: sql<SpanReview['state'] | null>`${reviews.state}`.as('state'),
   userId: sql<string | null>`${reviews.userId}`.as('userId'),
   createdAt: sql<number | null>`${reviews.createdAt}`.as('createdAt'),
@@ -109,7 +111,8 @@ export interface SharedReview {
   review: SpanReview | undefined
   claim: SpanClaim | null
   assignees: readonly Assignment[]
-  hasSuggestions: boolean
+  /** Whether anybody voted on it, or an agent ever suggested a decision. */
+  hasOpinions: boolean
 }
 
 /** Chooses the span whose review each root shows, keyed by the root's id. */
@@ -135,12 +138,12 @@ const toShared = (store: Store, { id, outputRevision, ...row }: SharingRow): Sha
     review,
     claim: claimOf(store, { row, review }),
     assignees: toAssignments(row.assignees),
-    hasSuggestions: row.hasSuggestions === 1,
+    hasOpinions: row.hasSuggestions === 1 || row.voteNumber > 0,
   }
 }
 
 /** The review of a span, as a root shows it that is reviewed with it. */
-export function sharedReviewOf(store: Store, span: FoldedSpan, mode: ShownMode): Omit<SharedReview, 'hasSuggestions'> {
+export function sharedReviewOf(store: Store, span: FoldedSpan, mode: ShownMode): Omit<SharedReview, 'hasOpinions'> {
   const { row } = span
   const review = reviewOf(span, mode)
   return {
@@ -156,19 +159,25 @@ export function sharedReviewOf(store: Store, span: FoldedSpan, mode: ShownMode):
 export const sharedRevision = (root: string, reviewed: string): string => `${root}+${reviewed}`
 
 /** What a root shows of the span that it's reviewed with, in the root's own form. */
-interface SharedValues {
+interface SharedValues extends Opinions {
   /** The corrected output. Undefined if the output isn't corrected. */
   approved: ShownValue | undefined
+}
+
+/** What agents suggest about a span, and how people voted on it. */
+export interface Opinions extends ShownVotes {
   suggestions: readonly Suggestion[]
 }
 
-const NOTHING_SHARED: SharedValues = { approved: undefined, suggestions: [] }
+export const NO_OPINIONS: Opinions = { suggestions: [], ...NO_VOTES }
 
-/** Shows a root with the review of another span, and with the suggestions on it. */
+const NOTHING_SHARED: SharedValues = { approved: undefined, ...NO_OPINIONS }
+
+/** Shows a root with the review of another span, and with the suggestions and votes on it. */
 export function withSharedReview(
   root: SpanDetail,
-  { spanId, revision, review, claim, assignees }: Omit<SharedReview, 'hasSuggestions'>,
-  { approved, suggestions }: SharedValues,
+  { spanId, revision, review, claim, assignees }: Omit<SharedReview, 'hasOpinions'>,
+  { approved, suggestions, ...votes }: SharedValues,
   mode: ShownMode,
 ): SpanDetail {
   const isCut = isCommentCut(review?.comment, mode)
@@ -184,6 +193,7 @@ export function withSharedReview(
     revision: sharedRevision(root.revision, revision),
     approvedOutput: new JsonText(shown.text),
     suggestions: latestOfEach([...root.suggestions, ...suggestions]),
+    ...votes,
     truncated: [...root.truncated, ...(shown.isWhole ? [] : ['approvedOutput']), ...(isCut ? ['review.comment'] : [])],
   }
 }
@@ -199,7 +209,7 @@ function latestOfEach(suggestions: readonly Suggestion[]): Suggestion[] {
 
 /**
  * Returns the function that shows a root with the review it shares. Takes one more round trip if the text was
- * corrected, and two if agents suggested decisions. Undefined if an object is gone.
+ * corrected, and two if agents suggested decisions or people voted. Undefined if an object is gone.
  */
 export async function readShared(
   store: Store,
@@ -215,7 +225,7 @@ export async function readShared(
 /**
  * Shows the roots among a page's spans with the reviews they share. Returns as many spans as still fit in a page, and
  * how many of the given ones those are: a root is left out if its trace was purged in the meantime. Takes one round
- * trip, a few more if texts were corrected or agents suggested decisions, and R2 reads for large values.
+ * trip, a few more if texts were corrected, agents suggested decisions, or people voted, and R2 reads for large values.
  */
 export async function showShared<Span extends SpanDetail>(
   store: Store,
@@ -251,8 +261,7 @@ const shownLength = ({ input, output, approvedOutput, state, metadata }: SpanDet
   [input, output, approvedOutput, metadata, ...Object.values(state)].reduce((sum, { text }) => sum + text.length, 0)
 
 /** Whether what the root shows must be read from the reviewed span. */
-const hasOwnValues = ({ review, hasSuggestions }: SharedReview): boolean =>
-  review?.state === 'corrected' || hasSuggestions
+const hasOwnValues = ({ review, hasOpinions }: SharedReview): boolean => review?.state === 'corrected' || hasOpinions
 
 /**
  * Reads what roots show of the spans that they're reviewed with. Reads as many as fit in a page and at least one; those
@@ -287,13 +296,13 @@ async function readValues(
     const [from, to] = [reviewed && outputs.get(reviewed), root && outputs.get(root)]
     return { ...pair, reviewed, forms: from === undefined || to === undefined ? undefined : { from, to } }
   })
-  const suggestions = await readSharedSuggestions(store, found, mode)
+  const opinions = await readSharedOpinions(store, found, mode)
   const values = new Map<string, SharedValues | undefined>()
   for (const { rootId, review, reviewed, forms } of found) {
     const isCorrected = review?.state === 'corrected'
     const approved = isCorrected && reviewed && forms ? await showApproved(store, reviewed, forms, mode) : NOT_APPROVED
-    const isWhole = reviewed && forms && approved && suggestions
-    values.set(rootId, isWhole && { approved, suggestions: suggestions.get(reviewed) ?? [] })
+    const isWhole = reviewed && forms && approved && opinions
+    values.set(rootId, isWhole && { approved, ...(opinions.get(reviewed) ?? NO_OPINIONS) })
   }
   return values
 }
@@ -305,20 +314,35 @@ export interface Forms {
 }
 
 /**
- * Reads the suggestions on spans that roots are reviewed with, in the roots' form. Takes one round trip if there may be
- * any. Undefined if an object is gone.
+ * Reads the suggestions and votes on spans that roots are reviewed with, in the roots' form. Takes one round trip for
+ * either if there may be any. Undefined if an object is gone.
  */
-export async function readSharedSuggestions(
+export async function readSharedOpinions(
   store: Store,
   shared: readonly { reviewed: FoldedSpan | undefined; forms: Forms | undefined }[],
   mode: ShownMode,
-): Promise<ReadonlyMap<FoldedSpan, Suggestion[]> | undefined> {
+): Promise<ReadonlyMap<FoldedSpan, Opinions> | undefined> {
   const pairs = shared.flatMap(({ reviewed, forms }) => (reviewed && forms ? [{ reviewed, forms }] : []))
   const reviewed = pairs.map(({ reviewed }) => reviewed)
   // Only a whole correction can be converted.
-  const found = await readSuggestions(store, reviewed, 'full')
-  return (
-    found && new Map(pairs.map(({ reviewed, forms }) => [reviewed, inRootForm(found.get(reviewed) ?? [], forms, mode)]))
+  const [suggestions, votes] = await Promise.all([
+    readSuggestions(store, reviewed, 'full'),
+    readVotes(store, reviewed, 'full'),
+  ])
+  if (!suggestions || !votes) return undefined
+  return new Map(
+    pairs.map(({ reviewed, forms }) => {
+      const { votes: cast, isDisputed } = votes.get(reviewed) ?? NO_VOTES
+      return [
+        reviewed,
+        {
+          // The root wouldn't show a decision without its form either. But every vote counts.
+          suggestions: (suggestions.get(reviewed) ?? []).flatMap(each => inRootForm(each, forms, mode) ?? []),
+          votes: cast.map(each => inRootForm(each, forms, mode) ?? inOwnForm(each, mode)),
+          isDisputed,
+        },
+      ]
+    }),
   )
 }
 
@@ -340,22 +364,29 @@ export async function showApproved(
   return (await showValues(store, [value], mode))?.get(value)
 }
 
-/** Leaves out corrections that have no such form, because the root wouldn't show a decision like that either. */
-const inRootForm = (suggestions: readonly Suggestion[], forms: Forms, mode: ShownMode): Suggestion[] =>
-  suggestions.flatMap(suggestion => {
-    const { approvedOutput, decision, comment, truncated } = suggestion
-    const isConvertible = decision === 'correct' && !truncated.includes('approvedOutput')
-    const text = isConvertible ? inFormOf(approvedOutput.text, forms) : approvedOutput.text
-    if (text === undefined) return []
-    const approved = showText(text, mode)
-    const cut = {
-      approvedOutput: !approved.isWhole || truncated.includes('approvedOutput'),
-      comment: isCommentCut(comment, mode) || truncated.includes('comment'),
-    }
-    return {
-      ...suggestion,
-      approvedOutput: new JsonText(approved.text),
-      comment: shownComment(comment, mode),
-      truncated: (['approvedOutput', 'comment'] as const).filter(field => cut[field]),
-    }
-  })
+/** What a suggestion or a vote says. */
+type Opinion = Pick<Suggestion, 'decision' | 'approvedOutput' | 'comment' | 'truncated'>
+
+/** Shows an opinion on a span in the root's form. Undefined if its correction has no such form. */
+function inRootForm<Given extends Opinion>(opinion: Given, forms: Forms, mode: ShownMode): Given | undefined {
+  const { approvedOutput, decision, truncated } = opinion
+  const isConvertible = decision === 'correct' && !truncated.includes('approvedOutput')
+  const text = isConvertible ? inFormOf(approvedOutput.text, forms) : approvedOutput.text
+  return text === undefined ? undefined : inOwnForm({ ...opinion, approvedOutput: new JsonText(text) }, mode)
+}
+
+/** Shows an opinion that was read in full. */
+function inOwnForm<Given extends Opinion>(opinion: Given, mode: ShownMode): Given {
+  const { approvedOutput, comment, truncated } = opinion
+  const approved = showText(approvedOutput.text, mode)
+  const cut = {
+    approvedOutput: !approved.isWhole || truncated.includes('approvedOutput'),
+    comment: isCommentCut(comment, mode) || truncated.includes('comment'),
+  }
+  return {
+    ...opinion,
+    approvedOutput: new JsonText(approved.text),
+    comment: shownComment(comment, mode),
+    truncated: (['approvedOutput', 'comment'] as const).filter(field => cut[field]),
+  }
+}

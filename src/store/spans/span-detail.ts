@@ -10,10 +10,10 @@ import { type FoundValue, lengthOf, type ShownMode, type ShownValue, showValues,
 import type { FoldedSpan } from './fold-spans.ts'
 import { isCommentCut, shownComment } from './shown-comment.ts'
 import { readSuggestions, type Suggestion } from './suggestions.ts'
-import type { Vote } from './votes.ts'
+import { NO_VOTES, readVotes, type ShownVotes } from './votes.ts'
 
 /** A span with its values, as shown in responses. */
-export interface SpanDetail extends ModelUse {
+export interface SpanDetail extends ModelUse, ShownVotes {
   id: string
   parentId: string | null
   stepId: string
@@ -39,10 +39,6 @@ export interface SpanDetail extends ModelUse {
   assignees: readonly Assignment[]
   /** The decisions that agents suggest on the current output, oldest first. */
   suggestions: readonly Suggestion[]
-  /** The votes on the current output, or those that led to the decision in force, oldest first. */
-  votes: readonly Vote[]
-  /** Whether it waits for an adjudicator, because all its votes are in and don't agree. */
-  isDisputed: boolean
   /** Identifies the output and the decision on it; it changes with either. */
   revision: string
   /**
@@ -94,7 +90,7 @@ export const isAnyCut = (span: FoldedSpan): boolean =>
 
 /**
  * Prepares spans for a response, with up to `maxBytes` of their values in full. Takes one round trip if agents ever
- * suggested decisions on any of them. Returns undefined if an object is gone, which happens if the trace is purged in
+ * suggested decisions on any of them, and one at the same time if anybody voted on them. Returns undefined if an object is gone, which happens if the trace is purged in
  * the meantime.
  */
 export async function showSpans(
@@ -105,17 +101,28 @@ export async function showSpans(
 ): Promise<SpanDetail[] | undefined> {
   const shown = await showValues(store, folded.flatMap(valuesOf), mode, maxBytes)
   const left = shown && Math.max(0, maxBytes - folded.reduce((sum, span) => sum + sizeOf(span, mode), 0))
-  const suggestions = shown && (await readSuggestions(store, folded, mode, left))
-  return suggestions && folded.map(span => detailOf(store, span, shown, suggestions.get(span) ?? [], mode))
+  const [suggestions, votes] = await Promise.all([
+    shown && readSuggestions(store, folded, mode, left),
+    shown && readVotes(store, folded, mode, left),
+  ])
+  return (
+    shown &&
+    suggestions &&
+    votes &&
+    folded.map(span => ({
+      ...detailOf(store, span, shown, mode),
+      suggestions: suggestions.get(span) ?? [],
+      ...(votes.get(span) ?? NO_VOTES),
+    }))
+  )
 }
 
 function detailOf(
   store: Store,
   span: FoldedSpan,
   shown: ReadonlyMap<FoundValue, ShownValue>,
-  suggestions: readonly Suggestion[],
   mode: ShownMode,
-): SpanDetail {
+): Omit<SpanDetail, 'suggestions' | keyof ShownVotes> {
   const { row, parentId, inputs, output, state, approved, leftOut } = span
   const review = reviewOf(span, mode)
   const shownOf = (value: FoundValue | undefined) => (value && shown.get(value)) ?? NOTHING
@@ -147,9 +154,6 @@ function detailOf(
     reviewedBy: null,
     claim: claimOf(store, { row, review }),
     assignees: toAssignments(row.assignees),
-    suggestions,
-    votes: [],
-    isDisputed: false,
     revision: revisionOf(span),
     state: Object.fromEntries(shownState.map(([key, { text }]) => [key, new JsonText(text)])),
     truncated: [

@@ -10,6 +10,7 @@ import { suggestions } from '../schema/reviews.ts'
 import { type FoundValue, type ShownMode, type ShownValue, showValues } from '../traces/payloads.ts'
 import type { FoldedSpan } from './fold-spans.ts'
 import { isCommentCut, shownComment } from './shown-comment.ts'
+import { byTime } from './vote-rows.ts'
 
 /** A decision that an agent suggests for a span. */
 export interface Suggestion {
@@ -87,9 +88,6 @@ interface SuggestionRow extends Omit<Suggestion, 'approvedOutput' | 'truncated'>
   value: FoundValue | undefined
 }
 
-const byTime = (left: { createdAt: number; id: string }, right: { createdAt: number; id: string }): number =>
-  left.createdAt - right.createdAt || (left.id < right.id ? -1 : 1)
-
 const placeOf = (traceKey: number, spanId: string, outputRevision: string) => `${traceKey}/${spanId}/${outputRevision}`
 
 const correctionOf = (row: {
@@ -107,16 +105,21 @@ function toSuggestion(
   shown: ReadonlyMap<FoundValue, ShownValue>,
   mode: ShownMode,
 ): Suggestion {
+  const texts = showTexts({ comment, isCut, value }, shown, mode)
+  return { id, userId, createdAt, decision, errorType, ...texts }
+}
+
+/** The correction and comment of a suggestion or a vote. `isCut`: the comment is only a beginning. */
+export function showTexts(
+  { comment, isCut, value }: { comment: string | null; isCut: number; value: FoundValue | undefined },
+  shown: ReadonlyMap<FoundValue, ShownValue>,
+  mode: ShownMode,
+): Pick<Suggestion, 'approvedOutput' | 'comment' | 'truncated'> {
   const approved = value && shown.get(value)
   const hasCutComment = comment !== null && (isCut === 1 || isCommentCut(comment, mode))
   return {
-    id,
-    userId,
-    createdAt,
-    decision,
     approvedOutput: new JsonText(approved?.text ?? 'null'),
     comment: shownComment(comment, mode),
-    errorType,
     truncated: [
       ...(approved && !approved.isWhole ? (['approvedOutput'] as const) : []),
       ...(hasCutComment ? (['comment'] as const) : []),

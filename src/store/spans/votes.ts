@@ -1,12 +1,18 @@
 import type { JsonText } from '../../domain/json.ts'
-import type { Decision } from '../../domain/review-state.ts'
+import { MAX_SUGGESTION_BYTES } from '../../limits.ts'
+import { readPlain } from '../core/database.ts'
+import type { Store } from '../core/store.ts'
+import { type FoundValue, type ShownMode, type ShownValue, showValues } from '../traces/payloads.ts'
+import type { FoldedSpan } from './fold-spans.ts'
+import { showTexts } from './suggestions.ts'
+import { isDecided, isStanding, latestVotes, type StandingVote, toVoteRow, votesOn } from './vote-rows.ts'
 
 /** What one of several reviewers says about a span. */
 export interface Vote {
   /** A user's id, or the id of a key that acts for no user. */
   userId: string
   createdAt: number
-  decision: Exclude<Decision, 'reset'>
+  decision: StandingVote['decision']
   /** The correction. `null` if the vote accepts the output. */
   approvedOutput: JsonText
   comment: string | null
@@ -14,3 +20,61 @@ export interface Vote {
   /** The fields that hold only previews: `approvedOutput`, `comment`. */
   truncated: readonly ('approvedOutput' | 'comment')[]
 }
+
+/** What a span shows of its votes. */
+export interface ShownVotes {
+  /** The votes on the current output, or those before the decision in force, oldest first. */
+  votes: readonly Vote[]
+  /** Whether it waits for an adjudicator, because all votes are in and don't agree. */
+  isDisputed: boolean
+}
+
+export const NO_VOTES: ShownVotes = { votes: [], isDisputed: false }
+
+/**
+ * Reads the votes on spans, oldest first. Under a blind policy, a reviewer sees only their own until the span is decided. Takes one round trip, unless nobody ever voted on the spans or they come with
+ * their votes. Corrections in R2 are shown in full up to `MAX_SUGGESTION_BYTES`, for a single span up to `maxBytes`.
+ * Returns undefined if an object is gone.
+ */
+export async function readVotes(
+  store: Store,
+  spans: readonly FoldedSpan[],
+  mode: ShownMode,
+  maxBytes: number = MAX_SUGGESTION_BYTES,
+): Promise<ReadonlyMap<FoldedSpan, ShownVotes> | undefined> {
+  const marked = spans.filter(({ row }) => row.voteNumber > 0)
+  const unread = marked.filter(({ votes }) => votes === undefined)
+  const [rows] = unread.length > 0 ? await readPlain(store.database, [votesOn(store, unread)]) : [[]]
+  const rowsOf = Map.groupBy(rows.map(toVoteRow), ({ traceKey, spanId }) => placeOf(traceKey, spanId))
+  const standing = marked.map(span => {
+    const { traceKey, id } = span.row
+    const found = span.votes ?? rowsOf.get(placeOf(traceKey, id)) ?? []
+    const votes = latestVotes(span, found).filter(isStanding)
+    const isVeiled = store.isBlind && span.row.hasBlindPolicy === 1 && !isDecided(span)
+    const visible = isVeiled ? votes.filter(({ userId }) => userId === store.viewerId) : votes
+    return { span, votes: visible, isDisputed: !isVeiled && isDisputed(span, votes) }
+  })
+  const values = standing.flatMap(({ votes }) => votes.flatMap(({ value }) => value ?? []))
+  const shown = await showValues(store, values, mode, spans.length === 1 ? maxBytes : MAX_SUGGESTION_BYTES)
+  return (
+    shown &&
+    new Map(
+      standing.map(({ span, votes, isDisputed }) => [
+        span,
+        { votes: votes.map(vote => toVote(vote, shown, mode)), isDisputed },
+      ]),
+    )
+  )
+}
+
+const placeOf = (traceKey: number, spanId: string) => `${traceKey}/${spanId}`
+
+/** Whether all votes on an undecided span are in. If they agreed, it would be decided. */
+const isDisputed = (span: FoldedSpan, votes: readonly StandingVote[]): boolean =>
+  !isDecided(span) && votes.length > 0 && votes.length >= (votes[0]?.reviewers ?? 0)
+
+const toVote = (
+  { userId, createdAt, decision, errorType, ...texts }: StandingVote,
+  shown: ReadonlyMap<FoundValue, ShownValue>,
+  mode: ShownMode,
+): Vote => ({ userId, createdAt, decision, errorType, ...showTexts(texts, shown, mode) })

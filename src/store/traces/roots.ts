@@ -34,6 +34,7 @@ export const NEW_SPAN = {
   voteNumber: 0,
   claimedBy: null,
   claimedUntil: null,
+  reviewers: null,
   isGeneric: 0,
   isSupporting: 0,
   state: null,

@@ -222,7 +222,7 @@ export const errorTypeColumns = (store: Store) => ({
  * Whether a trace has all these fields. Each takes one seek in the primary key. They share one parameter, because a
  * statement takes at most 100.
  */
-const hasFields = (project: Project, fields: readonly SearchableField[]): SQL =>
+export const hasFields = (project: Project, fields: readonly SearchableField[]): SQL =>
   sql`not exists (select 1 from ${fieldsFrom(fields)}
     where not exists (select 1 from ${traceFields} other
       where other.project_key = ${project.key} and other.path = ${FIELDS.row.path} and other.value = ${FIELDS.row.value}

@@ -31,6 +31,7 @@ const LABELS: Readonly<Record<AuditAction, string>> = {
   'review.correct': 'Output corrected',
   'review.reset': 'Review undone',
   'review.import': 'Review imported',
+  'review.vote': 'Voted on an output',
   'review.assign': 'Review assigned',
   'review.unassign': 'Review unassigned',
   'comment.create': 'Comment posted',

@@ -1,0 +1,172 @@
+import { and, asc, desc, eq, gte, lt, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import type { PayloadMode } from '../../domain/span.ts'
+import { DAY_MS, MAX_COUNTED_TRACES, MAX_REMAINING, MAX_SCANNED_DECISIONS } from '../../limits.ts'
+import type { Project } from '../accounts/projects.ts'
+import { isAssignedTo } from '../core/assignees.ts'
+import { readPlain } from '../core/database.ts'
+import { isFree, isReviewedWithOther, isUnreviewed } from '../core/reviewable.ts'
+import { pageFromScan } from '../core/scanned.ts'
+import { isStep } from '../core/step-names.ts'
+import type { Store } from '../core/store.ts'
+import { disputes } from '../schema/reviews.ts'
+import { spans } from '../schema/spans.ts'
+import { traces } from '../schema/traces.ts'
+import { findSpans } from '../spans/located-spans.ts'
+import { isLiveIn } from '../traces/live.ts'
+import { hasFields, matches, type TraceFilter } from '../traces/trace-filter.ts'
+import type { QueuePage } from './queue.ts'
+import { reviewedOn, toToday } from './reviewed-on.ts'
+import { isDisputed } from './votes.ts'
+
+/** A query on a project's disputed spans. */
+export interface DisputedQuery {
+  /** `stepId` and `promptVersionId` apply to the spans themselves. */
+  filter: TraceFilter
+  /** By the time when the votes were complete. */
+  order: 'oldest' | 'newest'
+  /** The calling adjudicator. Spans that others have claimed are left out. */
+  holder: string
+  now: number
+  /** Whose assignments to list. Null: the unassigned spans. */
+  assignee: string | null | undefined
+}
+
+/** The position of a disputed span. */
+export interface DisputedPlace {
+  disputedAt: number
+  traceKey: number
+  spanId: string
+}
+
+type DisputedPage = Pick<QueuePage, 'spans' | 'remaining' | 'remainingIsMinimum' | 'today'> & {
+  nextPlace: DisputedPlace | null
+}
+
+/**
+ * A page of a project's disputed spans, with the counts of the queue. Takes two round trips, and R2 reads. Scans at most
+ * 5,000 disputes, some of which may have ended because an output changed, so the page may be short.
+ */
+export async function readDisputed(
+  store: Store,
+  project: Project,
+  query: DisputedQuery,
+  { limit, after, mode }: { limit: number; after: DisputedPlace | undefined; mode: PayloadMode },
+): Promise<DisputedPage> {
+  const today = Math.floor(query.now / DAY_MS)
+  const [rows, [counted], reviewed] = await readPlain(store.database, [
+    selectPage(store, project, query, limit, after),
+    countDisputed(store, project, query),
+    reviewedOn(store, project, { from: today, to: today + 1 }),
+  ])
+  const { items, nextPlace } = pageFromScan(rows, limit, MAX_SCANNED_DECISIONS)
+  const { found, count } = await findSpans(
+    store,
+    items.map(({ spanId }) => spanId),
+    mode,
+  )
+  const remaining = counted?.found ?? 0
+  return {
+    // A span may have been decided since, and another project's root may have taken its id.
+    spans: items
+      .slice(0, count)
+      .flatMap(({ spanId }) => found.get(spanId) ?? [])
+      .filter(span => span.isDisputed && span.projectKey === project.key),
+    nextPlace: count < items.length ? (items[count - 1] ?? null) : nextPlace,
+    remaining: Math.min(remaining, MAX_REMAINING),
+    remainingIsMinimum: remaining > MAX_REMAINING || counted?.scanned === MAX_COUNTED_TRACES,
+    today: toToday(reviewed),
+  }
+}
+
+const PLACE = [disputes.disputedAt, disputes.traceKey, disputes.spanId]
+
+/** Selects the next matching disputes, and the last one that the page scans. */
+function selectPage(
+  store: Store,
+  project: Project,
+  query: DisputedQuery,
+  limit: number,
+  after: DisputedPlace | undefined,
+) {
+  const direction = query.order === 'oldest' ? asc : desc
+  const order = sql.join(PLACE.map(direction), sql`, `)
+  const follows = sql.raw(query.order === 'oldest' ? '>' : '<')
+  const scanned = store.database
+    .select({
+      disputedAt: disputes.disputedAt,
+      traceKey: disputes.traceKey,
+      spanId: disputes.spanId,
+      position: sql<number>`row_number() over (order by ${order})`.as('position'),
+    })
+    .from(disputes)
+    .where(
+      and(
+        eq(disputes.projectKey, project.key),
+        after &&
+          sql`(${sql.join(PLACE, sql`, `)}) ${follows} (${after.disputedAt}, ${after.traceKey}, ${after.spanId})`,
+      ),
+    )
+    .orderBy(order)
+    .limit(MAX_SCANNED_DECISIONS)
+    .as('scanned')
+  const isMatch = isOpenDispute(store, project, query, scanned)
+  return store.database
+    .select({
+      disputedAt: sql<number>`${scanned.disputedAt}`.as('disputedAt'),
+      traceKey: sql<number>`${scanned.traceKey}`.as('traceKey'),
+      spanId: sql<string>`${scanned.spanId}`.as('spanId'),
+      position: sql<number>`${scanned.position}`.as('position'),
+      isMatch: sql<number>`${isMatch}`.as('isMatch'),
+    })
+    .from(scanned)
+    .where(sql`(${isMatch} or ${scanned.position} = ${MAX_SCANNED_DECISIONS})`)
+    .limit(limit + 1)
+}
+
+/** Counts the matching disputes, up to one more than the maximum of `remaining`, and those scanned for that. */
+function countDisputed(store: Store, project: Project, query: DisputedQuery) {
+  const scanned = store.database
+    .select({ traceKey: disputes.traceKey, spanId: disputes.spanId })
+    .from(disputes)
+    .where(eq(disputes.projectKey, project.key))
+    .limit(MAX_COUNTED_TRACES)
+    .as('scanned')
+  const isMatch = isOpenDispute(store, project, query, scanned)
+  return store.database
+    .select({
+      scanned: sql<number>`count(*)`.as('scanned'),
+      found: sql<number>`(select count(*) from (
+        select 1 from ${scanned} where ${isMatch} limit ${MAX_REMAINING + 1}))`.as('found'),
+    })
+    .from(scanned)
+}
+
+/** Whether a dispute goes on, on a span that matches the filter and that no other adjudicator has claimed. */
+function isOpenDispute(
+  store: Store,
+  project: Project,
+  { filter, holder, now, assignee }: DisputedQuery,
+  { traceKey, spanId }: { traceKey: SQLWrapper; spanId: SQLWrapper },
+): SQL {
+  const { stepId, promptVersionId, from, to, fields } = filter
+  const isTrace = isLiveIn(
+    store,
+    project,
+    from === undefined ? undefined : gte(traces.timestamp, from),
+    to === undefined ? undefined : lt(traces.timestamp, to),
+    matches(store, project, { ...filter, stepId: undefined, promptVersionId: undefined, fields: [] }),
+    fields.length > 0 ? hasFields(project, fields) : undefined,
+  )
+  const isSpan = and(
+    isUnreviewed,
+    sql`not ${isReviewedWithOther}`,
+    isDisputed,
+    isFree(holder, now),
+    assignee === undefined ? undefined : isAssignedTo(assignee),
+    stepId === undefined ? undefined : isStep(project.key, spans.stepId, stepId),
+    promptVersionId === undefined ? undefined : eq(spans.promptVersionId, promptVersionId),
+  )
+  return sql`exists (select 1 from ${spans} cross join ${traces}
+    where ${spans.id} = ${spanId} and ${spans.traceKey} = ${traceKey} and ${traces.key} = ${spans.traceKey}
+      and ${isTrace} and ${isSpan})`
+}

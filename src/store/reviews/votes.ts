@@ -1,0 +1,349 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { Decision } from '../../domain/review-state.ts'
+import { utf8Length } from '../../domain/text.ts'
+import { CLAIM_MS } from '../../limits.ts'
+import { type Act, actorOf, recordActs } from '../accounts/audit.ts'
+import { chunkRows } from '../core/chunks.ts'
+import { isFree, isUnclaimed, outputRevision } from '../core/reviewable.ts'
+import { rowSet, selectFor } from '../core/rows.ts'
+import type { Store } from '../core/store.ts'
+import { disputes, feedback, reviewClaims, reviews, votes } from '../schema/reviews.ts'
+import { spans } from '../schema/spans.ts'
+import { traces } from '../schema/traces.ts'
+import { isLocated, locatedSpans } from '../spans/located-rows.ts'
+import { voteFields } from '../spans/vote-rows.ts'
+import { isLive } from '../traces/live.ts'
+import type { StoredValue } from '../traces/payloads.ts'
+
+/*
+ * Votes on spans that several people review, and the claims that one span of this kind can have besides that in its row.
+ * A vote changes nothing about its trace, and nothing about its span but `voteNumber` and claims.
+ */
+
+/** A reviewer's vote on a span, or its withdrawal, based on an earlier read of the span. */
+export interface VoteDraft {
+  /** A new vote has a new id, also if it replaces the reviewer's earlier one. */
+  id: string
+  traceKey: number
+  spanId: string
+  /** The number of decisions when the span was read, and the number that grows with its votes. */
+  round: number
+  voteNumberBefore: number
+  /** The id of the reviewer's vote that it replaces. */
+  idBefore: string | null
+  outputRevision: string
+  outputHash: string
+  decision: Decision
+  /** The correction, with a hash of its value. Null for other decisions. */
+  approved: StoredValue | null
+  approvedHash: string | null
+  comment: string | null
+  errorType: string | null
+  reviewers: number
+  isBlind: boolean
+  isSampled: boolean
+  /** Whether the vote may be cast even if others claimed all places that are left. */
+  takesOver: boolean
+  /** How many votes of others are in, and how many places are left after this vote. */
+  others: number
+  placesLeft: number
+  isDisputed: boolean
+}
+
+const PLACE = ['id', 'traceKey', 'spanId', 'round', 'outputRevision', 'voteNumberBefore', 'reviewId'] as const
+const VOTES = rowSet([
+  ...PLACE,
+  'outputHash',
+  'decision',
+  'approved',
+  'approvedRef',
+  'approvedHash',
+  'comment',
+  'errorType',
+  'reviewers',
+  'isBlind',
+  'isSampled',
+  'takesOver',
+  'others',
+])
+const PLACES = rowSet([...PLACE, 'idBefore', 'placesLeft', 'isDisputed'])
+
+/** A vote with the decision that follows from it, if one does. */
+type VoteWithReview = VoteDraft & { reviewId?: string }
+
+const rowOf = ({ approved, isBlind, isSampled, takesOver, reviewId, ...draft }: VoteWithReview) =>
+  VOTES.encode({
+    ...draft,
+    reviewId,
+    approved: approved?.text,
+    approvedRef: approved?.ref,
+    isBlind: Number(isBlind),
+    isSampled: Number(isSampled),
+    takesOver: Number(takesOver),
+  })
+
+/** The size of a vote's row. */
+export const voteBytes = (draft: VoteDraft): number => utf8Length(JSON.stringify(rowOf(draft)))
+
+const placeOf = ({ isDisputed, reviewId, ...draft }: VoteWithReview) => ({
+  ...draft,
+  reviewId,
+  isDisputed: Number(isDisputed),
+})
+
+/**
+ * Stores votes that don't complete a decision. Each replaces the reviewer's earlier one on the same output. A vote is
+ * skipped if someone else has decided or voted on its span since it was read, or has claimed its last place. Returns
+ * the ids of those that are stored. Takes one round trip. Spans must be unique.
+ */
+export async function addVotes(store: Store, act: Act, drafts: readonly VoteDraft[]): Promise<Set<string>> {
+  const stored = new Set<string>()
+  for (const { items } of chunkRows(drafts, rowOf)) {
+    const [, , , , , , rows] = await store.database.batch([
+      ...voteStatements(store, act, items),
+      store.database
+        .select({ id: votes.id })
+        .from(PLACES.from(PLACES.encodeAll(items.map(placeOf))))
+        .crossJoin(votes)
+        .where(isCast(PLACES.row, act)),
+    ])
+    for (const { id } of rows) stored.add(id)
+  }
+  return stored
+}
+
+/**
+ * The statements that store votes, each of which replaces the reviewer's earlier one. If decisions follow from them,
+ * those must already be in force. Running them again after a lost reply changes nothing, because the last one advances
+ * the span's number of votes.
+ */
+export function voteStatements(store: Store, act: Act, drafts: readonly VoteWithReview[]) {
+  const { database } = store
+  const { row } = VOTES
+  const place = PLACES.row
+  const userId = actorOf(act) ?? ''
+  const places = PLACES.from(PLACES.encodeAll(drafts.map(placeOf)))
+  const cast = sql`${places} cross join ${votes} cross join ${spans} where ${isCast(place, act)} and ${isUnchanged(place)}`
+  return [
+    database
+      .insert(votes)
+      .select(
+        selectFor(
+          votes,
+          {
+            ...row,
+            traceKey: spans.traceKey,
+            spanId: spans.id,
+            userId,
+            projectKey: traces.projectKey,
+            stepId: spans.stepId,
+            createdAt: act.at,
+            firstDecision: row.decision,
+            firstErrorType: row.errorType,
+            firstAt: act.at,
+          },
+          sql`from ${VOTES.fromWide(JSON.stringify(drafts.map(rowOf)))} cross join ${traces} cross join ${spans}
+            where ${isLive(store, sql`${traces.key} = ${row.traceKey}`)} and ${isUnchanged(row)}
+              and (${row.takesOver} or ${row.others} + ${otherClaims(userId, act.at)} < ${row.reviewers})`,
+        ),
+      )
+      .onConflictDoUpdate({
+        target: [votes.traceKey, votes.spanId, votes.round, votes.outputRevision, votes.userId],
+        set: {
+          id: sql`excluded.id`,
+          decision: sql`excluded.decision`,
+          approved: sql`excluded.approved`,
+          approvedRef: sql`excluded.approved_ref`,
+          approvedHash: sql`excluded.approved_hash`,
+          comment: sql`excluded.comment`,
+          errorType: sql`excluded.error_type`,
+          createdAt: sql`excluded.created_at`,
+          reviewers: sql`excluded.reviewers`,
+        },
+      }),
+    recordActs(
+      store,
+      act,
+      {
+        id: votes.id.getSQL(),
+        projectKey: votes.projectKey.getSQL(),
+        action: sql`'review.vote'`,
+        targetId: votes.spanId.getSQL(),
+        beforeId: place.idBefore,
+        afterId: votes.id.getSQL(),
+      },
+      sql`from ${cast}`,
+    ),
+    database
+      .delete(disputes)
+      .where(
+        sql`(trace_key, span_id) in (select ${spans.traceKey}, ${spans.id} from ${cast} and not ${place.isDisputed})`,
+      ),
+    database
+      .insert(disputes)
+      .select(
+        selectFor(
+          disputes,
+          { traceKey: votes.traceKey, spanId: votes.spanId, projectKey: votes.projectKey, disputedAt: act.at },
+          sql`from ${cast} and ${place.isDisputed}`,
+        ),
+      )
+      .onConflictDoNothing(),
+    // The voter's own claim, and those that no place is left for: the ones that end first.
+    database.delete(reviewClaims).where(
+      sql`(trace_key, span_id, user_id) in (
+        select claim.trace_key, claim.span_id, claim.user_id
+        from ${places} cross join ${votes} cross join ${spans} cross join ${reviewClaims} claim
+        where ${isCast(place, act)} and ${isUnchanged(place)}
+          and claim.trace_key = ${spans.traceKey} and claim.span_id = ${spans.id}
+          and (claim.user_id = ${userId} or ${place.placesLeft} <= (not ${isFree(userId, act.at)}) + (
+            select count(*) from ${reviewClaims} later
+            where later.trace_key = claim.trace_key and later.span_id = claim.span_id and later.user_id <> ${userId}
+              and (later.until, later.user_id) > (claim.until, claim.user_id))))`,
+    ),
+    database
+      .update(spans)
+      .set({
+        voteNumber: sql`${spans.voteNumber} + 1`,
+        claimedBy: sql`iif(${endsClaim(userId, place)}, null, ${spans.claimedBy})`,
+        claimedUntil: sql`iif(${endsClaim(userId, place)}, null, ${spans.claimedUntil})`,
+      })
+      .from(places)
+      .where(sql`${isUnchanged(place)} and exists (select 1 from ${votes} where ${isCast(place, act)})`),
+  ] as const
+}
+
+const endsClaim = (userId: string, { placesLeft }: { placesLeft: SQL }): SQL =>
+  sql`(${spans.claimedBy} = ${userId} or ${placesLeft} = 0)`
+
+type Place = Readonly<Record<(typeof PLACE)[number], SQL>>
+
+/** Whether a row of `votes` is the one that a draft became. */
+const isCast = ({ id, traceKey, spanId, round, outputRevision }: Place, act: Act): SQL =>
+  sql`(${votes.traceKey} = ${traceKey} and ${votes.spanId} = ${spanId} and ${votes.round} = ${round}
+    and ${votes.outputRevision} = ${outputRevision} and ${votes.userId} = ${actorOf(act) ?? ''} and ${votes.id} = ${id})`
+
+/** Whether a span still has the votes and decisions that a draft was based on, besides the decision that follows from it. */
+const isUnchanged = ({ traceKey, spanId, round, voteNumberBefore, reviewId }: Place): SQL =>
+  sql`(${spans.id} = ${spanId} and ${spans.traceKey} = ${traceKey} and ${spans.voteNumber} = ${voteNumberBefore}
+    and iif(${reviewId} is null, ${spans.reviewNumber} = ${round}, exists (
+      select 1 from ${reviews} decided where decided.trace_key = ${traceKey} and decided.span_id = ${spanId}
+        and decided.number = ${round} + 1 and decided.id = ${reviewId})))`
+
+/** A decision that ends the votes on its span. */
+interface Ending {
+  id: string
+  traceKey: number
+  spanId: string
+  numberBefore: number
+  outputRevision: string
+}
+
+const ENDINGS = rowSet(['id', 'traceKey', 'spanId', 'numberBefore', 'outputRevision'])
+
+/**
+ * The statements that end the votes on spans with a new decision: comments become feedback, unless it's a reset, and
+ * disputes and claims end. If they run again after a lost reply, later disputes and claims stay.
+ */
+export function endVoting({ database }: Store, act: Act, endings: readonly Ending[]) {
+  const { row } = ENDINGS
+  const ended = sql`${ENDINGS.from(ENDINGS.encodeAll(endings))} cross join ${reviews}`
+  const isReview = sql`(${reviews.traceKey} = ${row.traceKey} and ${reviews.spanId} = ${row.spanId}
+    and ${reviews.number} = ${row.numberBefore} + 1 and ${reviews.id} = ${row.id})`
+  const isEnded = sql`(trace_key, span_id) in (
+    select ${reviews.traceKey}, ${reviews.spanId} from ${ended} where ${isReview})`
+  return [
+    database
+      .insert(feedback)
+      .select(
+        selectFor(
+          feedback,
+          {
+            id: votes.id,
+            traceKey: votes.traceKey,
+            spanId: votes.spanId,
+            userId: votes.userId,
+            rating: null,
+            comment: votes.comment,
+            correction: null,
+            labeller: null,
+            timestamp: votes.createdAt,
+            receivedAt: act.at,
+            createdBy: reviews.id,
+            source: 'review',
+          },
+          sql`from ${ended} cross join ${votes}
+            where ${isReview} and ${reviews.state} is not null and ${votes.comment} is not null
+            and ${votes.traceKey} = ${row.traceKey} and ${votes.spanId} = ${row.spanId}
+            and ${votes.round} = ${row.numberBefore} and ${votes.outputRevision} = ${row.outputRevision}`,
+        ),
+      )
+      .onConflictDoNothing(),
+    database.delete(disputes).where(sql`${isEnded} and ${disputes.disputedAt} <= ${act.at}`),
+    database.delete(reviewClaims).where(sql`${isEnded} and ${reviewClaims.until} <= ${act.at + CLAIM_MS}`),
+  ] as const
+}
+
+/** Selects the votes that spans looked up by id may show, in the order of the ids. */
+export function votesOnLocated(store: Store, ids: readonly string[]) {
+  const given = sql`json_each(${JSON.stringify(ids)}) as item`
+  return store.database
+    .select(voteFields(sql`item.key`))
+    .from(given)
+    .crossJoin(spans)
+    .crossJoin(votes)
+    .where(
+      sql`${spans.id} = item.value and ${isLocated(locatedSpans(store, ids))} and ${spans.voteNumber} > 0
+        and ${votes.traceKey} = ${spans.traceKey} and ${votes.spanId} = ${spans.id}
+        and ${votes.round} between ${spans.reviewNumber} - 1 and ${spans.reviewNumber}`,
+    )
+}
+
+/** Selects the current claims on located spans, besides those in their rows. */
+export const claimsOnLocated = (store: Store, ids: readonly string[], now: number) =>
+  store.database
+    .select({
+      spanId: sql<string>`${reviewClaims.spanId}`.as('spanId'),
+      heldBy: sql<string>`${reviewClaims.userId}`.as('heldBy'),
+      until: sql<number>`${reviewClaims.until}`.as('until'),
+    })
+    .from(reviewClaims)
+    .where(
+      sql`(${reviewClaims.spanId}, ${reviewClaims.traceKey}) in (
+          select located.span_id, located.trace_key from ${locatedSpans(store, ids)} as located)
+        and ${reviewClaims.until} > ${now}`,
+    )
+
+/** The current claims of others on a span, besides that in its row. */
+const otherRows = (holder: string, now: number): SQL =>
+  sql`${reviewClaims} claimed where claimed.trace_key = ${spans.traceKey} and claimed.span_id = ${spans.id}
+    and claimed.user_id <> ${holder} and claimed.until > ${sql.raw(String(now))}`
+
+export const hasOtherClaims = (holder: string, now: number): SQL =>
+  sql`exists (select 1 from ${otherRows(holder, now)})`
+
+/** How many others have claimed the span. */
+const otherClaims = (holder: string, now: number): SQL =>
+  sql`((not ${isFree(holder, now)}) + (select count(*) from ${otherRows(holder, now)}))`
+
+/** Whether a vote is on the current span and its current output. */
+const isStanding = sql`(vote.trace_key = ${spans.traceKey} and vote.span_id = ${spans.id}
+  and vote.round = ${spans.reviewNumber} and vote.output_revision = ${outputRevision} and vote.decision <> 'reset')`
+
+/**
+ * Whether an undecided span has a place for a reviewer: they haven't voted, and there are fewer votes and claims of
+ * others than `reviewers`, by default as many as when it was last claimed. Votes keep the number that they began with.
+ */
+export const hasPlaceFor = (
+  holder: string,
+  now: number,
+  reviewers: SQL = sql`coalesce(${spans.reviewers}, 1)`,
+): SQL => sql`case
+  when ${spans.voteNumber} = 0 and ${isUnclaimed(now)} then 1
+  else (select count(*) + ${otherClaims(holder, now)} < coalesce(max(vote.reviewers), ${reviewers})
+      and coalesce(max(vote.user_id = ${holder}), 0) = 0
+    from ${votes} vote where ${isStanding}) end`
+
+/** Whether all votes on an undecided span are in. If they agreed, it would be decided. */
+export const isDisputed = sql`(${spans.voteNumber} > 0
+  and (select count(*) >= coalesce(max(vote.reviewers), 1) from ${votes} vote where ${isStanding}))`
