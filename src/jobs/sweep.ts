@@ -1,6 +1,13 @@
 import type { Env, Job } from '../env.ts'
 import { logFault } from '../http/errors.ts'
-import { JOB_ATTEMPT_MS, JOB_DEADLINE_MS, RESEND_BATCH, SESSION_SWEEP_ROWS } from '../limits.ts'
+import {
+  JOB_ATTEMPT_MS,
+  JOB_DEADLINE_MS,
+  POLICY_PASS_STEPS,
+  POLICY_PASS_TRACES,
+  RESEND_BATCH,
+  SESSION_SWEEP_ROWS,
+} from '../limits.ts'
 import { deleteExpiredSessions } from '../store/accounts/sessions.ts'
 import { takeDueAttributions } from '../store/attribution/leases.ts'
 import { Deadline } from '../store/core/deadline.ts'
@@ -8,6 +15,7 @@ import { openUnscopedStore } from '../store/core/store.ts'
 import { backfillCases } from '../store/counts/backfill-cases.ts'
 import { backfillItems, takeDueItems } from '../store/datasets/due.ts'
 import { takeDueModelJobs } from '../store/model-jobs/leases.ts'
+import { continuePolicyPasses } from '../store/reviews/policy-passes.ts'
 import { takeDueDeletions } from '../store/reviews/user-deletion.ts'
 import { sweepOrphans } from '../store/traces/orphans.ts'
 import { takeDueProjects } from '../store/traces/project-purge.ts'
@@ -22,7 +30,8 @@ import { applyRetention } from './retention.ts'
 
 /**
  * Cron's work, every minute. It sends lost jobs again, or runs them if there's no queue; completes traces whose root
- * didn't arrive; brings dataset items up to date; follows watches; deletes expired data and labellers without records; counts outputs;
+ * didn't arrive; brings dataset items up to date; follows watches; takes what
+ * review policies leave out off the queue; deletes expired data and labellers without records; counts outputs;
  * and if there's nothing to purge, looks for objects without a row.
  */
 export async function sweep(env: Env, now: number): Promise<void> {
@@ -49,6 +58,9 @@ export async function sweep(env: Env, now: number): Promise<void> {
   })
   await attempt({ kind: 'cases' }, () => backfillCases(unscoped, now))
   await attempt({ kind: 'watches' }, () => followAllWatches(env, unscoped, now))
+  await attempt({ kind: 'policies' }, () =>
+    continuePolicyPasses(unscoped, { now, steps: POLICY_PASS_STEPS, limit: POLICY_PASS_TRACES }),
+  )
   await attempt({ kind: 'closing' }, () => closeTraces(env, unscoped, now))
   await attempt({ kind: 'retention' }, () => applyRetention(env, unscoped, now))
   await attempt({ kind: 'audit_retention' }, () => expireAuditLog(env, unscoped, now))

@@ -98,6 +98,14 @@ export const COUNT_REST_PER_TRACE_MS = 5000
 export const MIN_COUNT_REST_MS = 5 * 60_000
 export const MAX_COUNT_REST_MS = 3_600_000
 
+/** Traces that one step checks against their project's review policy, and steps per minute. Each trace costs a few rows. */
+export const POLICY_PASS_TRACES = 1000
+export const POLICY_PASS_STEPS = 10
+/** The pause between two passes over a project's open traces. */
+export const POLICY_PASS_MS = 10 * 60_000
+/** A trace that was updated later than this isn't left out yet. */
+export const LEFT_OUT_AFTER_MS = 5 * 60_000
+
 /** Prompts whose watches one cron run follows. Each may be in its own organization, and takes two statements there. */
 export const FOLLOWED_PROMPTS = 5
 /** Prompts and knowledge docs among which one cron run looks for those prompts. */

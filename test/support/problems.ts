@@ -12,15 +12,21 @@ export interface Blame {
   errorType: string
   spanId?: string | null
   docSlug?: string | null
+  confidence?: number
 }
 
 /** Stores an engine's answer on a trace the way a run does, with negative feedback as the reason for it. */
-export async function blame(
+export async function blame(org: Org, trace: { id: string; trace_id: string }, answer: Blame): Promise<void> {
+  await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id: trace.trace_id, rating: 'negative' }))
+  await addAnswer(org, trace.id, answer)
+}
+
+/** Stores an engine's answer on a trace the way a run does. */
+export async function addAnswer(
   org: Org,
-  { id, trace_id }: { id: string; trace_id: string },
-  { errorType, spanId = null, docSlug = null }: Blame,
+  id: string,
+  { errorType, spanId = null, docSlug = null, confidence = 0.8 }: Blame,
 ): Promise<void> {
-  await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id, rating: 'negative' }))
   const store = await storeOf(org)
   const traceKey = await env.DB.prepare('select key from traces where id = ?').bind(id).first<number>('key')
   const now = Date.now()
@@ -32,7 +38,7 @@ export async function blame(
     errorType,
     spanId,
     evidence,
-    confidence: 0.8,
+    confidence,
     alternatives: [],
     reasoning: 'x',
     engine: 'rules',

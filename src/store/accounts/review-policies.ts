@@ -5,6 +5,7 @@ import { readPlain } from '../core/database.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
 import { readStepId } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
+import { stepNames } from '../schema/accounts.ts'
 import { reviewPolicies, reviewPolicySteps } from '../schema/review-policies.ts'
 import { type Act, recordAct } from './audit.ts'
 import { isExistingProject, type Project, requireExisting } from './projects.ts'
@@ -86,7 +87,8 @@ export async function saveReviewPolicy(
         target: reviewPolicies.projectKey,
         set: { ...rules, updatedAt: act.at, ...newPass(act.at) },
       }),
-    // A row keeps the name that its step's policy was set under, so it survives that the step gets its old name back.
+    // A row keeps the name that the policy was set under or, for a renamed step, the one that pipelines send, so the
+    // policy stays the step's if it gets its old name back.
     database
       .insert(reviewPolicySteps)
       .select(
@@ -94,7 +96,10 @@ export async function saveReviewPolicy(
           reviewPolicySteps,
           {
             projectKey,
-            stepId: sql`coalesce((select stored.step_id from ${stored} and ${storedName} = ${name}), ${row.stepId})`,
+            stepId: sql`coalesce((select stored.step_id from ${stored} and ${storedName} = ${name}), (
+              select min(${stepNames.oldName}) from ${stepNames}
+              where ${stepNames.projectKey} = ${projectKey} and ${stepNames.newName} = ${row.stepId}
+              having count(*) = 1), ${row.stepId})`,
             sample: row.sample,
             reviewers: row.reviewers,
             isBlind: row.isBlind,

@@ -1,5 +1,6 @@
 import { eq, type SQL, sql } from 'drizzle-orm'
 import { type Attribution, type AttributionCost, citedDoc } from '../../domain/attribution.ts'
+import { LOW_CONFIDENCE } from '../../domain/review-policy.ts'
 import { readPlain, runLast } from '../core/database.ts'
 import { selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
@@ -9,6 +10,7 @@ import { attributionJobs, attributions } from '../schema/attribution.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { isLive } from '../traces/live.ts'
+import { reopenTraces } from '../traces/traces.ts'
 import {
   type AttributionStatus,
   type Claim,
@@ -58,6 +60,9 @@ export async function finishAttribution(
       errorType: draft.attribution.errorType,
     }),
     ...updateCases(store, isLive(store, eq(traces.key, claim.traceKey))),
+    ...(draft.attribution.confidence < LOW_CONFIDENCE
+      ? [reopenTraces(store, isLive(store, eq(traces.key, claim.traceKey)))]
+      : []),
     statusQuery(store, claim.traceKey),
   ])
   return job?.status

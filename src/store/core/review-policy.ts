@@ -9,29 +9,33 @@ import { isStep } from './step-names.ts'
 
 /* What a project's review policy says about a span, on the statement's current rows of `spans` and `traces`. */
 
+/** A number in the SQL text, because a statement takes at most 100 parameters. */
+const literal = (value: number): SQL => sql.raw(String(value))
+
 /** The same as `samplingRank` in `domain/review-policy.ts`. */
 export function samplingRank(spanId: SQLWrapper): SQL<number> {
-  const ranks = sql.raw(String(SAMPLING_RANKS))
+  const ranks = literal(SAMPLING_RANKS)
   // SQLite reads hexadecimal digits only as JSON. An id has no other characters, so this can't fail.
   const digits = (index: number) =>
-    sql`('0x' || substr(replace(${spanId}, '-', ''), ${sql.raw(String(8 * index + 1))}, 8) ->> '$')`
+    sql`('0x' || substr(replace(${spanId}, '-', ''), ${literal(8 * index + 1)}, 8) ->> '$')`
   let rank = sql`0`
   for (const [index, factor] of SAMPLING_FACTORS.add.entries()) {
-    rank = sql`((${rank} + ${digits(index)}) * ${sql.raw(String(factor))} % ${ranks})`
+    rank = sql`((${rank} + ${digits(index)}) * ${literal(factor)} % ${ranks})`
   }
   for (const [index, bits] of SAMPLING_FACTORS.multiply.entries()) {
-    rank = sql`(${rank} * (${digits(index)} | ${sql.raw(String(bits))}) % ${ranks})`
+    rank = sql`(${rank} * (${digits(index)} | ${literal(bits)}) % ${ranks})`
   }
   return sql<number>`${rank}`
 }
 
 /**
- * How a project's policy has a step's outputs reviewed, by any of the step's names. If `projectKey` is a number, a
- * project without a policy costs one lookup for the whole statement.
+ * How a project's policy has a step's outputs reviewed, by any of the step's names. If `project` is a key, a project without
+ * a policy costs one lookup for the whole statement.
  */
-export function policyOf(projectKey: number | SQLWrapper, stepId: SQLWrapper) {
+export function policyOf(project: number | SQLWrapper, stepId: SQLWrapper) {
+  const projectKey = typeof project === 'number' ? literal(project) : project
   const any =
-    typeof projectKey === 'number'
+    typeof project === 'number'
       ? sql`true`
       : sql`exists (select 1 from ${reviewPolicies} where ${reviewPolicies.projectKey} > 0)`
   const hasPolicy = sql`(${any} and exists (
@@ -41,26 +45,27 @@ export function policyOf(projectKey: number | SQLWrapper, stepId: SQLWrapper) {
     const own = (isOwn: SQL) =>
       sql`(select own.${sql.raw(column)} from ${reviewPolicySteps} own where own.project_key = ${projectKey} and ${isOwn})`
     const byName = sql`iif(${hasNames}, ${own(isStep(projectKey, sql`own.step_id`, stepId))}, ${own(sql`own.step_id = ${stepId}`)})`
-    return sql<number>`iif(${hasPolicy}, coalesce(${byName}, ${own(sql`own.step_id = ''`)}), ${sql.raw(String(otherwise))})`
+    return sql<number>`iif(${hasPolicy}, coalesce(${byName}, ${own(sql`own.step_id = ''`)}), ${literal(otherwise)})`
   }
   return { sample: value('sample', 1), reviewers: value('reviewers', 1), isBlind: value('is_blind', 0) }
 }
 
 /** Whether sampling picks a span, going by its step's current policy. */
 const isSampled = (projectKey: number, sample: SQL = policyOf(projectKey, spans.stepId).sample): SQL =>
-  sql`(${samplingRank(spans.id)} < ${sample} * ${sql.raw(String(SAMPLING_RANKS))})`
+  sql`(${samplingRank(spans.id)} < ${sample} * ${literal(SAMPLING_RANKS)})`
 
 /**
- * Whether a project's policy has the current span reviewed: sampling picks it, or a rule adds it. True without a
- * policy.
+ * Whether a project's policy has the current span reviewed: sampling picks it, a rule adds it, or somebody has voted on
+ * it. True without a policy. A write that makes it true for a span must run `reopenTraces`, because the queue skips
+ * traces of which the policy picks nothing.
  */
 export function isPicked(projectKey: number): SQL {
   const { sample } = policyOf(projectKey, spans.stepId)
   const has = (condition: SQL) => sql`exists (
-    select 1 from ${reviewPolicies} where ${reviewPolicies.projectKey} = ${projectKey} and ${condition})`
+    select 1 from ${reviewPolicies} where ${reviewPolicies.projectKey} = ${literal(projectKey)} and ${condition})`
   const always = sql`(${has(sql`${reviewPolicies.alwaysNegative} = 1`)} and ${isNegative}
     or ${has(sql`${reviewPolicies.alwaysError} = 1`)} and ${hasFailed}
-    or ${has(sql`${reviewPolicies.alwaysLowConfidence} = 1`)} and ${isOfUnsureAnswer})`
+    or ${has(sql`${reviewPolicies.alwaysLowConfidence} = 1`)} and ${isOfUnsureAnswer} or ${spans.voteNumber} > 0)`
   return sql`(not ${has(sql`true`)} or ${isSampled(projectKey, sample)} or ${always} and ${sample} > 0)`
 }
 
@@ -73,4 +78,4 @@ const isOfUnsureAnswer = sql`exists (
   select 1 from ${attributionJobs} cross join ${attributions}
   where ${attributionJobs.traceKey} = ${traces.key} and ${attributions.traceKey} = ${traces.key}
     and ${attributions.number} = ${attributionJobs.attributionNumber}
-    and ${attributions.confidence} < ${LOW_CONFIDENCE} and coalesce(${attributions.spanId}, ${spans.id}) = ${spans.id})`
+    and ${attributions.confidence} < ${literal(LOW_CONFIDENCE)} and coalesce(${attributions.spanId}, ${spans.id}) = ${spans.id})`

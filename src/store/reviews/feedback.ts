@@ -14,7 +14,7 @@ import { traces } from '../schema/traces.ts'
 import { isLive } from '../traces/live.ts'
 import { ensureRoots, removeIdleRoots } from '../traces/roots.ts'
 import { belongsToOtherTrace, isOnOtherTrace, joinedSpanId } from '../traces/span-ids.ts'
-import { touchAndFlag } from '../traces/traces.ts'
+import { reopenTraces, touchAndFlag } from '../traces/traces.ts'
 
 /** Feedback as a client sent it. Null fields weren't sent, and an update leaves them as they are. */
 export interface FeedbackDraft {
@@ -72,6 +72,7 @@ export async function saveFeedback(store: Store, given: readonly FeedbackDraft[]
         ...touchAndFlag(store, ofTraces(items), receivedAt, 'isNegative', hasNegative()),
         requestAutomaticJobs(store, ofTraces(disputes), receivedAt),
         ...(labellers.length === 0 ? [] : [addLabellers(store, labellers)]),
+        ...(disputes.length === 0 ? [] : [reopenTraces(store, ofTraces(disputes))]),
       ])
       for (const row of rows) outcomes.set(row.id, row.createdBy === createdBy ? 'created' : 'updated')
       const rootless = new Set(rows.filter(({ spanId, isPosted }) => spanId === null && !isPosted).map(({ id }) => id))

@@ -1,10 +1,12 @@
-import { and, asc, desc, type SQL, sql } from 'drizzle-orm'
+import { and, asc, desc, lte, or, type SQL, sql } from 'drizzle-orm'
 import { SHUFFLED_TRACES } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
 import { ASSIGNED, type Assignee } from '../core/assignees.ts'
+import { named, readPlain } from '../core/database.ts'
 import { isNegativeTo } from '../core/ratings.ts'
 import type { Store } from '../core/store.ts'
-import { isOpenForReview, traces } from '../schema/traces.ts'
+import { reviewPolicies } from '../schema/review-policies.ts'
+import { isLeftOut, isOpenForReview, mayNeedReview, traces } from '../schema/traces.ts'
 import type { SpanPlace } from '../spans/spans-in-traces.ts'
 import { inProject, positionIs, type Time, type TraceFilter, type TracePosition } from '../traces/trace-filter.ts'
 
@@ -63,8 +65,8 @@ export async function findFirstStretch(store: Store, project: Project, query: Qu
   const key = 1 + Math.floor(Math.random() * (SHUFFLE_PRIME - 1))
   const newest = await findShuffledStretch(store, project, query, { key, ...ALL })
   if (newest.until.timestamp === EARLIEST.timestamp) return newest
-  const [from, to] = await Promise.all([asc, desc].map(order => findEdge(store, project, query, order)))
-  const start = (from ?? 0) + Math.ceil(Math.random() * ((to ?? 0) - (from ?? 0)))
+  const [oldest, latest] = await findEdges(store, project, query)
+  const start = oldest + Math.ceil(Math.random() * (latest - oldest))
   return findShuffledStretch(store, project, query, { key, from: { timestamp: start, id: '' }, until: EARLIEST, start })
 }
 
@@ -88,6 +90,9 @@ export function partsOf(query: QueueQuery): [QueueQuery, ...QueueQuery[]] {
 /** The query for a stretch. */
 export const partIn = (query: QueueQuery, { key }: Stretch): QueueQuery =>
   query.order === 'mine' ? (partsOf(query)[key] ?? query) : query
+
+/** Whether a stretch's traces are in descending order. */
+export const isNewestFirst = ({ order }: QueueQuery): boolean => order === 'newest' || order === 'negative'
 
 /** Finds where the queue continues after a page's stretches. Null at its end. */
 export async function findNextStretch(
@@ -116,36 +121,66 @@ async function findShuffledStretch(
   query: QueueQuery,
   whole: Stretch,
 ): Promise<Stretch> {
-  const { time, where, from } = inProject(store, project, query.filter, undefined, time =>
-    isOpenWithin(query, time, whole),
+  const found = await readPlain(
+    store.database,
+    searchedTraces(project, query).map(isSearched => {
+      const { time, where, from } = inProject(store, project, query.filter, undefined, time =>
+        and(isSearched(time), isWithin(time, whole)),
+      )
+      return from(store.database.select(named({ timestamp: traces.timestamp, id: traces.id })))
+        .where(where)
+        .orderBy(desc(time), desc(traces.id))
+        .limit(1)
+        .offset(SHUFFLED_TRACES - 1)
+    }),
   )
-  const [last] = await from(store.database.select({ timestamp: traces.timestamp, id: traces.id }))
-    .where(where)
-    .orderBy(desc(time), desc(traces.id))
-    .limit(1)
-    .offset(SHUFFLED_TRACES - 1)
+  const [last] = found.flat().toSorted(newestFirst)
   return { ...whole, until: last ?? whole.until }
 }
 
-/** The time of the oldest or newest trace that is open for review. */
-async function findEdge(store: Store, project: Project, query: QueueQuery, order: typeof asc) {
-  const { time, where, from } = inProject(store, project, query.filter, undefined, () => isOpen(query))
-  const [edge] = await from(store.database.select({ timestamp: traces.timestamp }))
-    .where(where)
-    .orderBy(order(time))
-    .limit(1)
-  return edge?.timestamp
+const newestFirst = (left: TracePosition, right: TracePosition): number =>
+  right.timestamp - left.timestamp || (left.id < right.id ? 1 : -1)
+
+/** The times of the oldest and the newest trace that the queue searches. */
+async function findEdges(store: Store, project: Project, query: QueueQuery): Promise<[oldest: number, newest: number]> {
+  const edges = await readPlain(
+    store.database,
+    searchedTraces(project, query).flatMap(isSearched =>
+      [asc, desc].map(order => {
+        const { time, where, from } = inProject(store, project, query.filter, undefined, isSearched)
+        return from(store.database.select(named({ timestamp: traces.timestamp })))
+          .where(where)
+          .orderBy(order(time))
+          .limit(1)
+      }),
+    ),
+  )
+  const times = edges.flat().map(({ timestamp }) => timestamp)
+  // Nothing may be left since the last query.
+  return times.length === 0 ? [0, 0] : [Math.min(...times), Math.max(...times)]
 }
 
 /**
- * Whether a trace may have something to review. If the query includes spans that aren't steps of a pipeline, every
- * trace may, because those spans don't keep a trace open.
+ * The traces that may have something to review, in parts that an index has in order: those that are open, and those
+ * that the policy left out, as far as they're asked for or the policy has changed since. If the query includes spans
+ * that aren't steps of a pipeline, every trace may, because those spans don't keep a trace open.
  */
-export const isOpen = ({ filter: { kind } }: QueueQuery): SQL => (kind === 'all' ? sql`true` : isOpenForReview)
+export const searchedTraces = (
+  { key }: Project,
+  { filter: { kind, assigneeId }, all }: QueueQuery,
+): ((time: Time) => SQL | undefined)[] => {
+  if (kind === 'all') return [() => undefined]
+  // The search starts from the user's assignments, whether the policy picks them or not.
+  if (assigneeId !== undefined) return [() => mayNeedReview]
+  // Without a pass that's underway, this is null, so SQLite reads nothing.
+  const passed = sql`(select ${reviewPolicies.passTimestamp} from ${reviewPolicies}
+    where ${reviewPolicies.projectKey} = ${key} and ${reviewPolicies.isPassOverLeftOut} = 1)`
+  return [() => isOpenForReview, time => and(isLeftOut, all ? undefined : lte(time, passed))]
+}
 
-/** Whether a trace is in a stretch of a random order and open for review. */
-const isOpenWithin = (query: QueueQuery, time: Time, { from, until }: Stretch) =>
-  and(isOpen(query), positionIs(time, '<', from), positionIs(time, '>=', until))
+/** Whether a trace is in a stretch of a random order. */
+const isWithin = (time: Time, { from, until }: Stretch) =>
+  and(positionIs(time, '<', from), positionIs(time, '>=', until))
 
 /** A prime small enough that a product of two remainders is exact. */
 const SHUFFLE_PRIME = 1_000_003
@@ -162,9 +197,10 @@ const shuffled = (factor: number): SQL<number> => {
 }
 
 /**
- * Selects a stretch's traces that are open for review, starting from a place: the tables, the condition, and the order.
+ * Selects a stretch's traces to search, starting from a place, in one or more parts with the same order: the tables, the
+ * condition, and the order.
  */
-export function openTraces(
+export function tracesToSearch(
   store: Store,
   project: Project,
   query: QueueQuery,
@@ -174,34 +210,39 @@ export function openTraces(
   const { filter, order } = query
   const { key } = stretch
   const place = after && { timestamp: after.at, id: after.traceUuid }
+  const parts = searchedTraces(project, query)
   if (order === 'random') {
     const by = shuffled(key)
-    const found = inProject(store, project, filter, undefined, time =>
-      and(isOpenWithin(query, time, stretch), place && sql`(${by}, ${traces.id}) >= (${place.timestamp}, ${place.id})`),
-    )
-    return { ...found, by, direction: asc }
+    return parts.map(isSearched => {
+      const found = inProject(store, project, filter, undefined, time =>
+        and(
+          isSearched(time),
+          isWithin(time, stretch),
+          place && sql`(${by}, ${traces.id}) >= (${place.timestamp}, ${place.id})`,
+        ),
+      )
+      return { ...found, by, direction: asc }
+    })
   }
   if (order === 'due') {
     const by = sql<number>`${ASSIGNED.dueAt}`
-    const found = inProject(store, project, filter, undefined, () =>
-      and(isOpen(query), place && sql`(${by}, ${traces.id}) >= (${place.timestamp}, ${place.id})`),
-    )
-    return { ...found, by, direction: asc }
+    return parts.map(isSearched => {
+      const found = inProject(store, project, filter, undefined, time =>
+        and(isSearched(time), place && sql`(${by}, ${traces.id}) >= (${place.timestamp}, ${place.id})`),
+      )
+      return { ...found, by, direction: asc }
+    })
   }
-  const found = inProject(store, project, filter, undefined, time =>
-    and(
-      order === 'negative' ? negativePart(store, query, key) : isOpen(query),
-      place && positionIs(time, order === 'oldest' ? '>=' : '<=', place),
-    ),
-  )
-  return { ...found, by: found.time, direction: order === 'oldest' ? asc : desc }
+  const inOrder = (isSearched: (time: Time) => SQL | undefined) => {
+    const found = inProject(store, project, filter, undefined, time =>
+      and(isSearched(time), place && positionIs(time, isNewestFirst(query) ? '<=' : '>=', place)),
+    )
+    return { ...found, by: found.time, direction: isNewestFirst(query) ? desc : asc }
+  }
+  if (order !== 'negative') return parts.map(inOrder)
+  const isNegative = isNegativeTo(store)
+  const isOther = store.isBlind ? sql`not (${isNegative})` : sql`${traces.isNegative} = 0`
+  if (key !== 0) return parts.map(isSearched => inOrder(time => and(isSearched(time), isOther)))
+  // Few traces have negative feedback, so the plus keeps SQLite from using the indexes on open traces.
+  return [inOrder(time => sql`(${isNegative} and +${or(...parts.map(isSearched => isSearched(time) ?? sql`true`))})`)]
 }
-
-/**
- * The condition of each of the two parts of `negative`. The plus keeps SQLite from using the index on open traces,
- * because few traces have negative feedback.
- */
-const negativePart = (store: Store, query: QueueQuery, key: number): SQL =>
-  key === 0
-    ? sql`${isNegativeTo(store)} and +${isOpen(query)}`
-    : sql`${isOpen(query)} and ${store.isBlind ? sql`not (${isNegativeTo(store)})` : sql`${traces.isNegative} = 0`}`

@@ -12,19 +12,27 @@ import type { Store } from '../core/store.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { findSpans, type LocatedSpan } from '../spans/located-spans.ts'
-import { endOf, placesIn, type ScannedTrace, type SpanPlace, scanForSpans } from '../spans/spans-in-traces.ts'
+import {
+  endOf,
+  mergeScans,
+  placesIn,
+  type ScannedTrace,
+  type SpanPlace,
+  scanForSpans,
+} from '../spans/spans-in-traces.ts'
 import { inProject, matches, type TraceFilter } from '../traces/trace-filter.ts'
 import {
   findFirstStretch,
   findNextStretch,
-  isOpen,
-  openTraces,
+  isNewestFirst,
   partIn,
   partsOf,
   type QueuePlace,
   type QueueQuery,
   type Stretch,
+  searchedTraces,
   stretchesFrom,
+  tracesToSearch,
 } from './queue-order.ts'
 import { reviewedOn, toToday } from './reviewed-on.ts'
 import { hasPlaceFor } from './votes.ts'
@@ -56,14 +64,15 @@ export async function readQueue(
   const first = after?.stretch ?? (await findFirstStretch(store, project, query))
   const stretches = stretchesFrom(first, query)
   const today = Math.floor(query.now / DAY_MS)
-  const [counted, reviewed, ...found] = await readPlain(store.database, [
+  const searches = stretches.map(stretch =>
+    candidates(store, project, query, stretch, limit, after?.stretch === stretch ? after : undefined),
+  )
+  const [counted, reviewed, ...scans] = await readPlain(store.database, [
     countRemaining(store, project, partsOf(query)),
     reviewedOn(store, project, { from: today, to: today + 1 }),
-    ...stretches.map(stretch =>
-      candidates(store, project, query, stretch, limit, after?.stretch === stretch ? after : undefined),
-    ),
+    ...searches.flat(),
   ])
-  const { places, resumeAt } = placesInStretches(stretches, found, limit)
+  const { places, resumeAt } = placesInStretches(stretches, mergeSearches(searches, scans, query), limit)
   const { found: details, count } = await findSpans(
     store,
     places.map(({ spanId }) => spanId),
@@ -100,16 +109,14 @@ export async function findInQueue(
 ): Promise<{ spanIds: string[]; nextPlace: QueuePlace | null }> {
   const first = after?.stretch ?? (await findFirstStretch(store, project, query))
   const stretches = stretchesFrom(first, query)
-  const found = await readPlain(
-    store.database,
-    stretches.map(stretch => candidates(store, project, query, stretch, limit, after, isSpan)),
-  )
-  const { places, resumeAt } = placesInStretches(stretches, found, limit)
+  const searches = stretches.map(stretch => candidates(store, project, query, stretch, limit, after, isSpan))
+  const scans = await readPlain(store.database, searches.flat())
+  const { places, resumeAt } = placesInStretches(stretches, mergeSearches(searches, scans, query), limit)
   const nextPlace = resumeAt ?? (await findNextStretch(store, project, query, first))
   return { spanIds: places.map(({ spanId }) => spanId), nextPlace }
 }
 
-/** The query for a stretch's next traces with spans to review. */
+/** The queries for a stretch's next traces with spans to review. */
 function candidates(
   store: Store,
   project: Project,
@@ -120,18 +127,30 @@ function candidates(
   isSpan?: SQL,
 ) {
   const part = partIn(query, stretch)
-  const { from, by, where, direction } = openTraces(store, project, part, stretch, after)
-  return scanForSpans(store, {
-    from,
-    where,
-    by,
-    order: sql.join([direction(by), direction(traces.id)], sql`, `),
-    isTrace: matches(store, project, ofTraces(part)),
-    isSpan: and(isAvailable(project, part), isSpan),
-    limit,
-    after,
-  })
+  return tracesToSearch(store, project, part, stretch, after).map(({ from, by, where, direction }) =>
+    scanForSpans(store, {
+      from,
+      where,
+      by,
+      order: sql.join([direction(by), direction(traces.id)], sql`, `),
+      isTrace: matches(store, project, ofTraces(part)),
+      isSpan: and(isAvailable(project, part), isSpan),
+      limit,
+      after,
+    }),
+  )
 }
+
+/** The traces that the queries for each stretch found, in one scan each. */
+const mergeSearches = (
+  searches: readonly (readonly unknown[])[],
+  scans: readonly (readonly ScannedTrace[])[],
+  query: QueueQuery,
+): ScannedTrace[][] =>
+  searches.map((parts, index) => {
+    const start = searches.slice(0, index).flat().length
+    return mergeScans(scans.slice(start, start + parts.length), isNewestFirst(query))
+  })
 
 const ofTraces = ({ filter }: QueueQuery): TraceFilter => ({
   ...filter,
@@ -180,17 +199,22 @@ function placesInStretches(
  */
 function countRemaining(store: Store, project: Project, [first, ...others]: ReturnType<typeof partsOf>) {
   const count = (query: QueueQuery, part: number) => {
-    const { from, time, where } = inProject(store, project, query.filter, undefined, () => isOpen(query))
-    const scanned = from(store.database.select({ key: traces.key }))
-      .where(where)
-      .orderBy(desc(time), desc(traces.id))
-      .limit(MAX_COUNTED_TRACES)
-      .as('scanned')
-    const isMatch = sql`${traces.key} = ${scanned.key} and ${matches(store, project, ofTraces(query)) ?? sql`true`}`
+    const searches = searchedTraces(project, query).map((isSearched, index) => {
+      const { from, time, where } = inProject(store, project, query.filter, undefined, isSearched)
+      return from(store.database.select({ key: traces.key, search: sql`${sql.raw(String(index))}`.as('search') }))
+        .where(where)
+        .orderBy(desc(time), desc(traces.id))
+        .limit(MAX_COUNTED_TRACES)
+    })
+    const scanned = sql`(${sql.join(
+      searches.map(search => sql`select * from ${search}`),
+      sql` union all `,
+    )}) as scanned`
+    const isMatch = sql`${traces.key} = scanned.key and ${matches(store, project, ofTraces(query)) ?? sql`true`}`
     return store.database
       .select({
         part: sql<number>`${part}`.as('part'),
-        scannedTraces: sql<number>`count(*)`.as('scannedTraces'),
+        scannedTraces: sql<number>`max(sum(scanned.search = 0), sum(scanned.search = 1))`.as('scannedTraces'),
         found: sql<number>`(select count(*) from (
           select 1 from ${scanned} cross join ${traces} cross join ${spans}
           where ${isMatch} and ${and(ofTrace, isAvailable(project, query))} limit ${MAX_REMAINING + 1}))`.as('found'),

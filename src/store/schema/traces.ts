@@ -38,7 +38,11 @@ export const traces = sqliteTable(
      * When cron sends the purge of a deleted trace again, unless a job gets to it first. Null while the trace exists.
      */
     purgeDueAt: integer('purge_due_at'),
-    /** False once every span with an output has a review. The search for reviewable spans then skips the trace. */
+    /**
+     * 0 once every span with an output has a review. The search for reviewable spans then skips the trace. 2 if it has
+     * spans without one, but the project's policy picks none of them, so the queue skips it as well; any write that may
+     * change this sets 1 again (`reopenTraces` and `needsReview`). Don't read the column itself, which maps 2 to false.
+     */
     needsReview: integer('needs_review', { mode: 'boolean' }).notNull().default(true),
     /** Whether any of its feedback is negative. */
     isNegative: integer('is_negative', { mode: 'boolean' }).notNull().default(false),
@@ -90,12 +94,18 @@ export const traces = sqliteTable(
 )
 
 /**
- * Queries must use these exact conditions to be served from the partial indexes `traces_running`, `_to_review`, and
- * `_negative`.
+ * Queries must use these exact conditions to be served from the partial indexes `traces_running`, `_to_review`,
+ * `_left_out`, and `_negative`.
  */
 export const isRunning = sql`${traces.status} = 'running'`
 
 export const isOpenForReview = sql`${traces.needsReview} = 1`
+
+/** Whether the queue skips a trace because of the project's policy. */
+export const isLeftOut = sql`${traces.needsReview} = 2`
+
+/** Whether a trace has spans to review, in the queue or not. */
+export const mayNeedReview = sql<boolean>`(${traces.needsReview} <> 0)`.mapWith(Boolean)
 
 export const isNegative = sql`${traces.isNegative} = 1`
 

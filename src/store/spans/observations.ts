@@ -6,7 +6,7 @@ import { named, Template } from '../core/database.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { observations, spans } from '../schema/spans.ts'
-import { traces } from '../schema/traces.ts'
+import { isOpenForReview, traces } from '../schema/traces.ts'
 import { BOUND_LATER, hasIdIn, isLive } from '../traces/live.ts'
 import type { NewValue, PlacedValue, Placement } from '../traces/payloads.ts'
 import { ensureRoots, showInLists, updateNeedsReview } from '../traces/roots.ts'
@@ -160,7 +160,7 @@ const insertion = new Template(database =>
       // The trace's fields, in one lookup.
       trace: sql<string>`(
         select json_object('traceUuid', ${traces.id}, 'isPosted', ${traces.isPosted}, 'isGeneric', ${traces.isGeneric},
-          'needsReview', ${traces.needsReview}, 'isReviewed', observations.type = 'output' and exists (
+          'isOpen', ${isOpenForReview}, 'isReviewed', observations.type = 'output' and exists (
             select 1 from ${spans} reviewed
             where reviewed.trace_key = traces.key and reviewed.review_state is not null))
         from ${traces} where ${traces.key} = ${observations.traceKey})`.as('trace'),
@@ -219,18 +219,19 @@ interface StoredObservation {
   traceUuid: string
   isPosted: boolean
   isGeneric: boolean
-  needsReview: boolean
+  /** Whether the queue looks for its spans. */
+  isOpen: boolean
   /** Whether this is an output in a trace with reviewed spans. */
   isReviewed: boolean
 }
 
 function parseTrace(trace: string): Omit<StoredObservation, 'id' | 'spanId' | 'type'> {
-  const { traceUuid, isPosted, isGeneric, needsReview, isReviewed } = JSON.parse(trace)
+  const { traceUuid, isPosted, isGeneric, isOpen, isReviewed } = JSON.parse(trace)
   return {
     traceUuid,
     isPosted: isPosted === 1,
     isGeneric: isGeneric === 1,
-    needsReview: needsReview === 1,
+    isOpen: isOpen === 1,
     isReviewed: isReviewed === 1,
   }
 }
@@ -249,8 +250,7 @@ async function settleTraces(
   if (rootless.length > 0) await ensureRoots(store, rootless)
   const generic = idsOf(rows.filter(({ isGeneric }) => isGeneric))
   if (generic.length > 0) await showInLists(store, isLive(store, hasIdIn(generic)))
-  const needsUpdate = ({ type, isGeneric, needsReview }: StoredObservation) =>
-    !needsReview && (type === 'output' || isGeneric)
+  const needsUpdate = ({ type, isGeneric, isOpen }: StoredObservation) => !isOpen && (type === 'output' || isGeneric)
   const toUpdate = [...idsOf(rows.filter(needsUpdate)), ...withNull]
   if (toUpdate.length > 0) await updateNeedsReview(store, isLive(store, hasIdIn(toUpdate)))
 }

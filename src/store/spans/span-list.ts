@@ -9,11 +9,11 @@ import { isOneOf } from '../core/rows.ts'
 import { isStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { spans } from '../schema/spans.ts'
-import { isOpenForReview, traces } from '../schema/traces.ts'
+import { isLeftOut, isOpenForReview, traces } from '../schema/traces.ts'
 import { inProject, matches, positionIs } from '../traces/trace-filter.ts'
 import { findSpans, type LocatedSpan } from './located-spans.ts'
 import { showShared } from './shared-review.ts'
-import { endOf, type ListedPlace, placesIn, type SpanPlace, scanForSpans } from './spans-in-traces.ts'
+import { endOf, type ListedPlace, mergeScans, placesIn, type SpanPlace, scanForSpans } from './spans-in-traces.ts'
 
 /** A filter on spans as they are now. */
 export interface SpanFilter {
@@ -71,15 +71,16 @@ export async function findPlaces(
 ): Promise<FoundPlaces> {
   const { from, to, kind, stepId, promptVersionIds, assignee } = filter
   const position = after && { timestamp: after.at, id: after.traceUuid }
-  const scan = inProject(
-    store,
-    project,
-    { from, to, assigneeId: assignee ?? undefined, fields: [] },
-    filter.review === 'unreviewed' || filter.review === 'waiting' || assignee === null ? isOpenForReview : undefined,
-    time => position && positionIs(time, '<=', position),
-  )
-  const [scanned] = await readPlain(store.database, [
-    scanForSpans(store, {
+  const isWaiting = filter.review === 'unreviewed' || filter.review === 'waiting' || assignee === null
+  const scans = (isWaiting ? [isOpenForReview, isLeftOut] : [undefined]).map(sought => {
+    const scan = inProject(
+      store,
+      project,
+      { from, to, assigneeId: assignee ?? undefined, fields: [] },
+      sought,
+      time => position && positionIs(time, '<=', position),
+    )
+    return scanForSpans(store, {
       ...scan,
       by: scan.time,
       order: sql`${desc(scan.time)}, ${desc(traces.id)}`,
@@ -91,8 +92,9 @@ export async function findPlaces(
       ),
       limit,
       after,
-    }),
-  ])
+    })
+  })
+  const scanned = mergeScans(await readPlain(store.database, scans), true)
   const places = placesIn(scanned)
   return { places: places.slice(0, limit), hasMore: places.length > limit, end: endOf(scanned) }
 }

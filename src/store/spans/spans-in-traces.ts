@@ -1,4 +1,5 @@
 import { and, type SQL, sql } from 'drizzle-orm'
+import { compareCodePoints } from '../../domain/text.ts'
 import { MAX_SCANNED_TRACES } from '../../limits.ts'
 import { ofTrace } from '../core/reviewable.ts'
 import type { Store } from '../core/store.ts'
@@ -73,6 +74,17 @@ export function scanForSpans(store: Store, { by, isTrace, isSpan, limit, after, 
     .where(isListed)
     .limit(limit + 1)
 }
+
+/** The traces of several scans with the same order, as one scan that ends where the first of them ended. */
+export function mergeScans(scans: readonly (readonly ScannedTrace[])[], isNewestFirst: boolean): ScannedTrace[] {
+  const inOrder = (left: TracePlace, right: TracePlace) =>
+    (isNewestFirst ? -1 : 1) * (left.at - right.at || compareCodePoints(left.traceUuid, right.traceUuid))
+  const [end] = scans.flatMap(scan => endOf(scan) ?? []).toSorted(inOrder)
+  const merged = scans.flat().toSorted(inOrder)
+  return end ? merged.filter(trace => inOrder(trace, end) <= 0) : merged
+}
+
+type TracePlace = Pick<SpanPlace, 'at' | 'traceUuid'>
 
 /** The places of the spans that a scan found. */
 export const placesIn = (scanned: readonly ScannedTrace[]): ListedPlace[] =>

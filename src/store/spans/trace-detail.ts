@@ -17,7 +17,7 @@ import type { Store } from '../core/store.ts'
 import { isCommentShown } from '../core/veil.ts'
 import { feedback, reviews } from '../schema/reviews.ts'
 import { isNotRoot, observations, spans } from '../schema/spans.ts'
-import { traces } from '../schema/traces.ts'
+import { mayNeedReview, traces } from '../schema/traces.ts'
 import { isLive, liveTraceKey } from '../traces/live.ts'
 import { readUntilWhole, type ShownMode } from '../traces/payloads.ts'
 import { joinedSpanId } from '../traces/span-ids.ts'
@@ -146,7 +146,7 @@ const traceFields = (store: Store) => ({
     projectKey: traces.projectKey,
   }),
   ...traceCounts(store),
-  needsReview: sql<number>`${traces.needsReview}`.as('needsReview'),
+  needsReview: sql<number>`${mayNeedReview}`.as('needsReview'),
   isPosted: sql<number>`${traces.isPosted}`.as('isPosted'),
   metadata: sql<string>`${traces.metadata}`.as('metadata'),
   projectId: sql<string>`(select id from projects where projects.key = traces.project_key)`.as('projectId'),

@@ -9,7 +9,7 @@ import type { Store } from '../core/store.ts'
 import { isCommentShown } from '../core/veil.ts'
 import { feedback } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
-import { traces } from '../schema/traces.ts'
+import { mayNeedReview, traces } from '../schema/traces.ts'
 import { isLive } from '../traces/live.ts'
 import { scanByTime } from '../traces/scan.ts'
 import type { TraceFilter, TracePosition } from '../traces/trace-filter.ts'
@@ -111,7 +111,7 @@ async function scanTurns(
       status: traces.status,
       timestamp: traces.timestamp,
       durationMs: traces.durationMs,
-      needsReview: traces.needsReview,
+      needsReview: mayNeedReview,
       reviewedCount,
       correctedCount,
       staleCount,

@@ -187,7 +187,7 @@ const REVIEWED: Record<TraceReviewState, SQL> = {
   unreviewed: sql`not ${hasReviewedSpan()}`,
   accepted: sql`(${traces.needsReview} = 0 and ${hasReviewedSpan()} and not ${hasReviewedSpan(isCorrected)})`,
   corrected: sql`(${traces.needsReview} = 0 and ${hasReviewedSpan(isCorrected)})`,
-  mixed: sql`(${traces.needsReview} = 1 and ${hasReviewedSpan()})`,
+  mixed: sql`(${traces.needsReview} <> 0 and ${hasReviewedSpan()})`,
 }
 
 /**

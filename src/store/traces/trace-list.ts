@@ -11,7 +11,7 @@ import type { Store } from '../core/store.ts'
 import { isCommentShown } from '../core/veil.ts'
 import { feedback } from '../schema/reviews.ts'
 import { isNotRoot, spans } from '../schema/spans.ts'
-import { traces } from '../schema/traces.ts'
+import { mayNeedReview, traces } from '../schema/traces.ts'
 import { isLiveIn } from './live.ts'
 import { countWithin } from './payloads.ts'
 import { scanByTime } from './scan.ts'
@@ -83,7 +83,7 @@ const listedColumns = (store: Store) => ({
   ...traceCounts(store),
   ...previewColumns,
   ...errorTypeColumns(store),
-  needsReview: traces.needsReview,
+  needsReview: mayNeedReview,
 })
 
 type ListedRow = TraceSummary & SelectResultFields<ReturnType<typeof listedColumns>>

@@ -115,8 +115,11 @@ export function updateStatements(
       items.filter(update => isRenamed(update) || isRerooted(update)),
       written,
     ),
-    // An output of the whole trace moves with the root, possibly from a reviewed span to an unreviewed one.
-    ...(items.some(update => update.from.isGeneric !== update.state.isGeneric || isRerooted(update))
+    // An output of the whole trace moves with the root, possibly from a reviewed span to an unreviewed one. A renamed
+    // root is of another step, with another policy.
+    ...(items.some(
+      update => update.from.isGeneric !== update.state.isGeneric || isRerooted(update) || isRenamed(update),
+    )
       ? [updateNeedsReview(store, written)]
       : []),
   ]

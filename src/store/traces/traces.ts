@@ -11,7 +11,7 @@ import { rowSet } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { markDays } from '../counts/output-days.ts'
 import { spans } from '../schema/spans.ts'
-import { traces } from '../schema/traces.ts'
+import { isLeftOut, traces } from '../schema/traces.ts'
 import { hasIdIn, isLive } from './live.ts'
 import { selectRootSpans } from './roots.ts'
 import { fieldBytes, insertTraceFields } from './trace-fields.ts'
@@ -113,6 +113,13 @@ export const touchAndFlag = (
       .set({ updatedAt: laterThan(at), [flag]: value })
       .where(and(ofTraces, sql`${traces[flag]} <> ${value}`)),
   ] as const
+
+/**
+ * The statement that has the queue look at traces again that a policy left out. Run it with each write after which a
+ * policy may pick one of their spans. (Writes that compute `needsReview` do this as well.)
+ */
+export const reopenTraces = ({ database }: Store, ofTraces: SQL | undefined) =>
+  database.update(traces).set({ needsReview: true }).where(and(ofTraces, isLeftOut))
 
 const laterThan = (at: number): SQL => sql`max(${traces.updatedAt}, ${Math.floor(at)})`
 

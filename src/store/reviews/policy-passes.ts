@@ -1,0 +1,105 @@
+import { and, asc, eq, lte, type SQL, sql } from 'drizzle-orm'
+import { LEFT_OUT_AFTER_MS, POLICY_PASS_MS } from '../../limits.ts'
+import { isPicked } from '../core/review-policy.ts'
+import { isUnreviewedStep, ofTrace } from '../core/reviewable.ts'
+import type { UnscopedStore } from '../core/store.ts'
+import { reviewPolicies, reviewPolicySteps } from '../schema/review-policies.ts'
+import { spans } from '../schema/spans.ts'
+import { isLeftOut, isOpenForReview, traces } from '../schema/traces.ts'
+
+/*
+ * A policy may leave out nearly all of a project's traces, and the queue must not search them for each page. So cron
+ * walks through a project's traces, newest first, and moves those of which the policy picks nothing out of the index
+ * that the queue reads. After a change of the policy, it first walks through those that were moved before.
+ */
+
+/** A project's pass over its traces. */
+interface Pass {
+  projectKey: number
+  revision: string
+  isOverLeftOut: boolean
+  timestamp: number
+  traceId: string
+}
+
+/** Continues the passes that are due, by at most `steps` pieces of `limit` traces. Safe to run twice or concurrently. */
+export async function continuePolicyPasses(
+  unscoped: UnscopedStore,
+  { now, steps, limit }: { now: number; steps: number; limit: number },
+): Promise<void> {
+  for (let step = 0; step < steps; step++) {
+    const pass = await findDuePass(unscoped, now)
+    if (!pass) return
+    await continuePass(unscoped, pass, now, limit)
+  }
+}
+
+/** The pass that has waited longest. */
+async function findDuePass({ database }: UnscopedStore, now: number): Promise<Pass | undefined> {
+  const [pass] = await database
+    .select({
+      projectKey: reviewPolicies.projectKey,
+      revision: reviewPolicies.revision,
+      isOverLeftOut: reviewPolicies.isPassOverLeftOut,
+      timestamp: reviewPolicies.passTimestamp,
+      traceId: reviewPolicies.passTraceId,
+    })
+    .from(reviewPolicies)
+    .where(lte(reviewPolicies.passDueAt, now))
+    .orderBy(asc(reviewPolicies.passDueAt))
+    .limit(1)
+  return pass
+}
+
+async function continuePass({ database }: UnscopedStore, pass: Pass, now: number, limit: number): Promise<void> {
+  const { projectKey, isOverLeftOut } = pass
+  const isPassed = isOverLeftOut ? isLeftOut : isOpenForReview
+  const isAhead = sql`(${traces.projectKey} = ${projectKey} and ${traces.deletedAt} is null and ${isPassed}
+    and ${traces.timestamp} <= ${pass.timestamp}
+    and (${traces.timestamp}, ${traces.id}) < (${pass.timestamp}, ${pass.traceId}))`
+  const [last] = await database
+    .select({ timestamp: traces.timestamp, id: traces.id })
+    .from(traces)
+    .where(isAhead)
+    .orderBy(sql`${traces.timestamp} desc, ${traces.id} desc`)
+    .limit(1)
+    .offset(limit - 1)
+  const isPiece = last
+    ? sql`(${isAhead} and ${traces.timestamp} >= ${last.timestamp}
+        and (${traces.timestamp}, ${traces.id}) >= (${last.timestamp}, ${last.id}))`
+    : isAhead
+  const offersSpan = sql`exists (select 1 from ${spans} where ${and(ofTrace, isUnreviewedStep, isPicked(projectKey))})`
+  const isUnchanged = and(
+    eq(reviewPolicies.projectKey, projectKey),
+    eq(reviewPolicies.revision, pass.revision),
+    eq(reviewPolicies.isPassOverLeftOut, isOverLeftOut),
+    eq(reviewPolicies.passTimestamp, pass.timestamp),
+    eq(reviewPolicies.passTraceId, pass.traceId),
+  )
+  await database.batch([
+    isOverLeftOut
+      ? database.update(traces).set({ needsReview: true }).where(sql`${isPiece} and ${offersSpan}`)
+      : database
+          .update(traces)
+          .set({ needsReview: sql`2` })
+          // More of a trace that's still being sent would bring it back.
+          .where(sql`${isPiece} and ${traces.updatedAt} <= ${now - LEFT_OUT_AFTER_MS} and not ${offersSpan}`),
+    database
+      .update(reviewPolicies)
+      .set(
+        last ? { passTimestamp: last.timestamp, passTraceId: last.id, passDueAt: now } : nextPass(isOverLeftOut, now),
+      )
+      .where(isUnchanged),
+  ])
+}
+
+/** What follows a pass: if the policy leaves nothing out, nothing. */
+const nextPass = (wasOverLeftOut: boolean, now: number) => ({
+  isPassOverLeftOut: false,
+  passTimestamp: Number.MAX_SAFE_INTEGER,
+  passTraceId: '',
+  passDueAt: leavesOut(wasOverLeftOut ? now : now + POLICY_PASS_MS),
+})
+
+const leavesOut = (dueAt: number): SQL => sql`iif(exists (select 1 from ${reviewPolicySteps} step
+  where step.project_key = ${reviewPolicies.projectKey} and step.sample < 1), ${dueAt}, ${Number.MAX_SAFE_INTEGER})`

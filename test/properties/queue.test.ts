@@ -1,0 +1,237 @@
+import { env } from 'cloudflare:workers'
+import * as fc from 'fast-check'
+import { describe, inject, it } from 'vitest'
+import { isSampled } from '../../src/domain/review-policy.ts'
+import { DAY_MS } from '../../src/limits.ts'
+import { Deadline } from '../../src/store/core/deadline.ts'
+import { openUnscopedStore } from '../../src/store/core/store.ts'
+import { continuePolicyPasses } from '../../src/store/reviews/policy-passes.ts'
+import { QUEUE_ORDERS } from '../../src/store/reviews/queue-order.ts'
+import { aFeedback, anObservation, aSpan, aTrace, timeAfter } from '../support/builders.ts'
+import { newOrg, type Org } from '../support/org.ts'
+import { addAnswer } from '../support/problems.ts'
+
+const THOROUGHNESS = inject('propertyRuns')
+
+/*
+ * Whatever happens to traces, to the policy, and to the names of steps, and however far cron's passes have come, the
+ * queue offers exactly the spans that need review and that the policy picks. Everything else is as without a policy.
+ */
+
+const STEPS = ['answer', 'search', 'embed']
+
+/** What happens. `trace` and `span` choose among those that there are. */
+const event = fc.record({
+  kind: fc.constantFrom(
+    'trace',
+    'trace',
+    'output',
+    'error',
+    'feedback',
+    'withdraw',
+    'answer',
+    'accept',
+    'reset',
+    'policy',
+    'policy',
+    'rename',
+    'pass',
+    'pass',
+    'pass',
+  ),
+  trace: fc.nat(20),
+  span: fc.nat(2),
+  flag: fc.boolean(),
+  size: fc.integer({ min: 1, max: 7 }),
+  order: fc.constantFrom(...QUEUE_ORDERS),
+  samples: fc.array(fc.constantFrom(undefined, 0, 0.1, 0.5, 1), { minLength: 4, maxLength: 4 }),
+  always: fc.subarray(['negative', 'error', 'low_confidence'] as const),
+})
+type Event = typeof event extends fc.Arbitrary<infer Value> ? Value : never
+
+interface ModelSpan {
+  id: string
+  stepId: string
+  hasOutput: boolean
+  hasFailed: boolean
+  isReviewed: boolean
+}
+
+interface ModelTrace {
+  id: string
+  trace_id: string
+  spans: ModelSpan[]
+  feedbackId: string | null
+  answer: { confidence: number; spanId: string | null } | null
+}
+
+/** A project, and what its traces and its policy should be. */
+class World {
+  readonly #org: Org
+  readonly #project: string
+  readonly #traces: ModelTrace[] = []
+  #policy: Pick<Event, 'samples' | 'always'> | undefined
+  #isRenamed = false
+  #time = 0
+
+  constructor(org: Org) {
+    this.#org = org
+    this.#project = `/api/projects/${org.project.id}`
+  }
+
+  async happen(event: Event): Promise<void> {
+    const { kind, flag } = event
+    const trace = this.#traces[event.trace % this.#traces.length]
+    const span = trace?.spans[event.span % trace.spans.length]
+    if (kind === 'trace') return this.#addTrace(event)
+    if (kind === 'policy') return this.#setPolicy(event)
+    if (kind === 'pass') {
+      const unscoped = openUnscopedStore(env, new Deadline(60_000))
+      // The traces count as settled.
+      return continuePolicyPasses(unscoped, { now: Date.now() + DAY_MS, steps: event.size, limit: event.size })
+    }
+    if (kind === 'rename') {
+      this.#isRenamed = flag
+      await this.#sent(this.#org.owner.put(`${this.#project}/step-names`, { names: flag ? { answer: 'reply' } : {} }))
+    }
+    if (!trace || !span) return
+    const { trace_id } = trace
+    if (kind === 'output') {
+      const output = { trace_id, span_id: span.id, data: { at: this.#time++ }, timestamp: timeAfter(this.#time) }
+      await this.#sent(this.#org.ingest.post('/api/v1/observations', anObservation(output)))
+      // Another output than the reviewed one needs review again.
+      Object.assign(span, { hasOutput: true, isReviewed: false })
+    } else if (kind === 'error') {
+      const { id: span_id, stepId: step_id } = span
+      const failed = { trace_id, span_id, step_id, timestamp: timeAfter(0), status: flag ? 'error' : 'ok' }
+      await this.#sent(this.#org.ingest.post('/api/v1/spans', failed))
+      span.hasFailed = flag
+    } else if (kind === 'feedback') {
+      trace.feedbackId ??= crypto.randomUUID()
+      const given = { trace_id, feedback_id: trace.feedbackId, rating: 'negative', ...(flag && { span_id: span.id }) }
+      await this.#sent(this.#org.ingest.post('/api/v1/feedback', aFeedback(given)))
+    } else if (kind === 'withdraw' && trace.feedbackId) {
+      await this.#sent(this.#org.ingest.delete(`/api/v1/feedback/${trace.feedbackId}`))
+      trace.feedbackId = null
+    } else if (kind === 'answer' && trace.feedbackId) {
+      trace.answer = { confidence: event.size < 4 ? 0.4 : 0.9, spanId: flag ? span.id : null }
+      await addAnswer(this.#org, trace.id, { errorType: 'reasoning_error', ...trace.answer })
+    } else if ((kind === 'accept' && span.hasOutput) || kind === 'reset') {
+      await this.#sent(this.#org.owner.put(`/api/spans/${span.id}/review`, { decision: kind }))
+      span.isReviewed = kind === 'accept'
+    }
+  }
+
+  async #addTrace({ samples, flag }: Event): Promise<void> {
+    const trace = aTrace({ name: 'run', timestamp: timeAfter(1000 * this.#time++) })
+    const { id } = await this.#sent(this.#org.ingest.post('/api/v1/traces', trace))
+    const spans = STEPS.map((stepId, index): ModelSpan => {
+      return { id: crypto.randomUUID(), stepId, hasOutput: samples[index] !== 0, hasFailed: flag, isReviewed: false }
+    })
+    for (const [index, { id: span_id, stepId: step_id, hasOutput, hasFailed }] of spans.entries()) {
+      const { output, ...span } = aSpan({ trace_id: trace.trace_id, span_id, step_id, timestamp: timeAfter(index) })
+      const status = hasFailed ? 'error' : 'ok'
+      await this.#sent(this.#org.ingest.post('/api/v1/spans', { ...span, status, ...(hasOutput && { output }) }))
+    }
+    this.#traces.push({ id, trace_id: trace.trace_id, spans, feedbackId: null, answer: null })
+  }
+
+  async #setPolicy({ samples, always, flag }: Event): Promise<void> {
+    this.#policy = { samples, always }
+    const [other, ...ofSteps] = samples
+    const named = flag && this.#isRenamed ? ['reply', ...STEPS.slice(1)] : STEPS
+    const steps = named.flatMap((stepId, index) =>
+      ofSteps[index] === undefined ? [] : [[stepId, { sample: ofSteps[index] }]],
+    )
+    const policy = { default: { sample: other }, steps: Object.fromEntries(steps), always }
+    await this.#sent(this.#org.owner.put(`${this.#project}/review-policy`, policy))
+  }
+
+  async #sent(response: ReturnType<Org['owner']['get']>) {
+    const { status, body } = await response
+    if (status >= 300) throw new Error(`${status} ${JSON.stringify(body)}`)
+    return body
+  }
+
+  /** The spans that need review, or those of them that the policy picks. */
+  waiting(which: 'all' | 'picked'): string[] {
+    return this.#traces.flatMap(trace =>
+      trace.spans
+        .filter(({ hasOutput, isReviewed }) => hasOutput && !isReviewed)
+        .filter(span => which === 'all' || this.#isPicked(trace, span))
+        .map(({ id }) => id),
+    )
+  }
+
+  #isPicked({ feedbackId, answer }: ModelTrace, { id, stepId, hasFailed }: ModelSpan): boolean {
+    if (!this.#policy) return true
+    const { samples, always } = this.#policy
+    const sample = samples[STEPS.indexOf(stepId) + 1] ?? samples[0] ?? 1
+    const isUnsure = answer !== null && answer.confidence < 0.5 && (answer.spanId ?? id) === id
+    const holds = { negative: feedbackId !== null, error: hasFailed, low_confidence: isUnsure }
+    return isSampled(id, sample) || (sample > 0 && always.some(rule => holds[rule]))
+  }
+
+  reviewed(): string[] {
+    return this.#traces.flatMap(({ spans }) => spans.filter(({ isReviewed }) => isReviewed).map(({ id }) => id))
+  }
+
+  /** Every span in the queue, and how many it says remain. */
+  async queue(query: string): Promise<{ ids: string[]; remaining: number }> {
+    const ids: string[] = []
+    for (let cursor = ''; ; ) {
+      const page = await this.#sent(this.#org.owner.get(`/api/review-queue?projectSlug=support&${query}${cursor}`))
+      ids.push(...page.spans.map(({ id }: { id: string }) => id))
+      if (page.nextCursor === null) return { ids, remaining: page.remaining }
+      cursor = `&cursor=${page.nextCursor}`
+    }
+  }
+
+  async listed(query: string): Promise<string[]> {
+    const { spans } = await this.#sent(this.#org.read.get(`/api/spans?projectSlug=support&limit=200&${query}`))
+    return spans.map(({ id }: { id: string }) => id)
+  }
+
+  /** The number of traces with spans to review, and without, among those with reviewed spans. */
+  async states(): Promise<object> {
+    const { traces } = await this.#sent(this.#org.read.get('/api/traces?projectSlug=support&limit=200'))
+    return Object.fromEntries(traces.map(({ id, reviewState }: Record<string, string>) => [id, reviewState]))
+  }
+
+  modelStates(): object {
+    return Object.fromEntries(
+      this.#traces.map(({ id, spans }) => {
+        const reviewed = spans.filter(({ isReviewed }) => isReviewed)
+        const isOpen = spans.some(({ hasOutput, isReviewed }) => hasOutput && !isReviewed)
+        return [id, reviewed.length === 0 ? 'unreviewed' : isOpen ? 'mixed' : 'accepted']
+      }),
+    )
+  }
+}
+
+describe('the queue under a policy', () => {
+  it('offers what needs review and is picked, at any time', { timeout: 300_000 }, async ({ expect }) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(event, { minLength: 20, maxLength: 40 }), async events => {
+        const world = new World(await newOrg())
+        for (const event of events) {
+          await world.happen(event)
+          const { kind, order, size } = event
+          // Right after what may hide a span, and now and then.
+          if (kind !== 'pass' && kind !== 'policy' && kind !== 'feedback' && size > 2) continue
+          const { ids } = await world.queue(`order=${order}&limit=${size + 3}`)
+          expect(ids.toSorted()).toEqual(world.waiting('picked').toSorted())
+          if (size > 2) continue
+          expect((await world.queue(`order=${order}&limit=${size}&all=true`)).ids.toSorted()).toEqual(
+            world.waiting('all').toSorted(),
+          )
+          expect((await world.queue('limit=200')).remaining).toBe(world.waiting('picked').length)
+          expect((await world.listed('review=reviewed')).toSorted()).toEqual(world.reviewed().toSorted())
+          expect((await world.listed('review=waiting')).toSorted()).toEqual(world.waiting('all').toSorted())
+          expect(await world.states()).toEqual(world.modelStates())
+        }
+      }),
+      { numRuns: 6 * THOROUGHNESS, endOnFailure: true },
+    )
+  })
+})
