@@ -246,6 +246,12 @@ describe('the outputs that count', () => {
   it('leave out undecided ones for callers who are bound by a blind policy', async ({ expect }) => {
     const team = await newTeam()
     const { org, a, b, c, bound } = team
+    const setPolicy = async (blind: boolean) => {
+      const policy = { default: { sample: 1, reviewers: 3, blind }, steps: {}, always: [] }
+      const { status } = await org.owner.put(`/api/projects/${org.project.id}/review-policy`, policy)
+      expect(status).toBe(200)
+    }
+    await setPolicy(true)
     const decided = await newVoted(org, [{ by: a }, { by: b }])
     await decided.review({ decision: 'accept' })
     const before = await agreementOf({ manager: bound })
@@ -254,6 +260,10 @@ describe('the outputs that count', () => {
     expect(await outputsOf({ manager: bound })).toHaveLength(1)
     expect((await agreementOf(team)).decision).toMatchObject({ outputs: 2, pairs: 4 })
     expect(await outputsOf(team)).toHaveLength(2)
+    await setPolicy(false)
+    expect((await agreementOf({ manager: bound })).decision).toMatchObject({ outputs: 2, pairs: 4 })
+    await setPolicy(true)
+    expect(await outputsOf({ manager: bound })).toHaveLength(1)
     await open.review({ decision: 'accept' })
     expect((await agreementOf({ manager: bound })).decision).toMatchObject({ outputs: 2, pairs: 4 })
   })

@@ -11,6 +11,7 @@ import type { Project } from '../accounts/projects.ts'
 import { isReviewed } from '../core/reviewable.ts'
 import { isStep, readStepId } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
+import { hasBlindPolicy } from '../core/veil.ts'
 import { reviews, votes } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
@@ -273,8 +274,9 @@ function withOutputs(store: Store, project: Project, { stepId, from, to }: Agree
       order by ${NEWEST_FIRST} limit ${MAX_COMPARED_OUTPUTS})`
 }
 
-/** Whether the viewer may know how others voted. One who is bound by a blind policy may once the span is decided. */
+/** Whether the viewer may know how others voted on an output. Under a blind policy, they may once its span is decided. */
 const isShown = ({ isBlind }: Store): SQL =>
   isBlind
-    ? sql`exists (select 1 from ${spans} where ${spans.id} = listed.span_id and ${spans.traceKey} = listed.trace_key and ${isReviewed})`
+    ? sql`exists (select 1 from ${spans} where ${spans.id} = listed.span_id and ${spans.traceKey} = listed.trace_key
+        and (${isReviewed} or not ${hasBlindPolicy}))`
     : sql`true`
