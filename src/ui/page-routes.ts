@@ -9,6 +9,8 @@ export const PAGES = {
   '/review': () => import('./review/page.tsx'),
   '/adjudication': () => import('./adjudication/page.tsx'),
   '/review/progress': () => import('./assignments/progress-page.tsx'),
+  '/agreement': () => import('./agreement/page.tsx'),
+  '/agreement/outputs': () => import('./agreement/outputs-page.tsx'),
   '/traces': () => import('./traces/page.tsx'),
   // Before the page of a trace, which its path would match.
   '/traces/conversations': () => import('./conversations/page.tsx'),

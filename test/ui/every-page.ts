@@ -16,6 +16,8 @@ export const EVERY_PAGE: readonly EveryPage[] = [
   { name: 'review', path: () => '/review', delayMs: 600 },
   { name: 'review progress', path: () => '/review/progress' },
   { name: 'adjudication', path: () => '/adjudication' },
+  { name: 'agreement', path: () => '/agreement' },
+  { name: 'compared votes', path: () => '/agreement/outputs?label=decision' },
   { name: 'traces', path: () => '/traces' },
   { name: 'conversations', path: () => '/traces/conversations' },
   { name: 'conversation', path: () => '/traces/conversations/read?value=session-2' },

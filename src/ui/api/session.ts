@@ -49,6 +49,13 @@ export function useIsAdjudicator(): boolean {
   )
 }
 
+/** Whether the session may see how far reviewers agree; undefined while loading. */
+export function useMayCompare(): boolean | undefined {
+  const { data: session } = useQuery(sessionQuery)
+  const isAdjudicator = useIsAdjudicator()
+  return session ? isAdjudicator || session.scopes.includes('manage') : undefined
+}
+
 /** The signed-in user's name. */
 export const nameOf = ({ user, key }: Session): string => user?.name || user?.email || key?.name || 'Account'
 

@@ -19,6 +19,8 @@ import type { postTraceDeletions } from '../../manage/traces.ts'
 import type { listUsers } from '../../manage/users.ts'
 import type { listProblems } from '../../problems/list.ts'
 import type { getSuggestion, suggestVersion } from '../../problems/suggestions.ts'
+import type { getAgreement } from '../../read/agreement.ts'
+import type { listAgreementOutputs } from '../../read/agreement-outputs.ts'
 import type { getAttributionQuality } from '../../read/attribution-quality.ts'
 import type { listAttributions } from '../../read/attributions.ts'
 import type { listComparedAnswers } from '../../read/compared-answers.ts'
@@ -92,6 +94,8 @@ export type ReviewQueue = Answer<typeof getReviewQueue>
 export type ViewList = Answer<typeof listViews>
 export type SavedView = ViewList['views'][number]
 export type Observations = Answer<typeof listObservations>
+export type Agreement = Answer<typeof getAgreement>
+export type VotedOutputs = Answer<typeof listAgreementOutputs>
 export type AttributionQuality = Answer<typeof getAttributionQuality>
 export type ComparedAnswers = Answer<typeof listComparedAnswers>
 export type Attributions = Answer<typeof listAttributions>

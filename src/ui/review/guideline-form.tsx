@@ -2,26 +2,23 @@ import { Textarea } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { SpanOfTrace } from '../api/wire.ts'
 import { fieldFaults } from '../parts/field-faults.ts'
 import { FormModal } from '../parts/form-modal.tsx'
-import { saveGuideline } from './queries.ts'
 
 interface GuidelineFormProps {
-  projectId: string
-  span: SpanOfTrace
   /** The current guideline. */
   text: string
+  save: (text: string) => Promise<void>
   onClose: () => void
 }
 
 const MAX_LENGTH = 16_384
 
-/** Changes the guideline of a span's step. */
-export function GuidelineForm({ projectId, span, text, onClose }: GuidelineFormProps) {
+/** Changes the guideline of a step. */
+export function GuidelineForm({ text, save, onClose }: GuidelineFormProps) {
   const [draft, setDraft] = useState(text)
   const { mutate, isPending, error } = useMutation({
-    mutationFn: () => saveGuideline(projectId, span, draft),
+    mutationFn: () => save(draft),
     onSuccess: () => {
       notifications.show({ message: 'Guideline saved' })
       onClose()

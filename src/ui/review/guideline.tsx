@@ -10,6 +10,7 @@ import { useMay } from '../parts/scopes.tsx'
 import { useProjectId } from '../session/project.ts'
 import { sourcesQuery } from '../sources/queries.ts'
 import classes from '../sources/sources.module.css'
+import { saveGuideline } from './queries.ts'
 
 const GuidelineForm = lazy(async () => ({ default: (await import('./guideline-form.tsx')).GuidelineForm }))
 
@@ -44,7 +45,7 @@ export function Guideline({ span }: { span: SpanOfTrace }) {
       )}
       {isEditing && projectId !== undefined && (
         <Suspense>
-          <GuidelineForm projectId={projectId} span={span} text={text} onClose={close} />
+          <GuidelineForm text={text} save={draft => saveGuideline(projectId, span, draft)} onClose={close} />
         </Suspense>
       )}
     </section>

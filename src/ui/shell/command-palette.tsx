@@ -6,7 +6,6 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import { pathWith } from '../api/client.ts'
-import { useIsAdjudicator } from '../api/session.ts'
 import type { TraceItem, TraceList } from '../api/wire.ts'
 import { conversationAddress, DEFAULT_KEY } from '../conversations/address.ts'
 import { matchedField } from '../filters/matches.tsx'
@@ -14,7 +13,7 @@ import { IconListTree, IconMessage, IconSearch } from '../icons/index.ts'
 import { Moment } from '../parts/moment.tsx'
 import { useMay } from '../parts/scopes.tsx'
 import { useProject } from '../session/project.ts'
-import { type Section, sectionsFor } from './navigation.ts'
+import type { Section } from './navigation.ts'
 import classes from './palette-item.module.css'
 import { PaletteGroup, PaletteItem } from './palette-item.tsx'
 import { isIn, usePaletteLists } from './palette-lists.ts'
@@ -25,6 +24,7 @@ import {
   textTracesQuery,
   traceByIdQuery,
 } from './palette-queries.ts'
+import { useSections } from './use-sections.ts'
 
 const [store, palette] = createSpotlight()
 
@@ -57,7 +57,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
   const named = useQuery(namedTracesQuery(project, typed))
   const found = useQuery(textTracesQuery(project, isSearched ? text : undefined))
   const lists = usePaletteLists(project, typed)
-  const places: readonly (Section | typeof CONVERSATIONS)[] = [...sectionsFor(useIsAdjudicator()), CONVERSATIONS]
+  const places: readonly (Section | typeof CONVERSATIONS)[] = [...useSections(), CONVERSATIONS]
   const sections = places.filter(({ label, description }) => isIn(text, label, description))
   const isLoading = text !== typed || [byId, conversation, named, found].some(each => each.isLoading)
   const error = [byId, conversation, named, found, ...lists].find(each => each.error)?.error

@@ -14,7 +14,7 @@ interface FrameProps {
   waitingIn?: (section: Section) => ReactNode
 }
 
-const SECTIONS_OF_ALL = sectionsFor(false)
+const SECTIONS_OF_ALL = sectionsFor({ isAdjudicator: false, mayCompare: false })
 
 /**
  * The frame around every page: navigation, project, and account. The build writes it into each page's document, with

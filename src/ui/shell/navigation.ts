@@ -10,6 +10,7 @@ import {
   IconScale,
   IconSettings,
   IconTool,
+  IconUsers,
 } from '../icons/index.ts'
 
 /** The app's sections, as the navigation and the command palette list them. */
@@ -49,12 +50,28 @@ export const ADJUDICATION = {
   Icon: IconScale,
 } as const
 
-export type Section = (typeof SECTIONS)[number] | typeof ADJUDICATION
+/** How far reviewers agree. Only managers and adjudicators have it. */
+const AGREEMENT = {
+  path: '/agreement',
+  label: 'Agreement',
+  description: 'How far reviewers agree',
+  Icon: IconUsers,
+} as const
 
-/** The sections of the signed-in user. Adjudication follows review. */
-export const sectionsFor = (isAdjudicator: boolean): readonly Section[] =>
+export type Section = (typeof SECTIONS)[number] | typeof ADJUDICATION | typeof AGREEMENT
+
+/** What the signed-in user may see. */
+interface Allowed {
+  isAdjudicator: boolean
+  mayCompare: boolean
+}
+
+/** The sections of the signed-in user. Those that not everybody has follow review. */
+export const sectionsFor = ({ isAdjudicator, mayCompare }: Allowed): readonly Section[] =>
   SECTIONS.flatMap((section): Section[] =>
-    section.path === '/review' && isAdjudicator ? [section, ADJUDICATION] : [section],
+    section.path === '/review'
+      ? [section, ...(isAdjudicator ? [ADJUDICATION] : []), ...(mayCompare ? [AGREEMENT] : [])]
+      : [section],
   )
 
 /** Whether a URL is in a section. */

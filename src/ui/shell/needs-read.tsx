@@ -9,7 +9,8 @@ export function NeedsRead() {
   return (
     <>
       <Title order={1} mb="sm">
-        {sectionsFor(true).find(({ path }) => isIn(path, address))?.label ?? 'Countersign'}
+        {sectionsFor({ isAdjudicator: true, mayCompare: true }).find(({ path }) => isIn(path, address))?.label ??
+          'Countersign'}
       </Title>
       <MissingScope scope="read">You don't have access to this page</MissingScope>
     </>

@@ -1,25 +1,25 @@
 import { type PropsWithChildren, useEffect } from 'react'
 import { useSearchParams } from 'wouter'
-import { useIsAdjudicator } from '../api/session.ts'
 import { withParameters } from '../parts/parameters.ts'
 import { rememberProject, useProject } from '../session/project.ts'
 import { AccountMenu } from './account-menu.tsx'
 import { CommandButton } from './command-button.tsx'
 import { Disputes } from './disputes.tsx'
 import { Frame } from './frame.tsx'
-import { ADJUDICATION, sectionsFor } from './navigation.ts'
+import { ADJUDICATION } from './navigation.ts'
 import { ProjectSelect } from './project-select.tsx'
+import { useSections } from './use-sections.ts'
 
 /** The frame around every page, for a signed-in user. */
 export function Shell({ children }: PropsWithChildren) {
   useProjectInUrl()
-  const isAdjudicator = useIsAdjudicator()
+  const sections = useSections()
   return (
     <Frame
       project={<ProjectSelect />}
       command={<CommandButton />}
       account={<AccountMenu />}
-      sections={sectionsFor(isAdjudicator)}
+      sections={sections}
       waitingIn={section => section === ADJUDICATION && <Disputes />}
     >
       {children}

@@ -1,0 +1,37 @@
+import { pathWith } from '../api/client.ts'
+import { parametersIn } from '../parts/parameters.ts'
+import type { Compared } from './queries.ts'
+
+/** The filters of the outputs behind a number, in the URL and in the API. */
+const OUTPUT_FILTERS = [
+  'label',
+  'agrees',
+  'reviewerId',
+  'withReviewerId',
+  'withAdjudicator',
+  'apart',
+  'stepId',
+  'from',
+  'to',
+] as const
+
+export type OutputFilter = (typeof OUTPUT_FILTERS)[number]
+
+/** The filters that others need. The API rejects these without it, for example once its pill is removed. */
+const NEEDS: Partial<Record<OutputFilter, OutputFilter[]>> = {
+  agrees: ['label'],
+  withReviewerId: ['label', 'reviewerId'],
+  withAdjudicator: ['label', 'reviewerId'],
+}
+
+/** The URL's filters that apply. */
+export const filtersIn = (address: URLSearchParams): [name: OutputFilter, value: string][] =>
+  parametersIn(OUTPUT_FILTERS, address).filter(([name]) => NEEDS[name]?.every(other => address.get(other)) ?? true)
+
+export type PathTo = (filters?: Partial<Record<OutputFilter, string>>) => string
+
+/** Returns a function that builds the path to the outputs behind a number. */
+export const pathsTo =
+  (project: string, compared: Compared): PathTo =>
+  (filters = {}) =>
+    pathWith('/agreement/outputs', { project, ...compared, ...filters })

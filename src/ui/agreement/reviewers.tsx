@@ -1,0 +1,99 @@
+import { Text } from '@mantine/core'
+import type { Agreement } from '../api/wire.ts'
+import { intervalName } from '../attribution/interval.ts'
+import { Section } from '../insights/section.tsx'
+import { ShownText } from '../json/shown-text.tsx'
+import { Counted, CountedShare } from '../parts/counted.tsx'
+import { count, share } from '../parts/format.ts'
+import { StackedTable } from '../parts/stacked-table.tsx'
+import type { PathTo } from './filters.ts'
+
+interface ReviewersProps {
+  agreement: Agreement
+  nameOf: (userId: string) => string
+  pathTo: PathTo
+}
+
+/** Each reviewer against the others, and against adjudicators. */
+export function Reviewers({ agreement: { reviewers, reviewerCount }, nameOf, pathTo }: ReviewersProps) {
+  const left = reviewerCount - reviewers.length
+  return (
+    <Section
+      title="Reviewers"
+      description={`Adjudicators mostly decide on outputs on which reviewers differ, so agreeing with them less often is no sign of poor work.${left > 0 ? ` ${count(left)} more with fewer votes aren't shown.` : ''}`}
+    >
+      <StackedTable
+        label="Reviewers"
+        rows={reviewers}
+        keyOf={({ userId }) => userId}
+        columns={[
+          {
+            label: 'Reviewer',
+            cell: ({ userId }) => (
+              <span dir="auto">
+                <ShownText text={nameOf(userId)} />
+              </span>
+            ),
+          },
+          {
+            label: 'Outputs voted on',
+            isNarrow: true,
+            cell: ({ userId, votes }) => (
+              <Counted
+                value={votes}
+                path={pathTo({ reviewerId: userId })}
+                label={`${count(votes)} outputs that ${nameOf(userId)} voted on`}
+              />
+            ),
+          },
+          {
+            label: 'Agrees with other votes',
+            cell: ({ decision: { pairs, agreed, agreement } }) =>
+              pairs === 0 ? (
+                '–'
+              ) : (
+                <>
+                  {share(agreed, pairs)} of {count(pairs)}
+                  {agreement.interval && (
+                    <Text size="xs" c="dimmed">
+                      {intervalName(agreement.interval)}
+                    </Text>
+                  )}
+                </>
+              ),
+          },
+          {
+            label: 'Agrees with adjudicators',
+            cell: ({ userId, adjudicated: { decision } }) => {
+              const { outputs, agreed, agreement } = decision
+              const only = { reviewerId: userId, label: 'decision', withAdjudicator: 'true' }
+              return outputs === 0 ? (
+                'None of their outputs went to an adjudicator'
+              ) : (
+                <>
+                  <CountedShare
+                    part={agreed}
+                    whole={outputs}
+                    path={pathTo({ ...only, agrees: 'true' })}
+                    label={`${share(agreed, outputs)}: ${count(agreed)} outputs on which the adjudicator agrees with ${nameOf(userId)}`}
+                  />{' '}
+                  of{' '}
+                  <Counted
+                    value={outputs}
+                    path={pathTo(only)}
+                    label={`${count(outputs)} adjudicated outputs of ${nameOf(userId)}`}
+                  />
+                  {agreement.interval && (
+                    <Text size="xs" c="dimmed">
+                      {intervalName(agreement.interval)}
+                    </Text>
+                  )}
+                </>
+              )
+            },
+          },
+        ]}
+      />
+    </Section>
+  )
+}
