@@ -443,6 +443,25 @@ describe('platform calls', () => {
     }
   })
 
+  it('assigning any number of spans takes four round trips, and three rows each unless they are assigned already', async ({
+    expect,
+  }) => {
+    const org = await newOrg()
+    const spanIds = [(await newReviewed('Yes', org)).spanId, (await newReviewed('No', org)).spanId]
+    const { userId } = await reviewerOf(org)
+    for (const [round, count] of [1, 2].entries()) {
+      const body = { spanIds: spanIds.slice(0, count), userIds: [userId] }
+      // The assignment, its entry in the index of open ones, and the audit entry.
+      const cost = { ...NOTHING, d1RoundTrips: 4, rowsWritten: 3 }
+      expect(await costOf(org, 'post', '/api/review-queue/assign', body), `${round}`).toEqual(cost)
+      expect(await costOf(org, 'post', '/api/review-queue/assign', body)).toEqual({
+        ...cost,
+        d1RoundTrips: 3,
+        rowsWritten: 0,
+      })
+    }
+  })
+
   it('a new output in a trace with reviews takes more round trips: for its items, and to return it to the queue', async ({
     expect,
   }) => {
