@@ -26,7 +26,7 @@ export const getProgress = endpoint({
             v.array(v.object({ day: v.pipe(v.string(), v.isoDate()), reviewed: v.number() })),
             'Days without reviews are left out. Counted as in `today` of the queue.',
           ),
-          open: described(v.number(), 'Assigned spans that need review'),
+          open: described(v.number(), "Assigned spans that wait for this person's review"),
           overdue: described(v.number(), 'Those with a due date in the past'),
         }),
       ),

@@ -8,6 +8,7 @@ import { aSpan, aTrace, timeAfter } from '../support/builders.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
 import { manyTraces } from '../support/traces.ts'
+import { ACCEPT, correct, newVoted, RESET } from '../support/voting.ts'
 
 const ASSIGN = '/api/review-queue/assign'
 const QUEUE = '/api/review-queue?projectSlug=support'
@@ -268,6 +269,37 @@ describe('assigning spans', () => {
     expect(await previewOf({ all: 'true' })).toEqual([1])
     expect(await assign({ spanIds: [left], userIds: [ada.userId] })).toMatchObject({ assigned: [{ spans: 1 }] })
     expect(await queueOf(ada, 'assignee=me')).toContain(left)
+  })
+
+  it('waits only for those who have not voted, which a blind reviewer does not see of others', async ({ expect }) => {
+    const { org, ada, ben, cleo, spanId, vote } = await newVoted('Yes', { blind: true })
+    const userIds = [ada.userId, ben.userId]
+    await org.owner.post(ASSIGN, { spanIds: [spanId], userIds, dueAt: '2020-01-01T00:00:00.000Z' })
+    const listed = async (by: typeof ada, query: string) =>
+      (await by.client.get(`/api/spans?projectSlug=support&${query}`)).body.spans.length
+    const state = async () => ({
+      queued: [
+        (await ada.client.get(`${QUEUE}&order=mine`)).body.spans.length,
+        (await ben.client.get(`${QUEUE}&order=mine`)).body.spans.length,
+      ],
+      own: [await listed(ada, 'assignee=me'), await listed(ben, 'assignee=me')],
+      seen: [await listed(cleo, `assignee=${ada.userId}`), await listed(ben, `assignee=${ada.userId}`)],
+      shown: (await cleo.client.get(`/api/spans/${spanId}`)).body.assignees.length,
+      overdue: (await org.owner.get('/api/review-queue/progress?projectSlug=support')).body.people.flatMap(
+        ({ userId, overdue }: { userId: string; overdue: number }) => (overdue > 0 ? [userIds.indexOf(userId)] : []),
+      ),
+    })
+    const BEFORE = { queued: [1, 1], own: [1, 1], seen: [1, 1], shown: 2 }
+    expect(await state()).toMatchObject(BEFORE)
+    await vote(ada, ACCEPT)
+    expect(await state()).toEqual({ ...BEFORE, queued: [0, 1], own: [0, 1], overdue: [1] })
+    await vote(ada, RESET)
+    expect(await state()).toMatchObject(BEFORE)
+    await vote(ada, ACCEPT)
+    await vote(ben, correct('No'))
+    expect(await state()).toEqual({ ...BEFORE, queued: [0, 0], own: [0, 0], overdue: [] })
+    await vote(ben, ACCEPT)
+    expect(await state()).toEqual({ queued: [0, 0], own: [0, 0], seen: [0, 0], shown: 0, overdue: [] })
   })
 
   it('follows renamed steps', async ({ expect }) => {

@@ -3,6 +3,7 @@ import { MAX_COUNTED_ASSIGNMENTS } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
 import { readPlain } from '../core/database.ts'
 import { isReviewedWithOther, isUnreviewed } from '../core/reviewable.ts'
+import { waitsFor } from '../core/standing-votes.ts'
 import type { Store } from '../core/store.ts'
 import { reviewAssignments } from '../schema/review-assignments.ts'
 import { spans } from '../schema/spans.ts'
@@ -52,7 +53,7 @@ export async function readProgress(
           store,
           project,
           sql`${traces.key} = ${open.traceKey} and ${spans.id} = ${open.spanId} and ${spans.traceKey} = ${traces.key}
-            and ${isUnreviewed} and not ${isReviewedWithOther}`,
+            and ${isUnreviewed} and not ${isReviewedWithOther} and ${waitsFor(open.userId)}`,
         ),
       )
       .groupBy(open.userId),

@@ -4,8 +4,9 @@ import { utf8Length } from '../../domain/text.ts'
 import { CLAIM_MS } from '../../limits.ts'
 import { type Act, actorOf, recordActs } from '../accounts/audit.ts'
 import { chunkRows } from '../core/chunks.ts'
-import { isFree, isUnclaimed, outputRevision } from '../core/reviewable.ts'
+import { isFree, isUnclaimed } from '../core/reviewable.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
+import { isStanding } from '../core/standing-votes.ts'
 import type { Store } from '../core/store.ts'
 import { disputes, feedback, reviewClaims, reviews, votes } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
@@ -325,10 +326,6 @@ export const hasOtherClaims = (holder: string, now: number): SQL =>
 /** How many others have claimed the span. */
 const otherClaims = (holder: string, now: number): SQL =>
   sql`((not ${isFree(holder, now)}) + (select count(*) from ${otherRows(holder, now)}))`
-
-/** Whether a vote is on the current span and its current output. */
-const isStanding = sql`(vote.trace_key = ${spans.traceKey} and vote.span_id = ${spans.id}
-  and vote.round = ${spans.reviewNumber} and vote.output_revision = ${outputRevision} and vote.decision <> 'reset')`
 
 /**
  * Whether an undecided span has a place for a reviewer: they haven't voted, and there are fewer votes and claims of

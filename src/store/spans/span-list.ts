@@ -6,6 +6,7 @@ import { type Assignee, isAssignedTo } from '../core/assignees.ts'
 import { readPlain } from '../core/database.ts'
 import { hasOutput, isReviewable, isReviewed, isUnreviewedStep } from '../core/reviewable.ts'
 import { isOneOf } from '../core/rows.ts'
+import { waitsFor } from '../core/standing-votes.ts'
 import { isStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { spans } from '../schema/spans.ts'
@@ -26,7 +27,7 @@ export interface SpanFilter {
   hasOutput?: boolean | undefined
   /** Only outputs that people review, as insights count them. */
   reviewable?: true | undefined
-  /** Only spans that wait for a decision by this user, or that wait and are assigned to nobody. */
+  /** Only spans that are assigned to this user and wait for their review, or that wait and are assigned to nobody. */
   assignee?: Assignee | undefined
   /** The time of the span's trace, inclusive. */
   from?: number | undefined
@@ -87,6 +88,8 @@ export async function findPlaces(
       isTrace: matches(store, project, { kind, fields: [] }),
       isSpan: and(
         matchesNow(filter),
+        // Someone else's vote mustn't show to a blind reviewer.
+        assignee && (!store.isBlind || assignee === store.viewerId) ? waitsFor(assignee) : undefined,
         stepId === undefined ? undefined : isStep(project.key, spans.stepId, stepId),
         promptVersionIds && isOneOf(sql`coalesce(${spans.promptVersionId}, '')`, promptVersionIds),
       ),

@@ -1,0 +1,13 @@
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { votes } from '../schema/reviews.ts'
+import { spans } from '../schema/spans.ts'
+import { outputRevision } from './reviewable.ts'
+
+/** Whether a row of `votes`, under the alias `vote`, is on the current span and its current output. */
+export const isStanding = sql`(vote.trace_key = ${spans.traceKey} and vote.span_id = ${spans.id}
+  and vote.round = ${spans.reviewNumber} and vote.output_revision = ${outputRevision} and vote.decision <> 'reset')`
+
+/** Whether an undecided span waits for a person's review: not all votes are in, and theirs isn't. */
+export const waitsFor = (userId: SQLWrapper | string): SQL => sql`(${spans.voteNumber} = 0 or (
+  select count(*) < coalesce(max(vote.reviewers), 1) and coalesce(max(vote.user_id = ${userId}), 0) = 0
+  from ${votes} vote where ${isStanding}))`
