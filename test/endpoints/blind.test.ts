@@ -1,6 +1,6 @@
 import { beforeAll, describe, it } from 'vitest'
-import { anObservation, aSpan, aTrace, TIME } from '../support/builders.ts'
-import { type Client, client, newOrg, type Org } from '../support/org.ts'
+import { aFeedback, anObservation, aSpan, aTrace, TIME } from '../support/builders.ts'
+import { type ApiResponse, type Client, client, newOrg, type Org } from '../support/org.ts'
 import { newWorld } from '../support/samples.ts'
 import { page, signIn } from '../support/session.ts'
 import { differenceOf, type Place, pathsOf, type Seen, see } from '../support/walk.ts'
@@ -27,26 +27,58 @@ interface Deed {
   now: (others: Others, place: BlindPlace) => Promise<unknown>
 }
 
+const ACCEPT = { decision: 'accept' }
+const CORRECT = { decision: 'correct', approvedOutput: { answer: `No ${WORD}` } }
+const WITH_REASONS = { ...CORRECT, comment: `Because of ${WORD}`, errorType: 'reasoning_error' }
+const vote = (by: Client, spanId: string, body: object) => by.put(`/api/spans/${spanId}/review`, body)
 const comment = (by: Client, spanId: string, fields: object = {}) =>
   by.post(`/api/spans/${spanId}/feedback`, { content: `Look at ${WORD}`, ...fields })
 const claim = (by: Client, spanId: string, call = 'claim') =>
   by.post(`/api/review-queue/${call}`, { spanIds: [spanId] })
 
+const patchComment = (by: Client, id: string | undefined) =>
+  by.patch(`/api/feedback/${id}`, { content: `Really look at ${WORD}` })
+const deleteComment = (by: Client, id: string | undefined) => by.delete(`/api/feedback/${id}`)
+
 /** The comments that deeds change later, by span. */
 const commentIds = new Map<string, string>()
 const commentFirst = async ({ ann }: Others, { spanId }: BlindPlace) =>
   commentIds.set(spanId, (await comment(ann, spanId)).body.id)
-const commentOn = ({ spanId }: BlindPlace) => `/api/feedback/${commentIds.get(spanId)}`
 
 const DEEDS = {
+  'accept it': { now: ({ ann }, { spanId }) => vote(ann, spanId, ACCEPT) },
+  'correct it with reasons': { now: ({ ann }, { spanId }) => vote(ann, spanId, WITH_REASONS) },
+  'vote after somebody else': {
+    before: ({ ann }, { spanId }) => vote(ann, spanId, ACCEPT),
+    now: ({ bob }, { spanId }) => vote(bob, spanId, WITH_REASONS),
+  },
+  'change a vote': {
+    before: ({ ann }, { spanId }) => vote(ann, spanId, WITH_REASONS),
+    now: ({ ann }, { spanId }) => vote(ann, spanId, ACCEPT),
+  },
+  'withdraw a vote': {
+    before: ({ ann }, { spanId }) => vote(ann, spanId, WITH_REASONS),
+    now: ({ ann }, { spanId }) => vote(ann, spanId, { decision: 'reset' }),
+  },
+  'make it disputed': {
+    before: async ({ ann, bob }, { spanId }) => {
+      await vote(ann, spanId, ACCEPT)
+      await vote(bob, spanId, WITH_REASONS)
+    },
+    now: ({ cem }, { spanId }) => vote(cem, spanId, ACCEPT),
+  },
+  'correct its root': { now: ({ ann }, { rootId }) => vote(ann, rootId, WITH_REASONS) },
   'comment on it': { now: ({ ann }, { spanId }) => comment(ann, spanId) },
   'comment on its root': { now: ({ ann }, { rootId }) => comment(ann, rootId) },
   'call it wrong': { now: ({ ann }, { spanId }) => comment(ann, spanId, { rating: 'negative' }) },
   'change a comment': {
     before: commentFirst,
-    now: ({ ann }, place) => ann.patch(commentOn(place), { content: `Really look at ${WORD}` }),
+    now: ({ ann }, { spanId }) => patchComment(ann, commentIds.get(spanId)),
   },
-  'delete a comment': { before: commentFirst, now: ({ ann }, place) => ann.delete(commentOn(place)) },
+  'delete a comment': {
+    before: commentFirst,
+    now: ({ ann }, { spanId }) => deleteComment(ann, commentIds.get(spanId)),
+  },
   'claim it': { now: ({ ann }, { spanId }) => claim(ann, spanId) },
   'claim its root': { now: ({ ann }, { rootId, spanId }) => claim(ann, spanId).then(() => claim(ann, rootId)) },
   'release it': {
@@ -56,6 +88,9 @@ const DEEDS = {
 } satisfies Record<string, Deed>
 
 const deeds: readonly (readonly [string, Deed])[] = Object.entries(DEEDS)
+
+/** These two are asked for everything with every filter, others without filters. */
+const FULL = ["a manager's session", 'a key without a user that may review'] as const
 
 const ALL = ['ingest', 'read', 'review', 'manage']
 
@@ -91,15 +126,15 @@ async function newPeople(org: Org) {
       bob: await caller({ userId: bobId, scopes: ALL }),
       cem: await person(),
     },
-    bound: {
-      "a manager's session": page(await signIn(await keyFor({ userId, scopes: ALL }))),
-      'a key without a user that may review': await caller({}),
-      ...Object.fromEntries(await Promise.all(ALL.map(ofScope))),
-      "the organization's first key": org.owner,
-      "a project's key": client({ 'x-api-key': org.projectKey }),
-      'an agent': await caller({ actsAs: 'agent' }),
-      "a user's agent": await caller({ actsAs: 'agent', userId }),
-    },
+    bound: new Map<string, Client>([
+      [FULL[0], page(await signIn(await keyFor({ userId, scopes: ALL })))],
+      [FULL[1], await caller({})],
+      ...(await Promise.all(ALL.map(ofScope))),
+      ["the organization's first key", org.owner],
+      ["a project's key", client({ 'x-api-key': org.projectKey })],
+      ['an agent', await caller({ actsAs: 'agent' })],
+      ["a user's agent", await caller({ actsAs: 'agent', userId })],
+    ]),
     adjudicator: await person({ adjudicator: true }),
     free: await caller({ scopes: ['read', 'manage', 'ingest'] }),
   }
@@ -118,13 +153,24 @@ async function newBlindWorld() {
       return place
     }),
   )
-  return { org, world, places, ...people }
+  const ask = ({ traceId }: Place) =>
+    people.free.post(`/api/v1/traces/${traceId}/attribute`, undefined, { 'x-project-slug': 'support' })
+  const [answered, asked, unasked] = [await newDisputed(org), await newDisputed(org), await newDisputed(org)]
+  const { error_type: errorType } = (await ask(answered)).body
+  return { org, world, places, untouched: await newPlace(org), asked, unasked, ask, errorType, ...people }
+}
+
+/** A trace with negative feedback, which an engine can explain. */
+async function newDisputed(org: Org): Promise<BlindPlace> {
+  const place = await newPlace(org)
+  await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id: place.traceId }))
+  return place
 }
 
 /** The walk's values of parameters that take any. Without a value, the walk doesn't use a parameter. */
-const valuesIn = ({ world, places, annId, bobId }: Awaited<ReturnType<typeof newBlindWorld>>) => {
+const valuesIn = ({ world, places, annId, bobId, errorType }: Awaited<ReturnType<typeof newBlindWorld>>) => {
   const [today, spanIds] = [new Date().toISOString(), places.map(({ spanId }) => spanId)]
-  const types = ['reasoning_error', 'incomplete_answer']
+  const types = ['reasoning_error', errorType]
   return {
     projectSlug: [],
     cursor: [],
@@ -180,16 +226,24 @@ let blind: Awaited<ReturnType<typeof newBlindWorld>>
 let paths: ReturnType<typeof pathsOf>
 beforeAll(async () => {
   blind = await newBlindWorld()
-  paths = pathsOf(blind.world, [...blind.places, blind.world], valuesIn(blind))
+  const { world, places, asked } = blind
+  paths = pathsOf(world, [...places, asked, world], valuesIn(blind))
 }, 60_000)
 
-/** These two are asked for everything with every filter, others without filters. */
-const FULL = ["a manager's session", 'a key without a user that may review']
+/** A response without the ids and times that differ between two spans. */
+const anonymous = ({ status, headers, body }: ApiResponse) =>
+  JSON.stringify({ status, location: headers.get('location'), etag: headers.get('etag'), body })
+    .replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'id')
+    .replace(/trace_[0-9a-f]+/g, 'trace')
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'time')
 
-const seeAll = async (callers: Readonly<Record<string, Client>>) => {
+/** Sums over a project count what engines answer. */
+const SUMS = /^\/api\/(insights|problems|model)\b/
+
+const seeAll = async (callers: ReadonlyMap<string, Client>) => {
   const seen = new Map<string, Map<string, Seen>>()
-  for (const [name, caller] of Object.entries(callers)) {
-    seen.set(name, await see(caller, FULL.includes(name) ? paths.all : paths.unfiltered))
+  for (const [name, caller] of callers) {
+    seen.set(name, await see(caller, FULL.some(each => each === name) ? paths.all : paths.unfiltered))
   }
   return seen
 }
@@ -219,7 +273,7 @@ const spansIn = (seen: Seen | undefined): { id: string }[] =>
 
 describe('under a blind policy', () => {
   it("shows nobody who is bound what others do with a span that isn't decided", async ({ expect }) => {
-    const { others, places, bound, adjudicator } = blind
+    const { others, places, bound, adjudicator, asked, ask, free, errorType } = blind
     const before = await seeAll(bound)
     const seenByAdjudicator = await see(adjudicator, paths.unfiltered)
     for (const [index, [, { now }]] of deeds.entries()) {
@@ -233,5 +287,46 @@ describe('under a blind policy', () => {
     // Adjudicators see each of these deeds, so there was something to hide.
     const shown = differences(seenByAdjudicator, await see(adjudicator, paths.unfiltered)).join('\n')
     for (const { id } of places) expect(shown).toContain(`/api/traces/${id}`)
-  }, 120_000)
+
+    await ask(asked)
+    for (const [name, seen] of await seeAll(new Map([...bound].slice(0, FULL.length)))) {
+      const found = differences(after.get(name) ?? new Map(), seen).filter(each => !SUMS.test(each))
+      expect([name, found]).toEqual([name, []])
+    }
+    const found = await free.get(`/api/traces?projectSlug=support&errorType=${errorType}`)
+    expect(found.body.traces.map(({ id }: Place) => id)).toContain(asked.id)
+  }, 240_000)
+
+  it.for(FULL)('responds to writes as if others had done nothing: %s', async (name, { expect }) => {
+    const { bound, places, untouched, asked, unasked } = blind
+    const caller = bound.get(name)
+    if (!caller) throw new Error(`There is no ${name}`)
+    const attribute = ({ traceId }: Place) =>
+      caller.post(`/api/v1/traces/${traceId}/attribute`, undefined, { 'x-project-slug': 'support' })
+    expect(anonymous(await attribute(asked))).toBe(anonymous(await attribute(unasked)))
+    const writes: ((place: BlindPlace) => Promise<ApiResponse>)[] = [
+      ({ spanId }) => comment(caller, spanId),
+      ({ spanId }) => claim(caller, spanId),
+      ({ spanId }) => claim(caller, spanId, 'heartbeat'),
+      ({ spanId }) => claim(caller, spanId, 'release'),
+      ({ spanId }) => vote(caller, spanId, ACCEPT),
+      ({ rootId }) => vote(caller, rootId, WITH_REASONS),
+      ({ spanId }) => vote(caller, spanId, { decision: 'reset' }),
+    ]
+    for (const [index, [deed]] of deeds.entries()) {
+      const place = places[index]
+      // With these votes, the next one decides.
+      if (!place || deed.includes('root') || deed === 'vote after somebody else' || deed === 'make it disputed')
+        continue
+      const theirs = commentIds.get(place.spanId)
+      if (theirs) {
+        const unknown = crypto.randomUUID()
+        for (const change of [patchComment, deleteComment]) {
+          expect(anonymous(await change(caller, theirs))).toBe(anonymous(await change(caller, unknown)))
+        }
+      }
+      for (const write of writes)
+        expect([deed, anonymous(await write(place))]).toEqual([deed, anonymous(await write(untouched))])
+    }
+  })
 })
