@@ -6,12 +6,13 @@ import { inFormOf } from '../domain/shared-text.ts'
 import { utf8Length } from '../domain/text.ts'
 import { inTurns } from '../domain/turns.ts'
 import { isoTime } from '../http/atoms.ts'
-import { changedSince, heldByOther, unprocessable, unprocessableFields } from '../http/errors.ts'
+import { changedSince, heldByOther, noPlaceLeft, unprocessable, unprocessableFields } from '../http/errors.ts'
 import { type Act, actorOf } from '../store/accounts/audit.ts'
+import type { Viewer } from '../store/core/store.ts'
 import type { ReviewDraft, ReviewSubject } from '../store/reviews/reviews.ts'
 import type { VoteDraft } from '../store/reviews/votes.ts'
 import type { FoldedSpan } from '../store/spans/fold-spans.ts'
-import { isDecided, isStanding, latestVotes } from '../store/spans/vote-rows.ts'
+import { isDecided, isStanding, isVeiled, latestVotes } from '../store/spans/vote-rows.ts'
 import { type FoundValue, lengthOf, type StoredValue } from '../store/traces/payloads.ts'
 import type { Directed, ReviewRequest } from './direct.ts'
 
@@ -72,7 +73,7 @@ export interface Values {
  * 422 if the request is impossible.
  */
 export async function judge(
-  { act, caller }: { act: Act; caller: Pick<Caller, 'isAdjudicator'> },
+  { act, caller, store }: { act: Act; caller: Pick<Caller, 'isAdjudicator'>; store: Viewer },
   directed: Directed,
   { output, compared, rootOutput }: Values,
   checks: OutputChecks,
@@ -114,7 +115,7 @@ export async function judge(
   const importResult = request.imported && importResultOf(request.imported.at, span, isRepetition)
   const isNew = importResult ? importResult === 'added' : !isRepetition
   if (isNew) {
-    requireFree(act, request, span)
+    requireFree(store, act, request, span)
     if (!matches(request.ifMatch, revision)) throw changedSince()
     if (state !== null && !request.force) await checkOutput(subject, request, correction?.json ?? output, checks)
   }
@@ -175,10 +176,15 @@ export async function verdictOn(
   return { state: 'corrected', approved: null, correction: { folder: span.row.traceKey, json } }
 }
 
-/** 409 with the holder and end of another reviewer's claim, unless the request takes the span over. */
-function requireFree(act: Act, { takeOver }: ReviewRequest, { row: { claimedBy, claimedUntil } }: FoldedSpan): void {
+/**
+ * 409 with the holder and end of another reviewer's claim, unless the request takes the span over. Under a blind policy,
+ * it says nothing about the claim.
+ */
+function requireFree(viewer: Viewer, act: Act, { takeOver }: ReviewRequest, span: FoldedSpan): void {
+  const { claimedBy, claimedUntil } = span.row
   const isHeld = claimedBy !== null && claimedBy !== actorOf(act) && (claimedUntil ?? 0) > act.at
-  if (isHeld && !takeOver) throw heldByOther({ heldBy: claimedBy, until: isoTime(claimedUntil ?? 0) })
+  if (!isHeld || takeOver) return
+  throw isVeiled(viewer, span) ? noPlaceLeft() : heldByOther({ heldBy: claimedBy, until: isoTime(claimedUntil ?? 0) })
 }
 
 /**

@@ -248,9 +248,13 @@ const seeAll = async (callers: ReadonlyMap<string, Client>) => {
   return seen
 }
 
-/** The differences between what a caller saw, except for the queue's counts and the spans that left it or came back. */
+/**
+ * The differences between what a caller saw, except for how much people have reviewed, and for the spans that left the
+ * queue or came back.
+ */
 function differences(before: ReadonlyMap<string, Seen>, after: ReadonlyMap<string, Seen>): string[] {
   return [...before].flatMap(([path, then]) => {
+    if (path.startsWith('/api/review-queue/progress')) return []
     const now = after.get(path)
     const isQueue = path.startsWith('/api/review-queue?')
     const found = isQueue ? differenceOf(inQueue(then, now), inQueue(now, then)) : differenceOf(then, now)

@@ -5,7 +5,7 @@ import { MAX_VOTE_BYTES } from '../../limits.ts'
 import { bounded, bytesOf } from '../core/bounds.ts'
 import { named } from '../core/database.ts'
 import { rowSet } from '../core/rows.ts'
-import type { Store } from '../core/store.ts'
+import type { Store, Viewer } from '../core/store.ts'
 import { votes } from '../schema/reviews.ts'
 import type { FoundValue } from '../traces/payloads.ts'
 
@@ -54,22 +54,26 @@ export const toVoteRow = ({ approved, approvedRef, ...row }: RawVote): VoteRow =
       : { text: approved, ref: approvedRef, folder: row.traceKey, isCut: row.isCut === 1 && approvedRef === null },
 })
 
-const PLACES = rowSet(['traceKey', 'spanId', 'reviewNumber'])
+const PLACES = rowSet(['traceKey', 'spanId', 'reviewNumber', 'onlyBy'])
 
-/** Selects the votes that spans may show. */
+/** Selects the votes that spans may show to the viewer. */
 export function votesOn(
-  { database }: Store,
-  spansWithVotes: readonly { row: { traceKey: number; id: string; reviewNumber: number } }[],
+  store: Store,
+  spansWithVotes: readonly (Voted & { row: { traceKey: number; id: string; hasBlindPolicy: number } })[],
 ) {
-  const places = spansWithVotes.map(({ row: { id, ...row } }) => ({ ...row, spanId: id }))
+  const places = spansWithVotes.map(span => {
+    const { traceKey, id, reviewNumber } = span.row
+    return { traceKey, spanId: id, reviewNumber, onlyBy: isVeiled(store, span) ? store.viewerId : null }
+  })
   const { row } = PLACES
-  return database
+  return store.database
     .select(voteFields(sql`item.key`))
     .from(PLACES.from(PLACES.encodeAll(places)))
     .crossJoin(votes)
     .where(
       sql`${votes.traceKey} = ${row.traceKey} and ${votes.spanId} = ${row.spanId}
-        and ${votes.round} between ${row.reviewNumber} - 1 and ${row.reviewNumber}`,
+        and ${votes.round} between ${row.reviewNumber} - 1 and ${row.reviewNumber}
+        and ${votes.userId} = coalesce(${row.onlyBy}, ${votes.userId})`,
     )
 }
 
@@ -86,6 +90,10 @@ interface Voted {
 /** Whether a span has a decision in force. */
 export const isDecided = ({ row, decision }: Voted): boolean =>
   isReviewed(decision?.state ? { isStale: row.isStale === 1 } : undefined)
+
+/** Whether a blind policy hides from the viewer what others do with a span. */
+export const isVeiled = ({ isBlind }: Viewer, span: Voted & { row: { hasBlindPolicy: number } }): boolean =>
+  isBlind && span.row.hasBlindPolicy === 1 && !isDecided(span)
 
 /**
  * The latest votes on a span's current output, with withdrawn ones. If the span is decided, those before the decision,

@@ -5,7 +5,7 @@ import type { Store } from '../core/store.ts'
 import { type FoundValue, type ShownMode, type ShownValue, showValues } from '../traces/payloads.ts'
 import type { FoldedSpan } from './fold-spans.ts'
 import { showTexts } from './suggestions.ts'
-import { isDecided, isStanding, latestVotes, type StandingVote, toVoteRow, votesOn } from './vote-rows.ts'
+import { isDecided, isStanding, isVeiled, latestVotes, type StandingVote, toVoteRow, votesOn } from './vote-rows.ts'
 
 /** What one of several reviewers says about a span. */
 export interface Vote {
@@ -50,9 +50,10 @@ export async function readVotes(
     const { traceKey, id } = span.row
     const found = span.votes ?? rowsOf.get(placeOf(traceKey, id)) ?? []
     const votes = latestVotes(span, found).filter(isStanding)
-    const isVeiled = store.isBlind && span.row.hasBlindPolicy === 1 && !isDecided(span)
-    const visible = isVeiled ? votes.filter(({ userId }) => userId === store.viewerId) : votes
-    return { span, votes: visible, isDisputed: !isVeiled && isDisputed(span, votes) }
+    // A span that's being voted on comes with everybody's votes.
+    return isVeiled(store, span)
+      ? { span, votes: votes.filter(({ userId }) => userId === store.viewerId), isDisputed: false }
+      : { span, votes, isDisputed: isDisputed(span, votes) }
   })
   const values = standing.flatMap(({ votes }) => votes.flatMap(({ value }) => value ?? []))
   const shown = await showValues(store, values, mode, spans.length === 1 ? maxBytes : MAX_SUGGESTION_BYTES)
