@@ -113,7 +113,8 @@ export async function judge(
     compared: approvedJson,
   })
   const importResult = request.imported && importResultOf(request.imported.at, span, isRepetition)
-  const isNew = importResult ? importResult === 'added' : !isRepetition
+  // A second reset ends the votes since the first one.
+  const isNew = importResult ? importResult === 'added' : !isRepetition || isVotedOn
   if (isNew) {
     requireFree(store, act, request, span)
     if (!matches(request.ifMatch, revision)) throw changedSince()

@@ -1,5 +1,7 @@
 import { describe, it } from 'vitest'
-import { ACCEPT, adjudicatorOf, correct, newVoted, RESET } from '../support/voting.ts'
+import { datasetUuid } from '../../src/domain/ids.ts'
+import { reviewerOf } from '../support/reviews.ts'
+import { ACCEPT, adjudicatorOf, correct, newVoted, RESET, setPolicy } from '../support/voting.ts'
 
 const UNREVIEWED = { state: 'unreviewed', by: null, basis: null }
 
@@ -102,5 +104,117 @@ describe('votes on a span that two people review', () => {
     const { body } = await vote(ben, correct('No'))
     expect(body).toMatchObject({ review: { state: 'corrected', by: ada.userId, basis: 'votes' }, isDisputed: false })
     expect((await read()).trace.feedback).toMatchObject([{ userId: ada.userId, content: 'Second' }])
+  })
+
+  it("agree as the step's evaluator says, in each pair", async ({ expect }) => {
+    const { org, ada, ben, cleo, step, on } = await newVoted('Yes', { reviewers: 3 })
+    const decided = async (...values: unknown[]) => {
+      const spanId = crypto.randomUUID()
+      await step({ span_id: spanId, step_id: 'total', output: { total: 0, note: 'None' } })
+      const answers = []
+      for (const [index, by] of [ada, ben, cleo].entries()) answers.push(await on(spanId)(by, correct(values[index])))
+      const { approvedOutput, isDisputed, review } = answers.at(-1)?.body ?? {}
+      expect(isDisputed).toBe(approvedOutput === null)
+      return [approvedOutput, review.state]
+    }
+    const of = (total: number, note = 'Same') => ({ total, note })
+    expect(await decided(of(1), of(1.01), of(1))).toEqual([null, 'unreviewed'])
+    expect(await decided(of(1, 'A  note'), of(1, 'a note'), of(1, 'A NOTE'))).toEqual([of(1, 'A  note'), 'corrected'])
+    const evaluator = { type: 'number', tolerance: 0.01, paths: { note: { type: 'ignore' } } }
+    const path = `/api/datasets/${await datasetUuid(org.project.id, 'total')}/evaluator`
+    expect(await org.owner.put(path, evaluator)).toMatchObject({ status: 200 })
+    expect(await decided(of(1, 'A'), of(1.01, 'B'), of(1))).toEqual([of(1, 'A'), 'corrected'])
+    // Each is close to the second, but the first and last aren't close to each other.
+    expect(await decided(of(1), of(1.01), of(1.02))).toEqual([null, 'unreviewed'])
+    // More leaves than an evaluator compares. Equal values agree all the same.
+    const long = { total: Array.from({ length: 100_001 }, () => 0), note: '' }
+    expect((await decided(long, { note: '', total: long.total }, long))[1]).toBe('corrected')
+  })
+
+  it('compare values in R2, and take the first one to the dataset once', async ({ expect }) => {
+    const { org, ada, ben, cleo, vote, read, spanId } = await newVoted({ text: 'x'.repeat(20_000) }, { reviewers: 3 })
+    const value = (text: string) => ({ text: text.repeat(10_000) })
+    await vote(ada, correct(value('No ')))
+    await vote(ben, correct(value('no ')))
+    const path = `/api/datasets/${await datasetUuid(org.project.id, 'support-answer')}/items`
+    expect((await org.read.get(path)).status).toBe(404)
+    expect((await vote(cleo, correct(value('NO ')))).body).toMatchObject({
+      approvedOutput: value('No '),
+      votes: [{ approvedOutput: value('No ') }, { approvedOutput: value('no ') }, { approvedOutput: value('NO ') }],
+    })
+    expect((await read()).span.approvedOutput).toEqual(value('No '))
+    const { items } = (await org.read.get(path)).body
+    expect(items).toMatchObject([{ id: spanId, decision: 'correct', expected: [value('No ')] }])
+  })
+
+  it('end when the output changes or is decided otherwise, and a reset begins a new round', async ({ expect }) => {
+    const { org, ada, ben, cleo, vote, observe, read, spanId } = await newVoted('Yes')
+    const judge = await adjudicatorOf(org)
+    await vote(ada, ACCEPT)
+    await observe({ data: 'Other' })
+    expect((await read()).span).toMatchObject({ votes: [], review: UNREVIEWED })
+    expect((await vote(ben, ACCEPT)).body).toMatchObject({ votes: [{ by: ben.userId }], review: UNREVIEWED })
+    expect((await vote(ada, ACCEPT)).body.review).toMatchObject({ state: 'accepted', by: ben.userId, basis: 'votes' })
+    // The span is decided, so this is a decision like any other.
+    expect((await vote(cleo, correct('No'))).body).toMatchObject({
+      review: { state: 'corrected', by: cleo.userId, basis: null },
+      votes: [],
+    })
+    await observe({ data: 'Newer' })
+    const stale = await vote(ada, ACCEPT)
+    expect(stale.body).toMatchObject({ approvedOutput: 'No', review: { stale: true }, votes: [{ by: ada.userId }] })
+    expect((await vote(judge, RESET)).body).toMatchObject({ approvedOutput: null, review: UNREVIEWED, votes: [] })
+    await vote(ada, ACCEPT)
+    expect((await vote(judge, correct('Why'))).body).toMatchObject({
+      review: { by: judge.userId, basis: 'adjudication' },
+      votes: [{ by: ada.userId }],
+    })
+    await vote(judge, RESET)
+    await vote(ben, ACCEPT)
+    await reviewerOf(org, 'eve@example.com')
+    const origin = { source: 'import', by: 'eve@example.com', at: new Date().toISOString() }
+    const { results } = (await org.owner.post('/api/reviews', { reviews: [{ spanId, ...ACCEPT, ...origin }] })).body
+    expect(results[0].body).toMatchObject({ import: 'added', review: { state: 'accepted', basis: null } })
+    // Nobody voted, so there is nothing to adjudicate.
+    await vote(judge, RESET)
+    expect((await vote(judge, ACCEPT)).body.review).toMatchObject({ basis: null })
+  })
+
+  it('keep the number of reviewers that they began with', async ({ expect }) => {
+    const { org, ada, ben, cleo, vote, read } = await newVoted('Yes')
+    await vote(ada, ACCEPT)
+    await setPolicy(org, { reviewers: 1 })
+    expect((await vote(ben, correct('No'))).body).toMatchObject({ isDisputed: true })
+    await setPolicy(org, { reviewers: 3 })
+    expect(await vote(cleo, ACCEPT)).toMatchObject({ status: 409 })
+    expect((await read()).span).toMatchObject({ isDisputed: true })
+    await vote(ada, RESET)
+    await vote(ben, RESET)
+    for (const by of [ada, ben]) expect((await vote(by, ACCEPT)).body.review).toMatchObject(UNREVIEWED)
+    expect((await vote(cleo, ACCEPT)).body.review).toMatchObject({ state: 'accepted', basis: 'votes' })
+  })
+
+  it('check the same as decisions do: the ETag, the schema, the error type, and the scope', async ({ expect }) => {
+    const { org, ada, ben, vote, read, step, on } = await newVoted('Yes')
+    const { etag } = (await read()).span
+    expect(await vote(ada, ACCEPT, { 'if-match': '"other"' })).toMatchObject({ status: 412 })
+    expect(await vote(ada, ACCEPT, { 'if-match': etag })).toMatchObject({ status: 200, body: { etag } })
+    expect(await vote(ben, correct('No', { errorType: 'none_such' }))).toMatchObject({ status: 422 })
+    expect(await vote(ben, correct(null))).toMatchObject({ status: 422 })
+    expect((await vote(ben, ACCEPT, { 'if-match': etag })).body.etag).not.toBe(etag)
+    const prompt = { projectSlug: 'support', stepId: 'typed', content: 'Say it', outputSchema: { type: 'string' } }
+    await org.owner.post('/api/prompts', prompt)
+    const spanId = crypto.randomUUID()
+    await step({ span_id: spanId, step_id: 'typed', output: 'Yes' })
+    expect(await on(spanId)(ada, correct(1))).toMatchObject({ status: 422 })
+    expect(await on(spanId)(ada, correct(1, { force: true }))).toMatchObject({ status: 200 })
+    const agent = org.clientOf(await org.keyFor({ actsAs: 'agent', scopes: ['review'] }))
+    await agent.put(`/api/spans/${spanId}/review`, ACCEPT)
+    const { votes, suggestions } = (await org.read.get(`/api/spans/${spanId}`)).body
+    expect([votes.length, suggestions.length]).toEqual([1, 1])
+    const key = org.clientOf(await org.keyFor({ scopes: ['review'], userId: undefined }))
+    expect((await key.put(`/api/spans/${spanId}/review`, correct(1, { force: true }))).body).toMatchObject({
+      review: { by: ada.userId, basis: 'votes' },
+    })
   })
 })
