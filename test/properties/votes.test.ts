@@ -1,0 +1,284 @@
+import { env } from 'cloudflare:workers'
+import * as fc from 'fast-check'
+import { describe, inject, it } from 'vitest'
+import { datasetUuid } from '../../src/domain/ids.ts'
+import { runJob } from '../../src/jobs/consumer.ts'
+import { wrapBindings } from '../support/bindings.ts'
+import { timeAfter } from '../support/builders.ts'
+import { client } from '../support/org.ts'
+import { adjudicatorOf, newVoted, setPolicy } from '../support/voting.ts'
+
+const THOROUGHNESS = inject('propertyRuns')
+
+/*
+ * Several reviewers and an adjudicator decide on the same spans at the same time, while outputs arrive, the policy
+ * changes, and replies of D1 get lost. Whatever happens, the votes explain each decision: what the span shows, its
+ * dataset, the counts, and the feedback follow from them, once.
+ */
+
+/** The last reviewer is an adjudicator. */
+const ADJUDICATOR = 3
+
+const STEPS = ['first', 'second']
+
+/** The first two corrections are equal to an evaluator, but not as JSON. */
+const VALUES = [{ a: 'No' }, { a: 'NO ' }, { a: 'Perhaps' }]
+
+const act = fc.record({
+  kind: fc.constantFrom('accept', 'accept', 'correct', 'correct', 'reset', 'output', 'policy', 'claim'),
+  reviewer: fc.nat(ADJUDICATOR),
+  span: fc.nat(1),
+  value: fc.nat(2),
+  isBulk: fc.boolean(),
+  takeOver: fc.boolean(),
+  reviewers: fc.integer({ min: 1, max: 3 }),
+})
+type Act = typeof act extends fc.Arbitrary<infer Value> ? Value : never
+
+/** Rounds of concurrent acts, the turns that each D1 call waits, and which of its replies get lost. */
+const scenario = fc.record({
+  reviewers: fc.integer({ min: 1, max: 3 }),
+  rounds: fc.array(fc.array(act, { minLength: 1, maxLength: 4 }), { minLength: 2, maxLength: 6 }),
+  delays: fc.array(fc.nat(3), { minLength: 1, maxLength: 12 }),
+  lost: fc.array(fc.nat(11), { maxLength: 3 }),
+})
+type Scenario = typeof scenario extends fc.Arbitrary<infer Value> ? Value : never
+
+/** Bindings whose D1 calls each wait a few turns, and sometimes lose the reply. */
+function unsteady({ delays, lost }: Pick<Scenario, 'delays' | 'lost'>) {
+  let calls = 0
+  return wrapBindings(async (binding, call) => {
+    if (binding !== 'DB') return call()
+    const index = calls++
+    for (let turns = delays[index % delays.length] ?? 0; turns > 0; turns--) await scheduler.wait(0)
+    const result = await call()
+    if (lost.includes(index % 12)) throw new Error('D1_ERROR: Network connection lost.')
+    return result
+  })
+}
+
+async function play({ reviewers, rounds, ...faults }: Scenario) {
+  const fixture = await newVoted('Root', { reviewers })
+  const { org, step, observe } = fixture
+  const spanIds = [crypto.randomUUID(), crypto.randomUUID()]
+  for (const [index, span_id] of spanIds.entries()) await step({ span_id, step_id: STEPS[index], output: { a: index } })
+  const bindings = unsteady(faults)
+  const people = [fixture.ada, fixture.ben, fixture.cleo, await adjudicatorOf(org)]
+  const clients = people.map(({ key }) => client({ 'x-api-key': key }, bindings))
+  let clock = 1
+  const perform = async ({ kind, reviewer, span, value, isBulk, takeOver, reviewers }: Act): Promise<unknown> => {
+    const [by, spanId] = [clients[reviewer], spanIds[span] ?? '']
+    if (!by) throw new Error('reviewer not found')
+    if (kind === 'policy') return setPolicy(org, { reviewers })
+    if (kind === 'output') return observe({ span_id: spanId, data: { a: clock }, timestamp: timeAfter(clock++) })
+    if (kind === 'claim') return by.post('/api/review-queue/claim', { spanIds: [spanId] })
+    const body = {
+      decision: kind,
+      takeOver,
+      ...(value > 0 && { comment: crypto.randomUUID() }),
+      ...(kind === 'correct' && { approvedOutput: VALUES[value] }),
+    }
+    const response = isBulk
+      ? (await by.post('/api/reviews', { reviews: [{ spanId, ...body }] })).body.results?.[0]
+      : await by.put(`/api/spans/${spanId}/review`, body)
+    // 503: too many replies got lost.
+    if (![200, 409, 503, undefined].includes(response?.status)) throw new Error(`${kind} returned ${response.status}`)
+    return response
+  }
+  for (const round of rounds) await Promise.all(round.map(perform))
+  return { ...fixture, spanIds, people }
+}
+
+interface VoteRow {
+  span_id: string
+  round: number
+  output_revision: string
+  user_id: string
+  id: string
+  decision: 'accept' | 'correct' | 'reset'
+  approved: string | null
+  comment: string | null
+  created_at: number
+  reviewers: number
+}
+
+interface ReviewRow {
+  span_id: string
+  number: number
+  state: 'accepted' | 'corrected' | null
+  output_revision: string
+  user_id: string
+  created_at: number
+  approved: string | null
+  comment: string | null
+  basis: 'votes' | 'adjudication' | null
+}
+
+const rowsOf = async <Row>(sql: string, ...values: unknown[]): Promise<Row[]> =>
+  (
+    await env.DB.prepare(sql)
+      .bind(...values)
+      .all<Row>()
+  ).results
+
+function mustEqual(what: string, found: unknown, expected: unknown): void {
+  const [left, right] = [JSON.stringify(found), JSON.stringify(expected)]
+  if (left !== right) throw new Error(`${what}: ${left}, expected ${right}`)
+}
+
+/** Whether votes agree, by the default evaluator. */
+function doAgree(votes: readonly VoteRow[]): boolean {
+  const said = ({ decision, approved }: VoteRow) =>
+    decision === 'accept'
+      ? 'accept'
+      : JSON.parse(approved ?? 'null')
+          .a.trim()
+          .toLowerCase()
+  return new Set(votes.map(said)).size <= 1
+}
+
+const byTime = (left: VoteRow, right: VoteRow) => left.created_at - right.created_at || (left.id < right.id ? -1 : 1)
+
+async function check({ org, spanIds, people, id: traceId }: Awaited<ReturnType<typeof play>>) {
+  const ids = JSON.stringify(spanIds)
+  const ofSpans = 'where span_id in (select value from json_each(?))'
+  const [votes, reviews, [counts]] = await Promise.all([
+    rowsOf<VoteRow>(`select * from votes ${ofSpans}`, ids),
+    rowsOf<ReviewRow>(`select * from reviews ${ofSpans} order by number`, ids),
+    rowsOf<{ decided: number; by_votes: number }>(
+      `select coalesce(sum(accepted + corrected), 0) as decided, coalesce(sum(by_votes), 0) as by_votes
+      from review_days where project_key = (select key from projects where id = ?)`,
+      org.project.id,
+    ),
+  ])
+  const adjudicator = people[ADJUDICATOR]
+  if (!adjudicator) throw new Error('adjudicator not found')
+  const queue = (await adjudicator.client.get('/api/review-queue?projectSlug=support&disputed=true')).body
+  const disputedIds = queue.spans.map(({ id }: { id: string }) => id)
+  const inForce: ReviewRow[] = []
+  const comments: string[] = []
+  for (const [index, spanId] of spanIds.entries()) {
+    const span = (await org.read.get(`/api/spans/${spanId}`)).body
+    const ofSpan = votes.filter(({ span_id }) => span_id === spanId)
+    const rounds = Map.groupBy(ofSpan, ({ round, output_revision }) => `${round}/${output_revision}`)
+    for (const [, all] of rounds) {
+      const cast = all.filter(({ decision }) => decision !== 'reset')
+      const isByAdjudicator = all.some(({ user_id }) => user_id === adjudicator.userId)
+      mustEqual('whether an adjudicator voted', isByAdjudicator, false)
+      mustEqual('the reviewers of a round', new Set(cast.map(({ reviewers }) => reviewers)).size <= 1, true)
+      mustEqual('whether there are too many votes', cast.length <= (cast[0]?.reviewers ?? 5), true)
+    }
+    const history = reviews.filter(({ span_id }) => span_id === spanId)
+    mustEqual(
+      'the numbers',
+      history.map(({ number }) => number),
+      history.map((_, place) => place + 1),
+    )
+    for (const review of history) {
+      const all = ofSpan.filter(
+        ({ round, output_revision }) => round === review.number - 1 && output_revision === review.output_revision,
+      )
+      const cast = all.filter(({ decision }) => decision !== 'reset').toSorted(byTime)
+      const [first] = cast
+      if (review.basis === 'votes') {
+        mustEqual('the number of votes', cast.length, first?.reviewers)
+        mustEqual('whether the votes agree', doAgree(cast), true)
+        mustEqual('who decided', review.user_id, first?.user_id)
+        mustEqual('when', review.created_at, cast.at(-1)?.created_at)
+        const value = first?.decision === 'accept' ? review.approved : first?.approved
+        mustEqual('the approved output', review.approved, value)
+      } else {
+        if (review.comment !== null) comments.push(review.comment)
+        const isAdjudication = cast.length > 0 && review.state !== null && review.user_id === adjudicator.userId
+        mustEqual('the basis', review.basis, isAdjudication ? 'adjudication' : null)
+        mustEqual(
+          'whether others decided despite votes',
+          cast.length > 0 && review.user_id !== adjudicator.userId,
+          false,
+        )
+      }
+      if (review.state !== null) comments.push(...all.flatMap(({ comment }) => comment ?? []))
+    }
+    const last = history.at(-1)
+    if (last?.state) inForce.push(last)
+    mustEqual(
+      'the review',
+      [span.review.by, span.review.basis],
+      last?.state ? [last.user_id, last.basis] : [null, null],
+    )
+    const isDecided = last?.state && !span.review.stale
+    const [round, revision] = isDecided
+      ? [last.number - 1, last.output_revision]
+      : [last?.number ?? 0, span.etag.slice(1, -1).split('.')[0]]
+    const current = (rounds.get(`${round}/${revision}`) ?? []).filter(({ decision }) => decision !== 'reset')
+    mustEqual(
+      'the votes shown',
+      span.votes.map(({ by }: { by: string }) => by),
+      current.toSorted(byTime).map(({ user_id }) => user_id),
+    )
+    const isFull = !isDecided && current.length > 0 && current.length === current[0]?.reviewers
+    mustEqual('whether the votes that are in disagree', isFull && doAgree(current), false)
+    mustEqual('whether it is disputed', [span.isDisputed, disputedIds.includes(spanId)], [isFull, isFull])
+    const [{ voted } = { voted: -1 }] = await rowsOf<{ voted: number }>(
+      'select vote_number as voted from spans where id = ?',
+      spanId,
+    )
+    const audited = await rowsOf("select 1 from audit_log where target_id = ? and action = 'review.vote'", spanId)
+    mustEqual('the votes in the audit log', audited.length, voted)
+    const dataset = await datasetUuid(org.project.id, STEPS[index] ?? '')
+    const items = (await org.read.get(`/api/datasets/${dataset}/items`)).body.items ?? []
+    mustEqual(
+      'the items',
+      items.map(({ id }: { id: string }) => id),
+      last?.state ? [spanId] : [],
+    )
+    const entries = await rowsOf(
+      "select 1 from dataset_entries where item_id = ? and change = 'decision' group by review_id having count(*) > 1",
+      spanId,
+    )
+    mustEqual('decisions with several entries', entries.length, 0)
+  }
+  mustEqual('the decisions counted', counts?.decided, inForce.length)
+  mustEqual('of these by votes', counts?.by_votes, inForce.filter(({ basis }) => basis === 'votes').length)
+  const today = new Map<string, number>()
+  const worked = [
+    ...inForce.filter(({ basis }) => basis !== 'votes'),
+    ...votes.filter(({ decision }) => decision !== 'reset'),
+  ]
+  for (const { user_id } of worked) today.set(user_id, (today.get(user_id) ?? 0) + 1)
+  for (const { userId } of people) {
+    const shown = queue.today.find((each: { userId: string }) => each.userId === userId)
+    mustEqual('the work of today', shown?.reviewed ?? 0, today.get(userId) ?? 0)
+  }
+  const { feedback } = (await org.read.get(`/api/traces/${traceId}`)).body
+  mustEqual('the comments', feedback.map(({ content }: { content: string }) => content).toSorted(), comments.toSorted())
+}
+
+/** Deletes the trace, and checks that nothing about its votes is left. */
+async function purge({ org, id }: Awaited<ReturnType<typeof play>>) {
+  const [trace] = await rowsOf<{ key: number; organization_key: number }>('select * from traces where id = ?', id)
+  if (!trace) throw new Error('trace not found')
+  await org.owner.delete(`/api/traces/${id}`)
+  await runJob({ kind: 'purge_trace', organizationKey: trace.organization_key, traceKey: trace.key }, env)
+  for (const table of ['votes', 'disputes', 'review_claims', 'reviews']) {
+    mustEqual(`the rows of ${table}`, (await rowsOf(`select 1 from ${table} where trace_key = ?`, trace.key)).length, 0)
+  }
+  const left = await rowsOf(
+    'select 1 from review_days where accepted + corrected + by_votes <> 0 and project_key = (select key from projects where id = ?)',
+    org.project.id,
+  )
+  mustEqual('the counts that are left', left.length, 0)
+}
+
+describe('votes by several reviewers at once', () => {
+  it('explain every decision, no matter how they interleave and which replies get lost', {
+    timeout: 120_000 * THOROUGHNESS,
+  }, async () => {
+    const property = fc.asyncProperty(scenario, async drawn => {
+      const played = await play(drawn)
+      await check(played)
+      await purge(played)
+    })
+    await fc.assert(property, { numRuns: 25 * THOROUGHNESS, interruptAfterTimeLimit: 100_000 * THOROUGHNESS })
+  })
+})
