@@ -11,6 +11,10 @@ export const reviewPolicyQuery = (projectId: string | undefined) =>
     staleTime: 60_000,
   })
 
+/** Whether several people review any step's outputs. */
+export const hasVoting = ({ steps, default: other }: ReviewPolicy): boolean =>
+  [other, ...Object.values(steps)].some(({ reviewers }) => reviewers > 1)
+
 /** How a step's outputs are reviewed. */
 export const stepPolicyIn = ({ steps, default: other }: ReviewPolicy, stepId: string): ReviewPolicy['default'] =>
   (Object.hasOwn(steps, stepId) ? steps[stepId] : undefined) ?? other

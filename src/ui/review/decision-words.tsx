@@ -5,10 +5,11 @@ import { Moment } from '../parts/moment.tsx'
 import { useDesk } from './use-desk.ts'
 
 /** Who decided what, and when: “Kofi accepted this on …”. */
-export function DecisionWords({ review: { state, by, at } }: { review: SpanOfTrace['review'] }) {
+export function DecisionWords({ review: { state, by, at, basis } }: { review: SpanOfTrace['review'] }) {
   const { actorId } = useDesk()
   const names = useNames([by])
-  const who = by === actorId ? 'You' : by === null ? 'Someone' : (names.get(by) ?? 'Another reviewer')
+  const person = by === actorId ? 'You' : by === null ? 'Someone' : (names.get(by) ?? 'Another reviewer')
+  const who = basis === 'votes' ? 'The reviewers' : person
   if (state === 'unreviewed') return <>This review was undone</>
   return (
     <>

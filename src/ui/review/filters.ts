@@ -37,11 +37,15 @@ export const filterFrom = (parameters: URLSearchParams): QueueFilter => ({
 
 const FILTERS = ['order', 'assignee', 'stepId', 'name'] as const
 
-/** The order to ask for: disputes, one person's assignments, or nobody's can't be mine first. */
+/** The order to ask for: disputes have two, and one person's assignments, or nobody's, can't be mine first. */
 export function orderOf(kind: QueueKind, { order, assignee }: QueueFilter): string {
-  if (order !== 'mine' || (kind === 'review' && assignee === '')) return order
-  return assignee === '' || assignee === 'none' ? 'oldest' : 'due'
+  if (kind === 'disputes') return order === 'newest' ? order : 'oldest'
+  if (order !== 'mine' || assignee === '') return order
+  return assignee === 'none' ? 'oldest' : 'due'
 }
+
+/** The orders of disputes. The first is the default. */
+export const DISPUTE_ORDERS = ORDERS.filter(({ value }) => value === 'oldest' || value === 'newest')
 
 /** The filter in a URL, as a URL query. */
 export const queryOf = (parameters: URLSearchParams): string =>

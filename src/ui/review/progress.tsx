@@ -1,8 +1,11 @@
 import { Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { pathWith } from '../api/client.ts'
+import { hasVoting, reviewPolicyQuery } from '../api/review-policy.ts'
+import { useIsAdjudicator } from '../api/session.ts'
 import { Counted } from '../parts/counted.tsx'
 import { count } from '../parts/format.ts'
-import { useProject } from '../session/project.ts'
+import { useProject, useProjectId } from '../session/project.ts'
 import type { QueueKind } from './filters.ts'
 import { perHour } from './pace.ts'
 import { useSitting } from './use-desk.ts'
@@ -13,7 +16,7 @@ interface ProgressProps {
   assigned: number | undefined
   remaining: number | undefined
   isMinimum: boolean
-  /** This reviewer's decisions in force since midnight UTC, as insights count them. */
+  /** This reviewer's decisions in force since midnight UTC, as insights count them, and votes. */
   today: number
   reviewerId: string
 }
@@ -22,6 +25,8 @@ interface ProgressProps {
 export function QueueProgress({ kind, assigned, remaining, isMinimum, today, reviewerId }: ProgressProps) {
   const { startedAt, decidedAt } = useSitting()
   const reviewedFrom = `${new Date().toISOString().slice(0, 10)}T00:00:00.000Z`
+  const { data: policy } = useQuery(reviewPolicyQuery(useProjectId()))
+  const isVoter = !useIsAdjudicator() && policy !== undefined && hasVoting(policy)
   const path = pathWith('/spans', { project: useProject(), reviewerId, reviewedFrom })
   const pace = perHour(startedAt, decidedAt)
   return (
@@ -36,7 +41,8 @@ export function QueueProgress({ kind, assigned, remaining, isMinimum, today, rev
           , <b>{count(assigned)}</b> assigned to you
         </>
       )}{' '}
-      · <Counted value={today} path={path} label={`${count(today)} reviewed today`} /> reviewed today
+      · {/* No list has a person's votes. */}
+      <Counted value={today} path={isVoter ? null : path} label={`${count(today)} reviewed today`} /> reviewed today
       {pace !== null && (
         <>
           {' '}

@@ -1,6 +1,6 @@
 import type { Filter } from '../filters/filter.ts'
 import { FilterBar } from '../filters/filter-bar.tsx'
-import { ORDERS, type QueueKind, withoutQueueFilter } from './filters.ts'
+import { DISPUTE_ORDERS, ORDERS, type QueueKind, withoutQueueFilter } from './filters.ts'
 
 /** The filters that are visible even if they aren't set. */
 const PINNED = ['Order', 'Assigned to', 'Step']
@@ -15,7 +15,7 @@ const filtersWith = (queue: QueueKind, suggestions: readonly string[]): Filter[]
     kind: 'choice',
     label: 'Order',
     name: 'order',
-    options: ORDERS.filter(({ value }) => queue === 'review' || value !== 'mine'),
+    options: queue === 'disputes' ? DISPUTE_ORDERS : ORDERS,
   },
   {
     kind: 'choice',

@@ -38,6 +38,7 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
   const { state, by, at, stale, comment, errorType, reviewedBy } = span.review
   const isOwnVote = isVoting(span) && session != null && hasVoted(span, session.actorId)
   const voting = votingWords(span)
+  const isByVotes = span.review.basis === 'votes' && span.votes.length > 0
   const choose = (decision: 'accept' | 'reset') => {
     reset()
     mutate({ decision, takeOver: claim !== null })
@@ -48,7 +49,7 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
       <Group justify="space-between" gap="xs">
         <Group gap="xs" fz="xs" c="dimmed">
           <ReviewState state={state} isStale={stale} />
-          {by !== null && <span>by {names.get(by) ?? '…'}</span>}
+          {by !== null && <span>by {isByVotes ? `${span.votes.length} reviewers` : (names.get(by) ?? '…')}</span>}
           {at !== null && <Moment at={at} />}
         </Group>
         {mayReview ? (
@@ -111,7 +112,8 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
       )}
       {voting !== null && <Text size="sm">{voting}</Text>}
       {errorType !== null && <Text size="sm">Error type: {typeName(errorType)}</Text>}
-      {comment !== null && <Said text={comment} />}
+      {/* Each vote shows its own. */}
+      {comment !== null && !isByVotes && <Said text={comment} />}
       {error && (
         <DecisionFault
           error={error}
