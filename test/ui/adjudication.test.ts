@@ -1,0 +1,119 @@
+import type { Page } from '@playwright/test'
+import * as v from 'valibot'
+import { expectAccessibleOnEveryScreen } from './accessibility.ts'
+import { newOrganization, type Organization } from './organization.ts'
+import { answer, answered, STEP } from './sample-project.ts'
+import { expect, signIn, test } from './test.ts'
+
+const Datasets = v.object({ datasets: v.array(v.object({ version: v.string(), items: v.number() })) })
+const Span = v.object({
+  approvedOutput: v.unknown(),
+  review: v.object({ by: v.nullable(v.string()), basis: v.nullable(v.string()), errorType: v.nullable(v.string()) }),
+})
+
+/** A project where three people review each of three answers blind, with an adjudicator. */
+async function withPanel() {
+  const organization = await newOrganization()
+  const { project, call, ownerKey, post } = organization
+  await call('PUT', `/api/projects/${project.id}/review-policy`, { steps: { [STEP]: { reviewers: 3, blind: true } } })
+  const samples = [0, 1, 2].map(index => answered(index))
+  await post(samples.flatMap(({ events }) => events))
+  const people = {
+    ada: await organization.reviewer('Ada'),
+    kofi: await organization.reviewer('Kofi'),
+    mei: await organization.reviewer('Mei'),
+    grace: await organization.reviewer('Grace'),
+  }
+  await call('PATCH', `/api/users/${people.grace.id}`, { adjudicator: true }, ownerKey)
+  return { organization, spanIds: samples.map(({ span_id }) => span_id), ...people }
+}
+
+const datasetOf = async ({ call, project }: Organization) =>
+  v.parse(Datasets, await call('GET', `/api/datasets?projectSlug=${project.slug}`)).datasets[0]
+
+const spanOf = async ({ call }: Organization, id: string | undefined) =>
+  v.parse(Span, await call('GET', `/api/spans/${id}`))
+
+const output = (page: Page) => page.getByRole('region', { name: 'Output', exact: true })
+const showsItem = (page: Page, index: number) => expect(output(page)).toContainText(answer(index).answer)
+
+test('three people review a step blind, and an adjudicator decides what they disagree on, all from the keyboard', async ({
+  page,
+  context,
+  anotherBrowser,
+}) => {
+  const { organization, spanIds, ada, kofi, mei, grace } = await withPanel()
+  const [agreed, disputed, corrected] = spanIds
+  // They agree on the last one already: each corrects it to the same value.
+  for (const { key } of [ada, kofi, mei]) {
+    const correction = { decision: 'correct', approvedOutput: answer(7) }
+    await organization.call('PUT', `/api/spans/${corrected}/review`, correction, key)
+  }
+  const before = await datasetOf(organization)
+  expect(before?.items).toBe(1)
+
+  // Two people accept both, one after the other.
+  await signIn(context, ada.key)
+  const second = await anotherBrowser(kofi.key)
+  for (const each of [page, second]) {
+    await each.goto('/review')
+    await showsItem(each, 0)
+    await expect(each.getByRole('note')).toHaveText(
+      "3 reviewers; yours counts as one vote. You won't see the others' reviews until it's decided.",
+    )
+    await each.keyboard.press('a')
+    await showsItem(each, 1)
+    await each.keyboard.press('a')
+    await expect(each.getByText('All done. Nice work!')).toBeVisible()
+    await expect(each.getByText('3 reviewed today')).toBeVisible()
+  }
+  expect(await datasetOf(organization)).toEqual(before)
+
+  // The third one sees none of it, accepts the first, and disputes the second.
+  const third = await anotherBrowser(mei.key)
+  await third.goto('/review')
+  await showsItem(third, 0)
+  await expect(third.getByRole('region', { name: 'Votes' })).toBeHidden()
+  await third.keyboard.press('a')
+  await showsItem(third, 1)
+  await third.keyboard.press('e')
+  const editor = third.getByRole('textbox', { name: 'Approved output' })
+  await expect(editor).toBeFocused()
+  await third.keyboard.press('Control+a')
+  await third.keyboard.insertText(JSON.stringify(answer(12)))
+  await third.keyboard.press('Control+Enter')
+  await expect(third.getByText('All done. Nice work!')).toBeVisible()
+  await expect.poll(async () => (await datasetOf(organization))?.items).toBe(2)
+  expect(await spanOf(organization, agreed)).toMatchObject({ review: { by: ada.id, basis: 'votes' } })
+  expect(await spanOf(organization, disputed)).toMatchObject({ approvedOutput: null })
+  await third.goto('/adjudication')
+  await expect(third.getByText("You aren't an adjudicator")).toBeVisible()
+
+  // The adjudicator compares the votes, writes a reason, and decides as the third one did.
+  const fourth = await anotherBrowser(grace.key)
+  await fourth.goto('/review')
+  await fourth.getByRole('link', { name: 'Adjudication 1' }).click()
+  await showsItem(fourth, 1)
+  const votes = fourth.getByRole('region', { name: 'Votes' })
+  await expect(votes.getByText('Same as the output')).toHaveCount(2)
+  await fourth.keyboard.press('d')
+  await expect(votes.getByRole('radio', { name: 'Vote 1' })).toBeChecked()
+  await fourth.keyboard.press('r')
+  await fourth.keyboard.type('It says so in the contract.')
+  await fourth.keyboard.press('Escape')
+  await expectAccessibleOnEveryScreen(fourth)
+  await fourth.keyboard.press('3')
+  await expect(fourth.getByText('No disputes')).toBeVisible()
+  await expect.poll(async () => (await datasetOf(organization))?.items).toBe(3)
+  expect(await spanOf(organization, disputed)).toMatchObject({
+    approvedOutput: answer(12),
+    review: { by: grace.id, basis: 'adjudication' },
+  })
+
+  // By hand: everybody agrees on 2 of 3 outputs. Of 9 pairs of votes, the third one's two on the disputed output differ.
+  await fourth.goto('/agreement')
+  const decisions = fourth.getByRole('region', { name: 'Decisions' })
+  await expect(decisions).toContainText('On 67% of 3 outputs, everybody agrees.')
+  await expect(decisions).toContainText('78% of 9')
+  await expect(fourth.getByRole('link', { name: 'Ada and Mei: 67%. They differ on 1 output.' })).toBeVisible()
+})
