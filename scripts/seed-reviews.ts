@@ -3,6 +3,7 @@ import { rootSpanUuid } from '../src/domain/ids.ts'
 import { MAX_REVIEWS } from '../src/limits.ts'
 import { call } from './call.ts'
 import { type DemoPlace, type DemoProject, REVIEWERS } from './demo/index.ts'
+import { ADJUDICATOR } from './demo/votes.ts'
 
 /** The keys of the demo's reviewers, by email. */
 export type ReviewerKeys = ReadonlyMap<string, string>
@@ -35,7 +36,8 @@ async function makeKeyFor(
   reviewer: { name: string; email: string },
   fields: object,
 ): Promise<string> {
-  await call(url, owner, 'POST', '/api/users', reviewer)
+  const isAdjudicator = reviewer.email === ADJUDICATOR
+  await call(url, owner, 'POST', '/api/users', { ...reviewer, ...(isAdjudicator && { adjudicator: true }) })
   const { users } = v.parse(Users, await call(url, owner, 'GET', '/api/users?limit=200'))
   const user = users.find(({ email }) => email === reviewer.email)
   if (!user) throw new Error(`The demo has no user ${reviewer.email}`)
@@ -90,6 +92,34 @@ export async function seedReviews(
   }
   for (const { reviewer, id, content, ...place } of comments) {
     await call(url, keyOf(reviewer), 'POST', `/api/spans/${await spanIdOf(place)}/feedback`, { id, content })
+  }
+}
+
+const Spans = v.object({
+  spans: v.array(v.object({ id: v.string(), review: v.object({ state: v.string() }) })),
+})
+
+/**
+ * Sets a project's review policy, and posts its votes and the decisions on them in their reviewers' names. Leaves out
+ * spans that an earlier run decided, on which a vote would be a new decision.
+ */
+export async function seedVotes(
+  url: string,
+  { project, reviewerKeys }: Omit<ReviewTarget, 'laterBy'>,
+  { slug, policy, votes }: DemoProject,
+): Promise<void> {
+  await call(url, project.key, 'PUT', `/api/projects/${project.id}/review-policy`, policy)
+  const list = `/api/spans?projectSlug=${slug}&review=unreviewed&limit=200&stepId=`
+  const open = new Set<string>()
+  for (const stepId of new Set(votes.map(vote => vote.stepId))) {
+    const { spans } = v.parse(Spans, await call(url, project.key, 'GET', list + stepId))
+    for (const { id } of spans) open.add(id)
+  }
+  for (const [reviewer, own] of Map.groupBy(votes, each => each.reviewer)) {
+    const rows = own.flatMap(({ spanId, traceId: _, stepId: __, reviewer: ___, ...body }) =>
+      open.has(spanId) ? [{ spanId, ...body }] : [],
+    )
+    await postReviews(url, reviewerKeys.get(reviewer) ?? '', rows)
   }
 }
 

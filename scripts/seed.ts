@@ -6,7 +6,7 @@ import { call } from './call.ts'
 import { DEMO_END, type DemoEvent, type DemoProject, demoProjects } from './demo/index.ts'
 import { seedExperiments } from './seed-experiments.ts'
 import { seedProblems } from './seed-problems.ts'
-import { makeReviewerKey, makeReviewers, seedReviews } from './seed-reviews.ts'
+import { makeReviewerKey, makeReviewers, seedReviews, seedVotes } from './seed-reviews.ts'
 
 /** Where to seed, and with which credentials. */
 export interface SeedTarget {
@@ -66,6 +66,7 @@ async function seedProjects(target: SeedTarget, owner: string): Promise<DemoKey[
       await seedExperiments({ url: target.url, key, project: { id, slug } })
       await seedProblems({ url: target.url, key, owner, project: { id, slug } })
     }
+    await seedVotes(target.url, { project: { id, key }, reviewerKeys }, project)
     keys.push({ project: slug, key })
   }
   return keys

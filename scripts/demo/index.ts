@@ -8,6 +8,7 @@ import { GENERATE_ANSWER, REWRITE_QUERY } from './support-prompts.ts'
 import { DEMO_END, type DemoEvent, type DemoTrace, type PromptVersionId, REVIEWERS, traceEvents } from './trace.ts'
 import { CLASSIFY, ROUTE, triageTraces } from './triage.ts'
 import { contentOf, type PromptHistory } from './versions.ts'
+import { type DemoVote, POLICY, votesOn } from './votes.ts'
 
 export type { DemoEvent, DemoPlace, DemoTrace }
 export { DEMO_END, REVIEWERS }
@@ -40,6 +41,10 @@ export interface DemoProject {
   reviews: DemoReview[]
   /** The reviewers' comments on outputs, in order. */
   comments: DemoComment[]
+  /** Which outputs are reviewed, and by how many people. Set after the reviews. */
+  policy: object
+  /** The votes on outputs that several people review, and the adjudicator's decisions, in order. */
+  votes: DemoVote[]
 }
 
 /** All runs of the demo with their mistakes, oldest first. */
@@ -61,6 +66,8 @@ export function demoProjects(): DemoProject[] {
       events: promptVersionId => own.flatMap(trace => traceEvents(trace, promptVersionId)),
       reviews: own.flatMap(reviewsOf),
       comments: commentsOn(own),
+      policy: slug === 'support' ? POLICY : {},
+      votes: votesOn(own),
     }
   })
 }
