@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
+import { SUPPLEMENT } from '../parts/settled.ts'
 import { call } from './client.ts'
 import { queryClient } from './query-client.ts'
 import type { ReviewQueue } from './wire.ts'
@@ -17,6 +18,7 @@ export const disputesQuery = (projectSlug: string | undefined) =>
     select: ({ remaining, remainingIsMinimum }) => ({ remaining, remainingIsMinimum }),
     enabled: projectSlug !== undefined,
     staleTime: 60_000,
+    meta: SUPPLEMENT,
   })
 
 /** Counts again after a decision. */

@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
+import { SUPPLEMENT } from '../parts/settled.ts'
 import { call } from './client.ts'
 import type { ReviewPolicy } from './wire.ts'
 
@@ -9,6 +10,7 @@ export const reviewPolicyQuery = (projectId: string | undefined) =>
     queryFn: ({ signal }) => call<ReviewPolicy>(`/api/projects/${projectId}/review-policy`, { signal }),
     enabled: projectId !== undefined,
     staleTime: 60_000,
+    meta: SUPPLEMENT,
   })
 
 /** Whether several people review any step's outputs. */

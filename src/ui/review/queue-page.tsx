@@ -74,7 +74,10 @@ const NoAdjudicator = () => (
   <Empty title="You aren't an adjudicator">
     <Text size="sm" inherit>
       Adjudicators decide if reviewers disagree. A manager of your organization can make you one under{' '}
-      <TextLink href="/settings/users">Settings</TextLink>.
+      <TextLink href="/settings/users" underline="always">
+        Settings
+      </TextLink>
+      .
     </Text>
   </Empty>
 )

@@ -66,13 +66,12 @@ interface Allowed {
   mayCompare: boolean
 }
 
-/** The sections of the signed-in user. Those that not everybody has follow review. */
-export const sectionsFor = ({ isAdjudicator, mayCompare }: Allowed): readonly Section[] =>
-  SECTIONS.flatMap((section): Section[] =>
-    section.path === '/review'
-      ? [section, ...(isAdjudicator ? [ADJUDICATION] : []), ...(mayCompare ? [AGREEMENT] : [])]
-      : [section],
-  )
+/** The sections of the signed-in user. Those that not everybody has come last, so that they don't move the others. */
+export const sectionsFor = ({ isAdjudicator, mayCompare }: Allowed): readonly Section[] => [
+  ...SECTIONS,
+  ...(isAdjudicator ? [ADJUDICATION] : []),
+  ...(mayCompare ? [AGREEMENT] : []),
+]
 
 /** Whether a URL is in a section. */
 export const isIn = (section: string, address: string): boolean =>
