@@ -18,5 +18,7 @@ export const hasVoting = ({ steps, default: other }: ReviewPolicy): boolean =>
   [other, ...Object.values(steps)].some(({ reviewers }) => reviewers > 1)
 
 /** How a step's outputs are reviewed. */
-export const stepPolicyIn = ({ steps, default: other }: ReviewPolicy, stepId: string): ReviewPolicy['default'] =>
-  (Object.hasOwn(steps, stepId) ? steps[stepId] : undefined) ?? other
+export const stepPolicyIn = (
+  { steps, default: other }: Pick<ReviewPolicy, 'default' | 'steps'>,
+  stepId: string,
+): ReviewPolicy['default'] => (Object.hasOwn(steps, stepId) ? steps[stepId] : undefined) ?? other

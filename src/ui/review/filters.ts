@@ -21,6 +21,8 @@ export interface QueueFilter {
   order: Order
   /** A user's ID, `me`, or `none`; '': any. */
   assignee: string
+  /** `true` includes the spans that the review policy leaves out. */
+  all: string
   /** '': any. */
   stepId: string
   /** The trace's name; '': any. */
@@ -31,11 +33,12 @@ export interface QueueFilter {
 export const filterFrom = (parameters: URLSearchParams): QueueFilter => ({
   order: ORDERS.find(({ value }) => value === parameters.get('order'))?.value ?? ORDERS[0].value,
   assignee: parameters.get('assignee') ?? '',
+  all: parameters.get('all') === 'true' ? 'true' : '',
   stepId: parameters.get('stepId') ?? '',
   name: parameters.get('name') ?? '',
 })
 
-const FILTERS = ['order', 'assignee', 'stepId', 'name'] as const
+const FILTERS = ['order', 'assignee', 'all', 'stepId', 'name'] as const
 
 /** The order to ask for: disputes have two, and one person's assignments, or nobody's, can't be mine first. */
 export function orderOf(kind: QueueKind, { order, assignee }: QueueFilter): string {

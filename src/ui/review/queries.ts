@@ -22,6 +22,7 @@ export const queueQuery = (projectSlug: string | undefined, kind: QueueKind, fil
           projectSlug,
           ...filter,
           order: orderOf(kind, filter),
+          all: (kind === 'review' && filter.all) || undefined,
           disputed: kind === 'disputes' || undefined,
           payloads: 'preview',
           limit: PAGE,

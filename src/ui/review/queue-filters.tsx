@@ -26,6 +26,16 @@ const filtersWith = (queue: QueueKind, suggestions: readonly string[]): Filter[]
       { value: 'none', label: 'Nobody' },
     ],
   },
+  ...(queue === 'review'
+    ? [
+        {
+          kind: 'choice' as const,
+          label: 'Outputs',
+          name: 'all',
+          options: [{ value: 'true', label: 'Including those that the policy leaves out' }],
+        },
+      ]
+    : []),
   { kind: 'text', label: 'Step', name: 'stepId', placeholder: 'e.g. generate-answer', suggestions },
   { kind: 'text', label: 'Trace name', name: 'name', placeholder: 'e.g. support-answer' },
 ]

@@ -9,6 +9,7 @@ import { AuditLogTab } from './audit-log-tab.tsx'
 import { ErrorTypesTab } from './error-types-tab.tsx'
 import { KeysTab } from './keys-tab.tsx'
 import { ProjectsTab } from './projects-tab.tsx'
+import { ReviewPolicyTab } from './review-policy-tab.tsx'
 import { StepNamesTab } from './step-names-tab.tsx'
 import { UsersTab } from './users-tab.tsx'
 
@@ -18,10 +19,11 @@ const TABS = [
   { path: 'users', label: 'Users', scope: 'manage', Content: UsersTab },
   { path: 'error-types', label: 'Error types', scope: 'read', Content: ErrorTypesTab },
   { path: 'step-names', label: 'Steps', scope: 'read', Content: StepNamesTab },
+  { path: 'review-policy', label: 'Review policy', scope: 'read', Content: ReviewPolicyTab },
   { path: 'audit-log', label: 'Audit log', scope: 'manage', Content: AuditLogTab },
 ] as const
 
-/** The settings: projects, keys, users, error types, steps, and the audit log. */
+/** The settings: projects, keys, users, error types, steps, the review policy, and the audit log. */
 export function Page() {
   usePageTitle('Settings')
   const { tab } = useParams<{ tab?: string }>()

@@ -1,7 +1,7 @@
 import { call } from '../api/client.ts'
 import { queryClient } from '../api/query-client.ts'
 import { SESSION_KEY } from '../api/session.ts'
-import type { ErrorTypes, NewApiKey, Project, Session, StepNames, Users } from '../api/wire.ts'
+import type { ErrorTypes, NewApiKey, Project, ReviewPolicy, Session, StepNames, Users } from '../api/wire.ts'
 import type { ApiKey } from './key-state.ts'
 import { apiKeysQuery, fetchStepNames, projectsQuery, usersQuery } from './queries.ts'
 
@@ -64,6 +64,11 @@ export async function changeStepNames(projectId: string, change: (names: StepNam
   const names = change(await fetchStepNames(projectId))
   await call(`/api/projects/${projectId}/step-names`, { method: 'PUT', body: { names } })
 }
+
+export const putReviewPolicy = (projectId: string, body: Pick<ReviewPolicy, 'default' | 'steps' | 'always'>) =>
+  call<ReviewPolicy>(`/api/projects/${projectId}/review-policy`, { method: 'PUT', body })
+
+export const refreshReviewPolicy = () => queryClient.invalidateQueries({ queryKey: ['review-policy'] })
 
 /** Refetches everything, because any page may show steps. */
 export const refreshSteps = () => queryClient.invalidateQueries()

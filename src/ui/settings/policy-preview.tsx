@@ -1,0 +1,42 @@
+import { Alert, Text } from '@mantine/core'
+import { count } from '../parts/format.ts'
+import { BASIS_DAYS, type Workload } from './workload.ts'
+
+/** What a policy offers to reviewers, going by the last days. */
+export function PolicyPreview({ workload, hasRules }: { workload: Workload; hasRules: boolean }) {
+  const { byStep, outputs, reviews, people } = workload
+  if (byStep.size === 0) {
+    return (
+      <Alert variant="default" title="No preview yet" role="status">
+        <Text size="sm">No outputs were counted in the last {BASIS_DAYS} days.</Text>
+      </Alert>
+    )
+  }
+  return (
+    <Alert
+      variant="default"
+      role="status"
+      title={capitalized(`${perDay(outputs)} outputs a day${perPerson(workload)}`)}
+    >
+      <Text size="sm">
+        Based on the outputs of the last {BASIS_DAYS} days
+        {people > 0
+          ? `, in which ${people === 1 ? '1 person' : `${count(people)} people`} reviewed`
+          : ', in which nobody reviewed'}
+        .{reviews > outputs && ` Some need several people, which makes ${perDay(reviews)} reviews a day.`}
+        {hasRules && ' The rules below add to this.'}
+      </Text>
+    </Alert>
+  )
+}
+
+const perPerson = ({ reviews, people }: Workload): string =>
+  people === 0 ? '' : `, ${perDay(reviews / people)} a person`
+
+const capitalized = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`
+
+/** An average number in a day. */
+export const perDay = (value: number): string => {
+  if (value > 0 && value < 1) return 'less than 1'
+  return value === 0 ? '0' : `about ${count(Math.round(value))}`
+}

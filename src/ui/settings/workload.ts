@@ -1,0 +1,35 @@
+import { stepPolicyIn } from '../api/review-policy.ts'
+import type { Insights, ReviewPolicy } from '../api/wire.ts'
+
+/** The days that the preview is based on. */
+export const BASIS_DAYS = 7
+
+/** What a policy offers per day, going by the outputs of the last days. */
+export interface Workload {
+  /** Outputs offered to reviewers per day, by step. */
+  byStep: ReadonlyMap<string, number>
+  /** All of them. */
+  outputs: number
+  /** How many reviews that takes, since some outputs are reviewed by several people. */
+  reviews: number
+  /** The people who reviewed in these days. */
+  people: number
+}
+
+/** Without the outputs that the policy's rules add: no count says how many those are. */
+export function workloadOf(
+  policy: Pick<ReviewPolicy, 'default' | 'steps'>,
+  { steps, reviewers }: Pick<Insights, 'steps' | 'reviewers'>,
+): Workload {
+  let [outputs, reviews] = [0, 0]
+  const byStep = new Map<string, number>()
+  for (const { stepId, outputs: total } of steps) {
+    const { sample, reviewers: perOutput } = stepPolicyIn(policy, stepId)
+    const offered = (sample * total) / BASIS_DAYS
+    byStep.set(stepId, offered)
+    outputs += offered
+    reviews += offered * perOutput
+  }
+  const people = reviewers.filter(({ days }) => days.some(({ reviewed }) => reviewed > 0)).length
+  return { byStep, outputs, reviews, people }
+}
