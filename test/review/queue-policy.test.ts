@@ -1,7 +1,14 @@
+import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import { isSampled } from '../../src/domain/review-policy.ts'
+import { DAY_MS, POLICY_PASS_TRACES } from '../../src/limits.ts'
+import { Deadline } from '../../src/store/core/deadline.ts'
+import { openUnscopedStore } from '../../src/store/core/store.ts'
+import { continuePolicyPasses } from '../../src/store/reviews/policy-passes.ts'
+import { rowsReadBy, wrapBindings } from '../support/bindings.ts'
 import { aSpan, aTrace } from '../support/builders.ts'
 import { newOrg, type Org } from '../support/org.ts'
+import { reviewerOf } from '../support/reviews.ts'
 
 const QUEUE = '/api/review-queue?projectSlug=support&limit=200'
 
@@ -26,6 +33,14 @@ async function addTrace(org: Org, stepIds: readonly string[], fields: object = {
   return { id: String(id), trace_id: trace.trace_id, spanIds: spans.map(({ span_id }) => span_id) }
 }
 
+/** Runs cron's passes to their end, late enough that all traces count as settled. */
+const leaveOut = () =>
+  continuePolicyPasses(openUnscopedStore(env, new Deadline(60_000)), {
+    now: Date.now() + DAY_MS,
+    steps: 10,
+    limit: POLICY_PASS_TRACES,
+  })
+
 describe('the queue under a policy', () => {
   it('offers what sampling picks, and with `all` the rest', async ({ expect }) => {
     const org = await newOrg()
@@ -40,5 +55,44 @@ describe('the queue under a policy', () => {
     expect(new Set(await queued(org, '&all=true'))).toEqual(new Set(spanIds))
     await setPolicy(org, {})
     expect(new Set(await queued(org))).toEqual(new Set(spanIds))
+  })
+
+  it('asks others for their votes on a span that it leaves out, once somebody has voted', async ({ expect }) => {
+    const org = await newOrg()
+    const { spanIds } = await addTrace(org, ['answer'])
+    await setPolicy(org, { default: { sample: 1e-9, reviewers: 2 } })
+    await leaveOut()
+    expect(await queued(org)).toEqual([])
+    const [first, second] = [await reviewerOf(org), await reviewerOf(org)]
+    const vote = (by: typeof first) => by.client.put(`/api/spans/${spanIds[0]}/review`, { decision: 'accept' })
+    expect((await vote(first)).status).toBe(200)
+    const { spans } = (await second.client.get(QUEUE)).body
+    expect(spans).toMatchObject([{ id: spanIds[0] }])
+    expect((await vote(second)).body.approvedOutput).toEqual({ answer: 'Yes' })
+  })
+
+  it('reads hardly more rows however much a policy leaves out, in two round trips', async ({ expect }) => {
+    const org = await newOrg()
+    const costs = async (query = '') => {
+      let d1RoundTrips = 0
+      const counting = wrapBindings((binding, call) => {
+        if (binding === 'DB') d1RoundTrips++
+        return call()
+      })
+      await org.clientOf(org.ownerKey, counting).get(`${QUEUE}${query}`)
+      const rows = await rowsReadBy(bindings => org.clientOf(org.ownerKey, bindings).get(`${QUEUE}${query}`))
+      return { d1RoundTrips, rows }
+    }
+    const picked = await addTrace(org, ['answer'])
+    for (let index = 0; index < 150; index++) await addTrace(org, ['embed'])
+    await setPolicy(org, { steps: { embed: { sample: 0 } } })
+    const before = await costs()
+    await leaveOut()
+    expect(await queued(org)).toEqual(picked.spanIds)
+    const after = await costs()
+    expect(after.d1RoundTrips).toBe(2)
+    expect(after.rows).toBeLessThan(100)
+    expect(before.rows).toBeGreaterThan(8 * after.rows)
+    expect((await costs('&all=true')).d1RoundTrips).toBe(2)
   })
 })

@@ -15,6 +15,7 @@ import { isLocated, locatedSpans } from '../spans/located-rows.ts'
 import { voteFields } from '../spans/vote-rows.ts'
 import { isLive } from '../traces/live.ts'
 import type { StoredValue } from '../traces/payloads.ts'
+import { reopenTraces } from '../traces/traces.ts'
 
 /*
  * Votes on spans that several people review, and the claims that one span of this kind can have besides that in its row.
@@ -100,13 +101,12 @@ const placeOf = ({ isDisputed, reviewId, ...draft }: VoteWithReview) => ({
 export async function addVotes(store: Store, act: Act, drafts: readonly VoteDraft[]): Promise<Set<string>> {
   const stored = new Set<string>()
   for (const { items } of chunkRows(drafts, rowOf)) {
+    const places = PLACES.from(PLACES.encodeAll(items.map(placeOf)))
     const [, , , , , , rows] = await store.database.batch([
       ...voteStatements(store, act, items),
-      store.database
-        .select({ id: votes.id })
-        .from(PLACES.from(PLACES.encodeAll(items.map(placeOf))))
-        .crossJoin(votes)
-        .where(isCast(PLACES.row, act)),
+      store.database.select({ id: votes.id }).from(places).crossJoin(votes).where(isCast(PLACES.row, act)),
+      // The queue now asks others for their votes as well, even if the policy leaves out the trace.
+      reopenTraces(store, isLive(store, sql`${traces.key} in (select ${PLACES.row.traceKey} from ${places})`)),
     ])
     for (const { id } of rows) stored.add(id)
   }
