@@ -11,6 +11,7 @@ import { newReviewed, reviewerOf } from '../support/reviews.ts'
 import { page, signIn } from '../support/session.ts'
 import { aHexSpanId, aHexTraceId, anExport, anExportedSpan, exportSpans } from '../support/telemetry.ts'
 import { manyTraces } from '../support/traces.ts'
+import { newVoted } from '../support/voting.ts'
 
 const NOTHING: Counts = { d1RoundTrips: 0, rowsWritten: 0, r2Calls: 0, limiterCalls: 0, queueSends: 0 }
 
@@ -432,6 +433,31 @@ describe('platform calls', () => {
     const cost = { ...NOTHING, d1RoundTrips: 1, rowsWritten: 2 }
     expect(await costOf(org, 'put', path, { isEnabled: false })).toEqual(cost)
     expect(await costOf(org, 'put', path, { isEnabled: false })).toEqual({ ...cost, rowsWritten: 0 })
+  })
+
+  it('a vote takes two round trips and four rows, and the one that decides also those of a decision', async ({
+    expect,
+  }) => {
+    const { org, ada, ben, spanId, on, step } = await newVoted('Yes')
+    const other = crypto.randomUUID()
+    await step({ span_id: other })
+    await org.bearer().get('/api/prompts?projectSlug=support')
+    const costFor = async (by: typeof ada, reviews: object[]) => {
+      const { bindings, counts } = countingBindings()
+      await client({ 'x-api-key': by.key }, bindings).post('/api/reviews', { reviews })
+      return counts
+    }
+    await on(spanId)(ada, { decision: 'reset' })
+    await on(spanId)(ben, { decision: 'reset' })
+    // The vote and its index by time, the span, and the audit entry.
+    expect(await costFor(ada, [{ spanId, decision: 'accept' }])).toMatchObject({ d1RoundTrips: 2, rowsWritten: 4 })
+    expect(await costFor(ada, [{ spanId, decision: 'accept' }])).toMatchObject({ d1RoundTrips: 1, rowsWritten: 0 })
+    // The same four rows, and the eleven of an acceptance.
+    expect(await costFor(ben, [{ spanId, decision: 'accept' }])).toMatchObject({ d1RoundTrips: 2, rowsWritten: 4 + 11 })
+    expect(await costFor(ben, [{ spanId: other, decision: 'accept' }])).toMatchObject({
+      d1RoundTrips: 2,
+      rowsWritten: 4,
+    })
   })
 
   it('a claim, its renewal and its release take one round trip and one row each', async ({ expect }) => {

@@ -37,6 +37,7 @@ async function placesOf(text: string): Promise<string[]> {
     feedback: ['user_id', 'labeller'],
     reviews: ['user_id'],
     suggestions: ['user_id'],
+    votes: ['user_id'],
     review_assignments: ['user_id'],
     saved_views: ['owner_id'],
     review_days: ['user_id'],
@@ -70,6 +71,10 @@ async function userWithRecords() {
   await reviewer.post(`/api/spans/${fixture.spanId}/feedback`, { content: 'Well done' })
   const assignment = { spanIds: [(await newReviewed('No', org)).spanId], userIds: [userId] }
   expectStatus(await org.owner.post('/api/review-queue/assign', assignment), 200)
+  const voted = crypto.randomUUID()
+  await fixture.step({ span_id: voted, step_id: 'voted', output: 'Yes' })
+  await org.owner.put(`/api/projects/${org.project.id}/review-policy`, { steps: { voted: { reviewers: 2 } } })
+  expectStatus(await reviewer.put(`/api/spans/${voted}/review`, { decision: 'accept' }), 200)
   await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id, labeller: LABELLER }))
   await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
   const elsewhere = aTrace()

@@ -219,6 +219,13 @@ async function check({ org, spanIds, people, id: traceId }: Awaited<ReturnType<t
     const isFull = !isDecided && current.length > 0 && current.length === current[0]?.reviewers
     mustEqual('whether the votes that are in disagree', isFull && doAgree(current), false)
     mustEqual('whether it is disputed', [span.isDisputed, disputedIds.includes(spanId)], [isFull, isFull])
+    for (const table of isDecided ? ['disputes', 'review_claims'] : []) {
+      mustEqual(
+        `the rows of ${table} after a decision`,
+        (await rowsOf(`select 1 from ${table} where span_id = ?`, spanId)).length,
+        0,
+      )
+    }
     const [{ voted } = { voted: -1 }] = await rowsOf<{ voted: number }>(
       'select vote_number as voted from spans where id = ?',
       spanId,
