@@ -24,12 +24,12 @@ const ViewsMenu = late(
 )
 const QueueFilters = late(
   async () => (await import('./queue-filters.tsx')).QueueFilters,
-  () => <Skeleton w={270} h={26} />,
+  () => <Skeleton w="min(382px, calc(100vw - 27px))" h={26} />,
 )
 
 const QueueActions = late(
   async () => (await import('./queue-actions.tsx')).QueueActions,
-  () => <Skeleton w={130} h={26} />,
+  () => <Skeleton w={147} h={26} />,
 )
 
 /** The review queue, one span at a time. */
