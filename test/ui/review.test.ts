@@ -83,6 +83,8 @@ test('filters the queue from the keyboard, and starts at its first item again', 
   await page.getByRole('button', { name: 'Clear filters' }).last().click()
   await showsItem(page, 0)
   await page.keyboard.press('f')
+  await page.getByRole('combobox', { name: 'Filter by' }).fill('name')
+  await page.keyboard.press('Enter')
   await page.getByRole('textbox', { name: 'Trace name' }).fill('other')
   await page.keyboard.press('Enter')
   await expect(page).toHaveURL(/[?&]name=other/)
