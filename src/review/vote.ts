@@ -11,7 +11,14 @@ import { isoTime } from '../http/atoms.ts'
 import { changedSince, heldByOther, noPlaceLeft, unavailable, unprocessable } from '../http/errors.ts'
 import { type Act, actorOf } from '../store/accounts/audit.ts'
 import type { ReviewSubject } from '../store/reviews/reviews.ts'
-import { isDecided, isStanding, latestVotes, type StandingVote, type VoteRow } from '../store/spans/vote-rows.ts'
+import {
+  byTime,
+  isDecided,
+  isStanding,
+  latestVotes,
+  type StandingVote,
+  type VoteRow,
+} from '../store/spans/vote-rows.ts'
 import type { FoundValue } from '../store/traces/payloads.ts'
 import type { Directed, ReviewRequest } from './direct.ts'
 import { canBeShared, checkOutput, type Judged, matches, type Values, verdictOn } from './judge.ts'
@@ -51,6 +58,8 @@ export function valuesToCompare(act: Act, { request, subject }: Directed): Found
 
 /** A vote of the round, with its correction as JSON if it was read. */
 interface Cast extends Ballot {
+  id: string
+  createdAt: number
   row: StandingVote | undefined
   json: string | undefined
 }
@@ -76,10 +85,14 @@ export async function judgeVote(act: Act, directed: Directed, values: Values, ch
   if (decision !== 'reset' && !request.force)
     await checkOutput(subject, request, correction?.json ?? values.output, checks)
   const cast: Cast[] = others.map(row => ({ ...row, row, json: jsonOf(row.value, values) }))
-  if (decision !== 'reset') cast.push({ decision, approvedHash, row: undefined, json: correction?.json })
+  const id = newId()
+  if (decision !== 'reset')
+    cast.push({ id, createdAt: act.at, decision, approvedHash, row: undefined, json: correction?.json })
+  // Another vote may have been stored first, although its request began later.
+  cast.sort(byTime)
   const outcome = await votingState(cast, voting.reviewers, comparison(subject))
   const vote: NonNullable<Judged['vote']> = {
-    id: newId(),
+    id,
     traceKey: span.row.traceKey,
     spanId: span.row.id,
     round: span.row.reviewNumber,
@@ -124,7 +137,7 @@ export async function judgeVote(act: Act, directed: Directed, values: Values, ch
     canBeShared: canBeShared(corrected, values),
     takesOver: vote.takesOver,
     userId: first.row?.userId ?? actorOf(act) ?? '',
-    createdAt: act.at,
+    createdAt: cast.at(-1)?.createdAt ?? act.at,
     importedAt: null,
     basis: 'votes',
     endsVoting: true,

@@ -42,6 +42,28 @@ const scenario = fc.record({
   delays: fc.array(fc.nat(3), { minLength: 1, maxLength: 12 }),
   lost: fc.array(fc.nat(11), { maxLength: 3 }),
 })
+/** Rounds in which everybody decides on one span at once. */
+const races = fc.record({
+  reviewers: fc.integer({ min: 2, max: 3 }),
+  rounds: fc.array(
+    fc.uniqueArray(
+      fc.record({
+        kind: fc.constantFrom('accept', 'accept', 'correct', 'reset'),
+        reviewer: fc.nat(ADJUDICATOR),
+        span: fc.constant(0),
+        value: fc.constant(1),
+        isBulk: fc.constant(false),
+        takeOver: fc.constant(false),
+        reviewers: fc.constant(2),
+      }),
+      { minLength: 3, maxLength: 4, selector: ({ reviewer }) => reviewer },
+    ),
+    { minLength: 2, maxLength: 3 },
+  ),
+  delays: fc.array(fc.nat(2), { minLength: 1, maxLength: 5 }),
+  lost: fc.constant<number[]>([]),
+})
+
 type Scenario = typeof scenario extends fc.Arbitrary<infer Value> ? Value : never
 
 /** Bindings whose D1 calls each wait a few turns, and sometimes lose the reply. */
@@ -287,5 +309,10 @@ describe('votes by several reviewers at once', () => {
       await purge(played)
     })
     await fc.assert(property, { numRuns: 25 * THOROUGHNESS, interruptAfterTimeLimit: 100_000 * THOROUGHNESS })
+  })
+
+  it('explain every decision if everybody decides at once', { timeout: 120_000 * THOROUGHNESS }, async () => {
+    const property = fc.asyncProperty(races, async drawn => check(await play(drawn)))
+    await fc.assert(property, { numRuns: 20 * THOROUGHNESS, interruptAfterTimeLimit: 100_000 * THOROUGHNESS })
   })
 })

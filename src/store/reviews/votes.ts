@@ -1,7 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Decision } from '../../domain/review-state.ts'
 import { utf8Length } from '../../domain/text.ts'
-import { CLAIM_MS } from '../../limits.ts'
 import { type Act, actorOf, recordActs } from '../accounts/audit.ts'
 import { chunkRows } from '../core/chunks.ts'
 import { isFree, isUnclaimed } from '../core/reviewable.ts'
@@ -252,7 +251,9 @@ export function endVoting({ database }: Store, act: Act, endings: readonly Endin
   const isReview = sql`(${reviews.traceKey} = ${row.traceKey} and ${reviews.spanId} = ${row.spanId}
     and ${reviews.number} = ${row.numberBefore} + 1 and ${reviews.id} = ${row.id})`
   const isEnded = sql`(trace_key, span_id) in (
-    select ${reviews.traceKey}, ${reviews.spanId} from ${ended} where ${isReview})`
+    select ${spans.traceKey}, ${spans.id} from ${ended} cross join ${spans}
+    where ${isReview} and ${spans.id} = ${row.spanId} and ${spans.traceKey} = ${row.traceKey}
+      and ${spans.reviewNumber} = ${reviews.number})`
   return [
     database
       .insert(feedback)
@@ -280,8 +281,8 @@ export function endVoting({ database }: Store, act: Act, endings: readonly Endin
         ),
       )
       .onConflictDoNothing(),
-    database.delete(disputes).where(sql`${isEnded} and ${disputes.disputedAt} <= ${act.at}`),
-    database.delete(reviewClaims).where(sql`${isEnded} and ${reviewClaims.until} <= ${act.at + CLAIM_MS}`),
+    database.delete(disputes).where(isEnded),
+    database.delete(reviewClaims).where(isEnded),
   ] as const
 }
 
