@@ -1,8 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, it } from 'vitest'
 import { newOrg } from '../support/org.ts'
-import { reviewerOf } from '../support/reviews.ts'
-import { newVoted, type StoredVote } from '../support/votes.ts'
+import { newReviewed, reviewerOf } from '../support/reviews.ts'
+import { newWithVotes, type StoredVote } from '../support/stored-votes.ts'
+import { ACCEPT, adjudicatorOf, correct, newVoted, RESET } from '../support/voting.ts'
 
 const MONDAY = Date.parse('2026-11-16T09:00:00.000Z')
 const WEEK_MS = 7 * 24 * 3_600_000
@@ -25,7 +26,7 @@ const outputsOf = async ({ manager }: Pick<Team, 'manager'>, query = '') =>
   (await manager.get(`/api/agreement/outputs?projectSlug=support${query}`)).body.outputs
 
 /** Decides on a span as its adjudicator would. */
-async function adjudicate(voted: Awaited<ReturnType<typeof newVoted>>, body: object) {
+async function adjudicate(voted: Awaited<ReturnType<typeof newWithVotes>>, body: object) {
   await voted.review(body)
   await env.DB.prepare("update reviews set basis = 'adjudication' where span_id = ?").bind(voted.spanId).run()
 }
@@ -46,34 +47,34 @@ describe('GET /api/agreement', () => {
     })
     const votesAt = (time: number, votes: readonly StoredVote[]) => votes.map(vote => ({ at: time, ...vote }))
     const voted = [
-      await newVoted(org, votesAt(at(0), [{ by: a }, { by: b }, { by: c }])),
-      await newVoted(org, votesAt(at(0, 1), [{ by: a, comment: 'Fine' }, correct(b, t1), { by: c }])),
-      await newVoted(org, votesAt(at(0, 2), [correct(a, t1), correct(b, t1), correct(c, t2)]), 'route'),
+      await newWithVotes(org, votesAt(at(0), [{ by: a }, { by: b }, { by: c }])),
+      await newWithVotes(org, votesAt(at(0, 1), [{ by: a, comment: 'Fine' }, correct(b, t1), { by: c }])),
+      await newWithVotes(org, votesAt(at(0, 2), [correct(a, t1), correct(b, t1), correct(c, t2)]), 'route'),
       // The second vote is in the next week, but the first vote decides.
-      await newVoted(org, [
+      await newWithVotes(org, [
         { by: a, at: at(1) },
         { by: b, at: at(2) },
       ]),
-      await newVoted(org, votesAt(at(1, 1), [correct(a, t2), { by: b }])),
+      await newWithVotes(org, votesAt(at(1, 1), [correct(a, t2), { by: b }])),
     ] as const
     const [, second, , , last] = voted
     await adjudicate(second, { decision: 'correct', approvedOutput: { answer: 'B' }, errorType: t1 })
     await adjudicate(last, { decision: 'accept' })
     spans = voted.map(({ spanId }) => spanId)
     // None of these counts: withdrawn, not blind, not sampled, and cast after a decision on the same output.
-    await newVoted(org, votesAt(at(0), [{ by: a }, { by: b, isWithdrawn: true }]))
-    await newVoted(
+    await newWithVotes(org, votesAt(at(0), [{ by: a }, { by: b, isWithdrawn: true }]))
+    await newWithVotes(
       org,
       votesAt(
         at(0),
         [{ by: a, isBlind: false }, correct(b), correct(c)].map(each => ({ ...each, isBlind: false })),
       ),
     )
-    await newVoted(
+    await newWithVotes(
       org,
       votesAt(at(0), [{ by: a }, correct(b)]).map(each => ({ ...each, isSampled: false })),
     )
-    const decided = await newVoted(
+    const decided = await newWithVotes(
       org,
       votesAt(at(0), [
         { by: a, round: 2 },
@@ -223,11 +224,62 @@ describe('GET /api/agreement', () => {
 })
 
 describe('the outputs that count', () => {
+  it('follow people through voting, deciding, and adjudicating', async ({ expect }) => {
+    const { org, ada, ben, cleo, spanId, on } = await newVoted({ answer: 'A' }, { blind: true })
+    const judge = await adjudicatorOf(org)
+    const manager = org.clientOf(await org.keyFor({ scopes: ['manage', 'read'] }))
+    const others = [await newReviewed({}, org), await newReviewed({}, org), await newReviewed({}, org)] as const
+    const [changed, disputed, withdrawn] = others.map(other => on(other.spanId))
+    const correction = correct({ answer: 'B' }, { errorType: 'reasoning_error' })
+    const steps = [
+      // Two agree, which decides. Cleo's own decision comes later, and is no vote.
+      [on(spanId), ada, ACCEPT],
+      [on(spanId), ben, ACCEPT],
+      [on(spanId), cleo, correction],
+      // Ada changes her mind. Her first vote counts.
+      [changed, ada, ACCEPT],
+      [changed, ada, correction],
+      [changed, ben, correction],
+      [disputed, ada, correction],
+      [disputed, ben, ACCEPT],
+      [disputed, judge, ACCEPT],
+      [withdrawn, ada, ACCEPT],
+      [withdrawn, ada, RESET],
+      [withdrawn, ben, ACCEPT],
+    ] as const
+    for (const [vote, by, body] of steps) expect(await vote?.(by, body)).toMatchObject({ status: 200 })
+
+    const body = await agreementOf({ manager })
+    // 1 of 3 agree. 4 of 6 labels are accept: α = (5 × 2 − 4 × 3 − 2 × 1) / (6 × 5 − 4 × 3 − 2 × 1).
+    expect(body.decision).toMatchObject({ outputs: 3, unanimous: 1, pairs: 3, agreed: 1, alpha: { value: -4 / 16 } })
+    // Both accept 2 of 3, so (4 + 1) / 9 agree by chance: κ = (3 − 5) / (9 − 5).
+    expect(body.pairs).toHaveLength(1)
+    expect(body.pairs[0].decision.kappa.value).toBeCloseTo(-1 / 2, 12)
+    const found = new Map(body.reviewers.map((reviewer: { userId: string }) => [reviewer.userId, reviewer]))
+    const adjudicated = (agreed: number) => ({ adjudicated: { decision: { outputs: 1, agreed } } })
+    expect(found.get(ada.userId)).toMatchObject({ votes: 3, ...adjudicated(0) })
+    expect(found.get(ben.userId)).toMatchObject({ votes: 4, ...adjudicated(1) })
+    expect([found.size, body.apart.decision.outputs]).toEqual([2, 0])
+    expect(body.differing[0]).toMatchObject({
+      spanId: others[1].spanId,
+      adjudication: { by: judge.userId, decision: 'accept' },
+    })
+    // An output with two votes by the same people counts once more when it is replaced and voted on again.
+    await others[0].observe({ data: { answer: 'New' }, timestamp: '2099-01-01T00:00:00.000Z' })
+    for (const by of [ada, ben]) expect(await changed?.(by, ACCEPT)).toMatchObject({ status: 200 })
+    expect((await agreementOf({ manager })).decision).toMatchObject({ outputs: 4, agreed: 2 })
+    // Once decided, a reset output can be voted on again, but everybody has seen the decision.
+    expect((await changed?.(judge, RESET))?.status).toBe(200)
+    for (const by of [ada, ben]) expect((await changed?.(by, ACCEPT))?.status).toBe(200)
+    const after = await agreementOf({ manager })
+    expect([after.decision.outputs, after.apart.decision.outputs]).toEqual([4, 1])
+  })
+
   it('include replaced outputs and renamed steps, but no deleted traces', async ({ expect }) => {
     const team = await newTeam()
     const { org, a, b } = team
-    const voted = await newVoted(org, [{ by: a }, { by: b, decision: 'correct' }])
-    await newVoted(org, [{ by: a }, { by: b }], 'reply')
+    const voted = await newWithVotes(org, [{ by: a }, { by: b, decision: 'correct' }])
+    await newWithVotes(org, [{ by: a }, { by: b }], 'reply')
     await voted.observe({ data: { answer: 'New' }, timestamp: '2099-01-01T00:00:00.000Z' })
     const renamed = await org.owner.put(`/api/projects/${org.project.id}/step-names`, {
       names: { reply: 'answer' },
@@ -251,11 +303,12 @@ describe('the outputs that count', () => {
       const { status } = await org.owner.put(`/api/projects/${org.project.id}/review-policy`, policy)
       expect(status).toBe(200)
     }
+    const judge = await adjudicatorOf(org)
     await setPolicy(true)
-    const decided = await newVoted(org, [{ by: a }, { by: b }])
-    await decided.review({ decision: 'accept' })
+    const decided = await newWithVotes(org, [{ by: a }, { by: b }])
+    await decided.review(ACCEPT, {}, judge.client)
     const before = await agreementOf({ manager: bound })
-    const open = await newVoted(org, [{ by: a }, { by: b, decision: 'correct' }, { by: c }])
+    const open = await newWithVotes(org, [{ by: a }, { by: b, decision: 'correct' }, { by: c }])
     expect(await agreementOf({ manager: bound })).toEqual(before)
     expect(await outputsOf({ manager: bound })).toHaveLength(1)
     expect((await agreementOf(team)).decision).toMatchObject({ outputs: 2, pairs: 4 })
@@ -264,7 +317,7 @@ describe('the outputs that count', () => {
     expect((await agreementOf({ manager: bound })).decision).toMatchObject({ outputs: 2, pairs: 4 })
     await setPolicy(true)
     expect(await outputsOf({ manager: bound })).toHaveLength(1)
-    await open.review({ decision: 'accept' })
+    await open.review(ACCEPT, {}, judge.client)
     expect((await agreementOf({ manager: bound })).decision).toMatchObject({ outputs: 2, pairs: 4 })
   })
 

@@ -17,7 +17,7 @@ export interface StoredVote {
 }
 
 /** Stores a span with votes on its output, at times and under policies that a test couldn't vote at. */
-export async function newVoted(org: Org, votes: readonly StoredVote[], stepId = 'answer') {
+export async function newWithVotes(org: Org, votes: readonly StoredVote[], stepId = 'answer') {
   const reviewed = await newReviewed({ answer: 'A' }, org)
   const { spanId } = reviewed
   const found = await env.DB.prepare(
