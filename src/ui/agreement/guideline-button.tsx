@@ -28,7 +28,12 @@ export function GuidelineButton({ stepId }: { stepId: string }) {
       >
         Guideline
       </Button>
-      <LateModal opened={isOpen} onClose={close} title={`Guideline for ${stepId}`}>
+      <LateModal
+        opened={isOpen}
+        onClose={close}
+        title={`Guideline for ${stepId}`}
+        closeButtonProps={{ 'aria-label': 'Close' }}
+      >
         {isOpen && <ShownGuideline projectId={projectId} stepId={stepId} />}
       </LateModal>
     </>
