@@ -109,11 +109,7 @@ export function readsOf({ common, rare }: PromptVersions): Read[] {
     },
     scanning('search: name (no traces) and metadata (all traces)', () => search('name=none&environment=production')),
     indexed('list: review state (all traces)', () => list('review=unreviewed')),
-    ...(['oldest', 'newest', 'negative', 'random'] as const).map(order => ({
-      // Remaining spans are counted up to 10,000.
-      ...scanning(`queue: ${order}`, () => `/api/review-queue?projectSlug=bench&order=${order}`),
-      isCounting: true,
-    })),
+    ...QUEUE_ORDERS.map(order => queue(`queue: ${order}`, order)),
     indexed('dataset: the first page of items', ({ datasetId }) => itemsOf(datasetId, '')),
     indexed('dataset: a page in the middle', ({ datasetId, itemsCursor }) =>
       itemsOf(datasetId, `cursor=${itemsCursor}`),
@@ -122,3 +118,16 @@ export function readsOf({ common, rare }: PromptVersions): Read[] {
     indexed('detail: a span', ({ spanId }) => `/api/spans/${spanId}`),
   ]
 }
+
+const QUEUE_ORDERS = ['oldest', 'newest', 'negative', 'random'] as const
+
+const queue = (what: string, order: string): Read => ({
+  what,
+  isIndexed: false,
+  // Remaining spans are counted up to 10,000.
+  isCounting: true,
+  path: () => `/api/review-queue?projectSlug=bench&order=${order}`,
+})
+
+/** The requests to compare once `sampleQueue` has left out 99 of 100 outputs. */
+export const readsOfSample: readonly Read[] = QUEUE_ORDERS.map(order => queue(`queue of a 1% sample: ${order}`, order))

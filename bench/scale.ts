@@ -2,9 +2,10 @@ import * as v from 'valibot'
 import { postEvents } from './events.ts'
 import { addItems, makeDataset } from './items.ts'
 import { multiply } from './multiply.ts'
-import { findPlace, type Place, type Read, readsOf } from './reads.ts'
+import { findPlace, type Place, type Read, readsOf, readsOfSample } from './reads.ts'
 import type { Benchmark, Options, Section } from './report.ts'
 import { APART_MS, makePrompt, sampleTraces } from './sample-traces.ts'
+import { sampleQueue } from './sampled-queue.ts'
 import { startServer } from './server.ts'
 import { median } from './statistics.ts'
 import { newTenant } from './tenant.ts'
@@ -41,6 +42,11 @@ export const scale: Benchmark = async options => {
   }
   const readings: Reading[] = []
   for (const read of readsOf(versions)) readings.push(await readAtEachPlace(read, places, options))
+  for (const [index, { name }] of sizes.entries()) {
+    const place = places[index]
+    if (place) await sampleQueue(server, name, place.client)
+  }
+  for (const read of readsOfSample) readings.push(await readAtEachPlace(read, places, options))
   return sectionsOf(places, readings)
 }
 

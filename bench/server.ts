@@ -36,6 +36,7 @@ export interface Server extends AsyncDisposable {
   /** A Worker's URL. Requests to it go directly to the Worker. */
   urlOf: (worker: string) => Promise<URL>
   databaseOf: (worker: string) => Promise<Database>
+  runCron: (worker: string) => Promise<void>
   /** The URL for inspecting isolates, if the server was started with an inspector. */
   inspectorUrl: () => Promise<URL>
   /** The process in which all Workers run, and its start in terms of `performance.now()`. */
@@ -76,6 +77,10 @@ export async function startServer(
   return {
     urlOf: worker => miniflare.unsafeGetDirectURL(worker),
     databaseOf: worker => miniflare.getD1Database('DB', worker),
+    runCron: async worker => {
+      const { outcome } = await (await miniflare.getWorker(worker)).scheduled({ cron: '* * * * *' })
+      if (outcome !== 'ok') throw new Error(`cron ended with ${outcome}`)
+    },
     inspectorUrl: () => miniflare.getInspectorURL(),
     processId: workerd.child.pid,
     startedAt: workerd.startedAt,
