@@ -3,10 +3,16 @@ import { endpoint } from '../api/endpoint.ts'
 import { CURSOR, ROOT_SPAN_ID, SPAN_ID, USER_ID } from '../api/story.ts'
 import type { Caller } from '../auth/authenticate.ts'
 import { shareOut } from '../domain/assignment.ts'
-import { described, object, record, timestamp, Uuid, uuid } from '../http/atoms.ts'
+import { described, object, record, text, timestamp, Uuid, uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf } from '../http/cursor.ts'
 import { badRequest, invalidRequest } from '../http/errors.ts'
-import { MAX_ASSIGNED_SPANS, MAX_ASSIGNEES, MAX_CURSOR_LENGTH, MAX_OPEN_ASSIGNMENTS } from '../limits.ts'
+import {
+  MAX_ASSIGNED_SPANS,
+  MAX_ASSIGNEES,
+  MAX_CURSOR_LENGTH,
+  MAX_FIELD_PATH_BYTES,
+  MAX_OPEN_ASSIGNMENTS,
+} from '../limits.ts'
 import { assigneeFor, assigneeParameter } from '../read/assignee.ts'
 import { projectSelector, selectedProject } from '../read/project.ts'
 import { TrueOrFalse, traceFilter, traceFilters } from '../read/trace-filters.ts'
@@ -26,7 +32,7 @@ const Filter = object(
       'false',
     ),
     metadata: described(
-      v.optional(record(v.string(), v.string())),
+      v.optional(record(text(1, MAX_FIELD_PATH_BYTES), v.string())),
       'Values of metadata fields by dotted path, as in `metadata.<path>=value`',
     ),
   }),
