@@ -60,4 +60,12 @@ test('a policy shows what it offers before it is saved, and the queue follows it
   await page.goto('/review?project=support&stepId=embed-query&all=true')
   await expect(page.getByRole('main')).toContainText('embed-query')
   await expect(page.getByRole('main')).toContainText('answer')
+
+  await page.goto('/settings/review-policy?project=support')
+  await page.getByRole('button', { name: 'Review embed-query like other steps' }).click()
+  await expect(page.getByRole('switch', { name: 'People review embed-query' })).toBeChecked()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await expect(page.getByText('Review policy saved.')).toBeVisible()
+  const followed = await organization.call('GET', `/api/projects/${organization.project.id}/review-policy`)
+  expect(followed).toHaveProperty('steps', { 'generate-answer': { sample: 0.35, reviewers: 2, blind: true } })
 })

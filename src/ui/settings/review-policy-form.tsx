@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, NumberInput, Stack, Switch, Text } from '@mantine/core'
+import { Anchor, Button, Checkbox, Group, NumberInput, Stack, Switch, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useState } from 'react'
 import { stepPolicyIn } from '../api/review-policy.ts'
@@ -61,6 +61,10 @@ export function ReviewPolicyForm({ projectId, saved, insights, refusal }: Review
       stepId === null ? { ...draft, default: changed } : { ...draft, steps: { ...draft.steps, [stepId]: changed } },
     )
   }
+  const followOthers = (stepId: string) => {
+    const { [stepId]: _, ...rest } = steps
+    setDraft(draft => ({ ...draft, steps: rest }))
+  }
   const workload = workloadOf({ default: other, steps }, insights)
   const nameOf = ({ stepId }: Row) => stepId ?? 'other steps'
   const columns: Column<Row>[] = [
@@ -72,9 +76,21 @@ export function ReviewPolicyForm({ projectId, saved, insights, refusal }: Review
             Other steps
           </Text>
         ) : (
-          <Text size="sm" component="span" {...(!isOwn && { c: 'dimmed' })}>
-            <ShownText text={stepId} />
-          </Text>
+          <Stack gap={0} align="flex-start">
+            <Text size="sm" component="span" {...(!isOwn && { c: 'dimmed' })}>
+              <ShownText text={stepId} />
+            </Text>
+            {isOwn && !isReadOnly && (
+              <Anchor
+                component="button"
+                size="xs"
+                aria-label={`Review ${stepId} like other steps`}
+                onClick={() => followOthers(stepId)}
+              >
+                Like other steps
+              </Anchor>
+            )}
+          </Stack>
         ),
     },
     {
