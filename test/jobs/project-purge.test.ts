@@ -13,8 +13,8 @@ import {
   RESEND_AFTER_MS,
 } from '../../src/limits.ts'
 import { wrapBindings } from '../support/bindings.ts'
-import { aFeedback, anObservation, aTrace } from '../support/builders.ts'
-import { newOrg } from '../support/org.ts'
+import { aFeedback, anObservation, aSpan, aTrace } from '../support/builders.ts'
+import { client, newOrg, type Org } from '../support/org.ts'
 import { deleteElsewhere } from '../support/projects.ts'
 import { newWorld } from '../support/samples.ts'
 
@@ -59,7 +59,10 @@ async function newFilled() {
   })
   await org.owner.put(`/api/projects/${projectId}/step-names`, { names: { old: 'new' } })
   await org.owner.put(`/api/projects/${projectId}/guidelines/step`, { text: 'Cite the doc.' })
-  await org.owner.put(`/api/projects/${projectId}/review-policy`, { steps: { step: { sample: 0.5 } } })
+  await org.owner.put(`/api/projects/${projectId}/review-policy`, {
+    steps: { step: { sample: 0.5 }, draft: { reviewers: 2 } },
+  })
+  await newDispute(org)
   const { dataset } = world
   await org.owner.put(`/api/datasets/${dataset.id}/evaluator`, { type: 'text' })
   await org.owner.post(`/api/datasets/${dataset.id}/items`, {
@@ -109,6 +112,18 @@ async function newFilled() {
     env.DB.prepare('insert into counted_days values (?, 1, null, 0, 0, 1, null, 0)').bind(job.projectKey),
   ])
   return { org, world, job, reviewedId: reviewed }
+}
+
+/** A span with votes that don't agree, and one that two people have claimed, of a step that two people review. */
+async function newDispute(org: Org): Promise<void> {
+  const other = client({ 'x-api-key': await org.keyFor({ scopes: ['review'] }) })
+  const trace = aTrace()
+  await org.ingest.post('/api/v1/traces', trace)
+  const [disputed, claimed] = ['Yes', 'No'].map(output => aSpan({ trace_id: trace.trace_id, step_id: 'draft', output }))
+  for (const span of [disputed, claimed]) await org.ingest.post('/api/v1/spans', span)
+  await org.owner.put(`/api/spans/${disputed?.span_id}/review`, { decision: 'accept' })
+  await other.put(`/api/spans/${disputed?.span_id}/review`, { decision: 'correct', approvedOutput: 'No' })
+  for (const by of [org.owner, other]) await by.post('/api/review-queue/claim', { spanIds: [claimed?.span_id] })
 }
 
 /** Like newFilled, but the project is deleted just after one of its traces, whose purge hasn't run yet. */
