@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { mkdir, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { convertV4MiniflareOptions, Miniflare, type V4WorkerOptions } from 'miniflare'
 
@@ -142,10 +143,14 @@ export function buildWorker(): Promise<string> {
   return bundle
 }
 
-/** Builds in a folder without pages: building them would empty `dist/` under a running server. */
+/**
+ * Builds in a folder without pages: building them would empty `dist/` under a running server. Each process has its own,
+ * because two benchmarks may run at once.
+ */
 async function build(): Promise<string> {
-  const directory = resolve(PROJECT, '.wrangler/bench')
-  await rm(directory, { recursive: true, force: true })
+  await mkdir(resolve(PROJECT, '.wrangler'), { recursive: true })
+  const directory = await mkdtemp(resolve(PROJECT, '.wrangler/bench-'))
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
   await mkdir(resolve(directory, 'dist/ui'), { recursive: true })
   await writeFile(resolve(directory, 'package.json'), JSON.stringify({ type: 'module', scripts: { build: ':' } }))
   for (const name of ['src', 'node_modules', 'tsconfig.json', 'wrangler.toml']) {
