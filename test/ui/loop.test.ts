@@ -176,7 +176,7 @@ test('a correction becomes a fix that holds, with the keyboard alone', async ({ 
   await openProblem(page)
   await expect(stateOf(page)).toHaveText('Open')
   const examples = page.getByRole('region', { name: 'Examples' })
-  await expect(page.getByRole('link', { name: '4 spoiled outputs' })).toBeVisible()
+  await expect(page.getByRole('link', { name: '4 affected outputs' })).toBeVisible()
   await expect(examples.getByRole('status')).toHaveText('1 of 4')
   await keyboard.press('j')
   await expect(examples.getByRole('status')).toHaveText('2 of 4')

@@ -72,7 +72,7 @@ export function FixNext({ insights, problems, days, project, typeNames, paths }:
   )
 }
 
-/** A step's problem of this type, or else the one that spoils most of its outputs. */
+/** A step's problem of this type, or else the step's problem with the most cases. */
 function problemOf(problems: readonly Problem[], stepId: string, errorType: string | undefined): Problem | undefined {
   const ofStep = problems.filter(problem => problem.stepId === stepId && problem.state !== 'dismissed')
   return ofStep.find(problem => problem.errorType === errorType) ?? ofStep[0]

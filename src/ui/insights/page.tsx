@@ -98,7 +98,7 @@ const NO_PROBLEMS: Problem[] = []
 
 interface FindingsProps {
   insights: Insights
-  /** The project's first problems, the one that spoils most outputs first. */
+  /** The project's first problems, the one with the most cases first. */
   problems: readonly Problem[]
   before: Insights | undefined
   days: WindowDays

@@ -18,7 +18,7 @@ interface ExampleProps {
   project: string
 }
 
-/** A spoiled output: why it's wrong, its input, and how the approved output differs. */
+/** An affected output: why it's wrong, its input, and how the approved output differs. */
 export function Example({ preview, problem, project }: ExampleProps) {
   const { data: span, error, refetch } = useQuery({ ...spanQuery(preview.id), ...wholeIn(preview) })
   const { trace, createdAt } = preview

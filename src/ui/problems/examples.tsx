@@ -24,7 +24,7 @@ interface ExamplesProps {
   range: TimeRange
 }
 
-/** A problem's spoiled outputs, one at a time. */
+/** A problem's affected outputs, one at a time. */
 export function Examples({ problem, project, range }: ExamplesProps) {
   const [address, change] = useSearchParams()
   const [isHelpOpen, help] = useDisclosure()

@@ -12,15 +12,18 @@ interface FiguresProps {
   days: WindowDays
 }
 
-/** How many outputs a problem spoils, what share that is, and whether it's getting worse. Each number has its list. */
+/**
+ * How many outputs a problem affects, what share that is, and whether it's getting worse. Each number links to its
+ * list.
+ */
 export function Figures({ problem, project, windows: { current, before }, days }: FiguresProps) {
   const { id, count: now, byReviewers, byEngine, share, trend } = problem
   const path = casesPath(project, id, current)
   const earlier = now - trend
   return (
     <Text size="sm">
-      <Counted value={now} path={path} label={`${counted(now, 'spoiled output')}`} />{' '}
-      {now === 1 ? 'spoiled output' : 'spoiled outputs'}
+      <Counted value={now} path={path} label={`${counted(now, 'affected output')}`} />{' '}
+      {now === 1 ? 'affected output' : 'affected outputs'}
       {byEngine > 0 && (
         <>
           {' '}
@@ -59,7 +62,7 @@ export function Figures({ problem, project, windows: { current, before }, days }
             <Counted
               value={earlier}
               path={casesPath(project, id, before)}
-              label={`${counted(earlier, 'spoiled output')} in the ${days} days before`}
+              label={`${counted(earlier, 'affected output')} in the ${days} days before`}
             />
             ).
           </>

@@ -31,7 +31,7 @@ import { isState, MEANINGS, stateName } from './states.tsx'
 /** Problems that somebody works on come first, because a project usually has more open ones. */
 const GROUPS = ['proven', 'fixing', 'live', 'open', 'verified', 'dismissed'] as const
 
-/** A project's problems: what spoils most outputs, and how far each fix is. */
+/** A project's problems: which errors affect the most outputs, and how far each fix has progressed. */
 export function Page() {
   usePageTitle('Problems')
   const project = useProject()
@@ -111,7 +111,7 @@ interface StateGroupProps {
   names: ReadonlyMap<string, string>
 }
 
-/** The problems in a state, the one that spoils most outputs first. */
+/** The problems in a state, the one with the most cases first. */
 function StateGroup({ state, problems, project, days, names }: StateGroupProps) {
   const titleId = useId()
   const windows = windowsAt(Date.now(), days)

@@ -9,7 +9,7 @@ const FOLLOW_MS = 5_000
 /** Examples per request. They have previews of their values. */
 const EXAMPLES = 25
 
-/** A project's problems in a period, the one that spoils most outputs first. */
+/** A project's problems in a period, the one with the most cases first. */
 export const problemsQuery = (project: string | undefined, { from, to }: TimeRange, state: ProblemState | null) =>
   infiniteQueryOptions({
     queryKey: ['problems', project, from, to, state],
@@ -39,7 +39,7 @@ export const problemQuery = (project: string | undefined, id: string, { from, to
 /** The states that change without anything that this page does. */
 const FOLLOWED: readonly ProblemState[] = ['fixing', 'live']
 
-/** The outputs that a problem has spoiled in a period, newest decision first. */
+/** The outputs that a problem affected in a period, newest decision first. */
 export const examplesQuery = (project: string | undefined, problemId: string, { from, to }: TimeRange) =>
   infiniteQueryOptions({
     queryKey: ['problem-examples', project, problemId, from, to],
