@@ -4,6 +4,8 @@ import type { FeedbackBody } from './wire.ts'
 
 /** Feedback on a trace or one of its spans. */
 export interface FeedbackFields {
+  /** What it's about, for example `helpfulness`. */
+  name?: FeedbackBody['name']
   /** `positive`, `negative`, or a number from 0.0 to 1.0. */
   rating?: FeedbackBody['rating']
   comment?: FeedbackBody['comment']
@@ -24,7 +26,7 @@ export interface FeedbackFields {
  * @internal
  */
 export function recordFeedback(recorder: Recorder, traceId: string, fields: FeedbackFields): string {
-  const { rating, comment, correction, labeller, feedbackId = newUuid(), spanId, timestamp } = { ...fields }
+  const { name, rating, comment, correction, labeller, feedbackId = newUuid(), spanId, timestamp } = { ...fields }
   const event = { type: 'feedback', traceId, id: feedbackId } as const
   recorder.add(
     event,
@@ -32,6 +34,7 @@ export function recordFeedback(recorder: Recorder, traceId: string, fields: Feed
       trace_id: traceId,
       feedback_id: feedbackId,
       span_id: spanId,
+      name,
       rating,
       comment,
       labeller,

@@ -140,6 +140,7 @@ export const gateNotMet = (message: string, details: readonly ErrorDetail[]) =>
   new ApiError(409, message, { code: 'gate_not_met', details })
 /** 409 because somebody else is reviewing the span. `until` is an ISO time. */
 export const heldByOther = (claim: { heldBy: string; until: string }) => new ApiError(409, HELD, { fields: claim })
+export const IMPORT_NEEDS_MANAGE = 'Imports need the manage scope'
 export const HELD = 'Somebody else is reviewing this span; set `takeOver` to decide anyway'
 /** 409 because enough others review the span. */
 export const noPlaceLeft = () => new ApiError(409, NO_PLACE)

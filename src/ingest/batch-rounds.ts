@@ -43,12 +43,16 @@ export const mergeSpans = (earlier: SpanDraft, later: SpanDraft): SpanDraft | un
     ? overlay(earlier, later)
     : undefined
 
-/** Merges two calls on one piece of feedback if both name the same span and the labeller doesn't change. */
+/**
+ * Merges two calls on one piece of feedback if both name the same span, the labeller doesn't change, and both or
+ * neither are imported.
+ */
 export function mergeFeedback(earlier: NamedFeedback, later: NamedFeedback): NamedFeedback | undefined {
   const { labeller } = later.fields
   const isSameLabeller = labeller === null || JSON.stringify(labeller) === JSON.stringify(earlier.fields.labeller)
-  const { traceUuid, spanId, receivedAt } = earlier.fields
-  if (traceUuid !== later.fields.traceUuid || spanId !== later.fields.spanId || !isSameLabeller) return undefined
+  const { traceUuid, spanId, isImported, receivedAt } = earlier.fields
+  const isSamePlace = traceUuid === later.fields.traceUuid && spanId === later.fields.spanId
+  if (!isSamePlace || !isSameLabeller || isImported !== later.fields.isImported) return undefined
   return { ...earlier, fields: { ...overlay(earlier.fields, later.fields), receivedAt } }
 }
 

@@ -18,7 +18,7 @@ import { saveSpans } from '../store/spans/spans.ts'
 import { placeValues } from '../store/traces/payloads.ts'
 import { mergeFeedback, mergeSpans, roundsOf } from './batch-rounds.ts'
 import { observation, trace } from './examples.ts'
-import { Feedback, feedbackDraft, feedbackReply } from './feedback.ts'
+import { Feedback, feedbackDraft, feedbackReply, requireImporter } from './feedback.ts'
 import { Observation, observationDraft, observationReply } from './observations.ts'
 import { ingestProject } from './project.ts'
 import { recordCalls } from './record-calls.ts'
@@ -68,7 +68,11 @@ export const postBatch = endpoint({
   const scope = { caller, store, project: await ingestProject({ caller, store, headers }), now }
   const results = new Results(requestId)
   const parsed = await mapInTurns(body.events, EVENTS_PER_TURN, async (input, index) =>
-    results.take(index, `events.${index}`, () => ({ ...parse(Event, input), index })),
+    results.take(index, `events.${index}`, () => {
+      const event = parse(Event, input)
+      if (event.type === 'feedback') requireImporter(caller, event.body)
+      return { ...event, index }
+    }),
   )
   for (const part of await splitIntoParts(scope.project, parsed.flat())) {
     const toAttribute = await storeDependents(await storeTraces(part, scope, results), scope, results)

@@ -50,6 +50,7 @@ export const observation = {
 export const feedback = {
   trace_id: TRACE_ID,
   feedback_id: FEEDBACK_ID,
+  name: 'correctness',
   rating: 'negative',
   comment: 'It is 24 months.',
   correction: CORRECTION,

@@ -5,7 +5,7 @@ import type { Caller } from '../auth/authenticate.ts'
 import { RATINGS } from '../domain/feedback.ts'
 import { feedbackUuid, newId, traceUuid } from '../domain/ids.ts'
 import { described, Email, object, objectOfBytes, Timestamp, text, Uuid } from '../http/atoms.ts'
-import { conflict, notFound } from '../http/errors.ts'
+import { conflict, forbidden, IMPORT_NEEDS_MANAGE, notFound } from '../http/errors.ts'
 import {
   ENVELOPE_BYTES,
   escaped,
@@ -45,17 +45,31 @@ const Labeller = v.pipe(
 
 const isGiven = (value: string | null | undefined): value is string => typeof value === 'string'
 
+const FeedbackName = v.pipe(
+  text(1, MAX_NAME_LENGTH),
+  v.metadata({ description: 'What the feedback is about', examples: ['helpfulness'] }),
+)
+
+const Source = v.pipe(
+  v.literal('import'),
+  v.metadata({
+    description: 'For feedback that was given elsewhere: it starts no attribution. Needs the manage scope.',
+  }),
+)
+
 export const Feedback = v.object({
   trace_id: TraceId,
   feedback_id: v.nullish(
     described(text(1, MAX_FEEDBACK_ID_LENGTH), 'Your own ID. Sending it again updates the feedback'),
   ),
   span_id: v.nullish(Uuid),
+  name: v.nullish(FeedbackName),
   rating: v.nullish(Rating),
   comment: v.nullish(text(0, MAX_COMMENT_LENGTH)),
   correction: v.nullish(objectOfBytes(MAX_CORRECTION_BYTES)),
   labeller: v.nullish(Labeller),
   timestamp: v.nullish(Timestamp),
+  source: v.nullish(Source),
 })
 
 const TAKEN = 'This feedback_id belongs to another trace'
@@ -68,7 +82,8 @@ export const createFeedback = endpoint({
   method: 'POST',
   path: '/api/v1/feedback',
   summary: 'Create or update feedback',
-  description: 'Rates, comments on, or corrects a trace. If the feedback_id exists, this updates the fields you send.',
+  description:
+    'Rates, comments on, or corrects a trace. If the feedback_id exists, this updates the fields you send. Sending the same feedback again changes nothing.',
   scope: 'ingest',
   body: Feedback,
   maxBytes: escaped(4 * MAX_COMMENT_LENGTH + MAX_CORRECTION_BYTES) + ENVELOPE_BYTES,
@@ -84,6 +99,7 @@ export const createFeedback = endpoint({
   },
 }).handle(async ({ body, caller, store, headers, now, enqueue }) => {
   const project = await ingestProject({ caller, store, headers })
+  requireImporter(caller, body)
   const draft = await feedbackDraft({ caller, project }, body, now)
   const {
     outcomes: [outcome = 'trace_missing'],
@@ -121,6 +137,11 @@ export interface NamedFeedback {
   fields: FeedbackDraft
 }
 
+/** 403 if feedback is imported and the caller may not import. */
+export function requireImporter({ scopes }: Caller, { source }: v.InferOutput<typeof Feedback>): void {
+  if (source && !scopes.includes('manage')) throw forbidden(IMPORT_NEEDS_MANAGE)
+}
+
 /** Converts a body to the store's form. Without a client's id, each call creates a new record. */
 export async function feedbackDraft(
   { caller, project }: { caller: Caller; project: Project },
@@ -132,6 +153,7 @@ export async function feedbackDraft(
     id: await feedbackUuid(project.id, feedbackId),
     traceUuid: await traceUuid(project.id, body.trace_id),
     spanId: body.span_id ?? null,
+    name: body.name ?? null,
     rating: body.rating ?? null,
     comment: body.comment ?? null,
     correction: body.correction ?? null,
@@ -140,6 +162,7 @@ export async function feedbackDraft(
     receivedAt,
     fallbackUserId: actorOf(caller),
     user: userOf(body.labeller),
+    isImported: body.source === 'import',
   }
   return { feedbackId, fields }
 }

@@ -61,6 +61,7 @@ async function saveJudgments(
       trace_id: traceId,
       feedback_id: `otel:${span.traceId}:${span.spanId}:${name}:${identifier}`,
       span_id: isOfTrace ? undefined : await uuidOf(project, span),
+      name,
       rating,
       comment,
       labeller: { name: identifier },

@@ -156,6 +156,7 @@ export const comment: Shown<typeof Feedback> = {
   userId: USER_ID,
   content: 'Did it see the warranty doc at all?',
   rating: null,
+  name: null,
   correction: null,
   labeller: null,
   source: 'review',

@@ -177,6 +177,7 @@ export const getTrace = endpoint({
             spanId: ROOT_SPAN_ID,
             userId: USER_ID,
             content: feedback.comment,
+            name: feedback.name,
             rating: 'negative',
             correction: CORRECTION,
             labeller: feedback.labeller,

@@ -8,7 +8,15 @@ import { DECISIONS } from '../domain/review-state.ts'
 import type { PayloadMode } from '../domain/span.ts'
 import { Email, IsoTime, isoTime, jsonPayload, StoredValue, shownAs, text, timestamp, Uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
-import { ApiError, badRequest, forbidden, HELD, personRequired, unprocessable } from '../http/errors.ts'
+import {
+  ApiError,
+  badRequest,
+  forbidden,
+  HELD,
+  IMPORT_NEEDS_MANAGE,
+  personRequired,
+  unprocessable,
+} from '../http/errors.ts'
 import { BatchResult, Results } from '../http/results.ts'
 import { parse } from '../http/validation.ts'
 import {
@@ -182,7 +190,7 @@ function originOf(
   if (at > now) throw badRequest('must not be in the future', 'at')
   if (at < 0) throw badRequest('must not be before 1970', 'at')
   requirePerson(caller)
-  if (!caller.scopes.includes('manage')) throw forbidden('Imports need the manage scope')
+  if (!caller.scopes.includes('manage')) throw forbidden(IMPORT_NEEDS_MANAGE)
   return { by, at }
 }
 

@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest'
 import { feedbackUuid, uuidV5 } from '../../src/domain/ids.ts'
-import { MAX_COMMENT_LENGTH, MAX_FEEDBACK_ID_LENGTH } from '../../src/limits.ts'
+import { MAX_COMMENT_LENGTH, MAX_FEEDBACK_ID_LENGTH, MAX_NAME_LENGTH } from '../../src/limits.ts'
 import { aFeedback, aTrace, TIME, timeAfter } from '../support/builders.ts'
 import { client, newOrg } from '../support/org.ts'
 import { newTrace } from '../support/trace.ts'
@@ -23,6 +23,10 @@ describe('feedback', () => {
     ['an empty feedback_id', { feedback_id: '' }, 'feedback_id'],
     ['a feedback_id that is too long', { feedback_id: 'x'.repeat(MAX_FEEDBACK_ID_LENGTH + 1) }, 'feedback_id'],
     ['an invalid timestamp', { timestamp: 'today' }, 'timestamp'],
+    ['an empty name', { name: '' }, 'name'],
+    ['a name that is too long', { name: 'x'.repeat(MAX_NAME_LENGTH + 1) }, 'name'],
+    ['a name that is not a string', { name: 5 }, 'name'],
+    ['another source', { source: 'api' }, 'source'],
   ] as const)('400s for %s', async ([, fields, path], { expect }) => {
     const { give, read } = await newTrace()
     const response = await give(fields)
@@ -65,6 +69,62 @@ describe('feedback', () => {
     expect((await read()).feedback).toMatchObject([
       { rating: 'positive', content: 'first', correction: { answer: 'x' }, createdAt: timeAfter(5), source: 'api' },
     ])
+  })
+
+  it('has a name, which an update without one keeps', async ({ expect }) => {
+    const { give, read } = await newTrace()
+    await give({ feedback_id: 'a', name: 'helpfulness', rating: 1, timestamp: TIME })
+    await give({ feedback_id: 'a', rating: 0.25 })
+    await give({ feedback_id: 'b', comment: 'Unnamed', timestamp: timeAfter(1) })
+    expect((await read()).feedback).toMatchObject([{ name: 'helpfulness', rating: 0.25 }, { name: null }])
+  })
+
+  it('changes nothing when it’s sent again, not even updatedAt', async ({ expect }) => {
+    const { org, give, read, trace_id } = await newTrace()
+    const body = {
+      feedback_id: 'a',
+      name: 'helpfulness',
+      rating: 0.1,
+      comment: 'No',
+      correction: { answer: 'x' },
+      labeller: { email: 'ada@example.com', name: 'Ada' },
+      timestamp: TIME,
+    }
+    await give(body)
+    const before = await read()
+    const again = await org.ingest.post('/api/v1/batch', {
+      events: [{ type: 'feedback', body: { trace_id, ...body } }],
+    })
+    expect(again.body.results).toMatchObject([{ status: 200 }])
+    expect(await read()).toEqual(before)
+    for (const change of [{ name: 'tone' }, { comment: 'Yes' }, { rating: 1 }, { timestamp: timeAfter(1) }]) {
+      const { updatedAt } = await read()
+      await expect.poll(() => Date.now()).toBeGreaterThan(Date.parse(updatedAt))
+      await give({ feedback_id: 'a', ...change })
+      expect(Date.parse((await read()).updatedAt)).toBeGreaterThan(Date.parse(updatedAt))
+    }
+  })
+
+  it('starts no attribution if it’s imported, which needs the manage scope', async ({ expect }) => {
+    const { org, give, read, trace_id } = await newTrace()
+    await org.owner.patch(`/api/projects/${org.project.id}`, { autoAttribute: true })
+    const imported = { trace_id, feedback_id: 'a', rating: 0, source: 'import' }
+    const pipeline = org.clientOf(await org.keyFor({ scopes: ['ingest'] }))
+    const refused = await pipeline.post('/api/v1/feedback', imported)
+    expect([refused.status, refused.body.code]).toEqual([403, 'forbidden'])
+    const headers = { 'x-project-slug': 'support' }
+    const other = { trace_id, feedback_id: 'b', rating: 1, source: 'import' }
+    const events = [imported, other].map(body => ({ type: 'feedback', body }))
+    const mixed = await pipeline.post('/api/v1/batch', {
+      events: [...events, { type: 'feedback', body: { trace_id, rating: 1 } }],
+    })
+    expect(mixed.body.results).toMatchObject([{ status: 403 }, { status: 403 }, { status: 201 }])
+    expect((await org.owner.post('/api/v1/feedback', imported, headers)).status).toBe(201)
+    const attribution = async () => (await org.ingest.get(`/api/v1/traces/${trace_id}/attribution`)).status
+    expect(await attribution()).toBe(404)
+    expect((await read()).feedback).toMatchObject([{ rating: 1 }, { rating: 0, source: 'api' }])
+    await give({ rating: 0 })
+    expect(await attribution()).not.toBe(404)
   })
 
   it('gets an id that a client can compute', async ({ expect }) => {

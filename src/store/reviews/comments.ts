@@ -76,6 +76,7 @@ export async function addComment(
             rating: rating === null ? null : JSON.stringify(rating),
             comment: content,
             correction: null,
+            name: null,
             labeller: null,
             timestamp: createdAt,
             receivedAt: createdAt,

@@ -21,6 +21,7 @@ export interface FeedbackDraft {
   id: string
   traceUuid: string
   spanId: string | null
+  name: string | null
   rating: Rating | null
   comment: string | null
   correction: JsonObject | null
@@ -31,6 +32,8 @@ export interface FeedbackDraft {
   fallbackUserId: string
   /** The labeller. If the email is new, they become a user with this id. */
   user: { id: string; email: string; name: string } | null
+  /** Given elsewhere. It starts no attribution. */
+  isImported: boolean
 }
 
 export type FeedbackOutcome = 'created' | 'updated' | RefusedFeedback
@@ -44,8 +47,8 @@ interface SavedFeedback {
 
 /**
  * Stores feedback, or updates the sent fields of existing records. If the project's settings say so, requests the
- * attribution of negative feedback and corrections. Takes one round trip, or two if some drafts are refused. Draft ids
- * must be unique.
+ * attribution of negative feedback and corrections, except imported ones. Feedback that changes nothing doesn't move its
+ * trace's `updatedAt`. Takes one round trip, or two if some drafts are refused. Draft ids must be unique.
  *
  * `on_other_trace`: another live trace has the record with this id. `span_on_other_trace`: the draft's span belongs to
  * another trace.
@@ -56,6 +59,7 @@ export async function saveFeedback(store: Store, given: readonly FeedbackDraft[]
   const outcomes = new Map<string, FeedbackOutcome>()
   const toAttribute: number[] = []
   const createdBy = newRevision()
+  const changedBy = `changed:${createdBy}`
   // An update keeps its time unless one is sent. Only the statement can do that, because its rows contain no stored
   // values.
   for (const group of Map.groupBy(drafts, ({ timestamp }) => timestamp !== null).values()) {
@@ -65,12 +69,15 @@ export async function saveFeedback(store: Store, given: readonly FeedbackDraft[]
         sql`${traces.key} in (select ${traces.key} ${storedRecords(store, drafts)})`
       const labeled = items.filter(({ labeller }) => labeller !== null)
       const labellers = items.filter(({ user }) => user !== null)
+      const ofChanged = sql`${traces.key} in (
+        select ${traces.key} ${storedRecords(store, items)} and ${feedback.createdBy} in (${createdBy}, ${changedBy}))`
       const disputes = items.filter(isDispute)
+      const toRequest = disputes.filter(({ isImported }) => !isImported)
       const [, rows, , , requested] = await database.batch([
         markReplacedLabellers(store, labeled, receivedAt),
-        upsertFeedback(store, json, { createdBy, withTime: items[0]?.timestamp !== null }),
-        ...touchAndFlag(store, ofTraces(items), receivedAt, 'isNegative', hasNegative()),
-        requestAutomaticJobs(store, ofTraces(disputes), receivedAt),
+        upsertFeedback(store, json, { createdBy, changedBy, withTime: items[0]?.timestamp !== null }),
+        ...touchAndFlag(store, ofChanged, receivedAt, 'isNegative', hasNegative()),
+        requestAutomaticJobs(store, ofTraces(toRequest), receivedAt),
         ...(labellers.length === 0 ? [] : [addLabellers(store, labellers)]),
         ...(disputes.length === 0 ? [] : [reopenTraces(store, ofTraces(disputes))]),
       ])
@@ -109,6 +116,7 @@ const FEEDBACK = rowSet([
   'id',
   'spanId',
   'userId',
+  'name',
   'rating',
   'comment',
   'correction',
@@ -149,7 +157,7 @@ const jsonOrNull = (value: unknown) => (value === null ? null : JSON.stringify(v
 const upsertFeedback = (
   store: Store,
   rows: string,
-  { createdBy, withTime }: { createdBy: string; withTime: boolean },
+  { createdBy, changedBy, withTime }: { createdBy: string; changedBy: string; withTime: boolean },
 ) => {
   const { row } = FEEDBACK
   return store.database
@@ -173,12 +181,14 @@ const upsertFeedback = (
       target: [feedback.id, feedback.traceKey],
       set: {
         spanId: sql`coalesce(excluded.span_id, ${feedback.spanId})`,
+        name: sql`coalesce(excluded.name, ${feedback.name})`,
         rating: sql`coalesce(excluded.rating, ${feedback.rating})`,
         comment: sql`coalesce(excluded.comment, ${feedback.comment})`,
         correction: sql`coalesce(excluded.correction, ${feedback.correction})`,
         labeller: sql`coalesce(excluded.labeller, ${feedback.labeller})`,
         userId: sql`iif(excluded.labeller is null, ${feedback.userId}, excluded.user_id)`,
         ...(withTime && { timestamp: sql`excluded.timestamp` }),
+        createdBy: sql`iif(${differs(withTime)}, ${changedBy}, ${feedback.createdBy})`,
       },
       setWhere: eq(feedback.source, 'api'),
     })
@@ -188,6 +198,16 @@ const upsertFeedback = (
       spanId: joinedSpanId('feedback'),
       isPosted: sql<number>`(select ${traces.isPosted} from ${traces} where ${traces.key} = ${feedback.traceKey})`,
     })
+}
+
+/** Whether an update sends a field with another value than the stored one. */
+const differs = (withTime: boolean): SQL => {
+  const { spanId, name, rating, comment, correction, labeller, userId, timestamp } = feedback
+  const fields = [spanId, name, rating, comment, correction, labeller].map(
+    column => sql`coalesce(excluded.${sql.identifier(column.name)}, ${column}) is not ${column}`,
+  )
+  const author = sql`excluded.labeller is not null and excluded.user_id <> ${userId}`
+  return sql`(${sql.join([...fields, author, ...(withTime ? [sql`excluded.timestamp <> ${timestamp}`] : [])], sql` or `)})`
 }
 
 /** The id of the organization's user with this email, or null. */

@@ -322,6 +322,7 @@ export async function addReviews(
               rating: null,
               comment: reviews.comment,
               correction: null,
+              name: null,
               labeller: null,
               timestamp: reviews.createdAt,
               receivedAt: act.at,

@@ -268,6 +268,7 @@ export function endVoting({ database }: Store, act: Act, endings: readonly Endin
             rating: null,
             comment: votes.comment,
             correction: null,
+            name: null,
             labeller: null,
             timestamp: votes.createdAt,
             receivedAt: act.at,

@@ -16,11 +16,16 @@ export const feedback = sqliteTable(
     rating: text('rating', { mode: 'json' }).$type<Rating>(),
     comment: text('comment'),
     correction: text('correction', { mode: 'json' }).$type<JsonObject>(),
+    /** What it's about: `helpfulness`. */
+    name: text('name'),
     labeller: text('labeller', { mode: 'json' }).$type<Labeller>(),
     timestamp: integer('timestamp').notNull(),
     /** Has a fraction, like that of an observation. */
     receivedAt: integer('received_at').notNull(),
-    /** Identifies the write that created the row, so a retry of that write still reports the row as created. */
+    /**
+     * Identifies the write that created the row, so a retry of that write still reports the row as created. Later, it
+     * identifies the last write that changed the row.
+     */
     createdBy: text('created_by').notNull(),
     /** Whether a pipeline sent it, or a reviewer wrote it as a comment. */
     source: text('source', { enum: FEEDBACK_SOURCES }).notNull().default('api'),

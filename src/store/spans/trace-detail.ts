@@ -33,6 +33,7 @@ export interface FeedbackDetail {
   /** The span that the feedback names, if it exists, or else the root. */
   spanId: string
   userId: string
+  name: string | null
   rating: Rating | null
   comment: string | null
   correction: JsonText | null
@@ -161,6 +162,7 @@ export const feedbackFields = {
   ...named({
     id: feedback.id,
     userId: feedback.userId,
+    name: feedback.name,
     timestamp: feedback.timestamp,
     receivedAt: feedback.receivedAt,
     source: feedback.source,

@@ -24,7 +24,7 @@ interface FeedbackCardProps {
 
 /** A comment or a piece of feedback. */
 export function FeedbackCard({ feedback, name, isOnTrace = false, buttons, editor, children }: FeedbackCardProps) {
-  const { labeller, source, createdAt, rating, content, correction, truncated } = feedback
+  const { labeller, source, createdAt, rating, content, correction, truncated, name: topic } = feedback
   return (
     <Stack gap={6} className={classes.card}>
       <Group justify="space-between" gap="xs" wrap="nowrap" align="start">
@@ -34,6 +34,11 @@ export function FeedbackCard({ feedback, name, isOnTrace = false, buttons, edito
           </Text>
           <span>{source === 'review' ? 'Reviewer' : 'Feedback'}</span>
           <Moment at={createdAt} />
+          {topic !== null && (
+            <Text span inherit dir="auto" className={classes.said}>
+              <ShownText text={topic} />
+            </Text>
+          )}
           {rating !== null && <RatingMark rating={rating} />}
           {isOnTrace && <span>on the trace</span>}
         </Group>
