@@ -49,7 +49,7 @@ export async function authenticateAccess(token: string, lookup: Lookup): Promise
   const email = await emailIn(token, { issuer: issuerOf(ACCESS_TEAM_DOMAIN), audience: ACCESS_AUD, now })
   const found = await members.get(JSON.stringify([email, request.headers.get('x-org-slug')]), lookup)
   const [membership, another] = found ?? []
-  if (!membership) throw forbidden(`No user has the email ${email}, which Cloudflare Access reported`)
+  if (!membership) throw forbidden(`Cloudflare Access signed you in as ${email}, but no user has this email`)
   if (another) throw organizationRequired()
   return { ...membership, scopes: scopesFrom(env) }
 }

@@ -31,7 +31,7 @@ import { DatasetItem, partsAt, requireDataset, Split, toItem, Version } from './
 
 const Filters = {
   split: v.optional(Split),
-  decision: described(v.optional(v.picklist(ITEM_DECISIONS)), 'import: imported examples, which have no decision'),
+  decision: described(v.optional(v.picklist(ITEM_DECISIONS)), 'import: imported examples, which nobody has decided on'),
   errorType: v.optional(v.pipe(v.string(), v.maxLength(MAX_NAME_LENGTH))),
   excluded: v.optional(TrueOrFalse),
 }
@@ -107,7 +107,7 @@ const Example: v.GenericSchema<unknown, NewExample> = object(
   v.strictObject({
     id: described(
       v.optional(Uuid),
-      'Chosen by you, so that sending the example again adds nothing. Default: a random ID.',
+      "Your own ID. Sending the example again doesn't add a second one. Default: a random ID.",
     ),
     input: jsonPayload(TOO_LARGE),
     expected: jsonPayload(TOO_LARGE),

@@ -65,7 +65,7 @@ export const Dataset = v.object({
   corrected: described(v.number(), 'Items whose output a reviewer corrected'),
   imported: described(v.number(), 'Imported examples'),
   excluded: described(v.number(), 'How many of the items are excluded from experiments'),
-  evaluator: described(Evaluator, "How outputs are compared with what's expected. `{}` is the default."),
+  evaluator: described(Evaluator, 'How outputs are compared with the expected ones. `{}` is the default.'),
   updatedAt: IsoTime,
 })
 

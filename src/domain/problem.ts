@@ -85,17 +85,17 @@ export interface Shown {
 
 /** Why a candidate isn't proven yet. Null if it is. */
 export function missingProof({ met, hasExperiment, hasGate, items, fixed }: Shown): string | null {
-  if (!hasExperiment) return "There's no finished experiment of the candidate on the step's dataset that counts."
+  if (!hasExperiment) return "The candidate has no finished experiment that counts on the step's dataset."
   if (items < MIN_PROOF_ITEMS) {
-    return `The experiment has ${items} of the problem's test items; it takes at least ${MIN_PROOF_ITEMS}.`
+    return `The experiment has ${items} of the problem's test items; at least ${MIN_PROOF_ITEMS} are required.`
   }
   if (fixed < neededFixes(items)) {
-    return `${fixed} of the problem's ${items} test items are fixed; it takes ${neededFixes(items)}.`
+    return `${fixed} of the problem's ${items} test items are fixed; ${neededFixes(items)} are required.`
   }
   if (met) return null
   return hasGate
     ? "The experiment doesn't meet the step's gate."
-    : `The experiment needs at least ${DEFAULT_GATE.minItems} items of the test split, and none that was right before and is wrong now.`
+    : `The experiment needs at least ${DEFAULT_GATE.minItems} items of the test split, and no item may be wrong that was right in production.`
 }
 
 /** What an experiment must show if the step has no gate. */

@@ -14,10 +14,10 @@ import { settled } from './tally.ts'
 const Comparison = v.object({
   counts: v.object({
     bothPassed: v.number(),
-    onlyA: described(v.number(), 'Items that passed in a only'),
-    onlyB: described(v.number(), 'Items that passed in b only'),
+    onlyA: described(v.number(), 'Items that passed only in a'),
+    onlyB: described(v.number(), 'Items that passed only in b'),
     neither: described(v.number(), 'Items that passed in neither. Errors count as not passed.'),
-    unjudged: described(v.number(), "Items that are unjudged in either. The other counts don't include them."),
+    unjudged: described(v.number(), "Items that are unjudged in a or b. The other counts don't include them."),
   }),
   sameItems: described(v.boolean(), 'Whether both have the same version, split, and sample'),
   sameEvaluator: v.boolean(),

@@ -40,10 +40,7 @@ const TAKEN = 'Another experiment has this ID'
 
 const NewExperiment = v.strictObject({
   id: v.optional(
-    described(
-      Uuid,
-      'Chosen by you, so that you can send the request again without creating another one. Default: a random ID.',
-    ),
+    described(Uuid, "Your own ID. Sending the request again doesn't create a second experiment. Default: a random ID."),
   ),
   projectSlug: v.string(),
   datasetId: Uuid,
@@ -52,12 +49,10 @@ const NewExperiment = v.strictObject({
   sample: v.optional(
     described(
       wholeNumber(1, MAX_EXPERIMENT_ITEMS),
-      "Only this many items. The same number draws the same items as long as the dataset doesn't change. Default: all.",
+      "Only this many items. As long as the dataset doesn't change, the same number selects the same items. Default: all.",
     ),
   ),
-  itemId: v.optional(
-    described(Uuid, 'Only this item, to try the candidate on it. No gate looks at an experiment like that.'),
-  ),
+  itemId: v.optional(described(Uuid, "Only this item. Such an experiment doesn't count for a gate.")),
   includeStale: v.optional(
     described(v.boolean(), 'Whether to include items whose output has changed since the decision'),
     false,
@@ -67,7 +62,7 @@ const NewExperiment = v.strictObject({
   promptVersionId: v.optional(
     described(
       Uuid,
-      "The version of the step's prompt to try, active or not. For the runner `model`, by default the active one.",
+      "The version of the step's prompt to try, active or not. Default for the runner `model`: the active one.",
     ),
   ),
   runner: described(
@@ -77,20 +72,20 @@ const NewExperiment = v.strictObject({
   model: v.optional(
     described(
       text(1, MAX_NAME_LENGTH),
-      "For the runner `client`, the model that you try, for your own records. For `model`, one of the configured provider's. Default: the configured one.",
+      'For the runner `client`, the model that you try, for your own records. For the runner `model`, a model of the configured provider; default: the configured model.',
     ),
   ),
   baseline: v.optional(
     described(
       v.union([v.literal(RECORDED), Uuid], `must be "${RECORDED}" or the ID of an experiment`),
-      'What to compare with. recorded: the outputs in production. Otherwise the ID of a finished experiment on the same dataset.',
+      'What to compare with: recorded, for the outputs in production, or the ID of a finished experiment on the same dataset.',
     ),
     RECORDED,
   ),
   maxCostUsd: v.optional(
     described(
       v.pipe(v.number(), v.minValue(0, 'must be at least 0'), v.maxValue(MAX_COST_USD)),
-      'For the runner `model`, what its calls may cost at most. Items that no longer fit become errors. For `client`, for your own records.',
+      'For the runner `model`, the most that its calls may cost. When the budget is used up, the remaining items become errors. For the runner `client`, for your own records.',
     ),
   ),
 })
@@ -100,7 +95,7 @@ export const createExperiment = endpoint({
   method: 'POST',
   path: '/api/experiments',
   summary: 'Begin an experiment',
-  description: `Tries a candidate on a dataset's items. The version, split, and sample determine which items, up to ${MAX_EXPERIMENT_ITEMS}. With the runner \`model\`, the service puts each item's values into the prompt in place of \`{{input}}\`, \`{{input.question}}\`, or \`{{state.chunks}}\`. A prompt without any of these becomes the system message, and the input the user's. The answer is held to the version's \`outputSchema\`.`,
+  description: `Tries a candidate on a dataset's items. The version, split, and sample determine the items, at most ${MAX_EXPERIMENT_ITEMS}. With the runner \`model\`, the service puts each item's values into the prompt in place of \`{{input}}\`, \`{{input.question}}\`, or \`{{state.chunks}}\`. If the prompt has no such placeholder, it becomes the system message, and the input becomes the user message. The answer must match the version's \`outputSchema\`.`,
   scope: 'review',
   body: NewExperiment,
   location: 201,
@@ -225,7 +220,7 @@ async function drawItems(store: Store, dataset: Dataset, body: Parsed<typeof New
     )
   }
   if (new Set(drawn.map(({ split }) => split)).size > MAX_EXPERIMENT_SPLITS) {
-    throw unprocessable(`The items are in more than ${MAX_EXPERIMENT_SPLITS} splits; choose one`, 'split')
+    throw unprocessable(`The items are in more than ${MAX_EXPERIMENT_SPLITS} splits; send one as \`split\``, 'split')
   }
   const repeated = drawn.filter(({ split, inputHash }) => split === 'test' && trained.has(inputHash))
   return { parts, drawn: { items: drawn.length, threshold, repeatedInputs: repeated.length } }

@@ -12,10 +12,10 @@ import { settled, tallyOf } from './tally.ts'
 /** Whether a version meets its step's gate. */
 export const GateState = v.object({
   gate: Gate,
-  versionId: described(v.nullable(Uuid), 'Null if the request names none and the step has no prompt'),
+  versionId: described(v.nullable(Uuid), 'Null if the request names no version and the step has no prompt'),
   experimentId: described(
     v.nullable(Uuid),
-    "The experiment that the gate looks at: the version's latest finished one on the step's dataset, with the dataset's current evaluator, on all splits or the gate's, compared with recorded outputs, and created without `version`, `sample`, and `includeStale`. Null if there is none.",
+    "The experiment that counts for the gate: the version's latest finished experiment that ran on the step's dataset, on all splits or the gate's, with the dataset's current evaluator, was compared with recorded outputs, and was created without `version`, `sample`, and `includeStale`. Null if there is none.",
   ),
   judging: described(
     v.nullable(Judging),

@@ -44,7 +44,7 @@ export const putGate = endpoint({
     minPassRate: condition(between(0, 1), 'The minimum share of those items that passed'),
     maxRegressed: condition(
       wholeNumber(0, MAX_EXPERIMENT_ITEMS),
-      'The maximum number of items that are wrong now, but were right in production',
+      'The maximum number of items that are wrong although they were right in production',
     ),
     maxUnjudged: condition(wholeNumber(0, MAX_EXPERIMENT_ITEMS), 'The maximum number of items that nobody has judged'),
     maxAgeDays: condition(between(0, MAX_GATE_AGE_DAYS), 'The maximum number of days since the experiment finished'),
@@ -52,13 +52,13 @@ export const putGate = endpoint({
     allowJudge: v.optional(
       described(
         v.boolean(),
-        "Whether an unjudged item counts as the model judge says: as passed, or as failed. A person's decision takes precedence. The model is then asked about each experiment on the step that finishes.",
+        "Whether an unjudged item counts as passed or failed according to a model's judgment. A person's decision takes precedence. If true, each finished experiment on the step is judged automatically.",
       ),
       false,
     ),
     autoRollback: described(
       v.optional(v.boolean(), false),
-      `Whether to activate the version before again if the watch finds a new version worse, with ${MIN_ROLLBACK_LOOK} decisions or more. Never returns from a version that was active before.`,
+      `Whether to reactivate the previous version if the watch finds the new one worse, with ${MIN_ROLLBACK_LOOK} decisions or more. A version that was active before is never rolled back.`,
     ),
   }),
   responses: { 200: Gate },

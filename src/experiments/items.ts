@@ -38,7 +38,7 @@ const Filters = {
   judgment: v.optional(
     described(
       v.picklist(['same', 'different', 'none']),
-      'What a model says about the output. none: only items with a result on which no model has said anything.',
+      "A model's judgment of the output. none: only items with a result that no model has judged.",
     ),
   ),
   decision: v.optional(described(v.picklist(ITEM_VERDICTS), "A person's decision on the output")),
@@ -46,9 +46,7 @@ const Filters = {
   split: v.optional(Split),
   errorType: v.optional(v.pipe(v.string(), v.maxLength(MAX_NAME_LENGTH))),
   itemId: v.optional(described(Uuid, 'Only this item')),
-  problemId: v.optional(
-    described(Uuid, "Only this problem's items: corrections that are cases of it, and that have a result"),
-  ),
+  problemId: v.optional(described(Uuid, 'Only corrections that are cases of this problem and have a result')),
 }
 
 type Filter = v.InferOutput<v.StrictObjectSchema<typeof Filters, undefined>>
@@ -58,7 +56,7 @@ export const listExperimentItems = endpoint({
   method: 'GET',
   path: '/api/experiments/{experimentId}/items',
   summary: "List an experiment's items with their results",
-  description: `In the order of the dataset. A page covers up to ${MAX_LISTED_ITEMS} items and may be short. It ends at 8 MiB of values, after at least one item.`,
+  description: `Sorted as in the dataset. A page covers up to ${MAX_LISTED_ITEMS} items and may be short. It ends at 8 MiB of values, after at least one item.`,
   scope: 'read',
   params: v.object({ experimentId: Uuid }),
   query: v.strictObject({ ...Filters, ...pageParameters }),

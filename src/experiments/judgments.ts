@@ -24,7 +24,7 @@ export const postJudgments = endpoint({
   path: '/api/experiments/{experimentId}/judgments',
   summary: 'Ask a model about unjudged items',
   description:
-    "Asks whether each unjudged output means the same as what's expected, in the background. The model gets the input, the expected outputs, and the candidate's output. Items that already have a judgment aren't asked about again, so you can repeat the call. A judgment is only a record beside the outcome, unless the step's gate has `allowJudge`.",
+    "In the background, asks the model whether each unjudged output means the same as the expected one. The model gets the input, the expected outputs, and the candidate's output. Items that already have a judgment aren't judged again, so you can repeat the call. A judgment affects nothing but a gate with `allowJudge`.",
   scope: 'review',
   params: v.object({ experimentId: Uuid }),
   location: 202,
@@ -62,12 +62,12 @@ export const listJudgments = endpoint({
   path: '/api/judgments',
   summary: 'List the outputs that both a model and a person judged',
   description:
-    'Covers all experiments on a step, the newest first. `agreement` counts them without the filters: how far the model agrees with people. People may have seen what the model says before they decided.',
+    "Covers all experiments on a step, newest first. `agreement` shows how often the model agrees with people, regardless of the filters. People may have seen the model's judgment before they decided.",
   scope: 'read',
   query: v.strictObject({
     ...projectSelector,
     stepId: text(1, MAX_NAME_LENGTH),
-    judgment: v.optional(described(v.picklist(['same', 'different']), 'What the model says about the output')),
+    judgment: v.optional(described(v.picklist(['same', 'different']), "The model's judgment of the output")),
     decision: v.optional(described(v.picklist(ITEM_VERDICTS), "The person's decision")),
     ...pageParameters,
   }),

@@ -38,7 +38,7 @@ export const cancelExperiment = endpoint({
   method: 'POST',
   path: '/api/experiments/{experimentId}/cancel',
   summary: 'Cancel an experiment',
-  description: 'The experiment keeps its results but takes no more. Canceling it again changes nothing.',
+  description: 'The experiment keeps its results but accepts no more. Canceling it again changes nothing.',
   scope: 'review',
   params: v.object({ experimentId: Uuid }),
   errors: { 409: ENDED },

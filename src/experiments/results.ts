@@ -49,8 +49,8 @@ const NewResult = object(
   }),
 )
 
-const RUN_BY_MODEL = 'The model runs this experiment, so it takes no results'
-const ENDED = 'The experiment has ended and takes no more results'
+const RUN_BY_MODEL = 'The model runs this experiment, so it accepts no results from clients'
+const ENDED = 'The experiment has ended and accepts no more results'
 
 export const postResults = endpoint({
   family: 'experiment',
@@ -58,7 +58,7 @@ export const postResults = endpoint({
   path: '/api/experiments/{experimentId}/results',
   summary: 'Send results of an experiment',
   description:
-    "Each result gets its own status: 201 if it's new, or 200 if it was sent before or replaces an error. An item keeps its first output: a different one is a 409. The experiment finishes when every item has an output.",
+    "Each result gets its own status: 201 if it's new, or 200 if it was sent before or replaces an error. An item keeps its first output: sending a different one gets a 409. The experiment finishes when every item has an output.",
   scope: ['review', 'manage'],
   params: v.object({ experimentId: Uuid }),
   body: v.strictObject({

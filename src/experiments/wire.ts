@@ -19,7 +19,7 @@ const Count = v.number()
 const Counts = v.object({
   passed: Count,
   failed: Count,
-  unjudged: described(Count, 'Free text that differs: neither right nor wrong until a person decides'),
+  unjudged: described(Count, 'Free text that differs, and is neither right nor wrong until a person decides'),
   error: described(Count, 'Items without an output. They count as not passed.'),
   fixed: described(Count, 'Right, but wrong in the baseline'),
   regressed: described(Count, 'Wrong, but right in the baseline'),
@@ -44,7 +44,7 @@ const experiment = {
   projectId: Uuid,
   datasetId: Uuid,
   stepId: v.string(),
-  version: described(v.string(), "The dataset's version, which determines the items and what's expected of them"),
+  version: described(v.string(), "The dataset's version, which determines the items and their expected outputs"),
   split: v.nullable(v.string()),
   sample: v.nullable(v.number()),
   itemId: described(v.nullable(Uuid), 'The only item, if the candidate is tried on one'),
@@ -63,14 +63,14 @@ const experiment = {
   ),
   state: described(
     v.picklist(EXPERIMENT_STATES),
-    "running. finished: every item has an output, or somebody finished it. cancelled. failed: no result arrived for 24 hours, or for 48 hours if the model runs it, or the model's run failed.",
+    "finished: every item has an output, or somebody finished the experiment. failed: no result arrived for 24 hours (48 hours if the model runs it), or the model's run failed.",
   ),
-  endReason: described(v.nullable(v.string()), 'Why the service ended it, if nobody else did'),
+  endReason: described(v.nullable(v.string()), 'Why the service ended the experiment early. Otherwise null.'),
   createdBy: Uuid,
   createdAt: IsoTime,
   finishedAt: v.nullable(IsoTime),
   lastResultAt: v.nullable(IsoTime),
-  items: described(Count, 'The items that it began with'),
+  items: described(Count, 'The items that the experiment began with'),
 }
 
 export const Experiment = v.object({
@@ -88,15 +88,12 @@ export const ListedExperiment = v.object({
 })
 
 const Run = v.object({
-  state: described(
-    v.picklist(RUN_STATES),
-    "running. waiting: for the provider, or for the next day's model calls. ended.",
-  ),
-  waitsUntil: described(v.nullable(IsoTime), 'When it goes on, if it waits'),
-  reason: described(v.nullable(v.string()), 'Why it waits, or why its last attempt failed'),
+  state: described(v.picklist(RUN_STATES), "waiting: for the provider, or for the next day's model calls"),
+  waitsUntil: described(v.nullable(IsoTime), "When the run continues, if it's waiting"),
+  reason: described(v.nullable(v.string()), 'Why the run is waiting, or why its last attempt failed'),
   costUsd: described(
     v.nullable(v.number()),
-    'What all of its calls cost, including those without a result. Calls in flight count with the most they can cost. Null if the price is unknown.',
+    'The cost of all calls, including those without a result. Calls in flight count at their maximum cost. Null if the price is unknown.',
   ),
 })
 
@@ -106,7 +103,7 @@ export const Report = v.object({
   pending: Experiment.entries.pending,
   removed: described(
     Count,
-    'Items that have been deleted since it began. If the experiment had already finished, its counts still include them.',
+    'Items that have been deleted since the experiment began. If it had already finished by then, its counts still include them.',
   ),
   counts: Counts,
   ...PassRate,
@@ -137,14 +134,14 @@ export const Report = v.object({
         inputTokens: v.number(),
         outputTokens: v.number(),
         totalTokens: v.number(),
-        results: described(Count, 'How many results have a usage'),
+        results: described(Count, 'How many results report their usage'),
       }),
     ),
-    'Sums over the results that have a usage. Null if none do.',
+    'Sums over those results. Null if there are none.',
   ),
   cost: described(
-    v.nullable(v.object({ usd: v.number(), results: described(Count, 'How many results have a cost') })),
-    'The sum over the results that have a cost. Null if none do.',
+    v.nullable(v.object({ usd: v.number(), results: described(Count, 'How many results report their cost') })),
+    'The sum over those results. Null if there are none.',
   ),
   durationMs: described(
     v.object({ p50: v.nullable(v.number()), p95: v.nullable(v.number()), results: Count }),
@@ -153,17 +150,17 @@ export const Report = v.object({
   versionsTried: described(Count, 'How many prompt versions were tried on this split of the dataset'),
   changedSince: described(
     v.nullable(v.object({ excluded: Count, moved: Count })),
-    "Items of the dataset that were excluded, or moved to another split, after the experiment's version. Null if the step was renamed and the dataset no longer has that version.",
+    "How many items of the dataset were excluded, or moved to another split, after the experiment's version. Null if the step was renamed and the dataset no longer has that version.",
   ),
-  repeatedInputs: described(Count, 'Items of the `test` split whose input is also in `train`'),
-  judging: described(Judging, 'What a model says about the unjudged items. It changes none of the counts.'),
+  repeatedInputs: described(Count, "How many items of the `test` split have an input that's also in `train`"),
+  judging: described(Judging, "A model's judgments of the unjudged items, which change none of the counts"),
   agreement: described(
     ModelAgreement,
-    'How far the model agrees with people, over the items that both judged and that still exist. People may have seen what the model says before they decided.',
+    "How often the model agrees with people, over the existing items that both have judged. People may have seen the model's judgment before they decided.",
   ),
   gate: described(
     v.nullable(GateState),
-    "Whether the version meets the step's gate. Null without a gate or a version. The gate may look at another experiment.",
+    "Whether the version meets the step's gate. Null without a gate or a version. A different experiment may count for the gate.",
   ),
 })
 
@@ -180,7 +177,7 @@ const result = {
   outcome: v.picklist(OUTCOMES),
   change: described(
     v.nullable(v.picklist(CHANGES)),
-    'Compared with the baseline. Null without one, or if either side is unjudged or an error.',
+    'The change against the baseline. Null without a baseline, or if either side is unjudged or an error.',
   ),
   error: v.nullable(v.string()),
   durationMs: v.nullable(v.number()),
@@ -190,7 +187,7 @@ const result = {
   review: described(v.nullable(Verdict), "A person's decision on the candidate's output"),
   judgment: described(
     v.nullable(Judgment),
-    'What a model says about the output. It changes neither the outcome nor any count, except for a gate with `allowJudge`.',
+    "A model's judgment of the output. It changes neither the outcome nor any count; only a gate with `allowJudge` uses it.",
   ),
   judgmentError: described(v.nullable(v.string()), "Why a model couldn't judge the output"),
 }
@@ -207,7 +204,7 @@ export const ExperimentItem = v.object({
   output: described(StoredValue, "The candidate's output. Null if there is none."),
   difference: described(
     v.array(v.object({ path: v.string(), expected: v.optional(v.unknown()), actual: v.optional(v.unknown()) })),
-    'The first 20 parts that differ from the nearest expected value. A side that lacks the part is absent. Values over 256 bytes are cut to the beginning of their JSON.',
+    'The first 20 parts that differ from the nearest expected value. If one side lacks the part, that side is absent. Values over 256 bytes are truncated to the beginning of their JSON.',
   ),
   share: described(v.nullable(v.number()), 'The share of leaves that agree, 0 to 1. Null without an output.'),
   ...result,

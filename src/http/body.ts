@@ -107,7 +107,7 @@ const MAX_ZSTD_WINDOW_LOG = 23
 
 const zstd: Codec = {
   inflate: (bytes, options) => {
-    if (bytes.byteLength === 0) throw new Error('There is no frame')
+    if (bytes.byteLength === 0) throw new Error('The body has no frame')
     return zstdDecompressSync(bytes, {
       ...options,
       params: { [constants.ZSTD_d_windowLogMax]: MAX_ZSTD_WINDOW_LOG },
@@ -223,7 +223,7 @@ function decodeUtf8(bytes: Uint8Array): string {
  */
 export function checkStructure(text: string, maxItems?: number): void {
   const excess = findExcess(text, MAX_BODY_DEPTH, maxItems)
-  if (excess === 'depth') throw badRequest(`The body nests deeper than ${MAX_BODY_DEPTH}`)
+  if (excess === 'depth') throw badRequest(`The body is nested more than ${MAX_BODY_DEPTH} levels deep`)
   if (excess === 'items') throw tooLarge(`The body has more than ${maxItems} items`)
 }
 

@@ -34,7 +34,7 @@ export const ERRORS = {
     code: 'unsupported_media_type',
     message: 'The body must be JSON, sent with content-type: application/json',
   },
-  422: { code: 'unprocessable', message: "The request is well-formed but can't be carried out" },
+  422: { code: 'unprocessable', message: "The request is valid but can't be carried out" },
   429: { code: 'rate_limited', message: 'Rate limit exceeded' },
   500: { code: 'internal', message: 'Internal error' },
   502: { code: 'failed', message: 'Failed after all retries; you can try again' },

@@ -34,7 +34,7 @@ export const attributeTrace = endpoint({
   path: '/api/v1/traces/{trace_id}/attribute',
   summary: 'Find the root cause of a disagreement',
   description:
-    'If there is no new data, this returns the previous result. Under a blind review policy, reviewers get 202 until the spans to review are decided.',
+    "If there is no new data, this returns the previous result. Under a blind review policy, reviewers get a 202 until the trace's reviewable spans are decided.",
   scope: ['ingest', 'read'],
   params: v.object({ trace_id: TraceId }),
   query: v.strictObject({
@@ -77,7 +77,7 @@ export const getAttribution = endpoint({
   path: '/api/v1/traces/{trace_id}/attribution',
   summary: 'Get the root cause of a disagreement',
   description:
-    'Returns 404 if no attribution was requested and, under a blind review policy, to reviewers until the spans to review are decided.',
+    "Returns 404 if no attribution was requested. Under a blind review policy, reviewers also get a 404 until the trace's reviewable spans are decided.",
   scope: ['ingest', 'read'],
   params: v.object({ trace_id: TraceId }),
   errors: { 404: TRACE_NOT_FOUND, 502: ERRORS[502].message },

@@ -67,7 +67,7 @@ export const createPrompt = endpoint({
   method: 'POST',
   path: '/api/prompts',
   summary: "Create a step's prompt",
-  description: 'Its first version becomes active. If the step has a gate, that takes an `override`.',
+  description: 'Its first version becomes active. If the step has a gate, this requires an `override`.',
   scope: 'manage',
   body: v.strictObject({
     projectSlug: ProjectSlug,
@@ -110,7 +110,7 @@ export const createPromptVersion = endpoint({
   path: '/api/prompts/{promptId}/versions',
   summary: 'Create a version of a prompt',
   description:
-    "If you omit outputSchema, the new version gets the active version's. If the step has a gate, `activate` is a 409, and no version is created.",
+    "If you omit outputSchema, the new version gets the active version's. If the step has a gate, a call with `activate` gets a 409 and creates no version.",
   scope: 'manage',
   params: v.object({ promptId: Uuid }),
   body: v.strictObject({
@@ -157,7 +157,7 @@ export const activatePromptVersion = endpoint({
   path: '/api/prompts/{promptId}/active-version',
   summary: 'Activate a version of a prompt',
   description:
-    'To roll back, activate an earlier version. If the step has a gate, a version that was never active has to meet it. Otherwise the code is `gate_not_met`, and `details` has each unmet condition.',
+    "To roll back, activate an earlier version. If the step has a gate, a version that was never active has to meet it. If it doesn't, the error's code is `gate_not_met`, and `details` lists each unmet condition.",
   scope: 'manage',
   params: v.object({ promptId: Uuid }),
   body: v.strictObject({ ...VersionChoice.entries, override: v.optional(Override) }),

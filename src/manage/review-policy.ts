@@ -27,7 +27,7 @@ const StepFields = object(
     reviewers: described(v.optional(wholeNumber(1, MAX_REVIEWERS)), 'How many people review each output'),
     blind: described(
       v.optional(v.boolean()),
-      "Whether to hide other people's opinions of an output from reviewers until it's decided",
+      "Whether to hide other people's votes and comments on an output from reviewers until it's decided",
     ),
   }),
 )
@@ -62,17 +62,17 @@ export const putReviewPolicy = endpoint({
   path: '/api/projects/{projectId}/review-policy',
   summary: "Set a project's review policy",
   description:
-    "Sets which outputs the review queue offers, and how many people review each. Replaces the whole policy; an empty object offers every output again. Decisions that were made stay, and spans outside of the policy can still be reviewed. If a trace's root is reviewed through another span, that span's step applies. If you rename a step, its policy moves with it. Only for people.",
+    "Sets which outputs the review queue offers, and how many people review each. Replaces the whole policy; an empty object offers every output again. Existing decisions stay, and spans outside the policy can still be reviewed. If a trace's root is reviewed through another span, the policy of that span's step applies. If you rename a step, its policy moves with it. Only for people.",
   scope: 'manage',
   params: v.object({ projectId: Uuid }),
   body: v.strictObject({
     default: described(
       v.optional(StepFields, {}),
-      "Applies to the steps that `steps` doesn't name. Without it, or for missing fields, the queue offers every output to one reviewer.",
+      "Applies to the steps that `steps` doesn't name. Without it, the queue offers every output to one reviewer; missing fields have the same effect.",
     ),
     steps: described(
       v.optional(Steps, {}),
-      `By step, by any of its names; at most ${MAX_POLICY_STEPS}. Missing fields are taken from \`default\`.`,
+      `Keyed by step, under any of its names; at most ${MAX_POLICY_STEPS}. Missing fields are taken from \`default\`.`,
     ),
     always: v.optional(AlwaysRules, []),
   }),
@@ -103,7 +103,7 @@ export const putReviewPolicy = endpoint({
     throw invalidRequest(
       others.map(stepId => ({
         path: `steps.${stepId}`,
-        message: `is the same step as "${first}" under their new name`,
+        message: `is the same step as "${first}", because both have the same new name`,
       })),
     )
   }

@@ -40,14 +40,14 @@ export const IsToBeActive = v.pipe(
   v.metadata({ description: 'Whether to activate this version immediately' }),
 )
 export const WrittenAt = timestamp(
-  "When the version was written. Set it to import a version from elsewhere. Only people can set it, and it can't be in the future. It doesn't change the time of activation.",
+  "When the version was written. Set this to import a version from elsewhere. Only people can set it, and it can't be in the future. It doesn't affect the time of activation.",
 )
 export const VersionChoice = v.strictObject({ versionId: Uuid })
 
 export const MAX_TEXT_BODY_BYTES = escaped(MAX_CONTENT_BYTES + MAX_SCHEMA_BYTES) + ENVELOPE_BYTES
 
 export const TOO_MUCH = `All versions together are limited to ${MAX_VERSIONS_BYTES} bytes as JSON`
-export const HAS_GATE = 'The step has a gate, which a new version has to meet before it can become active'
+export const HAS_GATE = 'The step has a gate, so a new version has to meet it before it can become active'
 export const NO_VERSION = 'There is no version with this ID'
 
 /** The project in a body. 404 if it doesn't exist, 403 if the key can't access it. */

@@ -23,7 +23,7 @@ export const ActsAs = v.pipe(
   v.picklist(ACTORS),
   v.metadata({
     description:
-      "Who uses the key. A person's decisions are ground truth. An agent's are suggestions that a person decides on. A pipeline makes none.",
+      "Who uses the key. A person's decisions are ground truth. An agent's decisions are suggestions that a person decides on. A pipeline can't decide.",
   }),
 )
 
@@ -66,7 +66,7 @@ export const Adjudicator = v.pipe(
   v.boolean(),
   v.metadata({
     description:
-      'Whether the user decides if reviewers disagree. They see every review, even under a blind policy, and their decisions stand at once instead of counting as votes.',
+      'Whether the user settles disagreements between reviewers. Adjudicators see every review, even under a blind policy, and their decisions are final at once instead of counting as votes.',
   }),
 )
 

@@ -17,8 +17,8 @@ import { requireProblem } from './frame.ts'
 import { Problem } from './wire.ts'
 
 const NOTE_REQUIRED = 'is required to dismiss a problem'
-const NO_USER = "The assignee isn't a user with access to the project"
-const NO_VERSION = "The candidate isn't a version of the prompt of the problem's step"
+const NO_USER = 'The assignee must be a user with access to the project'
+const NO_VERSION = "The candidate must be a version of the prompt of the problem's step"
 
 const Change = v.strictObject({
   dismissed: v.optional(described(v.boolean(), 'Whether people have decided not to fix it. Requires a note.')),
@@ -37,7 +37,7 @@ export const patchProblem = endpoint({
   path: '/api/problems/{problemId}',
   summary: 'Dismiss a problem, assign it, or link the prompt version that should fix it',
   description:
-    'Fields that are left out stay as they are. The counts in the response are those of the last 30 days. If the step was renamed, the ID that the problem had before still works.',
+    "Omitted fields stay unchanged. The counts in the response are those of the last 30 days. If the step was renamed, the problem's earlier ID still works.",
   scope: 'review',
   params: v.object({ problemId: Uuid }),
   body: Change,

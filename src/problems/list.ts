@@ -31,7 +31,7 @@ export const listProblems = endpoint({
   summary: "List a project's problems",
   description:
     'Groups what reviewers corrected and what engines found, by the step at fault, the error type, and the knowledge doc. Problems with the most cases come first. Covers whole UTC days, and counts a case on the day of its decision or answer. Problems with a candidate are listed even if they have no cases. ' +
-    `A page ends after ${MAX_LISTED_CANDIDATES} problems with a candidate, and with \`state\` looks at up to ${MAX_SCANNED_PROBLEMS} problems, so it may be short even if more follow. ` +
+    `A page ends after ${MAX_LISTED_CANDIDATES} problems with a candidate. With \`state\`, it looks at up to ${MAX_SCANNED_PROBLEMS} problems. So a page may be short even if more problems follow. ` +
     "To list a problem's cases, use `GET /api/spans?problemId=`.",
   scope: 'read',
   query: v.strictObject({
@@ -68,7 +68,7 @@ export const getProblem = endpoint({
   path: '/api/problems/{problemId}',
   summary: 'Get a problem',
   description:
-    'Covers whole UTC days, as the list does. If the step was renamed, the ID that the problem had before still works.',
+    "Covers whole UTC days, as the list does. If the step was renamed, the problem's earlier ID still works.",
   scope: 'read',
   params: v.object({ problemId: Uuid }),
   query: v.strictObject(dayParameters),

@@ -19,12 +19,12 @@ const Change = v.object({
     v.nullable(v.string()),
     "The model's reason. Null once any of the suggestion's examples was deleted, because a reason may quote it.",
   ),
-  examples: described(v.array(Uuid), 'The corrected spans that the change serves, except for deleted ones'),
+  examples: described(v.array(Uuid), 'The corrected spans that the change should help with, except for deleted ones'),
   isCopied: described(
     v.boolean(),
-    'Whether new words were copied from the input, state, or output of an example, although no person wrote them. A trace may contain instructions to a model, so check whether the change is a rule that you want.',
+    "Whether the change copies words from an example's input, state, or output that no person wrote. A trace may contain instructions to a model, so check whether you really want this rule.",
   ),
-  copiedFrom: described(v.array(Uuid), 'The spans that they were copied from, except for deleted ones'),
+  copiedFrom: described(v.array(Uuid), 'The spans that the words were copied from, except for deleted ones'),
 })
 
 export const Suggestion = v.object({
@@ -33,10 +33,10 @@ export const Suggestion = v.object({
   versionId: described(Uuid, "The suggested version. It isn't active until somebody activates it."),
   number: described(v.number(), "The version's number"),
   isActive: v.boolean(),
-  baseVersionId: described(Uuid, 'The version that was active, to which the changes apply'),
+  baseVersionId: described(Uuid, 'The version that was active at the time, to which the changes apply'),
   model: described(v.string(), 'The model that wrote it'),
   createdAt: IsoTime,
-  changes: described(v.array(Change), 'The changes in their order in the prompt'),
+  changes: described(v.array(Change), 'The changes, in the order of their places in the prompt'),
   examples: described(
     v.array(v.object({ spanId: Uuid, traceId: Uuid })),
     'The corrected spans that the model read, except for deleted ones',

@@ -13,15 +13,15 @@ export const Problem = v.object({
   docSlug: described(v.nullable(v.string()), 'The knowledge doc that the cause cites'),
   count: described(
     v.number(),
-    'Its cases in the range: spans with a correction in force, and traces without one that an engine analyzed',
+    "The problem's cases in the range: spans with a correction in force, and traces without such a span for which an engine found a cause",
   ),
-  byReviewers: described(v.number(), 'Cases of which a reviewer named the type, or nobody did'),
-  byEngine: described(v.number(), 'Cases of which only the engine named the type'),
+  byReviewers: described(v.number(), 'Cases whose type a reviewer named, and cases without a type'),
+  byEngine: described(v.number(), 'Cases whose type only the engine named'),
   share: described(
     v.nullable(v.number()),
-    "Cases per decision on the step in the range, 0 to 1. Null if there are fewer decisions than cases, because people judged other steps' outputs.",
+    "Cases per decision on the step in the range, 0 to 1. Null if there are more cases than decisions, because people judged other steps' outputs.",
   ),
-  trend: described(v.number(), 'The count, minus that of the range of the same length before'),
+  trend: described(v.number(), 'The count, minus the count of the preceding range of the same length'),
   lastAt: described(v.nullable(IsoTime), 'The newest case in the range. Null if there is none.'),
   examples: described(v.array(Uuid), 'The spans of the newest cases in the range'),
   state: described(
@@ -35,7 +35,7 @@ export const Problem = v.object({
       versionId: Uuid,
       number: v.number(),
       note: v.nullable(v.string()),
-      at: described(IsoTime, 'When it was linked'),
+      at: described(IsoTime, 'When the candidate was linked'),
     }),
   ),
   proof: v.nullable(
@@ -49,14 +49,14 @@ export const Problem = v.object({
         "How many of the problem's items in that split have a result. `GET /api/experiments/{experimentId}/items?problemId=&split=` lists them.",
       ),
       needed: described(v.number(), 'How many must be fixed'),
-      reason: described(v.nullable(v.string()), "Why it isn't proven. Null if it is."),
+      reason: described(v.nullable(v.string()), "Why the fix isn't proven. Null if it is."),
     }),
   ),
   watch: described(
     v.nullable(Watch),
-    "How the candidate does, compared with the version before. Null while it isn't active.",
+    "How the candidate compares with the previous version. Null while it isn't active.",
   ),
-  note: described(v.nullable(v.string()), 'Why it was dismissed, or anything else that people should know'),
+  note: described(v.nullable(v.string()), 'Why the problem was dismissed, or anything else that people should know'),
 })
 
 /** How far a problem's fix has come. */

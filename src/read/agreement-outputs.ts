@@ -12,17 +12,17 @@ export const listAgreementOutputs = endpoint({
   family: 'read',
   method: 'GET',
   path: '/api/agreement/outputs',
-  summary: 'List the outputs behind the agreement of reviewers',
+  summary: "List the outputs behind the reviewers' agreement",
   description:
-    'The outputs that `GET /api/agreement` counts, the one with the newest first vote first. Needs the `manage` scope, ' +
-    'or an adjudicator with `review`. Callers who are bound by blind policies get no undecided outputs.',
+    'The outputs that `GET /api/agreement` counts, sorted by the time of their first vote, newest first. Needs the `manage` scope, ' +
+    'or an adjudicator with `review`. Callers that blind policies apply to get no undecided outputs.',
   scope: 'manage',
   isForAdjudicators: true,
   query: v.strictObject({
     ...projectSelector,
     ...agreementFilters,
     label: v.optional(
-      described(v.picklist(['decision', 'errorType']), 'Only outputs with at least two of these labels to compare'),
+      described(v.picklist(['decision', 'errorType']), 'Only outputs with at least two labels of this kind'),
     ),
     agrees: v.optional(
       described(v.picklist(['true', 'false']), 'Whether the compared labels are all the same. Requires `label`.'),
@@ -35,7 +35,7 @@ export const listAgreementOutputs = endpoint({
         "Compares only the reviewer's label with the adjudicator's. Requires `label` and `reviewerId`, and can't be combined with `withReviewerId`.",
       ),
     ),
-    apart: v.optional(described(v.literal('true'), 'The outputs that `apart` counts')),
+    apart: v.optional(described(v.literal('true'), 'Whether to list the outputs that `apart` counts instead')),
     ...pageParameters,
   }),
   errors: { 404: 'Not found' },

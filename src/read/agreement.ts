@@ -43,7 +43,7 @@ const Estimate = v.object({
   value: described(v.nullable(v.number()), 'Null if undefined'),
   interval: described(
     v.nullable(v.object({ low: v.number(), high: v.number() })),
-    'The 95% interval. Null if there are too few different votes to tell.',
+    'The 95% interval. Null if the votes are too few or too similar.',
   ),
 })
 
@@ -53,7 +53,7 @@ const agreement = described(Estimate, 'The share of pairs that agree')
 
 const Group = v.object({
   outputs: outputsWithTwo,
-  unanimous: described(v.number(), 'Those with the same label from everybody'),
+  unanimous: described(v.number(), 'Outputs with the same label from everybody'),
   pairs: described(v.number(), 'Pairs of labels on the same output, by different reviewers'),
   agreed,
   agreement,
@@ -62,19 +62,19 @@ const Group = v.object({
 const Share = v.object({ outputs: outputsWithTwo, pairs: v.number(), agreed, agreement })
 const Pair = v.object({
   outputs: described(v.number(), 'Outputs with a label from both'),
-  agreed: described(v.number(), 'Those with the same label'),
+  agreed: described(v.number(), 'Outputs with the same label from both'),
   agreement: described(Estimate, 'The share with the same label'),
   kappa: described(Estimate, "Cohen's κ: 1 is full agreement, 0 is chance"),
 })
 const Adjudicated = v.object({
   outputs: described(v.number(), 'Outputs with a label from both the reviewer and the adjudicator'),
-  agreed: described(v.number(), 'Those with the same label'),
+  agreed: described(v.number(), 'Outputs with the same label from both'),
   agreement: described(Estimate, 'The share with the same label, with its score interval'),
 })
 
 const byLabel = <Schema extends v.GenericSchema>(schema: Schema) => ({
-  decision: described(schema, 'Labels are decisions: accept or correct'),
-  errorType: described(schema, 'Labels are error types, of the votes that name one'),
+  decision: described(schema, 'The labels are decisions: accept or correct'),
+  errorType: described(schema, 'The labels are the error types of votes that name one'),
 })
 
 const Judgment = v.object({
@@ -161,14 +161,14 @@ export const getAgreement = endpoint({
   family: 'read',
   method: 'GET',
   path: '/api/agreement',
-  summary: 'Get how far reviewers agree',
+  summary: 'Get how often reviewers agree',
   description:
-    "Compares each reviewer's first vote on an output: cast before anybody decided on that output, under a blind " +
-    'policy, on a span that the policy samples. Votes that were withdrawn are left out, and all others are compared in ' +
-    '`apart`. An output keeps counting once it is decided, and if it is replaced. ' +
-    `Intervals are 95% percentile intervals over ${RESAMPLES} resamples of the outputs, the same for the same votes. ` +
-    'Needs the `manage` scope, or an adjudicator with `review`. Callers who are bound by blind policies get the figures ' +
-    'without outputs that are still undecided.',
+    "Compares each reviewer's first vote on an output if it was cast before anybody decided on that output, under a blind " +
+    "policy, on a span in the policy's sample. Withdrawn votes are left out, and all other votes are compared in " +
+    '`apart`. An output still counts after it is decided or replaced. ' +
+    `Intervals are 95% percentile intervals over ${RESAMPLES} resamples of the outputs. The same votes always give the same intervals. ` +
+    'Needs the `manage` scope, or an adjudicator with `review`. For callers that blind policies apply to, the figures ' +
+    'leave out undecided outputs.',
   scope: 'manage',
   isForAdjudicators: true,
   query: v.strictObject({ ...projectSelector, ...agreementFilters }),
@@ -177,17 +177,17 @@ export const getAgreement = endpoint({
     200: v.object({
       isCut: described(
         v.boolean(),
-        `Whether there are more outputs than the newest ${MAX_COMPARED_OUTPUTS}, which are compared`,
+        `Whether there are more outputs than the newest ${MAX_COMPARED_OUTPUTS}, the only ones that are compared`,
       ),
       ...byLabel(Group),
       steps: described(
         v.array(v.object({ stepId: v.string(), ...byLabel(Group) })),
-        `Up to ${MAX_COMPARED_STEPS}, those with the most outputs first`,
+        `Up to ${MAX_COMPARED_STEPS}, most outputs first`,
       ),
       stepCount: v.number(),
       weeks: described(
-        v.array(v.object({ week: described(v.string(), 'Its Monday, UTC'), ...byLabel(Group) })),
-        'By the time of the first vote on the output, the earliest first',
+        v.array(v.object({ week: described(v.string(), "The week's Monday, UTC"), ...byLabel(Group) })),
+        'By the time of the first vote on the output, earliest first',
       ),
       reviewers: described(
         v.array(
@@ -198,17 +198,17 @@ export const getAgreement = endpoint({
             adjudicated: v.object(byLabel(Adjudicated)),
           }),
         ),
-        `Each reviewer compared with all others, and with adjudicators. Up to ${MAX_COMPARED_REVIEWERS}, those with the most votes first.`,
+        `Each reviewer compared with all others, and with adjudicators. Up to ${MAX_COMPARED_REVIEWERS}, most votes first.`,
       ),
       reviewerCount: v.number(),
       pairs: described(
         v.array(v.object({ userIds: v.tuple([Uuid, Uuid]), ...byLabel(Pair) })),
-        'The pairs of these reviewers with an output in common',
+        'The pairs of these reviewers that voted on the same output',
       ),
       apart: described(v.object(byLabel(Group)), "Votes that the other figures don't include"),
       differing: described(
         v.array(VotedOutput),
-        `The outputs on which reviewers differ most, up to ${MAX_DIFFERING_OUTPUTS}`,
+        `The outputs on which reviewers disagree most, up to ${MAX_DIFFERING_OUTPUTS}`,
       ),
     }),
   },

@@ -14,11 +14,11 @@ export const Gate = v.object({
   split: v.string(),
   allowJudge: described(
     v.boolean(),
-    "Whether an unjudged item counts as the model judge says: as passed, or as failed. A person's decision takes precedence.",
+    "Whether an unjudged item counts as passed or failed according to a model's judgment. A person's decision takes precedence.",
   ),
   autoRollback: described(
     v.boolean(),
-    'Whether the version before becomes active again if the watch finds a new version worse',
+    'Whether the previous version becomes active again if the watch finds a new version worse',
   ),
   updatedAt: IsoTime,
 })

@@ -15,7 +15,7 @@ const Model = v.object({
     'US dollars per million tokens. Null if not configured.',
   ),
   dailyLimit: described(v.number(), 'Model calls per project and day (UTC), for all uses'),
-  callsLeft: described(v.number(), 'How many of them are left today'),
+  callsLeft: described(v.number(), 'How many of these calls are left today'),
 })
 
 export const getModel = endpoint({
@@ -23,7 +23,7 @@ export const getModel = endpoint({
   method: 'GET',
   path: '/api/model',
   summary: 'Get the configured model',
-  description: 'The model that runs experiments, besides attribution if it uses one.',
+  description: 'The model that runs experiments and, if attribution uses a model, finds root causes.',
   scope: 'read',
   query: v.strictObject(projectSelector),
   errors: { 404: 'Not found' },

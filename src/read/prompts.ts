@@ -44,7 +44,7 @@ export const getPrompt = endpoint({
   path: '/api/prompts/{promptId}',
   summary: 'Get a prompt',
   description:
-    "Includes every version, oldest first, with counts of the decisions on spans that used it, the step's gate, and how the active version does compared with the one before.",
+    "Includes every version, oldest first, with counts of the decisions on spans that used it, the step's gate, and a comparison of the active version with the previous one.",
   scope: 'read',
   params: v.object({ promptId: Uuid }),
   responses: { 200: PromptDetail },

@@ -9,12 +9,15 @@ const StepPolicy = v.object({
     "The share of the step's outputs that the queue offers, from 0 to 1. Each span's ID determines whether it's included. With 0, the queue offers none, not even by the rules in `always`.",
   ),
   reviewers: described(v.number(), 'How many people review each output'),
-  blind: described(v.boolean(), "Whether reviewers don't see other people's opinions of an output until it's decided"),
+  blind: described(
+    v.boolean(),
+    "Whether other people's votes and comments on an output are hidden from reviewers until it's decided",
+  ),
 })
 
 export const AlwaysRules = described(
   v.array(v.picklist(ALWAYS_RULES)),
-  `Outputs that are offered in addition: of traces with negative feedback (\`negative\`), of spans and traces that ended in an error (\`error\`), and those that an engine blames, or none in particular, with a confidence below ${LOW_CONFIDENCE} (\`low_confidence\`)`,
+  `Outputs that are offered in addition: \`negative\`: those of traces with negative feedback; \`error\`: those of spans and traces that ended in an error; \`low_confidence\`: those that an engine blames with a confidence below ${LOW_CONFIDENCE}, or the whole trace's if it blames no span`,
 )
 
 /** Which of a project's outputs are reviewed, and how. */

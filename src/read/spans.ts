@@ -108,12 +108,12 @@ const decisionFilters = {
 const problemFilter = {
   problemId: v.optional(
     uuid(
-      "The cases of this problem, newest first. `reviewedFrom` and `reviewedTo` are then the days of the cases. Can't be combined with `stepId`, `promptVersionId`, `decision`, `errorType`, and `reviewerId`.",
+      "The cases of this problem, newest first. `reviewedFrom` and `reviewedTo` then select the days of the cases. Can't be combined with `stepId`, `promptVersionId`, `decision`, `errorType`, and `reviewerId`.",
     ),
   ),
   namedBy: described(
     v.optional(v.picklist(NAMED_BY)),
-    '`engine`: cases of which only the engine named the type; `reviewer`: the others. Requires `problemId`.',
+    '`engine`: cases whose type only the engine named; `reviewer`: all other cases. Requires `problemId`.',
   ),
 }
 
@@ -125,7 +125,7 @@ const watchFilter = {
   ),
   watchedSide: described(
     v.optional(v.picklist(WATCHED_SIDES)),
-    '`after`: decisions on the active version, which is the default; `before`: on the version before. Requires `watchedPromptId`.',
+    '`after` (the default): decisions on the active version; `before`: decisions on the previous version. Requires `watchedPromptId`.',
   ),
 }
 

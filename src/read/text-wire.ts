@@ -80,7 +80,7 @@ export const PromptDetail = v.object({
   gate: v.pipe(v.nullable(Gate), v.metadata({ description: "The step's gate. Null without one." })),
   watch: described(
     v.nullable(Watch),
-    'Compares the active version with the one before. Null if no version was active before.',
+    'Compares the active version with the previous one. Null if no version was active before.',
   ),
 })
 

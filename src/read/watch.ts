@@ -4,7 +4,7 @@ import { described, IsoTime, isoTime, Uuid } from '../http/atoms.ts'
 import type { WatchLook, Watch as WatchRecord } from '../store/texts/watch.ts'
 
 const Acceptance = v.object({
-  n: described(v.number(), 'First decisions by people, without imported ones'),
+  n: described(v.number(), 'First decisions by people, except imported ones'),
   accepted: described(v.number(), 'How many of them accept the output'),
 })
 const Comparison = {
@@ -18,9 +18,9 @@ const Comparison = {
   ),
   interval: described(
     v.nullable(v.object({ low: v.number(), high: v.number() })),
-    "The 95% interval (Newcombe) of the new version's share of acceptances minus the old one's. Null before the first look, or without decisions before.",
+    "The 95% interval (Newcombe) of the new version's share of acceptances minus the old one's. Null before the first look, or if the old version has no decisions.",
   ),
-  before: described(Acceptance, `The newest decisions on the version before, up to the look; at most ${MAX_WATCHED}`),
+  before: described(Acceptance, `The newest decisions on the previous version, up to the look; at most ${MAX_WATCHED}`),
   after: described(Acceptance, 'The oldest decisions on the active version since its activation'),
 }
 
@@ -42,7 +42,7 @@ export const Watch = v.object({
   looks: v.array(Look),
   rolledBack: described(
     v.nullable(Look),
-    'If `autoRollback` returned to this version: what was found about the previous one, which is its `after`',
+    'If `autoRollback` reactivated this version: the comparison that caused it, in which `after` is the version that was rolled back',
   ),
 })
 

@@ -131,7 +131,7 @@ export const Vote = v.object({
 
 export const Basis = described(
   v.nullable(v.picklist(REVIEW_BASES)),
-  "votes: several reviewers agreed; `by` is the first of them, and `at` is when the last one voted. adjudication: an adjudicator decided despite votes that didn't agree or weren't all in. Null if it's one reviewer's own decision.",
+  "votes: several reviewers agreed; `by` is the first voter, and `at` is the time of the last vote. adjudication: an adjudicator decided despite votes that didn't agree or weren't all in. Null if it's one reviewer's own decision.",
 )
 
 export const Span = v.object({
@@ -172,15 +172,15 @@ export const Span = v.object({
   ),
   assignees: described(
     v.array(v.object({ userId: Uuid, dueAt: v.nullable(IsoTime) })),
-    'The people that the span is assigned to, and when they should have reviewed it. Empty once it is reviewed.',
+    'The people that the span is assigned to, with their due dates. Empty once it is reviewed.',
   ),
   suggestions: described(
     v.array(Suggestion),
-    'Decisions that agents suggest for the current output, oldest first; one per agent. They count for nothing until a person decides.',
+    'Decisions that agents suggest for the current output, oldest first; one per agent. They have no effect until a person decides.',
   ),
   votes: described(
     v.array(Vote),
-    "If the step needs several reviewers, what each of them says about the current output or, once the span is decided, said before that decision. Oldest first. Votes don't change the ETag.",
+    "If the step needs several reviewers, their votes on the current output or, once the span is decided, the votes before that decision. Oldest first. Votes don't change the ETag.",
   ),
   isDisputed: described(v.boolean(), "Whether all votes are in but don't agree. An adjudicator decides."),
   etag: v.pipe(v.string(), v.metadata({ description: 'Changes with the output and the review' })),

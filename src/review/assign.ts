@@ -45,11 +45,11 @@ const Assignment = v.strictObject({
   ),
   filter: described(
     v.optional(Filter),
-    `The part of the queue to share out, selected as in \`GET /api/review-queue\`, whether or not spans are claimed. A call assigns up to ${MAX_ASSIGNED_SPANS} of its spans, those of the oldest traces first.`,
+    `The spans to assign, selected as in \`GET /api/review-queue\`, whether or not they are claimed. A call assigns up to ${MAX_ASSIGNED_SPANS} of them, oldest traces first.`,
   ),
   userIds: described(
     v.pipe(v.array(Uuid), v.maxLength(MAX_ASSIGNEES, `must have at most ${MAX_ASSIGNEES} IDs`)),
-    'The people to assign the spans to. None: the assignments of `spanIds`, or those of `fromUserId`, end.',
+    'The people to assign the spans to. If empty, the assignments of `spanIds` or `fromUserId` end.',
   ),
   fromUserId: v.optional(
     uuid("Moves only this user's assignments. They keep their due dates unless `dueAt` is given."),
@@ -60,9 +60,9 @@ const Assignment = v.strictObject({
   ),
   dueAt: described(
     v.optional(v.nullable(timestamp('When the spans should be reviewed'))),
-    'Also changes the due date of spans that are already assigned to one of the people. Null: no due date.',
+    'When the spans should be reviewed. Also changes the due date of spans that are already assigned to one of the people. Null: no due date.',
   ),
-  preview: described(v.optional(v.boolean(), false), 'Whether to only say what the call would do'),
+  preview: described(v.optional(v.boolean(), false), 'Whether to only report what the call would do'),
   cursor: described(
     v.optional(v.pipe(v.string(), v.maxLength(MAX_CURSOR_LENGTH, 'is not a cursor for this list'))),
     'The `nextCursor` of the previous call with the same filter',
@@ -75,10 +75,10 @@ export const assignSpans = endpoint({
   family: 'review',
   method: 'POST',
   path: '/api/review-queue/assign',
-  summary: 'Share spans out to reviewers',
+  summary: 'Assign spans to reviewers',
   description:
-    'Each span goes to as many people as must review it, or to all of them if there are fewer. Those who have the fewest open assignments in the project come first, so shares stay even over several calls; repeating a call changes nothing. ' +
-    'An assignment ends when the span is decided, and is open again if its output changes. Others can still review the span. ' +
+    'Each span is assigned to as many of the people as it needs reviewers, or to all of them if there are fewer. People with the fewest open assignments in the project come first, so shares stay even over several calls. Repeating a call changes nothing. ' +
+    'An assignment ends when the span is decided, and reopens if its output changes. Others can still review the span. ' +
     `A user has at most ${MAX_OPEN_ASSIGNMENTS} open assignments in a project.`,
   scope: 'manage',
   body: Assignment,
@@ -87,14 +87,14 @@ export const assignSpans = endpoint({
     200: v.object({
       assigned: described(
         v.array(v.object({ userId: Uuid, spans: v.number() })),
-        'How many spans each of the people newly has',
+        'How many more spans each person has',
       ),
       changedDueDates: v.number(),
-      ended: described(v.number(), 'How many assignments ended without another person'),
+      ended: described(v.number(), 'How many assignments ended without a replacement'),
       unchanged: described(v.number(), 'How many of the spans already had enough people'),
       short: described(
         v.number(),
-        `How many spans got too few people, because the others have ${MAX_OPEN_ASSIGNMENTS} open assignments`,
+        `How many spans got too few people, because everyone else already has ${MAX_OPEN_ASSIGNMENTS} open assignments`,
       ),
       refused: described(v.array(Uuid), "Those of `spanIds` that don't exist or don't need review"),
       nextCursor: described(NextCursor, 'Set if more spans of the filter may follow'),

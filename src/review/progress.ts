@@ -11,7 +11,7 @@ export const getProgress = endpoint({
   family: 'review',
   method: 'GET',
   path: '/api/review-queue/progress',
-  summary: 'Show what each person has reviewed and has left to do',
+  summary: 'Get what each person has reviewed and has left to do',
   description: 'Lists everyone who reviewed something on these days or has open assignments.',
   scope: 'review',
   query: v.strictObject({ ...projectSelector, ...dayParameters }),
@@ -21,12 +21,12 @@ export const getProgress = endpoint({
       people: v.array(
         v.object({
           userId: described(Uuid, 'A user, or a key that acts for no user'),
-          reviewed: described(v.number(), 'Spans reviewed on all of these days'),
+          reviewed: described(v.number(), 'Spans reviewed on all of these days together'),
           days: described(
             v.array(v.object({ day: v.pipe(v.string(), v.isoDate()), reviewed: v.number() })),
             'Days without reviews are left out. Counted as in `today` of the queue.',
           ),
-          open: described(v.number(), "Assigned spans that wait for this person's review"),
+          open: described(v.number(), 'Assigned spans that this person has yet to review'),
           overdue: described(v.number(), 'Those with a due date in the past'),
         }),
       ),

@@ -23,7 +23,7 @@ const Order = v.optional(
     v.picklist(QUEUE_ORDERS),
     v.metadata({
       description:
-        "The order of traces. A trace's spans stay together. negative: traces with negative feedback first. due: by the first due date, for an assignee. mine: what is assigned to you by due date, then what is assigned to nobody.",
+        "The order of traces. A trace's spans stay together. negative: traces with negative feedback first. due: by the earliest due date, for an assignee. mine: spans assigned to you by due date, then unassigned ones.",
     }),
   ),
   'oldest',
@@ -35,7 +35,7 @@ export const getReviewQueue = endpoint({
   path: '/api/review-queue',
   summary: "List a project's spans that need review",
   description:
-    "Includes spans with an output that is unreviewed, or whose review is stale. Leaves out spans that others have claimed, spans that several people review and on which you or enough others have voted, and, unless you ask for them, those that the project's review policy doesn't pick.",
+    "Includes spans with an output that is unreviewed, or whose review is stale. Leaves out spans that others have claimed. If several people review a span, it also leaves out the span once you or enough others have voted. Spans that the project's review policy doesn't select are left out unless you ask for them.",
   scope: 'review',
   query: v.strictObject({
     ...projectSelector,
@@ -49,7 +49,7 @@ export const getReviewQueue = endpoint({
     disputed: v.optional(
       described(
         TrueOrFalse,
-        'Lists the spans instead on which the reviewers disagree, whether or not the policy picks them, by the time of the last vote. Only for adjudicators.',
+        'Instead lists the spans on which reviewers disagree, whether or not the policy selects them, by the time of the last vote. Only for adjudicators.',
       ),
       'false',
     ),
@@ -75,7 +75,7 @@ export const getReviewQueue = endpoint({
         v.array(v.object({ userId: Uuid, reviewed: v.number() })),
         v.metadata({
           description:
-            'Spans that each reviewer accepted or corrected since midnight UTC. Decisions count as in insights. If several people review a span, each of their votes counts, and the decision that follows from them does not.',
+            'Spans that each reviewer accepted or corrected since midnight UTC. Decisions count as in insights. If several people review a span, each of their votes counts, but not the decision that follows from them.',
         }),
       ),
     }),

@@ -92,7 +92,7 @@ export const putReview = endpoint({
   path: '/api/spans/{spanId}/review',
   summary: 'Review a span',
   description:
-    "Accepts or corrects the span's output, or resets its review. Repeating a decision changes nothing. If the step needs several reviewers, a person's decision on an undecided span is a vote, and the span is decided once enough votes agree; only an adjudicator's decision stands at once. A key that acts as an agent only suggests a decision, which `suggestions` shows; a pipeline's key gets a 403 `person_required`.",
+    "Accepts or corrects the span's output, or resets its review. Repeating a decision changes nothing. If the step needs several reviewers, a person's decision on an undecided span is a vote, and the span is decided once enough votes agree; only an adjudicator's decision is final at once. A key that acts as an agent only suggests a decision, which `suggestions` shows; a pipeline's key gets a 403 `person_required`.",
   scope: 'review',
   params: v.object({ spanId: Uuid }),
   body: Review,
@@ -119,7 +119,7 @@ export const postReviews = endpoint({
   path: '/api/reviews',
   summary: 'Review many spans at once',
   description:
-    "Each span gets its own result. Values over 256 bytes are shown as previews. As with a single span, a decision may be a vote. A key that acts as an agent only suggests decisions. A person's key with the manage scope can import decisions that users made elsewhere, with `source`, `by`, and `at`. An import never replaces a decision that isn't older: the result's `import` says whether it was `added`, or changed nothing because the span already has it (`repeated`) or has another decision from that time or later (`outdated`). Imports don't request attributions.",
+    "Each span gets its own result. Values over 256 bytes are shown as previews. As with a single span, a decision may be a vote. A key that acts as an agent only suggests decisions. A person's key with the manage scope can import decisions that users made elsewhere, with `source`, `by`, and `at`. An import never replaces a decision from the same time or later. The result's `import` is `added`; `repeated` if the span already has this decision; or `outdated` if its decision is from that time or later. Imports don't request attributions.",
   scope: 'review',
   body: v.strictObject({
     reviews: v.pipe(

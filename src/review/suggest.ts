@@ -24,7 +24,7 @@ import type { Directed, ReviewRequest } from './direct.ts'
 import { checkOutput, type Judged, matches, verdictOn } from './judge.ts'
 import { formsOf, inRounds, judgeAll, type Outcomes, readRound, type Scope } from './rounds.ts'
 
-const FULL = `The span already has suggestions from ${MAX_SUGGESTIONS} agents, which is the most it can have`
+const FULL = `The span already has the maximum number of suggestions, from ${MAX_SUGGESTIONS} agents`
 
 /** A suggestion that's valid for its span. */
 interface JudgedSuggestion extends Directed {

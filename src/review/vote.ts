@@ -29,7 +29,7 @@ import { canBeShared, checkOutput, type Judged, matches, type Values, verdictOn 
  */
 
 const noForm = (spanId: string) =>
-  `This correction can't be written in the form of the span that the root is reviewed with, and several people review that span; correct ${spanId} instead`
+  `This root is reviewed with a span below it that several people review, and the correction can't be converted to that span's form; correct ${spanId} instead`
 
 /** Whether a request is a vote. An adjudicator's decision and an imported one stand alone. */
 export function isVote(caller: Caller, { request, subject, formless }: Directed): boolean {

@@ -43,8 +43,8 @@ describe('the proof of a candidate', () => {
   it.for([
     [{}, null],
     [{ items: 3, fixed: 3 }, null],
-    [{ fixed: 3 }, /^3 of the problem's 5 test items are fixed; it takes 4\.$/],
-    [{ items: 2, fixed: 2 }, /has 2 of the problem's test items; it takes at least 3/],
+    [{ fixed: 3 }, /^3 of the problem's 5 test items are fixed; 4 are required\.$/],
+    [{ items: 2, fixed: 2 }, /has 2 of the problem's test items; at least 3 are required/],
     [{ hasExperiment: false, items: 0, fixed: 0 }, /no finished experiment/],
     [{ met: false, hasGate: true }, /doesn't meet the step's gate/],
     [{ met: false }, /at least 10 items of the test split/],

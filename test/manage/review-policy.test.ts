@@ -131,7 +131,9 @@ describe('the review policy', () => {
     await rename(org, { old: 'new', other: 'new' })
     expect(await put({ other: own, old: own, third: own })).toMatchObject({
       status: 400,
-      body: { details: [{ path: 'steps.other', message: 'is the same step as "old" under their new name' }] },
+      body: {
+        details: [{ path: 'steps.other', message: 'is the same step as "old", because both have the same new name' }],
+      },
     })
     expect((await policyOf(org)).steps).toEqual({ new: { ...own, sample: 0.25 } })
     await rename(org, {})

@@ -183,7 +183,7 @@ describe('a problem', () => {
     const versionId = await addVersion()
     await link((await problem()).id, versionId)
     await experiment(versionId, ({ expected }) => expected[0])
-    const reason = "The experiment has 2 of the problem's test items; it takes at least 3."
+    const reason = "The experiment has 2 of the problem's test items; at least 3 are required."
     expect(await problem()).toMatchObject({
       state: 'fixing',
       proof: { met: true, items: 2, fixed: 2, needed: 3, reason },

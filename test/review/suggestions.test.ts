@@ -146,7 +146,7 @@ describe('an agent’s decision', () => {
     const refused = await suggest({ decision: 'accept' }, {}, others[0]?.client)
     expect(refused).toMatchObject({
       status: 422,
-      body: { error: 'The span already has suggestions from 10 agents, which is the most it can have' },
+      body: { error: 'The span already has the maximum number of suggestions, from 10 agents' },
     })
     expect((await read()).span.suggestions).toEqual(before)
     // An agent may still change its own.

@@ -115,5 +115,5 @@ test('three people review a step blind, and an adjudicator decides what they dis
   const decisions = fourth.getByRole('region', { name: 'Decisions' })
   await expect(decisions).toContainText('On 67% of 3 outputs, everybody agrees.')
   await expect(decisions).toContainText('78% of 9')
-  await expect(fourth.getByRole('link', { name: 'Ada and Mei: 67%. They differ on 1 output.' })).toBeVisible()
+  await expect(fourth.getByRole('link', { name: 'Ada and Mei: 67%. They disagree on 1 output.' })).toBeVisible()
 })

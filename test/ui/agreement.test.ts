@@ -71,7 +71,7 @@ test('the page shows the figures, and each number links to the outputs that it c
     else expect([String(searchParams), length]).toEqual([String(searchParams), Number(text)])
   }
 
-  await pairs.getByRole('link', { name: 'Ada and Noor: 75%. They differ on 3 outputs.' }).click()
+  await pairs.getByRole('link', { name: 'Ada and Noor: 75%. They disagree on 3 outputs.' }).click()
   const rows = page.getByRole('table', { name: 'Compared votes' }).getByRole('row')
   await expect(rows).toHaveCount(1 + 3)
   // Without the label, the filters that need one don't apply.
@@ -82,7 +82,7 @@ test('the page shows the figures, and each number links to the outputs that it c
 test('an output on which reviewers differ leads to the guideline and to its trace', async ({ page, context }) => {
   await signIn(context, managerKey)
   await page.goto('/agreement?project=support')
-  const differing = page.getByRole('region', { name: 'Where reviewers differ most' })
+  const differing = page.getByRole('region', { name: 'Where reviewers disagree most' })
   const first = differing.getByRole('listitem').filter({ hasText: 'Kofi, adjudicator' }).first()
   await expect(first).toContainText('The premium plan has 24 months.')
   await first.getByRole('button', { name: `Guideline for ${STEP}` }).click()
@@ -113,7 +113,7 @@ test('reviewers have no such section, and learn who has', async ({ page, context
   const { key } = await organization.reviewer('Zoe')
   await signIn(context, key)
   await page.goto('/agreement?project=support')
-  await expect(page.getByText('Only managers and adjudicators see how far reviewers agree')).toBeVisible()
+  await expect(page.getByText('Only managers and adjudicators can see how often reviewers agree')).toBeVisible()
   const sections = page.getByRole('navigation', { name: 'Sections' })
   await expect(sections.getByRole('link', { name: 'Review' })).toBeVisible()
   await expect(sections.getByRole('link', { name: 'Agreement' })).toHaveCount(0)

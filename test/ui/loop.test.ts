@@ -217,10 +217,10 @@ test('a correction becomes a fix that holds, with the keyboard alone', async ({ 
 
   await press(page, page.getByRole('link', { name: 'Version 2' }))
   await expect(gate).toContainText('4 of 5 required items are judged.')
-  await expect(gate).toContainText('1 item regressed, and none may.')
-  await expect(gate).toContainText('1 item is unjudged, and none may be.')
+  await expect(gate).toContainText('1 item regressed; the gate allows none.')
+  await expect(gate).toContainText('1 item is unjudged; the gate allows none.')
   await press(page, page.getByRole('button', { name: 'Activate version 2' }))
-  await expect(dialog).toContainText('1 item regressed, and none may.')
+  await expect(dialog).toContainText('1 item regressed; the gate allows none.')
   await expect(dialog.getByRole('button', { name: 'Activate regardless' })).toBeDisabled()
   await keyboard.press('Escape')
   await expect(dialog).toHaveCount(0)

@@ -116,6 +116,6 @@ test('an owner lets the model judge for the gate, and sees how far it agrees wit
   const version = v.parse(Made, await call('POST', `/api/prompts/${promptId}/versions`, { content: 'Say how many.' }))
   const id = await newExperiment({ promptVersionId: version.id })
   await page.goto(`/experiments/${id}?project=${project.slug}`)
-  await expect(page.getByText(/As a model says, \d of the unjudged count as passed/)).toBeVisible()
-  await expect(page.getByRole('region', { name: 'Model judge' })).toContainText('the gate does: it lets a model judge')
+  await expect(page.getByText(/According to the model, \d of the unjudged items count as passed/)).toBeVisible()
+  await expect(page.getByRole('region', { name: 'Model judge' })).toContainText('but the gate does')
 })

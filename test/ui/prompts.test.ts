@@ -74,7 +74,7 @@ test('a gate keeps a version from becoming active, until a person overrides it w
   await page.getByRole('button', { name: 'Activate version 2' }).click()
   const regardless = dialog.getByRole('button', { name: 'Activate regardless' })
   await expect(regardless).toBeDisabled()
-  await dialog.getByLabel('Why you override the gate').fill('Production is down.')
+  await dialog.getByLabel('Reason for overriding the gate').fill('Production is down.')
   await regardless.click()
   await expect(page.getByText('Version 2 is now active.')).toBeVisible()
   expect(v.parse(Found, await call('GET', `/api/prompts/${promptId}`)).versions).toMatchObject([
@@ -90,7 +90,7 @@ test('a gate keeps a version from becoming active, until a person overrides it w
   await dialog.getByLabel('Step').fill('answer')
   await dialog.getByRole('textbox', { name: 'Content' }).fill('Kindly.')
   await dialog.getByRole('button', { name: 'Create prompt' }).click()
-  await dialog.getByLabel('Why you override the gate').fill('A fresh start.')
+  await dialog.getByLabel('Reason for overriding the gate').fill('A fresh start.')
   await dialog.getByRole('button', { name: 'Create prompt' }).click()
   await expect(page.getByRole('heading', { name: 'Version 1' })).toBeVisible()
 })

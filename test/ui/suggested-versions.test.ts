@@ -113,7 +113,7 @@ test('a suggested version shows each change with its reason, its examples, and a
   const second = section.getByRole('region', { name: 'Change 2' })
   await expect(second.getByRole('status')).toContainText('Copied from a trace')
   await expect(second).toContainText('The reason was deleted')
-  await expect(second).toContainText('Serves an example that was deleted')
+  await expect(second).toContainText('Based on an example that was deleted')
   await expectAccessibleOnEveryScreen(page)
 })
 
@@ -133,7 +133,7 @@ test('a problem gets a suggested version, which is followed until the model has 
   await page.goto(`/problems/${problemId}?project=${project.slug}`)
   await page.getByRole('button', { name: 'Suggest a version' }).click()
   const status = page.getByRole('status').filter({ hasText: 'model' })
-  await expect(status).toContainText("A model is writing a version from this problem's corrections.")
+  await expect(status).toContainText("A model is writing a version based on this problem's corrections.")
   await expect(status).toContainText('A model wrote version 2. Read its changes before you activate it.')
   await expect(status.getByRole('link', { name: 'version 2' })).toHaveAttribute(
     'href',

@@ -11,7 +11,7 @@ import { findModelJob, type ModelJobState } from '../../store/model-jobs/jobs.ts
 
 /** What a model says about an output. */
 export const Judgment = v.object({
-  same: described(v.boolean(), "Whether the output means the same as what's expected"),
+  same: described(v.boolean(), 'Whether the output means the same as the expected one'),
   reason: v.string(),
   model: v.string(),
   at: IsoTime,
@@ -25,23 +25,23 @@ export const toJudgment = (judgment: ModelJudgment | null): v.InferOutput<typeof
 
 /** What a model says about an experiment's unjudged items, and the job that asks it. */
 export const Judging = v.object({
-  same: described(v.number(), "Unjudged items whose output means the same as what's expected, says a model"),
-  different: described(v.number(), 'Unjudged items whose output means something else, says a model'),
+  same: described(v.number(), 'Unjudged items whose output, according to a model, means the same as the expected one'),
+  different: described(v.number(), 'Unjudged items whose output, according to a model, means something else'),
   waiting: described(v.number(), 'Unjudged items without a judgment'),
   unanswered: described(
     v.number(),
-    "Of those, items that a model couldn't judge: each item says why in `judgmentError`",
+    "Of those, items that a model couldn't judge. `judgmentError` of each item says why.",
   ),
   job: described(
     v.nullable(
       v.object({
         status: v.picklist(MODEL_JOB_STATUSES),
         requestedAt: IsoTime,
-        failure: described(v.nullable(v.string()), 'Why it failed, or why it waits'),
+        failure: described(v.nullable(v.string()), "Why it failed, or why it's waiting"),
         waitsUntil: v.nullable(IsoTime),
       }),
     ),
-    'Null if nobody has asked a model, or if nothing is unjudged',
+    'Null if nobody has asked a model, or if no item is unjudged',
   ),
 })
 
@@ -71,9 +71,9 @@ const toJob = ({ status, requestedAt, failure, waitsUntil }: ModelJobState) => (
 export const ModelAgreement = v.object({
   agreed: described(
     v.number(),
-    'Outputs that the model called the same and a person accepted, or different and rejected',
+    'Outputs that the model called the same and a person accepted, or that the model called different and a person rejected',
   ),
-  of: described(v.number(), 'Outputs that both judged'),
+  of: described(v.number(), 'Outputs that both the model and a person judged'),
   interval: described(
     v.nullable(v.object({ low: v.number(), high: v.number() })),
     'The 95% interval of agreed / of (Wilson, without continuity correction). Null if there are no such outputs.',

@@ -72,7 +72,7 @@ async function openRun(
   const { model, maxCostUsd, runNanoUsd, promptVersionId, projectKey } = experiment
   const settings = settingsFor(env, model ?? '')
   if (maxCostUsd !== null && settings.prices === null) {
-    throw new JobError("The model's price is no longer configured, so maxCostUsd can't be kept", { isFinal: true })
+    throw new JobError("The model's price is no longer configured, so maxCostUsd can't be enforced", { isFinal: true })
   }
   const frame = await findFrame(store, experiment)
   if (!frame) throw new JobError(RENAMED, { isFinal: true })

@@ -25,8 +25,8 @@ export function Differing({ agreement: { differing }, project, nameOf }: Differi
   const shown = isWhole ? differing : differing.slice(0, FIRST)
   return (
     <Section
-      title="Where reviewers differ most"
-      description="First votes side by side. If people differ for a reason, settle it in the step's guideline."
+      title="Where reviewers disagree most"
+      description="First votes side by side. If the guideline is the reason why people disagree, clarify it."
     >
       <ul className={classes.outputs}>
         {shown.map(output => (

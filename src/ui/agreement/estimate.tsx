@@ -39,7 +39,7 @@ export function EstimateBar({ estimate: { value, interval }, nameOf }: EstimateB
             95% interval: {nameOf(interval.low)} to {nameOf(interval.high)}
           </>
         ) : (
-          'No interval: too few different votes'
+          'No interval: the votes are too few or too similar'
         )}
       </Text>
     </div>
@@ -49,5 +49,5 @@ export function EstimateBar({ estimate: { value, interval }, nameOf }: EstimateB
 /** Why there's no number corrected for chance. Undefined if there is one. */
 export function whyNot({ value }: Estimate, outputs: number): string | undefined {
   if (outputs < FEW_OUTPUTS) return 'too few to tell'
-  return value === null ? 'everybody always says the same, so chance can’t be told apart' : undefined
+  return value === null ? 'all votes are the same, so agreement beyond chance can’t be measured' : undefined
 }

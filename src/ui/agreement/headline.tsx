@@ -17,7 +17,7 @@ interface HeadlineProps {
 export const Headline = ({ agreement, pathTo }: HeadlineProps) => (
   <div className={classes.cards}>
     <Card title="Decisions" label="decision" group={agreement.decision} pathTo={pathTo}>
-      Whether to accept an output or to correct it.
+      Whether to accept or correct an output.
     </Card>
     <Card title="Error types" label="errorType" group={agreement.errorType} pathTo={pathTo}>
       What's wrong, on outputs for which at least two reviewers name an error type.

@@ -38,7 +38,7 @@ export function Page() {
         <>
           <Title order={1}>Agreement</Title>
           {isRefused ? (
-            <MissingScope scope="manage">Only managers and adjudicators see how far reviewers agree</MissingScope>
+            <MissingScope scope="manage">Only managers and adjudicators can see how often reviewers agree</MissingScope>
           ) : (
             <NoProject />
           )}
@@ -126,7 +126,7 @@ const NothingToCompare = ({ agreement, project }: { agreement: Agreement; projec
     {agreement.reviewerCount > 0 && (
       <>{counted(agreement.reviewerCount, 'reviewer')} voted, but no two on the same output. </>
     )}
-    Reviewers are compared once two of them have voted on the same output without seeing each other's votes. Ask for two
+    Agreement appears here once two people have voted on the same output without seeing each other's votes. Ask for two
     or more blind reviewers per output in the{' '}
     <TextLink href={pathWith('/settings/review-policy', { project })} underline="always">
       review policy

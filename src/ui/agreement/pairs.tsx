@@ -27,7 +27,7 @@ export function Pairs({ agreement: { pairs, reviewers }, nameOf, pathTo }: Pairs
   return (
     <Section
       title="Pairs of reviewers"
-      description={`Cohen's κ on decisions: agreement beyond chance, and the outputs that both voted on. Pairs with fewer than ${FEW_OUTPUTS} show how often they agree instead. A cell opens the outputs on which the two differ.`}
+      description={`Cohen's κ on decisions (agreement beyond chance) and the number of outputs that both voted on. For pairs with fewer than ${FEW_OUTPUTS}, the percentage shows how often they agree. Select a cell to see the outputs on which the two disagree.`}
     >
       <ScrolledTable label="Pairs of reviewers">
         <Table verticalSpacing={4}>
@@ -85,7 +85,7 @@ function PairCell({ pair, names, pathTo }: PairCellProps) {
         <TextLink
           href={pathTo({ label: 'decision', reviewerId, withReviewerId, agrees: 'false' })}
           underline="always"
-          aria-label={`${names.join(' and ')}: ${isTold ? 'κ ' : ''}${value}. They differ on ${counted(differing, 'output')}.`}
+          aria-label={`${names.join(' and ')}: ${isTold ? 'κ ' : ''}${value}. They disagree on ${counted(differing, 'output')}.`}
         >
           {value}
         </TextLink>

@@ -26,7 +26,7 @@ export function Steps({ agreement: { steps, stepCount }, project, days, pathTo }
   return (
     <Section
       title="By step"
-      description={`Where reviewers agree least comes first. If the number is low, the step's guideline may leave room for different answers.${left > 0 ? ` ${count(left)} more with fewer outputs aren't shown.` : ''}`}
+      description={`Steps with the least agreement come first. If the number is low, the step's guideline may be open to interpretation.${left > 0 ? ` ${count(left)} more with fewer outputs aren't shown.` : ''}`}
     >
       <StackedTable
         label="Agreement by step"

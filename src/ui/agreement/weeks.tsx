@@ -32,7 +32,7 @@ export function Weeks({ agreement: { weeks }, from, to, pathTo }: WeeksProps) {
   return (
     <ChartSection
       title="By week"
-      description={`The pairs of votes on decisions that agree, by the week of the output's first vote. Bars are 95% intervals. Hollow dots mean fewer than ${FEW_OUTPUTS} outputs.`}
+      description={`The share of vote pairs that agree on the decision, by the week of the output's first vote. Bars are 95% intervals. Hollow dots mean fewer than ${FEW_OUTPUTS} outputs.`}
       chart={
         <Suspense fallback={<Skeleton h={PANEL_HEIGHT} />}>
           <WeekChart weeks={weeks} buckets={bucketsFrom(weeks)} />

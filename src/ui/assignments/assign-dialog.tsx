@@ -77,12 +77,12 @@ export function AssignDialog({ title, spans, from, onClose, onDone }: AssignDial
       />
       {!from && (
         <Checkbox
-          label="Also take outputs that are assigned to others"
+          label="Include outputs that are assigned to others"
           checked={replace}
           onChange={event => setReplace(event.currentTarget.checked)}
         />
       )}
-      {fault && <FaultAlert error={fault} title="Couldn't preview it" onRetry={refetch} />}
+      {fault && <FaultAlert error={fault} title="Couldn't preview the assignment" onRetry={refetch} />}
       <Text size="sm" c="dimmed" role="status" mih="1.5em">
         {isChosen ? preview && inWords(preview) : 'Choose who should review them.'}
       </Text>
@@ -167,9 +167,9 @@ function inWords({
     `${nextCursor === null ? '' : 'At least '}${counted(given, 'output')} to assign.`,
     unchanged > 0 && `${counted(unchanged, 'output')} already assigned.`,
     changedDueDates > 0 && `${counted(changedDueDates, 'due date')} to change.`,
-    ended > 0 && `${counted(ended, 'assignment')} to end.`,
-    refused.length > 0 && `${count(refused.length)} without need for review.`,
-    short > 0 && `${counted(short, 'output')} left over, because these people have too much to do.`,
+    ended > 0 && `${counted(ended, 'assignment')} to remove.`,
+    refused.length > 0 && `${count(refused.length)} don't need review.`,
+    short > 0 && `${counted(short, 'output')} left over, because these people already have the maximum.`,
   ]
     .filter(Boolean)
     .join(' ')

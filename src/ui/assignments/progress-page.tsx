@@ -53,14 +53,14 @@ export function Page() {
           <WindowSelect days={days} onChoose={chooseDays} />
         </Group>
         <Text size="sm" c="dimmed">
-          What each person reviewed, by UTC day, and the assigned outputs that they have left.
+          What each person reviewed, by UTC day, and how many assigned outputs they have left.
         </Text>
       </div>
       {project === undefined && <NoProject />}
       {error && !data && <FaultAlert error={error} title="Couldn't load the progress" onRetry={refetch} />}
       {people?.length === 0 && (
         <Empty title="Nobody has reviewed or been assigned anything">
-          To share outputs out, open the <TextLink href={pathWith('/review', { project })}>queue</TextLink> and select
+          To assign outputs, open the <TextLink href={pathWith('/review', { project })}>queue</TextLink> and select
           Assign.
         </Empty>
       )}

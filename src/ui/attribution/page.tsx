@@ -68,7 +68,7 @@ function Quality({ project }: { project: string }) {
       {!quality && !error && <Skeleton h={480} />}
       {quality?.reviewed === 0 && (
         <Empty title="Nothing to compare yet">
-          When a reviewer sets an error type on a trace that has an engine's answer, the two are compared here.
+          If a reviewer sets an error type on a trace that has an engine's answer, this page compares the two.
         </Empty>
       )}
       {quality && quality.reviewed > 0 && (
@@ -112,7 +112,8 @@ function Summary({ quality, pathTo }: SummaryProps) {
         {kappa.errorType !== null && <> Cohen's κ is {kappa.errorType.toFixed(2)}.</>}
       </Text>
       <Text size="sm" c="dimmed">
-        Reviewers who see the engine's answer may keep it, so the engine is probably right less often than this.
+        Reviewers who see the engine's answer may simply accept it, so the engine is probably right less often than
+        this.
         {reviewedIsMinimum && ' Only the newest 10,000 reviews with an error type are compared.'}
       </Text>
     </Stack>

@@ -54,8 +54,8 @@ export function EvaluatorForm({ dataset: { id, evaluator } }: { dataset: Dataset
               />
             )}
             <Text size="sm">
-              Parts with their own comparison. A path has field names and list positions, joined by dots; * is any of
-              them: items.*.price.
+              Parts with their own comparison. A path consists of field names and list positions, separated by dots; *
+              matches any of them, as in items.*.price.
             </Text>
             {rules.map((rule, index) => (
               <RuleRow

@@ -8,7 +8,7 @@ import { NewDataset } from './new-dataset.tsx'
 export const NoDatasets = ({ project }: { project: string }) => (
   <Empty title="No datasets yet">
     <Text size="sm" inherit mb="xs">
-      Reviews create datasets. With one, you can prove that a new version is better before you use it:
+      Reviews create datasets. With a dataset, you can prove that a new version is better before you use it:
     </Text>
     <List type="ordered" size="sm" spacing={6} mb="md">
       <List.Item>
@@ -17,7 +17,7 @@ export const NoDatasets = ({ project }: { project: string }) => (
         </TextLink>
         : accept or correct them.
       </List.Item>
-      <List.Item>Each reviewed output becomes an item of its step's dataset. You don't have to do anything.</List.Item>
+      <List.Item>Each reviewed output automatically becomes an item of its step's dataset.</List.Item>
       <List.Item>Run an experiment: a new version of the step answers the same inputs.</List.Item>
       <List.Item>Set a gate, so that a version can become active only if its experiment is good enough.</List.Item>
       <List.Item>Activate the new version.</List.Item>

@@ -44,7 +44,7 @@ export function EndExperiment({ report: { id, pending }, how }: EndExperimentPro
         <Text size="sm">
           {how === 'finish'
             ? `${itemCount(pending)} without a result will count as errors.`
-            : `The experiment keeps its results, but takes no more. ${itemCount(pending)} won't get a result, and gates ignore the experiment.`}
+            : `The experiment keeps its results but accepts no more. ${itemCount(pending)} won't get a result, and the experiment doesn't count for a gate.`}
         </Text>
       )}
     </DialogForm>

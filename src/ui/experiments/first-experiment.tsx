@@ -6,8 +6,8 @@ import { TextLink } from '../parts/text-link.tsx'
 /** The way from a review to a proven fix, for a project without experiments. */
 export const FirstExperiment = ({ project }: { project: string | undefined }) => (
   <Empty title="No experiments yet">
-    An experiment tries a prompt version, or a change in your code, on inputs that people have reviewed, and shows what
-    it fixes and what it breaks.
+    An experiment tries a prompt version or a code change on reviewed inputs, and shows what it fixes and what it
+    breaks.
     <List type="ordered" size="sm" spacing={4} mt="sm">
       <List.Item>
         <TextLink href={pathWith('/review', { project })} underline="always">
@@ -34,9 +34,7 @@ export const FirstExperiment = ({ project }: { project: string | undefined }) =>
       <List.Item>
         Decide on outputs that differ only in free text. The report shows what's fixed and what regressed.
       </List.Item>
-      <List.Item>
-        Activate the version. A gate on the step's prompt can require a good enough experiment first.
-      </List.Item>
+      <List.Item>Activate the version. With a gate, the version must do well enough in an experiment first.</List.Item>
     </List>
   </Empty>
 )

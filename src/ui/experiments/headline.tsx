@@ -71,10 +71,10 @@ function SmallPrint({ report: { id, baseline, counts, items, pending, removed } 
       {removed > 0 &&
         `${itemCount(removed)} ${removed === 1 ? 'has' : 'have'} been deleted since the experiment began. `}
       {baseline === 'recorded' ? (
-        'Fixed and regressed compare with the outputs in production. The expected values came from those outputs, so these are only counts, without a significance test.'
+        'Fixed and regressed are relative to the outputs in production. The expected values are based on those outputs, so a significance test would be misleading.'
       ) : (
         <>
-          Fixed and regressed compare with{' '}
+          Fixed and regressed are relative to{' '}
           <TextLink href={pathWith(`/experiments/${baseline}/compare/${id}`, { project })} underline="always">
             another experiment
           </TextLink>

@@ -33,7 +33,7 @@ export function ItemFilters({ report }: { report: ExperimentReport }) {
     <Group gap="xs" component="nav" aria-label="Lists of items">
       <FilterLink
         report={report}
-        label="To look at"
+        label="To check"
         value={report.counts.unjudged + report.counts.regressed}
         to={withItemFilter({})(address)}
         isCurrent={!isNarrowed && !isAll && Object.keys(shown).length === 0}

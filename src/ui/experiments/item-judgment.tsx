@@ -23,7 +23,7 @@ export function ItemJudgment({ item: { judgment, judgmentError } }: { item: Expe
         </span>
       </Text>
       <Text size="xs" c="dimmed">
-        <ShownText text={model} />, <Moment at={at} />. It may be wrong. A person's decision is what counts.
+        <ShownText text={model} />, <Moment at={at} />. It may be wrong. Only a person's decision counts.
       </Text>
     </section>
   )

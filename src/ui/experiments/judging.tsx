@@ -31,7 +31,7 @@ export function Judging({ report }: { report: ExperimentReport }) {
       {counts.unjudged > 0 && (
         <Group gap="xs">
           <Text size="sm">
-            <b>What a model says about the unjudged:</b>{' '}
+            <b>The model's judgments of unjudged items:</b>{' '}
             {figures.map(({ value, label, filter }, index) => (
               <span key={label}>
                 {index > 0 && ', '}
@@ -52,8 +52,8 @@ export function Judging({ report }: { report: ExperimentReport }) {
       <ModelAgreement agreement={agreement} pathTo={pathTo} />
       <Text size="xs" c="dimmed" maw={760}>
         {gate?.gate.allowJudge
-          ? "The counts above don't include what a model says, but the gate does: it lets a model judge."
-          : "The counts above don't include what a model says. Only a person's decision changes them."}
+          ? "The counts above don't include the model's judgments, but the gate does."
+          : "The counts above don't include the model's judgments. Only a person's decision changes them."}
       </Text>
     </Stack>
   )
@@ -67,7 +67,7 @@ function JobState({ job: { status, failure, waitsUntil } }: { job: NonNullable<E
       {status === 'failed'
         ? "The model couldn't be asked"
         : waitsUntil === null
-          ? 'Asking the model… This page refreshes by itself.'
+          ? 'Asking the model… This page updates automatically.'
           : 'Asking the model continues '}
       {status === 'pending' && waitsUntil !== null && <Moment at={waitsUntil} precision="exact" />}
       {failure !== null && (
@@ -95,8 +95,8 @@ function AskModel({ report: { id, judging } }: { report: ExperimentReport }) {
       {() => (
         <Text size="sm">
           For each unjudged item, this sends the step's name, the input, the expected outputs, and the candidate's
-          output to the deployment's model, and asks whether they mean the same. Each item takes a call or two, and
-          counts toward the project's daily limit. The answer is shown next to the item, and decides nothing.
+          output to the deployment's model, and asks whether they mean the same. Each item takes one or two calls, which
+          count toward the project's daily limit. The answer is shown next to the item, but it isn't a decision.
         </Text>
       )}
     </DialogForm>

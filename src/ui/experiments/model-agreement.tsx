@@ -25,7 +25,7 @@ export function ModelAgreement({ agreement, pathTo }: ModelAgreementProps) {
   return (
     <Text size="sm">
       The model agrees with people on <b>{share(agreed, of)}</b> of {count(of)} ({intervalOf(agreement)}, 95% interval).
-      It said and people decided:{' '}
+      Model's judgment and person's decision:{' '}
       {CELLS.map(({ cell, label, judgment, decision }, index) => (
         <Fragment key={cell}>
           {index > 0 && ', '}

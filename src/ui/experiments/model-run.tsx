@@ -19,13 +19,13 @@ export function ModelRun({ report: { run, state, model, items, maxCostUsd } }: {
           : `Cost${state === 'running' ? ' so far' : ''}: ${dollars(costUsd)}${maxCostUsd === null ? '' : ` of at most ${dollars(maxCostUsd)}`}.`}
       </Text>
       {reason !== null && (
-        <Warning title={waitsUntil === null ? 'The last attempt failed' : 'The run waits'}>
+        <Warning title={waitsUntil === null ? 'The last attempt failed' : 'The run is waiting'}>
           <ShownText text={sentence(reason)} />{' '}
           {waitsUntil === null ? (
-            'It is tried again.'
+            'The service will try again.'
           ) : (
             <>
-              It goes on <Moment at={waitsUntil} precision="exact" />.
+              It continues <Moment at={waitsUntil} precision="exact" />.
             </>
           )}
         </Warning>

@@ -4,7 +4,7 @@ type Model = NonNullable<ConfiguredModel['model']>
 
 /** What a run by a model sends, and where. */
 export const whatIsSent = ({ name }: Pick<Model, 'name'>, whose: "each item's" | "the item's"): string =>
-  `${name} runs it. Countersign sends ${providerOf(name)} the prompt and ${whose} input and state as they are, but not what's expected, nor anybody's name.`
+  `${name} runs it. Countersign sends ${providerOf(name)} the prompt and ${whose} input and state as they are, but no expected outputs and no names.`
 
 const PROVIDERS: Readonly<Record<string, string>> = {
   'workers-ai': 'Workers AI, in your Cloudflare account,',

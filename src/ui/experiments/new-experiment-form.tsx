@@ -48,7 +48,9 @@ export function NewExperimentForm({ project, datasets }: NewExperimentFormProps)
         <Select
           label="Prompt version"
           description={
-            form.isByModel ? 'What you try.' : 'What you try. Without a version, you try a change in your code.'
+            form.isByModel
+              ? 'The version to try.'
+              : 'The version to try. Without one, the experiment tries a change in your code.'
           }
           required
           disabled={!dataset}
@@ -64,7 +66,7 @@ export function NewExperimentForm({ project, datasets }: NewExperimentFormProps)
         <Input.Wrapper
           label="Items"
           labelElement="div"
-          description="A prompt's examples come from the other items, so only test items show whether it learned more than its examples."
+          description="A prompt's examples come from the other items, so only test items show whether the prompt works beyond its examples."
         >
           <SegmentedControl
             mt={4}

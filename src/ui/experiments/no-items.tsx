@@ -12,8 +12,8 @@ export function NoItems({ report: { state, pending, items } }: { report: Experim
       {!isFirstList
         ? 'No items match.'
         : state === 'running' && pending === items
-          ? 'Items that need a look will appear here once the first results arrive.'
-          : 'Nothing to look at: no items are unjudged, and none regressed.'}
+          ? 'Items to check will appear here once the first results arrive.'
+          : 'Nothing to check: no items are unjudged, and none regressed.'}
     </Text>
   )
 }

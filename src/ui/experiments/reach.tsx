@@ -16,8 +16,8 @@ export function Reach({ report }: { report: ExperimentReport }) {
       <TextLink href={pathWith('/experiments', { project, datasetId })} underline="always">
         {versionsTried === 1 ? '1 version was' : `${count(versionsTried)} versions were`} tried
       </TextLink>{' '}
-      on {split === null ? 'all splits' : `the ${split} split`}. The more you try on the same items, the more the best
-      result owes to chance.
+      on {split === null ? 'all splits' : `the ${split} split`}. The more versions you try on the same items, the more
+      likely it is that the best result is due to chance.
     </>,
     repeatedInputs > 0 &&
       `${itemCount(repeatedInputs)} of the test split ${repeatedInputs === 1 ? 'has an input that is' : 'have inputs that are'} also in the train split, where a prompt's examples come from.`,
@@ -38,8 +38,8 @@ export function Reach({ report }: { report: ExperimentReport }) {
     includeStale && 'It includes items whose output has changed since the decision.',
   ].filter(Boolean)
   return (
-    <Stack component="section" gap={4} aria-label="How far to trust it">
-      <Title order={2}>How far to trust it</Title>
+    <Stack component="section" gap={4} aria-label="How far to trust this result">
+      <Title order={2}>How far to trust this result</Title>
       <List size="sm" spacing={4} withPadding>
         {notes.map((note, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: the notes never move

@@ -34,7 +34,7 @@ export function RunnerFields({ form, faults }: { form: NewExperimentDraft; fault
         <>
           <TextInput
             label="Model"
-            description={`Empty for the configured one, or another of the same provider. ${count(model.callsLeft)} of today's ${count(model.dailyLimit)} model calls are left. A run that needs more goes on tomorrow.`}
+            description={`Leave empty to use the configured model, or enter another one of the same provider. ${count(model.callsLeft)} of today's ${count(model.dailyLimit)} model calls are left. A run that needs more continues tomorrow.`}
             placeholder={model.name}
             maxLength={200}
             value={form.modelName}
@@ -42,11 +42,11 @@ export function RunnerFields({ form, faults }: { form: NewExperimentDraft; fault
             error={faults.of('model')}
           />
           <NumberInput
-            label="Cost at most, in US dollars"
+            label="Maximum cost in US dollars"
             description={
               isPriced
-                ? "Optional. Once the next call could cost more than what's left, the other items become errors."
-                : "The cost can't be limited because this model has no price: ATTRIBUTION_INPUT_PRICE and ATTRIBUTION_OUTPUT_PRICE set the configured model's."
+                ? 'Optional. If the next call could exceed it, the remaining items become errors.'
+                : "The cost can't be limited, because this model's price isn't known. ATTRIBUTION_INPUT_PRICE and ATTRIBUTION_OUTPUT_PRICE set the configured model's price."
             }
             disabled={!isPriced}
             min={0}

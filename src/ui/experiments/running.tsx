@@ -24,7 +24,7 @@ export function Running({ report }: { report: ExperimentReport }) {
             {state === 'failed' ? (
               <ShownText text={whyFailed(report)} />
             ) : (
-              "It was canceled and doesn't take results anymore."
+              'The experiment was canceled and accepts no more results.'
             )}{' '}
             {count(items - pending)} of {count(items)} items have a result.
           </Warning>
@@ -45,7 +45,7 @@ export function Running({ report }: { report: ExperimentReport }) {
             The last one arrived <Moment at={lastResultAt} precision="exact" />.
           </>
         )}{' '}
-        This page refreshes by itself.
+        This page updates automatically.
       </Text>
       <Progress value={(100 * (items - pending)) / items} aria-label="Items with a result" />
       <ModelRun report={report} />
@@ -56,5 +56,5 @@ export function Running({ report }: { report: ExperimentReport }) {
 
 const whyFailed = ({ runner, endReason }: ExperimentReport): string =>
   endReason === null
-    ? `It failed because no result arrived for ${runner === 'model' ? 48 : 24} hours. It doesn't take results anymore.`
-    : `It failed: ${sentence(endReason)}`
+    ? `The experiment failed because no result arrived for ${runner === 'model' ? 48 : 24} hours. It accepts no more results.`
+    : `The experiment failed: ${sentence(endReason)}`

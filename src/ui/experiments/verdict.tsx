@@ -36,7 +36,7 @@ export function Verdict({ comparison, a, b }: VerdictProps) {
         <Warning title="No significance test">
           {sameItems
             ? 'They were judged by different evaluators.'
-            : "They don't have the same items: another version of the dataset, split, or sample."}{' '}
+            : "They don't have the same items: the dataset's version, the split, or the sample differs."}{' '}
           The counts cover the items that have a result in both.
         </Warning>
       )}

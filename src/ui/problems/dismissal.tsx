@@ -22,7 +22,7 @@ function Reopen({ problem: { id, note } }: DismissalProps) {
   const { submit, isPending } = useSubmission({
     send: () => changeProblem(id, { dismissed: false, note: null }),
     onDone: () => offerUndo('Problem reopened.', () => changeProblem(id, { dismissed: true, note })),
-    onFault: ({ message }) => notifications.show({ color: 'red', title: "Couldn't reopen it", message }),
+    onFault: ({ message }) => notifications.show({ color: 'red', title: "Couldn't reopen the problem", message }),
   })
   return (
     <Button size="compact-sm" loading={isPending} onClick={() => submit(undefined)}>

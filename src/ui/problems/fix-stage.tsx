@@ -37,7 +37,7 @@ export function FixStage({ problem, project, prompt, hasNoPrompt }: FixStageProp
       const message = versionId === null ? 'The version is no longer linked.' : 'Version linked.'
       offerUndo(message, () => changeProblem(id, { candidateVersionId: before }))
     },
-    onFault: ({ message }) => notifications.show({ color: 'red', title: "Couldn't link it", message }),
+    onFault: ({ message }) => notifications.show({ color: 'red', title: "Couldn't link the version", message }),
   })
   const standing = standingOf('fix', state)
   const isNext = standing === 'current'
@@ -50,7 +50,7 @@ export function FixStage({ problem, project, prompt, hasNoPrompt }: FixStageProp
         <Text size="sm" c="dimmed">
           {hasNoPrompt
             ? "This step has no prompt, so no version can be linked. Fix it in the pipeline's code or in a knowledge doc, or create the prompt."
-            : 'A new version of the prompt, linked to this problem.'}
+            : 'Link a new version of the prompt to this problem.'}
         </Text>
       )}
       {mayManage === false && isNext && <Text size="sm">Someone with the “manage” scope can link a version.</Text>}

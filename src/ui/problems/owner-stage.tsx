@@ -24,10 +24,10 @@ export function OwnerStage({ problem: { id, assignee, state } }: { problem: Prob
     send: (assigneeId: string | null) => changeProblem(id, { assigneeId }),
     onDone: (_, assigneeId) => {
       setChoosing(false)
-      const message = assigneeId === null ? 'Nobody is assigned now.' : 'Assigned.'
+      const message = assigneeId === null ? 'Nobody is assigned anymore.' : 'Assigned.'
       offerUndo(message, () => changeProblem(id, { assigneeId: assignee }))
     },
-    onFault: ({ message }) => notifications.show({ color: 'red', title: "Couldn't assign it", message }),
+    onFault: ({ message }) => notifications.show({ color: 'red', title: "Couldn't assign the problem", message }),
   })
   const me = session?.user
   return (

@@ -154,8 +154,7 @@ function NoProblems({ state, days, project }: NoProblemsProps) {
   }
   return (
     <Empty title={`No problems in the last ${days} days`}>
-      A problem appears as soon as a reviewer corrects an output, or the engine finds out why a trace got negative
-      feedback.{' '}
+      A problem appears as soon as a reviewer corrects an output, or the engine finds the cause of negative feedback.{' '}
       <TextLink href={pathWith('/review', { project })} underline="always">
         Review outputs
       </TextLink>

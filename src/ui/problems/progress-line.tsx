@@ -31,7 +31,7 @@ function progressOf({ problem, project }: ProgressLineProps): ReactNode {
   if (!candidate) return null
   const version = `Version ${candidate.number}`
   if (state === 'verified') return `${version} is live, and the fix holds.`
-  if (state === 'proven') return `${version} fixes it, and waits to be activated.`
+  if (state === 'proven') return `${version} fixes it and can be activated.`
   if (state === 'live') {
     return (
       <>
@@ -63,7 +63,7 @@ export function DecisionsSoFar({ watch: { after }, promptId, project }: Decision
     <>{decided} decisions are in.</>
   ) : (
     <>
-      {decided} of the {count(next)} decisions needed to tell are in.
+      {decided} of the {count(next)} decisions needed for a result are in.
     </>
   )
 }

@@ -50,7 +50,7 @@ export function SuggestVersion({ problemId, variant = 'default', onAdded }: Sugg
       <Text size="sm" component="div" role="status">
         {isWriting && data && 'status' in data && (
           <>
-            A model is writing a version from this problem's corrections.
+            A model is writing a version based on this problem's corrections.
             {data.waitsUntil !== undefined && (
               <>
                 {' '}

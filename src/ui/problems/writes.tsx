@@ -32,7 +32,7 @@ export function offerUndo(message: string, undo: () => Promise<void>): void {
       await undo()
     } catch (error) {
       const { message } = error instanceof Error ? error : { message: String(error) }
-      notifications.show({ color: 'red', title: "Couldn't undo it", message })
+      notifications.show({ color: 'red', title: "Couldn't undo the change", message })
     }
   }
   notifications.show({

@@ -41,7 +41,7 @@ export const FIELD = 'data-decision-field'
 type VoteCommand = 'take' | 'compare' | 'reason' | 'type'
 
 export const VOTE_KEYS: readonly Shortcut<VoteCommand>[] = [
-  { keys: ['1-9'], command: 'take', label: "Decide as this reviewer's vote says" },
+  { keys: ['1-9'], command: 'take', label: "Decide in favor of this reviewer's vote" },
   { keys: ['D'], command: 'compare', label: 'Compare the votes with the output, or with another vote' },
   { keys: ['R'], command: 'reason', label: 'Write a reason' },
   { keys: ['T'], command: 'type', label: 'Choose an error type' },

@@ -73,7 +73,7 @@ const Framed = ({ kind, children }: PropsWithChildren<{ kind: QueueKind }>) => (
 const NoAdjudicator = () => (
   <Empty title="You aren't an adjudicator">
     <Text size="sm" inherit>
-      Adjudicators decide if reviewers disagree. A manager of your organization can make you one under{' '}
+      Adjudicators settle disagreements between reviewers. A manager of your organization can make you one under{' '}
       <TextLink href="/settings/users" underline="always">
         Settings
       </TextLink>

@@ -75,7 +75,7 @@ export function HeldWarning({ heldBy, onRetry, onTakeOver }: HeldWarningProps) {
 const EnoughReviewers = ({ onSkip, onRetry }: { onSkip: () => void; onRetry: () => void }) => (
   <Warning title="This item has enough reviewers" icon={<IconUsers size={16} aria-hidden />}>
     <Text size="sm" mb="xs">
-      They have voted on it or are reviewing it now, so your vote isn't needed. Your draft is still here.
+      Enough people have voted on it or are reviewing it now, so your vote isn't needed. Your draft is still here.
     </Text>
     <Group gap="xs">
       <ChoiceButton label="Skip it" isSuggested onClick={onSkip} />

@@ -17,8 +17,8 @@ export const hasVoted = ({ votes }: Pick<Voted, 'votes'>, actorId: string): bool
 /** How votes and decision are related, in a sentence. Null if nobody voted, or it's one reviewer's decision. */
 export function votingWords(span: Voted): string | null {
   const { review, votes, isDisputed } = span
-  if (isDisputed) return 'Reviewers disagree. An adjudicator decides.'
-  if (isVoting(span)) return "It's decided once enough reviewers have voted and agree."
+  if (isDisputed) return 'Reviewers disagree, so an adjudicator decides.'
+  if (isVoting(span)) return 'The output is decided once enough reviewers have voted and agree.'
   if (review.basis === 'votes') return `Decided by ${votes.length} votes that agree.`
   return review.basis === 'adjudication' ? 'Decided by an adjudicator.' : null
 }

@@ -23,8 +23,8 @@ export function PolicyPreview({ workload, hasRules }: { workload: Workload; hasR
         {people > 0
           ? `, in which ${people === 1 ? '1 person' : `${count(people)} people`} reviewed`
           : ', in which nobody reviewed'}
-        .{reviews > outputs && ` Some need several people, which makes ${perDay(reviews)} reviews a day.`}
-        {hasRules && ' The rules below add to this.'}
+        .{reviews > outputs && ` Some need several people, for a total of ${perDay(reviews)} reviews a day.`}
+        {hasRules && ' The rules below add more.'}
       </Text>
     </Alert>
   )

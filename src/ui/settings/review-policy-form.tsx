@@ -166,7 +166,7 @@ export function ReviewPolicyForm({ projectId, saved, insights, refusal }: Review
       <StackedTable label="Review policy by step" columns={columns} rows={rows} keyOf={({ stepId }) => stepId ?? ''} />
       <Checkbox.Group
         label="Always offer"
-        description="In addition to the share, if people review the step"
+        description="In addition to the share, for steps that people review"
         value={[...always]}
         onChange={values =>
           setDraft(draft => ({ ...draft, always: RULES.flatMap(({ rule }) => (values.includes(rule) ? rule : [])) }))

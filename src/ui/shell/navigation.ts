@@ -50,11 +50,11 @@ export const ADJUDICATION = {
   Icon: IconScale,
 } as const
 
-/** How far reviewers agree. Only managers and adjudicators have it. */
+/** How often reviewers agree. Only managers and adjudicators have it. */
 const AGREEMENT = {
   path: '/agreement',
   label: 'Agreement',
-  description: 'How far reviewers agree',
+  description: 'How often reviewers agree',
   Icon: IconUsers,
 } as const
 

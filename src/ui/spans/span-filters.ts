@@ -62,8 +62,8 @@ const allFilters = ({ errorTypes, reviewers, assignees }: Names): Filter[] => [
     label: 'Watched version',
     name: 'watchedSide',
     options: [
-      { value: 'after', label: 'The active one' },
-      { value: 'before', label: 'The one before' },
+      { value: 'after', label: 'The active version' },
+      { value: 'before', label: 'The previous version' },
     ],
   },
   { kind: 'text', label: 'Model', name: 'model', placeholder: 'e.g. gpt-4.1-mini' },

@@ -34,7 +34,7 @@ function RollBack({ kind, text, version, isProminent = false, onDone }: Activate
       await Promise.all([refreshTexts(kind, text.id), onDone?.()])
     },
     onDone: () => notifications.show({ message: noticeOf(version) }),
-    onFault: ({ message }) => notifications.show({ color: 'red', title: "Couldn't activate it", message }),
+    onFault: ({ message }) => notifications.show({ color: 'red', title: "Couldn't activate the version", message }),
   })
   return (
     <Button size="xs" variant={isProminent ? 'filled' : 'light'} loading={isPending} onClick={() => submit(undefined)}>

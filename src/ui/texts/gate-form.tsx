@@ -18,7 +18,7 @@ const FIELDS = [
   {
     name: 'maxUnjudged',
     label: 'Unjudged, at most',
-    hint: 'Items on which a person must decide, or a model if you let it.',
+    hint: 'Items that a person has to decide on, or a model if you allow it.',
   },
   { name: 'maxAgeDays', label: 'Days since the experiment, at most', hint: '' },
 ] as const
@@ -45,8 +45,8 @@ export function GateForm({ text }: { text: VersionedText }) {
       {(draft, change, faults) => (
         <>
           <Text size="sm">
-            The latest finished experiment on a version decides. It must cover all items of the split. Leave a field
-            empty to require nothing.
+            The version's latest finished experiment counts. It must cover all items of the split. An empty field
+            requires nothing.
           </Text>
           {FIELDS.map(({ name, label, hint }) => (
             <NumberInput
@@ -71,13 +71,13 @@ export function GateForm({ text }: { text: VersionedText }) {
           />
           <Switch
             label="Let a model judge unjudged items"
-            description="An item that no person decided on then counts as the configured model says: as passed if it calls the outputs the same, and otherwise as failed. It can be wrong, and a text in an output can mislead it. A person's decision takes precedence. When an experiment on this step finishes, its unjudged inputs and outputs are sent to the model."
+            description="An item without a person's decision counts as passed if the configured model says that the outputs mean the same, and otherwise as failed. A model can be wrong, and text in an output can mislead it. A person's decision takes precedence. When an experiment on this step finishes, its unjudged inputs and outputs are sent to the model."
             checked={draft.allowJudge}
             onChange={({ currentTarget }) => change({ allowJudge: currentTarget.checked })}
           />
           <Switch
             label="Roll back a worse version"
-            description={`If reviewers accept a new version's outputs less often than those of the version before, that one becomes active again. This takes at least ${MIN_ROLLBACK_LOOK} decisions on the new version, and happens at most once for each version.`}
+            description={`If reviewers accept a new version's outputs less often than the previous version's, the previous version becomes active again. This requires at least ${MIN_ROLLBACK_LOOK} decisions on the new version, and happens at most once for each version.`}
             checked={draft.autoRollback}
             onChange={({ currentTarget }) => change({ autoRollback: currentTarget.checked })}
           />
@@ -133,7 +133,7 @@ export function DeleteGate({ text }: { text: VersionedText }) {
       onDone={() => refreshTexts(PROMPTS, text.id)}
       notice={() => 'Gate removed.'}
     >
-      {() => <Text size="sm">Any version of this step's prompt may then become active without an experiment.</Text>}
+      {() => <Text size="sm">Any version of this step's prompt can then become active without an experiment.</Text>}
     </DialogForm>
   )
 }

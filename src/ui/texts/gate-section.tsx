@@ -42,7 +42,7 @@ export function GateSection({ text, version }: GateSectionProps) {
         <Text size="sm" c="dimmed">
           {gate
             ? `Before a version becomes active, an experiment on it must show ${requirementsOf(gate)}.${gate.autoRollback ? ' A new version that turns out to be worse is rolled back.' : ''}`
-            : 'This step has no gate, so any version may become active.'}
+            : 'This step has no gate, so any version can become active.'}
         </Text>
         {gate && !version.isActive && <Standing text={text} version={version} />}
         {gate && <Agreement text={text} />}
@@ -55,7 +55,8 @@ export function GateSection({ text, version }: GateSectionProps) {
 /** Whether a version may become active. */
 function Standing({ text, version }: GateSectionProps) {
   const { data: state, error, refetch } = useGateState(text, version)
-  if (version.wasActive) return <Text size="sm">Version {version.number} was active before, so it may be again.</Text>
+  if (version.wasActive)
+    return <Text size="sm">Version {version.number} was active before, so it can become active again.</Text>
   if (error && !state) return <FaultAlert error={error} title="Couldn't load the gate's state" onRetry={refetch} />
   return state ? <GateResult state={state} /> : null
 }
@@ -70,7 +71,8 @@ function Agreement({ text }: { text: VersionedText }) {
   if (agreement.of > 0) return <ModelAgreement agreement={agreement} pathTo={pathTo} />
   return text.gate?.allowJudge ? (
     <Text size="sm" c="dimmed">
-      Nobody has decided yet on an output that a model judged, so it isn't known how far it agrees with people.
+      No person has decided on an output that the model judged yet, so it isn't known how often the model agrees with
+      people.
     </Text>
   ) : null
 }
@@ -110,8 +112,8 @@ function JudgingState({ judging: { same, different, waiting, job } }: { judging:
   return (
     <Text size="xs" c="dimmed">
       {same + different > 0 &&
-        `As a model says, ${count(same)} of the unjudged count as passed, and ${count(different)} as failed. `}
-      {waiting > 0 && `${itemCount(waiting)} ${isPending ? 'wait for the model' : 'have no judgment by the model'}.`}
+        `According to the model, ${count(same)} of the unjudged items count as passed, and ${count(different)} as failed. `}
+      {waiting > 0 && `${itemCount(waiting)} ${isPending ? 'wait for the model' : 'have no judgment from the model'}.`}
       {job?.status === 'failed' && job.failure !== null && ` ${job.failure}.`}
     </Text>
   )

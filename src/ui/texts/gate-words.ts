@@ -22,7 +22,7 @@ const list = new Intl.ListFormat('en', { type: 'conjunction' })
 
 /** What a gate requires, as a list in words. */
 export const requirementsOf = (gate: Gate): string =>
-  conditionsOf(gate) + (gate.allowJudge ? ', with unjudged items as a model says' : '')
+  conditionsOf(gate) + (gate.allowJudge ? ', with unjudged items as the model judges them' : '')
 
 const conditionsOf = (gate: Gate): string =>
   list.format(
@@ -35,10 +35,11 @@ const conditionsOf = (gate: Gate): string =>
 const SHORTFALLS: Readonly<Record<Condition, (actual: number, required: number) => string>> = {
   minItems: (actual, required) => `${count(actual)} of ${count(required)} required items are judged.`,
   minPassRate: (actual, required) => `The pass rate is ${rate(actual)}, below ${rate(required)}.`,
-  maxRegressed: (actual, required) => `${itemCount(actual)} regressed, and ${atMost(required)} may.`,
+  maxRegressed: (actual, required) => `${itemCount(actual)} regressed; the gate allows ${atMost(required)}.`,
   maxUnjudged: (actual, required) =>
-    `${itemCount(actual)} ${actual === 1 ? 'is' : 'are'} unjudged, and ${atMost(required)} may be.`,
-  maxAgeDays: (actual, required) => `The experiment finished ${days(actual)} ago, and at most ${days(required)} count.`,
+    `${itemCount(actual)} ${actual === 1 ? 'is' : 'are'} unjudged; the gate allows ${atMost(required)}.`,
+  maxAgeDays: (actual, required) =>
+    `The experiment finished ${days(actual)} ago; the gate allows at most ${days(required)}.`,
 }
 
 const atMost = (value: number): string => (value === 0 ? 'none' : `at most ${count(value)}`)

@@ -9,7 +9,7 @@ interface OverrideReasonProps {
 /** Why a person activates a version that doesn't meet the gate. */
 export const OverrideReason = ({ value, onChange, error }: OverrideReasonProps) => (
   <Textarea
-    label="Why you override the gate"
+    label="Reason for overriding the gate"
     description="The audit log keeps your reason."
     required
     autosize

@@ -39,7 +39,7 @@ export function SuggestionSection({ text, versionId, problemId }: SuggestionSect
             <TextLink href={pathWith(`/problems/${problemId}`, { project })} underline="always">
               a problem
             </TextLink>
-            . Read each change before you activate it. The version only becomes active if somebody does.
+            . Read each change. The version becomes active only if somebody activates it.
           </Text>
           <ol className={classes.changes}>
             {data.changes.map((change, index) => (
@@ -89,8 +89,8 @@ function SuggestedChange({ suggestion, change, number, base }: SuggestedChangePr
       </pre>
       {change.isCopied && (
         <Warning title="Copied from a trace">
-          Words of this change are in an example's input, state, or output, but no person wrote them. A trace may
-          contain instructions to a model, so check that you want this rule.
+          This change has words from an example's input, state, or output that no person wrote. A trace may contain
+          instructions to a model, so check whether you really want this rule.
           <ExampleLinks label="Copied from" spanIds={change.copiedFrom} suggestion={suggestion} />
         </Warning>
       )}
@@ -103,7 +103,7 @@ function SuggestedChange({ suggestion, change, number, base }: SuggestedChangePr
           <ShownText text={change.reason} />
         </Text>
       )}
-      <ExampleLinks label="Serves" spanIds={change.examples} suggestion={suggestion} />
+      <ExampleLinks label="Based on" spanIds={change.examples} suggestion={suggestion} />
     </Stack>
   )
 }

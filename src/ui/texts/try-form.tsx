@@ -36,8 +36,8 @@ export function TryForm({ stepId, version }: TryFormProps) {
   if (dataset.data === null || items.data?.length === 0) {
     return (
       <Text size="sm">
-        The step has no items to try it on. <TextLink href={pathWith('/review', { project })}>Review</TextLink> some of
-        its outputs first.
+        The step has no items to try the version on. <TextLink href={pathWith('/review', { project })}>Review</TextLink>{' '}
+        some of its outputs first.
       </Text>
     )
   }
@@ -102,7 +102,7 @@ function Chosen({ project, model, dataset, items, version }: ChosenProps) {
           <Text size="xs" c="dimmed">
             {whatIsSent(model, "the item's")}
           </Text>
-          {faults.rest && <FaultAlert error={faults.rest} title="Couldn't run it" />}
+          {faults.rest && <FaultAlert error={faults.rest} title="Couldn't run the version" />}
           <Group justify="flex-end">
             <Button type="submit" loading={isPending}>
               Run

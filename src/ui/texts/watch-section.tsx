@@ -25,7 +25,7 @@ export function WatchSection({ promptId, watch }: { promptId: string; watch: Wat
       <Stack gap={6} p="xs">
         {rolledBack && (
           <Alert variant="default" title="Rolled back automatically" p="xs">
-            Reviewers accepted {count(rolledBack.after.accepted)} of {count(rolledBack.after.n)} outputs of version{' '}
+            Reviewers accepted {count(rolledBack.after.accepted)} of {count(rolledBack.after.n)} outputs from version{' '}
             {previousVersionNumber}, and {count(rolledBack.before.accepted)} of {count(rolledBack.before.n)} before it.
           </Alert>
         )}
@@ -37,7 +37,7 @@ export function WatchSection({ promptId, watch }: { promptId: string; watch: Wat
           <Side promptId={promptId} side="after" number={versionNumber} {...after} />
         </dl>
         <Text size="xs" c="dimmed">
-          {outlook} Only people's first decisions on an output count, without imported ones. Lines are 95% intervals.
+          {outlook} Only people's first decisions on an output count, not imported ones. Lines are 95% intervals.
         </Text>
       </Stack>
     </section>

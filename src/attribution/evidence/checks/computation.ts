@@ -32,7 +32,7 @@ export function* checkComputation(scene: Scene): Generator<Finding> {
     } else if (right && !wrong && before !== undefined) {
       yield { kind: 'correction_computes', ...at, note: `is wrong: ${after} is ${right}`, strength: 1 }
     } else if (wrong && !right) {
-      const note = `matches the numbers: ${before} is ${wrong}, and ${after} is not`
+      const note = `matches the numbers: ${before} is ${wrong}, but ${after} is not`
       yield { kind: 'output_computes', ...at, note, strength: isAfterGiven ? 1 : 0.6 }
     } else continue
     return

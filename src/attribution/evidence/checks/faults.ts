@@ -43,7 +43,7 @@ export function* checkFaults({ subject, dispute }: Scene): Generator<Finding> {
     if (path) yield { kind: 'cut_off', spanId: step.spanId, path, note, strength: 1 }
   }
   if (subject.isCompleted) return
-  const note = 'is the last one recorded: the run never ended'
+  const note = 'is the last one recorded, and the run never ended'
   yield { kind: 'run_unfinished', spanId: steps.at(-1)?.spanId ?? null, path: 'output', note, strength: 1 }
 }
 
