@@ -46,7 +46,7 @@ function inferredWireTypes(): string {
 /** The types that the wire module exports, with their comments. */
 function wireTypes(): { name: string; comment: string }[] {
   const source = readFileSync(join(SOURCE, WIRE), 'utf8')
-  return [...source.matchAll(/(\/\*\* [^\n]+ \*\/)\nexport type (\w+)/g)].map(([, comment = '', name = '']) => ({
+  return [...source.matchAll(/(\/\*\* [^\n]+ \*\/)\nexport type (\w+) =/g)].map(([, comment = '', name = '']) => ({
     name,
     comment,
   }))

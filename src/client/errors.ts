@@ -11,17 +11,20 @@ export class CountersignError extends Error {
   readonly code: string
   /** The request's id in the service's logs. */
   readonly requestId: string | undefined
+  /** The body of the response, if it's JSON. Its `details` name the fields to fix. */
+  readonly body: unknown
 
   constructor(
     status: number,
     code: string,
     message: string,
-    { requestId, cause }: { requestId?: string | undefined; cause?: unknown } = {},
+    { requestId, body, cause }: { requestId?: string | undefined; body?: unknown; cause?: unknown } = {},
   ) {
     super(message, cause === undefined ? {} : { cause })
     this.status = status
     this.code = code
     this.requestId = requestId
+    this.body = body
   }
 }
 

@@ -12,7 +12,7 @@ export interface ServiceOptions {
 }
 
 export interface RequestOptions {
-  method?: 'GET' | 'POST' | 'DELETE'
+  method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** A JSON text. */
   body?: string
   headers?: Readonly<Record<string, string>>
@@ -130,7 +130,7 @@ export function retryDelayMs({ headers }: Answer, attempt: number): number {
 /** The error for an unusable response. */
 export function errorOf({ status, body, headers, error }: Answer): CountersignError {
   if (error) return error
-  const about = { requestId: headers?.get('x-request-id') ?? undefined }
+  const about = { requestId: headers?.get('x-request-id') ?? undefined, body }
   if (isSuccess(status)) return new CountersignError(status, 'invalid_answer', NOT_COUNTERSIGN, about)
   const [code, message] = [fieldOf(body, 'code'), fieldOf(body, 'error')]
   return new CountersignError(

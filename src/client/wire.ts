@@ -17,7 +17,7 @@ import type { SpanOfTrace, TraceItem as TraceItemSchema, Trace as TraceSchema } 
 type ObjectField = 'metadata' | 'outputSchema' | 'correction'
 
 /** A wire type as a client sees it. Any JSON, and JSON text that the Worker passes on, is `unknown`. */
-type Plain<Wire> =
+export type Plain<Wire> =
   Wire extends WrittenJson<infer Shape>
     ? Plain<Shape>
     : Wire extends JsonText

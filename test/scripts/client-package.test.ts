@@ -30,6 +30,7 @@ const DECLARATIONS = [
 const FILES = [
   'LICENSE',
   'README.md',
+  'dist/cli/main.js',
   ...DECLARATIONS.map(name => `dist/client/${name}.d.ts`),
   'dist/client/index.js',
   'dist/client/index.js.map',
@@ -55,18 +56,27 @@ beforeAll(async () => {
 afterAll(() => rm(consumer, { recursive: true, force: true }))
 
 describe('the package', () => {
-  it('contains only the client, in under 9 KiB, without dependencies', async ({ expect }) => {
+  it('contains the client, in under 9 KiB, and the command line, without dependencies', async ({ expect }) => {
     expect((await run('tar', ['-tzf', tarball])).stdout.trim().split('\n').sort()).toEqual(
       FILES.map(file => `package/${file}`),
     )
     expect(await manifestIn(installed)).not.toHaveProperty('dependencies')
-    expect(await readdir(join(consumer, 'node_modules'))).toEqual(['.package-lock.json', 'countersign'])
+    expect(await readdir(join(consumer, 'node_modules'))).toEqual(['.bin', '.package-lock.json', 'countersign'])
     const code = await readFile(join(installed, 'dist/client/index.js'))
     expect(gzipSync(code).byteLength).toBeLessThan(9 * 1024)
     expect(code.toString()).not.toMatch(/\bimport\b|\brequire\b/)
     const { sources } = JSON.parse(await readFile(join(installed, 'dist/client/index.js.map'), 'utf8'))
     // Each file is a module from `src/client`, so nothing from the Worker is included.
     expect(sources.filter((source: string) => !/^\.\.\/\.\.\/\w+\.ts$/.test(source))).toEqual([])
+  })
+
+  it('has a command line that needs only Node', async ({ expect }) => {
+    const code = await readFile(join(installed, 'dist/cli/main.js'), 'utf8')
+    const modules = [...code.matchAll(/^import .*"(.+)";$|\bimport\("(.+?)"\)/gm)].map(([, name, lazy]) => name ?? lazy)
+    expect(modules).not.toEqual([])
+    expect(modules.filter(name => !name?.startsWith('node:'))).toEqual([])
+    const { stdout } = await run('npx', ['countersign', '--version'], { cwd: consumer })
+    expect(stdout.trim()).toBe((await manifestIn(PROJECT)).version)
   })
 
   it("carries the service's version and license", async ({ expect }) => {
@@ -262,6 +272,18 @@ async function bodyOf(request: IncomingMessage): Promise<{ events: Event[] }> {
 const nodes = [process.execPath, '/usr/bin/node'].filter(existsSync)
 
 describe.for(nodes)('in %s', node => {
+  it('runs the command line', async ({ expect }) => {
+    const program = join(installed, 'dist/cli/main.js')
+    const { stdout, stderr } = await run(node, [program, '--help'])
+    expect(stderr).toBe('')
+    expect(stdout).toContain('countersign <command> [options]')
+    const failed = await run(node, [program, 'traces', 'list', '--json'], { env: { HOME: consumer } }).catch(
+      error => error,
+    )
+    expect(failed).toMatchObject({ code: 3, stdout: '' })
+    expect(JSON.parse(failed.stderr)).toMatchObject({ code: 'not_authenticated', exitCode: 3 })
+  })
+
   it('delivers flushed events despite a failure, with steps nested by context', async ({ expect }) => {
     await writeFile(join(consumer, 'pipeline.js'), PIPELINE)
     const service = await newService()

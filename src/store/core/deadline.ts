@@ -61,7 +61,7 @@ export class Deadline {
  * canceled.
  */
 export async function within<T>(ms: number, operation: () => Promise<T>): Promise<T> {
-  let timer: number | null = null
+  let timer: ReturnType<typeof setTimeout> | null = null
   const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new TimedOut(ms)), ms)
   })

@@ -1,0 +1,54 @@
+import { createInterface } from 'node:readline/promises'
+import { Writable } from 'node:stream'
+import type { Context } from './context.ts'
+import { Failure, invalid } from './failure.ts'
+
+/* Questions to the user. They go to stderr, because stdout is for data. */
+
+type Asked = Pick<Context, 'stdin' | 'out' | 'signal'>
+
+/** An answer, or undefined if nobody is at the terminal. */
+export async function ask(asked: Asked, question: string): Promise<string | undefined> {
+  return asked.stdin.isTTY ? readLine(asked, question, typed => asked.out.prompt(typed)) : undefined
+}
+
+/** A secret: typed without being shown, or all of stdin. */
+export async function askSecretly(asked: Asked, question: string): Promise<string> {
+  if (!asked.stdin.isTTY) return readAll(asked.stdin)
+  const secret = await readLine(asked, question, async () => {})
+  await asked.out.prompt('\n')
+  return secret
+}
+
+/** All of stdin as text. */
+async function readAll(stdin: Context['stdin']): Promise<string> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of stdin) chunks.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks))
+  } catch {
+    throw invalid("stdin isn't UTF-8 text")
+  }
+}
+
+/** A line from the terminal. `echo` shows what's typed. */
+async function readLine(
+  { stdin, out, signal }: Asked,
+  question: string,
+  echo: (typed: string) => Promise<void>,
+): Promise<string> {
+  await out.prompt(question)
+  const output = new Writable({ write: (typed, _, done) => void echo(String(typed)).then(() => done(), done) })
+  const lines = createInterface({ input: stdin, output, terminal: true })
+  const ended = new Promise<never>((_, reject) => {
+    // In a terminal's raw mode, Ctrl-C is a character instead of a signal.
+    lines.once('SIGINT', () => reject(new Failure('interrupted', 'interrupted', 'Interrupted')))
+    lines.once('close', () => reject(invalid('Nothing was entered')))
+  })
+  try {
+    return await Promise.race([lines.question('', { signal }), ended])
+  } finally {
+    ended.catch(() => {})
+    lines.close()
+  }
+}

@@ -1,0 +1,128 @@
+import type { Context } from './context.ts'
+import type { Ending } from './exit-codes.ts'
+
+/* What a command is. Help, parsing, and docs/cli.md all come from these definitions. */
+
+interface OptionText {
+  description: string
+  /** A single letter. */
+  short?: string
+}
+
+/** An option that's either there or not. */
+interface Flag extends OptionText {
+  type: 'flag'
+}
+
+/** An option with a text. */
+interface Text extends OptionText {
+  type: 'text'
+  /** What the text is, in a word: `slug`. */
+  value: string
+  isRequired?: boolean
+}
+
+/** An option that can be given several times. */
+interface Texts extends OptionText {
+  type: 'texts'
+  value: string
+}
+
+/** An option with a whole number. */
+interface WholeNumber extends OptionText {
+  type: 'number'
+  value: string
+  min: number
+  max: number
+}
+
+/** An option with one of several words. */
+interface Choice extends OptionText {
+  type: 'choice'
+  choices: readonly string[]
+}
+
+export type Option = Flag | Text | Texts | WholeNumber | Choice
+export type Options = Readonly<Record<string, Option>>
+
+/** A value that follows the command's name. */
+export interface Argument {
+  description: string
+  isOptional?: boolean
+  /** Takes all further values. */
+  isRepeated?: boolean
+}
+
+/** In the order in which they're given. */
+export type Arguments = Readonly<Record<string, Argument>>
+
+type OptionValue<Given extends Option> = Given extends Flag
+  ? boolean
+  : Given extends Texts
+    ? string[]
+    : Given extends WholeNumber
+      ? number | undefined
+      : Given extends { choices: readonly (infer Word)[] }
+        ? Word | undefined
+        : Given extends { isRequired: true }
+          ? string
+          : string | undefined
+
+type ArgumentValue<Given extends Argument> = Given extends { isRepeated: true }
+  ? string[]
+  : Given extends { isOptional: true }
+    ? string | undefined
+    : string
+
+/** What the user gave. */
+export interface Input<GivenArguments extends Arguments, GivenOptions extends Options> {
+  arguments: { [Name in keyof GivenArguments]: ArgumentValue<GivenArguments[Name]> }
+  options: { [Name in keyof GivenOptions]: OptionValue<GivenOptions[Name]> }
+  /** What follows `--`. */
+  rest: readonly string[]
+}
+
+/** Everything about a command besides its parameters. */
+interface CommandText {
+  /** Its words: `traces list`. */
+  name: string
+  /** A line for lists of commands: "List traces". */
+  summary: string
+  /** What a user needs to know besides the options, in paragraphs of Markdown. */
+  description: readonly string[]
+  /** What follows `--`, if anything: `command`. */
+  rest?: { value: string; description: string }
+  /** Each with what it does. */
+  examples: readonly (readonly [command: string, effect: string])[]
+  /** The scopes that a key needs. */
+  scopes: readonly string[]
+  /** What `--json` prints. */
+  json: string
+}
+
+interface Definition<GivenArguments extends Arguments, GivenOptions extends Options> extends CommandText {
+  arguments: GivenArguments
+  /** By name, in camel case: `promptVersion` is `--prompt-version`. */
+  options: GivenOptions
+  /** Returns how it ended. By default, it worked. */
+  run(context: Context, input: Input<GivenArguments, GivenOptions>): Promise<Ending | undefined>
+}
+
+/** A command of any parameters. */
+export interface Command extends CommandText {
+  arguments: Arguments
+  options: Options
+  run(context: Context, input: Parsed): Promise<Ending | undefined>
+}
+
+/** The input that a parser read by a command's definition. */
+export type Parsed = Input<Arguments, Options>
+
+/** Defines a command. Its `run` gets values of the types that its arguments and options declare. */
+export const defineCommand = <const GivenArguments extends Arguments, const GivenOptions extends Options>(
+  definition: Definition<GivenArguments, GivenOptions>,
+): Command => ({
+  ...definition,
+  // The parser reads exactly what the definition declares.
+  run: (context, input) => definition.run(context, input as Input<GivenArguments, GivenOptions>),
+})

@@ -1,0 +1,34 @@
+import { defineCommand } from '../command.ts'
+import { download } from '../download.ts'
+import { traceFilterOptions, traceQuery } from '../trace-filters.ts'
+
+export const exportTraces = defineCommand({
+  name: 'traces export',
+  summary: 'Export traces, newest first',
+  description: [
+    'Writes a line for each trace, however many there are. With `--output`, the file appears only when it is complete.',
+  ],
+  arguments: {},
+  options: {
+    ...traceFilterOptions,
+    format: { type: 'choice', choices: ['jsonl', 'csv'], description: 'Default: jsonl.' },
+    output: { type: 'text', short: 'o', value: 'file', description: 'Where to write. Default: stdout.' },
+  },
+  examples: [
+    ['countersign traces export --from 2026-11-01 -o november.jsonl', 'Into a file'],
+    ["countersign traces export | jq -r 'select(.costUsd > 0.1) | .traceId'", 'Expensive traces'],
+  ],
+  scopes: ['read'],
+  json: '`{file, items}` with `--output`; otherwise the export itself',
+  async run(context, { options: { format = 'jsonl', output, ...filters } }) {
+    const query = traceQuery(filters)
+    const connection = await context.connect()
+    const projectSlug = await connection.projectSlug()
+    const exported = { path: '/api/traces/export', query: { projectSlug, ...query }, format }
+    const items = await download(context, connection, exported, output)
+    if (output === undefined) return 'ok'
+    await context.out.json({ file: output, items })
+    await context.out.note(`Exported ${items} traces to ${output}`)
+    return 'ok'
+  },
+})

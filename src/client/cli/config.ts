@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fieldOf } from '../service.ts'
+import { Failure, invalid } from './failure.ts'
+
+/** Where a deployment is, and the key to call it with. */
+export interface Login {
+  url: string
+  key: string
+  project?: string | undefined
+}
+
+type Logins = Readonly<Record<string, Login>>
+
+export const DEFAULT_PROFILE = 'default'
+
+/** The file that `countersign login` writes. */
+export const configFile = (environment: NodeJS.ProcessEnv): string =>
+  join(environment.XDG_CONFIG_HOME || join(environment.HOME || homedir(), '.config'), 'countersign', 'config.json')
+
+/**
+ * The login of a command: from COUNTERSIGN_URL and COUNTERSIGN_KEY, or else the stored one. A stored key is never sent
+ * to another URL than the one it was stored for.
+ */
+export async function findLogin(environment: NodeJS.ProcessEnv, profile: string | undefined): Promise<Login> {
+  const { COUNTERSIGN_URL: url, COUNTERSIGN_KEY: key, COUNTERSIGN_PROJECT: project } = environment
+  if (profile === undefined && key) {
+    const home = url || (await readLogins(environment))[DEFAULT_PROFILE]?.url
+    if (!home) throw invalid('COUNTERSIGN_KEY is set, but COUNTERSIGN_URL is not')
+    return { url: home, key, project: project || undefined }
+  }
+  const name = profile ?? DEFAULT_PROFILE
+  const login = (await readLogins(environment))[name]
+  if (!login) {
+    const message = profile === undefined ? "You aren't logged in" : `There is no login "${profile}"`
+    const command = profile === undefined ? 'countersign login' : `countersign login --profile ${profile}`
+    const hint = `Run "${command}", or set COUNTERSIGN_URL and COUNTERSIGN_KEY.`
+    throw new Failure('denied', 'not_authenticated', message, { hint })
+  }
+  if (profile === undefined && url && withoutSlash(url) !== login.url) {
+    throw invalid(`COUNTERSIGN_URL is set, but COUNTERSIGN_KEY is not: the stored key is for ${login.url}`)
+  }
+  return { ...login, project: (profile === undefined && project) || login.project }
+}
+
+/** All stored logins, by profile. */
+export async function readLogins(environment: NodeJS.ProcessEnv): Promise<Logins> {
+  const file = configFile(environment)
+  const text = await readFile(file, 'utf8').catch(error => {
+    if (fieldOf(error, 'code') === 'ENOENT') return '{}'
+    throw invalid(`${file} can't be read: ${fieldOf(error, 'message')}`)
+  })
+  if (process.platform !== 'win32' && text !== '{}') {
+    const { mode } = await stat(file)
+    if (mode & 0o077) await chmod(file, 0o600)
+  }
+  return (
+    loginsIn(text) ??
+    (() => {
+      throw invalid(`${file} isn't a file of countersign`, `Delete it, and run "countersign login" again.`)
+    })()
+  )
+}
+
+/** Stores a login, or deletes it. */
+export async function writeLogin(
+  environment: NodeJS.ProcessEnv,
+  profile: string,
+  login: Login | undefined,
+): Promise<void> {
+  const { [profile]: _, ...others } = await readLogins(environment)
+  const profiles = { ...others, ...(login && { [profile]: login }) }
+  await writePrivately(configFile(environment), `${JSON.stringify({ profiles }, undefined, 2)}\n`)
+}
+
+/** Replaces a file at once, readable only by its owner. */
+async function writePrivately(file: string, text: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  const draft = `${file}.${randomBytes(6).toString('hex')}`
+  try {
+    await writeFile(draft, text, { mode: 0o600, flag: 'wx' })
+    await rename(draft, file)
+  } catch (error) {
+    await rm(draft, { force: true })
+    throw error
+  }
+}
+
+export const withoutSlash = (url: string): string => url.replace(/\/+$/, '')
+
+function loginsIn(text: string): Logins | undefined {
+  try {
+    const profiles = fieldOf(JSON.parse(text), 'profiles') ?? {}
+    const logins = Object.entries(profiles).map(([name, login]) => [name, loginOf(login)] as const)
+    return logins.every(([, login]) => login) ? (Object.fromEntries(logins) as Logins) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function loginOf(value: unknown): Login | undefined {
+  const [url, key, project] = [fieldOf(value, 'url'), fieldOf(value, 'key'), fieldOf(value, 'project')]
+  if (typeof url !== 'string' || typeof key !== 'string') return undefined
+  return { url, key, ...(typeof project === 'string' && { project }) }
+}

@@ -1,0 +1,13 @@
+import type { Options } from './command.ts'
+
+/** The options that every command has. */
+export const GLOBAL_OPTIONS = {
+  json: { type: 'flag', description: 'Print JSON. An error is then a line of JSON on stderr.' },
+  project: {
+    type: 'text',
+    value: 'slug',
+    description: "The project. Default: COUNTERSIGN_PROJECT, the login's, or the key's only one.",
+  },
+  profile: { type: 'text', value: 'name', description: 'The login to use, if you have several. Default: default.' },
+  help: { type: 'flag', short: 'h', description: 'Show how to use the command.' },
+} as const satisfies Options

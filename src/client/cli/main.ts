@@ -1,0 +1,34 @@
+import { run, Stop } from './program.ts'
+
+/* The program `countersign`: connects the commands to their process. */
+
+const stop = new AbortController()
+
+for (const [name, ending] of [
+  ['SIGINT', 'interrupted'],
+  ['SIGTERM', 'terminated'],
+] as const) {
+  process.on(name, () => {
+    // Whoever asks twice doesn't want to wait.
+    if (stop.signal.aborted) process.exit(ending === 'interrupted' ? 130 : 143)
+    stop.abort(new Stop(ending))
+  })
+}
+
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    // Nobody reads the rest of the output.
+    process.exit(error.code === 'EPIPE' ? 141 : 70)
+  })
+}
+
+process.exitCode = await run(process.argv.slice(2), {
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  environment: process.env,
+  directory: process.cwd(),
+  signal: stop.signal,
+})
+// A terminal or a pipe that was read keeps the process alive.
+process.stdin.destroy()

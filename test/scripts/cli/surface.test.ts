@@ -1,0 +1,97 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it } from 'vitest'
+import { commands } from '../../../src/client/cli/commands/index.ts'
+import { EXIT_CODES } from '../../../src/client/cli/exit-codes.ts'
+import { flagName, parse } from '../../../src/client/cli/parse.ts'
+import { reference } from '../../../src/client/cli/reference.ts'
+import { shownJson, shownText } from '../../../src/client/cli/shown-text.ts'
+import { PROJECT } from '../server.ts'
+import { runCli } from './run-cli.ts'
+
+const GENERATED = '<!-- The rest of this page is generated from the commands: see CONTRIBUTING.md. -->'
+
+describe('the help', () => {
+  it('lists every command', async ({ expect }) => {
+    for (const argv of [[], ['--help'], ['help']]) {
+      const { code, stdout, stderr } = await runCli(argv)
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      for (const { name, summary } of commands) {
+        expect(stdout).toContain(name)
+        expect(stdout.replace(/\s+/g, ' ')).toContain(summary)
+      }
+    }
+  })
+
+  it.for(commands.map(command => [command.name, command] as const))(
+    'explains %s, whatever else is given',
+    async ([name, command], { expect }) => {
+      const { code, stdout } = await runCli([...name.split(' '), '--help'])
+      expect(code).toBe(0)
+      for (const option of Object.keys(command.options)) expect(stdout).toContain(`--${flagName(option)}`)
+      expect((await runCli(['help', ...name.split(' ')])).stdout).toBe(stdout)
+      expect(stdout.split('\n').filter(line => line.length > 100)).toEqual([])
+    },
+  )
+
+  it('fits the examples to the commands', ({ expect }) => {
+    for (const command of commands) {
+      for (const [example] of command.examples) {
+        const words = wordsOf(example)
+        const start = words.indexOf('countersign')
+        const name = command.name.split(' ')
+        expect(words.slice(start + 1, start + 1 + name.length)).toEqual(name)
+        expect(() => parse(command, words.slice(start + 1 + name.length))).not.toThrow()
+      }
+    }
+  })
+
+  it('is the same in docs/cli.md', async ({ expect }) => {
+    const file = join(PROJECT, 'docs/cli.md')
+    const [prose] = (await readFile(file, 'utf8')).split(GENERATED)
+    await expect(`${prose}${GENERATED}\n\n${reference(commands)}\n`).toMatchFileSnapshot(file)
+  })
+})
+
+/** The words of the first program in a line of shell. */
+function wordsOf(line: string): string[] {
+  const words: string[] = []
+  for (const [word, single, double] of line.matchAll(/'([^']*)'|"([^"]*)"|\S+/g)) {
+    if (word === '|' || word === '<' || word === '>' || word === '&&') break
+    words.push(single ?? double ?? word)
+  }
+  return words
+}
+
+describe('a command line that is wrong', () => {
+  it.for([
+    [['trace', 'list'], 'There is no command "trace". Did you mean "traces"?'],
+    [['traces', 'lsit'], 'There is no command "traces lsit". Did you mean "traces list"?'],
+    [['traces', 'list', '--limt', '3'], 'There is no option --limt. Did you mean --limit?'],
+    [['traces', 'list', '--limit', '0'], '--limit must be a whole number from 1 to 10000'],
+    [['traces', 'list', '--limit', '1e3'], '--limit must be a whole number from 1 to 10000'],
+    [['traces', 'list', '--review', 'fine'], '--review must be one of: unreviewed, accepted, corrected, mixed'],
+    [['traces', 'list', '--from', 'yesterday'], '--from must be a date or a time: yesterday'],
+    [['traces', 'list', '--metadata', 'vip'], '--metadata must have the form path=value: vip'],
+    [['traces', 'list', '--name'], "Option '--name <value>' argument missing"],
+    [['traces', 'list', 'extra'], 'Nothing is expected after "traces list": extra'],
+    [['traces', 'list', '--', 'true'], 'Nothing may follow --'],
+    [['traces', 'show'], '<trace> is missing'],
+    [['--json'], 'Options come after the command'],
+  ] as const)('%j is a usage error', async ([argv, message], { expect }) => {
+    const { code, stdout, stderr } = await runCli(argv)
+    expect({ code, stdout }).toEqual({ code: EXIT_CODES.usage.code, stdout: '' })
+    if (argv[0] === '--json') expect(JSON.parse(stderr)).toMatchObject({ error: message, code: 'usage', exitCode: 2 })
+    else expect(stderr).toContain(`Error: ${message}\n`)
+  })
+})
+
+describe('text from traces', () => {
+  it("can't control the terminal", ({ expect }) => {
+    const hostile = 'a\x1b[2Jb\x07\x9b31mc\u202ed\r\x7f\n\te\x00'
+    expect(shownText(hostile)).toBe('a\\x1b[2Jb\\x07\\u009b31mc\\u202ed\\x0d\\x7f\n\te\\x00')
+    const json = shownJson(JSON.stringify({ [hostile]: hostile }))
+    expect(json).not.toMatch(/[\p{Cc}\u202e]/u)
+    expect(JSON.parse(json)).toEqual({ [hostile]: hostile })
+  })
+})

@@ -1,0 +1,17 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vite'
+
+/** Builds the command line, which the package in `src/client` installs as `countersign`, as one program. */
+export default defineConfig({
+  root: fileURLToPath(new URL('src/client', import.meta.url)),
+  build: {
+    outDir: 'dist/cli',
+    emptyOutDir: true,
+    copyPublicDir: false,
+    target: 'node20',
+    // Its size doesn't matter, but its stack traces do.
+    minify: false,
+    lib: { entry: 'cli/main.ts', formats: ['es'], fileName: 'main' },
+    rolldownOptions: { external: /^node:/, output: { banner: '#!/usr/bin/env node' } },
+  },
+})
