@@ -1,8 +1,8 @@
 /**
- * The minimal Worker that can store an export: it reads the body's bytes and inserts one row for each span, with a
- * single `json_each`, into a table with the same columns and indexes as Countersign's. It doesn't decode the bytes. The
- * rows are those that Countersign stored for the same export; a PUT sends them in advance, as JSON. It writes no traces
- * and checks no key. Countersign's speed is compared with it. It has no imports, so it runs as is once its types are
+ * The minimal Worker that can store an export: it reads the body's bytes and inserts the same rows as Countersign, with
+ * a single `json_each` for each table, into tables with the same columns and indexes. It doesn't decode the bytes. The
+ * rows are those that Countersign stored for the same export; a PUT sends them in advance, as JSON. It reads nothing and
+ * checks no key. Countersign's speed is compared with it. It has no imports, so it runs as is once its types are
  * stripped.
  */
 
@@ -10,29 +10,45 @@ interface BareEnv {
   DB: D1Database
 }
 
-interface Prepared {
-  insert: string
-  rows: string
+interface BareTable {
+  name: string
+  columns: string[]
+  rows: unknown[][]
 }
 
-let prepared: Prepared | undefined
+let prepared: { insert: string; rows: string }[] | undefined
 
-/** Every call gets new ids: the beginning of each is replaced with the statement's second parameter. */
-const insertInto = (columns: readonly string[]): string => `
-  insert into spans (${columns.join()})
+/**
+ * New ids are as long and as scattered as Countersign's. If they resembled one another, their rows would share pages,
+ * and writing them would cost half as much. Traces' keys grow with each call, so their `offset` is the second parameter.
+ */
+const NEW_VALUES: Readonly<Record<string, (value: string) => string>> = {
+  id: () => 'lower(hex(randomblob(18)))',
+  key: value => `${value} + ?2`,
+  trace_key: value => `${value} + ?2`,
+}
+
+const insertInto = ({ name, columns }: BareTable): string => `
+  insert into ${name} (${columns.join()})
   with rows as materialized (select value from json_each(?1))
-  select ${columns.map((column, index) => (column === 'id' ? `?2 || substr(value ->> ${index}, 9)` : `value ->> ${index}`)).join()} from rows`
+  select ${columns.map((column, index) => NEW_VALUES[column]?.(`value ->> ${index}`) ?? `value ->> ${index}`).join()} from rows`
+
+/** More than the difference of two keys in one export. */
+const KEYS_PER_CALL = 2 ** 16
+
+let calls = 0
 
 export default {
   async fetch(request, { DB }) {
     if (request.method === 'PUT') {
-      const { columns, rows } = await request.json<{ columns: string[]; rows: unknown[][] }>()
-      prepared = { insert: insertInto(columns), rows: JSON.stringify(rows) }
+      const tables = await request.json<BareTable[]>()
+      prepared = tables.map(table => ({ insert: insertInto(table), rows: JSON.stringify(table.rows) }))
       return new Response(null, { status: 204 })
     }
     await request.arrayBuffer()
     if (!prepared) return new Response('There are no rows', { status: 409 })
-    await DB.prepare(prepared.insert).bind(prepared.rows, crypto.randomUUID().slice(0, 8)).run()
+    const offset = ++calls * KEYS_PER_CALL
+    await DB.batch(prepared.map(({ insert, rows }) => DB.prepare(insert).bind(rows, offset)))
     return Response.json({ partialSuccess: {} })
   },
 } satisfies ExportedHandler<BareEnv>
