@@ -6,7 +6,7 @@ interface Foreign {
   advice: string
 }
 
-/** What an SDK puts between the service's address and its own paths: the bases that it may be configured with. */
+/** The prefixes that an SDK may put between the service's address and its own paths, depending on its configuration. */
 const BASE = '(?:/api/v1/otel|/api/v1|/api|/otel)?'
 
 const LANGSMITH =

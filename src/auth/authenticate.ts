@@ -22,7 +22,7 @@ interface Rights {
   scopes: readonly Scope[]
   /** Who the caller acts as. Only a person's decisions are ground truth. */
   actsAs: Actor
-  /** Whether the caller's user decides if reviewers' votes differ. Changes take effect within 30 seconds. */
+  /** Whether the caller's user settles disagreements between reviewers. Changes take effect within 30 seconds. */
   isAdjudicator: boolean
   rateLimitPerMinute: number
   /** The limits of the caller's key, which also apply to keys that it creates. Null if it has none. */

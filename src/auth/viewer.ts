@@ -3,9 +3,9 @@ import type { Viewer } from '../store/core/store.ts'
 import type { Caller } from './authenticate.ts'
 
 /**
- * What a caller may see under a blind review policy. Everybody who may vote is bound by it: users, with all their
- * credentials, and keys without a user that may review. Adjudicators and other keys see everything, because they cast no
- * votes.
+ * What a caller may see under a blind review policy. The policy applies to everybody who may vote: users, with all
+ * their credentials, and keys without a user that may review. Adjudicators and other keys see everything, because they
+ * cast no votes.
  */
 export const viewerOf = (caller: Pick<Caller, 'userId' | 'keyId' | 'scopes' | 'isAdjudicator'>): Viewer => ({
   viewerId: actorOf(caller),

@@ -11,7 +11,7 @@ interface PlannedItem extends Planned<ItemPlace> {
   head: ItemHead
 }
 
-/** Chooses the items of one file. A file covers a number of items, including those that aren't wanted. */
+/** Chooses the items of one file. A file covers a number of items, including those that the export leaves out. */
 export const planItems = (store: Store, dataset: Dataset, { parts, after, isWanted }: FileRange) =>
   planFile<PlannedItem, ItemPlace>(store, after, async (after, limit) => {
     const { items, nextPlace } = await walkItems(store, dataset, { parts, after, limit })

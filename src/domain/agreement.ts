@@ -1,5 +1,5 @@
 /*
- * How far raters agree on labels that have no order. What raters label is called a unit. Measures take the distinct
+ * How often raters agree on labels that have no order. What raters label is called a unit. Measures take the distinct
  * patterns of labels that units got and how often each occurs, so that a bootstrap can compute them from other counts.
  */
 
@@ -55,7 +55,7 @@ export const percentAgreement =
  * Cohen's κ of two raters (J. Cohen, A coefficient of agreement for nominal scales, 1960, doi
  * 10.1177/001316446002000104): their agreement beyond chance, divided by the largest possible one. Patterns have the
  * label of the first rater, and then that of the second. Undefined if there are no units, or if both raters gave every
- * unit the same label, so that chance alone agrees.
+ * unit the same label, because chance alone would then produce full agreement.
  */
 export function cohensKappa(patterns: readonly Labels[]): Measure {
   const { places, size } = numberLabels(patterns)

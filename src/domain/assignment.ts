@@ -1,4 +1,4 @@
-/* Sharing spans out to the people who should review them. */
+/* Assigns spans to the people who should review them. */
 
 /** Someone that a span is assigned to. */
 interface Assigned {
@@ -6,14 +6,14 @@ interface Assigned {
   dueAt: number | null
 }
 
-/** A span to share out. */
+/** A span to assign. */
 export interface Assignable {
   /** How many people have to review it. */
   reviewers: number
   assigned: readonly Assigned[]
 }
 
-/** How to share spans out. */
+/** How to assign spans. */
 export interface Sharing {
   /** The people to assign spans to. */
   userIds: readonly string[]
@@ -21,7 +21,7 @@ export interface Sharing {
   open: ReadonlyMap<string, number>
   /** The most that one of them may have. */
   maxOpen: number
-  /** Moves only this person's assignments, and leaves others'. */
+  /** Moves only this person's assignments. */
   fromUserId?: string | undefined
   /** Whether other people's assignments of the spans end. */
   replace: boolean
@@ -41,13 +41,13 @@ export interface AssignmentChange<Span> {
 
 interface Shares<Span> {
   changes: AssignmentChange<Span>[]
-  /** How many spans need more people, but those who are left have as much as they may have. */
+  /** How many spans need more people, although the remaining people already have the maximum. */
   short: number
 }
 
 /**
- * Shares spans out evenly: each goes to as many of the people as it needs and doesn't have yet, first to those who have
- * the least to do, among equals to the one who is named first. Without people, assignments end.
+ * Assigns spans evenly: each goes to as many people as it still needs, first to those with the fewest open assignments
+ * and, if they have equally many, in the given order. Without people, assignments end.
  */
 export function shareOut<Span extends Assignable>(spans: readonly Span[], sharing: Sharing): Shares<Span> {
   const { fromUserId, replace, dueAt } = sharing

@@ -11,13 +11,13 @@ import { type Evaluator, escapeStep, type Rule, Rules } from './evaluator.ts'
 import { isJsonObject, type Json, type JsonObject } from './json.ts'
 import { cutText, utf8Length } from './text.ts'
 
-/** What a candidate's output turned out to be. `error` is the outcome of a candidate without an output. */
+/** The outcomes of a candidate on an item. `error` means that there is no output. */
 export const OUTCOMES = ['passed', 'failed', 'unjudged', 'error'] as const
 export type Outcome = (typeof OUTCOMES)[number]
 
-/** A part of an output that differs from what's expected. A side is absent if it lacks the part. */
+/** A part of an output that differs from the expected value. If one side lacks the part, that side is absent. */
 interface Difference {
-  /** In the syntax of an evaluator's paths. '' is the whole output. */
+  /** A path as in an evaluator. '' is the whole output. */
   path: string
   expected?: Json
   actual?: Json

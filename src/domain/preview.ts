@@ -4,7 +4,7 @@ import { isJsonObject, type Json } from './json.ts'
 import { parseBeginning } from './json-beginning.ts'
 import { isMessage, messageText } from './shared-text.ts'
 
-/* A one-line preview of a value, for lists: the beginning of what a person would read. */
+/* A one-line preview of a value for lists: the beginning of the text that a person would read. */
 
 /** The beginning of one of a span's inputs, as JSON. */
 export interface InputBeginning {

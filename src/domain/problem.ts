@@ -9,17 +9,17 @@ export type ProblemState = (typeof PROBLEM_STATES)[number]
 export interface ProblemKey {
   /** The step at fault, under its current name. */
   stepId: string
-  /** '' if nobody named one. */
+  /** '' if nobody named a type. */
   errorType: string
   /** '' if the cause cites none. */
   docSlug: string
 }
 
-/** Who named the type of a case: a reviewer, or nobody but an engine. */
+/** Who named the type of a case: a reviewer, or only an engine. */
 export const NAMED_BY = ['reviewer', 'engine'] as const
 export type NamedBy = (typeof NAMED_BY)[number]
 
-/** What the state of a problem follows from. */
+/** The facts that determine a problem's state. */
 export interface ProblemFacts {
   isDismissed: boolean
   /** Whether a prompt version is linked as the candidate, and still exists. */
@@ -31,7 +31,7 @@ export interface ProblemFacts {
   casesSince: number
 }
 
-/** The state of a problem. It moves back when its facts do. */
+/** The state of a problem. It moves back if the facts change back. */
 export function problemState(facts: ProblemFacts): ProblemState {
   if (facts.isDismissed) return 'dismissed'
   if (!facts.hasCandidate) return 'open'
@@ -41,8 +41,8 @@ export function problemState(facts: ProblemFacts): ProblemState {
 }
 
 /**
- * When the looks at a candidate first showed that it helped: more outputs are accepted as of the latest look, or the
- * problem's type is rarer. Undefined if they haven't.
+ * When the watch's looks first showed that a candidate helped: as of the latest look, more outputs are accepted, or the
+ * problem's type is rarer. Undefined if no look did.
  */
 export function verificationIn(
   { state, looks }: { state: WatchState; looks: readonly Look[] },
@@ -63,7 +63,7 @@ function isRarer({ before, after, errorTypes }: Look, errorType: string): boolea
   return rarerCases({ n: before.n, cases: cases.before }, { n: after.n, cases: cases.after }).isRarer
 }
 
-/** How many cases after its verification open a problem again. */
+/** How many cases after its verification reopen a problem. */
 export const REOPENING_CASES = 3
 
 /** The fewest of a problem's test items, and the share of them, that a candidate must fix. */
@@ -73,7 +73,7 @@ const FIXED_SHARE = 0.8
 /** How many of a problem's test items a candidate must fix. */
 export const neededFixes = (items: number): number => Math.max(MIN_PROOF_ITEMS, Math.ceil(FIXED_SHARE * items - 1e-9))
 
-/** What a candidate's experiment shows about a problem. */
+/** The figures of a candidate's experiment for a problem. */
 export interface Shown {
   /** Whether the experiment meets the gate or, without one, the default. */
   met: boolean

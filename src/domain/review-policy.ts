@@ -1,4 +1,4 @@
-/** What brings a span to reviewers even though sampling left it out. */
+/** The rules that offer a span to reviewers even if sampling leaves it out. */
 export const ALWAYS_RULES = ['negative', 'error', 'low_confidence'] as const
 type AlwaysRule = (typeof ALWAYS_RULES)[number]
 
@@ -11,7 +11,7 @@ export interface StepPolicy {
   sample: number
   /** How many people review each output. */
   reviewers: number
-  /** Whether reviewers don't see what others said about an output until it's decided. */
+  /** Whether other people's votes and comments on an output are hidden from reviewers until it's decided. */
   isBlind: boolean
 }
 
@@ -31,7 +31,7 @@ export const NO_POLICY: ReviewPolicy = {
 }
 
 /**
- * Whether sampling picks a span. The choice depends only on the span's id, so it never changes, and a larger sample
+ * Whether a span is in the sample. This depends only on the span's id, so it never changes, and a larger sample
  * includes every smaller one.
  */
 export const isSampled = (spanId: string, sample: number): boolean => samplingRank(spanId) < sample * SAMPLING_RANKS
@@ -40,9 +40,10 @@ export const isSampled = (spanId: string, sample: number): boolean => samplingRa
 export const SAMPLING_RANKS = 2_147_483_647
 
 /**
- * What turns an id into a rank, for each 8 of its 32 digits: `add` mixes them in, and `multiply` multiplies the result
- * by them again, which spreads the ranks of consecutive ids. JavaScript and SQLite, which has no hash function, compute
- * ranks with the same integers. They stay below 2^63, where SQLite would change to floating point.
+ * The factors that turn an id into a rank, for every 8 of its 32 digits: `add` mixes the digits in, and `multiply`
+ * multiplies the result by them again, which spreads the ranks of consecutive ids. JavaScript and SQLite, which has no
+ * hash function, compute ranks with the same integers. They stay below 2^63, where SQLite would change to floating
+ * point.
  */
 export const SAMPLING_FACTORS = {
   add: [166_452_503, 110_351_527, 156_608_407, 181_243_327],
@@ -50,7 +51,10 @@ export const SAMPLING_FACTORS = {
   multiply: [1_073_741_825, 1_342_177_281, 1_207_959_553, 1_107_296_257],
 } as const
 
-/** A span's place in the order in which samples grow. `samplingRank` in `store/core/review-policy.ts` is the SQL. */
+/**
+ * A span's rank. A sample consists of the spans up to some rank. `samplingRank` in `store/core/review-policy.ts` is the
+ * SQL.
+ */
 export function samplingRank(spanId: string): number {
   const ranks = BigInt(SAMPLING_RANKS)
   const hex = spanId.replaceAll('-', '')

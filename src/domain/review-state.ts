@@ -11,8 +11,8 @@ export const REVIEW_OUTCOMES = ['accepted', 'corrected'] as const
 export type ReviewOutcome = (typeof REVIEW_OUTCOMES)[number]
 
 /**
- * What a decision follows from: `votes` of several reviewers who agree, or the `adjudication` of votes that don't, or
- * weren't all in.
+ * The basis of a decision: the `votes` of several reviewers who agree, or the `adjudication` of votes that don't agree
+ * or aren't all in.
  */
 export const REVIEW_BASES = ['votes', 'adjudication'] as const
 export type ReviewBasis = (typeof REVIEW_BASES)[number]

@@ -43,11 +43,11 @@ interface Estimate {
   interval: Interval | null
 }
 
-/** How far any number of reviewers agree. */
+/** How often any number of reviewers agree. */
 export interface GroupAgreement {
   /** Outputs with at least two labels. */
   outputs: number
-  /** Those on which all labels are the same. */
+  /** Outputs on which all labels are the same. */
   unanimous: number
   /** Pairs of labels on the same output. */
   pairs: number
@@ -59,7 +59,7 @@ export interface GroupAgreement {
   alpha: Estimate
 }
 
-/** How far two reviewers agree. */
+/** How often two reviewers agree. */
 interface PairAgreement {
   /** Outputs that both labeled. */
   outputs: number
@@ -77,7 +77,7 @@ interface AdjudicatedVotes {
   agreement: Estimate
 }
 
-/** One result for decisions, and one for the error types of those that name one. */
+/** One result for decisions, and one for the error types that they name. */
 export interface ByLabel<Result> {
   decision: Result
   errorType: Result
@@ -91,7 +91,7 @@ export interface ReviewerAgreement {
   weeks: ({ week: number } & ByLabel<GroupAgreement>)[]
   /** The reviewers with the most outputs first. */
   reviewers: ({ userId: string; votes: number; adjudicated: ByLabel<AdjudicatedVotes> } & ByLabel<GroupShare>)[]
-  /** Each pair of the listed reviewers with an output in common. */
+  /** Each pair of listed reviewers that voted on the same output. */
   pairs: ({ userIds: [string, string] } & ByLabel<PairAgreement>)[]
   /** How many steps and reviewers there are, listed or not. */
   stepCount: number
@@ -101,7 +101,7 @@ export interface ReviewerAgreement {
 /** How often a reviewer and others agree. */
 type GroupShare = Pick<GroupAgreement, 'outputs' | 'pairs' | 'agreed' | 'agreement'>
 
-/** Computes how far reviewers agree, from their votes. */
+/** Computes how often reviewers agree, from their votes. */
 export function* reviewerAgreement(voted: readonly VotedOutputs[]): Work<ReviewerAgreement> {
   const all = yield* groupAgreement(voted)
   const byStep = largestFirst(Map.groupBy(voted, ({ stepId }) => stepId))
@@ -133,7 +133,7 @@ function* byLabel<Result>(compute: (label: Label) => Work<Result>): Work<ByLabel
   return { decision: yield* compute('decision'), errorType: yield* compute('errorType') }
 }
 
-/** Computes how far all reviewers of the same outputs agree. */
+/** Computes how often all reviewers of the same outputs agree. */
 export const groupAgreement = (voted: readonly VotedOutputs[]): Work<ByLabel<GroupAgreement>> =>
   byLabel(function* (label) {
     const patterns = distinctPatterns(

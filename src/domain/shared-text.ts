@@ -107,9 +107,9 @@ function structureIn(value: Json): Json | undefined {
 }
 
 /**
- * A number that is the same for outputs that say the same: the same message text of at least 16 characters, or the same
- * object or list. Null for outputs that nobody would confuse, such as a label or a number, and for those over
- * `MAX_SHARED_TEXT_LENGTH`. `json` must be valid JSON. A caller that has its value passes that as well.
+ * A number that's the same for outputs with the same content: the same message text of at least 16 characters, or the
+ * same object or list. Null for outputs that nobody would confuse, such as a label or a number, and for those over
+ * `MAX_SHARED_TEXT_LENGTH`. `json` must be valid JSON. A caller that has already parsed it also passes its value.
  */
 export function sharedTextHash(json: string, value?: Json): number | null {
   if (json.length > MAX_SHARED_TEXT_LENGTH) return null
@@ -121,7 +121,7 @@ export function sharedTextHash(json: string, value?: Json): number | null {
     const text = said.trim()
     if ([...text.slice(0, 2 * MIN_SHARED_TEXT_LENGTH)].length >= MIN_SHARED_TEXT_LENGTH) return hash53(text)
   }
-  // A short message says too little, but a small object is a whole result.
+  // A short message could be a coincidence, but a small object is a whole result.
   const isResult = isJsonObject(output) && !keys.includes('content') && !keys.includes('parts')
   return isResult && !isEmpty(output) ? hash53(canonicalJson(output)) : null
 }

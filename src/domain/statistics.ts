@@ -101,7 +101,7 @@ function tablesOf(first: Sample, second: Sample): { shares: Table[]; observed: n
   const successes = first.successes + second.successes
   const [least, most] = [Math.max(0, successes - second.n), Math.min(first.n, successes)]
   const mode = Math.floor(((first.n + 1) * (successes + 1)) / (first.n + second.n + 2))
-  /** How much likelier the table with one success more is. */
+  /** How much likelier the table with one more success is. */
   const ratio = (count: number) =>
     ((successes - count) * (first.n - count)) / ((count + 1) * (second.n - successes + count + 1))
   const above: Table[] = []

@@ -23,7 +23,7 @@ const REVIEWABILITY: Record<StepKind, Reviewability> = {
   llm: 'always',
   tool: 'always',
   agent: 'always',
-  // These prepare, pass on, or check what another step produced. As the root, such a span has the answer of the run.
+  // These prepare, pass on, or check what another step produced. If such a span is the root, it has the run's answer.
   chain: 'as_root',
   workflow: 'as_root',
   task: 'as_root',

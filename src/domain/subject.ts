@@ -89,7 +89,7 @@ export function rootOf({ steps }: Subject): Step {
 /** The ids of the steps above each step, nearest first. */
 export type Ancestors = ReadonlyMap<Step, ReadonlySet<string>>
 
-/** More levels are a mistake, or meant to slow down whoever follows them. */
+/** A deeper tree is a mistake, or an attempt to slow us down. */
 const MAX_ANCESTORS = 64
 
 /** Finds the steps above each step. Ends even if steps are their own ancestors. */

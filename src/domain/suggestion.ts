@@ -9,9 +9,9 @@ export interface TextChange {
 /** A change that a model suggests. */
 export interface SuggestedChange extends TextChange {
   reason: string
-  /** The examples that it serves, at least one. */
+  /** The examples that the change should help with, at least one. */
   examples: string[]
-  /** The examples with inputs or outputs that its new words are copied from, although no person wrote them. */
+  /** The examples whose inputs or outputs have new words of the change that no person wrote. */
   copiedFrom: string[]
 }
 

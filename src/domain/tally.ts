@@ -4,7 +4,7 @@ import { bucketOf, type DurationHistogram } from './duration-histogram.ts'
 import type { TokenUsage } from './model-use.ts'
 import { type FieldAgreement, type Outcome, REST_OF_FIELDS } from './outcome.ts'
 
-/** What a tally counts of an experiment's result. */
+/** The properties of an experiment's result that a tally counts. */
 export interface CountedResult {
   split: string
   /** The error type that reviewers named for the recorded output. */
@@ -18,7 +18,7 @@ export interface CountedResult {
   costUsd: number | null
   /** Whether the baseline is right. Null if that's unknown. */
   wasRight: boolean | null
-  /** Whether a model says that the output means the same as what's expected. Null if no model has said. */
+  /** Whether the output means the same as the expected one, according to a model. Null if no model has judged it. */
   saidSame: boolean | null
 }
 
@@ -34,7 +34,7 @@ interface Cell {
   count: number
 }
 
-/** The unjudged results on which a model has said the same. */
+/** Unjudged results with the same judgment by a model. */
 interface JudgedCell {
   split: string
   wasRight: boolean | null
@@ -42,7 +42,7 @@ interface JudgedCell {
   count: number
 }
 
-/** What a model has said about unjudged results. */
+/** A model's judgments of unjudged results. */
 export interface SaidCounts {
   same: number
   different: number
@@ -137,14 +137,14 @@ export class Tally {
     return countCells([...this.#cells.values()].filter(cell => split === undefined || cell.split === split))
   }
 
-  /** What a model has said about the unjudged results: about all, or about those of one split. */
+  /** A model's judgments of the unjudged results: of all, or of one split. */
   said(split?: string): SaidCounts {
     const cells = this.#judgedIn(split)
     const count = (same: boolean) => cells.reduce((sum, cell) => sum + (cell.saidSame === same ? cell.count : 0), 0)
     return { same: count(true), different: count(false) }
   }
 
-  /** The counts of one split as if what a model said about unjudged results were right. */
+  /** The counts of one split if a model's judgments of unjudged results are taken as right. */
   countsAsSaid(split: string): OutcomeCounts {
     const counts = this.counts(split)
     for (const { saidSame, wasRight, count } of this.#judgedIn(split)) {
@@ -261,7 +261,7 @@ class FieldTally {
     const known = this.#named[index]
     if (known?.path === path) {
       addCounts(known, added)
-      // Once the list has been full, dropping a path could let another in whose other counts are in the rest.
+      // Once the list has been full, removing a path could admit another one whose earlier counts are part of the rest.
       if (known.compared === 0 && this.#named.length < MAX_REPORTED_FIELDS) this.#named.splice(index, 1)
     } else if (index === MAX_REPORTED_FIELDS) this.#addToRest(added)
     else {

@@ -1,4 +1,4 @@
-/** What one of several reviewers says about an output. */
+/** A vote: what one of several reviewers says about an output. */
 export interface Ballot {
   decision: 'accept' | 'correct'
   /** A hash of the correction's value. Null if the vote accepts the output. */
@@ -32,6 +32,6 @@ export async function votingState<Vote extends Ballot>(
   return 'decided'
 }
 
-/** Whether the values of corrections tell whether these votes agree: there's no other kind of vote among them. */
+/** Whether it depends on the values of corrections whether these votes agree: all of them are corrections. */
 export const dependsOnValues = (votes: readonly Pick<Ballot, 'decision'>[]): boolean =>
   votes.every(({ decision }) => decision === 'correct')

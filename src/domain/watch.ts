@@ -1,16 +1,19 @@
 import { fisherP, fisherPLower, type Interval, newcombeInterval } from './statistics.ts'
 
 /*
- * After an activation, the decisions on outputs of the new version are compared with those on the version before, at five
- * looks. Each look's p is multiplied by the number of looks (Bonferroni), so that a version that's no different seems
- * better or worse at some look with a probability of at most 5 %, however often somebody looks.
+ * After an activation, the decisions on the new version's outputs are compared with those on the previous version's, at
+ * five looks. Each look's p is multiplied by the number of looks (Bonferroni). So the probability that an equally good
+ * version seems better or worse at any look is at most 5%, no matter how often somebody looks.
  */
 
-/** The numbers of decisions on the new version at which it's compared. The last is also how many on the old one count. */
+/**
+ * The numbers of decisions on the new version at which it's compared. The last is also the number of decisions on the
+ * old version that count.
+ */
 export const WATCH_LOOKS = [20, 40, 80, 160, 320] as const
 export const MAX_WATCHED = 320
 
-/** From how many decisions on a worse version the service may activate the one before it again. */
+/** The number of decisions on a worse version from which the service may reactivate the previous one. */
 export const MIN_ROLLBACK_LOOK = 40
 
 const SIGNIFICANT_P = 0.05
@@ -34,12 +37,15 @@ export interface LookCounts {
   after: Acceptance
 }
 
-/** What a look shows. */
+/** The result of a look. */
 export interface Finding {
   state: Exclude<WatchState, 'too_early'>
   /** The two-sided p, times the number of looks. */
   p: number
-  /** The 95 % interval of the new version's share of acceptances minus the old one's. Null without decisions before. */
+  /**
+   * The 95 % interval of the new version's share of acceptances minus the old one's. Null if the old version has no
+   * decisions.
+   */
   interval: Interval | null
 }
 
@@ -57,7 +63,7 @@ const sampleOf = ({ n, accepted }: Acceptance) => ({ n, successes: accepted })
 /** The first look that a number of decisions doesn't reach. Undefined after the last. */
 export const nextLook = (decisions: number): number | undefined => WATCH_LOOKS.find(look => look > decisions)
 
-/** Decisions at a look, and how many of them have the cases of a problem. */
+/** Decisions at a look, and how many of them are cases of a problem. */
 export interface CaseCounts {
   n: number
   cases: number

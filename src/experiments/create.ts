@@ -170,7 +170,7 @@ export const createExperiment = endpoint({
   return answer(record)
 })
 
-/** What the model runs. 409 without a model, 400 or 422 if it can't run this. */
+/** What the model should run. 409 without a model, 400 or 422 if the model can't run it. */
 function requireRunnable(env: Env, body: Parsed<typeof NewExperiment>, version: { id: string } | undefined) {
   const configured = requireModel(env)
   if (!version) throw unprocessable('The step has no prompt for the model; create one first', 'promptVersionId')
@@ -244,7 +244,7 @@ async function findEligible(store: Store, frame: Frame, selection: Parameters<ty
   const eligible: Pick<ItemHead, 'id' | 'split' | 'inputHash'>[] = []
   /** The inputs in the split `train`. */
   const trained = new Set<string>()
-  /** Eligible items whose output has changed, although the log doesn't say so yet. */
+  /** Eligible items whose output has changed, even if the log doesn't have that change yet. */
   const outdated: ItemHead[] = []
   let walked = 0
   for await (const heads of walkAll(store, frame)) {

@@ -60,7 +60,7 @@ const counts = {
   stillWrong: 4,
 }
 
-/** What a model says about the candidate's output on the item of the story. */
+/** A model's judgment of the candidate's output for the item in the examples. */
 export const judgment: Shown<typeof Judgment> = {
   same: true,
   reason: 'Both say that the warranty lasts 24 months.',
@@ -86,7 +86,7 @@ const NO_AGREEMENT = {
   differentRejected: 0,
 }
 
-/** The state of the story's gate after its experiment. */
+/** The gate's state in the examples, after the experiment. */
 export const gateState: Shown<typeof GateState> = {
   gate,
   versionId: PROMPT_DRAFT_ID,

@@ -46,7 +46,7 @@ export async function readGateState(
     if (!gate) return { state: undefined, holds }
     const record = experiment ? await findExperiment(store, experiment.id) : undefined
     if (record && record.tally === null) {
-      // Store its counts first. Once they're stored, deletions no longer change them.
+      // Store the experiment's counts first. Once they're stored, deletions no longer change them.
       await settled(store, record)
       await store.deadline.giveWay(losses)
       continue
@@ -63,7 +63,7 @@ export async function readGateState(
   }
 }
 
-/** What a gate's experiment shows. */
+/** The figures that a gate's experiment shows. */
 async function measure(store: Store, { split, allowJudge }: GateRecord, experiment: ExperimentRecord) {
   const tally = await tallyOf(store, experiment)
   return {

@@ -134,7 +134,7 @@ const matches = (
 
 const saidBy = ({ saidSame }: ResultFacts) => (saidSame === null ? 'none' : saidSame ? 'same' : 'different')
 
-/** Items with the candidate's results, and how its outputs differ from what's expected. */
+/** Items with the candidate's results, and how its outputs differ from the expected ones. */
 async function withResults(store: Store, experiment: ExperimentRecord, items: readonly DatasetItem[]) {
   const ids = items.map(({ id }) => id)
   const results = await findResults(store, experiment, ids)

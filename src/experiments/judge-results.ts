@@ -37,8 +37,8 @@ interface Judged {
 
 /**
  * Judges results against their items as of the experiment's version, and puts large outputs into R2. Holds a page of
- * items at a time. Errors of individual results go to `results`: 404 for an item that the experiment doesn't have, 413 if
- * too many values had to be read.
+ * items at a time. Errors in individual results are added to `results`: 404 for an item that the experiment doesn't
+ * have, 413 if too many values had to be read.
  */
 export async function judgeResults(
   store: Store,
@@ -160,6 +160,6 @@ async function findBaseline(
   return new Map([...outcomes].map(([id, { outcome }]) => [id, rightness(outcome)]))
 }
 
-/** The length of what was read of an item. */
+/** How many characters were read of an item. */
 const lengthOf = (item: DatasetItem | undefined): number =>
   item === undefined ? 0 : [item.input, item.output, ...item.expected].reduce((sum, { text }) => sum + text.length, 0)

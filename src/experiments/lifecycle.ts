@@ -60,7 +60,7 @@ async function end(
 ) {
   const { params, store, now } = context
   const experiment = await requireExperiment(context, params.experimentId)
-  // Otherwise the items that can't be found anymore wouldn't become errors, and the gate wouldn't count them.
+  // Otherwise, items that can no longer be found wouldn't become errors, and the gate wouldn't count them.
   if (state === 'finished' && experiment.state === 'running' && hasPending(experiment)) await frameOf(store, experiment)
   if (!(await endExperiment(store, experiment, { state, now }))) throw conflict(ENDED, '')
   const ended = await findExperiment(store, experiment.id)

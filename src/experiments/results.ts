@@ -116,7 +116,7 @@ export const postResults = endpoint({
   return { status: 207, body: { results: results.inOrder() } }
 })
 
-/** Whether a result is new: the item has none, or a different error. */
+/** Whether a result is new: the item has no result, or a different error. */
 const isWanted = (sent: SentResult, stored: ResultHead | undefined): boolean =>
   !stored || (stored.outcome === 'error' && stored.contentHash !== sent.contentHash)
 

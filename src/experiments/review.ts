@@ -107,7 +107,8 @@ async function changeAlternative(
   const { dataset, parts } = await frameOf(store, experiment)
   const then = (await findHeads(store, dataset, parts, [itemId])).get(itemId)
   const latest = (await findHeads(store, dataset, dataset.parts, [itemId])).get(itemId)
-  // A later decision on the span replaced the approved output that this one was judged by, and all its alternatives.
+  // A later decision on the span replaced the approved output that this output was compared with, and all its
+  // alternatives.
   if (!then || then.valuesSequence !== latest?.valuesSequence) return
   const changed = isAccepted
     ? await addAlternative(store, act, dataset, latest, {
@@ -126,12 +127,14 @@ async function readOutput(store: Store, experiment: ExperimentRecord, itemId: st
   return json
 }
 
-/** Stores a decision and moves its result in the experiment's counts. Starts over if others change them. */
+/**
+ * Stores a decision and moves its result in the experiment's counts. Starts over if somebody else changes those counts.
+ */
 async function storeVerdict(store: Store, { id }: ExperimentRecord, draft: VerdictDraft): Promise<void> {
   for (let losses = 1; ; losses++) {
     const experiment = await findExperiment(store, id)
     if (!experiment) throw notFound()
-    // Store the tally of an experiment that has ended first.
+    // If the experiment has ended, store its tally first.
     if (experiment.state !== 'running' && experiment.tally === null) {
       await settled(store, experiment)
       continue

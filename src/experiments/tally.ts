@@ -28,7 +28,7 @@ export async function settled(store: Store, experiment: ExperimentRecord): Promi
   return (await findExperiment(store, experiment.id)) ?? latest
 }
 
-/** Gives each item without a result an error. Items that can't be found anymore get none. */
+/** Gives each item without a result an error. Items that can no longer be found get none. */
 async function endPending(store: Store, experiment: ExperimentRecord): Promise<void> {
   const known = await findResultIds(store, experiment)
   const pending: ItemHead[] = []

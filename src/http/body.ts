@@ -39,8 +39,8 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * Reads a request's body and decodes its `content-encoding`. Never holds more than `maxBytes`, of what arrives or of
- * what it inflates to. Errors, in this order: 413, 415 for an encoding other than gzip, deflate, zstd, and identity, 400
+ * Reads a request's body and decodes its `content-encoding`. Never holds more than `maxBytes` of the received or the
+ * decompressed bytes. Errors, in this order: 413, 415 for an encoding other than gzip, deflate, zstd, and identity, 400
  * if the body is truncated or isn't in its encoding.
  */
 export async function readBytes(request: Request, maxBytes: number, tooLargeMessage?: string): Promise<Uint8Array> {

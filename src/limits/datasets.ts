@@ -5,7 +5,7 @@ import { DAY_MS } from './units.ts'
 /** Paths of a dataset's evaluator, and the length of one. */
 export const MAX_EVALUATOR_PATHS = 100
 export const MAX_EVALUATOR_PATH_BYTES = 256
-/** Leaves of a candidate's output that are compared with what's expected: about a tenth of a second. */
+/** Leaves of a candidate's output that are compared with the expected value: about a tenth of a second. */
 export const MAX_JUDGED_LEAVES = 100_000
 /** Longer strings are free text. So are strings with white space, unless a schema lists them. */
 export const MAX_STRICT_LENGTH = 64
@@ -25,9 +25,9 @@ export const MAX_WALKED_ITEMS = 100_000
 export const MAX_RESULTS = 200
 /** An experiment has failed if no result arrives for this long. */
 export const EXPERIMENT_SILENCE_MS = DAY_MS
-/** The same if a model runs it, because it may wait a day for the project's next model calls. */
+/** The same for an experiment that the model runs, which may wait a day for the project's next model calls. */
 export const MODEL_RUN_SILENCE_MS = 2 * DAY_MS
-/** Items that a model is asked about at once. After a kill, at most these are asked again. */
+/** Items that a model is asked about at once. If a run is killed, at most these are asked about again. */
 export const MODEL_RUN_CALLS = 8
 /**
  * After this many items or this long, a run hands over to another one, so that other projects' jobs get their turn. An
@@ -37,28 +37,28 @@ export const MODEL_RUN_ITEMS = 48
 export const MODEL_RUN_MS = 60_000
 /** A model's prompt, with the item's values in it: about 64,000 tokens of English, or 85,000 of anything else. */
 export const MAX_RUN_PROMPT_BYTES = 256 * 1024
-/** How often an item is tried while the provider doesn't answer or returns a 5xx, and the first pause in between. */
+/** How often an item is tried if the provider doesn't answer or returns a 5xx, and the first pause between attempts. */
 export const MODEL_RUN_TRIES = 3
 export const MODEL_RUN_RETRY_MS = 1000
-/** After this many items in a row without an answer, the provider is at fault and not the items. The whole run stops. */
+/** After this many items in a row without an answer, the run assumes that the provider is at fault, and stops. */
 export const MODEL_RUN_FAILURES = 5
-/** After this many requests that the provider rejects as invalid, and none that it answers, neither will the rest pass. */
+/** After this many requests that the provider rejects as invalid, and none that it answers, the run gives up. */
 export const MODEL_RUN_REJECTIONS = 20
-/** How long a run waits after a 429 that doesn't say. */
+/** How long a run waits after a 429 without a `Retry-After`. */
 export const MODEL_RUN_PAUSE_MS = 30_000
-/** Tokens of a call beyond its texts: the chat template, and the sentence that asks again. */
+/** Tokens that a call takes besides its texts: the chat template, and the sentence that asks again. */
 export const MODEL_CALL_EXTRA_TOKENS = 1024
 /** Results whose counts one statement reads. */
 export const COUNTED_RESULTS = 2500
 /**
- * Expected and candidate outputs that a model compares. It only compares whole ones, and the rest of `MAX_PROMPT_TOKENS`
- * is for the instructions and the input.
+ * The size of the expected and candidate outputs that a model compares. They're never shortened, and the rest of
+ * `MAX_PROMPT_TOKENS` is for the instructions and the input.
  */
 export const MAX_JUDGED_TOKENS = 12_000
 /** Results that a run of a judge reads at once, and that it may ask a model about at the same time. */
 export const JUDGED_PAGE = 100
 export const JUDGE_CALLS_IN_FLIGHT = 8
-/** How long one run of a judge asks. Another run then continues. */
+/** How long one run of a judge asks the model. Then another run continues. */
 export const JUDGE_RUN_MS = 5 * 60_000
 /** A model's reason for a judgment, which should be one or two sentences. */
 export const MAX_JUDGE_REASON_LENGTH = 500

@@ -44,7 +44,7 @@ export const CLAIM_MS = 15 * 60_000
 export const MAX_CLAIMS = 200
 /** Spans that one call assigns. Each assignment writes three rows. */
 export const MAX_ASSIGNED_SPANS = 1000
-/** People that one call shares spans out to. */
+/** People that one call assigns spans to. */
 export const MAX_ASSIGNEES = 20
 /** A user's open assignments in a project. Lists of them sort all of them. */
 export const MAX_OPEN_ASSIGNMENTS = 5000
@@ -58,7 +58,7 @@ export const WATCHES_AT_ONCE = 8
 
 /** Resamples behind an interval of agreement. With 2,000, the bounds vary little between seeds. */
 export const RESAMPLES = 2000
-/** The share of them in which a measure may be undefined. With more, 95 % of them can't be told. */
+/** The largest share of resamples in which a measure may be undefined. With more, there's no 95% interval. */
 export const MAX_UNDEFINED_RESAMPLES = 0.05
 /** Units or patterns to draw before other requests get a turn. Takes a few milliseconds. */
 export const RESAMPLED_PER_TURN = 100_000
@@ -68,7 +68,7 @@ export const MAX_COMPARED_STEPS = 50
 /** The newest votes that agreement is computed from, and the newest outputs with votes: five reviewers each. */
 export const MAX_SCANNED_VOTES = 50_000
 export const MAX_COMPARED_OUTPUTS = 10_000
-/** Outputs on which reviewers differ most, next to the figures. */
+/** How many of the outputs on which reviewers disagree most are shown next to the figures. */
 export const MAX_DIFFERING_OUTPUTS = 20
 /** How much of a comment a list of votes shows. The trace has the rest. */
 export const SHOWN_COMMENT_LENGTH = 500

@@ -8,6 +8,9 @@ export const MAX_SUGGESTED_CHANGES = 20
 export const MAX_CHANGE_REASON_BYTES = 1024
 /** A run of this many words that only a trace contains is copied from it. Shorter runs occur in many texts. */
 export const MIN_COPIED_WORDS = 4
-/** A problem's newest corrected outputs among which those are found, and the steps that these belong to. */
+/**
+ * How many of a problem's newest corrected outputs are searched for those corrections, and how many steps they may
+ * belong to.
+ */
 export const MAX_SUGGESTION_CASES = 200
 export const MAX_SUGGESTION_STEPS = 10

@@ -75,14 +75,14 @@ export const putStepNames = endpoint({
   },
 }).handle(async ({ params, body: { names }, caller, store, act, unscoped }) => {
   const project = await selectedProject({ caller, store, unscoped }, params)
-  // Otherwise an agent could rename a step away from its gate, or others into its dataset.
+  // Otherwise, an agent could rename a step to escape its gate, or rename other steps into its dataset.
   if (caller.actsAs !== 'person' && (await hasPersonsSettings(store, project))) requirePerson(caller)
   const clashing = await saveStepNames(store, act, project, names)
   if (clashing.length > 0) throw conflictFields(CLASH, clashDetails(clashing))
   return { status: 200, body: { names: Object.fromEntries(names) } }
 })
 
-/** Names what clashes, each at its renamed step. */
+/** Names each conflict, at its renamed step. */
 function clashDetails(clashing: readonly Clash[]): ErrorDetail[] {
   const inOrder = clashing.toSorted((left, right) => compareCodePoints(left.name, right.name))
   const groups = Map.groupBy(inOrder, ({ kind, newName }) => `${kind} ${newName}`)

@@ -61,7 +61,7 @@ export const toProject = (project: ProjectRecord): v.InferOutput<typeof Project>
   createdAt: isoTime(project.createdAt),
 })
 
-/** Whether a user decides if reviewers' votes differ. */
+/** Whether a user settles disagreements between reviewers. */
 export const Adjudicator = v.pipe(
   v.boolean(),
   v.metadata({

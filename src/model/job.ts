@@ -29,8 +29,8 @@ export interface TaskContext {
 }
 
 /**
- * How a run ended. `done`: the job is over, with a result as JSON. `continue`: it ran long enough, and another run goes
- * on. `wait`: another run goes on after a time, for a reason that users see.
+ * How a run ended. `done`: the job is over, with a result as JSON. `continue`: it ran long enough, and another run
+ * continues. `wait`: another run continues later, for a reason that users see.
  */
 export type TaskOutcome =
   | { state: 'done'; result: string | null }
@@ -40,12 +40,13 @@ export type TaskOutcome =
 /** What a job of one kind does. */
 export interface ModelTask {
   /**
-   * Does the work, or a bounded part of it. Everything is read again, since an earlier run may have done some of it.
+   * Does the work, or a bounded part of it. Everything is read again, because an earlier run may have done some of the
+   * work.
    *
    * @throws {JobError} If it can't go on. Unless the error is final, the job runs again.
    */
   run: (env: Env, store: Store, job: ModelJob, context: TaskContext) => Promise<TaskOutcome>
-  /** Ends what the job was for once it won't be tried again. May run more than once. */
+  /** Cleans up after a job that won't be tried again. May run more than once. */
   failed?: (store: Store, job: ModelJobName, now: number) => Promise<void>
 }
 

@@ -59,7 +59,7 @@ export const Problem = v.object({
   note: described(v.nullable(v.string()), 'Why the problem was dismissed, or anything else that people should know'),
 })
 
-/** How far a problem's fix has come. */
+/** How far a problem's fix has progressed. */
 export type Progress = Pick<v.InferOutput<typeof Problem>, 'state' | 'candidate' | 'proof' | 'watch'>
 
 export function toProblem(

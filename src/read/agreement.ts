@@ -26,7 +26,7 @@ import {
 } from '../store/reviews/agreement.ts'
 import { projectSelector, selectedProject } from './project.ts'
 
-/** The filters of the compared outputs. */
+/** The filters for the compared outputs. */
 export const agreementFilters = {
   stepId: v.optional(described(v.string(), 'Only outputs of this step, by any of its names')),
   from: v.optional(timestamp('Outputs first voted on at or after this time')),

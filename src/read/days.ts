@@ -14,7 +14,7 @@ export const dayParameters = {
   ),
 }
 
-/** The range of times that the API can express. */
+/** The range of days that the API accepts. */
 const FIRST_DAY = Date.parse('0000-01-01T00:00:00.000Z') / DAY_MS
 const LAST_DAY = Date.parse('9999-12-31T00:00:00.000Z') / DAY_MS
 

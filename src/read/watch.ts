@@ -29,7 +29,7 @@ const Look = v.object({
   at: described(IsoTime, 'The time of the last decision that the look counts'),
 })
 
-/** How a prompt's active version does, compared with the version before. */
+/** How a prompt's active version compares with the previous one. */
 export const Watch = v.object({
   ...Comparison,
   versionId: described(Uuid, 'The active version'),

@@ -119,7 +119,7 @@ export const Suggestion = v.object({
   errorType: v.nullable(v.string()),
 })
 
-/** What one of several reviewers says about a span. */
+/** A vote: what one of several reviewers says about a span. */
 export const Vote = v.object({
   by: described(Uuid, 'The reviewer: a user, or the key if it acts for no user'),
   at: IsoTime,

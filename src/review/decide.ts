@@ -152,10 +152,10 @@ async function withEntries(
   const items = decided.map(each => itemsOf(each, outputs))
   const entries = await entriesOf(store, items.flat(), outputs)
   return decisions.map(({ draft, vote, subject: { item }, root, sharingRoot = root }, index) => {
-    // A correction ended the pair earlier, and this decision resumes it.
+    // An earlier correction separated the root from the span, and this decision makes them a pair again.
     const isResumed = sharingRoot !== undefined && !sharingRoot.shared && draft.canBeShared
     const isMoved = item.decidedStepId !== null && item.decidedStepId !== item.stepId
-    // A root that had the span's text may have kept the item of the decision before.
+    // A root that had the span's text may still have the previous decision's item.
     const isKeptElsewhere = draft.numberBefore > 0 && decided[index]?.root === undefined
     const count = items[index]?.length ?? 0
     const made = entries.splice(0, count).filter(entry => entry !== undefined)

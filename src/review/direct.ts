@@ -33,9 +33,9 @@ export interface Directed {
   subject: ReviewSubject
   /** The named span, if it's a root that is reviewed with `subject`. */
   root: ReviewSubject | undefined
-  /** The root that shows the decision, which must have a form for it. */
+  /** The root that shows the decision, which must fit the root's form. */
   sharingRoot: ReviewSubject | undefined
-  /** The span that the named root is reviewed with, if the correction has no form for it. */
+  /** The span that the named root is reviewed with, if the correction can't be written in its form. */
   formless: ReviewSubject | undefined
   /** What the request's `ifMatch` is compared with. */
   revision: string

@@ -43,7 +43,7 @@ export interface Item {
   subject: ReviewSubject
   /** Whether the item is in its dataset after the decision. */
   isIn: boolean
-  /** What the output should be: stored already, or as JSON to store. */
+  /** What the output should be: either already stored, or as JSON to store. */
   approved: StoredValue | null
   correction: { folder: number; json: string } | undefined
 }

@@ -97,7 +97,7 @@ interface Judging<Judged> {
 }
 
 /**
- * Checks requests one after another, and gives other HTTP requests turns in between. Errors of single requests go to
+ * Checks requests one after another, and lets other HTTP requests run in between. Errors of single requests go to
  * `outcomes`.
  */
 export async function judgeAll<Judged>(

@@ -31,10 +31,10 @@ import { canBeShared, checkOutput, type Judged, matches, type Values, verdictOn 
 const noForm = (spanId: string) =>
   `This root is reviewed with a span below it that several people review, and the correction can't be converted to that span's form; correct ${spanId} instead`
 
-/** Whether a request is a vote. An adjudicator's decision and an imported one stand alone. */
+/** Whether a request is a vote. An adjudicator's decision or an imported one isn't a vote. */
 export function isVote(caller: Caller, { request, subject, formless }: Directed): boolean {
   if (request.imported || caller.isAdjudicator) return false
-  // A root is reviewed as the span with its text is, even if a correction is its own.
+  // A root is reviewed in the same way as the span with its text, even if a correction applies only to the root.
   return isOpen(formless ?? subject) && (!formless || isOpen(subject))
 }
 
@@ -48,7 +48,7 @@ function votesOn({ span }: ReviewSubject, act: Act): { own: VoteRow | undefined;
   return { own: votes.find(isOwn), others: votes.filter(vote => !isOwn(vote)).filter(isStanding) }
 }
 
-/** The corrections in R2 to read, if a vote may be the last one and their values tell whether they all agree. */
+/** The corrections in R2 that must be read to see whether all votes agree, if a vote may be the last one. */
 export function valuesToCompare(act: Act, { request, subject }: Directed): FoundValue[] {
   const { others } = votesOn(subject, act)
   if (request.decision !== 'correct' || others.length + 1 < subject.voting.reviewers || !dependsOnValues(others))
@@ -65,8 +65,8 @@ interface Cast extends Ballot {
 }
 
 /**
- * Checks a vote like a decision. 409 if the votes are all in, or if others have claimed the places that are left; a
- * reviewer may always change their own vote.
+ * Checks a vote like a decision. 409 if all votes are in, or if others have claimed the remaining ones; a reviewer may
+ * always change their own vote.
  */
 export async function judgeVote(act: Act, directed: Directed, values: Values, checks: OutputChecks): Promise<Judged> {
   const { request, subject, formless, revision } = directed
@@ -145,7 +145,7 @@ export async function judgeVote(act: Act, directed: Directed, values: Values, ch
   return { ...judged, draft, corrected }
 }
 
-/** Whether a vote repeats the reviewer's own. A withdrawal needs a vote. */
+/** Whether a vote repeats the reviewer's own vote. So does a withdrawal if there is nothing to withdraw. */
 function isRepeated(
   { comment, errorType }: ReviewRequest,
   { decision, approvedHash }: { decision: VoteRow['decision']; approvedHash: string | null },
@@ -160,7 +160,10 @@ function isRepeated(
   )
 }
 
-/** 409 if a reviewer who hasn't voted would be one too many. Under a blind policy, it says nothing about the others. */
+/**
+ * 409 if the span already has enough reviewers without this one. Under a blind policy, the error says nothing about the
+ * others.
+ */
 function requirePlace(act: Act, { takeOver }: ReviewRequest, { voting }: ReviewSubject, others: number): void {
   const { reviewers, isBlind } = voting
   const claims = voting.claims.filter(({ heldBy }) => heldBy !== actorOf(act))

@@ -97,7 +97,7 @@ test('an owner lets the model judge for the gate, and sees how far it agrees wit
   await expectAccessibleDialog(page)
   await page.getByRole('button', { name: 'Save gate' }).click()
   const gate = page.getByRole('region', { name: 'Gate' })
-  await expect(gate).toContainText('with unjudged items as a model says')
+  await expect(gate).toContainText('with unjudged items as the model judges them')
   await page.reload()
   await page.getByRole('button', { name: 'Change the gate' }).click()
   await expect(page.getByRole('switch', { name: 'Let a model judge unjudged items' })).toBeChecked()

@@ -33,7 +33,9 @@ export function findFaults(schema: Schema, value: Json, budget: Budget): Fault[]
   return faults.map(({ place, ...fault }) => ({ path: pathOf(place), ...fault }))
 }
 
-/** A path as its last step and the path before. Cheap to note at each fault, of which alternatives have many. */
+/**
+ * A path as its last step and the path before it. That's cheap to record at each fault, and alternatives produce many.
+ */
 type Place = { before: Place; step: string | number } | undefined
 
 type FoundFault = Omit<Fault, 'path'> & { place: Place }

@@ -9,7 +9,7 @@ import { type AgreementCounts, countUnanswered } from '../../store/experiments/j
 import type { ModelJudgment } from '../../store/experiments/results.ts'
 import { findModelJob, type ModelJobState } from '../../store/model-jobs/jobs.ts'
 
-/** What a model says about an output. */
+/** A model's judgment of an output. */
 export const Judgment = v.object({
   same: described(v.boolean(), 'Whether the output means the same as the expected one'),
   reason: v.string(),
@@ -23,7 +23,7 @@ export const toJudgment = (judgment: ModelJudgment | null): v.InferOutput<typeof
     ? null
     : { same: judgment.same, reason: judgment.reason, model: judgment.model, at: isoTime(judgment.at) }
 
-/** What a model says about an experiment's unjudged items, and the job that asks it. */
+/** A model's judgments of an experiment's unjudged items, and the job that asks for them. */
 export const Judging = v.object({
   same: described(v.number(), 'Unjudged items whose output, according to a model, means the same as the expected one'),
   different: described(v.number(), 'Unjudged items whose output, according to a model, means something else'),
@@ -67,7 +67,7 @@ const toJob = ({ status, requestedAt, failure, waitsUntil }: ModelJobState) => (
   waitsUntil: waitsUntil === null ? null : isoTime(waitsUntil),
 })
 
-/** How far a model agrees with people, over outputs that both judged. */
+/** How often a model agrees with people, over outputs that both judged. */
 export const ModelAgreement = v.object({
   agreed: described(
     v.number(),

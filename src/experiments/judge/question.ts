@@ -14,14 +14,14 @@ export interface Compared {
   /** Outputs that people approved, any of which is right. At least one. */
   expected: readonly Json[]
   candidate: Json
-  /** Parts that don't count, in the syntax of an evaluator's paths. */
+  /** Parts that don't count, as paths of an evaluator. */
   ignored: readonly string[]
 }
 
 /**
- * Writes the question whether a candidate's output means the same as what's expected. The instructions contain nothing
- * from the project's data. All of it is in the fence. Returns undefined if the outputs are too large, because a judgment
- * of parts of them would mislead.
+ * Writes the question of whether a candidate's output means the same as the expected one. The instructions contain
+ * nothing from the project's data. All of it is in the fence. Returns undefined if the outputs are too large, because a
+ * judgment of only parts of them would be misleading.
  */
 export function* writeQuestion(
   { stepId, input, expected, candidate, ignored }: Compared,
@@ -66,7 +66,7 @@ const writeInstructions = (boundary: string): string =>
     '- same: true or false.',
   ].join('\n')
 
-/** The JSON schema of the answer. The model writes the reason first, so that the decision follows from it. */
+/** The JSON schema of the answer. The model writes the reason first, so that its judgment follows from the reason. */
 export const ANSWER_SCHEMA = {
   type: 'object' as const,
   properties: { reason: { type: 'string' as const }, same: { type: 'boolean' as const } },

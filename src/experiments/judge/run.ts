@@ -50,7 +50,7 @@ async function run(env: Env, store: Store, job: ModelJob, context: TaskContext):
     )
     await save({ ...subject.result, same, reason, model: settings.name, at: Date.now() })
     if (same !== null) counts.judged++
-    // The provider seems to refuse everything, so don't use up the day's calls.
+    // The provider seems to reject everything, so don't use up the day's calls.
     else if (error && ++counts.refused === JUDGE_CALLS_IN_FLIGHT && counts.judged === 0) throw error
   }
   try {
@@ -58,13 +58,13 @@ async function run(env: Env, store: Store, job: ModelJob, context: TaskContext):
   } catch (error) {
     const isTemporary = error instanceof JobError && !error.isFinal && error.retryAfterSeconds !== undefined
     if (!isTemporary || counts.judged === 0) throw error
-    // This run got somewhere, so it isn't a failed attempt.
+    // This run made progress, so it isn't a failed attempt.
     return { state: 'wait', until: Date.now() + (error.retryAfterSeconds ?? 0) * 1000, reason: error.message }
   }
   return isOver ? { state: 'done', result: null } : { state: 'continue' }
 }
 
-/** What a model says about a result. If it can't tell, `error` is its error, if it was asked. */
+/** A model's judgment of a result. If there is none, `error` is the model's error, if it was asked. */
 type Said = Pick<JudgmentDraft, 'same' | 'reason'> & { error?: JobError }
 
 async function askAbout(settings: ModelSettings, compared: Compared | undefined, context: TaskContext): Promise<Said> {

@@ -13,13 +13,13 @@ import type { Compared } from './question.ts'
 /** An unjudged result to ask a model about. */
 export interface Subject {
   result: Waiting
-  /** Undefined if the outputs are too large to ask. */
+  /** Undefined if the outputs are too large for a question. */
   compared: Omit<Compared, 'ignored'> | undefined
 }
 
 /**
- * The unjudged results of an experiment that no model has judged since a time, with what to compare. Reads a page of them
- * at a time, and leaves out items that are being deleted.
+ * The unjudged results of an experiment that no model has judged since a time, with the outputs to compare. Reads a
+ * page of them at a time, and leaves out items that are being deleted.
  */
 export async function* readSubjects(
   store: Store,

@@ -25,7 +25,10 @@ export function judgmentWriter(store: Store, job: ModelJob, signal: AbortSignal)
   }
 }
 
-/** Stores judgments and counts them in the experiment's tally. Starts over if others change its results. */
+/**
+ * Stores judgments and counts them in the experiment's tally. Starts over if somebody else changes the experiment's
+ * results.
+ */
 async function storeJudgments(
   store: Store,
   job: ModelJob,
@@ -37,7 +40,7 @@ async function storeJudgments(
     signal.throwIfAborted()
     const experiment = await findExperiment(store, job.subject)
     if (!experiment) return
-    // Store the tally of an experiment that has ended first.
+    // If the experiment has ended, store its tally first.
     if (experiment.state !== 'running' && experiment.tally === null) {
       await settled(store, experiment)
       continue

@@ -1,4 +1,4 @@
-/** No more calls fit into the experiment's budget. */
+/** No further call fits into the experiment's budget. */
 export class BudgetUsedUp extends Error {
   constructor() {
     super("the experiment's budget is used up")
@@ -7,8 +7,8 @@ export class BudgetUsedUp extends Error {
 }
 
 /**
- * What a run's calls may cost, in billionths of a dollar. A call reserves the most that it can cost before it's made,
- * and only what it did cost stays reserved afterwards, so the budget is never exceeded.
+ * The budget of a run, in billionths of a dollar. Before a call is made, the most that it can cost is reserved.
+ * Afterward, only its actual cost stays reserved. So the budget is never exceeded.
  */
 export class Budget {
   readonly #most: number
@@ -18,7 +18,7 @@ export class Budget {
   #saving: Promise<void> = Promise.resolve()
   #settled = Promise.withResolvers<void>()
 
-  /** `total` is what earlier calls cost. `save` stores the total, and throws if the run may not go on. */
+  /** `total` is the cost of earlier calls. `save` stores the total, and throws if the run may not continue. */
   constructor({ most, total }: { most: number | null; total: number }, save: (total: number) => Promise<void>) {
     this.#most = most ?? Number.POSITIVE_INFINITY
     this.#total = total
@@ -26,7 +26,7 @@ export class Budget {
   }
 
   /**
-   * Reserves the cost of a call and stores it. Waits as long as calls in flight may leave enough.
+   * Reserves the cost of a call and stores it. Waits for calls in flight if they may leave enough.
    *
    * @throws {BudgetUsedUp} If the call doesn't fit.
    */
@@ -45,7 +45,7 @@ export class Budget {
     }
   }
 
-  /** Replaces a call's reservation by what it cost, or keeps it if that isn't known. */
+  /** Replaces a call's reservation with its actual cost. Keeps the reservation if the cost is unknown. */
   settle(bound: number, cost: number | null): void {
     this.#total += (cost ?? bound) - bound
     this.#inFlight--

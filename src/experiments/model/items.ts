@@ -52,7 +52,7 @@ interface Parts {
 export interface Times {
   /** One call. */
   callMs: number
-  /** The first pause before an item is tried again. */
+  /** The first pause before another attempt at an item. */
   retryMs: number
 }
 
@@ -61,9 +61,9 @@ type NewResult = Omit<SentResult, 'index' | 'contentHash'>
 /** Asks the model about items, a few at a time, and stores each result before it asks about another item. */
 export class ItemRun {
   readonly #parts: Parts
-  /** Items that the provider didn't answer, since it last answered one. */
+  /** Items that the provider hasn't answered since its last answer. */
   #unanswered: NewResult[] = []
-  /** The first calls are made one by one: while the provider refuses, nothing else is. */
+  /** The first calls are made one by one, so a provider that rejects everything gets no others. */
   #isAnswered = false
   /** Whether the model has answered, and how many requests the provider rejected before that. */
   #hasOutput = false
@@ -112,7 +112,10 @@ export class ItemRun {
     await this.#store(result)
   }
 
-  /** Writes an item's question, or why there is none. Undefined if the item has been deleted. One item at a time. */
+  /**
+   * Writes an item's question, or the reason why there is none, for one item at a time. Undefined if the item has been
+   * deleted.
+   */
   #prepare(head: ItemHead): Promise<Question<string> | { fault: string } | undefined> {
     const { store, frame, content, asker } = this.#parts
     const prepared = this.#reading.then(async () => {
@@ -126,7 +129,7 @@ export class ItemRun {
     return prepared
   }
 
-  /** Asks about an item, and again while the provider doesn't answer. Returns undefined if it never did. */
+  /** Asks about an item, several times if the provider doesn't answer. Returns undefined if it never answers. */
   async #answerOf(itemId: string, question: Question<string>): Promise<NewResult | undefined> {
     const { settings, context, times } = this.#parts
     const spent: Spent = { usages: [], durationMs: 0 }
@@ -164,7 +167,7 @@ export class ItemRun {
     }
   }
 
-  /** What runs around each call: the lease and the day's limit, the budget, and what the call used. */
+  /** What happens around each call: the lease and the day's limit, the budget, and the call's usage. */
   #calls(question: Question<string>, spent: Spent) {
     const { budget, settings, context } = this.#parts
     const bound = settings.prices === null ? 0 : boundOf(question, settings.prices)
@@ -194,14 +197,14 @@ export class ItemRun {
           settle(costUsd === null ? null : nanoUsd(costUsd * 1e6))
         },
       },
-      /** A call that the provider refused costs nothing. One without a response may have been billed. */
+      /** A call that the provider rejected costs nothing. A call without a response may have been billed. */
       fail: (error: unknown) => settle(error instanceof ProviderError && error.status !== undefined ? 0 : null),
     }
   }
 
   /**
-   * Notes an item that the provider didn't answer. Its error is stored once another item is answered, because then the
-   * item is at fault.
+   * Notes an item that the provider didn't answer. Its error is stored once another item is answered, because that
+   * shows that the item is at fault, not the provider.
    */
   #giveUp(error: ProviderError, result: NewResult): undefined {
     this.#unanswered.push(result)
@@ -239,13 +242,13 @@ export class ItemRun {
       )
       const refusals = new Results('')
       await storeResults(store, experiment, sent, refusals, { token, now: Date.now() })
-      // Values that didn't fit into memory with the others. Any other refused item has been deleted.
+      // Items whose values didn't fit into memory with the others. Any other rejected item has been deleted.
       left = left.filter((_, index) => refusals.statusOf(index) === 413)
     }
   }
 }
 
-/** What the calls about an item took. */
+/** The usage, cost, and time of the calls about an item. */
 interface Spent {
   usages: Usage[]
   durationMs: number

@@ -33,7 +33,7 @@ export function askerFor(schemaJson: string | null): Asker {
     return rendered => ({
       ...rendered,
       name: 'output',
-      // What isn't a valid schema is the provider's to reject.
+      // Leave it to the provider to reject an invalid schema.
       schema: schema as JSONSchema7,
       isStrict: isStrict(schema),
       read: readValue,

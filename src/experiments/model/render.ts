@@ -3,7 +3,7 @@ import { isJsonObject, type Json } from '../../domain/json.ts'
 import { utf8Length } from '../../domain/text.ts'
 import { MAX_RUN_PROMPT_BYTES } from '../../limits.ts'
 
-/** A prompt with an item's values in it: the system message, or null if there is none, and the user's message. */
+/** A prompt with an item's values in it: the system message, or null if there is none, and the user message. */
 interface Rendered {
   instructions: string | null
   material: string
@@ -17,12 +17,12 @@ interface Values {
   truncated: readonly string[]
 }
 
-/** `{{input}}`, `{{input.question}}`, `{{state.chunks.0.text}}`. Anything else in braces is text. */
+/** `{{input}}`, `{{input.question}}`, `{{state.chunks.0.text}}`. Anything else in braces is plain text. */
 const PLACEHOLDER = /\{\{\s*((?:input|state)(?:\.[^\s{}]+)?)\s*\}\}/g
 
 /**
- * Puts an item's values into a prompt. A prompt without a placeholder becomes the system message, and the input the
- * user's. A fault is why the item can't be asked about.
+ * Puts an item's values into a prompt. A prompt without a placeholder becomes the system message, and the input becomes
+ * the user message. A fault says why the item can't be asked about.
  */
 export function renderPrompt(content: string, values: Values): Rendered | { fault: string } {
   const paths = new Set(Array.from(content.matchAll(PLACEHOLDER), ([, path = '']) => path))
@@ -55,7 +55,7 @@ function fillIn(content: string, paths: ReadonlySet<string>, values: Values): Re
   return { instructions: null, material: content.replace(PLACEHOLDER, (_, path: string) => texts.get(path) ?? '') }
 }
 
-/** A path's value that is stored on its own, `input` or `state.<key>`, and the keys within it. */
+/** Splits a path into the separately stored value, `input` or `state.<key>`, and the keys within it. */
 function rootAndKeys(path: string): [root: string, ...keys: string[]] {
   const [first = '', second, ...rest] = path.split('.')
   if (first === 'input') return second === undefined ? ['input'] : ['input', second, ...rest]

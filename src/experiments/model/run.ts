@@ -20,7 +20,7 @@ import { askerFor } from './question.ts'
 
 const DONE: TaskOutcome = { state: 'done', result: null }
 
-/** Runs an experiment's items by the model, a bounded number in each run. */
+/** Has the model run an experiment's items, a bounded number in each run. */
 export const runExperiment = (times: Times = { callMs: MODEL_CALL_MS, retryMs: MODEL_RUN_RETRY_MS }): ModelTask => ({
   run: async (env, store, job, context) => {
     const experiment = await findExperiment(store, job.subject)
@@ -62,7 +62,7 @@ async function end(store: Store, experiment: ExperimentRecord, reason: string | 
   return DONE
 }
 
-/** Reads what a run needs again, because an earlier one may have been another release's. */
+/** Reads everything that a run needs again, because the previous run may have used another release. */
 async function openRun(
   env: Env,
   store: Store,
@@ -117,5 +117,5 @@ async function nextItems(
   return { heads: await findIn([...found.values()]), nextPlace: null }
 }
 
-/** Items that one statement looks at: some may have a result, or not be in the sample. */
+/** Items that one statement looks at. Some of them may already have a result, or may not be in the sample. */
 const WALKED_ITEMS = 100

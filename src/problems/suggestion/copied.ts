@@ -4,14 +4,14 @@ import { LENGTH_PER_TURN, MIN_COPIED_WORDS } from '../../limits.ts'
 import type { Basis } from './question.ts'
 
 /*
- * A trace may contain text such as "always approve", in the hope that a model makes it a rule. Only a person can tell
- * whether a rule is right, so changes with words that only the traces contain are marked.
+ * A trace may contain text such as "always approve", in the hope that a model turns it into a rule. Only a person can
+ * tell whether a rule is right, so changes with words that only the traces contain are marked.
  */
 
 /**
  * For each new text, the indexes of the examples that it copies: a run of several of its words, or one of its clauses,
- * stands in the example's input, state, or output, but neither in the prompt nor in anything that people wrote about
- * the examples or the problem.
+ * is in the example's input, state, or output, but neither in the prompt nor in anything that people wrote about the
+ * examples or the problem.
  */
 export function* findCopied(texts: readonly string[], basis: Basis): Work<number[][]> {
   const { prompt, errorType, doc, examples } = basis
@@ -29,7 +29,7 @@ export function* findCopied(texts: readonly string[], basis: Basis): Work<number
   return copied
 }
 
-/** A letter of a script without spaces between words counts as a word. */
+/** In a script without spaces between words, each letter counts as a word. */
 const WORDS =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]|[\p{L}\p{N}\p{M}_]+/gu
 const CLAUSE_ENDS = /[\n.!?;:,()"“”„«»。！？；：、，…]+/u
@@ -79,7 +79,7 @@ function* stringsOf(value: Json): Generator<string> {
   for (let each = left.pop(); each !== undefined; each = left.pop()) {
     if (typeof each === 'string') yield each
     else if (each !== null && typeof each === 'object')
-      // A list's indexes are no words of anyone, and a long list doesn't fit in one call's arguments.
+      // A list's indexes aren't text, and a long list doesn't fit in one call's arguments.
       for (const [field, inner] of Object.entries(each)) {
         if (!Array.isArray(each)) left.push(field)
         left.push(inner)

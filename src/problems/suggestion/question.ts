@@ -72,7 +72,7 @@ const writeInstructions = (boundary: string): string =>
     '{{input.question}}, and add none.',
   ].join('\n')
 
-/** The lines in their order. Those that people need first in full have the lowest rank. */
+/** The lines in their order. The lowest rank is shown in full first. */
 function* buildItems({ stepId, errorType, doc, prompt, examples }: Basis): Work<Item[]> {
   const first = { rank: 0, distance: 0 } as const
   const problem = { kind: 'problem', step_id: stepId }

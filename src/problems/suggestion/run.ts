@@ -93,7 +93,7 @@ function toStored({ changes }: Suggestion, basis: Basis, heads: readonly ItemHea
       isCopied: copiedFrom.length > 0,
     })),
     reasons: changes.map(({ reason }) => reason),
-    // All that the model read, because any of them may be quoted in a reason.
+    // Every example that the model read, because a reason may quote any of them.
     examples: basis.examples.map(({ spanId }) => ({
       spanId,
       traceKey: traceKeys.get(spanId) ?? 0,

@@ -5,7 +5,7 @@ import classes from './agreement.module.css'
 
 export type Estimate = Agreement['decision']['alpha']
 
-/** With fewer outputs, a number corrected for chance says more about the sample than about the reviewers. */
+/** With fewer outputs, a chance-corrected number says more about the sample than about the reviewers. */
 export const FEW_OUTPUTS = 30
 
 /** α or κ with two decimals. */
@@ -46,7 +46,7 @@ export function EstimateBar({ estimate: { value, interval }, nameOf }: EstimateB
   )
 }
 
-/** Why there's no number corrected for chance. Undefined if there is one. */
+/** Why there's no chance-corrected number. Undefined if there is one. */
 export function whyNot({ value }: Estimate, outputs: number): string | undefined {
   if (outputs < FEW_OUTPUTS) return 'too few to tell'
   return value === null ? 'all votes are the same, so agreement beyond chance can’t be measured' : undefined

@@ -13,7 +13,7 @@ interface HeadlineProps {
   pathTo: PathTo
 }
 
-/** How far all reviewers agree. */
+/** How often all reviewers agree. */
 export const Headline = ({ agreement, pathTo }: HeadlineProps) => (
   <div className={classes.cards}>
     <Card title="Decisions" label="decision" group={agreement.decision} pathTo={pathTo}>

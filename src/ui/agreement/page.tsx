@@ -27,7 +27,7 @@ import { Reviewers } from './reviewers.tsx'
 import { Steps } from './steps.tsx'
 import { Weeks } from './weeks.tsx'
 
-/** How far reviewers agree. */
+/** How often reviewers agree. */
 export function Page() {
   usePageTitle('Agreement')
   const project = useProject()
@@ -135,7 +135,7 @@ const NothingToCompare = ({ agreement, project }: { agreement: Agreement; projec
   </Empty>
 )
 
-/** Votes that could have followed others, or that are on outputs that nobody drew at random. */
+/** Votes that earlier votes may have influenced, or that are on outputs outside the random sample. */
 function Apart({ agreement: { apart }, pathTo }: { agreement: Agreement; pathTo: PathTo }) {
   const { outputs, unanimous } = apart.decision
   if (outputs === 0) return null

@@ -12,7 +12,7 @@ export interface Compared {
   stepId: string | null
 }
 
-/** How far a project's reviewers agree. */
+/** How often a project's reviewers agree. */
 export const agreementQuery = (projectSlug: string, compared: Compared) =>
   queryOptions({
     queryKey: ['agreement', projectSlug, compared],

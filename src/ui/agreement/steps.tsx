@@ -20,7 +20,7 @@ interface StepsProps {
   pathTo: PathTo
 }
 
-/** How far reviewers agree on each step's outputs. */
+/** How often reviewers agree on each step's outputs. */
 export function Steps({ agreement: { steps, stepCount }, project, days, pathTo }: StepsProps) {
   const left = stepCount - steps.length
   return (

@@ -24,7 +24,7 @@ interface WeeksProps {
 
 const WEEK_DAYS = 7
 
-/** How far reviewers agree, week by week. */
+/** How often reviewers agree, week by week. */
 export function Weeks({ agreement: { weeks }, from, to, pathTo }: WeeksProps) {
   const shown = weeks.filter(({ decision }) => decision.outputs > 0)
   if (shown.length === 0) return null

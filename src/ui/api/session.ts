@@ -39,7 +39,7 @@ async function readSession(signal: AbortSignal): Promise<Session> {
   }
 }
 
-/** Whether the session decides if reviewers disagree. */
+/** Whether the session settles disagreements between reviewers. */
 export function useIsAdjudicator(): boolean {
   const { data: session } = useQuery(sessionQuery)
   return (
@@ -49,7 +49,7 @@ export function useIsAdjudicator(): boolean {
   )
 }
 
-/** Whether the session may see how far reviewers agree; undefined while loading. */
+/** Whether the session may see how often reviewers agree; undefined while loading. */
 export function useMayCompare(): boolean | undefined {
   const { data: session } = useQuery(sessionQuery)
   const isAdjudicator = useIsAdjudicator()

@@ -10,7 +10,7 @@ interface AssignButtonProps {
   spans: Assigned
 }
 
-/** Assigns spans, for those who may. */
+/** A button to assign spans, for people who may do so. */
 export function AssignButton({ label, title, spans }: AssignButtonProps) {
   const [isOpen, { open, close }] = useDisclosure()
   if (useRefusal('manage', 'assign outputs') !== null) return null

@@ -12,7 +12,7 @@ import { useAllUsers } from '../settings/use-all.ts'
 import classes from './assign-dialog.module.css'
 import { type Assigned, type AssignmentDraft, assign, assignmentPreview } from './writes.ts'
 
-/** The most people that one call takes. */
+/** The most people that one call accepts. */
 const MAX_PEOPLE = 20
 /** Longer lists have a field to search them. */
 const SHORT_LIST = 8
@@ -26,7 +26,7 @@ interface AssignDialogProps {
   onDone?: () => void
 }
 
-/** Shares spans out to people, and shows beforehand who gets how many. */
+/** Assigns spans to people, and previews who gets how many. */
 export function AssignDialog({ title, spans, from, onClose, onDone }: AssignDialogProps) {
   const [chosen, setChosen] = useState<readonly string[]>([])
   const [due, setDue] = useState('')
@@ -92,7 +92,7 @@ export function AssignDialog({ title, spans, from, onClose, onDone }: AssignDial
 
 interface PeopleProps {
   chosen: readonly string[]
-  /** Isn't offered. */
+  /** This isn't offered. */
   without: string | undefined
   shares: AssignmentResult['assigned'] | undefined
   onChange: (userIds: readonly string[]) => void

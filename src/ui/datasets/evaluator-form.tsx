@@ -16,7 +16,7 @@ const WHOLE_TYPES = [
   { value: 'number', label: `${COMPARISON_LABELS.number}: numbers may differ a little` },
 ] as const
 
-/** Sets how experiments compare outputs with what's expected. */
+/** Sets how experiments compare outputs with the expected ones. */
 export function EvaluatorForm({ dataset: { id, evaluator } }: { dataset: Dataset }) {
   return (
     <DialogForm

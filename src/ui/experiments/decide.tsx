@@ -18,7 +18,7 @@ interface DecideProps {
   onDecided: () => void
 }
 
-/** Accepts or rejects a candidate's output. Each decision replaces the one before. */
+/** Accepts or rejects a candidate's output. Each decision replaces the previous one. */
 export function Decide({ report, item, reviewer, onDecided }: DecideProps) {
   const [comment, setComment] = useState('')
   const field = useRef<HTMLTextAreaElement>(null)

@@ -2,7 +2,7 @@ import { Stack, Text, Title } from '@mantine/core'
 import type { ExperimentReport } from '../api/wire.ts'
 import { count, dollars, duration, usageDetails } from '../parts/format.ts'
 
-/** What the candidate's runs took, where they said so. */
+/** The time, tokens, and cost that the candidate's runs reported. */
 export function Effort({ report: { usage, cost, durationMs } }: { report: ExperimentReport }) {
   const facts = [
     durationMs.results > 0 &&

@@ -7,7 +7,7 @@ import { BreakdownTable } from './breakdown-table.tsx'
 
 type Field = ExperimentReport['fields'][number]
 
-/** How often each field agrees with what's expected. */
+/** How often each field agrees with the expected value. */
 export const Fields = ({ report: { fields, otherFields } }: { report: ExperimentReport }) => (
   <BreakdownTable
     title="By field"

@@ -37,9 +37,9 @@ export const CHANGES: Readonly<Record<Change, string>> = {
   stillRight: 'Still right',
 }
 
-/** What a model says about an output, in words. */
+/** A model's judgment of an output, in words. */
 export const JUDGMENTS = { same: 'same', different: 'different', none: 'nothing' } as const
-/** What people decided on it. */
+/** People's decisions on an output, in words. */
 export const DECISIONS = { accept: 'accepted', reject: 'rejected' } as const
 
 /** The filters of an item list. The page sets at most one of the first three, or those on judgments. */

@@ -3,7 +3,7 @@ import type { ExperimentItem } from '../api/wire.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { Moment } from '../parts/moment.tsx'
 
-/** What a model says about a candidate's output, marked as a model's. */
+/** A model's judgment of a candidate's output, marked as such. */
 export function ItemJudgment({ item: { judgment, judgmentError } }: { item: ExperimentItem }) {
   if (judgmentError !== null) {
     return (

@@ -12,7 +12,7 @@ import { type ItemFilter, withItemFilter } from './filters.ts'
 import { ModelAgreement } from './model-agreement.tsx'
 import { askModel } from './writes.ts'
 
-/** What a model says about an experiment's unjudged items, and how far it agrees with people. */
+/** A model's judgments of an experiment's unjudged items, and how often it agrees with people. */
 export function Judging({ report }: { report: ExperimentReport }) {
   const { id, counts, judging, agreement, gate } = report
   const [address] = useSearchParams()
@@ -59,7 +59,7 @@ export function Judging({ report }: { report: ExperimentReport }) {
   )
 }
 
-/** What became of asking. Nothing once it's done. */
+/** The state of the job that asks the model. Nothing once it's done. */
 function JobState({ job: { status, failure, waitsUntil } }: { job: NonNullable<ExperimentReport['judging']['job']> }) {
   if (status === 'done' || status === 'cancelled') return null
   return (

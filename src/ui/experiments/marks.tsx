@@ -38,7 +38,7 @@ export const OutcomeMark = ({ outcome }: Pick<ExperimentItem, 'outcome'>) => (
   <Mark {...OUTCOME_MARKS[outcome ?? 'pending']} />
 )
 
-/** Whether a candidate is now right or wrong where the baseline wasn't. */
+/** Whether a candidate is right or wrong compared with the baseline. */
 export const ChangeMark = ({ change }: Pick<ExperimentItem, 'change'>) =>
   change === 'regressed' ? (
     <Mark label={CHANGES.regressed} Icon={IconTrendingDown} tone="bad" />
@@ -46,7 +46,7 @@ export const ChangeMark = ({ change }: Pick<ExperimentItem, 'change'>) =>
     <Mark label={CHANGES.fixed} Icon={IconTrendingUp} tone="good" />
   ) : null
 
-/** What a model says about a candidate's output. It's only a record, so it has a quiet color. */
+/** A model's judgment of a candidate's output. It isn't a decision, so its color is muted. */
 export const JudgmentMark = ({ judgment }: Pick<ExperimentItem, 'judgment'>) =>
   judgment && (
     <Mark label={`Model: ${judgment.same ? JUDGMENTS.same : JUDGMENTS.different}`} Icon={IconRobot} tone="quiet" />

@@ -14,11 +14,11 @@ const CELLS = [
 
 interface ModelAgreementProps {
   agreement: Agreement
-  /** Where the outputs are on which the model said one thing and people decided another. */
+  /** The outputs with each combination of the model's judgment and people's decision. */
   pathTo: (filter: { judgment: string; decision: string }) => string
 }
 
-/** How far a model agrees with people, with the outputs behind each number. Nothing if no output has both. */
+/** How often a model agrees with people, with the outputs behind each number. Nothing if no output has both. */
 export function ModelAgreement({ agreement, pathTo }: ModelAgreementProps) {
   const { agreed, of } = agreement
   if (of === 0) return null

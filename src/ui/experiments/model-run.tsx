@@ -5,7 +5,10 @@ import { dollars } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
 import { Warning } from '../parts/warning.tsx'
 
-/** A run by the model: what its calls have cost, and what it waits for. Nothing for a run by the team's own code. */
+/**
+ * The state of an experiment that the model runs: the cost of its calls, and what it's waiting for. Nothing if the
+ * team's own code runs it.
+ */
 export function ModelRun({ report: { run, state, model, items, maxCostUsd } }: { report: ExperimentReport }) {
   if (run === null) return null
   const { costUsd, reason, waitsUntil } = run

@@ -2,7 +2,7 @@ import type { ConfiguredModel } from '../api/wire.ts'
 
 type Model = NonNullable<ConfiguredModel['model']>
 
-/** What a run by a model sends, and where. */
+/** What's sent to the provider if the model runs an experiment. */
 export const whatIsSent = ({ name }: Pick<Model, 'name'>, whose: "each item's" | "the item's"): string =>
   `${name} runs it. Countersign sends ${providerOf(name)} the prompt and ${whose} input and state as they are, but no expected outputs and no names.`
 

@@ -36,7 +36,7 @@ export const reportQuery = (id: string) =>
     refetchInterval: ({ state: { data } }) => (data && (isRunning(data) || isAsking(data)) ? FOLLOW_MS : false),
   })
 
-/** Whether a model is being asked. A job that waits may do so until the next day. */
+/** Whether a model is being asked. A waiting job may wait until the next day. */
 const isAsking = ({ judging: { job } }: ExperimentReport): boolean =>
   job?.status === 'pending' && job.waitsUntil === null
 
@@ -91,7 +91,7 @@ function nextPlace({ list }: ItemPlace, cursor: string | null, lists: number): I
   return list + 1 < lists ? { list: list + 1, cursor: null } : undefined
 }
 
-/** The experiments that one can be compared with: those on the same dataset. */
+/** The experiments on the same dataset, with which an experiment can be compared. */
 export const ofDatasetQuery = (projectId: string, datasetId: string) =>
   queryOptions({
     queryKey: ['experiments', projectId, 'of', datasetId],

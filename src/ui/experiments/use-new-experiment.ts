@@ -10,7 +10,7 @@ import { usePromptVersions } from './use-prompt-versions.ts'
 /** The split that prompts' examples never come from. */
 export const TEST = 'test'
 
-/** A choice of no prompt version, in URLs. */
+/** The URL's value for no prompt version. */
 export const NO_VERSION = 'none'
 
 /** What a new experiment tries, and on which items. The newest version is the default. */

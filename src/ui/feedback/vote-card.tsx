@@ -33,7 +33,7 @@ interface VoteCardProps {
   children?: ReactNode
 }
 
-/** What one of several reviewers says about an output. */
+/** A vote: what one of several reviewers says about an output. */
 export function VoteCard({ vote, name, errorType, value, base, mark, children }: VoteCardProps) {
   const { decision, comment, at } = vote
   return (

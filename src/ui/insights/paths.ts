@@ -10,7 +10,10 @@ export interface Paths {
   decisions: (filters?: SpanFilters, bucket?: Bucket) => string
   /** The outputs of a period's traces that people review. */
   outputs: (filters?: SpanFilters) => string
-  /** The traces with an engine's latest answer of a type, given in a period. If the step is null, it blames none. */
+  /**
+   * The traces whose latest answer by an engine names a type, in a period. If the step is null, the answer blames no
+   * step.
+   */
   answers: (errorType: string, stepId?: string | null) => string
 }
 

@@ -102,7 +102,7 @@ export function Rank({ step, problem, days, place, project, named, typeNames, pa
   )
 }
 
-/** What an error type is among those of the step, whose counts don't tell its versions apart. */
+/** How an error type ranks among the step's. Their counts include all versions. */
 const typesLabel = ({ source, isMost, isOnly }: MostNamed, isAcross: boolean): string =>
   [
     isOnly ? 'Error type' : isMost ? 'Most frequent error type' : 'Error types include',

@@ -12,7 +12,7 @@ const STAGES = {
   dismissed: null,
 } as const satisfies Record<ProblemState, StageName | null>
 
-/** The stage that a problem waits for; null if it waits for nothing. */
+/** The problem's next stage; null if there's nothing left to do. */
 const stageOf = (state: ProblemState): StageName | null => STAGES[state]
 
 const ORDER: readonly StageName[] = ['fix', 'proof', 'activation', 'result']

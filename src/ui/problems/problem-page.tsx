@@ -22,7 +22,7 @@ import { Progress } from './progress.tsx'
 import { examplesQuery, problemQuery } from './queries.ts'
 import { StateMark } from './states.tsx'
 
-/** A problem: its examples, and how far its fix is. */
+/** A problem: its examples, and the progress of its fix. */
 export function Page() {
   const { problemId = '' } = useParams<{ problemId: string }>()
   const project = useProject()

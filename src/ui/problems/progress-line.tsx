@@ -13,7 +13,7 @@ interface ProgressLineProps {
   project: string
 }
 
-/** How far the fix is, in a sentence; nothing if there is none. */
+/** The progress of the fix in a sentence; nothing if there's no fix. */
 export function ProgressLine(props: ProgressLineProps) {
   const progress = progressOf(props)
   return (
@@ -54,7 +54,7 @@ interface DecisionsSoFarProps {
   project: string
 }
 
-/** How many decisions on the new version there are, and how many the next comparison takes. */
+/** How many decisions on the new version there are, and how many the next comparison needs. */
 export function DecisionsSoFar({ watch: { after }, promptId, project }: DecisionsSoFarProps) {
   const next = nextLook(after.n)
   const path = pathWith('/spans', { project, watchedPromptId: promptId, watchedSide: 'after' })

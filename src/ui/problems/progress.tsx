@@ -15,7 +15,7 @@ interface ProgressProps {
   project: string
 }
 
-/** How far the fix is, stage by stage. The current one has the only prominent button. */
+/** The progress of the fix, stage by stage. Only the current stage has a prominent button. */
 export function Progress({ problem, project }: ProgressProps) {
   const { data } = useProjectPrompts(project)
   const promptId = problem.candidate?.promptId ?? data?.prompts.find(({ stepId }) => stepId === problem.stepId)?.id

@@ -9,7 +9,7 @@ interface ProofFiguresProps {
   proof: NonNullable<Problem['proof']>
 }
 
-/** How many of a problem's items the candidate's experiment fixed. Each number leads to the items. */
+/** How many of a problem's items the candidate's experiment fixed. Each number links to its items. */
 export function ProofFigures({ problemId, project, proof: { experimentId, split, fixed, items } }: ProofFiguresProps) {
   const pathTo = (change?: 'fixed') =>
     experimentId && pathWith(`/experiments/${experimentId}`, { project, problem: problemId, problemId, split, change })

@@ -31,12 +31,12 @@ export const problemQuery = (project: string | undefined, id: string, { from, to
     queryKey: ['problem', project, id, from, to],
     queryFn: ({ signal }) => call<Problem>(`/api/problems/${encodeURIComponent(id)}`, { query: { from, to }, signal }),
     enabled: project !== undefined,
-    // Experiments and reviews move it.
+    // Experiments and reviews change a problem's state.
     staleTime: 0,
     refetchInterval: ({ state: { data } }) => (data && FOLLOWED.includes(data.state) ? FOLLOW_MS : false),
   })
 
-/** The states that change without anything that this page does. */
+/** The states that can change without an action on this page. */
 const FOLLOWED: readonly ProblemState[] = ['fixing', 'live']
 
 /** The outputs that a problem affected in a period, newest decision first. */

@@ -28,7 +28,7 @@ export const MEANINGS: Readonly<Record<ProblemState, string>> = {
 
 export const stateName = (state: ProblemState): string => MARKS[state].label
 
-/** How far a problem is on its way to a fix. */
+/** A problem's state. */
 export const StateMark = ({ state }: { state: ProblemState }) => <Mark {...MARKS[state]} />
 
 export const isState = (text: string | null): text is ProblemState => STATES.some(state => state === text)

@@ -23,7 +23,7 @@ export async function refreshProblems(): Promise<void> {
   await queryClient.invalidateQueries({ queryKey: ['problem'] })
 }
 
-/** Says what was changed, with a button that changes it back. */
+/** Says what was changed, with a button to undo the change. */
 export function offerUndo(message: string, undo: () => Promise<void>): void {
   const id = crypto.randomUUID()
   const run = async () => {

@@ -25,7 +25,7 @@ export interface DecisionActions {
   wrong: () => void
   /** Chooses an error type by its position among those with a key. */
   chooseType: (index: number) => void
-  /** Decides as a reviewer's vote says, by its position. */
+  /** Decides in favor of a reviewer's vote, by its position. */
   takeVote: (index: number) => void
   /** Opens the editor with what a vote approves. */
   editVote: (index: number) => void
@@ -52,7 +52,7 @@ interface DecisionPanelProps {
   isDecided: boolean
   /** Whether it's a vote, so that undoing withdraws it. */
   isVote: boolean
-  /** Whether the reader decides on the votes of others. */
+  /** Whether the reader is an adjudicator deciding on the votes of others. */
   isAdjudicating: boolean
   errorTypes: ErrorTypes['errorTypes']
   /** Warnings about this item. */

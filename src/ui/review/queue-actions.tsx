@@ -9,7 +9,7 @@ interface QueueActionsProps {
   projectSlug: string
 }
 
-/** Shares the shown part of the queue out, and leads to everyone's progress. */
+/** Buttons to assign the spans that the filters match, and to see everyone's progress. */
 export function QueueActions({ filter: { order: _, ...given }, projectSlug }: QueueActionsProps) {
   const filter = Object.fromEntries(Object.entries({ projectSlug, ...given }).filter(([, value]) => value !== ''))
   return (

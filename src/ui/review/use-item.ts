@@ -163,7 +163,7 @@ export function useItem({ span, isWhole, projectSlug, onAdvance, onUndo }: ItemO
     /** Whether the decision of this sitting is a vote. */
     isVote: isVoting(span) && hasVoted(span, desk.actorId),
     isAdjudicator,
-    /** Whether this decision ends the vote of others. */
+    /** Whether this decision ends other people's vote. */
     isAdjudicating,
     isConflict,
     disabledReason,

@@ -6,7 +6,7 @@ export const approvedBy = ({ decision, approvedOutput }: Vote, output: Json): Js
 
 type Voted = Pick<Span, 'review' | 'votes' | 'isDisputed'>
 
-/** Whether reviewers still vote on a span, or an adjudicator decides next. */
+/** Whether a span still needs votes, or an adjudicator's decision. */
 export const isVoting = ({ review, votes }: Pick<Voted, 'review' | 'votes'>): boolean =>
   votes.length > 0 && (review.state === 'unreviewed' || review.stale)
 
@@ -14,7 +14,7 @@ export const isVoting = ({ review, votes }: Pick<Voted, 'review' | 'votes'>): bo
 export const hasVoted = ({ votes }: Pick<Voted, 'votes'>, actorId: string): boolean =>
   votes.some(({ by }) => by === actorId)
 
-/** How votes and decision are related, in a sentence. Null if nobody voted, or it's one reviewer's decision. */
+/** How the votes relate to the decision, in a sentence. Null if nobody voted, or it's one reviewer's decision. */
 export function votingWords(span: Voted): string | null {
   const { review, votes, isDisputed } = span
   if (isDisputed) return 'Reviewers disagree, so an adjudicator decides.'

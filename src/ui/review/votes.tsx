@@ -14,13 +14,13 @@ interface VotesProps {
   span: Pick<Span, 'output' | 'review' | 'votes' | 'isDisputed'>
   /** The level of the heading. */
   order: 2 | 3
-  /** How an adjudicator decides with a vote. Null for everyone else. */
+  /** The adjudicator's actions on votes. Null for everyone else. */
   choice: VoteChoice | null
 }
 
 export interface VoteChoice {
   isEnabled: boolean
-  /** Decides as a vote says, by its position. */
+  /** Decides in favor of a vote, by its position. */
   take: (index: number) => void
   /** Opens the editor with the value of a vote. */
   edit: (index: number) => void
@@ -28,7 +28,7 @@ export interface VoteChoice {
   focus: (field: 'reason' | 'type') => void
 }
 
-/** What reviewers say about an output, side by side. */
+/** The votes on an output, side by side. */
 export function Votes({ span, order, choice }: VotesProps) {
   const { votes, output } = span
   /** What the votes are compared with: the output, or a vote by its position. */

@@ -9,7 +9,7 @@ interface AdjudicatorSwitchProps {
   mayChange: boolean
 }
 
-/** Makes a user an adjudicator, or ends it. */
+/** Appoints or removes an adjudicator. */
 export function AdjudicatorSwitch({ user, mayChange }: AdjudicatorSwitchProps) {
   const name = user.name || user.email
   const { submit, isPending, variables } = useSubmission({

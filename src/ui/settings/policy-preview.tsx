@@ -2,7 +2,7 @@ import { Alert, Text } from '@mantine/core'
 import { count } from '../parts/format.ts'
 import { BASIS_DAYS, type Workload } from './workload.ts'
 
-/** What a policy offers to reviewers, going by the last days. */
+/** How many outputs a policy would offer to reviewers, based on the last days. */
 export function PolicyPreview({ workload, hasRules }: { workload: Workload; hasRules: boolean }) {
   const { byStep, outputs, reviews, people } = workload
   if (byStep.size === 0) {
@@ -35,7 +35,7 @@ const perPerson = ({ reviews, people }: Workload): string =>
 
 const capitalized = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`
 
-/** An average number in a day. */
+/** A daily average. */
 export const perDay = (value: number): string => {
   if (value > 0 && value < 1) return 'less than 1'
   return value === 0 ? '0' : `about ${count(Math.round(value))}`

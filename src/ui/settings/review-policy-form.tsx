@@ -24,7 +24,7 @@ interface ReviewPolicyFormProps {
   projectId: string
   saved: ReviewPolicy
   insights: Insights
-  /** Why the user can't change it. Null if they can; undefined while loading. */
+  /** Why the user can't change the policy. Null if they can; undefined while loading. */
   refusal: string | null | undefined
 }
 

@@ -4,11 +4,11 @@ import type { Insights, ReviewPolicy } from '../api/wire.ts'
 /** The days that the preview is based on. */
 export const BASIS_DAYS = 7
 
-/** What a policy offers per day, going by the outputs of the last days. */
+/** How many outputs a policy would offer per day, based on the outputs of the last days. */
 export interface Workload {
   /** Outputs offered to reviewers per day, by step. */
   byStep: ReadonlyMap<string, number>
-  /** All of them. */
+  /** The total over all steps. */
   outputs: number
   /** How many reviews that takes, since some outputs are reviewed by several people. */
   reviews: number
@@ -16,7 +16,7 @@ export interface Workload {
   people: number
 }
 
-/** Without the outputs that the policy's rules add: no count says how many those are. */
+/** Leaves out outputs that the policy's rules add, because they aren't counted anywhere. */
 export function workloadOf(
   policy: Pick<ReviewPolicy, 'default' | 'steps'>,
   { steps, reviewers }: Pick<Insights, 'steps' | 'reviewers'>,

@@ -66,7 +66,9 @@ interface Allowed {
   mayCompare: boolean
 }
 
-/** The sections of the signed-in user. Those that not everybody has come last, so that they don't move the others. */
+/**
+ * The sections of the signed-in user. Sections that not everybody has come last, so that they don't move the others.
+ */
 export const sectionsFor = ({ isAdjudicator, mayCompare }: Allowed): readonly Section[] => [
   ...SECTIONS,
   ...(isAdjudicator ? [ADJUDICATION] : []),

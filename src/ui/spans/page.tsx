@@ -188,7 +188,7 @@ const columnsOf = (
   {
     label: 'Review',
     cell: ({ review }) => (
-      // A badge gives way to wider columns otherwise.
+      // Otherwise, wider columns would squeeze the badge.
       <Box miw="7rem">
         <ReviewState state={review.state} isStale={review.stale} isCompact />
       </Box>

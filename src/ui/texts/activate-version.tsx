@@ -48,7 +48,7 @@ function actOf({ versions }: VersionedText, { number }: Version): string {
   return `${active && active.number > number ? 'Roll back to' : 'Activate'} version ${number}`
 }
 
-/** Explains what changes first. A version that doesn't meet the gate takes a person's reason. */
+/** Explains the consequences first. For a version that doesn't meet the gate, a person has to give a reason. */
 function Activate({ kind, text, version, isProminent = false, onDone }: ActivateVersionProps) {
   const [isAsked, setAsked] = useState(!isProminent)
   const { data: state } = useGateState(text, version, isAsked)

@@ -22,7 +22,7 @@ interface GateSectionProps {
   version: Version
 }
 
-/** The gate before a prompt's versions, and what this one lacks. */
+/** A prompt's gate, and the conditions that this version doesn't meet. */
 export function GateSection({ text, version }: GateSectionProps) {
   const mayManage = useMay('manage')
   const isPerson = useIsPerson()
@@ -52,7 +52,7 @@ export function GateSection({ text, version }: GateSectionProps) {
   )
 }
 
-/** Whether a version may become active. */
+/** Whether a version can become active. */
 function Standing({ text, version }: GateSectionProps) {
   const { data: state, error, refetch } = useGateState(text, version)
   if (version.wasActive)
@@ -61,7 +61,7 @@ function Standing({ text, version }: GateSectionProps) {
   return state ? <GateResult state={state} /> : null
 }
 
-/** How far a model agrees with people on the step. */
+/** How often a model agrees with people on the step. */
 function Agreement({ text }: { text: VersionedText }) {
   const project = useProject()
   const { data } = useInfiniteQuery(judgmentsQuery(project, text.name))
@@ -106,7 +106,7 @@ export function GateResult({ state, isOnReport = false }: { state: GateState; is
   )
 }
 
-/** What a model contributes to the figures. */
+/** The model's judgments that the gate's figures include. */
 function JudgingState({ judging: { same, different, waiting, job } }: { judging: NonNullable<GateState['judging']> }) {
   const isPending = job?.status === 'pending'
   return (

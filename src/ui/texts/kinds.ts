@@ -50,7 +50,7 @@ export interface VersionedText {
   versions: Version[]
   /** What a version must meet before it becomes active; null if nothing. */
   gate: Gate | null
-  /** How a prompt's active version does, compared with the one before; null without one. */
+  /** How a prompt's active version compares with the previous one; null if there is none. */
   watch: Watch | null
 }
 

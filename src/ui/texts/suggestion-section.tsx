@@ -20,7 +20,7 @@ interface SuggestionSectionProps {
   problemId: string
 }
 
-/** The changes of a version that a model wrote, each with the examples that it serves. */
+/** The changes in a version that a model wrote, each with the examples that it's based on. */
 export function SuggestionSection({ text, versionId, problemId }: SuggestionSectionProps) {
   const { data, error, refetch } = useQuery(suggestionQuery(problemId, versionId))
   const project = useProject()

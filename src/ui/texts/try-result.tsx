@@ -10,7 +10,7 @@ import { FaultAlert } from '../parts/fault-alert.tsx'
 import { TextLink } from '../parts/text-link.tsx'
 import { useProject } from '../session/project.ts'
 
-/** An experiment on one item: its progress, and then the output beside what's expected. */
+/** An experiment on one item: its progress, and then the output next to the expected one. */
 export function TryResult({ experimentId }: { experimentId: string }) {
   const project = useProject()
   const { data: report, error } = useQuery(reportQuery(experimentId))

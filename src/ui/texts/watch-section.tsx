@@ -10,7 +10,7 @@ import { useProject } from '../session/project.ts'
 import classes from './watch-section.module.css'
 import { findingOf, outlookOf } from './watch-words.ts'
 
-/** How a prompt's active version does, compared with the one before. */
+/** How a prompt's active version compares with the previous one. */
 export function WatchSection({ promptId, watch }: { promptId: string; watch: Watch }) {
   const { before, after, state, versionNumber, previousVersionNumber, rolledBack } = watch
   const outlook = outlookOf(watch)

@@ -3,7 +3,7 @@ import { count, share } from '../parts/format.ts'
 
 type Interval = NonNullable<Watch['interval']>
 
-/** What a watch shows, in one sentence. */
+/** A watch's result, in one sentence. */
 export function findingOf(watch: Watch): string {
   const { state, before, after, decided, nextLook, previousVersionNumber: previous } = watch
   if (state === 'too_early') return `Too early: ${count(decided)} of ${count(nextLook ?? 0)} decisions.`
@@ -24,7 +24,7 @@ function differenceOf({ low, high }: Interval): string {
   return `It's between ${-from} points lower and ${to} points higher.`
 }
 
-/** What earlier comparisons showed, and when the next one is. */
+/** The results of earlier comparisons, and when the next one is. */
 export function outlookOf({ state, decided, nextLook, looks }: Watch): string {
   const earlier = looks.slice(0, -1).map(look => `${STATES_THEN[look.state]} after ${count(look.after.n)}`)
   const sentences = [

@@ -17,7 +17,7 @@ interface NewText extends NewVersion {
   projectSlug: string
   name: string
   title: string
-  /** Why a person overrides the step's gate, which outlives prompts. */
+  /** A person's reason for overriding the step's gate. A step can have a gate even without a prompt. */
   reason: string
 }
 

@@ -169,7 +169,7 @@ interface OddsProps {
   record: AttributionQuality | undefined
 }
 
-/** A type's confidence, with a bar that's no longer than the engine's record on it supports. */
+/** A type's confidence, with a bar that's no longer than the engine's record on that type supports. */
 function Odds({ name, errorType, confidence, record }: OddsProps) {
   const onType = record && recordOn(record, errorType)
   return (
