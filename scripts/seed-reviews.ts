@@ -47,7 +47,7 @@ async function makeKeyFor(
 
 const HOUR_MS = 3_600_000
 
-/** Where to seed reviews, with which keys, and how much later they happen than in the demo's tables. */
+/** Where to seed reviews, with which keys, and the offset of their times from the demo's tables. */
 interface ReviewTarget {
   /** The key is an owner's, which may import. */
   project: { id: string; key: string }

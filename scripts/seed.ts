@@ -26,7 +26,7 @@ export interface DemoKey {
 export interface DemoAccess {
   /** One for each project. */
   projectKeys: DemoKey[]
-  /** A reviewer's key for all projects, with which the app is opened. */
+  /** A reviewer's key for all projects, which opens the app. */
   reviewerKey: string
 }
 
@@ -89,7 +89,7 @@ async function ownerKey({ url, adminToken }: SeedTarget): Promise<string> {
 interface SeededProject {
   id: string
   key: string
-  /** How much later everything happens than in the demo's tables. Whole weeks keep the weekdays. */
+  /** The offset of all times from the demo's tables, in whole weeks to keep the weekdays. */
   laterBy: number
 }
 

@@ -43,7 +43,7 @@ export const STANDARDS: readonly DemoStandard[] = [
   },
 ]
 
-/** The experiments, oldest first: a version that helped, one that the gate refuses, and one that waits for people. */
+/** The experiments, oldest first: a version that helped, one that the gate blocks, and one that waits for people. */
 export const EXPERIMENTS: readonly DemoExperiment[] = [
   {
     id: seededRandom('experiment 1').uuid(),

@@ -5,7 +5,7 @@ import { type DemoTrace, type ErrorType, REVIEWERS } from './trace.ts'
 
 const [ADA, KOFI, MEI] = REVIEWERS
 
-/** The person who decides if reviewers disagree, and with whose key the app is opened. */
+/** The person who settles disagreements between reviewers, whose key opens the app. */
 export const ADJUDICATOR = ADA.email
 
 const STEP = 'rewrite-query'

@@ -17,7 +17,7 @@ export interface Credential {
   project: Project | null
   /** The user that the key acts for, or null. */
   userId: string | null
-  /** Whether that user decides if reviewers' votes differ. */
+  /** Whether that user settles disagreements between reviewers. */
   isAdjudicator: boolean
   scopes: readonly Scope[]
   actsAs: Actor

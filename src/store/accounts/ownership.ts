@@ -142,7 +142,7 @@ export async function isForeignExperiment(
   return rows.length > 0
 }
 
-/** Whether another organization has a problem with this id. Unless somebody has asked for the problem, that's unknown. */
+/** Whether another organization has a problem with this id. Unknown unless somebody has requested the problem. */
 export async function isForeignProblem({ database }: UnscopedStore, own: Organization, id: string): Promise<boolean> {
   const rows = await database
     .select({ id: problemIds.id })

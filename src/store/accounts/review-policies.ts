@@ -16,7 +16,7 @@ export interface PolicyRecord extends ReviewPolicy {
   updatedAt: number | null
 }
 
-/** The name in `review_policy_steps` that means all other steps. No step has it. */
+/** The name in `review_policy_steps` for all other steps. No step can have it. */
 const OTHER_STEPS = ''
 
 const STEPS = rowSet(['stepId', 'sample', 'reviewers', 'isBlind'])
@@ -137,7 +137,7 @@ export const applyPolicyAgain = ({ database }: Store, { key }: Project, at: numb
     .set(newPass(at))
     .where(and(eq(reviewPolicies.projectKey, key), condition))
 
-/** A pass that begins with the traces that were left out so far. */
+/** A pass that begins with the traces that are currently left out. */
 const newPass = (at: number) => ({
   revision: newRevision(),
   passDueAt: at,

@@ -84,7 +84,7 @@ export async function saveView(
       })
       .from(projects)
       .where(eq(projects.key, project.key)),
-    // Record first, because a no-op isn't audited, and only what others can see.
+    // Record first, because a no-op isn't audited. Only shared views are audited.
     recordAct(
       store,
       act,

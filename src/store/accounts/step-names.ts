@@ -29,7 +29,9 @@ export const selectStepNames = ({ database }: Store, { key }: Project) =>
 export const toStepNames = (rows: readonly { oldName: string; newName: string }[]): StepNames =>
   new Map(rows.map(({ oldName, newName }) => [oldName, newName]))
 
-/** Whether a project has a gate, an evaluator, or a review policy, which other names could separate from their steps. */
+/**
+ * Whether a project has a gate, an evaluator, or a review policy. Renaming steps could detach these from their steps.
+ */
 export async function hasPersonsSettings({ database }: Store, { key }: Project): Promise<boolean> {
   const [row] = await database
     .select({
@@ -57,7 +59,8 @@ const NAMES = rowSet(['oldName', 'newName', 'datasetId'])
 
 /**
  * Replaces a project's renamed steps. If a step would then have several prompts, gates, evaluators, guidelines, or
- * review policies, changes nothing and returns those that clash. Saving the same names again changes nothing. Takes one round trip.
+ * review policies, changes nothing and returns the conflicts. Saving the same names again changes nothing. Takes one
+ * round trip.
  */
 export async function saveStepNames(store: Store, act: Act, project: Project, names: StepNames): Promise<Clash[]> {
   const { database } = store
@@ -125,7 +128,7 @@ export async function saveStepNames(store: Store, act: Act, project: Project, na
 
 const MEMBERS = rowSet(['name', 'newName'])
 
-/** The clashes that these new names would cause. */
+/** The conflicts that these new names would cause. */
 function clashesIn({ key }: Project, names: StepNames): SQL {
   const newNames = new Set(names.values())
   const members = [...names, ...[...newNames].map(newName => [newName, newName] as const)]

@@ -21,7 +21,7 @@ export interface User {
    * from feedback.
    */
   isConfirmed: boolean
-  /** Whether they decide if reviewers' votes differ. */
+  /** Whether they settle disagreements between reviewers. */
   isAdjudicator: boolean
 }
 
@@ -35,7 +35,7 @@ export async function userExists({ database, organization }: Store, id: string):
 }
 
 /**
- * Which of these users problems and spans of a project can be assigned to: members of the organization, and users with a
+ * Which of these users can be assigned a project's problems and spans: members of the organization, and users with a
  * key for the project.
  */
 export async function findAssignable(

@@ -6,7 +6,7 @@ import { isReviewed } from './reviewable.ts'
 import type { Store } from './store.ts'
 
 /*
- * Assignments say who should review a span. They end with the decision, and are open again if its output changes or the
+ * Assignments say who should review a span. They end with the decision, and reopen if the output changes or the
  * decision is withdrawn.
  */
 
@@ -58,7 +58,7 @@ export function toAssignments(json: string | null): Assignment[] {
   return rows.map(([userId, dueAt]) => ({ userId, dueAt }))
 }
 
-/** Ends the assignments of spans that are decided, and opens those of spans that aren't anymore. */
+/** Ends the assignments of spans that are decided, and reopens those of spans that no longer are. */
 export function refreshAssignments({ database }: Pick<Store, 'database'>, ofTraces: SQL | undefined) {
   const isOpen = sql`(select not ${isReviewed} from ${spans}
     where ${spans.id} = ${reviewAssignments.spanId} and ${spans.traceKey} = ${reviewAssignments.traceKey})`

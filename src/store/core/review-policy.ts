@@ -7,7 +7,7 @@ import { spans } from '../schema/spans.ts'
 import { isNegative, traces } from '../schema/traces.ts'
 import { isStep } from './step-names.ts'
 
-/* What a project's review policy says about a span, on the statement's current rows of `spans` and `traces`. */
+/* SQL conditions from a project's review policy, on the statement's current rows of `spans` and `traces`. */
 
 /** A number in the SQL text, because a statement takes at most 100 parameters. */
 const literal = (value: number): SQL => sql.raw(String(value))
@@ -29,8 +29,8 @@ export function samplingRank(spanId: SQLWrapper): SQL<number> {
 }
 
 /**
- * How a project's policy has a step's outputs reviewed, by any of the step's names. If `project` is a key, a project without
- * a policy costs one lookup for the whole statement.
+ * How a step's outputs are reviewed according to the project's policy, by any of the step's names. If `project` is a
+ * key, a project without a policy costs one lookup for the whole statement.
  */
 export function policyOf(project: number | SQLWrapper, stepId: SQLWrapper) {
   const projectKey = typeof project === 'number' ? literal(project) : project
@@ -50,14 +50,14 @@ export function policyOf(project: number | SQLWrapper, stepId: SQLWrapper) {
   return { sample: value('sample', 1), reviewers: value('reviewers', 1), isBlind: value('is_blind', 0) }
 }
 
-/** Whether sampling picks a span, going by its step's current policy. */
+/** Whether a span is in the sample of its step's current policy. */
 const isSampled = (projectKey: number, sample: SQL = policyOf(projectKey, spans.stepId).sample): SQL =>
   sql`(${samplingRank(spans.id)} < ${sample} * ${literal(SAMPLING_RANKS)})`
 
 /**
- * Whether a project's policy has the current span reviewed: sampling picks it, a rule adds it, or somebody has voted on
- * it. True without a policy. A write that makes it true for a span must run `reopenTraces`, because the queue skips
- * traces of which the policy picks nothing.
+ * Whether the current span is to be reviewed according to the project's policy: it's in the sample, a rule adds it, or
+ * somebody has voted on it. True without a policy. A write that makes this true for a span must run `reopenTraces`,
+ * because the queue skips traces from which the policy selects nothing.
  */
 export function isPicked(projectKey: number): SQL {
   const { sample } = policyOf(projectKey, spans.stepId)

@@ -7,7 +7,7 @@ import { outputRevision } from './reviewable.ts'
 export const isStanding = sql`(vote.trace_key = ${spans.traceKey} and vote.span_id = ${spans.id}
   and vote.round = ${spans.reviewNumber} and vote.output_revision = ${outputRevision} and vote.decision <> 'reset')`
 
-/** Whether an undecided span waits for a person's review: not all votes are in, and theirs isn't. */
+/** Whether an undecided span still needs a person's vote: not all votes are in, and this person hasn't voted. */
 export const waitsFor = (userId: SQLWrapper | string): SQL => sql`(${spans.voteNumber} = 0 or (
   select count(*) < coalesce(max(vote.reviewers), 1) and coalesce(max(vote.user_id = ${userId}), 0) = 0
   from ${votes} vote where ${isStanding}))`

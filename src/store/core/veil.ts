@@ -8,12 +8,12 @@ import { readStepId } from './step-names.ts'
 import type { Store } from './store.ts'
 
 /*
- * What a blind review policy hides. A span with an output is veiled until it's decided. A viewer who is bound by the
- * policy sees nothing that other reviewers did on a veiled span: votes, comments, and claims. Nor do they see what an
- * engine says about its trace. For other viewers, conditions are undefined, so they read what they always read.
+ * SQL conditions for what a blind review policy hides. Under such a policy, a span with an output is veiled until it's
+ * decided. A viewer whom the policy applies to can't see other reviewers' votes, comments, and claims on a veiled span,
+ * or an engine's answer on its trace. For other viewers, the conditions are undefined, so nothing is hidden.
  */
 
-/** A condition that is looked at only if a project has a blind policy, which is looked up once for each statement. */
+/** A condition that's evaluated only if some project has a blind policy, which is looked up once for each statement. */
 export const ifAnyBlind = (condition: SQL, otherwise: SQL = sql`0`): SQL => sql`iif(exists (
   select 1 from ${reviewPolicySteps} where ${reviewPolicySteps.projectKey} > 0 and ${reviewPolicySteps.isBlind} = 1
 ), ${condition}, ${otherwise})`
@@ -45,13 +45,13 @@ const projectOfSpan = sql`(select own.project_key from ${traces} own where own.k
 /** Whether the policy of the current span's step is blind, whether or not the span is decided. */
 export const hasBlindPolicy = ifAnyBlind(isBlindStep(projectOfSpan, spans.stepId))
 
-/** Whether a span that the current root has the text of isn't decided. */
+/** Whether the span whose text the current root has is undecided. */
 const isSharedTextVeiled = exists(sql`
   select 1 from ${spans} sharing where ${sharesTextWith('spans', 'sharing')}
     and (sharing.review_state is null or sharing.is_stale = 1)
     and ${isBlindStep(projectOfSpan, sql`sharing.step_id`)}`)
 
-/** Whether the current span is veiled. A root that's reviewed with another span is as long as that one is. */
+/** Whether the current span is veiled. A root that's reviewed with another span is veiled as long as that span is. */
 const isVeiled = sql`(${isBlindProject(projectOfSpan)} and ${isUnreviewed}
   and iif(${isReviewedWithOther}, ${isSharedTextVeiled}, ${isBlindStep(projectOfSpan, spans.stepId)}))`
 

@@ -10,8 +10,8 @@ import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 
 /*
- * Statements that keep the cases of problems and their counts. They compare a trace's stored cases with those that follow
- * from its decisions and its answer, and write only the differences. So running them again writes nothing.
+ * Statements that keep the cases of problems and their counts. They compare a trace's stored cases with those that
+ * follow from its decisions and its answer, and write only the differences, so running them again writes nothing.
  */
 
 /** The columns of a case, and their values in a case that was `scanned`. */
@@ -45,8 +45,8 @@ const isInForce = (span: string, review: string): SQL => {
 }
 
 /**
- * The cases that follow from the decisions in force and the latest answers of traces. Decisions and answers that were
- * never counted, because they're older than their counts, make none.
+ * The cases that follow from the decisions in force and the latest answers of traces. Decisions and answers from before
+ * counts were kept make no cases.
  */
 const casesNow = (ofTraces: SQL | undefined): SQL => {
   const changed = sql`(

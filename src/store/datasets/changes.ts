@@ -18,7 +18,7 @@ import { objectsOf } from './freeze.ts'
 import { folderOf } from './item-values.ts'
 import { type FoundHead, findHeads, type ItemHead } from './items.ts'
 
-/** What people can change about an item besides reviewing it. */
+/** The fields of an item that people can change without a review. */
 export interface ItemChange {
   excluded?: boolean | undefined
   split?: string | undefined
@@ -30,7 +30,7 @@ type Refusal = 'item_missing' | 'too_many' | 'busy'
 
 /**
  * Changes an item and returns it. A change that leaves the item as it is adds no entry. `item_missing`: it isn't in the
- * dataset. `busy`: others kept changing it.
+ * dataset. `busy`: others kept changing the item.
  */
 export const changeItem = (
   store: Store,

@@ -198,11 +198,11 @@ async function findByStep(store: Store, project: Project, stepId: string): Promi
 
 /**
  * Sets how a dataset's outputs are compared. Setting the same evaluator again isn't audited. The default one isn't
- * stored, so a step that goes back to it can be merged with one that has its own.
+ * stored, so a step that goes back to the default can be merged with a step that has its own evaluator.
  */
 export async function setEvaluator(store: Store, act: Act, dataset: Dataset, evaluator: string): Promise<void> {
   const { projectKey, stepId, parts } = dataset
-  // It stays with the dataset if the step gets its old name back.
+  // The evaluator stays with the dataset if the step gets its old name back.
   const ownStepId = parts.some(part => part.stepId === stepId) ? stepId : (parts[0]?.stepId ?? stepId)
   const isSet = sql`${datasetSettings.projectKey} = ${projectKey} and ${isStep(projectKey, datasetSettings.stepId, stepId)}`
   const isOwn = sql`exists (

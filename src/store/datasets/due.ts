@@ -32,7 +32,9 @@ export async function takeDueItems({ database }: UnscopedStore, now: number, lim
     .returning({ organizationKey: traces.organizationKey, traceKey: traces.key })
 }
 
-/** Holds a trace for one run and returns until when. Undefined if it isn't due, or is deleted. */
+/**
+ * Holds a trace for one run and returns the time until which it's held. Undefined if the trace isn't due or is deleted.
+ */
 export async function holdDueItems(store: Store, traceKey: number, now: number): Promise<number | undefined> {
   const heldUntil = now + RESEND_AFTER_MS
   const rows = await store.database

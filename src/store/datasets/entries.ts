@@ -63,7 +63,7 @@ export interface EntryDraft extends ItemPlace, Partial<EntryDecision> {
   datasetId: string
   /** Whether the draft has the fields of a decision. */
   isDecision: boolean
-  /** The default split. Ignored once somebody chose one, unless `isSplitSet`. */
+  /** The default split. Ignored if somebody has already chosen a split, unless `isSplitSet`. */
   split?: string
   isSplitSet?: boolean
   isExcluded?: boolean
@@ -71,7 +71,7 @@ export interface EntryDraft extends ItemPlace, Partial<EntryDecision> {
   note?: string
   /** As in `datasetEntries`; an empty array removes all of them. */
   alternatives?: string
-  /** The number of the item's last entry when it was read: 0 if it had none. Undefined if any will do. */
+  /** The number of the item's last entry when it was read: 0 if it had none. Undefined if the number doesn't matter. */
   basedOn?: number
   /** For a decision: the number of the decisions before it on the reviewed span. */
   numberBefore?: number

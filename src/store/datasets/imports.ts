@@ -26,7 +26,7 @@ export interface ExampleDraft {
   metadata: string
 }
 
-/** What became of an example: `conflict` if its id is taken by another one, or by a span. */
+/** The result for an example: `conflict` if another example or a span has its id. */
 export type ImportOutcome = 'created' | 'repeated' | 'conflict' | 'too_many'
 
 /**
@@ -45,7 +45,7 @@ export async function importExamples(
     dataset,
     drafts.map(({ id }) => id),
   )
-  // An item's id is all that experiments and reviewers have, so an example can't share a span's.
+  // Experiments and reviewers identify an item only by its id, so an example can't have a span's id.
   const heads = await findHeads(
     store,
     dataset,

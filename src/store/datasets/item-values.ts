@@ -71,7 +71,7 @@ export async function readItems(
   )
   // The trace is being purged. A retried request finds the items that are left.
   if (!shown) throw new Unanswered(1, new Error('an object of a dataset item is gone'))
-  // Heads whose values are gone by now count as read.
+  // Heads whose values are gone by now also count as read.
   const read =
     count === items.length
       ? heads.length

@@ -24,7 +24,7 @@ export interface ItemHead {
   isExcluded: boolean
   /** Whether the output changed after the decision, as of the version. */
   isStale: boolean
-  /** Whether it has changed by now. */
+  /** Whether the output has changed by now. */
   isStaleNow: boolean
   userId: string | null
   decidedAt: number
@@ -68,8 +68,8 @@ export async function walkItems(
 }
 
 /**
- * Lists up to `limit` items that `findIn` picks, looking at `step` items at a time. Stops after `MAX_LISTED_ITEMS`, so a
- * page may be short.
+ * Lists up to `limit` items that `findIn` finds, looking at `step` items at a time. Stops after `MAX_LISTED_ITEMS`, so
+ * a page may be short.
  */
 export async function walkMatching(
   store: Store,

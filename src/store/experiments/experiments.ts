@@ -41,7 +41,7 @@ export type ExperimentDraft = Omit<
 export const runOf = (id: string) => ({ kind: 'run_experiment', subject: id }) as const
 
 /**
- * Creates an experiment, unless the organization has one with this id. Returns whichever has the id then, so that a
+ * Creates an experiment, unless the organization has one with this id. Returns the experiment with the id, so that a
  * repeated request gets the same one. `taken`: it belonged to a deleted project that isn't purged yet.
  */
 export async function addExperiment(
@@ -154,8 +154,8 @@ const isInState = (state: ExperimentState, now: number): SQL =>
 
 /**
  * Ends an experiment that still takes results, and the model's run of it. Returns whether it's in that state now. Its
- * tally is stored later, by whoever needs it first: from here on, no result can change it. `reason`: why the service
- * ends it. With `isByRun`, the run ends its own job.
+ * tally is stored later, by the first request that needs it: from now on, no result can change it. `reason`: why the
+ * service ends it. With `isByRun`, the run ends its own job.
  */
 export async function endExperiment(
   store: Store,
@@ -188,8 +188,8 @@ export function countedIn({ key }: Pick<ExperimentRecord, 'key'>) {
 
 /**
  * Stores the tally of an experiment that has ended, unless somebody has changed its results since it was read. An item
- * of a finished experiment that still has no result was deleted. If a gate lets a model judge what's unjudged, this also
- * requests that.
+ * of a finished experiment that still has no result was deleted. If a gate lets a model judge unjudged items, this also
+ * requests the judgments.
  */
 export async function saveTally(store: Store, experiment: ExperimentRecord, tally: StoredTally): Promise<void> {
   const { key, revision } = experiment

@@ -14,7 +14,7 @@ import { experiments, gates } from '../schema/experiments.ts'
 import { textVersions, versionedTexts } from '../schema/texts.ts'
 import { isNamed, type Permit } from '../texts/versioned-texts.ts'
 
-/** What a gate requires, and whether the service returns to the version before if a new one does worse. */
+/** What a gate requires, and whether the service reactivates the previous version if a new one does worse. */
 export interface GateSettings extends Gate {
   autoRollback: boolean
 }
@@ -40,7 +40,7 @@ export const isGateOf = ({ projectKey, stepId }: Step): SQL =>
 /** Whether a step has no gate. */
 export const hasNoGate = (step: Step): SQL => sql`not exists (select 1 from ${gates} where ${isGateOf(step)})`
 
-/** Permits a step's first version to be active without a gate, or with a reason to override the gate. */
+/** Allows a step's first version to be active if there's no gate, or if the request has a reason to override it. */
 export const permitFirst = (step: Step, override: string | undefined): Permit =>
   override === undefined
     ? { holds: hasNoGate(step), reason: null }
@@ -164,7 +164,7 @@ const toRecord = (gate: Awaited<ReturnType<typeof selectGate>>[number]): GateRec
 /** Everything that a gate's decision on a version depends on. */
 export interface GateBasis {
   gate: GateRecord | undefined
-  /** The experiment that the gate looks at, and what identifies its results. Null if there is none. */
+  /** The experiment that counts for the gate, and the revision of its results. Null if there is none. */
   experiment: { id: string; revision: string } | null
   /** Whether the gate and its experiment are still the same. True for a step without a gate until it gets one. */
   holds: SQL
@@ -195,7 +195,7 @@ function basisOf(store: Store, step: Step, versionId: string): SQL {
   return sql`(select json_array(${gates.revision}, json(${experiment})) from ${gates} where ${isGateOf(step)})`
 }
 
-/** A value of the experiment that a gate with this split would look at, to prove a version on its step's dataset. */
+/** A value of the experiment that counts for a gate with this split, for a version on its step's dataset. */
 function countedExperiment(store: Store, step: Step, versionId: string, split: SQL, value: SQL): SQL {
   const { projectKey, stepId } = step
   const ofStep = (column: typeof experiments.stepId | typeof datasetSettings.stepId) =>
@@ -212,7 +212,7 @@ function countedExperiment(store: Store, step: Step, versionId: string, split: S
     order by ${experiments.finishedAt} desc, ${experiments.key} desc limit 1)`
 }
 
-/** The id of the experiment that a gate with this split would look at. Undefined if there is none. */
+/** The id of the experiment that counts for a gate with this split. Undefined if there is none. */
 export async function findCountedExperiment(
   store: Store,
   step: Step,
@@ -224,7 +224,7 @@ export async function findCountedExperiment(
   return row?.id ?? undefined
 }
 
-/** Whether a gate with this split may look at an experiment, as far as its items are concerned. */
+/** Whether an experiment's items are such that it may count for a gate with this split. */
 // The gate counts no items of other splits, so an experiment on one of them proves nothing about the version.
 const mayCount = (split: SQL): SQL =>
   sql`${experiments.isVersionNamed} = 0 and ${experiments.sample} is null and ${experiments.includesStale} = 0
@@ -232,7 +232,7 @@ const mayCount = (split: SQL): SQL =>
 
 /**
  * Requests a model's judgments of an experiment that has just finished, if a gate may count them. Run it in the batch
- * that stores the experiment's tally, before that.
+ * that stores the experiment's tally, before the tally.
  */
 export const requestJudgments = (
   store: Store,

@@ -10,7 +10,7 @@ import { experimentResults, experiments, resultJudgments } from '../schema/exper
 import { type ExperimentRecord, ofStore } from './experiments.ts'
 import { type ModelJudgment, replaceTally } from './results.ts'
 
-/** What a model said about an output, ready to be stored. */
+/** A model's judgment of an output, ready to be stored. */
 export interface JudgmentDraft extends ModelJudgment {
   itemId: string
   /** Identifies the output. */
@@ -59,9 +59,9 @@ const isOfResult = sql.raw(
 const JUDGMENTS = rowSet(['itemId', 'contentHash', 'same', 'reason', 'model', 'at'])
 
 /**
- * Stores what a model said about outputs, and the experiment's tally with it, unless the experiment's results have
- * changed since they were read, or the run no longer holds its job. An output keeps its first judgment, but one that
- * couldn't be given can be replaced. Returns whether it stored them. `tally` is null while the experiment has none.
+ * Stores a model's judgments and the experiment's tally, unless the experiment's results have changed since they were
+ * read, or the run no longer holds its job. An output keeps its first judgment, but a failed attempt at one can be
+ * replaced. Returns whether it stored them. `tally` is null while the experiment has none.
  */
 export async function saveJudgments(
   store: Store,
@@ -134,7 +134,7 @@ export async function countUnanswered({ database }: Store, { key }: ExperimentRe
   return row?.count ?? 0
 }
 
-/** How many outputs a model called the same or different, by what a person decided on them. */
+/** How many outputs a model called the same or different, by a person's decision on them. */
 export interface AgreementCounts {
   sameAccepted: number
   sameRejected: number
@@ -177,7 +177,7 @@ export async function countAgreement(
 const SAID_SAME = sql<number>`${resultJudgments.saidSame}`.as('saidSame')
 const VERDICT = sql<ItemVerdict>`${resultJudgments.verdict}`.as('verdict')
 
-/** Whether both a model and a person have judged an output. As the index has it. */
+/** Whether both a model and a person have judged an output. Must match the index's condition. */
 const IS_DECIDED = and(isNotNull(resultJudgments.verdict), isNotNull(resultJudgments.saidSame))
 
 /** Whether a judgment is about an output of an experiment on a step, and a person decided on that output. */

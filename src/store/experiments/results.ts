@@ -56,9 +56,9 @@ export interface ResultHead {
   judgment: ModelJudgment | null
 }
 
-/** What a model says about an output. */
+/** A model's judgment of an output. */
 export interface ModelJudgment {
-  /** Whether the output means the same as what's expected. Null if the model couldn't tell. */
+  /** Whether the output means the same as the expected one. Null if the model couldn't judge it. */
   same: boolean | null
   reason: string
   model: string
@@ -98,7 +98,7 @@ const encodeResult = ({ usage, output, fields, wasRight, ...draft }: ResultDraft
     outputRef: output?.ref,
   })
 
-/** Fields as they're stored: the paths that agree, and those that don't. */
+/** Fields in their stored form: the paths that agree, and those that don't. */
 const encodeFields = (fields: readonly FieldAgreement[]): string => {
   const { agree = [], differ = [] } = Object.groupBy(fields, ({ agrees }) => (agrees ? 'agree' : 'differ'))
   return JSON.stringify([agree, differ].map(list => list.map(({ path }) => path)))
@@ -275,7 +275,7 @@ const HEAD = {
   judgedAt: sql<number | null>`${resultJudgments.judgedAt}`.as('judgedAt'),
 }
 
-/** A result's row, and what a model says about it. */
+/** A result's row, with a model's judgment of it. */
 const isJudgmentOf = and(
   eq(resultJudgments.experimentKey, experimentResults.experimentKey),
   eq(resultJudgments.itemId, experimentResults.itemId),
@@ -349,13 +349,13 @@ export async function findResultIds({ database }: Store, { key }: ExperimentReco
   return new Set(rows.map(({ itemId }) => itemId))
 }
 
-/** What lists filter results by. */
+/** The fields that lists filter results by. */
 export interface ResultFacts {
   outcome: Outcome
   change: Change | null
   /** A person's decision on the output. */
   verdict: ItemVerdict | null
-  /** Whether a model says that the output means the same as what's expected. */
+  /** Whether the output means the same as the expected one, according to a model. */
   saidSame: boolean | null
 }
 

@@ -14,8 +14,8 @@ interface Occasion {
 }
 
 /**
- * Stores the looks that watches have reached. If a new version is worse and its step's gate asks for it, also activates
- * the version before again.
+ * Stores the looks that watches have reached. If a new version is worse and its step's gate has `autoRollback`, also
+ * reactivates the previous version.
  */
 export async function followWatches(store: Store, watched: Watched, occasion: Occasion): Promise<void> {
   for (const watch of (await readWatches(store, watched)).values()) {
@@ -25,8 +25,8 @@ export async function followWatches(store: Store, watched: Watched, occasion: Oc
 }
 
 /**
- * Activates the version before again, if the gate still asks for it and nobody has activated another version. Each
- * version is rolled back at most once: if somebody activates it again, or returns to it, that stands.
+ * Reactivates the previous version, if the gate still has `autoRollback` and nobody has activated another version. Each
+ * version is rolled back at most once: if somebody reactivates it, it stays active.
  */
 async function rollBack(store: Store, watch: Watch, look: WatchLook, { at, requestId }: Occasion): Promise<void> {
   const { database } = store

@@ -25,7 +25,7 @@ export async function saveRunCost(
   return rows.length > 0
 }
 
-/** Stores where the next run goes on. */
+/** Stores where the next run continues. */
 export async function saveRunPlace(
   store: Store,
   experiment: ExperimentRecord,

@@ -32,7 +32,7 @@ export interface ModelJob extends ModelJobName {
 export interface ModelJobState {
   status: ModelJobStatus
   requestedAt: number
-  /** Why it failed, or why it waits. */
+  /** Why it failed, or why it's waiting. */
   failure: string | null
   waitsUntil: number | null
   /** JSON. */
@@ -50,7 +50,7 @@ export const isJob = ({ organization }: Store, { kind, subject }: ModelJobName, 
 
 export const isPending = sql`${modelJobs.status} = 'pending'`
 
-/** Whether a run still holds its job, as a condition of the statements that write what it produced. */
+/** Whether a run still holds its job, as a condition for the statements that write its results. */
 export const holdsJob = (store: Store, job: ModelJob): SQL =>
   sql`exists (select 1 from ${modelJobs} where ${isJob(store, job, isPending, sql`${modelJobs.leaseToken} = ${job.token}`)})`
 

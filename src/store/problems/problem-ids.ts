@@ -11,8 +11,8 @@ import { projects } from '../schema/accounts.ts'
 import { problemIds } from '../schema/problems.ts'
 
 /*
- * A problem's id follows from its step, type, and doc, but SQLite can't compute it. Requests do, when they list a problem
- * or are asked for an id that isn't known yet.
+ * A problem's id follows from its step, type, and doc, but SQLite can't compute it. So requests compute it when they
+ * list a problem, or when somebody requests an id that isn't stored yet.
  */
 
 export interface ProblemInProject extends ProblemKey {
@@ -57,7 +57,7 @@ async function selectProblem(
   return found
 }
 
-/** Gives some problems of the organization their ids. Returns whether there were any without one. */
+/** Stores the ids of some of the organization's problems. Returns whether any were missing. */
 async function nameProblems(store: Store): Promise<boolean> {
   const { database, organization } = store
   const unnamed = await database

@@ -40,7 +40,7 @@ export interface CountedProblem extends ProblemKey, ProblemDecision {
   lastDay: number | null
 }
 
-/** A position in the list, which begins with the problems that have most cases. */
+/** A position in the list, which begins with the problems with the most cases. */
 export type ProblemPlace = readonly [count: number, stepId: string, errorType: string, docSlug: string]
 
 interface ProblemQuery {
@@ -116,7 +116,7 @@ export async function selectProblems(
   return rows.map(({ isDismissed, ...row }) => ({ ...row, isDismissed: isDismissed === 1 }))
 }
 
-/** What a problem's row shows besides its own counts. */
+/** What a list shows of a problem besides its own counts. */
 export interface ProblemDetails {
   /** The number of decisions on its step in the range. */
   decisions: number

@@ -16,7 +16,7 @@ export interface ProofCounts {
   fixed: number
 }
 
-/** Whether a row of `experiment_results` is of a problem's item: production was wrong about it, and it's a case. */
+/** Whether a row of `experiment_results` is for a problem's item: production was wrong about it, and it's a case. */
 const isItemOf = ({ projectKey, stepId, errorType, docSlug }: ProblemInProject) =>
   and(
     eq(experimentResults.wasRight, false),
@@ -28,7 +28,7 @@ const isItemOf = ({ projectKey, stepId, errorType, docSlug }: ProblemInProject) 
     eq(problemCases.docSlug, docSlug),
   )
 
-/** Finds which of an experiment's items are a problem's as far as the viewer may see, by id. */
+/** Finds which of an experiment's items belong to a problem, as far as the viewer may see them, by id. */
 export async function findProblemItems(
   store: Store,
   { key }: ExperimentRecord,
@@ -106,8 +106,8 @@ export async function countCases(
 }
 
 /**
- * Keeps what a candidate's experiment shows, so that the deletion of traces doesn't change it. Does nothing if somebody
- * has changed the problem since.
+ * Keeps the result of a candidate's experiment, so that deleting traces doesn't change it. Does nothing if somebody has
+ * changed the problem since.
  */
 export async function saveProof(
   { database }: Store,

@@ -17,7 +17,7 @@ import { traces } from '../schema/traces.ts'
 
 /** A change without its reason and its examples, which are stored apart. */
 export interface StoredChange extends TextChange {
-  /** Whether words of it were copied from an example. It stays marked after that example is deleted. */
+  /** Whether some of its words were copied from an example. This stays true after that example is deleted. */
   isCopied: boolean
 }
 
@@ -88,7 +88,7 @@ export async function requestSuggestion(
 
 /** A requested suggestion. */
 export interface SuggestionRequest extends RequestDraft {
-  /** Who asked for it, unless that user was deleted meanwhile. */
+  /** Who asked for it, unless that user has been deleted. */
   act: Omit<Act, 'at'>
   /** Null until the model has answered. */
   answer: { baseVersionId: string; model: string; changes: StoredChange[] } | null
@@ -120,7 +120,7 @@ export async function findRequest({ database, organization }: Store, problem: Of
   return { ...request, act: { keyId, userId, requestId }, answer } satisfies SuggestionRequest
 }
 
-/** What a model answered. */
+/** A model's answer. */
 export interface SuggestionAnswer {
   versionId: string
   baseVersionId: string
@@ -130,7 +130,7 @@ export interface SuggestionAnswer {
   examples: readonly SuggestionExample[]
 }
 
-/** An example of a suggestion, with the indexes of the changes that serve it, and of those that are copied from it. */
+/** An example of a suggestion, with the indexes of the changes based on it, and of those copied from it. */
 export interface SuggestionExample {
   spanId: string
   traceKey: number
@@ -141,8 +141,8 @@ export interface SuggestionExample {
 const EXAMPLES = rowSet(['spanId', 'traceKey', 'serves', 'copied'])
 
 /**
- * Stores a model's answer. Returns false if the run no longer holds the job, or if the prompt or an example was deleted
- * meanwhile: from here on, a purge finds what it has to delete.
+ * Stores a model's answer. Returns false if the run no longer holds the job, or if the prompt or an example has been
+ * deleted. Once the answer is stored, a purge finds the rows that it has to delete.
  */
 export async function saveAnswer(store: Store, job: ModelJob, answer: SuggestionAnswer, now: number): Promise<boolean> {
   const { database, organization } = store
@@ -182,7 +182,7 @@ export async function saveAnswer(store: Store, job: ModelJob, answer: Suggestion
   return saved.length > 0
 }
 
-/** Forgets who asked for a version that's added. The audit log has it. */
+/** Deletes who asked for a version once it's added, because the audit log has that. */
 export async function closeRequest({ database }: Store, versionId: string): Promise<void> {
   await database
     .update(promptSuggestions)

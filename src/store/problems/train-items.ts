@@ -9,10 +9,13 @@ import { reviews } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
 import type { FoundProblem } from './problem-ids.ts'
 
-/** Text that writes prompts may only come from this split. */
+/** Prompts may be based only on examples from this split. */
 const TRAIN = 'train'
 
-/** The corrected outputs that a suggestion may learn from, newest first, and how many of a problem's were looked at. */
+/**
+ * The corrected outputs that a suggestion may be based on, newest first, and how many of the problem's outputs were
+ * examined.
+ */
 export interface TrainItems {
   heads: ItemHead[]
   /** Corrected outputs. */

@@ -18,9 +18,9 @@ import { traces } from '../schema/traces.ts'
 import { isLiveIn } from '../traces/live.ts'
 
 /*
- * The votes that are compared. An output counts once, however often it was voted on. Only votes that reviewers cast on
- * their own count: under a blind policy, on a span that the policy's sample picked, before anybody decided on the output.
- * The others are compared apart. A vote is a reviewer's first one, unless they withdrew it.
+ * The votes that are compared. An output counts once, no matter how often it was voted on. Only independent votes
+ * count: those under a blind policy, on a span in the policy's sample, cast before anybody decided on the output. All
+ * others are compared separately. A vote is a reviewer's first one, unless they withdrew it.
  */
 
 /** Conditions on outputs. Undefined fields don't filter. */
@@ -56,7 +56,7 @@ interface ComparedVotes {
   /** The votes that count. */
   counted: VotedOutputs[]
   apart: VotedOutputs[]
-  /** The outputs on which votes that count differ most. */
+  /** The outputs on which the counted votes differ most. */
   differing: VotedOutput[]
   /** Whether there are more outputs than were read. */
   isCut: boolean
@@ -220,8 +220,8 @@ const differs = (label: keyof Judgment): SQL =>
   label === 'decision' ? sql`(listed.accepts between 1 and listed.votes - 1)` : sql`(listed.error_types > 1)`
 
 /**
- * Whether a vote counts, 1 or 0. One on an output that somebody had decided on doesn't, even if the decision was reset:
- * its reviewer could see it.
+ * Whether a vote counts, 1 or 0. A vote after a decision on the output doesn't count, even if the decision was reset,
+ * because the reviewer could see it.
  */
 const isCounted = (alias: string): SQL => {
   const vote = sql.raw(alias)
@@ -240,8 +240,8 @@ const isAdjudication = (alias: string): SQL => {
 }
 
 /**
- * The beginning of a statement. `scanned` has the newest votes, `seen` their outputs, and `listed` the newest of these that
- * the viewer may know of. An output with votes of both kinds is in there twice.
+ * The beginning of a statement. `scanned` has the newest votes, `seen` their outputs, and `listed` the newest of those
+ * that the viewer may see. An output with votes of both kinds is listed twice.
  */
 function withOutputs(store: Store, project: Project, { stepId, from, to }: AgreementFilter): SQL {
   const inRange = (time: SQL) => sql`${time} >= ${from ?? 0}${to === undefined ? sql`` : sql` and ${time} < ${to}`}`
@@ -274,7 +274,7 @@ function withOutputs(store: Store, project: Project, { stepId, from, to }: Agree
       order by ${NEWEST_FIRST} limit ${MAX_COMPARED_OUTPUTS})`
 }
 
-/** Whether the viewer may know how others voted on an output. Under a blind policy, they may once its span is decided. */
+/** Whether the viewer may see how others voted on an output. Under a blind policy, only once its span is decided. */
 const isShown = ({ isBlind }: Store): SQL =>
   isBlind
     ? sql`exists (select 1 from ${spans} where ${spans.id} = listed.span_id and ${spans.traceKey} = listed.trace_key

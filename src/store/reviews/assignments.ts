@@ -80,7 +80,7 @@ export async function countOpenAssignments(
 const CHANGES = rowSet(['id', 'traceKey', 'spanId', 'before', 'after', 'dueAt', 'assigned'])
 const { row: CHANGE } = CHANGES
 
-/** A row of `review_assignments` for the current change's person, before or after. */
+/** A row of `review_assignments` for the person before or after the current change. */
 const assignmentOf = (person: SQL) =>
   sql`${reviewAssignments.traceKey} = ${CHANGE.traceKey} and ${reviewAssignments.spanId} = ${CHANGE.spanId}
     and ${reviewAssignments.userId} = ${person}`
@@ -94,8 +94,8 @@ const isLater = sql`(${CHANGE.before} = ${CHANGE.after})`
 
 /**
  * Makes changes to assignments, each with an entry in the audit log. Skips new assignments of spans that were decided
- * or assigned to others since they were read. Returns how many spans each person newly has, and how many assignments
- * ended without another person.
+ * or assigned to others since they were read. Returns how many more spans each person has, and how many assignments
+ * ended without a replacement.
  */
 export async function saveAssignments(
   store: Store,
@@ -178,7 +178,7 @@ export async function saveAssignments(
   return { given, ended: changes.filter(({ after }) => after === null).length }
 }
 
-/** Whether sharing spans out as requested would change anything about the current span. */
+/** Whether assigning spans as requested would change anything about the current span. */
 export function isSharable(
   { key }: Project,
   { userIds, fromUserId, replace, dueAt }: Pick<Sharing, 'userIds' | 'fromUserId' | 'replace' | 'dueAt'>,

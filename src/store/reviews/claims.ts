@@ -82,7 +82,7 @@ export const renewClaims = (store: Store, request: ClaimRequest): Promise<string
 export const releaseClaims = (store: Store, request: ClaimRequest): Promise<string[]> =>
   updateOwn(store, request, request.now, gte)
 
-/** Has the holder's claims end at another time, if their current end is after `now`, or, with `gte`, at it. */
+/** Changes the end of the holder's claims if their current end is after `now` or, with `gte`, at `now`. */
 async function updateOwn(store: Store, request: ClaimRequest, until: number, isAfter: typeof gt | typeof gte) {
   const { holder, now } = request
   const [inRows, others] = await store.database.batch([

@@ -63,8 +63,8 @@ interface DecidedPage {
   spans: LocatedSpan[]
   nextPlace: DecisionPlace | null
   /**
-   * How many more decisions the counts hold, because their traces are gone. Only on the first page, and undefined if
-   * the filter asks for anything that isn't counted.
+   * How many more decisions the counts include, although their traces are gone. Only on the first page, and undefined
+   * if the filter asks for anything that isn't counted.
    */
   expired: number | undefined
 }
@@ -287,7 +287,7 @@ function countGone(store: Store, project: Project, filter: DecisionFilter) {
 
 type CaseFilter = DecisionFilter & { problem: ProblemKey }
 
-/** The place of a case that's a trace as a whole. Its span is the root, which may change. */
+/** The place of a case that applies to a trace as a whole. Its span is the root, which may change. */
 const WHOLE_TRACE = -1
 
 /** The query for the next cases of a problem, in the form of `selectDecisions`. */
@@ -328,7 +328,7 @@ function selectCases(
     from === undefined ? undefined : gte(traces.timestamp, from),
     to === undefined ? undefined : lt(traces.timestamp, to),
     matchesNow(filter),
-    // An answer says what a case is of.
+    // An answer determines which problem a case belongs to.
     isAnswerShown(store),
   )
   return store.database
@@ -356,7 +356,7 @@ function selectCases(
     .limit(limit + 1)
 }
 
-/** Whether a case, or a row that counts cases, is of the filter's problem. */
+/** Whether a case, or a row that counts cases, belongs to the filter's problem. */
 const isCaseOf = (
   { key }: Project,
   { problem: { stepId, errorType, docSlug } }: CaseFilter,

@@ -22,7 +22,7 @@ import { isDisputed } from './votes.ts'
 export interface DisputedQuery {
   /** `stepId` and `promptVersionId` apply to the spans themselves. */
   filter: TraceFilter
-  /** By the time when the votes were complete. */
+  /** Sorted by the time when the votes were complete. */
   order: 'oldest' | 'newest'
   /** The calling adjudicator. Spans that others have claimed are left out. */
   holder: string
@@ -141,7 +141,7 @@ function countDisputed(store: Store, project: Project, query: DisputedQuery) {
     .from(scanned)
 }
 
-/** Whether a dispute goes on, on a span that matches the filter and that no other adjudicator has claimed. */
+/** Whether a dispute is still open, on a span that matches the filter and that no other adjudicator has claimed. */
 function isOpenDispute(
   store: Store,
   project: Project,

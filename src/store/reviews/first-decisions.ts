@@ -10,7 +10,7 @@ interface FirstDecisions {
   /** Inclusive. */
   from?: SQL | number | undefined
   to?: SQL | number | undefined
-  /** Which of them if there are more than `limit`. */
+  /** Which of them to read if there are more than `limit`. */
   order: 'oldest' | 'newest'
   /** Default: as many as a watch counts. */
   limit?: number | undefined

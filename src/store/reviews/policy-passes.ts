@@ -9,8 +9,8 @@ import { isLeftOut, isOpenForReview, traces } from '../schema/traces.ts'
 
 /*
  * A policy may leave out nearly all of a project's traces, and the queue must not search them for each page. So cron
- * walks through a project's traces, newest first, and moves those of which the policy picks nothing out of the index
- * that the queue reads. After a change of the policy, it first walks through those that were moved before.
+ * walks through a project's traces, newest first, and removes those from which the policy selects nothing from the
+ * index that the queue reads. After the policy changes, it first walks through the traces that were removed earlier.
  */
 
 /** A project's pass over its traces. */
@@ -82,7 +82,7 @@ async function continuePass({ database }: UnscopedStore, pass: Pass, now: number
       : database
           .update(traces)
           .set({ needsReview: sql`2` })
-          // More of a trace that's still being sent would bring it back.
+          // A trace that's still being sent would return to the index with its next span.
           .where(sql`${isPiece} and ${traces.updatedAt} <= ${now - LEFT_OUT_AFTER_MS} and not ${offersSpan}`),
     database
       .update(reviewPolicies)
@@ -93,7 +93,7 @@ async function continuePass({ database }: UnscopedStore, pass: Pass, now: number
   ])
 }
 
-/** What follows a pass: if the policy leaves nothing out, nothing. */
+/** The time of the next pass. There is none if the policy leaves nothing out. */
 const nextPass = (wasOverLeftOut: boolean, now: number) => ({
   isPassOverLeftOut: false,
   passTimestamp: Number.MAX_SAFE_INTEGER,

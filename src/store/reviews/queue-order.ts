@@ -77,7 +77,7 @@ export async function findFirstStretch(store: Store, project: Project, query: Qu
 export const stretchesFrom = (first: Stretch, { order }: QueueQuery): Stretch[] =>
   (order === 'negative' || order === 'mine') && first.key === 0 ? [first, { ...first, key: 1 }] : [first]
 
-/** The parts of a queue that are queries by themselves, which is more than one only for `mine`. */
+/** The queries that a queue consists of: more than one only for `mine`. */
 export function partsOf(query: QueueQuery): [QueueQuery, ...QueueQuery[]] {
   if (query.order !== 'mine') return [query]
   const { holder } = query
@@ -170,7 +170,7 @@ export const searchedTraces = (
   { filter: { kind, assigneeId }, all }: QueueQuery,
 ): ((time: Time) => SQL | undefined)[] => {
   if (kind === 'all') return [() => undefined]
-  // The search starts from the user's assignments, whether the policy picks them or not.
+  // The search starts from the user's assignments, whether or not the policy selects them.
   if (assigneeId !== undefined) return [() => mayNeedReview]
   // Without a pass that's underway, this is null, so SQLite reads nothing.
   const passed = sql`(select ${reviewPolicies.passTimestamp} from ${reviewPolicies}

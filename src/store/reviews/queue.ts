@@ -159,8 +159,8 @@ const ofTraces = ({ filter }: QueueQuery): TraceFilter => ({
 })
 
 /**
- * Whether the queue offers a span: it needs review, the project's policy picks it or it's assigned to the requested
- * user, it has a place for the reviewer that others haven't claimed, and it has the requested step and version.
+ * Whether the queue offers a span: it needs review; the project's policy selects it, or it's assigned to the requested
+ * user; it still has room for the reviewer; and it has the requested step and version.
  */
 const isAvailable = (
   { key }: Project,

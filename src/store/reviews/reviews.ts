@@ -77,7 +77,7 @@ interface Voting {
   evaluator: string | null
 }
 
-/** What a span's dataset item depends on besides the span. */
+/** The data that a span's dataset item depends on besides the span. */
 interface ItemContext {
   projectId: string
   /** The step id that the pipeline sends. */
@@ -137,7 +137,7 @@ export async function findReviewSubjects(
         reviewers: sql<number>`${policy.reviewers}`.as('reviewers'),
         isBlind: sql<number>`${policy.isBlind}`.as('isBlind'),
         sample: sql<number>`${policy.sample}`.as('sample'),
-        // A decision on the first vote compares nothing.
+        // A decision on the first vote needs no comparison.
         evaluator: sql<string | null>`iif(${spans.voteNumber} = 0, null, (
           select ${datasetSettings.evaluator} from ${datasetSettings} where ${datasetSettings.projectKey} = ${traces.projectKey}
             and ${isStep(traces.projectKey, datasetSettings.stepId, spans.stepId)} limit 1))`.as('evaluator'),
@@ -248,11 +248,11 @@ export interface ReviewDraft {
   /** Null if the reviewer decided here. */
   importedAt: number | null
   basis: ReviewBasis | null
-  /** The vote that completes those that it follows from. */
+  /** The last of the votes that it follows from. */
   vote: VoteDraft | undefined
   /** Whether several people review the span, so that there may be votes and more claims, which it ends. */
   endsVoting: boolean
-  /** What it changes in datasets. */
+  /** Its changes to datasets. */
   entries: readonly EntryDraft[]
   /** Whether cron must bring the trace's items up to date, because `entries` is incomplete. */
   isUnsettled: boolean

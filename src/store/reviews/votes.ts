@@ -17,13 +17,13 @@ import type { StoredValue } from '../traces/payloads.ts'
 import { reopenTraces } from '../traces/traces.ts'
 
 /*
- * Votes on spans that several people review, and the claims that one span of this kind can have besides that in its row.
- * A vote changes nothing about its trace, and nothing about its span but `voteNumber` and claims.
+ * Votes on spans that several people review, and a span's claims besides the one in its row. A vote changes nothing
+ * about its trace, and nothing about its span but `voteNumber` and claims.
  */
 
 /** A reviewer's vote on a span, or its withdrawal, based on an earlier read of the span. */
 export interface VoteDraft {
-  /** A new vote has a new id, also if it replaces the reviewer's earlier one. */
+  /** A new vote has a new id, even if it replaces the reviewer's earlier one. */
   id: string
   traceKey: number
   spanId: string
@@ -43,9 +43,9 @@ export interface VoteDraft {
   reviewers: number
   isBlind: boolean
   isSampled: boolean
-  /** Whether the vote may be cast even if others claimed all places that are left. */
+  /** Whether the vote may be cast even if others have claimed all remaining places. */
   takesOver: boolean
-  /** How many votes of others are in, and how many places are left after this vote. */
+  /** How many votes by others are in, and how many places are left after this vote. */
   others: number
   placesLeft: number
   isDisputed: boolean

@@ -69,7 +69,10 @@ export const users = sqliteTable(
     createdBy: text('created_by'),
     /** When a labeller may have lost their last record. Null if there is no reason to check. */
     uncheckedSince: integer('unchecked_since'),
-    /** Whether this person decides if reviewers' votes differ. They cast no vote, and see every vote. */
+    /**
+     * Whether this person settles disagreements between reviewers. Adjudicators see every vote but don't vote
+     * themselves.
+     */
     isAdjudicator: integer('is_adjudicator', { mode: 'boolean' }).notNull().default(false),
   },
   table => [

@@ -22,7 +22,7 @@ export const datasets = sqliteTable(
     imported: integer('imported').notNull(),
     /** How many of these items are excluded. */
     excluded: integer('excluded').notNull(),
-    /** How many items left because their trace was deleted. */
+    /** How many items have left the dataset because their trace was deleted. */
     removed: integer('removed').notNull(),
     updatedAt: integer('updated_at').notNull(),
   },
@@ -30,8 +30,8 @@ export const datasets = sqliteTable(
 )
 
 /**
- * The log: each entry is an item's state after one change. The last entry up to a version says what the item was then.
- * A purge deletes a trace's entries; nothing else changes or deletes one.
+ * The log: each entry is an item's state after one change. The last entry up to a version has the item's state at that
+ * version. A purge deletes a trace's entries; nothing else changes or deletes one.
  *
  * The narrow columns come first: SQLite then reads them without the pages that hold the values.
  */
@@ -90,8 +90,8 @@ export const datasetEntries = sqliteTable(
 )
 
 /**
- * For each item that a purge deleted, and each time it was in the dataset: the numbers of the entries that added and
- * ended it. They contain no one's data, but show how many items a version has lost.
+ * For each item that a purge deleted, and each period in which it was in the dataset: the numbers of the entries that
+ * added and removed it. They contain no personal data, but show how many items a version has lost.
  */
 export const datasetRemovals = sqliteTable(
   'dataset_removals',

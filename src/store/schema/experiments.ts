@@ -27,7 +27,7 @@ export const experiments = sqliteTable(
     isVersionNamed: integer('is_version_named', { mode: 'boolean' }).notNull(),
     split: text('split'),
     sample: integer('sample'),
-    /** The only item, if somebody tries the candidate on one. */
+    /** The only item, if the candidate is tried on a single one. */
     itemId: text('item_id'),
     seed: text('seed').notNull(),
     threshold: text('threshold'),
@@ -64,11 +64,11 @@ export const experiments = sqliteTable(
     revision: text('revision').notNull(),
     /** Why the service ended it, or null. */
     endReason: text('end_reason'),
-    /** Where the model's run goes on: the place of the last item that it's done with, as JSON. */
+    /** Where the model's run continues: after the place of the last item that it has handled, as JSON. */
     runPlace: text('run_place'),
     /**
-     * What the model's calls cost, in billionths of a dollar. Calls in flight, and those whose cost isn't known, count
-     * with the most they can cost. Null without a price.
+     * The cost of the model's calls, in billionths of a dollar. Calls in flight, and those whose cost isn't known,
+     * count at their maximum cost. Null without a price.
      */
     runNanoUsd: integer('run_nano_usd'),
   },
@@ -93,7 +93,7 @@ export const gates = sqliteTable(
     maxAgeDays: real('max_age_days'),
     split: text('split').notNull(),
     allowJudge: integer('allow_judge', { mode: 'boolean' }).notNull().default(false),
-    /** Whether the service returns to the version before if a new one does worse. */
+    /** Whether the service reactivates the previous version if a new one does worse. */
     autoRollback: integer('auto_rollback', { mode: 'boolean' }).notNull().default(false),
     updatedAt: integer('updated_at').notNull(),
     /** Identifies the last change. */
@@ -148,16 +148,15 @@ export const experimentResults = sqliteTable(
 )
 
 /**
- * What a model said about an output: whether it means the same as what's expected. It's a record beside the result, and
- * changes neither its outcome nor any count. In a table of its own, because columns after the values would be slow to
- * read.
+ * A model's judgment of an output: whether it means the same as the expected one. It changes neither the result's
+ * outcome nor any count. In a table of its own, because columns after the values would be slow to read.
  */
 export const resultJudgments = sqliteTable(
   'result_judgments',
   {
     experimentKey: integer('experiment_key').notNull(),
     itemId: text('item_id').notNull(),
-    /** Null if the model couldn't tell. `reason` then says why. */
+    /** Null if the model couldn't judge the output. `reason` then says why. */
     saidSame: integer('said_same', { mode: 'boolean' }),
     /** The latest decision of a person on the same output, a copy of the result's. */
     verdict: text('verdict', { enum: ITEM_VERDICTS }),

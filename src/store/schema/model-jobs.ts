@@ -27,9 +27,9 @@ export const modelJobs = sqliteTable(
     dueAt: integer('due_at'),
     /** When the job may run, if it's waiting for the provider or for the next day. Otherwise null. */
     waitsUntil: integer('waits_until'),
-    /** Why the job failed, or why it waits. Contains nothing from the project's data. */
+    /** Why the job failed, or why it's waiting. Contains nothing from the project's data. */
     failure: text('failure'),
-    /** What the last run that ended produced, as JSON. */
+    /** The result of the last run that ended, as JSON. */
     result: text('result'),
   },
   table => [

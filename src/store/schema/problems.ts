@@ -7,8 +7,9 @@ import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlit
  */
 
 /**
- * The cases of problems: one for each span with a correction in force, and one for each trace that an engine blamed
- * without one. They follow from `reviews`, `spans`, and `attributions`, and are updated in the batch that changes those.
+ * The cases of problems: one for each span with a correction in force, and one for each trace without such a span for
+ * which an engine found a cause. They follow from `reviews`, `spans`, and `attributions`, and are updated in the batch
+ * that changes those.
  */
 export const problemCases = sqliteTable(
   'problem_cases',
@@ -22,7 +23,7 @@ export const problemCases = sqliteTable(
     docSlug: text('doc_slug').notNull(),
     /** Whether only an engine named the type. */
     isByEngine: integer('is_by_engine', { mode: 'boolean' }).notNull(),
-    /** When the decision was made, or, for a trace that's blamed without one, the answer. */
+    /** The time of the decision or, in a trace without a correction, of the engine's answer. */
     at: integer('at').notNull(),
   },
   table => [
@@ -68,7 +69,7 @@ export const problemIds = sqliteTable(
   ],
 )
 
-/** What people decided about a problem. It has a row from the first such decision on. */
+/** What people decided about a problem. The first such decision creates the row. */
 export const problems = sqliteTable(
   'problems',
   {
@@ -83,7 +84,10 @@ export const problems = sqliteTable(
     /** The prompt version that should fix it, and when somebody linked it. */
     candidateVersionId: text('candidate_version_id'),
     candidateAt: integer('candidate_at'),
-    /** `{experimentId, items, fixed}` as JSON: what the candidate's experiment showed while its results existed. */
+    /**
+     * `{experimentId, items, fixed}` as JSON: the result of the candidate's experiment while its items' results still
+     * existed.
+     */
     proof: text('proof'),
     updatedAt: integer('updated_at').notNull(),
     /** Identifies the last change. */

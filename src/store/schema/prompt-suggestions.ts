@@ -22,7 +22,7 @@ export const promptSuggestions = sqliteTable(
     answeredAt: integer('answered_at'),
     /** `StoredChange`s as a JSON array. They're parts of the two versions. */
     changes: text('changes'),
-    /** The reason for each change, as a JSON array. Null once an example is gone, which a reason may quote. */
+    /** The reason for each change, as a JSON array. Null once an example is gone, because a reason may quote it. */
     reasons: text('reasons'),
   },
   table => [
@@ -39,7 +39,7 @@ export const promptSuggestionExamples = sqliteTable(
     versionId: text('version_id').notNull(),
     spanId: text('span_id').notNull(),
     traceKey: integer('trace_key').notNull(),
-    /** The indexes of the changes that serve it, and of those with words copied from it, as JSON arrays. */
+    /** The indexes of the changes based on it, and of those with words copied from it, as JSON arrays. */
     serves: text('serves').notNull(),
     copied: text('copied').notNull(),
   },

@@ -13,12 +13,12 @@ export const reviewAssignments = sqliteTable(
     /** Null: no due date. */
     dueAt: integer('due_at'),
     assignedAt: integer('assigned_at').notNull(),
-    /** Whether the span isn't decided. 0 is always right; 1 may be wrong, so queries look at the span as well. */
+    /** Whether the span is undecided. 0 is always right, but 1 may be outdated, so queries also check the span. */
     isOpen: integer('is_open', { mode: 'boolean' }).notNull().default(true),
   },
   table => [
     primaryKey({ columns: [table.traceKey, table.spanId, table.userId] }),
-    // What a user has to do, however many traces the project has.
+    // Finds a user's open assignments, no matter how many traces the project has.
     index('review_assignments_open').on(table.projectKey, table.userId, table.dueAt).where(sql`${table.isOpen} = 1`),
   ],
 )

@@ -15,8 +15,8 @@ export const reviewPolicies = sqliteTable(
     /** When cron continues its pass over the project's traces. */
     passDueAt: integer('pass_due_at').notNull(),
     /**
-     * Whether the pass looks at the traces that an earlier revision left out, newest first. Until it has, the queue
-     * reads them as well. Otherwise, it looks for traces to leave out.
+     * Whether the pass is checking the traces that an earlier revision left out, newest first. Until it has checked
+     * them, the queue also reads them. If false, the pass looks for traces to leave out.
      */
     isPassOverLeftOut: integer('is_pass_over_left_out', { mode: 'boolean' }).notNull(),
     /** The place of the last trace that the pass looked at. */
@@ -39,7 +39,7 @@ export const reviewPolicySteps = sqliteTable(
   },
   table => [
     primaryKey({ columns: [table.projectKey, table.stepId] }),
-    // Tells at once whether anything has to be hidden from anybody.
+    // Shows in one lookup whether anything has to be hidden from anybody.
     index('review_policy_steps_blind').on(table.projectKey).where(sql`${table.isBlind} = 1`),
   ],
 )

@@ -16,7 +16,7 @@ export const feedback = sqliteTable(
     rating: text('rating', { mode: 'json' }).$type<Rating>(),
     comment: text('comment'),
     correction: text('correction', { mode: 'json' }).$type<JsonObject>(),
-    /** What it's about: `helpfulness`. */
+    /** The subject of the feedback: `helpfulness`. */
     name: text('name'),
     labeller: text('labeller', { mode: 'json' }).$type<Labeller>(),
     timestamp: integer('timestamp').notNull(),
@@ -68,14 +68,14 @@ export const reviews = sqliteTable(
     promptVersionId: text('prompt_version_id'),
     /** Null if the reviewer decided here. */
     importedAt: integer('imported_at'),
-    /** What the decision follows from, if several people vote on the span. Null if it's one reviewer's own. */
+    /** The basis of the decision, if several people vote on the span. Null if it's one reviewer's own decision. */
     basis: text('basis', { enum: REVIEW_BASES }),
   },
   table => [
     primaryKey({ columns: [table.traceKey, table.spanId, table.number] }),
     index('reviews_by_time').on(table.projectKey, table.createdAt),
     index('reviews_with_error_type').on(table.projectKey, table.createdAt).where(isNotNull(table.errorType)),
-    // The decisions that a watch may count. Other decisions don't write it.
+    // The decisions that a watch may count. Other decisions don't write this index.
     index('reviews_by_version')
       .on(table.promptVersionId, table.createdAt)
       .where(sql`${table.promptVersionId} <> '' and ${table.state} is not null and ${table.importedAt} is null`),
@@ -121,19 +121,22 @@ export const votes = sqliteTable(
     firstErrorType: text('first_error_type'),
     firstAt: integer('first_at').notNull(),
     isBlind: integer('is_blind', { mode: 'boolean' }).notNull(),
-    /** Whether the policy's sample includes the span. False if only one of its rules picked it, or nothing did. */
+    /**
+     * Whether the policy's sample includes the span. False if only one of the policy's rules selected it, or nothing
+     * did.
+     */
     isSampled: integer('is_sampled', { mode: 'boolean' }).notNull(),
   },
   table => [
     primaryKey({ columns: [table.traceKey, table.spanId, table.round, table.outputRevision, table.userId] }),
-    // Has what `today` counts.
+    // Has the votes that `today` counts.
     index('votes_by_time').on(table.projectKey, table.firstAt, table.userId, table.decision),
   ],
 )
 
 /**
- * The spans on which enough reviewers voted without agreeing. A row only makes the span findable: if its output changed
- * since, its votes ended, and it isn't disputed. The next vote or decision deletes such a row.
+ * The spans on which enough reviewers voted without agreeing. A row only lets lists find the span: if the output has
+ * changed since, the votes have ended, and the span isn't disputed. The next vote or decision deletes such a row.
  */
 export const disputes = sqliteTable(
   'disputes',
@@ -164,8 +167,8 @@ export const reviewClaims = sqliteTable(
 )
 
 /**
- * Decisions that agents suggest, at most one per agent and span. A suggestion counts for nothing until a person decides.
- * It applies only while its output is the span's current one; the next suggestion on the span deletes outdated ones.
+ * Decisions that agents suggest, at most one per agent and span. A suggestion has no effect until a person decides. It
+ * applies only while its output is the span's current one; the next suggestion on the span deletes outdated ones.
  */
 export const suggestions = sqliteTable(
   'suggestions',

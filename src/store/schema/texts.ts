@@ -73,8 +73,8 @@ export const textActivations = sqliteTable(
 )
 
 /**
- * What decisions on a prompt's active version showed at a look, compared with the version before. Decisions that are
- * deleted later don't change a row.
+ * The result of a look at a prompt's active version: its decisions compared with the previous version's. Decisions that
+ * are deleted later don't change a row.
  */
 export const watchLooks = sqliteTable(
   'watch_looks',
@@ -84,15 +84,15 @@ export const watchLooks = sqliteTable(
     activatedAt: integer('activated_at').notNull(),
     /** How many decisions on the new version it counts. */
     look: integer('look').notNull(),
-    /** The time of the last of them. Decisions on the version before count up to then. */
+    /** The time of the last of them. Decisions on the previous version count up to then. */
     lookedAt: integer('looked_at').notNull(),
     accepted: integer('accepted').notNull(),
-    /** The decisions on the version before. */
+    /** The decisions on the previous version. */
     decidedBefore: integer('decided_before').notNull(),
     acceptedBefore: integer('accepted_before').notNull(),
     /** How many decisions name each error type: a JSON array of `[error type, before, after]`. */
     errorTypes: text('error_types', { mode: 'json' }).$type<[string, number, number][]>().notNull(),
-    /** The activation by which the service returned to the version before because of this look. */
+    /** The activation by which the service reactivated the previous version because of this look. */
     rolledBackAt: integer('rolled_back_at'),
   },
   table => [primaryKey({ columns: [table.textKey, table.activatedAt, table.look] })],

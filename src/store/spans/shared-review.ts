@@ -324,7 +324,7 @@ export async function readSharedOpinions(
 ): Promise<ReadonlyMap<FoldedSpan, Opinions> | undefined> {
   const pairs = shared.flatMap(({ reviewed, forms }) => (reviewed && forms ? [{ reviewed, forms }] : []))
   const reviewed = pairs.map(({ reviewed }) => reviewed)
-  // Only a whole correction can be converted.
+  // Only a correction that was read in full can be converted.
   const [suggestions, votes] = await Promise.all([
     readSuggestions(store, reviewed, 'full'),
     readVotes(store, reviewed, 'full'),
@@ -336,7 +336,7 @@ export async function readSharedOpinions(
       return [
         reviewed,
         {
-          // The root wouldn't show a decision without its form either. But every vote counts.
+          // A root doesn't show a decision that doesn't fit its form, but it shows every vote.
           suggestions: (suggestions.get(reviewed) ?? []).flatMap(each => inRootForm(each, forms, mode) ?? []),
           votes: cast.map(each => inRootForm(each, forms, mode) ?? inOwnForm(each, mode)),
           isDisputed,
@@ -364,7 +364,7 @@ export async function showApproved(
   return (await showValues(store, [value], mode))?.get(value)
 }
 
-/** What a suggestion or a vote says. */
+/** A suggestion or a vote. */
 type Opinion = Pick<Suggestion, 'decision' | 'approvedOutput' | 'comment' | 'truncated'>
 
 /** Shows an opinion on a span in the root's form. Undefined if its correction has no such form. */

@@ -35,7 +35,7 @@ export interface SpanDetail extends ModelUse, ShownVotes {
   reviewedBy: string | null
   /** The last claim on it, which may have expired. */
   claim: SpanClaim | null
-  /** Who should decide, if nobody has. */
+  /** Who should decide, if nobody has decided yet. */
   assignees: readonly Assignment[]
   /** The decisions that agents suggest on the current output, oldest first. */
   suggestions: readonly Suggestion[]

@@ -80,7 +80,7 @@ export function votesOn(
 /** Whether part of a vote wasn't read, because it didn't fit. */
 export const isVoteCut = ({ isCut }: VoteRow): boolean => isCut === 1
 
-/** What tells which of a span's votes are in force. */
+/** The fields that show which of a span's votes are in force. */
 interface Voted {
   row: { reviewNumber: number; isStale: number }
   outputRevision: string
@@ -96,8 +96,8 @@ export const isVeiled = ({ isBlind }: Viewer, span: Voted & { row: { hasBlindPol
   isBlind && span.row.hasBlindPolicy === 1 && !isDecided(span)
 
 /**
- * The latest votes on a span's current output, with withdrawn ones. If the span is decided, those before the decision,
- * on the output that it's about.
+ * The latest votes on a span's current output, with withdrawn ones. If the span is decided, the votes before that
+ * decision, on the decided output.
  */
 export function latestVotes(span: Voted, rows: readonly VoteRow[]): VoteRow[] {
   const { row, decision } = span

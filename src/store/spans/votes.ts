@@ -7,7 +7,7 @@ import type { FoldedSpan } from './fold-spans.ts'
 import { showTexts } from './suggestions.ts'
 import { isDecided, isStanding, isVeiled, latestVotes, type StandingVote, toVoteRow, votesOn } from './vote-rows.ts'
 
-/** What one of several reviewers says about a span. */
+/** A vote: what one of several reviewers says about a span. */
 export interface Vote {
   /** A user's id, or the id of a key that acts for no user. */
   userId: string
@@ -25,7 +25,7 @@ export interface Vote {
 export interface ShownVotes {
   /** The votes on the current output, or those before the decision in force, oldest first. */
   votes: readonly Vote[]
-  /** Whether it waits for an adjudicator, because all votes are in and don't agree. */
+  /** Whether the span waits for an adjudicator, because all votes are in and don't agree. */
   isDisputed: boolean
 }
 
@@ -50,7 +50,7 @@ export async function readVotes(
     const { traceKey, id } = span.row
     const found = span.votes ?? rowsOf.get(placeOf(traceKey, id)) ?? []
     const votes = latestVotes(span, found).filter(isStanding)
-    // A span that's being voted on comes with everybody's votes.
+    // A span that's being voted on already comes with everybody's votes.
     return isVeiled(store, span)
       ? { span, votes: votes.filter(({ userId }) => userId === store.viewerId), isDisputed: false }
       : { span, votes, isDisputed: isDisputed(span, votes) }

@@ -227,8 +227,8 @@ export interface Barrier {
 
 /**
  * Activates a version of a text and returns the text. `text_missing` and `version_missing` say which of the two doesn't
- * exist. With a barrier, a version that was never active needs a permit. If that no longer holds when the version would
- * become active, the barrier is asked again.
+ * exist. With a barrier, a version that was never active needs a permit. If the permit no longer holds when the version
+ * would become active, the barrier is asked again.
  */
 export async function activateVersion(
   store: Store,

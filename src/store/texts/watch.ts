@@ -19,11 +19,11 @@ import { organizations } from '../schema/accounts.ts'
 import { textActivations, textVersions, versionedTexts, watchLooks } from '../schema/texts.ts'
 
 /*
- * Compares a prompt's active version with the one before. The decisions that count are people's first ones on spans that
- * used either version. Imported decisions don't count, and neither do those that the span's next decision resets.
+ * Compares a prompt's active version with the previous one. Only people's first decisions on spans that used either
+ * version count. Imported decisions don't count, and neither do those that the span's next decision resets.
  */
 
-/** What a look showed. Later deletions don't change it. */
+/** The result of a look. Later deletions don't change it. */
 export interface WatchLook extends LookCounts, Finding {
   /** How many decisions on the new version it counts. */
   look: number
@@ -33,7 +33,7 @@ export interface WatchLook extends LookCounts, Finding {
   errorTypes: ReadonlyMap<string, { before: number; after: number }>
 }
 
-/** How a prompt's active version does, compared with the version that was active before. */
+/** How a prompt's active version compares with the previously active one. */
 export interface Watch {
   promptId: string
   /** When the version became active. */
@@ -50,11 +50,11 @@ export interface Watch {
   after: Acceptance
   /** The decisions on the active version so far, at most as many as the last look counts. */
   decided: number
-  /** The number of decisions at which it's compared next. Null after the last look. */
+  /** The number of decisions at the next look. Null after the last look. */
   nextLook: number | null
-  /** Those that were reached, in order. */
+  /** The looks reached so far, in order. */
   looks: readonly WatchLook[]
-  /** What the previous version's look showed, if the service returned to this version because of it. */
+  /** The other version's look, if the service reactivated this version because of it. */
   rolledBack: WatchLook | null
   /** The activation's place, for writes. */
   place: WatchPlace
@@ -76,8 +76,8 @@ export async function readWatch(store: Store, promptId: string): Promise<Watch |
 }
 
 /**
- * Reads prompts' watches by prompt id, in one round trip. If a watch has reached a look that isn't stored, it first
- * stores what the look shows.
+ * Reads prompts' watches by prompt id, in one round trip. If a watch has reached a look that isn't stored, first stores
+ * that look's result.
  */
 export async function readWatches(store: Store, watched: Watched): Promise<Map<string, Watch>> {
   const watches = await selectWatches(store, watched)
@@ -123,7 +123,7 @@ async function selectWatches(store: Store, of: Watched): Promise<Map<string, Wat
   const isBefore = { versionId: sql`watched.previous_version_id`, projectKey: sql`watched.project_key` }
   const isAfter = { versionId: sql`watched.version_id`, projectKey: sql`watched.project_key` }
   const ofActivation = sql`${watchLooks.textKey} = watched.text_key and ${watchLooks.activatedAt} = watched.activated_at`
-  // Decisions on the version before only count as of a look, once there is one.
+  // Once there is a look, decisions on the previous version count only as of that look.
   const isLooked = sql`exists (select 1 from ${watchLooks} where ${ofActivation})`
   const [rows, looks] = await readPlain(database, [
     database
@@ -221,7 +221,7 @@ interface LookRow {
   decidedBefore: number
   acceptedBefore: number
   errorTypes: string
-  /** Whether it's the watch's own, and not the previous version's. */
+  /** Whether the look belongs to this watch, and not to the other version's. */
   isOwn: number
 }
 
@@ -286,7 +286,10 @@ const LOOKS = rowSet([
   'errorTypes',
 ])
 
-/** Stores the looks that watches have reached. Whoever does it first decides, and everyone reads the same decisions. */
+/**
+ * Stores the looks that watches have reached. If several requests do this at once, the first one counts; all of them
+ * read the same decisions anyway.
+ */
 async function takeLooks(store: Store, watches: readonly Watch[]): Promise<void> {
   const { database } = store
   const decisions = await readPlain(

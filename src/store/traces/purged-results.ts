@@ -6,8 +6,8 @@ import { experimentResults, experiments, resultJudgments } from '../schema/exper
 import { deleteValues } from './payloads.ts'
 
 /*
- * Experiments' results go with their traces. A finished experiment keeps its counts, which contain no one's data, and
- * says how many results it lost.
+ * Experiments' results go with their traces. A finished experiment keeps its counts, which contain no personal data,
+ * and says how many results it has lost.
  */
 
 /** Deletes some of a trace's results with their outputs. Returns whether there may be more. */

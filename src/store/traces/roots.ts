@@ -96,7 +96,10 @@ export const showInLists = ({ database }: Store, ofTraces: SQL | undefined) =>
     .set({ isGeneric: false, revision: newRevision() })
     .where(and(ofTraces, eq(traces.isGeneric, true)))
 
-/** Whether a span is an empty row: it has no values of its own, and nobody has decided or voted on it, or suggested to. */
+/**
+ * Whether a span is an empty row: it has no values of its own, and nobody has decided or voted on it, or suggested a
+ * decision.
+ */
 const isEmptySpan = sql`(${spans.input} is null and ${spans.output} is null and ${spans.metadata} is null
   and ${spans.state} is null and ${spans.status} is null and ${spans.durationMs} is null
   and ${spans.promptVersionId} is null and ${spans.exportRevision} is null and ${spans.reviewNumber} = 0

@@ -13,8 +13,8 @@ export const TRACE_ORDERS = ['duration', 'cost'] as const
 export type TraceOrder = (typeof TRACE_ORDERS)[number]
 
 /**
- * The value to sort by, and how many traces one statement reads it of. A cost needs the rows of all of the trace's model
- * calls, and other requests wait in the meantime.
+ * The value to sort by, and how many traces' values one statement reads. A cost needs the rows of all of the trace's
+ * model calls, and other requests wait in the meantime.
  */
 const ORDERS: Record<TraceOrder, { value: SQL; step: number }> = {
   duration: { value: sql`${traces.durationMs}`, step: MAX_SCANNED_TRACES },

@@ -41,7 +41,7 @@ export interface CountedTrace extends TraceSummary, TraceUse {
   feedbackCount: number
 }
 
-/** The same with the beginnings of its values, and what the reviewers or else the engine think went wrong. */
+/** The same with the beginnings of its values, and the error type that the reviewers, or else the engine, named. */
 export interface ListedTrace extends CountedTrace, TracePreview {
   errorType: string | null
   /** Null if there's no error type. */

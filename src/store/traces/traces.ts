@@ -115,8 +115,8 @@ export const touchAndFlag = (
   ] as const
 
 /**
- * The statement that has the queue look at traces again that a policy left out. Run it with each write after which a
- * policy may pick one of their spans. (Writes that compute `needsReview` do this as well.)
+ * The statement that makes the queue look again at traces that a policy left out. Run it with each write that may make
+ * a policy select one of their spans. (Writes that compute `needsReview` do this as well.)
  */
 export const reopenTraces = ({ database }: Store, ofTraces: SQL | undefined) =>
   database.update(traces).set({ needsReview: true }).where(and(ofTraces, isLeftOut))
