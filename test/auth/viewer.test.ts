@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { viewerOf } from '../../src/auth/viewer.ts'
 
-test('binds users and keys that may review, but not adjudicators or other keys', () => {
+test('applies blind policies to users and keys that may review, but not to adjudicators or other keys', () => {
   const isBlind = (userId: string | null, scopes: readonly ('read' | 'review' | 'manage')[], isAdjudicator = false) =>
     viewerOf({ userId, keyId: 'key', scopes, isAdjudicator }).isBlind
   expect(isBlind('ann', ['read'])).toBe(true)

@@ -184,7 +184,7 @@ describe('an experiment', () => {
 })
 
 describe('an item', () => {
-  it('that throws has an error, and the others go on', async ({ expect }) => {
+  it('that throws has an error, and the others continue', async ({ expect }) => {
     const { org, results } = await newDataset(6)
     const { connection, fetch } = newConnection()
     const { countersign } = newWorkerClient(org, { fetch })
@@ -229,7 +229,7 @@ describe('an item', () => {
     expect(failed).toMatchObject({ input: { number: 2 }, output: null, error: expect.stringMatching(message) })
   })
 
-  it('whose output the service refuses has an error that says so', async ({ expect }) => {
+  it('whose output the service rejects has an error that says so', async ({ expect }) => {
     const { org, results } = await newDataset(1)
     const { connection, fetch } = newConnection()
     connection.before = ({ body }) => {
@@ -345,7 +345,7 @@ describe('an interrupted experiment', () => {
     return { ...data, connection, countersign, ran, run, finish }
   }
 
-  it('goes on with the pending items after its process was killed', async ({ expect }) => {
+  it('continues with the pending items after its process was killed', async ({ expect }) => {
     const { connection, countersign, ran, run, finish, read } = await newRun(8)
     const id = crypto.randomUUID()
     let stored = 0
@@ -469,7 +469,7 @@ describe('an interrupted experiment', () => {
     expect(report).toMatchObject({ id, state: 'finished', split: 'train' })
   })
 
-  it('takes no more results if it is canceled while it runs', async ({ expect }) => {
+  it('accepts no more results if it is canceled while it runs', async ({ expect }) => {
     const { org, countersign, finish, run } = await newRun(4)
     const id = crypto.randomUUID()
     const cancelled = countersign.experiment<Ticket>(

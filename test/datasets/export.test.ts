@@ -364,7 +364,7 @@ describe('an export as chats', () => {
     expect((await dataset.file('format=chat')).body ?? '').toBe('')
   })
 
-  it.for(['test', 'dev'])('has no other split: %s', async (split, { expect }) => {
+  it.for(['test', 'dev'])('rejects any other split: %s', async (split, { expect }) => {
     const { file } = await newDataset()
     const { status, body } = await file(`format=chat&split=${split}`)
     expect(status).toBe(400)
@@ -414,7 +414,7 @@ describe('an export in several files', () => {
     expect(lines((await file('format=jsonl')).body)).toMatchObject([{ id: kept.spanId }, { end: true, items: 1 }])
   })
 
-  it('looks at a limited number of items per file, whatever the split', async ({ expect }) => {
+  it('looks at a limited number of items per file, regardless of the split', async ({ expect }) => {
     const dataset = await newDataset()
     await insertExamples(dataset, MAX_FILE_ITEMS + 5)
     const bodies = await allFiles(dataset, 'format=jsonl&split=test')
@@ -511,7 +511,7 @@ describe('an export', () => {
     log.mockRestore()
   })
 
-  it('goes on without the items whose objects are gone', async ({ expect }) => {
+  it('continues without the items whose objects are gone', async ({ expect }) => {
     const dataset = await newDataset()
     const { org } = dataset
     const text = 'x'.repeat(3 * 1024 * 1024)

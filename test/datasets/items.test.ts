@@ -89,7 +89,7 @@ describe('a decision', () => {
     expect(body).toEqual(page.items[0])
   })
 
-  it('replaces the one before, and a reset takes the item out', async ({ expect }) => {
+  it('replaces the previous one, and a reset removes the item', async ({ expect }) => {
     const { org, dataset, items } = await newDataset()
     const { review } = await newStep(org)
     await review({ decision: 'accept' })
@@ -154,7 +154,7 @@ describe('a decision', () => {
     ])
   })
 
-  it('from before datasets existed gets its item, wherever the job is cut off', async ({ expect }) => {
+  it('from before datasets existed gets its item, no matter where the job is interrupted', async ({ expect }) => {
     const { org, list, items } = await newDataset()
     for (const metadata of [{ group_id: 'a' }, {}]) {
       const { review } = await newStep(org, { metadata })
@@ -315,7 +315,7 @@ describe('a root with the text of a step below it', () => {
 })
 
 describe('a person', () => {
-  it('excludes an item, moves it, and notes why; later reviews keep that', async ({ expect }) => {
+  it('can exclude an item, move it, and add a note, all of which later reviews keep', async ({ expect }) => {
     const { org, dataset, items } = await newDataset()
     const { spanId, review } = await newStep(org)
     await review({ decision: 'accept' })

@@ -145,7 +145,7 @@ describe("Krippendorff's α", () => {
     expect(alphaOf(units)).toBeCloseTo(alpha, 3)
   })
 
-  it("follows from Fleiss's κ, which expects agreement between labels drawn with replacement", ({ expect }) => {
+  it("follows from Fleiss's κ, which computes the expected agreement with replacement", ({ expect }) => {
     // Fleiss 1971: 0.555 of pairs agree, 0.220 by chance, κ = 0.430. α corrects for the 180 labels:
     // α = 1 − (1 − κ) (180 − 1) / 180.
     const shares = [26, 26, 30, 55, 43].map(count => count / 180)

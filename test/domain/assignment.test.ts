@@ -75,8 +75,8 @@ const CASES: [string, Span[], Partial<Sharing>, string[]][] = [
   ],
 ]
 
-describe('sharing spans out', () => {
-  it.for(CASES)('%s, and a second time changes nothing', ([, spans, sharing, expected], { expect }) => {
+describe('assigning spans', () => {
+  it.for(CASES)('%s, and changes nothing the second time', ([, spans, sharing, expected], { expect }) => {
     const first = share(spans, sharing)
     expect(shown(first)).toEqual(expected)
     expect(first.short).toBe(0)
@@ -88,7 +88,7 @@ describe('sharing spans out', () => {
     expect(shown(share(left, sharing))).toEqual([])
   })
 
-  it('gives nobody more than the maximum, and takes nothing from anybody for it', ({ expect }) => {
+  it("gives nobody more than the maximum, and doesn't take spans from others instead", ({ expect }) => {
     const spans = [aSpan('1'), aSpan('2', ['cy']), aSpan('3')]
     const open = new Map([
       ['ada', 1],
@@ -99,7 +99,7 @@ describe('sharing spans out', () => {
     expect(shares.short).toBe(2)
   })
 
-  it('keeps the due date of a span that moves, unless there is another', ({ expect }) => {
+  it('keeps the due date of a span that moves, unless a new one is given', ({ expect }) => {
     const dueOf = (dueAt: Sharing['dueAt']) =>
       share([aSpan('1', ['cy'])], { fromUserId: 'cy', dueAt }).changes.map(change => change.dueAt)
     expect([undefined, 9, null].map(dueOf)).toEqual([[7], [9], [null]])

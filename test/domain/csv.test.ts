@@ -23,7 +23,7 @@ describe('csvRow', () => {
 })
 
 describe('a cell', () => {
-  it.for(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1'])('never holds a formula: %j', (text, { expect }) => {
+  it.for(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1'])('never contains a formula: %j', (text, { expect }) => {
     expect(textCell(text)).toBe(`'${text}`)
     expect(jsonCell(JSON.stringify(text))).toBe(`'${text}`)
   })
@@ -38,7 +38,7 @@ describe('a cell', () => {
     ['{"a":"=1"}', '{"a":"=1"}'],
     ['[1,"-2"]', '[1,"-2"]'],
     ['"null"', 'null'],
-  ] as const)('holds %s as %j', ([json, cell], { expect }) => {
+  ] as const)('shows %s as %j', ([json, cell], { expect }) => {
     expect(jsonCell(json)).toBe(cell)
   })
 })

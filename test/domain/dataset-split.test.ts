@@ -12,7 +12,7 @@ describe("an item's default split", () => {
     expect(Math.abs(share - 0.2)).toBeLessThan(0.02)
   })
 
-  it('is that of its group, whatever its input', ({ expect }) => {
+  it('is that of its group, regardless of its input', ({ expect }) => {
     const aText = fc.string()
     fc.assert(
       fc.property(aText, aText, aText, (group, first, second) => {
@@ -52,7 +52,7 @@ describe('a sample', () => {
     )
   })
 
-  it('is the same for the same seed, in any order, and another for another seed', ({ expect }) => {
+  it('is the same for the same seed, in any order, and different for a different seed', ({ expect }) => {
     const [first, again, other] = [
       sample('a', ids(1000), 100),
       sample('a', ids(1000).toReversed(), 100),
@@ -69,7 +69,7 @@ describe('a sample', () => {
     expect(left.filter(hash => hash <= threshold).length).toBeLessThan(100)
   })
 
-  it('picks items evenly', ({ expect }) => {
+  it('selects items evenly', ({ expect }) => {
     const picked = sample('seed', ids(10_000), 5000)
     const early = picked.filter(id => Number(id.slice(5)) < 5000).length
     expect(Math.abs(early - 2500)).toBeLessThan(200)

@@ -38,7 +38,7 @@ describe("an evaluator's rules", () => {
     expect(ruleAt(evaluator, steps)).toBe(expected)
   })
 
-  it('are found under any name', ({ expect }) => {
+  it('are found under any field name', ({ expect }) => {
     const aName = fc.oneof(fc.string(), fc.constantFrom('*', '.', '\\', '\\.', '..', '0', '__proto__'))
     fc.assert(
       fc.property(fc.array(aName, { minLength: 1, maxLength: 5 }), aName, (names, other) => {

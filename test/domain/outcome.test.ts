@@ -138,7 +138,7 @@ describe('the outcome of a candidate', () => {
     }
   })
 
-  it('may match an explicit text rule where the schema lists strings', ({ expect }) => {
+  it('may match an explicit text rule even if the schema lists strings', ({ expect }) => {
     const schema = { enum: ['Wrong tone'] }
     expect(judgeOne('Wrong tone', 'wrong tone', { type: 'text' }, schema).outcome).toBe('passed')
   })
@@ -299,7 +299,7 @@ describe('a judgment', () => {
     )
   })
 
-  it('gets no worse with another expected value', ({ expect }) => {
+  it('gets no worse with an additional expected value', ({ expect }) => {
     const rank = { failed: 0, unjudged: 1, passed: 2 }
     fc.assert(
       fc.property(aValue, fc.array(aValue, { minLength: 1, maxLength: 3 }), aValue, (actual, expected, added) => {

@@ -36,7 +36,7 @@ describe('the state of a problem', () => {
 describe('the proof of a candidate', () => {
   const shown = { met: true, hasExperiment: true, hasGate: false, items: 5, fixed: 4 }
 
-  it('takes 80% of the test items, and at least three', ({ expect }) => {
+  it('requires 80% of the test items to be fixed, and at least three', ({ expect }) => {
     expect([0, 1, 3, 4, 5, 10, 11, 25].map(neededFixes)).toEqual([3, 3, 3, 4, 4, 8, 9, 20])
   })
 

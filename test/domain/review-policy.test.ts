@@ -3,7 +3,7 @@ import { isSampled, SAMPLING_RANKS, samplingRank } from '../../src/domain/review
 import { ID_KINDS } from '../support/span-ids.ts'
 
 describe('sampling', () => {
-  it.for(Object.entries(ID_KINDS))('picks evenly among %s ids', ([, idOf], { expect }) => {
+  it.for(Object.entries(ID_KINDS))('samples %s ids evenly', ([, idOf], { expect }) => {
     const ids = Array.from({ length: 20_000 }, (_, index) => idOf(index))
     for (const sample of [0.01, 0.1, 0.5]) {
       // 5 standard deviations: a random choice fails once in two million times.
@@ -23,7 +23,7 @@ describe('sampling', () => {
     expect(new Set(ids.map(samplingRank)).size).toBeGreaterThan(0.999 * ids.length)
   })
 
-  it('never changes its mind, and a larger sample includes every smaller one', ({ expect }) => {
+  it('never changes, and a larger sample includes every smaller one', ({ expect }) => {
     // Changing these would change which spans are reviewed in every project.
     expect(samplingRank('00000000-0000-4000-8000-000000000001')).toBe(1_240_751_685)
     expect(samplingRank('3F2B8C1A-6D4E-4F7A-9B2C-1E5D8A7F6C31')).toBe(

@@ -98,7 +98,7 @@ describe('the agreement of reviewers', () => {
     expect(values(other)).toEqual(values(one))
   })
 
-  it('is undefined without votes, and if everybody always says the same', ({ expect }) => {
+  it('is undefined without votes, and if all votes are the same', ({ expect }) => {
     const nothing = { value: null, interval: null }
     expect(report([])).toMatchObject({
       all: { decision: { outputs: 0, agreement: nothing, alpha: nothing } },

@@ -102,7 +102,7 @@ describe('the text of an output', () => {
     ['15 characters', 'x'.repeat(15)],
     ['15 characters of two code units each', '😀'.repeat(15)],
     ['an output over the limit', 'x'.repeat(MAX_SHARED_TEXT_LENGTH)],
-  ] satisfies [string, Json][])('says too little or too much to be shared: %s', ([, output], { expect }) => {
+  ] satisfies [string, Json][])('is too short or too long to be shared: %s', ([, output], { expect }) => {
     expect(hash(output)).toBeNull()
   })
 
@@ -158,7 +158,7 @@ describe('a correction', () => {
     }
   })
 
-  it('is parsed or written as JSON where the other form holds it so', ({ expect }) => {
+  it('is parsed or written as JSON if the other form requires it', ({ expect }) => {
     const [value, changed] = [
       { label: 'refund', days: 3 },
       { label: 'return', days: 3 },

@@ -199,7 +199,7 @@ describe("McNemar's exact test", () => {
     [0, 0],
     [5, 0],
     [2, 3],
-  ] as const)('has too few of %d and %d pairs', ([first, second], { expect }) => {
+  ] as const)('is null with too few pairs: %d and %d', ([first, second], { expect }) => {
     expect(mcNemarP(first, second)).toBeNull()
   })
 

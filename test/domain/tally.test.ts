@@ -94,7 +94,7 @@ describe('a tally', () => {
     ])
   })
 
-  it('counts what a model says about unjudged results, next to their outcomes', ({ expect }) => {
+  it("counts a model's judgments of unjudged results separately from their outcomes", ({ expect }) => {
     const unjudged = (saidSame: boolean | null, wasRight: boolean | null, split = 'test') =>
       result({ outcome: 'unjudged', saidSame, wasRight, split })
     const tally = tallied([
@@ -132,7 +132,7 @@ describe('a tally', () => {
     expect(new Tally(stored).countsAsSaid('test')).toEqual(new Tally(stored).counts('test'))
   })
 
-  it('adds up what results used, and says how many that is known of', ({ expect }) => {
+  it('adds up the usage of results, and counts those that report it', ({ expect }) => {
     const usage = { inputTokens: 10, outputTokens: 5, totalTokens: 15 }
     const tally = tallied([
       result({ usage, costUsd: 0.1, durationMs: 100 }),

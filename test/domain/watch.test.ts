@@ -80,7 +80,9 @@ describe('a watch', () => {
     },
   )
 
-  it('shows a difference at equal rates with a probability of at most 3% after 320 decisions before', ({ expect }) => {
+  it('shows a difference at equal rates with a probability of at most 3% if the previous version has 320 decisions', ({
+    expect,
+  }) => {
     const bounds = boundsOf(MAX_WATCHED)
     for (let percent = 1; percent < 100; percent += 7) {
       const chances = firstShown(percent / 100, percent / 100, MAX_WATCHED, bounds)
@@ -96,7 +98,7 @@ describe('a watch', () => {
     [0.7, [19, 45, 78, 96, 100]],
     [0.6, [19, 42, 74, 95, 99]],
   ] as const)(
-    'has seen a drop of 20 points from %d by each look with this probability',
+    'detects a drop of 20 points from %d by each look with this probability',
     ([rate, percents], { expect }) => {
       const chances = firstShown(rate - 0.2, rate, MAX_WATCHED, boundsOf(MAX_WATCHED))
       const seen = chances.map((_, index) =>
@@ -160,12 +162,12 @@ describe('a watch', () => {
     })
   })
 
-  it('shows no difference without decisions before', ({ expect }) => {
+  it('shows no difference if the previous version has no decisions', ({ expect }) => {
     const found = findingOf({ before: { n: 0, accepted: 0 }, after: { n: 320, accepted: 0 } })
     expect(found).toEqual({ state: 'no_difference', p: 1, interval: null })
   })
 
-  it('finds cases rarer only if p is significant after the correction, in one direction', ({ expect }) => {
+  it('finds that cases are rarer only if the corrected one-sided p is significant', ({ expect }) => {
     expect(rarerCases({ n: 320, cases: 96 }, { n: 40, cases: 1 })).toMatchObject({ isRarer: true })
     expect(rarerCases({ n: 320, cases: 96 }, { n: 40, cases: 12 })).toMatchObject({ isRarer: false })
     expect(rarerCases({ n: 320, cases: 0 }, { n: 40, cases: 20 })).toMatchObject({ isRarer: false, p: 1 })

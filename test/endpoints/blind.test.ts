@@ -276,7 +276,7 @@ const spansIn = (seen: Seen | undefined): { id: string }[] =>
     : []
 
 describe('under a blind policy', () => {
-  it("shows nobody who is bound what others do with a span that isn't decided", async ({ expect }) => {
+  it('hides what others do with an undecided span from everybody whom the policy applies to', async ({ expect }) => {
     const { others, places, bound, adjudicator, asked, ask, free, errorType } = blind
     const before = await seeAll(bound)
     const seenByAdjudicator = await see(adjudicator, paths.unfiltered)

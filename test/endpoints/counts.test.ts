@@ -338,7 +338,7 @@ describe('platform calls', () => {
     expect(cost).toEqual({ ...NOTHING, d1RoundTrips: 2, rowsWritten: 7 + 2 })
   })
 
-  it('a decision on an output of a prompt version takes one more row, by which the watch finds it', async ({
+  it('a decision on an output of a prompt version takes one more row, an index entry for the watch', async ({
     expect,
   }) => {
     const { org, step } = await newReviewed('Yes')

@@ -73,7 +73,7 @@ describe('beginning an experiment', () => {
     })
   })
 
-  it('again with the same id returns the same experiment, but another body is a conflict', async ({ expect }) => {
+  it('again with the same id returns the same experiment, but a different body is a conflict', async ({ expect }) => {
     const { org, post } = await newBench(twenty)
     const id = crypto.randomUUID()
     const first = await post({ id, name: 'One' })
@@ -131,14 +131,14 @@ describe('beginning an experiment', () => {
     expect((await sales.get(`/api/experiments/${crypto.randomUUID()}`)).status).toBe(404)
   })
 
-  it('takes the items of a split', async ({ expect }) => {
+  it('can be limited to the items of a split', async ({ expect }) => {
     const { ids, begin } = await newBench(twenty)
     const { itemIds, report } = await begin({ split: 'test' })
     expect((await itemIds()).sort()).toEqual(ids.slice(0, 5).sort())
     expect(await report()).toMatchObject({ items: 5, split: 'test' })
   })
 
-  it('takes a sample, the same one each time', async ({ expect }) => {
+  it('can be limited to a sample, which is the same each time', async ({ expect }) => {
     const { ids, begin } = await newBench(twenty)
     const samples = await Promise.all([begin({ sample: 7 }), begin({ sample: 7 }), begin({ sample: 8 })])
     const [first = [], second, larger] = await Promise.all(samples.map(({ itemIds }) => itemIds()))
@@ -184,7 +184,7 @@ describe('beginning an experiment', () => {
     expect(await post()).toMatchObject({ status: 422 })
   })
 
-  it('takes 10,000 items and no more', { timeout: 60_000 }, async ({ expect }) => {
+  it('accepts at most 10,000 items', { timeout: 60_000 }, async ({ expect }) => {
     const { org, ids, begin, post } = await newBench([{ expected: 1 }])
     await copyItems(ids[0] ?? '', MAX_EXPERIMENT_ITEMS - 1)
     expect(await (await begin()).report()).toMatchObject({ items: MAX_EXPERIMENT_ITEMS })
@@ -197,7 +197,7 @@ describe('beginning an experiment', () => {
     expect(await post({ sample: 10 })).toMatchObject({ status: 201, body: { items: 10 } })
   })
 
-  it('takes items of 100 splits and no more', async ({ expect }) => {
+  it('accepts items of at most 100 splits', async ({ expect }) => {
     const splits = Array.from({ length: MAX_EXPERIMENT_SPLITS }, (_, index) => ({
       expected: 1,
       split: `part-${index}`,
@@ -217,7 +217,7 @@ describe('beginning an experiment', () => {
     expect(await post({ runner: 'model' })).toMatchObject({ status: 409, body: { code: 'model_not_configured' } })
   })
 
-  it('takes a finished experiment on the same dataset as the baseline', async ({ expect }) => {
+  it('accepts a finished experiment on the same dataset as the baseline', async ({ expect }) => {
     const { org, begin, post } = await newBench(twenty)
     const running = await begin()
     expect(await post({ baseline: running.id })).toMatchObject({
@@ -237,7 +237,7 @@ describe('beginning an experiment', () => {
     expect(await post({ baseline: 'nothing' })).toMatchObject({ status: 400 })
   })
 
-  it("takes a version of the step's prompt", async ({ expect }) => {
+  it("accepts a version of the step's prompt", async ({ expect }) => {
     const { org, post } = await newBench(twenty)
     const prompt = (await org.owner.post('/api/prompts', { projectSlug: 'support', stepId: STEP, content: 'Answer.' }))
       .body
@@ -251,7 +251,7 @@ describe('beginning an experiment', () => {
     expect(await post({ promptVersionId: crypto.randomUUID() })).toMatchObject({ status: 422 })
   })
 
-  it('needs the scope review', async ({ expect }) => {
+  it('needs the review scope', async ({ expect }) => {
     const { org, draft } = await newBench(twenty)
     const reader = client({ 'x-api-key': await org.keyFor({ scopes: ['read', 'ingest', 'manage'] }) })
     expect((await reader.post('/api/experiments', draft())).status).toBe(403)
@@ -300,7 +300,7 @@ describe('the experiments of a project', () => {
 })
 
 describe('an experiment on a step that is renamed', () => {
-  it('goes on under the new name', async ({ expect }) => {
+  it('continues under the new name', async ({ expect }) => {
     const { org, ids, begin, datasetId } = await newBench([{ expected: 1 }, { expected: 2 }])
     const [first = '', second = ''] = ids
     const { id, sendOutputs, report, itemIds, review } = await begin()
@@ -487,7 +487,7 @@ describe("an experiment's items", () => {
     expect(await itemIds('outcome=failed&limit=200')).toEqual([])
   })
 
-  it('are those of an experiment that the caller may read', async ({ expect }) => {
+  it('are visible only to callers who may read the experiment', async ({ expect }) => {
     const { org, begin } = await newBench(twenty)
     const { id } = await begin()
     const other = experimentOf(await newOrg(), id)

@@ -53,7 +53,7 @@ describe('deleting a trace', () => {
     expect(await running.report()).toMatchObject({ state: 'finished', removed: 1, counts: { passed: 1, unjudged: 1 } })
   })
 
-  it('without a result leaves the experiment with one item fewer', async ({ expect }) => {
+  it('without a result leaves the experiment with one fewer item', async ({ expect }) => {
     const bench = await newBench([{ expected: 1 }, { expected: 2 }])
     const deleted = await newStep(bench.org)
     await deleted.review({ decision: 'accept' })

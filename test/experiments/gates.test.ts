@@ -148,7 +148,7 @@ describe('a gate', () => {
     expect((await reviewer.get(gatePath)).status).toBe(200)
   })
 
-  it("takes the active version by default, and outlives the step's prompt", async ({ expect }) => {
+  it("applies to the active version by default, and outlives the step's prompt", async ({ expect }) => {
     const { org, path, prompt, gatePath, setGate, prove, versionId } = await newProof()
     await setGate({ minItems: 4 })
     await prove(['passed'], { promptVersionId: prompt.firstId })
@@ -432,7 +432,7 @@ describe('with a gate', () => {
     expect(await audited('prompt.activate')).toHaveLength(3)
   })
 
-  it('a new version cannot be active at once, and a refused one is not stored', async ({ expect }) => {
+  it("a new version can't be active at once, and a rejected one isn't stored", async ({ expect }) => {
     const { org, path, setGate, active, audited, versions, prompt } = await newProof(0)
     await setGate({})
     const before = await versions()
@@ -444,7 +444,7 @@ describe('with a gate', () => {
     expect((await org.owner.post(`${path}/versions`, { content: 'Third' })).status).toBe(201)
   })
 
-  it('a new prompt takes an override', async ({ expect }) => {
+  it('a new prompt needs an override', async ({ expect }) => {
     const { org, path, setGate, audited } = await newProof(0)
     await setGate({})
     const create = (fields: object, by = org.owner) =>
@@ -525,14 +525,14 @@ describe('an activation is decided again', () => {
     return client({ 'x-api-key': org.ownerKey }, bindings).put(`${path}/active-version`, { versionId, ...fields })
   }
 
-  it('if the step gets a gate meanwhile', async ({ expect }) => {
+  it('if the step gets a gate in the meantime', async ({ expect }) => {
     const proof = await newProof(1)
     expect(await racing(proof, () => proof.setGate({}))).toMatchObject({ status: 409, body: { code: 'gate_not_met' } })
     expect(await proof.active()).toBe(proof.prompt.firstId)
     expect(await proof.audited('prompt.activate')).toEqual([])
   })
 
-  it('if the gate asks for more meanwhile', async ({ expect }) => {
+  it('if the gate becomes stricter in the meantime', async ({ expect }) => {
     const proof = await newProof(1)
     await proof.setGate({})
     await proof.prove(['passed'])
@@ -540,7 +540,7 @@ describe('an activation is decided again', () => {
     expect(await proof.active()).toBe(proof.prompt.firstId)
   })
 
-  it('if a worse experiment finishes meanwhile', async ({ expect }) => {
+  it('if a worse experiment finishes in the meantime', async ({ expect }) => {
     const proof = await newProof(1)
     await proof.setGate({ minPassRate: 1 })
     await proof.prove(['passed'])
@@ -549,7 +549,7 @@ describe('an activation is decided again', () => {
     expect(await proof.audited('prompt.activate')).toEqual([])
   })
 
-  it('if a person rejects a result meanwhile', async ({ expect }) => {
+  it('if a person rejects a result in the meantime', async ({ expect }) => {
     const proof = await newProof(1)
     await proof.setGate({ minPassRate: 1 })
     const run = await proof.prove(['passed'])
@@ -558,7 +558,7 @@ describe('an activation is decided again', () => {
     expect(await proof.active()).toBe(proof.prompt.firstId)
   })
 
-  it('if the evaluator changes meanwhile', async ({ expect }) => {
+  it('if the evaluator changes in the meantime', async ({ expect }) => {
     const proof = await newProof(1)
     await proof.setGate({})
     await proof.prove(['passed'])
@@ -576,7 +576,7 @@ describe('an activation is decided again', () => {
     expect(await proof.audited('prompt.activate')).toEqual([{ ...entry, reason: null }])
   })
 
-  it('unless the gate is deleted meanwhile', async ({ expect }) => {
+  it('unless the gate is deleted in the meantime', async ({ expect }) => {
     const proof = await newProof(1)
     await proof.setGate({})
     await proof.prove(['passed'])
@@ -584,7 +584,7 @@ describe('an activation is decided again', () => {
     expect(await proof.active()).toBe(proof.versionId)
   })
 
-  it('and not refused if somebody overrides the gate for it meanwhile', async ({ expect }) => {
+  it('and not rejected if somebody overrides the gate for it in the meantime', async ({ expect }) => {
     const proof = await newProof(1)
     await proof.setGate({})
     await proof.prove(['passed'])
@@ -598,7 +598,7 @@ describe('an activation is decided again', () => {
     expect(await proof.audited('prompt.activate')).toEqual([entry])
   })
 
-  it('if the step is renamed to one with a gate meanwhile', async ({ expect }) => {
+  it('if the step is renamed to one with a gate in the meantime', async ({ expect }) => {
     const proof = await newProof(1)
     const { org } = proof
     await org.owner.put(`/api/projects/${org.project.id}/gates/new`, { minItems: 1 })
@@ -629,7 +629,7 @@ describe('renaming steps', () => {
   const rename = ({ org }: { org: Org }, names: object) =>
     org.owner.put(`/api/projects/${org.project.id}/step-names`, { names })
 
-  it('takes the gate along, with its experiments', async ({ expect }) => {
+  it('keeps the gate and its experiments with the step', async ({ expect }) => {
     const proof = await newProof(1)
     const { org, setGate, prove, activate } = proof
     await setGate({})
@@ -648,7 +648,7 @@ describe('renaming steps', () => {
     expect((await org.read.get(newPath ?? '')).status).toBe(404)
   })
 
-  it('takes along a gate and an evaluator that were set under the new name', async ({ expect }) => {
+  it('keeps a gate and an evaluator that were set under the new name', async ({ expect }) => {
     const proof = await newProof(1)
     const { org, datasetId, activate } = proof
     await rename(proof, { [STEP]: 'new' })

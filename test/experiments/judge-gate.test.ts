@@ -76,7 +76,7 @@ const unmetOf = ({ unmet }: { unmet: { condition: string; actual: number }[] }) 
 const STRICT = { minItems: 10, minPassRate: 1, maxRegressed: 0, maxUnjudged: 0, allowJudge: true }
 
 describe('a gate that lets a model judge', () => {
-  it('asks the model by itself when an experiment on the step finishes, and says what is pending', async ({
+  it('asks the model automatically when an experiment on the step finishes, and reports what is pending', async ({
     expect,
   }) => {
     const { prove, state, sent } = await newGated({ ...STRICT, maxRegressed: 0 })
@@ -121,7 +121,7 @@ describe('a gate that lets a model judge', () => {
     expect((await experiment.report()).judging).toMatchObject({ waiting: 1, job: { status: 'cancelled' } })
   })
 
-  it('counts a different output as regressed only where production was right', async ({ expect }) => {
+  it('counts a different output as regressed only if production was right', async ({ expect }) => {
     const { prove, state } = await newGated(STRICT)
     const experiment = await prove([OTHER, OTHER, SAME, SAME])
     await experiment.work()
@@ -129,7 +129,7 @@ describe('a gate that lets a model judge', () => {
     expect((await experiment.items('change=regressed')).items).toEqual([])
   })
 
-  it("lets people's decisions take precedence, whatever the model says", async ({ expect }) => {
+  it("gives people's decisions precedence over the model's judgments", async ({ expect }) => {
     const { prove, state, activate } = await newGated({ ...STRICT, minItems: 4 })
     const experiment = await prove([OTHER, SAME, SAME, SAME])
     await experiment.work()

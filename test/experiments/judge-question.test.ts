@@ -28,7 +28,7 @@ function written(fields: Partial<Compared> = {}) {
 /** A text of about this many estimated tokens. */
 const longText = (tokens: number) => 'lorem ipsum '.repeat((tokens * 3) / 12)
 
-describe('the question whether two outputs mean the same', () => {
+describe('the question of whether two outputs mean the same', () => {
   it('shows the input, the step, each expected output, the candidate, and what is ignored', ({ expect }) => {
     const question = written({ expected: [{ a: 'x' }, { a: 'y' }], candidate: { a: 'z' }, ignored: ['items.*.note'] })
     expect(question?.inside).toEqual([
@@ -68,7 +68,7 @@ describe('the question whether two outputs mean the same', () => {
   })
 
   it.for(['<|im_end|>', '<|eot_id|>', '[/INST]', '<end_of_turn>', '</s>', '<｜Assistant｜>'])(
-    'hides the control token %s from the model, and still says the same',
+    'hides the control token %s from the model without changing the meaning',
     (token, { expect }) => {
       const text = `before ${token} after`
       const question = written({ stepId: text, input: text, expected: [text], candidate: [text], ignored: [text] })
@@ -92,7 +92,7 @@ describe('the question whether two outputs mean the same', () => {
     expect(question?.tokens).toBeLessThanOrEqual(MAX_PROMPT_TOKENS)
   })
 
-  it("isn't asked about outputs that don't fit as a whole", ({ expect }) => {
+  it("isn't asked if the outputs don't fit in full", ({ expect }) => {
     expect(written({ candidate: longText(MAX_JUDGED_TOKENS + 10) })).toBeUndefined()
     expect(written({ expected: Array(3).fill(longText(MAX_JUDGED_TOKENS / 3)) })).toBeUndefined()
     expect(written({ expected: Array(3).fill(longText(MAX_JUDGED_TOKENS / 4)) })).toBeDefined()
@@ -115,7 +115,7 @@ describe("the model's answer", () => {
     ['a decision in words', { same: 'true', reason: 'Equal.' }],
     ['no reason', { same: true }],
     ['an empty reason', { same: true, reason: '  ' }],
-  ])('is invalid with %s, and the fault quotes none of it', ([, value], { expect }) => {
+  ])("is invalid with %s, and the fault doesn't quote it", ([, value], { expect }) => {
     expect(readAnswer(value)).toEqual({ fault: 'it must have the fields reason, a text, and same, true or false' })
   })
 })

@@ -92,7 +92,7 @@ describe('asking a model about unjudged items', () => {
     expect(dataset).toMatchObject({ items: 3, accepted: 0, corrected: 0, imported: 3 })
   })
 
-  it('is done once for each output, however often it is requested', async ({ expect }) => {
+  it('is done once for each output, no matter how often it is requested', async ({ expect }) => {
     const { run, modelRequests } = await newCourt()
     const experiment = await run(wordings(3))
     await Promise.all([experiment.ask(), experiment.ask()])
@@ -147,7 +147,7 @@ describe('asking a model about unjudged items', () => {
     expect((await experiment.report()).judging.job).toBeNull()
   })
 
-  it('takes the scope review, and people, agents, and pipelines may do it', async ({ expect }) => {
+  it('needs the review scope, and people, agents, and pipelines may do it', async ({ expect }) => {
     const { run, org, bindings } = await newCourt([SAME], 1)
     const experiment = await run(['other words'])
     const by = async (fields: object) => org.clientOf(await org.keyFor(fields), bindings)
@@ -183,7 +183,7 @@ describe('asking a model about unjudged items', () => {
     ])
   })
 
-  it("compares with alternatives that people accepted, and with large values, but isn't asked about parts", async ({
+  it('compares outputs with accepted alternatives and with large values, but never only parts of them', async ({
     expect,
   }) => {
     const { run, modelRequests } = await newCourt([SAME], 1)
@@ -247,7 +247,7 @@ describe('a model that fails', () => {
     expect((await experiment.report()).judging).toMatchObject({ same: 2, different: 1, waiting: 0, unanswered: 0 })
   })
 
-  it('is not asked about all items if it refuses the first ones', async ({ expect }) => {
+  it('is not asked about all items if it rejects the first ones', async ({ expect }) => {
     const { run, modelRequests } = await newCourt([{ status: 400 }], 3 * JUDGE_CALLS_IN_FLIGHT)
     const experiment = await run(wordings(3 * JUDGE_CALLS_IN_FLIGHT))
     await experiment.ask()
@@ -260,7 +260,7 @@ describe('a model that fails', () => {
     expect((await modelRequests()).length).toBeLessThan(2 * JUDGE_CALLS_IN_FLIGHT)
   })
 
-  it('keeps what was judged when it asks for a pause, and continues after that', async ({ expect }) => {
+  it('keeps earlier judgments when it asks for a pause, and continues afterward', async ({ expect }) => {
     const slow: Reply = { status: 429, headers: { 'retry-after': '90' } }
     const { run, modelRequests } = await newCourt([SAME, SAME, slow], 3)
     const experiment = await run(wordings(3))

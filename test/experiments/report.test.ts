@@ -323,7 +323,7 @@ describe('comparing two experiments', () => {
     })
   })
 
-  it('needs the same items and evaluator for the test', async ({ expect }) => {
+  it('tests the difference only with the same items and evaluator', async ({ expect }) => {
     const bench = await newBench(ten)
     const all = await run(bench, { right: [0] })
     const some = await run(bench, { right: [0] }, { sample: 5 })

@@ -63,7 +63,7 @@ describe('a result', () => {
     expect(await report()).toMatchObject({ state: 'running', items: 3, pending: 0 })
   })
 
-  it('sent again changes nothing, and another output is a conflict', async ({ expect }) => {
+  it('sent again changes nothing, and a different output is a conflict', async ({ expect }) => {
     const { ids, begin } = await newBench([{ expected: { a: 1, b: 2 } }, ...numbers(1)])
     const [itemId = '', other = ''] = ids
     const { send, items } = await begin()
@@ -104,7 +104,7 @@ describe('a result', () => {
     expect(errors.toSorted()).toEqual(['Broke', 'No result had arrived when the experiment was finished'])
   })
 
-  it('on an item that the experiment does not have is refused, and loses no other', async ({ expect }) => {
+  it('for an item that the experiment does not have is rejected, and affects no other', async ({ expect }) => {
     const { ids, begin, add } = await newBench([
       { expected: 1, split: 'test' },
       { expected: 2, split: 'train' },
@@ -175,7 +175,7 @@ describe('a result', () => {
     expect(await report()).toMatchObject({ pending: 1, counts: { failed: 1 } })
   })
 
-  it('needs the scope review or manage', async ({ expect }) => {
+  it('needs the review or manage scope', async ({ expect }) => {
     const { org, ids, begin } = await newBench(numbers(2))
     const { path } = await begin()
     const results = { results: [{ itemId: ids[0], output: 0 }] }
@@ -184,7 +184,7 @@ describe('a result', () => {
     expect([await as('read'), await as('ingest'), await as('review'), await as('manage')]).toEqual([403, 403, 207, 207])
   })
 
-  it('comes with up to 199 others', async ({ expect }) => {
+  it('can be sent with up to 199 others', async ({ expect }) => {
     const { ids, begin } = await newBench(numbers(MAX_RESULTS + 1))
     const { send, report } = await begin()
     const all = ids.map((itemId, index) => ({ itemId, output: index }))
@@ -211,7 +211,7 @@ describe('an experiment', () => {
     expect(await report()).toEqual(report1)
   })
 
-  it('can be finished early, which turns what is pending into errors', async ({ expect }) => {
+  it('can be finished early, which turns pending items into errors', async ({ expect }) => {
     const { ids, begin } = await newBench(numbers(4))
     const { send, sendOutputs, finish, cancel, report } = await begin()
     await sendOutputs({ [ids[0] ?? '']: 0 })
@@ -242,7 +242,7 @@ describe('an experiment', () => {
     expect(await report()).toMatchObject({ state: 'cancelled', counts: { passed: 1, error: 0 }, passRate: 1 })
   })
 
-  it('has failed when no result arrives for 24 hours, and then takes none', async ({ expect }) => {
+  it('fails if no result arrives for 24 hours, and accepts none after that', async ({ expect }) => {
     const { ids, begin } = await newBench(numbers(3))
     const { id, sendOutputs, finish, cancel, report } = await begin()
     await age(id, EXPERIMENT_SILENCE_MS - 60_000)

@@ -98,7 +98,7 @@ describe('accepting an output', () => {
 })
 
 describe('rejecting an output', () => {
-  it('makes this result fail and touches nothing else', async ({ expect }) => {
+  it('makes this result fail and changes nothing else', async ({ expect }) => {
     const bench = await newBench([{ expected: 1 }])
     const [itemId = ''] = bench.ids
     const { sendOutputs, review, report } = await bench.begin()
@@ -182,7 +182,7 @@ describe('a decision on an output', () => {
     expect(await review(pending, 'reject')).toMatchObject({ status: 422 })
   })
 
-  it('is for people', async ({ expect }) => {
+  it('can be made only by people', async ({ expect }) => {
     const { org, ids, begin } = await newBench([{ expected: 'some words' }])
     const { path, sendOutputs, report } = await begin()
     await sendOutputs({ [ids[0] ?? '']: 'other words' })
@@ -209,7 +209,7 @@ describe('a decision on an output', () => {
     expect(await report()).toMatchObject({ state: 'cancelled', counts: { passed: 1, unjudged: 0 }, pending: 1 })
   })
 
-  it('is refused past 20 alternatives', { timeout: 60_000 }, async ({ expect }) => {
+  it('is rejected past 20 alternatives', { timeout: 60_000 }, async ({ expect }) => {
     const bench = await newBench([{ expected: 'some words' }])
     const [itemId = ''] = bench.ids
     const accept = async (output: string) => {

@@ -37,7 +37,7 @@ describe("a prompt's watch", () => {
     expect(await watch()).toBeNull()
   })
 
-  it('compares the new version with the one before from 20 decisions on', async ({ expect }) => {
+  it('compares the new version with the previous one from 20 decisions on', async ({ expect }) => {
     const { watch, decided, firstId, replace, promptId } = await newWatched()
     const versionId = await replace(10, 20, firstId)
     const before = { n: 30, accepted: 10 }
@@ -98,7 +98,7 @@ describe("a prompt's watch", () => {
     ])
   })
 
-  it('counts the newest decisions on the version before, up to the look', async ({ expect }) => {
+  it('counts the newest decisions on the previous version, up to the look', async ({ expect }) => {
     const { watch, decided, produce, correct, firstId, replace } = await newWatched()
     const backlog = (versionId: string) => produce(versionId, 5)
     const late = await backlog(firstId)
@@ -112,7 +112,7 @@ describe("a prompt's watch", () => {
     expect(await watch()).toMatchObject({ before: { n: 25, accepted: 20 } })
   })
 
-  it("counts a span's first decision, by whoever decides", async ({ expect }) => {
+  it("counts a span's first decision, no matter who decides", async ({ expect }) => {
     const { watch, produce, accept, correct, decide, firstId, replace, org } = await newWatched()
     const versionId = await replace(5, 5, firstId)
     const outputs = await produce(versionId, 3)
@@ -125,7 +125,7 @@ describe("a prompt's watch", () => {
     expect(await watch()).toMatchObject({ after: { n: 3, accepted: 1 } })
   })
 
-  it('counts no decision that the next one resets, but one that is reset later', async ({ expect }) => {
+  it("doesn't count a decision that the next one resets, but counts one that is reset later", async ({ expect }) => {
     const { watch, produce, accept, correct, reset, firstId, replace } = await newWatched()
     const versionId = await replace(5, 5, firstId)
     const outputs = await produce(versionId, 4)
@@ -154,7 +154,7 @@ describe("a prompt's watch", () => {
     expect(await watch()).toMatchObject({ after: { n: 1, accepted: 0 } })
   })
 
-  it('counts decisions on the version that the span named then, from the activation on', async ({ expect }) => {
+  it('counts decisions for the version that the span named at the time, from the activation on', async ({ expect }) => {
     const { watch, produce, accept, firstId, addVersion, activate, decided } = await newWatched()
     await decided(firstId, 2, 0)
     const versionId = await addVersion()
@@ -185,7 +185,7 @@ describe("a prompt's watch", () => {
     expect(await watch()).toMatchObject({ after: { n: 1, accepted: 1 } })
   })
 
-  it('counts a decision on a stale output once, and a second one on the new output not', async ({ expect }) => {
+  it('counts a decision on a stale output once, but not a second one on the new output', async ({ expect }) => {
     const { watch, produce, accept, correct, firstId, replace, org } = await newWatched()
     const versionId = await replace(1, 1, firstId)
     const [spanId = ''] = await produce(versionId, 1)
@@ -198,7 +198,7 @@ describe("a prompt's watch", () => {
     expect(await watch()).toMatchObject({ after: { n: 1, accepted: 1 } })
   })
 
-  it('starts anew with each activation, and compares with the version active before it', async ({ expect }) => {
+  it('starts over with each activation, and compares with the previously active version', async ({ expect }) => {
     const { watch, decided, firstId, replace, activate, addVersion } = await newWatched()
     const second = await replace(20, 0, firstId)
     await decided(second, 0, 20)
@@ -228,7 +228,7 @@ describe("a prompt's watch", () => {
     })
   })
 
-  it('keeps its looks when traces are deleted, and its other counts follow', async ({ expect }) => {
+  it('keeps its looks when traces are deleted, while its other counts change', async ({ expect }) => {
     const { watch, decided, firstId, replace, org } = await newWatched()
     const old = await decided(firstId, 1, 0)
     const versionId = await replace(9, 10, firstId)
@@ -302,7 +302,7 @@ describe("a prompt's watch", () => {
     expect(await list('&watchedSide=before')).toMatchObject({ listed: 14, expired: 1 })
   })
 
-  it('refuses lists that make no sense, and lists nothing of another tenant', async ({ expect }) => {
+  it('rejects contradictory filters, and lists nothing of another tenant', async ({ expect }) => {
     const { org, promptId, firstId, replace } = await newWatched()
     await replace(1, 1, firstId)
     const list = (filter: string, by = org) => by.owner.get(`/api/spans?projectSlug=support&${filter}`)
@@ -317,7 +317,7 @@ describe("a prompt's watch", () => {
     expect(await list(`watchedPromptId=${crypto.randomUUID()}`)).toMatchObject({ status: 404 })
   })
 
-  it("ends with its prompt and with its project; a prompt that gets the same key doesn't inherit it", async ({
+  it("is deleted with its prompt or project, and a prompt that gets the same key doesn't inherit it", async ({
     expect,
   }) => {
     const { decided, firstId, replace, org, path, promptId } = await newWatched()
@@ -341,7 +341,7 @@ describe("a prompt's watch", () => {
     expect(await env.DB.prepare(left).bind(row.key).first('n')).toBe(0)
   })
 
-  it('is stored by cron if the reviewer’s request failed to, once whoever does it', async ({ expect }) => {
+  it('is stored by cron if the reviewer’s request failed to, and only once', async ({ expect }) => {
     const { decided, firstId, replace, promptId, watch } = await newWatched()
     const versionId = await replace(20, 0, firstId)
     await decided(versionId, 0, 20)
@@ -357,7 +357,7 @@ describe("a prompt's watch", () => {
 })
 
 describe('a gate with autoRollback', () => {
-  it('returns to the version before once a new one is worse after 40 decisions, and records why', async ({
+  it('reactivates the previous version once a new one is worse after 40 decisions, and records why', async ({
     expect,
   }) => {
     const { decided, firstId, replace, setGate, active, rollbacks, watch, promptId, org } = await newWatched()
@@ -401,7 +401,7 @@ describe('a gate with autoRollback', () => {
     expect(await on.rollbacks()).toEqual([])
   })
 
-  it('acts when it’s switched on for a version that is worse already, by the next decision or cron', async ({
+  it('acts on a version that is already worse when it’s switched on, with the next decision or cron run', async ({
     expect,
   }) => {
     const { decided, firstId, replace, setGate, active } = await newWatched()
@@ -414,7 +414,7 @@ describe('a gate with autoRollback', () => {
     expect(await active()).toBe(firstId)
   })
 
-  it('never returns from a version that was active before, so it can’t go in circles', async ({ expect }) => {
+  it('never rolls back a version that was active before, so it can’t go in circles', async ({ expect }) => {
     const { decided, firstId, replace, setGate, active, activate, rollbacks, watch } = await newWatched()
     const versionId = await replace(40, 0, firstId)
     await setGate({ autoRollback: true })
@@ -432,7 +432,7 @@ describe('a gate with autoRollback', () => {
     expect(await rollbacks()).toHaveLength(1)
   })
 
-  it('acts on a version that somebody activated in spite of the gate', async ({ expect }) => {
+  it('acts on a version that somebody activated despite the gate', async ({ expect }) => {
     const { decided, firstId, addVersion, setGate, active, org, path } = await newWatched()
     await decided(firstId, 40, 0)
     await setGate({ autoRollback: true })
@@ -458,7 +458,7 @@ describe('a gate with autoRollback', () => {
     expect(await rollbacks()).toEqual([])
   })
 
-  it('acts once if the reply is lost, and not against what somebody does before it tries again', async ({ expect }) => {
+  it("acts once if the reply is lost, and doesn't undo what somebody does before the retry", async ({ expect }) => {
     const lost = new Error('D1_ERROR: Network connection lost')
     for (const isInsisting of [false, true]) {
       const { decided, lastDecision, firstId, replace, setGate, active, activate, rollbacks } = await newWatched()

@@ -150,7 +150,7 @@ describe('tokens, cost, and durations', () => {
     expect(await env.DB.prepare(due).first('due_at')).toBe(null)
   })
 
-  it('read under the new names of renamed steps', async ({ expect }) => {
+  it('are read under the new names of renamed steps', async ({ expect }) => {
     const { org, step } = await newTrace()
     await step({ step_id: 'old', ...call(1, 1), duration_ms: 1000 })
     await step({ step_id: 'new', ...call(2, 1), duration_ms: 1000 })

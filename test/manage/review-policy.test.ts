@@ -11,7 +11,7 @@ const policyOf = async (org: Org) => (await org.read.get(pathOf(org))).body
 const rename = (org: Org, names: object) => org.owner.put(`/api/projects/${org.project.id}/step-names`, { names })
 
 describe('the review policy', () => {
-  it('replaces all of the earlier one, and missing fields have the values that apply without it', async ({
+  it('replaces the whole earlier policy, and missing fields have the values that apply without a policy', async ({
     expect,
   }) => {
     const org = await newOrg()
@@ -78,7 +78,7 @@ describe('the review policy', () => {
     expect((await policyOf(org)).updatedAt).toBeNull()
   })
 
-  it('takes as many steps and as long names as the limits allow, and no more', async ({ expect }) => {
+  it('accepts at most as many steps and as long names as the limits allow', async ({ expect }) => {
     const org = await newOrg()
     const stepsOf = (count: number) =>
       Object.fromEntries(
@@ -99,7 +99,7 @@ describe('the review policy', () => {
     })
   })
 
-  it('is set by people only, and agents rename no step that it may name', async ({ expect }) => {
+  it("can be set only by people, and agents can't rename steps that it may name", async ({ expect }) => {
     const org = await newOrg()
     const agent = org.clientOf(await org.keyFor({ scopes: ['read', 'manage'], actsAs: 'agent' }))
     expect(await agent.put(pathOf(org), {})).toMatchObject({ status: 403, body: { code: 'person_required' } })
@@ -112,7 +112,7 @@ describe('the review policy', () => {
     })
   })
 
-  it('follows its steps to new names and back', async ({ expect }) => {
+  it('follows its steps to their new names and back', async ({ expect }) => {
     const org = await newOrg()
     const put = (steps: object) => org.owner.put(pathOf(org), { steps })
     const own = { sample: 0.5, reviewers: 2, blind: true }

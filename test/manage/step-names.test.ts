@@ -89,7 +89,7 @@ describe('PUT /api/projects/{projectId}/step-names', () => {
     expect(await namesOf(org)).toEqual({ kept: 'still' })
   })
 
-  it('takes as many and as long names as the limits allow, and no more', async ({ expect }) => {
+  it('accepts at most as many and as long names as the limits allow', async ({ expect }) => {
     const org = await newOrg()
     const long = (index: number, letter: string) => letter.repeat(MAX_NAME_LENGTH - 4) + String(index).padStart(4, '0')
     const names = (count: number) =>
@@ -111,7 +111,7 @@ describe('PUT /api/projects/{projectId}/step-names', () => {
     })
   })
 
-  it('is refused if a step would have two prompts', async ({ expect }) => {
+  it('is rejected if a step would have two prompts', async ({ expect }) => {
     const org = await newOrg()
     for (const stepId of ['a', 'b', 'c']) expect((await newPrompt(org, stepId)).status).toBe(201)
     await rename(org, { b: 'free' })
@@ -131,7 +131,7 @@ describe('PUT /api/projects/{projectId}/step-names', () => {
     await rename(org, { a: 'b' })
   })
 
-  it('is not refused because of knowledge docs or other projects', async ({ expect }) => {
+  it('is not rejected because of knowledge docs or other projects', async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     for (const slug of ['a', 'b']) {
@@ -145,14 +145,14 @@ describe('PUT /api/projects/{projectId}/step-names', () => {
     expect(other.body.prompts).toMatchObject([{ stepId: 'a' }])
   })
 
-  it('keeps one of two concurrent calls whole', async ({ expect }) => {
+  it('applies two concurrent calls one after the other', async ({ expect }) => {
     const org = await newOrg()
     const maps = Array.from({ length: 6 }, (_, index) => ({ [`old-${index}`]: `new-${index}`, shared: `new-${index}` }))
     await Promise.all(maps.map(names => rename(org, names)))
     expect(maps).toContainEqual(await namesOf(org))
   })
 
-  it('never leaves a step with two prompts, whichever comes first', async ({ expect }) => {
+  it('never leaves a step with two prompts, no matter which write comes first', async ({ expect }) => {
     const org = await newOrg()
     await newPrompt(org, 'old')
     const [renamed, created] = await Promise.all([put(org, { old: 'new' }), newPrompt(org, 'new')])
@@ -170,7 +170,7 @@ describe('PUT /api/projects/{projectId}/step-names', () => {
     expect(entries).toMatchObject([entry, entry])
   })
 
-  it('answers 404 for a deleted project, even if this isolate has it cached', async ({ expect }) => {
+  it('404s for a deleted project, even if this isolate has it cached', async ({ expect }) => {
     const org = await newOrg()
     await rename(org, { a: 'b' })
     await deleteElsewhere(org.project.id)
@@ -300,7 +300,7 @@ describe('a renamed step', () => {
     })
   })
 
-  it('is found in telemetry too', async ({ expect }) => {
+  it('is also found in telemetry', async ({ expect }) => {
     const org = await newOrg()
     await exportSpans(org, [anExportedSpan()])
     const { traces } = (await org.read.get(list('/api/traces', ''))).body
@@ -411,7 +411,9 @@ describe('a renamed step', () => {
     expect((await org.read.get(path, undefined, headers)).status).toBe(200)
   })
 
-  it('holds corrections to the schema of its prompt, by whichever name either was sent', async ({ expect }) => {
+  it("validates corrections against its prompt's schema, no matter which name either was sent with", async ({
+    expect,
+  }) => {
     const outputSchema = { type: 'object', required: ['answer'] }
     for (const [promptStep, spanStep] of [
       ['old', 'new'],
@@ -452,7 +454,7 @@ describe('a renamed step', () => {
     })
   })
 
-  it('is one step to attribution: its prompt and its precedents', async ({ expect }) => {
+  it('is one step for attribution, with its prompt and its precedents', async ({ expect }) => {
     const disputed = await newDisputed()
     const { org, traceKey } = disputed
     await newPrompt(org, 'new')
@@ -478,7 +480,7 @@ describe('a renamed step', () => {
     })
   })
 
-  it('belongs to its project alone', async ({ expect }) => {
+  it('affects only its own project', async ({ expect }) => {
     const [org, stranger] = [await newOrg(), await newOrg()]
     await rename(org, { old: 'new' })
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
@@ -493,7 +495,7 @@ describe('a renamed step', () => {
     expect((await other.get(pathOf(org))).status).toBe(403)
   })
 
-  it('costs a request for one span the same, however many names there are', async ({ expect }) => {
+  it('costs a request for one span the same, no matter how many names there are', async ({ expect }) => {
     const org = await newOrg()
     const { spanIds } = await newSteps(org, ['old-0'])
     const read = () => rowsReadBy(bindings => org.clientOf(org.ownerKey, bindings).get(`/api/spans/${spanIds[0]}`))

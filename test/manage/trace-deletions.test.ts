@@ -22,7 +22,7 @@ const listed = async (org: Org): Promise<string[]> =>
   )
 
 describe('a deletion of many traces', () => {
-  it('hides exactly the given traces, and says so for each in order', async ({ expect }) => {
+  it('hides exactly the given traces, and reports the result for each in order', async ({ expect }) => {
     const org = await newOrg()
     const [first, kept, last] = [await newTrace(org), await newTrace(org), await newTrace(org)]
     const { status, body } = await remove(org.owner, [last.toUpperCase(), first])
@@ -71,7 +71,7 @@ describe('a deletion of many traces', () => {
     expect((await org.owner.get('/api/audit-log?action=trace.delete')).body.entries).toHaveLength(1)
   })
 
-  it(`takes up to ${MAX_DELETED_TRACES} ids, and none`, async ({ expect }) => {
+  it(`accepts up to ${MAX_DELETED_TRACES} ids, or none`, async ({ expect }) => {
     const org = await newOrg()
     const ids = await manyTraces(org, MAX_DELETED_TRACES + 1, () => ({ name: 'a', fields: {} }))
     expect((await remove(org.owner, ids)).status).toBe(400)
@@ -85,7 +85,7 @@ describe('a deletion of many traces', () => {
     expect(await listed(org)).toEqual(ids.slice(0, 1))
   })
 
-  it('has the effects of single deletions: a purge of each trace, and decisions taken off the counts', async ({
+  it('has the effects of single deletions: each trace is purged, and its decisions are subtracted from the counts', async ({
     expect,
   }) => {
     const fixture = await newReviewed('Yes')

@@ -377,7 +377,7 @@ describe('an adjudicator', () => {
     expect(entries).toHaveLength(2)
   })
 
-  it('is one in their own organization only, and stays one if feedback names them', async ({ expect }) => {
+  it('is one only in their own organization, and stays one if feedback names them', async ({ expect }) => {
     const { org, give } = await newTrace()
     const other = await newOrg()
     await create(other, { adjudicator: true })
@@ -390,7 +390,7 @@ describe('an adjudicator', () => {
     expect(await usersIn(org)).toEqual([confirmed.body])
   })
 
-  it('is appointed by a person only', async ({ expect }) => {
+  it('can be appointed only by a person', async ({ expect }) => {
     const org = await newOrg()
     const ada = (await create(org)).body
     for (const actsAs of ['agent', 'pipeline']) {

@@ -114,7 +114,7 @@ describe('a job that asks a model', () => {
     expect(await findModelJob(store, name)).toMatchObject({ status: 'done' })
   })
 
-  it('keeps its lease as long as the work goes on', async ({ expect }) => {
+  it('keeps its lease as long as the work continues', async ({ expect }) => {
     const { run, stored } = await newJob()
     const task = stuck()
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] })
@@ -147,7 +147,7 @@ describe('a job that asks a model', () => {
     expect(await findModelJob(store, name)).toMatchObject({ status: 'done', result: '"second"' })
   })
 
-  it('aborts what a run waits for once it loses its lease or is canceled', async ({ expect }) => {
+  it("aborts a run's calls once it loses its lease or is canceled", async ({ expect }) => {
     for (const end of ['lease', 'cancel']) {
       const { run, store, name, leaseUntil } = await newJob()
       const task = stuck()
@@ -166,7 +166,7 @@ describe('a job that asks a model', () => {
     }
   })
 
-  it('makes no call after it was canceled', async ({ expect }) => {
+  it('makes no call after it is canceled', async ({ expect }) => {
     const { run, store, name } = await newJob()
     const calls = vi.fn()
     await run(async (_env, _store, _job, { reserveCall }) => {
@@ -184,7 +184,7 @@ describe('a job that asks a model', () => {
     expect(counted).toBeNull()
   })
 
-  it('writes only while it holds the job, if the write asks for that', async ({ expect }) => {
+  it('writes only while it holds the job, if the write has that condition', async ({ expect }) => {
     const { run, store, leaseUntil } = await newJob()
     const isHeld = (job: ModelJob) => store.database.get(sql`select ${holdsJob(store, job)} as held`)
     await run(async (_env, _store, job) => {
@@ -197,7 +197,7 @@ describe('a job that asks a model', () => {
     })
   })
 
-  it('goes on in another run if it is handed over, which costs no attempt', async ({ expect }) => {
+  it("continues in another run if it is handed over, which doesn't count as an attempt", async ({ expect }) => {
     const { run, store, name } = await newJob()
     for (let runs = 0; runs < 2 * MAX_MODEL_JOB_ATTEMPTS; runs++) {
       expect(await run(async () => ({ state: 'continue' }))).toEqual({ at: expect.any(Number) })
@@ -251,7 +251,7 @@ describe('a job that asks a model', () => {
     expect(await findModelJob(store, name)).toMatchObject({ status: 'done' })
   })
 
-  it('is retried after an error, then fails for good and ends what it was for', async ({ expect }) => {
+  it('is retried after an error, and finally fails permanently and cleans up', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { run, store, name } = await newJob()
     const failed = vi.fn(async () => {})
@@ -268,7 +268,9 @@ describe('a job that asks a model', () => {
     expect(failed).toHaveBeenCalledTimes(1)
   })
 
-  it('fails right away if another attempt would fail too, and shows no other error’s text', async ({ expect }) => {
+  it('fails immediately if another attempt would also fail, and hides the text of unexpected errors', async ({
+    expect,
+  }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { run, request, store, name } = await newJob()
     await run(async () => {
@@ -314,7 +316,7 @@ describe('a job that asks a model', () => {
     expect(await sentAt(now + 2 * RESEND_AFTER_MS + 2000)).toEqual([message])
   })
 
-  it('belongs to one organization, and goes with its project', async ({ expect }) => {
+  it('belongs to one organization, and is deleted with its project', async ({ expect }) => {
     const { message, org, name, projectKey, stored, request } = await newJob()
     const other = await newJob()
     expect(await findModelJob(other.store, name)).toBeUndefined()

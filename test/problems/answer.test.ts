@@ -18,7 +18,7 @@ function suggested(changes: object[], basis: Basis = aBasis()) {
 const withPrompt = (content: string) => aBasis({ prompt: { content, outputSchema: null } })
 
 describe('a valid answer', () => {
-  it('changes the prompt only where it says, in the order of the prompt', ({ expect }) => {
+  it('changes the prompt only in the given places, in the order of the prompt', ({ expect }) => {
     const end = aChange({ place: 'end', before: '', after: 'Answer in English.', examples: ['e2', 'e1', 'e2'] })
     const start = aChange({ place: 'start', before: '', after: 'Today is Monday.' })
     const { content, changes } = suggested([end, aChange(), start])

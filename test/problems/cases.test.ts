@@ -50,7 +50,7 @@ async function mismatchesOf(org: Org, problems: readonly Listed[], limit = 2): P
 }
 
 describe('the cases of problems', () => {
-  it('fill lists as long as each number of the board', async ({ expect }) => {
+  it('fill a list of exactly the right length for each number on the board', async ({ expect }) => {
     const org = await newOrg()
     const made = []
     for (const output of ['12', '13', '14']) made.push(await newReviewed(output, org))
@@ -65,7 +65,9 @@ describe('the cases of problems', () => {
     for (const limit of [1, 50]) expect(await mismatchesOf(org, problems, limit)).toEqual([])
   })
 
-  it('are under the step and doc that the engine blames, unless a reviewer names another type', async ({ expect }) => {
+  it('count under the step and doc that the engine blames, unless a reviewer names another type', async ({
+    expect,
+  }) => {
     const org = await newOrg()
     const one = await newReviewed('12', org)
     const span_id = crypto.randomUUID()

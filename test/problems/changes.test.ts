@@ -23,7 +23,7 @@ async function newProblem(tenant?: Org) {
 }
 
 describe('PATCH /api/problems/{id}', () => {
-  it('saves the fields that it names, once however often it is sent, and audits it', async ({ expect }) => {
+  it('saves the given fields once, no matter how often it is sent, and audits that', async ({ expect }) => {
     const { org, ada, version, prompt, id, path, audited, list } = await newProblem()
     const note = 'The doc is new.'
     const noted = await ada.client.patch(path, { note, assigneeId: ada.userId })
@@ -44,7 +44,7 @@ describe('PATCH /api/problems/{id}', () => {
     ])
   })
 
-  it('dismisses with a note only, and keeps it while the problem is dismissed', async ({ expect }) => {
+  it('dismisses only with a note, which stays while the problem is dismissed', async ({ expect }) => {
     const { ada, path, list } = await newProblem()
     const refused = await ada.client.patch(path, { dismissed: true })
     expect([refused.status, refused.body.details]).toEqual([
@@ -60,7 +60,7 @@ describe('PATCH /api/problems/{id}', () => {
     expect((await ada.client.patch(path, { dismissed: false })).body).toMatchObject({ state: 'open', note })
   })
 
-  it('needs manage for the candidate', async ({ expect }) => {
+  it('needs the manage scope for the candidate', async ({ expect }) => {
     const { ada, path, version } = await newProblem()
     const { status, body } = await ada.client.patch(path, { candidateVersionId: version.id })
     expect([status, body.details]).toEqual([
@@ -102,7 +102,7 @@ describe('PATCH /api/problems/{id}', () => {
     expect([status, body.details[0].path]).toEqual([422, field])
   })
 
-  it('is for the project of the key, and for its organization', async ({ expect }) => {
+  it("is limited to the key's project and organization", async ({ expect }) => {
     const { org, path } = await newProblem()
     await org.owner.patch(path, { note: 'Seen' })
     const spare = (await org.owner.post('/api/projects', { slug: 'spare', name: 'Spare' })).body

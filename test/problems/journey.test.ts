@@ -85,7 +85,9 @@ async function newProject() {
 }
 
 describe('a problem', () => {
-  it('goes from open to verified, back at each step, and open again', { timeout: 60_000 }, async ({ expect }) => {
+  it('goes from open to verified, moves back at each step, and is reopened', { timeout: 60_000 }, async ({
+    expect,
+  }) => {
     const { owner, firstId, produce, accept, correct, reset, problem, experiment, purge, ...project } =
       await newProject()
     const { addVersion, activate, link, setGate } = project

@@ -18,7 +18,7 @@ const problemsOf = async (org: Org, query = '') => (await listOf(org, query)).pr
 const daysAgo = (days: number): string => new Date(Date.now() - days * DAY_MS).toISOString()
 
 describe('a case', () => {
-  it('is one even if a root shows the review of a step with its text', async ({ expect }) => {
+  it('counts once even if a root shows the review of a step with its text', async ({ expect }) => {
     const text = 'The warranty lasts 24 months.'
     const { org, step, spanId, review } = await newReviewed({ answer: text })
     const span_id = crypto.randomUUID()
@@ -65,7 +65,7 @@ describe('a case', () => {
     expect(await problemsOf(org)).toMatchObject([{ errorType: 'outdated_reference', docSlug: 'warranty', count: 1 }])
   })
 
-  it('is found by cron if it is older than cases', async ({ expect }) => {
+  it('is found by cron if it is from before cases were kept', async ({ expect }) => {
     const org = await newOrg()
     const [first, second] = [await newReviewed('Yes', org), await newReviewed('Yes', org)]
     await first.review(CORRECTION)
@@ -81,7 +81,7 @@ describe('a case', () => {
     expect(await listOf(org)).toEqual(before)
   })
 
-  it('goes with its project', async ({ expect }) => {
+  it('is deleted with its project', async ({ expect }) => {
     const { org, review } = await newReviewed('Yes')
     await review(CORRECTION)
     const { id } = (await org.owner.get('/api/projects')).body.projects[0]
@@ -92,7 +92,7 @@ describe('a case', () => {
 })
 
 describe('the list of problems', () => {
-  it('begins with the problems that have most cases, and pages through each once', async ({ expect }) => {
+  it('begins with the problems with the most cases, and lists each once across pages', async ({ expect }) => {
     const org = await newOrg()
     const types = ['reasoning_error', 'hallucinated_content', 'outdated_reference', undefined]
     for (const [index, errorType] of types.entries()) {
@@ -121,7 +121,7 @@ describe('the list of problems', () => {
     expect((await other.owner.get(`${LIST}&cursor=${nextCursor}`)).status).toBe(400)
   })
 
-  it('shows a few of the newest cases', async ({ expect }) => {
+  it('shows only a few of the newest cases', async ({ expect }) => {
     const org = await newOrg()
     const made: string[] = []
     for (let index = 0; index < MAX_PROBLEM_EXAMPLES + 2; index++) {
@@ -157,7 +157,7 @@ describe('the list of problems', () => {
     expect(await problemsOf(org, '&limit=200')).toEqual([])
   })
 
-  it('reads at most a row for each problem and day of two ranges, and the newest cases', async ({ expect }) => {
+  it('reads at most one row per problem and day of two ranges, and the newest cases', async ({ expect }) => {
     const { org, id } = await newReviewed('Yes')
     const row = await keysOf(id)
     const [days, problems, cases] = [60, 3, 2000]

@@ -44,7 +44,7 @@ describe('the question', () => {
     expect(answerSchema(aBasis()).properties.changes.items.properties.examples.items.enum).toEqual(['e1', 'e2'])
   })
 
-  it('stays within its tokens, and shows every example, however long everything is', ({ expect }) => {
+  it('stays within its token limit and shows every example, no matter how long everything is', ({ expect }) => {
     const long = (text: string) => `${text} `.repeat(60_000)
     const examples = Array.from({ length: MAX_SUGGESTION_EXAMPLES }, () =>
       anExample({ input: long('why'), output: long('wrong'), approved: long('right'), comment: long('no') }),
@@ -60,7 +60,7 @@ describe('the question', () => {
     expect(inside.at(-1)).toMatchObject({ kind: 'left_out' })
   })
 
-  it('shows a prompt of 20 KB in full beside 20 long examples', ({ expect }) => {
+  it('shows a prompt of 20 KB in full next to 20 long examples', ({ expect }) => {
     const examples = Array.from({ length: MAX_SUGGESTION_EXAMPLES }, () => anExample({ input: 'x'.repeat(100_000) }))
     const content = 'Be brief. '.repeat(2000)
     const { inside } = ask(aBasis({ examples, prompt: { content, outputSchema: null } }))

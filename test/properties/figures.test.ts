@@ -353,7 +353,7 @@ describe('the figures of insights', () => {
     vi.useRealTimers()
   })
 
-  it('are those of the spans and traces that the API lists for them, apart from what expired', {
+  it('match the spans and traces that the API lists for them, apart from expired ones', {
     timeout: 120_000 * THOROUGHNESS,
   }, async () => {
     vi.useFakeTimers({ toFake: ['Date'] })

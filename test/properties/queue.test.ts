@@ -210,7 +210,9 @@ class World {
 }
 
 describe('the queue under a policy', () => {
-  it('offers what needs review and is picked, at any time', { timeout: 300_000 }, async ({ expect }) => {
+  it('always offers exactly the spans that need review and that the policy selects', { timeout: 300_000 }, async ({
+    expect,
+  }) => {
     await fc.assert(
       fc.asyncProperty(fc.array(event, { minLength: 20, maxLength: 40 }), async events => {
         const world = new World(await newOrg())

@@ -300,7 +300,7 @@ async function purge({ org, id }: Awaited<ReturnType<typeof play>>) {
 }
 
 describe('votes by several reviewers at once', () => {
-  it('explain every decision, no matter how they interleave and which replies get lost', {
+  it('explain every decision, no matter how they interleave and which replies are lost', {
     timeout: 120_000 * THOROUGHNESS,
   }, async () => {
     const property = fc.asyncProperty(scenario, async drawn => {

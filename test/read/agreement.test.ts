@@ -85,7 +85,7 @@ describe('GET /api/agreement', () => {
     await decided.review({ decision: 'reset' })
   })
 
-  it('has the figures that follow by hand from the votes that count', async ({ expect }) => {
+  it('has the figures that were computed by hand from the counted votes', async ({ expect }) => {
     const { a, b, c } = team
     const body = await agreementOf(team)
     // Pairs that agree: 3 of 3, 1 of 3, 3 of 3, 1 of 1, and 0 of 1. 8 of 13 labels are accept, and there are
@@ -155,7 +155,7 @@ describe('GET /api/agreement', () => {
     })
   })
 
-  it('shows a list of exactly as many outputs for each number', async ({ expect }) => {
+  it('lists exactly as many outputs as each number says', async ({ expect }) => {
     const body = await agreementOf(team)
     const count = async (query: string) => (await outputsOf(team, query)).length
     for (const label of ['decision', 'errorType'] as const) {
@@ -203,7 +203,7 @@ describe('GET /api/agreement', () => {
     expect(paged).toEqual(all)
   })
 
-  it('rejects filters that belong to others', async ({ expect }) => {
+  it('rejects filters without the ones that they require', async ({ expect }) => {
     const id = crypto.randomUUID()
     for (const [query, path, message] of [
       ['&agrees=true', 'agrees', 'requires label'],
@@ -295,7 +295,7 @@ describe('the outputs that count', () => {
     expect(await outputsOf(team)).toHaveLength(1)
   })
 
-  it('leave out undecided ones for callers who are bound by a blind policy', async ({ expect }) => {
+  it('leave out undecided ones for callers that a blind policy applies to', async ({ expect }) => {
     const team = await newTeam()
     const { org, a, b, c, bound } = team
     const setPolicy = async (blind: boolean) => {
@@ -321,7 +321,7 @@ describe('the outputs that count', () => {
     expect((await agreementOf({ manager: bound })).decision).toMatchObject({ outputs: 2, pairs: 4 })
   })
 
-  it('are shown to adjudicators, who need no manage scope, but to no other reviewer', async ({ expect }) => {
+  it('are shown to adjudicators without the manage scope, but to no other reviewer', async ({ expect }) => {
     const { org, ids } = await newTeam()
     const [adjudicator, other] = ids
     await org.owner.patch(`/api/users/${adjudicator.userId}`, { adjudicator: true })

@@ -48,7 +48,7 @@ const durations = (pages: readonly Answer[]) =>
 const costs = (pages: readonly Answer[]) => pages.flatMap(({ traces }) => traces.map(({ costUsd }) => costUsd))
 
 describe('a list of traces sorted by', () => {
-  it('duration has the longest first and those without one last, at any page size', async ({ expect }) => {
+  it('duration has the longest first and traces without a duration last, at any page size', async ({ expect }) => {
     const org = await newOrg()
     await putTraces(org, [{ duration: 5 }, {}, { duration: 90 }, { duration: 0 }, { duration: 5 }, {}, { duration: 7 }])
     const whole = await read(org, 'sort=duration')

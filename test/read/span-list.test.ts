@@ -257,7 +257,7 @@ const NOW = Date.parse('2026-11-20T12:00:00.000Z')
 const at = (milliseconds: number) => vi.useFakeTimers({ toFake: ['Date'], now: NOW + milliseconds })
 
 describe('spans with a review filter', () => {
-  it('come by decision, newest first, with the step and version recorded then', async ({ expect }) => {
+  it('are sorted by decision, newest first, with the step and version recorded at the time', async ({ expect }) => {
     const fixture = await newReviewed('Yes')
     const { org, step } = fixture
     const prompt = { projectSlug: 'support', stepId: 'write', content: 'Write.' }
@@ -369,7 +369,7 @@ describe('spans with a review filter', () => {
     }
   })
 
-  it('have none expired that a deleted project had', async ({ expect }) => {
+  it("don't count a deleted project's decisions as expired", async ({ expect }) => {
     const org = await newOrg()
     const { review } = await newReviewed('Yes', org)
     await review({ decision: 'accept' })

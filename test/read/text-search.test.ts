@@ -483,7 +483,7 @@ describe('contains in a list of spans', () => {
     ])
   })
 
-  it('searches the spans behind decisions, whichever text was judged', async ({ expect }) => {
+  it('searches the spans behind decisions, no matter which text was judged', async ({ expect }) => {
     const { org, review, spanId, observe } = await newReviewed({ answer: 'twelve months' })
     await review({ decision: 'correct', approvedOutput: { answer: 'two years' }, comment: 'See the terms' })
     const found = async (contains: string) => (await spansWith(org, { contains, decision: 'correct' })).spans

@@ -48,7 +48,7 @@ async function newTeam(count: number) {
 const sharesOf = ({ assigned }: { assigned: { userId: string; spans: number }[] }) => assigned.map(({ spans }) => spans)
 
 describe('assigning spans', () => {
-  it('shares a part of the queue out evenly over repeated calls, and changes nothing when repeated', async ({
+  it('distributes a part of the queue evenly over several calls, and changes nothing when repeated', async ({
     expect,
   }) => {
     const { org, ada, bob, cy, spanIds, assign, queueOf, assigneesOf } = await newTeam(7)
@@ -84,7 +84,7 @@ describe('assigning spans', () => {
     expect((await org.owner.get(`${QUEUE}&assignee=${bob.userId}&limit=2`)).body).toMatchObject({ remaining: 3 })
   })
 
-  it('lists what is due first, page by page', async ({ expect }) => {
+  it('lists spans that are due first, page by page', async ({ expect }) => {
     const { ada, spanIds, assign, queueOf } = await newTeam(5)
     const dates = ['2027-01-03', '2027-01-01', undefined, '2027-01-02', '2027-01-01']
     for (const [index, date] of dates.entries()) {
@@ -107,7 +107,7 @@ describe('assigning spans', () => {
     expect(await queueOf(ada, 'assignee=me&order=newest')).toEqual(spanIds.toReversed())
   })
 
-  it('begins with what is assigned to the reviewer, and leaves out what others have', async ({ expect }) => {
+  it("begins with the reviewer's own spans, and leaves out those of others", async ({ expect }) => {
     const { ada, bob, cy, spanIds, assign } = await newTeam(7)
     const [oldest, , bobs, ...rest] = spanIds
     const [late, soon] = [rest[3], rest[1]]
@@ -131,9 +131,7 @@ describe('assigning spans', () => {
     expect(await walk(cy, 3)).toEqual({ found: others, remaining: 4, assigned: 0 })
   })
 
-  it('ends with the decision, and is open again if the output changes or the decision is withdrawn', async ({
-    expect,
-  }) => {
+  it('ends with the decision, and reopens if the output changes or the decision is withdrawn', async ({ expect }) => {
     const { org, spanId, observe, review } = await newReviewed('Yes')
     const { userId, client } = await reviewerOf(org)
     const state = async () => ({
@@ -159,7 +157,7 @@ describe('assigning spans', () => {
     expect((await client.get('/api/spans?projectSlug=support&assignee=none')).body.spans).toEqual([])
   })
 
-  it('moves what one person has left to others, and unassigns', async ({ expect }) => {
+  it("moves a person's remaining spans to others, or unassigns them", async ({ expect }) => {
     const { org, ada, bob, cy, spanIds, assign, queueOf, assigneesOf, progress } = await newTeam(4)
     await assign({ filter: FILTER, userIds: [ada.userId], dueAt: DUE })
     await ada.client.put(`/api/spans/${spanIds[0]}/review`, { decision: 'accept' })
@@ -188,7 +186,9 @@ describe('assigning spans', () => {
     expect(own.filter((entry: object) => 'beforeId' in entry && entry.beforeId === ada.userId)).toHaveLength(3)
   })
 
-  it('never assigns what needs no review, what is in another project, or a trace that is gone', async ({ expect }) => {
+  it('never assigns spans that need no review, that are in another project, or whose trace is gone', async ({
+    expect,
+  }) => {
     const { org, ada, spanIds, assign, queueOf } = await newTeam(3)
     const [reviewed, deleted, kept] = spanIds
     await ada.client.put(`/api/spans/${reviewed}/review`, { decision: 'accept' })
@@ -247,7 +247,7 @@ describe('assigning spans', () => {
     expect(body.spans.map(({ id }: { id: string }) => id)).toEqual([spanIds[0]])
   })
 
-  it('assigns each span to as many people as the policy says, and offers spans that it leaves out', async ({
+  it('assigns each span to as many people as the policy says, and offers assigned spans that the policy leaves out', async ({
     expect,
   }) => {
     const { org, ada, bob, cy, spanIds, assign, queueOf, assigneesOf } = await newTeam(3)
@@ -271,7 +271,7 @@ describe('assigning spans', () => {
     expect(await queueOf(ada, 'assignee=me')).toContain(left)
   })
 
-  it('waits only for those who have not voted, which a blind reviewer does not see of others', async ({ expect }) => {
+  it('waits only for people who have not voted, and hides from blind reviewers who that is', async ({ expect }) => {
     const { org, ada, ben, cleo, spanId, vote } = await newVoted('Yes', { blind: true })
     const userIds = [ada.userId, ben.userId]
     await org.owner.post(ASSIGN, { spanIds: [spanId], userIds, dueAt: '2020-01-01T00:00:00.000Z' })
@@ -371,7 +371,7 @@ describe('a large project', () => {
       .run()
   })
 
-  it('is shared out in calls of a limited size, and each says where the next continues', async ({ expect }) => {
+  it('is assigned in calls of a limited size, and each returns the cursor for the next one', async ({ expect }) => {
     const userIds = people.map(({ userId }) => userId)
     const first = (await org.owner.post(ASSIGN, { filter: FILTER, userIds })).body
     expect(sharesOf(first)).toEqual([MAX_ASSIGNED_SPANS / 2, MAX_ASSIGNED_SPANS / 2])

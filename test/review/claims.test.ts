@@ -3,7 +3,7 @@ import { datasetUuid } from '../../src/domain/ids.ts'
 import { ACCEPT, adjudicatorOf, correct, newVoted, RESET, setPolicy } from '../support/voting.ts'
 
 describe('claims on a span that several people review', () => {
-  it('are as many as people still have to vote, and end with the votes', async ({ expect }) => {
+  it('are limited to the number of missing votes, and end with the votes', async ({ expect }) => {
     const { org, ada, ben, cleo, vote, spanId } = await newVoted('Yes')
     const judge = await adjudicatorOf(org)
     type Reviewer = typeof ada
@@ -51,7 +51,7 @@ describe('claims on a span that several people review', () => {
     expect([full.status, full.body.error]).toEqual([held.status, held.body.error])
   })
 
-  it('become one when the policy asks for one reviewer', async ({ expect }) => {
+  it('are limited to one when the policy asks for one reviewer', async ({ expect }) => {
     const { org, ada, ben, vote, spanId } = await newVoted('Yes')
     await ada.client.post('/api/review-queue/claim', { spanIds: [spanId] })
     await setPolicy(org, { reviewers: 1 })
@@ -99,7 +99,7 @@ describe('disputed spans', () => {
 
 describe('votes on a root with the text of a span below it', () => {
   const TEXT = 'The warranty lasts 24 months.'
-  it('are votes on that span, and show in the form of each', async ({ expect }) => {
+  it('are votes on that span, and each shows them in its own form', async ({ expect }) => {
     const { org, ada, ben, vote, step, on, read, spanId: root } = await newVoted({ answer: TEXT })
     const below = crypto.randomUUID()
     await step({ span_id: below, step_id: 'generate', output: TEXT })

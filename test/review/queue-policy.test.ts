@@ -42,7 +42,7 @@ const leaveOut = () =>
   })
 
 describe('the queue under a policy', () => {
-  it('offers what sampling picks, and with `all` the rest', async ({ expect }) => {
+  it('offers the sample, and with `all` also the rest', async ({ expect }) => {
     const org = await newOrg()
     const spanIds: string[] = []
     for (let index = 0; index < 20; index++) spanIds.push(...(await addTrace(org, ['answer', 'embed'])).spanIds)
@@ -57,7 +57,7 @@ describe('the queue under a policy', () => {
     expect(new Set(await queued(org))).toEqual(new Set(spanIds))
   })
 
-  it('asks others for their votes on a span that it leaves out, once somebody has voted', async ({ expect }) => {
+  it('asks others for their votes on a span that it would leave out, once somebody has voted', async ({ expect }) => {
     const org = await newOrg()
     const { spanIds } = await addTrace(org, ['answer'])
     await setPolicy(org, { default: { sample: 1e-9, reviewers: 2 } })
@@ -71,7 +71,7 @@ describe('the queue under a policy', () => {
     expect((await vote(second)).body.approvedOutput).toEqual({ answer: 'Yes' })
   })
 
-  it('reads hardly more rows however much a policy leaves out, in two round trips', async ({ expect }) => {
+  it('reads hardly any more rows in two round trips, no matter how much a policy leaves out', async ({ expect }) => {
     const org = await newOrg()
     const costs = async (query = '') => {
       let d1RoundTrips = 0

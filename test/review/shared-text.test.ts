@@ -186,7 +186,7 @@ describe('reviews of a root and its step at the same time', () => {
 })
 
 describe('the step that a root is reviewed with', () => {
-  it('is the deepest, also if its parents arrive late', async ({ expect }) => {
+  it('is the deepest, even if its parents arrive late', async ({ expect }) => {
     const { root, add, queue, shown } = await newAnswer()
     const middle = crypto.randomUUID()
     const deep = await add(message(TEXT), { parent_span_id: middle, timestamp: timeAfter(50) })
@@ -233,7 +233,7 @@ describe('the step that a root is reviewed with', () => {
     ['is a tool', { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'search' }],
     ['is an embedding', { 'openinference.span.kind': 'EMBEDDING' }],
     ['only supports others', { 'openinference.span.kind': 'CHAIN' }],
-  ] as const)('is none that %s', async ([, attributes], { expect }) => {
+  ] as const)('is never one that %s', async ([, attributes], { expect }) => {
     const { org, span, uuidOf, read } = await newRun()
     const [rootId, childId] = ['00000000000000aa', '00000000000000bb']
     const output = { 'output.value': TEXT, 'gen_ai.tool.call.result': TEXT }
@@ -280,7 +280,7 @@ describe('two outputs', () => {
     expect((await shown(root)).review.reviewedBy).toBe(span_id)
   })
 
-  it('are reviewed apart once a correction of the step has no form for the root', async ({ expect }) => {
+  it("are reviewed separately once a correction of the step doesn't fit the root's form", async ({ expect }) => {
     const { root, add, queue, decide, shown } = await newAnswer()
     const step = await add(message(TEXT))
     const call = message(null, { tool_calls: [{ id: 'call_1', type: 'function' }] })
@@ -292,7 +292,7 @@ describe('two outputs', () => {
     expect(await queue()).toEqual([])
   })
 
-  it('are reviewed apart once a correction of the root has no form for the step', async ({ expect }) => {
+  it("are reviewed separately once a correction of the root doesn't fit the step's form", async ({ expect }) => {
     const { root, add, queue, decide, shown } = await newAnswer()
     const step = await add(message(TEXT))
     await decide(root, { decision: 'correct', approvedOutput: { answer: TEXT, sources: [] } })
@@ -303,7 +303,7 @@ describe('two outputs', () => {
     expect(await queue()).toEqual([step])
   })
 
-  it('of which one is stale are both unreviewed', async ({ expect }) => {
+  it('are both unreviewed if one of them is stale', async ({ expect }) => {
     const { root, add, queue, decide, shown } = await newAnswer()
     const step = await add(TEXT)
     await decide(root, { decision: 'correct', approvedOutput: { answer: OTHER } })
@@ -350,7 +350,7 @@ describe('a text that many spans share', () => {
 })
 
 describe('the cost of a shared text', () => {
-  it('is no row for its hash', async ({ expect }) => {
+  it('includes no extra row for its hash', async ({ expect }) => {
     const org = await newOrg()
     const rowsFor = async (output: unknown) => {
       const { trace_id } = await newTrace(org)

@@ -103,7 +103,7 @@ describe('an agent’s decision', () => {
     expect([span, trace.spans[0], (await queue()).spans[0]].map(({ suggestions }) => suggestions)).toEqual([[], [], []])
   })
 
-  it('is what its key acts as, even if a person has the same user', async ({ expect }) => {
+  it('follows what its key acts as, even if a person has the same user', async ({ expect }) => {
     const { org, review, suggest, read } = await newSuggested()
     const reviewer = await reviewerOf(org)
     const { client: agent } = await newAgent(org, { userId: reviewer.userId })
@@ -382,7 +382,7 @@ describe('a suggestion on a root that’s reviewed with a step', () => {
     },
   )
 
-  it('stays on the root if it has no form for the step', async ({ expect }) => {
+  it("stays on the root if it doesn't fit the step's form", async ({ expect }) => {
     const { org, spanId, step, put } = await newPair()
     await put(step, { decision: 'accept' })
     const correction = { answer: OTHER, source: 'doc' }
@@ -393,7 +393,7 @@ describe('a suggestion on a root that’s reviewed with a step', () => {
     expect((await org.read.get(`/api/spans/${step}`)).body.suggestions).toMatchObject([{ decision: 'accept' }])
   })
 
-  it('is shown by a decision on the root as well', async ({ expect }) => {
+  it('is also shown by a decision on the root', async ({ expect }) => {
     const { org, spanId, step, put } = await newPair()
     await put(step, { decision: 'correct', approvedOutput: { role: 'assistant', content: OTHER } })
     const { body } = await org.owner.put(`/api/spans/${spanId}/review`, { decision: 'accept' })

@@ -106,7 +106,7 @@ describe('votes on a span that two people review', () => {
     expect((await read()).trace.feedback).toMatchObject([{ userId: ada.userId, content: 'Second' }])
   })
 
-  it("agree as the step's evaluator says, in each pair", async ({ expect }) => {
+  it("agree if the step's evaluator says so for each pair", async ({ expect }) => {
     const { org, ada, ben, cleo, step, on } = await newVoted('Yes', { reviewers: 3 })
     const decided = async (...values: unknown[]) => {
       const spanId = crypto.randomUUID()
@@ -131,7 +131,7 @@ describe('votes on a span that two people review', () => {
     expect((await decided(long, { note: '', total: long.total }, long))[1]).toBe('corrected')
   })
 
-  it('compare values in R2, and take the first one to the dataset once', async ({ expect }) => {
+  it('compare values in R2, and add the first one to the dataset once', async ({ expect }) => {
     const { org, ada, ben, cleo, vote, read, spanId } = await newVoted({ text: 'x'.repeat(20_000) }, { reviewers: 3 })
     const value = (text: string) => ({ text: text.repeat(10_000) })
     await vote(ada, correct(value('No ')))
@@ -194,7 +194,7 @@ describe('votes on a span that two people review', () => {
     expect((await vote(cleo, ACCEPT)).body.review).toMatchObject({ state: 'accepted', basis: 'votes' })
   })
 
-  it('check the same as decisions do: the ETag, the schema, the error type, and the scope', async ({ expect }) => {
+  it('are checked like decisions: the ETag, the schema, the error type, and the scope', async ({ expect }) => {
     const { org, ada, ben, vote, read, step, on } = await newVoted('Yes')
     const { etag } = (await read()).span
     expect(await vote(ada, ACCEPT, { 'if-match': '"other"' })).toMatchObject({ status: 412 })

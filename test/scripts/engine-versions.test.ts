@@ -25,7 +25,7 @@ const PROJECT_TYPES = TAXONOMY.map(type => ({ ...type, id: type.errorType }))
 
 // If one fails, answers have changed: raise the version and record the new checksum. Otherwise the new answers would
 // count toward the record of the old ones.
-describe('an engine that answers differently has another version', () => {
+describe('an engine that answers differently has a new version', () => {
   it('rules', async () => {
     const answers = await checksum(subject => {
       const { errorType, confidence, spanId } = attributeByRules(subject, findEvidence(subject), new Set())

@@ -152,7 +152,7 @@ const Queue = v.object({
 })
 
 describe('loop.ts', () => {
-  it('posts tickets, and runs the experiments that wait on them', async ({ expect }) => {
+  it('posts tickets, and runs the experiments that are waiting for results', async ({ expect }) => {
     const tenant = await newTenant(server.url, ['ingest', 'read', 'review', 'manage'])
     const { url, key, projectSlug } = tenant
     const loop = (command: string) => printed(tenant, process.execPath, 'loop.ts', command)

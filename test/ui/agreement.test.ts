@@ -79,7 +79,7 @@ test('the page shows the figures, and each number links to the outputs that it c
   await expect(rows).toHaveCount(1 + 12)
 })
 
-test('an output on which reviewers differ leads to the guideline and to its trace', async ({ page, context }) => {
+test('an output on which reviewers disagree links to the guideline and to its trace', async ({ page, context }) => {
   await signIn(context, managerKey)
   await page.goto('/agreement?project=support')
   const differing = page.getByRole('region', { name: 'Where reviewers disagree most' })
@@ -109,7 +109,7 @@ test('without votes, the page says how to get some', async ({ page, context }) =
   )
 })
 
-test('reviewers have no such section, and learn who has', async ({ page, context }) => {
+test("reviewers don't have this section, and the page says who does", async ({ page, context }) => {
   const { key } = await organization.reviewer('Zoe')
   await signIn(context, key)
   await page.goto('/agreement?project=support')

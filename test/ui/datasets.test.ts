@@ -16,7 +16,7 @@ test.beforeAll(async () => {
 
 test.beforeEach(({ context }) => signIn(context, managerKey))
 
-test('a dataset’s counts lead to its items, and an item to its diff and its span', async ({ page }) => {
+test('a dataset’s counts link to its items, and an item to its diff and its span', async ({ page }) => {
   await page.goto(`/datasets?project=${sample.project.slug}`)
   await page.getByRole('link', { name: `1 corrected item of ${STEP}` }).click()
   const rows = page.getByRole('table', { name: 'Items' }).getByRole('row')

@@ -41,7 +41,10 @@ test('a person starts an experiment, follows its progress, and finishes it', asy
   await expect(page.getByRole('row', { name: /From the browser.*Finished/ })).toBeVisible()
 })
 
-test('a report opens on what needs a person, who accepts and rejects from the keyboard', async ({ page, context }) => {
+test('a report opens on the items that need a person, who accepts and rejects from the keyboard', async ({
+  page,
+  context,
+}) => {
   const [id] = sample.experimentIds
   const kofi = await sample.reviewer('Kofi')
   await signIn(context, kofi.key)

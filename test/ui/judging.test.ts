@@ -95,7 +95,7 @@ test('a trace shows what an output is based on when asked, and citations in its 
   await expect(text.getByRole('button')).toHaveCount(0)
 })
 
-test('a manager edits the guideline beside the item, and a reviewer only reads it', async ({
+test('a manager edits the guideline next to the item, and a reviewer can only read it', async ({
   page,
   anotherBrowser,
 }) => {

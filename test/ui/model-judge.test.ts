@@ -83,7 +83,7 @@ test("a person asks the model, sees its answers marked as a model's, and decides
   await expectAccessibleOnEveryScreen(page)
 })
 
-test('an owner lets the model judge for the gate, and sees how far it agrees with people', async ({
+test('an owner lets the model judge for the gate, and sees how often it agrees with people', async ({
   page,
   context,
 }) => {

@@ -64,7 +64,10 @@ test('a person lets the model run an experiment, from the keyboard, and sees its
   await expectAccessibleOnEveryScreen(page)
 })
 
-test("a run whose calls don't fit into its cost bound ends, and the report says why", async ({ page, context }) => {
+test('a run ends if its next call could exceed the maximum cost, and the report says why', async ({
+  page,
+  context,
+}) => {
   const { make, project, datasetId } = sample
   const fields = { projectSlug: project.slug, datasetId, runner: 'model', maxCostUsd: 0.001 }
   const id = await make('/api/experiments', fields)
@@ -77,7 +80,10 @@ test("a run whose calls don't fit into its cost bound ends, and the report says 
   await expect(page.getByRole('link', { name: '5 errors' })).toBeVisible()
 })
 
-test("a person tries a version on one item, and sees its output beside what's expected", async ({ page, context }) => {
+test('a person tries a version on one item, and sees its output next to the expected one', async ({
+  page,
+  context,
+}) => {
   const { call, project, promptId, datasetId } = sample
   const kofi = await sample.reviewer('Kofi')
   // The newest item is corrected, but isn't for testing.
@@ -122,7 +128,7 @@ test("a person tries a version on one item, and sees its output beside what's ex
   await expect(page.getByText('openai/runs ran the item.')).toBeVisible()
 })
 
-test("who can't review sees why they can't try a version", async ({ page, context }) => {
+test("a user who can't review sees why they can't try a version", async ({ page, context }) => {
   const { call, project, promptId } = sample
   const fields = { name: 'Reader', projectSlug: project.slug, scopes: ['read'] }
   const { key } = v.parse(Key, await call('POST', '/api/api-keys', fields, sample.ownerKey))
@@ -132,7 +138,7 @@ test("who can't review sees why they can't try a version", async ({ page, contex
   await expect(page.getByRole('dialog')).toContainText("You can't try versions")
 })
 
-test('a report says why a run waits, and that it goes on', async ({ page, context }) => {
+test('a report says why a run is waiting, and when it continues', async ({ page, context }) => {
   await model.replyWith([{ status: 429, headers: { 'retry-after': '300' } }])
   const { make, project, datasetId } = sample
   const id = await make('/api/experiments', { projectSlug: project.slug, datasetId, runner: 'model' })

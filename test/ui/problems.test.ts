@@ -56,7 +56,7 @@ async function openProblem(page: Page): Promise<void> {
   await expect(page.getByRole('heading', { level: 1, name: NAME })).toBeVisible()
 }
 
-test('each number on the board and on a problem leads to as many spans', async ({ page, context }) => {
+test('each number on the board and on a problem links to exactly as many spans', async ({ page, context }) => {
   await signIn(context, board.ownerKey)
   await openBoard(page)
   const open = async () => {
@@ -81,7 +81,7 @@ test('each number on the board and on a problem leads to as many spans', async (
   await expect(page.getByRole('button', { name: `Problem: ${NAME} in ${STEP}` })).toBeVisible()
 })
 
-test('“Fix next” leads to the problem', async ({ page, context }) => {
+test('“Fix next” links to the problem', async ({ page, context }) => {
   await signIn(context, board.ownerKey)
   await page.goto(`/?project=${board.project.slug}`)
   await link(page, `Fix “${NAME}”`).click()
@@ -89,7 +89,7 @@ test('“Fix next” leads to the problem', async ({ page, context }) => {
   await expect(state(page)).toHaveText('Open')
 })
 
-test('keys go through the board and the examples', async ({ page, context }) => {
+test('J and K go through the board and the examples', async ({ page, context }) => {
   await signIn(context, board.ownerKey)
   await openBoard(page)
   const { keyboard } = page
@@ -201,7 +201,7 @@ const Items = v.object({
   ),
 })
 
-test('the figures of a proof lead to as many items', async ({ page, context }) => {
+test('the figures of a proof link to exactly as many items', async ({ page, context }) => {
   const { call, make, project, ownerKey, versionIds } = board
   const selector = `projectSlug=${project.slug}`
   const { datasets } = v.parse(Listed, await call('GET', `/api/datasets?${selector}`))

@@ -132,7 +132,7 @@ test.describe('on a phone', () => {
   })
 })
 
-test("a prompt's page compares the active version with the one before, and each number leads to its spans", async ({
+test("a prompt's page compares the active version with the previous one, and each number links to its spans", async ({
   page,
   context,
 }) => {

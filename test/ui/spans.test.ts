@@ -10,7 +10,7 @@ test.beforeAll(async () => {
 
 test.beforeEach(({ context }) => signIn(context, sample.ownerKey))
 
-test('each number of decisions in insights leads to as many spans', async ({ page }) => {
+test('each number of decisions in insights links to exactly as many spans', async ({ page }) => {
   await page.goto(`/?project=${sample.project.slug}`)
   const link = page.getByRole('link', { name: `decisions on ${STEP}` }).first()
   const decided = Number((await link.textContent())?.trim())

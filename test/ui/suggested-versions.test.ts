@@ -117,7 +117,7 @@ test('a suggested version shows each change with its reason, its examples, and a
   await expectAccessibleOnEveryScreen(page)
 })
 
-test('a problem gets a suggested version, which is followed until the model has written it', async ({
+test('a problem gets a suggested version, and its page waits until the model has written it', async ({
   page,
   context,
 }) => {

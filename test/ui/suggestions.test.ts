@@ -50,7 +50,7 @@ for (const [place, at] of [
   })
 }
 
-test('a new key acts as what its scopes suggest, or as what its creator chooses', async ({ page, context }) => {
+test('a new key acts as its scopes suggest, or as its creator chooses', async ({ page, context }) => {
   const { ownerKey, project } = await newOrganization()
   await signIn(context, ownerKey)
   await page.goto(`/settings/keys?project=${project.slug}`)
@@ -68,7 +68,7 @@ test('a new key acts as what its scopes suggest, or as what its creator chooses'
   await expect(page.getByRole('row').filter({ hasText: 'cs_' }).filter({ hasText: 'An agent' })).toHaveCount(1)
 })
 
-test('an agent that signs in learns that its decisions are only suggestions', async ({ page, context }) => {
+test('the app tells an agent that signs in that its decisions are only suggestions', async ({ page, context }) => {
   const { project, agentKey } = await withSuggestion()
   await signIn(context, agentKey)
   await page.goto(`/review?project=${project.slug}`)

@@ -21,7 +21,7 @@ const PATIENT = { timeout: 20_000 }
 const quiet = () => vi.spyOn(console, 'error').mockImplementation(() => {})
 
 describe('an experiment that the model runs', () => {
-  it('asks about each item, holds a result for each, and finishes', async ({ expect }) => {
+  it('asks about each item, stores a result for each, and finishes', async ({ expect }) => {
     const bench = await newModelBench([{ answer: 'Yes' }], { settings: PRICED })
     const { report, items } = await bench.runAll()
     expect(report).toMatchObject({
@@ -62,7 +62,9 @@ describe('an experiment that the model runs', () => {
     expect(request?.body.messages).toEqual([{ role: 'user', content: question }])
   })
 
-  it('holds answers to the outputSchema, asks once more, and then gives the item an error', async ({ expect }) => {
+  it('checks answers against the outputSchema, asks once more, and then gives the item an error', async ({
+    expect,
+  }) => {
     const outputSchema = {
       type: 'object',
       properties: { months: { type: 'integer' } },
@@ -87,7 +89,7 @@ describe('an experiment that the model runs', () => {
     expect(JSON.stringify(requests[1]?.body.messages)).toContain('output.months')
   })
 
-  it('takes an object, a list, or a text, as the schema says', async ({ expect }) => {
+  it('accepts an object, a list, or text, depending on the schema', async ({ expect }) => {
     const schemas = [
       [{ type: 'object', properties: { a: { type: 'number' } } }, { a: 1 }],
       [{ type: 'array', items: { type: 'string' } }, ['a', 'b']],
@@ -125,14 +127,14 @@ describe('an experiment that the model runs', () => {
     expect(report).toMatchObject({ state: 'finished', counts: { error: 2 }, endReason: null })
   })
 
-  it('treats half an answer as none', async ({ expect }) => {
+  it('treats half an answer as no answer', async ({ expect }) => {
     const bench = await newModelBench([{ answer: 'Ye', finishReason: 'length' }, { answer: 'Yes' }], { items: 1 })
     const { items } = await bench.runAll()
     expect(items).toMatchObject([{ output: 'Yes' }])
     expect(await bench.modelRequests()).toHaveLength(2)
   })
 
-  it('takes a draft version, or by default the active one', async ({ expect }) => {
+  it('uses a draft version, or by default the active one', async ({ expect }) => {
     const bench = await newModelBench([{ answer: 'Yes' }], { items: 1 })
     const draft = await bench.owner.post(`/api/prompts/${bench.prompt.id}/versions`, {
       content: 'Draft: {{input}}',
@@ -146,7 +148,7 @@ describe('an experiment that the model runs', () => {
 })
 
 describe('the provider', () => {
-  it('makes the whole run wait if it asks for that', async ({ expect }) => {
+  it('makes the whole run wait if it asks for a pause', async ({ expect }) => {
     const bench = await newModelBench([{ answer: 'Yes' }, { status: 429, headers: { 'retry-after': '40' } }], {
       items: 20,
     })
@@ -175,7 +177,7 @@ describe('the provider', () => {
     expect(await bench.modelRequests()).toHaveLength(asked + 1)
   })
 
-  it('is asked again after a 5xx, a time-out, or broken JSON', async ({ expect }) => {
+  it('is asked again after a 5xx, a timeout, or broken JSON', async ({ expect }) => {
     const broken = [{ status: 500 }, { delayMs: 4000, answer: 'late' }, { body: '{"choices": [' }, { hangsUp: true }]
     for (const reply of broken) {
       const bench = await newModelBench([reply, { answer: 'Yes' }], { items: 1 })
@@ -218,7 +220,7 @@ describe('the provider', () => {
     expect(listed.body.experiments).toMatchObject([{ id: experiment.id, counts: { error: 0 } }])
   })
 
-  it('goes on with the rest if it rejects some prompts, and stops if it rejects all', async ({ expect }) => {
+  it('is asked about the rest if it rejects some prompts, but not if it rejects all', async ({ expect }) => {
     quiet()
     const some = await newModelBench([{ status: 400 }, { status: 413 }, { answer: 'Yes' }], { items: 4 })
     const { report } = await some.runAll()
@@ -288,7 +290,7 @@ describe('a run that is cut off', () => {
     expect(await bench.jobOf(experiment.id)).toMatchObject({ status: 'cancelled' })
   })
 
-  it('ends when somebody finishes the experiment, and what is pending becomes errors', async ({ expect }) => {
+  it('ends when somebody finishes the experiment, and pending items become errors', async ({ expect }) => {
     const bench = await newModelBench([{ answer: 'Yes' }], { items: 3 })
     const experiment = await bench.begin()
     expect((await experiment.finish()).body).toMatchObject({ state: 'finished', pending: 0 })
@@ -348,9 +350,7 @@ describe('the cost of a run', () => {
     expect(report.run.costUsd).toBeGreaterThan(0.06)
   })
 
-  it('counts nothing for calls that the provider refuses, and in full for those without an answer', async ({
-    expect,
-  }) => {
+  it('excludes calls that the provider rejects, and counts calls without an answer in full', async ({ expect }) => {
     for (const [reply, most] of [
       [{ status: 500 }, 0.002],
       [{ hangsUp: true }, 0.2],
@@ -387,7 +387,7 @@ describe('the cost of a run', () => {
 })
 
 describe('a request for an experiment by the model', () => {
-  it('is refused without a model, without a prompt, and with another provider’s model', async ({ expect }) => {
+  it('is rejected without a model, without a prompt, and with another provider’s model', async ({ expect }) => {
     const bench = await newModelBench([{ answer: 'Yes' }])
     const unconfigured = await bench.org.owner.post('/api/experiments', bench.draft({ runner: 'model' }))
     expect(unconfigured).toMatchObject({ status: 409, body: { code: 'model_not_configured' } })
@@ -415,7 +415,7 @@ describe('a request for an experiment by the model', () => {
     expect((await bench.modelRequests())[0]?.body.model).toBe('other')
   })
 
-  it('has one effect, however often it is sent', async ({ expect }) => {
+  it('has one effect, no matter how often it is sent', async ({ expect }) => {
     const bench = await newModelBench([{ answer: 'Yes' }])
     const id = crypto.randomUUID()
     const [first, second] = [await bench.post({ id }), await bench.post({ id })]
@@ -424,7 +424,7 @@ describe('a request for an experiment by the model', () => {
     expect(await bench.modelRequests()).toHaveLength(3)
   })
 
-  it('tries a single item, which no gate looks at', async ({ expect }) => {
+  it("tries a single item, which doesn't count for a gate", async ({ expect }) => {
     const bench = await newModelBench([{ answer: 'Yes' }])
     const [itemId] = bench.ids
     await bench.owner.put(`/api/projects/${bench.org.project.id}/gates/generate-answer`, { minItems: 1, split: 'test' })
@@ -447,7 +447,7 @@ describe('a request for an experiment by the model', () => {
     expect(await bench.post({ itemId })).toMatchObject({ status: 422 })
   })
 
-  it('takes results from nobody else', async ({ expect }) => {
+  it('accepts results from nobody else', async ({ expect }) => {
     const bench = await newModelBench([{ answer: 'Yes' }])
     const experiment = await bench.begin()
     expect(await experiment.send({ itemId: bench.ids[0], output: 'Yes' })).toMatchObject({ status: 409 })
