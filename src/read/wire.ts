@@ -13,10 +13,11 @@ import { TRACE_STATUSES } from '../domain/trace-status.ts'
 import { described, IsoTime, isoTime, StoredObject, StoredValue, Uuid, written } from '../http/atoms.ts'
 import { NextCursor } from '../http/cursor.ts'
 import { PREVIEW_LENGTH, PREVIEWED_ROWS } from '../limits.ts'
+import type { SpanClaim } from '../store/core/claims.ts'
 import type { Comment } from '../store/reviews/comments.ts'
 import type { TextMatch } from '../store/search/texts.ts'
 import type { LocatedSpan } from '../store/spans/located-spans.ts'
-import type { SpanClaim, SpanDetail, SpanReview } from '../store/spans/span-detail.ts'
+import type { SpanDetail, SpanReview } from '../store/spans/span-detail.ts'
 import type { Suggestion as StoredSuggestion } from '../store/spans/suggestions.ts'
 import type { FeedbackDetail, TraceDetail } from '../store/spans/trace-detail.ts'
 import type { Vote as StoredVote } from '../store/spans/votes.ts'
@@ -168,7 +169,7 @@ export const Span = v.object({
   }),
   claim: described(
     v.nullable(v.object({ heldBy: Uuid, until: IsoTime })),
-    "Who is reviewing the span: the user, or the key if it acts for no user; and when the claim ends unless it's renewed. The claim may be your own. Null if nobody holds the span. Claims don't change the ETag.",
+    "Who is reviewing the span: the user, or the key if it acts for no user; and when the claim ends unless it's renewed. Your own claim, if you have one; if several people may claim the span, otherwise that of one of them. Null if nobody holds the span. Claims don't change the ETag.",
   ),
   assignees: described(
     v.array(v.object({ userId: Uuid, dueAt: v.nullable(IsoTime) })),
@@ -286,7 +287,7 @@ const toSpan = (span: SpanDetail): v.InferOutput<typeof Span> => ({
   promptVersionId: span.promptVersionId,
   metadata: span.metadata,
   review: { ...toReview(span.review), reviewedBy: span.reviewedBy },
-  claim: toClaim(span.claim),
+  claim: toClaim(span.claims),
   assignees: span.assignees.map(({ userId, dueAt }) => ({ userId, dueAt: dueAt === null ? null : isoTime(dueAt) })),
   suggestions: span.suggestions.map(toSuggestion),
   votes: span.votes.map(toVote),
@@ -301,8 +302,12 @@ const toSpan = (span: SpanDetail): v.InferOutput<typeof Span> => ({
   receivedAt: span.receivedAt === null ? null : isoTime(span.receivedAt),
 })
 
-const toClaim = (claim: SpanClaim | null): v.InferOutput<typeof Span>['claim'] =>
-  claim && claim.until > Date.now() ? { heldBy: claim.heldBy, until: isoTime(claim.until) } : null
+/** The first of these claims that hasn't ended. */
+function toClaim(claims: readonly SpanClaim[]): v.InferOutput<typeof Span>['claim'] {
+  const now = Date.now()
+  const claim = claims.find(({ until }) => until > now)
+  return claim ? { heldBy: claim.heldBy, until: isoTime(claim.until) } : null
+}
 
 const toSuggestion = (suggestion: StoredSuggestion): v.InferOutput<typeof Suggestion> => ({
   id: suggestion.id,

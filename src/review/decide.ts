@@ -4,6 +4,7 @@ import { type ApiError, logFault, unavailable } from '../http/errors.ts'
 import { STORE_DEADLINE_MS } from '../limits.ts'
 import { type Act, actorOf } from '../store/accounts/audit.ts'
 import { attributionMessages } from '../store/attribution/requests.ts'
+import { withoutClaims } from '../store/core/claims.ts'
 import { Deadline } from '../store/core/deadline.ts'
 import { openStore, type Store } from '../store/core/store.ts'
 import { followWatches } from '../store/experiments/rollback.ts'
@@ -203,10 +204,10 @@ function afterVote(span: FoldedSpan, vote: VoteDraft, act: Act): FoldedSpan {
     isCut: 0,
     value: approved ? { ...approved, folder: vote.traceKey } : undefined,
   }
-  const endsClaim = row.claimedBy === userId || vote.placesLeft === 0
+  const claims = withoutClaims(row, ({ heldBy }) => heldBy === userId || vote.placesLeft === 0)
   return {
     ...span,
-    row: { ...row, voteNumber: row.voteNumber + 1, ...(endsClaim && { claimedBy: null, claimedUntil: null }) },
+    row: { ...row, ...claims, voteNumber: row.voteNumber + 1 },
     votes: [...votes.filter(other => other.id !== vote.idBefore), cast],
   }
 }
@@ -220,8 +221,7 @@ function afterDecision(span: FoldedSpan, draft: NonNullable<Judged['draft']>, is
       ...span.row,
       reviewNumber: draft.numberBefore + 1,
       isStale: Number(isStale),
-      claimedBy: null,
-      claimedUntil: null,
+      ...withoutClaims(span.row, () => true),
     },
     approved: approved ? { ...approved, folder: traceKey } : undefined,
     decision: {

@@ -37,6 +37,19 @@ describe('claims on a span that several people review', () => {
     expect((await vote(judge, ACCEPT)).body).toMatchObject({ review: { basis: 'adjudication' }, claim: null })
   })
 
+  it.for([false, true])('show their own claim first to whoever has one; blind: %s', async (blind, { expect }) => {
+    const { ada, ben, cleo, vote, spanId } = await newVoted('Yes', { reviewers: 3, blind })
+    for (const by of [ada, ben]) await by.client.post('/api/review-queue/claim', { spanIds: [spanId] })
+    const shown = async ({ client }: typeof ada) => (await client.get(`/api/spans/${spanId}`)).body.claim?.heldBy
+    const none = (id: string) => (blind ? undefined : id)
+    expect([await shown(ada), await shown(ben), await shown(cleo)]).toEqual([ada.userId, ben.userId, none(ada.userId)])
+    // Ada's claim ends with the vote, Ben's doesn't.
+    expect((await vote(ada, ACCEPT)).body.claim?.heldBy).toBe(none(ben.userId))
+    expect([await shown(ada), await shown(ben)]).toEqual([none(ben.userId), ben.userId])
+    await ben.client.post('/api/review-queue/release', { spanIds: [spanId] })
+    expect([await shown(ada), await shown(ben)]).toEqual([undefined, undefined])
+  })
+
   it('say nothing about others under a blind policy', async ({ expect }) => {
     const { ada, ben, cleo, vote, spanId } = await newVoted('Yes', { blind: true })
     await ada.client.post('/api/review-queue/claim', { spanIds: [spanId] })

@@ -8,6 +8,7 @@ import { type ErrorTypeState, errorTypeStateLookup, errorTypeStateQueries } from
 import { requestAutomaticJobs } from '../attribution/requests.ts'
 import { refreshAssignments } from '../core/assignees.ts'
 import { chunkRows } from '../core/chunks.ts'
+import { type SpanClaim, toClaims } from '../core/claims.ts'
 import { readPlain } from '../core/database.ts'
 import { policyOf } from '../core/review-policy.ts'
 import { isFree, needsReview } from '../core/reviewable.ts'
@@ -34,21 +35,12 @@ import {
   toLocatedRows,
 } from '../spans/located-rows.ts'
 import { chooseShared, type SharedReview, sharingSpans } from '../spans/shared-review.ts'
-import type { SpanClaim } from '../spans/span-detail.ts'
 import { isLastDecision } from '../spans/span-fields.ts'
 import { isDecided, isStanding, latestVotes, toVoteRow } from '../spans/vote-rows.ts'
 import { isLive } from '../traces/live.ts'
 import type { StoredValue } from '../traces/payloads.ts'
 import { touchAndFlag } from '../traces/traces.ts'
-import {
-  claimsOnLocated,
-  endVoting,
-  hasOtherClaims,
-  type VoteDraft,
-  voteBytes,
-  voteStatements,
-  votesOnLocated,
-} from './votes.ts'
+import { endVoting, hasOtherClaims, type VoteDraft, voteBytes, voteStatements, votesOnLocated } from './votes.ts'
 
 /** A span to review, with its context. */
 export interface ReviewSubject {
@@ -116,7 +108,6 @@ export async function findReviewSubjects(
     groups,
     sharing,
     voteRows,
-    claimRows,
     builtInTypes,
     projectTypes,
   ] = await readPlain(database, [
@@ -158,7 +149,6 @@ export async function findReviewSubjects(
       .where(sql`${traces.key} in ${inTraces}`),
     sharingSpans(store, isLocatedRoot(located)),
     votesOnLocated(store, spanIds),
-    claimsOnLocated(store, spanIds, now),
     ...errorTypeStateQueries(store, namedErrorTypes, inTraces),
   ])
   const rows = toLocatedRows([traceRows, spanRows, observationRows, decisionRows])
@@ -167,7 +157,6 @@ export async function findReviewSubjects(
   const contextOf = new Map(contexts.map(context => [context.spanId, context]))
   const sharedOf = chooseShared(store, sharing)
   const votesOf = Map.groupBy(voteRows.map(toVoteRow), ({ spanId }) => spanId)
-  const claimsOf = Map.groupBy(claimRows, ({ spanId }) => spanId)
   const groupOfTrace = new Map(groups.map(({ key, metadata }) => [key, groupOf(JSON.parse(metadata))]))
   const subjects = new Map<string, ReviewSubject>()
   for (const span of foldSpans(rows)) {
@@ -177,9 +166,6 @@ export async function findReviewSubjects(
     const { versionKey, sharingRootId, stepId, projectId, decidedStepId } = context
     const votes = votesOf.get(span.row.id) ?? []
     const [vote] = isDecided(span) ? [] : latestVotes(span, votes).filter(isStanding)
-    const { claimedBy: heldBy, claimedUntil: until } = span.row
-    const inRow = heldBy !== null && until !== null && until > now ? [{ heldBy, until }] : []
-    const claims = [...inRow, ...(claimsOf.get(span.row.id) ?? [])]
     subjects.set(span.row.id, {
       span: { ...span, votes },
       trace,
@@ -191,7 +177,7 @@ export async function findReviewSubjects(
         reviewers: vote?.reviewers ?? context.reviewers,
         isBlind: context.isBlind === 1,
         isSampled: isSampled(span.row.id, context.sample),
-        claims,
+        claims: toClaims(span.row).filter(({ until }) => until > now),
         evaluator: context.evaluator,
       },
     })

@@ -5,6 +5,7 @@ import { chooseReviewed, inFormOf } from '../../domain/shared-text.ts'
 import type { PayloadMode } from '../../domain/span.ts'
 import { MAX_PAGE_VALUE_BYTES, MAX_SHARING_DEPTH, MAX_SHARING_SPANS } from '../../limits.ts'
 import { type Assignment, assignees, toAssignments } from '../core/assignees.ts'
+import { moreClaims, type SpanClaim } from '../core/claims.ts'
 import { named, readPlain } from '../core/database.ts'
 import { sharesTextWith } from '../core/reviewable.ts'
 import type { Store } from '../core/store.ts'
@@ -23,15 +24,7 @@ import {
 import { type FoldedSpan, foldSpans } from './fold-spans.ts'
 import { isLocatedRoot, locatedSpans, spanQueries, toLocatedRows } from './located-rows.ts'
 import { isCommentCut, shownComment } from './shown-comment.ts'
-import {
-  claimOf,
-  isAnyCut,
-  reviewOf,
-  revisionOf,
-  type SpanClaim,
-  type SpanDetail,
-  type SpanReview,
-} from './span-detail.ts'
+import { claimsOf, isAnyCut, reviewOf, revisionOf, type SpanDetail, type SpanReview } from './span-detail.ts'
 import { isLastDecision } from './span-fields.ts'
 import { readSuggestions, type Suggestion } from './suggestions.ts'
 import { NO_VOTES, readVotes, type ShownVotes } from './votes.ts'
@@ -74,6 +67,7 @@ const sharingFields = {
   isStale: sql<number>`${spans.isStale}`.as('isStale'),
   hasSuggestions: sql<number>`${spans.hasSuggestions}`.as('hasSuggestions'),
   assignees: assignees.as('assignees'),
+  moreClaims: moreClaims.as('moreClaims'),
   hasBlindPolicy: sql<number>`${hasBlindPolicy}`.as('hasBlindPolicy'),
   voteNumber: sql<number>`${spans.voteNumber}`.as('voteNumber'),
   state: sql<SpanReview['state'] | null>`${reviews.state}`.as('state'),
@@ -109,7 +103,7 @@ export interface SharedReview {
   spanId: string
   revision: string
   review: SpanReview | undefined
-  claim: SpanClaim | null
+  claims: readonly SpanClaim[]
   assignees: readonly Assignment[]
   /** Whether anybody voted on it, or an agent ever suggested a decision. */
   hasOpinions: boolean
@@ -136,7 +130,7 @@ const toShared = (store: Store, { id, outputRevision, ...row }: SharingRow): Sha
     spanId: id,
     revision: revisionOf({ outputRevision, row }),
     review,
-    claim: claimOf(store, { row, review }),
+    claims: claimsOf(store, { row, review }),
     assignees: toAssignments(row.assignees),
     hasOpinions: row.hasSuggestions === 1 || row.voteNumber > 0,
   }
@@ -150,7 +144,7 @@ export function sharedReviewOf(store: Store, span: FoldedSpan, mode: ShownMode):
     spanId: row.id,
     revision: revisionOf(span),
     review,
-    claim: claimOf(store, { row, review }),
+    claims: claimsOf(store, { row, review }),
     assignees: toAssignments(row.assignees),
   }
 }
@@ -176,7 +170,7 @@ const NOTHING_SHARED: SharedValues = { approved: undefined, ...NO_OPINIONS }
 /** Shows a root with the review of another span, and with the suggestions and votes on it. */
 export function withSharedReview(
   root: SpanDetail,
-  { spanId, revision, review, claim, assignees }: Omit<SharedReview, 'hasOpinions'>,
+  { spanId, revision, review, claims, assignees }: Omit<SharedReview, 'hasOpinions'>,
   { approved, suggestions, ...votes }: SharedValues,
   mode: ShownMode,
 ): SpanDetail {
@@ -188,7 +182,7 @@ export function withSharedReview(
     ...root,
     review: review && { ...review, comment: shownComment(review.comment, mode) },
     reviewedBy: spanId,
-    claim,
+    claims,
     assignees,
     revision: sharedRevision(root.revision, revision),
     approvedOutput: new JsonText(shown.text),

@@ -5,6 +5,7 @@ import { isReviewed, type ReviewBasis, type ReviewOutcome } from '../../domain/r
 import type { SpanStatus } from '../../domain/span.ts'
 import { MAX_BRIEF_METADATA_BYTES, MAX_SPAN_BYTES } from '../../limits.ts'
 import { type Assignment, toAssignments } from '../core/assignees.ts'
+import { type ClaimColumns, type SpanClaim, toClaims } from '../core/claims.ts'
 import type { Store, Viewer } from '../core/store.ts'
 import { type FoundValue, lengthOf, type ShownMode, type ShownValue, showValues, toBrief } from '../traces/payloads.ts'
 import type { FoldedSpan } from './fold-spans.ts'
@@ -33,8 +34,8 @@ export interface SpanDetail extends ModelUse, ShownVotes {
   review: SpanReview | undefined
   /** The span whose review this is, if it's another one with the same text. */
   reviewedBy: string | null
-  /** The last claim on it, which may have expired. */
-  claim: SpanClaim | null
+  /** The claims on it that the viewer may see, their own first. Some may have expired. */
+  claims: readonly SpanClaim[]
   /** Who should decide, if nobody has decided yet. */
   assignees: readonly Assignment[]
   /** The decisions that agents suggest on the current output, oldest first. */
@@ -46,13 +47,6 @@ export interface SpanDetail extends ModelUse, ShownVotes {
    * votes list their own.
    */
   truncated: string[]
-}
-
-/** A reviewer's claim on a span. */
-export interface SpanClaim {
-  heldBy: string
-  /** Milliseconds since 1970. */
-  until: number
 }
 
 /** The decision in force on a reviewed span. */
@@ -152,7 +146,7 @@ function detailOf(
     approvedOutput: new JsonText(shownApproved.text),
     review,
     reviewedBy: null,
-    claim: claimOf(store, { row, review }),
+    claims: claimsOf(store, { row, review }),
     assignees: toAssignments(row.assignees),
     revision: revisionOf(span),
     state: Object.fromEntries(shownState.map(([key, { text }]) => [key, new JsonText(text)])),
@@ -188,18 +182,16 @@ export function reviewOf(span: FoldedSpan, mode: ShownMode): SpanReview | undefi
   return { state, userId, createdAt, comment, errorType, basis, isStale: row.isStale === 1 }
 }
 
-/** The last claim on a span. Null if a blind policy hides it from the viewer. */
-export function claimOf(
+/** The claims on a span that the viewer may see, their own first. A blind policy hides those of others. */
+export function claimsOf(
   { isBlind, viewerId }: Viewer,
-  { row, review }: { row: ClaimColumns; review: Pick<SpanReview, 'isStale'> | undefined },
-): SpanClaim | null {
-  const { claimedBy, claimedUntil, hasBlindPolicy } = row
-  if (claimedBy === null || claimedUntil === null) return null
-  const isVeiled = hasBlindPolicy === 1 && !isReviewed(review)
-  return isBlind && isVeiled && claimedBy !== viewerId ? null : { heldBy: claimedBy, until: claimedUntil }
+  { row, review }: { row: ClaimColumns & { hasBlindPolicy: number }; review: Pick<SpanReview, 'isStale'> | undefined },
+): SpanClaim[] {
+  const claims = toClaims(row)
+  const own = claims.filter(({ heldBy }) => heldBy === viewerId)
+  const isVeiled = isBlind && row.hasBlindPolicy === 1 && !isReviewed(review)
+  return isVeiled ? own : [...own, ...claims.filter(({ heldBy }) => heldBy !== viewerId)]
 }
-
-type ClaimColumns = Pick<FoldedSpan['row'], 'claimedBy' | 'claimedUntil' | 'hasBlindPolicy'>
 
 /** The comment of the decision in force. */
 const reviewedComment = ({ decision }: FoldedSpan) => (decision?.state ? decision.comment : null)

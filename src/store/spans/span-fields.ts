@@ -11,6 +11,7 @@ import {
 } from '../../limits.ts'
 import { assignees } from '../core/assignees.ts'
 import { bounded, bytesSoFar } from '../core/bounds.ts'
+import { moreClaims } from '../core/claims.ts'
 import { named } from '../core/database.ts'
 import { shownSpanStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
@@ -23,6 +24,7 @@ const spanColumns = {
   hasSuggestions: sql<number>`${spans.hasSuggestions}`.as('hasSuggestions'),
   stepId: shownSpanStep.as('stepId'),
   assignees: assignees.as('assignees'),
+  moreClaims: moreClaims.as('moreClaims'),
   hasBlindPolicy: sql<number>`${hasBlindPolicy}`.as('hasBlindPolicy'),
   ...named({
     id: spans.id,
