@@ -5,10 +5,12 @@ import { DAY_MS, POLICY_PASS_TRACES } from '../../src/limits.ts'
 import { Deadline } from '../../src/store/core/deadline.ts'
 import { openUnscopedStore } from '../../src/store/core/store.ts'
 import { continuePolicyPasses } from '../../src/store/reviews/policy-passes.ts'
+import { putAnswer } from '../support/attributions.ts'
 import { rowsReadBy, wrapBindings } from '../support/bindings.ts'
-import { aSpan, aTrace } from '../support/builders.ts'
+import { aFeedback, aSpan, aTrace } from '../support/builders.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { reviewerOf } from '../support/reviews.ts'
+import { adjudicatorOf } from '../support/voting.ts'
 
 const QUEUE = '/api/review-queue?projectSlug=support&limit=200'
 
@@ -70,6 +72,53 @@ describe('the queue under a policy', () => {
     expect(spans).toMatchObject([{ id: spanIds[0] }])
     expect((await vote(second)).body.approvedOutput).toEqual({ answer: 'Yes' })
   })
+
+  it('asks only adjudicators and assignees for votes on it under a blind policy', async ({ expect }) => {
+    const org = await newOrg()
+    const { spanIds } = await addTrace(org, ['answer'])
+    await setPolicy(org, { default: { sample: 1e-9, reviewers: 2, blind: true } })
+    await leaveOut()
+    const [first, second, judge] = [await reviewerOf(org), await reviewerOf(org), await adjudicatorOf(org)]
+    await first.client.put(`/api/spans/${spanIds[0]}/review`, { decision: 'accept' })
+    const queuedFor = async ({ client }: typeof first, query = '') => (await client.get(`${QUEUE}${query}`)).body
+    expect(await queuedFor(second)).toMatchObject({ spans: [], remaining: 0 })
+    expect(await queuedFor(second, '&all=true')).toMatchObject({ spans: [{ id: spanIds[0] }], remaining: 1 })
+    expect(await queuedFor(judge)).toMatchObject({ spans: [{ id: spanIds[0] }], remaining: 1 })
+    await org.owner.post('/api/review-queue/assign', { spanIds, userIds: [second.userId] })
+    for (const query of ['&assignee=me', '&order=mine'])
+      expect(await queuedFor(second, query)).toMatchObject({ spans: [{ id: spanIds[0] }], remaining: 1 })
+  })
+
+  it.for([false, true])(
+    'adds what a reviewer calls wrong, also if the trace was left out; blind: %s',
+    async (blind, { expect }) => {
+      const org = await newOrg()
+      const { spanIds, trace_id } = await addTrace(org, ['answer'])
+      await setPolicy(org, { default: { sample: 1e-9, reviewers: 2, blind }, always: ['negative'] })
+      await leaveOut()
+      const [first, second, judge] = [await reviewerOf(org), await reviewerOf(org), await adjudicatorOf(org)]
+      const count = async ({ client }: typeof first) => (await client.get(QUEUE)).body.remaining
+      const counts = async () => [await count(first), await count(second), await count(judge)]
+      expect(await counts()).toEqual([0, 0, 0])
+      await first.client.post(`/api/spans/${spanIds[0]}/feedback`, { content: 'No', rating: 'negative' })
+      expect(await counts()).toEqual(blind ? [1, 0, 1] : [1, 1, 1])
+      await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id, rating: 'negative' }))
+      expect(await counts()).toEqual([1, 1, 1])
+    },
+  )
+
+  it.for([false, true])(
+    'adds what an engine is unsure about, unless a blind policy hides that: %s',
+    async (blind, { expect }) => {
+      const org = await newOrg()
+      const { id } = await addTrace(org, ['answer'])
+      await setPolicy(org, { default: { sample: 1e-9, reviewers: 2, blind }, always: ['low_confidence'] })
+      await putAnswer(id, { confidence: 0.4 })
+      const [reviewer, judge] = [await reviewerOf(org), await adjudicatorOf(org)]
+      const count = async ({ client }: typeof reviewer) => (await client.get(QUEUE)).body.remaining
+      expect([await count(reviewer), await count(judge)]).toEqual([blind ? 0 : 1, 1])
+    },
+  )
 
   it('reads hardly any more rows in two round trips, no matter how much a policy leaves out', async ({ expect }) => {
     const org = await newOrg()

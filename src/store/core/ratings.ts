@@ -1,7 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { feedback } from '../schema/reviews.ts'
 import { isNegative, traces } from '../schema/traces.ts'
-import type { Store } from './store.ts'
+import { existsShallow } from './depth.ts'
+import type { Viewer } from './store.ts'
 import { ifAnyBlind, isCommentShown } from './veil.ts'
 
 /*
@@ -28,10 +29,10 @@ export const hasNegative = (exceptId: string | null = null) => sql`exists (
  * Whether a trace has negative feedback that the viewer may see. Uses the index on such traces, unless the condition is
  * part of an expression.
  */
-export function isNegativeTo(store: Store): SQL {
-  const isShown = isCommentShown(store)
+export function isNegativeTo(viewer: Viewer): SQL {
+  const isShown = isCommentShown(viewer)
   if (!isShown) return isNegative
-  const hasShown = sql`exists (
-    select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key} and ${isNegativeRating} and ${isShown})`
+  const hasShown = existsShallow(sql`
+    select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key} and ${isNegativeRating} and ${isShown}`)
   return sql`${isNegative} and ${ifAnyBlind(hasShown, sql`1`)}`
 }

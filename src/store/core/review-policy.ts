@@ -1,11 +1,15 @@
-import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { and, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { LOW_CONFIDENCE, SAMPLING_FACTORS, SAMPLING_RANKS } from '../../domain/review-policy.ts'
 import { stepNames } from '../schema/accounts.ts'
 import { attributionJobs, attributions } from '../schema/attribution.ts'
 import { reviewPolicies, reviewPolicySteps } from '../schema/review-policies.ts'
 import { spans } from '../schema/spans.ts'
-import { isNegative, traces } from '../schema/traces.ts'
+import { traces } from '../schema/traces.ts'
+import { existsShallow, shallow } from './depth.ts'
+import { isNegativeTo } from './ratings.ts'
 import { isStep } from './step-names.ts'
+import type { Viewer } from './store.ts'
+import { isAnswerShown } from './veil.ts'
 
 /* SQL conditions from a project's review policy, on the statement's current rows of `spans` and `traces`. */
 
@@ -55,23 +59,27 @@ const isSampled = (projectKey: number, sample: SQL = policyOf(projectKey, spans.
   sql`(${samplingRank(spans.id)} < ${sample} * ${literal(SAMPLING_RANKS)})`
 
 /**
- * Whether the current span is to be reviewed according to the project's policy: it's in the sample, a rule adds it, or
- * somebody has voted on it. True without a policy. A write that makes this true for a span must run `reopenTraces`,
- * because the queue skips traces from which the policy selects nothing.
+ * Whether the viewer is to review the current span according to the project's policy: it's in the sample, a rule adds it,
+ * or somebody has voted on it. True without a policy. Under a blind policy, nothing that the viewer can't see adds it. A
+ * write that makes this true for a span must run `reopenTraces`, because the queue skips traces from which the policy
+ * selects nothing.
  */
-export function isPicked(projectKey: number): SQL {
-  const { sample } = policyOf(projectKey, spans.stepId)
+export function isPicked(projectKey: number, viewer: Viewer): SQL {
+  const { sample, isBlind } = policyOf(projectKey, spans.stepId)
   const has = (condition: SQL) => sql`exists (
     select 1 from ${reviewPolicies} where ${reviewPolicies.projectKey} = ${literal(projectKey)} and ${condition})`
-  const always = sql`(${has(sql`${reviewPolicies.alwaysNegative} = 1`)} and ${isNegative}
+  const isVotedOn = sql`${spans.voteNumber} > 0`
+  const isUnsure = and(isOfUnsureAnswer, isAnswerShown(viewer)) ?? isOfUnsureAnswer
+  const always = sql`(${viewer.isBlind ? sql`${isVotedOn} and not ${shallow(isBlind)}` : isVotedOn}
     or ${has(sql`${reviewPolicies.alwaysError} = 1`)} and ${hasFailed}
-    or ${has(sql`${reviewPolicies.alwaysLowConfidence} = 1`)} and ${isOfUnsureAnswer} or ${spans.voteNumber} > 0)`
-  return sql`(not ${has(sql`true`)} or ${isSampled(projectKey, sample)} or ${always} and ${sample} > 0)`
+    or ${has(sql`${reviewPolicies.alwaysLowConfidence} = 1`)} and ${shallow(isUnsure)}
+    or ${has(sql`${reviewPolicies.alwaysNegative} = 1`)} and ${shallow(isNegativeTo(viewer))})`
+  return sql`(not ${has(sql`true`)} or ${shallow(isSampled(projectKey, sample))} or ${shallow(always)} and ${shallow(sql`${sample} > 0`)})`
 }
 
 /** Whether the span or its trace's root ended in an error. */
-const hasFailed = sql`(${spans.status} is 'error' or exists (select 1 from ${spans} root
-  where root.id = ${traces.rootSpanId} and root.trace_key = ${traces.key} and root.status = 'error'))`
+const hasFailed = sql`(${spans.status} is 'error' or ${existsShallow(sql`select 1 from ${spans} root
+  where root.id = ${traces.rootSpanId} and root.trace_key = ${traces.key} and root.status = 'error'`)})`
 
 /** Whether the engine's latest answer on the trace has low confidence, and blames the span or none. */
 const isOfUnsureAnswer = sql`exists (

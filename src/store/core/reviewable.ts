@@ -2,6 +2,7 @@ import { eq, isNotNull, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { reviews } from '../schema/reviews.ts'
 import { isNotRoot, observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
+import { existsShallow } from './depth.ts'
 
 /* SQL conditions that select the spans to review, on the statement's current rows of `spans` and `traces`. */
 
@@ -97,8 +98,8 @@ export const sharesTextWith = (root: string, span: string) => {
  * Whether a span is reviewed with another: it's a root with the text of another span. `domain/shared-text.ts` says of
  * which.
  */
-export const isReviewedWithOther = sql`(${spans.isRoot} = 1 and ${isNotNull(spans.textHash)} and exists (
-  select 1 from ${spans} sharing where ${sharesTextWith('spans', 'sharing')}))`
+export const isReviewedWithOther = sql`(${spans.isRoot} = 1 and ${isNotNull(spans.textHash)}
+  and ${existsShallow(sql`select 1 from ${spans} sharing where ${sharesTextWith('spans', 'sharing')}`)})`
 
 /**
  * Whether a span's output is one to review: as `reviewabilityOf` in `domain/step-kind.ts` defines it, and not reviewed

@@ -3,9 +3,10 @@ import { reviewPolicySteps } from '../schema/review-policies.ts'
 import { feedback } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
+import { existsShallow, shallow } from './depth.ts'
 import { isReviewedWithOther, isUnreviewed, isUnreviewedStep, ofTrace, sharesTextWith } from './reviewable.ts'
 import { readStepId } from './step-names.ts'
-import type { Store } from './store.ts'
+import type { Store, Viewer } from './store.ts'
 
 /*
  * SQL conditions for what a blind review policy hides. Under such a policy, a span with an output is veiled until it's
@@ -18,14 +19,8 @@ export const ifAnyBlind = (condition: SQL, otherwise: SQL = sql`0`): SQL => sql`
   select 1 from ${reviewPolicySteps} where ${reviewPolicySteps.projectKey} > 0 and ${reviewPolicySteps.isBlind} = 1
 ), ${condition}, ${otherwise})`
 
-/**
- * Whether a row exists. The rows are those of a subquery in `from`, because SQLite allows an expression a depth of 100,
- * and counts subqueries elsewhere at every level around them.
- */
-const exists = (rows: SQL): SQL => sql`exists (select 1 from (${rows}))`
-
 const isBlindProject = (projectKey: SQLWrapper): SQL =>
-  exists(sql`
+  existsShallow(sql`
   select 1 from ${reviewPolicySteps} where ${reviewPolicySteps.projectKey} = ${projectKey} and ${reviewPolicySteps.isBlind} = 1`)
 
 /**
@@ -46,40 +41,41 @@ const projectOfSpan = sql`(select own.project_key from ${traces} own where own.k
 export const hasBlindPolicy = ifAnyBlind(isBlindStep(projectOfSpan, spans.stepId))
 
 /** Whether the span whose text the current root has is undecided. */
-const isSharedTextVeiled = exists(sql`
+const isSharedTextVeiled = existsShallow(sql`
   select 1 from ${spans} sharing where ${sharesTextWith('spans', 'sharing')}
     and (sharing.review_state is null or sharing.is_stale = 1)
     and ${isBlindStep(projectOfSpan, sql`sharing.step_id`)}`)
 
 /** Whether the current span is veiled. A root that's reviewed with another span is veiled as long as that span is. */
-const isVeiled = sql`(${isBlindProject(projectOfSpan)} and ${isUnreviewed}
-  and iif(${isReviewedWithOther}, ${isSharedTextVeiled}, ${isBlindStep(projectOfSpan, spans.stepId)}))`
+const isVeiled = sql`(${isBlindProject(projectOfSpan)} and ${shallow(isUnreviewed)}
+  and iif(${shallow(isReviewedWithOther)}, ${isSharedTextVeiled}, ${shallow(isBlindStep(projectOfSpan, spans.stepId))}))`
 
 /** Whether the current trace has a veiled span to review. `needsReview` is 0 if it has none to review. */
-const hasVeiledSpan = sql`(${isBlindProject(traces.projectKey)} and ${traces.needsReview} <> 0 and ${exists(sql`
+const hasVeiledSpan = sql`(${isBlindProject(traces.projectKey)} and ${traces.needsReview} <> 0 and ${existsShallow(sql`
   select 1 from ${spans} where ${ofTrace} and ${isUnreviewedStep} and ${isBlindStep(traces.projectKey, spans.stepId)}`)})`
 
 /** Whether the viewer may not see what an engine says about the current trace. Undefined if they always may. */
-export const isAnswerHidden = ({ isBlind }: Store): SQL | undefined => (isBlind ? ifAnyBlind(hasVeiledSpan) : undefined)
+export const isAnswerHidden = ({ isBlind }: Viewer): SQL | undefined =>
+  isBlind ? ifAnyBlind(hasVeiledSpan) : undefined
 
 /** The opposite, as a condition. */
-export const isAnswerShown = (store: Store): SQL | undefined => not(isAnswerHidden(store))
+export const isAnswerShown = (viewer: Viewer): SQL | undefined => not(isAnswerHidden(viewer))
 
 /** Whether the current row of `feedback` is on a veiled span. */
 export const isOnVeiledSpan = ifAnyBlind(
-  exists(sql`
+  existsShallow(sql`
     select 1 from ${traces} cross join ${spans} where ${traces.key} = ${feedback.traceKey}
       and ${spans.traceKey} = ${traces.key} and ${spans.id} = coalesce(${feedback.spanId}, ${traces.rootSpanId})
       and ${isVeiled}`),
 )
 
 /** The viewer's id, written out: lists with many filters are close to the 100 parameters that a statement takes. */
-const idOf = ({ viewerId }: Store): SQL => sql.raw(`'${(viewerId ?? '').replaceAll("'", "''")}'`)
+const idOf = ({ viewerId }: Viewer): SQL => sql.raw(`'${(viewerId ?? '').replaceAll("'", "''")}'`)
 
 /** Whether the viewer may see the current row of `feedback`. Undefined if they always may. */
-export const isCommentShown = (store: Store): SQL | undefined =>
-  store.isBlind
-    ? sql`(${feedback.source} <> 'review' or ${feedback.userId} = ${idOf(store)} or not ${isOnVeiledSpan})`
+export const isCommentShown = (viewer: Viewer): SQL | undefined =>
+  viewer.isBlind
+    ? sql`(${feedback.source} <> 'review' or ${feedback.userId} = ${idOf(viewer)} or not ${isOnVeiledSpan})`
     : undefined
 
 /** The columns of an entry in the audit log. */
@@ -92,10 +88,10 @@ type Entry = Readonly<Record<'action' | 'targetId' | 'projectKey' | 'keyId' | 'u
 export const isEntryShown = (store: Store, entry: Entry): SQL | undefined => {
   const { isBlind, organization } = store
   const { action, targetId, projectKey, keyId, userId } = entry
-  const isVoteHidden = exists(sql`
+  const isVoteHidden = existsShallow(sql`
     select 1 from ${spans} cross join ${traces} where ${spans.id} = ${targetId} and ${traces.key} = ${spans.traceKey}
       and ${traces.organizationKey} = ${organization.key} and ${isVeiled}`)
-  const isCommentSeen = exists(sql`
+  const isCommentSeen = existsShallow(sql`
     select 1 from ${feedback} where ${feedback.id} = ${targetId} and not ${isOnVeiledSpan}`)
   return isBlind
     ? ifAnyBlind(

@@ -11,7 +11,7 @@ import { traces } from '../schema/traces.ts'
 import { locatedSpans } from '../spans/located-rows.ts'
 import { isLive } from '../traces/live.ts'
 import { isOnOtherTrace } from '../traces/span-ids.ts'
-import { touchTraces } from '../traces/traces.ts'
+import { reopenTraces, touchTraces } from '../traces/traces.ts'
 
 /**
  * A reviewer's comment on a span, alone or with a decision. It's stored as feedback and shown with the trace's
@@ -93,6 +93,7 @@ export async function addComment(
     recordAct(store, act, { action: 'comment.create', targetId: id, projectKey, afterId: id }, isCreated),
     database.select().from(feedback).where(isThis),
     database.select({ key: traces.key }).from(traces).where(ofTrace),
+    ...(rating === null ? [] : [reopenTraces(store, and(ofTrace, isCreated))]),
   ])
   if (!trace) return 'trace_missing'
   const isSame =

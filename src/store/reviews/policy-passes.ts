@@ -2,7 +2,7 @@ import { and, asc, eq, lte, type SQL, sql } from 'drizzle-orm'
 import { LEFT_OUT_AFTER_MS, POLICY_PASS_MS } from '../../limits.ts'
 import { isPicked } from '../core/review-policy.ts'
 import { isUnreviewedStep, ofTrace } from '../core/reviewable.ts'
-import type { UnscopedStore } from '../core/store.ts'
+import { JOB, type UnscopedStore } from '../core/store.ts'
 import { reviewPolicies, reviewPolicySteps } from '../schema/review-policies.ts'
 import { spans } from '../schema/spans.ts'
 import { isLeftOut, isOpenForReview, traces } from '../schema/traces.ts'
@@ -68,7 +68,7 @@ async function continuePass({ database }: UnscopedStore, pass: Pass, now: number
     ? sql`(${isAhead} and ${traces.timestamp} >= ${last.timestamp}
         and (${traces.timestamp}, ${traces.id}) >= (${last.timestamp}, ${last.id}))`
     : isAhead
-  const offersSpan = sql`exists (select 1 from ${spans} where ${and(ofTrace, isUnreviewedStep, isPicked(projectKey))})`
+  const offersSpan = sql`exists (select 1 from ${spans} where ${and(ofTrace, isUnreviewedStep, isPicked(projectKey, JOB))})`
   const isUnchanged = and(
     eq(reviewPolicies.projectKey, projectKey),
     eq(reviewPolicies.revision, pass.revision),

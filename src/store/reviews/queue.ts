@@ -8,7 +8,7 @@ import { readPlain } from '../core/database.ts'
 import { isPicked } from '../core/review-policy.ts'
 import { isReviewedWithOther, isUnreviewed, isUnreviewedStep, ofTrace } from '../core/reviewable.ts'
 import { isStep } from '../core/step-names.ts'
-import type { Store } from '../core/store.ts'
+import type { Store, Viewer } from '../core/store.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { findSpans, type LocatedSpan } from '../spans/located-spans.ts'
@@ -134,7 +134,7 @@ function candidates(
       by,
       order: sql.join([direction(by), direction(traces.id)], sql`, `),
       isTrace: matches(store, project, ofTraces(part)),
-      isSpan: and(isAvailable(project, part), isSpan),
+      isSpan: and(isAvailable(store, project, part), isSpan),
       limit,
       after,
     }),
@@ -163,6 +163,7 @@ const ofTraces = ({ filter }: QueueQuery): TraceFilter => ({
  * user; it still has room for the reviewer; and it has the requested step and version.
  */
 const isAvailable = (
+  viewer: Viewer,
   { key }: Project,
   { filter: { stepId, promptVersionId, kind }, all, assignee, holder, now }: QueueQuery,
 ): SQL | undefined =>
@@ -170,7 +171,7 @@ const isAvailable = (
     kind === 'all' ? sql`(${isUnreviewed} and not ${isReviewedWithOther})` : isUnreviewedStep,
     holder === undefined ? undefined : hasPlaceFor(holder, now),
     assignee === undefined ? undefined : isAssignedTo(assignee),
-    all || assignee ? undefined : isPicked(key),
+    all || assignee ? undefined : isPicked(key, viewer),
     stepId === undefined ? undefined : isStep(key, spans.stepId, stepId),
     promptVersionId === undefined ? undefined : eq(spans.promptVersionId, promptVersionId),
   )
@@ -217,7 +218,9 @@ function countRemaining(store: Store, project: Project, [first, ...others]: Retu
         scannedTraces: sql<number>`max(sum(scanned.search = 0), sum(scanned.search = 1))`.as('scannedTraces'),
         found: sql<number>`(select count(*) from (
           select 1 from ${scanned} cross join ${traces} cross join ${spans}
-          where ${isMatch} and ${and(ofTrace, isAvailable(project, query))} limit ${MAX_REMAINING + 1}))`.as('found'),
+          where ${isMatch} and ${and(ofTrace, isAvailable(store, project, query))} limit ${MAX_REMAINING + 1}))`.as(
+          'found',
+        ),
       })
       .from(scanned)
   }

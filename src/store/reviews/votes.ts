@@ -104,7 +104,8 @@ export async function addVotes(store: Store, act: Act, drafts: readonly VoteDraf
     const [, , , , , , rows] = await store.database.batch([
       ...voteStatements(store, act, items),
       store.database.select({ id: votes.id }).from(places).crossJoin(votes).where(isCast(PLACES.row, act)),
-      // The queue now asks others for their votes as well, even if the policy leaves out the trace.
+      // The queue now asks others for their votes as well, unless a blind policy binds them, even if the policy leaves
+      // out the trace.
       reopenTraces(store, isLive(store, sql`${traces.key} in (select ${PLACES.row.traceKey} from ${places})`)),
     ])
     for (const { id } of rows) stored.add(id)
@@ -301,21 +302,6 @@ export function votesOnLocated(store: Store, ids: readonly string[]) {
         and ${votes.round} between ${spans.reviewNumber} - 1 and ${spans.reviewNumber}`,
     )
 }
-
-/** Selects the current claims on located spans, besides those in their rows. */
-export const claimsOnLocated = (store: Store, ids: readonly string[], now: number) =>
-  store.database
-    .select({
-      spanId: sql<string>`${reviewClaims.spanId}`.as('spanId'),
-      heldBy: sql<string>`${reviewClaims.userId}`.as('heldBy'),
-      until: sql<number>`${reviewClaims.until}`.as('until'),
-    })
-    .from(reviewClaims)
-    .where(
-      sql`(${reviewClaims.spanId}, ${reviewClaims.traceKey}) in (
-          select located.span_id, located.trace_key from ${locatedSpans(store, ids)} as located)
-        and ${reviewClaims.until} > ${now}`,
-    )
 
 /** The current claims of others on a span, besides that in its row. */
 const otherRows = (holder: string, now: number): SQL =>

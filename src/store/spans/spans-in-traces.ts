@@ -1,6 +1,7 @@
 import { and, type SQL, sql } from 'drizzle-orm'
 import { compareCodePoints } from '../../domain/text.ts'
 import { MAX_SCANNED_TRACES } from '../../limits.ts'
+import { existsShallow } from '../core/depth.ts'
 import { ofTrace } from '../core/reviewable.ts'
 import type { Store } from '../core/store.ts'
 import { spans } from '../schema/spans.ts'
@@ -58,7 +59,7 @@ export function scanForSpans(store: Store, { by, isTrace, isSpan, limit, after, 
       'isRoot', scanned_spans.is_root, 'timestamp', scanned_spans.timestamp, 'spanId', scanned_spans.id)) from (
       select ${spans.isRoot}, ${spans.timestamp}, ${spans.id} from ${spans} where ${isSought}
       order by ${spans.isRoot} desc, ${spans.timestamp}, ${spans.id} limit ${limit + 1}) as scanned_spans)`
-  const isMatch = and(isTrace, sql`exists (select 1 from ${spans} where ${isSought})`)
+  const isMatch = and(isTrace, existsShallow(sql`select 1 from ${spans} where ${isSought}`))
   const { scanned, isListed } = scanTraces(store, { ...scan, value: by, isMatch })
   return store.database
     .select({

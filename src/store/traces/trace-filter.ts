@@ -7,6 +7,7 @@ import type { TraceStatus } from '../../domain/trace-status.ts'
 import { PROBED_TRACES } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
 import { ASSIGNED, assignedTraces } from '../core/assignees.ts'
+import { existsShallow, shallow } from '../core/depth.ts'
 import { isNegativeTo, isPositive } from '../core/ratings.ts'
 import { hasReviewedSpan, isCorrected } from '../core/reviewable.ts'
 import { rowSet } from '../core/rows.ts'
@@ -160,7 +161,7 @@ export function matches(store: Store, project: Project, filter: TraceFilter): SQ
     rating === 'positive' ? feedbackOf(store, isPositive) : undefined,
     rating === 'negative' ? isNegativeTo(store) : undefined,
     review && REVIEWED[review],
-    errorType === undefined ? undefined : hasErrorType(store, errorType),
+    errorType === undefined ? undefined : shallow(hasErrorType(store, errorType)),
     keys && sql`${traces.key} in (select item.value from json_each(${JSON.stringify(keys)}) as item)`,
     isAnswered(store, project, filter),
     // If the search starts from the only field, every trace that is read has it.
@@ -180,7 +181,9 @@ const isRootStep = ({ key }: Project, stepId: string): SQL => {
 
 /** Whether a trace has feedback that the viewer may see, optionally of this kind. */
 const feedbackOf = (store: Store, kind?: SQL): SQL =>
-  sql`exists (select 1 from ${feedback} where ${and(eq(feedback.traceKey, traces.key), kind, isCommentShown(store))})`
+  existsShallow(
+    sql`select 1 from ${feedback} where ${and(eq(feedback.traceKey, traces.key), kind, isCommentShown(store))}`,
+  )
 
 /** The same conditions as `traceReviewState`. */
 const REVIEWED: Record<TraceReviewState, SQL> = {
