@@ -10,7 +10,7 @@ export const newTraceId = (): string => `trace_${randomHex(11)}`
 export const newUuid = (): string => uuidOf(randomHex(16), 4)
 
 /** Formats hex as a UUID: its version and variant replace six bits. */
-function uuidOf(hex: string, version: number): string {
+export function uuidOf(hex: string, version: number): string {
   const variant = ((Number.parseInt(hex.charAt(16), 16) & 3) | 8).toString(16)
   const digits = `${hex.slice(0, 12)}${version}${hex.slice(13, 16)}${variant}${hex.slice(17, 32)}`
   return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')

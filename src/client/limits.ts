@@ -57,3 +57,26 @@ export const CONCURRENCY = 4
 export const MAX_CONCURRENCY = 64
 /** Once the results that wait to be sent reach this size, an experiment starts no more items. */
 export const MAX_WAITING_RESULTS_BYTES = 16 * 1024 * 1024
+
+/** Characters of one record of an imported file. A record of 5 MiB values can be twice as long. */
+export const MAX_RECORD_LENGTH = 64 * 1024 * 1024
+/** Kinds of lost fields, warnings, and errors that an import's report lists. It counts the others. */
+export const MAX_REPORTED = 500
+/** A `feedback_id`, a name, and a comment. The service has the same limits. */
+export const MAX_FEEDBACK_ID_LENGTH = 128
+export const MAX_NAME_LENGTH = 256
+export const MAX_COMMENT_LENGTH = 16 * 1024
+/** The size at which an import's request ends. The service takes 8 MiB, and 16 MiB of telemetry. */
+export const IMPORT_BATCH_BYTES = 4 * 1024 * 1024
+/** Decisions in one request. The service has the same limit. */
+export const MAX_REVIEWS = 200
+/** Spans in one request of an import. */
+export const MAX_IMPORTED_SPANS = 1000
+/** Requests with spans that an import makes at a time. */
+export const IMPORT_CONCURRENCY = 4
+/** A request of an import: it's large, and nobody waits for a page. */
+export const IMPORT_REQUEST_MS = 60_000
+/** Attempts at one request of an import: about ten minutes. */
+export const IMPORT_ATTEMPTS = 12
+/** The longest pause between two attempts, unless the service asks for a longer one. */
+export const MAX_IMPORT_PAUSE_MS = 60_000

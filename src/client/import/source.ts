@@ -1,0 +1,129 @@
+import type { FeedbackBody } from '../wire.ts'
+import type { ImportedSpan } from './telemetry.ts'
+import { type Fields, isEmpty, type Nanoseconds, type Value } from './values.ts'
+
+/** A decision that somebody made elsewhere. */
+export interface ImportedReview {
+  spanId: string
+  decision: 'accept' | 'correct'
+  approvedOutput?: Value
+  comment?: string
+  /** The reviewer's email. */
+  by: string
+  at: Nanoseconds
+}
+
+/** A call to record a trace, as the service accepts it. */
+export interface TraceBody {
+  trace_id: string
+  name: string
+  timestamp: string
+  status: string
+  metadata?: object
+  duration_ms?: number
+}
+
+/** Where a converter puts what it reads in a record. It's the record's own: errors and lost fields name the record. */
+export interface Target {
+  /** The id of the project that gets the records. */
+  readonly projectId: string
+  readonly users: Users
+  readonly index: SpanIndex
+  /** Names the record in the report. */
+  name(kind: string, id: string): void
+  /** Reports a field that the service has no place for. Without a field, it's the whole record. */
+  unplaced(field?: string, note?: string): void
+  /** Reports that the record can't be imported. */
+  fail(message: string): void
+  span(span: ImportedSpan): Promise<void>
+  trace(body: TraceBody): Promise<void>
+  feedback(body: FeedbackBody): Promise<void>
+  review(review: ImportedReview): Promise<void>
+  /** An event in the service's form. */
+  event(type: 'trace' | 'span' | 'observation', body: Fields): Promise<void>
+}
+
+/** Converts the records of one source. Records may come in any order, so each is read once for each stage. */
+export interface Converter {
+  /** Whether it's a record of this source. */
+  knows(record: Fields): boolean
+  /** Reads traces, and spans that can be sent as telemetry. */
+  content(record: Fields, to: Target): Promise<void>
+  /** Reads what must follow its trace. */
+  parts?(record: Fields, to: Target): Promise<void>
+  /** Reads feedback and decisions. */
+  judgments(record: Fields, to: Target): Promise<void>
+  /** Notes which spans a judgment needs, or which trace a span belongs to. */
+  locate?(record: Fields, index: SpanIndex): void
+}
+
+/**
+ * The traces of spans whose judgments don't name them. Only these spans are kept, so its size depends on the number of
+ * judgments.
+ */
+export class SpanIndex {
+  readonly #traces = new Map<string, string | undefined>()
+
+  /** Asks for a span's trace. */
+  want(spanId: string): void {
+    if (!this.#traces.has(spanId)) this.#traces.set(spanId, undefined)
+  }
+
+  /** Says which trace a span belongs to. Keeps it only if it's wanted. */
+  found(spanId: string, traceId: string): void {
+    if (this.#traces.has(spanId)) this.#traces.set(spanId, traceId)
+  }
+
+  traceOf(spanId: string): string | undefined {
+    return this.#traces.get(spanId)
+  }
+
+  /** Whether a wanted span wasn't found yet: it may come before the judgment that wants it. */
+  get isIncomplete(): boolean {
+    return [...this.#traces.values()].includes(undefined)
+  }
+}
+
+/** The emails of the source's users. */
+export class Users {
+  readonly #emails: ReadonlyMap<string, string>
+
+  constructor(emails: ReadonlyMap<string, string>) {
+    this.#emails = emails
+  }
+
+  /** The email of a user whom the source gives by any of these: an id, a name, an email. */
+  emailOf(...given: readonly (string | undefined)[]): string | undefined {
+    for (const name of given) {
+      const email = name === undefined ? undefined : this.#emails.get(name)
+      if (email !== undefined) return email
+    }
+    return given.find(name => name !== undefined && /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(name))
+  }
+}
+
+/** A record's fields, and which of them were read. */
+export class Reader {
+  readonly #record: Fields
+  readonly #read = new Set<string>()
+
+  constructor(record: Fields) {
+    this.#record = record
+  }
+
+  /** The first of these fields that has a value. All of them count as read. */
+  take(...names: readonly string[]): Value | undefined {
+    for (const name of names) this.#read.add(name)
+    return names.map(name => this.#record[name]).find(value => !isEmpty(value))
+  }
+
+  /** Marks fields as read that say nothing new: copies, sums, the source's own bookkeeping. */
+  skip(...names: readonly string[]): void {
+    for (const name of names) this.#read.add(name)
+  }
+
+  /** The fields with a value that weren't read. */
+  get left(): string[] {
+    return Object.keys(this.#record).filter(name => !this.#read.has(name) && !isEmpty(this.#record[name]))
+  }
+}

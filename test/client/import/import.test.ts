@@ -1,0 +1,380 @@
+import { env } from 'cloudflare:workers'
+import { describe, it } from 'vitest'
+import type { Fetch } from '../../../src/client/fetch.ts'
+import { type ImportOptions, type ImportSource, importFiles } from '../../../src/client/import/import.ts'
+import type { ImportFile } from '../../../src/client/import/read.ts'
+import { Service } from '../../../src/client/service.ts'
+import { newOrg, type Org } from '../../support/org.ts'
+import { reviewerOf } from '../../support/reviews.ts'
+import { workerFetch } from '../service.ts'
+
+const EXPORTS = import.meta.glob<string>('./exports/*', { query: '?raw', import: 'default', eager: true })
+
+const fileOf = (name: string, text: string | Uint8Array): ImportFile => ({
+  name,
+  async *open() {
+    const bytes = typeof text === 'string' ? new TextEncoder().encode(text) : text
+    // Small pieces, so that records and characters are split over them.
+    for (let start = 0; start < bytes.length; start += 997) yield bytes.slice(start, start + 997)
+  },
+})
+
+const exported = (...names: string[]): ImportFile[] =>
+  names.map(name => fileOf(name, EXPORTS[`./exports/${name}`] ?? ''))
+
+const LANGFUSE = exported('langfuse-scores.jsonl', 'langfuse-observations.jsonl', 'langfuse-traces.jsonl')
+const LANGSMITH = exported('langsmith-feedback.jsonl', 'langsmith-runs.jsonl')
+const PHOENIX = exported('phoenix-span-annotations.json', 'phoenix-spans.json', 'phoenix-trace-annotations.json')
+
+const USERS = new Map([
+  ['usr-ada', 'ada@example.com'],
+  ['ls-ada', 'ada@example.com'],
+])
+
+const serviceOf = (org: Org, fetch: Fetch = workerFetch()) =>
+  new Service({ baseUrl: 'https://countersign.test', apiKey: org.projectKey, projectSlug: 'support', fetch })
+
+const importInto = (org: Org, source: ImportSource, files: readonly ImportFile[], more: Partial<ImportOptions> = {}) =>
+  importFiles({ source, files, service: serviceOf(org), projectId: org.project.id, users: USERS, ...more })
+
+/** Everything that the API shows of a project's traces, newest first. */
+async function shown(org: Org) {
+  const { traces } = (await org.read.get('/api/traces?projectSlug=support&limit=200')).body
+  return Promise.all(traces.map(async ({ id }: { id: string }) => (await org.read.get(`/api/traces/${id}`)).body))
+}
+
+/** The rows of the tables that an import writes. `items_due_at` only asks cron to look at a trace once more. */
+async function rows(): Promise<Record<string, unknown[]>> {
+  const tables = [
+    'traces',
+    'spans',
+    'observations',
+    'feedback',
+    'reviews',
+    'trace_fields',
+    'attribution_jobs',
+    'users',
+    'dataset_items',
+  ]
+  const known = (await env.DB.prepare("select name from sqlite_master where type = 'table'").all<{ name: string }>())
+    .results
+  const names = tables.filter(table => known.some(({ name }) => name === table))
+  const found = await env.DB.batch<object>(names.map(name => env.DB.prepare(`select * from "${name}"`)))
+  return Object.fromEntries(
+    names.map((name, index) => [name, (found[index]?.results ?? []).map(row => ({ ...row, items_due_at: null }))]),
+  )
+}
+
+async function newTenant() {
+  const org = await newOrg()
+  await reviewerOf(org, 'ada@example.com')
+  await org.owner.patch(`/api/projects/${org.project.id}`, { autoAttribute: true })
+  return org
+}
+
+const stepsOf = (trace: { spans: { stepId: string }[] }) => trace.spans.map(({ stepId }) => stepId)
+
+const byName = (feedback: { name: string }[]) => feedback.toSorted((a, b) => a.name.localeCompare(b.name))
+
+const SOURCES = [
+  ['langfuse', LANGFUSE],
+  ['langsmith', LANGSMITH],
+  ['phoenix', PHOENIX],
+] as const
+
+describe('an import', () => {
+  it.for(SOURCES)(
+    'changes nothing the second time, and starts no attribution: %s',
+    async ([source, files], { expect }) => {
+      const org = await newTenant()
+      const first = await importInto(org, source, files)
+      const [seen, stored] = [await shown(org), await rows()]
+      expect(seen.length).toBeGreaterThan(0)
+      expect(stored.attribution_jobs).toEqual([])
+      const again = await importInto(org, source, files)
+      expect(await shown(org)).toEqual(seen)
+      expect(await rows()).toEqual(stored)
+      expect(again.sent).toEqual(first.sent)
+      expect(again.reviews).toEqual({ added: 0, unchanged: first.reviews.added + first.reviews.unchanged })
+      expect(again.unplaced).toEqual(first.unplaced)
+    },
+  )
+
+  it.for(SOURCES)('gives the same in any order, and after interruptions: %s', async ([source, files], { expect }) => {
+    const [whole, cut] = [await newTenant(), await newTenant()]
+    await importInto(whole, source, files)
+    for (let requests = 0; requests < 4; requests++) {
+      let left = requests
+      const fetch: Fetch = async (url, init) => {
+        if (left-- <= 0) throw new Error('The connection broke')
+        return workerFetch()(url, init)
+      }
+      const stop = new AbortController()
+      const broken: ImportOptions['service'] = {
+        attempt: async (path, request) => {
+          const answer = await serviceOf(cut, fetch).attempt(path, request)
+          return answer.status === 0 ? { status: 401, body: { code: 'stopped', error: 'Stopped' } } : answer
+        },
+      }
+      await importInto(cut, source, files, { service: broken, signal: stop.signal }).catch(error => {
+        expect(error.message).toBe('Stopped')
+      })
+    }
+    await importInto(cut, source, files.toReversed())
+    const comparable = async (org: Org) =>
+      JSON.parse(
+        JSON.stringify(await shown(org), (name, value) =>
+          [
+            'id',
+            'spanId',
+            'parentSpanId',
+            'userId',
+            'by',
+            'updatedAt',
+            'receivedAt',
+            'etag',
+            'project',
+            'reviewedBy',
+          ].includes(name)
+            ? undefined
+            : value,
+        ),
+      )
+    expect(await comparable(cut)).toEqual(await comparable(whole))
+  })
+
+  it('sends nothing in a dry run, and reports the same', async ({ expect }) => {
+    const org = await newTenant()
+    const dry = await importInto(org, 'langfuse', LANGFUSE, { service: undefined })
+    expect(await shown(org)).toEqual([])
+    const { isDryRun, sent, unplaced } = await importInto(org, 'langfuse', LANGFUSE)
+    expect([dry.isDryRun, dry.sent, dry.unplaced]).toEqual([!isDryRun, sent, unplaced])
+  })
+})
+
+describe('Langfuse', () => {
+  it('keeps traces, observations, scores, and corrections', async ({ expect }) => {
+    const org = await newTenant()
+    const report = await importInto(org, 'langfuse', LANGFUSE)
+    const [strange, trace] = await shown(org)
+    expect(report.errors).toEqual([])
+    expect(trace).toMatchObject({
+      traceId: 'trace_lf-trace-1',
+      name: 'support-answer',
+      status: 'completed',
+      createdAt: '2025-03-01T09:00:00.123Z',
+      metadata: {
+        group_id: 'chat-7',
+        user_id: 'u-42',
+        tags: ['beta', 'web'],
+        customer: { tier: 'gold' },
+        release: '2.3.1',
+      },
+      model: 'gpt-4.1-mini',
+    })
+    expect(stepsOf(trace)).toEqual(['support-answer', 'support-agent', 'search-docs', 'embed', 'generate-answer'])
+    const [root, agent, search, , answer] = trace.spans
+    expect(root).toMatchObject({
+      input: { question: 'How long is the warranty?' },
+      output: 'The warranty lasts 12 months.',
+    })
+    expect(search.parentSpanId).toBe(agent.id)
+    expect(answer).toMatchObject({
+      parentSpanId: agent.id,
+      createdAt: '2025-03-01T09:00:00.800Z',
+      durationMs: 1101,
+      model: 'gpt-4.1-mini',
+      usage: { inputTokens: 412, outputTokens: 36, totalTokens: 448 },
+      costUsd: 0.0002224,
+      approvedOutput: { role: 'assistant', content: 'The warranty lasts 24 months.' },
+      review: { state: 'corrected', at: '2025-03-02T08:00:04.000Z' },
+    })
+    expect(trace.feedback).toMatchObject([
+      {
+        name: 'faithfulness',
+        rating: 0.2,
+        content: 'The docs say 24.',
+        spanId: answer.id,
+        createdAt: '2025-03-02T08:00:00.250Z',
+      },
+      { name: 'resolved', rating: 'negative', spanId: root.id },
+      { name: 'tone', rating: null, content: 'friendly: Nice' },
+      { name: 'output', correction: { output: '24 months' }, labeller: { email: 'ada@example.com' } },
+    ])
+    expect(strange.traceId).toMatch(/^trace_[0-9a-f]{32}$/)
+    expect(strange.metadata).toMatchObject({ langfuse_trace_id: 'order #2 / é' })
+    expect(strange.spans[1]).toMatchObject({ stepId: 'cancel-order', status: 'error', input: { order: 7 } })
+    expect(strange.feedback).toMatchObject([{ name: 'stars', rating: null, content: '4.5' }])
+    expect(report.unplaced).toMatchObject([
+      { path: 'score', example: 's-session', count: 1 },
+      { path: 'score.metadata', example: 's-big' },
+      { path: 'score.stringValue', example: 's-cat' },
+      { path: 'score.value', example: 's-big' },
+    ])
+    const { spans } = (await org.owner.get('/api/review-queue?projectSlug=support')).body
+    expect(spans.map(({ stepId }: { stepId: string }) => stepId)).not.toContain('search-docs')
+    expect(spans.map(({ stepId }: { stepId: string }) => stepId)).not.toContain('embed')
+  })
+
+  it('takes the API’s form as well: camel case, with observations and scores in their trace', async ({ expect }) => {
+    const org = await newTenant()
+    const trace = {
+      id: 'api-1',
+      timestamp: '2025-03-01T09:00:00.123Z',
+      name: 'support-answer',
+      sessionId: 'chat-7',
+      output: { answer: '12 months' },
+      observations: [
+        {
+          id: 'o-1',
+          traceId: 'api-1',
+          type: 'GENERATION',
+          startTime: '2025-03-01T09:00:00.5Z',
+          endTime: '2025-03-01T09:00:01Z',
+          name: 'answer',
+          model: 'gpt-4.1',
+          usage: { input: 3, output: 4, total: 7, unit: 'TOKENS' },
+          calculatedTotalCost: 0.5,
+          output: 'Twelve.',
+        },
+      ],
+      scores: [
+        {
+          id: 's-1',
+          traceId: 'api-1',
+          observationId: 'o-1',
+          name: 'ok',
+          value: 1,
+          dataType: 'NUMERIC',
+          source: 'API',
+          timestamp: '2025-03-02T00:00:00.000Z',
+        },
+      ],
+    }
+    const report = await importInto(org, 'langfuse', [
+      fileOf('page.json', JSON.stringify({ data: [trace], meta: { page: 1 } }, null, 2)),
+    ])
+    const [seen] = await shown(org)
+    expect(report).toMatchObject({ records: 1, errorCount: 0, sent: { traces: 1, spans: 1, feedback: 1 } })
+    expect(seen.spans[1]).toMatchObject({ stepId: 'answer', model: 'gpt-4.1', usage: { totalTokens: 7 }, costUsd: 0.5 })
+    expect(seen.feedback).toMatchObject([{ name: 'ok', rating: 1, spanId: seen.spans[1].id }])
+  })
+})
+
+describe('LangSmith', () => {
+  it('keeps runs, feedback, and corrections', async ({ expect }) => {
+    const org = await newTenant()
+    const report = await importInto(org, 'langsmith', LANGSMITH)
+    const [failed, trace] = await shown(org)
+    expect(trace).toMatchObject({
+      traceId: 'trace_0198a1b2-0000-7000-8000-000000000001',
+      name: 'support-answer',
+      createdAt: '2025-04-01T09:00:00.123Z',
+      metadata: { group_id: 'chat-7', user_id: 'u-42', tags: ['beta', 'web'], customer: { tier: 'gold' } },
+    })
+    expect(stepsOf(trace)).toEqual(['support-answer', 'search-docs', 'ChatOpenAI'])
+    const [root, search, answer] = trace.spans
+    expect(root).toMatchObject({
+      input: { question: 'How long is the warranty?' },
+      output: { answer: 'The warranty lasts 12 months.' },
+    })
+    expect(search.parentSpanId).toBe(root.id)
+    expect(answer).toMatchObject({
+      parentSpanId: root.id,
+      model: 'gpt-4.1-mini',
+      provider: 'openai',
+      usage: { inputTokens: 412, outputTokens: 36 },
+      costUsd: 0.0002224,
+      review: { state: 'corrected', at: '2025-04-02T08:00:00.250Z', comment: 'It is 24 months.' },
+    })
+    expect(trace.feedback.filter(({ source }: { source: string }) => source === 'api')).toMatchObject([
+      { name: 'thumbs', rating: 'positive', spanId: root.id },
+      { name: 'topic', rating: null, content: 'warranty' },
+      { name: 'stars', rating: null, content: '4' },
+      { name: 'correctness', rating: 0, spanId: answer.id, labeller: { email: 'ada@example.com' } },
+    ])
+    expect(failed.spans[0]).toMatchObject({
+      stepId: 'cancel-order',
+      status: 'error',
+      metadata: { error: { type: 'ValueError' } },
+    })
+    expect(report.errors).toMatchObject([
+      { file: 'langsmith-feedback.jsonl', line: 6, id: '0198a1b2-1111-4000-8000-000000000006' },
+    ])
+    expect(report.unplaced.map(({ path }) => path)).toEqual([
+      'feedback',
+      'feedback.extra',
+      'feedback.feedback_source.metadata',
+      'feedback.score',
+      'feedback.value',
+      'run.attachments',
+      'run.events',
+      'run.feedback_stats',
+    ])
+  })
+})
+
+describe('Phoenix', () => {
+  it('keeps spans and annotations of a real export', async ({ expect }) => {
+    const org = await newTenant()
+    const report = await importInto(org, 'phoenix', PHOENIX)
+    const traces = await shown(org)
+    expect(report).toMatchObject({ errorCount: 0, warnings: [], sent: { spans: 15, feedback: 6 } })
+    expect(traces).toHaveLength(3)
+    const [failed, , trace] = traces
+    expect(trace).toMatchObject({
+      name: 'answer-question',
+      metadata: { group_id: 'chat-7', user_id: 'u-42', tags: ['beta', 'web'], customer: { tier: 'gold' } },
+    })
+    expect(stepsOf(trace)).toEqual(['answer-question', 'search-docs', 'embed', 'ChatCompletion', 'send-mail'])
+    const [root, search, , answer] = trace.spans
+    expect(root).toMatchObject({ output: { answer: 'The warranty lasts 12 months.' }, status: 'ok' })
+    expect(search.state.retrieved_chunks).toHaveLength(2)
+    expect(answer).toMatchObject({ model: 'gpt-4.1-mini', usage: { totalTokens: 448 }, parentSpanId: root.id })
+    expect(byName(trace.feedback)).toMatchObject([
+      {
+        name: 'correctness',
+        rating: 0,
+        content: 'incorrect: It is 24 months.',
+        labeller: { email: 'ada@example.com' },
+        spanId: answer.id,
+      },
+      { name: 'faithfulness', rating: 0.2, content: 'unfaithful: The docs say 24.', labeller: { name: 'llm' } },
+    ])
+    expect(failed.feedback).toMatchObject([{ name: 'resolved', rating: 0, content: 'no', spanId: failed.spans[0].id }])
+    expect(failed.spans[3]).toMatchObject({
+      status: 'error',
+      metadata: { error: { type: 'RuntimeError', message: 'Rate limit reached' } },
+    })
+    expect(report.unplaced.map(({ path }) => path)).toEqual([
+      'annotation.metadata',
+      'annotation.result.score',
+      'annotation.result.score',
+    ])
+  })
+
+  it('reads what the Python client writes from dataframes as the same traces', async ({ expect }) => {
+    const [rest, frames] = [await newTenant(), await newTenant()]
+    await importInto(rest, 'phoenix', PHOENIX)
+    const report = await importInto(
+      frames,
+      'phoenix',
+      exported('phoenix-dataframe-spans.jsonl', 'phoenix-dataframe-annotations.jsonl'),
+    )
+    expect(report).toMatchObject({ errorCount: 0, sent: { spans: 15, feedback: 5 } })
+    const outputs = async (org: Org) =>
+      (await shown(org)).map(({ traceId, spans }) => [
+        traceId,
+        spans
+          .map(({ stepId, input, output, state, model }: Record<string, unknown>) => ({
+            stepId,
+            input,
+            output,
+            state,
+            model,
+          }))
+          .toSorted((a: { stepId: string }, b: { stepId: string }) => a.stepId.localeCompare(b.stepId)),
+      ])
+    expect(await outputs(frames)).toEqual(await outputs(rest))
+  })
+})
