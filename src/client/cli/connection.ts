@@ -82,6 +82,11 @@ export class Connection {
     return new Countersign({ baseUrl: url, apiKey: key, projectSlug: await this.projectSlug() })
   }
 
+  /** The service, for many calls about one project. */
+  async service(): Promise<Service> {
+    return serviceOf({ ...this.#login, project: await this.projectSlug() })
+  }
+
   /** Who the key acts for, and what it may do. */
   session(): Promise<Session> {
     this.#session ??= this.call<Session>('/api/session', 'scopes')

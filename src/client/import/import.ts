@@ -33,8 +33,8 @@ export interface ImportOptions {
   /** Emails by the source's ids or names of its users. */
   users?: ReadonlyMap<string, string>
   signal?: AbortSignal
-  /** Called after each record. */
-  onProgress?: (progress: ImportProgress) => void
+  /** Called from time to time. */
+  onProgress?: (progress: ImportProgress) => void | Promise<void>
 }
 
 export interface ImportProgress {
@@ -42,6 +42,9 @@ export interface ImportProgress {
   /** Records that were read in this stage. */
   records: number
 }
+
+/** How many records are read between two reports of progress. */
+const RECORDS_PER_PROGRESS = 100
 
 type Stage = 'content' | 'locate' | 'parts' | 'judgments'
 
@@ -76,7 +79,7 @@ export async function importFiles(options: ImportOptions): Promise<ImportReport>
     for (const file of files) {
       for await (const read of recordsOf(file)) {
         signal?.throwIfAborted()
-        onProgress?.({ stage, records: ++records })
+        if (++records % RECORDS_PER_PROGRESS === 0) await onProgress?.({ stage, records })
         const place = { file: read.file, line: read.line }
         const isKnown = 'value' in read && isFields(read.value) && converter.knows(read.value)
         if (stage === 'content') {

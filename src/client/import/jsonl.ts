@@ -1,5 +1,5 @@
 import { hashOf, uuidV5 } from './ids.ts'
-import { short } from './judgment.ts'
+import { shortName } from './judgment.ts'
 import { fittedMetadata } from './metadata.ts'
 import { type Converter, Reader, type Target } from './source.ts'
 import { type Fields, fieldsOf, isEmpty, isFields, isoTime, numberOf, textOf, timeOf, type Value } from './values.ts'
@@ -82,7 +82,7 @@ async function addTrace(record: Fields, to: Target): Promise<void> {
   const duration = numberOf(fields.take('durationMs'))
   await to.trace({
     trace_id: traceId,
-    name: short(textOf(fields.take('name')) ?? 'trace'),
+    name: shortName(to, textOf(fields.take('name')) ?? 'trace', 'name'),
     timestamp: isoTime(time),
     status: fields.take('status') === 'running' ? 'running' : 'completed',
     metadata: fittedMetadata(metadata, to),
@@ -101,7 +101,7 @@ async function addTraceOfRoot(record: Fields, to: Target): Promise<void> {
   to.name('span', textOf(record.id) ?? '')
   await to.trace({
     trace_id: textOf(trace?.traceId) ?? '',
-    name: short(textOf(trace?.name) ?? 'trace'),
+    name: shortName(to, textOf(trace?.name) ?? 'trace', 'name'),
     timestamp: isoTime(time),
     status: 'completed',
     metadata: fittedMetadata(fieldsOf(record.metadata) ?? {}, to),

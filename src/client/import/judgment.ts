@@ -63,7 +63,7 @@ export async function addJudgment(
     trace_id: await traceIdOf(traceId),
     feedback_id: await feedbackIdOf(judgment.id),
     span_id: target,
-    name: nameOf(to, judgment.name, fields.name),
+    name: judgment.name === undefined ? undefined : shortName(to, judgment.name, fields.name),
     rating,
     comment: comment === '' || isDecision ? undefined : comment,
     correction: isDecision ? undefined : correctionOf(to, correction, fields.correction),
@@ -84,12 +84,11 @@ function ratingOf(score: Value | undefined): FeedbackBody['rating'] {
 const scoreText = (score: Value | undefined): string | undefined =>
   score === undefined ? undefined : typeof score === 'string' ? score : JSON.stringify(score)
 
-function nameOf(to: Target, name: string | undefined, field: string): string | undefined {
-  return name === undefined ? undefined : short(name, () => to.unplaced(field, `cut to ${MAX_NAME_LENGTH} characters`))
-}
+/** A name that the service accepts. Reports `field` if it's cut. */
+export const shortName = (to: Target, name: string, field: string): string =>
+  short(name, () => to.unplaced(field, `cut to ${MAX_NAME_LENGTH} characters`))
 
-/** A name that the service accepts. */
-export const short = (name: string, onCut?: () => void): string => cut(name, MAX_NAME_LENGTH, onCut)
+const short = (name: string, onCut?: () => void): string => cut(name, MAX_NAME_LENGTH, onCut)
 
 function cut(text: string, length: number, onCut?: () => void): string {
   const wellFormed = text.toWellFormed()

@@ -1,5 +1,5 @@
 import { hashOf, traceIdOf, uuidV5 } from './ids.ts'
-import { addJudgment, short } from './judgment.ts'
+import { addJudgment, shortName } from './judgment.ts'
 import { fittedMetadata } from './metadata.ts'
 import { type Converter, Reader, type Target } from './source.ts'
 import {
@@ -96,7 +96,7 @@ async function addTrace(record: Fields, to: Target): Promise<void> {
   }
   await to.trace({
     trace_id: traceId,
-    name: short(textOf(fields.take('name')) ?? 'trace'),
+    name: shortName(to, textOf(fields.take('name')) ?? 'trace', 'name'),
     timestamp: isoTime(time),
     status: 'completed',
     metadata: fittedMetadata({ ...metadata, ...withoutEmpty(own) }, to),

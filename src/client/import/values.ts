@@ -61,7 +61,8 @@ export function timeOf(value: Value | undefined): Nanoseconds | undefined {
   if (text === undefined) return undefined
   if (/^\d{9,19}(?:\.\d+)?$/.test(text)) return timeOfNumber(Number(text))
   const [, day, time, fraction = '', zone = 'Z'] = TIME.exec(text) ?? []
-  if (day === undefined) return undefined
+  // Date.parse takes February 30 for March 1.
+  if (day === undefined || new Date(`${day}T00:00Z`).toJSON()?.slice(0, 10) !== day) return undefined
   const seconds = Date.parse(`${day}T${time}${zone.replace(/^([+-]\d{2})(\d{2})$/, '$1:$2')}`)
   return seconds >= 0 ? BigInt(seconds) * 1_000_000n + BigInt(fraction.padEnd(9, '0')) : undefined
 }

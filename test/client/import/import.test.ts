@@ -109,14 +109,13 @@ describe('an import', () => {
         if (left-- <= 0) throw new Error('The connection broke')
         return workerFetch()(url, init)
       }
-      const stop = new AbortController()
       const broken: ImportOptions['service'] = {
         attempt: async (path, request) => {
           const answer = await serviceOf(cut, fetch).attempt(path, request)
           return answer.status === 0 ? { status: 401, body: { code: 'stopped', error: 'Stopped' } } : answer
         },
       }
-      await importInto(cut, source, files, { service: broken, signal: stop.signal }).catch(error => {
+      await importInto(cut, source, files, { service: broken }).catch(error => {
         expect(error.message).toBe('Stopped')
       })
     }
@@ -376,5 +375,261 @@ describe('Phoenix', () => {
           .toSorted((a: { stepId: string }, b: { stepId: string }) => a.stepId.localeCompare(b.stepId)),
       ])
     expect(await outputs(frames)).toEqual(await outputs(rest))
+  })
+})
+
+describe('Countersign', () => {
+  it('imports what another project exported: spans, traces, and their details', async ({ expect }) => {
+    const [from, to] = [await newTenant(), await newTenant()]
+    const spanId = crypto.randomUUID()
+    const trace = { trace_id: 'trace_a', name: 'answer', timestamp: '2025-01-01T00:00:00.000Z', status: 'completed' }
+    const span = {
+      trace_id: 'trace_a',
+      span_id: spanId,
+      step_id: 'generate',
+      input: { question: 'How long?' },
+      output: 'x'.repeat(10_000),
+      timestamp: '2025-01-01T00:00:00.100Z',
+      duration_ms: 5,
+      model: 'gpt-4.1',
+      usage: { input_tokens: 1, output_tokens: 2 },
+    }
+    const feedback = { trace_id: 'trace_a', feedback_id: 'f', name: 'ok', rating: 0, span_id: spanId }
+    const data = { trace_id: 'trace_a', timestamp: '2025-01-01T00:00:01.000Z' }
+    const observations = [
+      { ...data, type: 'output', data: { answer: '12' } },
+      { ...data, type: 'state', key: 'docs', data: [1], span_id: spanId },
+    ]
+    const events = [
+      { type: 'feedback', body: { ...feedback, timestamp: '2025-01-02T00:00:00.000Z' } },
+      ...observations.map(body => ({ type: 'observation', body })),
+      { type: 'span', body: span },
+      { type: 'trace', body: { ...trace, metadata: { tier: 'gold' } } },
+    ]
+    const lines = events.map(event => JSON.stringify(event)).join('\n')
+    expect(await importInto(from, 'jsonl', [fileOf('events.jsonl', lines)])).toMatchObject({
+      errorCount: 0,
+      sent: { traces: 1, spans: 1, observations: 2, feedback: 1 },
+    })
+    expect((await importInto(from, 'jsonl', [fileOf('events.jsonl', lines)])).errorCount).toBe(0)
+    const [original] = await shown(from)
+    expect(original.spans[0]).toMatchObject({ output: { answer: '12' } })
+    await from.owner.post('/api/reviews', {
+      reviews: [
+        {
+          spanId,
+          decision: 'correct',
+          approvedOutput: 'y',
+          source: 'import',
+          by: 'ada@example.com',
+          at: '2025-01-03T00:00:00.000Z',
+        },
+      ],
+    })
+    const [reviewed] = await shown(from)
+    const users = new Map([[reviewed.spans[1].review.by, 'ada@example.com']])
+    const spans = (await from.read.get('/api/spans/export?projectSlug=support&format=jsonl')).body
+    const traces = (await from.read.get('/api/traces/export?projectSlug=support&format=jsonl')).body
+    const files = [fileOf('spans.jsonl', spans), fileOf('traces.jsonl', traces)]
+    const report = await importInto(to, 'jsonl', files, { users })
+    expect(report).toMatchObject({ errorCount: 0, reviews: { added: 1 } })
+    expect(report.unplaced.map(({ path }) => path)).toEqual(['trace.spans'])
+    const [seen] = await shown(to)
+    expect(seen).toMatchObject({
+      traceId: 'trace_a',
+      name: 'answer',
+      createdAt: trace.timestamp,
+      metadata: { tier: 'gold' },
+    })
+    const [, copied] = seen.spans
+    const { id, input, output, state, model, usage, durationMs, approvedOutput } = reviewed.spans[1]
+    expect(copied).toMatchObject({ id, input, output, state, model, usage, durationMs, approvedOutput })
+    expect(copied.review).toMatchObject({ state: 'corrected', at: '2025-01-03T00:00:00.000Z' })
+
+    const detail = await newTenant()
+    const details = await importInto(detail, 'jsonl', [fileOf('trace.json', JSON.stringify(reviewed, null, 2))], {
+      users,
+    })
+    expect(details).toMatchObject({ errorCount: 0, unplaced: [], reviews: { added: 1 } })
+    const [detailed] = await shown(detail)
+    expect(detailed.spans[1]).toMatchObject({ id, output, state, review: { state: 'corrected' } })
+    expect(detailed.feedback).toMatchObject(
+      reviewed.feedback.map(({ name, rating, content }: Record<string, unknown>) => ({ name, rating, content })),
+    )
+  })
+})
+
+describe('bad input', () => {
+  it('names its file, line, and id, and loses nothing else', async ({ expect }) => {
+    const org = await newTenant()
+    const event = (body: object, type = 'trace') => JSON.stringify({ type, body })
+    const trace = { trace_id: 'trace_a', name: 'answer', timestamp: '2025-01-01T00:00:00.000Z', status: 'completed' }
+    const lines = [
+      event(trace),
+      '{"type":"trace","body":',
+      event({ ...trace, trace_id: 'a' }),
+      '{"hello":"there"}',
+      '42',
+      event({ trace_id: 'trace_gone', feedback_id: 'f', rating: 1 }, 'feedback'),
+      event({ trace_id: 'trace_a', feedback_id: 'g', rating: 7 }, 'feedback'),
+      event({ trace_id: 'trace_a', feedback_id: 'h', rating: 1 }, 'feedback'),
+      event(
+        {
+          trace_id: 'trace_a',
+          observation_id: crypto.randomUUID(),
+          type: 'output',
+          timestamp: trace.timestamp,
+          data: 'x'.repeat(5 * 1024 * 1024),
+        },
+        'observation',
+      ),
+    ]
+    const report = await importInto(org, 'jsonl', [fileOf('f', lines.join('\n'))])
+    expect(report).toMatchObject({ records: 9, errorCount: 7, sent: { traces: 1, feedback: 1, observations: 0 } })
+    expect(report.errors.map(({ file, line, id }) => [file, line, id]).toSorted()).toEqual([
+      ['f', 2, null],
+      ['f', 3, 'a'],
+      ['f', 4, null],
+      ['f', 5, null],
+      ['f', 6, 'f'],
+      ['f', 7, 'g'],
+      ['f', 9, 'trace_a'],
+    ])
+  })
+
+  it('is cut to what the service takes, and the report says so', async ({ expect }) => {
+    const org = await newTenant()
+    const big = 'é'.repeat(40_000)
+    const trace = {
+      id: 'a',
+      timestamp: '2025-01-01T00:00:00Z',
+      name: 'n'.repeat(300),
+      metadata: { keep: 1, big, late: 2 },
+    }
+    const run = {
+      id: 'o',
+      traceId: 'a',
+      type: 'SPAN',
+      startTime: '2025-01-01T00:00:00Z',
+      name: 'step',
+      output: 'x'.repeat(5 * 1024 * 1024 + 1),
+    }
+    const score = {
+      id: 's'.repeat(200),
+      traceId: 'a',
+      name: 'm'.repeat(300),
+      dataType: 'TEXT',
+      stringValue: 'c'.repeat(20_000),
+      timestamp: '2025-01-01T00:00:00Z',
+    }
+    const report = await importInto(org, 'langfuse', [
+      fileOf('f', [trace, run, score].map(record => JSON.stringify(record)).join('\n')),
+    ])
+    expect(report.errors).toEqual([])
+    expect(report.unplaced.map(({ path }) => path)).toEqual([
+      'observation.langfuse.observation.output',
+      'score.comment',
+      'score.name',
+      'score.stringValue',
+      'trace.metadata.big',
+      'trace.name',
+    ])
+    expect(report.warnings).toMatchObject([{ message: expect.stringContaining('output') }])
+    const [seen] = await shown(org)
+    expect(seen.metadata).toEqual({ keep: 1, late: 2 })
+    expect(seen.feedback[0].content).toHaveLength(16 * 1024)
+  })
+})
+
+describe('sending', () => {
+  const record = (id: number) =>
+    JSON.stringify({
+      context: { trace_id: 'a'.repeat(31) + (id % 10), span_id: `s${id}` },
+      name: 'step',
+      start_time: 1716990379,
+    })
+  const records = (count: number) => fileOf('f', Array.from({ length: count }, (_, id) => record(id)).join('\n'))
+
+  it('repeats what fails for a moment, as the service asks', async ({ expect }) => {
+    const org = await newTenant()
+    let calls = 0
+    const fetch: Fetch = async (url, init) => {
+      calls++
+      if (calls % 2 === 1)
+        return new Response('{"error":"Busy","code":"x"}', { status: 503, headers: { 'retry-after': '0' } })
+      return workerFetch()(url, init)
+    }
+    const report = await importInto(org, 'langfuse', LANGFUSE, { service: serviceOf(org, fetch) })
+    expect(report).toMatchObject({ errorCount: 0, sent: { traces: 2, spans: 5, feedback: 5, reviews: 1 } })
+  })
+
+  it('leaves out only the record that the service rejects a request for', async ({ expect }) => {
+    const rejected = async (status: number, body: object) => {
+      let spans = 0
+      const service = {
+        attempt: async (_path: string, { body: text = '' }: { body?: string }) => {
+          const count = text.split('"spanId"').length - 1
+          if (!text.includes('"step-bad"')) spans += count
+          return text.includes('"step-bad"') ? { status, body } : { status: 200, body: {} }
+        },
+      }
+      const org = { project: { id: crypto.randomUUID() } }
+      const bad = JSON.stringify({ ...JSON.parse(record(7)), name: 'step-bad' })
+      const files = [records(5), fileOf('bad', `\n\n${bad}`), records(9)]
+      const report = await importFiles({ source: 'phoenix', files, service, projectId: org.project.id })
+      return { report, spans }
+    }
+    for (const [status, body] of [
+      [400, { message: 'Invalid' }],
+      [413, { message: 'Too large' }],
+      [200, { partialSuccess: { rejectedSpans: '1', errorMessage: '1 rejected' } }],
+    ] as const) {
+      const { report, spans } = await rejected(status, body)
+      expect(spans).toBe(14)
+      expect(report).toMatchObject({ errorCount: 1, errors: [{ file: 'bad', line: 3, id: 's7' }], sent: { spans: 14 } })
+    }
+  })
+
+  it('stops at once if the key is refused', async ({ expect }) => {
+    let calls = 0
+    const service = {
+      attempt: async () => {
+        calls++
+        return { status: 401, body: { error: 'Not authenticated', code: 'unauthorized' } }
+      },
+    }
+    const options = { source: 'phoenix', files: [records(9)], service, projectId: crypto.randomUUID() } as const
+    await expect(importFiles(options)).rejects.toMatchObject({ status: 401 })
+    expect(calls).toBe(1)
+  })
+
+  it('keeps requests within the service’s limits', async ({ expect }) => {
+    const sizes: number[] = []
+    const service = {
+      attempt: async (_path: string, { body = '' }: { body?: string }) => {
+        sizes.push(body.split('"spanId"').length - 1)
+        return { status: 200, body: {} }
+      },
+    }
+    const report = await importFiles({
+      source: 'phoenix',
+      files: [records(2500)],
+      service,
+      projectId: crypto.randomUUID(),
+    })
+    expect([report.sent.spans, sizes]).toEqual([2500, [1000, 1000, 500]])
+  })
+
+  it('ends when it’s told to', async ({ expect }) => {
+    const stop = new AbortController()
+    stop.abort(new Error('Stopped'))
+    const options = {
+      source: 'phoenix',
+      files: [records(9)],
+      service: undefined,
+      projectId: '',
+      signal: stop.signal,
+    } as const
+    await expect(importFiles(options)).rejects.toThrow('Stopped')
   })
 })

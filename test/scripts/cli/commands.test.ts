@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { call } from '../../../scripts/call.ts'
 import { newTenant, type Tenant } from '../clients/tenant.ts'
@@ -164,6 +165,76 @@ describe('traces', () => {
     expect(errorOf(missing)).toMatchObject({ code: 'not_found', exitCode: 4, requestId: expect.any(String) })
     expect((await reader.cli(['traces', 'list', '--project', 'other'])).code).toBe(4)
     expect((await reader.cli(['traces', 'list', '--prompt-version', 'x', '--json'])).code).toBe(2)
+  })
+})
+
+describe('import', () => {
+  const run = (fields: object) =>
+    JSON.stringify({
+      id: 'r1',
+      trace_id: 'r1',
+      name: 'support-answer',
+      run_type: 'llm',
+      start_time: '2025-04-01T09:00:00.123456',
+      end_time: '2025-04-01T09:00:01',
+      outputs: { answer: '12 months' },
+      ...fields,
+    })
+  const feedback = JSON.stringify({
+    id: 'f1',
+    run_id: 'r1',
+    key: 'correctness',
+    score: 0,
+    created_at: '2025-04-02T00:00:00',
+    feedback_source: { type: 'app', user_id: '4f0c' },
+    correction: { answer: '24 months' },
+  })
+
+  it('sends files, reports what it did, and changes nothing the second time', async ({ expect }) => {
+    const user = await newUser()
+    await call(user.url, user.ownerKey, 'POST', '/api/users', { email: 'ada@example.com', name: 'Ada' })
+    await writeFile(join(user.home, 'feedback.jsonl'), feedback)
+    await writeFile(join(user.home, 'runs.jsonl.gz'), gzipSync(`${run({ events: [{ name: 'start' }] })}\n`))
+    const argv = ['import', 'langsmith', 'feedback.jsonl', 'runs.jsonl.gz', '--user', '4f0c=ada@example.com']
+    const dry = await user.cli([...argv, '--dry-run', '--json'], { environment: { HOME: user.home } })
+    const sent = { traces: 0, spans: 1, observations: 0, feedback: 1, reviews: 1 }
+    expect([dry.code, jsonOf(dry)]).toMatchObject([0, { isDryRun: true, records: 2, sent }])
+    const first = jsonOf(await user.cli([...argv, '--json']))
+    expect(first).toMatchObject({ isDryRun: false, sent, reviews: { added: 1, unchanged: 0 }, errors: [] })
+    expect(first.unplaced).toEqual([{ path: 'run.events', note: null, count: 1, example: 'r1' }])
+    const again = await user.cli(argv)
+    expect(again.code).toBe(0)
+    expect(again.stdout).toContain('0 are new, and 1 changed nothing')
+    expect(again.stdout).toContain('run.events: 1, for example in r1')
+    const shown = jsonOf(await user.cli(['traces', 'show', 'trace_r1', '--json']))
+    expect(shown).toMatchObject({ createdAt: '2025-04-01T09:00:00.123Z' })
+    expect(shown.spans).toMatchObject([{ approvedOutput: { answer: '24 months' } }])
+  })
+
+  it('imports what it can, and says which lines were wrong', async ({ expect }) => {
+    const user = await newUser()
+    await writeFile(join(user.home, 'runs.jsonl'), `${run({})}\n{"id":\n${run({ id: 'r2', start_time: 'soon' })}\n`)
+    const ran = await user.cli(['import', 'langsmith', 'runs.jsonl'])
+    expect(ran.code).toBe(7)
+    expect(ran.stdout).toContain('2 records were not imported:')
+    expect(ran.stdout).toContain('runs.jsonl:2: Not JSON')
+    expect(ran.stdout).toContain('runs.jsonl:3 r2: start_time is no time')
+    expect(jsonOf(await user.cli(['traces', 'list', '--json'])).traces).toHaveLength(1)
+  })
+
+  it.for([
+    ['an unknown source', ['import', 'other', 'a'], ALL, 2, "isn't a source"],
+    ['no file', ['import', 'langfuse'], ALL, 2, 'files'],
+    ['a missing file', ['import', 'langfuse', 'missing.jsonl'], ALL, 2, 'There is no file'],
+    ['a folder', ['import', 'langfuse', '.'], ALL, 2, "isn't a file"],
+    ['a user without an email', ['import', 'langfuse', '.', '--user', 'ada'], ALL, 2, '--user'],
+    ['a key that can only record', ['import', 'langfuse', 'a.jsonl'], ['ingest'], 3, 'manage, review'],
+  ] as const)('fails before it sends anything: %s', async ([, argv, scopes, code, message], { expect }) => {
+    const user = await newUser(scopes)
+    await writeFile(join(user.home, 'a.jsonl'), '')
+    const ran = await user.cli([...argv, '--json'])
+    expect(ran.code).toBe(code)
+    expect(errorOf(ran).error).toContain(message)
   })
 })
 

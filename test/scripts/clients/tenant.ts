@@ -7,6 +7,8 @@ export interface Tenant {
   url: string
   /** Has the `ingest` and `read` scopes by default. */
   key: string
+  /** The key that can do everything in the organization. */
+  ownerKey: string
   projectId: string
   projectSlug: string
   /** The prompt's versions, oldest first. The last one is active. */
@@ -36,5 +38,12 @@ export async function newTenant(url: string, scopes: readonly string[] = ['inges
   const { id } = v.parse(Prompt, await post(apiKey.key, '/api/prompts', prompt))
   const first = await active()
   await post(apiKey.key, `/api/prompts/${id}/versions`, { content: 'Answer in one sentence.', activate: true })
-  return { url, key, projectId: project.id, projectSlug: project.slug, versionIds: [first, await active()] }
+  return {
+    url,
+    key,
+    ownerKey: apiKey.key,
+    projectId: project.id,
+    projectSlug: project.slug,
+    versionIds: [first, await active()],
+  }
 }

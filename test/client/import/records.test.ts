@@ -1,0 +1,184 @@
+import { describe, it } from 'vitest'
+import { traceIdOf, uuidV5 } from '../../../src/client/import/ids.ts'
+import { recordsOf } from '../../../src/client/import/read.ts'
+import { isoTime, timeOf } from '../../../src/client/import/values.ts'
+import { MAX_RECORD_LENGTH } from '../../../src/client/limits.ts'
+import { uuidV5 as serviceUuid } from '../../../src/domain/ids.ts'
+
+async function read(text: string | Uint8Array, pieceBytes = 7) {
+  const bytes = typeof text === 'string' ? new TextEncoder().encode(text) : text
+  const file = {
+    name: 'f',
+    async *open() {
+      for (let start = 0; start < bytes.length; start += pieceBytes) yield bytes.slice(start, start + pieceBytes)
+    },
+  }
+  const found: unknown[] = []
+  for await (const record of recordsOf(file))
+    found.push('value' in record ? [record.line, record.value] : [record.line, record.error.split(':')[0]])
+  return found
+}
+
+const TWO = [
+  [1, { a: 'é😀' }],
+  [2, { b: [1, '}]"\\'] }],
+]
+const B = '{"b":[1,"}]\\"\\\\"]}'
+
+describe('a file', () => {
+  it.for([
+    ['lines', `{"a":"é😀"}\n${B}\n`, TWO],
+    ['lines without a last break, with CRLF, and a byte order mark', `\uFEFF{"a":"é😀"}\r\n${B}`, TWO],
+    [
+      'lines with empty ones',
+      `\n{"a":1}\n\n \n{"a":2}`,
+      [
+        [2, { a: 1 }],
+        [5, { a: 2 }],
+      ],
+    ],
+    ['an array', `[{"a":"é😀"},\n${B}]`, TWO],
+    [
+      'an array over several lines',
+      `[\n {\n"a": 1\n },\n {"a": 2}\n]\n`,
+      [
+        [2, { a: 1 }],
+        [5, { a: 2 }],
+      ],
+    ],
+    [
+      'values one after another',
+      `{\n"a": 1\n}\n{\n"a": 2\n}`,
+      [
+        [1, { a: 1 }],
+        [4, { a: 2 }],
+      ],
+    ],
+    [
+      'a page',
+      `{"data":[{"a":1},{"a":2}],"meta":{"page":1}}`,
+      [
+        [1, { a: 1 }],
+        [1, { a: 2 }],
+      ],
+    ],
+    [
+      'pages over several lines',
+      `{\n"data":[{"a":1}],"next_cursor":null\n}\n{\n"data":[{"a":2}]}`,
+      [
+        [1, { a: 1 }],
+        [4, { a: 2 }],
+      ],
+    ],
+    ['a record with a field named data', `{"id":1,"data":[1]}`, [[1, { id: 1, data: [1] }]]],
+    [
+      'a broken line',
+      `{"a":1}\n{"a":"x\n{"a":3}\nnothing\n{"a":5}`,
+      [
+        [1, { a: 1 }],
+        [2, 'Not JSON'],
+        [3, { a: 3 }],
+        [4, 'Not JSON'],
+        [5, { a: 5 }],
+      ],
+    ],
+    [
+      'a broken item',
+      `[{"a":1},\n{"a": },\n{"a":3}]`,
+      [
+        [1, { a: 1 }],
+        [2, 'Not JSON'],
+        [3, { a: 3 }],
+      ],
+    ],
+    [
+      'a file that was cut in a line',
+      `{"a":1}\n{"a":`,
+      [
+        [1, { a: 1 }],
+        [2, 'Not JSON'],
+      ],
+    ],
+    [
+      'an array that was cut',
+      `[{"a":1},\n{"a":`,
+      [
+        [1, { a: 1 }],
+        [2, 'Not JSON'],
+      ],
+    ],
+    [
+      'an array that was cut between items',
+      `[{"a":1},\n`,
+      [
+        [1, { a: 1 }],
+        [2, 'Not JSON'],
+      ],
+    ],
+    ['nothing', '', []],
+    ['an empty array', '[]', []],
+  ] as const)('has its records, with their lines: %s', async ([, text, expected], { expect }) => {
+    for (const pieceBytes of [1, 7, 1000]) expect(await read(text, pieceBytes)).toEqual(expected)
+  })
+
+  it('may be gzipped', async ({ expect }) => {
+    const zipped = new Blob([`{"a":"é😀"}\n${B}\n`]).stream().pipeThrough(new CompressionStream('gzip'))
+    expect(await read(new Uint8Array(await new Response(zipped).arrayBuffer()))).toEqual(TWO)
+  })
+
+  it('may have a record that’s too long, which is skipped', async ({ expect }) => {
+    const long = `{"a":"${'x'.repeat(MAX_RECORD_LENGTH)}"}`
+    for (const text of [`{"a":1}\n${long}\n{"a":3}`, `[{"a":1},\n${long},\n{"a":3}]`]) {
+      const found = await read(text, 1 << 22)
+      expect(found).toEqual([
+        [1, { a: 1 }],
+        [2, expect.stringContaining('longer than')],
+        [3, { a: 3 }],
+      ])
+    }
+  })
+})
+
+describe('a time', () => {
+  it.for([
+    ['2024-05-29 13:46:19.963999', '2024-05-29T13:46:19.963Z'],
+    ['2024-05-29T13:46:19.963999+00:00', '2024-05-29T13:46:19.963Z'],
+    ['2024-05-29T13:46:19Z', '2024-05-29T13:46:19.000Z'],
+    ['2024-05-29T13:46:19.5+02:00', '2024-05-29T11:46:19.500Z'],
+    ['2024-05-29T13:46:19.123456789-0130', '2024-05-29T15:16:19.123Z'],
+    [1716990379, '2024-05-29T13:46:19.000Z'],
+    [1716990379.25, '2024-05-29T13:46:19.250Z'],
+    [1716990379963, '2024-05-29T13:46:19.963Z'],
+    [1716990379963999, '2024-05-29T13:46:19.963Z'],
+    ['1716990379963', '2024-05-29T13:46:19.963Z'],
+    ['2024-02-30T00:00:00Z', undefined],
+    ['yesterday', undefined],
+    ['2024-05-29', undefined],
+    ['1969-12-31T23:59:59Z', undefined],
+    [-1, undefined],
+    ['', undefined],
+    [null, undefined],
+    [true, undefined],
+  ] as const)('is read to the millisecond: %s', ([given, expected], { expect }) => {
+    const time = timeOf(given)
+    expect(time === undefined ? undefined : isoTime(time)).toBe(expected)
+  })
+})
+
+describe('an id', () => {
+  it('is the one that the service derives', async ({ expect }) => {
+    const namespace = '6ba7b811-9dad-11d1-80b4-00c04fd430c8'
+    for (const name of ['span:a:b', 'é😀'])
+      expect(await uuidV5(namespace, name)).toBe(await serviceUuid(namespace, name))
+  })
+
+  it('is the source’s if a trace_id can contain it, and otherwise always the same other one', async ({ expect }) => {
+    for (const id of ['abc', 'A-b_9', 'x'.repeat(122)]) expect(await traceIdOf(id)).toBe(`trace_${id}`)
+    for (const id of ['', 'a b', 'é', 'a/b', 'x'.repeat(123)]) {
+      const traceId = await traceIdOf(id)
+      expect(traceId).toMatch(/^trace_[0-9a-f]{32}$/)
+      expect(await traceIdOf(id)).toBe(traceId)
+      expect(await traceIdOf(`${id}.`)).not.toBe(traceId)
+    }
+  })
+})
