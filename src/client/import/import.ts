@@ -37,7 +37,7 @@ export interface ImportOptions {
   onProgress?: (progress: ImportProgress) => void | Promise<void>
 }
 
-export interface ImportProgress {
+interface ImportProgress {
   stage: Stage
   /** Records that were read in this stage. */
   records: number

@@ -75,7 +75,7 @@ async function addTrace(record: Fields, to: Target): Promise<void> {
   to.name('trace', traceId)
   const fields = new Reader(record)
   const time = timeOf(fields.take('createdAt'))
-  if (time === undefined) return to.fail('createdAt is no time')
+  if (time === undefined) return to.fail('createdAt isn’t a time')
   // What the service computes from spans, feedback, and decisions.
   fields.skip(...COMPUTED)
   const metadata = fieldsOf(fields.take('metadata')) ?? {}
@@ -121,7 +121,7 @@ async function addSpan(record: Fields, traceId: string, to: Target): Promise<voi
   to.name('span', id)
   const fields = new Reader(record)
   const time = timeOf(fields.take('createdAt'))
-  if (time === undefined) return to.fail('createdAt is no time')
+  if (time === undefined) return to.fail('createdAt isn’t a time')
   fields.skip(
     'claim',
     'id',

@@ -78,7 +78,7 @@ async function addTrace(record: Fields, to: Target): Promise<void> {
   to.name('trace', id)
   const fields = new Reader(record)
   const time = timeOf(fields.take('timestamp'))
-  if (time === undefined) return to.fail('timestamp is no time')
+  if (time === undefined) return to.fail('timestamp isn’t a time')
   // Sums over the observations, and Langfuse's own bookkeeping.
   fields.skip('id', 'projectId', 'createdAt', 'updatedAt', 'externalId', 'observations', 'scores')
   fields.skip('latency', 'totalCost', 'htmlPath', 'bookmarked', 'public', 'input', 'output')
@@ -134,7 +134,7 @@ async function addObservation(record: Fields, to: Target): Promise<void> {
   to.name('observation', id ?? '')
   if (id === undefined || traceId === undefined) return to.fail('id or traceId is missing')
   const start = timeOf(fields.take('startTime'))
-  if (start === undefined) return to.fail('startTime is no time')
+  if (start === undefined) return to.fail('startTime isn’t a time')
   fields.skip(...DERIVED)
   const level = textOf(fields.take('level'))
   const message = textOf(fields.take('statusMessage'))

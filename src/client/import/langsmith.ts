@@ -27,7 +27,7 @@ export const langsmith: Converter = {
     const id = textOf(fields.take('id')) ?? ''
     to.name('run', id)
     const start = timeOf(fields.take('start_time'))
-    if (start === undefined) return to.fail('start_time is no time')
+    if (start === undefined) return to.fail('start_time isn’t a time')
     fields.skip(...REPEATED)
     const extra = new Reader(fieldsOf(fields.take('extra')) ?? {})
     const metadata = fieldsOf(extra.take('metadata')) ?? {}

@@ -25,7 +25,7 @@ export const phoenix: Converter = {
     fields.skip('id', 'context')
     for (const name of Object.keys(record)) if (name.startsWith('cumulative_')) fields.skip(name)
     const start = timeOf(fields.take('start_time'))
-    if (start === undefined) return to.fail('start_time is no time')
+    if (start === undefined) return to.fail('start_time isn’t a time')
     const code = textOf(fields.take('status_code'))
     await to.span({
       traceId,

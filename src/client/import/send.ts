@@ -37,7 +37,7 @@ const LIMITS: Readonly<Record<Call, number>> = {
 }
 
 /**
- * Sends an import in batches, and notes the outcome of each item in the report. A request that fails for a moment is
+ * Sends an import in batches, and notes the outcome of each item in the report. A request that fails temporarily is
  * repeated. If the service rejects a whole request, its halves are sent, so that only the items at fault are left out.
  * Throws if nothing can be sent at all. `service` is undefined in a dry run.
  */
@@ -168,7 +168,7 @@ export class Sender {
     if (item) this.#report.fail({ file: item.file, line: item.line, id: item.id, message })
   }
 
-  /** The response to a request, which is repeated while it fails for a moment. Throws if it goes on failing. */
+  /** The response to a request, retried while it fails temporarily. Throws if it keeps failing. */
   async #answer(call: Call, items: readonly Item[]): Promise<Answer> {
     const jsons = items.map(({ json }) => json)
     const [path, body] =

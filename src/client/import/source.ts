@@ -3,7 +3,7 @@ import type { ImportedSpan } from './telemetry.ts'
 import { type Fields, isEmpty, type Nanoseconds, type Value } from './values.ts'
 
 /** A decision that somebody made elsewhere. */
-export interface ImportedReview {
+interface ImportedReview {
   spanId: string
   decision: 'accept' | 'correct'
   approvedOutput?: Value
@@ -14,7 +14,7 @@ export interface ImportedReview {
 }
 
 /** A call to record a trace, as the service accepts it. */
-export interface TraceBody {
+interface TraceBody {
   trace_id: string
   name: string
   timestamp: string

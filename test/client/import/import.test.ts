@@ -550,7 +550,7 @@ describe('sending', () => {
     })
   const records = (count: number) => fileOf('f', Array.from({ length: count }, (_, id) => record(id)).join('\n'))
 
-  it('repeats what fails for a moment, as the service asks', async ({ expect }) => {
+  it('retries what fails temporarily, as the service asks', async ({ expect }) => {
     const org = await newTenant()
     let calls = 0
     const fetch: Fetch = async (url, init) => {

@@ -218,7 +218,7 @@ describe('import', () => {
     expect(ran.code).toBe(7)
     expect(ran.stdout).toContain('2 records were not imported:')
     expect(ran.stdout).toContain('runs.jsonl:2: Not JSON')
-    expect(ran.stdout).toContain('runs.jsonl:3 r2: start_time is no time')
+    expect(ran.stdout).toContain('runs.jsonl:3 r2: start_time isn’t a time')
     expect(jsonOf(await user.cli(['traces', 'list', '--json'])).traces).toHaveLength(1)
   })
 
