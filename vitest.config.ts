@@ -21,6 +21,7 @@ export const inWorkerd = () =>
 const FUNCTIONS = [
   'test/attribution/{difference,evidence,hostile,rules,terms}.test.ts',
   'test/domain/**/*.test.ts',
+  'test/mcp/fitted.test.ts',
   'test/experiments/judge-question.test.ts',
   'test/problems/{answer,question}.test.ts',
   'test/otlp/conventions/**/*.test.ts',

@@ -11,6 +11,7 @@ import { experiments } from './experiments/index.ts'
 import { ERRORS, errorResponse, methodNotAllowed } from './http/errors.ts'
 import { ingest } from './ingest/index.ts'
 import { manage } from './manage/index.ts'
+import { mcp } from './mcp/index.ts'
 import { unknownPath } from './native-protocols.ts'
 import { otlp } from './otlp/index.ts'
 import { problems } from './problems/index.ts'
@@ -79,6 +80,7 @@ export const endpoints: readonly Endpoint[] = [
   ...experiments,
   ...problems,
   ...manage,
+  ...mcp,
   describeApi,
   checkHealth,
   checkReadiness,
@@ -116,13 +118,16 @@ export async function answer(request: Request, env: Env, context: ExecutionConte
 
 /**
  * Whether pages on other origins may read the response. They may if they send their own key, but not if they use a
- * browser's session.
+ * browser's session, and may not call `/mcp` at all.
  */
 const isForAnyOrigin = (request: Request): boolean =>
-  !isAmbient(request) && !sessionPaths.has(new URL(request.url).pathname.replace(/\/+$/, ''))
+  !isAmbient(request) && !ownPaths.has(new URL(request.url).pathname.replace(/\/+$/, ''))
 
-const sessionPaths: ReadonlySet<string> = new Set(
-  endpoints.filter(({ contract }) => contract.managesSession).map(({ contract }) => contract.path),
+/** The paths that pages on other origins may not call. */
+const ownPaths: ReadonlySet<string> = new Set(
+  endpoints
+    .filter(({ contract }) => contract.managesSession || contract.isForPrograms)
+    .map(({ contract }) => contract.path),
 )
 
 const EXPOSED_HEADERS =

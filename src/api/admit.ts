@@ -1,6 +1,6 @@
 import { type Caller, checkAdmin } from '../auth/authenticate.ts'
 import type { Lookup } from '../auth/lookup.ts'
-import { requireSameOrigin } from '../auth/same-origin.ts'
+import { requireNoOtherOrigin, requireSameOrigin } from '../auth/same-origin.ts'
 import { viewerOf } from '../auth/viewer.ts'
 import type { Scope } from '../domain/api-key.ts'
 import { forbidden } from '../http/errors.ts'
@@ -14,9 +14,10 @@ import type { Contract } from './contract.ts'
  * different origin; 404 without ADMIN_TOKEN; 429 if the address calls or guesses too often.
  */
 export async function admit(contract: Contract, authenticate: (lookup: Lookup) => Promise<Caller>, lookup: Lookup) {
-  const { scope, method, path, managesSession = false, isLimitedByAddress = false } = contract
+  const { scope, method, path, managesSession = false, isForPrograms = false, isLimitedByAddress = false } = contract
   const { request, env, requestId, deadline, now } = lookup
   if (managesSession && method !== 'GET') requireSameOrigin(request)
+  if (isForPrograms) requireNoOtherOrigin(request)
   if (isLimitedByAddress) takeKeylessCall(`${method} ${path}`, lookup.address, now)
   if (scope === 'public') return {}
   if (scope === 'admin') {

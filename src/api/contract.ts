@@ -5,7 +5,7 @@ import type { ErrorStatus } from '../http/errors.ts'
 
 type Fields = v.ObjectEntries
 
-/** An endpoint's group. `session` is for signing in, `operation` for monitoring a deployment. */
+/** An endpoint's group. `mcp` is for agents, `session` for signing in, `operation` for monitoring a deployment. */
 export type Family =
   | 'ingest'
   | 'otlp'
@@ -15,6 +15,7 @@ export type Family =
   | 'experiment'
   | 'problem'
   | 'manage'
+  | 'mcp'
   | 'session'
   | 'operation'
 
@@ -50,6 +51,8 @@ export interface Contract {
   readonly location?: 201 | 202
   /** Whether it manages the browser's session: only pages on this origin may call it, and it may set the cookie. */
   readonly managesSession?: boolean
+  /** Whether pages on other origins may not call it, even with a key. */
+  readonly isForPrograms?: boolean
   /** Whether it queries the database for callers without a key. Calls per address are limited. */
   readonly isLimitedByAddress?: boolean
   /** Messages of the errors that this endpoint adds, by status. */
@@ -71,8 +74,8 @@ export interface Example {
   readonly params?: object
   readonly query?: object
   readonly body?: object
-  /** By status. Text for a file. */
-  readonly answers: Readonly<Record<number, object | string>>
+  /** By status. Text for a file, undefined for a response without a body. */
+  readonly answers: Readonly<Record<number, object | string | undefined>>
 }
 
 /** An example that matches a contract's schemas. */

@@ -1,3 +1,4 @@
+import type { Caller } from '../auth/authenticate.ts'
 import type { Runtime } from '../env.ts'
 import type { Context } from './context.ts'
 import type { Contract, ExampleOf, FileContract, FileReply, Reply } from './contract.ts'
@@ -8,7 +9,16 @@ import { serve } from './serve.ts'
 /** A contract with its handler, in the form that the router, the OpenAPI document, and the test suites use. */
 export interface Endpoint<C extends Contract = Contract> {
   readonly contract: C
-  readonly serve: (request: Request, params: Record<string, string>, runtime: Runtime) => Promise<Response>
+  /**
+   * Responds to a request. With `caller`, the request is part of another one by that caller, who has been authenticated
+   * and has paid for it with a token.
+   */
+  readonly serve: (
+    request: Request,
+    params: Record<string, string>,
+    runtime: Runtime,
+    caller?: Caller,
+  ) => Promise<Response>
 }
 
 /**
@@ -18,7 +28,7 @@ export interface Endpoint<C extends Contract = Contract> {
 export function endpoint<const C extends Contract>(contract: C & { readonly example: ExampleOf<C> }) {
   return {
     handle(handler: (context: Context<C>) => Promise<Reply<C>>): Endpoint<C> {
-      return { contract, serve: (request, params, runtime) => serve(contract, json, handler, request, params, runtime) }
+      return { contract, serve: (...sent) => serve(contract, json, handler, ...sent) }
     },
   }
 }
@@ -27,7 +37,7 @@ export function endpoint<const C extends Contract>(contract: C & { readonly exam
 export function fileEndpoint<const C extends FileContract>(contract: C & { readonly example: ExampleOf<C> }) {
   return {
     handle(handler: (context: Context<C>) => Promise<FileReply & { type: keyof C['files'] }>): Endpoint<C> {
-      return { contract, serve: (request, params, runtime) => serve(contract, file, handler, request, params, runtime) }
+      return { contract, serve: (...sent) => serve(contract, file, handler, ...sent) }
     },
   }
 }

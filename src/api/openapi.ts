@@ -1,6 +1,6 @@
 import { type JsonSchema as ConvertedSchema, toJsonSchema } from '@valibot/to-json-schema'
 import type * as v from 'valibot'
-import { ERROR_STATUSES, ERRORS, ErrorBody, type ErrorStatus, StatusBody } from '../http/errors.ts'
+import { ERROR_STATUSES, ERRORS, ErrorBody, type ErrorStatus, RpcErrorBody, StatusBody } from '../http/errors.ts'
 import { type Contract, type Family, isIngestion } from './contract.ts'
 import type { Endpoint } from './endpoint.ts'
 
@@ -95,6 +95,7 @@ const TAGS: Readonly<Record<Family, string>> = {
   experiment: 'Experiments',
   problem: 'Problems',
   manage: 'Management',
+  mcp: 'Model Context Protocol',
   session: 'Signing in',
   operation: 'Operation',
 }
@@ -106,7 +107,7 @@ const operationId = ({ method, path }: Contract): string =>
 function security({ scope, family }: Contract): JsonSchema[] {
   if (scope === 'public') return []
   if (scope === 'admin') return [{ adminToken: [] }]
-  return [{ apiKey: [] }, { bearer: [] }, ...(family === 'otlp' ? [] : [{ session: [] }])]
+  return [{ apiKey: [] }, { bearer: [] }, ...(family === 'otlp' || family === 'mcp' ? [] : [{ session: [] }])]
 }
 
 const json = (schema: JsonSchema, example?: object | string): JsonSchema => ({
@@ -115,7 +116,7 @@ const json = (schema: JsonSchema, example?: object | string): JsonSchema => ({
 
 function parameters(place: 'path' | 'query', schema: Contract['params'] | Contract['query']): JsonSchema[] {
   if (!schema) return []
-  const { properties = {}, required = [] } = jsonSchema(schema, 'input', new Map())
+  const { properties = {}, required = [] } = inputSchema(schema)
   return Object.entries(properties as Record<string, JsonSchema>).map(([name, { description, ...schema }]) => ({
     name,
     in: place,
@@ -179,14 +180,17 @@ function successes(contract: Contract, schemas: NamedSchemas): JsonSchema {
   }
   const responses: JsonSchema = {}
   for (const [status, schema] of Object.entries(contract.responses)) {
-    const content = contract.files
-      ? fileContent(contract.files)
-      : json(schemas.reference(schema, 'output'), contract.example.answers[Number(status)])
+    const example = contract.example.answers[Number(status)]
+    const content = contract.files ? fileContent(contract.files) : json(schemas.reference(schema, 'output'), example)
     const more = {
       ...(Number(status) === contract.location && { Location: LOCATION }),
       ...(contract.files && { 'x-next-cursor': NEXT_CURSOR, 'Content-Disposition': CONTENT_DISPOSITION }),
     }
-    responses[status] = { description: ANSWERS[Number(status)] ?? 'Success', headers: { ...headers, ...more }, content }
+    responses[status] = {
+      description: ANSWERS[Number(status)] ?? 'Success',
+      headers: { ...headers, ...more },
+      ...(example !== undefined && { content }),
+    }
   }
   if (contract.etag === 'body') responses[304] = { description: 'Not modified', headers: { ETag: ETAG } }
   return responses
@@ -240,7 +244,7 @@ export function errorStatuses(contract: Contract): Map<ErrorStatus, string> {
 const failures = (contract: Contract): JsonSchema =>
   Object.fromEntries(
     Array.from(errorStatuses(contract), ([status, message]) => {
-      const content = contract.family === 'otlp' ? STATUS : errorContent(status, message)
+      const content = contract.family === 'otlp' ? STATUS : errorContent(status, message, contract.family)
       const headers = ERROR_HEADERS[status]
       return [status, { description: message, ...(headers && { headers }), content }]
     }),
@@ -252,18 +256,20 @@ const ERROR_HEADERS: Readonly<Partial<Record<ErrorStatus, JsonSchema>>> = {
   503: { 'Retry-After': RETRY_AFTER },
 }
 
-const STATUS = json({ $ref: '#/components/schemas/Status' }, { code: 3, message: 'The body cannot be decoded' })
+const referenceTo = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 
-const errorContent = (status: ErrorStatus, message: string): JsonSchema =>
-  json(
-    { $ref: '#/components/schemas/Error' },
-    {
-      error: status === 400 ? 'timestamp: is required' : message,
-      code: ERRORS[status].code,
-      ...(status === 400 && { details: [{ path: 'timestamp', message: 'is required' }] }),
-      requestId: '9b2f6c1e-3d4a-4e5b-8f6c-7a8b9c0d1e2f',
-    },
-  )
+/** A request that fails before its message is read has the error format of the other endpoints. */
+const EITHER_ERROR = { anyOf: [referenceTo('Error'), referenceTo('RpcError')] }
+
+const STATUS = json(referenceTo('Status'), { code: 3, message: 'The body cannot be decoded' })
+
+const errorContent = (status: ErrorStatus, message: string, family: Family): JsonSchema =>
+  json(family === 'mcp' ? EITHER_ERROR : referenceTo('Error'), {
+    error: status === 400 ? 'timestamp: is required' : message,
+    code: ERRORS[status].code,
+    ...(status === 400 && { details: [{ path: 'timestamp', message: 'is required' }] }),
+    requestId: '9b2f6c1e-3d4a-4e5b-8f6c-7a8b9c0d1e2f',
+  })
 
 type TypeMode = 'input' | 'output'
 
@@ -276,7 +282,7 @@ class NamedSchemas {
   readonly #names: Readonly<Record<TypeMode, Names>>
 
   constructor({ input, output }: Components) {
-    this.#schemas = { input, output: { ...output, Error: ErrorBody, Status: StatusBody } }
+    this.#schemas = { input, output: { ...output, Error: ErrorBody, RpcError: RpcErrorBody, Status: StatusBody } }
     this.#names = { input: namesOf(this.#schemas.input), output: namesOf(this.#schemas.output) }
   }
 
@@ -298,7 +304,9 @@ class NamedSchemas {
 
 const namesOf = (schemas: Schemas): Names => new Map(Object.entries(schemas).map(([name, schema]) => [schema, name]))
 
-const referenceTo = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+/** The JSON Schema of what a client sends, without references. */
+export const inputSchema = (schema: v.GenericSchema<unknown, unknown>): JsonSchema =>
+  jsonSchema(schema, 'input', new Map())
 
 /** Checks in code (a real date, well-formed text) don't appear in the JSON Schema unless atoms.ts documents them. */
 function jsonSchema(schema: v.GenericSchema<unknown, unknown>, typeMode: TypeMode, names: Names): JsonSchema {

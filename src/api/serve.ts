@@ -1,3 +1,4 @@
+import type { Caller } from '../auth/authenticate.ts'
 import type { Job, Runtime } from '../env.ts'
 import { withHeaders } from '../http/response.ts'
 import { parse } from '../http/validation.ts'
@@ -13,7 +14,7 @@ import { enqueue } from './queue.ts'
 /**
  * The one request pipeline, for every protocol: authenticates, checks permissions, takes a token, reads and validates
  * the body, and only then calls the handler. Any error that's thrown becomes the response. Every response after the
- * rate limiter's reply has the rate limit headers.
+ * rate limiter's reply has the rate limit headers. `admitted` is the caller of a request that this one is part of.
  */
 export async function serve<C extends Contract, Answer>(
   contract: C,
@@ -22,14 +23,17 @@ export async function serve<C extends Contract, Answer>(
   request: Request,
   params: Record<string, string>,
   runtime: Runtime,
+  admitted?: Caller,
 ): Promise<Response> {
   const { env, requestId } = runtime
   const headers: Record<string, string> = {}
   const now = Date.now()
   const deadline = protocol.deadline()
   try {
-    const access = await admit(contract, protocol.authenticate, { ...runtime, request, deadline, now })
-    if ('caller' in access) Object.assign(headers, await takeToken(env.RATE_LIMITER, access.caller, requestId))
+    const authenticate = admitted ? async () => admitted : protocol.authenticate
+    const access = await admit(contract, authenticate, { ...runtime, request, deadline, now })
+    if ('caller' in access && !admitted)
+      Object.assign(headers, await takeToken(env.RATE_LIMITER, access.caller, requestId))
     const sent = contract.body && (await protocol.readBody(request, contract))
     const context = {
       ...access,

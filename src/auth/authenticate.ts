@@ -138,7 +138,7 @@ export function deploymentLimit({ RATE_LIMIT_PER_MINUTE }: Env): number {
 }
 
 /** A request's key, from `x-api-key` or a Bearer token. */
-const keyOf = (request: Request): string | undefined => request.headers.get('x-api-key') || bearerToken(request)
+export const keyOf = (request: Request): string | undefined => request.headers.get('x-api-key') || bearerToken(request)
 
 /**
  * An exporter's key. It may also be the password of Basic authentication, or the whole `Authorization` header: exporters

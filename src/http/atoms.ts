@@ -150,7 +150,7 @@ export const jsonPayload = (tooLargeMessage: string) =>
   )
 
 /** A JSON object with any fields. */
-const JsonObjectValue = v.pipe(
+export const JsonObjectValue = v.pipe(
   documented(v.custom<JsonObject>(isJsonObject, 'must be an object'), { type: 'object' }),
   whole<JsonObject>(),
 )

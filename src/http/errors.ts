@@ -70,6 +70,13 @@ export const ErrorBody = v.strictObject({
  */
 export const StatusBody = v.object({ code: v.number(), message: v.string() })
 
+/** The body of an error in a message of the Model Context Protocol: a JSON-RPC error. */
+export const RpcErrorBody = v.object({
+  jsonrpc: v.literal('2.0'),
+  id: v.nullable(v.union([v.string(), v.number()])),
+  error: v.object({ code: v.number(), message: v.string() }),
+})
+
 /** An error that the caller may see. The constructors below create it, and one function maps it to a response. */
 export class ApiError extends Error {
   readonly status: ErrorStatus

@@ -53,9 +53,6 @@ export function exportEndpoints(signal: Signal, handler: (context: ExportContext
   const protocol = otlp(signal)
   return BASES.map(base => {
     const contract = contractOf(signal, base)
-    return {
-      contract,
-      serve: (request, params, runtime) => serve(contract, protocol, handler, request, params, runtime),
-    }
+    return { contract, serve: (...sent) => serve(contract, protocol, handler, ...sent) }
   })
 }

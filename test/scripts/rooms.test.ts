@@ -53,6 +53,7 @@ const ROOMS = [
   'experiments',
   'problems',
   'manage',
+  'mcp',
   'jobs',
   'client',
   'ui',

@@ -5,7 +5,7 @@ import type { Contract } from '../../src/api/contract.ts'
 import { errorStatuses } from '../../src/api/openapi.ts'
 import { answer, endpoints } from '../../src/app.ts'
 import type { Env } from '../../src/env.ts'
-import { ErrorBody, StatusBody } from '../../src/http/errors.ts'
+import { ErrorBody, RpcErrorBody, StatusBody } from '../../src/http/errors.ts'
 
 /** A response with its body read. Bodies are checked against the endpoint's contract first. */
 export interface ApiResponse {
@@ -97,7 +97,7 @@ export type Org = Awaited<ReturnType<typeof newOrg>>
 function checkAgainstContract(request: Request, status: number, body: unknown): void {
   if (request.method === 'HEAD' || request.method === 'OPTIONS') return
   const contract = findContract(request)
-  if (status >= 400) v.assert(contract?.family === 'otlp' ? StatusBody : ErrorBody, body)
+  if (status >= 400) v.assert(ERROR_BODIES[contract?.family ?? ''] ?? ErrorBody, body)
   if (!contract) return
   const schema = contract.responses[status]
   if (schema) v.assert(schema, body)
@@ -105,6 +105,12 @@ function checkAgainstContract(request: Request, status: number, body: unknown): 
   else if (![...errorStatuses(contract).keys()].some(each => each === status)) {
     throw new Error(`${contract.method} ${contract.path} returned ${status}, which isn't in its contract`)
   }
+}
+
+/** The errors of families that have formats of their own. */
+const ERROR_BODIES: Readonly<Record<string, v.GenericSchema<unknown, unknown>>> = {
+  otlp: StatusBody,
+  mcp: v.union([ErrorBody, RpcErrorBody]),
 }
 
 function findContract(request: Request): Contract | undefined {

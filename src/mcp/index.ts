@@ -1,0 +1,61 @@
+import * as v from 'valibot'
+import type { Context } from '../api/context.ts'
+import type { Contract } from '../api/contract.ts'
+import type { Endpoint } from '../api/endpoint.ts'
+import { json } from '../api/json.ts'
+import type { Protocol } from '../api/protocol.ts'
+import { serve } from '../api/serve.ts'
+import { authenticateKey, keyOf } from '../auth/authenticate.ts'
+import { SCOPES } from '../domain/api-key.ts'
+import { JsonObjectValue } from '../http/atoms.ts'
+import { withHeaders } from '../http/response.ts'
+import { MAX_MESSAGE_BYTES } from '../limits.ts'
+import { respond } from './server.ts'
+
+/** A JSON-RPC request or notification. The service never asks clients anything, so they never send it a response. */
+const Message = v.strictObject({
+  jsonrpc: v.literal('2.0'),
+  id: v.optional(v.union([v.string(), v.number()])),
+  method: v.string(),
+  params: v.optional(JsonObjectValue),
+})
+
+const Response200 = v.looseObject({ jsonrpc: v.literal('2.0') })
+
+const contract = {
+  family: 'mcp',
+  method: 'POST',
+  path: '/mcp',
+  summary: 'Send a message of the Model Context Protocol',
+  description:
+    'The streamable HTTP transport, without sessions or event streams: each request is one JSON-RPC message. Needs a key in a header, and only shows the tools that its scopes allow. Whatever the key acts as, these calls act as an agent. Pages on other origins may not call it. An error in a message is a JSON-RPC error.',
+  scope: SCOPES,
+  isForPrograms: true,
+  body: Message,
+  maxBytes: MAX_MESSAGE_BYTES,
+  errors: { 404: 'The protocol revision has no such method' },
+  responses: { 200: Response200, 202: v.undefined() },
+  example: {
+    body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_error_types', arguments: {} } },
+    answers: {
+      200: { jsonrpc: '2.0', id: 1, result: { content: [{ type: 'text', text: 'This is data …' }] } },
+      202: undefined,
+    },
+  },
+} as const satisfies Contract
+
+/**
+ * Only a key in a header counts, never a session or an Access sign-in, which browsers add by themselves. That's also what
+ * protects a local server from DNS rebinding, where a page makes its own domain point here: it has no key to send.
+ */
+const protocol: Protocol<Response> = {
+  ...json,
+  authenticate: lookup => authenticateKey(keyOf(lookup.request), lookup),
+  success: answer => withHeaders(answer, { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }),
+}
+
+const handle = ({ body, caller, store, request, runtime }: Context<typeof contract>): Promise<Response> =>
+  respond(body, { caller: { ...caller, actsAs: 'agent' }, store, request, runtime })
+
+/** The endpoint for agents. */
+export const mcp: readonly Endpoint[] = [{ contract, serve: (...sent) => serve(contract, protocol, handle, ...sent) }]

@@ -1,0 +1,29 @@
+import { isJsonObject, type Json } from '../domain/json.ts'
+import { MAX_SHOWN_NAME_LENGTH } from '../limits.ts'
+
+/**
+ * Characters that people don't see but models and terminals read: control characters, text-direction marks, blanks of no
+ * width, and tags, which can spell whole sentences. Leaves out the joiners and variation selectors that scripts and
+ * emoji need.
+ */
+const INVISIBLE = /[[\p{Cc}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}]--[\t\n\r\u200c\u200d\ufe00-\ufe0f]]/gv
+
+/** A text with each invisible character written as `[U+202E]`. */
+const withVisibleCharacters = (text: string): string =>
+  text.replace(INVISIBLE, character => {
+    const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')
+    return `[U+${code}]`
+  })
+
+/** A value with all its texts and field names in that form. Cuts off long names. */
+export function safeValue(value: Json): Json {
+  if (typeof value === 'string') return withVisibleCharacters(value)
+  if (Array.isArray(value)) return value.map(safeValue)
+  if (!isJsonObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [shownName(name), safeValue(item)]))
+}
+
+const shownName = (name: string): string => {
+  const shown = withVisibleCharacters(name.slice(0, MAX_SHOWN_NAME_LENGTH))
+  return name.length > MAX_SHOWN_NAME_LENGTH ? `${shown}…` : shown
+}

@@ -1,0 +1,145 @@
+import { beforeAll, describe, it } from 'vitest'
+import guide from '../../docs/mcp.md?raw'
+import { SCOPES, type Scope } from '../../src/domain/api-key.ts'
+import { argumentsOf } from '../../src/mcp/tool.ts'
+import { tools } from '../../src/mcp/tools.ts'
+import { agentOf, argumentsFor } from '../support/mcp.ts'
+import { newOrg, type Org } from '../support/org.ts'
+import { newWorld, renew, sampleOf, type World } from '../support/samples.ts'
+
+/** The scopes that each tool needs, any one of them. */
+const NEEDED: Readonly<Record<string, readonly Scope[]>> = {
+  search_traces: ['read'],
+  get_trace: ['read'],
+  search_spans: ['read'],
+  get_span: ['read'],
+  next_review_item: ['review'],
+  suggest_decision: ['review'],
+  list_error_types: ['read'],
+  attribute_trace: ['ingest', 'read'],
+  get_attribution: ['ingest', 'read'],
+  list_prompts: ['read'],
+  get_prompt: ['read'],
+  add_prompt_version: ['manage'],
+  list_datasets: ['read'],
+  list_experiments: ['read'],
+  start_experiment: ['review'],
+  get_experiment: ['read'],
+  list_experiment_items: ['read'],
+  add_experiment_results: ['review', 'manage'],
+  finish_experiment: ['review'],
+  cancel_experiment: ['review'],
+  list_problems: ['read'],
+  get_problem: ['read'],
+}
+
+const named = tools.map(tool => [tool.name, tool] as const)
+
+let org: Org
+let world: World
+let stranger: Org
+beforeAll(async () => {
+  org = await newOrg()
+  world = await newWorld(org)
+  stranger = await newOrg()
+})
+
+describe('the list of tools', () => {
+  it.for(SCOPES)('has what a key with the scope %s may use', async (scope, { expect }) => {
+    const agent = agentOf(await org.keyFor({ scopes: [scope] }))
+    const expected = tools.map(({ name }) => name).filter(name => NEEDED[name]?.includes(scope))
+    expect(await agent.tools()).toEqual(expected)
+  })
+
+  it('is short enough to be in every conversation', async ({ expect }) => {
+    const { body } = await agentOf(org.projectKey).send('tools/list')
+    expect(JSON.stringify(body.result.tools).length).toBeLessThan(34_000)
+  })
+})
+
+describe.for(named)('%s', ([name, tool]) => {
+  it('describes every argument, and says what it changes', ({ expect }) => {
+    const { properties, required } = argumentsOf(tool)
+    expect(tool.description).toMatch(tool.endpoint.contract.method === 'GET' ? /Changes nothing\.$/ : /\.$/)
+    for (const argument of [...tool.offers, ...required]) {
+      expect(Object.entries(properties).find(([name]) => name === argument)?.[1], argument).toBeTypeOf('object')
+    }
+  })
+
+  it('works with a key for the project, and with one for all projects', async ({ expect }) => {
+    for (const key of [org.projectKey, org.ownerKey]) {
+      world = await renew(world, sampleOf(tool.endpoint.contract))
+      const takesProject = 'project' in argumentsOf(tool).properties
+      const sent = { ...argumentsFor(tool, world), ...(key === org.ownerKey && takesProject && { project: 'support' }) }
+      const { isError, structured } = await agentOf(key).call(name, sent)
+      expect(structured.data, JSON.stringify(structured)).toBeTypeOf('object')
+      expect(isError).toBe(false)
+    }
+  })
+
+  it('needs its scope', async ({ expect }) => {
+    const scopes = SCOPES.filter(scope => !NEEDED[name]?.includes(scope))
+    const { isError, structured } = await agentOf(await org.keyFor({ scopes })).call(name, argumentsFor(tool, world))
+    expect(isError).toBe(true)
+    expect(structured).toMatchObject({ code: 'forbidden' })
+    expect(structured.details[0].message).toContain(NEEDED[name]?.join(' or '))
+  })
+
+  it("shows and changes nothing of another organization's", async ({ expect }) => {
+    const sent = { ...argumentsFor(tool, world) }
+    for (const key of [stranger.ownerKey, stranger.projectKey]) {
+      const takesProject = 'project' in argumentsOf(tool).properties
+      const { isError, text, structured } = await agentOf(key).call(name, {
+        ...sent,
+        ...(key === stranger.ownerKey && takesProject && { project: 'support' }),
+      })
+      expect(text).not.toContain(org.project.id)
+      expect(text).not.toContain(world.id)
+      const namesIds = tool.endpoint.contract.path.includes('{') || JSON.stringify(sent).includes(world.dataset.id)
+      if (!namesIds) continue
+      expect([isError, ['forbidden', 'not_found']]).toEqual([true, expect.arrayContaining([structured.code])])
+    }
+  })
+
+  it('refuses arguments that it does not have', async ({ expect }) => {
+    const sent = { ...argumentsFor(tool, world), override: 'now', projectId: org.project.id, ...tool.fixed }
+    const { isError, structured } = await agentOf(org.projectKey).call(name, sent)
+    expect(isError).toBe(true)
+    const paths = structured.details.map(({ path }: { path: string }) => path)
+    expect(paths).toEqual(expect.arrayContaining(['override', 'projectId', ...Object.keys(tool.fixed ?? {})]))
+  })
+})
+
+describe('a key for all projects', () => {
+  it('is told which projects there are', async ({ expect }) => {
+    const { isError, structured } = await agentOf(org.ownerKey).call('search_traces')
+    expect(isError).toBe(true)
+    expect(structured.details[0].path).toBe('project')
+    expect(structured.details[0].message).toMatch(/They are: support, slug-/)
+  })
+
+  it("can't be widened from one project to another", async ({ expect }) => {
+    const { slug } = world.spareProject
+    for (const name of ['search_traces', 'attribute_trace']) {
+      const sent = { project: slug, ...(name === 'attribute_trace' && { traceId: world.traceId }) }
+      const { structured } = await agentOf(org.projectKey).call(name, sent)
+      expect(structured.code).toBe('forbidden')
+    }
+  })
+})
+
+describe('docs/mcp.md', () => {
+  it('has each tool with its scopes and what it does', ({ expect }) => {
+    const rows = guide.split('\n').flatMap(line => {
+      const [, name, scopes, does] = line.split('|').map(cell => cell.trim())
+      return name?.startsWith('`') ? [[name, scopes, does]] : []
+    })
+    expect(rows).toEqual(
+      tools.map(tool => [
+        `\`${tool.name}\``,
+        NEEDED[tool.name]?.map(scope => `\`${scope}\``).join(' or '),
+        tool.description.replace(/ Changes nothing\.$/, ''),
+      ]),
+    )
+  })
+})
