@@ -163,10 +163,12 @@ const scopesOf = ({ scope }: Contract): readonly string[] => (typeof scope === '
  * Whether the log covers a call. It covers writes by managers or reviewers, but not claims or an experiment's results,
  * nor its beginning and end, because the experiment itself says when and by whom. A decision on a result changes the
  * item, which is covered. The samples' problem already has a pending suggestion, so asking for one starts nothing;
- * `test/problems/suggestion.test.ts` covers the entries of a request that does.
+ * `test/problems/suggestion.test.ts` covers the entries of a request that does. A tool's call at `/mcp` is logged as the
+ * call of its endpoint.
  */
 const isAudited = (contract: Contract) =>
   contract.method !== 'GET' &&
+  contract.family !== 'mcp' &&
   scopesOf(contract).some(scope => ['manage', 'review', 'admin'].includes(scope)) &&
   !/^\/api\/(review-queue\/(claim|heartbeat|release)|sign-in-links|problems\/.*\/suggestion$|experiments(?!.*\/review$))/.test(
     contract.path,
