@@ -39,7 +39,7 @@ describe.for(withBody)('%s', ([, contract]) => {
     ['a list', '[]', 'The body must be a JSON object'],
     ['null', 'null', 'The body must be a JSON object'],
     ['a number', '7', 'The body must be a JSON object'],
-    ['deep nesting', `{"metadata":${nested(1100)}}`, `nests deeper than ${MAX_BODY_DEPTH}`],
+    ['deep nesting', `{"metadata":${nested(1100)}}`, `is nested more than ${MAX_BODY_DEPTH} levels deep`],
   ] as const)('400s for %s', async ([, body, message], { expect }) => {
     const response = await post(body)
     expect(response.status).toBe(400)
