@@ -1,5 +1,9 @@
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vite'
+
+/** The bundled library's license requires that its text comes with every copy. */
+const LICENSE_OF_DIFF = readFileSync(new URL('node_modules/diff/LICENSE', import.meta.url), 'utf8')
 
 /** Builds the command line, which the package in `src/client` installs as `countersign`, as one program. */
 export default defineConfig({
@@ -12,6 +16,9 @@ export default defineConfig({
     // Its size doesn't matter, but its stack traces do.
     minify: false,
     lib: { entry: 'cli/main.ts', formats: ['es'], fileName: 'main' },
-    rolldownOptions: { external: /^node:/, output: { banner: '#!/usr/bin/env node' } },
+    rolldownOptions: {
+      external: /^node:/,
+      output: { banner: `#!/usr/bin/env node\n/*! Contains the npm package diff:\n\n${LICENSE_OF_DIFF}*/` },
+    },
   },
 })

@@ -21,7 +21,7 @@ export async function askSecretly(asked: Asked, question: string): Promise<strin
 }
 
 /** All of stdin as text. */
-async function readAll(stdin: Context['stdin']): Promise<string> {
+export async function readAll(stdin: Context['stdin']): Promise<string> {
   const chunks: Uint8Array[] = []
   for await (const chunk of stdin) chunks.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)
   try {

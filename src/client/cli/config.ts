@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto'
-import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, readFile, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { fieldOf } from '../service.ts'
 import { Failure, invalid } from './failure.ts'
+import { replaceFile } from './files.ts'
 
 /** Where a deployment is, and the key to call it with. */
 export interface Login {
@@ -72,20 +72,7 @@ export async function writeLogin(
 ): Promise<void> {
   const { [profile]: _, ...others } = await readLogins(environment)
   const profiles = { ...others, ...(login && { [profile]: login }) }
-  await writePrivately(configFile(environment), `${JSON.stringify({ profiles }, undefined, 2)}\n`)
-}
-
-/** Replaces a file at once, readable only by its owner. */
-async function writePrivately(file: string, text: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-  const draft = `${file}.${randomBytes(6).toString('hex')}`
-  try {
-    await writeFile(draft, text, { mode: 0o600, flag: 'wx' })
-    await rename(draft, file)
-  } catch (error) {
-    await rm(draft, { force: true })
-    throw error
-  }
+  await replaceFile(configFile(environment), `${JSON.stringify({ profiles }, undefined, 2)}\n`, { isPrivate: true })
 }
 
 export const withoutSlash = (url: string): string => url.replace(/\/+$/, '')

@@ -1,4 +1,4 @@
-import { Countersign } from '../countersign.ts'
+import { Countersign, type CountersignOptions } from '../countersign.ts'
 import type { Fetch } from '../fetch.ts'
 import { parametersOf } from '../parameters.ts'
 import { type RequestOptions, Service } from '../service.ts'
@@ -77,9 +77,9 @@ export class Connection {
   }
 
   /** The client, for what it does better than single calls. */
-  async client(): Promise<Countersign> {
+  async client(options: Pick<CountersignOptions, 'flushIntervalMs'> = {}): Promise<Countersign> {
     const { url, key } = this.#login
-    return new Countersign({ baseUrl: url, apiKey: key, projectSlug: await this.projectSlug() })
+    return new Countersign({ ...options, baseUrl: url, apiKey: key, projectSlug: await this.projectSlug() })
   }
 
   /** The service, for many calls about one project. */

@@ -8,12 +8,21 @@ interface ErrorDetail {
   message: string
 }
 
+interface FailureText {
+  details?: readonly ErrorDetail[]
+  fields?: Readonly<Record<string, string>>
+  hint?: string | undefined
+  cause?: unknown
+}
+
 /** Why a command can't do what it was asked to. Its message and its hint are for the user. */
 export class Failure extends Error {
   readonly ending: Ending
   /** For programs: `usage`, `not_found`, ... */
   readonly code: string
   readonly details: readonly ErrorDetail[]
+  /** The API's further fields: who holds a span, and until when. */
+  readonly fields: Readonly<Record<string, string>>
   /** What to do about it. */
   readonly hint: string | undefined
 
@@ -21,12 +30,13 @@ export class Failure extends Error {
     ending: Ending,
     code: string,
     message: string,
-    { details = [], hint, cause }: { details?: readonly ErrorDetail[]; hint?: string; cause?: unknown } = {},
+    { details = [], fields = {}, hint, cause }: FailureText = {},
   ) {
     super(message, cause === undefined ? {} : { cause })
     this.ending = ending
     this.code = code
     this.details = details
+    this.fields = fields
     this.hint = hint
   }
 }
@@ -50,8 +60,9 @@ export interface Fault {
 /** Describes anything that a command threw. */
 export function faultOf(error: unknown): Fault {
   if (error instanceof Failure) {
-    const { ending, code, message, details, hint } = error
-    return { ending, code, message, details, hint, requestId: undefined, fields: {} }
+    const { ending, code, message, details, hint, fields, cause } = error
+    const requestId = cause instanceof CountersignError ? cause.requestId : undefined
+    return { ending, code, message, details, hint, requestId, fields }
   }
   if (error instanceof CountersignError) {
     const { code, message, requestId, body } = error
@@ -88,7 +99,7 @@ function hintFor({ status, code }: CountersignError): string | undefined {
 }
 
 /** The faults that a response names. */
-function detailsIn(body: unknown): ErrorDetail[] {
+export function detailsIn(body: unknown): ErrorDetail[] {
   const details = fieldOf(body, 'details')
   if (!Array.isArray(details)) return []
   return details.map(detail => ({ path: String(fieldOf(detail, 'path')), message: String(fieldOf(detail, 'message')) }))

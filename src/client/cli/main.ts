@@ -1,4 +1,5 @@
-import { run, Stop } from './program.ts'
+import { run } from './program.ts'
+import { Stop } from './stop.ts'
 
 /* The program `countersign`: connects the commands to their process. */
 

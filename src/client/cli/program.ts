@@ -9,6 +9,7 @@ import { commandHelp, groupHelp, overview } from './help.ts'
 import { Output, type Sink } from './output.ts'
 import { parse, wantsJson } from './parse.ts'
 import { closest } from './spelling.ts'
+import { Stop } from './stop.ts'
 import { version } from './version.ts'
 
 /** What the program needs from its process. */
@@ -30,16 +31,6 @@ export async function run(argv: readonly string[], { stdout, stderr, ...surround
       await out.error(asText(fault), faultAsJson(fault))
     }
     return EXIT_CODES[ending].code
-  }
-}
-
-/** Why a process was asked to end. */
-export class Stop extends Error {
-  readonly ending: Ending
-
-  constructor(ending: 'interrupted' | 'terminated' | 'closed') {
-    super(`The command was ${ending}`)
-    this.ending = ending
   }
 }
 

@@ -1,11 +1,15 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { call } from '../../../scripts/call.ts'
 import { newTenant, type Tenant } from '../clients/tenant.ts'
-import { newServer, type Server } from '../server.ts'
+import { newServer, PROJECT, type Server } from '../server.ts'
 import { cuttingProxy } from './cutting-proxy.ts'
 import { type Ran, runCli } from './run-cli.ts'
 
@@ -257,5 +261,435 @@ describe('an export that breaks off', () => {
     } finally {
       proxy.close()
     }
+  })
+})
+
+describe('prompts', () => {
+  const read = (home: string, name: string) => readFile(join(home, 'prompts', name), 'utf8')
+  const write = (home: string, name: string, text: string) => writeFile(join(home, 'prompts', name), text)
+
+  it('are pulled and pushed byte for byte, whatever they contain', async ({ expect }) => {
+    const user = await newUser()
+    const texts = [
+      'No newline',
+      'A newline\n',
+      'Two\n\n',
+      'Windows\r\nnewlines\r\n',
+      '\ufeffWith a byte order mark',
+      '---\nstep: "other"\n---\nLike front matter\n---\n',
+      '---',
+      ' \n\t\u0000\u001b[2J\u2028\u202e{{input.question}} 日本語 🙂',
+      '\n',
+      ...fc.sample(fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }), { numRuns: 20, seed: 1 }),
+    ].filter(text => !/\p{Surrogate}/u.test(text))
+    for (const [index, content] of texts.entries()) {
+      await user.api('POST', '/api/prompts', { projectSlug: user.projectSlug, stepId: `step ${index}`, content })
+    }
+    expect((await user.cli(['prompts', 'pull'])).code).toBe(0)
+    for (const [index, content] of texts.entries()) {
+      const file = await readFile(join(user.home, 'prompts', `step%20${index}.md`))
+      expect(file.subarray(-Buffer.byteLength(content)).toString()).toBe(content)
+    }
+    const pushed = jsonOf(await user.cli(['prompts', 'push', '--json']))
+    expect(new Set(pushed.prompts.map(({ change }: { change: string }) => change))).toEqual(new Set(['unchanged']))
+    expect((await user.cli(['prompts', 'diff'])).code).toBe(0)
+
+    // The same files, in a project without prompts.
+    const other = await newUser()
+    await cp(join(user.home, 'prompts'), join(other.home, 'prompts'), { recursive: true })
+    await rm(join(other.home, 'prompts', 'answer.md'))
+    expect((await other.cli(['prompts', 'push'])).code).toBe(6)
+    expect(jsonOf(await other.cli(['prompts', 'push', '--force', '--json'])).prompts).toHaveLength(texts.length)
+    for (const [index, content] of texts.entries()) {
+      const query = `projectSlug=${other.projectSlug}&stepId=${encodeURIComponent(`step ${index}`)}`
+      expect(await other.api('GET', `/api/prompts?${query}`)).toMatchObject({ prompts: [{ content }] })
+    }
+  })
+
+  it('go from an edit to production', async ({ expect }) => {
+    const user = await newUser()
+    await user.cli(['prompts', 'pull'])
+    const pulled = await read(user.home, 'answer.md')
+    expect(pulled).toMatch(/^---\nstep: "answer"\nversion: [0-9a-f-]{36}\n---\nAnswer in one sentence\.$/)
+    await write(user.home, 'answer.md', `${pulled} Be kind.`)
+    await write(user.home, 'answer.schema.json', '{"type": "object"}')
+    expect((await user.cli(['prompts', 'pull'])).code).toBe(6)
+
+    const dry = await user.cli(['prompts', 'push', '--dry-run'])
+    expect(dry.stdout).toContain('- Answer in one sentence.\n  + Answer in one sentence. Be kind.')
+    expect(dry.stdout).toContain('+ schema type: "object"')
+    expect((await user.cli(['prompts', 'diff'])).code).toBe(1)
+    const first = jsonOf(await user.cli(['prompts', 'push', '--json', '--note', 'Kinder'])).prompts[0]
+    expect(first).toMatchObject({ step: 'answer', number: 3, change: 'pushed', isActive: false, unmet: [] })
+    expect(await read(user.home, 'answer.md')).toContain(`version: ${first.versionId}\n`)
+    expect(jsonOf(await user.cli(['prompts', 'push', '--json'])).prompts[0]).toMatchObject({
+      change: 'unchanged',
+      number: 3,
+    })
+    // It's newer than what's active, so it stays.
+    expect(jsonOf(await user.cli(['prompts', 'pull', '--json'])).prompts[0]).toMatchObject({ change: 'kept' })
+    // A checkout from before the push finds the same version.
+    await write(user.home, 'answer.md', `${pulled} Be kind.`)
+    expect(jsonOf(await user.cli(['prompts', 'push', '--json', '--activate'])).prompts[0]).toMatchObject({
+      change: 'unchanged',
+      number: 3,
+      isActive: true,
+    })
+    expect((await user.cli(['prompts', 'diff'])).code).toBe(0)
+    expect((await user.cli(['prompts', 'activate', 'answer', '--version', '2'])).stdout).toContain(
+      'v2 of answer is active',
+    )
+  })
+
+  it("don't undo what others have activated", async ({ expect }) => {
+    const user = await newUser()
+    await user.cli(['prompts', 'pull'])
+    const pulled = await read(user.home, 'answer.md')
+    const { prompts } = JSON.parse(
+      JSON.stringify(await user.api('GET', `/api/prompts?projectSlug=${user.projectSlug}`)),
+    )
+    await user.api('POST', `/api/prompts/${prompts[0].id}/versions`, { content: 'Others.', activate: true })
+    const stale = await user.cli(['prompts', 'push', '--activate', '--json'])
+    expect(stale.code).toBe(6)
+    expect(errorOf(stale).details).toEqual([
+      { path: 'prompts/answer.md', message: 'v3 is active, but the file is based on v2' },
+    ])
+    await write(user.home, 'answer.md', `${pulled} Mine.`)
+    expect((await user.cli(['prompts', 'push'])).code).toBe(6)
+    expect(jsonOf(await user.cli(['prompts', 'push', '--force', '--json'])).prompts[0]).toMatchObject({ number: 4 })
+    expect((await user.cli(['prompts', 'pull', '--force'])).code).toBe(0)
+    expect(await read(user.home, 'answer.md')).toMatch(/\nOthers\.$/)
+  })
+
+  it('wait for their gate, which says what is missing', async ({ expect }) => {
+    const user = await newUser()
+    await user.cli(['prompts', 'pull'])
+    expect((await user.cli(['prompts', 'gate'])).stdout).toContain('The step has no gate.')
+    await user.api('PUT', `/api/projects/${user.projectId}/gates/answer`, { minItems: 1, minPassRate: 1 })
+    await write(user.home, 'answer.md', `${await read(user.home, 'answer.md')} Be kind.`)
+    const refused = await user.cli(['prompts', 'push', '--activate', '--json'])
+    expect(refused.code).toBe(1)
+    expect(jsonOf(refused).prompts[0]).toMatchObject({
+      number: 3,
+      isActive: false,
+      unmet: [{ path: 'minItems' }, { path: 'minPassRate' }],
+    })
+    const gate = await user.cli(['prompts', 'gate', '--json'])
+    expect(gate.code).toBe(1)
+    expect(jsonOf(gate).gates).toMatchObject([
+      { step: 'answer', number: 3, met: false, unmet: [{ condition: 'minItems' }, {}] },
+    ])
+    const activated = await user.cli(['prompts', 'activate', 'answer', '--json'])
+    expect(activated.code).toBe(1)
+    expect(errorOf(activated)).toMatchObject({ code: 'gate_not_met', exitCode: 1 })
+    expect((await user.cli(['prompts', 'activate', 'answer', '--override', 'A test'])).code).toBe(0)
+  })
+
+  it.for([
+    ['No front matter', 'has no front matter'],
+    ['---\nversion: 1\n---\n', "doesn't say which step it's for"],
+    ['---\nstep: "answer\n---\n', "isn't a JSON string"],
+    ['---\nstep: a\nstep: b\n---\n', 'has two lines that begin with step:'],
+  ] as const)("%j isn't a prompt", async ([text, message], { expect }) => {
+    const user = await newUser()
+    await mkdir(join(user.home, 'prompts'))
+    await write(user.home, 'x.md', text)
+    const { code, stderr } = await user.cli(['prompts', 'push'])
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) })
+  })
+})
+
+describe('reviews', () => {
+  const newQueue = async (scopes?: readonly string[]) => {
+    const user = await newUser(scopes)
+    await recordTrace(user, 'trace_one', { answer: 'Yes.' })
+    return user
+  }
+
+  it('are claimed, accepted, and corrected', async ({ expect }) => {
+    const user = await newQueue()
+    await recordTrace(user, 'trace_two', 'Just text.')
+    const { span } = jsonOf(await user.cli(['review', 'next', '--json']))
+    expect(span).toMatchObject({ output: { answer: 'Yes.' } })
+    expect(await user.cli(['review', 'accept', '--comment', 'Right'])).toMatchObject({
+      code: 0,
+      stdout: `${span.id} is accepted.\n`,
+    })
+    expect((await user.cli(['review', 'next'])).stdout).toContain('output: Just text.')
+    const text = ['review', 'correct', '--json', '--text', '--error-type', 'outdated_reference']
+    expect(jsonOf(await user.cli(text, { stdin: 'Other text.' }))).toMatchObject({
+      approvedOutput: 'Other text.',
+      review: { state: 'corrected', errorType: 'outdated_reference' },
+    })
+    expect(jsonOf(await user.cli(['review', 'next', '--json']))).toEqual({ span: null, remaining: 0 })
+  })
+
+  it('are about what was shown', async ({ expect }) => {
+    const user = await newQueue()
+    expect((await user.cli(['review', 'accept'])).code).toBe(2)
+    const { span } = jsonOf(await user.cli(['review', 'next', '--json']))
+    await recordTrace(user, 'trace_one', { answer: 'Changed.' })
+    const late = await user.cli(['review', 'accept', '--json'])
+    expect(late.code).toBe(6)
+    expect(errorOf(late)).toMatchObject({ code: 'precondition_failed', hint: expect.stringContaining('review next') })
+    expect((await user.cli(['review', 'accept', span.id, '--if-match', '"other"'])).code).toBe(6)
+  })
+
+  it('name the fields that break the schema, and keep the text', async ({ expect }) => {
+    const user = await newUser()
+    const outputSchema = { type: 'object', properties: { answer: { type: 'string' } }, required: ['answer'] }
+    await user.api('POST', '/api/prompts', {
+      projectSlug: user.projectSlug,
+      stepId: 'support-answer',
+      content: 'A',
+      outputSchema,
+    })
+    await recordTrace(user, 'trace_one', { answer: 'Yes.' })
+    await user.cli(['review', 'next'])
+    const wrong = await user.cli(['review', 'correct', '--json'], { stdin: '{"answer": 1}' })
+    expect(wrong.code).toBe(2)
+    expect(errorOf(wrong)).toMatchObject({
+      details: [{ path: expect.stringContaining('answer') }],
+      hint: expect.stringContaining('--force'),
+    })
+    expect((await user.cli(['review', 'correct'], { stdin: '{"answer"' })).stderr).toContain("isn't JSON")
+
+    const EDITOR = `sed -i 's/"Yes."/2/'`
+    const edited = await user.cli(['review', 'correct', '--json'], {
+      isTerminal: true,
+      environment: { ...user.environment, EDITOR, PATH: process.env.PATH ?? '' },
+    })
+    const file = /Your text is in (\S+):/.exec(errorOf(edited).hint)?.[1] ?? ''
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ answer: 2 })
+    const forced = await user.cli(['review', 'correct', '--json', '--force', '--file', file])
+    expect(jsonOf(forced)).toMatchObject({ approvedOutput: { answer: 2 } })
+    await rm(dirname(file), { recursive: true })
+  })
+
+  it('say who holds an output', async ({ expect }) => {
+    const user = await newQueue()
+    const { span } = jsonOf(await user.cli(['review', 'next', '--json']))
+    const project = { name: 'Other', projectSlug: user.projectSlug, scopes: ['review', 'read'] }
+    const { key } = JSON.parse(JSON.stringify(await user.api('POST', '/api/api-keys', project)))
+    const environment = { ...user.environment, COUNTERSIGN_KEY: key }
+    const held = await user.cli(['review', 'accept', span.id, '--json'], { environment })
+    expect(held.code).toBe(6)
+    expect(errorOf(held)).toMatchObject({
+      heldBy: expect.any(String),
+      until: expect.any(String),
+      hint: expect.stringContaining('--take-over'),
+    })
+    expect((await user.cli(['review', 'accept', span.id, '--take-over'], { environment })).code).toBe(0)
+  })
+})
+
+const EXAMPLES = Array.from({ length: 5 }, (_, index) => ({ input: { n: index }, expected: { double: 2 * index } }))
+
+/** A user with a dataset of five examples for the step `double`. */
+async function newDataset() {
+  const user = await newUser()
+  const file = EXAMPLES.map(example => JSON.stringify(example)).join('\n')
+  const imported = await user.cli(['datasets', 'import', 'double', '-', '--json'], { stdin: file })
+  return { ...user, file, imported }
+}
+
+describe('datasets', () => {
+  it('are imported once, however often the file is sent', async ({ expect }) => {
+    const { imported, cli, file } = await newDataset()
+    expect(jsonOf(imported)).toMatchObject({ created: 5, repeated: 0, refused: 0 })
+    const lines = [file, file, '{"input": 1}', 'no JSON', '[]', '', '{"input": 1, "expected": 2, "extra": 3}'].join(
+      '\r\n',
+    )
+    const again = await cli(['datasets', 'import', 'double', '-', '--json'], { stdin: lines })
+    expect(again.code).toBe(7)
+    expect(jsonOf(again)).toMatchObject({ created: 0, repeated: 10, refused: 4 })
+    expect(
+      jsonOf(again)
+        .errors.map(({ line }: { line: number }) => line)
+        .sort(),
+    ).toEqual([11, 12, 13, 15])
+  })
+
+  it('are exported in all formats, and imported into another project', async ({ expect }) => {
+    const { cli, home } = await newDataset()
+    expect(jsonOf(await cli(['datasets', 'export', 'double', '-o', 'd.jsonl', '--json']))).toEqual({
+      file: 'd.jsonl',
+      items: 5,
+    })
+    expect((await cli(['datasets', 'export', 'double', '--format', 'csv'])).stdout).toContain('expected.double')
+    expect((await cli(['datasets', 'export', 'double', '--format', 'chat'])).stdout).toContain('"messages"')
+    expect((await cli(['datasets', 'export', 'none'])).code).toBe(4)
+    const other = await newUser()
+    const imported = await other.cli(['datasets', 'import', 'double', join(home, 'd.jsonl'), '--json'])
+    expect(jsonOf(imported)).toMatchObject({ created: 5, refused: 0 })
+    expect((await other.cli(['datasets', 'import', 'double', 'missing.jsonl'])).code).toBe(2)
+  })
+})
+
+const node = process.execPath
+/** Reads an input, and prints twice its number. */
+const DOUBLE = `
+const chunks = []
+process.stdin.on('data', chunk => chunks.push(chunk)).on('end', () => {
+  const { n } = JSON.parse(Buffer.concat(chunks))
+  if (process.env.WRONG === String(n)) { console.error('no \\x1b[31mway'); process.exit(3) }
+  console.log(JSON.stringify({ double: 2 * n }))
+})`
+const DOUBLE_LINES = `
+let answered = 0
+require('node:readline').createInterface({ input: process.stdin }).on('line', line => {
+  const { id, input: { n } } = JSON.parse(line)
+  if (process.env.CRASH && answered++ === 2) { console.error('crashed'); process.exit(1) }
+  if (process.env.CHATTY) console.log('hello')
+  const result = n === 1 && !process.env.CRASH ? { id, error: 'I dislike 1' } : { id, output: { double: 2 * n }, usage: { inputTokens: 1, outputTokens: 2 } }
+  console.log(JSON.stringify(result))
+})`
+
+describe('experiments', () => {
+  const START = ['experiment', 'run', '--step', 'double'] as const
+
+  it('run a command for each item, and report', async ({ expect }) => {
+    const user = await newDataset()
+    const passed = await user.cli([...START, '--json', '--', node, '-e', DOUBLE])
+    expect(passed.stderr).toBe('')
+    expect(passed.code).toBe(0)
+    expect(jsonOf(passed)).toMatchObject({ state: 'finished', counts: { passed: 5, error: 0 } })
+    const failed = await user.cli([...START, '--', node, '-e', DOUBLE], {
+      environment: { ...user.environment, WRONG: '3' },
+    })
+    expect(failed.stdout).toContain('4 passed, 0 failed, 0 unjudged, 1 errors')
+    expect(failed.stdout).toContain('The command ended with code 3: no \\x1b[31mway')
+    const text = await user.cli([...START, '--json', '--output', 'text', '--', 'echo', '1'])
+    expect(jsonOf(text).counts.passed).toBe(0)
+  })
+
+  it('run a command that stays', async ({ expect }) => {
+    const user = await newDataset()
+    const ran = await user.cli([...START, '--json', '--jsonl', '--', node, '-e', DOUBLE_LINES])
+    expect(jsonOf(ran)).toMatchObject({ counts: { passed: 4, error: 1 }, usage: { inputTokens: 4, outputTokens: 8 } })
+    // It's started again, and only the items that it had not answered are errors.
+    const environment = { ...user.environment, CRASH: 'yes' }
+    const crashed = jsonOf(
+      await user.cli([...START, '--json', '--jsonl', '--concurrency', '1', '--', node, '-e', DOUBLE_LINES], {
+        environment,
+      }),
+    )
+    expect(crashed).toMatchObject({ state: 'finished', counts: { passed: 4, error: 1 } })
+  })
+
+  it.for([
+    ["isn't there", ['/no/such/program'], [], 'command_not_found'],
+    ['prints something else', [node, '-e', DOUBLE_LINES], ['--jsonl'], 'unexpected_output'],
+    ['ends at once', [node, '-e', 'process.exit(1)'], ['--jsonl'], 'command_failed'],
+  ] as const)('stop if the command %s, and can go on', async ([, command, options, code], { expect }) => {
+    const user = await newDataset()
+    const id = crypto.randomUUID()
+    const environment = { ...user.environment, CHATTY: 'yes' }
+    const failed = await user.cli([...START, '--id', id, ...options, '--json', '--', ...command], { environment })
+    expect(failed.code).toBe(2)
+    expect(errorOf(failed)).toMatchObject({ code })
+    const resumed = await user.cli(['experiment', 'run', '--id', id, '--json', '--', node, '-e', DOUBLE])
+    expect(jsonOf(resumed)).toMatchObject({ id, state: 'finished' })
+    expect(jsonOf(resumed).counts.passed).toBeGreaterThanOrEqual(4)
+  })
+
+  it('end an item that takes too long, with all that it started', async ({ expect }) => {
+    const user = await newDataset()
+    const marker = join(user.home, 'marker')
+    const script = `sleep 3600 & echo $! >> ${marker}; wait`
+    const slow = await user.cli([...START, '--json', '--timeout', '1', '--concurrency', '5', '--', 'sh', '-c', script])
+    expect(jsonOf(slow).counts).toMatchObject({ error: 5 })
+    const pids = (await readFile(marker, 'utf8')).trim().split('\n').map(Number)
+    expect(pids).toHaveLength(5)
+    for (const pid of pids) await expect.poll(() => isRunning(pid)).toBe(false)
+  })
+
+  it("exit with 1 if the gate isn't met", async ({ expect }) => {
+    const user = await newDataset()
+    const prompt = { projectSlug: user.projectSlug, stepId: 'double', content: 'Double it.' }
+    await user.api('POST', '/api/prompts', prompt)
+    await user.api('PUT', `/api/projects/${user.projectId}/gates/double`, {
+      minItems: 1,
+      minPassRate: 1,
+      split: 'train',
+    })
+    await user.cli(['prompts', 'pull', 'double'])
+    const argv = [...START, '--prompt-version', 'local', '--']
+    const environment = { ...user.environment, WRONG: '2' }
+    const bad = await user.cli([...argv, 'sh', '-c', `test -n "$COUNTERSIGN_PROMPT_VERSION_ID" && exit 3`], {
+      environment,
+    })
+    expect(bad).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("The gate isn't met:\n  minPassRate must be at least 1, is 0"),
+    })
+    const good = await user.cli([...argv, node, '-e', DOUBLE])
+    expect(good).toMatchObject({ code: 0, stdout: expect.stringContaining('The gate is met.') })
+    expect((await user.cli(['prompts', 'gate', 'double'])).code).toBe(0)
+  })
+
+  it('lose nothing when interrupted or killed', async ({ expect }) => {
+    const user = await newDataset()
+    const program = join(folder, 'cli.mjs')
+    await promisify(execFile)(
+      'vite',
+      ['build', '--config', 'vite.cli.config.ts', '--outDir', folder, '--emptyOutDir', 'false', '--logLevel', 'warn'],
+      { cwd: PROJECT },
+    )
+    await rename(join(folder, 'main.js'), program)
+    // Two items get an output, and the others wait.
+    const log = join(user.home, 'log')
+    const wait = DOUBLE.replace(
+      'console.log',
+      `require('node:fs').appendFileSync(${JSON.stringify(log)}, n + '\\n'); if (process.env.WAIT && n > 1) setInterval(() => {}, 1e6); else console.log`,
+    )
+    for (const [signal, code] of [
+      ['SIGKILL', null],
+      ['SIGINT', 130],
+      ['SIGTERM', 143],
+    ] as const) {
+      const id = crypto.randomUUID()
+      const command = ['--', node, '-e', wait]
+      const child = spawn(node, [program, ...START, '--id', id, '--concurrency', '5', ...command], {
+        env: { ...user.environment, PATH: process.env.PATH, WAIT: 'yes' },
+        cwd: user.home,
+      })
+      let stderr = ''
+      child.stderr.on('data', part => (stderr += part))
+      const report = async () =>
+        JSON.parse(JSON.stringify(await user.api('GET', `/api/experiments/${id}`).catch(() => ({ pending: 5 }))))
+      await expect.poll(async () => (await report()).pending, { timeout: 60_000, interval: 100 }).toBe(3)
+      child.kill(signal)
+      const [ended] = await once(child, 'close')
+      expect(ended).toBe(code)
+      if (code !== null) expect(stderr).toContain(`countersign experiment run --id ${id} --concurrency 5 -- `)
+      await writeFile(log, '')
+      const resumed = jsonOf(await user.cli(['experiment', 'run', '--json', '--id', id, ...command]))
+      expect(resumed).toMatchObject({ id, state: 'finished', counts: { passed: 5 } })
+      expect((await readFile(log, 'utf8')).trim().split('\n').sort()).toEqual(['2', '3', '4'])
+    }
+  })
+})
+
+/** Whether a process runs. One that nobody has collected yet doesn't. */
+async function isRunning(pid: number): Promise<boolean> {
+  const { stdout } = await promisify(execFile)('ps', ['-o', 'stat=', '-p', String(pid)]).catch(() => ({ stdout: 'Z' }))
+  return !stdout.trim().startsWith('Z')
+}
+
+describe('attribute', () => {
+  it("says what went wrong, or why it can't", async ({ expect }) => {
+    const user = await newUser()
+    await recordTrace(user, 'trace_wrong', { answer: 'Yes.' })
+    expect((await user.cli(['attribute', 'trace_wrong', '--json'])).code).toBe(2)
+    await user.api('POST', '/api/v1/feedback', {
+      trace_id: 'trace_wrong',
+      rating: 'negative',
+      correction: { answer: 'No.' },
+    })
+    const answer = jsonOf(await user.cli(['attribute', 'trace_wrong', '--json']))
+    expect(answer).toMatchObject({ trace_id: 'trace_wrong', error_type: expect.any(String) })
+    expect((await user.cli(['attribute', answer.trace_id])).stdout).toContain(answer.error_type)
+    expect((await user.cli(['attribute', 'trace_none'])).code).toBe(4)
   })
 })

@@ -12,7 +12,7 @@ interface Options {
   environment?: Record<string, string>
   directory?: string
   stdin?: string
-  /** Whether stdout and stderr are terminals. */
+  /** Whether stdin, stdout, and stderr are terminals. */
   isTerminal?: boolean
   signal?: AbortSignal
 }
@@ -41,7 +41,9 @@ export async function runCli(
 ): Promise<Ran> {
   const [stdout, stderr] = [new Collected(isTerminal), new Collected(isTerminal)]
   const code = await run(argv, {
-    stdin: stdin === undefined ? new PassThrough().end() : Readable.from([Buffer.from(stdin)]),
+    stdin: Object.assign(stdin === undefined ? new PassThrough().end() : Readable.from([Buffer.from(stdin)]), {
+      isTTY: isTerminal,
+    }),
     stdout,
     stderr,
     environment,

@@ -1,9 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { describe, it } from 'vitest'
 import { commands } from '../../../src/client/cli/commands/index.ts'
 import { EXIT_CODES } from '../../../src/client/cli/exit-codes.ts'
+import { outputOf } from '../../../src/client/cli/experiment/each.ts'
 import { flagName, parse } from '../../../src/client/cli/parse.ts'
+import { parsePrompt, writePrompt } from '../../../src/client/cli/prompts/file.ts'
+import { fileNameOf } from '../../../src/client/cli/prompts/file-name.ts'
 import { reference } from '../../../src/client/cli/reference.ts'
 import { shownJson, shownText } from '../../../src/client/cli/shown-text.ts'
 import { PROJECT } from '../server.ts'
@@ -93,5 +97,85 @@ describe('text from traces', () => {
     const json = shownJson(JSON.stringify({ [hostile]: hostile }))
     expect(json).not.toMatch(/[\p{Cc}\u202e]/u)
     expect(JSON.parse(json)).toEqual({ [hostile]: hostile })
+  })
+})
+
+describe('the files of prompts', () => {
+  const steps = [
+    'answer',
+    'Answer',
+    'ANSWER',
+    'a/b',
+    'a\\b',
+    '..',
+    '.',
+    '../../etc/passwd',
+    'a b',
+    'a+b',
+    'a%2fb',
+    'a~b',
+  ]
+  const more = [
+    'con',
+    'CON',
+    'nul.txt',
+    '日本語',
+    'é',
+    'e\u0301',
+    'a\nb',
+    'readme',
+    'README',
+    `${'x'.repeat(255)}1`,
+    `${'x'.repeat(255)}2`,
+  ]
+
+  it('have safe names, different ones for different steps', ({ expect }) => {
+    const ids = [
+      ...steps,
+      ...more,
+      ...fc.sample(fc.string({ unit: 'grapheme', minLength: 1 }), { numRuns: 500, seed: 1 }),
+    ]
+    const names = new Map<string, string>()
+    for (const id of new Set(ids)) {
+      const name = fileNameOf(id)
+      expect(name).toMatch(/^(?!\.|(con|nul)(\.|$))[a-z0-9._+%~-]{1,180}$/)
+      expect(names.get(name) ?? id).toBe(id)
+      names.set(name, id)
+    }
+  })
+
+  it('keep the step, the version, the text, and what else people write', ({ expect }) => {
+    const text = fc.string({ unit: 'binary' }).filter(value => !/\p{Surrogate}/u.test(value))
+    const versionId = fc.option(fc.uuid(), { nil: undefined })
+    const otherLines = fc.constantFrom([], ['owner: ada', '', '# a comment'])
+    const stepId = text.filter(value => value !== '')
+    fc.assert(
+      fc.property(fc.record({ stepId, versionId, content: text, otherLines }), prompt => {
+        expect(parsePrompt(Buffer.from(writePrompt(prompt)), 'file')).toEqual(prompt)
+      }),
+      { seed: 1 },
+    )
+  })
+})
+
+describe("a command's output", () => {
+  it.for([
+    ['{"a": 1}\n', 'auto', { a: 1 }],
+    ['42\n', 'auto', 42],
+    ['42\n', 'text', '42'],
+    ['Yes.\n\n', 'auto', 'Yes.\n'],
+    ['Yes.\r\n', 'text', 'Yes.'],
+    ['', 'text', ''],
+    ['"a"', 'json', 'a'],
+  ] as const)('%j as %s', ([printed, format, output], { expect }) => {
+    expect(outputOf(Buffer.from(printed), format)).toEqual(output)
+  })
+
+  it.for([
+    ['', 'auto', 'The command printed nothing'],
+    ['Yes.', 'json', "The command didn't print JSON"],
+    ['\xff', 'auto', "The command didn't print UTF-8 text"],
+  ] as const)('%j as %s is an error', ([printed, format, message], { expect }) => {
+    expect(() => outputOf(Buffer.from(printed, 'latin1'), format)).toThrow(message)
   })
 })

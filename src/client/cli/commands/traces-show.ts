@@ -1,7 +1,7 @@
 import type { TraceDetail } from '../../wire.ts'
 import { defineCommand } from '../command.ts'
 import type { Output } from '../output.ts'
-import { shownLine, shownText } from '../shown-text.ts'
+import { durationText, printSpan } from '../span-text.ts'
 
 export const showTrace = defineCommand({
   name: 'traces show',
@@ -47,25 +47,7 @@ async function print(out: Output, trace: TraceDetail, isFull: boolean): Promise<
   for (const span of trace.spans) {
     const indent = '  '.repeat(depths.get(span.id) ?? 0)
     await out.line()
-    await out.line(
-      [`${indent}${span.stepId}`, span.status, durationText(span.durationMs), span.model, span.review.state]
-        .filter(fact => fact !== null)
-        .join(' · '),
-      'strong',
-    )
-    await out.line(`${indent}  span ${span.id}`, 'faint')
-    for (const [name, value] of [
-      ['input', span.input],
-      ...Object.entries(span.state),
-      ['output', span.output],
-      ['approved', span.approvedOutput],
-    ] as const) {
-      if (value !== null) await out.line(valueLines(`${indent}  ${name}: `, value, isFull, out.width))
-    }
-    const { comment, errorType } = span.review
-    if (errorType !== null || comment !== null) {
-      await out.line(`${indent}  reviewer: ${[errorType, comment].filter(Boolean).join(': ')}`)
-    }
+    await printSpan(out, span, { isFull, indent })
   }
   for (const { source, rating, content, correction } of trace.feedback) {
     await out.line()
@@ -73,16 +55,6 @@ async function print(out: Output, trace: TraceDetail, isFull: boolean): Promise<
     if (correction !== null) await out.line(`  correction: ${JSON.stringify(correction)}`)
   }
 }
-
-/** A named value: on one line if it's cut, and otherwise indented. */
-function valueLines(label: string, value: unknown, isFull: boolean, width: number): string {
-  const text = typeof value === 'string' ? value : JSON.stringify(value, undefined, isFull ? 2 : undefined)
-  if (!isFull) return label + shownLine(text, Math.max(40, width - label.length))
-  return label + shownText(text).replaceAll('\n', `\n${' '.repeat(label.length)}`)
-}
-
-const durationText = (milliseconds: number | null): string | null =>
-  milliseconds === null ? null : milliseconds < 1000 ? `${milliseconds} ms` : `${(milliseconds / 1000).toFixed(1)} s`
 
 /** How deep each span is nested. Parents may come after their children, or never. */
 function depthsOf(spans: TraceDetail['spans']): Map<string, number> {

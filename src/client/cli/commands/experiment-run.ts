@@ -1,0 +1,233 @@
+import { CountersignError } from '../../errors.ts'
+import type { ExperimentProgress } from '../../experiment.ts'
+import { newUuid } from '../../ids.ts'
+import { MAX_CONCURRENCY } from '../../limits.ts'
+import type { Experiment } from '../../wire.ts'
+import { defineCommand } from '../command.ts'
+import type { Connection } from '../connection.ts'
+import type { Context } from '../context.ts'
+import { EXIT_CODES } from '../exit-codes.ts'
+import { OnePerItem } from '../experiment/each.ts'
+import { printReport } from '../experiment/report.ts'
+import { OneForAll } from '../experiment/stream.ts'
+import { invalid } from '../failure.ts'
+import { readPrompts } from '../prompts/folder.ts'
+import { folderAt, folderOption } from '../prompts/options.ts'
+import { chosenVersion, requirePrompt, VERSION_FORMS } from '../prompts/remote.ts'
+import { Stop } from '../stop.ts'
+
+/** How long results wait to be sent together. What isn't sent when the process is killed is run again. */
+const SEND_INTERVAL_MS = 500
+const DEFAULT_TIMEOUT_SECONDS = 300
+const MAX_TIMEOUT_SECONDS = 24 * 60 * 60
+
+export const runExperiment = defineCommand({
+  name: 'experiment run',
+  summary: "Run a command on a dataset's items, and report how many outputs are right",
+  description: [
+    "Runs the command once for each item of the step's dataset. The item's input, as JSON, is the command's stdin. Its stdout is the output: if that's one JSON value, the value, and otherwise the text without its final newline. An exit code other than 0 makes the item an error, with the beginning of stderr.",
+    'With `--jsonl`, the command starts once and stays. Each line of its stdin is an item: `{id, input, state, metadata, split}`. For each, it prints a line `{id, output}` or `{id, error}`, in any order, and may add `usage` (`{inputTokens, outputTokens}`), `costUsd`, and `traceId`. Up to `--concurrency` items wait for their lines at a time. It should end when its stdin does.',
+    'The command runs without a shell. It gets COUNTERSIGN_EXPERIMENT_ID, COUNTERSIGN_PROMPT_VERSION_ID, and without `--jsonl` COUNTERSIGN_ITEM_ID in its environment.',
+    'Results are sent as they come in. If the run is interrupted, in whatever way, run it again with its `--id`, and only the items without a result are run. The ID is printed at the start.',
+    "If the step has a gate that the version doesn't meet, the exit code is 1.",
+  ],
+  arguments: {},
+  rest: { value: 'command', description: 'The program that runs an item, and its arguments' },
+  options: {
+    step: {
+      type: 'text',
+      value: 'step',
+      description: 'The step whose dataset has the items. Required without `--id`.',
+    },
+    id: { type: 'text', value: 'uuid', description: 'The experiment to continue, or an ID for a new one.' },
+    promptVersion: {
+      type: 'text',
+      value: 'version',
+      description: `The version of the step's prompt that the command uses: ${VERSION_FORMS}. A gate needs it.`,
+    },
+    split: { type: 'text', value: 'split', description: 'Only the items of this split, such as test.' },
+    sample: {
+      type: 'number',
+      value: 'n',
+      min: 1,
+      max: 10_000,
+      description: 'Only this many items, the same each time.',
+    },
+    datasetVersion: {
+      type: 'text',
+      value: 'version',
+      description: 'A version of the dataset. Default: the current one.',
+    },
+    includeStale: { type: 'flag', description: 'Include items whose output has changed since the review.' },
+    baseline: {
+      type: 'text',
+      value: 'uuid',
+      description: 'An experiment to compare with. Default: the recorded outputs.',
+    },
+    model: { type: 'text', value: 'model', description: 'The model that you try, for your own records.' },
+    name: { type: 'text', value: 'name', description: "The experiment's name." },
+    concurrency: {
+      type: 'number',
+      value: 'n',
+      min: 1,
+      max: MAX_CONCURRENCY,
+      description: 'How many items run at a time. Default: 4.',
+    },
+    timeout: {
+      type: 'number',
+      value: 'seconds',
+      min: 1,
+      max: MAX_TIMEOUT_SECONDS,
+      description: `How long an item may take. Default: ${DEFAULT_TIMEOUT_SECONDS}.`,
+    },
+    jsonl: { type: 'flag', description: 'Start the command once, and send it an item per line.' },
+    stdin: {
+      type: 'choice',
+      choices: ['input', 'item'],
+      description: 'What the command gets: the input (the default), or `{id, input, state, metadata, split}`.',
+    },
+    output: {
+      type: 'choice',
+      choices: ['auto', 'json', 'text'],
+      description: 'What stdout is. Default: auto. With `text`, `42` is a text, and nothing at all is an empty one.',
+    },
+    ...folderOption,
+  },
+  examples: [
+    ['countersign experiment run --step triage --split test -- node triage.js', 'Try the code as it is now'],
+    ['countersign experiment run --step triage --prompt-version local -- node triage.js', "Try the file's prompt"],
+    ['countersign experiment run --step triage --jsonl --concurrency 8 -- python3 triage.py', 'Start Python only once'],
+  ],
+  scopes: ['read', 'review'],
+  json: 'the report as in `GET /api/experiments/{id}`, with `url`',
+  async run(context, { options, rest: command }) {
+    const { out, directory, environment, signal, connect } = context
+    const { step, promptVersion, split, sample, datasetVersion, includeStale, baseline, model, name, concurrency } =
+      options
+    if (step === undefined && options.id === undefined)
+      throw invalid('--step <step> is required', 'Or continue an experiment with --id.')
+    if (options.jsonl && (options.output !== undefined || options.stdin !== undefined)) {
+      throw invalid('--stdin and --output have no effect with --jsonl')
+    }
+    const connection = await connect()
+    const known = options.id === undefined ? undefined : await findExperiment(connection, options.id)
+    const chosen =
+      promptVersion === undefined || step === undefined
+        ? undefined
+        : (await findVersion(connection, step, promptVersion, folderAt(directory, options.folder))).id
+    // One that goes on uses the version that it began with.
+    const promptVersionId = chosen ?? known?.promptVersionId ?? undefined
+    const id = options.id ?? newUuid()
+    const stop = new AbortController()
+    const abort = () => stop.abort(signal.reason)
+    signal.addEventListener('abort', abort)
+    if (signal.aborted) abort()
+    const candidate = {
+      command,
+      directory,
+      environment: {
+        ...environment,
+        COUNTERSIGN_EXPERIMENT_ID: id,
+        ...(promptVersionId !== undefined && { COUNTERSIGN_PROMPT_VERSION_ID: promptVersionId }),
+      },
+    }
+    const settings = {
+      timeoutSeconds: options.timeout ?? DEFAULT_TIMEOUT_SECONDS,
+      output: options.output ?? 'auto',
+      isWholeItem: options.stdin === 'item',
+      fail: (error: unknown) => stop.abort(error),
+    } as const
+    const runner = options.jsonl ? new OneForAll(candidate, settings) : new OnePerItem(candidate, settings)
+    let isDone = false
+    try {
+      const client = await connection.client({ flushIntervalMs: SEND_INTERVAL_MS })
+      const report = await client.experiment(
+        {
+          id,
+          ...(step !== undefined && { step }),
+          promptVersionId,
+          split,
+          sample,
+          version: datasetVersion,
+          includeStale: includeStale || undefined,
+          baseline,
+          model,
+          name,
+        },
+        (item, run) => runner.run(item, run),
+        { concurrency, signal: stop.signal, onProgress: showProgress(context) },
+      )
+      isDone = true
+      await out.json(report)
+      await printReport(out, connection, report)
+      if (!report.gate)
+        await out.note('No gate was checked: the step has none, or --prompt-version is missing.', 'faint')
+      return report.gate && !report.gate.met ? 'no' : 'ok'
+    } catch (error) {
+      if (!(error instanceof Stop)) await out.note(howToGoOn(id, options, command))
+      else {
+        const { code } = EXIT_CODES[error.ending]
+        await out.error(`Stopped. ${howToGoOn(id, options, command)}`, {
+          error: 'Stopped',
+          code: error.ending,
+          exitCode: code,
+          id,
+        })
+      }
+      throw error
+    } finally {
+      signal.removeEventListener('abort', abort)
+      await runner.stop(isDone)
+    }
+  },
+})
+
+function showProgress({ out }: Pick<Context, 'out'>) {
+  let isFirst = true
+  return async ({ id, url, items, done, errors }: ExperimentProgress): Promise<void> => {
+    if (isFirst) {
+      isFirst = false
+      await out.note(`Experiment ${id}: ${items} items${done > 0 ? `, ${done} of them done` : ''}\n${url}`)
+    }
+    await out.progress(`${done} of ${items} items done${errors > 0 ? `, ${errors} errors` : ''}`)
+  }
+}
+
+async function findVersion(connection: Connection, step: string, name: string, folder: string) {
+  const local = name === 'local' ? (await readPrompts(folder)).get(step) : undefined
+  return chosenVersion(await requirePrompt(connection, step), name, local)
+}
+
+/** The experiment with an id, if it has begun. */
+async function findExperiment(connection: Connection, id: string): Promise<Experiment | undefined> {
+  try {
+    return await connection.call<Experiment>(`/api/experiments/${encodeURIComponent(id)}`, 'counts')
+  } catch (error) {
+    if (error instanceof CountersignError && error.status === 404) return undefined
+    throw error
+  }
+}
+
+/** The options that say how to run items. The experiment itself remembers the others. */
+interface HowToRun {
+  jsonl: boolean
+  stdin: string | undefined
+  output: string | undefined
+  concurrency: number | undefined
+  timeout: number | undefined
+}
+
+function howToGoOn(id: string, { jsonl, ...values }: HowToRun, command: readonly string[]): string {
+  const { stdin, output, concurrency, timeout } = values
+  const given = Object.entries({ stdin, output, concurrency, timeout }).filter(([, value]) => value !== undefined)
+  const words = [
+    '--id',
+    id,
+    ...(jsonl ? ['--jsonl'] : []),
+    ...given.flatMap(([name, value]) => [`--${name}`, String(value)]),
+  ]
+  return `To go on with the rest of the items:\n  countersign experiment run ${words.join(' ')} -- ${command.map(quoted).join(' ')}`
+}
+
+/** A word as a shell reads it. */
+const quoted = (word: string): string => (/^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)

@@ -1,0 +1,124 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fieldOf } from '../../service.ts'
+import { pause } from '../../timers.ts'
+import { Failure } from '../failure.ts'
+import { shownText } from '../shown-text.ts'
+
+/** How long a program may take to end after it's asked to. */
+const END_MS = 2000
+/** How much of what a program says on stderr is kept. */
+const MAX_STDERR_BYTES = 2000
+
+/** The error of an item. Its message becomes the item's result. */
+export class ItemError extends Error {
+  // The result would begin with it.
+  override readonly name = ''
+}
+
+/** A program that runs items, and where it runs. */
+export interface Candidate {
+  command: readonly string[]
+  directory: string
+  environment: NodeJS.ProcessEnv
+}
+
+/** A running program. */
+export class Program {
+  readonly child: ChildProcessWithoutNullStreams
+  /** Resolves when it has ended and its output is read: says how it ended, if not with code 0. */
+  readonly ended: Promise<string | undefined>
+  #stderr = Buffer.alloc(0)
+
+  /**
+   * Starts a program, without a shell. `keep` says which part of its stderr matters: the first part of one that runs a
+   * single item, the last part of one that runs many.
+   */
+  constructor({ command, directory, environment }: Candidate, keep: 'first' | 'last') {
+    const [file = '', ...args] = command
+    // As the leader of a process group, it can be ended with everything that it has started.
+    const options = { cwd: directory, env: environment, detached: process.platform !== 'win32' } as const
+    this.child = spawn(file, args, { ...options, stdio: ['pipe', 'pipe', 'pipe'] })
+    this.child.stderr.on('data', (part: Buffer) => {
+      const all = Buffer.concat([this.#stderr, part])
+      this.#stderr = Buffer.from(keep === 'first' ? all.subarray(0, MAX_STDERR_BYTES) : all.subarray(-MAX_STDERR_BYTES))
+    })
+    // It may end without reading its input.
+    this.child.stdin.on('error', () => {})
+    this.ended = this.#end(file)
+    // Whoever needs it handles it.
+    this.ended.catch(() => {})
+  }
+
+  /** Closes its input, and gives it time to end by itself. */
+  async close(): Promise<void> {
+    this.child.stdin.end()
+    await this.#untilEnd()
+    await this.stop()
+  }
+
+  /** Ends it, and everything that it has started: politely, and then for good. */
+  async stop(): Promise<void> {
+    this.#signal('SIGTERM')
+    await this.#untilEnd()
+    this.#signal('SIGKILL')
+    await this.ended.catch(() => {})
+  }
+
+  async #untilEnd(): Promise<void> {
+    const time = pause(END_MS, { keepsAlive: true })
+    await Promise.race([this.ended.catch(() => {}), time.over])
+    time.cancel()
+  }
+
+  async #end(file: string): Promise<string | undefined> {
+    // `once` rejects if the program can't be started.
+    const [code, signal] = await once(this.child, 'close').catch(error => {
+      const reason =
+        fieldOf(error, 'code') === 'ENOENT' ? "isn't a program" : `can't be run (${fieldOf(error, 'code')})`
+      throw new Failure('usage', 'command_not_found', `${file} ${reason}`, {
+        cause: error,
+        hint: 'The command runs without a shell. For pipes and variables, use: -- sh -c "…"',
+      })
+    })
+    if (code === 0) return undefined
+    const said = shownText(this.#stderr.toString()).trim()
+    const how = signal ? `was ended by ${signal}` : `ended with code ${code}`
+    return `The command ${how}${said === '' ? '' : `: ${said}`}`
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    const { pid } = this.child
+    if (pid === undefined) return
+    try {
+      if (process.platform === 'win32') this.child.kill(signal)
+      else process.kill(-pid, signal)
+    } catch {
+      // The whole group has ended already.
+    }
+  }
+}
+
+/** Waits for a program's answer to an item, at most for a time, and as long as the experiment goes on. */
+export async function withinTime<Answer>(
+  answer: Promise<Answer>,
+  seconds: number,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const time = pause(seconds * 1000, { keepsAlive: false })
+  const late = time.over.then(() => {
+    throw new ItemError(`The command took longer than ${seconds} seconds`)
+  })
+  let stop = () => {}
+  const stopped = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason)
+  })
+  signal.addEventListener('abort', stop, { once: true })
+  if (signal.aborted) stop()
+  try {
+    return await Promise.race([answer, late, stopped])
+  } finally {
+    time.cancel()
+    signal.removeEventListener('abort', stop)
+  }
+}

@@ -1,0 +1,19 @@
+import type { Output } from './output.ts'
+import type { GateState } from './wire.ts'
+
+/** Prints whether a gate is met, and what isn't. */
+export async function printGate(
+  out: Output,
+  state: Pick<GateState, 'met' | 'unmet' | 'experimentId'> | undefined,
+): Promise<void> {
+  if (!state) return out.line('  The step has no gate.', 'faint')
+  if (state.met) return out.line('  The gate is met.', 'added')
+  await out.line("  The gate isn't met:", 'bad')
+  if (state.experimentId === null) await out.line('  No experiment on the version counts for the gate.')
+  for (const { condition, required, actual } of state.unmet) {
+    const bound = condition.startsWith('min') ? 'at least' : 'at most'
+    await out.line(
+      `  ${condition} must be ${bound} ${required}, ${actual === null ? "and there's nothing to measure" : `is ${actual}`}`,
+    )
+  }
+}

@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto'
+
+/** File systems allow 255 bytes, and the ending needs some of them. */
+const MAX_LENGTH = 180
+/** Names that Windows keeps for devices. */
+const RESERVED = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/
+
+/**
+ * A file name for a step, without its ending. Different steps have different names, even if they differ only in case,
+ * on every file system. Capital letters are written as `+` and the small letter, and everything but letters, digits,
+ * dots, dashes, and underscores as in URLs. The file says which step it's for, so nobody has to read the name.
+ */
+export function fileNameOf(stepId: string): string {
+  const name = [...stepId].map(encode).join('').replace(/^\./, '%2e').replace(RESERVED, encodeFirst)
+  if (name.length <= MAX_LENGTH) return name
+  const hash = createHash('sha256').update(stepId).digest('hex').slice(0, 16)
+  // An encoded `~` can't be mistaken for this one.
+  return `${name.slice(0, MAX_LENGTH - hash.length - 1)}~${hash}`
+}
+
+function encode(character: string): string {
+  if (/[a-z0-9._-]/.test(character)) return character
+  if (/[A-Z]/.test(character)) return `+${character.toLowerCase()}`
+  return percent(character)
+}
+
+const encodeFirst = (name: string): string => percent(name.charAt(0)) + name.slice(1)
+
+const percent = (character: string): string =>
+  [...Buffer.from(character)].map(byte => `%${byte.toString(16).padStart(2, '0')}`).join('')

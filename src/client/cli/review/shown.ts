@@ -1,0 +1,48 @@
+import { readFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { fieldOf } from '../../service.ts'
+import { Failure } from '../failure.ts'
+import { replaceFile } from '../files.ts'
+
+/* The span that `review next` showed last, so that a decision is about exactly what was shown. */
+
+interface Shown {
+  url: string
+  spanId: string
+  /** Identifies the output and the review that were shown. */
+  etag: string
+}
+
+const shownFile = (environment: NodeJS.ProcessEnv): string =>
+  join(environment.XDG_STATE_HOME || join(environment.HOME || homedir(), '.local/state'), 'countersign', 'review.json')
+
+/** Remembers the span that was shown. */
+export const rememberShown = (environment: NodeJS.ProcessEnv, shown: Shown): Promise<void> =>
+  replaceFile(shownFile(environment), `${JSON.stringify(shown)}\n`, { isPrivate: true })
+
+/** The span to decide on, and what was shown of it: the named one, or else the one that was shown last. */
+export async function spanToReview(
+  environment: NodeJS.ProcessEnv,
+  url: string,
+  named: string | undefined,
+): Promise<{ spanId: string; etag: string | undefined }> {
+  const shown = await readShown(environment)
+  const last = shown?.url === url ? shown : undefined
+  if (named !== undefined) return { spanId: named, etag: last?.spanId === named ? last.etag : undefined }
+  if (last) return last
+  throw new Failure('usage', 'usage', 'Which span?', { hint: 'Run "countersign review next" first, or name a span.' })
+}
+
+async function readShown(environment: NodeJS.ProcessEnv): Promise<Shown | undefined> {
+  try {
+    const value: unknown = JSON.parse(await readFile(shownFile(environment), 'utf8'))
+    const [url, spanId, etag] = [fieldOf(value, 'url'), fieldOf(value, 'spanId'), fieldOf(value, 'etag')]
+    return typeof url === 'string' && typeof spanId === 'string' && typeof etag === 'string'
+      ? { url, spanId, etag }
+      : undefined
+  } catch {
+    // It's missing or damaged, and only saves typing.
+    return undefined
+  }
+}

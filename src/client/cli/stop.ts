@@ -1,0 +1,9 @@
+/** Why a process was asked to end. */
+export class Stop extends Error {
+  readonly ending: 'interrupted' | 'terminated'
+
+  constructor(ending: 'interrupted' | 'terminated') {
+    super(`The command was ${ending}`)
+    this.ending = ending
+  }
+}
