@@ -32,6 +32,8 @@ export interface ImportOptions {
   projectId: string
   /** Emails by the source's ids or names of its users. */
   users?: ReadonlyMap<string, string>
+  /** Whether to keep corrections that violate the outputSchema of their step. */
+  force?: boolean
   signal?: AbortSignal
   /** Called from time to time. */
   onProgress?: (progress: ImportProgress) => void | Promise<void>
@@ -65,7 +67,14 @@ export async function importFiles(options: ImportOptions): Promise<ImportReport>
   for (const stage of stages) {
     if (stage === 'judgments' && index.isIncomplete) await eachRecord('locate', async () => {})
     await eachRecord(stage, async (record, place) => {
-      const target = new RecordTarget(place, { report, sender, index, users, projectId: options.projectId })
+      const target = new RecordTarget(place, {
+        report,
+        sender,
+        index,
+        users,
+        projectId: options.projectId,
+        force: options.force ?? false,
+      })
       if (stage === 'content') await converter.content(record, target)
       else if (stage === 'parts') await converter.parts?.(record, target)
       else await converter.judgments(record, target)
@@ -103,6 +112,7 @@ interface Shared {
   index: SpanIndex
   users: Users
   projectId: string
+  force: boolean
 }
 
 /** Takes what a converter reads in one record. */
@@ -113,13 +123,15 @@ class RecordTarget implements Target {
   readonly #place: Place
   readonly #report: Report
   readonly #sender: Sender
+  readonly #force: boolean
   #kind = 'record'
   #id = ''
 
-  constructor(place: Place, { report, sender, index, users, projectId }: Shared) {
+  constructor(place: Place, { report, sender, index, users, projectId, force }: Shared) {
     this.#place = place
     this.#report = report
     this.#sender = sender
+    this.#force = force
     this.index = index
     this.users = users
     this.projectId = projectId
@@ -160,7 +172,7 @@ class RecordTarget implements Target {
   }
 
   async review({ at, ...review }: Parameters<Target['review']>[0]): Promise<void> {
-    const body = { ...review, at: isoTime(at), source: 'import' }
+    const body = { ...review, at: isoTime(at), source: 'import', ...(this.#force && { force: true }) }
     await this.#add('reviews', 'reviews', JSON.stringify(body), review.spanId)
   }
 

@@ -135,7 +135,13 @@ function attributesOf(given: Fields): Record<string, Value> {
 function gathered(entries: readonly (readonly [path: readonly string[], value: Value])[]): Value {
   const leaf = entries.find(([path]) => path.length === 0)
   if (leaf) return leaf[1]
-  const groups = Map.groupBy(entries, ([[name = '']]) => name)
+  const groups = new Map<string, (typeof entries)[number][]>()
+  for (const entry of entries) {
+    const [[name = '']] = entry
+    const group = groups.get(name)
+    if (group) group.push(entry)
+    else groups.set(name, [entry])
+  }
   const fields = Array.from(groups, ([name, group]) => {
     return [name, gathered(group.map(([[, ...rest], value]) => [rest, value] as const))] as const
   })

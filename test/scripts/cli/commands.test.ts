@@ -220,7 +220,7 @@ describe('import', () => {
     await writeFile(join(user.home, 'runs.jsonl'), `${run({})}\n{"id":\n${run({ id: 'r2', start_time: 'soon' })}\n`)
     const ran = await user.cli(['import', 'langsmith', 'runs.jsonl'])
     expect(ran.code).toBe(7)
-    expect(ran.stdout).toContain('2 records were not imported:')
+    expect(ran.stdout).toContain('Not imported: 2')
     expect(ran.stdout).toContain('runs.jsonl:2: Not JSON')
     expect(ran.stdout).toContain('runs.jsonl:3 r2: start_time isn’t a time')
     expect(jsonOf(await user.cli(['traces', 'list', '--json'])).traces).toHaveLength(1)

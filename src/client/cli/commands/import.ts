@@ -34,6 +34,7 @@ export const importExports = defineCommand({
       value: 'id=email',
       description: "The email of one of the source's users. Corrections of users with an email become their decisions.",
     },
+    force: { type: 'flag', description: "Keep corrections that violate the step's outputSchema." },
     dryRun: { type: 'flag', description: 'Only report what would be imported. Needs no login.' },
   },
   examples: [
@@ -43,7 +44,7 @@ export const importExports = defineCommand({
   ],
   scopes: ['ingest', 'manage', 'review'],
   json: '`{source, isDryRun, records, sent, reviews, unplaced, warnings, errors, errorCount}`',
-  async run(context, { arguments: { source, files: names }, options: { user, dryRun } }) {
+  async run(context, { arguments: { source, files: names }, options: { user, force, dryRun } }) {
     if (!isSource(source)) throw invalid(`"${source}" isn't a source`, `The sources are: ${IMPORT_SOURCES.join(', ')}.`)
     const users = new Map(user.map(emailOf))
     const files = await Promise.all(names.map(name => openFile(context, name)))
@@ -54,6 +55,7 @@ export const importExports = defineCommand({
       files,
       ...target,
       users,
+      force,
       signal,
       onProgress: ({ stage, records }) => out.progress(`${STAGES[stage]}: ${records} records`),
     })
@@ -116,7 +118,7 @@ async function print(out: Output, report: ImportReport): Promise<void> {
   if (warnings.length > 0) await out.line('\nWarnings:', 'strong')
   for (const { message, count } of warnings) await out.line(shownLine(`  ${message}: ${count}`, 300))
   if (errorCount === 0) return
-  await out.line(`\n${errorCount} records were not imported:`, 'bad')
+  await out.line(`\nNot imported: ${errorCount}`, 'bad')
   for (const { file, line, id, message } of errors.slice(0, MAX_PRINTED)) {
     await out.line(shownLine(`  ${file}:${line}${id ? ` ${id}` : ''}: ${message}`, 300))
   }
