@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
 import { parseBeginning } from '../domain/json-beginning.ts'
 import { utf8Length } from '../domain/text.ts'
+import { turnsByLength } from '../domain/turns.ts'
 import { badRequest } from '../http/errors.ts'
 import { MAX_SHORTENED_BYTES, MAX_TOOL_ANSWER_BYTES, MAX_TOOL_SOURCE_BYTES } from '../limits.ts'
 import { quotedJson } from '../model/quoted-text.ts'
@@ -45,8 +46,12 @@ export function partOf({ path = '', offset = 0 }: JsonObject): Part {
 /** The answer that shows a part of an endpoint's response. 400 if the response doesn't have that part. */
 export async function answerOf(response: Response, part: Part, isReading: boolean): Promise<Answer> {
   const text = await readStart(response)
+  const giveTurns = turnsByLength()
+  await giveTurns(text.length)
   const { value, isWhole } = parseBeginning(text)
+  await giveTurns(text.length)
   const data = safeValue(value ?? null)
+  await giveTurns(text.length)
   const shown = valueAt(data, part.path)
   if (shown === undefined) throw badRequest('names nothing in this response', 'path')
   if (part.offset > 0 && part.offset >= lengthOf(shown)) {

@@ -15,7 +15,7 @@ import { respond } from './server.ts'
 /** A JSON-RPC request or notification. The service never asks clients anything, so they never send it a response. */
 const Message = v.strictObject({
   jsonrpc: v.literal('2.0'),
-  id: v.optional(v.union([v.string(), v.number()])),
+  id: v.optional(v.union([v.string(), v.pipe(v.number(), v.integer('must be a string or a whole number'))])),
   method: v.string(),
   params: v.optional(JsonObjectValue),
 })

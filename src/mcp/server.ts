@@ -1,5 +1,4 @@
 import { isJsonObject, type JsonObject } from '../domain/json.ts'
-import { logFault } from '../http/errors.ts'
 import { callTool, type Session } from './call.ts'
 import { describeTool, isAllowed } from './tool.ts'
 import { tools } from './tools.ts'
@@ -38,12 +37,18 @@ export async function respond(message: object, session: Session): Promise<Respon
     return transport.handleRequest(request, { parsedBody: message })
   }
   // Nothing here ever changes while a client listens, so there's nothing to subscribe to.
+  let failure: Error | undefined
   const handler = sdk.createMcpHandler(() => server, {
     legacy: 'reject',
     maxSubscriptions: 0,
-    onerror: error => logFault('mcp_refused', { requestId: session.runtime.requestId }, error),
+    onerror: error => {
+      failure = error
+    },
   })
-  return handler.fetch(request, { parsedBody: message })
+  const response = await handler.fetch(request, { parsedBody: message })
+  // What the SDK refuses is the client's fault, so only what fails is logged.
+  if (response.status >= 500) throw new Error('The MCP SDK failed', { cause: failure })
+  return response
 }
 
 /**

@@ -275,6 +275,7 @@ describe('a message', () => {
     ['a response', { jsonrpc: '2.0', id: 1, result: {} }, 400],
     ['no method', { jsonrpc: '2.0', id: 1 }, 400],
     ['an id that is an object', { ...MESSAGE, id: {} }, 400],
+    ['an id that is a fraction', { ...MESSAGE, id: 1.5 }, 400],
     ['params that are a list', { ...MESSAGE, params: [] }, 400],
     ['too much', { ...MESSAGE, params: { x: 'x'.repeat(MAX_MESSAGE_BYTES) } }, 413],
     ['an unknown method', { ...MESSAGE, method: 'resources/list' }, 200],

@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { expectAccessible } from './accessibility.ts'
 import { newOrganization } from './organization.ts'
 import { answered } from './sample-project.ts'
+import { serverUrl } from './server.ts'
 import { expect, signIn, test } from './test.ts'
 
 const Key = v.object({ key: v.string() })
@@ -64,6 +65,9 @@ test('a new key acts as its scopes suggest, or as its creator chooses', async ({
   await actsAs.click()
   await page.getByRole('option', { name: 'An agent' }).click()
   await form.getByRole('button', { name: 'Create key' }).click()
+  const secret = page.getByRole('dialog').filter({ hasText: 'Copy this key now' })
+  await expect(secret).toContainText(`claude mcp add --transport http countersign ${serverUrl()}/mcp`)
+  await expectAccessible(page)
   await page.getByRole('button', { name: "I've copied it" }).click()
   await expect(page.getByRole('row').filter({ hasText: 'cs_' }).filter({ hasText: 'An agent' })).toHaveCount(1)
 })
