@@ -11,7 +11,7 @@ export interface RepeatedExport {
   what: string
   spans: number
   contentType: string
-  /** The body, with new trace ids. Span ids must only be unique within a trace, so they stay. */
+  /** The body, with new trace ids. Span ids stay the same, because they need to be unique only within a trace. */
   next: () => Buffer
 }
 

@@ -23,7 +23,7 @@ const Costs = v.object({
 })
 const Page = v.object({ traces: v.array(v.unknown()), nextCursor: v.nullable(v.string()) })
 
-/** A search by text over many traces: what a page costs, and how long other clients' writes wait meanwhile. */
+/** A search by text over many traces: the cost of a page, and how long other clients' writes wait during a search. */
 export const search: Benchmark = async ({ isQuick }) => {
   const [base, copies, rounds] = isQuick ? [20, 30, 1] : [50, 2000, 31]
   await using server = await startServer([
@@ -49,7 +49,7 @@ export const search: Benchmark = async ({ isQuick }) => {
       measurements: pages,
     },
     {
-      title: `${title}: how long another client's writes take meanwhile, relative to an idle server`,
+      title: `${title}: how long another client's writes take during a search, relative to an idle server`,
       measurements: waits,
     },
   ]

@@ -53,7 +53,7 @@ if (flags.questions && flags.answers) stop('Give --questions or --answers, not b
 if (flags.questions) await writeQuestions(fromHere(flags.questions))
 else report(flags.answers ? await answersIn(fromHere(flags.answers)) : await judge(cases, modelVariables(), PARALLEL))
 
-/** What answering each case gave: an answer, or the reason why there is none. */
+/** The result for each case: an answer, or the reason why there is none. */
 type Outcome = { labeled: LabeledCase } & ({ answer: CaseAnswer } | { fault: string })
 
 async function judge(

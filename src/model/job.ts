@@ -43,7 +43,7 @@ export interface ModelTask {
    * Does the work, or a bounded part of it. Everything is read again, because an earlier run may have done some of the
    * work.
    *
-   * @throws {JobError} If it can't go on. Unless the error is final, the job runs again.
+   * @throws {JobError} If the work can't continue. Unless the error is final, the job runs again.
    */
   run: (env: Env, store: Store, job: ModelJob, context: TaskContext) => Promise<TaskOutcome>
   /** Cleans up after a job that won't be tried again. May run more than once. */

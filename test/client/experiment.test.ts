@@ -10,7 +10,7 @@ interface Ticket {
   number: number
 }
 
-/** What's expected for a ticket. */
+/** The expected output for a ticket. */
 const categoryOf = ({ number }: Ticket) => ({ category: `category-${number}` })
 
 /** A tenant with a dataset of imported examples, and functions that read experiments. */

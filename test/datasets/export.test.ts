@@ -276,7 +276,7 @@ describe('an export as CSV', () => {
     expect(records.at(-1)).toMatchObject({ 'expected.a': '', _rest: '{"expected":1}' })
   })
 
-  it('can be read back, whatever the values', { timeout: 120_000 }, async ({ expect }) => {
+  it('can be read back, regardless of the values', { timeout: 120_000 }, async ({ expect }) => {
     const text = fc.string({ unit: 'grapheme' })
     const value = fc.oneof(text, fc.stringMatching(/^[=+@\-\t\r\n", ]{0,6}$/), fc.integer(), fc.boolean())
     const expected = fc.oneof(value, fc.dictionary(fc.constantFrom('a', 'b', '=c', ',"d'), value))

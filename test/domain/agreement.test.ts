@@ -110,7 +110,7 @@ const unitsOf = (...raters: readonly string[]): Labels[] =>
     .reduce<string[][]>((units, labels) => labels.map((label, place) => [...(units[place] ?? []), label]), [])
     .map(labels => labels.filter(label => label !== '.'))
 
-/** A unit for each row, from how many raters gave it each label. */
+/** A unit for each row, which has the number of raters who gave it each label. */
 const unitsFrom = (rows: readonly string[]): Labels[] =>
   rows.map(row => row.split(' ').flatMap((count, label) => Array<string>(Number(count)).fill(String(label))))
 

@@ -111,7 +111,7 @@ describe('a bootstrap interval', () => {
     // 200 patterns, 500 resamples at a time.
     expect(pauses(Array(200).fill(10_000))).toBe(4)
     expect(pauses(Array(200).fill(100))).toBe(4)
-    // Fewer units per pattern than patterns are worth: draws 400 units, 250 resamples at a time.
+    // With so few units per pattern, drawing single units is cheaper: draws 400 units, 250 resamples at a time.
     expect(pauses(Array(200).fill(2))).toBe(8)
   })
 

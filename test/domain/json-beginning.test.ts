@@ -30,7 +30,7 @@ describe('the beginning of JSON', () => {
 
   it('reads the beginning of any value, cut anywhere, as part of that value', ({ expect }) => {
     fc.assert(
-      // A number of its own is never cut: it's short.
+      // A number by itself is never cut, because it's short.
       fc.property(
         fc.json().filter(json => !/^[-\d]/.test(json)),
         fc.nat(),

@@ -132,7 +132,7 @@ describe('the outcome of a candidate', () => {
       ],
     ]
     for (const [whole, wrap] of wrappings) {
-      // A reference to the root means another schema when it's within one.
+      // Within a subschema, a reference to the root would mean a different schema.
       if (JSON.stringify(schema) === '{"$ref":"#"}' && whole !== schema) continue
       expect(judgeOne(wrap(expected), wrap(actual), {}, whole).outcome, JSON.stringify(whole)).toBe(outcome)
     }

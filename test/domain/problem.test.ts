@@ -28,7 +28,7 @@ describe('the state of a problem', () => {
     ['dismissed', { isDismissed: true }],
     ['dismissed', { isDismissed: true, hasCandidate: false }],
     ['dismissed', { isDismissed: true, casesSince: 3 }],
-  ] as const)('is %s with %o, whatever it was before', ([state, facts], { expect }) => {
+  ] as const)('is %s with %o, regardless of the previous state', ([state, facts], { expect }) => {
     expect(problemState({ ...FACTS, ...facts })).toBe(state)
   })
 })

@@ -10,7 +10,7 @@ describe('sampling', () => {
       const tolerance = 5 * Math.sqrt(ids.length * sample * (1 - sample))
       const picked = ids.filter(id => isSampled(id, sample))
       expect(Math.abs(picked.length - ids.length * sample)).toBeLessThan(tolerance)
-      // Also within each part of the ids, and for each span after a picked one.
+      // Also within each part of the ids, and for each span that follows a sampled one.
       for (let at = 0; at < ids.length; at += 2000) {
         const part = ids.slice(at, at + 2000).filter(id => isSampled(id, sample)).length
         expect(Math.abs(part - 2000 * sample)).toBeLessThan(5 * Math.sqrt(2000 * sample * (1 - sample)))

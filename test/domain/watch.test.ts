@@ -2,7 +2,7 @@ import { describe, it } from 'vitest'
 import { wilsonInterval } from '../../src/domain/statistics.ts'
 import { findingOf, MAX_WATCHED, nextLook, rarerCases, WATCH_LOOKS, type WatchState } from '../../src/domain/watch.ts'
 
-/** What a look shows with these acceptances. */
+/** The result of a look with these acceptances. */
 const stateAt = (look: number, accepted: number, n: number, acceptedBefore: number): WatchState =>
   findingOf({ before: { n, accepted: acceptedBefore }, after: { n: look, accepted } }).state
 
@@ -10,8 +10,8 @@ const stateAt = (look: number, accepted: number, n: number, acceptedBefore: numb
 type Bounds = [least: number, most: number]
 
 /**
- * For each number of acceptances before, the bounds at each look. Both bounds only grow with that number, so they're
- * found in one walk.
+ * For each number of acceptances on the previous version, the bounds at each look. Both bounds only grow with that
+ * number, so one pass finds them all.
  */
 function boundsOf(n: number): Bounds[][] {
   const bounds = Array.from({ length: n + 1 }, (): Bounds[] => [])

@@ -6,8 +6,9 @@ import { page, signIn } from '../support/session.ts'
 import { differenceOf, type Place, pathsOf, type Seen, see } from '../support/walk.ts'
 
 /*
- * Under a blind policy, reviewers learn nothing of what others do with a span until it's decided. Everybody who is bound
- * by it reads everything before and after other people vote, comment, and claim spans, and an engine answers.
+ * Under a blind policy, reviewers can't see what others do with a span until it's decided. In these tests, everybody
+ * whom the policy applies to reads everything, before and after other people vote, comment, and claim spans, and an
+ * engine answers.
  */
 
 /** A word in everything that others write. */
@@ -21,7 +22,7 @@ interface BlindPlace extends Place {
   rootId: string
 }
 
-/** Something that others do with a span of its own, and what they did with it before. */
+/** Something that others do with a separate span, and what they did with that span before. */
 interface Deed {
   before?: (others: Others, place: BlindPlace) => Promise<unknown>
   now: (others: Others, place: BlindPlace) => Promise<unknown>
@@ -40,7 +41,7 @@ const patchComment = (by: Client, id: string | undefined) =>
   by.patch(`/api/feedback/${id}`, { content: `Really look at ${WORD}` })
 const deleteComment = (by: Client, id: string | undefined) => by.delete(`/api/feedback/${id}`)
 
-/** The comments that deeds change later, by span. */
+/** The comments that later deeds change, by span. */
 const commentIds = new Map<string, string>()
 const commentFirst = async ({ ann }: Others, { spanId }: BlindPlace) =>
   commentIds.set(spanId, (await comment(ann, spanId)).body.id)
@@ -167,7 +168,7 @@ async function newDisputed(org: Org): Promise<BlindPlace> {
   return place
 }
 
-/** The walk's values of parameters that take any. Without a value, the walk doesn't use a parameter. */
+/** The walk's values for parameters that accept any value. The walk skips parameters without a value here. */
 const valuesIn = ({ world, places, annId, bobId, errorType }: Awaited<ReturnType<typeof newBlindWorld>>) => {
   const [today, spanIds] = [new Date().toISOString(), places.map(({ spanId }) => spanId)]
   const types = ['reasoning_error', errorType]
@@ -237,7 +238,7 @@ const anonymous = ({ status, headers, body }: ApiResponse) =>
     .replace(/trace_[0-9a-f]+/g, 'trace')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'time')
 
-/** Sums over a project count what engines answer. */
+/** A project's totals include engines' answers. */
 const SUMS = /^\/api\/(insights|problems|model)\b/
 
 const seeAll = async (callers: ReadonlyMap<string, Client>) => {

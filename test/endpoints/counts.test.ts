@@ -371,7 +371,7 @@ describe('platform calls', () => {
     expect(await decideAll({ decision: 'correct', approvedOutput: 'No' })).toMatchObject({
       rowsWritten: 20 * 8 + 1 + 1 + 1 + 2 + 3,
     })
-    // Imports look up their reviewers in one more round trip. Those that change nothing write nothing.
+    // Imports look up their reviewers in one more round trip. Imports that change nothing write nothing.
     await reviewerOf(org, 'ada@example.com')
     const imported = { decision: 'accept', source: 'import', by: 'ada@example.com' }
     expect(await decideAll({ ...imported, at: '2026-11-01T12:00:00.000Z' })).toMatchObject({

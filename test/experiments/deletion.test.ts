@@ -172,7 +172,7 @@ describe('the sweep of unreferenced objects', () => {
     await env.PAYLOADS.put(`${key.slice(0, -36)}${crypto.randomUUID()}`, '"x"')
     const before = await items()
     const { JOBS, ...bindings } = env
-    // Later than all passes in the tests above.
+    // Later than all passes in the earlier tests.
     const later = Date.now() + 500 * ORPHAN_AGE_MS
     for (let run = 0; run < 5; run++) await sweep(bindings, later + 120_000 * run)
     expect(await objectsOf(bench.org, 'experiments/')).toEqual([key])

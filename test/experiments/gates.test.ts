@@ -5,7 +5,7 @@ import { wrapBindings } from '../support/bindings.ts'
 import { newBench, newStep, STEP } from '../support/experiments.ts'
 import { client, type Org } from '../support/org.ts'
 
-/** How a candidate does on an item. */
+/** A candidate's result on an item. */
 type Fate = 'passed' | 'failed' | 'unjudged' | 'error'
 
 const EXPECTED = 'The warranty is two years.'
@@ -36,7 +36,7 @@ async function newProof(items = 4) {
       if (set.status !== 200) throw new Error(JSON.stringify(set.body))
       return set.body
     },
-    /** Runs a version on the dataset. Fates repeat if there are more items. */
+    /** Runs a version on the dataset. Results repeat if there are more items. */
     prove: async (fates: Fate[], fields: object = {}) => {
       const run = await bench.begin({ promptVersionId: versionId, ...fields })
       const ids = (await run.itemIds()).toSorted()
@@ -117,7 +117,7 @@ describe('a gate', () => {
     ['a model judge in words', { allowJudge: 'yes' }, 'allowJudge'],
     ['an automatic rollback that is neither on nor off', { autoRollback: null }, 'autoRollback'],
     ['a typo', { maxUnjudge: 1 }, 'maxUnjudge'],
-  ])('is refused with %s', async ([, fields, path], { expect }) => {
+  ])('is rejected with %s', async ([, fields, path], { expect }) => {
     const { org, gatePath } = await newProof(0)
     const refused = await org.owner.put(gatePath, { minItems: 1, ...fields })
     expect(refused).toMatchObject({ status: 400, body: { details: [{ path }] } })
@@ -618,7 +618,7 @@ describe('concurrent activations', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 409, 409, 409])
     const entries: { beforeId: string; afterId: string }[] = (await audited('prompt.activate')).toReversed()
     expect(entries.map(({ afterId }) => afterId).toSorted()).toEqual(drafts.slice(0, 3).toSorted())
-    // Entries of one millisecond have no order of their own, so follow the chain.
+    // Entries from the same millisecond have no order, so follow the chain.
     let last = prompt.firstId
     for (let step = 0; step < 3; step++) last = entries.find(({ beforeId }) => beforeId === last)?.afterId ?? ''
     expect(await active()).toBe(last)
@@ -674,7 +674,7 @@ describe('renaming steps', () => {
     expect((await rename(proof, { [STEP]: 'b' })).status).toBe(200)
   })
 
-  it('is refused if a step would have two gates', async ({ expect }) => {
+  it('is rejected if a step would have two gates', async ({ expect }) => {
     const proof = await newProof(0)
     const { org, setGate } = proof
     await setGate({})
@@ -687,7 +687,7 @@ describe('renaming steps', () => {
     expect((await rename(proof, { [STEP]: 'new' })).status).toBe(200)
   })
 
-  it('is refused if a step would have two evaluators', async ({ expect }) => {
+  it('is rejected if a step would have two evaluators', async ({ expect }) => {
     const proof = await newProof(0)
     const { org, datasetId } = proof
     const other = (await org.owner.put('/api/datasets', { projectSlug: 'support', stepId: 'new' })).body.id

@@ -112,7 +112,7 @@ describe('asking a model about unjudged items', () => {
     await experiment.ask()
     const working = experiment.work()
     await vi.waitFor(async () => expect(await modelRequests()).toHaveLength(1))
-    // These are earlier in the order of items than the one that the model is asked about.
+    // These items come before the one that the model is asked about.
     await experiment.sendMore(['later words', 'last words'])
     expect((await experiment.ask()).status).toBe(202)
     await working

@@ -24,7 +24,7 @@ it('leads from corrected outputs to a version that is proven, active, and rolled
     .body
   const path = `/api/prompts/${prompt.id}`
 
-  // Production answers four questions, all on the wrong topic but the last, and a reviewer decides on each.
+  // Production answers four questions, only the last one on the right topic, and a reviewer decides on each.
   for (const [place, question] of QUESTIONS.entries()) {
     const { step } = await newReviewed(null, org)
     const span_id = crypto.randomUUID()
@@ -41,7 +41,7 @@ it('leads from corrected outputs to a version that is proven, active, and rolled
   for (const { id } of items) await org.owner.patch(`/api/datasets/${dataset.id}/items/${id}`, { split: 'test' })
   await org.owner.put(`/api/projects/${org.project.id}/gates/${STEP}`, { minItems: 3, maxRegressed: 0, maxUnjudged: 0 })
 
-  // The candidate gets every topic right except one that was right before, and words one answer differently.
+  // The candidate gets every topic right except one that was right before, and rewords one answer.
   const candidate = (await org.owner.post(`${path}/versions`, { content: 'Answer, and name the topic.' })).body
   const answer = ({ question }: Question): Answer => {
     const place = QUESTIONS.indexOf(question)
@@ -65,7 +65,7 @@ it('leads from corrected outputs to a version that is proven, active, and rolled
     'maxUnjudged',
   ])
 
-  // The next candidate regresses nothing, and a person judges the reworded answer.
+  // The next candidate has no regressions, and a person judges the reworded answer.
   const better = await countersign.experiment<Question>(options, ({ input }) => answer(input))
   expect(better.counts).toMatchObject({ passed: 3, failed: 0, unjudged: 1, fixed: 2, regressed: 0 })
   expect((await activate(candidate.id)).status).toBe(409)
@@ -83,7 +83,7 @@ it('leads from corrected outputs to a version that is proven, active, and rolled
   const { entries } = (await org.owner.get('/api/audit-log?action=prompt.activate')).body
   expect(entries.map(({ afterId }: { afterId: string }) => afterId)).toEqual([prompt.versionId, candidate.id])
 
-  // What the person accepted counts for the experiments after it.
+  // The output that the person accepted counts in later experiments.
   const again = await countersign.experiment<Question>(options, ({ input }) => answer(input))
   expect(again.counts).toMatchObject({ passed: 4, unjudged: 0, fixed: 3 })
 })

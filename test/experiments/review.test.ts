@@ -4,7 +4,7 @@ import { INLINE_BYTES } from '../../src/limits.ts'
 import { type Bench, newBench, newStep } from '../support/experiments.ts'
 import { reviewerOf } from '../support/reviews.ts'
 
-/** What the dataset expects of an item now. */
+/** The dataset's current expected values for an item. */
 const expectedOf = async ({ org, datasetId }: Bench, itemId: string) =>
   (await org.read.get(`/api/datasets/${datasetId}/items`)).body.items.find(({ id }: { id: string }) => id === itemId)
     .expected
@@ -31,7 +31,7 @@ describe('accepting an output', () => {
       { id: itemId, expected: ['two words'], review: reviewed.body.review },
     ])
     expect(await expectedOf(bench, itemId)).toEqual(['two words', 'the same in other words'])
-    // Its version is from before.
+    // Its version is older than the alternative.
     await other.sendOutputs({ [itemId]: 'the same in other words' })
     expect(await other.report()).toMatchObject({ counts: { passed: 0, unjudged: 1 } })
     const after = await bench.begin()
@@ -91,7 +91,7 @@ describe('accepting an output', () => {
     await decide({ decision: 'correct', approvedOutput: 'some better words' })
     expect(await expectedOf(bench, spanId)).toEqual(['some better words'])
     expect(await first.report()).toMatchObject({ counts: { passed: 1 } })
-    // The output was judged by the decision before.
+    // The output was compared with the previous decision.
     await first.review(spanId, 'accept')
     expect(await expectedOf(bench, spanId)).toEqual(['some better words'])
   })

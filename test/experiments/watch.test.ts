@@ -78,7 +78,7 @@ describe("a prompt's watch", () => {
     const { watch, accept, correct, produce, firstId, replace } = await newWatched()
     const versionId = await replace(200, 130, firstId)
     const outputs = await produce(versionId, 330)
-    // Decisions are counted in order of time: the last 10 are one too many.
+    // Decisions are counted in order of time, so the last 10 don't fit.
     await accept(outputs.slice(0, 100))
     await correct(outputs.slice(100, 300))
     await accept(outputs.slice(300))
@@ -212,7 +212,7 @@ describe("a prompt's watch", () => {
       after: { n: 0 },
       looks: [],
     })
-    // Several in a minute.
+    // Several in one minute.
     const third = await addVersion()
     await activate(third)
     await activate(second)
@@ -347,7 +347,7 @@ describe("a prompt's watch", () => {
     await decided(versionId, 0, 20)
     await env.DB.prepare('delete from watch_looks').run()
     await env.DB.prepare("delete from sweeps where name = 'watches'").run()
-    // Each run follows a few prompts, and other tests have some as well.
+    // Each run follows only a few prompts, and other tests also have some.
     for (let run = 0; run < 30 && (await looksOf(promptId)).length === 0; run++) await sweep(env, Date.now())
     const stored = await looksOf(promptId)
     expect(stored).toHaveLength(1)
@@ -424,7 +424,7 @@ describe('a gate with autoRollback', () => {
     await decided(firstId, 0, 80)
     expect(await watch()).toMatchObject({ state: 'worse', versionId: firstId })
     expect(await active()).toBe(firstId)
-    // Somebody insists on the second.
+    // Somebody reactivates the second version.
     await activate(versionId)
     await decided(firstId, 40, 0)
     await decided(versionId, 0, 80)

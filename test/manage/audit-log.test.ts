@@ -394,7 +394,7 @@ describe('a list from the audit log', () => {
         expect(body.entries.length).toBeLessThanOrEqual(limit)
         walked.push(...body.entries)
         cursor = body.nextCursor
-        // Entries added meanwhile are newer and don't shift the list.
+        // Entries added in the meantime are newer and don't shift the list.
         if (walked.length < 3) await org.owner.patch(`/api/projects/${org.project.id}`, { name: crypto.randomUUID() })
       }
       expect(walked.filter(({ action }) => action !== 'project.change')).toEqual(all)

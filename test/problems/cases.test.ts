@@ -23,7 +23,7 @@ interface Listed {
 
 const problemsOf = async (org: Org): Promise<Listed[]> => (await org.owner.get(LIST)).body.problems
 
-/** The numbers of the board that don't equal the length of their list. */
+/** The numbers on the board that don't equal the length of their list. */
 async function mismatchesOf(org: Org, problems: readonly Listed[], limit = 2): Promise<string[]> {
   const mismatches: string[] = []
   const from = new Date(Date.now() - 29 * DAY_MS).toISOString()
@@ -61,7 +61,7 @@ describe('the cases of problems', () => {
     const problems = await problemsOf(org)
     expect(problems).toMatchObject([{ errorType: 'reasoning_error', count: 3, byReviewers: 2, byEngine: 1 }])
     expect([...(problems[0]?.examples ?? [])].sort()).toEqual(made.map(({ spanId }) => spanId).sort())
-    // One case a page.
+    // One case per page.
     for (const limit of [1, 50]) expect(await mismatchesOf(org, problems, limit)).toEqual([])
   })
 
@@ -82,7 +82,7 @@ describe('the cases of problems', () => {
     expect(await problemsOf(org)).toMatchObject([{ stepId: 'retrieve', docSlug: 'warranty', byReviewers: 1, count: 1 }])
     await one.review({ decision: 'correct', approvedOutput: '24', errorType: 'reasoning_error' })
     expect(await key()).toEqual([['support-answer', 'reasoning_error', null]])
-    // An acceptance that names the cause overrules the engine, too.
+    // An acceptance that names the cause also overrules the engine.
     await one.review({ decision: 'accept', errorType: 'acceptable_variation' })
     expect(await key()).toEqual([['support-answer', 'acceptable_variation', null]])
   })
@@ -132,7 +132,7 @@ interface ModelTrace {
   answer?: { type: string; step: string; doc: string }
 }
 
-/** The cases of a trace, from scratch. */
+/** The cases of a trace, computed from scratch. */
 function casesOf({ name, spans, answer }: ModelTrace): Case[] {
   const caseOf = (type: string | undefined, step: string): Case => {
     const isAgreed = answer !== undefined && (type === undefined || type === answer.type)
@@ -152,7 +152,7 @@ function casesOf({ name, spans, answer }: ModelTrace): Case[] {
   return [caseOf(naming?.decided?.type, naming?.step ?? name)]
 }
 
-/** Plays acts on a new organization and on the model. Returns the cases that the model counts. */
+/** Performs the acts on a new organization and on the model. Returns the cases that the model counts. */
 async function play(acts: readonly Act[]) {
   const org = await newOrg()
   const made = await Promise.all(
@@ -209,7 +209,7 @@ async function play(acts: readonly Act[]) {
           .run()
         expired.push(...casesOf(target.model))
       }
-      // Between the deletion and its purge, the counts include the cases, and the lists say that they're gone.
+      // Between the deletion and its purge, the counts include the cases, and the lists report them as expired.
       if (isBlaming) await requireLists(org)
       await runJob(target.job, env)
       await runJob(target.job, env)
@@ -234,7 +234,7 @@ describe('the counts of problems', () => {
     vi.useRealTimers()
   })
 
-  it('equal a count from scratch and the lengths of their lists, whatever happens', {
+  it('always equal a count from scratch and the lengths of their lists', {
     timeout: 120_000 * THOROUGHNESS,
   }, async ({ expect }) => {
     vi.useFakeTimers({ toFake: ['Date'] })

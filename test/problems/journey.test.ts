@@ -7,7 +7,7 @@ import { newOrg } from '../support/org.ts'
 const STEP = 'answer'
 const CORRECTION = { decision: 'correct', approvedOutput: 24, errorType: 'reasoning_error' }
 
-/** A project whose step has a prompt, and functions for what people do there. All of them use the API. */
+/** A project whose step has a prompt, and functions for people's actions. All of them use the API. */
 async function newProject() {
   const org = await newOrg()
   const { owner } = org
@@ -46,7 +46,7 @@ async function newProject() {
     if (JSON.stringify(alone) !== JSON.stringify(found)) throw new Error('the problem differs from the list')
     return found
   }
-  /** Runs an experiment on the test items with what a version puts out. Returns its id and its items. */
+  /** Runs an experiment on the test items with a version's outputs. Returns its id and its items. */
   const experiment = async (versionId: string, outputOf: (item: { expected: unknown[] }) => unknown) => {
     const { datasets } = (await owner.get('/api/datasets?projectSlug=support')).body
     const draft = { projectSlug: 'support', datasetId: datasets[0].id, runner: 'client', split: 'test' }
@@ -120,7 +120,7 @@ describe('a problem', () => {
     const good = await experiment(secondId, ({ expected }) => expected[0])
     const proven = { state: 'proven', proof: { experimentId: good.id, met: true, fixed: items, items, reason: null } }
     expect(await problem()).toMatchObject(proven)
-    // The items behind its figures.
+    // The items behind the proof's figures.
     const listed = async (experimentId: string, filter: string) => {
       const path = `/api/experiments/${experimentId}/items?limit=100&problemId=${found.id}&split=test${filter}`
       const { status, body } = await owner.get(path)
@@ -140,12 +140,12 @@ describe('a problem', () => {
     })
     await setGate(null)
     expect(await problem()).toMatchObject(proven)
-    // Deleting a trace takes a case off the count, but the proof stays.
+    // Deleting a trace subtracts its case from the count, but the proof stays.
     const [tested = ''] = good.items.filter(({ expected }) => expected[0] === 24).map(({ id }) => id)
     await purge(tested)
     expect(await problem()).toMatchObject({ ...proven, count: 44 })
 
-    // Live, and back.
+    // It goes live, and moves back.
     await activate(secondId)
     expect(await problem()).toMatchObject({ state: 'live', watch: { state: 'too_early', versionId: secondId } })
     await activate(firstId)

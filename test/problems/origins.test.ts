@@ -36,7 +36,7 @@ describe('a case', () => {
     await org.owner.post('/api/reviews', { reviews: [imported] })
     expect(await problemsOf(org)).toEqual([])
     expect(await problemsOf(org, `&from=${daysAgo(41)}&to=${daysAgo(39)}`)).toMatchObject([{ count: 1, trend: 1 }])
-    // It's in the range before.
+    // It's in the preceding range.
     expect(await problemsOf(org, `&from=${daysAgo(30)}`)).toEqual([])
     const other = await newReviewed('Yes', org)
     await other.review(CORRECTION)
@@ -108,7 +108,7 @@ describe('the list of problems', () => {
     do {
       const page = await listOf(org, `&limit=1${cursor}`)
       paged.push(...page.problems)
-      // A problem that comes meanwhile doesn't repeat another one.
+      // A problem that arrives in the meantime doesn't make another one appear twice.
       if (paged.length === 1)
         await (await newReviewed('Yes', org)).review({ ...CORRECTION, errorType: 'system_failure' })
       cursor = page.nextCursor && `&cursor=${page.nextCursor}`

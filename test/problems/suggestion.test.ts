@@ -75,7 +75,7 @@ const candidateOf = async (org: Org) =>
   (await org.read.get(`/api/problems?projectId=${org.project.id}`)).body.problems[0]?.candidate?.versionId
 
 describe('a request', () => {
-  it('starts no second job while one is pending, and a new one after that', async ({ expect }) => {
+  it('starts no second job while one is pending, but starts a new one after that', async ({ expect }) => {
     const { request, result, versions } = await newSuggestible()
     const { bindings, run, jobs, modelRequests } = await aSuggestingModel([SUGGESTED, SUGGESTED])
     const requests = await Promise.all([request(bindings), request(bindings)])
@@ -337,7 +337,7 @@ describe('the candidate', () => {
     }
   })
 
-  it('stays what a person has linked in the meantime', async ({ expect }) => {
+  it('stays the version that a person has linked in the meantime', async ({ expect }) => {
     const { request, result, prompt, org, problemId } = await newSuggestible()
     const { bindings, run } = await aSuggestingModel()
     await request(bindings)
@@ -384,7 +384,7 @@ describe('deletion', () => {
     }
   }
 
-  /** Everything that's stored about suggestions for a version. */
+  /** All stored rows about suggestions for a version. */
   const stored = async (versionId: string) => {
     const [suggestions, examples] = await env.DB.batch<Record<string, unknown>>([
       env.DB.prepare('select * from prompt_suggestions where version_id = ?').bind(versionId),
@@ -393,7 +393,7 @@ describe('deletion', () => {
     return { suggestions: suggestions?.results ?? [], examples: examples?.results ?? [] }
   }
 
-  /** How much is stored about a problem's suggestions, and about the examples of any suggestion for these spans. */
+  /** The number of rows about a problem's suggestions, and about these spans as examples of any suggestion. */
   const storedFor = async (problemId: string, spanIds: readonly string[] = []) => {
     const count = (query: string, value: string) => env.DB.prepare(query).bind(value).first<number>('n')
     return {
@@ -442,7 +442,7 @@ describe('deletion', () => {
     expect((await result()).body.changes).toMatchObject([{ isCopied: true, copiedFrom: [] }])
   })
 
-  it('of an example while the model answers makes it answer again without that example', async ({ expect }) => {
+  it('of an example while the model answers has the model asked again without that example', async ({ expect }) => {
     const { request, spans, result } = await newSuggestible({ examples: 2 })
     const { bindings, run, modelRequests } = await aSuggestingModel([{ ...SUGGESTED, delayMs: 1000 }, SUGGESTED])
     await request(bindings)
@@ -559,7 +559,7 @@ describe('the audit log', () => {
   })
 })
 
-describe('a request that loses a reply of D1', () => {
+describe('a request that loses a reply from D1', () => {
   it.for(['before', 'after'] as const)(
     '%s it took effect starts one job, with one log entry',
     async (when, { expect }) => {

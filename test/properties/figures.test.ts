@@ -108,7 +108,7 @@ const readInsights = async ({ read }: Org) =>
 interface Played {
   org: Org
   versionId: string
-  /** The steps' figures for the day whose traces may expire, before any did. */
+  /** The steps' figures for the day whose traces may expire, before any of them expire. */
   keptUse: Used[]
   /** The last day of decisions. */
   now: number
@@ -238,7 +238,7 @@ async function play(drawn: Scenario): Promise<Played> {
     }
   }
   await owner.put(`${settings}/step-names`, { names: drawn.names })
-  // An output that came late is counted a day later.
+  // A late output is counted a day later.
   hour += DAY_MS
   await countEverything(bindings, org)
   return { org, versionId, keptUse, now }
@@ -246,7 +246,7 @@ async function play(drawn: Scenario): Promise<Played> {
 
 type Filters = Record<string, string | null>
 
-/** Reads a list to its end. */
+/** Reads all pages of a list. */
 async function listed({ read }: Org, of: 'spans' | 'traces', filters: Filters) {
   const query = new URLSearchParams({ projectSlug: 'support', limit: '4' })
   for (const [name, value] of Object.entries(filters)) if (value !== null) query.set(name, value)

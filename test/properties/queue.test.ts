@@ -14,13 +14,14 @@ import { addAnswer } from '../support/problems.ts'
 const THOROUGHNESS = inject('propertyRuns')
 
 /*
- * Whatever happens to traces, to the policy, and to the names of steps, and however far cron's passes have come, the
- * queue offers exactly the spans that need review and that the policy picks. Everything else is as without a policy.
+ * No matter what happens to traces, to the policy, and to the names of steps, and how far cron's passes have
+ * progressed, the queue offers exactly the spans that need review and that the policy selects. Everything else is as
+ * without a policy.
  */
 
 const STEPS = ['answer', 'search', 'embed']
 
-/** What happens. `trace` and `span` choose among those that there are. */
+/** An event. `trace` and `span` choose among the existing ones. */
 const event = fc.record({
   kind: fc.constantFrom(
     'trace',
@@ -65,7 +66,7 @@ interface ModelTrace {
   answer: { confidence: number; spanId: string | null } | null
 }
 
-/** A project, and what its traces and its policy should be. */
+/** A project, with the expected state of its traces and its policy. */
 class World {
   readonly #org: Org
   readonly #project: string
@@ -87,7 +88,7 @@ class World {
     if (kind === 'policy') return this.#setPolicy(event)
     if (kind === 'pass') {
       const unscoped = openUnscopedStore(env, new Deadline(60_000))
-      // The traces count as settled.
+      // By now, the traces count as settled.
       return continuePolicyPasses(unscoped, { now: Date.now() + DAY_MS, steps: event.size, limit: event.size })
     }
     if (kind === 'rename') {
@@ -99,7 +100,7 @@ class World {
     if (kind === 'output') {
       const output = { trace_id, span_id: span.id, data: { at: this.#time++ }, timestamp: timeAfter(this.#time) }
       await this.#sent(this.#org.ingest.post('/api/v1/observations', anObservation(output)))
-      // Another output than the reviewed one needs review again.
+      // An output that differs from the reviewed one needs review again.
       Object.assign(span, { hasOutput: true, isReviewed: false })
     } else if (kind === 'error') {
       const { id: span_id, stepId: step_id } = span
@@ -153,7 +154,7 @@ class World {
     return body
   }
 
-  /** The spans that need review, or those of them that the policy picks. */
+  /** The spans that need review, or only those that the policy selects. */
   waiting(which: 'all' | 'picked'): string[] {
     return this.#traces.flatMap(trace =>
       trace.spans
@@ -176,7 +177,7 @@ class World {
     return this.#traces.flatMap(({ spans }) => spans.filter(({ isReviewed }) => isReviewed).map(({ id }) => id))
   }
 
-  /** Every span in the queue, and how many it says remain. */
+  /** Every span in the queue, and the reported number of remaining ones. */
   async queue(query: string): Promise<{ ids: string[]; remaining: number }> {
     const ids: string[] = []
     for (let cursor = ''; ; ) {
@@ -219,7 +220,7 @@ describe('the queue under a policy', () => {
         for (const event of events) {
           await world.happen(event)
           const { kind, order, size } = event
-          // Right after what may hide a span, and now and then.
+          // Right after events that may hide a span, and every so often.
           if (kind !== 'pass' && kind !== 'policy' && kind !== 'feedback' && size > 2) continue
           const { ids } = await world.queue(`order=${order}&limit=${size + 3}`)
           expect(ids.toSorted()).toEqual(world.waiting('picked').toSorted())

@@ -6,8 +6,8 @@ import { newOrg, type Org } from '../support/org.ts'
 const THOROUGHNESS = inject('propertyRuns')
 
 /*
- * However a trace got its values, `contains` finds it exactly if its detail shows the text, and each match names
- * a place that contains the text.
+ * No matter how a trace got its values, `contains` finds it if and only if its detail shows the text, and each match
+ * names a place that contains the text.
  */
 
 /** Letters that case folding equates, and characters that JSON or patterns treat specially. */
@@ -48,7 +48,7 @@ const { value: json } = fc.letrec(tie => ({
   ),
 }))
 
-/** One call that changes a trace: what it concerns, its value, and its place in the client's time. */
+/** One call that changes a trace: its target, its value, and its place in the client's time. */
 const change = fc.record({
   trace: fc.nat(1),
   /** 0: the root. */
@@ -71,7 +71,7 @@ const scenario = fc.record({
     minLength: 4,
     maxLength: 4,
   }),
-  /** Where to take other texts from the shown traces. */
+  /** Selects further texts to search for from the shown traces. */
   parts: fc.array(fc.nat(), { minLength: 8, maxLength: 8 }),
 })
 
@@ -99,7 +99,7 @@ async function apply(
   else if (kind === 'comment') await org.ingest.post('/api/v1/feedback', { trace_id, ...named, comment: `${text}.` })
   else {
     const body = kind === 'correct' ? { approvedOutput: value ?? 'null' } : {}
-    // Not every span can be reviewed at every time.
+    // A span can't be reviewed at every point.
     await org.owner.put(`/api/spans/${span_id}/review`, { decision: kind, ...body })
   }
 }

@@ -12,8 +12,8 @@ const THOROUGHNESS = inject('propertyRuns')
 
 /*
  * Several reviewers and an adjudicator decide on the same spans at the same time, while outputs arrive, the policy
- * changes, and replies of D1 get lost. Whatever happens, the votes explain each decision: what the span shows, its
- * dataset, the counts, and the feedback follow from them, once.
+ * changes, and replies of D1 get lost. In any case, the votes explain each decision: the span's response, its dataset,
+ * the counts, and the feedback follow from them, each exactly once.
  */
 
 /** The last reviewer is an adjudicator. */

@@ -8,7 +8,7 @@ import { ACCEPT, adjudicatorOf, correct, newVoted, RESET } from '../support/voti
 const MONDAY = Date.parse('2026-11-16T09:00:00.000Z')
 const WEEK_MS = 7 * 24 * 3_600_000
 
-/** A tenant with three reviewers, and a key that's bound by no policy. */
+/** A tenant with three reviewers, and a key that no blind policy applies to. */
 async function newTeam() {
   const org = await newOrg()
   const ids = await Promise.all([reviewerOf(org), reviewerOf(org), reviewerOf(org)])
@@ -25,7 +25,7 @@ const agreementOf = async ({ manager }: Pick<Team, 'manager'>, query = '') =>
 const outputsOf = async ({ manager }: Pick<Team, 'manager'>, query = '') =>
   (await manager.get(`/api/agreement/outputs?projectSlug=support${query}`)).body.outputs
 
-/** Decides on a span as its adjudicator would. */
+/** Decides on a span as an adjudicator would. */
 async function adjudicate(voted: Awaited<ReturnType<typeof newWithVotes>>, body: object) {
   await voted.review(body)
   await env.DB.prepare("update reviews set basis = 'adjudication' where span_id = ?").bind(voted.spanId).run()
@@ -138,10 +138,12 @@ describe('GET /api/agreement', () => {
       [c, 3, '5/6', '0/1', '0/0'],
     ])
 
-    // Two of three correct the one that isn't blind. The unsampled one and the one decided before have a vote each way.
+    // Two of three correct the output that isn't blind. The unsampled output and the one decided earlier have one vote
+    // each way.
     expect(body.apart.decision).toMatchObject({ outputs: 3, unanimous: 0, pairs: 5, agreed: 1 })
 
-    // Two who differ, then one of three; then the output whose error types alone differ.
+    // First two votes that differ, then one of three that differs, then the output on which only the error types
+    // differ.
     expect(body.differing.map(({ spanId }: { spanId: string }) => spanId)).toEqual([spans[4], spans[1], spans[2]])
     expect(body.differing[1]).toMatchObject({
       stepId: 'answer',
@@ -232,7 +234,7 @@ describe('the outputs that count', () => {
     const [changed, disputed, withdrawn] = others.map(other => on(other.spanId))
     const correction = correct({ answer: 'B' }, { errorType: 'reasoning_error' })
     const steps = [
-      // Two agree, which decides. Cleo's own decision comes later, and is no vote.
+      // Two agree, which decides the output. Cleo's decision comes later and isn't a vote.
       [on(spanId), ada, ACCEPT],
       [on(spanId), ben, ACCEPT],
       [on(spanId), cleo, correction],

@@ -181,7 +181,7 @@ describe('conversations', () => {
 describe('a page of groups', () => {
   it('looks at 5,000 traces, and later pages repeat no group that continues there', async ({ expect }) => {
     const org = await newOrg()
-    // "long" has traces all along. Every other trace starts its own group on the second page.
+    // "long" has traces throughout. Every other trace starts its own group on the second page.
     await manyTraces(org, MAX_SCANNED_TRACES + 3, place => ({
       name: 'run',
       fields: { group_id: place % 2 === 0 ? 'long' : place > MAX_SCANNED_TRACES ? `old ${place}` : 'recent' },

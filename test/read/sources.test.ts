@@ -99,7 +99,7 @@ describe('the sources of a span', () => {
     const version = (await org.owner.post(`/api/knowledge-docs/${doc.id}/versions`, { content: 'Second' })).body
     const prompt = await add('/api/prompts', { stepId: 'answer', content: 'Rules, first' })
     const world = await newTrace(org)
-    // These come after the trace.
+    // These are newer than the trace.
     await org.owner.post(`/api/knowledge-docs/${other.id}/versions`, { content: 'Returns, second', activate: true })
     const draft = await org.owner.post(`/api/prompts/${prompt.id}/versions`, {
       content: 'Rules, second',

@@ -49,7 +49,7 @@ describe('three people who review a step blind', () => {
     const queued = async (by: { client: Client }, more = '') =>
       (await by.client.get(QUEUE + more)).body.spans.map(({ id }: { id: string }) => id).sort()
 
-    // Two agree, so the span is still open, and the third one sees nothing of it.
+    // Two agree, but the span is still open, and the third reviewer can't see their votes.
     for (const by of [ada, kofi]) {
       expect(await vote(by, agreed, accept)).toMatchObject({ approvedOutput: null, review: { state: 'unreviewed' } })
     }
@@ -65,7 +65,7 @@ describe('three people who review a step blind', () => {
     })
     expect(await datasetChanges()).toBe(1)
 
-    // One disputes.
+    // One disagrees.
     await vote(ada, disputed, accept)
     await vote(kofi, disputed, accept)
     const third = { ...correctTo('14 days.'), comment: 'Only for gifts.', errorType: 'context_misinterpretation' }

@@ -23,12 +23,12 @@ describe('claims on a span that several people review', () => {
     expect([await call(ben, 'release'), await call(ben, 'heartbeat')]).toEqual([true, false])
     expect([await call(cleo, 'claim'), await call(ben, 'claim')]).toEqual([true, false])
     await vote(ada, ACCEPT)
-    // Ada has voted, Cleo still holds the last place.
+    // Ada has voted, and Cleo still holds the last place.
     expect([await call(ada, 'claim'), await call(ben, 'claim'), await isQueued(ben)]).toEqual([false, false, false])
     expect(await vote(ben, correct('No'))).toMatchObject({ status: 409 })
     expect((await vote(ben, correct('No', { takeOver: true }))).body).toMatchObject({ isDisputed: true, claim: null })
     expect([await call(cleo, 'heartbeat'), await call(cleo, 'claim')]).toEqual([false, false])
-    // What's left is the adjudicator's.
+    // The remaining span is the adjudicator's.
     expect([await call(judge, 'claim'), await call(judge, 'heartbeat')]).toEqual([true, true])
     const disputed = '/api/review-queue?projectSlug=support&disputed=true'
     expect((await judge.client.get(disputed)).body).toMatchObject({ remaining: 1, spans: [{ id: spanId }] })
@@ -125,7 +125,7 @@ describe('votes on a root with the text of a span below it', () => {
       votes: [{ approvedOutput: 'It lasts 12 months, says the doc.' }],
       review: { by: null },
     })
-    // This has no form for the span below.
+    // This correction doesn't fit the form of the span below.
     expect(await vote(ben, correct({ answer: TEXT, source: 'doc' }))).toMatchObject({
       status: 422,
       body: { details: [{ path: 'approvedOutput' }] },

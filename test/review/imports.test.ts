@@ -72,7 +72,7 @@ describe('an imported decision', () => {
     expect(queue).toMatchObject({ spans: [], today: [] })
   })
 
-  it('changes nothing the second time, whatever the order and outcome of the rows', async ({ expect }) => {
+  it('changes nothing the second time, regardless of the order and outcome of the rows', async ({ expect }) => {
     const { org, spanId, history } = await newSpan()
     const rows = [
       importOf(spanId, { at: daysAgo(9) }),

@@ -213,7 +213,7 @@ describe('an agent’s decision', () => {
     expect((await put({ ...invalid, force: true })).body.suggestions).toMatchObject([{ approvedOutput: {} }])
   })
 
-  it('is refused for a span that the key can’t see', async ({ expect }) => {
+  it('is rejected for a span that the key can’t see', async ({ expect }) => {
     const [{ org, spanId }, foreign] = [await newSuggested(), await newReviewed(OUTPUT)]
     const { client: agent } = await newAgent(org)
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })

@@ -40,7 +40,7 @@ describe('the rules score as well as before', () => {
     const right = sure.filter(({ labeled, answer }) => answer.errorType === labeled.expected.error_type)
     expect(sure.length / judged.length).toBeGreaterThanOrEqual(0.2)
     expect(right.length / sure.length).toBeGreaterThanOrEqual(0.9)
-    // The weights are fitted to these cases too, so more of the answers are right than their confidence says.
+    // The weights are also fitted to these cases, so more answers are right than their confidence says.
     expect(calibrationError(judged)).toBeLessThanOrEqual(0.17)
   })
 })

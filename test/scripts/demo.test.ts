@@ -798,7 +798,7 @@ describe('the seeding', () => {
     expect(posted).toEqual(expect.arrayContaining(comments))
 
     expect(first.datasets.find(({ stepId }) => stepId === 'classify')?.items).toBeGreaterThan(20)
-    // A version that helped, one that the gate refuses, and one whose free text waits for people.
+    // A version that helped, one that the gate blocks, and one whose free text waits for people.
     const [helped, refused, unjudged] = first.reports
     expect(first.reports.map(({ state }) => state)).toEqual(['finished', 'finished', 'finished'])
     expect(helped).toMatchObject({ stepId: 'classify', counts: { regressed: 0 }, gate: { met: true } })

@@ -3,8 +3,8 @@ import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
 
 /*
- * The files share Workers, because starting one and loading its modules takes longer than most files. Nothing else of a
- * file reaches the next: each starts with empty storage, the real clock, and no mocks.
+ * The files share Workers, because starting one and loading its modules takes longer than most files. Files share
+ * nothing else: each starts with empty storage, the real clock, and no mocks.
  */
 
 vi.useRealTimers()

@@ -50,7 +50,7 @@ export interface World {
   /** The key of the organization's reviewer, and a comment by that reviewer. */
   reviewerKey: string
   comment: { id: string }
-  /** A problem that somebody has asked for, with a pending suggestion. */
+  /** A problem that somebody has requested, with a pending suggestion. */
   problem: { id: string }
   /** A view that the reviewer shares. */
   view: { id: string }
@@ -98,7 +98,7 @@ export async function newWorld(org: Org): Promise<World> {
   }
 }
 
-/** What creates each field of a world. */
+/** The function that creates each field of a world. */
 const CREATORS: { readonly [Field in Exclude<keyof World, 'org'>]: (org: Org) => Promise<Pick<World, Field>> } = {
   traceId: newTrace,
   id: newTrace,
@@ -225,7 +225,7 @@ export async function newProblem(org: Org) {
   const key = { stepId: trace.name, errorType: '', docSlug: '' }
   const problem = { id: await problemUuid(org.project.id, key) }
   await org.owner.patch(`/api/problems/${problem.id}`, { note: 'Seen' })
-  // A deployment without a model refuses to start a suggestion, but shows one that's pending.
+  // A deployment without a model can't start a suggestion, but shows one that's pending.
   await env.DB.prepare(
     `insert into model_jobs (organization_key, project_key, kind, subject, status, requests, requested_at, attempts)
      select organization_key, key, 'suggest_version', ?, 'pending', 1, 0, 0 from projects where id = ?`,
@@ -350,7 +350,7 @@ const differences: Readonly<Record<string, Partial<Sample>>> = {
     path: ({ org }) => `/api/projects/${org.project.id}/error-types/type_${crypto.randomUUID().slice(0, 8)}`,
     body: () => ({ name: 'Late delivery', category: 'Human Error', rule: 'The documents came too late.' }),
   },
-  // Another project each time, because the call replaces what the last one stored.
+  // A new project each time, because the call replaces the values of the last one.
   'PUT /api/projects/{projectId}/step-names': {
     path: ({ spareProject }) => `/api/projects/${spareProject.id}/step-names`,
   },
@@ -379,7 +379,7 @@ const differences: Readonly<Record<string, Partial<Sample>>> = {
     }),
     namesTenants: true,
   },
-  // The draft isn't a model's.
+  // A model didn't write the draft.
   'GET /api/problems/{problemId}/suggestion': { path: ({ problem }) => `/api/problems/${problem.id}/suggestion` },
   // This one has an output.
   'GET /api/experiments/{experimentId}/items': {
@@ -410,7 +410,7 @@ const differences: Readonly<Record<string, Partial<Sample>>> = {
   'PUT /api/projects/{projectId}/guidelines/{stepId}': {
     path: ({ org }) => `/api/projects/${org.project.id}/guidelines/${freshSlug()}`,
   },
-  // Another share each time, for the same reason.
+  // A new share each time, for the same reason.
   'PUT /api/projects/{projectId}/review-policy': { body: () => ({ steps: { sampled: { sample: Math.random() } } }) },
   'PATCH /api/problems/{problemId}': { body: () => ({ note: `Changed ${crypto.randomUUID()}` }) },
   'PATCH /api/api-keys/{keyId}': { body: () => ({ name: `Renamed ${crypto.randomUUID()}` }) },

@@ -5,7 +5,7 @@ import { newReviewed, reviewerOf } from './reviews.ts'
 export const setPolicy = (org: Org, fields: { reviewers?: number; blind?: boolean; sample?: number }) =>
   org.owner.put(`/api/projects/${org.project.id}/review-policy`, { default: { reviewers: 2, ...fields } })
 
-/** Creates a user with a reviewer's key who decides if others' votes differ. */
+/** Creates an adjudicator with a reviewer's key. */
 export async function adjudicatorOf(org: Org) {
   const by = await reviewerOf(org)
   await org.owner.patch(`/api/users/${by.userId}`, { adjudicator: true })

@@ -13,8 +13,8 @@ const gets: readonly Contract[] = endpoints
 export type Place = Pick<World, 'traceId' | 'id' | 'spanId'>
 
 /**
- * The path of each GET in a world, for each of the places that it can name, alone and with each value of each query
- * parameter. `values` has the values of those that take any. Throws for a parameter without values.
+ * The path of each GET in a world, for each resource that it can name, alone and with each value of each query
+ * parameter. `values` has the values for parameters that accept any value. Throws for a parameter without values.
  */
 export function pathsOf(world: World, places: readonly Place[], values: Readonly<Record<string, readonly string[]>>) {
   const unfiltered = gets.flatMap(contract =>
@@ -46,7 +46,7 @@ function withParameter(path: string, name: string, value: string): string {
   return url.pathname + url.search
 }
 
-/** The values of a parameter that takes only some. */
+/** The values of a parameter that accepts only certain ones. */
 function optionsOf(schema: unknown): readonly string[] | undefined {
   if (typeof schema !== 'object' || schema === null) return undefined
   if ('wrapped' in schema) return optionsOf(schema.wrapped)
@@ -56,7 +56,7 @@ function optionsOf(schema: unknown): readonly string[] | undefined {
   return 'literal' in schema ? [String(schema.literal)] : undefined
 }
 
-/** What a caller sees at each path: the status, the headers, and the body. */
+/** The response that a caller gets at each path: the status, the headers, and the body. */
 export async function see(caller: Client, paths: readonly string[]): Promise<Map<string, Seen>> {
   const seen = new Map<string, Seen>()
   const left = paths.values()

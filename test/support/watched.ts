@@ -57,7 +57,7 @@ export async function newWatched(tenant?: Org) {
     await activate(versionId)
     return versionId
   }
-  /** Corrects an output of a version. The first write of a rollback because of it goes through `intercept`. */
+  /** Corrects an output of a version. The first write of the rollback that this causes goes through `intercept`. */
   const lastDecision = async (versionId: string, intercept: (write: () => Promise<unknown>) => Promise<unknown>) => {
     const [spanId] = await produce(versionId, 1)
     let isNext = false

@@ -69,7 +69,7 @@ test('three people review a step blind, and an adjudicator decides what they dis
   }
   expect(await datasetOf(organization)).toEqual(before)
 
-  // The third one sees none of it, accepts the first, and disputes the second.
+  // The third reviewer can't see their votes, accepts the first output, and corrects the second.
   const third = await anotherBrowser(mei.key)
   await third.goto('/review')
   await showsItem(third, 0)
@@ -89,7 +89,7 @@ test('three people review a step blind, and an adjudicator decides what they dis
   await third.goto('/adjudication')
   await expect(third.getByText("You aren't an adjudicator")).toBeVisible()
 
-  // The adjudicator compares the votes, writes a reason, and decides as the third one did.
+  // The adjudicator compares the votes, writes a reason, and decides in favor of the third reviewer's vote.
   const fourth = await anotherBrowser(grace.key)
   await fourth.goto('/review')
   await fourth.getByRole('link', { name: 'Adjudication 1' }).click()

@@ -6,7 +6,7 @@ import { expect, signIn, test } from './test.ts'
 const Outputs = v.object({ outputs: v.array(v.unknown()) })
 
 let organization: Organization
-/** The key of a manager who may see undecided outputs, because it casts no votes. */
+/** A manager's key that may see undecided outputs, because it casts no votes. */
 let managerKey: string
 
 /**

@@ -10,7 +10,7 @@ import { expect, signIn, test } from './test.ts'
 
 /** The walk in docs/the-loop.md, as written there: with the keyboard alone, and without copying a value. */
 
-/** More than any page of the walk has before the control that comes next. */
+/** More Tab presses than any page of the walk needs to reach the next control. */
 const MAX_TABS = 80
 
 /** Lets the example import the client from its source, because the tests don't build it. */
@@ -50,7 +50,7 @@ async function goTo(page: Page, section: string): Promise<void> {
   await expect(page.getByRole('dialog').getByRole('button').first()).toContainText(section)
   await page.keyboard.press('Enter')
   await expect(page.getByRole('heading', { level: 1, name: section })).toBeVisible()
-  // It takes all keys until it has closed.
+  // The palette takes all keys until it has closed.
   await expect(page.getByRole('dialog')).toHaveCount(0)
 }
 
@@ -131,7 +131,7 @@ async function beginExperiment(page: Page): Promise<void> {
   await expect(page.getByRole('status').filter({ hasText: '0 of 5' })).toBeVisible()
 }
 
-/** Runs the experiment that waits. The walk shows what this prints. */
+/** Runs the waiting experiment. The walk shows the output of this command. */
 async function runExperiment(key: string, printed: string): Promise<void> {
   expect(await runExample(key, 'run')).toContain(`${printed}\n`)
   expect(await readFile(join(PROJECT, 'docs/the-loop.md'), 'utf8')).toContain(`\n${printed}\n`)

@@ -30,7 +30,7 @@ const Items = v.object({
   items: v.array(v.object({ id: v.string(), expected: v.tupleWithRest([v.looseObject({})], v.unknown()) })),
 })
 
-/** Finishes an experiment with an unjudged output for each item: of the five, two say "About". */
+/** Finishes an experiment with an unjudged output for each item. Two of the five say "About". */
 async function newExperiment(fields: object = {}): Promise<string> {
   const { make, call, project, datasetId } = sample
   const id = await make('/api/experiments', {

@@ -64,7 +64,7 @@ test('every number in insights and on a page of a prompt links to a list with th
   })
   expect(counts.length).toBeGreaterThan(20)
   for (const { href, number } of counts) expect([href, await listedAt(href)]).toEqual([href, number])
-  // A percentage links to its numerator: a link to the same list has the same number.
+  // A percentage links to its numerator, and a link to the same list has the same number.
   const shares = shown.filter(({ text }) => text.endsWith('%'))
   expect(shares.length).toBeGreaterThan(3)
   for (const { href } of shares) expect(await listedAt(href)).toBeGreaterThan(0)

@@ -15,7 +15,7 @@ import { traces } from '../schema/traces.ts'
  * version, however often it runs.
  */
 
-/** A change without its reason and its examples, which are stored apart. */
+/** A change without its reason and its examples, which are stored separately. */
 export interface StoredChange extends TextChange {
   /** Whether some of its words were copied from an example. This stays true after that example is deleted. */
   isCopied: boolean

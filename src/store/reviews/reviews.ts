@@ -58,7 +58,10 @@ export interface ReviewSubject {
 
 /** How several people review a span. */
 interface Voting {
-  /** How many people review it: as many as at the first vote on its output, or else as the policy says now. */
+  /**
+   * How many people review the span: the policy's number at the first vote on its output or, before that, its current
+   * number.
+   */
   reviewers: number
   isBlind: boolean
   /** Whether the policy's sample includes it. */
@@ -198,8 +201,8 @@ const versionKey = sql`coalesce(
      and active.text_key = ${promptOfStep(traces.projectKey, spans.stepId)} and active.is_active = 1))`
 
 /**
- * The root that shares the current span's text. A correction may have ended that, so it compares what the text was
- * before.
+ * The root that shares the current span's text. A correction may have separated the two, so this compares the text from
+ * before that.
  */
 const sharingRootId = sql<string | null>`(
   select root.id from ${traces} own cross join ${spans} root
@@ -212,7 +215,7 @@ export interface ReviewDraft {
   id: string
   traceKey: number
   spanId: string
-  /** The number of decisions when the span was read, and the one that grows with its votes. */
+  /** The number of decisions when the span was read, and the number that grows with each vote. */
   numberBefore: number
   voteNumberBefore: number
   /** The id of the last of those decisions. */

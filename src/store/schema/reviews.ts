@@ -106,7 +106,7 @@ export const votes = sqliteTable(
     stepId: text('step_id').notNull(),
     /** `reset` if the reviewer withdrew the vote. */
     decision: text('decision', { enum: DECISIONS }).notNull(),
-    /** The correction, stored like an observation's `data`. Null if it's none. */
+    /** The correction, stored like an observation's `data`. Null if it isn't a correction. */
     approved: text('approved'),
     approvedRef: text('approved_ref'),
     /** A hash of the correction's value. */
@@ -144,7 +144,7 @@ export const disputes = sqliteTable(
     traceKey: integer('trace_key').notNull(),
     spanId: text('span_id').notNull(),
     projectKey: integer('project_key').notNull(),
-    /** The time of the vote that completed them. */
+    /** The time of the vote that completed the round. */
     disputedAt: integer('disputed_at').notNull(),
   },
   table => [
@@ -182,7 +182,7 @@ export const suggestions = sqliteTable(
     decision: text('decision', { enum: DECISIONS }).notNull(),
     /** The revision of the output that the agent judged. */
     outputRevision: text('output_revision').notNull(),
-    /** The correction, stored like an observation's `data`. Null if it's none. */
+    /** The correction, stored like an observation's `data`. Null if it isn't a correction. */
     approved: text('approved'),
     approvedRef: text('approved_ref'),
     /** A hash of the correction's value, which tells whether the agent repeats itself. */

@@ -30,7 +30,7 @@ export type ObservationOutcome = 'stored' | 'trace_missing' | 'span_on_other_tra
 
 /**
  * Stores each observation whose trace exists. If an id is repeated, the first observation is kept. Small observations
- * take one round trip and one row each, or two rows for a span's first output. If some that name a span are refused,
+ * take one round trip and one row each, or two rows for a span's first output. If some that name a span are rejected,
  * takes one more round trip. `span_on_other_trace`: the observation's span belongs to another live trace of the
  * organization. If several drafts have the same id, the first one that isn't refused is stored.
  */

@@ -357,7 +357,7 @@ async function takeLooks(store: Store, watches: readonly Watch[]): Promise<void>
       selectFor(
         watchLooks,
         { ...row, rolledBackAt: null },
-        // A text that is deleted meanwhile leaves no rows behind, because its key may be given to another.
+        // A text that is deleted in the meantime leaves no rows behind, because its key may be given to another.
         sql`from ${LOOKS.from(LOOKS.encodeAll(rows))} cross join ${textActivations}
           where ${and(
             eq(textActivations.textKey, sql`${row.textKey}`),

@@ -8,8 +8,8 @@ export interface AcceptanceLine {
   key: string
   label: string
   /**
-   * The value of the filter that selects its decisions, `MAX_VERSIONS` at most. Undefined if it has all of the step's;
-   * null if it has more versions.
+   * The filter value that selects the line's decisions. Undefined if the line has all of the step's decisions; null if
+   * it has more than `MAX_VERSIONS` versions.
    */
   promptVersionId: string | null | undefined
   isActive: boolean
@@ -27,7 +27,7 @@ export interface StepAcceptance extends Decided {
 /** The most lines in one chart. Older versions are combined. */
 const MAX_LINES = 4
 
-/** The most versions that one filter takes, as the API's reference says. */
+/** The most versions that one filter accepts, according to the API's reference. */
 const MAX_VERSIONS = 50
 
 /** A prompt version's name: `v3`, with its step if that differs. */
@@ -80,7 +80,7 @@ function linesOf(
   }))
 }
 
-/** The decisions without a known version. They're all of the step's if `isApart` is false. */
+/** The decisions without a known version. If `isApart` is false, these are all of the step's decisions. */
 function unnamedPart(days: Days, isApart: boolean): Pick<AcceptanceLine, 'label' | 'promptVersionId'> {
   if (!isApart) return { label: 'all', promptVersionId: undefined }
   // Some may name a version of a deleted prompt.

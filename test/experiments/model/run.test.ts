@@ -172,7 +172,7 @@ describe('the provider', () => {
     expect(await bench.runOnce(experiment.id)).toBeUndefined()
     expect(await bench.modelRequests()).toHaveLength(asked)
     vi.useFakeTimers({ toFake: ['Date'], now: next?.at ?? 0 })
-    // It asks a single call first.
+    // It makes a single call first.
     await bench.runOnce(experiment.id)
     expect(await bench.modelRequests()).toHaveLength(asked + 1)
   })
@@ -236,7 +236,7 @@ describe('the provider', () => {
     const experiment = await bench.begin()
     const runs = Array.from({ length: 3 }, () => bench.runOnce(experiment.id))
     await Promise.all(runs)
-    // One run held the lease, and handed over after its share.
+    // One run held the lease, and handed over after its part.
     expect(await bench.modelRequests()).toHaveLength(MODEL_RUN_ITEMS)
     expect(await experiment.report()).toMatchObject({ state: 'running', pending: 60 - MODEL_RUN_ITEMS })
     await bench.runOnce(experiment.id)
