@@ -9,14 +9,15 @@ type Asked = Pick<Context, 'stdin' | 'out' | 'signal'>
 
 /** An answer, or undefined if nobody is at the terminal. */
 export async function ask(asked: Asked, question: string): Promise<string | undefined> {
-  return asked.stdin.isTTY ? readLine(asked, question, typed => asked.out.prompt(typed)) : undefined
+  return asked.stdin.isTTY ? readLine(asked, question, shown => asked.out.prompt(shown)) : undefined
 }
 
 /** A secret: typed without being shown, or all of stdin. */
 export async function askSecretly(asked: Asked, question: string): Promise<string> {
   if (!asked.stdin.isTTY) return readAll(asked.stdin)
-  const secret = await readLine(asked, question, async () => {})
-  await asked.out.prompt('\n')
+  asked.out.prompt(question)
+  const secret = await readLine(asked, '', () => {})
+  asked.out.prompt('\n')
   return secret
 }
 
@@ -31,14 +32,14 @@ export async function readAll(stdin: Context['stdin']): Promise<string> {
   }
 }
 
-/** A line from the terminal. `echo` shows what's typed. */
-async function readLine(
-  { stdin, out, signal }: Asked,
-  question: string,
-  echo: (typed: string) => Promise<void>,
-): Promise<string> {
-  await out.prompt(question)
-  const output = new Writable({ write: (typed, _, done) => void echo(String(typed)).then(() => done(), done) })
+/** A line from the terminal. `show` shows the question and what's typed. */
+async function readLine({ stdin, signal }: Asked, question: string, show: (shown: string) => void): Promise<string> {
+  const output = new Writable({
+    write: (shown, _, done) => {
+      show(String(shown))
+      done()
+    },
+  })
   const lines = createInterface({ input: stdin, output, terminal: true })
   const ended = new Promise<never>((_, reject) => {
     // In a terminal's raw mode, Ctrl-C is a character instead of a signal.
@@ -46,7 +47,7 @@ async function readLine(
     lines.once('close', () => reject(invalid('Nothing was entered')))
   })
   try {
-    return await Promise.race([lines.question('', { signal }), ended])
+    return await Promise.race([lines.question(question, { signal }), ended])
   } finally {
     ended.catch(() => {})
     lines.close()

@@ -98,6 +98,8 @@ interface CommandText {
   scopes: readonly string[]
   /** What `--json` prints. */
   json: string
+  /** Whether it watches the signal, because it has to clean up. Other commands are simply abandoned. */
+  stopsItself?: boolean
 }
 
 interface Definition<GivenArguments extends Arguments, GivenOptions extends Options> extends CommandText {

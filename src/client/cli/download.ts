@@ -120,6 +120,8 @@ async function store(
 ): Promise<{ bytes: number; newlines: number }> {
   const reader = body.getReader()
   let [bytes, newlines] = [0, 0]
+  const stop = () => void reader.cancel().catch(() => {})
+  signal.addEventListener('abort', stop)
   try {
     for (;;) {
       signal.throwIfAborted()
@@ -129,12 +131,14 @@ async function store(
       })
       const { done, value } = await Promise.race([reader.read(), stalled])
       time.cancel()
+      signal.throwIfAborted()
       if (done) return { bytes, newlines }
       await file.write(value)
       bytes += value.length
       for (let at = value.indexOf(NEWLINE); at !== -1; at = value.indexOf(NEWLINE, at + 1)) newlines++
     }
   } finally {
+    signal.removeEventListener('abort', stop)
     // It may be broken already.
     await reader.cancel().catch(() => {})
   }

@@ -33,3 +33,5 @@ process.exitCode = await run(process.argv.slice(2), {
 })
 // A terminal or a pipe that was read keeps the process alive.
 process.stdin.destroy()
+// So does a request that the command no longer waits for.
+if (stop.signal.aborted) process.exit()

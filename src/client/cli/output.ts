@@ -75,8 +75,8 @@ export class Output {
   }
 
   /** Shows a question to stderr, or what the user types. */
-  async prompt(text: string): Promise<void> {
-    await this.#write(this.#stderr, text)
+  prompt(text: string): void {
+    this.#stderr.write(text)
   }
 
   /** Prints a message to stderr, for people. Nothing with `--json`. */

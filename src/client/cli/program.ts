@@ -78,11 +78,19 @@ async function dispatch(
       return new Connection({ ...login, project: global.project ?? login.project })
     },
   }
-  const ending = await command.run(context, input)
+  const running = command.run(context, input)
+  const ending = await (command.stopsItself ? running : Promise.race([running, aborted(signal)]))
   // Some calls end early instead of throwing when they're aborted.
   signal.throwIfAborted()
   return ending ?? 'ok'
 }
+
+/** Rejects when a signal aborts. */
+const aborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason)
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
 
 const wordsOf = ({ name }: Command): string[] => name.split(' ')
 

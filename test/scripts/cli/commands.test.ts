@@ -1,8 +1,11 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
@@ -383,6 +386,11 @@ describe('prompts', () => {
     expect(activated.code).toBe(1)
     expect(errorOf(activated)).toMatchObject({ code: 'gate_not_met', exitCode: 1 })
     expect((await user.cli(['prompts', 'activate', 'answer', '--override', 'A test'])).code).toBe(0)
+
+    const nested = { projectSlug: user.projectSlug, stepId: 'a/b', content: 'Nested.' }
+    await user.api('POST', '/api/prompts', nested)
+    await user.api('PUT', `/api/projects/${user.projectId}/gates/a%2Fb`, { minItems: 1 })
+    expect((await user.cli(['prompts', 'gate', 'a/b'])).code).toBe(1)
   })
 
   it.for([
@@ -630,13 +638,7 @@ describe('experiments', () => {
 
   it('lose nothing when interrupted or killed', async ({ expect }) => {
     const user = await newDataset()
-    const program = join(folder, 'cli.mjs')
-    await promisify(execFile)(
-      'vite',
-      ['build', '--config', 'vite.cli.config.ts', '--outDir', folder, '--emptyOutDir', 'false', '--logLevel', 'warn'],
-      { cwd: PROJECT },
-    )
-    await rename(join(folder, 'main.js'), program)
+    const program = await builtProgram()
     // Two items get an output, and the others wait.
     const log = join(user.home, 'log')
     const wait = DOUBLE.replace(
@@ -671,6 +673,37 @@ describe('experiments', () => {
   })
 })
 
+describe('the program', () => {
+  it('ends quietly when nobody reads its output, and at once when it is interrupted', async ({ expect }) => {
+    const user = await newDataset()
+    const program = await builtProgram()
+    const environment = { ...user.environment, PATH: process.env.PATH }
+    const unread = spawn(node, [program, 'datasets', 'export', 'double'], { env: environment })
+    unread.stdout.destroy()
+    expect(await text(unread.stderr)).toBe('')
+    expect(await once(unread, 'close')).toEqual([141, null])
+
+    // A service that never answers.
+    let called = () => {}
+    const isCalled = new Promise<void>(resolve => {
+      called = resolve
+    })
+    const silent = createServer(() => called()).listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const { port } = silent.address() as AddressInfo
+    try {
+      const env = { ...environment, COUNTERSIGN_URL: `http://127.0.0.1:${port}` }
+      const child = spawn(node, [program, 'traces', 'list'], { env })
+      await isCalled
+      child.kill('SIGINT')
+      expect(await once(child, 'close')).toEqual([130, null])
+    } finally {
+      silent.closeAllConnections()
+      silent.close()
+    }
+  })
+})
+
 /** Whether a process runs. One that nobody has collected yet doesn't. */
 async function isRunning(pid: number): Promise<boolean> {
   const { stdout } = await promisify(execFile)('ps', ['-o', 'stat=', '-p', String(pid)]).catch(() => ({ stdout: 'Z' }))
@@ -693,3 +726,136 @@ describe('attribute', () => {
     expect((await user.cli(['attribute', 'trace_none'])).code).toBe(4)
   })
 })
+
+describe('examples/github-workflow', () => {
+  const run = promisify(execFile)
+
+  it('blocks a pull request whose prompt regresses, and activates one that is merged', async ({ expect }) => {
+    const user = await newUser()
+    const { key } = JSON.parse(
+      JSON.stringify(
+        await user.api('POST', '/api/api-keys', {
+          name: 'CI',
+          projectSlug: user.projectSlug,
+          scopes: ['read', 'review', 'manage'],
+          actsAs: 'pipeline',
+        }),
+      ),
+    )
+    const model = await obedientModel()
+    const repository = join(user.home, 'repository')
+    const workflow = await readFile(join(PROJECT, 'examples/github-workflow/prompts.yml'), 'utf8')
+    const environment = {
+      ...user.environment,
+      COUNTERSIGN_KEY: key,
+      PATH: process.env.PATH,
+      GITHUB_HEAD_REF: 'kinder',
+      GITHUB_SHA: 'f00',
+      MODEL_URL: model.url,
+      MODEL_KEY: 'key',
+    }
+    /** Runs the commands of a job the way GitHub does. */
+    const runJob = async (name: string) => {
+      for (const script of scriptsOf(workflow, name)) {
+        const flags = ['--noprofile', '--norc', '-eo', 'pipefail', '-c', script]
+        await run('bash', flags, { cwd: repository, env: environment })
+      }
+    }
+    const git = async (...args: string[]) => {
+      const identity = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.com']
+      return (await run('git', [...identity, ...args], { cwd: repository })).stdout
+    }
+    try {
+      const examples = Array.from({ length: 40 }, (_, n) =>
+        JSON.stringify({ input: `ticket ${n}`, expected: 'refund' }),
+      )
+      await user.cli(['datasets', 'import', 'answer', '-'], { stdin: examples.join('\n') })
+      const gate = { minItems: 3, minPassRate: 0.9 }
+      await user.api('PUT', `/api/projects/${user.projectId}/gates/answer`, gate)
+      await run('git', ['init', '--quiet', '--bare', join(user.home, 'remote')])
+      await run('git', ['clone', '--quiet', join(user.home, 'remote'), repository])
+      await cp(join(PROJECT, 'examples/github-workflow/run-step.mjs'), join(repository, 'run-step.mjs'))
+      await installProgram(repository)
+      await user.cli(['prompts', 'pull', '--folder', join(repository, 'prompts')])
+      await git('add', 'prompts')
+      await git('commit', '--quiet', '--message', 'Add the prompts')
+      await git('push', '--quiet')
+
+      const file = join(repository, 'prompts/answer.md')
+      const pulled = await readFile(file, 'utf8')
+      const change = async (text: string) => {
+        await git('checkout', '--quiet', '.')
+        await writeFile(file, pulled.replace('Answer in one sentence.', text))
+      }
+      const active = () => user.api('GET', `/api/prompts?projectSlug=${user.projectSlug}&stepId=answer`)
+      await change('Say complaint')
+      await expect(runJob('try')).rejects.toMatchObject({
+        code: 1,
+        stdout: expect.stringContaining("The gate isn't met"),
+      })
+      await change('Say refund')
+      await runJob('try')
+      expect(await active()).toMatchObject({ prompts: [{ content: 'Answer in one sentence.' }] })
+
+      await change('Say refund')
+      await git('commit', '--quiet', '--all', '--message', 'Say refund')
+      await runJob('activate')
+      expect(await active()).toMatchObject({ prompts: [{ content: 'Say refund', versionNumber: 4 }] })
+      expect(await git('log', '--format=%s', '-1', '@{upstream}', '--', 'prompts')).toBe(
+        'Record the versions of the prompts\n',
+      )
+      // Nothing is left to do.
+      await runJob('try')
+      await runJob('activate')
+      expect(await git('status', '--porcelain', 'prompts')).toBe('')
+    } finally {
+      model.close()
+    }
+  })
+})
+
+/** The shell commands of a job, apart from those that install packages. */
+function scriptsOf(workflow: string, job: string): string[] {
+  const [, text = ''] = workflow.split(`\n  ${job}:\n`)
+  const [own = ''] = text.split(/\n {2}\w+:\n/)
+  const found = own.matchAll(/^ {8}run: (?:\|\n((?: {10}.*\n|\n)+)|(.+)$)/gm)
+  const scripts = [...found].map(([, block, line]) => line ?? (block ?? '').replace(/^ {10}/gm, ''))
+  return scripts.filter(script => script !== 'npm ci')
+}
+
+/** A model that answers with the last word of its system message. */
+async function obedientModel() {
+  const server = createServer(async (request, response) => {
+    const { messages } = JSON.parse(await text(request))
+    const content = messages[0].content.split(' ').at(-1)
+    response.end(JSON.stringify({ choices: [{ message: { content } }] }))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, close: () => server.close() }
+}
+
+/** Builds the program once. */
+async function builtProgram(): Promise<string> {
+  build ??= promisify(execFile)(
+    'vite',
+    ['build', '--config', 'vite.cli.config.ts', '--outDir', join(folder, 'cli'), '--logLevel', 'warn'],
+    { cwd: PROJECT },
+  )
+  await build
+  return join(folder, 'cli/main.js')
+}
+
+let build: Promise<unknown> | undefined
+
+/** Installs the program in a project, as npm does. */
+async function installProgram(project: string): Promise<void> {
+  const installed = join(project, 'node_modules/countersign')
+  await mkdir(join(installed, 'dist/cli'), { recursive: true })
+  await mkdir(join(project, 'node_modules/.bin'))
+  await cp(join(PROJECT, 'src/client/package.json'), join(installed, 'package.json'))
+  await cp(await builtProgram(), join(installed, 'dist/cli/main.js'))
+  await chmod(join(installed, 'dist/cli/main.js'), 0o755)
+  await symlink('../countersign/dist/cli/main.js', join(project, 'node_modules/.bin/countersign'))
+  await writeFile(join(project, '.gitignore'), 'node_modules\npushed.json\n')
+}

@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import fc from 'fast-check'
 import { describe, it } from 'vitest'
 import { commands } from '../../../src/client/cli/commands/index.ts'
 import { EXIT_CODES } from '../../../src/client/cli/exit-codes.ts'
 import { outputOf } from '../../../src/client/cli/experiment/each.ts'
+import { Output } from '../../../src/client/cli/output.ts'
 import { flagName, parse } from '../../../src/client/cli/parse.ts'
 import { parsePrompt, writePrompt } from '../../../src/client/cli/prompts/file.ts'
 import { fileNameOf } from '../../../src/client/cli/prompts/file-name.ts'
@@ -97,6 +99,31 @@ describe('text from traces', () => {
     const json = shownJson(JSON.stringify({ [hostile]: hostile }))
     expect(json).not.toMatch(/[\p{Cc}\u202e]/u)
     expect(JSON.parse(json)).toEqual({ [hostile]: hostile })
+  })
+})
+
+describe('the output', () => {
+  const show = async (isTTY: boolean, environment: Record<string, string> = {}) => {
+    const newStream = () => Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY })
+    const [stdout, stderr] = [newStream(), newStream()]
+    const out = new Output(stdout, stderr, { isJson: false, environment })
+    await out.progress('1 of 9')
+    await out.progress('2 of 9')
+    await out.note('note', 'bad')
+    await out.line('a\x1b[2J', 'strong')
+    return [stdout.read(), stderr.read()]
+  }
+
+  it('has colors and progress in a terminal', async ({ expect }) => {
+    expect(await show(true)).toEqual([
+      '\x1b[1ma\\x1b[2J\x1b[0m\n',
+      '\r\x1b[2K1 of 9\r\x1b[2K2 of 9\r\x1b[2K\x1b[31mnote\x1b[0m\n',
+    ])
+    expect((await show(true, { NO_COLOR: '1' }))[0]).toBe('a\\x1b[2J\n')
+  })
+
+  it('is plain text in a pipe, with a line of progress from time to time', async ({ expect }) => {
+    expect(await show(false)).toEqual(['a\\x1b[2J\n', '1 of 9\nnote\n'])
   })
 })
 

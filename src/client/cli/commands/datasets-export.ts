@@ -21,6 +21,7 @@ export const exportDataset = defineCommand({
   ],
   scopes: ['read'],
   json: '`{file, items}` with `--output`; otherwise the export itself',
+  stopsItself: true,
   async run(context, { arguments: { step }, options: { format = 'jsonl', split, version, output } }) {
     const connection = await context.connect()
     const { id } = await findDataset(connection, step)

@@ -100,6 +100,7 @@ export const runExperiment = defineCommand({
   ],
   scopes: ['read', 'review'],
   json: 'the report as in `GET /api/experiments/{id}`, with `url`',
+  stopsItself: true,
   async run(context, { options, rest: command }) {
     const { out, directory, environment, signal, connect } = context
     const { step, promptVersion, split, sample, datasetVersion, includeStale, baseline, model, name, concurrency } =

@@ -20,6 +20,7 @@ export const exportTraces = defineCommand({
   ],
   scopes: ['read'],
   json: '`{file, items}` with `--output`; otherwise the export itself',
+  stopsItself: true,
   async run(context, { options: { format = 'jsonl', output, ...filters } }) {
     const query = traceQuery(filters)
     const connection = await context.connect()

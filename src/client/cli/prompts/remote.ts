@@ -67,6 +67,7 @@ export async function createVersion(
     const prompt = await findPrompt(connection, stepId)
     const version = prompt && versionWith(prompt, { content, outputSchema })
     if (version) return { prompt, version, isNew }
+    if (attempt > MAX_ATTEMPTS) throw new Error(`the service stored another text for ${stepId}`)
     isNew = true
     try {
       if (prompt) await post(`/api/prompts/${prompt.id}/versions`, 'number', body)
@@ -76,7 +77,7 @@ export async function createVersion(
         await post('/api/prompts', 'versionId', first)
       }
     } catch (error) {
-      if (!(error instanceof CountersignError) || !isTemporary(error) || attempt >= MAX_ATTEMPTS) throw error
+      if (!(error instanceof CountersignError) || !isTemporary(error) || attempt === MAX_ATTEMPTS) throw error
     }
   }
 
