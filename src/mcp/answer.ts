@@ -35,7 +35,9 @@ const SHORTENED_WRITE = 'Some of it is shortened.'
 const INCOMPLETE = 'The response is too large to read all of it here; the rest is in the app and the API.'
 
 /** The part that a call's arguments ask for. 400 if they don't name one. */
-export function partOf({ path = '', offset = 0 }: JsonObject): Part {
+export function partOf(sent: JsonObject): Part {
+  const path = sent.path ?? ''
+  const offset = sent.offset ?? 0
   if (typeof path !== 'string') throw badRequest('must be a string', 'path')
   if (typeof offset !== 'number' || !Number.isInteger(offset) || offset < 0) {
     throw badRequest('must be a whole number from 0', 'offset')

@@ -83,7 +83,7 @@ const isRecord = (value: unknown): value is object => typeof value === 'object' 
 
 /** Whether a call has to name a project, because the caller's key may use several. */
 export const lacksProject = (tool: Tool, sent: JsonObject, { project }: Pick<Caller, 'project'>): boolean =>
-  takesProject(tool) && !project && sent.project === undefined && (tool.needsProject?.(sent) ?? true)
+  takesProject(tool) && !project && (sent.project ?? null) === null && (tool.needsProject?.(sent) ?? true)
 
 /** A tool as `tools/list` describes it. */
 export function describeTool(tool: Tool) {
@@ -188,7 +188,8 @@ export function requestOf(
   const faults: ErrorDetail[] = []
   const scalar = (argument: string, value: Json): string => {
     if (typeof value === 'object') faults.push({ path: argument, message: 'must be a string' })
-    return String(value)
+    // Half a character can't be in a URL.
+    return String(value).toWellFormed()
   }
   const put = (argument: string, value: Json, place: Place) => {
     if (place.in === 'body') content[place.name] = value
@@ -204,7 +205,11 @@ export function requestOf(
   }
 
   const own: JsonObject = project && takesProject(tool) ? { project: project.slug } : {}
-  for (const [argument, value] of Object.entries({ ...own, ...tool.defaults, ...withoutPart(tool, sent) })) {
+  // Models send null for an argument that they don't use. Only a body's value can really be null.
+  const given = Object.entries(withoutPart(tool, sent)).filter(
+    ([argument, value]) => value !== null || (places.get(argument)?.in === 'body' && argument !== 'project'),
+  )
+  for (const [argument, value] of Object.entries({ ...own, ...tool.defaults, ...Object.fromEntries(given) })) {
     const place = places.get(argument)
     if (!place || (tool.fixed && argument in tool.fixed)) faults.push({ path: argument, message: 'is not recognized' })
     else put(argument, value, place)

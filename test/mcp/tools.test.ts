@@ -60,6 +60,10 @@ describe('the list of tools', () => {
 describe.for(named)('%s', ([name, tool]) => {
   it('describes every argument, and says what it changes', ({ expect }) => {
     const { properties, required } = argumentsOf(tool)
+    const { params } = tool.endpoint.contract
+    const names = [...Object.keys(params?.entries ?? {}), ...tool.offers, ...Object.keys(tool.fixed ?? {})]
+    expect(names).toEqual([...new Set(names)])
+    for (const reserved of ['project', 'path', 'offset']) expect(names).not.toContain(reserved)
     expect(tool.description).toMatch(tool.endpoint.contract.method === 'GET' ? /Changes nothing\.$/ : /\.$/)
     for (const argument of [...tool.offers, ...required]) {
       expect(Object.entries(properties).find(([name]) => name === argument)?.[1], argument).toBeTypeOf('object')
@@ -107,6 +111,36 @@ describe.for(named)('%s', ([name, tool]) => {
     expect(isError).toBe(true)
     const paths = structured.details.map(({ path }: { path: string }) => path)
     expect(paths).toEqual(expect.arrayContaining(['override', 'projectId', ...Object.keys(tool.fixed ?? {})]))
+  })
+})
+
+describe('arguments', () => {
+  it('may be null if they are optional', async ({ expect }) => {
+    const sent = { contains: null, limit: null, metadata: null, project: null, path: null, offset: null }
+    expect((await agentOf(org.projectKey).call('search_traces', sent)).isError).toBe(false)
+    const { structured } = await agentOf(org.ownerKey).call('search_traces', sent)
+    expect(structured.details[0].path).toBe('project')
+  })
+
+  it.for([
+    ['half a character', 'get_span', { spanId: '\ud800' }, 'not_found'],
+    ['half a character in a header', 'search_traces', { project: '\ud800' }, 'not_found'],
+    ['a path', 'get_span', { spanId: '../traces' }, 'not_found'],
+    ['an object', 'get_span', { spanId: {} }, 'invalid_request'],
+    ['nothing', 'get_span', {}, 'invalid_request'],
+    ['a list', 'search_traces', { contains: ['a'] }, 'invalid_request'],
+    ['metadata that is text', 'search_traces', { metadata: 'tier=gold' }, 'invalid_request'],
+    ['an unknown order', 'search_traces', { sort: 'sideways' }, 'invalid_request'],
+  ] as const)('are checked: %s', async ([, name, sent, code], { expect }) => {
+    const { isError, structured } = await agentOf(org.projectKey).call(name, sent)
+    expect([isError, structured.code]).toEqual([true, code])
+  })
+
+  it('filter by metadata', async ({ expect }) => {
+    const found = async (tier: string) =>
+      (await agentOf(org.projectKey).call('search_traces', { metadata: { 'customer.tier': tier } })).structured.data
+    expect((await found('gold')).traces.length).toBeGreaterThan(0)
+    expect((await found('silver')).traces).toEqual([])
   })
 })
 
