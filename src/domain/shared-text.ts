@@ -2,8 +2,9 @@ import { MAX_SHARED_TEXT_LENGTH, MIN_SHARED_TEXT_LENGTH } from '../limits.ts'
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from './json.ts'
 
 /*
- * A pipeline's root usually returns what its last model call said, each in its own form. A reviewer should judge such a
- * text once. This finds the text in an output, whatever its form, and writes a correction of one form in another.
+ * A pipeline's root usually returns the same text as its last model call, but in a different form. A reviewer should
+ * judge such a text only once. This module finds the text in an output of any form, and converts a correction from one
+ * form to another.
  */
 
 /** Where an output holds its text: `keys` lead from the output to `value`. */
@@ -15,7 +16,7 @@ interface Held {
 /** How deep an output may wrap its text. Deeper forms count as plain structures. */
 const MAX_WRAPPERS = 16
 
-/** Finds what an output is about: the text of a message or response, or the value inside objects with one field. */
+/** Finds the content of an output: the text of a message or response, or the value inside objects with one field. */
 function held(output: Json): Held {
   const keys: (string | number)[] = []
   let value = output

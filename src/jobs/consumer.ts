@@ -39,7 +39,7 @@ function retryDelaySeconds(error: unknown, attempts: number): number {
   return Math.min(Math.max(2 ** attempts, requested), MAX_RETRY_DELAY_SECONDS)
 }
 
-/** Handles a job that failed on every attempt. What asks a model is marked as failed; cron retries everything else. */
+/** Handles a job that failed on every attempt. A job that asks a model is marked as failed; cron retries all others. */
 async function giveUp(job: Job, env: Env): Promise<void> {
   logFault('job_failed', job, new Error('failed on every attempt'))
   if (job.kind === 'attribute_trace') await failAttributionJob(job, env)

@@ -30,9 +30,9 @@ import { applyRetention } from './retention.ts'
 
 /**
  * Cron's work, every minute. It sends lost jobs again, or runs them if there's no queue; completes traces whose root
- * didn't arrive; brings dataset items up to date; follows watches; takes what
- * review policies leave out off the queue; deletes expired data and labellers without records; counts outputs;
- * and if there's nothing to purge, looks for objects without a row.
+ * didn't arrive; brings dataset items up to date; follows watches; removes spans that review policies leave out from
+ * the queue; deletes expired data and labellers without records; counts outputs; and if there's nothing to purge, looks
+ * for objects without a row.
  */
 export async function sweep(env: Env, now: number): Promise<void> {
   const unscoped = openUnscopedStore(env, new Deadline(JOB_DEADLINE_MS, JOB_ATTEMPT_MS))
@@ -68,7 +68,7 @@ export async function sweep(env: Env, now: number): Promise<void> {
   await attempt({ kind: 'sessions' }, () => deleteExpiredSessions(unscoped, now, SESSION_SWEEP_ROWS))
   await attempt({ kind: 'labellers' }, () => deleteUnusedLabellers(env, unscoped, now))
   if (purges.length === 0) await attempt({ kind: 'orphans' }, () => sweepOrphans(unscoped, now))
-  // Last, because without a queue, one runs here for up to a minute or so.
+  // This comes last, because without a queue, a job runs here for up to a minute or so.
   await attempt({ kind: 'model_jobs' }, async () => {
     const due = await takeDueModelJobs(unscoped, now, limit)
     for (const job of due) await resend({ kind: 'model_job', ...job }, env)

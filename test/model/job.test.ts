@@ -135,7 +135,7 @@ describe('a job that asks a model', () => {
     expect(await stored()).toMatchObject({ status: 'done', attempts: 0 })
   })
 
-  it('lets another run take over after its lease ended, and stores nothing of the first', async ({ expect }) => {
+  it('lets another run take over after its lease ends, and stores nothing from the first', async ({ expect }) => {
     const { run, leaseUntil, store, name } = await newJob()
     const task = stuck()
     const late = run(task.run)

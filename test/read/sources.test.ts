@@ -130,7 +130,7 @@ describe('the sources of a span', () => {
     })
   })
 
-  it('come from telemetry and from R2, and end with the trace', async ({ expect }) => {
+  it('come from telemetry and from R2, and are gone when the trace is deleted', async ({ expect }) => {
     const org = await newOrg()
     const root = anExportedSpan({ name: 'chain' })
     await exportSpans(org, [root])
@@ -206,12 +206,12 @@ describe('chunks and citations', () => {
     ['a section of a doc', ['b'], ['b#2']],
     ['brackets', 'It does [b#2], and more (a).', ['b#2', 'a']],
     ['a place', 'It does [2].', ['b#2']],
-    ['a place that is no citation', 'It takes 2 days (since 2020).', []],
+    ["a position that isn't a citation", 'It takes 2 days (since 2020).', []],
     ['a number of things', 'There are two (2) ways; see `2`.', []],
     ['a list of sources', 'It does.\n\n**Sources:** a, other', ['a']],
     ['a list with a number of things', 'Sources: 2', []],
     ['code', 'It does, says `a`.', ['a']],
-    ['a name unlike any word', 'According to b#2, it does.', ['b#2']],
+    ["a name that isn't an ordinary word", 'According to b#2, it does.', ['b#2']],
     ['part of such a name', 'According to b#23 or sub-b#2.', []],
     ['the end of a sentence', 'It does, says b#2.', ['b#2']],
     ['a word', 'A b', []],

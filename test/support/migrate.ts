@@ -13,7 +13,8 @@ vi.unstubAllGlobals()
 
 const isEmpty = async () => (await env.DB.prepare("select 1 from sqlite_master where name = 'traces'").first()) === null
 
-// A job that the last file left running may open the database again while it's deleted, and keep it.
+// A job that's still running from the last file may reopen the database during the deletion, which then leaves it
+// behind.
 for (let attempt = 0; attempt === 0 || (attempt < 10 && !(await isEmpty())); attempt++) await reset()
 // One batch takes a tenth of the time of one for each migration.
 await env.DB.batch(env.MIGRATIONS.flatMap(({ queries }) => queries.map(query => env.DB.prepare(query))))

@@ -17,8 +17,8 @@ import type { StoredValue } from '../traces/payloads.ts'
 import { reopenTraces } from '../traces/traces.ts'
 
 /*
- * Votes on spans that several people review, and a span's claims besides the one in its row. A vote changes nothing
- * about its trace, and nothing about its span but `voteNumber` and claims.
+ * Votes on spans that several people review, and a span's claims besides the one in its row. A vote doesn't change its
+ * trace, and of its span, only `voteNumber` and the claims.
  */
 
 /** A reviewer's vote on a span, or its withdrawal, based on an earlier read of the span. */
@@ -27,7 +27,7 @@ export interface VoteDraft {
   id: string
   traceKey: number
   spanId: string
-  /** The number of decisions when the span was read, and the number that grows with its votes. */
+  /** The number of decisions when the span was read, and the number that grows with each vote. */
   round: number
   voteNumberBefore: number
   /** The id of the reviewer's vote that it replaces. */
@@ -104,8 +104,8 @@ export async function addVotes(store: Store, act: Act, drafts: readonly VoteDraf
     const [, , , , , , rows] = await store.database.batch([
       ...voteStatements(store, act, items),
       store.database.select({ id: votes.id }).from(places).crossJoin(votes).where(isCast(PLACES.row, act)),
-      // The queue now asks others for their votes as well, unless a blind policy binds them, even if the policy leaves
-      // out the trace.
+      // From now on, the queue asks others for their votes even if the policy leaves out the trace, unless a blind
+      // policy applies to them.
       reopenTraces(store, isLive(store, sql`${traces.key} in (select ${PLACES.row.traceKey} from ${places})`)),
     ])
     for (const { id } of rows) stored.add(id)
@@ -190,7 +190,8 @@ export function voteStatements(store: Store, act: Act, drafts: readonly VoteWith
         ),
       )
       .onConflictDoNothing(),
-    // The voter's own claim, and those that no place is left for: the ones that end first.
+    // The voter's own claim, and any claims beyond the remaining places. Among these, the claims that end first are
+    // dropped.
     database.delete(reviewClaims).where(
       sql`(trace_key, span_id, user_id) in (
         select claim.trace_key, claim.span_id, claim.user_id

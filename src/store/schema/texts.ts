@@ -80,7 +80,7 @@ export const watchLooks = sqliteTable(
   'watch_looks',
   {
     textKey: integer('text_key').notNull(),
-    /** The activation: the key of `textActivations`, of which a text has one at a time. */
+    /** The key of the activation in `textActivations`. A text has one activation at a time. */
     activatedAt: integer('activated_at').notNull(),
     /** How many decisions on the new version it counts. */
     look: integer('look').notNull(),

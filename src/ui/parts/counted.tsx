@@ -3,7 +3,7 @@ import { TextLink } from './text-link.tsx'
 
 interface CountedProps {
   value: number
-  /** Where to see them. Null if there is no such list. */
+  /** The path to a list of the counted items. Null if there's no such list. */
   path: string | null
   /** The accessible name. */
   label: string

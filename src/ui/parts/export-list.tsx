@@ -7,7 +7,7 @@ const FORMATS = [
 ] as const
 
 interface ExportListProps {
-  /** What the list has. */
+  /** The list's items, in the plural. */
   name: 'traces' | 'spans'
   project: string
   /** The list's filters, as an API query. */

@@ -5,7 +5,10 @@ import { sourcesQuery } from './queries.ts'
 /** The ID of a source's element. */
 export const idOfSource = (spanId: string, index: number): string => `source-${index}-of-${spanId}`
 
-/** The names by which an output cites chunks, and what shows each chunk. None before the sources are loaded. */
+/**
+ * The names by which an output cites chunks, each with the action that shows its chunk. None before the sources are
+ * loaded.
+ */
 export function useCitations(spanId: string, isShown = true): ReadonlyMap<string, () => void> {
   const { data } = useQuery({ ...sourcesQuery(spanId), enabled: isShown })
   return useMemo(() => {

@@ -3,8 +3,8 @@ import { call } from '../api/client.ts'
 import type { AttributionQuality } from '../api/wire.ts'
 
 /**
- * How often the answers of an answer's engine, in the same version, agreed with reviewers in a project. Only read for a
- * trace with an answer.
+ * How often an engine's answers agreed with reviewers in a project, for the engine and version of a trace's answer.
+ * Read only if the trace has an answer.
  */
 export const engineRecordQuery = (
   projectSlug: string | undefined,
