@@ -1,5 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { chmod, cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -432,6 +433,16 @@ describe('reviews', () => {
     expect(jsonOf(await user.cli(['review', 'next', '--json']))).toEqual({ span: null, remaining: 0 })
   })
 
+  it('are of the step that was asked for', async ({ expect }) => {
+    const user = await newQueue()
+    const span = { trace_id: 'trace_one', step_id: 'sort', output: 'Sorted.', timestamp: new Date().toISOString() }
+    await user.api('POST', '/api/v1/spans', { ...span, span_id: crypto.randomUUID() })
+    const next = async (step: string) => jsonOf(await user.cli(['review', 'next', '--json', '--step', step])).span
+    expect(await next('sort')).toMatchObject({ output: 'Sorted.' })
+    expect(await next('support-answer')).toMatchObject({ output: { answer: 'Yes.' } })
+    expect(await next('other')).toBeNull()
+  })
+
   it('are about what was shown', async ({ expect }) => {
     const user = await newQueue()
     expect((await user.cli(['review', 'accept'])).code).toBe(2)
@@ -645,17 +656,24 @@ describe('experiments', () => {
       'console.log',
       `require('node:fs').appendFileSync(${JSON.stringify(log)}, n + '\\n'); if (process.env.WAIT && n > 1) setInterval(() => {}, 1e6); else console.log`,
     )
-    for (const [signal, code] of [
+    // Node 20 is the oldest that the program runs in.
+    const nodes = [node, '/usr/bin/node'].filter(existsSync)
+    const signals = [
       ['SIGKILL', null],
       ['SIGINT', 130],
       ['SIGTERM', 143],
-    ] as const) {
+    ] as const
+    for (const [index, [signal, code]] of signals.entries()) {
       const id = crypto.randomUUID()
       const command = ['--', node, '-e', wait]
-      const child = spawn(node, [program, ...START, '--id', id, '--concurrency', '5', ...command], {
-        env: { ...user.environment, PATH: process.env.PATH, WAIT: 'yes' },
-        cwd: user.home,
-      })
+      const child = spawn(
+        nodes[index % nodes.length] ?? node,
+        [program, ...START, '--id', id, '--concurrency', '5', ...command],
+        {
+          env: { ...user.environment, PATH: process.env.PATH, WAIT: 'yes' },
+          cwd: user.home,
+        },
+      )
       let stderr = ''
       child.stderr.on('data', part => (stderr += part))
       const report = async () =>

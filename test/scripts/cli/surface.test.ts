@@ -171,6 +171,18 @@ describe('the files of prompts', () => {
     }
   })
 
+  it('can be written by other programs', ({ expect }) => {
+    const prompt = { stepId: 'sort ticket', versionId: undefined, content: 'Sort.\r\n', otherLines: ['owner: ada'] }
+    for (const text of [
+      '---\r\nstep: sort ticket\r\nowner: ada\r\n---\r\nSort.\r\n',
+      '\ufeff---\nowner: ada\nstep:   "sort\\u0020ticket"  \nversion:\n---\nSort.\r\n',
+    ]) {
+      expect(parsePrompt(Buffer.from(text), 'file')).toEqual(prompt)
+    }
+    expect(parsePrompt(Buffer.from('---\nstep: a\n---'), 'file')).toMatchObject({ stepId: 'a', content: '' })
+    expect(() => parsePrompt(Buffer.from([0xff]), 'a file')).toThrow("a file isn't UTF-8 text")
+  })
+
   it('keep the step, the version, the text, and what else people write', ({ expect }) => {
     const text = fc.string({ unit: 'binary' }).filter(value => !/\p{Surrogate}/u.test(value))
     const versionId = fc.option(fc.uuid(), { nil: undefined })

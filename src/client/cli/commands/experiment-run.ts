@@ -139,7 +139,8 @@ export const runExperiment = defineCommand({
       fail: (error: unknown) => stop.abort(error),
     } as const
     const runner = options.jsonl ? new OneForAll(candidate, settings) : new OnePerItem(candidate, settings)
-    let isDone = false
+    let [hasBegun, isDone] = [false, false]
+    const showProgress = progressOn(context)
     try {
       const client = await connection.client({ flushIntervalMs: SEND_INTERVAL_MS })
       const report = await client.experiment(
@@ -156,7 +157,14 @@ export const runExperiment = defineCommand({
           name,
         },
         (item, run) => runner.run(item, run),
-        { concurrency, signal: stop.signal, onProgress: showProgress(context) },
+        {
+          concurrency,
+          signal: stop.signal,
+          onProgress: progress => {
+            hasBegun = true
+            return showProgress(progress)
+          },
+        },
       )
       isDone = true
       await out.json(report)
@@ -165,6 +173,7 @@ export const runExperiment = defineCommand({
         await out.note('No gate was checked: the step has none, or --prompt-version is missing.', 'faint')
       return report.gate && !report.gate.met ? 'no' : 'ok'
     } catch (error) {
+      if (!hasBegun) throw error
       if (!(error instanceof Stop)) await out.note(howToGoOn(id, options, command))
       else {
         const { code } = EXIT_CODES[error.ending]
@@ -183,7 +192,8 @@ export const runExperiment = defineCommand({
   },
 })
 
-function showProgress({ out }: Pick<Context, 'out'>) {
+/** Prints which experiment it is, and then how far it is. */
+function progressOn({ out }: Pick<Context, 'out'>) {
   let isFirst = true
   return async ({ id, url, items, done, errors }: ExperimentProgress): Promise<void> => {
     if (isFirst) {

@@ -77,6 +77,8 @@ const MEANING = { created: 'new prompt ', pushed: 'new version', unchanged: 'unc
 
 interface Plan {
   local: LocalPrompt
+  /** Undefined if the step has none. */
+  prompt: PromptDetail | undefined
   change: 'created' | 'pushed' | 'unchanged'
   /** The version that has the file's text. */
   stored: Version | undefined
@@ -101,12 +103,13 @@ async function planPush(connection: Connection, local: LocalPrompt, willActivate
   if (!prompt) {
     const conflict = local.versionId === undefined ? undefined : 'its prompt was deleted, or belongs to another project'
     const difference = differenceOf({ content: '', outputSchema: {} }, local)
-    return { local, change: 'created', stored: undefined, conflict, difference }
+    return { local, prompt, change: 'created', stored: undefined, conflict, difference }
   }
   const stored = versionWith(prompt, local)
   const hasEffect = !stored || (willActivate && !stored.isActive)
   return {
     local,
+    prompt,
     change: stored ? 'unchanged' : 'pushed',
     stored,
     conflict: hasEffect ? conflictOf(prompt, local) : undefined,
@@ -134,11 +137,14 @@ interface PushOptions {
 async function push(
   connection: Connection,
   folder: string,
-  { local, change }: Plan,
+  { local, prompt: found, stored, change }: Plan,
   { activate: willActivate, override, note }: PushOptions,
 ): Promise<Omit<Pushed, 'file'>> {
   const { stepId, content, outputSchema } = local
-  const { prompt, version, isNew } = await createVersion(connection, stepId, local, note, override)
+  const { prompt, version, isNew } =
+    found && stored
+      ? { prompt: found, version: stored, isNew: false }
+      : await createVersion(connection, stepId, local, note, override)
   if (version.id !== local.versionId)
     await savePrompt(folder, local, { stepId, versionId: version.id, content, outputSchema })
   const pushed = {

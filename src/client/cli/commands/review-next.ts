@@ -16,7 +16,7 @@ export const reviewNext = defineCommand({
   ],
   arguments: {},
   options: {
-    step: { type: 'text', value: 'step', description: 'Only outputs of traces that ran this step.' },
+    step: { type: 'text', value: 'step', description: 'Only outputs of this step.' },
     order: {
       type: 'choice',
       choices: ['oldest', 'newest', 'negative', 'random', 'mine'],
@@ -29,7 +29,7 @@ export const reviewNext = defineCommand({
     ['countersign review next --order negative --json', 'What users complained about, for a program'],
   ],
   scopes: ['review'],
-  json: '`{span, remaining}`; `span` is null if nothing is left',
+  json: '`{span, remaining}`; `span` is null if nothing is left, and `remaining` counts all steps of the traces',
   async run({ out, environment, connect }, { options: { step, order, full } }) {
     const connection = await connect()
     const { span, remaining } = await claimNext(connection, { stepId: step, order })
@@ -61,6 +61,8 @@ async function claimNext(connection: Connection, filters: { stepId: string | und
     const page: QueuePage = await connection.call<QueuePage>(`/api/review-queue?${query}`, 'spans')
     remaining = page.remaining
     for (const span of page.spans) {
+      // The service filters traces, not spans.
+      if (filters.stepId !== undefined && span.stepId !== filters.stepId) continue
       const body = JSON.stringify({ spanIds: [span.id] })
       const { claimed } = await connection.call<{ claimed: string[] }>('/api/review-queue/claim', 'claimed', {
         method: 'POST',
