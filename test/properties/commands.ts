@@ -225,6 +225,7 @@ const feedback: fc.Arbitrary<FeedbackBody> = fc.record(
     trace_id: traceId,
     feedback_id: fc.constantFrom(...FEEDBACK),
     span_id: anySpanId,
+    name: fc.constantFrom('tone', 'n\u0000'),
     rating: fc.constantFrom('positive' as const, 'negative' as const, 0, 0.5, 1),
     comment: fc.constantFrom('', 'Wrong', 'c\u0000d', '<w*9000>'),
     correction: objectOf(small, 2),

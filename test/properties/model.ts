@@ -51,6 +51,7 @@ export interface FeedbackBody {
   trace_id: string
   feedback_id: string
   span_id?: string
+  name?: string
   rating?: 'positive' | 'negative' | number
   comment?: string
   correction?: Fields
@@ -284,10 +285,9 @@ function applyFeedback(world: World, sent: FeedbackBody, arrival: Arrival, ids: 
     ? trace.feedback.map(old => (isSame(old) ? { ...old, ...body } : old))
     : [...trace.feedback, { timestamp: isoTime(arrival.at), ...body, arrival }]
   const answer = { status: 'success', feedback_id: body.feedback_id }
-  return [
-    replaced(world, { ...trace, feedback, updatedAt: { from: arrival.at, to: arrival.at } }),
-    { status: isUpdate ? 200 : 201, body: answer },
-  ]
+  // An update that changes nothing, alone or together with the others of its batch, doesn't move the time.
+  const updatedAt = { from: isUpdate ? trace.updatedAt.from : arrival.at, to: arrival.at }
+  return [replaced(world, { ...trace, feedback, updatedAt }), { status: isUpdate ? 200 : 201, body: answer }]
 }
 
 /** A trace as `GET /api/traces/{id}` returns it, or undefined if the trace doesn't exist. */
@@ -510,6 +510,7 @@ const noteOf = (trace: Trace, feedback: Feedback, ids: Ids): Fields => ({
   spanId: shownSpan(trace, feedback.span_id, ids),
   userId: feedback.labeller?.email?.toLowerCase() ?? ids.caller,
   content: feedback.comment ?? '',
+  name: feedback.name ?? null,
   rating: feedback.rating ?? null,
   correction: feedback.correction ?? null,
   labeller: labellerOf(feedback),
