@@ -18,7 +18,7 @@ import { judgmentWriter } from './write.ts'
 
 const TOO_LARGE = 'The outputs are too large for a model to compare'
 
-/** Asks a model about an experiment's unjudged results: whether each output means the same as what's expected. */
+/** Asks a model about an experiment's unjudged results: whether each output means the same as the expected one. */
 export const judgeResults: ModelTask = { run }
 
 async function run(env: Env, store: Store, job: ModelJob, context: TaskContext): Promise<TaskOutcome> {

@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 
 /* SQLite allows an expression a depth of 100, and adds that of the subqueries in it, except for those in their `from`. */
 
-/** Whether a row exists. However deep the rows' conditions are, they add little to the expression around it. */
+/** Whether a row exists. No matter how deep the rows' conditions are, they add little to the expression around it. */
 export const existsShallow = (rows: SQL): SQL => sql`exists (select 1 from (${rows}))`
 
 /** A condition that adds little depth to the expression around it. */

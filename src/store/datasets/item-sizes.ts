@@ -6,7 +6,7 @@ import type { Dataset } from './datasets.ts'
 import { ALTERNATIVES, STATE } from './entries.ts'
 import { type ItemHead, valuesOf } from './items.ts'
 
-/** What it takes to read an item. */
+/** The cost of reading an item. */
 export interface ItemSize {
   /** The bytes of its values, as its rows have them. */
   bytes: number

@@ -10,7 +10,7 @@ import type { ExperimentRecord } from './experiments.ts'
 const ofRun = (store: Store, { key }: ExperimentRecord, job: ModelJob): SQL | undefined =>
   and(eq(experiments.key, key), eq(experiments.organizationKey, store.organization.key), holdsJob(store, job))
 
-/** Stores what a run's calls cost, including those about to be made. Returns whether the run still holds the job. */
+/** Stores the cost of a run's calls, including those about to be made. Returns whether the run still holds the job. */
 export async function saveRunCost(
   store: Store,
   experiment: ExperimentRecord,

@@ -12,7 +12,7 @@ interface FirstDecisions {
   to?: SQL | number | undefined
   /** Which of them to read if there are more than `limit`. */
   order: 'oldest' | 'newest'
-  /** Default: as many as a watch counts. */
+  /** Default: the number that a watch counts. */
   limit?: number | undefined
 }
 

@@ -6,7 +6,7 @@ import { reviews } from '../schema/reviews.ts'
 import { observations, spans } from '../schema/spans.ts'
 import { isLastDecision } from './span-fields.ts'
 
-/** What it takes to read a span in full. */
+/** The cost of reading a span in full. */
 export interface SpanSize {
   /** The bytes of its values, as its rows have them. */
   bytes: number

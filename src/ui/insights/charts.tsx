@@ -67,7 +67,10 @@ interface LineProps {
 
 const isThin = (decided: Decided): boolean => decidedOf(decided) < FEW_DECISIONS
 
-/** Skips buckets without decisions. Faint between two of which one has few, whose shares vary by chance. */
+/**
+ * Skips buckets without decisions. A segment is faint if one of its ends has few decisions, because its share may be
+ * due to chance.
+ */
 function Line({ line: { points }, index, scale: { x, y } }: LineProps) {
   const { color, dashes } = lineStyle(index)
   const dots = points.flatMap((decided, place) =>

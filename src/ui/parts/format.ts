@@ -33,7 +33,7 @@ export function usageDetails({ inputTokens, cachedTokens, outputTokens, reasonin
 /** US dollars in the reader's format: to the cent, or with two significant digits below one cent. */
 export const dollars = (amount: number): string => (amount > 0 && amount < 0.01 ? smallSum : sum).format(amount)
 
-/** US dollars in a column: all with as many decimals as give the highest amount three significant digits. */
+/** US dollars in a column, all with the number of decimals that gives the highest amount three significant digits. */
 export function dollarColumn(amounts: readonly number[]): (amount: number) => string {
   const highest = Math.max(0, ...amounts)
   const digits = highest === 0 ? 2 : Math.min(9, Math.max(2, 2 - Math.floor(Math.log10(highest))))
