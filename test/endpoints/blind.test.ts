@@ -1,7 +1,10 @@
+import { env } from 'cloudflare:workers'
 import { beforeAll, describe, it } from 'vitest'
+import { datasetUuid, problemUuid } from '../../src/domain/ids.ts'
 import { aFeedback, anObservation, aSpan, aTrace, TIME } from '../support/builders.ts'
 import { type ApiResponse, type Client, client, newOrg, type Org } from '../support/org.ts'
-import { newWorld } from '../support/samples.ts'
+import { addAnswer } from '../support/problems.ts'
+import { newWorld, type World } from '../support/samples.ts'
 import { page, signIn } from '../support/session.ts'
 import { differenceOf, type Place, pathsOf, type Seen, see } from '../support/walk.ts'
 
@@ -24,9 +27,14 @@ interface BlindPlace extends Place {
 
 /** Something that others do with a separate span, and what they did with that span before. */
 interface Deed {
+  /** By default a step that the policy's sample includes. */
+  stepId?: string
   before?: (others: Others, place: BlindPlace) => Promise<unknown>
   now: (others: Others, place: BlindPlace) => Promise<unknown>
 }
+
+/** A step whose outputs reviewers are offered only if a rule adds them, and the step of outputs that are decided. */
+const [RARE_STEP, DECIDED_STEP] = ['rare', 'decided']
 
 const ACCEPT = { decision: 'accept' }
 const CORRECT = { decision: 'correct', approvedOutput: { answer: `No ${WORD}` } }
@@ -86,6 +94,11 @@ const DEEDS = {
     before: ({ ann }, { spanId }) => claim(ann, spanId),
     now: ({ ann }, { spanId }) => claim(ann, spanId, 'release'),
   },
+  'vote on what the sample leaves out': { stepId: RARE_STEP, now: ({ ann }, { spanId }) => vote(ann, spanId, ACCEPT) },
+  'call wrong what the sample leaves out': {
+    stepId: RARE_STEP,
+    now: ({ ann }, { spanId }) => comment(ann, spanId, { rating: 'negative' }),
+  },
 } satisfies Record<string, Deed>
 
 const deeds: readonly (readonly [string, Deed])[] = Object.entries(DEEDS)
@@ -95,11 +108,15 @@ const FULL = ["a manager's session", 'a key without a user that may review'] as 
 
 const ALL = ['ingest', 'read', 'review', 'manage']
 
-async function newPlace(org: Org, rootOutput?: object): Promise<BlindPlace> {
+async function newPlace(
+  org: Org,
+  { rootOutput, stepId }: { rootOutput?: object; stepId?: string } = {},
+): Promise<BlindPlace> {
   const trace = aTrace()
   const { trace_id } = trace
   const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
-  const span = aSpan({ trace_id, output: rootOutput ?? { answer: 'Yes' } })
+  const step = stepId === undefined ? {} : { step_id: stepId }
+  const span = aSpan({ trace_id, output: rootOutput ?? { answer: 'Yes' }, ...step })
   await org.ingest.post('/api/v1/spans', span)
   if (rootOutput) await org.ingest.post('/api/v1/observations', anObservation({ trace_id, data: rootOutput }))
   const { spans } = (await org.read.get(`/api/traces/${id}`)).body
@@ -145,11 +162,15 @@ async function newBlindWorld() {
   const org = await newOrg()
   const world = await newWorld(org)
   const people = await newPeople(org)
-  const policy = { default: { sample: 1, reviewers: 3, blind: true }, steps: {}, always: [] }
+  const voted = { sample: 1, reviewers: 3, blind: true }
+  // The root of a trace is reviewed with a span below it, by that span's policy.
+  const steps = { [RARE_STEP]: { ...voted, sample: 1e-9 }, 'support-answer': { ...voted, blind: false } }
+  const policy = { default: voted, steps, always: ['negative', 'low_confidence'] }
   await org.owner.put(`/api/projects/${org.project.id}/review-policy`, policy)
   const places = await Promise.all(
-    deeds.map(async ([name, { before }]) => {
-      const place = await newPlace(org, name.includes('root') ? { answer: `Yes, ${name}` } : undefined)
+    deeds.map(async ([name, { before, stepId }]) => {
+      const rootOutput = { answer: `Yes, ${name}` }
+      const place = await newPlace(org, { ...(name.includes('root') && { rootOutput }), ...(stepId && { stepId }) })
       await before?.(people.others, place)
       return place
     }),
@@ -158,7 +179,10 @@ async function newBlindWorld() {
     people.free.post(`/api/v1/traces/${traceId}/attribute`, undefined, { 'x-project-slug': 'support' })
   const [answered, asked, unasked] = [await newDisputed(org), await newDisputed(org), await newDisputed(org)]
   const { error_type: errorType } = (await ask(answered)).body
-  return { org, world, places, untouched: await newPlace(org), asked, unasked, ask, errorType, ...people }
+  const assigned = places[deeds.findIndex(([name]) => name === 'vote on what the sample leaves out')]
+  await org.owner.post('/api/review-queue/assign', { spanIds: [assigned?.spanId], userIds: [people.annId] })
+  const later = await newAnswerable(org, world, people.adjudicator)
+  return { org, later, world, places, untouched: await newPlace(org), asked, unasked, ask, errorType, ...people }
 }
 
 /** A trace with negative feedback, which an engine can explain. */
@@ -168,8 +192,59 @@ async function newDisputed(org: Org): Promise<BlindPlace> {
   return place
 }
 
+/**
+ * Traces on which an engine answers later: one with a decision that names an error type, one with an accepted output that
+ * is among the results of an experiment, and one that the policy's sample leaves out. Each has an undecided output.
+ */
+async function newAnswerable(org: Org, { prompt }: World, adjudicator: Client) {
+  const decide = async (place: BlindPlace, body: object) => {
+    const span = aSpan({ trace_id: place.traceId, step_id: DECIDED_STEP })
+    await org.ingest.post('/api/v1/spans', span)
+    await vote(adjudicator, span.span_id, body)
+    return span.span_id
+  }
+  const [named, accepted, rare] = [await newPlace(org), await newPlace(org), await newPlace(org, { stepId: RARE_STEP })]
+  for (const { traceId } of [named, accepted, rare]) {
+    await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id: traceId, rating: 'positive', comment: 'Fine' }))
+  }
+  await decide(named, { ...CORRECT, errorType: 'reasoning_error' })
+  const acceptedId = await decide(accepted, ACCEPT)
+  const key = { stepId: DECIDED_STEP, errorType: 'reasoning_error', docSlug: '' }
+  const problem = { id: await problemUuid(org.project.id, key) }
+  const experimentId = crypto.randomUUID()
+  const datasetId = await datasetUuid(org.project.id, DECIDED_STEP)
+  const experiment = { id: experimentId, projectSlug: 'support', datasetId, runner: 'client' }
+  await org.owner.post('/api/experiments', experiment)
+  await org.owner.post(`/api/experiments/${experimentId}/results`, { results: [{ itemId: acceptedId, output: 'No' }] })
+  await env.DB.prepare(
+    `insert into prompt_suggestions (project_key, problem_id, version_id, prompt_id, requested_at, request_id,
+       base_version_id, model, answered_at, changes, reasons)
+     select key, ?1, ?2, ?3, 1, '', ?2, 'model', 1, '[]', '[]' from projects where id = ?4`,
+  )
+    .bind(problem.id, prompt.versionId, prompt.id, org.project.id)
+    .run()
+  /** The engine answers, and a suggestion uses the output that it blames. */
+  const answer = async () => {
+    await addAnswer(org, named.id, { errorType: 'reasoning_error' })
+    await addAnswer(org, accepted.id, { errorType: 'reasoning_error', spanId: acceptedId })
+    await addAnswer(org, rare.id, { errorType: 'reasoning_error', confidence: 0.2 })
+    await env.DB.prepare(
+      `insert into prompt_suggestion_examples (version_id, span_id, trace_key, serves, copied)
+       select ?1, ?2, key, '[]', '[]' from traces where id = ?3`,
+    )
+      .bind(prompt.versionId, acceptedId, accepted.id)
+      .run()
+  }
+  const paths = [
+    `/api/experiments/${experimentId}/items?problemId=${problem.id}`,
+    `/api/problems/${problem.id}`,
+    `/api/problems/${problem.id}/suggestion`,
+  ]
+  return { places: [named, accepted, rare], problem, answer, paths }
+}
+
 /** The walk's values for parameters that accept any value. The walk skips parameters without a value here. */
-const valuesIn = ({ world, places, annId, bobId, errorType }: Awaited<ReturnType<typeof newBlindWorld>>) => {
+const valuesIn = ({ world, places, later, annId, bobId, errorType }: Awaited<ReturnType<typeof newBlindWorld>>) => {
   const [today, spanIds] = [new Date().toISOString(), places.map(({ spanId }) => spanId)]
   const types = ['reasoning_error', errorType]
   return {
@@ -207,7 +282,7 @@ const valuesIn = ({ world, places, annId, bobId, errorType }: Awaited<ReturnType
     assignee: ['me', 'none', annId],
     reviewedFrom: [today],
     reviewedTo: [today],
-    problemId: [world.problem.id],
+    problemId: [world.problem.id, later.problem.id],
     watchedPromptId: [world.prompt.id],
     slug: ['returns'],
     ids: [annId],
@@ -227,8 +302,9 @@ let blind: Awaited<ReturnType<typeof newBlindWorld>>
 let paths: ReturnType<typeof pathsOf>
 beforeAll(async () => {
   blind = await newBlindWorld()
-  const { world, places, asked } = blind
-  paths = pathsOf(world, [...places, asked, world], valuesIn(blind))
+  const { world, places, asked, later } = blind
+  const walk = pathsOf(world, [...places, asked, ...later.places, world], valuesIn(blind))
+  paths = { unfiltered: [...walk.unfiltered, ...later.paths], all: [...walk.all, ...later.paths] }
 }, 60_000)
 
 /** A response without the ids and times that differ between two spans. */
@@ -238,8 +314,18 @@ const anonymous = ({ status, headers, body }: ApiResponse) =>
     .replace(/trace_[0-9a-f]+/g, 'trace')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'time')
 
-/** A project's totals include engines' answers. */
-const SUMS = /^\/api\/(insights|problems|model)\b/
+/** What a caller saw, without sums over a project that count what engines answer. */
+const withoutSums = (seen: ReadonlyMap<string, Seen>): Map<string, Seen> =>
+  new Map(
+    [...seen]
+      .filter(([path]) => !/^\/api\/(insights|problems\?|model)/.test(path))
+      .map(([path, { body, ...response }]) => [path, { ...response, body: isProblem(path) ? examplesIn(body) : body }]),
+  )
+
+const isProblem = (path: string) => /^\/api\/problems\/[^/]+$/.test(path)
+
+const examplesIn = (body: unknown): unknown =>
+  body !== null && typeof body === 'object' && 'examples' in body ? body.examples : body
 
 const seeAll = async (callers: ReadonlyMap<string, Client>) => {
   const seen = new Map<string, Map<string, Seen>>()
@@ -258,17 +344,25 @@ function differences(before: ReadonlyMap<string, Seen>, after: ReadonlyMap<strin
     if (path.startsWith('/api/review-queue/progress')) return []
     const now = after.get(path)
     const isQueue = path.startsWith('/api/review-queue?')
-    const found = isQueue ? differenceOf(inQueue(then, now), inQueue(now, then)) : differenceOf(then, now)
+    const found = isQueue ? differenceInQueue(path, then, now) : differenceOf(then, now)
     return found === undefined ? [] : [`${path}: ${found}`]
   })
 }
 
-/** The queue without its counts and its order, which may be random, and without the spans that left it or came back. */
-function inQueue(seen: Seen | undefined, other: Seen | undefined): unknown {
-  const ids = new Set(spansIn(other).map(({ id }) => id))
-  const left = spansIn(seen).filter(({ id }) => ids.has(id))
-  left.sort((one, other) => one.id.localeCompare(other.id))
-  return seen?.status === 200 ? { ...seen, body: { spans: left } } : seen
+/**
+ * What differs between two pages of the queue, besides its counts and the spans that left it. No span may enter it,
+ * unless it takes the place of one that left a full page.
+ */
+function differenceInQueue(path: string, then: Seen, now: Seen | undefined): string | undefined {
+  if (!now || then.status !== 200 || now.status !== 200) return differenceOf(then, now)
+  const [before, after] = [spansIn(then), spansIn(now)]
+  const isIn = (spans: readonly { id: string }[]) => (span: { id: string }) => spans.some(({ id }) => id === span.id)
+  const isFull = JSON.stringify(then.body).includes('"nextCursor":"')
+  const [stayed, offered] = [before.filter(isIn(after)), isFull ? after.filter(isIn(before)) : after]
+  if (path.includes('order=random')) {
+    for (const spans of [stayed, offered]) spans.sort((one, other) => one.id.localeCompare(other.id))
+  }
+  return differenceOf({ ...then, body: stayed }, { ...now, body: offered })
 }
 
 const spansIn = (seen: Seen | undefined): { id: string }[] =>
@@ -278,7 +372,7 @@ const spansIn = (seen: Seen | undefined): { id: string }[] =>
 
 describe('under a blind policy', () => {
   it('hides what others do with an undecided span from everybody whom the policy applies to', async ({ expect }) => {
-    const { others, places, bound, adjudicator, asked, ask, free, errorType } = blind
+    const { others, places, bound, adjudicator, asked, later, ask, free, errorType } = blind
     const before = await seeAll(bound)
     const seenByAdjudicator = await see(adjudicator, paths.unfiltered)
     for (const [index, [, { now }]] of deeds.entries()) {
@@ -294,9 +388,9 @@ describe('under a blind policy', () => {
     for (const { id } of places) expect(shown).toContain(`/api/traces/${id}`)
 
     await ask(asked)
+    await later.answer()
     for (const [name, seen] of await seeAll(new Map([...bound].slice(0, FULL.length)))) {
-      const found = differences(after.get(name) ?? new Map(), seen).filter(each => !SUMS.test(each))
-      expect([name, found]).toEqual([name, []])
+      expect([name, differences(withoutSums(after.get(name) ?? new Map()), withoutSums(seen))]).toEqual([name, []])
     }
     const found = await free.get(`/api/traces?projectSlug=support&errorType=${errorType}`)
     expect(found.body.traces.map(({ id }: Place) => id)).toContain(asked.id)
@@ -308,7 +402,12 @@ describe('under a blind policy', () => {
     if (!caller) throw new Error(`There is no ${name}`)
     const attribute = ({ traceId }: Place) =>
       caller.post(`/api/v1/traces/${traceId}/attribute`, undefined, { 'x-project-slug': 'support' })
-    expect(anonymous(await attribute(asked))).toBe(anonymous(await attribute(unasked)))
+    const hidden = await attribute(asked)
+    expect(hidden.status).toBe(202)
+    expect(anonymous(hidden)).toBe(anonymous(await attribute(unasked)))
+    const criticized = places[deeds.findIndex(([deed]) => deed === 'call it wrong')]
+    if (!criticized) throw new Error('There is no place with a negative comment')
+    expect(anonymous(await attribute(criticized))).toBe(anonymous(await attribute(untouched)))
     const writes: ((place: BlindPlace) => Promise<ApiResponse>)[] = [
       ({ spanId }) => comment(caller, spanId),
       ({ spanId }) => claim(caller, spanId),
@@ -320,9 +419,8 @@ describe('under a blind policy', () => {
     ]
     for (const [index, [deed]] of deeds.entries()) {
       const place = places[index]
-      // With these votes, the next one decides.
-      if (!place || deed.includes('root') || deed === 'vote after somebody else' || deed === 'make it disputed')
-        continue
+      // These have a root with an output, another step, or all votes.
+      if (!place || /root|sample|disputed/.test(deed)) continue
       const theirs = commentIds.get(place.spanId)
       if (theirs) {
         const unknown = crypto.randomUUID()

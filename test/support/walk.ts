@@ -63,7 +63,9 @@ export async function see(caller: Client, paths: readonly string[]): Promise<Map
   await Promise.all(
     Array.from({ length: 16 }, async () => {
       for (const path of left) {
-        const response = await caller.get(path)
+        // Keys for all projects name theirs when they read ingestion's results.
+        const headers = path.startsWith('/api/v1/') ? { 'x-project-slug': 'support' } : {}
+        const response = await caller.get(path, undefined, headers)
         if (response.status >= 500) throw new Error(`${path} returned ${response.status}`)
         seen.set(path, seenIn(response))
       }
