@@ -38,6 +38,7 @@ async function placesOf(text: string): Promise<string[]> {
     reviews: ['user_id'],
     suggestions: ['user_id'],
     votes: ['user_id'],
+    review_claims: ['user_id'],
     review_assignments: ['user_id'],
     saved_views: ['owner_id'],
     review_days: ['user_id'],
@@ -75,6 +76,9 @@ async function userWithRecords() {
   await fixture.step({ span_id: voted, step_id: 'voted', output: 'Yes' })
   await org.owner.put(`/api/projects/${org.project.id}/review-policy`, { steps: { voted: { reviewers: 2 } } })
   expectStatus(await reviewer.put(`/api/spans/${voted}/review`, { decision: 'accept' }), 200)
+  const claimed = crypto.randomUUID()
+  await fixture.step({ span_id: claimed, step_id: 'voted', output: 'Yes' })
+  for (const by of [org.owner, reviewer]) await by.post('/api/review-queue/claim', { spanIds: [claimed] })
   await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id, labeller: LABELLER }))
   await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
   const elsewhere = aTrace()
@@ -122,6 +126,7 @@ const remove = (org: Org, userId: string, bindings: Env = env) =>
 describe('a deleted user', () => {
   it('leaves records with one random id, without email, name or labeller', async ({ expect }) => {
     const { org, userId, read, history, insights } = await userWithRecords()
+    expect(await placesOf(userId)).toContain('review_claims.user_id')
     const before = { detail: (await read()).trace, insights: await insights(), history: await history() }
     const removed = await remove(org, userId)
     expect(removed).toMatchObject({ status: 200, body: { id: userId } })

@@ -1,3 +1,4 @@
+import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import { datasetUuid } from '../../src/domain/ids.ts'
 import { ACCEPT, adjudicatorOf, correct, newVoted, RESET, setPolicy } from '../support/voting.ts'
@@ -70,6 +71,26 @@ describe('claims on a span that several people review', () => {
     await setPolicy(org, { reviewers: 1 })
     expect(await vote(ben, ACCEPT)).toMatchObject({ status: 409, body: { heldBy: ada.userId } })
     expect((await vote(ada, ACCEPT)).body).toMatchObject({ review: { by: ada.userId, basis: null }, votes: [] })
+  })
+
+  it('say nothing about others if one person decides under a blind policy', async ({ expect }) => {
+    const { ada, ben, vote, spanId } = await newVoted('Yes', { reviewers: 1, blind: true })
+    await ada.client.post('/api/review-queue/claim', { spanIds: [spanId] })
+    const { status, body } = await vote(ben, ACCEPT)
+    expect([status, Object.keys(body).sort()]).toEqual([409, ['code', 'error', 'requestId']])
+  })
+
+  it('leave no row once they have ended and somebody else claims the span', async ({ expect }) => {
+    const { ada, ben, cleo, spanId } = await newVoted('Yes')
+    const claim = async (by: typeof ada, verb = 'claim') =>
+      (await by.client.post(`/api/review-queue/${verb}`, { spanIds: [spanId] })).body
+    const rows = async () =>
+      (await env.DB.prepare('select user_id from review_claims where span_id = ?').bind(spanId).all()).results
+    for (const by of [ada, ben]) expect((await claim(by)).claimed).toEqual([spanId])
+    expect(await rows()).toEqual([{ user_id: ben.userId }])
+    await claim(ben, 'release')
+    expect((await claim(cleo)).claimed).toEqual([spanId])
+    expect(await rows()).toEqual([{ user_id: cleo.userId }])
   })
 })
 

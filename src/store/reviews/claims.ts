@@ -1,4 +1,4 @@
-import { and, eq, gt, gte, type SQL, sql } from 'drizzle-orm'
+import { and, eq, gt, gte, lte, type SQL, sql } from 'drizzle-orm'
 import { CLAIM_MS } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
 import { policyOf } from '../core/review-policy.ts'
@@ -43,7 +43,9 @@ export async function claimSpans(store: Store, request: ClaimRequest): Promise<s
     isAdjudicator ? undefined : hasPlaceFor(holder, now, reviewers),
   )
   const claimedUntil = now + CLAIM_MS
-  const [inRows, others] = await store.database.batch([
+  const [, inRows, others] = await store.database.batch([
+    // Whoever claims a span takes the place of those whose claims ended, so their rows are of no use.
+    store.database.delete(reviewClaims).where(and(isOfSpans(store, request), lte(reviewClaims.until, now))),
     store.database
       .update(spans)
       .set({ claimedBy: holder, claimedUntil, reviewers: sql`nullif(${reviewers}, 1)` })
@@ -94,14 +96,7 @@ async function updateOwn(store: Store, request: ClaimRequest, until: number, isA
     store.database
       .update(reviewClaims)
       .set({ until })
-      .where(
-        and(
-          eq(reviewClaims.userId, holder),
-          isAfter(reviewClaims.until, now),
-          sql`(${reviewClaims.traceKey}, ${reviewClaims.spanId}) in (
-            select ${spans.traceKey}, ${spans.id} from ${spans} where ${isAmong(store, request)})`,
-        ),
-      )
+      .where(and(eq(reviewClaims.userId, holder), isAfter(reviewClaims.until, now), isOfSpans(store, request)))
       .returning({ id: reviewClaims.spanId }),
   ])
   return inOrder(request, [...inRows, ...others])
@@ -111,6 +106,11 @@ async function updateOwn(store: Store, request: ClaimRequest, until: number, isA
 const isOwn = ({ holder }: ClaimRequest, condition: SQL): SQL =>
   sql`exists (select 1 from ${reviewClaims} where ${reviewClaims.traceKey} = ${spans.traceKey}
     and ${reviewClaims.spanId} = ${spans.id} and ${reviewClaims.userId} = ${holder} and ${condition})`
+
+/** Whether the current row of `review_claims` is on a span that the request names. */
+const isOfSpans = (store: Store, request: ClaimRequest): SQL =>
+  sql`(${reviewClaims.traceKey}, ${reviewClaims.spanId}) in (
+    select ${spans.traceKey}, ${spans.id} from ${spans} where ${isAmong(store, request)})`
 
 /** Whether the current span is one that the request names. */
 function isAmong(store: Store, { project, spanIds }: ClaimRequest): SQL | undefined {

@@ -17,7 +17,7 @@ import { datasetEntries, datasets } from '../schema/datasets.ts'
 import { experimentResults, experiments } from '../schema/experiments.ts'
 import { problems } from '../schema/problems.ts'
 import { reviewAssignments } from '../schema/review-assignments.ts'
-import { feedback, reviews, suggestions, votes } from '../schema/reviews.ts'
+import { feedback, reviewClaims, reviews, suggestions, votes } from '../schema/reviews.ts'
 import { traces } from '../schema/traces.ts'
 import { unpurgedTraces } from '../traces/live.ts'
 import { countWithin } from '../traces/payloads.ts'
@@ -26,8 +26,8 @@ import { type TracePlace, WALK_START, walkTraces } from '../traces/trace-walk.ts
 /*
  * A deleted user's records stay, under a random id that can't be traced back. An index of records by user would cost a
  * write for every piece of feedback. Instead, a job walks the organization in bounded pieces, and walks it again once
- * no isolate can have one of the user's keys cached. The user's claims expire on their own, and the job deletes the user's
- * assignments.
+ * no isolate can have one of the user's keys cached. Claims in the rows of spans expire on their own. The job deletes the
+ * user's other claims, and assignments.
  */
 
 /** A deletion in progress: not all of the user's records have the new id yet. */
@@ -120,6 +120,9 @@ async function renameInTraces(store: Store, { userId, newId }: Deletion, at: Tra
         .update(votes)
         .set({ userId: newId })
         .where(and(sql`${votes.traceKey} in ${ofKeys}`, eq(votes.userId, userId))),
+      database
+        .delete(reviewClaims)
+        .where(and(sql`${reviewClaims.traceKey} in ${ofKeys}`, eq(reviewClaims.userId, userId))),
       database
         .delete(reviewAssignments)
         .where(and(sql`${reviewAssignments.traceKey} in ${ofKeys}`, eq(reviewAssignments.userId, userId))),

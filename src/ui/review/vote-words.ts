@@ -14,11 +14,13 @@ export const isVoting = ({ review, votes }: Pick<Voted, 'review' | 'votes'>): bo
 export const hasVoted = ({ votes }: Pick<Voted, 'votes'>, actorId: string): boolean =>
   votes.some(({ by }) => by === actorId)
 
+const IF_UNDONE = 'If that’s undone, these votes no longer count, and reviewers vote again.'
+
 /** How the votes relate to the decision, in a sentence. Null if nobody voted, or it's one reviewer's decision. */
 export function votingWords(span: Voted): string | null {
   const { review, votes, isDisputed } = span
   if (isDisputed) return 'Reviewers disagree, so an adjudicator decides.'
   if (isVoting(span)) return 'The output is decided once enough reviewers have voted and agree.'
-  if (review.basis === 'votes') return `Decided by ${votes.length} votes that agree.`
-  return review.basis === 'adjudication' ? 'Decided by an adjudicator.' : null
+  if (review.basis === 'votes') return `Decided by ${votes.length} votes that agree. ${IF_UNDONE}`
+  return review.basis === 'adjudication' ? `Decided by an adjudicator. ${IF_UNDONE}` : null
 }
