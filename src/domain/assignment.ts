@@ -10,6 +10,8 @@ interface Assigned {
 export interface Assignable {
   /** How many people have to review it. */
   reviewers: number
+  /** Who has already voted on it, as far as the caller may know. It doesn't wait for them. */
+  voters: readonly string[]
   assigned: readonly Assigned[]
 }
 
@@ -56,7 +58,7 @@ export function shareOut<Span extends Assignable>(spans: readonly Span[], sharin
   const changes: AssignmentChange<Span>[] = []
   let short = 0
   for (const span of spans) {
-    const { assigned } = span
+    const { assigned, voters } = span
     const isEnding = ({ userId }: Assigned) =>
       fromUserId === undefined ? (replace || userIds.length === 0) && !open.has(userId) : userId === fromUserId
     const staying = assigned.filter(each => !isEnding(each))
@@ -65,8 +67,12 @@ export function shareOut<Span extends Assignable>(spans: readonly Span[], sharin
       if (dueAt === undefined || before === dueAt || !open.has(userId) || fromUserId !== undefined) continue
       changes.push({ span, before: userId, after: userId, dueAt })
     }
-    const wanted = fromUserId === undefined ? span.reviewers - staying.length : ending.length
-    const others = userIds.filter(userId => userId !== fromUserId && !staying.some(each => each.userId === userId))
+    const isAssigned = (userId: string) => staying.some(each => each.userId === userId)
+    const wanted =
+      fromUserId === undefined
+        ? span.reviewers - staying.length - voters.filter(userId => !isAssigned(userId)).length
+        : ending.filter(({ userId }) => !voters.includes(userId)).length
+    const others = userIds.filter(userId => userId !== fromUserId && !isAssigned(userId) && !voters.includes(userId))
     const free = others.filter(userId => (open.get(userId) ?? 0) < sharing.maxOpen)
     const chosen = free
       .toSorted((left, right) => (open.get(left) ?? 0) - (open.get(right) ?? 0))

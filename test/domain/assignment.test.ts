@@ -4,12 +4,14 @@ import { type Sharing, shareOut } from '../../src/domain/assignment.ts'
 interface Span {
   id: string
   reviewers: number
+  voters: string[]
   assigned: { userId: string; dueAt: number | null }[]
 }
 
-const aSpan = (id: string, assigned: readonly string[] = [], reviewers = 1): Span => ({
+const aSpan = (id: string, assigned: readonly string[] = [], reviewers = 1, voters: string[] = []): Span => ({
   id,
   reviewers,
+  voters,
   assigned: assigned.map(userId => ({ userId, dueAt: 7 })),
 })
 
@@ -47,6 +49,18 @@ const CASES: [string, Span[], Partial<Sharing>, string[]][] = [
     [aSpan('1', [], 2), aSpan('2', [], 3)],
     { userIds: ['ada', 'bob', 'cy'] },
     ['1 -→ada', '1 -→bob', '2 -→cy', '2 -→ada', '2 -→bob'],
+  ],
+  [
+    'skips people who have voted, and counts their votes',
+    [aSpan('1', [], 2, ['ada']), aSpan('2', ['cy'], 3, ['cy', 'dee'])],
+    {},
+    ['1 -→bob', '2 -→ada'],
+  ],
+  [
+    'replaces nobody who has voted',
+    [aSpan('1', ['cy'], 2, ['cy']), aSpan('2', ['cy'], 2, ['ada'])],
+    { fromUserId: 'cy' },
+    ['1 cy→-', '2 cy→bob'],
   ],
   ['assigns it to all people if they are fewer', [aSpan('1', [], 5)], {}, ['1 -→ada', '1 -→bob']],
   ['leaves spans that enough people have', [aSpan('1', ['cy']), aSpan('2', ['cy'], 2)], {}, ['2 -→ada']],

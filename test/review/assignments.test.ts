@@ -302,6 +302,24 @@ describe('assigning spans', () => {
     expect(await state()).toEqual({ queued: [0, 0], own: [0, 0], seen: [0, 0], shown: 0, overdue: [] })
   })
 
+  it.for([false, true])(
+    'goes to people who have not voted, unless that would show who has; blind: %s',
+    async (blind, { expect }) => {
+      const { org, ada, ben, cleo, spanId, vote } = await newVoted('Yes', { reviewers: 3, blind })
+      await vote(ada, ACCEPT)
+      const userIds = [ada, ben, cleo].map(({ userId }) => userId)
+      const { body } = await org.owner.post(ASSIGN, { spanIds: [spanId], userIds })
+      expect(body.assigned.map(({ spans }: { spans: number }) => spans)).toEqual(blind ? [1, 1, 1] : [0, 1, 1])
+      // Ben votes, and is then away: nobody has to take over.
+      await vote(ben, ACCEPT)
+      const dee = await reviewerOf(org)
+    const moved = { spanIds: [spanId], fromUserId: ben.userId, userIds: [dee.userId] }
+      expect((await org.owner.post(ASSIGN, moved)).body).toMatchObject(
+        blind ? { assigned: [{ spans: 1 }], ended: 0 } : { assigned: [{ spans: 0 }], ended: 1 },
+      )
+    },
+  )
+
   it('follows renamed steps', async ({ expect }) => {
     const { org, ada, assign } = await newTeam(2)
     await org.owner.put(`/api/projects/${org.project.id}/step-names`, { names: { answer: 'reply' } })

@@ -9,8 +9,11 @@ import { named, readPlain } from '../core/database.ts'
 import { policyOf } from '../core/review-policy.ts'
 import { isReviewedWithOther, isUnreviewed } from '../core/reviewable.ts'
 import { isOneOf, rowSet, selectFor } from '../core/rows.ts'
+import { isStanding } from '../core/standing-votes.ts'
 import type { Store } from '../core/store.ts'
+import { hasBlindPolicy } from '../core/veil.ts'
 import { reviewAssignments } from '../schema/review-assignments.ts'
+import { votes } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { isLocated, locatedSpans } from '../spans/located-rows.ts'
@@ -38,6 +41,9 @@ export async function findAssignableSpans(
         ...named({ id: spans.id, traceKey: spans.traceKey, projectKey: traces.projectKey }),
         reviewers: sql<number>`${reviewersOf(traces.projectKey)}`.as('reviewers'),
         assignees: assignees.as('assignees'),
+        voting: sql<string | null>`iif(${spans.voteNumber} = 0 or ${store.isBlind ? hasBlindPolicy : sql`0`}, null, (
+          select json_array(max(vote.reviewers), json_group_array(vote.user_id)) from ${votes} vote
+          where ${isStanding}))`.as('voting'),
       })
       .from(spans)
       .crossJoin(traces)
@@ -52,9 +58,19 @@ export async function findAssignableSpans(
       ),
   ])
   const found = new Map(
-    rows.map(({ assignees, ...span }) => [span.id, { ...span, assigned: toAssignments(assignees) }]),
+    rows.map(({ assignees, voting, reviewers, ...span }) => [
+      span.id,
+      { ...span, assigned: toAssignments(assignees), ...toVoting(voting, reviewers) },
+    ]),
   )
   return [...new Set(ids)].flatMap(id => found.get(id) ?? [])
+}
+
+/** Reads the column `voting`. A disputed span waits for an adjudicator, who may be anybody. */
+function toVoting(json: string | null, policyReviewers: number): Pick<Assignable, 'reviewers' | 'voters'> {
+  const [ofRound, voters]: [number | null, string[]] = json === null ? [null, []] : JSON.parse(json)
+  const reviewers = ofRound ?? policyReviewers
+  return { reviewers, voters: voters.length < reviewers ? voters : [] }
 }
 
 /** How many open assignments each of these users has in a project. */
