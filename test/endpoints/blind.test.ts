@@ -193,8 +193,8 @@ async function newDisputed(org: Org): Promise<BlindPlace> {
 }
 
 /**
- * Traces on which an engine answers later: one with a decision that names an error type, one with an accepted output that
- * is among the results of an experiment, and one that the policy's sample leaves out. Each has an undecided output.
+ * Traces on which an engine answers later: one with a decision that names an error type, one with a corrected output
+ * that's among the results of an experiment, and one that the policy's sample leaves out. Each has an undecided output.
  */
 async function newAnswerable(org: Org, { prompt }: World, adjudicator: Client) {
   const decide = async (place: BlindPlace, body: object) => {
@@ -203,19 +203,23 @@ async function newAnswerable(org: Org, { prompt }: World, adjudicator: Client) {
     await vote(adjudicator, span.span_id, body)
     return span.span_id
   }
-  const [named, accepted, rare] = [await newPlace(org), await newPlace(org), await newPlace(org, { stepId: RARE_STEP })]
-  for (const { traceId } of [named, accepted, rare]) {
+  const [named, corrected, rare] = [
+    await newPlace(org),
+    await newPlace(org),
+    await newPlace(org, { stepId: RARE_STEP }),
+  ]
+  for (const { traceId } of [named, corrected, rare]) {
     await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id: traceId, rating: 'positive', comment: 'Fine' }))
   }
   await decide(named, { ...CORRECT, errorType: 'reasoning_error' })
-  const acceptedId = await decide(accepted, ACCEPT)
+  const correctedId = await decide(corrected, CORRECT)
   const key = { stepId: DECIDED_STEP, errorType: 'reasoning_error', docSlug: '' }
   const problem = { id: await problemUuid(org.project.id, key) }
   const experimentId = crypto.randomUUID()
   const datasetId = await datasetUuid(org.project.id, DECIDED_STEP)
   const experiment = { id: experimentId, projectSlug: 'support', datasetId, runner: 'client' }
   await org.owner.post('/api/experiments', experiment)
-  await org.owner.post(`/api/experiments/${experimentId}/results`, { results: [{ itemId: acceptedId, output: 'No' }] })
+  await org.owner.post(`/api/experiments/${experimentId}/results`, { results: [{ itemId: correctedId, output: 'No' }] })
   await env.DB.prepare(
     `insert into prompt_suggestions (project_key, problem_id, version_id, prompt_id, requested_at, request_id,
        base_version_id, model, answered_at, changes, reasons)
@@ -226,21 +230,22 @@ async function newAnswerable(org: Org, { prompt }: World, adjudicator: Client) {
   /** The engine answers, and a suggestion uses the output that it blames. */
   const answer = async () => {
     await addAnswer(org, named.id, { errorType: 'reasoning_error' })
-    await addAnswer(org, accepted.id, { errorType: 'reasoning_error', spanId: acceptedId })
+    await addAnswer(org, corrected.id, { errorType: 'reasoning_error', spanId: correctedId })
     await addAnswer(org, rare.id, { errorType: 'reasoning_error', confidence: 0.2 })
     await env.DB.prepare(
       `insert into prompt_suggestion_examples (version_id, span_id, trace_key, serves, copied)
        select ?1, ?2, key, '[]', '[]' from traces where id = ?3`,
     )
-      .bind(prompt.versionId, acceptedId, accepted.id)
+      .bind(prompt.versionId, correctedId, corrected.id)
       .run()
   }
   const paths = [
     `/api/experiments/${experimentId}/items?problemId=${problem.id}`,
     `/api/problems/${problem.id}`,
+    `/api/spans?projectSlug=support&problemId=${problem.id}`,
     `/api/problems/${problem.id}/suggestion`,
   ]
-  return { places: [named, accepted, rare], problem, answer, paths }
+  return { places: [named, corrected, rare], problem, answer, paths }
 }
 
 /** The walk's values for parameters that accept any value. The walk skips parameters without a value here. */
