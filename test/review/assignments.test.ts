@@ -313,7 +313,7 @@ describe('assigning spans', () => {
       // Ben votes, and is then away: nobody has to take over.
       await vote(ben, ACCEPT)
       const dee = await reviewerOf(org)
-    const moved = { spanIds: [spanId], fromUserId: ben.userId, userIds: [dee.userId] }
+      const moved = { spanIds: [spanId], fromUserId: ben.userId, userIds: [dee.userId] }
       expect((await org.owner.post(ASSIGN, moved)).body).toMatchObject(
         blind ? { assigned: [{ spans: 1 }], ended: 0 } : { assigned: [{ spans: 0 }], ended: 1 },
       )
