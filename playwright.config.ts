@@ -1,8 +1,11 @@
 import { defineConfig } from '@playwright/test'
 import { CHROMIUM_ARGUMENTS, findChromium } from './scripts/find-chromium.ts'
 
-const executablePath = findChromium()
+const hasWindows = ['--headed', '--debug', '--ui'].some(option => process.argv.includes(option))
+const executablePath = findChromium({ hasWindows })
 if (!executablePath) throw new Error('Chromium not found. Install it, or set CHROMIUM_PATH.')
+// The processes that run the tests load this file as well, without the options.
+process.env.CHROMIUM_PATH = executablePath
 
 export default defineConfig({
   testDir: 'test/ui',

@@ -1,13 +1,20 @@
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
+/** Chromium without windows, which takes a third less processor time. */
+const HEADLESS = ['chromium-headless-shell', 'chrome-headless-shell']
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
 
-/** The path of an installed Chromium: CHROMIUM_PATH, else the first one on the PATH. Undefined if there is none. */
-export function findChromium({ CHROMIUM_PATH, PATH = '' }: NodeJS.ProcessEnv = process.env): string | undefined {
+/**
+ * The path of an installed Chromium: CHROMIUM_PATH, else the first one on the PATH. Undefined if there is none. Prefers
+ * one without windows, unless the caller `hasWindows`.
+ */
+export function findChromium({ hasWindows = false } = {}): string | undefined {
+  const { CHROMIUM_PATH, PATH = '' } = process.env
   if (CHROMIUM_PATH) return CHROMIUM_PATH
   const folders = PATH.split(delimiter).filter(folder => folder !== '')
-  return NAMES.flatMap(name => folders.map(folder => join(folder, name))).find(isExecutable)
+  const names = hasWindows ? NAMES : [...HEADLESS, ...NAMES]
+  return names.flatMap(name => folders.map(folder => join(folder, name))).find(isExecutable)
 }
 
 function isExecutable(path: string): boolean {
