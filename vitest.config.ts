@@ -9,6 +9,7 @@ export const inWorkerd = () =>
     miniflare: {
       bindings: {
         ADMIN_TOKEN: 'admin-token-of-the-tests',
+        WEBHOOK_KEY: 'webhook-key-of-the-tests-only',
         MIGRATIONS: await readD1Migrations('migrations'),
         FUZZ_SECONDS: process.env.FUZZ_SECONDS ?? '',
         FUZZ_SEED: process.env.FUZZ_SEED ?? '',

@@ -39,6 +39,10 @@ export interface Setup {
   stateDirectory: string
   adminToken: string
   cronSecret: string
+  /** Encrypts webhooks' secrets. */
+  webhookKey: string
+  /** Whether webhooks may go to http and local addresses. */
+  allowsLocalWebhooks: boolean
 }
 
 /**
@@ -53,6 +57,8 @@ export async function serve({
   stateDirectory,
   adminToken,
   cronSecret,
+  webhookKey,
+  allowsLocalWebhooks,
 }: Setup): Promise<Miniflare> {
   const { modulesRules: _, ...workerOptions } = optionsOfConfig(resolve(project, 'wrangler.toml')).workerOptions
   const configured = workerOptions as V4WorkerOptions
@@ -82,7 +88,12 @@ export async function serve({
           ...configured,
           name: 'countersign',
           modules: [{ type: 'ESModule', path: 'index.js', contents: bundle }],
-          bindings: { ...configured.bindings, ADMIN_TOKEN: adminToken },
+          bindings: {
+            ...configured.bindings,
+            ADMIN_TOKEN: adminToken,
+            WEBHOOK_KEY: webhookKey,
+            ...(allowsLocalWebhooks && { ALLOW_LOCAL_WEBHOOKS: '1' }),
+          },
         },
       ],
     }),

@@ -3,7 +3,7 @@
  * the local D1, serves, seeds a demo once, runs cron every minute, and stops everything on Ctrl-C.
  *
  * Environment: PORT (8787), STATE_DIR (.wrangler/state), ADMIN_TOKEN (generated and kept in .dev.vars if unset),
- * SEED=none (no demo), CRON_SECRET (random if unset; lets its holder run cron), CI or no terminal (plain output).
+ * WEBHOOK_KEY (the same), ALLOW_LOCAL_WEBHOOKS=1 (webhooks may go to this machine), SEED=none (no demo), CRON_SECRET (random if unset; lets its holder run cron), CI or no terminal (plain output).
  */
 import { ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -31,7 +31,8 @@ process.chdir(PROJECT)
 
 await requireFreePort(port)
 takeDirectory()
-const adminToken = process.env.ADMIN_TOKEN || (await ownAdminToken())
+const adminToken = process.env.ADMIN_TOKEN || (await ownSecret('ADMIN_TOKEN'))
+const webhookKey = process.env.WEBHOOK_KEY || (await ownSecret('WEBHOOK_KEY'))
 const cronSecret = process.env.CRON_SECRET || randomBytes(24).toString('base64url')
 
 // wrangler reads these on import: no telemetry, less output, and nothing served besides the Worker.
@@ -47,7 +48,16 @@ step('Building, and migrating the local database')
 const [bundle] = await Promise.all([build(), migrate()])
 
 step('Starting the Worker')
-const server = await serve({ project: PROJECT, bundle, port, stateDirectory, adminToken, cronSecret })
+const server = await serve({
+  project: PROJECT,
+  bundle,
+  port,
+  stateDirectory,
+  adminToken,
+  cronSecret,
+  webhookKey,
+  allowsLocalWebhooks: process.env.ALLOW_LOCAL_WEBHOOKS === '1',
+})
 stopOnSignals()
 const url = `http://localhost:${port}`
 
@@ -131,14 +141,14 @@ async function requireFreePort(port: number): Promise<void> {
     fail(`Port ${port} is in use. Stop the program that uses it, or choose a different port: PORT=8788 npm start`)
 }
 
-/** The token in .dev.vars, created on the first start. */
-async function ownAdminToken(): Promise<string> {
+/** A secret in .dev.vars, created on the first start. */
+async function ownSecret(name: 'ADMIN_TOKEN' | 'WEBHOOK_KEY'): Promise<string> {
   const file = resolve(PROJECT, '.dev.vars')
-  const kept = existsSync(file) ? parseEnv(readFileSync(file, 'utf8')).ADMIN_TOKEN : undefined
+  const kept = existsSync(file) ? parseEnv(readFileSync(file, 'utf8'))[name] : undefined
   if (kept) return kept
-  const token = randomBytes(24).toString('base64url')
-  await appendFile(file, `ADMIN_TOKEN=${token}\n`, { mode: 0o600 })
-  return token
+  const secret = randomBytes(24).toString('base64url')
+  await appendFile(file, `${name}=${secret}\n`, { mode: 0o600 })
+  return secret
 }
 
 function takeDirectory(): void {

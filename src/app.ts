@@ -19,6 +19,7 @@ import { addressOf } from './rate-limit/address.ts'
 import { read } from './read/index.ts'
 import { review } from './review/index.ts'
 import { requireDatabase } from './store/core/store.ts'
+import { webhooks } from './webhooks/index.ts'
 
 const describeApi = endpoint({
   family: 'operation',
@@ -79,6 +80,7 @@ export const endpoints: readonly Endpoint[] = [
   ...datasets,
   ...experiments,
   ...problems,
+  ...webhooks,
   ...manage,
   ...mcp,
   describeApi,

@@ -37,6 +37,7 @@ import { Watch } from './read/watch.ts'
 import { Feedback, ListedTrace, Span, SpanOfTrace, Suggestion, Trace, Vote } from './read/wire.ts'
 import { ReviewRecord } from './review/reviews.ts'
 import { View } from './review/views.ts'
+import { Delivery, Webhook, WebhookWithSecret } from './webhooks/wire.ts'
 
 /* The names of schemas in the OpenAPI document. Client generators use them as type names, so never change one. */
 
@@ -89,6 +90,9 @@ const output = {
   VersionDiff,
   Vote,
   Watch,
+  Webhook,
+  WebhookDelivery: Delivery,
+  WebhookWithSecret,
 }
 
 /** The events that ingestion accepts, alone or in a batch. */

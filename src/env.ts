@@ -10,6 +10,7 @@ export type Job =
   | { kind: 'settle_items'; organizationKey: number; traceKey: number }
   | { kind: 'forget_user'; organizationKey: number; userId: string }
   | { kind: 'model_job'; organizationKey: number; jobKind: ModelJobKind; subject: string }
+  | { kind: 'send_events'; organizationKey: number; projectKey: number | null }
 
 /** Every binding and variable of the Worker, as wrangler.toml declares them. */
 export interface Env extends StoreBindings {
@@ -22,6 +23,10 @@ export interface Env extends StoreBindings {
   DEAD_JOBS?: Queue<Job>
   /** Secret. Creates organizations and recovers lost keys. Without it, those endpoints return 404. */
   ADMIN_TOKEN?: string
+  /** Secret. Encrypts the URLs and secrets of webhooks. Without it, their endpoints return 409. */
+  WEBHOOK_KEY?: string
+  /** `1` lets webhooks send to http and local addresses, for tests with `npm start`. */
+  ALLOW_LOCAL_WEBHOOKS?: string
   /** Requests per minute for a key without its own limit. Default: DEFAULT_RATE_LIMIT_PER_MINUTE. */
   RATE_LIMIT_PER_MINUTE?: string
   /** `<team>.cloudflareaccess.com`. Set it with ACCESS_AUD to trust Cloudflare Access sign-ins. */

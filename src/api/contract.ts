@@ -14,6 +14,7 @@ export type Family =
   | 'dataset'
   | 'experiment'
   | 'problem'
+  | 'webhook'
   | 'manage'
   | 'mcp'
   | 'session'

@@ -94,6 +94,7 @@ const TAGS: Readonly<Record<Family, string>> = {
   dataset: 'Datasets',
   experiment: 'Experiments',
   problem: 'Problems',
+  webhook: 'Webhooks',
   manage: 'Management',
   mcp: 'Model Context Protocol',
   session: 'Signing in',

@@ -1,6 +1,7 @@
 import type { Job, Runtime } from '../env.ts'
 import { logFault } from '../http/errors.ts'
 import { MAX_QUEUE_BATCH } from '../limits.ts'
+import type { Store } from '../store/core/store.ts'
 
 /**
  * Sends hints to the queue, after the response if necessary. It's fine if the queue is missing or fails: cron picks up
@@ -17,6 +18,16 @@ export async function enqueue(jobs: readonly Job[], { env, requestId, waitUntil 
   )
   waitUntil(sent)
   return sent
+}
+
+/** Sends hints for the events that a request or job may have written. Like `enqueue`, it never rejects. */
+export function enqueueEvents({ organization, outbox }: Store, runtime: Runtime): void {
+  if (outbox.size === 0) return
+  const jobs = [...outbox].map(
+    projectKey => ({ kind: 'send_events', organizationKey: organization.key, projectKey }) as const,
+  )
+  outbox.clear()
+  runtime.waitUntil(enqueue(jobs, runtime))
 }
 
 /** Uses as few calls as possible, because an invocation may make only so many. */

@@ -9,7 +9,7 @@ import type { Context } from './context.ts'
 import type { Contract } from './contract.ts'
 import { parseParams, parseQuery, queryOf } from './parameters.ts'
 import type { Protocol } from './protocol.ts'
-import { enqueue } from './queue.ts'
+import { enqueue, enqueueEvents } from './queue.ts'
 
 /**
  * The one request pipeline, for every protocol: authenticates, checks permissions, takes a token, reads and validates
@@ -53,6 +53,7 @@ export async function serve<C extends Contract, Answer>(
     }
     // Each field was parsed by the schema that its type comes from; TypeScript can't follow that for a generic C.
     const answer = await handler(context as Context<C>)
+    if ('store' in access) enqueueEvents(access.store, runtime)
     return withHeaders(await protocol.success(answer, request, contract, requestId), headers)
   } catch (error) {
     return withHeaders(protocol.failure(error, request, requestId), headers)

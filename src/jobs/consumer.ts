@@ -7,6 +7,7 @@ import { runUserDeletion } from './delete-user.ts'
 import { failModelJobMessage, runModelJobMessage } from './model-job.ts'
 import { runProjectPurge } from './purge-project.ts'
 import { runTracePurge } from './purge-trace.ts'
+import { runEventSending } from './send-events.ts'
 import { runItemSettling } from './settle-items.ts'
 
 /** The suffix of the dead-letter queue's name. The deployment chooses the rest. */
@@ -61,5 +62,7 @@ export function runJob(job: Job, env: Env): Promise<void> {
       return runUserDeletion(job, env)
     case 'model_job':
       return runModelJobMessage(job, env)
+    case 'send_events':
+      return runEventSending(job, env)
   }
 }

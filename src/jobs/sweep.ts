@@ -20,6 +20,7 @@ import { takeDueDeletions } from '../store/reviews/user-deletion.ts'
 import { sweepOrphans } from '../store/traces/orphans.ts'
 import { takeDueProjects } from '../store/traces/project-purge.ts'
 import { takeDuePurges } from '../store/traces/purge.ts'
+import { listDueProjects } from '../store/webhooks/sending.ts'
 import { closeTraces } from './close-traces.ts'
 import { runJob } from './consumer.ts'
 import { countOutputs } from './count-outputs.ts'
@@ -68,6 +69,10 @@ export async function sweep(env: Env, now: number): Promise<void> {
   await attempt({ kind: 'sessions' }, () => deleteExpiredSessions(unscoped, now, SESSION_SWEEP_ROWS))
   await attempt({ kind: 'labellers' }, () => deleteUnusedLabellers(env, unscoped, now))
   if (purges.length === 0) await attempt({ kind: 'orphans' }, () => sweepOrphans(unscoped, now))
+  await attempt({ kind: 'webhooks' }, async () => {
+    const due = await listDueProjects(unscoped, now, limit)
+    for (const project of due.slice(0, limit)) await resend({ kind: 'send_events', ...project }, env)
+  })
   // This comes last, because without a queue, a job runs here for up to a minute or so.
   await attempt({ kind: 'model_jobs' }, async () => {
     const due = await takeDueModelJobs(unscoped, now, limit)
@@ -80,7 +85,10 @@ const resend = (job: Job, env: Env): Promise<void> =>
   attempt(job, () => (env.JOBS ? env.JOBS.send(job) : runJob(job, env)))
 
 /** Runs one part of the work. If it fails, the others still run. */
-async function attempt(part: Readonly<Record<string, string | number>>, run: () => Promise<unknown>): Promise<void> {
+async function attempt(
+  part: Readonly<Record<string, string | number | null>>,
+  run: () => Promise<unknown>,
+): Promise<void> {
   try {
     await run()
   } catch (error) {

@@ -86,6 +86,7 @@ export async function judge(
   const isAdjudicated = caller.isAdjudicator && !request.imported && state !== null && isVotedOn
   const draft: NonNullable<Judged['draft']> = {
     id: newId(),
+    projectKey: subject.trace.projectKey,
     traceKey: span.row.traceKey,
     spanId: span.row.id,
     numberBefore: span.row.reviewNumber,

@@ -93,6 +93,7 @@ export async function judgeVote(act: Act, directed: Directed, values: Values, ch
   const outcome = await votingState(cast, voting.reviewers, comparison(subject))
   const vote: NonNullable<Judged['vote']> = {
     id,
+    projectKey: subject.trace.projectKey,
     traceKey: span.row.traceKey,
     spanId: span.row.id,
     round: span.row.reviewNumber,
@@ -122,6 +123,7 @@ export async function judgeVote(act: Act, directed: Directed, values: Values, ch
   const corrected = isCorrected ? (first.json ?? correction?.json) : undefined
   const draft: Judged['draft'] = {
     id: newId(),
+    projectKey: vote.projectKey,
     traceKey: vote.traceKey,
     spanId: vote.spanId,
     numberBefore: vote.round,

@@ -110,7 +110,9 @@ const isDeletion = ({ method, path }: Contract) => method === 'DELETE' || path.e
 const isSpending = (contract: Contract) =>
   isDeletion(contract) ||
   contract.method === 'PATCH' ||
-  /(rotate|active-version|step-names|review|reviews|claim|assign|attribute|results|finish|cancel)$/.test(contract.path)
+  /(rotate|active-version|step-names|review|reviews|claim|assign|attribute|results|finish|cancel|webhooks)$/.test(
+    contract.path,
+  )
 
 const largeText = 'x'.repeat(INLINE_BYTES + 1)
 

@@ -123,6 +123,22 @@ const expectedOf: Record<string, (world: World, response: ApiResponse) => Expect
   'DELETE /api/views/{viewId}': ({ view, org }) => [
     { ...created('view.delete', view.id, org.project.id), beforeId: view.id, afterId: null },
   ],
+  'POST /api/webhooks': ({ org }, { body }) => [created('webhook.create', body.id, org.project.id)],
+  'PATCH /api/webhooks/{webhookId}': ({ webhook, org }) => [
+    { ...created('webhook.change', webhook.id, org.project.id), afterId: null },
+  ],
+  'DELETE /api/webhooks/{webhookId}': ({ webhook, org }) => [
+    { ...created('webhook.delete', webhook.id, org.project.id), beforeId: webhook.id, afterId: null },
+  ],
+  'POST /api/webhooks/{webhookId}/rotate-secret': ({ webhook, org }) => [
+    { ...created('webhook.rotate_secret', webhook.id, org.project.id), afterId: null },
+  ],
+  'POST /api/webhooks/{webhookId}/test': ({ webhook, org }, { body }) => [
+    { ...created('webhook.test', webhook.id, org.project.id), afterId: body.id },
+  ],
+  'POST /api/webhooks/{webhookId}/deliveries/{deliveryId}/replay': ({ webhook, org }) => [
+    { ...created('webhook.replay', webhook.id, org.project.id), afterId: webhook.deliveryId },
+  ],
   'PUT /api/datasets': ({ org }, { body }) => [created('dataset.create', body.id, org.project.id)],
   'POST /api/datasets/{datasetId}/items': ({ dataset, org }) => [
     { ...created('dataset.import', dataset.id, org.project.id), afterId: null },

@@ -61,6 +61,7 @@ describe('the schema', () => {
       'users',
       'votes',
       'watch_looks',
+      'webhook_deliveries',
     ])
     for (const { sql } of results) expect(sql).toMatch(/WITHOUT ROWID$/)
   })

@@ -7,6 +7,7 @@ import {
   DOC_DRAFT_ID,
   DOC_ID,
   DOC_VERSION_ID,
+  EVENT_ID,
   EXPERIMENT_ID,
   FEEDBACK_ID,
   KEY_ID,
@@ -20,6 +21,7 @@ import {
   TRACE_UUID,
   USER_ID,
   VIEW_ID,
+  WEBHOOK_ID,
 } from '../../src/api/story.ts'
 import { problemUuid } from '../../src/domain/ids.ts'
 import { INLINE_BYTES } from '../../src/limits.ts'
@@ -54,6 +56,8 @@ export interface World {
   problem: { id: string }
   /** A view that the reviewer shares. */
   view: { id: string }
+  /** A webhook with a test event, which asks for none of the events that samples cause. */
+  webhook: { id: string; deliveryId: string }
   /** The `feedback_id` of feedback that a pipeline sent. */
   feedbackId: string
 }
@@ -94,6 +98,7 @@ export async function newWorld(org: Org): Promise<World> {
     ...(await newExperiment(org)),
     ...(await newGate(org)),
     ...(await newView(org)),
+    ...(await newWebhook(org)),
     ...(await newProblem(org)),
   }
 }
@@ -115,6 +120,7 @@ const CREATORS: { readonly [Field in Exclude<keyof World, 'org'>]: (org: Org) =>
   experiment: newExperiment,
   gate: newGate,
   view: newView,
+  webhook: newWebhook,
   problem: newProblem,
 }
 
@@ -216,6 +222,15 @@ async function newView(org: Org) {
   return { view: (await reviewer.post('/api/views', aView())).body }
 }
 
+async function newWebhook(org: Org) {
+  const { webhooks } = (await org.owner.get('/api/webhooks?projectSlug=support')).body
+  // There's a limit, and a tenant may have many worlds. Tests go on with the first one and the latest ones.
+  for (const { id } of webhooks.slice(1, -6)) await org.owner.delete(`/api/webhooks/${id}`)
+  const { id } = (await org.owner.post('/api/webhooks', { ...aWebhook(), projectSlug: 'support' })).body
+  const delivery = (await org.owner.post(`/api/webhooks/${id}/test`)).body
+  return { webhook: { id, deliveryId: delivery.id } }
+}
+
 export async function newProblem(org: Org) {
   const trace = aTrace({ name: freshSlug() })
   const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
@@ -261,6 +276,12 @@ async function newText({ owner }: Org, path: string, body: object): Promise<Text
 const freshSlug = () => `slug-${crypto.randomUUID()}`
 
 const aPrompt = () => ({ projectSlug: 'support', stepId: freshSlug(), content: 'Answer the question.' })
+const aWebhook = () => ({
+  id: crypto.randomUUID(),
+  // No network has such a host.
+  url: 'https://hooks.invalid/countersign',
+  events: ['span.disputed'],
+})
 const aView = () => ({
   projectSlug: 'support',
   name: freshSlug(),
@@ -283,6 +304,8 @@ const NAMES: ReadonlyMap<unknown, (world: World) => string> = new Map([
   [FEEDBACK_ID, ({ feedbackId }) => feedbackId],
   [COMMENT_ID, ({ comment }) => comment.id],
   [VIEW_ID, ({ view }) => view.id],
+  [WEBHOOK_ID, ({ webhook }) => webhook.id],
+  [EVENT_ID, ({ webhook }) => webhook.deliveryId],
   [PROBLEM_ID, ({ problem }) => problem.id],
   [PROMPT_ID, ({ prompt }) => prompt.id],
   [PROMPT_VERSION_ID, ({ prompt }) => prompt.versionId],
@@ -333,6 +356,11 @@ const differences: Readonly<Record<string, Partial<Sample>>> = {
   'POST /api/reviews': { body: ({ spanId }) => ({ reviews: [{ spanId, decision: 'accept' }] }) },
   // A new name each time, because saving the same view again changes nothing.
   'POST /api/views': { body: () => aView() },
+  // Names the world's webhook, so that a new world makes room for another one.
+  'POST /api/webhooks': {
+    body: ({ webhook }) => ({ ...aWebhook(), projectSlug: 'support', description: `Besides ${webhook.id}` }),
+  },
+  'PATCH /api/webhooks/{webhookId}': { body: () => ({ description: freshSlug() }) },
   // Keep the page short: the fault suite fails each R2 read in turn, and every world in the tenant adds items.
   'GET /api/review-queue': { path: ({ org }) => `/api/review-queue?projectId=${org.project.id}&limit=2` },
   'POST /api/prompts': { body: () => aPrompt() },

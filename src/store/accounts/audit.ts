@@ -92,6 +92,13 @@ export const AUDIT_ACTIONS = [
   'review_policy.set',
   'problem.change',
   'problem.suggest',
+  'webhook.create',
+  'webhook.change',
+  'webhook.delete',
+  'webhook.rotate_secret',
+  'webhook.test',
+  'webhook.replay',
+  'webhook.switch_off',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 

@@ -1,12 +1,18 @@
 import { eq, sql } from 'drizzle-orm'
 import type { Actor, HashedKey } from '../../domain/api-key.ts'
+import { sentEventsOf } from '../core/outbox.ts'
 import { selectFor } from '../core/rows.ts'
 import type { Organization, UnscopedStore } from '../core/store.ts'
 import { apiKeys, organizations } from '../schema/accounts.ts'
 import { type Act, recordAct } from './audit.ts'
 
 /** The columns of an organization that a bound store needs. */
-export const organizationColumns = { key: organizations.key, id: organizations.id, slug: organizations.slug }
+export const organizationColumns = {
+  key: organizations.key,
+  id: organizations.id,
+  slug: organizations.slug,
+  sentEvents: sentEventsOf(sql.raw('organizations.key')),
+}
 
 /** A new organization. The caller chooses `id`, so a retry doesn't create a second one. */
 export interface OrganizationDraft {

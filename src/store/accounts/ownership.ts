@@ -1,4 +1,4 @@
-import { and, eq, gt, isNull, ne, sql } from 'drizzle-orm'
+import { and, eq, gt, isNull, ne, or, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import type { TextKind } from '../../domain/versioned-text.ts'
 import type { Organization, UnscopedStore } from '../core/store.ts'
@@ -10,6 +10,7 @@ import { feedback } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
 import { versionedTexts } from '../schema/texts.ts'
 import { traces } from '../schema/traces.ts'
+import { webhooks } from '../schema/webhooks.ts'
 
 /*
  * The only queries in a request that read tenants' data without being bound to an organization. They run after a miss
@@ -149,6 +150,24 @@ export async function isForeignProblem({ database }: UnscopedStore, own: Organiz
     .from(problemIds)
     .innerJoin(projects, eq(projects.key, problemIds.projectKey))
     .where(and(eq(problemIds.id, id), isNull(projects.deletedAt), ne(projects.organizationKey, own.key)))
+  return rows.length > 0
+}
+
+/**
+ * Whether another organization has a webhook with this id. Clients may choose ids, so check this only if the caller's own
+ * organization has none.
+ */
+export async function isForeignWebhook({ database }: UnscopedStore, own: Organization, id: string): Promise<boolean> {
+  const rows = await database
+    .select({ key: webhooks.key })
+    .from(webhooks)
+    .where(
+      and(
+        eq(webhooks.id, id),
+        ne(webhooks.organizationKey, own.key),
+        or(isNull(webhooks.projectKey), isOfProject(webhooks.projectKey)),
+      ),
+    )
   return rows.length > 0
 }
 

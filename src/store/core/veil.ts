@@ -50,6 +50,9 @@ const isSharedTextVeiled = existsShallow(sql`
 const isVeiled = sql`(${isBlindProject(projectOfSpan)} and ${shallow(isUnreviewed)}
   and iif(${shallow(isReviewedWithOther)}, ${isSharedTextVeiled}, ${shallow(isBlindStep(projectOfSpan, spans.stepId))}))`
 
+/** The same, if any project has a blind policy. */
+export const isSpanVeiled = ifAnyBlind(isVeiled)
+
 /** Whether the current trace has a veiled span to review. `needsReview` is 0 if it has none to review. */
 const hasVeiledSpan = sql`(${isBlindProject(traces.projectKey)} and ${traces.needsReview} <> 0 and ${existsShallow(sql`
   select 1 from ${spans} where ${ofTrace} and ${isUnreviewedStep} and ${isBlindStep(traces.projectKey, spans.stepId)}`)})`

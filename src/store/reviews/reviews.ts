@@ -1,5 +1,6 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import { groupOf } from '../../domain/dataset.ts'
+import { newId } from '../../domain/ids.ts'
 import { isSampled } from '../../domain/review-policy.ts'
 import type { Decision, ReviewBasis, ReviewOutcome } from '../../domain/review-state.ts'
 import { utf8Length } from '../../domain/text.ts'
@@ -10,10 +11,11 @@ import { refreshAssignments } from '../core/assignees.ts'
 import { chunkRows } from '../core/chunks.ts'
 import { type SpanClaim, toClaims } from '../core/claims.ts'
 import { readPlain } from '../core/database.ts'
+import { recordEvents } from '../core/outbox.ts'
 import { policyOf } from '../core/review-policy.ts'
 import { isFree, needsReview } from '../core/reviewable.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
-import { isStep, promptOfStep } from '../core/step-names.ts'
+import { isStep, promptOfStep, readStepId } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { markDays } from '../counts/output-days.ts'
 import { updateCases } from '../counts/problem-cases.ts'
@@ -213,6 +215,7 @@ const sharingRootId = sql<string | null>`(
 export interface ReviewDraft {
   /** The caller chooses it, so a retry doesn't add a second decision. */
   id: string
+  projectKey: number
   traceKey: number
   spanId: string
   /** The number of decisions when the span was read, and the number that grows with each vote. */
@@ -406,12 +409,51 @@ export async function addReviews(
       ...(changing.length > 0 ? updateCases(store, isLive(store, isOneOfKeys(changing))) : []),
       ...(votes.length > 0 ? voteStatements(store, act, votes) : []),
       ...(ending.length > 0 ? endVoting(store, act, ending) : []),
+      ...recordDecisions(store, items, act.at),
     ])
     const [rows, requested] = [results[12], results[13]]
     for (const { id, isStale } of rows) added.set(id, { isStale })
     for (const { traceKey } of requested) toAttribute.add(traceKey)
   }
   return { added, toAttribute }
+}
+
+/** The statements that record the events of decisions, except imported ones. */
+function recordDecisions(store: Store, drafts: readonly ReviewDraft[], at: number) {
+  const decided = Map.groupBy(
+    drafts.filter(({ importedAt }) => importedAt === null),
+    ({ projectKey }) => projectKey,
+  )
+  return [...decided].flatMap(([projectKey, items]) => {
+    const rows = DECISIONS.encodeAll(items.map(item => ({ ...item, eventId: newId() })))
+    const { row } = DECISIONS
+    const from = sql`from ${DECISIONS.from(rows)} cross join ${reviews} where ${isAdded(row)}`
+    const { traceKey, id, userId, spanId } = reviews
+    const stepId = readStepId(sql`${projectKey}`, reviews.stepId)
+    const event = { traceKey, subjectId: id, actorId: userId, at }
+    return [
+      ...recordEvents(
+        store,
+        'span.reviewed',
+        projectKey,
+        {
+          ...event,
+          id: row.eventId,
+          data: {
+            reviewId: id,
+            spanId,
+            stepId,
+            decision: reviews.decision,
+            state: reviews.state,
+            errorType: reviews.errorType,
+            promptVersionId: sql`nullif(${reviews.promptVersionId}, '')`,
+            basis: reviews.basis,
+          },
+        },
+        from,
+      ),
+    ]
+  })
 }
 
 const PLACE = ['traceKey', 'spanId', 'numberBefore', 'id'] as const
@@ -433,6 +475,7 @@ const DRAFTS = rowSet([
   'voteNumberBefore',
   'isByVotes',
 ])
+const DECISIONS = rowSet([...PLACE, 'eventId'])
 /** Whether a trace is one of those that drafts are in. */
 const isOneOfKeys = (drafts: readonly ReviewDraft[]): SQL =>
   sql`${traces.key} in (select item.value from json_each(${JSON.stringify(drafts.map(({ traceKey }) => traceKey))}) as item)`
@@ -452,7 +495,7 @@ const DECIDED = {
 const entryBytes = ({ entries, vote }: ReviewDraft): number =>
   entries.reduce((sum, entry) => sum + utf8Length(JSON.stringify(encodeEntry(entry, 0))), vote ? voteBytes(vote) : 0)
 
-const rowOf = ({ entries: _, vote, ...draft }: ReviewDraft) =>
+const rowOf = ({ entries: _, vote, projectKey: __, ...draft }: ReviewDraft) =>
   DRAFTS.encode({
     ...draft,
     isByVotes: Number(vote !== undefined),

@@ -1,11 +1,14 @@
 import { type SQL, sql } from 'drizzle-orm'
+import { newId } from '../../domain/ids.ts'
 import type { Decision } from '../../domain/review-state.ts'
 import { utf8Length } from '../../domain/text.ts'
 import { type Act, actorOf, recordActs } from '../accounts/audit.ts'
 import { chunkRows } from '../core/chunks.ts'
+import { recordEvents } from '../core/outbox.ts'
 import { isFree, isUnclaimed } from '../core/reviewable.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
 import { isStanding } from '../core/standing-votes.ts'
+import { readStepId } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { disputes, feedback, reviewClaims, reviews, votes } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
@@ -23,6 +26,7 @@ import { reopenTraces } from '../traces/traces.ts'
 
 /** A reviewer's vote on a span, or its withdrawal, based on an earlier read of the span. */
 export interface VoteDraft {
+  projectKey: number
   /** A new vote has a new id, even if it replaces the reviewer's earlier one. */
   id: string
   traceKey: number
@@ -67,12 +71,13 @@ const VOTES = rowSet([
   'takesOver',
   'others',
 ])
+const DISPUTED = rowSet([...PLACE, 'eventId'])
 const PLACES = rowSet([...PLACE, 'idBefore', 'placesLeft', 'isDisputed'])
 
 /** A vote with the decision that follows from it, if one does. */
 type VoteWithReview = VoteDraft & { reviewId?: string }
 
-const rowOf = ({ approved, isBlind, isSampled, takesOver, reviewId, ...draft }: VoteWithReview) =>
+const rowOf = ({ projectKey: _, approved, isBlind, isSampled, takesOver, reviewId, ...draft }: VoteWithReview) =>
   VOTES.encode({
     ...draft,
     reviewId,
@@ -107,10 +112,36 @@ export async function addVotes(store: Store, act: Act, drafts: readonly VoteDraf
       // From now on, the queue asks others for their votes even if the policy leaves out the trace, unless a blind
       // policy applies to them.
       reopenTraces(store, isLive(store, sql`${traces.key} in (select ${PLACES.row.traceKey} from ${places})`)),
+      ...recordDisputes(store, items, act),
     ])
     for (const { id } of rows) stored.add(id)
   }
   return stored
+}
+
+/** The statements that record the events of outputs on which reviewers now disagree. */
+function recordDisputes(store: Store, drafts: readonly VoteDraft[], act: Act) {
+  const disputed = Map.groupBy(
+    drafts.filter(({ isDisputed }) => isDisputed),
+    ({ projectKey }) => projectKey,
+  )
+  return [...disputed].flatMap(([projectKey, items]) => {
+    const rows = DISPUTED.encodeAll(items.map(item => ({ ...item, reviewId: undefined, eventId: newId() })))
+    const { row } = DISPUTED
+    const data = { spanId: spans.id, stepId: readStepId(sql`${projectKey}`, spans.stepId) }
+    // The last voter's id would say how the others voted.
+    const event = { id: row.eventId, traceKey: spans.traceKey, subjectId: spans.id, actorId: null, at: act.at, data }
+    const isNew = sql`${disputes.traceKey} = ${spans.traceKey} and ${disputes.spanId} = ${spans.id}
+      and ${disputes.disputedAt} = ${act.at}`
+    return recordEvents(
+      store,
+      'span.disputed',
+      projectKey,
+      event,
+      sql`from ${DISPUTED.from(rows)} cross join ${votes} cross join ${spans} cross join ${disputes}
+        where ${isCast(row, act)} and ${spans.id} = ${row.spanId} and ${spans.traceKey} = ${row.traceKey} and ${isNew}`,
+    )
+  })
 }
 
 /**

@@ -12,6 +12,7 @@ import {
 import { FOLLOWED_PROMPTS, SCANNED_TEXTS, WATCHES_AT_ONCE } from '../../limits.ts'
 import { hasExistingProject } from '../accounts/projects.ts'
 import { named, readPlain } from '../core/database.ts'
+import { sentEventsOf } from '../core/outbox.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
 import type { Organization, Store, UnscopedStore } from '../core/store.ts'
 import { firstDecisions, type WatchedDecisions } from '../reviews/first-decisions.ts'
@@ -386,6 +387,7 @@ export async function listWatchedPrompts(
       organizationKey: sql<number>`${organizations.key}`.as('organization_key'),
       organizationId: sql<string>`${organizations.id}`.as('organization_id'),
       slug: organizations.slug,
+      sentEvents: sentEventsOf(organizations.key),
       mayBeWatched: sql<number>`(${versionedTexts.kind} = 'prompt' and ${wasReplaced})`.as('may_be_watched'),
     })
     .from(versionedTexts)
@@ -398,9 +400,9 @@ export async function listWatchedPrompts(
   const isCut = prompts.length < watched.length
   const lastKey = (isCut ? prompts : rows).at(-1)?.key ?? null
   return {
-    prompts: prompts.map(({ id, organizationKey, organizationId, slug }) => ({
+    prompts: prompts.map(({ id, organizationKey, organizationId, slug, sentEvents }) => ({
       id,
-      organization: { key: organizationKey, id: organizationId, slug },
+      organization: { key: organizationKey, id: organizationId, slug, sentEvents },
     })),
     nextKey: isCut || rows.length === SCANNED_TEXTS ? lastKey : null,
   }

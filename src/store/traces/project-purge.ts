@@ -20,6 +20,7 @@ import { promptSuggestions } from '../schema/prompt-suggestions.ts'
 import { reviewPolicies, reviewPolicySteps } from '../schema/review-policies.ts'
 import { guidelines, textActivations, textVersions, versionedTexts, watchLooks } from '../schema/texts.ts'
 import { traces } from '../schema/traces.ts'
+import { webhooks } from '../schema/webhooks.ts'
 import { deleteValues } from './payloads.ts'
 import { deleteExperiments } from './purged-results.ts'
 
@@ -163,6 +164,12 @@ function deletions(projectKey: number): { limit: number; statement: SQL }[] {
       'project_key, step_id',
       sql`${ofProject} and not exists (select 1 from ${datasetEntries} entry
         where entry.project_key = ${datasets.projectKey} and entry.step_id = ${datasets.stepId})`,
+    ),
+    removal(
+      webhooks,
+      'key',
+      sql`organization_key = (select ${projects.organizationKey} from ${projects} where ${projects.key} = ${projectKey})
+        and ${ofProject}`,
     ),
     removal(modelJobs, 'organization_key, kind, subject'),
     removal(modelCalls, 'project_key'),

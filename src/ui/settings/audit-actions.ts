@@ -51,6 +51,13 @@ const LABELS: Readonly<Record<AuditAction, string>> = {
   'review_policy.set': 'Review policy changed',
   'problem.change': 'Problem changed',
   'problem.suggest': 'Prompt version requested from a model',
+  'webhook.create': 'Webhook created',
+  'webhook.change': 'Webhook changed',
+  'webhook.delete': 'Webhook deleted',
+  'webhook.rotate_secret': "Webhook's secret replaced",
+  'webhook.test': 'Test event sent',
+  'webhook.replay': 'Webhook delivery repeated',
+  'webhook.switch_off': 'Webhook switched off',
 }
 
 /** The actions to filter by. */

@@ -1,0 +1,19 @@
+/** The events that a webhook can ask for. */
+export const EVENT_TYPES = ['span.reviewed', 'span.disputed'] as const
+export type EventType = (typeof EVENT_TYPES)[number]
+
+/** The event that only `POST …/test` sends, to one webhook. */
+export const TEST_EVENT = 'webhook.test'
+
+/** What an event or a delivery is about. */
+export type SentType = EventType | typeof TEST_EVENT
+
+/** `json` is Standard Webhooks' envelope, `slack` a message for an incoming webhook of Slack. */
+export const WEBHOOK_FORMATS = ['json', 'slack'] as const
+export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number]
+
+/** Why a webhook sends nothing. */
+export const DISABLED_REASONS = ['manager', 'gone', 'failing'] as const
+
+export const DELIVERY_STATES = ['pending', 'delivered', 'failed'] as const
+export type DeliveryState = (typeof DELIVERY_STATES)[number]

@@ -1,0 +1,66 @@
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
+import type { EventType } from '../../domain/webhook.ts'
+import { webhookEvents } from '../schema/webhooks.ts'
+import { selectFor } from './rows.ts'
+import type { Organization, Store } from './store.ts'
+
+/*
+ * The outbox. Whatever changes something that a webhook may ask for adds the statement of `recordEvents` to its batch.
+ * Without such a webhook, there is no statement.
+ */
+
+/**
+ * What an organization's projects send: a line for each enabled webhook, with its project's key, or `*` for all, and its
+ * events.
+ */
+export const sentEventsOf = (organizationKey: SQLWrapper): SQL<string | null> => sql<string | null>`(
+  select group_concat(coalesce(sending.project_key, '*') || sending.events, char(10)) from webhooks sending
+  where sending.organization_key = ${organizationKey} and sending.is_enabled = 1)`
+
+/** Whether a webhook asks for a type of a project's events. */
+const sendsEvent = ({ sentEvents }: Organization, type: EventType, projectKey: number): boolean =>
+  sentEvents
+    ?.split('\n')
+    .some(line => (line.startsWith(`${projectKey} `) || line.startsWith('* ')) && line.includes(` ${type} `)) ?? false
+
+/** An event's columns, from the rows of a query or constant. */
+interface EventColumns {
+  /** The caller chooses it, so a retry doesn't record a second event. */
+  id: string | SQL
+  traceKey: number | SQL | SQLiteColumn | null
+  /** The id of what it's about. */
+  subjectId: string | SQL | SQLiteColumn
+  actorId: string | SQL | SQLiteColumn | null
+  at: number | SQL
+  /** What the payload says besides: ids and enumerated words, never values of traces. */
+  data: Readonly<Record<string, string | number | boolean | null | SQLWrapper>>
+}
+
+/**
+ * The statements, one or none, that record events of a project, for the batch of the change that causes them. `from` has
+ * a row for each event, with a `where` clause.
+ */
+export function recordEvents(
+  { database, organization, outbox }: Store,
+  type: EventType,
+  projectKey: number,
+  { data, ...event }: EventColumns,
+  from: SQL,
+) {
+  if (!sendsEvent(organization, type, projectKey)) return []
+  outbox.add(projectKey)
+  const fields = Object.entries(data).flatMap(([name, value]) => [sql`${name}`, jsonOf(value)])
+  const place = { sequence: null, organizationKey: organization.key, projectKey, type }
+  const values = { ...place, ...event, data: sql`json_object(${sql.join(fields, sql`, `)})`, isNew: 1 }
+  return [
+    database
+      .insert(webhookEvents)
+      .select(selectFor(webhookEvents, values, from))
+      .onConflictDoNothing(),
+  ]
+}
+
+/** D1 binds a boolean as a number. */
+const jsonOf = (value: string | number | boolean | null | SQLWrapper): SQL =>
+  typeof value === 'boolean' ? sql.raw(value ? `json('true')` : `json('false')`) : sql`${value}`

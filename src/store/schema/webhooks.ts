@@ -1,0 +1,109 @@
+import { isNotNull, sql } from 'drizzle-orm'
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { DELIVERY_STATES, DISABLED_REASONS, WEBHOOK_FORMATS } from '../../domain/webhook.ts'
+
+/** Where the events of a project, or of a whole organization, are sent. */
+export const webhooks = sqliteTable(
+  'webhooks',
+  {
+    /** Never used again, because deliveries of a deleted webhook may be left. */
+    key: integer('key').primaryKey({ autoIncrement: true }),
+    /** Clients may choose it, so it's unique in its organization only. */
+    id: text('id').notNull(),
+    organizationKey: integer('organization_key').notNull(),
+    /** Null: every project in the organization. */
+    projectKey: integer('project_key'),
+    /** A hash of the request that created it, which tells a repeated request from another one with the same id. */
+    requestHash: text('request_hash').notNull(),
+    /** The URL and the signing secrets, encrypted under WEBHOOK_KEY: a Slack URL is a secret as well. */
+    sealed: text('sealed').notNull(),
+    /** Event types, each between spaces: ` span.reviewed trace.deleted `. */
+    events: text('events').notNull(),
+    format: text('format', { enum: WEBHOOK_FORMATS }).notNull(),
+    includesValues: integer('includes_values', { mode: 'boolean' }).notNull(),
+    description: text('description').notNull(),
+    /** The service's own address when it was created or changed, for links into the app. */
+    origin: text('origin').notNull(),
+    /** When the replaced secret stops signing. Null if none was replaced. */
+    oldSecretUntil: integer('old_secret_until'),
+    isEnabled: integer('is_enabled', { mode: 'boolean' }).notNull(),
+    disabledAt: integer('disabled_at'),
+    disabledReason: text('disabled_reason', { enum: DISABLED_REASONS }),
+    /** The first failure after the last success. Null if the last attempt was a success. */
+    failingSince: integer('failing_since'),
+    /** The failures in a row after which it rests, and until when. */
+    restCount: integer('rest_count').notNull(),
+    restsUntil: integer('rests_until'),
+    /** When a run has to look at its deliveries. Null if none is pending. */
+    dueAt: integer('due_at'),
+    createdAt: integer('created_at').notNull(),
+    updatedAt: integer('updated_at').notNull(),
+  },
+  table => [
+    uniqueIndex('webhooks_by_id').on(table.id, table.organizationKey),
+    index('webhooks_by_organization').on(table.organizationKey),
+    index('webhooks_sending').on(table.organizationKey).where(sql`${table.isEnabled} = 1`),
+    index('webhooks_due').on(table.dueAt).where(isNotNull(table.dueAt)),
+  ],
+)
+
+/**
+ * The outbox: what happened in projects with a webhook that asks for it. Each row is written in the batch of its change.
+ * It has no values of traces, which deliveries read when they are sent.
+ */
+export const webhookEvents = sqliteTable(
+  'webhook_events',
+  {
+    /** Events are numbered in the order in which the database committed them. Numbers are never used again. */
+    sequence: integer('sequence').primaryKey({ autoIncrement: true }),
+    /** The `webhook-id` of its deliveries. */
+    id: text('id').notNull().unique(),
+    organizationKey: integer('organization_key').notNull(),
+    /** Null for a test event of a webhook for every project. */
+    projectKey: integer('project_key'),
+    type: text('type').notNull(),
+    /** The trace that it's about, which takes its event with it when it's purged. Null for others. */
+    traceKey: integer('trace_key'),
+    /** The id of what it's about: a review, feedback, a span, and so on. */
+    subjectId: text('subject_id').notNull(),
+    /** Who caused it: a user's id, or the id of a key without a user. Null: the service. */
+    actorId: text('actor_id'),
+    at: integer('at').notNull(),
+    /** What the payload says besides: ids and enumerated words, as a JSON object. */
+    data: text('data').notNull(),
+    /** Whether it still has to be turned into deliveries. */
+    isNew: integer('is_new', { mode: 'boolean' }).notNull(),
+  },
+  table => [
+    index('webhook_events_new').on(table.projectKey, table.sequence).where(sql`${table.isNew} = 1`),
+    index('webhook_events_by_trace').on(table.traceKey).where(isNotNull(table.traceKey)),
+  ],
+)
+
+/** One event for one webhook, and how its delivery went. */
+export const webhookDeliveries = sqliteTable(
+  'webhook_deliveries',
+  {
+    webhookKey: integer('webhook_key').notNull(),
+    sequence: integer('sequence').notNull(),
+    state: text('state', { enum: DELIVERY_STATES }).notNull(),
+    /** The attempts that have begun since it was created or replayed. */
+    attempts: integer('attempts').notNull(),
+    /** When the next attempt may begin; while one is under way, when its lease ends. Null if none is left. */
+    nextAttemptAt: integer('next_attempt_at'),
+    /** The run that holds it. */
+    leaseToken: text('lease_token'),
+    /** The last attempt: when it began, how long it took, and the answer's status. */
+    attemptedAt: integer('attempted_at'),
+    durationMs: integer('duration_ms'),
+    status: integer('status'),
+    /** Why there was no answer. */
+    fault: text('fault'),
+    /** The beginning of the answer, if the attempt failed. */
+    answer: text('answer'),
+  },
+  table => [
+    primaryKey({ columns: [table.webhookKey, table.sequence] }),
+    index('webhook_deliveries_due').on(table.webhookKey, table.nextAttemptAt).where(isNotNull(table.nextAttemptAt)),
+  ],
+)

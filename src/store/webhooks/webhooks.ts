@@ -1,0 +1,248 @@
+import { and, asc, eq, getTableColumns, gt, isNull, or, type SQL, sql } from 'drizzle-orm'
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
+import type { EventType, WebhookFormat } from '../../domain/webhook.ts'
+import { MAX_WEBHOOKS } from '../../limits.ts'
+import { type Act, recordAct } from '../accounts/audit.ts'
+import { hasExistingProject, isExistingProject, type Project, requireExisting } from '../accounts/projects.ts'
+import { selectFor } from '../core/rows.ts'
+import type { Store } from '../core/store.ts'
+import { projects } from '../schema/accounts.ts'
+import { webhooks } from '../schema/webhooks.ts'
+
+/** A webhook as it's stored. `sealed` has its URL and secrets. */
+export interface WebhookRecord extends Omit<typeof webhooks.$inferSelect, 'events' | 'organizationKey'> {
+  events: readonly EventType[]
+  /** Null: every project in the organization. */
+  projectId: string | null
+}
+
+/** What a manager chooses. */
+interface WebhookSettings {
+  sealed: string
+  events: readonly EventType[]
+  format: WebhookFormat
+  includesValues: boolean
+  description: string
+  origin: string
+}
+
+/** A new webhook. The caller chooses `id`, so a retry doesn't create a second one. */
+interface WebhookDraft extends WebhookSettings {
+  id: string
+  requestHash: string
+  createdAt: number
+}
+
+const { events: _, organizationKey: __, ...plainColumns } = getTableColumns(webhooks)
+
+const columns = {
+  ...plainColumns,
+  events: sql<string>`${webhooks.events}`.mapWith(parseEvents),
+  projectId: projects.id,
+}
+
+/** Stored types between spaces. Another release may know more of them. */
+function parseEvents(stored: string): EventType[] {
+  return stored.trim().split(' ') as EventType[]
+}
+
+const writeEvents = (events: readonly EventType[]): string => ` ${events.join(' ')} `
+
+/** `hasExistingProject` is null for every project. */
+const isOwn = (store: Store): SQL =>
+  sql`(${eq(webhooks.organizationKey, store.organization.key)}
+    and coalesce(${hasExistingProject(store, webhooks.projectKey)}, true))`
+
+/** The statement that reads webhooks of the organization. */
+export const selectWebhooks = (store: Store, condition: SQL | undefined) =>
+  store.database
+    .select(columns)
+    .from(webhooks)
+    .leftJoin(projects, eq(projects.key, webhooks.projectKey))
+    .where(and(isOwn(store), condition))
+
+/** Which webhooks to list. */
+interface WebhookFilter {
+  /** Only those that send this project's events. Null: all. */
+  project: Pick<Project, 'key'> | null
+  /** Whether to leave out those that send the events of every project. */
+  isOwnOnly: boolean
+}
+
+/** A page of the organization's webhooks, oldest first. */
+export const listWebhooks = (
+  store: Store,
+  { project, isOwnOnly }: WebhookFilter,
+  { limit, after }: { limit: number; after: number },
+): Promise<WebhookRecord[]> =>
+  selectWebhooks(
+    store,
+    and(
+      project === null
+        ? undefined
+        : or(eq(webhooks.projectKey, project.key), isOwnOnly ? undefined : isNull(webhooks.projectKey)),
+      gt(webhooks.key, after),
+    ),
+  )
+    .orderBy(asc(webhooks.key))
+    .limit(limit)
+
+/** Finds a webhook of the organization. */
+export async function findWebhook(store: Store, id: string): Promise<WebhookRecord | undefined> {
+  const [row] = await selectWebhooks(store, eq(webhooks.id, id))
+  return row
+}
+
+/**
+ * Creates a webhook for a project, or for every project. Returns the one with its id if there is one already, or undefined
+ * if there are as many as there may be.
+ */
+export async function addWebhook(
+  store: Store,
+  act: Act,
+  project: Project | null,
+  draft: WebhookDraft,
+): Promise<WebhookRecord | undefined> {
+  const { database, organization } = store
+  const { id, createdAt, events, includesValues, ...settings } = draft
+  const isThis = and(eq(webhooks.organizationKey, organization.key), eq(webhooks.id, id))
+  const isNew = sql`exists (select 1 from ${webhooks} where ${isThis} and ${webhooks.sealed} = ${draft.sealed})`
+  await database.batch([
+    database
+      .insert(webhooks)
+      .select(
+        selectFor(
+          webhooks,
+          {
+            ...settings,
+            key: null,
+            id,
+            organizationKey: organization.key,
+            projectKey: project?.key ?? null,
+            events: writeEvents(events),
+            includesValues: Number(includesValues),
+            oldSecretUntil: null,
+            isEnabled: 1,
+            disabledAt: null,
+            disabledReason: null,
+            failingSince: null,
+            restCount: 0,
+            restsUntil: null,
+            dueAt: null,
+            createdAt,
+            updatedAt: createdAt,
+          },
+          sql`where ${project ? isExistingProject(store, project) : sql`true`} and (
+            select count(*) from ${webhooks} where ${webhooks.organizationKey} = ${organization.key}
+              and ${webhooks.projectKey} is ${project?.key ?? null}) < ${MAX_WEBHOOKS}`,
+        ),
+      )
+      .onConflictDoNothing(),
+    recordAct(
+      store,
+      act,
+      { action: 'webhook.create', targetId: id, projectKey: project?.key ?? null, afterId: id },
+      isNew,
+    ),
+  ])
+  const stored = await findWebhook(store, id)
+  if (!stored && project) await requireExisting(store, project)
+  return stored
+}
+
+/** Changes to a webhook. Undefined fields stay as they are. */
+export type WebhookChanges = { [Name in keyof WebhookSettings]?: WebhookSettings[Name] | undefined } & {
+  isEnabled?: boolean | undefined
+}
+
+/** Names a webhook, and the URL and secrets that a change follows from. */
+type WebhookVersion = Pick<WebhookRecord, 'key' | 'id' | 'projectKey' | 'sealed'>
+
+const isVersion = (store: Store, { key, sealed }: WebhookVersion): SQL =>
+  sql`(${isOwn(store)} and ${webhooks.key} = ${key} and ${webhooks.sealed} = ${sealed})`
+
+const existsVersion = (store: Store, version: WebhookVersion): SQL =>
+  sql`exists (select 1 from ${webhooks} where ${isVersion(store, version)})`
+
+/** Starts over: what a receiver did before a manager changed something says nothing about what follows. */
+const FRESH_START = { failingSince: null, restCount: 0, restsUntil: null }
+const ENABLED = { isEnabled: true, disabledAt: null, disabledReason: null, ...FRESH_START }
+const DISABLED = { isEnabled: false, disabledReason: 'manager', dueAt: null } as const
+
+/**
+ * Changes a webhook. A disabled one that's enabled goes on with the deliveries that are left. Returns undefined if the
+ * webhook was changed or deleted since it was read.
+ */
+export async function updateWebhook(
+  store: Store,
+  act: Act,
+  before: WebhookRecord,
+  { events, isEnabled, ...changes }: WebhookChanges,
+): Promise<WebhookRecord | undefined> {
+  const { database } = store
+  const others = { ...changes, events: events && writeEvents(events) }
+  const isSwitch = isEnabled !== undefined && isEnabled !== before.isEnabled
+  const switched = isSwitch ? (isEnabled ? { ...ENABLED, dueAt: act.at } : { ...DISABLED, disabledAt: act.at }) : {}
+  const moved = changes.sealed === undefined ? {} : FRESH_START
+  const differs = (column: SQLiteColumn, value: string | boolean | undefined) =>
+    value === undefined ? undefined : sql`${column} <> ${typeof value === 'boolean' ? Number(value) : value}`
+  const isDifferent = or(
+    differs(webhooks.sealed, others.sealed),
+    differs(webhooks.events, others.events),
+    differs(webhooks.format, others.format),
+    differs(webhooks.includesValues, others.includesValues),
+    differs(webhooks.description, others.description),
+    differs(webhooks.isEnabled, isEnabled),
+  )
+  const isChange = and(isVersion(store, before), isDifferent ?? sql`false`)
+  await database.batch([
+    // Record first, because the update changes the version, and a no-op isn't audited.
+    recordAct(
+      store,
+      act,
+      { action: 'webhook.change', targetId: before.id, projectKey: before.projectKey },
+      sql`exists (select 1 from ${webhooks} where ${isChange})`,
+    ),
+    database
+      .update(webhooks)
+      .set({ ...others, ...moved, ...switched, updatedAt: act.at })
+      .where(isChange),
+  ])
+  const after = await findWebhook(store, before.id)
+  return after && after.sealed === (changes.sealed ?? before.sealed) ? after : undefined
+}
+
+/** Replaces a webhook's secrets. Returns undefined if the webhook was changed or deleted since it was read. */
+export async function replaceSecret(
+  store: Store,
+  act: Act,
+  before: WebhookRecord,
+  { sealed, oldSecretUntil }: { sealed: string; oldSecretUntil: number },
+): Promise<WebhookRecord | undefined> {
+  await store.database.batch([
+    recordAct(
+      store,
+      act,
+      { action: 'webhook.rotate_secret', targetId: before.id, projectKey: before.projectKey },
+      existsVersion(store, before),
+    ),
+    store.database.update(webhooks).set({ sealed, oldSecretUntil, updatedAt: act.at }).where(isVersion(store, before)),
+  ])
+  const after = await findWebhook(store, before.id)
+  return after?.sealed === sealed ? after : undefined
+}
+
+/** Deletes a webhook. Cron deletes what's left of its deliveries. */
+export async function deleteWebhook(store: Store, act: Act, { key, id, projectKey }: WebhookRecord): Promise<void> {
+  const { database } = store
+  const isThis = and(isOwn(store), eq(webhooks.key, key))
+  await database.batch([
+    recordAct(
+      store,
+      act,
+      { action: 'webhook.delete', targetId: id, projectKey, beforeId: id },
+      sql`exists (select 1 from ${webhooks} where ${isThis})`,
+    ),
+    database.delete(webhooks).where(isThis),
+  ])
+}

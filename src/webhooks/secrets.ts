@@ -1,0 +1,80 @@
+import { ApiError } from '../http/errors.ts'
+import { MIN_WEBHOOK_KEY_LENGTH, WEBHOOK_SECRET_BYTES } from '../limits.ts'
+
+/** What a webhook's row keeps encrypted. */
+export interface Sealed {
+  url: string
+  /** The current signing secret. */
+  secret: string
+  /** The replaced one, which may still be valid. Null if none was replaced. */
+  oldSecret: string | null
+}
+
+const NOT_CONFIGURED =
+  'Webhooks need the Worker secret WEBHOOK_KEY, which encrypts their secrets. `npm run deploy` and `npm start` create it; with wrangler, run `openssl rand -base64 32 | npx wrangler secret put WEBHOOK_KEY`'
+const OTHER_KEY =
+  'This webhook was stored under another WEBHOOK_KEY. Restore that key, or delete the webhook and create a new one'
+
+const encoder = new TextEncoder()
+
+/** The key under which webhooks are stored. 409, with what to do, if the deployment has none. */
+export async function webhookKeyOf({ WEBHOOK_KEY = '' }: { WEBHOOK_KEY?: string }): Promise<CryptoKey> {
+  if (WEBHOOK_KEY.length < MIN_WEBHOOK_KEY_LENGTH) throw new ApiError(409, NOT_CONFIGURED, { code: 'no_webhook_key' })
+  // Any text works, and has all of its randomness in its hash.
+  const hash = await crypto.subtle.digest('SHA-256', encoder.encode(WEBHOOK_KEY))
+  return crypto.subtle.importKey('raw', hash, 'AES-GCM', false, ['encrypt', 'decrypt'])
+}
+
+const IV_BYTES = 12
+
+/** Encrypts what a webhook keeps secret. The result is bound to the webhook's id. */
+export async function seal(key: CryptoKey, webhookId: string, sealed: Sealed): Promise<string> {
+  const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES))
+  const text = encoder.encode(JSON.stringify([sealed.url, sealed.secret, sealed.oldSecret]))
+  const encrypted = await crypto.subtle.encrypt({ name: 'AES-GCM', iv, ...boundTo(webhookId) }, key, text)
+  return base64(iv) + base64(new Uint8Array(encrypted))
+}
+
+/** The base64 of the IV, which has no padding. */
+const IV_LENGTH = (IV_BYTES / 3) * 4
+
+/** Decrypts what `seal` encrypted. 409, with what to do, if that was under another key. */
+export async function unseal(key: CryptoKey, webhookId: string, text: string): Promise<Sealed> {
+  try {
+    const iv = bytes(text.slice(0, IV_LENGTH))
+    const encrypted = bytes(text.slice(IV_LENGTH))
+    const plain = await crypto.subtle.decrypt({ name: 'AES-GCM', iv, ...boundTo(webhookId) }, key, encrypted)
+    const [url, secret, oldSecret]: [string, string, string | null] = JSON.parse(new TextDecoder().decode(plain))
+    return { url, secret, oldSecret }
+  } catch (error) {
+    throw new ApiError(409, OTHER_KEY, { code: 'other_webhook_key', cause: error })
+  }
+}
+
+const boundTo = (webhookId: string) => ({ additionalData: encoder.encode(webhookId) })
+
+const PREFIX = 'whsec_'
+
+/** Creates a signing secret in the form of Standard Webhooks. */
+export const makeWebhookSecret = (): string =>
+  PREFIX + base64(crypto.getRandomValues(new Uint8Array(WEBHOOK_SECRET_BYTES)))
+
+/** The `webhook-signature` of a message, with each of the valid secrets, as Standard Webhooks defines it. */
+export async function sign(
+  secrets: readonly string[],
+  { id, timestamp, body }: { id: string; timestamp: number; body: string },
+): Promise<string> {
+  const message = encoder.encode(`${id}.${timestamp}.${body}`)
+  const signatures = await Promise.all(
+    secrets.map(async secret => {
+      const algorithm = { name: 'HMAC', hash: 'SHA-256' }
+      const key = await crypto.subtle.importKey('raw', bytes(secret.slice(PREFIX.length)), algorithm, false, ['sign'])
+      return `v1,${base64(new Uint8Array(await crypto.subtle.sign('HMAC', key, message)))}`
+    }),
+  )
+  return signatures.join(' ')
+}
+
+const base64 = (value: Uint8Array): string => btoa(String.fromCharCode(...value))
+
+const bytes = (text: string) => Uint8Array.from(atob(text), character => character.charCodeAt(0))

@@ -1,0 +1,56 @@
+import type { Json, JsonObject } from '../domain/json.ts'
+import { MAX_SLACK_TEXT_LENGTH } from '../limits.ts'
+import type { Envelope } from './payload.ts'
+
+/** How a message begins, by the event's type. */
+const HEADLINES: Readonly<Record<string, string>> = {
+  'span.reviewed': 'Output reviewed',
+  'span.disputed': 'Reviewers disagree on an output',
+  'webhook.test': 'Test message',
+}
+
+/** The fields of an event that a message shows, by their labels. */
+const SHOWN: Readonly<Record<string, string>> = {
+  projectSlug: 'Project',
+  stepId: 'Step',
+  decision: 'Decision',
+  state: 'State',
+  errorType: 'Error type',
+}
+
+/** An event as a message for an incoming webhook of Slack, with a link into the app at `origin`. */
+export function slackMessage({ type, data }: Envelope, origin: string): JsonObject {
+  const headline = HEADLINES[type] ?? type
+  const lines = Object.entries(SHOWN).flatMap(([field, label]) => {
+    const text = textOf(data[field])
+    return text === undefined ? [] : [`*${label}:* ${escaped(text)}`]
+  })
+  const path = pathOf(data)
+  const link = path === undefined ? [] : [`<${origin}${path}|Open in Countersign>`]
+  const parts = [`*${headline}*`, ...lines, ...link]
+  // Slack shows the text in notifications, and the blocks in the channel. A section may have 3,000 characters.
+  const blocks = parts.map(text => ({ type: 'section', text: { type: 'mrkdwn', text } }))
+  return { text: [headline, textOf(data.stepId)].flatMap(text => (text ? escaped(text) : [])).join(': '), blocks }
+}
+
+/** The page that shows an event's subject. */
+function pathOf({ trace, spanId, projectSlug }: Envelope['data']): string | undefined {
+  const inProject = typeof projectSlug === 'string' ? `?project=${encodeURIComponent(projectSlug)}` : ''
+  const id = trace !== null && typeof trace === 'object' && 'id' in trace ? trace.id : undefined
+  const traceId = typeof id === 'string' ? id : undefined
+  const span = typeof spanId === 'string' ? `&span=${encodeURIComponent(spanId)}` : ''
+  return traceId !== undefined && inProject !== ''
+    ? `/traces/${encodeURIComponent(traceId)}${inProject}${span}`
+    : undefined
+}
+
+/** A value as text of a length that Slack accepts. */
+function textOf(value: Json | undefined): string | undefined {
+  if (value === undefined || value === null) return undefined
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  if (text.length <= MAX_SLACK_TEXT_LENGTH) return text
+  return `${text.slice(0, MAX_SLACK_TEXT_LENGTH).toWellFormed()}…`
+}
+
+/** Slack reads `<` as the beginning of a link or a mention, such as `<!channel>`. */
+const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')

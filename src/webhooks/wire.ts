@@ -1,0 +1,105 @@
+import * as v from 'valibot'
+import { DELIVERY_STATES, DISABLED_REASONS, EVENT_TYPES, TEST_EVENT, WEBHOOK_FORMATS } from '../domain/webhook.ts'
+import { described, IsoTime, isoTime, Uuid } from '../http/atoms.ts'
+import { KEPT_ANSWER_BYTES } from '../limits.ts'
+import type { WebhookRecord } from '../store/webhooks/webhooks.ts'
+import { type Sealed, unseal } from './secrets.ts'
+
+export const EventType = v.picklist(EVENT_TYPES)
+export const Format = described(
+  v.picklist(WEBHOOK_FORMATS),
+  'json: the event as JSON, signed as Standard Webhooks says. slack: a message for an incoming webhook of Slack.',
+)
+export const Webhook = v.object({
+  id: Uuid,
+  projectId: described(v.nullable(Uuid), 'Null: every project in the organization'),
+  url: v.string(),
+  events: v.array(EventType),
+  format: Format,
+  description: v.string(),
+  enabled: v.boolean(),
+  disabledAt: v.nullable(IsoTime),
+  disabledReason: described(
+    v.nullable(v.picklist(DISABLED_REASONS)),
+    'manager: somebody disabled it. gone: the receiver answered 410. failing: every delivery failed for five days.',
+  ),
+  failingSince: described(
+    v.nullable(IsoTime),
+    "When the first of the latest failures was. Null if the last attempt succeeded, or if there hasn't been one.",
+  ),
+  previousSecretUntil: described(
+    v.nullable(IsoTime),
+    'Until when deliveries are also signed with the secret before the current one. Null if there is none.',
+  ),
+  createdAt: IsoTime,
+  updatedAt: IsoTime,
+})
+
+export const WebhookWithSecret = v.object({
+  ...Webhook.entries,
+  secret: described(v.string(), 'The signing secret, `whsec_` and base64. No other response shows it.'),
+})
+
+/** A webhook as its managers see it. */
+export async function toWebhook(key: CryptoKey, record: WebhookRecord, now: number) {
+  return toWebhookWithUrl(record, await unseal(key, record.id, record.sealed), now)
+}
+
+/** The same, if its URL is already decrypted. */
+export const toWebhookWithUrl = (
+  record: WebhookRecord,
+  { url }: Pick<Sealed, 'url'>,
+  now: number,
+): v.InferOutput<typeof Webhook> => ({
+  id: record.id,
+  projectId: record.projectId,
+  url,
+  events: [...record.events],
+  format: record.format,
+  description: record.description,
+  enabled: record.isEnabled,
+  disabledAt: timeOrNull(record.disabledAt),
+  disabledReason: record.disabledReason,
+  failingSince: timeOrNull(record.failingSince),
+  previousSecretUntil: timeOrNull(
+    record.oldSecretUntil !== null && record.oldSecretUntil > now ? record.oldSecretUntil : null,
+  ),
+  createdAt: isoTime(record.createdAt),
+  updatedAt: isoTime(record.updatedAt),
+})
+
+export const timeOrNull = (milliseconds: number | null): string | null =>
+  milliseconds === null ? null : isoTime(milliseconds)
+
+export const Delivery = v.object({
+  id: described(Uuid, "The event's ID, which receivers get as `webhook-id`"),
+  type: v.picklist([...EVENT_TYPES, TEST_EVENT]),
+  at: described(IsoTime, 'When it happened'),
+  state: described(
+    v.picklist(DELIVERY_STATES),
+    'pending: not delivered yet. delivered: the receiver answered with a 2xx. failed: no attempt succeeded.',
+  ),
+  attempts: described(v.number(), 'The attempts so far, since the last replay'),
+  nextAttemptAt: described(v.nullable(IsoTime), 'When the next attempt is due, at the earliest'),
+  request: v.object({
+    body: described(
+      v.looseObject({}),
+      'The event, without inputs, outputs, comments, and corrections, which are read when it is sent and not kept',
+    ),
+  }),
+  attempt: described(
+    v.nullable(
+      v.object({
+        at: IsoTime,
+        durationMs: v.nullable(v.number()),
+        status: described(v.nullable(v.number()), "The answer's status. Null if there was no answer."),
+        error: described(v.nullable(v.string()), 'Why there was no answer, or why it counts as a failure'),
+        answer: described(
+          v.nullable(v.string()),
+          `The first ${KEPT_ANSWER_BYTES} bytes of the answer, if the attempt failed`,
+        ),
+      }),
+    ),
+    'The latest attempt. Null before the first one has ended.',
+  ),
+})

@@ -1,0 +1,45 @@
+import { env } from 'cloudflare:workers'
+import { vi } from 'vitest'
+import type { Env } from '../../src/env.ts'
+import { runJob } from '../../src/jobs/consumer.ts'
+import type { Org } from './org.ts'
+
+/** A request that a receiver got. */
+export interface Received {
+  url: string
+  headers: Record<string, string>
+  body: string
+  // biome-ignore lint/suspicious/noExplicitAny: tests compare it with what they expect
+  event: any
+}
+
+/** Answers all requests that leave the Worker, and collects them. Restored by `vi.restoreAllMocks`. */
+export function receive(answer: (received: Received) => Response | Promise<Response> = () => new Response('ok')) {
+  const received: Received[] = []
+  vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
+    const request = new Request(input as RequestInfo, init)
+    const body = await request.text()
+    const got = { url: request.url, headers: Object.fromEntries(request.headers), body, event: JSON.parse(body) }
+    received.push(got)
+    return answer(got)
+  })
+  return received
+}
+
+/** Bindings without a queue, so that nothing is sent until a test asks for it. */
+export const withoutQueue = (): Env => {
+  const { JOBS: _, ...others } = env
+  return others
+}
+
+/** Sends a project's events now. With null, those of webhooks for every project. */
+export async function sendNow(org: Org, bindings: Env = withoutQueue(), projectId: string | null = org.project.id) {
+  const row = await env.DB.prepare(
+    `select organizations.key as organizationKey, (select key from projects where id = ?2) as projectKey
+     from organizations where id = ?1`,
+  )
+    .bind(org.id, projectId)
+    .first<{ organizationKey: number; projectKey: number | null }>()
+  if (!row) throw new Error('the organization is gone')
+  await runJob({ kind: 'send_events', ...row }, bindings)
+}

@@ -1,0 +1,78 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import type { EventType } from '../../src/domain/webhook.ts'
+import { anObservation, aTrace } from '../support/builders.ts'
+import { client, newOrg, type Org, REVIEWER_EMAIL } from '../support/org.ts'
+import { receive, sendNow, withoutQueue } from '../support/webhooks.ts'
+
+afterEach(() => vi.restoreAllMocks())
+
+/** A tenant with a webhook, and a client that this isolate hasn't seen before, so it knows about the webhook. */
+async function newWatched(events: readonly EventType[], fields: object = {}) {
+  const org = await newOrg()
+  const webhook = { projectSlug: 'support', url: 'https://hooks.example.com/in', events, ...fields }
+  const { body } = await org.owner.post('/api/webhooks', webhook)
+  const fresh = client({ 'x-api-key': await org.keyFor({}) }, withoutQueue())
+  return { org, webhook: body, fresh }
+}
+
+async function newSpan({ ingest, owner }: Org) {
+  const trace = aTrace()
+  const { id } = (await ingest.post('/api/v1/traces', trace)).body
+  await ingest.post('/api/v1/observations', anObservation({ trace_id: trace.trace_id, data: 'secret output' }))
+  const { spans } = (await owner.get(`/api/traces/${id}`)).body
+  return { id, traceId: trace.trace_id, spanId: spans[0].id, stepId: trace.name }
+}
+
+describe('events', () => {
+  it('report each decision once, without values', async () => {
+    const { org, fresh } = await newWatched(['span.reviewed'])
+    const span = await newSpan(org)
+    const decision = { decision: 'correct', approvedOutput: 'secret correction', comment: 'secret comment' }
+    expect((await fresh.put(`/api/spans/${span.spanId}/review`, decision)).status).toBe(200)
+    // The same decision again is none.
+    await fresh.put(`/api/spans/${span.spanId}/review`, decision)
+    const received = receive()
+    await sendNow(org)
+    expect(received.map(({ event }) => event).toSorted((a, b) => b.type.localeCompare(a.type))).toMatchObject([
+      {
+        type: 'span.reviewed',
+        data: {
+          spanId: span.spanId,
+          stepId: span.stepId,
+          trace: { id: span.id, traceId: span.traceId },
+          decision: 'correct',
+          state: 'corrected',
+          by: expect.any(String),
+        },
+      },
+    ])
+    expect(JSON.stringify(received)).not.toContain('secret')
+  })
+
+  it('are recorded only if somebody asks for them', async () => {
+    const { org, webhook, fresh } = await newWatched(['span.disputed'])
+    const span = await newSpan(org)
+    await fresh.put(`/api/spans/${span.spanId}/review`, { decision: 'accept' })
+    const received = receive()
+    await sendNow(org)
+    expect(received).toEqual([])
+    expect((await org.owner.get(`/api/webhooks/${webhook.id}/deliveries`)).body.deliveries).toEqual([])
+  })
+
+  it('of imported reviews are not sent', async () => {
+    const { org, fresh } = await newWatched(['span.reviewed'])
+    const { spanId } = await newSpan(org)
+    await org.owner.post('/api/users', { email: REVIEWER_EMAIL, name: 'Ada' })
+    const imported = {
+      spanId,
+      decision: 'accept',
+      source: 'import',
+      by: REVIEWER_EMAIL,
+      at: '2026-11-01T12:00:00.000Z',
+    }
+    expect((await fresh.post('/api/reviews', { reviews: [imported] })).body.results).toMatchObject([{ status: 200 }])
+    const received = receive()
+    await sendNow(org)
+    expect(received).toEqual([])
+  })
+})
