@@ -186,6 +186,9 @@ const WITHOUT_ID = [
   'POST /api/orgs/{slug}/api-keys',
   'POST /api/session',
   'POST /api/sign-in-links',
+  'POST /api/webhooks/{webhookId}/rotate-secret',
+  'POST /api/webhooks/{webhookId}/test',
+  'POST /api/webhooks/{webhookId}/deliveries/{deliveryId}/replay',
 ]
 
 /** These store an agent's decisions as suggestions. */

@@ -76,6 +76,7 @@ export const webhookEvents = sqliteTable(
   },
   table => [
     index('webhook_events_new').on(table.projectKey, table.sequence).where(sql`${table.isNew} = 1`),
+    index('webhook_events_by_project').on(table.projectKey),
     index('webhook_events_by_trace').on(table.traceKey).where(isNotNull(table.traceKey)),
   ],
 )

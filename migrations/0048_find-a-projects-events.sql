@@ -1,0 +1,1 @@
+CREATE INDEX `webhook_events_by_project` ON `webhook_events` (`project_key`);
