@@ -28,7 +28,7 @@ export interface NewExperiment {
   includeStale?: boolean | undefined
   /** What to compare with: `recorded`, or the id of a finished experiment on the same dataset. Default: `recorded`. */
   baseline?: string | undefined
-  /** The model that you try, for your own records. */
+  /** The model that you're trying, for your own records. */
   model?: string | undefined
   name?: string | undefined
   metadata?: object | undefined

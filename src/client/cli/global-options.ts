@@ -6,7 +6,8 @@ export const GLOBAL_OPTIONS = {
   project: {
     type: 'text',
     value: 'slug',
-    description: "The project. Default: COUNTERSIGN_PROJECT, the login's, or the key's only one.",
+    description:
+      "The project. Default: COUNTERSIGN_PROJECT, or the login's project, or the only one that the key can access.",
   },
   profile: { type: 'text', value: 'name', description: 'The login to use, if you have several. Default: default.' },
   help: { type: 'flag', short: 'h', description: 'Show how to use the command.' },

@@ -7,7 +7,7 @@ export interface Place {
   line: number
 }
 
-/** Something that the service has no place for. */
+/** Something that has no equivalent in the service. */
 export interface Unplaced {
   /** The kind of record and its field: `observation.toolCalls`. A whole record has no field. */
   path: string

@@ -31,7 +31,7 @@ export interface Target {
   readonly index: SpanIndex
   /** Names the record in the report. */
   name(kind: string, id: string): void
-  /** Reports a field that the service has no place for. Without a field, it's the whole record. */
+  /** Reports a field that has no equivalent in the service. Without a field, it's the whole record. */
   unplaced(field?: string, note?: string): void
   /** Reports that the record can't be imported. */
   fail(message: string): void

@@ -10,7 +10,7 @@ export const attributeTrace = defineCommand({
   ],
   arguments: { trace: { description: 'Its trace_id, or its ID in the app' } },
   options: {
-    force: { type: 'flag', description: 'Analyze again, even if nothing is new. Needs the manage scope.' },
+    force: { type: 'flag', description: "Analyze again, even if there's nothing new. Needs the manage scope." },
     wait: {
       type: 'number',
       value: 'seconds',
@@ -19,7 +19,7 @@ export const attributeTrace = defineCommand({
       description: `How long to wait for an answer. Default: ${DEFAULT_WAIT_SECONDS}.`,
     },
   },
-  examples: [['countersign attribute trace_first', 'Say what went wrong']],
+  examples: [['countersign attribute trace_first', 'Find out what went wrong']],
   scopes: ['ingest or read'],
   json: 'the answer as in `POST /api/v1/traces/{trace_id}/attribute`',
   async run({ out, connect }, { arguments: { trace }, options: { force, wait = DEFAULT_WAIT_SECONDS } }) {

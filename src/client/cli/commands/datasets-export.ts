@@ -8,7 +8,7 @@ export const exportDataset = defineCommand({
   description: [
     'Writes a line for each item. `chat` is for fine-tuning and few-shot prompts: messages, only from the `train` split. All parts of the export have the same version. With `--output`, the file appears only when it is complete.',
   ],
-  arguments: { step: { description: 'The step whose dataset it is' } },
+  arguments: { step: { description: 'The step that the dataset belongs to' } },
   options: {
     format: { type: 'choice', choices: ['jsonl', 'csv', 'chat'], description: 'Default: jsonl.' },
     split: { type: 'text', value: 'split', description: 'Only the items of this split, such as test.' },

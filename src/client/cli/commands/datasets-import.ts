@@ -21,11 +21,11 @@ export const importDataset = defineCommand({
   name: 'datasets import',
   summary: "Add examples to a step's dataset",
   description: [
-    'Reads a file with an example per line: `{"input": …, "expected": …}`, and optionally `id` (a UUID), `state`, and `metadata`. The step gets a dataset if it has none.',
-    'An example without an ID gets one that depends on what it contains, so importing a file again adds nothing. Lines of `datasets export` work as well, but only in another project: there, their IDs are free.',
+    'Reads a file with one example per line: `{"input": …, "expected": …}`, and optionally `id` (a UUID), `state`, and `metadata`. The step gets a dataset if it has none.',
+    'An example without an ID gets one that depends on what it contains, so importing a file again adds nothing. Lines of `datasets export` work as well, but only in another project, because their IDs are taken in this one.',
   ],
   arguments: {
-    step: { description: 'The step whose dataset it is' },
+    step: { description: 'The step that the dataset belongs to' },
     file: { description: 'The file. `-` is stdin.' },
   },
   options: {},

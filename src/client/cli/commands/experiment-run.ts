@@ -25,10 +25,10 @@ export const runExperiment = defineCommand({
   name: 'experiment run',
   summary: "Run a command on a dataset's items, and report how many outputs are right",
   description: [
-    "Runs the command once for each item of the step's dataset. The item's input, as JSON, is the command's stdin. Its stdout is the output: if that's one JSON value, the value, and otherwise the text without its final newline. An exit code other than 0 makes the item an error, with the beginning of stderr.",
-    'With `--jsonl`, the command starts once and stays. Each line of its stdin is an item: `{id, input, state, metadata, split}`. For each, it prints a line `{id, output}` or `{id, error}`, in any order, and may add `usage` (`{inputTokens, outputTokens}`), `costUsd`, and `traceId`. Up to `--concurrency` items wait for their lines at a time. It should end when its stdin does.',
+    "Runs the command once for each item of the step's dataset. The item's input, as JSON, is the command's stdin. Its stdout is the output: if it's a single JSON value, the output is that value; otherwise, it's the text without its final newline. An exit code other than 0 makes the item an error, with the beginning of stderr.",
+    'With `--jsonl`, the command starts once and keeps running. Each line of its stdin is an item: `{id, input, state, metadata, split}`. For each, it prints a line `{id, output}` or `{id, error}`, in any order, and may add `usage` (`{inputTokens, outputTokens}`), `costUsd`, and `traceId`. Up to `--concurrency` items wait for their lines at a time. It should end when its stdin does.',
     'The command runs without a shell. It gets COUNTERSIGN_EXPERIMENT_ID, COUNTERSIGN_PROMPT_VERSION_ID, and without `--jsonl` COUNTERSIGN_ITEM_ID in its environment.',
-    'Results are sent as they come in. If the run is interrupted, in whatever way, run it again with its `--id`, and only the items without a result are run. The ID is printed at the start.',
+    'Results are sent as they come in. If the run is interrupted for any reason, run it again with its `--id`, and only the items without a result are run. The ID is printed at the start.',
     "If the step has a gate that the version doesn't meet, the exit code is 1.",
   ],
   arguments: {},
@@ -64,7 +64,7 @@ export const runExperiment = defineCommand({
       value: 'uuid',
       description: 'An experiment to compare with. Default: the recorded outputs.',
     },
-    model: { type: 'text', value: 'model', description: 'The model that you try, for your own records.' },
+    model: { type: 'text', value: 'model', description: "The model that you're trying, for your own records." },
     name: { type: 'text', value: 'name', description: "The experiment's name." },
     concurrency: {
       type: 'number',
@@ -80,7 +80,7 @@ export const runExperiment = defineCommand({
       max: MAX_TIMEOUT_SECONDS,
       description: `How long an item may take. Default: ${DEFAULT_TIMEOUT_SECONDS}.`,
     },
-    jsonl: { type: 'flag', description: 'Start the command once, and send it an item per line.' },
+    jsonl: { type: 'flag', description: 'Start the command once, and send it one item per line.' },
     stdin: {
       type: 'choice',
       choices: ['input', 'item'],
@@ -89,7 +89,8 @@ export const runExperiment = defineCommand({
     output: {
       type: 'choice',
       choices: ['auto', 'json', 'text'],
-      description: 'What stdout is. Default: auto. With `text`, `42` is a text, and nothing at all is an empty one.',
+      description:
+        'What stdout is. Default: auto. With `text`, `42` is a string, and no output at all is an empty string.',
     },
     ...folderOption,
   },
@@ -237,7 +238,7 @@ function howToGoOn(id: string, { jsonl, ...values }: HowToRun, command: readonly
     ...(jsonl ? ['--jsonl'] : []),
     ...given.flatMap(([name, value]) => [`--${name}`, String(value)]),
   ]
-  return `To go on with the rest of the items:\n  countersign experiment run ${words.join(' ')} -- ${command.map(quoted).join(' ')}`
+  return `To continue with the remaining items:\n  countersign experiment run ${words.join(' ')} -- ${command.map(quoted).join(' ')}`
 }
 
 /** A word as a shell reads it. */

@@ -20,9 +20,9 @@ export const importExports = defineCommand({
   name: 'import',
   summary: 'Import traces, feedback, and corrections from another tool',
   description: [
-    'Reads exports of Langfuse, LangSmith, Phoenix, or Countersign (`jsonl`): JSON Lines, JSON arrays, or pages of an API, gzipped or not. Give all files of an export at once, because scores and spans are often in files of their own. `docs/importing.md` says what each tool exports and where everything goes.',
+    'Reads exports from Langfuse, LangSmith, Phoenix, or Countersign (`jsonl`): JSON Lines, JSON arrays, or pages of an API, gzipped or not. Give all files of an export at once, because scores and spans are often in separate files. `docs/importing.md` says what each tool exports and where everything goes.',
     'Importing a file again changes nothing. So after an interruption, run the same command again.',
-    'Ends with a report of what was imported, what had no place, and what was wrong. If records were wrong, the exit code is 7, and everything else is imported.',
+    'Ends with a report of what was imported, what has no equivalent in Countersign, and what was wrong. If records were wrong, the exit code is 7, and everything else is imported.',
   ],
   arguments: {
     source: { description: `Where the files are from: ${IMPORT_SOURCES.join(', ')}` },
@@ -32,15 +32,18 @@ export const importExports = defineCommand({
     user: {
       type: 'texts',
       value: 'id=email',
-      description: "The email of one of the source's users. Corrections of users with an email become their decisions.",
+      description: "The email of one of the source's users. Corrections by users with an email become their decisions.",
     },
     force: { type: 'flag', description: "Keep corrections that violate the step's outputSchema." },
     dryRun: { type: 'flag', description: 'Only report what would be imported. Needs no login.' },
   },
   examples: [
-    ['countersign import langfuse traces.jsonl observations.jsonl scores.jsonl', "Langfuse's files of one export"],
+    [
+      'countersign import langfuse traces.jsonl observations.jsonl scores.jsonl',
+      'All files of an export from Langfuse',
+    ],
     ['countersign import langsmith runs.jsonl feedback.jsonl --user 4f0c=ada@example.com', 'With corrections by Ada'],
-    ['countersign import phoenix spans.json annotations.json --dry-run', 'See what has no place first'],
+    ['countersign import phoenix spans.json annotations.json --dry-run', "First see what wouldn't be imported"],
   ],
   scopes: ['ingest', 'manage', 'review'],
   json: '`{source, isDryRun, records, sent, reviews, unplaced, warnings, errors, errorCount}`',
@@ -111,7 +114,7 @@ async function print(out: Output, report: ImportReport): Promise<void> {
   for (const [kind, count] of Object.entries(sent)) if (count > 0) await out.line(`  ${kind}: ${count}`)
   if (reviews.added + reviews.unchanged > 0)
     await out.line(`  Of the reviews, ${reviews.added} are new, and ${reviews.unchanged} changed nothing.`)
-  if (unplaced.length > 0) await out.line('\nNo place for:', 'strong')
+  if (unplaced.length > 0) await out.line('\nNo equivalent in Countersign:', 'strong')
   for (const { path, note, count, example } of unplaced) {
     await out.line(shownLine(`  ${path}: ${count}, for example in ${example}${note === null ? '' : ` (${note})`}`, 300))
   }

@@ -5,7 +5,7 @@ import { Failure } from '../failure.ts'
 export const logout = defineCommand({
   name: 'logout',
   summary: 'Delete a stored key',
-  description: ["Deletes it from this machine only. To make the key useless, revoke it in the app's settings."],
+  description: ["Deletes it from this machine only. To invalidate the key, revoke it in the app's settings."],
   arguments: {},
   options: {},
   examples: [['countersign logout', 'Delete the default login']],

@@ -9,7 +9,7 @@ export const activatePrompt = defineCommand({
   description: [
     'If the step has a gate that the version does not meet, the exit code is 1, and the output says which conditions are unmet. A version that was active before can always become active again.',
   ],
-  arguments: { step: { description: 'The step whose prompt it is' } },
+  arguments: { step: { description: 'The step that the prompt belongs to' } },
   options: { ...versionOption, ...overrideOption, ...folderOption },
   examples: [
     ['countersign prompts activate generate-answer', 'Activate what the file has'],

@@ -6,7 +6,7 @@ import { chosenVersion, readGate, requirePrompt } from '../prompts/remote.ts'
 
 export const showGates = defineCommand({
   name: 'prompts gate',
-  summary: 'Say whether versions meet their gates',
+  summary: 'Check whether versions meet their gates',
   description: [
     "A gate says what an experiment must show before a version may become active. The exit code is 1 if one isn't met. A step without a gate lets every version through.",
   ],

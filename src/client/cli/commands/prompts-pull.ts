@@ -12,7 +12,7 @@ export const pullPrompts = defineCommand({
   summary: 'Write prompts to files',
   description: [
     "Writes each step's active version to `prompts/<step>.md`, and its output schema to `prompts/<step>.schema.json`. Everything after the front matter is the prompt, exactly: no newline is added or removed. So tell your editor and git to leave the files alone, for example with `prompts/** -text` in `.gitattributes`.",
-    'A file with edits that no version has is a conflict, and then nothing is written. A file that was pushed and is newer than the active version stays as it is.',
+    "A file with edits that aren't in any version is a conflict, and nothing is written. A file that was pushed and is newer than the active version stays as it is.",
   ],
   arguments: { step: { description: 'Only the prompts of these steps', isOptional: true, isRepeated: true } },
   options: {
@@ -41,7 +41,7 @@ export const pullPrompts = defineCommand({
       throw new Failure('conflict', 'local_edits', 'Local edits would be lost, so nothing was written', {
         details: edited.map(({ file, stepId }) => ({
           path: relative(directory, file),
-          message: `${stepId} has edits that no version has`,
+          message: `${stepId} has edits that aren't in any version`,
         })),
         hint: 'Push them, or overwrite them with --force.',
       })

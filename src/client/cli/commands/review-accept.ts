@@ -12,7 +12,7 @@ export const reviewAccept = defineCommand({
   options: decisionOptions,
   examples: [
     ['countersign review accept', 'Accept what was shown last'],
-    ['countersign review accept --comment "Checked with the doc"', 'Say why'],
+    ['countersign review accept --comment "Checked against the doc"', 'Say why'],
   ],
   scopes: ['review'],
   json: 'the span as in `PUT /api/spans/{spanId}/review`',

@@ -11,9 +11,9 @@ import { spanToReview } from '../review/shown.ts'
 
 export const reviewCorrect = defineCommand({
   name: 'review correct',
-  summary: 'Approve another output',
+  summary: 'Approve a different output',
   description: [
-    'Opens the output in your editor (VISUAL or EDITOR), and approves what you save. Or the approved output comes from a file or from stdin: JSON, or with `--text` a text.',
+    'Opens the output in your editor (VISUAL or EDITOR), and approves what you save. You can also pass the approved output in a file or on stdin: as JSON or, with `--text`, as plain text.',
     "If it doesn't match the step's schema, the errors name the fields, and your text is kept in a file.",
   ],
   arguments: {
@@ -21,7 +21,7 @@ export const reviewCorrect = defineCommand({
   },
   options: {
     file: { type: 'text', value: 'file', description: 'The file with the approved output. `-` is stdin.' },
-    text: { type: 'flag', description: 'The file or stdin is a text, not JSON.' },
+    text: { type: 'flag', description: 'The file or stdin is plain text, not JSON.' },
     ...decisionOptions,
   },
   examples: [
@@ -83,6 +83,6 @@ function parseValue(text: string, isText: boolean): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw invalid(`The approved output isn't JSON: ${describe(error).message}`, 'If it is a text, add --text.')
+    throw invalid(`The approved output isn't JSON: ${describe(error).message}`, "If it's plain text, add --text.")
   }
 }

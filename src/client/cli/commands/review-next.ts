@@ -25,7 +25,7 @@ export const reviewNext = defineCommand({
     full: { type: 'flag', description: 'Show values in full.' },
   },
   examples: [
-    ['countersign review next', 'Show what waits longest'],
+    ['countersign review next', 'Show what has waited longest'],
     ['countersign review next --order negative --json', 'What users complained about, for a program'],
   ],
   scopes: ['review'],

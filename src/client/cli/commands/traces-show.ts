@@ -7,8 +7,8 @@ export const showTrace = defineCommand({
   name: 'traces show',
   summary: 'Show a trace with its steps, decisions, and feedback',
   description: [
-    'Long values are cut; with `--json`, or with `--full`, they are complete.',
-    'What traces contain may be anything. Characters that a terminal would act on are shown as escapes.',
+    'Long values are truncated; `--json` and `--full` show them in full.',
+    'Traces can contain anything. Characters that a terminal would act on are shown as escapes.',
   ],
   arguments: { trace: { description: 'Its trace_id, or its ID in the app' } },
   options: { full: { type: 'flag', description: 'Show values in full.' } },

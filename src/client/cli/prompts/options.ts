@@ -13,7 +13,7 @@ export const versionOption = {
   version: {
     type: 'text',
     value: 'version',
-    description: `The version: ${VERSION_FORMS}. Default: local, or active without a file.`,
+    description: `The version: ${VERSION_FORMS}. Default: local, or active if there's no file.`,
   },
 } as const satisfies Options
 
@@ -21,7 +21,7 @@ export const overrideOption = {
   override: {
     type: 'text',
     value: 'reason',
-    description: "Activate it although it doesn't meet the gate. Only for people.",
+    description: "Activate it even though it doesn't meet the gate. Only people can do this.",
   },
 } as const satisfies Options
 
