@@ -146,7 +146,7 @@ export const importItems = endpoint({
   method: 'POST',
   path: '/api/datasets/{datasetId}/items',
   summary: 'Import examples into a dataset',
-  description: `For steps without reviews. Each example gets its own result: 201 if it's new, 200 if it was sent before, or 409 if another item has its ID. A dataset can have up to ${MAX_IMPORTED_ITEMS} imported examples. Only for people.`,
+  description: `For steps without reviews. Each example gets its own result: 201 if it's new, 200 if it was sent before, or 409 if another item has its ID. A dataset can have up to ${MAX_IMPORTED_ITEMS} imported examples. Only people can make this call.`,
   scope: 'review',
   params: v.object({ datasetId: Uuid }),
   body: v.strictObject({
@@ -200,7 +200,7 @@ export const changeDatasetItem = endpoint({
   method: 'PATCH',
   path: '/api/datasets/{datasetId}/items/{itemId}',
   summary: 'Exclude an item, move it to another split, or add a note to it',
-  description: 'Later reviews of the span keep what you set here. Only for people.',
+  description: 'Later reviews of the span keep what you set here. Only people can make this call.',
   scope: 'manage',
   params: v.object({ datasetId: Uuid, itemId: Uuid }),
   body: v.strictObject({

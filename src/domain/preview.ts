@@ -37,7 +37,7 @@ function valueIn(json: string): { value: Json; isWhole: boolean } {
   return { value, isWhole }
 }
 
-/** A value as a person reads it: the text of a message or response, a string, or else the JSON. */
+/** A value as a person would read it: the text of a message or response, a string, or else the JSON. */
 const textOf = (value: Json): string => messageText(value) ?? JSON.stringify(value)
 
 /** The last message by a user in a conversation, or in the `messages` of a request to a model. */

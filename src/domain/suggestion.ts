@@ -11,7 +11,7 @@ export interface SuggestedChange extends TextChange {
   reason: string
   /** The examples that the change should help with, at least one. */
   examples: string[]
-  /** The examples whose inputs or outputs have new words of the change that no person wrote. */
+  /** The examples whose inputs or outputs contain new words of the change, if no person wrote these words. */
   copiedFrom: string[]
 }
 

@@ -72,7 +72,7 @@ const NewExperiment = v.strictObject({
   model: v.optional(
     described(
       text(1, MAX_NAME_LENGTH),
-      'For the runner `client`, the model that you try, for your own records. For the runner `model`, a model of the configured provider; default: the configured model.',
+      "For the runner `client`, the model that you're trying, for your own records. For the runner `model`, a model from the configured provider; default: the configured model.",
     ),
   ),
   baseline: v.optional(

@@ -19,7 +19,7 @@ export const requireExperiment = async (
 ): Promise<ExperimentRecord> =>
   requireFound(caller, await findExperiment(store, id), () => isForeignExperiment(unscoped, store.organization, id))
 
-export const OTHER_PROJECT = 'is a dataset of another project'
+export const OTHER_PROJECT = 'is a dataset in another project'
 
 /** Returns a project's dataset. 404 or 403 as for any dataset, 422 if it belongs to another project. */
 export async function requireDatasetOf(

@@ -33,7 +33,7 @@ export const putGate = endpoint({
   path: '/api/projects/{projectId}/gates/{stepId}',
   summary: "Set a step's gate",
   description:
-    "Sets what an experiment must show before a version of the step's prompt can become active. Replaces the step's existing gate. A version that was active before can always become active again. Only for people.",
+    "Sets what an experiment must show before a version of the step's prompt can become active. Replaces the step's existing gate. A version that was active before can always become active again. Only people can make this call.",
   scope: 'manage',
   params,
   body: v.strictObject({
@@ -107,7 +107,7 @@ export const deleteGate = endpoint({
   method: 'DELETE',
   path: '/api/projects/{projectId}/gates/{stepId}',
   summary: "Delete a step's gate",
-  description: "From then on, any version of the step's prompt can become active. Only for people.",
+  description: "From then on, any version of the step's prompt can become active. Only people can make this call.",
   scope: 'manage',
   params,
   responses: { 200: v.object({ stepId: v.string() }) },

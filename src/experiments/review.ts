@@ -37,7 +37,7 @@ export const reviewExperimentItem = endpoint({
   path: '/api/experiments/{experimentId}/items/{itemId}/review',
   summary: "Decide on a candidate's output",
   description:
-    "accept: the output passes, and becomes one of the item's alternatives in later experiments. reject: the output fails. The latest decision counts. It changes the counts of this experiment, but not those of others. Only for people.",
+    "accept: the output passes, and becomes one of the item's alternatives in later experiments. reject: the output fails. The latest decision counts. It changes the counts of this experiment, but not those of others. Only people can make this call.",
   scope: 'review',
   params: v.object({ experimentId: Uuid, itemId: Uuid }),
   body: v.strictObject({

@@ -53,7 +53,8 @@ const FeedbackName = v.pipe(
 const Source = v.pipe(
   v.literal('import'),
   v.metadata({
-    description: 'For feedback that was given elsewhere: it starts no attribution. Needs the manage scope.',
+    description:
+      "Set this for feedback that was given elsewhere. It doesn't start an attribution. Needs the manage scope.",
   }),
 )
 

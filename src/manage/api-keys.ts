@@ -42,7 +42,7 @@ const NewApiKey = v.strictObject({
       ActsAs,
       v.metadata({
         description:
-          'Who uses the key, which never changes. Default: `person` with the scope `review` or `manage`, else `pipeline`.',
+          "Who uses the key. This can't be changed later. Default: `person` if the key has the scope `review` or `manage`, otherwise `pipeline`.",
       }),
     ),
   ),

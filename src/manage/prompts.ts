@@ -58,7 +58,7 @@ const Override = v.pipe(
   v.check(reason => reason.trim() !== '', 'must not be blank'),
   v.metadata({
     description:
-      "The reason for activating a version that doesn't meet the step's gate, for the audit log. Only for people. Ignored if it isn't needed.",
+      "The reason for activating a version that doesn't meet the step's gate, for the audit log. Only people can send it. Ignored if it isn't needed.",
   }),
 )
 

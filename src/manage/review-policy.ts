@@ -62,7 +62,7 @@ export const putReviewPolicy = endpoint({
   path: '/api/projects/{projectId}/review-policy',
   summary: "Set a project's review policy",
   description:
-    "Sets which outputs the review queue offers, and how many people review each. Replaces the whole policy; an empty object offers every output again. Existing decisions stay, and spans outside the policy can still be reviewed. If a trace's root is reviewed through another span, the policy of that span's step applies. If you rename a step, its policy moves with it. Only for people.",
+    "Sets which outputs the review queue offers, and how many people review each. Replaces the whole policy; an empty object offers every output again. Existing decisions stay, and spans outside the policy can still be reviewed. If a trace's root is reviewed through another span, the policy of that span's step applies. If you rename a step, its policy moves with it. Only people can make this call.",
   scope: 'manage',
   params: v.object({ projectId: Uuid }),
   body: v.strictObject({

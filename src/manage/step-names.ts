@@ -61,7 +61,7 @@ export const putStepNames = endpoint({
   method: 'PUT',
   path: '/api/projects/{projectId}/step-names',
   summary: "Rename a project's steps",
-  description: `Replaces all earlier renames: a step that you leave out goes back to its old name. Spans with an old name are shown under the new one, whether they're already stored or arrive later. Prompts, gates, guidelines, review policies, datasets, and counts move to the new name, and requests accept either name. If several steps get the same name, they become one step. Trace names don't change. Only for people if the project has a gate, an evaluator, or a review policy.`,
+  description: `Replaces all earlier renames: a step that you leave out goes back to its old name. Spans with an old name are shown under the new one, whether they're already stored or arrive later. Prompts, gates, guidelines, review policies, datasets, and counts move to the new name, and requests accept either name. If several steps get the same name, they become one step. Trace names don't change. If the project has a gate, an evaluator, or a review policy, only people can make this call.`,
   scope: 'manage',
   params: v.object({ projectId: Uuid }),
   body: v.strictObject({ names: Names }),

@@ -54,9 +54,9 @@ function adviceFor({ status, headers }: Response): string {
     case 429:
       return `Call it again in ${seconds ?? 60} seconds.`
     case 403:
-      return 'This key may not do that. If only a person may, ask one to do it in the app.'
+      return 'This key may not do that. If only a person is allowed to, ask one to do it in the app.'
     case 404:
-      return "It doesn't exist, or no longer does."
+      return "It doesn't exist, or it no longer exists."
     default:
       return 'Change the arguments as the error says.'
   }

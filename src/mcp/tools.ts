@@ -67,7 +67,7 @@ export const tools: readonly Tool[] = [
     name: 'search_spans',
     title: 'Search spans',
     description:
-      "Lists the steps of traces, called spans, across traces: by step, text, review state, decision, error type, prompt version, or as a problem's cases. Values are previews. Changes nothing.",
+      'Lists the steps of traces, called spans, across traces. Filters by step, text, review state, decision, error type, prompt version, and problem. Values are previews. Changes nothing.',
     endpoint: listSpans,
     offers: [
       'contains',
@@ -117,7 +117,8 @@ export const tools: readonly Tool[] = [
       decision: {
         type: 'string',
         enum: [...DECISIONS, 'reset'],
-        description: 'accept: the output is right. correct: approvedOutput is. reset: the review should start over.',
+        description:
+          "accept: the output is right. correct: approvedOutput is what's right. reset: the review should start over.",
       },
       approvedOutput: { description: 'For correct: the output as it should be, as any JSON value' },
       comment: { type: 'string', maxLength: MAX_COMMENT_LENGTH, description: 'The reason for the decision' },
@@ -188,7 +189,7 @@ export const tools: readonly Tool[] = [
     name: 'list_datasets',
     title: 'List datasets',
     description:
-      "Lists each step's dataset, which has the outputs that people approved. Experiments run on one. Changes nothing.",
+      "Lists each step's dataset, which has the outputs that people approved. Each experiment runs on one. Changes nothing.",
     endpoint: listDatasets,
     offers: page,
     defaults: shortPage,
@@ -205,7 +206,7 @@ export const tools: readonly Tool[] = [
     name: 'start_experiment',
     title: 'Start an experiment',
     description:
-      "Tries a prompt's version on a dataset's items. With the runner model, the service calls the configured model, which costs money; set maxCostUsd. With client, run the items of list_experiment_items yourself and send their outputs with add_experiment_results. Choose an id, so that calling it again starts nothing more. Changes no prompt and no dataset.",
+      "Tries a prompt's version on a dataset's items. With the runner model, the service calls the configured model, which costs money; set maxCostUsd. With client, run the items of list_experiment_items yourself and send their outputs with add_experiment_results. Choose an id, so that calling it again doesn't start another experiment. Changes no prompt and no dataset.",
     endpoint: createExperiment,
     offers: [
       'id',
@@ -260,7 +261,7 @@ export const tools: readonly Tool[] = [
   {
     name: 'cancel_experiment',
     title: 'Cancel an experiment',
-    description: 'Ends a running experiment for good. It keeps its results, but takes no more and meets no gate.',
+    description: "Ends a running experiment for good. It keeps its results, but accepts no more and can't meet a gate.",
     endpoint: cancelExperiment,
     offers: [],
     isIdempotent: true,
@@ -279,7 +280,7 @@ export const tools: readonly Tool[] = [
     name: 'get_problem',
     title: 'Read a problem',
     description:
-      'Shows a problem: its cases over time, and how far its fix has come. List its cases with search_spans and problemId. Changes nothing.',
+      'Shows a problem: its cases over time, and how far along its fix is. List its cases with search_spans and problemId. Changes nothing.',
     endpoint: getProblem,
     offers: ['from', 'to'],
   },

@@ -23,7 +23,9 @@ const NO_VERSION = "The candidate must be a version of the prompt of the problem
 const Change = v.strictObject({
   dismissed: v.optional(described(v.boolean(), 'Whether people have decided not to fix it. Requires a note.')),
   note: v.optional(v.nullable(text(1, MAX_NOTE_LENGTH))),
-  assigneeId: v.optional(v.nullable(uuid('A user of the organization with access to the project. Null: nobody.'))),
+  assigneeId: v.optional(
+    v.nullable(uuid('A user of the organization with access to the project. Null unassigns the problem.')),
+  ),
   candidateVersionId: v.optional(
     v.nullable(
       uuid("The version of the step's prompt that should fix the problem. Null unlinks it. Requires the manage scope."),

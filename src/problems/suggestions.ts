@@ -29,7 +29,7 @@ export const suggestVersion = endpoint({
   method: 'POST',
   path: '/api/problems/{problemId}/suggestion',
   summary: "Ask a model for a new version of a step's prompt",
-  description: `Starts a job that reads the active prompt and up to ${MAX_SUGGESTION_EXAMPLES} of the problem's newest corrections, only \`train\` items. It adds a version that isn't active and links it as the problem's candidate, unless somebody has linked another one in the meantime. If a job is already pending, no other one starts. Poll the \`Location\` for the result.`,
+  description: `Starts a job that reads the active prompt and up to ${MAX_SUGGESTION_EXAMPLES} of the problem's newest corrections that are \`train\` items. It adds a version that isn't active and links it as the problem's candidate, unless somebody has linked another one in the meantime. If a job is already pending, the call doesn't start another one. Poll the \`Location\` for the result.`,
   scope: 'manage',
   params,
   location: 202,

@@ -19,7 +19,7 @@ export const Group = v.object({
 
 const { from, to, kind } = traceFilters
 
-/** The metadata path whose values make the groups. */
+/** The metadata path whose values define the groups. */
 export const GroupKey = described(
   v.optional(textOfBytes(MAX_FIELD_PATH_BYTES), 'group_id'),
   'A metadata path, such as group_id or user.id. Default: group_id.',

@@ -108,7 +108,7 @@ const decisionFilters = {
 const problemFilter = {
   problemId: v.optional(
     uuid(
-      "The cases of this problem, newest first. `reviewedFrom` and `reviewedTo` then select the days of the cases. Can't be combined with `stepId`, `promptVersionId`, `decision`, `errorType`, and `reviewerId`.",
+      "The cases of this problem, newest first. `reviewedFrom` and `reviewedTo` then select the days of the cases. Can't be combined with `stepId`, `promptVersionId`, `decision`, `errorType`, or `reviewerId`.",
     ),
   ),
   namedBy: described(

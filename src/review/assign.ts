@@ -97,7 +97,7 @@ export const assignSpans = endpoint({
         `How many spans got too few people, because everyone else already has ${MAX_OPEN_ASSIGNMENTS} open assignments`,
       ),
       refused: described(v.array(Uuid), "Those of `spanIds` that don't exist or don't need review"),
-      nextCursor: described(NextCursor, 'Set if more spans of the filter may follow'),
+      nextCursor: described(NextCursor, 'Set if more spans may match the filter'),
     }),
   },
   example: {
@@ -120,7 +120,7 @@ export const assignSpans = endpoint({
   const projectKey = spans[0]?.projectKey
   const other = spans.find(span => span.projectKey !== projectKey)
   if (other) {
-    throw badRequest("must be of the first span's project", `spanIds.${selected.spanIds.indexOf(other.id)}`)
+    throw badRequest("must be in the first span's project", `spanIds.${selected.spanIds.indexOf(other.id)}`)
   }
   const key = projectKey ?? selected.projectKey ?? 0
   await requireReviewers(store, key, body.userIds)

@@ -47,8 +47,9 @@ const ofSpan = sql<string | null>`iif(${isReviewed} or not exists (
     order by assigned.assigned_at, assigned.user_id) listed))`
 
 /**
- * The people that the current span is assigned to, in that order, for `toAssignments`. As long as nothing is assigned,
- * no row is looked up. Nested, because drizzle drops the table's name from columns in a selection of one table.
+ * The people that the current span is assigned to, in the order of their assignments, for `toAssignments`. As long as
+ * nothing is assigned, no row is looked up. The query is nested, because drizzle drops the table's name from columns in
+ * a selection of one table.
  */
 export const assignees = sql<string | null>`${ofSpan}`
 

@@ -15,7 +15,7 @@ const ofSpan = sql<string | null>`iif(${spans.claimedBy} is null and ${spans.vot
 
 /**
  * The claims on the current span besides the one in its row, for `toClaims`. Spans that nobody claimed or voted on cost
- * no lookup. Nested, because drizzle drops the table's name from columns in a selection of one table.
+ * no lookup. The query is nested, because drizzle drops the table's name from columns in a selection of one table.
  */
 export const moreClaims = sql<string | null>`${ofSpan}`
 

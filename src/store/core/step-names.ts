@@ -18,7 +18,7 @@ export const readStepId = (projectKey: SQLWrapper, stepId: SQLWrapper): SQL<stri
   const shown = sql<string>`iif(exists (select 1 from ${stepNames} where ${stepNames.projectKey} > 0), coalesce(
     (select renamed.new_name from ${stepNames} renamed
      where renamed.project_key = ${projectKey} and renamed.old_name = ${stepId}), ${stepId}), ${stepId})`
-  // Nested, because drizzle drops the table's name from columns in a selection of one table.
+  // The query is nested, because drizzle drops the table's name from columns in a selection of one table.
   return sql<string>`${shown}`
 }
 

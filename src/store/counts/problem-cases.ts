@@ -28,8 +28,8 @@ const SCANNED = {
 }
 
 /**
- * The step at fault: the one that the trace's answer blames, unless a reviewer named another type. Then, or without a
- * blamed step, it's the step that was reviewed.
+ * The step at fault: the one that the trace's answer blames, unless a reviewer named another type. In that case, or if
+ * the answer blames no step, it's the step that was reviewed.
  */
 const faultyStep = sql`case when decided.error_type is null or decided.error_type = answer.error_type
   then coalesce(nullif(answer.step_id, ''), decided.step_id) else decided.step_id end`

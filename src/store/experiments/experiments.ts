@@ -125,7 +125,7 @@ function selectExperiments(store: Store, ...conditions: (SQL | undefined)[]) {
     .select({
       ...getTableColumns(experiments),
       stepId: readStepId(experiments.projectKey, experiments.stepId),
-      // Nested, because drizzle drops the table's name from columns in a selection of one table.
+      // The query is nested, because drizzle drops the table's name from columns in a selection of one table.
       projectId: sql<string>`${projectId}`,
     })
     .from(experiments)

@@ -34,7 +34,7 @@ export function RunnerFields({ form, faults }: { form: NewExperimentDraft; fault
         <>
           <TextInput
             label="Model"
-            description={`Leave empty to use the configured model, or enter another one of the same provider. ${count(model.callsLeft)} of today's ${count(model.dailyLimit)} model calls are left. A run that needs more continues tomorrow.`}
+            description={`Leave empty to use the configured model, or enter another model from the same provider. ${count(model.callsLeft)} of today's ${count(model.dailyLimit)} model calls are left. A run that needs more continues tomorrow.`}
             placeholder={model.name}
             maxLength={200}
             value={form.modelName}

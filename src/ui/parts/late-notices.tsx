@@ -3,7 +3,7 @@ import { lazy, Suspense, useState } from 'react'
 
 const Notices = lazy(async () => ({ default: (await import('./notices.tsx')).Notices }))
 
-/** Shows notifications. Their component loads with the first one, which waits in the store. */
+/** Shows notifications. The first one waits in the store while their component loads. */
 export function LateNotices() {
   const { notifications } = useNotifications()
   const [isUsed, setUsed] = useState(false)

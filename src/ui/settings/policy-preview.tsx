@@ -31,7 +31,7 @@ export function PolicyPreview({ workload, hasRules }: { workload: Workload; hasR
 }
 
 const perPerson = ({ reviews, people }: Workload): string =>
-  people === 0 ? '' : `, ${perDay(reviews / people)} a person`
+  people === 0 ? '' : `, ${perDay(reviews / people)} per person`
 
 const capitalized = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`
 

@@ -35,7 +35,7 @@ export function StepNamesTab() {
   return (
     <Stack gap="md">
       <TabBar
-        about={`New names for steps${project ? ` in ${project.name}` : ''}. They apply to all spans, including those that pipelines send later under the old name, and to prompts and insights. Steps with the same new name are one step.`}
+        about={`New names for steps${project ? ` in ${project.name}` : ''}. They apply to all spans, including those that pipelines send later under the old name, and to prompts and insights. Steps with the same new name become one step.`}
       >
         {projectId !== undefined && names && <RenameStep projectId={projectId} names={names} />}
       </TabBar>

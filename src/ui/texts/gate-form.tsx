@@ -18,7 +18,7 @@ const FIELDS = [
   {
     name: 'maxUnjudged',
     label: 'Unjudged, at most',
-    hint: 'Items that a person has to decide on, or a model if you allow it.',
+    hint: 'Items that still need a judgment by a person, or by a model if you allow it.',
   },
   { name: 'maxAgeDays', label: 'Days since the experiment, at most', hint: '' },
 ] as const
@@ -45,8 +45,8 @@ export function GateForm({ text }: { text: VersionedText }) {
       {(draft, change, faults) => (
         <>
           <Text size="sm">
-            The version's latest finished experiment counts. It must cover all items of the split. An empty field
-            requires nothing.
+            The version's latest finished experiment counts. It must cover all items of the split. A field that you
+            leave empty requires nothing.
           </Text>
           {FIELDS.map(({ name, label, hint }) => (
             <NumberInput

@@ -71,8 +71,7 @@ function Agreement({ text }: { text: VersionedText }) {
   if (agreement.of > 0) return <ModelAgreement agreement={agreement} pathTo={pathTo} />
   return text.gate?.allowJudge ? (
     <Text size="sm" c="dimmed">
-      No person has decided on an output that the model judged yet, so it isn't known how often the model agrees with
-      people.
+      Nobody has decided on an output that the model judged, so it isn't known how often the model agrees with people.
     </Text>
   ) : null
 }

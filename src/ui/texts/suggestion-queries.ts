@@ -22,7 +22,7 @@ export const latestSuggestionQuery = (problemId: string) =>
     refetchInterval: ({ state: { data } }) => (data && 'status' in data ? FOLLOW_MS : false),
   })
 
-/** Asks a model for a version. While the model is writing one, no other one starts. */
+/** Asks a model for a version. While the model is writing one, this doesn't start another. */
 export async function requestSuggestion(problemId: string): Promise<void> {
   const pending = await call<PendingSuggestion>(pathOf(problemId), { method: 'POST' })
   queryClient.setQueryData(latestSuggestionQuery(problemId).queryKey, pending)

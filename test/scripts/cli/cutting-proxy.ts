@@ -18,7 +18,7 @@ export async function cuttingProxy(target: string) {
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,
-    /** Cuts the next exports off. */
+    /** Cuts off the next exports, as many as `times`. */
     cut: (times: number) => {
       left = times
     },
