@@ -39,7 +39,7 @@ test('a policy shows what it offers before it is saved, and the queue follows it
   await expect(preview).toContainText('about 140 reviews a day')
   await page.getByLabel('Review generate-answer blind').check()
   await page.getByLabel('Outputs of traces with negative feedback').check()
-  await expect(preview).toContainText('add to this')
+  await expect(preview).toContainText('The rules below add more.')
   await page.getByRole('button', { name: 'Save' }).click()
   await expect(page.getByText('Review policy saved.')).toBeVisible()
   const saved = await organization.call('GET', `/api/projects/${organization.project.id}/review-policy`)
