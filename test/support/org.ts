@@ -113,14 +113,16 @@ const ERROR_BODIES: Readonly<Record<string, v.GenericSchema<unknown, unknown>>> 
   mcp: v.union([ErrorBody, RpcErrorBody]),
 }
 
+/** Compiled once, because every response of every test is checked. */
+const routes = endpoints.map(({ contract }) => ({
+  contract,
+  pattern: new RegExp(`^${contract.path.replace(/{\w+}/g, '[^/]+')}$`),
+}))
+
 function findContract(request: Request): Contract | undefined {
   const { pathname } = new URL(request.url)
-  return endpoints
-    .map(({ contract }) => contract)
-    .find(({ method, path }) => method === request.method && pattern(path).test(pathname))
+  return routes.find(({ contract, pattern }) => contract.method === request.method && pattern.test(pathname))?.contract
 }
 
 /** The message of an error in the format of either interface. */
 export const messageOf = ({ body }: ApiResponse): string => body.error ?? body.message
-
-const pattern = (path: string) => new RegExp(`^${path.replace(/{\w+}/g, '[^/]+')}$`)
