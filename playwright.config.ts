@@ -12,8 +12,8 @@ export default defineConfig({
   globalSetup: './test/ui/server.ts',
   outputDir: 'test-results',
   reporter: 'list',
-  // Two, even on two cores: a test waits half of its time. More would disturb the tests that measure times.
-  workers: 2,
+  // Three, even on two cores, because tests wait half of the time.
+  workers: 3,
   forbidOnly: Boolean(process.env.CI),
   timeout: 60_000,
   expect: { timeout: 10_000 },
