@@ -5,6 +5,7 @@ import { DAY_MS, MAX_COUNTED_TRACES, MAX_REMAINING } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
 import { isAssignedTo } from '../core/assignees.ts'
 import { readPlain } from '../core/database.ts'
+import { shallow } from '../core/depth.ts'
 import { isPicked } from '../core/review-policy.ts'
 import { isReviewedWithOther, isUnreviewed, isUnreviewedStep, ofTrace } from '../core/reviewable.ts'
 import { isStep } from '../core/step-names.ts'
@@ -168,10 +169,10 @@ const isAvailable = (
   { filter: { stepId, promptVersionId, kind }, all, assignee, holder, now }: QueueQuery,
 ): SQL | undefined =>
   and(
-    kind === 'all' ? sql`(${isUnreviewed} and not ${isReviewedWithOther})` : isUnreviewedStep,
+    shallow(kind === 'all' ? sql`(${isUnreviewed} and not ${isReviewedWithOther})` : isUnreviewedStep),
     holder === undefined ? undefined : hasPlaceFor(holder, now),
     assignee === undefined ? undefined : isAssignedTo(assignee),
-    all || assignee ? undefined : isPicked(key, viewer),
+    all || assignee ? undefined : shallow(isPicked(key, viewer)),
     stepId === undefined ? undefined : isStep(key, spans.stepId, stepId),
     promptVersionId === undefined ? undefined : eq(spans.promptVersionId, promptVersionId),
   )

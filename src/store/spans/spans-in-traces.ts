@@ -1,7 +1,7 @@
 import { and, type SQL, sql } from 'drizzle-orm'
 import { compareCodePoints } from '../../domain/text.ts'
 import { MAX_SCANNED_TRACES } from '../../limits.ts'
-import { existsShallow } from '../core/depth.ts'
+import { existsShallow, shallow } from '../core/depth.ts'
 import { ofTrace } from '../core/reviewable.ts'
 import type { Store } from '../core/store.ts'
 import { spans } from '../schema/spans.ts'
@@ -47,7 +47,9 @@ export interface ScannedTrace {
 }
 
 /** The query for the next traces that have spans to list, and for the last trace that the page scans. */
-export function scanForSpans(store: Store, { by, isTrace, isSpan, limit, after, ...scan }: SpanScan) {
+export function scanForSpans(store: Store, { by, isTrace: given, isSpan, limit, after, ...scan }: SpanScan) {
+  // Many filters at once would exceed SQLite's depth.
+  const isTrace = given && shallow(given)
   const rest =
     after &&
     sql`(${traces.id} <> ${after.traceUuid}
