@@ -1,11 +1,11 @@
 /**
  * `npm run deploy`: deploys the whole service to the Cloudflare account that wrangler is logged in to. Creates what is
- * missing, migrates the database, deploys the Worker, and gives it an ADMIN_TOKEN. Every step checks what exists, so the
- * next run completes one that failed or was interrupted. Migrations run before the code is deployed: they remove
- * nothing, so the running code works with the new schema, and new code never sees an old one.
+ * missing, migrates the database, deploys the Worker, and gives it a WEBHOOK_KEY and an ADMIN_TOKEN. Every step checks
+ * what exists, so the next run completes one that failed or was interrupted. Migrations run before the code is deployed:
+ * they remove nothing, so the running code works with the new schema, and new code never sees an old one.
  *
- * Environment: ADMIN_TOKEN (generated and printed if unset), CI or no terminal (plain output), and what wrangler reads:
- * CLOUDFLARE_API_TOKEN, CLOUDFLARE_ACCOUNT_ID.
+ * Environment: ADMIN_TOKEN (generated and printed if unset), WEBHOOK_KEY (generated if unset), CI or no terminal (plain
+ * output), and what wrangler reads: CLOUDFLARE_API_TOKEN, CLOUDFLARE_ACCOUNT_ID.
  */
 import { type SpawnSyncOptions, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -82,6 +82,8 @@ const withConfig = ['--config', writeConfig()]
 if (flags.location) ensureBucket(flags.location)
 migrate()
 const worker = deployWorker()
+const secrets = listSecrets()
+ensureWebhookKey()
 const isTokenNew = ensureAdminToken()
 await report()
 
@@ -254,23 +256,41 @@ function deployWorker(): { name: string; url: string | undefined } {
   return { name: deployment.worker_name, url: deployment.targets.find(target => /^https?:/.test(target)) }
 }
 
+/** The names of the Worker's secrets. */
+function listSecrets(): ReadonlySet<string> {
+  step("Looking for the Worker's secrets")
+  const listed = ask(['secret', 'list', '--name', worker.name, '--format', 'json'], json(v.array(Secret)))
+  return new Set(listed.map(({ name }) => name))
+}
+
+/**
+ * Gives the Worker a WEBHOOK_KEY unless it has one. Never replaces it, because stored webhooks can't be read under another
+ * key. Nobody needs to know the key, so it isn't printed.
+ */
+function ensureWebhookKey(): void {
+  if (secrets.has('WEBHOOK_KEY')) return
+  putSecret('WEBHOOK_KEY', process.env.WEBHOOK_KEY || randomBytes(32).toString('base64url'))
+}
+
 /**
  * Gives the Worker an ADMIN_TOKEN unless it has one. Prints a new token before storing it, so that whenever this is
  * interrupted, the stored token has been shown.
  */
 function ensureAdminToken(): boolean {
-  step('Looking for the ADMIN_TOKEN secret')
-  const secrets = ask(['secret', 'list', '--name', worker.name, '--format', 'json'], json(v.array(Secret)))
-  if (secrets.some(({ name }) => name === 'ADMIN_TOKEN') && !flags.newAdminToken) return false
+  if (secrets.has('ADMIN_TOKEN') && !flags.newAdminToken) return false
   const given = process.env.ADMIN_TOKEN
   const token = given || randomBytes(24).toString('base64url')
   if (!given) {
     console.log('\nThe admin token, shown only once. It becomes valid with the next step:')
     console.log(`\n${bold(`export ADMIN_TOKEN=${token}`)}\n`)
   }
-  step('Storing it as the ADMIN_TOKEN secret')
-  ask(['secret', 'put', 'ADMIN_TOKEN', '--name', worker.name], says('Uploaded secret ADMIN_TOKEN'), token)
+  putSecret('ADMIN_TOKEN', token)
   return true
+}
+
+function putSecret(name: string, value: string): void {
+  step(`Storing the secret ${name}`)
+  ask(['secret', 'put', name, '--name', worker.name], says(`Uploaded secret ${name}`), value)
 }
 
 async function report(): Promise<void> {

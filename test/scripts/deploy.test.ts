@@ -101,7 +101,7 @@ async function newCheckout({ edit = config => config, loadsWrangler = false }: C
     answer?: string,
   ): Promise<Run> => {
     await writeFile(at('stub/moments'), '')
-    const { CI, ADMIN_TOKEN, WRANGLER_OUTPUT_FILE_DIRECTORY, ...inherited } = process.env
+    const { CI, ADMIN_TOKEN, WEBHOOK_KEY, WRANGLER_OUTPUT_FILE_DIRECTORY, ...inherited } = process.env
     const command = [process.execPath, at('scripts/deploy.ts'), ...args]
     const [program = '', ...given] =
       answer === undefined ? command : ['script', '-qefc', command.map(each => `'${each}'`).join(' '), '/dev/null']
@@ -142,7 +142,13 @@ function essence({ databases, buckets, queues, workers }: Account) {
     workers: workers.map(({ name, secrets, versions, consumes }) => {
       const last = versions.at(-1)
       const { database, ...bound } = last ?? {}
-      return { name, secrets: Object.keys(secrets), consumes, bound, hasDatabase: database === databases[0]?.uuid }
+      return {
+        name,
+        secrets: Object.keys(secrets).sort(),
+        consumes,
+        bound,
+        hasDatabase: database === databases[0]?.uuid,
+      }
     }),
   }
 }
@@ -155,7 +161,7 @@ const FIRST = {
   workers: [
     {
       name: 'countersign',
-      secrets: ['ADMIN_TOKEN'],
+      secrets: ['ADMIN_TOKEN', 'WEBHOOK_KEY'],
       consumes: ['countersign-jobs', 'countersign-jobs-dead'],
       bound: { bucket: 'countersign-payloads', migrations },
       hasDatabase: true,
@@ -177,7 +183,11 @@ describe('npm run deploy', { concurrent: true }, () => {
     expect(printed.split(token)).toHaveLength(2)
     expect(printed).toContain(`Countersign is deployed at ${checkout.url}\n`)
     expect(printed).toContain(`curl -X POST ${checkout.url}/api/orgs -H "Authorization: Bearer $ADMIN_TOKEN"`)
-    expect(await checkout.calls()).not.toContain(token)
+    const webhookKey = account.workers[0]?.secrets.WEBHOOK_KEY ?? ''
+    expect(webhookKey).toMatch(/^[\w-]{43}$/)
+    expect(printed).not.toContain(webhookKey)
+    const calls = await checkout.calls()
+    for (const secret of [token, webhookKey]) expect(calls).not.toContain(secret)
     const original = await readFile(join(PROJECT, 'wrangler.toml'), 'utf8')
     expect(await readFile(checkout.at('wrangler.toml'), 'utf8')).toBe(original)
   })
@@ -220,8 +230,14 @@ describe('npm run deploy', { concurrent: true }, () => {
         const cut = await checkout.deploy(args, {}, [moment, cutting])
         // It reports success only if there was nothing left to do.
         if (cut.code === 0) expect(essence(await checkout.account()), `cut at ${moment}`).toEqual(end)
+        const stored = (await checkout.account()).workers[0]?.secrets
         const rest = await checkout.deploy(args)
         const account = await checkout.account()
+        // Webhooks that were stored in the meantime stay readable.
+        expect(account.workers[0]?.secrets).toMatchObject({
+          ...stored,
+          WEBHOOK_KEY: stored?.WEBHOOK_KEY ?? expect.any(String),
+        })
         expect(rest.code, rest.printed).toBe(0)
         expect(essence(account), `cut at ${moment}`).toEqual(end)
         // No code may run on a schema that it doesn't support.
@@ -338,20 +354,23 @@ describe('npm run deploy', { concurrent: true }, () => {
     expect(essence(await checkout.account())).toEqual(FIRST)
   })
 
-  it('replaces the token with --new-admin-token', async ({ expect }) => {
+  it('replaces the token with --new-admin-token, but never the WEBHOOK_KEY', async ({ expect }) => {
     const checkout = await newCheckout()
     const first = await checkout.deploy()
-    const second = await checkout.deploy(['--new-admin-token'])
+    const before = (await checkout.account()).workers[0]?.secrets.WEBHOOK_KEY
+    const second = await checkout.deploy(['--new-admin-token'], { WEBHOOK_KEY: 'another key of the environment' })
     const { workers } = await checkout.account()
+    expect(workers[0]?.secrets.WEBHOOK_KEY).toBe(before)
     expect(second.tokens).toEqual([workers[0]?.secrets.ADMIN_TOKEN])
     expect(second.tokens).not.toEqual(first.tokens)
   })
 
-  it('uses the ADMIN_TOKEN from the environment, and never prints it', async ({ expect }) => {
+  it('uses the secrets from the environment, and never prints them', async ({ expect }) => {
     const checkout = await newCheckout()
-    const { printed } = await checkout.deploy([], { ADMIN_TOKEN: 'of-the-environment' })
+    const secrets = { ADMIN_TOKEN: 'token-of-the-environment', WEBHOOK_KEY: 'key-of-the-environment' }
+    const { printed } = await checkout.deploy([], secrets)
     const { workers } = await checkout.account()
-    expect(workers[0]?.secrets).toEqual({ ADMIN_TOKEN: 'of-the-environment' })
+    expect(workers[0]?.secrets).toEqual(secrets)
     expect(printed).not.toContain('of-the-environment')
     expect(await checkout.calls()).not.toContain('of-the-environment')
   })
