@@ -62,6 +62,9 @@ export class Program {
     this.#signal('SIGTERM')
     await this.#untilEnd()
     this.#signal('SIGKILL')
+    // A program that left the group may still hold them open, and `ended` waits for them.
+    this.child.stdout.destroy()
+    this.child.stderr.destroy()
     await this.ended.catch(() => {})
   }
 
