@@ -30,14 +30,14 @@ export function encode(read: () => unknown, maxBytes: number): Encoded | Unfit {
 }
 
 /** Scans the text from bracket to bracket. Walking the value would run its getters again. */
-function nestsTooDeep(json: string): boolean {
-  if (json.length <= 2 * MAX_DEPTH) return false
+export function nestsTooDeep(json: string, maxDepth = MAX_DEPTH): boolean {
+  if (json.length <= 2 * maxDepth) return false
   let depth = 0
   for (let index = 0; index < json.length; index++) {
     const unit = json.charCodeAt(index)
     if (unit === QUOTE) index = endOfText(json, index)
     else if (unit === BRACE || unit === BRACKET) {
-      if (++depth > MAX_DEPTH) return true
+      if (++depth > maxDepth) return true
     } else if (unit === BRACE_END || unit === BRACKET_END) depth--
   }
   return false

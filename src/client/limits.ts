@@ -60,6 +60,8 @@ export const MAX_WAITING_RESULTS_BYTES = 16 * 1024 * 1024
 
 /** Characters of one record of an imported file. A record of 5 MiB values can be twice as long. */
 export const MAX_RECORD_LENGTH = 64 * 1024 * 1024
+/** Nesting of such a record. JSON that nests far deeper can be parsed, but not written again. */
+export const MAX_RECORD_DEPTH = 1000
 /** Kinds of lost fields, warnings, and errors that an import's report lists. It counts the others. */
 export const MAX_REPORTED = 500
 /** A `feedback_id`, a name, and a comment. The service has the same limits. */

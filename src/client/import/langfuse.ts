@@ -59,7 +59,7 @@ const isScore = (record: Fields): boolean =>
   isEmpty(record.startTime) &&
   (!isEmpty(record.dataType) || SOURCES.has(textOf(record.source) ?? ''))
 const isTrace = (record: Fields): boolean =>
-  !isEmpty(record.id) && !isEmpty(record.timestamp) && isEmpty(record.traceId) && !isScore(record)
+  textOf(record.id) !== undefined && !isEmpty(record.timestamp) && isEmpty(record.traceId) && !isScore(record)
 
 /** Field names in camel case, which both forms of an export then share. Their values stay as they are. */
 const camelCased = (record: Fields): Fields =>
@@ -229,7 +229,9 @@ async function addScore(record: Fields, to: Target): Promise<void> {
   const type = textOf(fields.take('dataType')) ?? 'NUMERIC'
   const [value, text] = [fields.take('value'), fields.take('stringValue')]
   const said = text ?? value
-  const isWord = type === 'CATEGORICAL' || type === 'TEXT'
+  const number = type === 'CATEGORICAL' || type === 'TEXT' ? undefined : numberOf(value)
+  const score = type === 'BOOLEAN' ? (truthOf(value) ?? truthOf(text)) : number
+  const isWord = score === undefined && type !== 'CORRECTION'
   const author = textOf(fields.take('authorUserId'))
   const source = textOf(fields.take('source'))
   await addJudgment(
@@ -239,7 +241,7 @@ async function addScore(record: Fields, to: Target): Promise<void> {
       traceId,
       spanId,
       name: textOf(fields.take('name')),
-      score: type === 'BOOLEAN' ? value === 1 || value === true : type === 'NUMERIC' ? numberOf(value) : undefined,
+      score: type === 'CORRECTION' ? undefined : score,
       label: isWord && said !== undefined ? asText(said) : undefined,
       comment: textOf(fields.take('comment')),
       correction: type === 'CORRECTION' ? parsedCorrection(said) : undefined,
@@ -247,10 +249,22 @@ async function addScore(record: Fields, to: Target): Promise<void> {
       author: author ?? source?.toLowerCase(),
       time: timeOf(fields.take('timestamp')),
     },
-    { score: isWord ? 'stringValue' : 'value', correction: 'stringValue', comment: 'comment', name: 'name' },
+    {
+      score: isWord && text !== undefined ? 'stringValue' : 'value',
+      correction: 'stringValue',
+      comment: 'comment',
+      name: 'name',
+    },
   )
   for (const left of fields.left) to.unplaced(left)
 }
 
 const parsedCorrection = (value: Value | undefined): Value | undefined =>
   typeof value === 'string' ? parsedText(value) : value
+
+/** Whether a boolean score says yes, by its number or its text. */
+function truthOf(value: Value | undefined): boolean | undefined {
+  if (typeof value === 'boolean') return value
+  const [, yes, no] = /^(?:(true|1)|(false|0))$/i.exec(String(value)) ?? []
+  return yes !== undefined ? true : no !== undefined ? false : undefined
+}

@@ -113,8 +113,8 @@ export const langsmith: Converter = {
   },
 }
 
-const isRun = (record: Fields): boolean => !isEmpty(record.id) && !isEmpty(record.run_type)
-const isFeedback = (record: Fields): boolean => !isEmpty(record.id) && !isEmpty(record.key)
+const isRun = (record: Fields): boolean => textOf(record.id) !== undefined && !isEmpty(record.run_type)
+const isFeedback = (record: Fields): boolean => textOf(record.id) !== undefined && !isEmpty(record.key)
 
 /** Fields that repeat others: ids of relatives, sums, addresses of values, and LangSmith's bookkeeping. */
 const REPEATED = [

@@ -1,4 +1,7 @@
-import { MAX_RECORD_LENGTH } from '../limits.ts'
+import { describe } from '../errors.ts'
+import { nestsTooDeep } from '../json.ts'
+import { MAX_RECORD_DEPTH, MAX_RECORD_LENGTH } from '../limits.ts'
+import { fieldOf } from '../service.ts'
 import type { Place } from './report.ts'
 import type { Value } from './values.ts'
 
@@ -13,24 +16,37 @@ export type Read = Place & ({ value: Value } | { error: string })
 
 /**
  * Reads a file's records one by one, in bounded memory: JSON Lines, a JSON array, JSON values one after another, or an
- * API's pages, whose list is in `data`. The file may be gzipped. A broken record doesn't affect the others.
+ * API's pages, whose list is in `data`. The file may be gzipped. A broken record doesn't affect the others, and a file
+ * that breaks off has the records before.
  */
 export async function* recordsOf(file: ImportFile): AsyncGenerator<Read> {
-  for await (const { text, line } of jsonTexts(textOf(file))) {
-    const place = { file: file.name, line }
-    if (text === undefined) {
-      yield { ...place, error: `A record is longer than ${MAX_RECORD_LENGTH / 1024 / 1024} MiB` }
-      continue
+  let place: Place = { file: file.name, line: 1 }
+  try {
+    for await (const json of jsonTexts(textOf(file))) {
+      place = { file: file.name, line: json.line }
+      yield* recordsIn(json.text, place)
     }
-    let value: Value
-    try {
-      value = JSON.parse(text)
-    } catch (error) {
-      yield { ...place, error: `Not JSON: ${error instanceof Error ? error.message : String(error)}` }
-      continue
-    }
-    for (const item of itemsOf(value)) yield { ...place, value: item }
+  } catch (error) {
+    // A file that can't be read may be missing in one stage only, so nothing else is imported.
+    if (fieldOf(error, 'syscall') !== undefined) throw error
+    yield { ...place, error: `The rest of the file can't be read: ${describe(error).message}` }
   }
+}
+
+function* recordsIn(text: string | undefined, place: Place): Generator<Read> {
+  if (text === undefined) {
+    yield { ...place, error: `A record is longer than ${MAX_RECORD_LENGTH / 1024 / 1024} MiB` }
+    return
+  }
+  let value: Value
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    yield { ...place, error: `Not JSON: ${describe(error).message}` }
+    return
+  }
+  if (nestsTooDeep(text, MAX_RECORD_DEPTH)) yield { ...place, error: `Nests deeper than ${MAX_RECORD_DEPTH} levels` }
+  else for (const item of itemsOf(value)) yield { ...place, value: item }
 }
 
 /** The items of an API's page, or the record itself. */
@@ -95,22 +111,28 @@ interface JsonText {
  */
 async function* jsonTexts(pieces: AsyncIterable<string>): AsyncGenerator<JsonText> {
   const iterator = pieces[Symbol.asyncIterator]()
-  let head = ''
+  const held: string[] = []
+  let length = 0
+  let hasBegun = false
   let isDone = false
-  const more = async (): Promise<boolean> => {
+  for (let isComplete = false; !isComplete && length < MAX_RECORD_LENGTH; ) {
     const next = await iterator.next()
-    isDone = next.done === true
-    if (!next.done) head += next.value
-    return !isDone
+    if (next.done) {
+      isDone = true
+      break
+    }
+    held.push(next.value)
+    length += next.value.length
+    // Looks only at what's new: the first line of a file may be all of it.
+    const start: number = hasBegun ? 0 : leading(next.value)
+    hasBegun ||= start < next.value.length
+    isComplete = hasBegun && next.value.indexOf('\n', start) >= 0
   }
-  const firstLineEnd = (): number => head.slice(leading(head)).search(/\r?\n/)
-  while (head.length < MAX_RECORD_LENGTH && (leading(head) === head.length || firstLineEnd() < 0) && (await more())) {}
-  const start = leading(head)
-  const end = firstLineEnd()
-  const firstLine = end < 0 ? head.slice(start) : head.slice(start, start + end)
-  const isSplitByBrackets = head[start] === '[' || (/^\{\s*$|[,{[:]\s*$/.test(firstLine) && head[start] === '{')
+  const head = held.join('')
+  const [firstLine = ''] = head.slice(leading(head)).split('\n', 1)
+  const isSplitByBrackets = firstLine.startsWith('[') || (firstLine.startsWith('{') && /[,{[:]\s*$/.test(firstLine))
   const rest = (async function* () {
-    yield head
+    yield* held
     if (!isDone) for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value
   })()
   yield* isSplitByBrackets ? byBrackets(rest) : byLines(rest)

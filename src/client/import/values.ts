@@ -46,7 +46,7 @@ export const isEmpty = (value: Value | undefined): boolean =>
   value === '' ||
   (typeof value === 'object' && Object.keys(value).length === 0)
 
-const TIME = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}:\d{2})(?:[.,](\d{1,9}))?\d*\s*(Z|[+-]\d{2}:?\d{2})?$/i
+const TIME = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}:\d{2})(?:[.,](\d{1,9}))?\d*\s*(Z|[+-]\d{2}(?::?\d{2})?)?$/i
 
 /** A time in nanoseconds since 1970. */
 export type Nanoseconds = bigint
@@ -63,13 +63,15 @@ export function timeOf(value: Value | undefined): Nanoseconds | undefined {
   const [, day, time, fraction = '', zone = 'Z'] = TIME.exec(text) ?? []
   // Date.parse takes February 30 for March 1.
   if (day === undefined || new Date(`${day}T00:00Z`).toJSON()?.slice(0, 10) !== day) return undefined
-  const seconds = Date.parse(`${day}T${time}${zone.replace(/^([+-]\d{2})(\d{2})$/, '$1:$2')}`)
+  const seconds = Date.parse(
+    `${day}T${time}${zone.replace(/^([+-]\d{2}):?(\d{2})?$/, (_, hours, minutes = '00') => `${hours}:${minutes}`)}`,
+  )
   return seconds >= 0 ? BigInt(seconds) * 1_000_000n + BigInt(fraction.padEnd(9, '0')) : undefined
 }
 
 function timeOfNumber(number: number): Nanoseconds | undefined {
-  if (!Number.isFinite(number) || number < 0) return undefined
-  // 1e11 seconds are in the year 5138; 1e11 milliseconds were in 1973.
+  if (!(number >= 0 && number < 1e20)) return undefined
+  // 1e11 seconds and 1e20 nanoseconds are in the year 5138; 1e11 milliseconds were in 1973.
   const scale = number < 1e11 ? 1e9 : number < 1e14 ? 1e6 : number < 1e17 ? 1e3 : 1
   const whole = Math.trunc(number)
   return BigInt(whole) * BigInt(scale) + BigInt(Math.round((number - whole) * scale))

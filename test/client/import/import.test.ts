@@ -497,6 +497,46 @@ describe('bad input', () => {
     ])
   })
 
+  it('keeps scores of odd types, and never makes up a rating', async ({ expect }) => {
+    const org = await newTenant()
+    const timestamp = '2025-03-01T09:00:00Z'
+    const score = (id: string, fields: object) => ({ id, traceId: 't', name: id, source: 'API', timestamp, ...fields })
+    const records = [
+      { id: 't', timestamp, name: 'answer' },
+      score('a', { dataType: 'BOOLEAN', value: null, stringValue: 'True' }),
+      score('b', { dataType: 'BOOLEAN', value: '0' }),
+      score('c', { dataType: 'BOOLEAN', value: null, comment: 'Unsure' }),
+      score('d', { dataType: 'NUMERIC', value: 'NaN' }),
+      score('e', { dataType: 'NEW', value: 0.5 }),
+      score('f', { dataType: 'NEW', stringValue: 'good' }),
+      score('g', { dataType: 'NUMERIC', value: [1] }),
+    ]
+    await importInto(org, 'langfuse', [fileOf('f', JSON.stringify(records))])
+    const [trace] = await shown(org)
+    const judged = trace.feedback.map(({ name, rating, content }: Record<string, unknown>) => [name, rating, content])
+    expect(judged.toSorted()).toEqual([
+      ['a', 'positive', null],
+      ['b', 'negative', null],
+      ['c', null, 'Unsure'],
+      ['d', null, 'NaN'],
+      ['e', 0.5, null],
+      ['f', null, 'good'],
+      ['g', null, '[1]'],
+    ])
+  })
+
+  it.for([
+    ['langfuse', { id: 7, timestamp: '2025-03-01T09:00:00Z', name: 'answer' }],
+    ['langsmith', { id: 7, run_type: 'chain', start_time: '2025-03-01T09:00:00Z', name: 'answer' }],
+    ['langfuse', { id: 'a', timestamp: 1e300, name: 'answer' }],
+    ['langsmith', { id: 'a', run_type: 'chain', start_time: 1e300, name: 'answer' }],
+  ] as const)('has no ID or time to go by: %s %o', async ([source, record], { expect }) => {
+    const org = await newTenant()
+    const report = await importInto(org, source, [fileOf('f', JSON.stringify(record))])
+    expect(report).toMatchObject({ errorCount: 1, sent: { traces: 0, spans: 0 } })
+    expect(await shown(org)).toEqual([])
+  })
+
   it('is cut to what the service takes, and the report says so', async ({ expect }) => {
     const org = await newTenant()
     const big = 'é'.repeat(40_000)

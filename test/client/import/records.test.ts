@@ -2,7 +2,7 @@ import { describe, it } from 'vitest'
 import { traceIdOf, uuidV5 } from '../../../src/client/import/ids.ts'
 import { recordsOf } from '../../../src/client/import/read.ts'
 import { isoTime, timeOf } from '../../../src/client/import/values.ts'
-import { MAX_RECORD_LENGTH } from '../../../src/client/limits.ts'
+import { MAX_RECORD_DEPTH, MAX_RECORD_LENGTH } from '../../../src/client/limits.ts'
 import { uuidV5 as serviceUuid } from '../../../src/domain/ids.ts'
 
 async function read(text: string | Uint8Array, pieceBytes = 7) {
@@ -126,6 +126,28 @@ describe('a file', () => {
     expect(await read(new Uint8Array(await new Response(zipped).arrayBuffer()))).toEqual(TWO)
   })
 
+  it('may break off, and has the records before', async ({ expect }) => {
+    const lines = Array.from({ length: 3000 }, (_, index) => JSON.stringify({ index, id: crypto.randomUUID() }))
+    const zipped = new Blob([lines.join('\n')]).stream().pipeThrough(new CompressionStream('gzip'))
+    const bytes = new Uint8Array(await new Response(zipped).arrayBuffer())
+    const found = await read(bytes.slice(0, bytes.length - 1000), 1000)
+    expect(found.length).toBeGreaterThan(1)
+    expect(found[0]).toEqual([1, JSON.parse(lines[0] ?? '')])
+    expect(found.at(-1)).toEqual([expect.any(Number), "The rest of the file can't be read"])
+    expect(await read(Uint8Array.of(0x1f, 0x8b, 1, 2, 3))).toEqual([[1, "The rest of the file can't be read"]])
+  })
+
+  it('may have a record that nests too deep to be written again, which is skipped', async ({ expect }) => {
+    const deep = (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
+    const found = await read(`${deep(MAX_RECORD_DEPTH)}\n${deep(MAX_RECORD_DEPTH + 1)}\n${deep(50_000)}\n{"a":4}`, 1000)
+    expect(found).toEqual([
+      [1, expect.anything()],
+      [2, expect.stringContaining('Nests deeper')],
+      [3, expect.stringContaining('Nests deeper')],
+      [4, { a: 4 }],
+    ])
+  })
+
   it('may have a record that’s too long, which is skipped', async ({ expect }) => {
     const long = `{"a":"${'x'.repeat(MAX_RECORD_LENGTH)}"}`
     for (const text of [`{"a":1}\n${long}\n{"a":3}`, `[{"a":1},\n${long},\n{"a":3}]`]) {
@@ -145,6 +167,8 @@ describe('a time', () => {
     ['2024-05-29T13:46:19.963999+00:00', '2024-05-29T13:46:19.963Z'],
     ['2024-05-29T13:46:19Z', '2024-05-29T13:46:19.000Z'],
     ['2024-05-29T13:46:19.5+02:00', '2024-05-29T11:46:19.500Z'],
+    ['2024-05-29 13:46:19.963999+00', '2024-05-29T13:46:19.963Z'],
+    ['2024-05-29 13:46:19-07', '2024-05-29T20:46:19.000Z'],
     ['2024-05-29T13:46:19.123456789-0130', '2024-05-29T15:16:19.123Z'],
     [1716990379, '2024-05-29T13:46:19.000Z'],
     [1716990379.25, '2024-05-29T13:46:19.250Z'],
@@ -156,6 +180,8 @@ describe('a time', () => {
     ['2024-05-29', undefined],
     ['1969-12-31T23:59:59Z', undefined],
     [-1, undefined],
+    [1e20, undefined],
+    [1e300, undefined],
     ['', undefined],
     [null, undefined],
     [true, undefined],
