@@ -12,7 +12,7 @@ export interface Login {
   project?: string | undefined
 }
 
-type Logins = Readonly<Record<string, Login>>
+type Logins = ReadonlyMap<string, Login>
 
 export const DEFAULT_PROFILE = 'default'
 
@@ -27,12 +27,12 @@ export const configFile = (environment: NodeJS.ProcessEnv): string =>
 export async function findLogin(environment: NodeJS.ProcessEnv, profile: string | undefined): Promise<Login> {
   const { COUNTERSIGN_URL: url, COUNTERSIGN_KEY: key, COUNTERSIGN_PROJECT: project } = environment
   if (profile === undefined && key) {
-    const home = url || (await readLogins(environment))[DEFAULT_PROFILE]?.url
+    const home = url || (await readLogins(environment)).get(DEFAULT_PROFILE)?.url
     if (!home) throw invalid('COUNTERSIGN_KEY is set, but COUNTERSIGN_URL is not')
     return { url: home, key, project: project || undefined }
   }
   const name = profile ?? DEFAULT_PROFILE
-  const login = (await readLogins(environment))[name]
+  const login = (await readLogins(environment)).get(name)
   if (!login) {
     const message = profile === undefined ? "You aren't logged in" : `There is no login "${profile}"`
     const command = profile === undefined ? 'countersign login' : `countersign login --profile ${profile}`
@@ -70,8 +70,10 @@ export async function writeLogin(
   profile: string,
   login: Login | undefined,
 ): Promise<void> {
-  const { [profile]: _, ...others } = await readLogins(environment)
-  const profiles = { ...others, ...(login && { [profile]: login }) }
+  const logins = new Map(await readLogins(environment))
+  if (login) logins.set(profile, login)
+  else logins.delete(profile)
+  const profiles = Object.fromEntries(logins)
   await replaceFile(configFile(environment), `${JSON.stringify({ profiles }, undefined, 2)}\n`, { isPrivate: true })
 }
 
@@ -80,8 +82,13 @@ export const withoutSlash = (url: string): string => url.replace(/\/+$/, '')
 function loginsIn(text: string): Logins | undefined {
   try {
     const profiles = fieldOf(JSON.parse(text), 'profiles') ?? {}
-    const logins = Object.entries(profiles).map(([name, login]) => [name, loginOf(login)] as const)
-    return logins.every(([, login]) => login) ? (Object.fromEntries(logins) as Logins) : undefined
+    const logins = new Map<string, Login>()
+    for (const [name, given] of Object.entries(profiles)) {
+      const login = loginOf(given)
+      if (!login) return undefined
+      logins.set(name, login)
+    }
+    return logins
   } catch {
     return undefined
   }

@@ -122,6 +122,9 @@ export class Connection {
 function serviceOf({ url, key, project }: Login, fetch?: Fetch): Service {
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
     throw invalid(`This isn't a URL: ${url}`, 'It begins with https:// or http://.')
+  const { username, password } = new URL(url)
+  // `fetch` refuses such a URL, in an error that shows all of it.
+  if (username || password) throw invalid("The URL can't contain a user name or a password")
   // Such a key would make a header that no request can have.
   if (!/^[\x21-\x7e]+$/.test(key)) throw invalid("This isn't a key: it has spaces or other characters that no key has")
   return new Service({ baseUrl: url, apiKey: key, projectSlug: project, fetch })

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { type FileHandle, mkdtemp, open, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -37,9 +38,11 @@ export async function download(
   { path, query, format }: Export,
   file: string | undefined,
 ): Promise<number> {
-  const folder = await mkdtemp(join(tmpdir(), 'countersign-'))
   const target = file === undefined ? undefined : resolve(directory, file)
-  const draft = target === undefined ? undefined : await open(`${target}.part`, 'w', 0o600)
+  const draftName = `${target}.${randomBytes(6).toString('hex')}.part`
+  // Never a file that somebody else made, nor one that a link points to.
+  const draft = target === undefined ? undefined : await open(draftName, 'wx', 0o600)
+  const folder = await mkdtemp(join(tmpdir(), 'countersign-'))
   try {
     let lines = 0
     for (let cursor: string | null | undefined, isFirst = true; cursor !== null; isFirst = false) {
@@ -55,7 +58,7 @@ export async function download(
       const start = format === 'csv' && !isFirst ? await headerBytes(name) : 0
       if (start < part.bytes) {
         for await (const bytes of createReadStream(name, { start, end: part.bytes - 1 })) {
-          if (draft) await draft.write(bytes)
+          if (draft) await draft.writeFile(bytes)
           else await out.bytes(bytes)
         }
       }
@@ -63,11 +66,11 @@ export async function download(
       if (cursor !== null) await out.progress(`${lines} lines so far`)
     }
     await draft?.close()
-    if (target) await rename(`${target}.part`, target)
+    if (target) await rename(draftName, target)
     return lines
   } catch (error) {
     await draft?.close().catch(() => {})
-    if (target) await rm(`${target}.part`, { force: true })
+    if (target) await rm(draftName, { force: true })
     throw error
   } finally {
     await rm(folder, { recursive: true, force: true })

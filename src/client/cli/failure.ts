@@ -69,6 +69,10 @@ export function faultOf(error: unknown): Fault {
     const [details, fields] = [detailsIn(body), fieldsIn(body)]
     return { ending: endingOf(error), code, message, details, hint: hintFor(error), requestId, fields }
   }
+  if (error instanceof Error && fieldOf(error, 'syscall') !== undefined && fieldOf(error, 'path') !== undefined) {
+    // A folder that doesn't exist, a full disk: nothing that this program could do better.
+    return faultOf(new Failure('usage', 'file', error.message, { cause: error }))
+  }
   const { name, message } = describe(error)
   return {
     ending: 'internal',

@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -99,7 +99,9 @@ describe('login', () => {
       jsonOf(await runCli(['traces', 'list', '--json', ...argv], { environment }))
     expect((await list()).traces).toHaveLength(1)
     expect((await list('--profile', 'second')).traces).toHaveLength(0)
-    expect((await runCli(['traces', 'list', '--profile', 'third'], { environment })).code).toBe(3)
+    for (const profile of ['third', '__proto__', 'toString']) {
+      expect((await runCli(['traces', 'list', '--profile', profile], { environment })).code).toBe(3)
+    }
   })
 
   it.for([
@@ -118,6 +120,9 @@ describe('login', () => {
     const { home } = await newUser()
     const login = (url: string) => runCli(['login', '--url', url], { environment: { HOME: home }, stdin: 'cs_key' })
     expect((await login('ftp://localhost')).code).toBe(2)
+    const withPassword = await login('http://ada:secret@localhost')
+    expect(withPassword.code).toBe(2)
+    expect(withPassword.stderr).not.toContain('secret')
     expect((await login(`${server.url}/docs`)).code).toBe(4)
   })
 })
@@ -265,6 +270,30 @@ describe('an export that breaks off', () => {
     } finally {
       proxy.close()
     }
+  })
+})
+
+describe('an export to a file', () => {
+  it.for([
+    ['in a folder that does not exist', 'missing/out.jsonl'],
+    ['that is a folder', '.'],
+  ] as const)('%s fails, and leaves nothing behind', async ([, file], { expect }) => {
+    const user = await newUser(['ingest', 'read'])
+    const before = await readdir(folder)
+    const ran = await user.cli(['traces', 'export', '-o', file, '--json'])
+    expect(ran.code).toBe(2)
+    expect(errorOf(ran)).toMatchObject({ code: 'file', error: expect.stringContaining(user.home) })
+    expect(await readdir(user.home)).toEqual([])
+    expect(await readdir(folder)).toEqual(before)
+  })
+
+  it("doesn't write to a file that a link points to", async ({ expect }) => {
+    const user = await newUser(['ingest', 'read'])
+    await writeFile(join(user.home, 'victim'), 'keep')
+    await symlink(join(user.home, 'victim'), join(user.home, 'out.jsonl.part'))
+    await symlink(join(user.home, 'victim'), join(user.home, 'out.jsonl'))
+    expect((await user.cli(['traces', 'export', '-o', 'out.jsonl'])).code).toBe(0)
+    expect(await readFile(join(user.home, 'victim'), 'utf8')).toBe('keep')
   })
 })
 
@@ -621,6 +650,23 @@ describe('experiments', () => {
     const pids = (await readFile(marker, 'utf8')).trim().split('\n').map(Number)
     expect(pids).toHaveLength(5)
     for (const pid of pids) await expect.poll(() => isRunning(pid)).toBe(false)
+  })
+
+  it("don't wait for a program that left its group and keeps the output open", async ({ expect }) => {
+    const user = await newDataset()
+    const marker = join(user.home, 'marker')
+    const daemon = `
+      const { pid } = require('node:child_process').spawn('sleep', ['30'], { detached: true, stdio: 'inherit' })
+      require('node:fs').appendFileSync(${JSON.stringify(marker)}, pid + '\\n')
+      process.exit()`
+    const slow = await user.cli([...START, '--json', '--timeout', '1', '--concurrency', '5', '--', node, '-e', daemon])
+    const pids = (await readFile(marker, 'utf8')).trim().split('\n').map(Number)
+    expect(pids).toHaveLength(5)
+    for (const pid of pids) {
+      expect(await isRunning(pid)).toBe(true)
+      process.kill(pid)
+    }
+    expect(jsonOf(slow).counts).toMatchObject({ error: 5 })
   })
 
   it("exit with 1 if the gate isn't met", async ({ expect }) => {

@@ -12,7 +12,7 @@ export const logout = defineCommand({
   scopes: [],
   json: '`{profile}`',
   async run({ out, environment, profile = DEFAULT_PROFILE }) {
-    if (!(await readLogins(environment))[profile]) {
+    if (!(await readLogins(environment)).has(profile)) {
       throw new Failure('missing', 'not_found', `There is no login "${profile}"`)
     }
     await writeLogin(environment, profile, undefined)
