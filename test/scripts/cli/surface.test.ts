@@ -152,6 +152,7 @@ describe('the files of prompts', () => {
     'a\nb',
     'readme',
     'README',
+    'readme',
     `${'x'.repeat(255)}1`,
     `${'x'.repeat(255)}2`,
   ]
@@ -165,7 +166,7 @@ describe('the files of prompts', () => {
     const names = new Map<string, string>()
     for (const id of new Set(ids)) {
       const name = fileNameOf(id)
-      expect(name).toMatch(/^(?!\.|(con|nul)(\.|$))[a-z0-9._+%~-]{1,180}$/)
+      expect(name).toMatch(/^(?!\.|(con|nul|readme)(\.|$))[a-z0-9._+%~-]{1,180}$/)
       expect(names.get(name) ?? id).toBe(id)
       names.set(name, id)
     }

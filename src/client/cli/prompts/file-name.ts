@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 
 /** File systems allow 255 bytes, and the ending needs some of them. */
 const MAX_LENGTH = 180
-/** Names that Windows keeps for devices. */
-const RESERVED = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/
+/** Names that Windows keeps for devices, and one that people keep for themselves. */
+const RESERVED = /^(con|prn|aux|nul|com\d|lpt\d|readme)(\.|$)/
 
 /**
  * A file name for a step, without its ending. Different steps have different names, even if they differ only in case,
