@@ -152,7 +152,6 @@ describe('the files of prompts', () => {
     'a\nb',
     'readme',
     'README',
-    'readme',
     `${'x'.repeat(255)}1`,
     `${'x'.repeat(255)}2`,
   ]
