@@ -40,7 +40,7 @@ export function partOf(sent: JsonObject): Part {
   const offset = sent.offset ?? 0
   if (typeof path !== 'string') throw badRequest('must be a string', 'path')
   if (typeof offset !== 'number' || !Number.isInteger(offset) || offset < 0) {
-    throw badRequest('must be a whole number from 0', 'offset')
+    throw badRequest('must be a whole number, 0 or more', 'offset')
   }
   return { path, offset }
 }

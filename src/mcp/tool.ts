@@ -41,12 +41,12 @@ export interface Tool {
 const PART = {
   path: {
     type: 'string',
-    description: 'Shows only this part of `data`, as a JSON Pointer',
+    description: 'The only part of `data` to show, as a JSON Pointer',
   },
   offset: {
     type: 'integer',
     minimum: 0,
-    description: 'Skips this much of that part: `continuesAt`',
+    description: 'Where to continue in that part: the `continuesAt` of the previous answer',
   },
 } as const satisfies Record<string, JsonObject>
 

@@ -158,7 +158,7 @@ class Readings {
     return undefined
   }
 
-  /** Everything that conventions take for the input or the output, the best first. */
+  /** Everything that conventions take for the input or the output, best first. */
   contents(side: 'input' | 'output'): Json[] {
     const values = [...this.#readings.map(r => r[side]), ...this.#readings.map(r => r.fallback?.[side])]
     return values.filter(value => value !== undefined)
@@ -264,7 +264,7 @@ function stepIdOf(
   return cutLength(name, MAX_NAME_LENGTH)
 }
 
-/** Another model doesn't make it another step. */
+/** A different model doesn't make it a different step. */
 const withoutModel = (name: string, model: string | undefined): string =>
   model !== undefined && (name === model || name.endsWith(` ${model}`)) ? name.slice(0, -model.length).trim() : name
 
@@ -306,7 +306,7 @@ interface Known {
   model: string | undefined
   provider: string | undefined
   output: Json | undefined
-  /** The parameters in the request, if that holds them next to the conversation. */
+  /** The parameters in the request, if it has them next to the conversation. */
   parameters: JsonObject
 }
 

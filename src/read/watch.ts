@@ -14,7 +14,7 @@ const Comparison = {
   ),
   p: described(
     v.nullable(v.number()),
-    'The p of the two-sided Fisher test, times 5 because there are five looks. Null before the first look.',
+    'The p-value of the two-sided Fisher test, times 5 because there are five looks. Null before the first look.',
   ),
   interval: described(
     v.nullable(v.object({ low: v.number(), high: v.number() })),

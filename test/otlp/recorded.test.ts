@@ -35,7 +35,7 @@ describe('a recorded export', () => {
     },
   )
 
-  it('decodes alike in all four encodings, except for its ids and times', async ({ expect }) => {
+  it('decodes the same way in all four encodings, except for its ids and times', async ({ expect }) => {
     const encodings = ['otel-js2-proto', 'otel-js2-proto-gzip', 'otel-js2-json', 'otel-js2-json-gzip']
     const sent = clientRecordings.filter(({ directory }) => encodings.includes(directory))
     const [first, ...others] = await Promise.all(

@@ -115,7 +115,7 @@ describe('an agent’s decision', () => {
     expect((await suggest({ decision: 'accept' }, { 'if-match': '"other"' }, agent)).status).toBe(412)
   })
 
-  it('replaces its earlier suggestion, and the same again changes nothing', async ({ expect }) => {
+  it('replaces its earlier suggestion, and sending the same one again changes nothing', async ({ expect }) => {
     const { agent, suggest, read } = await newSuggested()
     const body = { decision: 'correct', approvedOutput: CORRECTION, comment: 'No' }
     const [first] = (await suggest(body)).body.suggestions
@@ -153,7 +153,7 @@ describe('an agent’s decision', () => {
     expect((await suggest({ decision: 'reset' })).body.suggestions).toHaveLength(MAX_SUGGESTIONS)
   })
 
-  it('doesn’t need a claim, and leaves the claims of others', async ({ expect }) => {
+  it('doesn’t need a claim, and leaves other people’s claims alone', async ({ expect }) => {
     const { org, spanId, suggest, review } = await newSuggested()
     const [holder, other] = [await reviewerOf(org), await reviewerOf(org)]
     await holder.client.post('/api/review-queue/claim', { spanIds: [spanId] })
@@ -256,7 +256,7 @@ describe('an agent’s decision', () => {
     expect(root.truncated).toEqual(['suggestions.0.approvedOutput', 'suggestions.1.approvedOutput'])
   })
 
-  it('costs a round trip to read, only where there is one', async ({ expect }) => {
+  it('costs a round trip to read only if there is one', async ({ expect }) => {
     const { org, id, spanId, suggest } = await newSuggested()
     const paths = [`/api/spans/${spanId}`, `/api/traces/${id}`]
     const roundTrips = async () => {
@@ -274,7 +274,7 @@ describe('an agent’s decision', () => {
     expect(await roundTrips()).toEqual([2, 2])
   })
 
-  it('writes two rows, one if it replaces another, and none if it’s the same again', async ({ expect }) => {
+  it('writes two rows, one if it replaces another, and none if it repeats the last one', async ({ expect }) => {
     const { agent, spanId } = await newSuggested()
     const written = async (body: object) => {
       const { bindings, counts } = countingBindings()
@@ -286,7 +286,7 @@ describe('an agent’s decision', () => {
     expect(await written({ decision: 'reset' })).toMatchObject({ rowsWritten: 0 })
   })
 
-  it('is checked again if another output arrives while it’s made', async ({ expect }) => {
+  it('is checked again if another output arrives while it’s being made', async ({ expect }) => {
     const { agent, spanId, observe, read } = await newSuggested()
     const later = { data: CORRECTION, timestamp: new Date(Date.now() + 1000).toISOString() }
     await agent.client.get(`/api/spans/${spanId}`)

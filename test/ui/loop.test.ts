@@ -192,9 +192,9 @@ test('a correction becomes a fix that holds, with the keyboard alone', async ({ 
   await press(page, gate.getByRole('button', { name: 'Set a gate' }))
   const dialog = page.getByRole('dialog')
   for (const [label, value] of [
-    ['Judged items, at least', '5'],
-    ['Regressed, at most', '0'],
-    ['Unjudged, at most', '0'],
+    ['Minimum judged items', '5'],
+    ['Maximum regressed items', '0'],
+    ['Maximum unjudged items', '0'],
   ] as const) {
     await tabTo(page, dialog.getByLabel(label))
     await replaceText(page, value)

@@ -91,7 +91,7 @@ test('an owner lets the model judge for the gate, and sees how often it agrees w
   await signIn(context, sample.ownerKey)
   await page.goto(`/prompts/${promptId}?project=${project.slug}`)
   await page.getByRole('button', { name: 'Set a gate' }).click()
-  await page.getByLabel('Judged items, at least').fill('5')
+  await page.getByLabel('Minimum judged items').fill('5')
   await page.getByLabel('Split').fill('train')
   await page.getByRole('switch', { name: 'Let a model judge unjudged items' }).click({ force: true })
   await expectAccessibleDialog(page)

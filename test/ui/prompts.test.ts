@@ -61,7 +61,7 @@ test('a gate keeps a version from becoming active, until a person overrides it w
   await expect(gate).toContainText('This step has no gate')
   await gate.getByRole('button', { name: 'Set a gate' }).click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByLabel('Pass rate, at least').fill('90')
+  await dialog.getByLabel('Minimum pass rate').fill('90')
   await dialog.getByRole('button', { name: 'Save gate' }).click()
   await expect(gate).toContainText('at least 10 judged items in test, a pass rate of at least 90%, and no regressions')
   await expect(gate).toContainText("The gate isn't met")

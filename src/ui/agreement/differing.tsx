@@ -26,7 +26,7 @@ export function Differing({ agreement: { differing }, project, nameOf }: Differi
   return (
     <Section
       title="Where reviewers disagree most"
-      description="First votes side by side. If the guideline is the reason why people disagree, clarify it."
+      description="First votes side by side. If people disagree because the guideline is unclear, clarify it."
     >
       <ul className={classes.outputs}>
         {shown.map(output => (

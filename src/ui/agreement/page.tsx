@@ -74,7 +74,9 @@ function ProjectAgreement({ project }: { project: string }) {
           <FilterPill name="stepId" label="Step" value={stepId} />
         </Group>
       )}
-      {error && !agreement && <FaultAlert error={error} title="Couldn't load the agreement" onRetry={refetch} />}
+      {error && !agreement && (
+        <FaultAlert error={error} title="Couldn't load the agreement figures" onRetry={refetch} />
+      )}
       {!agreement && !error && <Skeleton h={480} />}
       {agreement && agreement.decision.outputs === 0 && <NothingToCompare agreement={agreement} project={project} />}
       {agreement && agreement.decision.outputs > 0 && (

@@ -70,7 +70,7 @@ export function AssignDialog({ title, spans, from, onClose, onDone }: AssignDial
       <TextInput
         type="date"
         label="Due on"
-        description={from ? 'Leave it empty to keep the due dates.' : 'Optional. Until the end of the day.'}
+        description={from ? 'Leave it empty to keep the due dates.' : 'Optional. Due by the end of that day.'}
         value={due}
         onChange={event => setDue(event.currentTarget.value)}
         w={200}
@@ -142,7 +142,7 @@ function People({ chosen, without, shares, onChange }: PeopleProps) {
       </div>
       {shown.length === 0 && (
         <Text size="sm" c="dimmed">
-          Nobody with this name
+          No one by this name
         </Text>
       )}
     </Fieldset>

@@ -38,8 +38,8 @@ export function Reach({ report }: { report: ExperimentReport }) {
     includeStale && 'It includes items whose output has changed since the decision.',
   ].filter(Boolean)
   return (
-    <Stack component="section" gap={4} aria-label="How far to trust this result">
-      <Title order={2}>How far to trust this result</Title>
+    <Stack component="section" gap={4} aria-label="How much to trust this result">
+      <Title order={2}>How much to trust this result</Title>
       <List size="sm" spacing={4} withPadding>
         {notes.map((note, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: the notes never move

@@ -38,7 +38,7 @@ export function OptionList({ label, options, chosen = null, onChoose }: OptionLi
             <ShownText text={option.label} />
           </Combobox.Option>
         ))}
-        {found.length === 0 && <Combobox.Empty>No match</Combobox.Empty>}
+        {found.length === 0 && <Combobox.Empty>No matches</Combobox.Empty>}
       </Combobox.Options>
     </Combobox>
   )

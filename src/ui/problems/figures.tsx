@@ -55,14 +55,14 @@ export function Figures({ problem, project, windows: { current, before }, days }
       .{' '}
       <Text span size="xs" c="dimmed">
         {earlier === 0 ? (
-          `None in the ${days} days before.`
+          `None in the previous ${days} days.`
         ) : (
           <>
-            {trendWords(trend)} the {days} days before (
+            {trendWords(trend)} the previous {days} days (
             <Counted
               value={earlier}
               path={casesPath(project, id, before)}
-              label={`${counted(earlier, 'affected output')} in the ${days} days before`}
+              label={`${counted(earlier, 'affected output')} in the previous ${days} days`}
             />
             ).
           </>

@@ -24,7 +24,7 @@ export function OwnerStage({ problem: { id, assignee, state } }: { problem: Prob
     send: (assigneeId: string | null) => changeProblem(id, { assigneeId }),
     onDone: (_, assigneeId) => {
       setChoosing(false)
-      const message = assigneeId === null ? 'Nobody is assigned anymore.' : 'Assigned.'
+      const message = assigneeId === null ? 'The problem is no longer assigned.' : 'Assigned.'
       offerUndo(message, () => changeProblem(id, { assigneeId: assignee }))
     },
     onFault: ({ message }) => notifications.show({ color: 'red', title: "Couldn't assign the problem", message }),
@@ -76,7 +76,7 @@ function ChooseUser({ onChoose, onCancel }: ChooseUserProps) {
         searchable
         selectFirstOptionOnChange
         placeholder="Choose a person"
-        nothingFoundMessage="Nobody with this name"
+        nothingFoundMessage="No one by this name"
         data={users.map(({ id, name, email }) => ({ value: id, label: name || email }))}
         value={null}
         onChange={id => id !== null && onChoose(id)}

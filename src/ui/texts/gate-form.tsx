@@ -12,15 +12,19 @@ type Draft = Record<Exclude<keyof GateConditions, keyof Settings>, number | stri
 type Settings = Pick<GateConditions, 'split' | 'allowJudge' | 'autoRollback'>
 
 const FIELDS = [
-  { name: 'minItems', label: 'Judged items, at least', hint: 'Items that passed, failed, or ended in an error.' },
-  { name: 'minPassRate', label: 'Pass rate, at least', hint: 'In percent.' },
-  { name: 'maxRegressed', label: 'Regressed, at most', hint: 'Items that were right in production and are now wrong.' },
+  { name: 'minItems', label: 'Minimum judged items', hint: 'Items that passed, failed, or ended in an error.' },
+  { name: 'minPassRate', label: 'Minimum pass rate', hint: 'As a percentage.' },
+  {
+    name: 'maxRegressed',
+    label: 'Maximum regressed items',
+    hint: 'Items that were right in production and are now wrong.',
+  },
   {
     name: 'maxUnjudged',
-    label: 'Unjudged, at most',
+    label: 'Maximum unjudged items',
     hint: 'Items that still need a judgment by a person, or by a model if you allow it.',
   },
-  { name: 'maxAgeDays', label: 'Days since the experiment, at most', hint: '' },
+  { name: 'maxAgeDays', label: 'Maximum days since the experiment', hint: '' },
 ] as const
 
 /** Sets or changes a step's gate. */
@@ -46,7 +50,7 @@ export function GateForm({ text }: { text: VersionedText }) {
         <>
           <Text size="sm">
             The version's latest finished experiment counts. It must cover all items of the split. A field that you
-            leave empty requires nothing.
+            leave empty sets no condition.
           </Text>
           {FIELDS.map(({ name, label, hint }) => (
             <NumberInput

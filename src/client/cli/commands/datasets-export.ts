@@ -6,7 +6,7 @@ export const exportDataset = defineCommand({
   name: 'datasets export',
   summary: "Export a step's dataset",
   description: [
-    'Writes a line for each item. `chat` is for fine-tuning and few-shot prompts: messages, only from the `train` split. All parts of the export have the same version. With `--output`, the file appears only when it is complete.',
+    'Writes a line for each item. `chat` is for fine-tuning and few-shot prompts: messages, only from the `train` split. All parts of the export come from the same version of the dataset. With `--output`, the file appears only when it is complete.',
   ],
   arguments: { step: { description: 'The step that the dataset belongs to' } },
   options: {

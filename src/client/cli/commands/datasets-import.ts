@@ -22,7 +22,7 @@ export const importDataset = defineCommand({
   summary: "Add examples to a step's dataset",
   description: [
     'Reads a file with one example per line: `{"input": …, "expected": …}`, and optionally `id` (a UUID), `state`, and `metadata`. The step gets a dataset if it has none.',
-    'An example without an ID gets one that depends on what it contains, so importing a file again adds nothing. Lines of `datasets export` work as well, but only in another project, because their IDs are taken in this one.',
+    'An example without an ID gets one that depends on what it contains, so importing a file again adds nothing. You can also import the lines of a `datasets export`, but only into another project, because their IDs are taken in this one.',
   ],
   arguments: {
     step: { description: 'The step that the dataset belongs to' },

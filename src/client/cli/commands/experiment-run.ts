@@ -25,9 +25,9 @@ export const runExperiment = defineCommand({
   name: 'experiment run',
   summary: "Run a command on a dataset's items, and report how many outputs are right",
   description: [
-    "Runs the command once for each item of the step's dataset. The item's input, as JSON, is the command's stdin. Its stdout is the output: if it's a single JSON value, the output is that value; otherwise, it's the text without its final newline. An exit code other than 0 makes the item an error, with the beginning of stderr.",
+    "Runs the command once for each item of the step's dataset. The item's input, as JSON, is the command's stdin. Its stdout is the output: if it's a single JSON value, the output is that value; otherwise, it's the text without its final newline. If the exit code isn't 0, the item gets an error with the beginning of stderr.",
     'With `--jsonl`, the command starts once and keeps running. Each line of its stdin is an item: `{id, input, state, metadata, split}`. For each, it prints a line `{id, output}` or `{id, error}`, in any order, and may add `usage` (`{inputTokens, outputTokens}`), `costUsd`, and `traceId`. Up to `--concurrency` items wait for their lines at a time. It should end when its stdin does.',
-    'The command runs without a shell. It gets COUNTERSIGN_EXPERIMENT_ID, COUNTERSIGN_PROMPT_VERSION_ID, and without `--jsonl` COUNTERSIGN_ITEM_ID in its environment.',
+    'The command runs without a shell. Its environment has COUNTERSIGN_EXPERIMENT_ID, COUNTERSIGN_PROMPT_VERSION_ID, and, without `--jsonl`, COUNTERSIGN_ITEM_ID.',
     'Results are sent as they come in. If the run is interrupted for any reason, run it again with its `--id`, and only the items without a result are run. The ID is printed at the start.',
     "If the step has a gate that the version doesn't meet, the exit code is 1.",
   ],

@@ -13,9 +13,9 @@ export const pushPrompts = defineCommand({
   name: 'prompts push',
   summary: 'Create versions from files',
   description: [
-    "Creates a version of each prompt whose text or schema isn't in any version yet, and writes its ID to the front matter. Nothing changes in production until a version is activated; but the first version of a new prompt is active at once.",
+    "Creates a version of each prompt whose text or schema isn't in any version yet, and writes its ID to the front matter. Nothing changes in production until a version is activated, except that the first version of a new prompt is active at once.",
     "If another version has become active since the file was pulled, that's a conflict, and nothing is pushed.",
-    'With `--activate`, the versions of the files become active. A gate may refuse that: then the exit code is 1, and the output says which conditions are unmet.',
+    'With `--activate`, the versions of the files become active. If a gate refuses that, the exit code is 1, and the output says which conditions are unmet.',
   ],
   arguments: { step: { description: 'Only the prompts of these steps', isOptional: true, isRepeated: true } },
   options: {

@@ -12,7 +12,7 @@ export const reviewNext = defineCommand({
   name: 'review next',
   summary: 'Show the next output to review, and claim it',
   description: [
-    'The claim lasts for 15 minutes, and nobody else gets the output in that time. `review accept` and `review correct` then decide on it, and only if it has not changed in the meantime.',
+    "The claim lasts for 15 minutes, and nobody else is offered the output during that time. `review accept` and `review correct` then decide on it, but only if it hasn't changed in the meantime.",
   ],
   arguments: {},
   options: {
@@ -20,7 +20,7 @@ export const reviewNext = defineCommand({
     order: {
       type: 'choice',
       choices: ['oldest', 'newest', 'negative', 'random', 'mine'],
-      description: 'Which come first. `mine`: those that are assigned to you. Default: oldest.',
+      description: 'Which outputs come first. `mine`: those that are assigned to you. Default: oldest.',
     },
     full: { type: 'flag', description: 'Show values in full.' },
   },

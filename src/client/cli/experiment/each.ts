@@ -52,7 +52,7 @@ export class OnePerItem {
   }
 }
 
-/** All that a program prints. Throws if that's more than an output can have. */
+/** Everything that a program prints. Throws if that's more than an output can have. */
 async function read({ child }: Program): Promise<Buffer> {
   const parts: Buffer[] = []
   let bytes = 0
