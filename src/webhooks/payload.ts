@@ -1,10 +1,11 @@
 import type { Json, JsonObject } from '../domain/json.ts'
+import type { SentType } from '../domain/webhook.ts'
 import { isoTime } from '../http/atoms.ts'
 import type { Delivery } from '../store/webhooks/deliveries.ts'
 
 /** An event as receivers get it: the envelope of Standard Webhooks. */
 export interface Envelope {
-  type: string
+  type: SentType
   timestamp: string
   data: JsonObject & { sequence: number; at: string; projectId: string | null; projectSlug: string | null }
 }

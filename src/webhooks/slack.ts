@@ -1,17 +1,20 @@
 import type { Json, JsonObject } from '../domain/json.ts'
+import type { SentType } from '../domain/webhook.ts'
 import { MAX_SLACK_TEXT_LENGTH } from '../limits.ts'
 import type { Envelope } from './payload.ts'
 
 /** How a message begins, by the event's type. */
-const HEADLINES: Readonly<Record<string, string>> = {
+const HEADLINES: Readonly<Record<SentType, string>> = {
   'span.reviewed': 'Output reviewed',
   'span.disputed': 'Reviewers disagree on an output',
+  'trace.deleted': 'Trace deleted',
   'webhook.test': 'Test message',
 }
 
 /** The fields of an event that a message shows, by their labels. */
 const SHOWN: Readonly<Record<string, string>> = {
   projectSlug: 'Project',
+  traceId: 'Trace',
   stepId: 'Step',
   decision: 'Decision',
   state: 'State',
@@ -20,12 +23,13 @@ const SHOWN: Readonly<Record<string, string>> = {
 
 /** An event as a message for an incoming webhook of Slack, with a link into the app at `origin`. */
 export function slackMessage({ type, data }: Envelope, origin: string): JsonObject {
-  const headline = HEADLINES[type] ?? type
+  const headline = HEADLINES[type]
+  const shown: JsonObject = { ...data, traceId: traceOf(data)?.traceId ?? null }
   const lines = Object.entries(SHOWN).flatMap(([field, label]) => {
-    const text = textOf(data[field])
+    const text = textOf(shown[field])
     return text === undefined ? [] : [`*${label}:* ${escaped(text)}`]
   })
-  const path = pathOf(data)
+  const path = type === 'trace.deleted' ? undefined : pathOf(data)
   const link = path === undefined ? [] : [`<${origin}${path}|Open in Countersign>`]
   const parts = [`*${headline}*`, ...lines, ...link]
   // Slack shows the text in notifications, and the blocks in the channel. A section may have 3,000 characters.
@@ -34,15 +38,18 @@ export function slackMessage({ type, data }: Envelope, origin: string): JsonObje
 }
 
 /** The page that shows an event's subject. */
-function pathOf({ trace, spanId, projectSlug }: Envelope['data']): string | undefined {
+function pathOf({ spanId, projectSlug, ...data }: Envelope['data']): string | undefined {
   const inProject = typeof projectSlug === 'string' ? `?project=${encodeURIComponent(projectSlug)}` : ''
-  const id = trace !== null && typeof trace === 'object' && 'id' in trace ? trace.id : undefined
+  const id = traceOf(data)?.id
   const traceId = typeof id === 'string' ? id : undefined
   const span = typeof spanId === 'string' ? `&span=${encodeURIComponent(spanId)}` : ''
   return traceId !== undefined && inProject !== ''
     ? `/traces/${encodeURIComponent(traceId)}${inProject}${span}`
     : undefined
 }
+
+const traceOf = ({ trace }: JsonObject): JsonObject | undefined =>
+  trace !== null && typeof trace === 'object' && !Array.isArray(trace) ? trace : undefined
 
 /** A value as text of a length that Slack accepts. */
 function textOf(value: Json | undefined): string | undefined {

@@ -4,7 +4,6 @@ import { WEBHOOK_ID } from '../api/story.ts'
 import { sha256Hex } from '../domain/hash.ts'
 import { newId } from '../domain/ids.ts'
 import { canonicalJson } from '../domain/json.ts'
-import { EVENT_TYPES } from '../domain/webhook.ts'
 import { findUrlFault } from '../domain/webhook-url.ts'
 import type { Env } from '../env.ts'
 import { described, text, Uuid } from '../http/atoms.ts'
@@ -29,7 +28,7 @@ import {
 import { newWebhook, webhook } from './examples.ts'
 import { CHANGED, changedMeanwhile, requireProjectOf, requireWebhook } from './frame.ts'
 import { makeWebhookSecret, seal, unseal, webhookKeyOf } from './secrets.ts'
-import { EventType, Format, toWebhook, toWebhookWithUrl, Webhook, WebhookWithSecret } from './wire.ts'
+import { Events, Format, toWebhook, toWebhookWithUrl, Webhook, WebhookWithSecret } from './wire.ts'
 
 const TAKEN = 'Another webhook has this ID'
 const TOO_MANY = `A project can have at most ${MAX_WEBHOOKS} webhooks`
@@ -39,14 +38,6 @@ const NO_KEY = "The deployment has no WEBHOOK_KEY (code no_webhook_key), or anot
 const Url = described(
   text(1, MAX_WEBHOOK_URL_LENGTH),
   'Where to send events: https, with a public host name, and not this service itself',
-)
-const Events = described(
-  v.pipe(
-    v.array(EventType),
-    v.minLength(1, 'must name at least one event'),
-    v.transform(events => EVENT_TYPES.filter(type => events.includes(type))),
-  ),
-  'The events to send',
 )
 const optionalProject = {
   projectSlug: v.optional(described(v.string(), 'Only webhooks that send the events of this project')),

@@ -5,7 +5,21 @@ import { KEPT_ANSWER_BYTES } from '../limits.ts'
 import type { WebhookRecord } from '../store/webhooks/webhooks.ts'
 import { type Sealed, unseal } from './secrets.ts'
 
-export const EventType = v.picklist(EVENT_TYPES)
+const EventType = v.picklist(EVENT_TYPES)
+/** When each event is sent. */
+const OCCASIONS: Readonly<Record<v.InferOutput<typeof EventType>, string>> = {
+  'span.reviewed': 'an output is decided',
+  'span.disputed': 'the reviewers of an output disagree',
+  'trace.deleted': 'somebody deletes a trace, but not when it expires',
+}
+export const Events = described(
+  v.pipe(
+    v.array(EventType),
+    v.minLength(1, 'must name at least one event'),
+    v.transform(events => EVENT_TYPES.filter(type => events.includes(type))),
+  ),
+  `The events to send. ${EVENT_TYPES.map(type => `\`${type}\`: ${OCCASIONS[type]}.`).join(' ')}`,
+)
 export const Format = described(
   v.picklist(WEBHOOK_FORMATS),
   'json: the event as JSON, signed as Standard Webhooks says. slack: a message for an incoming webhook of Slack.',

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import { endpoints } from '../../src/app.ts'
+import { EVENT_TYPES } from '../../src/domain/webhook.ts'
 import { runJob } from '../../src/jobs/consumer.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
 import { RESEND_AFTER_MS } from '../../src/limits.ts'
@@ -84,6 +85,8 @@ describe('the SQL statements in requests and jobs', () => {
     const { bindings, statements } = recordingBindings()
     const org = await newOrg()
     const world = await newWorld(org)
+    // Deliver nothing, but record every event.
+    await org.owner.post('/api/webhooks', { url: 'https://hooks.invalid', events: EVENT_TYPES })
     const key = await org.keyFor({ projectSlug: undefined, userId: org.userId })
     const caller = org.clientOf(key, bindings)
     const header = { 'x-project-slug': 'support' }

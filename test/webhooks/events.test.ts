@@ -1,5 +1,7 @@
+import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { EventType } from '../../src/domain/webhook.ts'
+import { runJob } from '../../src/jobs/consumer.ts'
 import { anObservation, aTrace } from '../support/builders.ts'
 import { client, newOrg, type Org, REVIEWER_EMAIL } from '../support/org.ts'
 import { receive, sendNow, withoutQueue } from '../support/webhooks.ts'
@@ -21,6 +23,17 @@ async function newSpan({ ingest, owner }: Org) {
   await ingest.post('/api/v1/observations', anObservation({ trace_id: trace.trace_id, data: 'secret output' }))
   const { spans } = (await owner.get(`/api/traces/${id}`)).body
   return { id, traceId: trace.trace_id, spanId: spans[0].id, stepId: trace.name }
+}
+
+/** Deletes everything under deleted traces. */
+async function purge(ids: readonly string[]) {
+  const { results } = await env.DB.prepare(
+    'select organization_key as organizationKey, key as traceKey from traces where id in (select value from json_each(?))',
+  )
+    .bind(JSON.stringify(ids))
+    .all<{ organizationKey: number; traceKey: number }>()
+  for (const trace of results) await runJob({ kind: 'purge_trace', ...trace }, withoutQueue())
+  expect(results).toHaveLength(ids.length)
 }
 
 describe('events', () => {
@@ -74,5 +87,47 @@ describe('events', () => {
     const received = receive()
     await sendNow(org)
     expect(received).toEqual([])
+  })
+
+  it('report each deletion of a trace once, even after its purge', async () => {
+    const { org, fresh } = await newWatched(['span.reviewed', 'trace.deleted'])
+    const [one, two] = [await newSpan(org), await newSpan(org)]
+    await fresh.put(`/api/spans/${two.spanId}/review`, { decision: 'accept' })
+    expect((await fresh.delete(`/api/traces/${one.id}`)).status).toBe(200)
+    expect((await fresh.delete(`/api/traces/${one.id}`)).status).toBe(404)
+    expect((await fresh.post('/api/traces/delete', { ids: [one.id, two.id, two.id] })).status).toBe(207)
+    await purge([one.id, two.id])
+    const received = receive()
+    await sendNow(org)
+    expect(received.map(({ event }) => [event.type, event.data.trace, event.data.projectSlug])).toEqual(
+      [one, two].map(({ id, traceId }) => ['trace.deleted', { id, traceId }, 'support']),
+    )
+  })
+
+  it('of every project go to webhooks for every project', async () => {
+    const { org, webhook } = await newWatched(['trace.deleted'], { projectSlug: undefined, format: 'slack' })
+    await org.owner.post('/api/projects', { slug: 'sales', name: 'Sales' })
+    await org.owner.post('/api/webhooks', {
+      url: 'https://hooks.example.com/own',
+      events: ['trace.deleted'],
+      projectSlug: 'support',
+    })
+    const sales = org.clientOf(await org.keyFor({ projectSlug: 'sales' }))
+    const trace = aTrace()
+    const other = (await sales.post('/api/v1/traces', trace)).body.id
+    const { id } = await newSpan(org)
+    const whole = client({ 'x-api-key': await org.keyFor({ projectSlug: undefined }) }, withoutQueue())
+    await whole.post('/api/traces/delete', { ids: [id, other] })
+    const received = receive()
+    await sendNow(org)
+    await sendNow(
+      org,
+      withoutQueue(),
+      (await org.owner.get('/api/projects')).body.projects.find(({ slug }: { slug: string }) => slug === 'sales').id,
+    )
+    expect(received.map(({ url }) => url)).toEqual([webhook.url, 'https://hooks.example.com/own', webhook.url])
+    expect(received.at(-1)?.event).toMatchObject({ text: 'Trace deleted' })
+    expect(received.at(-1)?.body).toContain(trace.trace_id)
+    expect(received.at(-1)?.body).not.toContain(`/traces/${other}`)
   })
 })

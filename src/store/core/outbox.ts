@@ -2,7 +2,7 @@ import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import type { EventType } from '../../domain/webhook.ts'
 import { webhookEvents } from '../schema/webhooks.ts'
-import { selectFor } from './rows.ts'
+import { isOneOf, selectFor } from './rows.ts'
 import type { Organization, Store } from './store.ts'
 
 /*
@@ -18,11 +18,9 @@ export const sentEventsOf = (organizationKey: SQLWrapper): SQL<string | null> =>
   select group_concat(coalesce(sending.project_key, '*') || sending.events, char(10)) from webhooks sending
   where sending.organization_key = ${organizationKey} and sending.is_enabled = 1)`
 
-/** Whether a webhook asks for a type of a project's events. */
-const sendsEvent = ({ sentEvents }: Organization, type: EventType, projectKey: number): boolean =>
-  sentEvents
-    ?.split('\n')
-    .some(line => (line.startsWith(`${projectKey} `) || line.startsWith('* ')) && line.includes(` ${type} `)) ?? false
+/** The keys of the projects with a webhook that asks for a type of events, or `*` for every project. */
+const projectsSending = ({ sentEvents }: Organization, type: EventType): Set<string> =>
+  new Set(sentEvents?.split('\n').flatMap(line => (line.includes(` ${type} `) ? line.slice(0, line.indexOf(' ')) : [])))
 
 /** An event's columns, from the rows of a query or constant. */
 interface EventColumns {
@@ -41,24 +39,44 @@ interface EventColumns {
  * The statements, one or none, that record events of a project, for the batch of the change that causes them. `from` has
  * a row for each event, with a `where` clause.
  */
-export function recordEvents(
-  { database, organization, outbox }: Store,
+export function recordEvents(store: Store, type: EventType, projectKey: number, event: EventColumns, from: SQL) {
+  const senders = projectsSending(store.organization, type)
+  if (!senders.has('*') && !senders.has(String(projectKey))) return []
+  store.outbox.add(projectKey)
+  return [insertEvents(store, type, projectKey, event, from)]
+}
+
+/**
+ * The same for a change that may be in several projects, with the project's key in each row. After the batch, the caller
+ * adds the projects to the outbox.
+ */
+export function recordEventsOfProjects(
+  store: Store,
   type: EventType,
-  projectKey: number,
-  { data, ...event }: EventColumns,
+  projectKey: SQL | SQLiteColumn,
+  event: EventColumns,
   from: SQL,
 ) {
-  if (!sendsEvent(organization, type, projectKey)) return []
-  outbox.add(projectKey)
+  const senders = projectsSending(store.organization, type)
+  if (senders.size === 0) return []
+  const isSender = senders.has('*') ? sql`` : sql` and ${isOneOf(sql`cast(${projectKey} as text)`, [...senders])}`
+  return [insertEvents(store, type, projectKey, event, sql`${from}${isSender}`)]
+}
+
+const insertEvents = (
+  { database, organization }: Store,
+  type: EventType,
+  projectKey: number | SQL | SQLiteColumn,
+  { data, ...event }: EventColumns,
+  from: SQL,
+) => {
   const fields = Object.entries(data).flatMap(([name, value]) => [sql`${name}`, jsonOf(value)])
   const place = { sequence: null, organizationKey: organization.key, projectKey, type }
   const values = { ...place, ...event, data: sql`json_object(${sql.join(fields, sql`, `)})`, isNew: 1 }
-  return [
-    database
-      .insert(webhookEvents)
-      .select(selectFor(webhookEvents, values, from))
-      .onConflictDoNothing(),
-  ]
+  return database
+    .insert(webhookEvents)
+    .select(selectFor(webhookEvents, values, from))
+    .onConflictDoNothing()
 }
 
 /** D1 binds a boolean as a number. */

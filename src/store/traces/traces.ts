@@ -4,9 +4,10 @@ import { newId, newKeys, newRevision } from '../../domain/ids.ts'
 import type { SearchableField } from '../../domain/metadata.ts'
 import type { TraceState } from '../../domain/trace-status.ts'
 import { RESEND_AFTER_MS } from '../../limits.ts'
-import { type Act, recordActs } from '../accounts/audit.ts'
+import { type Act, actorOf, recordActs } from '../accounts/audit.ts'
 import type { Project } from '../accounts/projects.ts'
 import { chunkRows } from '../core/chunks.ts'
+import { recordEventsOfProjects } from '../core/outbox.ts'
 import { rowSet } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { markDays } from '../counts/output-days.ts'
@@ -147,6 +148,22 @@ export async function deleteTraces(
   const tombstones = sql`${traces} as this_deletion where ${isTombstone}`
   const ofProject = project ? eq(traces.projectKey, project.key) : undefined
   const entries = ENTRIES.encodeAll(ids.map(traceUuid => ({ traceUuid, entryId: newId() })))
+  const from = sql`from ${ENTRIES.from(entries)} cross join ${tombstones} and ${thisDeletion.id} = ${ENTRIES.row.traceUuid}`
+  const events = recordEventsOfProjects(
+    store,
+    'trace.deleted',
+    thisDeletion.projectKey,
+    {
+      id: ENTRIES.row.entryId,
+      // Null, because the purge deletes a trace's events.
+      traceKey: null,
+      subjectId: thisDeletion.id,
+      actorId: actorOf(act),
+      at: act.at,
+      data: { trace: sql`json_object('id', ${thisDeletion.id}, 'traceId', ${thisDeletion.traceId})` },
+    },
+    from,
+  )
   const [, deleted] = await database.batch([
     database
       .update(traces)
@@ -154,7 +171,10 @@ export async function deleteTraces(
       .where(
         isLive(store, hasIdIn(ids), ofProject, sql`${traces.id} not in (select this_deletion.id from ${tombstones})`),
       ),
-    database.select({ id: thisDeletion.id, key: thisDeletion.key }).from(thisDeletion).where(isTombstone),
+    database
+      .select({ id: thisDeletion.id, key: thisDeletion.key, projectKey: thisDeletion.projectKey })
+      .from(thisDeletion)
+      .where(isTombstone),
     markDays(
       store,
       sql`select this_deletion.project_key, this_deletion.timestamp from ${tombstones}`,
@@ -172,11 +192,13 @@ export async function deleteTraces(
         beforeId: thisDeletion.id.getSQL(),
         afterId: sql`null`,
       },
-      sql`from ${ENTRIES.from(entries)} cross join ${tombstones} and ${thisDeletion.id} = ${ENTRIES.row.traceUuid}`,
+      from,
     ),
+    ...events,
   ])
+  if (events.length > 0) for (const { projectKey } of deleted) store.outbox.add(projectKey)
   return new Map(deleted.map(({ id, key }) => [id, key]))
 }
 
-/** The ids of the audit log's entries about deleted traces. */
+/** The ids of the audit log's entries about deleted traces, which their events have as well. */
 const ENTRIES = rowSet(['traceUuid', 'entryId'])
