@@ -72,6 +72,8 @@ export class Server {
         PORT: String(this.port),
         STATE_DIR: this.stateDirectory,
         ADMIN_TOKEN,
+        // Otherwise `npm start` would write it to `.dev.vars`.
+        WEBHOOK_KEY: 'webhook-key-of-the-tests',
         CRON_SECRET,
         ...environment,
       },

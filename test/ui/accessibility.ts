@@ -31,8 +31,10 @@ export async function expectAccessibleOnEveryScreen(page: Page): Promise<void> {
 
 /** Asserts that the open dialog has no serious accessibility violation in the current color scheme. */
 export async function expectAccessibleDialog(page: Page): Promise<void> {
-  // Axe can't judge colors while the dialog fades in.
-  await expect(page.getByRole('dialog')).toHaveCSS('opacity', '1')
+  const dialog = page.getByRole('dialog')
+  // Axe can't judge colors while the dialog fades in, and the dialog gets its name just after it appears.
+  await expect(dialog).toHaveCSS('opacity', '1')
+  await expect(dialog).toHaveAccessibleName(/./)
   expect(await seriousFindings(page, { within: '[role="dialog"]' })).toEqual([])
 }
 
