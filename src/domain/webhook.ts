@@ -1,5 +1,5 @@
 /** The events that a webhook can ask for. */
-export const EVENT_TYPES = ['span.reviewed', 'span.disputed', 'trace.deleted'] as const
+export const EVENT_TYPES = ['span.reviewed', 'span.disputed', 'trace.deleted', 'prompt.activated'] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
 /** The event that only `POST …/test` sends, to one webhook. */

@@ -8,6 +8,7 @@ const HEADLINES: Readonly<Record<SentType, string>> = {
   'span.reviewed': 'Output reviewed',
   'span.disputed': 'Reviewers disagree on an output',
   'trace.deleted': 'Trace deleted',
+  'prompt.activated': 'Prompt version activated',
   'webhook.test': 'Test message',
 }
 

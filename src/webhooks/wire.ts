@@ -11,6 +11,7 @@ const OCCASIONS: Readonly<Record<v.InferOutput<typeof EventType>, string>> = {
   'span.reviewed': 'an output is decided',
   'span.disputed': 'the reviewers of an output disagree',
   'trace.deleted': 'somebody deletes a trace, but not when it expires',
+  'prompt.activated': "a version of a prompt becomes active, such as a new prompt's first one or an earlier one",
 }
 export const Events = described(
   v.pipe(

@@ -130,4 +130,24 @@ describe('events', () => {
     expect(received.at(-1)?.body).toContain(trace.trace_id)
     expect(received.at(-1)?.body).not.toContain(`/traces/${other}`)
   })
+
+  it('report each activation of a prompt once, and a new prompt', async () => {
+    const { org, fresh } = await newWatched(['prompt.activated'])
+    const created = (await fresh.post('/api/prompts', { projectSlug: 'support', stepId: 'answer', content: 'secret' }))
+      .body
+    const path = `/api/prompts/${created.id}`
+    const first = (await org.owner.get(path)).body.versions[0].id
+    const second = (await fresh.post(`${path}/versions`, { content: 'secret two', activate: true })).body.id
+    for (const versionId of [second, first, first]) {
+      expect((await fresh.put(`${path}/active-version`, { versionId })).status).toBe(200)
+    }
+    const received = receive()
+    await sendNow(org)
+    expect(received.map(({ event: { data } }) => [data.stepId, data.versionId, data.previousVersionId])).toEqual([
+      ['answer', first, null],
+      ['answer', second, first],
+      ['answer', first, second],
+    ])
+    expect(received.map(({ body }) => body).join()).not.toContain('secret')
+  })
 })

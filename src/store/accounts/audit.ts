@@ -30,6 +30,8 @@ export function actorOf({ userId, keyId }: Pick<Act, 'userId' | 'keyId'>): strin
 
 /** A write as the audit log records it. */
 export interface AuditEvent {
+  /** The entry's id, if other statements refer to it. Default: a new one. */
+  id?: string
   /** `<resource>.<verb>`. */
   action: AuditAction
   targetId: string | SQL
@@ -122,7 +124,7 @@ export const recordAct = ({ database, organization }: Place, act: Act, event: Au
           ...actColumns(act),
           ...event,
           organizationKey: organization.key,
-          id: newId(),
+          id: event.id ?? newId(),
           beforeId: event.beforeId ?? null,
           afterId: event.afterId ?? null,
           reason: event.reason ?? null,

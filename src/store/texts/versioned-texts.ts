@@ -1,4 +1,5 @@
 import { and, asc, eq, gt, ne, not, type SQL, sql } from 'drizzle-orm'
+import { newId } from '../../domain/ids.ts'
 import { JsonText } from '../../domain/json.ts'
 import type { TextKind } from '../../domain/versioned-text.ts'
 import { MAX_PAGE_BYTES, MAX_VERSIONS_BYTES, VERSION_BYTES } from '../../limits.ts'
@@ -13,6 +14,7 @@ import { type Decided, versionDecisionsQuery } from '../insights/insights.ts'
 import { versionNumber } from '../insights/version-number.ts'
 import { promptSuggestionExamples, promptSuggestions } from '../schema/prompt-suggestions.ts'
 import { textActivations, textVersions, versionedTexts, watchLooks } from '../schema/texts.ts'
+import { recordActivation } from './prompt-events.ts'
 
 /** A prompt or a knowledge doc with its active version. */
 export interface ActiveText {
@@ -109,6 +111,7 @@ export async function addText(
   const { version, ...fields } = draft
   const isNew = eq(versionedTexts.id, draft.id)
   const isTaken = sql`exists (select 1 from ${versionedTexts} where ${isNamed(project, draft.kind, draft.name)})`
+  const entryId = newId()
   const [, , , , , [text]] = await database.batch([
     database
       .insert(versionedTexts)
@@ -143,6 +146,7 @@ export async function addText(
       store,
       act,
       {
+        id: entryId,
         action: `${draft.kind}.create`,
         targetId: draft.id,
         projectKey: project.key,
@@ -151,6 +155,7 @@ export async function addText(
       },
       sql`exists (select 1 from ${versionedTexts} where ${ofStore(store, isNew)})`,
     ),
+    ...recordActivation(store, act, { ...draft, projectKey: project.key }, version.id, entryId),
   ])
   if (text) return withSchema(text)
   await requireExisting(store, project)
@@ -207,8 +212,11 @@ export async function addVersion(
     { action: `${text.kind}.add_version`, targetId: text.id, projectKey: text.projectKey, afterId: draft.id },
     sql`exists (select 1 from ${textVersions} where ${textVersions.id} = ${draft.id})`,
   )
+  const entryId = newId()
+  const activation = recordedActivationStatements(store, act, text, draft.id, entryId)
+  const events = recordActivation(store, act, text, draft.id, entryId)
   const rows = activate
-    ? (await database.batch([insert, recorded, ...recordedActivationStatements(store, act, text, draft.id), select]))[6]
+    ? (await database.batch([insert, recorded, ...activation, select, ...events]))[6]
     : (await database.batch([insert, recorded, select]))[2]
   const [version] = rows
   if (version) return withSchema(version)
@@ -252,10 +260,12 @@ export async function activateVersion(
     if (losses > 1) await store.deadline.giveWay(losses)
     const holds = sql`(${permit.holds} or ${wasActive})`
     const reason = permit.reason === null ? null : sql`iif(${wasActive}, null, ${permit.reason})`
+    const entryId = newId()
     const [, , , , [checked], [active]] = await store.database.batch([
-      ...recordedActivationStatements(store, act, text, versionId, { holds, reason }),
+      ...recordedActivationStatements(store, act, text, versionId, entryId, { holds, reason }),
       store.database.select({ holds: sql<number>`${holds}`.as('holds') }).from(sql`(select 1)`),
       selectActive(store, eq(versionedTexts.id, text.id)),
+      ...recordActivation(store, act, text, versionId, entryId),
     ])
     if (!active) return 'text_missing'
     if (!barrier || checked?.holds) return withSchema(active)
@@ -512,6 +522,7 @@ function recordedActivationStatements(
   act: Act,
   text: TextHead,
   versionId: string,
+  entryId: string,
   { holds, reason }: Permit = PERMITTED,
 ) {
   const before = sql`(
@@ -523,7 +534,15 @@ function recordedActivationStatements(
     recordAct(
       store,
       act,
-      { action: `${text.kind}.activate`, targetId, projectKey, beforeId: before, afterId: versionId, reason },
+      {
+        id: entryId,
+        action: `${text.kind}.activate`,
+        targetId,
+        projectKey,
+        beforeId: before,
+        afterId: versionId,
+        reason,
+      },
       sql`${holds} and exists (
         select 1 from ${textVersions} where ${textVersions.id} = ${versionId} and ${textVersions.isActive} = 0)`,
     ),
