@@ -10,6 +10,9 @@ export function onFault(error: Error): void {
   if (!(error instanceof Fault) || error.status !== 401) return
   // The session's own request is still open. It may find that only the chosen organization is refused.
   if (queryClient.isFetching({ queryKey: SESSION_KEY }) > 0) return
+  // It has found that. The page's other requests were sent for that organization as well.
+  const { error: sessionError } = queryClient.getQueryState(SESSION_KEY) ?? {}
+  if (sessionError instanceof Fault && needsOrganization(sessionError)) return
   // The user may have joined a second organization, and must choose one.
   if (needsOrganization(error)) queryClient.invalidateQueries({ queryKey: SESSION_KEY, refetchType: 'none' })
   else queryClient.setQueryData(SESSION_KEY, null)
