@@ -15,12 +15,21 @@ export interface Assignable {
   assigned: readonly Assigned[]
 }
 
+/** A person's open assignments. */
+export interface OpenAssignments {
+  total: number
+  /** Those on which they haven't voted. */
+  waiting: number
+}
+
+const NONE: OpenAssignments = { total: 0, waiting: 0 }
+
 /** How to assign spans. */
 export interface Sharing {
   /** The people to assign spans to. */
   userIds: readonly string[]
-  /** How many open assignments each of them has. */
-  open: ReadonlyMap<string, number>
+  /** The open assignments of each of them. */
+  open: ReadonlyMap<string, OpenAssignments>
   /** The most that one of them may have. */
   maxOpen: number
   /** Moves only this person's assignments. */
@@ -48,13 +57,14 @@ interface Shares<Span> {
 }
 
 /**
- * Assigns spans evenly: each goes to as many people as it still needs, first to those with the fewest open assignments
- * and, if they have equally many, in the given order. Without people, assignments end.
+ * Assigns spans evenly: each goes to as many people as it still needs, first to those with the fewest spans that
+ * wait for them and, if they have equally many, in the given order. Without people, assignments end.
  */
 export function shareOut<Span extends Assignable>(spans: readonly Span[], sharing: Sharing): Shares<Span> {
   const { fromUserId, replace, dueAt } = sharing
   const userIds = [...new Set(sharing.userIds)]
-  const open = new Map(userIds.map(userId => [userId, sharing.open.get(userId) ?? 0]))
+  const open = new Map(userIds.map(userId => [userId, sharing.open.get(userId) ?? NONE]))
+  const openOf = (userId: string) => open.get(userId) ?? NONE
   const changes: AssignmentChange<Span>[] = []
   let short = 0
   for (const span of spans) {
@@ -73,15 +83,16 @@ export function shareOut<Span extends Assignable>(spans: readonly Span[], sharin
         ? span.reviewers - staying.length - voters.filter(userId => !isAssigned(userId)).length
         : ending.filter(({ userId }) => !voters.includes(userId)).length
     const others = userIds.filter(userId => userId !== fromUserId && !isAssigned(userId) && !voters.includes(userId))
-    const free = others.filter(userId => (open.get(userId) ?? 0) < sharing.maxOpen)
+    const free = others.filter(userId => openOf(userId).total < sharing.maxOpen)
     const chosen = free
-      .toSorted((left, right) => (open.get(left) ?? 0) - (open.get(right) ?? 0))
+      .toSorted((left, right) => openOf(left).waiting - openOf(right).waiting)
       .slice(0, Math.max(0, wanted))
     const isShort = chosen.length < Math.min(wanted, others.length)
     if (isShort) short++
     for (const [index, userId] of chosen.entries()) {
       const moved = ending[index]
-      open.set(userId, (open.get(userId) ?? 0) + 1)
+      const { total, waiting } = openOf(userId)
+      open.set(userId, { total: total + 1, waiting: waiting + 1 })
       changes.push({
         span,
         before: moved?.userId ?? null,

@@ -41,8 +41,19 @@ const CASES: [string, Span[], Partial<Sharing>, string[]][] = [
   [
     'begins with the person who has the least to do',
     ['1', '2', '3'].map(id => aSpan(id)),
-    { open: new Map([['ada', 2]]) },
+    { open: new Map([['ada', { total: 2, waiting: 2 }]]) },
     ['1 -→bob', '2 -→bob', '3 -→ada'],
+  ],
+  [
+    'leaves aside what a person has already voted on',
+    [aSpan('1'), aSpan('2')],
+    {
+      open: new Map([
+        ['ada', { total: 5, waiting: 0 }],
+        ['bob', { total: 1, waiting: 1 }],
+      ]),
+    },
+    ['1 -→ada', '2 -→ada'],
   ],
   [
     'assigns a span to as many different people as must review it',
@@ -105,8 +116,8 @@ describe('assigning spans', () => {
   it("gives nobody more than the maximum, and doesn't take spans from others instead", ({ expect }) => {
     const spans = [aSpan('1'), aSpan('2', ['cy']), aSpan('3')]
     const open = new Map([
-      ['ada', 1],
-      ['bob', 2],
+      ['ada', { total: 1, waiting: 0 }],
+      ['bob', { total: 2, waiting: 0 }],
     ])
     const shares = share(spans, { open, maxOpen: 2, replace: true })
     expect(shown(shares)).toEqual(['1 -→ada'])

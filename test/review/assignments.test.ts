@@ -320,6 +320,24 @@ describe('assigning spans', () => {
     },
   )
 
+  it.for([false, true])(
+    'balances what waits for people, unless that would show who voted; blind: %s',
+    async (blind, { expect }) => {
+      const { org, ada, ben, spanId, vote } = await newVoted('Yes', { blind })
+      const [next] = await spansIn(org, 1)
+      await org.owner.post(ASSIGN, { spanIds: [spanId], userIds: [ada.userId] })
+      const setReviewers = (reviewers: number) =>
+        org.owner.put(`/api/projects/${org.project.id}/review-policy`, { default: { reviewers, blind } })
+      await vote(ada, ACCEPT)
+      await setReviewers(1)
+      // Ada has an open assignment, but nothing left to do on it.
+      const body = { spanIds: [next], userIds: [ada.userId, ben.userId], preview: true }
+      expect(sharesOf((await org.owner.post(ASSIGN, body)).body)).toEqual(blind ? [0, 1] : [1, 0])
+      const manager = org.clientOf(await org.keyFor({ scopes: ['manage', 'read'] }))
+      expect(sharesOf((await manager.post(ASSIGN, body)).body)).toEqual([1, 0])
+    },
+  )
+
   it('follows renamed steps', async ({ expect }) => {
     const { org, ada, assign } = await newTeam(2)
     await org.owner.put(`/api/projects/${org.project.id}/step-names`, { names: { answer: 'reply' } })

@@ -1,5 +1,5 @@
 import { and, eq, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
-import type { Assignable, AssignmentChange, Sharing } from '../../domain/assignment.ts'
+import type { Assignable, AssignmentChange, OpenAssignments, Sharing } from '../../domain/assignment.ts'
 import { newId } from '../../domain/ids.ts'
 import { type Act, recordActs } from '../accounts/audit.ts'
 import type { Project } from '../accounts/projects.ts'
@@ -9,7 +9,7 @@ import { named, readPlain } from '../core/database.ts'
 import { policyOf } from '../core/review-policy.ts'
 import { isReviewedWithOther, isUnreviewed } from '../core/reviewable.ts'
 import { isOneOf, rowSet, selectFor } from '../core/rows.ts'
-import { isStanding } from '../core/standing-votes.ts'
+import { isStanding, waitsFor } from '../core/standing-votes.ts'
 import type { Store } from '../core/store.ts'
 import { hasBlindPolicy } from '../core/veil.ts'
 import { reviewAssignments } from '../schema/review-assignments.ts'
@@ -73,24 +73,26 @@ function toVoting(json: string | null, policyReviewers: number): Pick<Assignable
   return { reviewers, voters: voters.length < reviewers ? voters : [] }
 }
 
-/** How many open assignments each of these users has in a project. */
+/**
+ * How many open assignments each of these users has in a project, and how many of them wait for that user's vote. What a
+ * blind policy hides from the viewer counts as waiting.
+ */
 export async function countOpenAssignments(
-  { database }: Store,
+  store: Store,
   projectKey: number,
   userIds: readonly string[],
-): Promise<Map<string, number>> {
-  const rows = await database
-    .select({ userId: reviewAssignments.userId, count: sql<number>`count(*)` })
+): Promise<Map<string, OpenAssignments>> {
+  const { userId, traceKey, spanId } = reviewAssignments
+  const isWaiting = sql`(${store.isBlind ? hasBlindPolicy : sql`0`} or ${waitsFor(userId)})`
+  const rows = await store.database
+    .select({ userId, total: sql<number>`count(*)`, waiting: sql<number>`coalesce(sum(${isWaiting}), 0)` })
     .from(reviewAssignments)
+    .leftJoin(spans, and(eq(spans.id, spanId), eq(spans.traceKey, traceKey)))
     .where(
-      and(
-        eq(reviewAssignments.projectKey, projectKey),
-        isOneOf(reviewAssignments.userId, userIds),
-        sql`${reviewAssignments.isOpen} = 1`,
-      ),
+      and(eq(reviewAssignments.projectKey, projectKey), isOneOf(userId, userIds), sql`${reviewAssignments.isOpen} = 1`),
     )
-    .groupBy(reviewAssignments.userId)
-  return new Map(rows.map(({ userId, count }) => [userId, count]))
+    .groupBy(userId)
+  return new Map(rows.map(({ userId, ...counts }) => [userId, counts]))
 }
 
 const CHANGES = rowSet(['id', 'traceKey', 'spanId', 'before', 'after', 'dueAt', 'assigned'])
