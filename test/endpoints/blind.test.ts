@@ -307,9 +307,12 @@ let blind: Awaited<ReturnType<typeof newBlindWorld>>
 let paths: ReturnType<typeof pathsOf>
 beforeAll(async () => {
   blind = await newBlindWorld()
-  const { world, places, asked, later } = blind
+  const { world, places, asked, later, annId } = blind
   const walk = pathsOf(world, [...places, asked, ...later.places, world], valuesIn(blind))
-  paths = { unfiltered: [...walk.unfiltered, ...later.paths], all: [...walk.all, ...later.paths] }
+  // The walk's list of spans is one of decisions, so these list spans as they are now.
+  const spanLists = ['review=unreviewed', 'review=waiting', 'assignee=me', 'assignee=none', `assignee=${annId}`]
+  const more = [...later.paths, ...spanLists.map(filter => `/api/spans?projectSlug=support&${filter}`)]
+  paths = { unfiltered: [...walk.unfiltered, ...more], all: [...walk.all, ...more] }
 }, 60_000)
 
 /** A response without the ids and times that differ between two spans. */
