@@ -8,18 +8,24 @@ import { openUnscopedStore } from '../../src/store/core/store.ts'
 import { continuePolicyPasses } from '../../src/store/reviews/policy-passes.ts'
 import { QUEUE_ORDERS } from '../../src/store/reviews/queue-order.ts'
 import { aFeedback, anObservation, aSpan, aTrace, timeAfter } from '../support/builders.ts'
-import { newOrg, type Org } from '../support/org.ts'
+import { type Client, newOrg, type Org } from '../support/org.ts'
 import { addAnswer } from '../support/problems.ts'
+import { reviewerOf } from '../support/reviews.ts'
+import { adjudicatorOf } from '../support/voting.ts'
 
 const THOROUGHNESS = inject('propertyRuns')
 
 /*
  * No matter what happens to traces, to the policy, and to the names of steps, and how far cron's passes have
- * progressed, the queue offers exactly the spans that need review and that the policy selects. Everything else is as
- * without a policy.
+ * progressed, the queue offers exactly the spans that need review and that the policy selects, going by what it lets the
+ * viewer see. Everything else is as without a policy.
  */
 
 const STEPS = ['answer', 'search', 'embed']
+
+/** Who reads the queue: an author of comments, another reviewer, and someone from whom a blind policy hides nothing. */
+const VIEWERS = ['author', 'other', 'adjudicator'] as const
+type Viewer = (typeof VIEWERS)[number]
 
 /** An event. `trace` and `span` choose among the existing ones. */
 const event = fc.record({
@@ -30,6 +36,8 @@ const event = fc.record({
     'error',
     'feedback',
     'withdraw',
+    'comment',
+    'comment',
     'answer',
     'accept',
     'reset',
@@ -43,6 +51,8 @@ const event = fc.record({
   trace: fc.nat(20),
   span: fc.nat(2),
   flag: fc.boolean(),
+  isBlind: fc.boolean(),
+  viewer: fc.constantFrom(...VIEWERS),
   size: fc.integer({ min: 1, max: 7 }),
   order: fc.constantFrom(...QUEUE_ORDERS.filter(order => order !== 'due')),
   samples: fc.array(fc.constantFrom(undefined, 0, 0.1, 0.5, 1), { minLength: 4, maxLength: 4 }),
@@ -56,6 +66,8 @@ interface ModelSpan {
   hasOutput: boolean
   hasFailed: boolean
   isReviewed: boolean
+  /** The author's negative comment. */
+  commentId: string | null
 }
 
 interface ModelTrace {
@@ -71,13 +83,21 @@ class World {
   readonly #org: Org
   readonly #project: string
   readonly #traces: ModelTrace[] = []
-  #policy: Pick<Event, 'samples' | 'always'> | undefined
+  readonly #viewers: Readonly<Record<Viewer, Client>>
+  #policy: Pick<Event, 'samples' | 'always' | 'isBlind'> | undefined
   #isRenamed = false
   #time = 0
 
-  constructor(org: Org) {
+  constructor(org: Org, viewers: Readonly<Record<Viewer, Client>>) {
     this.#org = org
+    this.#viewers = viewers
     this.#project = `/api/projects/${org.project.id}`
+  }
+
+  static async create(): Promise<World> {
+    const org = await newOrg()
+    const [author, adjudicator] = [await reviewerOf(org), await adjudicatorOf(org)]
+    return new World(org, { author: author.client, other: org.owner, adjudicator: adjudicator.client })
   }
 
   async happen(event: Event): Promise<void> {
@@ -114,6 +134,15 @@ class World {
     } else if (kind === 'withdraw' && trace.feedbackId) {
       await this.#sent(this.#org.ingest.delete(`/api/v1/feedback/${trace.feedbackId}`))
       trace.feedbackId = null
+    } else if (kind === 'comment') {
+      const { author } = this.#viewers
+      if (span.commentId) {
+        await this.#sent(author.delete(`/api/feedback/${span.commentId}`))
+        span.commentId = null
+      } else {
+        const comment = { content: 'Wrong', rating: 'negative' }
+        span.commentId = (await this.#sent(author.post(`/api/spans/${span.id}/feedback`, comment))).id
+      }
     } else if (kind === 'answer' && trace.feedbackId) {
       trace.answer = { confidence: event.size < 4 ? 0.4 : 0.9, spanId: flag ? span.id : null }
       await addAnswer(this.#org, trace.id, { errorType: 'reasoning_error', ...trace.answer })
@@ -127,7 +156,8 @@ class World {
     const trace = aTrace({ name: 'run', timestamp: timeAfter(1000 * this.#time++) })
     const { id } = await this.#sent(this.#org.ingest.post('/api/v1/traces', trace))
     const spans = STEPS.map((stepId, index): ModelSpan => {
-      return { id: crypto.randomUUID(), stepId, hasOutput: samples[index] !== 0, hasFailed: flag, isReviewed: false }
+      const hasOutput = samples[index] !== 0
+      return { id: crypto.randomUUID(), stepId, hasOutput, hasFailed: flag, isReviewed: false, commentId: null }
     })
     for (const [index, { id: span_id, stepId: step_id, hasOutput, hasFailed }] of spans.entries()) {
       const { output, ...span } = aSpan({ trace_id: trace.trace_id, span_id, step_id, timestamp: timeAfter(index) })
@@ -137,14 +167,15 @@ class World {
     this.#traces.push({ id, trace_id: trace.trace_id, spans, feedbackId: null, answer: null })
   }
 
-  async #setPolicy({ samples, always, flag }: Event): Promise<void> {
-    this.#policy = { samples, always }
+  async #setPolicy({ samples, always, isBlind, flag }: Event): Promise<void> {
+    this.#policy = { samples, always, isBlind }
+    const blind = { blind: isBlind }
     const [other, ...ofSteps] = samples
     const named = flag && this.#isRenamed ? ['reply', ...STEPS.slice(1)] : STEPS
     const steps = named.flatMap((stepId, index) =>
-      ofSteps[index] === undefined ? [] : [[stepId, { sample: ofSteps[index] }]],
+      ofSteps[index] === undefined ? [] : [[stepId, { sample: ofSteps[index], ...blind }]],
     )
-    const policy = { default: { sample: other }, steps: Object.fromEntries(steps), always }
+    const policy = { default: { sample: other, ...blind }, steps: Object.fromEntries(steps), always }
     await this.#sent(this.#org.owner.put(`${this.#project}/review-policy`, policy))
   }
 
@@ -154,22 +185,27 @@ class World {
     return body
   }
 
-  /** The spans that need review, or only those that the policy selects. */
-  waiting(which: 'all' | 'picked'): string[] {
+  /** The spans that need review, or only those that the policy selects for a viewer. */
+  waiting(which: 'all' | Viewer): string[] {
     return this.#traces.flatMap(trace =>
       trace.spans
         .filter(({ hasOutput, isReviewed }) => hasOutput && !isReviewed)
-        .filter(span => which === 'all' || this.#isPicked(trace, span))
+        .filter(span => which === 'all' || this.#isPicked(trace, span, which))
         .map(({ id }) => id),
     )
   }
 
-  #isPicked({ feedbackId, answer }: ModelTrace, { id, stepId, hasFailed }: ModelSpan): boolean {
+  #isPicked(trace: ModelTrace, { id, stepId, hasFailed }: ModelSpan, viewer: Viewer): boolean {
     if (!this.#policy) return true
-    const { samples, always } = this.#policy
+    const { feedbackId, answer, spans } = trace
+    const { samples, always, isBlind } = this.#policy
+    const isBound = isBlind && viewer !== 'adjudicator'
+    const isSeen = ({ commentId, hasOutput, isReviewed }: ModelSpan) =>
+      commentId !== null && (!isBound || viewer === 'author' || !hasOutput || isReviewed)
     const sample = samples[STEPS.indexOf(stepId) + 1] ?? samples[0] ?? 1
-    const isUnsure = answer !== null && answer.confidence < 0.5 && (answer.spanId ?? id) === id
-    const holds = { negative: feedbackId !== null, error: hasFailed, low_confidence: isUnsure }
+    // As long as the span waits for its review, a blind policy hides the answer.
+    const isUnsure = !isBound && answer !== null && answer.confidence < 0.5 && (answer.spanId ?? id) === id
+    const holds = { negative: feedbackId !== null || spans.some(isSeen), error: hasFailed, low_confidence: isUnsure }
     return isSampled(id, sample) || (sample > 0 && always.some(rule => holds[rule]))
   }
 
@@ -177,11 +213,13 @@ class World {
     return this.#traces.flatMap(({ spans }) => spans.filter(({ isReviewed }) => isReviewed).map(({ id }) => id))
   }
 
-  /** Every span in the queue, and the reported number of remaining ones. */
-  async queue(query: string): Promise<{ ids: string[]; remaining: number }> {
+  /** Every span in a viewer's queue, and the reported number of remaining ones. */
+  async queue(viewer: Viewer, query: string): Promise<{ ids: string[]; remaining: number }> {
     const ids: string[] = []
     for (let cursor = ''; ; ) {
-      const page = await this.#sent(this.#org.owner.get(`/api/review-queue?projectSlug=support&${query}${cursor}`))
+      const page = await this.#sent(
+        this.#viewers[viewer].get(`/api/review-queue?projectSlug=support&${query}${cursor}`),
+      )
       ids.push(...page.spans.map(({ id }: { id: string }) => id))
       if (page.nextCursor === null) return { ids, remaining: page.remaining }
       cursor = `&cursor=${page.nextCursor}`
@@ -216,19 +254,19 @@ describe('the queue under a policy', () => {
   }) => {
     await fc.assert(
       fc.asyncProperty(fc.array(event, { minLength: 20, maxLength: 40 }), async events => {
-        const world = new World(await newOrg())
+        const world = await World.create()
         for (const event of events) {
           await world.happen(event)
-          const { kind, order, size } = event
+          const { kind, order, size, viewer } = event
           // Right after events that may hide a span, and every so often.
           if (kind !== 'pass' && kind !== 'policy' && kind !== 'feedback' && size > 2) continue
-          const { ids } = await world.queue(`order=${order}&limit=${size + 3}`)
-          expect(ids.toSorted()).toEqual(world.waiting('picked').toSorted())
+          const { ids } = await world.queue(viewer, `order=${order}&limit=${size + 3}`)
+          expect(ids.toSorted()).toEqual(world.waiting(viewer).toSorted())
           if (size > 2) continue
-          expect((await world.queue(`order=${order}&limit=${size}&all=true`)).ids.toSorted()).toEqual(
+          expect((await world.queue(viewer, `order=${order}&limit=${size}&all=true`)).ids.toSorted()).toEqual(
             world.waiting('all').toSorted(),
           )
-          expect((await world.queue('limit=200')).remaining).toBe(world.waiting('picked').length)
+          expect((await world.queue(viewer, 'limit=200')).remaining).toBe(world.waiting(viewer).length)
           expect((await world.listed('review=reviewed')).toSorted()).toEqual(world.reviewed().toSorted())
           expect((await world.listed('review=waiting')).toSorted()).toEqual(world.waiting('all').toSorted())
           expect(await world.states()).toEqual(world.modelStates())
