@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, it } from 'vitest'
+import { MAX_COMPARED_OUTPUTS, MAX_DIFFERING_OUTPUTS, MAX_SCANNED_VOTES } from '../../src/limits.ts'
 import { newOrg } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
 import { newWithVotes, type StoredVote } from '../support/stored-votes.ts'
@@ -336,5 +337,48 @@ describe('the outputs that count', () => {
       const { status, body } = await other.client.get(query)
       expect([status, body.details]).toEqual([403, [{ path: '', message: 'This key lacks the manage scope' }]])
     }
+  })
+})
+
+describe('the bounds', () => {
+  /** Stores a vote of each reviewer on each output. The first reviewer corrects all of them. */
+  const storeVotes = async (
+    org: Awaited<ReturnType<typeof newTeam>>['org'],
+    { outputs, reviewers, first = 0 }: { outputs: number; reviewers: number; first?: number },
+  ) => {
+    const { id } = await newReviewed({ answer: 'A' }, org)
+    await env.DB.prepare(
+      `insert into votes (trace_key, span_id, round, output_revision, output_hash, user_id, id, project_key, step_id,
+        decision, created_at, reviewers, first_decision, first_at, is_blind, is_sampled)
+      with recursive output(number) as (select ?1 union all select number + 1 from output where number < ?1 + ?2 - 1),
+        voter(number) as (select 1 union all select number + 1 from voter where number < ?3)
+      select traces.key, printf('00000000-0000-4000-8000-%012d', output.number), 0, 'a', '', printf('00000000-0000-4000-9000-%012d', voter.number),
+        output.number || '/' || voter.number, traces.project_key, 'answer',
+        iif(voter.number = 1, 'correct', 'accept'), ?4 + output.number, ?3,
+        iif(voter.number = 1, 'correct', 'accept'), ?4 + output.number, 1, 1
+      from output, voter, traces where traces.id = ?5`,
+    )
+      .bind(first, outputs, reviewers, MONDAY, id)
+      .run()
+  }
+
+  it('hold for outputs, and for those on which people differ', async ({ expect }) => {
+    const team = await newTeam()
+    await storeVotes(team.org, { outputs: MAX_COMPARED_OUTPUTS, reviewers: 2 })
+    const atBound = await agreementOf(team)
+    expect(atBound).toMatchObject({ isCut: false, decision: { outputs: MAX_COMPARED_OUTPUTS } })
+    expect(atBound.differing).toHaveLength(MAX_DIFFERING_OUTPUTS)
+    await storeVotes(team.org, { first: MAX_COMPARED_OUTPUTS, outputs: 1, reviewers: 2 })
+    expect(await agreementOf(team)).toMatchObject({ isCut: true, decision: { outputs: MAX_COMPARED_OUTPUTS } })
+  })
+
+  it('hold for votes', async ({ expect }) => {
+    const team = await newTeam()
+    const reviewers = 6
+    const outputs = Math.floor((MAX_SCANNED_VOTES - 1) / reviewers)
+    await storeVotes(team.org, { outputs, reviewers })
+    expect(await agreementOf(team)).toMatchObject({ isCut: false, decision: { outputs } })
+    await storeVotes(team.org, { first: outputs, outputs: 1, reviewers })
+    expect(await agreementOf(team)).toMatchObject({ isCut: true, decision: { outputs: outputs + 1 } })
   })
 })
