@@ -77,7 +77,7 @@ export const assignSpans = endpoint({
   path: '/api/review-queue/assign',
   summary: 'Assign spans to reviewers',
   description:
-    'Each span is assigned to as many of the people as it needs reviewers, or to all of them if there are fewer. People with the fewest assignments that wait for them in the project come first, so shares stay even over several calls. Repeating a call changes nothing. ' +
+    'Each span is assigned to as many of the people as it needs reviewers, or to all of them if there are fewer. People for whom the fewest assignments in the project wait come first, so shares stay even over several calls. Repeating a call changes nothing. ' +
     'An assignment ends when the span is decided, and reopens if its output changes. Others can still review the span. ' +
     `A user has at most ${MAX_OPEN_ASSIGNMENTS} open assignments in a project.`,
   scope: 'manage',
