@@ -28,8 +28,11 @@ export const theme = createTheme({
   },
   cursorType: 'pointer',
   components: {
-    // Mantine's own gray is too faint to read.
-    Notification: { styles: { description: { color: 'var(--quiet)' } } },
+    // Mantine's own gray is too faint to read, and its button to close has no name.
+    Notification: {
+      styles: { description: { color: 'var(--quiet)' } },
+      defaultProps: { closeButtonProps: { 'aria-label': 'Dismiss notification' } },
+    },
     // The first item gets the focus. Mantine would focus an element that isn't an item, which a menu may not contain.
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
   },

@@ -36,9 +36,10 @@ export const EVERY_PAGE: readonly EveryPage[] = [
   { name: 'comparison of experiments', path: ({ experimentIds: [a, b] }) => `/experiments/${a}/compare/${b}` },
   { name: 'knowledge docs', path: () => '/knowledge-docs' },
   { name: 'knowledge doc', path: ({ docId }) => `/knowledge-docs/${docId}` },
-  ...['projects', 'keys', 'users', 'error-types', 'step-names', 'review-policy', 'audit-log'].map(tab => ({
+  ...['projects', 'keys', 'users', 'error-types', 'step-names', 'review-policy', 'webhooks', 'audit-log'].map(tab => ({
     name: `settings, ${tab}`,
     path: () => `/settings/${tab}`,
   })),
+  { name: 'webhook', path: ({ webhookId }) => `/settings/webhooks?webhook=${webhookId}` },
   { name: 'page not found', path: () => '/nowhere' },
 ]

@@ -131,6 +131,12 @@ export async function hostileProject(): Promise<HostileProject> {
       name: name(text),
     })
     await call('POST', `/api/experiments/${experiment}/results`, { results: [{ itemId: item, output: `${text}!` }] })
+    const webhook = await make('/api/webhooks', {
+      url: 'https://hooks.example.com/hostile',
+      events: ['span.reviewed'],
+      description: name(text),
+    })
+    await call('PATCH', `/api/webhooks/${webhook}`, { enabled: false }, ownerKey)
     await make('/api/users', { email: `hostile-${index}@example.com`, name: name(text) })
     const agent = { name: name(text), projectSlug: project.slug, scopes: ['read', 'review'], actsAs: 'agent' }
     const agentKey = v.parse(v.object({ key: v.string() }), await call('POST', '/api/api-keys', agent)).key

@@ -30,9 +30,16 @@ async function expectHarmless(page: Page): Promise<void> {
 
 const at = (path: string) => `${path}${path.includes('?') ? '&' : '?'}project=${hostile.project.slug}`
 
-const SETTINGS = ['projects', 'keys', 'users', 'error-types', 'step-names', 'review-policy', 'audit-log'].map(
-  tab => `/settings/${tab}`,
-)
+const SETTINGS = [
+  'projects',
+  'keys',
+  'users',
+  'error-types',
+  'step-names',
+  'review-policy',
+  'webhooks',
+  'audit-log',
+].map(tab => `/settings/${tab}`)
 
 test('lists show hostile strings as text', async ({ page }) => {
   for (const path of [

@@ -57,6 +57,8 @@ export function answered(index: number, fields: { promptVersionId?: string; outp
 }
 
 export interface SampleProject extends Organization {
+  /** A disabled webhook, so that tests send nothing. */
+  webhookId: string
   promptId: string
   docId: string
   /** The dataset of `STEP`: four accepted items and a corrected one. */
@@ -165,7 +167,19 @@ export async function sampleProject(): Promise<SampleProject> {
   const {
     problems: [{ id: problemId }],
   } = v.parse(Problems, await call('GET', `/api/problems?projectSlug=${project.slug}`))
-  return { ...organization, promptId, docId, datasetId, traceId, problemId, spanId: span_id, experimentIds }
+  const webhookId = await sampleWebhook(organization)
+  return { ...organization, webhookId, promptId, docId, datasetId, traceId, problemId, spanId: span_id, experimentIds }
+}
+
+/** A disabled webhook. */
+async function sampleWebhook({ make, call, ownerKey }: Organization): Promise<string> {
+  const id = await make('/api/webhooks', {
+    url: 'https://hooks.example.com/countersign',
+    events: ['span.reviewed', 'span.disputed'],
+    description: 'Copies corrections to the warehouse',
+  })
+  await call('PATCH', `/api/webhooks/${id}`, { enabled: false }, ownerKey)
+  return id
 }
 
 /** Runs two experiments on reviewed spans: four accepted ones, and one that was corrected. */

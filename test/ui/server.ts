@@ -1,15 +1,18 @@
 import { newServer, PROJECT } from '../scripts/server.ts'
 
 /**
- * Starts the server for all tests as `npm start` does, but without the demo. Returns a function that stops the server and
- * removes its state. If the environment names a server, the tests use that one instead.
+ * Starts the server for all tests as `npm start` does, but without the demo, and with webhooks to this machine. Returns a
+ * function that stops the server and removes its state. If the environment names a server, the tests use that one instead.
  */
 // biome-ignore lint/style/noDefaultExport: Playwright requires it
 export default async function serve(): Promise<() => Promise<void>> {
   if (process.env[URL_VARIABLE]) return async () => undefined
   const server = await newServer()
   // `npm test` has just built the pages.
-  const printed = await server.start({ SEED: 'none' }, process.env.COUNTERSIGN_UI_BUILT ? undefined : PROJECT)
+  const printed = await server.start(
+    { SEED: 'none', ALLOW_LOCAL_WEBHOOKS: '1' },
+    process.env.COUNTERSIGN_UI_BUILT ? undefined : PROJECT,
+  )
   if (!(await server.isServing())) {
     await server.remove()
     throw new Error(`The server did not start:\n${printed}`)

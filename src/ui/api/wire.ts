@@ -43,6 +43,8 @@ import type { getProgress } from '../../review/progress.ts'
 import type { getReviewQueue } from '../../review/queue.ts'
 import type { listReviews } from '../../review/reviews.ts'
 import type { listViews } from '../../review/views.ts'
+import type { listDeliveries } from '../../webhooks/deliveries.ts'
+import type { createWebhook, listWebhooks } from '../../webhooks/webhooks.ts'
 
 /*
  * The types of the API's responses, from the endpoints' own schemas. Type imports only, so that no Worker code is
@@ -135,6 +137,11 @@ export type NewApiKey = Answer<typeof createApiKey, 201>
 export type Users = Answer<typeof listUsers>
 export type OwnOrganizations = Answer<typeof listOwnOrganizations>
 export type AuditLog = Answer<typeof listAuditLog>
+export type Webhooks = Answer<typeof listWebhooks>
+export type Webhook = Webhooks['webhooks'][number]
+export type WebhookWithSecret = Answer<typeof createWebhook, 201>
+export type Deliveries = Answer<typeof listDeliveries>
+export type Delivery = Deliveries['deliveries'][number]
 
 /** The signed-in user or key. */
 export type Session = Answer<typeof getSession>

@@ -1,7 +1,8 @@
-import { Group, Text } from '@mantine/core'
+import { Text } from '@mantine/core'
 import { IconBan, IconCheck, IconClockExclamation, IconClockOff } from '../icons/index.ts'
 import { Moment } from '../parts/moment.tsx'
 import type { KeyState } from './key-state.ts'
+import { StateLine } from './state-line.tsx'
 
 const STATES = {
   active: { label: 'Active', Icon: IconCheck, color: 'var(--accepted)' },
@@ -12,15 +13,9 @@ const STATES = {
 
 /** A key's state. */
 export function KeyStateMark({ state }: { state: KeyState }) {
-  const { label, Icon, color } = STATES[state.state]
   return (
     <>
-      <Group gap={4} wrap="nowrap" c={color}>
-        <Icon size={14} aria-hidden />
-        <Text size="sm" inherit>
-          {label}
-        </Text>
-      </Group>
+      <StateLine {...STATES[state.state]} />
       {'at' in state && (
         <Text size="xs" c="dimmed">
           <Moment at={state.at} />

@@ -12,6 +12,7 @@ import { ShowMore } from '../parts/show-more.tsx'
 import { type Column, StackedTable } from '../parts/stacked-table.tsx'
 import { EditKey, NewKey, RevokeKey, RotateKey } from './key-dialogs.tsx'
 import { ACTORS } from './key-fields.tsx'
+import { KeySecret } from './key-secret.tsx'
 import { type ApiKey, isAlive, keyState } from './key-state.ts'
 import { KeyStateMark } from './key-state-mark.tsx'
 import { OneProjectOnly } from './limits-of-key.tsx'
@@ -93,12 +94,14 @@ export function KeysTab() {
       )}
       <ShowMore query={query} />
       <SecretModal
-        apiKey={made}
+        title={made && `Key ${made.name}`}
         onDone={() => {
           setMade(undefined)
           refreshKeys()
         }}
-      />
+      >
+        {done => made && <KeySecret apiKey={made} onDone={done} />}
+      </SecretModal>
     </Stack>
   )
 }

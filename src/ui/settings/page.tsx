@@ -12,6 +12,7 @@ import { ProjectsTab } from './projects-tab.tsx'
 import { ReviewPolicyTab } from './review-policy-tab.tsx'
 import { StepNamesTab } from './step-names-tab.tsx'
 import { UsersTab } from './users-tab.tsx'
+import { WebhooksTab } from './webhooks-tab.tsx'
 
 const TABS = [
   { path: 'projects', label: 'Projects', scope: 'manage', Content: ProjectsTab },
@@ -20,10 +21,11 @@ const TABS = [
   { path: 'error-types', label: 'Error types', scope: 'read', Content: ErrorTypesTab },
   { path: 'step-names', label: 'Steps', scope: 'read', Content: StepNamesTab },
   { path: 'review-policy', label: 'Review policy', scope: 'read', Content: ReviewPolicyTab },
+  { path: 'webhooks', label: 'Webhooks', scope: 'manage', Content: WebhooksTab },
   { path: 'audit-log', label: 'Audit log', scope: 'manage', Content: AuditLogTab },
 ] as const
 
-/** The settings: projects, keys, users, error types, steps, the review policy, and the audit log. */
+/** The settings: projects, keys, users, error types, steps, the review policy, webhooks, and the audit log. */
 export function Page() {
   usePageTitle('Settings')
   const { tab } = useParams<{ tab?: string }>()

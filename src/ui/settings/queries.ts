@@ -1,10 +1,25 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions, skipToken } from '@tanstack/react-query'
 import { call } from '../api/client.ts'
 import { errorTypesQuery } from '../api/error-types.ts'
-import type { ApiKeys, AuditLog, Projects, StepNames, Users } from '../api/wire.ts'
+import type {
+  ApiKeys,
+  AuditLog,
+  Deliveries,
+  Delivery,
+  Projects,
+  StepNames,
+  Users,
+  Webhook,
+  Webhooks,
+} from '../api/wire.ts'
 import type { AuditFilters } from './audit-filters.ts'
 
 const PAGE = 100
+const DELIVERIES_PAGE = 50
+const FOLLOW_WEBHOOK_MS = 15_000
+const FOLLOW_DELIVERY_MS = 2_000
+/** Longer than a delivery's lease, which is when the next attempt is due while one is under way. */
+const DUE_SOON_MS = 150_000
 
 /** A list from the management API, page by page. */
 const pagesOf = <Answer extends { nextCursor: string | null }>(
@@ -38,3 +53,32 @@ export const stepNamesQuery = (projectId: string | undefined) =>
     queryKey: ['step-names', projectId],
     queryFn: projectId === undefined ? skipToken : ({ signal }) => fetchStepNames(projectId, signal),
   })
+
+export const webhooksQuery = pagesOf<Webhooks>('/api/webhooks')
+
+/** A webhook. A failing one can be disabled while the page is open. */
+export const webhookQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['webhook', id],
+    queryFn: ({ signal }) => call<Webhook>(`/api/webhooks/${id}`, { signal }),
+    refetchInterval: FOLLOW_WEBHOOK_MS,
+  })
+
+/** A webhook's deliveries, newest first, refetched while one of them is about to be attempted. */
+export const deliveriesQuery = (id: string, state: Delivery['state'] | null) =>
+  infiniteQueryOptions({
+    queryKey: ['webhook', id, 'deliveries', state],
+    queryFn: ({ pageParam, signal }) =>
+      call<Deliveries>(`/api/webhooks/${id}/deliveries`, {
+        query: { state, limit: DELIVERIES_PAGE, cursor: pageParam },
+        signal,
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    placeholderData: keepPreviousData,
+    refetchInterval: ({ state: { data } }) =>
+      data?.pages.some(({ deliveries }) => deliveries.some(isDueSoon)) ? FOLLOW_DELIVERY_MS : false,
+  })
+
+const isDueSoon = ({ nextAttemptAt }: Delivery): boolean =>
+  nextAttemptAt !== null && Date.parse(nextAttemptAt) < Date.now() + DUE_SOON_MS

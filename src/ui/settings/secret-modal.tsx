@@ -1,32 +1,33 @@
 import { Modal } from '@mantine/core'
-import type { NewApiKey } from '../api/wire.ts'
+import type { ReactNode } from 'react'
 import { useHeldPage } from '../parts/use-held-page.ts'
-import { KeySecret } from './key-secret.tsx'
 
 interface SecretModalProps {
   /** Undefined to show none. */
-  apiKey: NewApiKey | undefined
+  title: string | undefined
   onDone: () => void
+  /** What it shows, with a button that confirms that it was copied. */
+  children: (done: () => void) => ReactNode
 }
 
-/** Shows a new key's secret until it is confirmed as copied. A stray click or going back doesn't close it. */
-export function SecretModal({ apiKey, onDone }: SecretModalProps) {
-  const release = useHeldPage(apiKey !== undefined)
+/** Shows a secret until it is confirmed as copied. A stray click or going back doesn't close it. */
+export function SecretModal({ title, onDone, children }: SecretModalProps) {
+  const release = useHeldPage(title !== undefined)
   const done = () => {
     onDone()
     release()
   }
   return (
     <Modal
-      opened={apiKey !== undefined}
+      opened={title !== undefined}
       onClose={done}
-      title={apiKey && `Key ${apiKey.name}`}
+      title={title}
       size="lg"
       closeOnClickOutside={false}
       closeOnEscape={false}
       withCloseButton={false}
     >
-      {apiKey && <KeySecret apiKey={apiKey} onDone={done} />}
+      {children(done)}
     </Modal>
   )
 }

@@ -1,9 +1,20 @@
 import { call } from '../api/client.ts'
 import { queryClient } from '../api/query-client.ts'
 import { SESSION_KEY } from '../api/session.ts'
-import type { ErrorTypes, NewApiKey, Project, ReviewPolicy, Session, StepNames, Users } from '../api/wire.ts'
+import type {
+  Delivery,
+  ErrorTypes,
+  NewApiKey,
+  Project,
+  ReviewPolicy,
+  Session,
+  StepNames,
+  Users,
+  Webhook,
+  WebhookWithSecret,
+} from '../api/wire.ts'
 import type { ApiKey } from './key-state.ts'
-import { apiKeysQuery, fetchStepNames, projectsQuery, usersQuery } from './queries.ts'
+import { apiKeysQuery, fetchStepNames, projectsQuery, usersQuery, webhooksQuery } from './queries.ts'
 
 export type Actor = Session['actsAs']
 export type Scope = Session['scopes'][number]
@@ -69,6 +80,48 @@ export const putReviewPolicy = (projectId: string, body: Pick<ReviewPolicy, 'def
   call<ReviewPolicy>(`/api/projects/${projectId}/review-policy`, { method: 'PUT', body })
 
 export const refreshReviewPolicy = () => queryClient.invalidateQueries({ queryKey: ['review-policy'] })
+
+/** The fields of a new webhook. */
+export interface WebhookDraft extends Pick<Webhook, 'url' | 'events' | 'format' | 'description'> {
+  /** Lets a lost response be asked for again without another webhook. */
+  id: string
+  /** Null: every project. */
+  projectSlug: string | null
+}
+
+export const createWebhook = ({ projectSlug, ...body }: WebhookDraft) =>
+  call<WebhookWithSecret>('/api/webhooks', { method: 'POST', body: { ...body, ...(projectSlug && { projectSlug }) } })
+
+export const updateWebhook = (
+  id: string,
+  body: Partial<Pick<Webhook, 'url' | 'events' | 'format' | 'description' | 'enabled'>>,
+) => call<Webhook>(`/api/webhooks/${id}`, { method: 'PATCH', body })
+
+export const deleteWebhook = (id: string) => call<{ id: string }>(`/api/webhooks/${id}`, { method: 'DELETE' })
+
+export const rotateWebhookSecret = (id: string) =>
+  call<WebhookWithSecret>(`/api/webhooks/${id}/rotate-secret`, { method: 'POST' })
+
+export const testWebhook = (id: string) => call<Delivery>(`/api/webhooks/${id}/test`, { method: 'POST' })
+
+export const replayDelivery = (webhookId: string, id: string) =>
+  call<Delivery>(`/api/webhooks/${webhookId}/deliveries/${id}/replay`, { method: 'POST' })
+
+/** Refetches a webhook and its deliveries. */
+export const refreshWebhook = (id: string) => queryClient.invalidateQueries({ queryKey: ['webhook', id] })
+
+/** Refetches the list of webhooks, and what's open of them. */
+export const refreshWebhooks = () =>
+  Promise.all([
+    queryClient.invalidateQueries({ queryKey: webhooksQuery.queryKey }),
+    queryClient.invalidateQueries({ queryKey: ['webhook'] }),
+  ])
+
+/** Refetches the list of webhooks without a deleted one. */
+export function forgetWebhook(id: string) {
+  queryClient.removeQueries({ queryKey: ['webhook', id] })
+  return queryClient.invalidateQueries({ queryKey: webhooksQuery.queryKey })
+}
 
 /** Refetches everything, because any page may show steps. */
 export const refreshSteps = () => queryClient.invalidateQueries()
