@@ -36,7 +36,7 @@ const OWN_PROJECT = 'This key can only create webhooks for its own project; name
 const NO_KEY = "The deployment has no WEBHOOK_KEY (code no_webhook_key), or another one than this webhook's"
 
 const Url = described(
-  text(1, MAX_WEBHOOK_URL_LENGTH),
+  v.pipe(text(1, MAX_WEBHOOK_URL_LENGTH), v.url('must be a URL')),
   'Where to send events: https, with a public host name, and not this service itself',
 )
 const optionalProject = {

@@ -102,6 +102,7 @@ export function valuesOf(schema: Schema | boolean | Schema[], place: Place): fc.
 function textsOf({ format, pattern, minLength = 0, maxLength = 1000 }: Schema): fc.Arbitrary<string> {
   if (format === 'uuid') return fc.uuid()
   if (format === 'date-time') return times
+  if (format === 'uri') return fc.uuid().map(id => `https://hooks.invalid/${id}`)
   const fits = (text: string) => text.isWellFormed() && [...text].length >= minLength && [...text].length <= maxLength
   if (pattern) return fc.stringMatching(new RegExp(pattern)).filter(fits)
   return fc.oneof(
