@@ -5,7 +5,7 @@ import { TAXONOMY } from '../../src/attribution/taxonomy.ts'
 import { within } from '../../src/store/core/deadline.ts'
 import { aTrace } from '../support/builders.ts'
 import { newOrg, type Org } from '../support/org.ts'
-import { newProblem } from '../support/samples.ts'
+import { newProblem, newWebhook } from '../support/samples.ts'
 import { ORIGIN, signIn } from '../support/session.ts'
 import { type ApiDocument, type Operation, schemesOf } from './document.ts'
 import { Memory, uuidsIn } from './memory.ts'
@@ -53,6 +53,8 @@ export async function newRun(document: ApiDocument): Promise<Run> {
   for (const id of experimentIds) ownerMemory.learn('experiment', { id, item: { id: item.id } })
   // A problem takes a correction with an error type.
   ownerMemory.learn('problem', (await newProblem(org)).problem)
+  // A replay takes a delivery of the same webhook.
+  ownerMemory.learn('webhook', (await newWebhook(org)).webhook)
   strangerMemory.learn('org', { slug: other.slug, project: other.project })
   // No response may reveal a secret.
   ownerMemory.learn('session', { apiKey: org.ownerKey, link: (await org.owner.post('/api/sign-in-links')).body.token })

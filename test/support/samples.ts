@@ -222,7 +222,7 @@ async function newView(org: Org) {
   return { view: (await reviewer.post('/api/views', aView())).body }
 }
 
-async function newWebhook(org: Org) {
+export async function newWebhook(org: Org) {
   const { webhooks } = (await org.owner.get('/api/webhooks?projectSlug=support')).body
   // There's a limit, and a tenant may have many worlds. Tests go on with the first one and the latest ones.
   for (const { id } of webhooks.slice(1, -6)) await org.owner.delete(`/api/webhooks/${id}`)
