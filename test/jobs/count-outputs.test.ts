@@ -197,7 +197,8 @@ describe('outputs', () => {
     // Each trace costs three more rows once, to mark its day as changed.
     expect(await rowsReadBy(cron)).toBeLessThan(idle + 300 * (6 + 3) + 100)
     expect((await insights(org)).outputs.total).toBe(300)
-    expect(idle).toBeLessThan(50)
+    // All of cron's passes, of which each reads a few rows.
+    expect(idle).toBeLessThan(60)
   })
 
   it('are counted once, even if the response to any database call is lost', async ({ expect }) => {

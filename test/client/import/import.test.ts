@@ -515,11 +515,11 @@ describe('bad input', () => {
     const [trace] = await shown(org)
     const judged = trace.feedback.map(({ name, rating, content }: Record<string, unknown>) => [name, rating, content])
     expect(judged.toSorted()).toEqual([
-      ['a', 'positive', null],
-      ['b', 'negative', null],
+      ['a', 'positive', ''],
+      ['b', 'negative', ''],
       ['c', null, 'Unsure'],
       ['d', null, 'NaN'],
-      ['e', 0.5, null],
+      ['e', 0.5, ''],
       ['f', null, 'good'],
       ['g', null, '[1]'],
     ])
