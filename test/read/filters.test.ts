@@ -313,7 +313,8 @@ describe(`a trace list that scans at most ${MAX_SCANNED_TRACES} traces per page`
     }))
     matching = PLACES.map(place => ids[place - 1] ?? '')
     await env.DB.prepare(
-      `insert into feedback select id || '-', key, null, id, '"positive"', null, null, null, 0, 0, '', 'api'
+      `insert into feedback (id, trace_key, user_id, rating, timestamp, received_at, created_by)
+       select id || '-', key, id, '"positive"', 0, 0, ''
        from traces where id in (select value from json_each(?)) and deleted_at is null`,
     )
       .bind(JSON.stringify(matching))
