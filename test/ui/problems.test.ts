@@ -126,7 +126,7 @@ test('a problem is assigned, and dismissed with a note, and both can be undone',
   await page.getByRole('button', { name: 'Undo' }).click()
   await expect(progress).toContainText('Nobody is assigned.')
 
-  await page.getByRole('button', { name: 'Dismiss' }).click()
+  await page.getByRole('button', { name: 'Dismiss', exact: true }).click()
   const dialog = page.getByRole('dialog')
   await expect(dialog.getByRole('button', { name: 'Dismiss' })).toBeDisabled()
   await dialog.getByLabel("Why it isn't worth fixing").fill('Only in a test run')

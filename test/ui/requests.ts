@@ -24,8 +24,9 @@ function followRequests(page: Page) {
   return async (quietMs: number, held: Requests = NONE): Promise<void> => {
     while ([...inFlight].some(request => !held.has(request)) || performance.now() - changedAt < quietMs) {
       await page.waitForTimeout(POLL_MS)
-      // The page may not have processed a response yet that has already arrived.
-      await page.evaluate(() => new Promise(resolve => requestIdleCallback(resolve)))
+      // The page may not have processed a response yet that has already arrived. While the browser holds back frames, it
+      // may not be idle for long.
+      await page.evaluate(() => new Promise(resolve => requestIdleCallback(resolve, { timeout: 1000 })))
     }
   }
 }
