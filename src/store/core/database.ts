@@ -27,6 +27,18 @@ export async function readPlain<const Queries extends readonly Query<unknown[]>[
   return rows as { [Index in keyof Queries]: Awaited<Queries[Index]> }
 }
 
+/** Runs several lists of queries in one round trip, as `readPlain` does. Returns the rows of each list's queries. */
+export async function readLists<const Lists extends readonly (readonly Query<unknown[]>[])[]>(
+  database: Database,
+  lists: Lists,
+): Promise<{ [Index in keyof Lists]: Awaited<Lists[Index][number]>[] }> {
+  const rows: unknown[][] = [...(await readPlain(database, lists.flat()))]
+  // Each list takes as many rows as it has queries.
+  return lists.map(({ length }) => rows.splice(0, length)) as {
+    [Index in keyof Lists]: Awaited<Lists[Index][number]>[]
+  }
+}
+
 /** A query that drizzle built, or a `Template` with its values. */
 type Statement = Pick<Query, 'toSQL'> | D1PreparedStatement
 

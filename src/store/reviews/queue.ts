@@ -4,8 +4,7 @@ import type { PayloadMode } from '../../domain/span.ts'
 import { DAY_MS, MAX_COUNTED_TRACES, MAX_REMAINING } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
 import { isAssignedTo } from '../core/assignees.ts'
-import { readPlain } from '../core/database.ts'
-import { shallow } from '../core/depth.ts'
+import { readLists, readPlain } from '../core/database.ts'
 import { isPicked } from '../core/review-policy.ts'
 import { isReviewedWithOther, isUnreviewed, isUnreviewedStep, ofTrace } from '../core/reviewable.ts'
 import { isStep } from '../core/step-names.ts'
@@ -68,11 +67,13 @@ export async function readQueue(
   const searches = stretches.map(stretch =>
     candidates(store, project, query, stretch, limit, after?.stretch === stretch ? after : undefined),
   )
-  const [counted, reviewed, ...scans] = await readPlain(store.database, [
-    countRemaining(store, project, partsOf(query)),
-    reviewedOn(store, project, { from: today, to: today + 1 }),
-    ...searches.flat(),
+  const [counts, [reviewed = []], scans] = await readLists(store.database, [
+    // Together, the parts of `mine` would exceed the 100 parameters that a statement takes.
+    partsOf(query).map(part => countRemaining(store, project, part)),
+    [reviewedOn(store, project, { from: today, to: today + 1 })],
+    searches.flat(),
   ])
+  const counted = counts.flat()
   const { places, resumeAt } = placesInStretches(stretches, mergeSearches(searches, scans, query), limit)
   const { found: details, count } = await findSpans(
     store,
@@ -93,7 +94,7 @@ export async function readQueue(
     remaining: Math.min(remaining, MAX_REMAINING),
     remainingIsMinimum:
       remaining > MAX_REMAINING || counted.some(({ scannedTraces }) => scannedTraces === MAX_COUNTED_TRACES),
-    mine: query.order === 'mine' ? (counted.find(({ part }) => part === 0)?.found ?? 0) : undefined,
+    mine: query.order === 'mine' ? (counted[0]?.found ?? 0) : undefined,
     today: toToday(reviewed),
   }
 }
@@ -169,10 +170,10 @@ const isAvailable = (
   { filter: { stepId, promptVersionId, kind }, all, assignee, holder, now }: QueueQuery,
 ): SQL | undefined =>
   and(
-    shallow(kind === 'all' ? sql`(${isUnreviewed} and not ${isReviewedWithOther})` : isUnreviewedStep),
+    kind === 'all' ? sql`(${isUnreviewed} and not ${isReviewedWithOther})` : isUnreviewedStep,
     holder === undefined ? undefined : hasPlaceFor(holder, now),
     assignee === undefined ? undefined : isAssignedTo(assignee),
-    all || assignee ? undefined : shallow(isPicked(key, viewer)),
+    all || assignee ? undefined : isPicked(key, viewer),
     stepId === undefined ? undefined : isStep(key, spans.stepId, stepId),
     promptVersionId === undefined ? undefined : eq(spans.promptVersionId, promptVersionId),
   )
@@ -196,35 +197,30 @@ function placesInStretches(
 }
 
 /**
- * Counts the spans of each part of the queue, up to one more than the maximum of `remaining`, and the traces scanned for
+ * Counts the spans of a part of the queue, up to one more than the maximum of `remaining`, and the traces scanned for
  * that.
  */
-function countRemaining(store: Store, project: Project, [first, ...others]: ReturnType<typeof partsOf>) {
-  const count = (query: QueueQuery, part: number) => {
-    const searches = searchedTraces(project, query).map((isSearched, index) => {
-      const { from, time, where } = inProject(store, project, query.filter, undefined, isSearched)
-      return from(store.database.select({ key: traces.key, search: sql`${sql.raw(String(index))}`.as('search') }))
-        .where(where)
-        .orderBy(desc(time), desc(traces.id))
-        .limit(MAX_COUNTED_TRACES)
-    })
-    const scanned = sql`(${sql.join(
-      searches.map(search => sql`select * from ${search}`),
-      sql` union all `,
-    )}) as scanned`
-    const isMatch = sql`${traces.key} = scanned.key and ${matches(store, project, ofTraces(query)) ?? sql`true`}`
-    return store.database
-      .select({
-        part: sql<number>`${part}`.as('part'),
-        scannedTraces: sql<number>`max(sum(scanned.search = 0), sum(scanned.search = 1))`.as('scannedTraces'),
-        found: sql<number>`(select count(*) from (
+function countRemaining(store: Store, project: Project, query: QueueQuery) {
+  const searches = searchedTraces(project, query).map((isSearched, index) => {
+    const { from, time, where } = inProject(store, project, query.filter, undefined, isSearched)
+    return from(store.database.select({ key: traces.key, search: sql`${sql.raw(String(index))}`.as('search') }))
+      .where(where)
+      .orderBy(desc(time), desc(traces.id))
+      .limit(MAX_COUNTED_TRACES)
+  })
+  const scanned = sql`(${sql.join(
+    searches.map(search => sql`select * from ${search}`),
+    sql` union all `,
+  )}) as scanned`
+  const isMatch = sql`${traces.key} = scanned.key and ${matches(store, project, ofTraces(query)) ?? sql`true`}`
+  return store.database
+    .select({
+      scannedTraces: sql<number>`max(sum(scanned.search = 0), sum(scanned.search = 1))`.as('scannedTraces'),
+      found: sql<number>`(select count(*) from (
           select 1 from ${scanned} cross join ${traces} cross join ${spans}
           where ${isMatch} and ${and(ofTrace, isAvailable(store, project, query))} limit ${MAX_REMAINING + 1}))`.as(
-          'found',
-        ),
-      })
-      .from(scanned)
-  }
-  const [second] = others
-  return second ? count(first, 0).unionAll(count(second, 1)) : count(first, 0)
+        'found',
+      ),
+    })
+    .from(scanned)
 }
