@@ -13,11 +13,8 @@ export interface Envelope {
 /** What a payload is made from. */
 export type SentEvent = Pick<Delivery, 'sequence' | 'type' | 'at' | 'project' | 'actorId' | 'data' | 'trace'>
 
-/** An event's payload, with the values of its trace if the webhook includes them. */
-export function envelopeOf(
-  { sequence, type, at, project, actorId, data, trace }: SentEvent,
-  values: JsonObject = {},
-): Envelope {
+/** An event's payload. */
+export function envelopeOf({ sequence, type, at, project, actorId, data, trace }: SentEvent): Envelope {
   const time = isoTime(at)
   const own: Record<string, Json> = JSON.parse(data)
   return {
@@ -31,7 +28,6 @@ export function envelopeOf(
       ...(trace && { trace: { id: trace.id, traceId: trace.traceId } }),
       ...own,
       by: actorId,
-      ...values,
     },
   }
 }

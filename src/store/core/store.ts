@@ -29,8 +29,8 @@ export interface Store extends Viewer {
   readonly database: Database
   readonly payloads: R2Bucket
   readonly deadline: Deadline
-  /** The keys of projects in which this request or job may have written events. */
-  readonly outbox: Set<number>
+  /** The keys of projects in which this request or job may have written events. Null: for webhooks of every project. */
+  readonly outbox: Set<number | null>
 }
 
 /**

@@ -17,8 +17,6 @@ export interface Delivery {
   id: string
   type: SentType
   at: number
-  traceKey: number | null
-  subjectId: string
   /** Null for a test event of a webhook for every project. */
   project: { id: string; slug: string } | null
   actorId: string | null
@@ -43,8 +41,6 @@ const eventColumns = {
   // Only this code writes types, but another release may know more of them.
   type: sql<SentType>`${webhookEvents.type}`,
   at: webhookEvents.at,
-  traceKey: webhookEvents.traceKey,
-  subjectId: webhookEvents.subjectId,
   project: { id: projects.id, slug: projects.slug },
   actorId: webhookEvents.actorId,
   data: webhookEvents.data,
@@ -102,17 +98,24 @@ export async function findDelivery(
 }
 
 /** Lets the next run look at a webhook, even if it rests. */
-const wake = ({ database }: Store, webhookKey: number, now: number) =>
-  database.update(webhooks).set({ dueAt: now, restsUntil: null }).where(eq(webhooks.key, webhookKey))
+function wake(
+  { database, outbox }: Store,
+  { key, projectKey }: Pick<WebhookRecord, 'key' | 'projectKey'>,
+  now: number,
+) {
+  outbox.add(projectKey)
+  return database.update(webhooks).set({ dueAt: now, restsUntil: null }).where(eq(webhooks.key, key))
+}
 
 /** Adds a test event for one webhook. A retry with the same id doesn't add a second one. */
 export async function addTestDelivery(
   store: Store,
   act: Act,
-  { key: webhookKey, id: webhookId, projectKey }: Pick<WebhookRecord, 'key' | 'id' | 'projectKey'>,
+  webhook: Pick<WebhookRecord, 'key' | 'id' | 'projectKey'>,
   id: string,
 ): Promise<void> {
   const { database, organization } = store
+  const { key: webhookKey, id: webhookId, projectKey } = webhook
   const now = act.at
   const isThis = sql`${webhookEvents.id} = ${id}`
   await database.batch([
@@ -141,7 +144,7 @@ export async function addTestDelivery(
         ),
       )
       .onConflictDoNothing(),
-    wake(store, webhookKey, now),
+    wake(store, webhook, now),
     recordAct(store, act, { action: 'webhook.test', targetId: webhookId, projectKey, afterId: id }),
   ])
 }
@@ -166,10 +169,11 @@ export const newDelivery = (now: number) => ({
 export async function replayDelivery(
   store: Store,
   act: Act,
-  { key, id: webhookId, projectKey }: Pick<WebhookRecord, 'key' | 'id' | 'projectKey'>,
+  webhook: Pick<WebhookRecord, 'key' | 'id' | 'projectKey'>,
   { sequence, id }: Pick<Delivery, 'sequence' | 'id'>,
 ): Promise<void> {
   const { database } = store
+  const { key, id: webhookId, projectKey } = webhook
   await database.batch([
     database
       .update(webhookDeliveries)
@@ -180,7 +184,7 @@ export async function replayDelivery(
         leaseToken: null,
       })
       .where(and(eq(webhookDeliveries.webhookKey, key), eq(webhookDeliveries.sequence, sequence))),
-    wake(store, key, act.at),
+    wake(store, webhook, act.at),
     recordAct(store, act, { action: 'webhook.replay', targetId: webhookId, projectKey, afterId: id }),
   ])
 }
