@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import type { Job } from '../../src/env.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 import { receive, sendNow, withoutQueue } from '../support/webhooks.ts'
 
@@ -54,6 +55,23 @@ describe('a webhook', () => {
       body: { code: 'other_webhook_key' },
     })
     expect((await other.delete(`/api/webhooks/${body.id}`)).status).toBe(200)
+  })
+
+  it("doesn't keep others from their events if it can't be read", async () => {
+    const org = await newOrg()
+    const other = client({ 'x-api-key': org.ownerKey }, { ...env, WEBHOOK_KEY: 'another key of the tests' })
+    const unreadable = await other.post('/api/webhooks', { ...draft, url: 'https://unreadable.example.com' })
+    const readable = await create(org)
+    const received = receive()
+    const jobs: unknown[] = []
+    const send = async (...sent: unknown[]) => void jobs.push(sent)
+    const bindings = { ...env, JOBS: { send } as unknown as Queue<Job> }
+    for (const { body } of [unreadable, readable]) {
+      await client({ 'x-api-key': org.ownerKey }, withoutQueue()).post(`/api/webhooks/${body.id}/test`)
+    }
+    await sendNow(org, bindings)
+    expect(received.map(({ url }) => url)).toEqual([readable.body.url])
+    expect(jobs).toEqual([])
   })
 
   it('needs a WEBHOOK_KEY, and says how to set it', async () => {
