@@ -1,5 +1,6 @@
 import { MAX_CSV_COLUMNS, MAX_CSV_COLUMNS_LENGTH } from '../limits.ts'
 import { isJsonObject, type Json, type JsonObject } from './json.ts'
+import { unescapePointerStep } from './json-pointer.ts'
 
 /*
  * Which fields of a step's outputs get their own columns in a CSV file.
@@ -25,7 +26,7 @@ function referencedIn(schema: JsonObject, reference: string): Json | undefined {
   if (start !== '#') return undefined
   let part: Json | undefined = schema
   for (const key of keys) {
-    const name = key.replaceAll('~1', '/').replaceAll('~0', '~')
+    const name = unescapePointerStep(key)
     part = isJsonObject(part) && Object.hasOwn(part, name) ? part[name] : undefined
   }
   return part

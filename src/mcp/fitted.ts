@@ -1,4 +1,5 @@
 import { isJsonObject, type Json } from '../domain/json.ts'
+import { escapePointerStep, unescapePointerStep } from '../domain/json-pointer.ts'
 import { utf8Length } from '../domain/text.ts'
 import { MIN_VALUE_BYTES } from '../limits.ts'
 
@@ -46,7 +47,7 @@ class Fitting {
       maxBytes - 2 - spent,
     )
     const fittedItems = kept.map(
-      ({ name, item }) => [name, this.fit(item, share, `${path}/${escapedToken(name)}`)] as const,
+      ({ name, item }) => [name, this.fit(item, share, `${path}/${escapePointerStep(name)}`)] as const,
     )
     return Array.isArray(value) ? fittedItems.map(([, item]) => item) : Object.fromEntries(fittedItems)
   }
@@ -115,15 +116,13 @@ function fairShare(sizes: readonly number[], bytes: number): number {
   return bytes
 }
 
-const escapedToken = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
-
 /** The value at a JSON Pointer, or undefined. */
 export function valueAt(root: Json, pointer: string): Json | undefined {
   if (pointer === '') return root
   if (!pointer.startsWith('/')) return undefined
   let value: Json | undefined = root
-  for (const token of pointer.slice(1).split('/')) {
-    const name = token.replaceAll('~1', '/').replaceAll('~0', '~')
+  for (const step of pointer.slice(1).split('/')) {
+    const name = unescapePointerStep(step)
     if (Array.isArray(value)) value = /^(0|[1-9]\d*)$/.test(name) ? value[Number(name)] : undefined
     else value = isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
     if (value === undefined) return undefined

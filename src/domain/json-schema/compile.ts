@@ -1,5 +1,6 @@
 import { MAX_CHOICES_LENGTH, MAX_PATTERN_STATES, MAX_SCHEMA_APPLICATIONS, MAX_SCHEMA_CHAIN } from '../../limits.ts'
 import { isJsonObject, type Json, type JsonObject } from '../json.ts'
+import { unescapePointerStep } from '../json-pointer.ts'
 import { compilePattern, type Pattern, PatternFault } from './pattern.ts'
 
 /**
@@ -259,7 +260,7 @@ class Compiler {
       at: this.#placeOf(resource),
     }
     for (const step of name.split('/').slice(1)) {
-      place = this.#stepInto(place, step.replaceAll('~1', '/').replaceAll('~0', '~'))
+      place = this.#stepInto(place, unescapePointerStep(step))
       if (!place) return undefined
     }
     return { schema: this.compile(place.value, place.within, place.at), anchor: name === '' ? '' : undefined }

@@ -1,3 +1,4 @@
+import { escapePointerStep } from '../../domain/json-pointer.ts'
 import type { Json } from '../api/wire.ts'
 
 /** Longer strings are truncated at first. */
@@ -68,7 +69,7 @@ function childRows(value: Json, { pointer, path, depth }: Pick<JsonRow, 'pointer
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).map(([name, child]) =>
     asRow({
-      pointer: `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+      pointer: `${pointer}/${escapePointerStep(name)}`,
       path: depth === -1 ? name : `${path}.${name}`,
       name,
       depth: depth + 1,

@@ -1,3 +1,4 @@
+import { unescapePointerStep } from '../../../domain/json-pointer.ts'
 import type { Json } from '../../api/wire.ts'
 
 type JsonObject = { [name: string]: Json }
@@ -55,7 +56,7 @@ function isFound(root: JsonObject, reference: string): boolean {
 
 function stepOf(step: string): string {
   try {
-    return decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~')
+    return unescapePointerStep(decodeURIComponent(step))
   } catch {
     return step
   }
