@@ -1,4 +1,4 @@
-import { Badge, Group, Stack, Text } from '@mantine/core'
+import { Group, Stack, Text } from '@mantine/core'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useNames } from '../api/names.ts'
@@ -19,6 +19,7 @@ import { OneProjectOnly } from './limits-of-key.tsx'
 import { apiKeysQuery } from './queries.ts'
 import { SecretModal } from './secret-modal.tsx'
 import { TabBar } from './tab-bar.tsx'
+import { WordBadges } from './word-badges.tsx'
 import { refreshKeys } from './writes.ts'
 
 /** The organization's API keys. */
@@ -50,7 +51,7 @@ export function KeysTab() {
       cell: ({ projectId }) => (projectId === null ? 'All' : <ShownText text={projects.get(projectId) ?? projectId} />),
     },
     { label: 'Acts as', cell: ({ actsAs }) => ACTORS[actsAs].label, isNarrow: true },
-    { label: 'Scopes', cell: ({ scopes }) => <Scopes scopes={scopes} /> },
+    { label: 'Scopes', cell: ({ scopes }) => <WordBadges words={scopes} /> },
     {
       label: 'Acts for',
       cell: ({ userId }) =>
@@ -105,13 +106,3 @@ export function KeysTab() {
     </Stack>
   )
 }
-
-const Scopes = ({ scopes }: { scopes: readonly string[] }) => (
-  <Group gap={4}>
-    {scopes.map(scope => (
-      <Badge key={scope} variant="default" size="sm" tt="none" fw={400}>
-        {scope}
-      </Badge>
-    ))}
-  </Group>
-)

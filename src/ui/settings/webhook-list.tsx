@@ -1,4 +1,4 @@
-import { Badge, Group, Stack, Text } from '@mantine/core'
+import { Group, Stack, Text } from '@mantine/core'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useSearchParams } from 'wouter'
 import { Fault } from '../api/client.ts'
@@ -18,6 +18,7 @@ import { DeleteWebhook, EditWebhook, NewWebhook, RotateSecret, WebhookSwitch } f
 import { FORMATS } from './webhook-fields.tsx'
 import { hostOf } from './webhook-host.ts'
 import { WebhookStateMark } from './webhook-state-mark.tsx'
+import { WordBadges } from './word-badges.tsx'
 import { refreshWebhooks } from './writes.ts'
 
 /** The organization's webhooks. */
@@ -54,7 +55,7 @@ export function WebhookList({ onMade }: { onMade: (webhook: WebhookWithSecret) =
         </>
       ),
     },
-    { label: 'Events', cell: ({ events }) => <Events events={events} /> },
+    { label: 'Events', cell: ({ events }) => <WordBadges words={events} /> },
     {
       label: 'Project',
       cell: ({ projectId }) => (projectId === null ? 'All' : <ShownText text={projects.get(projectId) ?? projectId} />),
@@ -94,14 +95,3 @@ export function WebhookList({ onMade }: { onMade: (webhook: WebhookWithSecret) =
     </Stack>
   )
 }
-
-/** The names of events. */
-export const Events = ({ events }: Pick<Webhook, 'events'>) => (
-  <Group gap={4}>
-    {events.map(type => (
-      <Badge key={type} variant="default" size="sm" tt="none" fw={400}>
-        {type}
-      </Badge>
-    ))}
-  </Group>
-)

@@ -15,9 +15,9 @@ import { DeliveryTable } from './delivery-table.tsx'
 import { deliveriesQuery, webhookQuery } from './queries.ts'
 import { DeleteWebhook, EditWebhook, RotateSecret, WebhookSwitch } from './webhook-dialogs.tsx'
 import { hostOf } from './webhook-host.ts'
-import { Events } from './webhook-list.tsx'
 import { WebhookStateMark } from './webhook-state-mark.tsx'
 import { TestButton } from './webhook-test-button.tsx'
+import { WordBadges } from './word-badges.tsx'
 import { forgetWebhook } from './writes.ts'
 
 const STATE_LABELS = { pending: 'Pending', delivered: 'Delivered', failed: 'Failed' } as const
@@ -54,7 +54,7 @@ export function WebhookView({ id, onMade }: WebhookViewProps) {
                 <ShownText text={webhook.description} />
               </Text>
             )}
-            <Events events={webhook.events} />
+            <WordBadges words={webhook.events} />
             <WebhookStateMark webhook={webhook} />
           </Stack>
           <Group gap="xs">
@@ -92,7 +92,7 @@ export function WebhookView({ id, onMade }: WebhookViewProps) {
           {deliveries?.length === 0 ? (
             <Empty title={state === null ? 'No deliveries yet' : 'No deliveries in this state'}>
               {state === null
-                ? 'Send a test event to see whether the receiver gets it. Deliveries are kept for 30 days.'
+                ? 'Send a test event to see whether the receiver gets it.'
                 : 'Choose another state, or all.'}
             </Empty>
           ) : (
