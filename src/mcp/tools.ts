@@ -252,7 +252,7 @@ export const tools: readonly Tool[] = [
   {
     name: 'finish_experiment',
     title: 'Finish an experiment',
-    description: 'Ends a running experiment for good. Items without a result count as errors.',
+    description: 'Permanently ends a running experiment. Items without a result count as errors.',
     endpoint: finishExperiment,
     offers: [],
     isIdempotent: true,
@@ -261,7 +261,8 @@ export const tools: readonly Tool[] = [
   {
     name: 'cancel_experiment',
     title: 'Cancel an experiment',
-    description: "Ends a running experiment for good. It keeps its results, but accepts no more and can't meet a gate.",
+    description:
+      "Permanently ends a running experiment. It keeps its results, but accepts no more and can't meet a gate.",
     endpoint: cancelExperiment,
     offers: [],
     isIdempotent: true,

@@ -21,7 +21,7 @@ export const getProgress = endpoint({
       people: v.array(
         v.object({
           userId: described(Uuid, 'A user, or a key that acts for no user'),
-          reviewed: described(v.number(), 'Spans reviewed on all of these days together'),
+          reviewed: described(v.number(), 'The total of spans reviewed on these days'),
           days: described(
             v.array(v.object({ day: v.pipe(v.string(), v.isoDate()), reviewed: v.number() })),
             'Days without reviews are left out. Counted as in `today` of the queue.',

@@ -19,9 +19,9 @@ export interface Attempt {
 /** Every delivery says what it is. */
 const USER_AGENT = 'Countersign-Webhooks'
 
-/** What an attempt tells, besides its outcome. */
+/** The outcome of an attempt, and what else the answer says. */
 export interface Answered extends Outcome {
-  /** Whether the receiver says that it's gone for good. */
+  /** Whether the receiver says that it's permanently gone. */
   isGone: boolean
 }
 

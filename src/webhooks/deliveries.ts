@@ -5,7 +5,6 @@ import { newId } from '../domain/ids.ts'
 import { DELIVERY_STATES } from '../domain/webhook.ts'
 import { described, isoTime, Uuid } from '../http/atoms.ts'
 import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
-import type { Store } from '../store/core/store.ts'
 import {
   addTestDelivery,
   listDeliveries as readDeliveries,
@@ -24,7 +23,7 @@ export const listDeliveries = endpoint({
   method: 'GET',
   path: '/api/webhooks/{webhookId}/deliveries',
   summary: "List a webhook's deliveries, newest events first",
-  description: 'Deliveries are kept for 30 days, or until the trace that they are about is deleted.',
+  description: 'Once a trace is deleted, nothing that is still pending about it is sent, except the deletion itself.',
   scope: 'manage',
   params: v.object({ webhookId: Uuid }),
   query: v.strictObject({
@@ -67,12 +66,11 @@ export const testWebhook = endpoint({
     answers: { 202: { ...delivery, type: 'webhook.test', attempts: 0, attempt: null } },
   },
 }).handle(async context => {
-  const { params, store, act, enqueue } = context
+  const { params, store, act } = context
   const webhook = await requireWebhook(context, params.webhookId)
   requireEnabled(webhook)
   const id = newId()
   await addTestDelivery(store, act, webhook, id)
-  enqueue(sendEvents(store, webhook))
   return { status: 202, body: toDelivery(webhook, await requireDelivery(store, webhook, id)) }
 })
 
@@ -92,18 +90,13 @@ export const replayDelivery = endpoint({
     answers: { 202: { ...delivery, attempts: 0 } },
   },
 }).handle(async context => {
-  const { params, store, act, enqueue } = context
+  const { params, store, act } = context
   const webhook = await requireWebhook(context, params.webhookId)
   requireEnabled(webhook)
   const before = await requireDelivery(store, webhook, params.deliveryId)
   await resetDelivery(store, act, webhook, before)
-  enqueue(sendEvents(store, webhook))
-  const after = await requireDelivery(store, webhook, params.deliveryId)
-  return { status: 202, body: toDelivery(webhook, after) }
+  return { status: 202, body: toDelivery(webhook, await requireDelivery(store, webhook, params.deliveryId)) }
 })
-
-const sendEvents = ({ organization }: Store, { projectKey }: WebhookRecord) =>
-  ({ kind: 'send_events', organizationKey: organization.key, projectKey }) as const
 
 const toDelivery = (webhook: WebhookRecord, found: StoredDelivery): v.InferOutput<typeof Delivery> => ({
   id: found.id,

@@ -212,7 +212,8 @@ export const deleteWebhook = endpoint({
   method: 'DELETE',
   path: '/api/webhooks/{webhookId}',
   summary: 'Delete a webhook',
-  description: 'Nothing more is sent to it, except what is being sent at this moment. Its deliveries are deleted.',
+  description:
+    'Nothing more is sent to it, except what is being sent at this moment. Its deliveries can no longer be read.',
   scope: 'manage',
   params: v.object({ webhookId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },

@@ -12,7 +12,7 @@ export interface Judgment {
   spanId: string | undefined
   name: string | undefined
   score: Value | undefined
-  /** A word that the score stands for, or that's given instead of one. */
+  /** The score in a word, which may come instead of the number. */
   label: string | undefined
   comment: string | undefined
   /** What the output should have been. */

@@ -232,7 +232,7 @@ export async function replaceSecret(
   return after?.sealed === sealed ? after : undefined
 }
 
-/** Deletes a webhook. Cron deletes what's left of its deliveries. */
+/** Deletes a webhook. Its deliveries stay, and nothing reads them. */
 export async function deleteWebhook(store: Store, act: Act, { key, id, projectKey }: WebhookRecord): Promise<void> {
   const { database } = store
   const isThis = and(isOwn(store), eq(webhooks.key, key))

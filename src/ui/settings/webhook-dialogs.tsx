@@ -150,7 +150,7 @@ export function DeleteWebhook({ webhook, onDeleted }: { webhook: Webhook; onDele
               ”:{' '}
             </>
           )}
-          Nothing more is sent to it, and the list of its deliveries is deleted. You can't undo this.
+          Nothing more is sent to it, and its deliveries can no longer be seen. You can't undo this.
         </Text>
       )}
     </DialogForm>

@@ -57,7 +57,7 @@ export class Program {
     await this.stop()
   }
 
-  /** Ends it, and everything that it has started: politely, and then for good. */
+  /** Asks it and everything that it has started to end, and then kills whatever is left. */
   async stop(): Promise<void> {
     this.#signal('SIGTERM')
     await this.#untilEnd()
