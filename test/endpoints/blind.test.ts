@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers'
-import { beforeAll, describe, it } from 'vitest'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { datasetUuid, problemUuid } from '../../src/domain/ids.ts'
 import { aFeedback, anObservation, aSpan, aTrace, TIME } from '../support/builders.ts'
 import { type ApiResponse, type Client, client, newOrg, type Org } from '../support/org.ts'
@@ -7,6 +7,7 @@ import { addAnswer } from '../support/problems.ts'
 import { newWorld, type World } from '../support/samples.ts'
 import { page, signIn } from '../support/session.ts'
 import { differenceOf, type Place, pathsOf, type Seen, see } from '../support/walk.ts'
+import { receive, sendNow } from '../support/webhooks.ts'
 
 /*
  * Under a blind policy, reviewers can't see what others do with a span until it's decided. In these tests, everybody
@@ -182,6 +183,11 @@ async function newBlindWorld() {
   const assigned = places[deeds.findIndex(([name]) => name === 'vote on what the sample leaves out')]
   await org.owner.post('/api/review-queue/assign', { spanIds: [assigned?.spanId], userIds: [people.annId] })
   const later = await newAnswerable(org, world, people.adjudicator)
+  // Otherwise the next event would send what's still pending, even if it's never sent itself.
+  const received = receive()
+  await sendNow(org)
+  expect(received.map(({ event }) => event.type)).toContain('webhook.test')
+  vi.restoreAllMocks()
   return { org, later, world, places, untouched: await newPlace(org), asked, unasked, ask, errorType, ...people }
 }
 

@@ -28,6 +28,7 @@ import { INLINE_BYTES } from '../../src/limits.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from './builders.ts'
 import { type ApiResponse, type Client, type Org, REVIEWER_EMAIL } from './org.ts'
 import { anExportTo } from './telemetry.ts'
+import { withoutQueue } from './webhooks.ts'
 
 /** The data that samples refer to: a tenant with a trace, an observation, feedback and so on. */
 export interface World {
@@ -227,7 +228,8 @@ export async function newWebhook(org: Org) {
   // There's a limit, and a tenant may have many worlds. Tests go on with the first one and the latest ones.
   for (const { id } of webhooks.slice(1, -6)) await org.owner.delete(`/api/webhooks/${id}`)
   const { id } = (await org.owner.post('/api/webhooks', { ...aWebhook(), projectSlug: 'support' })).body
-  const delivery = (await org.owner.post(`/api/webhooks/${id}/test`)).body
+  // With a queue, an attempt to send it would change it at any later moment.
+  const delivery = (await org.clientOf(org.ownerKey, withoutQueue()).post(`/api/webhooks/${id}/test`)).body
   return { webhook: { id, deliveryId: delivery.id } }
 }
 
