@@ -47,8 +47,12 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: ['test/scripts/**', 'test/ui/**', ...FUNCTIONS],
           setupFiles: ['test/support/migrate.ts', 'test/support/seed.ts'],
-          // The model provider has to run outside of workerd to be reachable over HTTP.
-          globalSetup: ['test/scripts/in-memory.ts', 'test/scripts/model-server.ts'],
+          // The model provider and the receiver have to run outside of workerd to be reachable over HTTP.
+          globalSetup: [
+            'test/scripts/in-memory.ts',
+            'test/scripts/model-server.ts',
+            'test/scripts/webhook-receiver.ts',
+          ],
           // Starting a Worker for each file would take longer than most files.
           isolate: false,
           // Tests wait for storage as much as they compute. The default, one less than the number of cores, is 1 on 2

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
 import type { Env } from '../../src/env.ts'
 import { runJob } from '../../src/jobs/consumer.ts'
-import type { Org } from './org.ts'
+import { client, newOrg, type Org } from './org.ts'
 
 /** A request that a receiver got. */
 export interface Received {
@@ -42,4 +42,27 @@ export async function sendNow(org: Org, bindings: Env = withoutQueue(), projectI
     .first<{ organizationKey: number; projectKey: number | null }>()
   if (!row) throw new Error('the organization is gone')
   await runJob({ kind: 'send_events', ...row }, bindings)
+}
+
+/** A tenant with a webhook, which nothing is sent to until a test asks for it. */
+export async function newHooked(fields: object = {}, bindings: Env = withoutQueue()) {
+  const org = await newOrg()
+  const manager = client({ 'x-api-key': org.ownerKey }, bindings)
+  const draft = { projectSlug: 'support', url: 'https://hooks.example.com/in', events: ['span.reviewed'], ...fields }
+  const { body: webhook } = await manager.post('/api/webhooks', draft)
+  const path = `/api/webhooks/${webhook.id}`
+  return {
+    org,
+    manager,
+    webhook,
+    path,
+    /** Adds a test event, and returns its id. */
+    test: async (): Promise<string> => (await manager.post(`${path}/test`)).body.id,
+    replay: (id: string) => manager.post(`${path}/deliveries/${id}/replay`),
+    send: (others: Env = bindings) => sendNow(org, others),
+    read: async () => (await manager.get(path)).body,
+    /** Newest first. */
+    deliveries: async () => (await manager.get(`${path}/deliveries`)).body.deliveries,
+    auditLog: async () => (await manager.get(`/api/audit-log?targetId=${webhook.id}`)).body.entries,
+  }
 }

@@ -1,0 +1,14 @@
+/** What the receiver in `test/scripts/webhook-receiver.ts` got from a test. */
+export interface ReceiverReport {
+  /** The paths of the requests, in order. */
+  paths: string[]
+  /** Whether the connection of a response without an end was closed. */
+  isClosed: boolean
+}
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** The receiver's URL. */
+    webhookReceiver: string
+  }
+}
