@@ -1,4 +1,5 @@
-import type { Job, Runtime } from '../env.ts'
+import { newId } from '../domain/ids.ts'
+import type { Env, Job, Runtime } from '../env.ts'
 import { logFault } from '../http/errors.ts'
 import { MAX_QUEUE_BATCH } from '../limits.ts'
 import type { Store } from '../store/core/store.ts'
@@ -7,7 +8,10 @@ import type { Store } from '../store/core/store.ts'
  * Sends hints to the queue, after the response if necessary. It's fine if the queue is missing or fails: cron picks up
  * overdue work.
  */
-export async function enqueue(jobs: readonly Job[], { env, requestId, waitUntil }: Runtime): Promise<boolean> {
+export async function enqueue(
+  jobs: readonly Job[],
+  { env, requestId, waitUntil }: Omit<Runtime, 'address'>,
+): Promise<boolean> {
   if (!env.JOBS) return false
   const sent = sendAll(env.JOBS, jobs).then(
     () => true,
@@ -20,14 +24,26 @@ export async function enqueue(jobs: readonly Job[], { env, requestId, waitUntil 
   return sent
 }
 
-/** Sends hints for the events that a request or job may have written. Like `enqueue`, it never rejects. */
-export function enqueueEvents({ organization, outbox }: Store, runtime: Runtime): void {
-  if (outbox.size === 0) return
-  const jobs = [...outbox].map(
+/** Sends hints for the events that a request may have written. Like `enqueue`, it never rejects. */
+export function enqueueEvents(store: Store, runtime: Runtime): void {
+  const jobs = takeEventJobs(store)
+  if (jobs.length > 0) runtime.waitUntil(enqueue(jobs, runtime))
+}
+
+/** The same for a job, and waits until they're sent. */
+export async function sendEventHints(store: Store, env: Env): Promise<void> {
+  const jobs = takeEventJobs(store)
+  if (jobs.length > 0) await enqueue(jobs, { env, requestId: newId(), waitUntil: () => {} })
+}
+
+/** Empties the outbox into the jobs that send its events. */
+function takeEventJobs({ organization, outbox }: Store): Job[] {
+  const jobs = Array.from(
+    outbox,
     projectKey => ({ kind: 'send_events', organizationKey: organization.key, projectKey }) as const,
   )
   outbox.clear()
-  runtime.waitUntil(enqueue(jobs, runtime))
+  return jobs
 }
 
 /** Uses as few calls as possible, because an invocation may make only so many. */

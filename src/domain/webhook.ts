@@ -1,5 +1,11 @@
 /** The events that a webhook can ask for. */
-export const EVENT_TYPES = ['span.reviewed', 'span.disputed', 'trace.deleted', 'prompt.activated'] as const
+export const EVENT_TYPES = [
+  'span.reviewed',
+  'span.disputed',
+  'prompt.activated',
+  'prompt.rolled_back',
+  'trace.deleted',
+] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
 /** The event that only `POST …/test` sends, to one webhook. */

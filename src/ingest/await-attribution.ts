@@ -1,3 +1,4 @@
+import { enqueueEvents } from '../api/queue.ts'
 import { runAttribution } from '../attribution/run.ts'
 import type { Runtime } from '../env.ts'
 import { isUnavailable, logFault } from '../http/errors.ts'
@@ -44,7 +45,9 @@ export async function awaitAttribution(waiting: Waiting): Promise<AttributionSta
   let hasFailed = false
   const runInline = async () => {
     try {
-      await runAttribution(runtime.env, open(ATTRIBUTION_WAIT_MS), traceKey)
+      const own = open(ATTRIBUTION_WAIT_MS)
+      await runAttribution(runtime.env, own, traceKey)
+      enqueueEvents(own, runtime)
     } catch (error) {
       if (isUnavailable(error)) throw error
       // The queue or cron makes the next attempt later.

@@ -1,3 +1,4 @@
+import { sendEventHints } from '../api/queue.ts'
 import { runAttribution } from '../attribution/run.ts'
 import type { Env, Job } from '../env.ts'
 import { JOB_ATTEMPT_MS, JOB_DEADLINE_MS } from '../limits.ts'
@@ -15,6 +16,7 @@ export async function runAttributionJob(job: AttributionJob, env: Env): Promise<
   const store = await storeOf(job, env)
   if (!store) return
   const status = await runAttribution(env, store, job.traceKey)
+  await sendEventHints(store, env)
   // As in purge-trace.ts: without a queue, cron continues; if the queue fails, so does this message.
   if (status === 'pending') await env.JOBS?.send(job)
 }
@@ -22,7 +24,9 @@ export async function runAttributionJob(job: AttributionJob, env: Env): Promise<
 /** Marks the analysis as failed after the queue has given up. */
 export async function failAttributionJob(job: AttributionJob, env: Env): Promise<void> {
   const store = await storeOf(job, env)
-  if (store) await failAttribution(store, job.traceKey, 'The analysis failed on every attempt', Date.now())
+  if (!store) return
+  await failAttribution(store, job.traceKey, 'The analysis failed on every attempt', Date.now())
+  await sendEventHints(store, env)
 }
 
 async function storeOf({ organizationKey }: AttributionJob, env: Env): Promise<Store | undefined> {

@@ -1,3 +1,4 @@
+import { sendEventHints } from '../api/queue.ts'
 import { JobError } from '../domain/job-error.ts'
 import type { ModelJobKind } from '../domain/model-job.ts'
 import type { Env, Job } from '../env.ts'
@@ -24,6 +25,7 @@ export async function runModelJobMessage(job: ModelJobMessage, env: Env): Promis
   const store = await storeOf(job, env)
   if (!store) return
   const next = await runModelJob(env, store, { kind: job.jobKind, subject: job.subject }, taskOf(job))
+  await sendEventHints(store, env)
   if (!next) return
   const delaySeconds = Math.max(0, Math.ceil((next.at - Date.now()) / 1000))
   // As in purge-trace.ts: without a queue, cron continues; if the queue fails, so does this message.
@@ -38,6 +40,7 @@ export async function failModelJobMessage(job: ModelJobMessage, env: Env): Promi
   const now = Date.now()
   const status = await failModelJob(store, name, 'The job failed on every attempt', now)
   if (status === 'failed') await taskOf(job).failed?.(store, name, now)
+  await sendEventHints(store, env)
 }
 
 function taskOf({ jobKind }: ModelJobMessage): ModelTask {

@@ -1,3 +1,4 @@
+import { enqueueEvents } from '../api/queue.ts'
 import { OutputChecks } from '../domain/output-schema.ts'
 import type { PayloadMode } from '../domain/span.ts'
 import { type ApiError, logFault, unavailable } from '../http/errors.ts'
@@ -112,10 +113,12 @@ async function decideRound(scope: Scope, pending: readonly ReviewRequest[], mode
 }
 
 /** Follows the watches of versions after the response. If that fails, cron does it. */
-async function follow({ store, act, runtime: { env, requestId } }: Scope, versionIds: ReadonlySet<string>) {
+async function follow({ store, act, runtime }: Scope, versionIds: ReadonlySet<string>) {
+  const { env, requestId } = runtime
   try {
     const own = openStore(env, store.organization, new Deadline(STORE_DEADLINE_MS))
     await followWatches(own, { versionIds: [...versionIds] }, { at: act.at, requestId })
+    enqueueEvents(own, runtime)
   } catch (error) {
     logFault('watch_failed', { requestId }, error)
   }

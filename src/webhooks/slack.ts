@@ -9,6 +9,7 @@ const HEADLINES: Readonly<Record<SentType, string>> = {
   'span.disputed': 'Reviewers disagree on an output',
   'trace.deleted': 'Trace deleted',
   'prompt.activated': 'Prompt version activated',
+  'prompt.rolled_back': 'Prompt rolled back',
   'webhook.test': 'Test message',
 }
 

@@ -10,8 +10,11 @@ const EventType = v.picklist(EVENT_TYPES)
 const OCCASIONS: Readonly<Record<v.InferOutput<typeof EventType>, string>> = {
   'span.reviewed': 'an output is decided',
   'span.disputed': 'the reviewers of an output disagree',
+  'prompt.activated':
+    "a version of a prompt becomes active, such as a new prompt's first one or an earlier one, whether a person or the service activates it",
+  'prompt.rolled_back':
+    'a version that was active before replaces a newer one, or `autoRollback` reactivates the previous one. `automatic` says which, and `reason` says why. `prompt.activated` is sent as well',
   'trace.deleted': 'somebody deletes a trace, but not when it expires',
-  'prompt.activated': "a version of a prompt becomes active, such as a new prompt's first one or an earlier one",
 }
 export const Events = described(
   v.pipe(

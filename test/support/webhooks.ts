@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
+import type { EventType } from '../../src/domain/webhook.ts'
 import type { Env } from '../../src/env.ts'
 import { runJob } from '../../src/jobs/consumer.ts'
 import { client, newOrg, type Org } from './org.ts'
@@ -65,4 +66,32 @@ export async function newHooked(fields: object = {}, bindings: Env = withoutQueu
     deliveries: async () => (await manager.get(`${path}/deliveries`)).body.deliveries,
     auditLog: async () => (await manager.get(`/api/audit-log?targetId=${webhook.id}`)).body.entries,
   }
+}
+
+/**
+ * A tenant with a webhook, whose keys this isolate hasn't seen before, so it knows about the webhook. Nothing is sent
+ * until a test asks for it.
+ */
+export async function newSending(events: readonly EventType[], fields: object = {}) {
+  const org = await newOrg()
+  const draft = { projectSlug: 'support', url: 'https://hooks.example.com/in', events, ...fields }
+  const { body: webhook } = await org.owner.post('/api/webhooks', draft)
+  return { org: await withNewKeys(org), webhook }
+}
+
+/** The tenant with keys that this isolate hasn't seen before. */
+export async function withNewKeys(org: Org): Promise<Org> {
+  const [ownerKey, projectKey] = [await org.keyFor({ projectSlug: undefined }), await org.keyFor({})]
+  const owner = client({ 'x-api-key': ownerKey }, withoutQueue())
+  const clientOf: Org['clientOf'] = (key, bindings = withoutQueue()) => org.clientOf(key, bindings)
+  const bearer: Org['bearer'] = bindings => clientOf(projectKey, bindings)
+  return { ...org, ownerKey, owner, projectKey, clientOf, bearer, ingest: bearer(), read: owner }
+}
+
+/** Sends a project's events now. Returns what receivers got, in the order of the events. */
+export async function sent(org: Org, projectId?: string | null): Promise<Received[]> {
+  const received = receive()
+  await sendNow(org, withoutQueue(), projectId)
+  vi.mocked(globalThis.fetch).mockRestore()
+  return received.toSorted((left, right) => left.event.data?.sequence - right.event.data?.sequence)
 }

@@ -1,9 +1,11 @@
 import { type SQL, sql } from 'drizzle-orm'
+import { newId } from '../../domain/ids.ts'
 import { MIN_ROLLBACK_LOOK } from '../../domain/watch.ts'
 import { recordAct } from '../accounts/audit.ts'
 import type { Store } from '../core/store.ts'
 import { gates } from '../schema/experiments.ts'
 import { textActivations, textVersions, watchLooks } from '../schema/texts.ts'
+import { recordActivation, recordRollback } from '../texts/prompt-events.ts'
 import { readWatches, type Watch, type Watched, type WatchLook } from '../texts/watch.ts'
 import { isGateOf, stepOfPrompt } from './gates.ts'
 
@@ -45,6 +47,9 @@ async function rollBack(store: Store, watch: Watch, look: WatchLook, { at, reque
       select 1 from ${watchLooks} where ${isThisLook} and ${watchLooks.rolledBackAt} = ${rolledBackAt})
     and not ${isActivated(sql`${textActivations.activatedAt} > ${rolledBackAt}`)})`
   const isPrevious = sql`${textVersions.key} = ${previousVersionKey}`
+  const act = { keyId: null, userId: null, requestId, at }
+  const entryId = newId()
+  const prompt = { id: promptId, kind: 'prompt', projectKey } as const
   await database.batch([
     database
       .update(watchLooks)
@@ -59,8 +64,9 @@ async function rollBack(store: Store, watch: Watch, look: WatchLook, { at, reque
       ),
     recordAct(
       store,
-      { keyId: null, userId: null, requestId, at },
+      act,
       {
+        id: entryId,
         action: 'prompt.roll_back',
         targetId: promptId,
         projectKey,
@@ -81,6 +87,8 @@ async function rollBack(store: Store, watch: Watch, look: WatchLook, { at, reque
         sql`${textVersions.textKey} = ${textKey} and ${textVersions.isActive} = 1 and not ${isPrevious} and ${isRolledBack}`,
       ),
     database.update(textVersions).set({ isActive: true }).where(sql`${isPrevious} and ${isRolledBack}`),
+    ...recordActivation(store, act, prompt, previousVersionId, entryId),
+    ...recordRollback(store, act, prompt, previousVersionId, entryId, { isAutomatic: true }),
   ])
 }
 

@@ -14,7 +14,7 @@ import { type Decided, versionDecisionsQuery } from '../insights/insights.ts'
 import { versionNumber } from '../insights/version-number.ts'
 import { promptSuggestionExamples, promptSuggestions } from '../schema/prompt-suggestions.ts'
 import { textActivations, textVersions, versionedTexts, watchLooks } from '../schema/texts.ts'
-import { recordActivation } from './prompt-events.ts'
+import { recordActivation, recordRollback } from './prompt-events.ts'
 
 /** A prompt or a knowledge doc with its active version. */
 export interface ActiveText {
@@ -266,6 +266,7 @@ export async function activateVersion(
       store.database.select({ holds: sql<number>`${holds}`.as('holds') }).from(sql`(select 1)`),
       selectActive(store, eq(versionedTexts.id, text.id)),
       ...recordActivation(store, act, text, versionId, entryId),
+      ...recordRollback(store, act, text, versionId, entryId, { isAutomatic: false }),
     ])
     if (!active) return 'text_missing'
     if (!barrier || checked?.holds) return withSchema(active)

@@ -1,20 +1,16 @@
 import { Checkbox, Radio, Select, Stack, Textarea, TextInput } from '@mantine/core'
-import { EVENT_TYPES, WEBHOOK_FORMATS } from '../../domain/webhook.ts'
+import { EVENT_TYPES, type EventType, WEBHOOK_FORMATS } from '../../domain/webhook.ts'
 import type { Session, Webhook } from '../api/wire.ts'
 import type { FieldFaults } from '../parts/field-faults.ts'
 import type { WebhookDraft } from './writes.ts'
 
-/** What each event means. One that's missing here shows its name only. */
-const EVENTS: Readonly<Record<string, string>> = {
+/** What each event means. */
+const EVENTS: Readonly<Record<EventType, string>> = {
   'span.reviewed': 'Somebody accepted or corrected an output, or undid a review',
   'span.disputed': 'Reviewers disagree about an output',
-  'feedback.created': 'A user or a pipeline sent feedback',
-  'attribution.finished': 'The root cause of a wrong output was found, or the search ended without one',
   'prompt.activated': "A version of a prompt became the step's active one",
-  'prompt.rolled_back': 'A prompt went back to an earlier version',
-  'experiment.finished': 'An experiment has all its results',
-  'problem.changed': 'A problem appeared, was resolved, or came back',
-  'trace.deleted': 'A trace was deleted, by somebody or by retention',
+  'prompt.rolled_back': 'A prompt went back to a version that was active before',
+  'trace.deleted': 'Somebody deleted a trace',
 }
 
 export const FORMATS: Readonly<Record<Webhook['format'], { label: string; description: string }>> = {
