@@ -2,6 +2,8 @@
 export const EVENT_TYPES = [
   'span.reviewed',
   'span.disputed',
+  'feedback.created',
+  'attribution.finished',
   'prompt.activated',
   'prompt.rolled_back',
   'trace.deleted',

@@ -206,6 +206,7 @@ async function storeDependents(
   for (const round of feedbackRounds) {
     const { outcomes, toAttribute } = await saveFeedback(
       store,
+      project,
       draftsOf(round).map(({ fields }) => fields),
     )
     for (const traceKey of toAttribute) disputed.add(traceKey)

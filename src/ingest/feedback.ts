@@ -105,7 +105,7 @@ export const createFeedback = endpoint({
   const {
     outcomes: [outcome = 'trace_missing'],
     toAttribute,
-  } = await saveFeedback(store, [draft.fields])
+  } = await saveFeedback(store, project, [draft.fields])
   enqueue(...attributionMessages(store, toAttribute))
   const reply = feedbackReply(draft, outcome)
   return reply.status === 201 ? { ...reply, location: `/api/traces/${draft.fields.traceUuid}` } : reply

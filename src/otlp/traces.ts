@@ -70,6 +70,6 @@ async function saveJudgments(
   })
   const fields = new Map(drafts.map(draft => [draft.id, draft]))
   if (fields.size === 0) return
-  const { toAttribute } = await saveFeedback(store, [...fields.values()])
+  const { toAttribute } = await saveFeedback(store, project, [...fields.values()])
   enqueue(...attributionMessages(store, toAttribute))
 }

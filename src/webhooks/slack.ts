@@ -8,6 +8,8 @@ const HEADLINES: Readonly<Record<SentType, string>> = {
   'span.reviewed': 'Output reviewed',
   'span.disputed': 'Reviewers disagree on an output',
   'trace.deleted': 'Trace deleted',
+  'feedback.created': 'New feedback',
+  'attribution.finished': 'Root cause analysis finished',
   'prompt.activated': 'Prompt version activated',
   'prompt.rolled_back': 'Prompt rolled back',
   'webhook.test': 'Test message',

@@ -10,6 +10,10 @@ const EventType = v.picklist(EVENT_TYPES)
 const OCCASIONS: Readonly<Record<v.InferOutput<typeof EventType>, string>> = {
   'span.reviewed': 'an output is decided',
   'span.disputed': 'the reviewers of an output disagree',
+  'feedback.created':
+    "a pipeline sends feedback, or a reviewer comments on an output, alone or with a decision (`source` is `review`). Imported feedback, changes to feedback, and feedback that's deleted before it's sent send nothing",
+  'attribution.finished':
+    "an engine names the root cause of a disagreement (`status` is `done`), or fails for good (`failed`). The type is the engine's; if a reviewer names another one, `span.reviewed` says so",
   'prompt.activated':
     "a version of a prompt becomes active, such as a new prompt's first one or an earlier one, whether a person or the service activates it",
   'prompt.rolled_back':

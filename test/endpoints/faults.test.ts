@@ -5,6 +5,7 @@ import { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { afterAll, beforeAll, describe, it, vi } from 'vitest'
 import type { Contract } from '../../src/api/contract.ts'
 import { endpoints } from '../../src/app.ts'
+import { EVENT_TYPES } from '../../src/domain/webhook.ts'
 import type { Env, Job } from '../../src/env.ts'
 import { ATTRIBUTION_WAIT_MS, INLINE_BYTES } from '../../src/limits.ts'
 import * as accounts from '../../src/store/schema/accounts.ts'
@@ -24,6 +25,7 @@ import { type ApiResponse, client, newOrg, type Org, REVIEWER_EMAIL, sendIn } fr
 import { methodOf, newWorld, renew, sampleOf, successesOf, type World } from '../support/samples.ts'
 import { ORIGIN, signIn } from '../support/session.ts'
 import { anExport, anExportedSpan, exportSpans } from '../support/telemetry.ts'
+import { receive } from '../support/webhooks.ts'
 
 /*
  * Makes every call from a request to D1, R2, the queue or the limiter fail in every possible way. Time is simulated and
@@ -222,6 +224,14 @@ describe('a request survives any fault in any platform call', () => {
     // Other tests check that faults are logged.
     vi.spyOn(console, 'error').mockImplementation(() => {})
     org = await newOrg()
+    // Every request records the events of its changes. They're counted even if they're dropped.
+    receive()
+    await env.DB.batch([
+      env.DB.prepare('create table recorded_events (type)'),
+      env.DB.prepare(`create trigger record_events after insert on webhook_events
+        begin insert into recorded_events values (new.type); end`),
+    ])
+    await org.owner.post('/api/webhooks', { url: 'https://hooks.example.com/in', events: EVENT_TYPES })
     // These calls must come before the time is simulated, because they yield and nothing would advance it.
     await exportSpans(org, [anExportedSpan({ traceId: KNOWN_TRACE, attributes: { 'session.id': 'known' } })])
     common = await newWorld(org)
@@ -388,7 +398,7 @@ const SCHEMA: readonly object[] = [
   traces,
 ]
 
-/** The number of rows that have a value, for each column of each table. */
+/** The number of rows that have a value, for each column of each table, and the number of events. */
 async function countValues(): Promise<Record<string, number>> {
   const statements = SCHEMA.flatMap(part => Object.values(part))
     .filter(each => is(each, SQLiteTable))
@@ -399,7 +409,10 @@ async function countValues(): Promise<Record<string, number>> {
       const counts = sums ?? columns.map(column => `count("${column}") as "${name}.${column}"`)
       return env.DB.prepare(`select ${counts.join(', ')} from ${name}`)
     })
-  const counted = await env.DB.batch<Record<string, number>>(statements)
+  const counted = await env.DB.batch<Record<string, number>>([
+    ...statements,
+    env.DB.prepare('select count(*) as recorded_events from recorded_events'),
+  ])
   return Object.assign({}, ...counted.flatMap(({ results }) => results))
 }
 

@@ -31,8 +31,8 @@ export async function storeOf(org: Org, bindings: Env = env) {
 }
 
 /** Creates a tenant with a disputed trace, and functions that analyze it. */
-export async function newDisputed(feedback: object = { rating: 'negative', comment: 'It is 24 months' }) {
-  const world = await newTrace()
+export async function newDisputed(feedback: object = { rating: 'negative', comment: 'It is 24 months' }, tenant?: Org) {
+  const world = await newTrace(tenant)
   const { org, trace_id, id } = world
   await world.give(feedback)
   const row = await env.DB.prepare('select key, organization_key from traces where id = ?').bind(id).first()

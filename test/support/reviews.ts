@@ -1,5 +1,5 @@
 import { anObservation, aSpan, aTrace } from './builders.ts'
-import { type ApiResponse, type Client, client, newOrg, type Org } from './org.ts'
+import { type ApiResponse, type Client, newOrg, type Org } from './org.ts'
 
 /** Creates a trace whose root span has an output, and functions that review it. */
 export async function newReviewed(output: unknown, tenant?: Org) {
@@ -34,5 +34,5 @@ export async function reviewerOf(org: Org, email = `${crypto.randomUUID()}@examp
   const user = (await org.owner.post('/api/users', { email, name: 'Reviewer' })).body
   const draft = { name: 'Reviewer', scopes: ['read', 'review'], userId: user.id }
   const { key, id } = (await org.owner.post('/api/api-keys', draft)).body
-  return { userId: String(user.id), keyId: String(id), key: String(key), client: client({ 'x-api-key': key }) }
+  return { userId: String(user.id), keyId: String(id), key: String(key), client: org.clientOf(key) }
 }

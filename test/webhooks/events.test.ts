@@ -2,19 +2,21 @@ import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { EventType } from '../../src/domain/webhook.ts'
 import { runJob } from '../../src/jobs/consumer.ts'
-import { anObservation, aTrace } from '../support/builders.ts'
-import { client, newOrg, type Org, REVIEWER_EMAIL } from '../support/org.ts'
-import { receive, sendNow, withoutQueue } from '../support/webhooks.ts'
+import { deliver, newDisputed, withMessages } from '../support/attribution.ts'
+import { event, resultsOf } from '../support/batch.ts'
+import { aFeedback, anObservation, aTrace } from '../support/builders.ts'
+import { client, type Org, REVIEWER_EMAIL } from '../support/org.ts'
+import { newReviewed } from '../support/reviews.ts'
+import { anExportedSpan, exportSpans } from '../support/telemetry.ts'
+import { correct, newVoted } from '../support/voting.ts'
+import { newSending, receive, sendNow, sent, withoutQueue } from '../support/webhooks.ts'
 
 afterEach(() => vi.restoreAllMocks())
 
 /** A tenant with a webhook, and a client that this isolate hasn't seen before, so it knows about the webhook. */
 async function newWatched(events: readonly EventType[], fields: object = {}) {
-  const org = await newOrg()
-  const webhook = { projectSlug: 'support', url: 'https://hooks.example.com/in', events, ...fields }
-  const { body } = await org.owner.post('/api/webhooks', webhook)
-  const fresh = client({ 'x-api-key': await org.keyFor({}) }, withoutQueue())
-  return { org, webhook: body, fresh }
+  const { org, webhook } = await newSending(events, fields)
+  return { org, webhook, fresh: org.bearer() }
 }
 
 async function newSpan({ ingest, owner }: Org) {
@@ -149,5 +151,202 @@ describe('events', () => {
       ['answer', first, second],
     ])
     expect(received.map(({ body }) => body).join()).not.toContain('secret')
+  })
+})
+
+describe('feedback', () => {
+  it('is reported once, without its comment, whichever way it arrives', async () => {
+    const { org } = await newSending(['feedback.created'])
+    const { trace_id, spanId, step, id } = await newReviewed('Yes', org)
+    const stepId = 'find'
+    const other = crypto.randomUUID()
+    await step({ span_id: other, step_id: stepId })
+    const judged = aFeedback({ trace_id, feedback_id: 'a', rating: 0.2, name: 'helpfulness', comment: 'secret' })
+    const labeller = { email: 'user@example.com', name: 'User' }
+    await org.ingest.post('/api/v1/feedback', { ...judged, span_id: other, labeller })
+    await org.ingest.post('/api/v1/feedback', judged)
+    await org.ingest.post('/api/v1/feedback', { trace_id, feedback_id: 'a', comment: 'secret addition' })
+    await resultsOf(org, [
+      event('feedback', { trace_id, feedback_id: 'b', correction: { a: 'secret' } }),
+      event('feedback', { trace_id, feedback_id: 'b', correction: { a: 'secret' } }),
+    ])
+    await org.owner.post(`/api/spans/${spanId}/feedback`, { content: 'secret', rating: 'negative' })
+    await org.owner.put(`/api/spans/${spanId}/review`, { decision: 'accept', comment: 'secret reason' })
+    const [first, ...others] = await sent(org)
+    const { feedback } = (await org.read.get(`/api/traces/${id}`)).body
+    expect(first?.event).toEqual({
+      type: 'feedback.created',
+      timestamp: expect.any(String),
+      data: {
+        sequence: expect.any(Number),
+        at: expect.any(String),
+        projectId: org.project.id,
+        projectSlug: 'support',
+        trace: { id, traceId: trace_id },
+        feedbackId: feedback[0].id,
+        spanId: other,
+        stepId,
+        source: 'api',
+        name: 'helpfulness',
+        rating: 0.2,
+        hasComment: true,
+        hasCorrection: false,
+        by: feedback[0].userId,
+      },
+    })
+    expect(others.map(({ event: { data } }) => data)).toMatchObject([
+      { spanId, source: 'api', rating: null, hasComment: false, hasCorrection: true },
+      { spanId, source: 'review', rating: 'negative', hasComment: true },
+      { spanId, source: 'review', rating: null, hasComment: true },
+    ])
+    expect(JSON.stringify([first, ...others])).not.toContain('secret')
+    expect(feedback).toHaveLength(4)
+  })
+
+  it('in telemetry is reported once', async () => {
+    const { org } = await newSending(['feedback.created'])
+    const annotation = (field: string) => `annotations.0.annotation.${field}`
+    const attributes = {
+      'openinference.span.kind': 'LLM',
+      [annotation('name')]: 'quality',
+      [annotation('annotator_kind')]: 'HUMAN',
+      [annotation('label')]: 'incorrect',
+      [annotation('identifier')]: 'ada',
+    }
+    const span = anExportedSpan({ attributes })
+    for (const _ of [1, 2]) await exportSpans(org, [span])
+    expect((await sent(org)).map(({ event }) => event.data)).toMatchObject([
+      { name: 'quality', rating: 'negative', source: 'api' },
+    ])
+  })
+
+  it("that's imported, suggested, or deleted before it's sent isn't", async () => {
+    const { org } = await newSending(['feedback.created', 'span.reviewed'])
+    const { trace_id, spanId } = await newReviewed('Yes', org)
+    await org.owner.post('/api/users', { email: REVIEWER_EMAIL, name: 'Ada' })
+    await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id, source: 'import' }))
+    const by = { by: REVIEWER_EMAIL, at: '2026-11-01T12:00:00.000Z', source: 'import' }
+    const imported = { spanId, decision: 'accept', comment: 'Fine', ...by }
+    expect((await org.owner.post('/api/reviews', { reviews: [imported] })).body.results).toMatchObject([
+      { status: 200 },
+    ])
+    const agent = org.clientOf(await org.keyFor({ actsAs: 'agent', scopes: ['read', 'review'] }))
+    const suggestion = { ...correct('No'), comment: 'Wrong' }
+    expect((await agent.put(`/api/spans/${spanId}/review`, suggestion)).status).toBe(200)
+    await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id, feedback_id: 'gone' }))
+    await org.ingest.delete('/api/v1/feedback/gone')
+    const other = await newReviewed('Yes', org)
+    await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id: other.trace_id }))
+    await org.owner.delete(`/api/traces/${other.id}`)
+    expect(await sent(org)).toEqual([])
+  })
+
+  it('reaches every webhook that asks for it, and no other organization or project', async () => {
+    const { org } = await newSending(['feedback.created'])
+    const [stranger, whole] = [await newSending(['feedback.created']), 'https://hooks.example.com/whole']
+    await org.owner.post('/api/projects', { slug: 'sales', name: 'Sales' })
+    for (const draft of [
+      { projectSlug: 'sales', url: 'https://hooks.example.com/sales', events: ['feedback.created'] },
+      { projectSlug: 'support', url: 'https://hooks.example.com/other', events: ['trace.deleted'] },
+      { url: whole, events: ['feedback.created'] },
+    ]) {
+      expect((await org.owner.post('/api/webhooks', draft)).status).toBe(201)
+    }
+    const { trace_id } = await newReviewed('Yes', org)
+    await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id }))
+    const urls = [...(await sent(org)), ...(await sent(org, null)), ...(await sent(stranger.org))].map(({ url }) => url)
+    expect(urls.toSorted()).toEqual(['https://hooks.example.com/in', whole])
+  })
+
+  it('by reviewers of a blind policy is reported once the output is decided', async () => {
+    const { org } = await newSending(['feedback.created', 'span.reviewed'])
+    const { ada, ben, vote, spanId, trace_id } = await newVoted('Yes', { blind: true }, org)
+    expect((await ada.client.post(`/api/spans/${spanId}/feedback`, { content: 'Hm' })).status).toBe(201)
+    await vote(ada, { ...correct('No'), comment: 'secret' })
+    await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id }))
+    expect((await sent(org)).map(({ event: { data } }) => data.source)).toEqual(['api'])
+    await vote(ben, { ...correct('No'), comment: 'secret' })
+    const [decision, ...comments] = (await sent(org)).map(({ event }) => event)
+    expect(decision).toMatchObject({ type: 'span.reviewed', data: { basis: 'votes' } })
+    expect(comments.map(({ type, data }) => [type, data.source, data.by]).toSorted()).toEqual(
+      [ada, ben].map(({ userId }) => ['feedback.created', 'review', userId]).toSorted(),
+    )
+  })
+})
+
+describe('an analysis', () => {
+  it('is reported for each of its answers', async () => {
+    const { org } = await newSending(['attribution.finished'])
+    const { ask, give, id, trace_id } = await newDisputed(undefined, org)
+    expect((await ask(withoutQueue())).status).toBe(200)
+    // Nothing is new.
+    await ask(withoutQueue())
+    const { body } = await ask(withoutQueue(), '?force=true')
+    await give({ feedback_id: 'b', comment: 'Wrong again' })
+    await ask(withoutQueue())
+    const received = await sent(org)
+    expect(received).toHaveLength(3)
+    expect(received[1]?.event.data).toEqual({
+      sequence: expect.any(Number),
+      at: body.created_at,
+      projectId: org.project.id,
+      projectSlug: 'support',
+      trace: { id, traceId: trace_id },
+      status: 'done',
+      attributionId: expect.any(String),
+      spanId: body.span_id,
+      stepId: expect.toSatisfy(stepId => stepId === null || typeof stepId === 'string'),
+      errorType: body.error_type,
+      confidence: body.confidence,
+      docSlug: body.doc_slug,
+      engine: body.engine,
+      failure: null,
+      by: null,
+    })
+  })
+
+  it('that fails for good is reported once', async () => {
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    const { org } = await newSending(['attribution.finished'])
+    const { askAsync, job, traceKey } = await newDisputed(undefined, org)
+    await askAsync(withoutQueue())
+    await env.DB.prepare('update attribution_jobs set attempts = 1 where trace_key = ?').bind(traceKey).run()
+    for (const _ of [1, 2]) await deliver(job, withoutQueue(), { queue: 'x-dead' })
+    // Without its feedback, there's nothing to analyze.
+    const other = await newDisputed({ feedback_id: 'gone', rating: 'negative' }, org)
+    await other.askAsync(withoutQueue())
+    await org.ingest.delete('/api/v1/feedback/gone')
+    await deliver(other.job, withoutQueue())
+    const cut = await newDisputed(undefined, org)
+    await cut.askAsync(withoutQueue())
+    await env.DB.prepare('update attribution_jobs set attempts = 100 where trace_key = ?').bind(cut.traceKey).run()
+    await deliver(cut.job, withoutQueue())
+    expect((await sent(org)).map(({ event: { data } }) => [data.status, data.failure, data.errorType])).toEqual([
+      ['failed', 'The analysis failed on every attempt', null],
+      ['failed', 'The trace has no feedback to analyze', null],
+      ['failed', 'The analysis was interrupted on every attempt', null],
+    ])
+  })
+
+  it('sends its event at once, wherever it runs', async () => {
+    const { org } = await newSending(['attribution.finished'])
+    const { askAsync, job } = await newDisputed(undefined, org)
+    const { bindings, sent: jobs } = withMessages()
+    await askAsync(bindings)
+    await deliver(job, bindings)
+    expect(jobs.map(({ kind }) => kind)).toEqual(['attribute_trace', 'send_events'])
+  })
+
+  it('of a trace with outputs that blind reviewers have to judge is not reported', async () => {
+    const { org } = await newSending(['attribution.finished'])
+    const { ada, ben, vote, trace_id } = await newVoted('Yes', { blind: true }, org)
+    await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id }))
+    const pipeline = org.clientOf(await org.keyFor({ scopes: ['ingest'] }))
+    const ask = () => pipeline.post(`/api/v1/traces/${trace_id}/attribute`)
+    expect((await ask()).status).toBe(200)
+    expect(await sent(org)).toEqual([])
+    for (const by of [ada, ben]) await vote(by, correct('No'))
+    expect((await ask()).status).toBe(200)
+    expect((await sent(org)).map(({ event }) => event.data)).toMatchObject([{ status: 'done' }])
   })
 })

@@ -11,6 +11,7 @@ import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { isLive } from '../traces/live.ts'
 import { reopenTraces } from '../traces/traces.ts'
+import { recordAnswer } from './attribution-events.ts'
 import {
   type AttributionStatus,
   type Claim,
@@ -63,6 +64,7 @@ export async function finishAttribution(
     ...(draft.attribution.confidence < LOW_CONFIDENCE
       ? [reopenTraces(store, isLive(store, eq(traces.key, claim.traceKey)))]
       : []),
+    ...recordAnswer(store, claim, draft.id, now),
     statusQuery(store, claim.traceKey),
   ])
   return job?.status

@@ -1,10 +1,11 @@
 import { and, asc, eq, gt, gte, inArray, isNotNull, lte, sql } from 'drizzle-orm'
 import { ATTRIBUTION_LEASE_MS, MAX_ATTRIBUTION_ATTEMPTS, RESEND_AFTER_MS } from '../../limits.ts'
-import { readPlain } from '../core/database.ts'
+import { readLists } from '../core/database.ts'
 import type { Store, UnscopedStore } from '../core/store.ts'
 import { attributionJobs } from '../schema/attribution.ts'
 import { traces } from '../schema/traces.ts'
 import { isLive } from '../traces/live.ts'
+import { hint, recordFailure } from './attribution-events.ts'
 import {
   type AttributionStatus,
   type Claim,
@@ -32,42 +33,47 @@ export async function claimAttribution(
 ): Promise<Claim | undefined> {
   const { database } = store
   const isSpent = gte(attributionJobs.attempts, MAX_ATTRIBUTION_ATTEMPTS)
+  const isCutOff = isJob(store, traceKey, isPending, isFree(now), sql`not ${isWaiting(now)}`, isSpent)
+  const failure = sql`coalesce(${attributionJobs.failure}, ${CUT_OFF})`
   const leaseUntil = now + ATTRIBUTION_LEASE_MS
-  const [, , [claim]] = await readPlain(database, [
-    database
-      .update(attributionJobs)
-      .set({
-        ...NO_LEASE,
-        status: 'failed',
-        failure: sql`coalesce(${attributionJobs.failure}, ${CUT_OFF})`,
-        dueAt: null,
-      })
-      .where(isJob(store, traceKey, isPending, isFree(now), sql`not ${isWaiting(now)}`, isSpent))
-      .returning({ traceKey: attributionJobs.traceKey }),
-    database
-      .update(attributionJobs)
-      .set({
-        leaseToken: token,
-        leaseUntil,
-        dueAt: leaseUntil,
-        attempts: sql`${attributionJobs.attempts} + 1`,
-        waitsUntil: null,
-      })
-      .where(isJob(store, traceKey, isPending, isFree(now), sql`not ${isWaiting(now)}`, hasLiveTrace(store)))
-      .returning({ traceKey: attributionJobs.traceKey }),
-    database
-      .select({
-        traceKey: sql<number>`${traces.key}`.as('traceKey'),
-        projectKey: sql<number>`${traces.projectKey}`.as('projectKey'),
-        token: sql<string>`${attributionJobs.leaseToken}`.as('token'),
-        requests: sql<number>`${attributionJobs.requests}`.as('requests'),
-        basis: sql<string>`${currentBasis}`.as('basis'),
-        basisBefore: sql<string | null>`${attributionJobs.basis}`.as('basisBefore'),
-      })
-      .from(attributionJobs)
-      .crossJoin(traces)
-      .where(and(isJob(store, traceKey, isPending, isHeld(token)), isLive(store, eq(traces.key, traceKey)))),
+  const [recorded, , , [[claim] = []]] = await readLists(database, [
+    recordFailure(store, isCutOff, failure, now),
+    [
+      database
+        .update(attributionJobs)
+        .set({ ...NO_LEASE, status: 'failed', failure, dueAt: null })
+        .where(isCutOff)
+        .returning({ traceKey: attributionJobs.traceKey }),
+    ],
+    [
+      database
+        .update(attributionJobs)
+        .set({
+          leaseToken: token,
+          leaseUntil,
+          dueAt: leaseUntil,
+          attempts: sql`${attributionJobs.attempts} + 1`,
+          waitsUntil: null,
+        })
+        .where(isJob(store, traceKey, isPending, isFree(now), sql`not ${isWaiting(now)}`, hasLiveTrace(store)))
+        .returning({ traceKey: attributionJobs.traceKey }),
+    ],
+    [
+      database
+        .select({
+          traceKey: sql<number>`${traces.key}`.as('traceKey'),
+          projectKey: sql<number>`${traces.projectKey}`.as('projectKey'),
+          token: sql<string>`${attributionJobs.leaseToken}`.as('token'),
+          requests: sql<number>`${attributionJobs.requests}`.as('requests'),
+          basis: sql<string>`${currentBasis}`.as('basis'),
+          basisBefore: sql<string | null>`${attributionJobs.basis}`.as('basisBefore'),
+        })
+        .from(attributionJobs)
+        .crossJoin(traces)
+        .where(and(isJob(store, traceKey, isPending, isHeld(token)), isLive(store, eq(traces.key, traceKey)))),
+    ],
   ])
+  hint(store, recorded)
   return claim
 }
 
@@ -94,19 +100,24 @@ export async function releaseLease(
   now: number,
 ): Promise<AttributionStatus | undefined> {
   const isOver = isFinal ? sql`true` : sql`${attributionJobs.attempts} >= ${MAX_ATTRIBUTION_ATTEMPTS}`
-  const [, [job]] = await readPlain(store.database, [
-    store.database
-      .update(attributionJobs)
-      .set({
-        ...NO_LEASE,
-        status: sql`iif(${isOver}, 'failed', 'pending')`,
-        dueAt: sql`iif(${isOver}, null, ${now + Math.max(RESEND_AFTER_MS, retryAfterMs)})`,
-        failure: reason,
-      })
-      .where(isJob(store, traceKey, isPending, isHeld(token)))
-      .returning({ traceKey: attributionJobs.traceKey }),
-    statusQuery(store, traceKey),
+  const isReleased = isJob(store, traceKey, isPending, isHeld(token))
+  const [recorded, , [[job] = []]] = await readLists(store.database, [
+    recordFailure(store, and(isReleased, isOver), sql`${reason}`, now),
+    [
+      store.database
+        .update(attributionJobs)
+        .set({
+          ...NO_LEASE,
+          status: sql`iif(${isOver}, 'failed', 'pending')`,
+          dueAt: sql`iif(${isOver}, null, ${now + Math.max(RESEND_AFTER_MS, retryAfterMs)})`,
+          failure: reason,
+        })
+        .where(isReleased)
+        .returning({ traceKey: attributionJobs.traceKey }),
+    ],
+    [statusQuery(store, traceKey)],
   ])
+  hint(store, recorded)
   return job?.status
 }
 
@@ -130,10 +141,26 @@ export async function postponeAttribution(
  * attempted since, because the message is then outdated. Keeps the last attempt's failure, or else sets `reason`.
  */
 export async function failAttribution(store: Store, traceKey: number, reason: string, now: number): Promise<void> {
-  await store.database
-    .update(attributionJobs)
-    .set({ ...NO_LEASE, status: 'failed', failure: sql`coalesce(${attributionJobs.failure}, ${reason})`, dueAt: null })
-    .where(isJob(store, traceKey, isPending, isFree(now), sql`not ${isWaiting(now)}`, gt(attributionJobs.attempts, 0)))
+  const failure = sql`coalesce(${attributionJobs.failure}, ${reason})`
+  const isGivenUp = isJob(
+    store,
+    traceKey,
+    isPending,
+    isFree(now),
+    sql`not ${isWaiting(now)}`,
+    gt(attributionJobs.attempts, 0),
+  )
+  const [recorded] = await readLists(store.database, [
+    recordFailure(store, isGivenUp, failure, now),
+    [
+      store.database
+        .update(attributionJobs)
+        .set({ ...NO_LEASE, status: 'failed', failure, dueAt: null })
+        .where(isGivenUp)
+        .returning({ traceKey: attributionJobs.traceKey }),
+    ],
+  ])
+  hint(store, recorded)
 }
 
 /** Takes up to `limit` due jobs and postpones each, like `takeDuePurges`. */

@@ -57,9 +57,11 @@ export const isSpanVeiled = ifAnyBlind(isVeiled)
 const hasVeiledSpan = sql`(${isBlindProject(traces.projectKey)} and ${traces.needsReview} <> 0 and ${existsShallow(sql`
   select 1 from ${spans} where ${ofTrace} and ${isUnreviewedStep} and ${isBlindStep(traces.projectKey, spans.stepId)}`)})`
 
+/** Whether what an engine says about the current trace is veiled, because it has a veiled span. */
+export const isAnswerVeiled = ifAnyBlind(hasVeiledSpan)
+
 /** Whether the viewer may not see what an engine says about the current trace. Undefined if they always may. */
-export const isAnswerHidden = ({ isBlind }: Viewer): SQL | undefined =>
-  isBlind ? ifAnyBlind(hasVeiledSpan) : undefined
+export const isAnswerHidden = ({ isBlind }: Viewer): SQL | undefined => (isBlind ? isAnswerVeiled : undefined)
 
 /** The opposite, as a condition. */
 export const isAnswerShown = (viewer: Viewer): SQL | undefined => not(isAnswerHidden(viewer))

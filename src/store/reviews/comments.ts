@@ -1,5 +1,5 @@
 import { and, eq, ne, type SQL, sql } from 'drizzle-orm'
-import { newRevision } from '../../domain/ids.ts'
+import { newId, newRevision } from '../../domain/ids.ts'
 import { type Act, recordAct } from '../accounts/audit.ts'
 import { requestAutomaticJobs } from '../attribution/requests.ts'
 import { hasNegative } from '../core/ratings.ts'
@@ -12,6 +12,7 @@ import { locatedSpans } from '../spans/located-rows.ts'
 import { isLive } from '../traces/live.ts'
 import { isOnOtherTrace } from '../traces/span-ids.ts'
 import { reopenTraces, touchTraces } from '../traces/traces.ts'
+import { recordFeedback } from './feedback-events.ts'
 
 /**
  * A reviewer's comment on a span, alone or with a decision. It's stored as feedback and shown with the trace's
@@ -94,6 +95,11 @@ export async function addComment(
     database.select().from(feedback).where(isThis),
     database.select({ key: traces.key }).from(traces).where(ofTrace),
     ...(rating === null ? [] : [reopenTraces(store, and(ofTrace, isCreated))]),
+    ...recordFeedback(store, projectKey, {
+      id: newId(),
+      at: act.at,
+      isNew: and(ofTrace, isThis, eq(feedback.createdBy, createdBy)),
+    }),
   ])
   if (!trace) return 'trace_missing'
   const isSame =

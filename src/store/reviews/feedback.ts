@@ -1,8 +1,9 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import { isNegativeRating as isNegative, type Labeller, type Rating } from '../../domain/feedback.ts'
-import { newRevision } from '../../domain/ids.ts'
+import { newId, newRevision } from '../../domain/ids.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { markLabellers } from '../accounts/labellers.ts'
+import type { Project } from '../accounts/projects.ts'
 import { requestAutomaticJobs } from '../attribution/requests.ts'
 import { chunkRows } from '../core/chunks.ts'
 import { hasNegative } from '../core/ratings.ts'
@@ -15,6 +16,7 @@ import { isLive } from '../traces/live.ts'
 import { ensureRoots, removeIdleRoots } from '../traces/roots.ts'
 import { belongsToOtherTrace, isOnOtherTrace, joinedSpanId } from '../traces/span-ids.ts'
 import { reopenTraces, touchAndFlag } from '../traces/traces.ts'
+import { recordFeedback } from './feedback-events.ts'
 
 /** Feedback as a client sent it. Null fields weren't sent, and an update leaves them as they are. */
 export interface FeedbackDraft {
@@ -53,7 +55,11 @@ interface SavedFeedback {
  * `on_other_trace`: another live trace has the record with this id. `span_on_other_trace`: the draft's span belongs to
  * another trace.
  */
-export async function saveFeedback(store: Store, given: readonly FeedbackDraft[]): Promise<SavedFeedback> {
+export async function saveFeedback(
+  store: Store,
+  project: Pick<Project, 'key'>,
+  given: readonly FeedbackDraft[],
+): Promise<SavedFeedback> {
   const { database } = store
   const drafts = withOneIdPerEmail(given)
   const outcomes = new Map<string, FeedbackOutcome>()
@@ -80,6 +86,7 @@ export async function saveFeedback(store: Store, given: readonly FeedbackDraft[]
         requestAutomaticJobs(store, ofTraces(toRequest), receivedAt),
         ...(labellers.length === 0 ? [] : [addLabellers(store, labellers)]),
         ...(disputes.length === 0 ? [] : [reopenTraces(store, ofTraces(disputes))]),
+        ...recordNew(store, project, items, { createdBy, at: receivedAt }),
       ])
       for (const row of rows) outcomes.set(row.id, row.createdBy === createdBy ? 'created' : 'updated')
       const rootless = new Set(rows.filter(({ spanId, isPosted }) => spanId === null && !isPosted).map(({ id }) => id))
@@ -98,7 +105,7 @@ export async function saveFeedback(store: Store, given: readonly FeedbackDraft[]
   // Nothing blocks these anymore: their trace has arrived in the meantime, or the conflicting one was deleted.
   const again = refused.filter(({ id }) => reasons.get(id) === null)
   if (again.length > 0) {
-    const late = await saveFeedback(store, again)
+    const late = await saveFeedback(store, project, again)
     for (const [index, { id }] of again.entries()) outcomes.set(id, late.outcomes[index] ?? 'trace_missing')
     toAttribute.push(...late.toAttribute)
   }
@@ -106,6 +113,28 @@ export async function saveFeedback(store: Store, given: readonly FeedbackDraft[]
     outcomes: drafts.map(({ id }) => outcomes.get(id) ?? 'trace_missing'),
     toAttribute: [...new Set(toAttribute)],
   }
+}
+
+const NEW = rowSet(['traceUuid', 'id', 'eventId'])
+
+/** The statements that record the events of the feedback that a write created, except imported feedback. */
+function recordNew(
+  store: Store,
+  project: Pick<Project, 'key'>,
+  drafts: readonly FeedbackDraft[],
+  { createdBy, at }: { createdBy: string; at: number },
+) {
+  const given = drafts.filter(({ isImported }) => !isImported)
+  if (given.length === 0) return []
+  const rows = NEW.encodeAll(given.map(({ traceUuid, id }) => ({ traceUuid, id, eventId: newId() })))
+  const { traceUuid, id, eventId } = NEW.row
+  return recordFeedback(store, project.key, {
+    id: eventId,
+    at,
+    rows: NEW.from(rows),
+    isNew: sql`${isLive(store, sql`${traces.id} = ${traceUuid}`)} and ${feedback.id} = ${id}
+      and ${feedback.createdBy} = ${createdBy}`,
+  })
 }
 
 /** Whether feedback says that something was wrong. A comment alone doesn't say so, because it may contain anything. */

@@ -42,6 +42,7 @@ import { isDecided, isStanding, latestVotes, toVoteRow } from '../spans/vote-row
 import { isLive } from '../traces/live.ts'
 import type { StoredValue } from '../traces/payloads.ts'
 import { touchAndFlag } from '../traces/traces.ts'
+import { recordFeedback } from './feedback-events.ts'
 import { endVoting, hasOtherClaims, type VoteDraft, voteBytes, voteStatements, votesOnLocated } from './votes.ts'
 
 /** A span to review, with its context. */
@@ -418,7 +419,7 @@ export async function addReviews(
   return { added, toAttribute }
 }
 
-/** The statements that record the events of decisions, except imported ones. */
+/** The statements that record the events of decisions and of their comments, except imported ones. */
 function recordDecisions(store: Store, drafts: readonly ReviewDraft[], at: number) {
   const decided = Map.groupBy(
     drafts.filter(({ importedAt }) => importedAt === null),
@@ -452,6 +453,13 @@ function recordDecisions(store: Store, drafts: readonly ReviewDraft[], at: numbe
         },
         from,
       ),
+      // Comments, the decision's own or those of the votes that it ends, have the ids of their decisions and votes.
+      ...recordFeedback(store, projectKey, {
+        id: sql`${feedback.id}`,
+        at,
+        rows: sql`${DECISIONS.from(rows)} cross join ${reviews}`,
+        isNew: sql`${isAdded(row)} and ${traces.key} = ${traceKey} and ${feedback.createdBy} = ${id}`,
+      }),
     ]
   })
 }

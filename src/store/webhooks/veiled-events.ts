@@ -1,15 +1,29 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { isSpanVeiled } from '../core/veil.ts'
+import { existsShallow } from '../core/depth.ts'
+import { isAnswerVeiled, isOnVeiledSpan, isSpanVeiled } from '../core/veil.ts'
+import { feedback } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
+import { traces } from '../schema/traces.ts'
 
 const traceKey = sql.raw('webhook_events.trace_key')
 const subjectId = sql.raw('webhook_events.subject_id')
 
+/** Whether the feedback is there, and is a pipeline's or on a span that's decided. */
+const isFeedbackShown = existsShallow(sql`
+  select 1 from ${feedback} where ${feedback.id} = ${subjectId} and ${feedback.traceKey} = ${traceKey}
+    and (${feedback.source} <> 'review' or not ${isOnVeiledSpan})`)
+
+const isAnswerHidden = existsShallow(sql`
+  select 1 from ${traces} where ${traces.key} = ${traceKey} and ${isAnswerVeiled}`)
+
 /**
  * Whether a blind policy hides the current event from reviewers, who may be among its readers: what reviewers said about
- * an output before it's decided, such as that they disagree. A decision is never hidden.
+ * an output before it's decided, such as that they disagree, and what an engine found in its trace. A decision is never hidden. Feedback that was deleted in
+ * the meantime is, because it may have been on a hidden output.
  */
 export const isVeiledEvent: SQL = sql`case webhook_events.type
   when 'span.disputed' then exists (select 1 from ${spans}
     where ${spans.id} = ${subjectId} and ${spans.traceKey} = ${traceKey} and ${isSpanVeiled})
+  when 'feedback.created' then not ${isFeedbackShown}
+  when 'attribution.finished' then ${isAnswerHidden}
   else 0 end`

@@ -8,6 +8,8 @@ import type { WebhookDraft } from './writes.ts'
 const EVENTS: Readonly<Record<EventType, string>> = {
   'span.reviewed': 'Somebody accepted or corrected an output, or undid a review',
   'span.disputed': 'Reviewers disagree about an output',
+  'feedback.created': 'A pipeline sent feedback, or a reviewer commented on an output',
+  'attribution.finished': 'An engine found the root cause of a wrong output, or gave up',
   'prompt.activated': "A version of a prompt became the step's active one",
   'prompt.rolled_back': 'A prompt went back to a version that was active before',
   'trace.deleted': 'Somebody deleted a trace',

@@ -1,0 +1,74 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { newId } from '../../domain/ids.ts'
+import { recordEvents, recordEventsOfProjects } from '../core/outbox.ts'
+import { readStepId } from '../core/step-names.ts'
+import type { Store } from '../core/store.ts'
+import { attributionJobs, attributions } from '../schema/attribution.ts'
+import { traces } from '../schema/traces.ts'
+import { webhookEvents } from '../schema/webhooks.ts'
+import type { Claim } from './jobs.ts'
+
+/** The statements, one or none, that record that an engine has given an answer. They come after the one that adds it. */
+export function recordAnswer(store: Store, { traceKey, projectKey }: Claim, id: string, at: number) {
+  const { spanId, stepId, errorType, confidence, docSlug, engine } = attributions
+  const event = {
+    id: newId(),
+    traceKey,
+    subjectId: id,
+    actorId: null,
+    at,
+    data: {
+      status: 'done',
+      attributionId: id,
+      spanId,
+      stepId: sql`nullif(${readStepId(sql`${projectKey}`, stepId)}, '')`,
+      errorType,
+      confidence,
+      docSlug,
+      engine,
+      failure: null,
+    },
+  }
+  return recordEvents(
+    store,
+    'attribution.finished',
+    projectKey,
+    event,
+    sql`from ${attributions} where ${attributions.traceKey} = ${traceKey} and ${attributions.id} = ${id}`,
+  )
+}
+
+/**
+ * The statements, one or none, that record that a job fails for good. They come before the update with the same condition,
+ * so a retry after a lost reply records nothing more. Return the projects for `hint`.
+ */
+export const recordFailure = (store: Store, isFailing: SQL | undefined, failure: SQL, at: number) =>
+  recordEventsOfProjects(
+    store,
+    'attribution.finished',
+    attributionJobs.projectKey,
+    {
+      id: newId(),
+      traceKey: attributionJobs.traceKey,
+      subjectId: sql`(select failing.id from ${traces} failing where failing.key = ${attributionJobs.traceKey})`,
+      actorId: null,
+      at,
+      data: { ...NO_ANSWER, status: 'failed', failure },
+    },
+    sql`from ${attributionJobs} where ${isFailing}`,
+  ).map(statement => statement.returning({ projectKey: sql<number>`${webhookEvents.projectKey}`.as('projectKey') }))
+
+/** Adds the projects whose failures were recorded to the outbox. */
+export function hint({ outbox }: Store, recorded: readonly (readonly { projectKey: number }[])[]): void {
+  for (const { projectKey } of recorded.flat()) outbox.add(projectKey)
+}
+
+const NO_ANSWER = {
+  attributionId: null,
+  spanId: null,
+  stepId: null,
+  errorType: null,
+  confidence: null,
+  docSlug: null,
+  engine: null,
+}
