@@ -80,7 +80,7 @@ export async function newSending(events: readonly EventType[], fields: object = 
 }
 
 /** The tenant with keys that this isolate hasn't seen before. */
-export async function withNewKeys(org: Org): Promise<Org> {
+async function withNewKeys(org: Org): Promise<Org> {
   const [ownerKey, projectKey] = [await org.keyFor({ projectSlug: undefined }), await org.keyFor({})]
   const owner = client({ 'x-api-key': ownerKey }, withoutQueue())
   const clientOf: Org['clientOf'] = (key, bindings = withoutQueue()) => org.clientOf(key, bindings)
