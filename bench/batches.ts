@@ -52,7 +52,7 @@ export const batches: Benchmark = async ({ isQuick }) => {
 }
 
 /** The events of this many pipeline runs. */
-function* pipelineRuns(count: number): Generator<BatchEvent> {
+export function* pipelineRuns(count: number): Generator<BatchEvent> {
   const timestamp = new Date().toISOString()
   for (let index = 0; index < count; index++) {
     const trace_id = `trace_${randomUUID()}`
@@ -70,10 +70,11 @@ function* pipelineRuns(count: number): Generator<BatchEvent> {
 
 /** Posts each event in its own call. */
 async function postSingly(client: Client, events: Iterable<BatchEvent>): Promise<void> {
-  for (const { type, body } of events) await client.call('POST', SINGLE[type], body)
+  for (const { type, body } of events) await client.call('POST', SINGLE_CALLS[type], body)
 }
 
-const SINGLE = {
+/** The path of the call that posts a single event of a type. */
+export const SINGLE_CALLS = {
   trace: '/api/v1/traces',
   span: '/api/v1/spans',
   observation: '/api/v1/observations',

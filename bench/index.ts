@@ -13,6 +13,7 @@ import { parseArgs } from 'node:util'
 import { attribution } from './attribution-speed.ts'
 import { batches } from './batches.ts'
 import { bundle } from './bundle.ts'
+import { capacity } from './capacity.ts'
 import { counts } from './counts.ts'
 import { detail } from './detail.ts'
 import { exports } from './exports.ts'
@@ -29,6 +30,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   counts,
   throughput,
   batches,
+  capacity,
   exports,
   scale,
   search,

@@ -2,7 +2,9 @@ import { execFile } from 'node:child_process'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, it } from 'vitest'
+import { highestRate } from '../../bench/queueing.ts'
 import { tableOf } from '../../bench/report.ts'
+import { seededRandom } from '../../src/domain/random.ts'
 import { directoryForData } from './in-memory.ts'
 
 const BENCH = resolve(import.meta.dirname, '../../bench/index.ts')
@@ -49,6 +51,39 @@ describe('the table of a section', () => {
   })
 })
 
+describe('the highest rate of simulated calls', () => {
+  const LIMIT_MS = 50
+
+  /** Calls that come independently of each other and take exponentially distributed times, spread over databases. */
+  const callsTo = (databases: number, meanMs: number) => {
+    const random = seededRandom(7)
+    const exponential = () => -Math.log(1 - random())
+    return Array.from({ length: 400_000 }, () => ({
+      gap: exponential(),
+      database: Math.floor(random() * databases),
+      serviceMs: meanMs * exponential(),
+    }))
+  }
+
+  it.for([1, 4])('is the one that queueing theory predicts for %i databases', (databases, { expect }) => {
+    // In an M/M/1 queue, the time in the system is exponentially distributed with the rate `served - rate`.
+    const served = 1000 / 4
+    const expected = databases * (served - (1000 * Math.log(100)) / LIMIT_MS)
+    const rate = highestRate(callsTo(databases, 4), databases, LIMIT_MS)
+    expect(rate / expected).toBeGreaterThan(0.95)
+    expect(rate / expected).toBeLessThan(1.05)
+  })
+
+  it('is 0 if more than a hundredth of the calls take too long by themselves', ({ expect }) => {
+    expect(highestRate(callsTo(1, 40), 1, LIMIT_MS)).toBeLessThan(0.1)
+  })
+
+  it('is bounded by a database that gets all the calls, however many there are', ({ expect }) => {
+    const calls = callsTo(1, 4)
+    expect(highestRate(calls, 16, LIMIT_MS)).toBeCloseTo(highestRate(calls, 1, LIMIT_MS), 1)
+  })
+})
+
 describe('npm run bench', () => {
   it('runs every benchmark, and prints only a JSON document with --json', async ({ expect }) => {
     const { stdout } = await bench('--quick', '--json')
@@ -59,6 +94,7 @@ describe('npm run bench', () => {
         'counts',
         'throughput',
         'batches',
+        'capacity',
         'scale',
         'search',
         'detail',

@@ -1,0 +1,53 @@
+/*
+ * A simulation of calls that wait for databases. Each database serves one call at a time, in the order in which they
+ * come, as D1 does.
+ */
+
+/** A call: when it comes, where it goes, and how long it takes there. */
+export interface SimulatedCall {
+  /** The time since the call before it, in units of the mean time between two calls. */
+  gap: number
+  database: number
+  serviceMs: number
+}
+
+/** At most this share of calls may be slower than the limit: the 99th percentile is the limit. */
+const SLOW_SHARE = 0.01
+
+/** Halves the range of possible rates until it's narrower than a thousandth. */
+const STEPS = 20
+
+/**
+ * The highest rate, in calls per second, at which the 99th percentile of the time in a database, waiting included, is
+ * within `limitMs`. Only the time between the calls depends on the rate, so the same calls always give the same result.
+ */
+export function highestRate(calls: readonly SimulatedCall[], databases: number, limitMs: number): number {
+  const busyMs = calls.reduce((sum, { serviceMs }) => sum + serviceMs, 0)
+  let low = 0
+  // More calls than this take longer than they have, even if no database is ever idle.
+  let high = (1000 * databases * calls.length) / busyMs
+  for (let step = 0; step < STEPS; step++) {
+    const rate = (low + high) / 2
+    if (slowShare(calls, databases, { rate, limitMs }) <= SLOW_SHARE) low = rate
+    else high = rate
+  }
+  return low
+}
+
+/** The share of calls that take longer than the limit at a rate. */
+function slowShare(
+  calls: readonly SimulatedCall[],
+  databases: number,
+  { rate, limitMs }: { rate: number; limitMs: number },
+): number {
+  const freeAt = new Float64Array(databases)
+  let now = 0
+  let slow = 0
+  for (const { gap, database, serviceMs } of calls) {
+    now += (gap * 1000) / rate
+    const endsAt = Math.max(now, freeAt[database] ?? 0) + serviceMs
+    freeAt[database] = endsAt
+    if (endsAt - now > limitMs) slow++
+  }
+  return slow / calls.length
+}
