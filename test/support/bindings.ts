@@ -20,11 +20,15 @@ export interface Statement {
   values: unknown[]
 }
 
-/** Bindings that pass every call to `intercept`. The `observe` functions get each D1 statement and its result. */
+/**
+ * Bindings that pass every call to `intercept`. The other functions get each D1 statement, its result, and the texts of
+ * the statements that each call runs.
+ */
 export function wrapBindings(
   intercept: Intercept,
   onResult?: (result: D1Result) => void,
   onStatement: (statement: Statement) => void = () => {},
+  onRoundTrip: (texts: string[]) => void = () => {},
 ): Env {
   const see = async <T>(results: Promise<D1Result<T>[]>) => {
     for (const result of await results) onResult?.(result)
@@ -42,27 +46,39 @@ export function wrapBindings(
     return rows
   }
   const bare = new WeakMap<D1PreparedStatement, D1PreparedStatement>()
+  const texts = new WeakMap<D1PreparedStatement, string>()
   const wrapStatement = (statement: D1PreparedStatement, sql: string): D1PreparedStatement => {
     const wrapped = {
       bind: (...values: unknown[]) => {
         onStatement({ sql, values })
         return wrapStatement(statement.bind(...values), sql)
       },
-      run: () => runOne(statement),
-      all: () => runOne(statement),
+      run: () => {
+        onRoundTrip([sql])
+        return runOne(statement)
+      },
+      all: () => {
+        onRoundTrip([sql])
+        return runOne(statement)
+      },
       // A write must not run twice, so run() returns its rows.
-      raw: async () =>
-        /^\s*select/i.test(sql)
+      raw: async () => {
+        onRoundTrip([sql])
+        return /^\s*select/i.test(sql)
           ? readRaw(statement)
-          : (await runOne<Record<string, unknown>>(statement)).results.map(row => Object.values(row)),
+          : (await runOne<Record<string, unknown>>(statement)).results.map(row => Object.values(row))
+      },
     } as unknown as D1PreparedStatement
     bare.set(wrapped, statement)
+    texts.set(wrapped, sql)
     return wrapped
   }
   const database = {
     prepare: (sql: string) => wrapStatement(env.DB.prepare(sql), sql),
-    batch: (statements: D1PreparedStatement[]) =>
-      intercept('DB', () => see(env.DB.batch(statements.map(statement => bare.get(statement) ?? statement)))),
+    batch: (statements: D1PreparedStatement[]) => {
+      onRoundTrip(statements.map(statement => texts.get(statement) ?? ''))
+      return intercept('DB', () => see(env.DB.batch(statements.map(statement => bare.get(statement) ?? statement))))
+    },
   } as unknown as D1Database
   const intercepted = <T extends object>(
     binding: 'PAYLOADS' | 'RATE_LIMITER' | 'JOBS',
@@ -129,15 +145,17 @@ export function countingBindings(): { bindings: Env; counts: Counts } {
   return { bindings, counts }
 }
 
-/** Bindings that record every D1 statement, and the statements. */
-export function recordingBindings(): { bindings: Env; statements: Statement[] } {
+/** Bindings that record every D1 statement, and the texts of the statements that ran together. */
+export function recordingBindings(): { bindings: Env; statements: Statement[]; roundTrips: string[][] } {
   const statements: Statement[] = []
+  const roundTrips: string[][] = []
   const bindings = wrapBindings(
     (_, call) => call(),
     undefined,
     statement => statements.push(statement),
+    texts => roundTrips.push(texts),
   )
-  return { bindings, statements }
+  return { bindings, statements, roundTrips }
 }
 
 /** Fails every D1 call starting with number `first`, counted from 1, before it takes effect. */
