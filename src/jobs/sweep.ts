@@ -26,6 +26,7 @@ import { runJob } from './consumer.ts'
 import { countOutputs } from './count-outputs.ts'
 import { deleteUnusedLabellers } from './delete-labellers.ts'
 import { expireAuditLog } from './expire-audit-log.ts'
+import { expireEvents } from './expire-events.ts'
 import { followAllWatches } from './follow-watches.ts'
 import { applyRetention } from './retention.ts'
 
@@ -65,6 +66,7 @@ export async function sweep(env: Env, now: number): Promise<void> {
   await attempt({ kind: 'closing' }, () => closeTraces(env, unscoped, now))
   await attempt({ kind: 'retention' }, () => applyRetention(env, unscoped, now))
   await attempt({ kind: 'audit_retention' }, () => expireAuditLog(env, unscoped, now))
+  await attempt({ kind: 'event_retention' }, () => expireEvents(unscoped, now))
   await attempt({ kind: 'outputs' }, () => countOutputs(unscoped, now))
   await attempt({ kind: 'sessions' }, () => deleteExpiredSessions(unscoped, now, SESSION_SWEEP_ROWS))
   await attempt({ kind: 'labellers' }, () => deleteUnusedLabellers(env, unscoped, now))

@@ -11,6 +11,8 @@ export const BACKFILLED_TRACES = 500
 export const BACKFILLED_CASES = 200
 /** Dataset items of a trace that a purge deletes in one batch, with all their log entries. */
 export const PURGED_ITEMS = 200
+/** Events that a purge deletes in one batch, with their deliveries: up to 20 each. */
+export const PURGED_EVENTS = 100
 /** Steps of one purge job. With its other statements, it stays under the free plan's 50 queries per invocation. */
 export const PURGE_STEPS = 30
 /** A deletion that no job has touched for this long is sent to the queue again. */
@@ -52,11 +54,12 @@ export const AUDIT_SWEEP_ORGANIZATIONS = 500
 export const SESSION_SWEEP_ROWS = 5000
 /**
  * How much one step of a user's deletion looks at: traces; rows of counts, of the audit log, or of results;
- * experiments. The last number is how many steps one job has.
+ * experiments; events, each with up to 20 deliveries. The last number is how many steps one job has.
  */
 export const DELETION_TRACES = 500
 export const DELETION_ROWS = 5000
 export const DELETION_EXPERIMENTS = 100
+export const DELETION_EVENTS = 500
 export const DELETION_STEPS = 30
 /**
  * After this long, no isolate accepts a revoked key or remembers a deleted project. The deletion of a user or project

@@ -40,6 +40,15 @@ export const CONCURRENT_DELIVERIES = 5
 export const DELIVERY_RUN_MS = 15_000
 /** Claims of one run. Each takes two queries and one per delivery, of the free plan's 50 queries per invocation. */
 export const DELIVERY_RUN_CLAIMS = 20
+/** How long events and deliveries are kept. */
+export const EVENT_RETENTION_DAYS = 30
+/** Expired events that one step deletes, with up to 20 deliveries each, and steps of one cron run. */
+export const EXPIRED_EVENTS = 200
+export const EVENT_EXPIRY_STEPS = 5
+/** Webhooks with deliveries that one such step checks. Each costs an index seek. */
+export const CLEANED_WEBHOOKS = 200
+/** The pause between two passes over old events and deleted webhooks. */
+export const WEBHOOK_PASS_MS = 3_600_000
 /** Events that one step turns into deliveries, and the steps of one run. */
 export const FANNED_OUT_EVENTS = 200
 export const FAN_OUT_STEPS = 5

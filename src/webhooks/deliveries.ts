@@ -5,6 +5,7 @@ import { newId } from '../domain/ids.ts'
 import { DELIVERY_STATES } from '../domain/webhook.ts'
 import { described, isoTime, Uuid } from '../http/atoms.ts'
 import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
+import { EVENT_RETENTION_DAYS } from '../limits.ts'
 import {
   addTestDelivery,
   listDeliveries as readDeliveries,
@@ -23,7 +24,7 @@ export const listDeliveries = endpoint({
   method: 'GET',
   path: '/api/webhooks/{webhookId}/deliveries',
   summary: "List a webhook's deliveries, newest events first",
-  description: 'Once a trace is deleted, nothing that is still pending about it is sent, except the deletion itself.',
+  description: `Deliveries are kept for ${EVENT_RETENTION_DAYS} days after their event, and longer while they're pending. Deleting a trace deletes its deliveries: nothing that is still pending about it is sent, except the deletion itself.`,
   scope: 'manage',
   params: v.object({ webhookId: Uuid }),
   query: v.strictObject({

@@ -213,7 +213,7 @@ export const deleteWebhook = endpoint({
   path: '/api/webhooks/{webhookId}',
   summary: 'Delete a webhook',
   description:
-    'Nothing more is sent to it, except what is being sent at this moment. Its deliveries can no longer be read.',
+    'Nothing more is sent to it, except what is being sent at this moment. Its deliveries are deleted: most at once, the rest within an hour or so.',
   scope: 'manage',
   params: v.object({ webhookId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },

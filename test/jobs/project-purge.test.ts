@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, describe, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, it, vi } from 'vitest'
 import type { Env, Job } from '../../src/env.ts'
 import { runJob } from '../../src/jobs/consumer.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
@@ -17,7 +17,11 @@ import { aFeedback, anObservation, aSpan, aTrace } from '../support/builders.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 import { deleteElsewhere } from '../support/projects.ts'
 import { newWorld } from '../support/samples.ts'
+import { newWebhooks, receive, storeEvent } from '../support/webhooks.ts'
 
+beforeEach(() => {
+  receive()
+})
 afterEach(() => {
   vi.useRealTimers()
   vi.restoreAllMocks()
@@ -111,6 +115,9 @@ async function newFilled() {
     env.DB.prepare("insert into dataset_removals values (?, 'step', 1, null)").bind(job.projectKey),
     env.DB.prepare('insert into counted_days values (?, 1, null, 0, 0, 1, null, 0)').bind(job.projectKey),
   ])
+  await newWebhooks(org)
+  const traceKey = await env.DB.prepare('select key from traces where id = ?').bind(world.id).first('key')
+  for (const about of [{ traceKey }, { isPending: true }]) await storeEvent(org, { projectId, ...about })
   return { org, world, job, reviewedId: reviewed }
 }
 
@@ -151,11 +158,12 @@ const OF_PROJECT = {
   trace_key: 'trace_key in (select key from traces where project_key = ?1)',
   text_key: 'text_key in (select key from versioned_texts where project_key = ?1)',
   experiment_key: 'experiment_key in (select key from experiments where project_key = ?1)',
+  webhook_key: 'sequence in (select sequence from webhook_events where project_key = ?1)',
 }
 
 /**
- * The project's row count in every table that refers to a project, a trace, a prompt, a doc, or an experiment, and its
- * object count.
+ * The project's row count in every table that refers to a project, a trace, a prompt, a doc, an experiment, or a webhook,
+ * and its object count.
  */
 async function leftOf({ org, job }: { org: { id: string }; job: PurgeJob }): Promise<Record<string, number>> {
   const left: Record<string, number> = {}
@@ -175,10 +183,16 @@ async function leftOf({ org, job }: { org: { id: string }; job: PurgeJob }): Pro
 const none = (left: Record<string, number>) => Object.fromEntries(Object.keys(left).map(name => [name, 0]))
 
 /**
- * The keys of the project's traces, prompts, docs, and experiments, to find their rows after the project's own rows are
- * gone.
+ * The keys of the project's traces, prompts, docs, and experiments, and of the webhooks that got its events, to find their
+ * rows after the project's own rows are gone.
  */
 async function childKeys({ projectKey }: PurgeJob) {
+  const receivers = await env.DB.prepare(
+    `select distinct webhook_key as key from webhook_deliveries
+     where sequence in (select sequence from webhook_events where project_key = ?)`,
+  )
+    .bind(projectKey)
+    .all<{ key: number }>()
   const keysIn = async (table: string) =>
     (
       await env.DB.prepare(`select key from ${table} where project_key = ?`).bind(projectKey).all<{ key: number }>()
@@ -187,6 +201,7 @@ async function childKeys({ projectKey }: PurgeJob) {
     trace_key: await keysIn('traces'),
     text_key: await keysIn('versioned_texts'),
     experiment_key: await keysIn('experiments'),
+    webhook_key: receivers.results.map(({ key }) => key),
   }
 }
 
@@ -209,8 +224,8 @@ describe('the purge of a deleted project', () => {
   it('removes all rows and objects except the audit log, and leaves other projects alone', async ({ expect }) => {
     const liveProject = await newFilled()
     const restOf = async () => {
-      // Cron continues to count outputs.
-      const { counted_days, output_days, use_days, ...rest } = await leftOf(liveProject)
+      // Cron continues to count outputs, and to send events.
+      const { counted_days, output_days, use_days, webhook_deliveries, ...rest } = await leftOf(liveProject)
       return rest
     }
     const before = await restOf()

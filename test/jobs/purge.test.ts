@@ -9,6 +9,7 @@ import { wrapBindings } from '../support/bindings.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from '../support/builders.ts'
 import { newOrg } from '../support/org.ts'
 import { reviewerOf } from '../support/reviews.ts'
+import { newWebhooks, storeEvent } from '../support/webhooks.ts'
 
 /** A deployment without a queue, so that jobs run only when the test runs them. */
 const withoutQueue = (): Env => {
@@ -50,6 +51,11 @@ async function deletedTrace() {
     organizationKey: Number(row?.organization_key),
     traceKey: Number(row?.key),
   }
+  await newWebhooks(org)
+  for (const isPending of [false, true]) {
+    await storeEvent(org, { projectId: org.project.id, traceKey: row?.key, isPending })
+  }
+  await storeEvent(org, { projectId: org.project.id })
   const response = await org.bearer(withoutQueue()).delete(`/api/traces/${id}`)
   if (response.status !== 200) throw new Error(`unexpected status ${response.status}`)
   return { org, trace, id, job }
@@ -66,6 +72,12 @@ async function leftOf({ job, org }: { job: PurgeJob; org: { id: string } }) {
     feedback: await count('feedback'),
     suggestions: await count('suggestions'),
     assignments: await count('review_assignments'),
+    events: await count('webhook_events'),
+    deliveries: await env.DB.prepare(
+      'select count(*) as n from webhook_deliveries where webhook_key in (select key from webhooks where organization_key = ?)',
+    )
+      .bind(job.organizationKey)
+      .first('n'),
     objects: (await env.PAYLOADS.list({ prefix: `${org.id}/` })).objects.length,
   }
 }
@@ -78,6 +90,8 @@ const EVERYTHING = {
   feedback: 1,
   suggestions: 1,
   assignments: 1,
+  events: 2,
+  deliveries: 6,
   objects: 4,
 }
 const NOTHING = {
@@ -88,6 +102,9 @@ const NOTHING = {
   feedback: 0,
   suggestions: 0,
   assignments: 0,
+  events: 0,
+  // Those of an event about no trace.
+  deliveries: 2,
   objects: 0,
 }
 

@@ -7,6 +7,7 @@ import { RETENTION_PASS_MS, RETENTION_STEPS, RETENTION_TRACES } from '../../src/
 import { resultsOf } from '../support/batch.ts'
 import { aTraceId } from '../support/builders.ts'
 import { newOrg, type Org } from '../support/org.ts'
+import { newWebhooks, storeEvent } from '../support/webhooks.ts'
 
 const DAY_MS = 86_400_000
 
@@ -94,13 +95,15 @@ describe('a project with retentionDays', () => {
       approvedOutput: `${large}!`,
     })
     const key = await env.DB.prepare('select key from traces where id = ?').bind(id).first('key')
+    await newWebhooks(org)
+    await storeEvent(org, { projectId: org.project.id, traceKey: key, isPending: true })
     await retention(org, { retentionDays: 30, retainReviewed: false })
     const sent: Job[] = []
     const queue = { sendBatch: async (batch: { body: Job }[]) => sent.push(...batch.map(({ body }) => body)) }
     await cron({ ...env, JOBS: queue as unknown as Queue<Job> })
     expect(sent).toMatchObject([{ kind: 'purge_trace', traceKey: key }])
     for (const job of sent) await runJob(job, env)
-    for (const table of ['spans', 'observations', 'reviews', 'feedback', 'trace_fields']) {
+    for (const table of ['spans', 'observations', 'reviews', 'feedback', 'trace_fields', 'webhook_events']) {
       const rows = await env.DB.prepare(`select count(*) as count from ${table} where trace_key = ?`)
         .bind(key)
         .first('count')

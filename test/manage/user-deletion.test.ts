@@ -9,6 +9,7 @@ import { aFeedback, aTrace } from '../support/builders.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
 import { page, signIn } from '../support/session.ts'
+import { newWebhooks, storeEvent } from '../support/webhooks.ts'
 
 afterEach(() => {
   vi.useRealTimers()
@@ -45,6 +46,8 @@ async function placesOf(text: string): Promise<string[]> {
     experiments: ['user_id'],
     experiment_results: ['reviewed_by'],
     problems: ['assignee_id'],
+    webhook_events: ['actor_id', 'data'],
+    webhook_deliveries: ['answer'],
     audit_log: ['user_id', 'target_id', 'before_id', 'after_id'],
     user_deletions: ['user_id', 'new_id'],
   }
@@ -101,6 +104,10 @@ async function userWithRecords() {
   )
     .bind(org.project.id, userId)
     .run()
+  await newWebhooks(org)
+  for (const projectId of [org.project.id, null]) {
+    await storeEvent(org, { projectId, actorId: userId, data: { to: userId }, answer: `{"by":"${userId}"}` })
+  }
   const insights = async () => (await org.read.get('/api/insights?projectSlug=support')).body
   return { ...fixture, userId, key, keyId, reviewer, id, insights }
 }
@@ -126,7 +133,10 @@ const remove = (org: Org, userId: string, bindings: Env = env) =>
 describe('a deleted user', () => {
   it('leaves records with one random id, without email, name or labeller', async ({ expect }) => {
     const { org, userId, read, history, insights } = await userWithRecords()
-    expect(await placesOf(userId)).toContain('review_claims.user_id')
+    const places = await placesOf(userId)
+    expect(places).toEqual(
+      expect.arrayContaining(['review_claims.user_id', 'webhook_events.data', 'webhook_deliveries.answer']),
+    )
     const before = { detail: (await read()).trace, insights: await insights(), history: await history() }
     const removed = await remove(org, userId)
     expect(removed).toMatchObject({ status: 200, body: { id: userId } })
@@ -154,6 +164,9 @@ describe('a deleted user', () => {
     const { views } = (await org.read.get('/api/views?projectSlug=support')).body
     expect(views).toMatchObject([{ name: 'Ours', ownerId: newId }])
     expect(await viewsIn(org)).toBe(1)
+    expect(await placesOf(newId)).toEqual(
+      expect.arrayContaining(['webhook_events.actor_id', 'webhook_deliveries.answer']),
+    )
   })
 
   it('loses access with every key and session', async ({ expect }) => {

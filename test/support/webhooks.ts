@@ -95,3 +95,48 @@ export async function sent(org: Org, projectId?: string | null): Promise<Receive
   vi.mocked(globalThis.fetch).mockRestore()
   return received.toSorted((left, right) => left.event.data?.sequence - right.event.data?.sequence)
 }
+
+/** Creates a webhook of a project, and one for every project. */
+export async function newWebhooks(org: Org): Promise<void> {
+  for (const place of [{ projectSlug: 'support' }, {}]) {
+    // No network has such a host.
+    const draft = { ...place, url: 'https://hooks.invalid', events: ['span.reviewed'] }
+    const { status } = await org.owner.post('/api/webhooks', draft)
+    if (status !== 201) throw new Error(`unexpected status ${status}`)
+  }
+}
+
+/** What a stored event and its deliveries say. */
+interface StoredEvent {
+  /** Null: none of them. */
+  projectId: string | null
+  traceKey?: unknown
+  actorId?: string
+  data?: object
+  at?: number
+  answer?: string
+  /** Whether its deliveries are still to be sent. */
+  isPending?: boolean
+}
+
+/** Stores an event, and a delivery of it to each of the organization's webhooks that get the project's events. */
+export async function storeEvent(org: Pick<Org, 'id'>, event: StoredEvent): Promise<number> {
+  const { projectId, traceKey = null, actorId = null, data = {}, at = Date.now(), answer = null } = event
+  const added = await env.DB.prepare(
+    `insert into webhook_events (id, organization_key, project_key, type, trace_key, subject_id, actor_id, at, data, is_new)
+     select ?1, key, (select key from projects where id = ?3), 'span.reviewed', ?4, ?1, ?5, ?6, ?7, 0
+     from organizations where id = ?2 returning sequence`,
+  )
+    .bind(crypto.randomUUID(), org.id, projectId, traceKey, actorId, at, JSON.stringify(data))
+    .first<number>('sequence')
+  await env.DB.prepare(
+    `insert into webhook_deliveries (webhook_key, sequence, state, attempts, next_attempt_at, answer)
+     select webhooks.key, sequence, ?2, 1, ?3, ?4 from webhook_events
+     join webhooks on webhooks.organization_key = webhook_events.organization_key
+       and (webhooks.project_key = webhook_events.project_key or webhooks.project_key is null)
+     where sequence = ?1`,
+  )
+    .bind(added, event.isPending ? 'pending' : 'failed', event.isPending ? at : null, answer)
+    .run()
+  return Number(added)
+}

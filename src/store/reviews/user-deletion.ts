@@ -22,6 +22,7 @@ import { traces } from '../schema/traces.ts'
 import { unpurgedTraces } from '../traces/live.ts'
 import { countWithin } from '../traces/payloads.ts'
 import { type TracePlace, WALK_START, walkTraces } from '../traces/trace-walk.ts'
+import { renameInEvents } from '../webhooks/cleanup.ts'
 
 /*
  * A deleted user's records stay, under a random id that can't be traced back. An index of records by user would cost a
@@ -38,6 +39,7 @@ type Place =
   | { stage: 'traces'; at: TracePlace }
   | { stage: 'days'; at: { projectKey: number; day: number } }
   | { stage: 'experiments'; at: { projectKey: number; key: number } }
+  | { stage: 'events'; at: { projectKey: number | null; after: number } }
   | { stage: 'audit'; at: { createdAt: number; id: string } }
 
 /** Takes up to `limit` due deletions and postpones each, so it's only taken again if nobody finishes it. */
@@ -93,6 +95,8 @@ function renamePiece(store: Store, deletion: Deletion, place: Place): Promise<Pl
       return renameInDays(store, deletion, place.at)
     case 'experiments':
       return renameInExperiments(store, deletion, place.at)
+    case 'events':
+      return renameInProjectEvents(store, deletion, place.at)
     case 'audit':
       return renameInAuditLog(store, deletion, place.at)
   }
@@ -245,7 +249,7 @@ async function renameInExperiments(
 ): Promise<Place | null> {
   const { database } = store
   const project = await nextProject(store, at.projectKey)
-  if (!project) return { stage: 'audit', at: { createdAt: 0, id: '' } }
+  if (!project) return { stage: 'events', at: { projectKey: 0, after: 0 } }
   const found = await database
     .select({ key: experiments.key, results: experiments.results })
     .from(experiments)
@@ -275,6 +279,20 @@ async function renameInExperiments(
       .where(and(sql`${experimentResults.experimentKey} in ${keys}`, eq(experimentResults.reviewedBy, userId))),
   ])
   return { stage: 'experiments', at: { projectKey: project.key, key: last.key } }
+}
+
+/** Moves webhooks' events to the new id: first those of each project, then those of none. */
+async function renameInProjectEvents(
+  store: Store,
+  deletion: Deletion,
+  at: { projectKey: number | null; after: number },
+): Promise<Place | null> {
+  const projectKey = at.projectKey === null ? null : ((await nextProject(store, at.projectKey))?.key ?? null)
+  const after = projectKey === at.projectKey ? at.after : 0
+  const last = await renameInEvents(store, deletion, { projectKey, after })
+  if (last !== null) return { stage: 'events', at: { projectKey, after: last } }
+  if (projectKey !== null) return { stage: 'events', at: { projectKey: projectKey + 1, after: 0 } }
+  return { stage: 'audit', at: { createdAt: 0, id: '' } }
 }
 
 async function renameInAuditLog(

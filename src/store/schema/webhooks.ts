@@ -1,4 +1,4 @@
-import { isNotNull, sql } from 'drizzle-orm'
+import { isNotNull, isNull, sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { DELIVERY_STATES, DISABLED_REASONS, WEBHOOK_FORMATS } from '../../domain/webhook.ts'
 
@@ -77,6 +77,7 @@ export const webhookEvents = sqliteTable(
   table => [
     index('webhook_events_new').on(table.projectKey, table.sequence).where(sql`${table.isNew} = 1`),
     index('webhook_events_by_project').on(table.projectKey),
+    index('webhook_events_of_organizations').on(table.organizationKey).where(isNull(table.projectKey)),
     index('webhook_events_by_trace').on(table.traceKey).where(isNotNull(table.traceKey)),
   ],
 )

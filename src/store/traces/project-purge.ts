@@ -20,7 +20,8 @@ import { promptSuggestions } from '../schema/prompt-suggestions.ts'
 import { reviewPolicies, reviewPolicySteps } from '../schema/review-policies.ts'
 import { guidelines, textActivations, textVersions, versionedTexts, watchLooks } from '../schema/texts.ts'
 import { traces } from '../schema/traces.ts'
-import { webhookDeliveries, webhookEvents, webhooks } from '../schema/webhooks.ts'
+import { webhooks } from '../schema/webhooks.ts'
+import { deleteEvents } from '../webhooks/cleanup.ts'
 import { deleteValues } from './payloads.ts'
 import { deleteExperiments } from './purged-results.ts'
 
@@ -80,6 +81,7 @@ export async function purgeProject(
     },
     () => deleteValues(store, `imports/${projectKey}`),
     () => deleteExperiments(store, projectKey),
+    () => deleteEvents(store, sql`project_key = ${projectKey}`),
     ...deletions(projectKey).map(({ limit, statement }) => async () => {
       const { meta } = await database.run(statement)
       return meta.changes === limit
@@ -165,16 +167,6 @@ function deletions(projectKey: number): { limit: number; statement: SQL }[] {
       sql`${ofProject} and not exists (select 1 from ${datasetEntries} entry
         where entry.project_key = ${datasets.projectKey} and entry.step_id = ${datasets.stepId})`,
     ),
-    removal(
-      webhookDeliveries,
-      'webhook_key, sequence',
-      sql`(webhook_key, sequence) in (
-        select receiver.key, event.sequence from ${webhooks} receiver cross join ${webhookEvents} event
-        where receiver.organization_key = (
-            select ${projects.organizationKey} from ${projects} where ${projects.key} = ${projectKey})
-          and event.project_key = ${projectKey})`,
-    ),
-    removal(webhookEvents, 'sequence'),
     removal(
       webhooks,
       'key',

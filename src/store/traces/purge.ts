@@ -12,6 +12,7 @@ import { reviewAssignments } from '../schema/review-assignments.ts'
 import { disputes, feedback, reviewClaims, reviews, suggestions, votes } from '../schema/reviews.ts'
 import { isNotRoot, observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
+import { deleteEvents } from '../webhooks/cleanup.ts'
 import { deleteValues } from './payloads.ts'
 import { deleteItems } from './purged-items.ts'
 import { deleteResults } from './purged-results.ts'
@@ -79,6 +80,7 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
     () => deleteSome(attributions, isCounted ? updateAnswers : undefined),
     () => deleteResults(store, traceKey),
     () => deleteSuggestionExamples(store, traceKey),
+    () => deleteEvents(store, sql`trace_key = ${traceKey}`),
     () => deleteValues(store, traceKey),
     () => deleteSome(observations),
     () => deleteSome(suggestions),

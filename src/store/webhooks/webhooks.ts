@@ -8,6 +8,7 @@ import { selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { projects } from '../schema/accounts.ts'
 import { webhooks } from '../schema/webhooks.ts'
+import { deleteDeliveries } from './cleanup.ts'
 
 /** A webhook as it's stored. `sealed` has its URL and secrets. */
 export interface WebhookRecord extends Omit<typeof webhooks.$inferSelect, 'events' | 'organizationKey'> {
@@ -234,7 +235,7 @@ export async function replaceSecret(
   return after?.sealed === sealed ? after : undefined
 }
 
-/** Deletes a webhook. Its deliveries stay, and nothing reads them. */
+/** Deletes a webhook, and some of its deliveries. Nothing reads the others, and cron deletes them. */
 export async function deleteWebhook(store: Store, act: Act, { key, id, projectKey }: WebhookRecord): Promise<void> {
   const { database } = store
   const isThis = and(isOwn(store), eq(webhooks.key, key))
@@ -246,5 +247,6 @@ export async function deleteWebhook(store: Store, act: Act, { key, id, projectKe
       sql`exists (select 1 from ${webhooks} where ${isThis})`,
     ),
     database.delete(webhooks).where(isThis),
+    deleteDeliveries(database, [key]),
   ])
 }

@@ -3,6 +3,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation, useSearchParams } from 'wouter'
 import { DELIVERY_STATES } from '../../domain/webhook.ts'
+import { EVENT_RETENTION_DAYS } from '../../limits/webhooks.ts'
 import type { Delivery, WebhookWithSecret } from '../api/wire.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { Empty } from '../parts/empty.tsx'
@@ -75,7 +76,12 @@ export function WebhookView({ id, onMade }: WebhookViewProps) {
       {!fault && (
         <>
           <Group justify="space-between" align="end">
-            <Title order={3}>Deliveries</Title>
+            <Stack gap={0}>
+              <Title order={3}>Deliveries</Title>
+              <Text size="sm" c="dimmed">
+                Kept for {EVENT_RETENTION_DAYS} days, or until the trace is deleted
+              </Text>
+            </Stack>
             <Select
               size="xs"
               w={150}

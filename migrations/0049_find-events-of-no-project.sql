@@ -1,0 +1,1 @@
+CREATE INDEX `webhook_events_of_organizations` ON `webhook_events` (`organization_key`) WHERE "webhook_events"."project_key" is null;
