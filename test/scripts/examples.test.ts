@@ -1,18 +1,19 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import * as v from 'valibot'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { call } from '../../scripts/call.ts'
 import { blocksOf } from './clients/page.ts'
 import { newTenant, type Tenant } from './clients/tenant.ts'
-import { newServer, PROJECT, type Server } from './server.ts'
+import { settledDeliveries, startReceiver } from './receiver.ts'
+import { freePort, newServer, PROJECT, type Server } from './server.ts'
 
 /*
- * Runs the programs in examples/, and those on the pages about datasets and experiments, as a reader would: in a separate
- * folder, with the packages that they name, against a running service.
+ * Runs the programs in examples/, and those on the pages about datasets, experiments, and webhooks, as a reader would: in a
+ * separate folder, with the packages that they name, against a running service.
  */
 
 const run = promisify(execFile)
@@ -28,7 +29,7 @@ beforeAll(async () => {
   python = join(folder, 'venv/bin/python')
   await cp(join(PROJECT, 'examples'), folder, { recursive: true })
   server = await newServer()
-  await Promise.all([server.start({ SEED: 'none' }), installClient()])
+  await Promise.all([server.start({ SEED: 'none', ALLOW_LOCAL_WEBHOOKS: '1' }), installClient()])
 }, 600_000)
 
 afterAll(async () => {
@@ -43,6 +44,16 @@ async function installClient(): Promise<void> {
   await cp(join(PROJECT, 'src/client/package.json'), join(installed, 'package.json'))
   const build = ['build', '--config', 'vite.client.config.ts', '--outDir', join(installed, 'dist/client')]
   await run('vite', [...build, '--emptyOutDir', '--logLevel', 'warn'], { cwd: PROJECT })
+}
+
+/** A package that the project has as well, with its own dependencies. */
+async function installPackage(name: string): Promise<void> {
+  const { dependencies = {} } = JSON.parse(await readFile(join(PROJECT, 'node_modules', name, 'package.json'), 'utf8'))
+  for (const each of [name, ...Object.keys(dependencies)]) {
+    const installed = join(folder, 'node_modules', each)
+    await mkdir(dirname(installed), { recursive: true })
+    await symlink(join(PROJECT, 'node_modules', each), installed)
+  }
 }
 
 /** Whether there is a Python that can create a virtual environment. */
@@ -184,6 +195,31 @@ describe('loop.ts', () => {
   })
 })
 
+/** The calls on pages, which a test finds by a text in them. */
+function callsOn(pages: readonly string[], tenant: Tenant) {
+  const calls = pages.flatMap(page => blocksOf(page, 'sh'))
+  const unused = new Set(calls)
+  /** The block with a text, for the records that replace its placeholders. */
+  const scriptOf = (text: string, records: Record<string, string>) => {
+    const block = calls.find(each => each.includes(text)) ?? ''
+    unused.delete(block)
+    return Object.entries(records).reduce((script, [name, id]) => script.replaceAll(`<${name}>`, id), block)
+  }
+  const runScript = async (script: string, flags: string) => {
+    const quiet = script.replace(/^curl /gm, `curl --silent --show-error ${flags}`)
+    const lines = await printed(tenant, 'sh', '-ec', quiet)
+    return JSON.parse(`[${lines.join('').replaceAll('}{', '},{')}]`)
+  }
+  return {
+    runCalls: (text: string, records: Record<string, string> = {}) =>
+      runScript(scriptOf(text, records), '--fail-with-body '),
+    /** Runs calls that need a model, which this deployment doesn't have. */
+    runRefused: (text: string, records: Record<string, string>) => runScript(scriptOf(text, records), ''),
+    /** The calls that weren't run yet. */
+    unused,
+  }
+}
+
 const Experiments = v.object({ experiments: v.array(v.object({ id: v.string(), state: v.string() })) })
 const Items = v.object({ items: v.array(v.object({ id: v.string(), outcome: v.string() })) })
 const Report = v.object({ counts: v.object({ passed: v.number(), failed: v.number(), unjudged: v.number() }) })
@@ -194,23 +230,7 @@ describe('docs/datasets.md and docs/experiments.md', () => {
     const [datasets = '', experiments = ''] = await Promise.all(
       ['datasets', 'experiments'].map(name => readFile(join(PROJECT, `docs/${name}.md`), 'utf8')),
     )
-    const calls = [datasets, experiments].flatMap(page => blocksOf(page, 'sh'))
-    const unused = new Set(calls)
-    /** The block with a text, for the records that replace its placeholders. */
-    const scriptOf = (text: string, records: Record<string, string>) => {
-      const block = calls.find(each => each.includes(text)) ?? ''
-      unused.delete(block)
-      return Object.entries(records).reduce((script, [name, id]) => script.replaceAll(`<${name}>`, id), block)
-    }
-    const runScript = async (script: string, flags: string) => {
-      const quiet = script.replace(/^curl /gm, `curl --silent --show-error ${flags}`)
-      const lines = await printed(tenant, 'sh', '-ec', quiet)
-      return JSON.parse(`[${lines.join('').replaceAll('}{', '},{')}]`)
-    }
-    const runCalls = (text: string, records: Record<string, string> = {}) =>
-      runScript(scriptOf(text, records), '--fail-with-body ')
-    /** Runs calls that need a model, which this deployment doesn't have. */
-    const runRefused = (text: string, records: Record<string, string>) => runScript(scriptOf(text, records), '')
+    const { runCalls, runRefused, unused } = callsOn([datasets, experiments], tenant)
 
     const [{ id: dataset }] = await runCalls('"stepId"')
     const [imported] = await runCalls('"items": [', { dataset })
@@ -257,5 +277,42 @@ describe('docs/datasets.md and docs/experiments.md', () => {
     expect(await runRefused('/judgments"', { experiment: one })).toMatchObject([{ code: 'model_not_configured' }])
     expect(await runCalls('/api/judgments?')).toMatchObject([{ judgments: [] }])
     expect([...unused]).toEqual([])
+  })
+})
+
+describe('docs/webhooks.md and receive-webhooks.ts', () => {
+  it('have calls and receivers that work as written', async ({ expect }) => {
+    await installPackage('standardwebhooks')
+    const page = await readFile(join(PROJECT, 'docs/webhooks.md'), 'utf8')
+    await writeFile(join(folder, 'receive.ts'), blocksOf(page, 'ts').join(''))
+    const tenant = await newTenant(server.url, ['ingest', 'read', 'review', 'manage'])
+    for (const [program, isRepeated] of [
+      ['receive.ts', true],
+      ['receive-webhooks.ts', false],
+    ] as const) {
+      const port = await freePort()
+      const local = page.replaceAll('https://hooks.example.com/countersign', `http://localhost:${port}`)
+      const { runCalls, unused } = callsOn([local], tenant)
+      const [{ id: webhook, secret }] = await runCalls('"trace.deleted"]')
+      const receiver = await startReceiver([process.execPath, program], { folder, port, secret })
+      try {
+        await runCalls('/test ', { webhook })
+        expect(await settledDeliveries(tenant, webhook)).toMatchObject([{ type: 'webhook.test' }])
+        expect(receiver.printed()).toContain('webhook.test')
+        const [{ deliveries }] = await runCalls('/deliveries"', { webhook })
+        const delivery = deliveries[0].id
+        await runCalls('/replay ', { webhook, delivery })
+        await settledDeliveries(tenant, webhook)
+        expect(receiver.printed().match(/webhook\.test/g)).toHaveLength(isRepeated ? 2 : 1)
+        const [rotated] = await runCalls('/rotate-secret ', { webhook })
+        expect(rotated.secret).not.toBe(secret)
+        await runCalls('/test ', { webhook })
+        expect(await settledDeliveries(tenant, webhook)).toHaveLength(2)
+        expect(await runCalls('"slack"')).toMatchObject([{ format: 'slack' }])
+      } finally {
+        receiver.stop()
+      }
+      expect([...unused]).toEqual([])
+    }
   })
 })

@@ -1,11 +1,17 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as v from 'valibot'
 import { afterAll, beforeAll, describe, it } from 'vitest'
+import { call } from '../../scripts/call.ts'
 import type { Environment } from './clients/client.ts'
 import { type LocalServer, startOpenAi } from './clients/openai-server.ts'
-import { readPage } from './clients/page.ts'
-import { installedPackages, type PythonClient, runPython } from './clients/python-client.ts'
+import { blocksOf, readPage } from './clients/page.ts'
+import { installedPackages, installPython, type PythonClient, runPython } from './clients/python-client.ts'
 import { readAsText } from './clients/shown-trace.ts'
 import { newTenant, type Tenant } from './clients/tenant.ts'
-import { newServer, type Server } from './server.ts'
+import { settledDeliveries, startReceiver } from './receiver.ts'
+import { freePort, newServer, PROJECT, type Server } from './server.ts'
 
 /*
  * Tests the real Python SDKs with the programs on their pages in docs/sdks. Only `npm run test:clients` runs it, because
@@ -36,7 +42,7 @@ let openAi: LocalServer
 beforeAll(async () => {
   server = await newServer()
   openAi = await startOpenAi()
-  await server.start({ SEED: 'none' })
+  await server.start({ SEED: 'none', ALLOW_LOCAL_WEBHOOKS: '1' })
 }, 600_000)
 
 afterAll(async () => {
@@ -65,5 +71,39 @@ describe.for(CLIENTS)('%s in Python', ([name, client]) => {
     const [{ pythonPackages }, installed] = await Promise.all([readPage(client.page), installedPackages(client)])
     expect(pythonPackages).not.toEqual([])
     expect(pythonPackages.filter(name => !installed.has(name))).toEqual([])
+  })
+})
+
+const Webhook = v.object({ id: v.string(), secret: v.string() })
+
+describe('the receiver on docs/webhooks.md in Python', () => {
+  it('accepts events, and only those with a right signature', { timeout: 300_000 }, async ({ expect }) => {
+    const bin = join(await installPython({ page: 'webhooks' }), 'bin')
+    const folder = await mkdtemp(join(tmpdir(), 'countersign-webhooks-'))
+    const page = await readFile(join(PROJECT, 'docs/webhooks.md'), 'utf8')
+    await writeFile(join(folder, 'receive.py'), blocksOf(page, 'python').join(''))
+    const tenant = await newTenant(server.url, ['manage'])
+    const post = (path: string, body?: object) => call(server.url, tenant.key, 'POST', path, body)
+    const port = await freePort()
+    const draft = { projectSlug: 'support', url: `http://localhost:${port}`, events: ['trace.deleted'] }
+    const { id, secret } = v.parse(Webhook, await post('/api/webhooks', draft))
+    const receiver = await startReceiver([join(bin, 'python'), 'receive.py'], { folder, port, secret })
+    try {
+      await post(`/api/webhooks/${id}/test`)
+      expect(await settledDeliveries(tenant, id)).toHaveLength(1)
+      // During a rotation, the old secret still verifies.
+      await post(`/api/webhooks/${id}/rotate-secret`)
+      await post(`/api/webhooks/${id}/test`)
+      expect(await settledDeliveries(tenant, id)).toHaveLength(2)
+      expect(receiver.printed().match(/webhook\.test/g)).toHaveLength(2)
+      // After another one, it doesn't.
+      await post(`/api/webhooks/${id}/rotate-secret`)
+      await post(`/api/webhooks/${id}/test`)
+      await expect(settledDeliveries(tenant, id)).rejects.toThrow('an attempt failed')
+      expect(receiver.printed().match(/webhook\.test/g)).toHaveLength(2)
+    } finally {
+      receiver.stop()
+      await rm(folder, { recursive: true, force: true })
+    }
   })
 })

@@ -153,7 +153,8 @@ export async function newServer(): Promise<Server> {
   return new Server(await freePort(), await mkdtemp(join(directoryForData(), 'countersign-')))
 }
 
-async function freePort(): Promise<number> {
+/** Returns a port of this machine that nothing listens on. */
+export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, 'localhost')
   await once(probe, 'listening')
   const { port } = probe.address() as AddressInfo

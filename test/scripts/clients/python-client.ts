@@ -38,7 +38,7 @@ export async function installedPackages(client: PythonClient): Promise<Set<strin
  * Installs a client's packages into their own virtual environment, unless that was already done for the same
  * requirements. Returns the environment's directory.
  */
-async function installPython(client: PythonClient): Promise<string> {
+export async function installPython(client: PythonClient): Promise<string> {
   const file = requirementsFile(client)
   const digest = createHash('sha256')
     .update(await readFile(file))
