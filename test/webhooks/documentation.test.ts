@@ -2,10 +2,11 @@ import { afterEach, describe, it, vi } from 'vitest'
 import page from '../../docs/webhooks.md?raw'
 import { EVENT_TYPES, type EventType, TEST_EVENT } from '../../src/domain/webhook.ts'
 import { WEBHOOK_RETRY_SECONDS } from '../../src/limits.ts'
+import { newDisputed } from '../support/attribution.ts'
 import { anObservation, aTrace } from '../support/builders.ts'
-import { type Client, client, type Org } from '../support/org.ts'
+import type { Client, Org } from '../support/org.ts'
 import { ACCEPT, correct, newVoted } from '../support/voting.ts'
-import { newHooked, receive, sendNow, withoutQueue } from '../support/webhooks.ts'
+import { newSending, sent, withoutQueue } from '../support/webhooks.ts'
 
 /* docs/webhooks.md says what events there are and what they contain. */
 
@@ -41,13 +42,27 @@ async function newSpan({ ingest, owner }: Org): Promise<{ id: string; spanId: st
   return { id, spanId: (await owner.get(`/api/traces/${id}`)).body.spans[0].id }
 }
 
-/** Something that causes each event, by a client that knows about the webhook. */
+/** Something that causes each event, by a client whose key was made after the webhook. */
 const CAUSES: Readonly<Partial<Record<EventType, (org: Org, by: Client) => Promise<unknown>>>> = {
   'span.reviewed': async (org, by) => by.put(`/api/spans/${(await newSpan(org)).spanId}/review`, ACCEPT),
   'span.disputed': async org => {
     const { ada, ben, vote } = await newVoted('Yes', { reviewers: 2 }, org)
     await vote(ada, ACCEPT)
     await vote(ben, correct('No'))
+  },
+  'feedback.created': async (org, by) => {
+    const { spanId } = await newSpan(org)
+    await by.post(`/api/spans/${spanId}/feedback`, { content: 'Why so?' })
+  },
+  'attribution.finished': async org => {
+    const { ask } = await newDisputed(undefined, org)
+    await ask(withoutQueue())
+  },
+  'prompt.rolled_back': async (_, by) => {
+    const draft = { projectSlug: 'support', stepId: crypto.randomUUID(), content: 'Answer.' }
+    const { id, versionId } = (await by.post('/api/prompts', draft)).body
+    await by.post(`/api/prompts/${id}/versions`, { content: 'Answer briefly.', activate: true })
+    await by.put(`/api/prompts/${id}/active-version`, { versionId })
   },
   'trace.deleted': async (org, by) => by.delete(`/api/traces/${(await newSpan(org)).id}`),
   'prompt.activated': (_, by) =>
@@ -61,12 +76,9 @@ describe("the page's table of events", () => {
   })
 
   it.for(EVENT_TYPES)('names the fields of %s', async (type, { expect }) => {
-    const { org } = await newHooked({ events: [type] })
-    const by = client({ 'x-api-key': await org.keyFor({}) }, withoutQueue())
-    await CAUSES[type]?.(org, by)
-    const received = receive()
-    await sendNow(org)
-    const [first] = received.filter(({ event }) => event.type === type)
+    const { org } = await newSending([type])
+    await CAUSES[type]?.(org, org.owner)
+    const [first] = (await sent(org)).filter(({ event }) => event.type === type)
     if (!first) throw new Error(`nothing here causes ${type}`)
     const names = [...COMMON, ...(documented.get(type)?.fields ?? [])]
     expect(Object.keys(first.event.data).toSorted()).toEqual(names.toSorted())
