@@ -5,6 +5,7 @@ import { defineConfig } from 'vitest/config'
 /** Runs tests in workerd, with the bindings of wrangler.toml. */
 export const inWorkerd = () =>
   cloudflareTest(async () => ({
+    main: 'src/index.ts',
     wrangler: { configPath: 'wrangler.toml' },
     miniflare: {
       bindings: {
@@ -86,7 +87,7 @@ export default defineConfig({
             '**/node_modules/**',
             ...(process.env.PYTHON_CLIENTS ? [] : ['test/scripts/python-clients.test.ts']),
           ],
-          globalSetup: ['test/scripts/pages.ts'],
+          globalSetup: ['test/scripts/build.ts'],
           // Starting the service waits as much as it computes.
           maxWorkers: 2,
           testTimeout: 240_000,

@@ -1,16 +1,18 @@
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, execFile } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { rmSync } from 'node:fs'
-import { mkdir, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
 import { convertV4MiniflareOptions, Miniflare, type V4WorkerOptions } from 'miniflare'
+import type { WorkerModule } from '../scripts/serve.ts'
 
 // wrangler reads these on import: no telemetry, and less output.
 process.env.WRANGLER_SEND_METRICS ??= 'false'
 process.env.WRANGLER_LOG ??= 'warn'
 const { unstable_getMiniflareWorkerOptions: optionsOfConfig } = await import('wrangler')
 const { migrationsOf } = await import('../scripts/migrate.ts')
-const { bundleWorker, withoutTypes } = await import('../scripts/serve.ts')
+const { readModules, withoutTypes } = await import('../scripts/serve.ts')
 
 export const PROJECT = resolve(import.meta.dirname, '..')
 export const ADMIN_TOKEN = 'admin-token-of-the-benchmarks'
@@ -111,7 +113,7 @@ async function optionsOf(
 }
 
 /**
- * The source files of each program except Countersign, entry first. Imports of `src/index.ts` resolve to the bundle.
+ * The source files of each program except Countersign, entry first. Imports of `src/index.ts` resolve to the built Worker.
  */
 const SOURCES: Readonly<Record<Program, readonly string[]>> = {
   countersign: [],
@@ -120,6 +122,8 @@ const SOURCES: Readonly<Record<Program, readonly string[]>> = {
   bare: ['bench/worker/bare.ts'],
   'bare-exports': ['bench/worker/bare-exports.ts'],
 }
+
+const ENTRY = 'src/index.ts'
 
 async function modulesOf(program: Program) {
   const module = (path: string, contents: string) => ({
@@ -130,35 +134,32 @@ async function modulesOf(program: Program) {
   const sources = await Promise.all(
     SOURCES[program].map(async path => module(path, await withoutTypes(resolve(PROJECT, path)))),
   )
-  return program.startsWith('bare')
-    ? sources
-    : [...sources, module('src/index.ts', await readFile(await buildWorker(), 'utf8'))]
+  if (program.startsWith('bare')) return sources
+  const built = await buildWorker()
+  return [
+    ...sources,
+    ...built.map(({ path, contents }) => module(path === 'index.mjs' ? ENTRY : `src/${path}`, contents)),
+  ]
 }
 
-let bundle: Promise<string> | undefined
+let modules: Promise<WorkerModule[]> | undefined
 
-/** Bundles the Worker as a deploy would, once. Returns the path of the bundle. */
-export function buildWorker(): Promise<string> {
-  bundle ??= build()
-  return bundle
+/** Builds the Worker as a deploy does, once. Returns its modules. */
+export function buildWorker(): Promise<WorkerModule[]> {
+  modules ??= build()
+  return modules
 }
 
-/**
- * Builds in a folder without pages: building them would empty `dist/` under a running server. Each process has its own,
- * because two benchmarks may run at once.
- */
-async function build(): Promise<string> {
-  await mkdir(resolve(PROJECT, '.wrangler'), { recursive: true })
-  const directory = await mkdtemp(resolve(PROJECT, '.wrangler/bench-'))
-  process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
-  await mkdir(resolve(directory, 'dist/ui'), { recursive: true })
-  await writeFile(resolve(directory, 'package.json'), JSON.stringify({ type: 'module', scripts: { build: ':' } }))
-  for (const name of ['src', 'node_modules', 'tsconfig.json', 'wrangler.toml']) {
-    await symlink(resolve(PROJECT, name), resolve(directory, name))
+/** Builds in a folder of its own: a running server, or another benchmark, may be using `dist/`. */
+async function build(): Promise<WorkerModule[]> {
+  const directory = await mkdtemp(join(tmpdir(), 'countersign-bench-'))
+  try {
+    const command = ['run', 'build:worker', '--', '--outDir', directory]
+    await promisify(execFile)('npm', command, { cwd: PROJECT })
+    return await readModules(directory)
+  } finally {
+    await rm(directory, { recursive: true })
   }
-  const file = resolve(directory, 'index.js')
-  await writeFile(file, await bundleWorker(directory))
-  return file
 }
 
 /** Creates the tables of an empty database. */

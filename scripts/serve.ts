@@ -1,28 +1,31 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare, type V4WorkerOptions } from 'miniflare'
 import { transformWithOxc } from 'vite'
 import { unstable_getMiniflareWorkerOptions as optionsOfConfig } from 'wrangler'
 
-const WRANGLER = resolve(import.meta.dirname, '../node_modules/wrangler/bin/wrangler.js')
+/** A module of the Worker, named by its path. */
+export interface WorkerModule {
+  path: string
+  contents: string
+}
 
 /**
- * Bundles the Worker as a deploy would, in the folder of its wrangler.toml, and returns the resulting module. Rejects
- * with the command's error, whose `stderr` says what can't be built.
+ * Builds the Worker and its pages as a deploy does, and returns the Worker's modules. Rejects with the command's error,
+ * whose `stderr` says what can't be built.
  */
-export async function bundleWorker(project: string): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'countersign-bundle-'))
-  try {
-    await promisify(execFile)(process.execPath, [WRANGLER, 'deploy', '--dry-run', '--outdir', directory], {
-      cwd: project,
-    })
-    return await readFile(join(directory, 'index.js'), 'utf8')
-  } finally {
-    await rm(directory, { recursive: true, force: true })
-  }
+export async function buildWorker(project: string): Promise<WorkerModule[]> {
+  await promisify(execFile)('npm', ['run', 'build'], { cwd: project })
+  return readModules(join(project, 'dist/worker'))
+}
+
+/** The modules of a built Worker, the entry first. Their paths are relative to the folder. */
+export async function readModules(directory: string): Promise<WorkerModule[]> {
+  const names = (await readdir(directory)).filter(name => name.endsWith('.mjs'))
+  const paths = ['index.mjs', ...names.filter(name => name !== 'index.mjs')]
+  return Promise.all(paths.map(async path => ({ path, contents: await readFile(join(directory, path), 'utf8') })))
 }
 
 /** A TypeScript module with its types stripped. */
@@ -33,8 +36,7 @@ export async function withoutTypes(file: string): Promise<string> {
 export interface Setup {
   /** The folder of wrangler.toml. */
   project: string
-  /** The Worker's bundle. */
-  bundle: string
+  worker: readonly WorkerModule[]
   port: number
   stateDirectory: string
   adminToken: string
@@ -52,7 +54,7 @@ export interface Setup {
  */
 export async function serve({
   project,
-  bundle,
+  worker,
   port,
   stateDirectory,
   adminToken,
@@ -87,7 +89,7 @@ export async function serve({
         {
           ...configured,
           name: 'countersign',
-          modules: [{ type: 'ESModule', path: 'index.js', contents: bundle }],
+          modules: worker.map(module => ({ type: 'ESModule', ...module })),
           bindings: {
             ...configured.bindings,
             ADMIN_TOKEN: adminToken,

@@ -17,6 +17,7 @@ import { parseEnv, styleText } from 'node:util'
 import * as v from 'valibot'
 import { call } from './call.ts'
 import { type DemoAccess, seedDemo } from './seed.ts'
+import type { WorkerModule } from './serve.ts'
 import { takeStateDirectory } from './state.ts'
 
 const PROJECT = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -40,17 +41,17 @@ process.env.WRANGLER_SEND_METRICS ??= 'false'
 process.env.WRANGLER_LOG ??= 'warn'
 process.env.X_LOCAL_EXPLORER = 'false'
 process.env.X_LOCAL_OBSERVABILITY = 'false'
-const { bundleWorker, serve } = await import('./serve.ts')
+const { buildWorker, serve } = await import('./serve.ts')
 const { migrateLocally } = await import('./migrate.ts')
 
 endWorkerdWithThisProcess()
 step('Building, and migrating the local database')
-const [bundle] = await Promise.all([build(), migrate()])
+const [worker] = await Promise.all([build(), migrate()])
 
 step('Starting the Worker')
 const server = await serve({
   project: PROJECT,
-  bundle,
+  worker,
   port,
   stateDirectory,
   adminToken,
@@ -165,8 +166,8 @@ function migrate(): Promise<void> {
   )
 }
 
-function build(): Promise<string> {
-  return bundleWorker(PROJECT).catch(({ stdout, stderr }: { stdout: string; stderr: string }) =>
+function build(): Promise<WorkerModule[]> {
+  return buildWorker(PROJECT).catch(({ stdout, stderr }: { stdout: string; stderr: string }) =>
     fail(`${stdout}${stderr}\nThe Worker could not be built`),
   )
 }

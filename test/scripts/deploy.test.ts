@@ -291,8 +291,8 @@ describe('npm run deploy', { concurrent: true }, () => {
   it('writes a configuration that wrangler accepts and git ignores', async ({ expect }) => {
     const checkout = await newCheckout()
     await checkout.deploy(['--jurisdiction', 'eu'])
-    await symlink(join(PROJECT, 'src'), checkout.at('src'))
-    await mkdir(checkout.at('dist/ui'), { recursive: true })
+    for (const part of ['dist/ui', 'dist/worker']) await mkdir(checkout.at(part), { recursive: true })
+    await writeFile(checkout.at('dist/worker/index.mjs'), 'export default { fetch: () => new Response() }')
     const args = ['deploy', '--dry-run', '--config', 'wrangler.deploy.json']
     const { stdout } = await promisify(execFile)(process.execPath, [WRANGLER, ...args], { cwd: checkout.at() })
     expect(stdout).toMatch(/env\.PAYLOADS \(countersign-payloads \(eu\)\) +R2 Bucket/)
@@ -316,7 +316,7 @@ describe('npm run deploy', { concurrent: true }, () => {
       expect(printed).not.toContain('Use Workers AI?')
       const deployed = JSON.parse(await readFile(checkout.at('wrangler.deploy.json'), 'utf8'))
       expect(deployed.ai, String(args)).toEqual(ai)
-      expect(deployed.main).toBe('src/index.ts')
+      expect(deployed.main).toBe('dist/worker/index.mjs')
     }
   })
 

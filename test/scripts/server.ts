@@ -60,8 +60,8 @@ export class Server {
 
   /**
    * Runs the script and returns everything that it printed until it was serving or failed. By default, it reuses the
-   * pages of the last build, because building them takes longer than the rest of a start. With `project`, it starts
-   * that project and builds its pages.
+   * last build, because building takes longer than the rest of a start. With `project`, it starts that project and
+   * builds it.
    */
   async start(environment: Record<string, string> = {}, project?: string): Promise<string> {
     project ??= await this.#builtProject()
@@ -91,7 +91,7 @@ export class Server {
   }
 
   /**
-   * A copy of the project with built pages and a build script that does nothing. `remove` deletes it along with the
+   * A copy of the project that is already built, and has a build script that does nothing. `remove` deletes it along with the
    * state.
    */
   async #builtProject(): Promise<string> {
@@ -100,7 +100,15 @@ export class Server {
     await writeFile(join(copy, 'package.json'), JSON.stringify({ type: 'module', scripts: { build: ':' } }))
     // Scripts locate the project by their own real path, so symbolic links would lead back to the original.
     await cp(join(PROJECT, 'scripts'), join(copy, 'scripts'), { recursive: true })
-    for (const part of ['src', 'migrations', 'node_modules', 'tsconfig.json', 'wrangler.toml', 'dist/ui']) {
+    for (const part of [
+      'src',
+      'migrations',
+      'node_modules',
+      'tsconfig.json',
+      'wrangler.toml',
+      'dist/ui',
+      'dist/worker',
+    ]) {
       await symlink(join(PROJECT, part), join(copy, part)).catch(error => {
         if (error.code !== 'EEXIST') throw error
       })

@@ -156,16 +156,16 @@ describe('npm start', () => {
   it('exits if the Worker cannot be built', async ({ expect }) => {
     const copy = await mkdtemp(join(tmpdir(), 'countersign-copy-'))
     try {
-      for (const part of ['src', 'scripts', 'migrations', 'wrangler.toml']) {
+      for (const part of ['src', 'scripts', 'migrations', 'wrangler.toml', 'vite.worker.config.ts']) {
         await cp(join(PROJECT, part), join(copy, part), { recursive: true })
       }
       await symlink(join(PROJECT, 'node_modules'), join(copy, 'node_modules'))
       // Skip the build of the pages, because only the Worker's should fail.
-      await writeFile(join(copy, 'package.json'), JSON.stringify({ type: 'module', scripts: { build: 'true' } }))
-      await mkdir(join(copy, 'dist/ui'), { recursive: true })
+      const scripts = { build: 'vite build --config vite.worker.config.ts' }
+      await writeFile(join(copy, 'package.json'), JSON.stringify({ type: 'module', scripts }))
       await appendFile(join(copy, 'src/index.ts'), "import './missing.ts'\n")
       const printed = await server.start({ SEED: 'none' }, copy)
-      expect(printed).toContain('Could not resolve "./missing.ts"')
+      expect(printed).toContain("Could not resolve './missing.ts'")
       expect(printed).toContain('The Worker could not be built')
       expect(await server.isServing()).toBe(false)
     } finally {
