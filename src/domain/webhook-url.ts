@@ -3,7 +3,7 @@ const PRIVATE_SUFFIXES = ['localhost', 'local', 'localdomain', 'internal', 'intr
 
 /** The hosts that a deployment may not send webhooks to. */
 export interface UrlRules {
-  /** The deployment's own host, with its port, if the request says so. */
+  /** The deployment's own host, with its port, if known from the request. */
   ownHost: string | undefined
   /** Whether http, IP addresses, and local names are allowed, for `npm start`. */
   allowsLocal: boolean
@@ -34,7 +34,7 @@ export function findUrlFault(text: string, { ownHost, allowsLocal }: UrlRules): 
 /** A name with a trailing dot leads to the same host. */
 const withoutDots = (hostname: string): string => hostname.replace(/\.+$/, '')
 
-/** Locally, receivers have the same name as the service, and another port. */
+/** Locally, receivers have the same name as the service, but a different port. */
 function isOwnHost(url: URL, ownHost: string, comparesPorts: boolean): boolean {
   const own = new URL(`${url.protocol}//${ownHost}`)
   if (withoutDots(url.hostname) !== withoutDots(own.hostname)) return false

@@ -12,31 +12,33 @@ export const MAX_WEBHOOK_DESCRIPTION_LENGTH = 1024
 export const WEBHOOK_SECRET_BYTES = 32
 /** The shortest WEBHOOK_KEY: 128 random bits in base64url. */
 export const MIN_WEBHOOK_KEY_LENGTH = 22
-/** How long a replaced secret keeps signing, so that receivers can change over. */
+/** How long a replaced secret keeps signing, so that receivers can switch over. */
 export const WEBHOOK_SECRET_OVERLAP_MS = DAY_MS
-/** How long one attempt may take until the end of the answer's first KiB. */
+/** How long one attempt may take, up to the end of the response's first KiB. */
 export const WEBHOOK_TIMEOUT_MS = 10_000
 /**
- * The waits after each failed attempt but the last, in seconds: 10 attempts over about 3 days, long enough for a weekend
- * outage.
+ * The waits after each failed attempt but the last, in seconds. The 10 attempts take about 3 days, long enough for a
+ * weekend outage.
  */
 export const WEBHOOK_RETRY_SECONDS = [60, 300, 1800, 7200, 18_000, 36_000, 50_400, 64_800, 79_200] as const
 /** A wait grows by up to this share, so that the retries of an outage spread out. */
 export const WEBHOOK_RETRY_JITTER = 0.1
-/** A webhook without one success for this long, and with failures, is switched off. */
+/** A webhook that has had failures and no success for this long is disabled. */
 export const WEBHOOK_DEAD_AFTER_MS = 5 * DAY_MS
-/** How long a webhook rests after a receiver didn't answer or failed. It doubles with each failure in a row. */
+/**
+ * How long a webhook rests after its receiver fails or doesn't respond. The time doubles with each failure in a row.
+ */
 export const MIN_WEBHOOK_REST_MS = 15_000
 export const MAX_WEBHOOK_REST_MS = 10 * 60_000
-/** How much of a failed delivery's answer is kept. */
+/** How much of the response to a failed delivery is kept. */
 export const KEPT_ANSWER_BYTES = 1024
-/** A lease on a delivery: longer than the deliveries that one claim takes can last. */
+/** A lease on a delivery: longer than it can take to send everything that one claim takes. */
 export const DELIVERY_LEASE_MS = 120_000
 /** Deliveries of one webhook that one claim takes. */
 export const CLAIMED_DELIVERIES = 6
 /** Requests to receivers at once. A Worker's invocation may have 6 connections. */
 export const CONCURRENT_DELIVERIES = 5
-/** How long a run claims deliveries. Then it hands over to another run, so that other projects get their turn. */
+/** How long a run claims deliveries before it hands over to another run, so that other projects get their turn. */
 export const DELIVERY_RUN_MS = 15_000
 /** Claims of one run. Each takes two queries and one per delivery, of the free plan's 50 queries per invocation. */
 export const DELIVERY_RUN_CLAIMS = 20
@@ -52,5 +54,5 @@ export const WEBHOOK_PASS_MS = 3_600_000
 /** Events that one step turns into deliveries, and the steps of one run. */
 export const FANNED_OUT_EVENTS = 200
 export const FAN_OUT_STEPS = 5
-/** Characters of a text in a Slack message. Slack allows 3,000 in a section. */
+/** Characters of one text in a Slack message. Slack allows 3,000 in a section. */
 export const MAX_SLACK_TEXT_LENGTH = 1000

@@ -19,7 +19,7 @@ export interface Attempt {
 /** Every delivery says what it is. */
 const USER_AGENT = 'Countersign-Webhooks'
 
-/** The outcome of an attempt, and what else the answer says. */
+/** The outcome of an attempt, and what else the response says. */
 export interface Answered extends Outcome {
   /** Whether the receiver says that it's permanently gone. */
   isGone: boolean
@@ -78,7 +78,7 @@ async function post({ url, id, body, secrets, isSlack }: Attempt, now: number): 
     const answer = await beginningOf(response)
     return {
       status,
-      fault: status >= 300 && status < 400 ? 'Redirects are not followed' : `The receiver answered ${status}`,
+      fault: status >= 300 && status < 400 ? 'Redirects are not followed' : `The receiver returned ${status}`,
       answer,
       isSuccess: false,
       isDown: status === 429 || status >= 500,
@@ -87,11 +87,11 @@ async function post({ url, id, body, secrets, isSlack }: Attempt, now: number): 
     }
   } catch {
     // The error may contain the URL, which may contain a token.
-    return noAnswer(signal.aborted ? `No answer within ${WEBHOOK_TIMEOUT_MS / 1000} s` : 'Could not connect')
+    return noAnswer(signal.aborted ? `No response within ${WEBHOOK_TIMEOUT_MS / 1000} s` : 'Could not connect')
   }
 }
 
-/** What Slack answers if the app or its webhook was removed. */
+/** What Slack responds if the app or its webhook was removed. */
 const SLACK_GONE: ReadonlySet<string> = new Set([
   'no_service',
   'no_service_id',
@@ -109,7 +109,7 @@ function retryAfterMsOf({ headers }: Response): number {
   return seconds > 0 ? Math.min(seconds * 1000, MAX_RETRY_AFTER_MS) : 0
 }
 
-/** The first KiB of an answer as text. Reads no further. */
+/** The first KiB of a response as text. Reads no further. */
 async function beginningOf({ body }: Response): Promise<string> {
   if (!body) return ''
   const kept = new Uint8Array(KEPT_ANSWER_BYTES)

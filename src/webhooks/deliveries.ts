@@ -24,7 +24,7 @@ export const listDeliveries = endpoint({
   method: 'GET',
   path: '/api/webhooks/{webhookId}/deliveries',
   summary: "List a webhook's deliveries, newest events first",
-  description: `Deliveries are kept for ${EVENT_RETENTION_DAYS} days after their event, and longer while they're pending. Deleting a trace deletes its deliveries: nothing that is still pending about it is sent, except the deletion itself.`,
+  description: `Deliveries are kept for ${EVENT_RETENTION_DAYS} days after their event, and longer while they're pending. Deleting a trace deletes its deliveries: no pending events about it are sent, except the deletion itself.`,
   scope: 'manage',
   params: v.object({ webhookId: Uuid }),
   query: v.strictObject({
@@ -57,7 +57,7 @@ export const testWebhook = endpoint({
   path: '/api/webhooks/{webhookId}/test',
   summary: 'Send a test event to a webhook',
   description:
-    'Sends an event of the type `webhook.test`, even if the webhook is resting after failures. The list of deliveries shows how it went, usually after a second.',
+    'Sends an event of the type `webhook.test`, even if deliveries are paused after failures. The list of deliveries shows how it went, usually after a second.',
   scope: 'manage',
   params: v.object({ webhookId: Uuid }),
   errors: { 409: DISABLED },
@@ -81,7 +81,7 @@ export const replayDelivery = endpoint({
   path: '/api/webhooks/{webhookId}/deliveries/{deliveryId}/replay',
   summary: 'Send an event to a webhook again',
   description:
-    'Begins the attempts anew, with the same `webhook-id`. A pending delivery is only attempted earlier, and keeps its count.',
+    'Starts the attempts over, with the same `webhook-id`. If the delivery is pending, only its next attempt moves up, and its count stays the same.',
   scope: 'manage',
   params: v.object({ webhookId: Uuid, deliveryId: Uuid }),
   errors: { 409: DISABLED },

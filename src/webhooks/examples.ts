@@ -62,5 +62,5 @@ export const delivery: Shown<typeof Delivery> = {
       },
     },
   },
-  attempt: { at: JUDGED, durationMs: 84, status: 502, error: 'The receiver answered 502', answer: 'Bad gateway' },
+  attempt: { at: JUDGED, durationMs: 84, status: 502, error: 'The receiver returned 502', answer: 'Bad gateway' },
 }

@@ -10,7 +10,7 @@ export interface Envelope {
   data: JsonObject & { sequence: number; at: string; projectId: string | null; projectSlug: string | null }
 }
 
-/** What a payload is made from. */
+/** What a payload is built from. */
 export type SentEvent = Pick<Delivery, 'sequence' | 'type' | 'at' | 'project' | 'actorId' | 'data' | 'trace'>
 
 /** An event's payload. */

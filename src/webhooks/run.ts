@@ -32,13 +32,13 @@ import { type Sealed, unseal, webhookKeyOf } from './secrets.ts'
 interface Receiver {
   webhook: WebhookRecord
   sealed: Sealed
-  /** Whether it failed during this run, so that it gets nothing more. */
+  /** Whether it failed during this run, so that it gets nothing more in it. */
   isDown: boolean
 }
 
 /**
- * Sends a project's events, for a limited time. Returns when to go on, or null if nothing is left. Several runs may
- * overlap: each delivery is under a lease.
+ * Sends a project's events, for a limited time. Returns when to continue, or null if nothing is left. Several runs may
+ * overlap, because a run takes a lease on each delivery.
  */
 export async function sendEvents(env: Env, store: Store, projectKey: number | null): Promise<number | null> {
   const startedAt = Date.now()
@@ -53,7 +53,7 @@ export async function sendEvents(env: Env, store: Store, projectKey: number | nu
     if (claimed.length === 0) break
     await sendAll(env, store, receivers, claimed, token)
   }
-  // One that can't be read stays due. To plan for it would send this job again at once.
+  // A webhook that can't be decrypted stays due. Planning for it would send this job again at once.
   const readable = Array.from(receivers.values(), ({ webhook }) => webhook)
   const next = await planNextRun(store, readable)
   return hasMore ? startedAt : next
@@ -68,7 +68,7 @@ async function fanOutAll(store: Store, projectKey: number, webhooks: readonly We
   return true
 }
 
-/** Decrypts the webhooks' URLs and secrets. Leaves out those that were stored under another key, which is logged. */
+/** Decrypts the webhooks' URLs and secrets. Leaves out and logs those that were stored under a different key. */
 async function open(env: Env, webhooks: readonly WebhookRecord[]): Promise<Map<number, Receiver>> {
   const receivers = new Map<number, Receiver>()
   if (webhooks.length === 0) return receivers
@@ -113,7 +113,7 @@ async function sendAll(
   await releaseDeliveries(store, released, token, Date.now())
 }
 
-/** Sends one event to one receiver, and stores what came of it. */
+/** Sends one event to one receiver, and stores the outcome. */
 async function sendOne(
   env: Env,
   store: Store,

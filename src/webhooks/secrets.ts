@@ -6,21 +6,21 @@ export interface Sealed {
   url: string
   /** The current signing secret. */
   secret: string
-  /** The replaced one, which may still be valid. Null if none was replaced. */
+  /** The previous one, which may still be valid. Null if there isn't one. */
   oldSecret: string | null
 }
 
 const NOT_CONFIGURED =
   'Webhooks need the Worker secret WEBHOOK_KEY, which encrypts their secrets. `npm run deploy` and `npm start` create it; with wrangler, run `openssl rand -base64 32 | npx wrangler secret put WEBHOOK_KEY`'
 const OTHER_KEY =
-  'This webhook was stored under another WEBHOOK_KEY. Restore that key, or delete the webhook and create a new one'
+  'This webhook was stored under a different WEBHOOK_KEY. Restore that key, or delete the webhook and create a new one'
 
 const encoder = new TextEncoder()
 
-/** The key under which webhooks are stored. 409, with what to do, if the deployment has none. */
+/** The key that encrypts webhooks. If the deployment has none, throws a 409 that says what to do. */
 export async function webhookKeyOf({ WEBHOOK_KEY = '' }: { WEBHOOK_KEY?: string }): Promise<CryptoKey> {
   if (WEBHOOK_KEY.length < MIN_WEBHOOK_KEY_LENGTH) throw new ApiError(409, NOT_CONFIGURED, { code: 'no_webhook_key' })
-  // Any text works, and has all of its randomness in its hash.
+  // Any text works, and its hash keeps all of its randomness.
   const hash = await crypto.subtle.digest('SHA-256', encoder.encode(WEBHOOK_KEY))
   return crypto.subtle.importKey('raw', hash, 'AES-GCM', false, ['encrypt', 'decrypt'])
 }
@@ -38,7 +38,7 @@ export async function seal(key: CryptoKey, webhookId: string, sealed: Sealed): P
 /** The base64 of the IV, which has no padding. */
 const IV_LENGTH = (IV_BYTES / 3) * 4
 
-/** Decrypts what `seal` encrypted. 409, with what to do, if that was under another key. */
+/** Decrypts what `seal` encrypted. If it was encrypted with a different key, throws a 409 that says what to do. */
 export async function unseal(key: CryptoKey, webhookId: string, text: string): Promise<Sealed> {
   try {
     const iv = bytes(text.slice(0, IV_LENGTH))
@@ -55,7 +55,7 @@ const boundTo = (webhookId: string) => ({ additionalData: encoder.encode(webhook
 
 const PREFIX = 'whsec_'
 
-/** Creates a signing secret in the form of Standard Webhooks. */
+/** Creates a signing secret in the format of Standard Webhooks. */
 export const makeWebhookSecret = (): string =>
   PREFIX + base64(crypto.getRandomValues(new Uint8Array(WEBHOOK_SECRET_BYTES)))
 

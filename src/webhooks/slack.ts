@@ -25,7 +25,7 @@ const SHOWN: Readonly<Record<string, string>> = {
   errorType: 'Error type',
 }
 
-/** An event as a message for an incoming webhook of Slack, with a link into the app at `origin`. */
+/** An event as a message for a Slack incoming webhook, with a link into the app at `origin`. */
 export function slackMessage({ type, data }: Envelope, origin: string): JsonObject {
   const headline = HEADLINES[type]
   const shown: JsonObject = { ...data, traceId: traceOf(data)?.traceId ?? null }

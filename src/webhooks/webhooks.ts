@@ -33,7 +33,7 @@ import { Events, Format, toWebhook, toWebhookWithUrl, Webhook, WebhookWithSecret
 const TAKEN = 'Another webhook has this ID'
 const TOO_MANY = `A project can have at most ${MAX_WEBHOOKS} webhooks`
 const OWN_PROJECT = 'This key can only create webhooks for its own project; name it in projectSlug'
-const NO_KEY = "The deployment has no WEBHOOK_KEY (code no_webhook_key), or another one than this webhook's"
+const NO_KEY = "The deployment has no WEBHOOK_KEY (code no_webhook_key), or one that differs from this webhook's"
 
 const Url = described(
   v.pipe(text(1, MAX_WEBHOOK_URL_LENGTH), v.url('must be a URL')),
@@ -41,7 +41,7 @@ const Url = described(
 )
 const optionalProject = {
   projectSlug: v.optional(described(v.string(), 'Only webhooks that send the events of this project')),
-  projectId: v.optional(described(v.pipe(v.string(), v.toLowerCase()), 'The same, by the ID of the project')),
+  projectId: v.optional(described(v.pipe(v.string(), v.toLowerCase()), "The same, by the project's ID")),
 }
 
 const Description = text(0, MAX_WEBHOOK_DESCRIPTION_LENGTH)
@@ -51,7 +51,7 @@ export const createWebhook = endpoint({
   method: 'POST',
   path: '/api/webhooks',
   summary: 'Create a webhook',
-  description: `Sends the events of a project, or of every project, to a URL, signed as [Standard Webhooks](https://www.standardwebhooks.com) says. The response has the signing secret, which no other response shows. It takes up to 30 seconds until the first events are recorded. A project can have ${MAX_WEBHOOKS} webhooks, and so can the organization for every project.`,
+  description: `Sends the events of a project, or of every project, to a URL, signed according to [Standard Webhooks](https://www.standardwebhooks.com). The response has the signing secret, which no other response shows. It can take up to 30 seconds before the first events are recorded. A project can have ${MAX_WEBHOOKS} webhooks, and the organization can have as many that cover every project.`,
   scope: 'manage',
   body: v.strictObject({
     id: v.optional(
@@ -172,7 +172,7 @@ export const updateWebhook = endpoint({
   path: '/api/webhooks/{webhookId}',
   summary: 'Change a webhook',
   description:
-    'Omitted fields stay unchanged. A disabled webhook records no events. If you enable it again, the deliveries that were pending go on. Changes to `events` take up to 30 seconds.',
+    'Omitted fields stay unchanged. A disabled webhook records no events. If you enable it again, pending deliveries resume. Changes to `events` take up to 30 seconds to take effect.',
   scope: 'manage',
   params: v.object({ webhookId: Uuid }),
   body: v.strictObject({
@@ -213,7 +213,7 @@ export const deleteWebhook = endpoint({
   path: '/api/webhooks/{webhookId}',
   summary: 'Delete a webhook',
   description:
-    'Nothing more is sent to it, except what is being sent at this moment. Its deliveries are deleted: most at once, the rest within an hour or so.',
+    'Nothing more is sent to it, except for deliveries that are already in progress. Its deliveries are deleted: most of them at once, the rest within an hour or so.',
   scope: 'manage',
   params: v.object({ webhookId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },
@@ -232,7 +232,7 @@ export const rotateWebhookSecret = endpoint({
   path: '/api/webhooks/{webhookId}/rotate-secret',
   summary: "Replace a webhook's secret",
   description:
-    "For 24 hours, deliveries are signed with both secrets, so that you can change over. An older secret than the one that's replaced ends at once. If the response was lost, rotate again.",
+    'For 24 hours, deliveries are signed with both secrets, so that you can switch over. A secret older than the one being replaced stops working at once. If the response is lost, rotate again.',
   scope: 'manage',
   params: v.object({ webhookId: Uuid }),
   errors: { 409: `${CHANGED} / ${NO_KEY}` },

@@ -8,16 +8,16 @@ import { type Sealed, unseal } from './secrets.ts'
 const EventType = v.picklist(EVENT_TYPES)
 /** When each event is sent. */
 const OCCASIONS: Readonly<Record<v.InferOutput<typeof EventType>, string>> = {
-  'span.reviewed': 'an output is decided',
+  'span.reviewed': 'an output is accepted or corrected, or a review is undone',
   'span.disputed': 'the reviewers of an output disagree',
   'feedback.created':
-    "a pipeline sends feedback, or a reviewer comments on an output, alone or with a decision (`source` is `review`). Imported feedback, changes to feedback, and feedback that's deleted before it's sent send nothing",
+    "a pipeline sends feedback, or a reviewer comments on an output, alone or with a decision (`source` is `review`). Imported feedback, changes to feedback, and feedback that's deleted before it's sent don't send an event",
   'attribution.finished':
-    "an engine names the root cause of a disagreement (`status` is `done`), or fails for good (`failed`). The type is the engine's; if a reviewer names another one, `span.reviewed` says so",
+    "an engine names the root cause of a disagreement (`status` is `done`), or gives up (`failed`). The error type is the engine's; if a reviewer names a different one, `span.reviewed` says so",
   'prompt.activated':
     "a version of a prompt becomes active, such as a new prompt's first one or an earlier one, whether a person or the service activates it",
   'prompt.rolled_back':
-    'a version that was active before replaces a newer one, or `autoRollback` reactivates the previous one. `automatic` says which, and `reason` says why. `prompt.activated` is sent as well',
+    'a version that was active before replaces a newer one, or `autoRollback` reactivates the previous one. `automatic` says which of the two it was, and `reason` says why. `prompt.activated` is sent as well',
   'trace.deleted': 'somebody deletes a trace, but not when it expires',
 }
 export const Events = described(
@@ -30,7 +30,7 @@ export const Events = described(
 )
 export const Format = described(
   v.picklist(WEBHOOK_FORMATS),
-  'json: the event as JSON, signed as Standard Webhooks says. slack: a message for an incoming webhook of Slack.',
+  'json: the event as JSON, signed according to Standard Webhooks. slack: a message for a Slack incoming webhook.',
 )
 export const Webhook = v.object({
   id: Uuid,
@@ -43,15 +43,15 @@ export const Webhook = v.object({
   disabledAt: v.nullable(IsoTime),
   disabledReason: described(
     v.nullable(v.picklist(DISABLED_REASONS)),
-    'manager: somebody disabled it. gone: the receiver answered 410. failing: every delivery failed for five days.',
+    'manager: somebody disabled it. gone: the receiver returned 410. failing: every delivery failed for five days.',
   ),
   failingSince: described(
     v.nullable(IsoTime),
-    "When the first of the latest failures was. Null if the last attempt succeeded, or if there hasn't been one.",
+    "When the current run of failures began. Null if the last attempt succeeded, or if there hasn't been one.",
   ),
   previousSecretUntil: described(
     v.nullable(IsoTime),
-    'Until when deliveries are also signed with the secret before the current one. Null if there is none.',
+    'Until this time, deliveries are also signed with the previous secret. Null if there is none.',
   ),
   createdAt: IsoTime,
   updatedAt: IsoTime,
@@ -99,14 +99,14 @@ export const Delivery = v.object({
   at: described(IsoTime, 'When it happened'),
   state: described(
     v.picklist(DELIVERY_STATES),
-    'pending: not delivered yet. delivered: the receiver answered with a 2xx. failed: no attempt succeeded.',
+    'pending: not delivered yet. delivered: the receiver returned a 2xx. failed: no attempt succeeded.',
   ),
   attempts: described(v.number(), 'The attempts so far, since the last replay'),
-  nextAttemptAt: described(v.nullable(IsoTime), 'When the next attempt is due, at the earliest'),
+  nextAttemptAt: described(v.nullable(IsoTime), 'The earliest time of the next attempt'),
   request: v.object({
     body: described(
       v.looseObject({}),
-      'The event, without inputs, outputs, comments, and corrections, which are read when it is sent and not kept',
+      'The event, without inputs, outputs, comments, and corrections, which are read when it is sent, and not kept',
     ),
   }),
   attempt: described(
@@ -114,14 +114,14 @@ export const Delivery = v.object({
       v.object({
         at: IsoTime,
         durationMs: v.nullable(v.number()),
-        status: described(v.nullable(v.number()), "The answer's status. Null if there was no answer."),
-        error: described(v.nullable(v.string()), 'Why there was no answer, or why it counts as a failure'),
+        status: described(v.nullable(v.number()), "The response's status. Null if there was no response."),
+        error: described(v.nullable(v.string()), 'Why there was no response, or why the response counts as a failure'),
         answer: described(
           v.nullable(v.string()),
-          `The first ${KEPT_ANSWER_BYTES} bytes of the answer, if the attempt failed`,
+          `The first ${KEPT_ANSWER_BYTES} bytes of the response's body, if the attempt failed`,
         ),
       }),
     ),
-    'The latest attempt. Null before the first one has ended.',
+    'The latest attempt. Null until the first one ends.',
   ),
 })

@@ -45,7 +45,7 @@ export async function sendNow(org: Org, bindings: Env = withoutQueue(), projectI
   await runJob({ kind: 'send_events', ...row }, bindings)
 }
 
-/** A tenant with a webhook, which nothing is sent to until a test asks for it. */
+/** A tenant with a webhook that gets nothing until a test sends it. */
 export async function newHooked(fields: object = {}, bindings: Env = withoutQueue()) {
   const org = await newOrg()
   const manager = client({ 'x-api-key': org.ownerKey }, bindings)

@@ -10,7 +10,7 @@ interface Receiver {
   url: string
   /** The IDs of the events that it got. */
   ids: (string | undefined)[]
-  /** What it answers from now on. */
+  /** What it returns from now on. */
   answer: { status: number; body: string }
   close: () => void
 }
@@ -87,8 +87,8 @@ test('a webhook is created, tested, replayed, disabled, and deleted', async ({ p
     await expect(delivery).toContainText('Pending')
     await delivery.getByRole('button', { name: 'webhook.test' }).press('Enter')
     await expect(dialog.getByRole('region', { name: 'Request' })).toContainText('"type": "webhook.test"')
-    await expect(dialog.getByRole('region', { name: 'Answer' })).toContainText('<img src=x onerror=')
-    await expect(dialog.getByRole('region', { name: 'Answer' })).toContainText('U+202E')
+    await expect(dialog.getByRole('region', { name: 'Response' })).toContainText('<img src=x onerror=')
+    await expect(dialog.getByRole('region', { name: 'Response' })).toContainText('U+202E')
     await expectAccessibleDialog(page)
   })
 
@@ -96,7 +96,7 @@ test('a webhook is created, tested, replayed, disabled, and deleted', async ({ p
     receiver.answer = { status: 204, body: '' }
     await dialog.getByRole('button', { name: 'Send now' }).click()
     await expect(dialog).toContainText('Delivered')
-    await expect(dialog).toContainText('Answered 204')
+    await expect(dialog).toContainText('Returned 204')
     await page.keyboard.press('Escape')
     await expect(delivery).toContainText('204')
     await expect(delivery.getByRole('button', { name: 'webhook.test' })).toBeFocused()

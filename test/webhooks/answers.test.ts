@@ -3,7 +3,7 @@ import { KEPT_ANSWER_BYTES, WEBHOOK_TIMEOUT_MS } from '../../src/limits.ts'
 import type { ReceiverReport } from '../support/receiver-report.ts'
 import { newHooked, receive, withoutQueue } from '../support/webhooks.ts'
 
-/* What receivers answer, over real HTTP. */
+/* What receivers return, over real HTTP. */
 
 afterEach(() => vi.restoreAllMocks())
 
@@ -18,7 +18,7 @@ async function deliverTo(behavior: string, settings: { ALLOW_LOCAL_WEBHOOKS?: st
   return { ...hooked, delivery: (await hooked.deliveries())[0], report }
 }
 
-describe('the answer of a receiver', () => {
+describe("a receiver's response", () => {
   it.for([
     ['empty', ''],
     ['multibyte', `${'x'.repeat(1022)}�`],
@@ -29,7 +29,7 @@ describe('the answer of a receiver', () => {
     const { delivery } = await deliverTo(behavior)
     expect(delivery).toMatchObject({
       state: 'pending',
-      attempt: { status: 500, error: 'The receiver answered 500', answer },
+      attempt: { status: 500, error: 'The receiver returned 500', answer },
     })
   })
 
@@ -71,7 +71,7 @@ describe('a delivery', () => {
     expect((await report()).paths).toEqual([])
   })
 
-  it('ends after ten seconds', async () => {
+  it('times out after ten seconds', async () => {
     const timeouts: number[] = []
     const controller = new AbortController()
     vi.spyOn(AbortSignal, 'timeout').mockImplementation(ms => {
@@ -88,7 +88,7 @@ describe('a delivery', () => {
     expect(timeouts).toEqual([WEBHOOK_TIMEOUT_MS])
     expect((await deliveries())[0]).toMatchObject({
       state: 'pending',
-      attempt: { status: null, error: 'No answer within 10 s', answer: null },
+      attempt: { status: null, error: 'No response within 10 s', answer: null },
     })
   })
 })

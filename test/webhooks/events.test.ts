@@ -44,7 +44,7 @@ describe('events', () => {
     const span = await newSpan(org)
     const decision = { decision: 'correct', approvedOutput: 'secret correction', comment: 'secret comment' }
     expect((await fresh.put(`/api/spans/${span.spanId}/review`, decision)).status).toBe(200)
-    // The same decision again is none.
+    // Making the same decision again isn't an event.
     await fresh.put(`/api/spans/${span.spanId}/review`, decision)
     const received = receive()
     await sendNow(org)
@@ -64,7 +64,7 @@ describe('events', () => {
     expect(JSON.stringify(received)).not.toContain('secret')
   })
 
-  it('are recorded only if somebody asks for them', async () => {
+  it('are recorded only if a webhook asks for them', async () => {
     const { org, webhook, fresh } = await newWatched(['span.disputed'])
     const span = await newSpan(org)
     await fresh.put(`/api/spans/${span.spanId}/review`, { decision: 'accept' })

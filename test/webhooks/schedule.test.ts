@@ -9,7 +9,7 @@ import {
 } from '../../src/limits.ts'
 import { newHooked, receive } from '../support/webhooks.ts'
 
-/* When deliveries are attempted, and when no longer, on a simulated clock. */
+/* When deliveries are attempted, and when that stops, on a simulated clock. */
 
 afterEach(() => {
   vi.useRealTimers()
@@ -42,7 +42,7 @@ async function newTimed() {
 
 const pass = (ms: number) => vi.setSystemTime(Date.now() + ms)
 
-/** A receiver that answers with a status until a test changes it. */
+/** A receiver that returns a status until a test changes it. */
 function receiveWith(status: number) {
   const receiver = { status }
   const received = receive(() => new Response(null, { status: receiver.status }))
@@ -50,7 +50,7 @@ function receiveWith(status: number) {
 }
 
 describe('a delivery', () => {
-  it.for([200, 201, 202, 204, 206, 299])('succeeds if the receiver answers %d', async (status, { expect }) => {
+  it.for([200, 201, 202, 204, 206, 299])('succeeds if the receiver returns %d', async (status, { expect }) => {
     const { sendTest, send } = await newTimed()
     const { received } = receiveWith(status)
     expect(await sendTest()).toMatchObject({
@@ -71,14 +71,14 @@ describe('a delivery', () => {
     [304, 'Redirects are not followed'],
     [307, 'Redirects are not followed'],
     [308, 'Redirects are not followed'],
-    [400, 'The receiver answered 400'],
-    [401, 'The receiver answered 401'],
-    [404, 'The receiver answered 404'],
-    [410, 'The receiver answered 410'],
-    [429, 'The receiver answered 429'],
-    [500, 'The receiver answered 500'],
-    [503, 'The receiver answered 503'],
-  ] as const)('fails if the receiver answers %d', async ([status, error], { expect }) => {
+    [400, 'The receiver returned 400'],
+    [401, 'The receiver returned 401'],
+    [404, 'The receiver returned 404'],
+    [410, 'The receiver returned 410'],
+    [429, 'The receiver returned 429'],
+    [500, 'The receiver returned 500'],
+    [503, 'The receiver returned 503'],
+  ] as const)('fails if the receiver returns %d', async ([status, error], { expect }) => {
     const { sendTest } = await newTimed()
     const { received } = receiveWith(status)
     expect(await sendTest()).toMatchObject({ state: 'pending', attempts: 1, attempt: { status, error } })
@@ -111,11 +111,11 @@ describe('a delivery', () => {
     pass(DAY_MS)
     await send()
     expect(received).toHaveLength(10)
-    // One delivery that failed is no reason to switch the webhook off.
+    // One failed delivery is no reason to switch the webhook off.
     expect((await read()).enabled).toBe(true)
   })
 
-  it('succeeds in its last attempt, and ends the failures', async () => {
+  it('succeeds in its last attempt, so the receiver no longer counts as failing', async () => {
     const { sendTest, retry, read } = await newTimed()
     const receiver = receiveWith(400)
     let delivery = await sendTest()
@@ -128,7 +128,7 @@ describe('a delivery', () => {
 })
 
 describe('a receiver', () => {
-  it.for([429, 500, 503])('rests after it answers %d, longer after each failure', async (status, { expect }) => {
+  it.for([429, 500, 503])('rests after it returns %d, longer after each failure', async (status, { expect }) => {
     const { test, send } = await newTimed()
     const { received } = receiveWith(status)
     for (let count = 0; count < 6 * CONCURRENT_DELIVERIES; count++) await test()
@@ -189,7 +189,7 @@ describe('a receiver', () => {
     expect(await sendTest()).toMatchObject({ state: 'delivered' })
   })
 
-  it('that answers 410 is switched off until somebody enables it', async () => {
+  it('that returns 410 is switched off until somebody enables it', async () => {
     const { manager, path, test, replay, send, read, deliveries, auditLog } = await newTimed()
     const receiver = receiveWith(410)
     const [first] = [await test(), await test()]
@@ -273,7 +273,7 @@ describe('a replay', () => {
     expect(await auditLog()).toContainEqual(expect.objectContaining({ action: 'webhook.replay' }))
   })
 
-  it('begins the attempts at a failed delivery anew', async () => {
+  it('starts the attempts at a failed delivery over', async () => {
     const { sendTest, retry, replay, send, deliveries } = await newTimed()
     receiveWith(400)
     let delivery = await sendTest()

@@ -87,7 +87,7 @@ describe('the signature of a delivery', () => {
     vi.setSystemTime(Date.now() + 1)
     expect(await verifiedBy(first, second)).toEqual([false, true])
     expect((await read()).previousSecretUntil).toBeNull()
-    // The second rotation within 24 hours ends the oldest secret at once.
+    // After the second rotation within 24 hours, the oldest secret stops working at once.
     const third = await rotate()
     const fourth = await rotate()
     expect(await verifiedBy(first, second, third, fourth)).toEqual([false, false, true, true])

@@ -2,7 +2,7 @@ import { describe, it } from 'vitest'
 import { MAX_WEBHOOK_URL_LENGTH } from '../../src/limits.ts'
 import { newHooked } from '../support/webhooks.ts'
 
-/* The URLs that events are never sent to. The service answers at https://countersign.test in tests. */
+/* The URLs that events are never sent to. The service is at https://countersign.test in tests. */
 
 const HTTPS = 'must begin with https://'
 const ADDRESS = 'must have a host name, not an IP address'

@@ -44,7 +44,7 @@ describe('a webhook', () => {
     expect((await create(org, { projectSlug: undefined })).status).toBe(201)
   })
 
-  it("keeps its URL and secrets encrypted, and can't be read under another key", async () => {
+  it("keeps its URL and secrets encrypted, and can't be read with a different key", async () => {
     const org = await newOrg()
     const { body } = await create(org, { url: 'https://hooks.slack.com/services/T0/B0/token' })
     const row = await env.DB.prepare('select * from webhooks where id = ?').bind(body.id).first()
@@ -57,7 +57,7 @@ describe('a webhook', () => {
     expect((await other.delete(`/api/webhooks/${body.id}`)).status).toBe(200)
   })
 
-  it("doesn't keep others from their events if it can't be read", async () => {
+  it("doesn't stop other webhooks from getting events if it can't be read", async () => {
     const org = await newOrg()
     const other = client({ 'x-api-key': org.ownerKey }, { ...env, WEBHOOK_KEY: 'another key of the tests' })
     const unreadable = await other.post('/api/webhooks', { ...draft, url: 'https://unreadable.example.com' })

@@ -13,9 +13,9 @@ export const webhooks = sqliteTable(
     organizationKey: integer('organization_key').notNull(),
     /** Null: every project in the organization. */
     projectKey: integer('project_key'),
-    /** A hash of the request that created it, which tells a repeated request from another one with the same id. */
+    /** A hash of the request that created it, which tells a repeated request from a different one with the same id. */
     requestHash: text('request_hash').notNull(),
-    /** The URL and the signing secrets, encrypted under WEBHOOK_KEY: a Slack URL is a secret as well. */
+    /** The URL and the signing secrets, encrypted with WEBHOOK_KEY. A Slack URL is a secret as well. */
     sealed: text('sealed').notNull(),
     /** Event types, each between spaces: ` span.reviewed trace.deleted `. */
     events: text('events').notNull(),
@@ -31,7 +31,7 @@ export const webhooks = sqliteTable(
     disabledReason: text('disabled_reason', { enum: DISABLED_REASONS }),
     /** The first failure after the last success. Null if the last attempt was a success. */
     failingSince: integer('failing_since'),
-    /** The failures in a row after which it rests, and until when. */
+    /** How many failures in a row led to its rest, and until when it rests. */
     restCount: integer('rest_count').notNull(),
     restsUntil: integer('rests_until'),
     /** When a run has to look at its deliveries. Null if none is pending. */
@@ -62,14 +62,14 @@ export const webhookEvents = sqliteTable(
     /** Null for a test event of a webhook for every project. */
     projectKey: integer('project_key'),
     type: text('type').notNull(),
-    /** The trace that it's about, which takes its event with it when it's purged. Null for others. */
+    /** The trace that it's about; purging the trace removes the event. Null for others. */
     traceKey: integer('trace_key'),
     /** The id of what it's about: a review, feedback, a span, and so on. */
     subjectId: text('subject_id').notNull(),
-    /** Who caused it: a user's id, or the id of a key without a user. Null: the service. */
+    /** Who caused it: a user's id, or the id of a key that has no user. Null: the service. */
     actorId: text('actor_id'),
     at: integer('at').notNull(),
-    /** What the payload says besides: ids and enumerated words, as a JSON object. */
+    /** The rest of the payload: ids and enumerated words, as a JSON object. */
     data: text('data').notNull(),
     /** Whether it still has to be turned into deliveries. */
     isNew: integer('is_new', { mode: 'boolean' }).notNull(),
@@ -82,7 +82,7 @@ export const webhookEvents = sqliteTable(
   ],
 )
 
-/** One event for one webhook, and how its delivery went. */
+/** One event for one webhook, and the state of its delivery. */
 export const webhookDeliveries = sqliteTable(
   'webhook_deliveries',
   {
@@ -95,13 +95,13 @@ export const webhookDeliveries = sqliteTable(
     nextAttemptAt: integer('next_attempt_at'),
     /** The run that holds it. */
     leaseToken: text('lease_token'),
-    /** The last attempt: when it began, how long it took, and the answer's status. */
+    /** The last attempt: when it began, how long it took, and the response's status. */
     attemptedAt: integer('attempted_at'),
     durationMs: integer('duration_ms'),
     status: integer('status'),
-    /** Why there was no answer. */
+    /** Why there was no response. */
     fault: text('fault'),
-    /** The beginning of the answer, if the attempt failed. */
+    /** The beginning of the response, if the attempt failed. */
     answer: text('answer'),
   },
   table => [

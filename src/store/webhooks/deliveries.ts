@@ -10,7 +10,7 @@ import { webhookDeliveries, webhookEvents, webhooks } from '../schema/webhooks.t
 import { isVeiledEvent } from './veiled-events.ts'
 import type { WebhookRecord } from './webhooks.ts'
 
-/** An event and how its delivery to one webhook went. */
+/** An event, and the state of its delivery to one webhook. */
 export interface Delivery {
   sequence: number
   /** The event's. */
@@ -163,8 +163,8 @@ export const newDelivery = (now: number) => ({
 })
 
 /**
- * Begins a delivery's attempts anew. A pending one is attempted at once, and keeps its count. If a run is sending it at this
- * moment, it's sent once more.
+ * Starts a delivery's attempts over. A pending one is attempted at once, and keeps its count. One that a run is sending
+ * right now is sent once more.
  */
 export async function replayDelivery(
   store: Store,

@@ -14,7 +14,7 @@ import { selectWebhooks, type WebhookRecord } from './webhooks.ts'
  * deliveries at a time under a lease. The rows are authoritative; queue messages only say that there may be work.
  */
 
-/** The enabled webhooks to which a project's events go. With null, those for every project. */
+/** The enabled webhooks that get a project's events. With null, those for every project. */
 export const listSendingWebhooks = (store: Store, projectKey: number | null): Promise<WebhookRecord[]> =>
   selectWebhooks(
     store,
@@ -90,13 +90,13 @@ export async function fanOut(
 export interface ClaimedDelivery {
   webhookKey: number
   sequence: number
-  /** With the one that the claim begins. */
+  /** Including the one that the claim begins. */
   attempts: number
 }
 
 /**
- * Claims the due deliveries of webhooks that don't rest, a few of each, for `DELIVERY_LEASE_MS`. The first ones of each
- * webhook come first.
+ * Claims the due deliveries of webhooks that don't rest, a few of each, for `DELIVERY_LEASE_MS`. The oldest deliveries
+ * of each webhook come first.
  */
 export async function claimDeliveries(
   { database }: Store,
@@ -137,7 +137,7 @@ export async function claimDeliveries(
     .map(({ row }) => row)
 }
 
-/** What came of an attempt. */
+/** The outcome of an attempt. */
 export interface Outcome {
   attemptedAt: number
   durationMs: number
@@ -158,7 +158,7 @@ const isHeld = ({ webhookKey, sequence }: ClaimedDelivery, token: string): SQL |
     eq(webhookDeliveries.leaseToken, token),
   )
 
-/** Stores what came of an attempt, and what it says about the receiver. */
+/** Stores the outcome of an attempt, and what it says about the receiver. */
 export async function finishAttempt(
   { database }: Store,
   delivery: ClaimedDelivery,
@@ -225,7 +225,7 @@ export async function dropDeliveries(
 }
 
 /**
- * Says when each webhook has to be looked at again: when its next delivery is due and its rest is over. Returns the
+ * Stores when a run has to look at each webhook again: when its next delivery is due and its rest is over. Returns the
  * earliest time, or null if there's nothing left.
  */
 export async function planNextRun(store: Store, receivers: readonly WebhookRecord[]): Promise<number | null> {
@@ -246,7 +246,7 @@ export async function planNextRun(store: Store, receivers: readonly WebhookRecor
   return times.length === 0 ? null : Math.min(...times)
 }
 
-/** Switches a webhook off: its receiver is gone, or has failed for too long. */
+/** Disables a webhook, because its receiver is gone or has failed for too long. */
 export async function switchOff(
   store: Store,
   { key, id, projectKey }: Pick<WebhookRecord, 'key' | 'id' | 'projectKey'>,
@@ -276,7 +276,7 @@ export interface DueProject {
   projectKey: number | null
 }
 
-/** The first project with new events, of those that fulfill a condition. */
+/** The first project with new events that meets a condition. */
 const firstNew = (condition: SQL): SQL =>
   sql`select min(project_key) from ${webhookEvents} where is_new = 1 and ${condition}`
 

@@ -17,9 +17,10 @@ const isAnswerHidden = existsShallow(sql`
   select 1 from ${traces} where ${traces.key} = ${traceKey} and ${isAnswerVeiled}`)
 
 /**
- * Whether a blind policy hides the current event from reviewers, who may be among its readers: what reviewers said about
- * an output before it's decided, such as that they disagree, and what an engine found in its trace. A decision is never hidden. Feedback that was deleted in
- * the meantime is, because it may have been on a hidden output.
+ * Whether a blind policy hides the current event from reviewers, who may be among its readers. It hides what reviewers
+ * said about an output before it's decided, such as that they disagree, and what an engine found in its trace. It never
+ * hides a decision. It does hide feedback that was deleted in the meantime, because that may have been on a hidden
+ * output.
  */
 export const isVeiledEvent: SQL = sql`case webhook_events.type
   when 'span.disputed' then exists (select 1 from ${spans}

@@ -95,8 +95,8 @@ export async function findWebhook(store: Store, id: string): Promise<WebhookReco
 }
 
 /**
- * Creates a webhook for a project, or for every project. Returns the one with its id if there is one already, or undefined
- * if there are as many as there may be.
+ * Creates a webhook for a project, or for every project. If one with this id already exists, returns that one.
+ * Undefined if the limit is reached.
  */
 export async function addWebhook(
   store: Store,
@@ -156,7 +156,7 @@ export type WebhookChanges = { [Name in keyof WebhookSettings]?: WebhookSettings
   isEnabled?: boolean | undefined
 }
 
-/** Names a webhook, and the URL and secrets that a change follows from. */
+/** Identifies a webhook, and the URL and secrets that a change is based on. */
 type WebhookVersion = Pick<WebhookRecord, 'key' | 'id' | 'projectKey' | 'sealed'>
 
 const isVersion = (store: Store, { key, sealed }: WebhookVersion): SQL =>
@@ -171,7 +171,7 @@ const ENABLED = { isEnabled: true, disabledAt: null, disabledReason: null, ...FR
 const DISABLED = { isEnabled: false, disabledReason: 'manager', dueAt: null } as const
 
 /**
- * Changes a webhook. A disabled one that's enabled goes on with the deliveries that are left. Returns undefined if the
+ * Changes a webhook. A disabled one that's enabled resumes the deliveries that are left. Returns undefined if the
  * webhook was changed or deleted since it was read.
  */
 export async function updateWebhook(
@@ -209,7 +209,7 @@ export async function updateWebhook(
       .set({ ...others, ...moved, ...switched, updatedAt: act.at })
       .where(isChange),
   ])
-  // The deliveries that are left go on at once.
+  // The deliveries that are left resume at once.
   if (isSwitch && isEnabled) store.outbox.add(before.projectKey)
   const after = await findWebhook(store, before.id)
   return after && after.sealed === (changes.sealed ?? before.sealed) ? after : undefined

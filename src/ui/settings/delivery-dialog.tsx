@@ -23,7 +23,7 @@ interface DeliveryDialogProps {
   onClose: () => void
 }
 
-/** A delivery's request and answer, with a button that sends it again. */
+/** A delivery's request and response, with a button that sends it again. */
 export function DeliveryDialog({ webhook, delivery, onChange, onClose }: DeliveryDialogProps) {
   // The dialog keeps its content while it fades out.
   const [shown, setShown] = useState(delivery)
@@ -91,7 +91,7 @@ function DeliveryDetails({
       ) : (
         <>
           <Text size="sm">
-            {attempt.status === null ? 'No answer' : `Answered ${attempt.status}`},{' '}
+            {attempt.status === null ? 'No response' : `Returned ${attempt.status}`},{' '}
             <Moment at={attempt.at} precision="exact" />
             {attempt.durationMs !== null && `, after ${count(attempt.durationMs)} ms`}
           </Text>
@@ -100,7 +100,7 @@ function DeliveryDetails({
               <ShownText text={attempt.error} />
             </Text>
           )}
-          {attempt.answer !== null && attempt.answer !== '' && <CodeSection label="Answer" text={attempt.answer} />}
+          {attempt.answer !== null && attempt.answer !== '' && <CodeSection label="Response" text={attempt.answer} />}
         </>
       )}
     </Stack>

@@ -30,7 +30,7 @@ export function DeliveryTable({ deliveries, onOpen }: DeliveryTableProps) {
       label: 'Next attempt',
       cell: ({ nextAttemptAt }) => (nextAttemptAt === null ? 'None' : <Moment at={nextAttemptAt} precision="exact" />),
     },
-    { label: 'Answer', cell: ({ attempt }) => <Answered attempt={attempt} /> },
+    { label: 'Response', cell: ({ attempt }) => <Answered attempt={attempt} /> },
   ]
   return <StackedTable label="Deliveries" columns={columns} rows={deliveries} keyOf={({ id }) => id} />
 }

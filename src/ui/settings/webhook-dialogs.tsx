@@ -70,7 +70,7 @@ export function EditWebhook({ webhook }: { webhook: Webhook }) {
       button={({ events }) => ({ act: 'Save', isDisabled: events.length === 0 })}
       send={draft => updateWebhook(webhook.id, changesIn(webhook, { ...draft, url: draft.url.trim() }, CHANGEABLE))}
       onDone={refreshWebhooks}
-      notice={() => 'Changes saved. Other events are sent within 30 seconds.'}
+      notice={() => 'Changes saved. They take effect within 30 seconds.'}
     >
       {(draft, change, faults) => <WebhookFields draft={draft} onChange={change} faults={faults} />}
     </DialogForm>
@@ -85,8 +85,8 @@ export function WebhookSwitch({ webhook }: { webhook: Webhook }) {
     onDone: async ({ enabled }) => {
       await refreshWebhooks()
       const message = enabled
-        ? `${host} gets events again, within 30 seconds. Pending deliveries go on.`
-        : `${host} gets no more events. Those that happen now aren't recorded for it.`
+        ? `${host} will get events again within 30 seconds. Pending deliveries resume.`
+        : `${host} won't get any more events. Events from now on aren't recorded for it.`
       notifications.show({ message })
     },
     onFault: ({ message }) => notifications.show({ color: 'red', title: `Couldn't change ${host}`, message }),
@@ -120,9 +120,9 @@ export function RotateSecret({ webhook, onMade }: RotateSecretProps) {
     >
       {() => (
         <Text size="sm">
-          For 24 hours, deliveries are signed with both secrets, so that the receiver can change over. After that, only
+          For 24 hours, deliveries are signed with both secrets, so that the receiver can switch over. After that, only
           the new one works.
-          {webhook.previousSecretUntil !== null && ' The secret before the current one ends at once.'}
+          {webhook.previousSecretUntil !== null && ' The secret before the current one stops working at once.'}
         </Text>
       )}
     </DialogForm>
@@ -150,7 +150,7 @@ export function DeleteWebhook({ webhook, onDeleted }: { webhook: Webhook; onDele
               ”:{' '}
             </>
           )}
-          Nothing more is sent to it, and its deliveries can no longer be seen. You can't undo this.
+          Nothing more is sent to it, and its deliveries can no longer be viewed. You can't undo this.
         </Text>
       )}
     </DialogForm>

@@ -10,14 +10,14 @@ const EVENTS: Readonly<Record<EventType, string>> = {
   'span.disputed': 'Reviewers disagree about an output',
   'feedback.created': 'A pipeline sent feedback, or a reviewer commented on an output',
   'attribution.finished': 'An engine found the root cause of a wrong output, or gave up',
-  'prompt.activated': "A version of a prompt became the step's active one",
+  'prompt.activated': 'A prompt version became active',
   'prompt.rolled_back': 'A prompt went back to a version that was active before',
   'trace.deleted': 'Somebody deleted a trace',
 }
 
 export const FORMATS: Readonly<Record<Webhook['format'], { label: string; description: string }>> = {
-  json: { label: 'JSON', description: 'Signed as Standard Webhooks says, for your own service' },
-  slack: { label: 'Slack', description: 'A message, for the URL of an incoming webhook of Slack' },
+  json: { label: 'JSON', description: 'Signed according to Standard Webhooks, for your own service' },
+  slack: { label: 'Slack', description: 'A message, for the URL of a Slack incoming webhook' },
 }
 
 const ALL = ''

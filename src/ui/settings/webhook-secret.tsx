@@ -13,7 +13,7 @@ export const WebhookSecret = ({ webhook, onDone }: { webhook: WebhookWithSecret;
     <CopiedCode text={webhook.secret} label="Copy secret" />
     {webhook.previousSecretUntil !== null && (
       <Text size="sm">
-        Until <Moment at={webhook.previousSecretUntil} />, deliveries are also signed with the secret before this one.
+        Until <Moment at={webhook.previousSecretUntil} />, deliveries are also signed with the previous secret.
       </Text>
     )}
     {webhook.format === 'slack' && <Text size="sm">Slack doesn't check it, so you can ignore it.</Text>}

@@ -7,7 +7,7 @@ import { StateLine } from './state-line.tsx'
 
 const WHY_DISABLED: Readonly<Record<NonNullable<Webhook['disabledReason']>, string>> = {
   manager: 'By a manager',
-  gone: 'The receiver answered 410 Gone',
+  gone: 'The receiver returned 410 Gone',
   failing: 'Every delivery failed for five days',
 }
 

@@ -99,7 +99,7 @@ export function WebhookView({ id, onMade }: WebhookViewProps) {
             <Empty title={state === null ? 'No deliveries yet' : 'No deliveries in this state'}>
               {state === null
                 ? 'Send a test event to see whether the receiver gets it.'
-                : 'Choose another state, or all.'}
+                : 'Choose a different state, or all.'}
             </Empty>
           ) : (
             <DeliveryTable deliveries={deliveries} onOpen={setOpened} />
