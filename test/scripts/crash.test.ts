@@ -1,43 +1,63 @@
+import type { Server as HttpServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import * as v from 'valibot'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { listOf } from '../properties/model.ts'
 import { Client, CutOff } from './crash/client.ts'
+import { Envelope, EVENTS, EventLedger } from './crash/events.ts'
 import { managementWriter } from './crash/management.ts'
+import { reviewWriter } from './crash/reviews.ts'
 import { comparable, idsIn, random, type Subject, type Tenant } from './crash/subject.ts'
 import { traceWriter, WrittenTrace } from './crash/trace.ts'
-import { ADMIN_TOKEN, newServer, type Server } from './server.ts'
+import { ADMIN_TOKEN, newServer, runCron, type Server } from './server.ts'
 
 /*
  * Kills the whole server with SIGKILL while it writes, restarts it, and checks that every acknowledged write exists and
- * nothing is partial. `npm run test:crash` runs longer and under more load.
+ * nothing is partial, and that every change that took effect has its event, which a webhook delivers at least once. `npm run
+ * test:crash` runs longer and under more load, and waits for deliveries that were cut off.
  */
 
-const { rounds, seconds, writers } = process.env.CRASH_SECONDS
-  ? { rounds: 10, seconds: Number(process.env.CRASH_SECONDS), writers: 48 }
-  : { rounds: 3, seconds: 2, writers: 16 }
+const { rounds, seconds, writers, isThorough } = process.env.CRASH_SECONDS
+  ? { rounds: 10, seconds: Number(process.env.CRASH_SECONDS), writers: 48, isThorough: true }
+  : { rounds: 3, seconds: 2, writers: 16, isThorough: false }
 
 /** The number of concurrent calls that read the writes back. */
 const READERS = 8
 
+/** How long events may take after the last restart. A delivery that was cut off is under a lease for two minutes. */
+const DELIVERY_TIMEOUT_MS = 300_000
+
 let server: Server
+let events: EventLedger
+let receiver: HttpServer
 
 beforeEach(async () => {
   server = await newServer()
+  events = new EventLedger()
+  receiver = await events.receive()
 })
 
-afterEach(() => server.remove())
+afterEach(async () => {
+  await server.remove()
+  receiver.close()
+  receiver.closeAllConnections()
+})
 
 it('keeps every acknowledged write if it is killed and restarted', {
-  timeout: rounds * (60 + 10 * seconds) * 1000,
+  timeout: rounds * (60 + 10 * seconds) * 1000 + DELIVERY_TIMEOUT_MS,
 }, async ({ annotate }) => {
   await startServer()
   const tenant = await newTenant()
   const { client } = tenant
   const ledger: Subject[] = []
-  const writes = [await managementWriter(tenant, ledger), await managementWriter(tenant, ledger)]
-  while (writes.length < writers) writes.push(traceWriter(tenant, ledger))
+  const writes = await Promise.all(
+    [managementWriter, managementWriter, reviewWriter, reviewWriter].map(newWriter =>
+      newWriter(tenant, ledger, events),
+    ),
+  )
+  while (writes.length < writers) writes.push(traceWriter(tenant, ledger, events))
   let acknowledged = 0
   for (let round = 1; round <= rounds; round++) {
     const before = { acknowledged, cutOff: client.cutOff }
@@ -60,13 +80,15 @@ it('keeps every acknowledged write if it is killed and restarted', {
     client.isDying = false
     await mustBeWhole(tenant, ledger)
   }
+  await mustArrive(tenant)
+  await annotate(`${events.arrivedCount} events arrived`)
   // Otherwise, the server was killed while idle.
   expect(acknowledged).toBeGreaterThan(0)
   expect(client.cutOff).toBeGreaterThan(0)
 })
 
 async function startServer(): Promise<void> {
-  expect(await server.start({ SEED: 'none' })).toContain('Countersign is running')
+  expect(await server.start({ SEED: 'none', ALLOW_LOCAL_WEBHOOKS: '1' })).toContain('Countersign is running')
 }
 
 /** A fresh organization's project, called with a key that has no rate limit in practice. */
@@ -75,17 +97,20 @@ async function newTenant(): Promise<Tenant> {
   const Organization = v.object({ apiKey: v.object({ key: v.string() }) })
   const { apiKey } = v.parse(Organization, await admin.make('POST', '/api/orgs', { slug: 'crash', name: 'Crash' }))
   const owner = admin.withKey(apiKey.key)
+  const { port } = receiver.address() as AddressInfo
+  await owner.make('POST', '/api/webhooks', { url: `http://localhost:${port}`, events: EVENTS })
   const Project = v.object({ id: v.string(), slug: v.string() })
   const project = v.parse(Project, await owner.make('POST', '/api/projects', { slug: 'crash', name: 'Crash' }))
   const scopes = ['ingest', 'read', 'review', 'manage']
   const draft = { name: 'Crash', projectSlug: 'crash', scopes, rateLimitPerMinute: 1_000_000 }
   const Key = v.object({ id: v.string(), key: v.string() })
-  const { id, key } = v.parse(Key, await owner.make('POST', '/api/api-keys', draft))
+  const { id: caller, key } = v.parse(Key, await owner.make('POST', '/api/api-keys', draft))
   const client = owner.withKey(key)
-  const Prompt = v.object({ versionId: v.string() })
+  const Prompt = v.object({ id: v.string(), versionId: v.string() })
   const prompt = { projectSlug: 'crash', stepId: 'step', content: 'Answer.' }
-  const { versionId } = v.parse(Prompt, await client.make('POST', '/api/prompts', prompt))
-  return { client, ids: idsIn(project, { promptVersion: versionId, caller: id }) }
+  const { id, versionId } = v.parse(Prompt, await client.make('POST', '/api/prompts', prompt))
+  events.expect('prompt.activated', id)
+  return { client, ids: idsIn(project, { promptVersion: versionId, caller }) }
 }
 
 /** Keeps writing until the server dies. */
@@ -124,10 +149,38 @@ async function mustBeListed({ client, ids }: Tenant, ledger: readonly Subject[])
   for (const phase of [undefined, 'open', 'done']) {
     const query = { fields: phase ? [{ path: 'phase', value: phase }] : [] }
     const filter = phase ? `&metadata.phase=${phase}` : ''
-    const listed = await client.pages(`/api/traces?projectSlug=crash&limit=200${filter}`, 'traces', 'nextCursor')
+    const listed = await client.pages(
+      `/api/traces?projectSlug=crash&name=crash&limit=200${filter}`,
+      'traces',
+      'nextCursor',
+    )
     expect(comparable(listed)).toEqual(comparable(listOf(world, query, ids)))
   }
 }
+
+/**
+ * Each change that took effect must have one event, and each event must arrive. A shorter run doesn't wait for deliveries
+ * that the last kill cut off: it's enough if they're still pending.
+ */
+async function mustArrive({ client }: Tenant): Promise<void> {
+  const { webhooks } = v.parse(Webhooks, await client.make('GET', '/api/webhooks?projectSlug=crash'))
+  const isLate = Date.now() + DELIVERY_TIMEOUT_MS
+  while (events.differences().length > 0 && Date.now() < isLate) {
+    await runCron(server.url)
+    for (const { id } of isThorough ? [] : webhooks) {
+      const path = `/api/webhooks/${id}/deliveries?state=pending&limit=200`
+      for (const pending of v.parse(v.array(Pending), await client.pages(path, 'deliveries', 'nextCursor'))) {
+        events.arrive(pending.id, pending.request.body)
+      }
+    }
+    await setTimeout(1000)
+  }
+  expect(events.differences()).toEqual([])
+  expect(events.arrivedCount).toBeGreaterThan(0)
+}
+
+const Webhooks = v.object({ webhooks: v.array(v.object({ id: v.string() })) })
+const Pending = v.object({ id: v.string(), request: v.object({ body: Envelope }) })
 
 async function inParallel<Item>(items: readonly Item[], task: (item: Item) => Promise<void>): Promise<void> {
   const queue = items.values()

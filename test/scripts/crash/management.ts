@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import type { EventLedger } from './events.ts'
 import { random, type Subject, type Tenant, Tracked } from './subject.ts'
 
 const FIRST = 'first'
@@ -7,9 +8,14 @@ const PromptDetail = v.object({ versions: v.array(v.object({ content: v.string()
 const NewKey = v.object({ id: v.string(), key: v.string() })
 
 /** Creates a writer of prompt versions and API keys, which returns how many calls were acknowledged. */
-export async function managementWriter({ client }: Tenant, ledger: Subject[]): Promise<() => Promise<number>> {
+export async function managementWriter(
+  { client }: Tenant,
+  ledger: Subject[],
+  events: EventLedger,
+): Promise<() => Promise<number>> {
   const draft = { projectSlug: 'crash', stepId: random.hex(16), content: FIRST }
   const { id, versionId } = v.parse(NewPrompt, await client.make('POST', '/api/prompts', draft))
+  events.expect('prompt.activated', id)
   const path = `/api/prompts/${id}`
 
   /** The texts of all versions, oldest first, and of the active versions. Exactly one must always be active. */
@@ -19,7 +25,14 @@ export async function managementWriter({ client }: Tenant, ledger: Subject[]): P
     return { contents: versions.map(({ content }) => content), active: active.map(({ content }) => content) }
   }
 
-  const prompt = new Tracked({ contents: [FIRST], active: [FIRST] }, read, state => state)
+  const prompt = new Tracked(
+    { contents: [FIRST], active: [FIRST] },
+    read,
+    state => state,
+    (before, after) => {
+      if (before.active[0] !== after.active[0]) events.expect('prompt.activated', id)
+    },
+  )
   ledger.push(prompt)
 
   const addVersion = () => {

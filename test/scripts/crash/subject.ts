@@ -24,15 +24,22 @@ export interface Subject {
 export class Tracked<State> implements Subject {
   readonly read: () => Promise<unknown>
   readonly #viewOf: (state: State) => unknown
+  readonly #onSettled: (before: State, after: State) => void
   /** A single state or, during a call and after a cut-off, all possible outcomes, ending with complete success. */
   #states: readonly State[]
   repeat: () => Promise<unknown> = async () => {}
 
-  /** `viewOf` computes the view of a state. */
-  constructor(state: State, read: () => Promise<unknown>, viewOf: (state: State) => unknown) {
+  /** `viewOf` computes the view of a state. `onSettled` learns the state before a call and the one after it. */
+  constructor(
+    state: State,
+    read: () => Promise<unknown>,
+    viewOf: (state: State) => unknown,
+    onSettled: (before: State, after: State) => void = () => {},
+  ) {
     this.#states = [state]
     this.read = read
     this.#viewOf = viewOf
+    this.#onSettled = onSettled
   }
 
   /** The current state, or the intended state of a call in flight. */
@@ -49,7 +56,9 @@ export class Tracked<State> implements Subject {
   }
 
   settle(place = this.#states.length - 1): void {
+    const [before] = this.#states
     this.#states = this.#states.slice(place, place + 1)
+    if (before !== undefined) this.#onSettled(before, this.state)
   }
 
   /** Makes a call that either leads to the state `after` or has no effect. */

@@ -11,6 +11,7 @@ import {
   observationsOf,
   type World,
 } from '../../properties/model.ts'
+import type { EventLedger } from './events.ts'
 import { comparable, random, type Subject, type Tenant, Tracked } from './subject.ts'
 
 const PATHS = {
@@ -29,11 +30,14 @@ export class WrittenTrace extends Tracked<World> {
   readonly #feedbackIds = [random.uuid(), random.uuid()]
   readonly #tenant: Tenant
 
-  constructor(tenant: Tenant) {
+  constructor(tenant: Tenant, events: EventLedger) {
     super(
       EMPTY,
       () => readTrace(tenant, this.#traceId),
       world => viewOf(world, tenant, this.#traceId),
+      (before, after) => {
+        if (before.length > 0 && after.length === 0) events.expect('trace.deleted', tenant.ids.trace(this.#traceId))
+      },
     )
     this.#tenant = tenant
   }
@@ -139,9 +143,9 @@ const partsOf = <Item>(items: readonly Item[]): Item[][] =>
  * Creates a writer of traces, in single calls and batches over several traces. It returns how many calls were
  * acknowledged.
  */
-export function traceWriter(tenant: Tenant, ledger: Subject[]): () => Promise<number> {
+export function traceWriter(tenant: Tenant, ledger: Subject[], events: EventLedger): () => Promise<number> {
   const begin = () => {
-    const trace = new WrittenTrace(tenant)
+    const trace = new WrittenTrace(tenant, events)
     ledger.push(trace)
     return trace
   }
