@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
-import { afterEach, describe, inject, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, inject, it, vi } from 'vitest'
 import { wrapBindings } from '../support/bindings.ts'
+import { type Received as ReceivedEvent, receive } from '../support/webhooks.ts'
 import { crowd, isCommand, isEvent, type Probe, probes, racers, type Step, sequence, sizes } from './commands.ts'
 import { apply, EMPTY, type Event, type World } from './model.ts'
 import { assertExplainable, race } from './races.ts'
@@ -12,6 +13,7 @@ import {
   newTenant,
   pass,
   type Received,
+  reportedDeletions,
   runJob,
   sendBatch,
   sendOne,
@@ -36,18 +38,24 @@ const TIMEOUT_MS = 60_000 * THOROUGHNESS
 const check = <Values>(runs: number, property: fc.IAsyncProperty<Values>): Promise<void> =>
   fc.assert(property, { numRuns: runs * THOROUGHNESS, interruptAfterTimeLimit: TIMEOUT_MS - 10_000, ...REPLAY })
 
-/** Runs with a fresh tenant, and asserts that nothing is left once its traces are deleted. */
+/**
+ * Runs with a fresh tenant, and asserts that nothing is left once its traces are deleted, and that a webhook was told of each
+ * deletion.
+ */
 async function withTenant(run: (tenant: Tenant) => Promise<void>): Promise<void> {
   const tenant = await newTenant()
   let left: string[] = []
+  let reported: string[] = []
   try {
     await run(tenant)
   } finally {
     left = await leftovers(tenant)
+    reported = await reportedDeletions(tenant, received)
     // Restore the real clock, because fast-check needs one that advances.
     vi.useRealTimers()
   }
   mustEqual('the rows left by deleted traces', left, [])
+  mustEqual('the deletions reported to webhooks', reported.toSorted(), tenant.deleted.toSorted())
 }
 
 /** Asserts that the service returns the same as the model. */
@@ -114,8 +122,15 @@ async function playBatches(tenant: Tenant, steps: readonly Step[], sizes: readon
   return { world, results }
 }
 
+/** What the webhooks of all tenants got. */
+let received: readonly ReceivedEvent[]
+beforeEach(() => {
+  received = receive()
+})
+
 afterEach(() => {
   vi.useRealTimers()
+  vi.restoreAllMocks()
 })
 
 describe('calls end in the state that the contract defines', () => {

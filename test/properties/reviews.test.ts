@@ -1,17 +1,19 @@
 import * as fc from 'fast-check'
-import { describe, inject, it } from 'vitest'
+import { afterEach, beforeEach, describe, inject, it, vi } from 'vitest'
 import type { Env } from '../../src/env.ts'
 import { wrapBindings } from '../support/bindings.ts'
 import { timeAfter } from '../support/builders.ts'
 import { type Client, client, newOrg } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
+import { receive, recordedEvents, subscribe } from '../support/webhooks.ts'
 
 const THOROUGHNESS = inject('propertyRuns')
 
 /*
  * Reviewers decide on the same spans at the same time, while outputs arrive. No matter how their D1 calls interleave,
  * the history has each acknowledged decision of a person exactly once and in a single order, each decision starts from the state
- * that the previous one left, and replaying the history ends in the state that all endpoints return.
+ * that the previous one left, and replaying the history ends in the state that all endpoints return. Webhooks get one event
+ * for each decision, and none for a refused one.
  */
 
 /** The last reviewer is an agent, whose decisions are only suggestions. */
@@ -73,6 +75,7 @@ function delayed(delays: readonly number[]): Env {
 
 async function play({ rounds, delays }: { rounds: Act[][]; delays: number[] }) {
   const org = await newOrg()
+  await subscribe(org)
   const fixture = await newReviewed('Yes', org)
   const second = crypto.randomUUID()
   await fixture.step({ span_id: second, output: 'Yes' })
@@ -143,6 +146,10 @@ function mustEqual(what: string, found: unknown, expected: unknown): void {
   if (left !== right) throw new Error(`${what}: ${left}, expected ${right}`)
 }
 
+// Nothing leaves the tests if a job sends events.
+beforeEach(() => void receive())
+afterEach(() => vi.restoreAllMocks())
+
 describe('reviews by several reviewers at once', () => {
   it('leave a history that replays to the current state, no matter how they interleave', {
     timeout: 120_000 * THOROUGHNESS,
@@ -151,11 +158,13 @@ describe('reviews by several reviewers at once', () => {
       const { org, fixture, spanIds, reviewers, results } = await play(drawn)
       const trace = (await org.read.get(`/api/traces/${fixture.id}`)).body
       const queue = (await org.read.get('/api/review-queue?projectSlug=support')).body
+      const decisionIds: string[] = []
       let reviewed = 0
       let toReview = 0
       let isChanged = false
       for (const [index, spanId] of spanIds.entries()) {
         const history: Entry[] = (await org.read.get(`/api/spans/${spanId}/reviews`)).body.reviews
+        decisionIds.push(...history.map(({ id }) => id))
         const span = (await org.read.get(`/api/spans/${spanId}`)).body
         const { approvedOutput, state, by } = replay(history)
         mustEqual('the approved output', span.approvedOutput, approvedOutput)
@@ -182,6 +191,8 @@ describe('reviews by several reviewers at once', () => {
         else if (span.output !== null) toReview++
         if (isCurrent && state === 'corrected') isChanged = true
       }
+      const events = (await recordedEvents(org)).filter(({ type }) => type === 'span.reviewed')
+      mustEqual('the events', events.map(event => event.subject_id).toSorted(), decisionIds.toSorted())
       const whole = isChanged ? 'corrected' : 'accepted'
       const state = reviewed === 0 ? 'unreviewed' : toReview > 0 ? 'mixed' : whole
       mustEqual('the trace', [trace.reviewedCount, trace.reviewState], [reviewed, state])

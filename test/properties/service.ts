@@ -5,6 +5,7 @@ import type { Env, Job as QueuedJob } from '../../src/env.ts'
 import { consume } from '../../src/jobs/consumer.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
 import { type ApiResponse, admin, type Client, client } from '../support/org.ts'
+import { type Received as ReceivedEvent, recordedEvents, subscribe } from '../support/webhooks.ts'
 import { expand, FEEDBACK_IDS, type Job, type Racer, TRACES } from './commands.ts'
 import type { Command, Event, Ids, ModelResponse } from './model.ts'
 
@@ -18,6 +19,8 @@ export interface Tenant {
   queued: QueuedJob[]
   organizationId: string
   projectId: string
+  /** The ids of traces whose deletion was acknowledged, once for each time. */
+  deleted: string[]
 }
 
 /**
@@ -41,8 +44,20 @@ export async function newTenant(): Promise<Tenant> {
   const slug = `org-${crypto.randomUUID()}`
   const { apiKey, id: organizationId } = (await admin().post('/api/orgs', { slug, name: 'Test' })).body
   const queued: QueuedJob[] = []
-  const on = (bindings: Env) =>
-    client({ 'x-api-key': apiKey.key, 'x-project-slug': 'support' }, { ...bindings, JOBS: queueInto(queued) })
+  await subscribe({ owner: client({ 'x-api-key': apiKey.key }) })
+  // This isolate looks this key up for the first time after the webhook is there.
+  const draft = { name: 'Test', scopes: ['ingest', 'read', 'review', 'manage'] }
+  const { key, id: caller } = (await client({ 'x-api-key': apiKey.key }).post('/api/api-keys', draft)).body
+  const deleted: string[] = []
+  const on = (bindings: Env): Client => {
+    const calls = client({ 'x-api-key': key, 'x-project-slug': 'support' }, { ...bindings, JOBS: queueInto(queued) })
+    const noted: Client['delete'] = async (path, ...others) => {
+      const response = await calls.delete(path, ...others)
+      if (response.status === 200) deleted.push(path.slice(path.lastIndexOf('/') + 1))
+      return response
+    }
+    return { ...calls, delete: noted }
+  }
   const calls = on(env)
   const project = (await calls.post('/api/projects', { slug: 'support', name: 'Support' })).body
   const prompt = { projectSlug: 'support', stepId: 'ask', content: 'Answer the question.' }
@@ -51,9 +66,9 @@ export async function newTenant(): Promise<Tenant> {
     ...(await idsIn(project.id)),
     project: { id: project.id, slug: project.slug },
     promptVersion,
-    caller: apiKey.id,
+    caller,
   }
-  return { ids, client: calls, on, queued, organizationId, projectId: project.id }
+  return { ids, client: calls, on, queued, organizationId, projectId: project.id, deleted }
 }
 
 const queueInto = (queued: QueuedJob[]): Queue<QueuedJob> =>
@@ -171,4 +186,19 @@ export async function leftovers(tenant: Tenant): Promise<string[]> {
   }
   if (objects.length > 0) await env.PAYLOADS.delete(objects.map(({ key }) => key))
   return [...left, ...objects.map(({ key }) => key)]
+}
+
+/**
+ * The ids of the traces whose deletion was recorded as an event, once for each event. Cron deletes old ones that were
+ * delivered.
+ */
+export async function reportedDeletions(
+  { organizationId, projectId }: Tenant,
+  received: readonly ReceivedEvent[],
+): Promise<string[]> {
+  const delivered = received.flatMap(({ event: { type, data }, headers }) =>
+    type === 'trace.deleted' && data.projectId === projectId ? [[headers['webhook-id'], data.trace.id] as const] : [],
+  )
+  const recorded = (await recordedEvents({ id: organizationId })).filter(({ type }) => type === 'trace.deleted')
+  return [...new Map([...delivered, ...recorded.map(({ id, subject_id }) => [id, subject_id] as const)]).values()]
 }

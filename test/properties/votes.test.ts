@@ -1,19 +1,20 @@
 import { env } from 'cloudflare:workers'
 import * as fc from 'fast-check'
-import { describe, inject, it } from 'vitest'
+import { afterEach, beforeEach, describe, inject, it, vi } from 'vitest'
 import { datasetUuid } from '../../src/domain/ids.ts'
 import { runJob } from '../../src/jobs/consumer.ts'
 import { wrapBindings } from '../support/bindings.ts'
 import { timeAfter } from '../support/builders.ts'
-import { client } from '../support/org.ts'
+import { client, newOrg } from '../support/org.ts'
 import { adjudicatorOf, newVoted, setPolicy } from '../support/voting.ts'
+import { receive, recordedEvents, subscribe } from '../support/webhooks.ts'
 
 const THOROUGHNESS = inject('propertyRuns')
 
 /*
  * Several reviewers and an adjudicator decide on the same spans at the same time, while outputs arrive, the policy
  * changes, and replies of D1 get lost. In any case, the votes explain each decision: the span's response, its dataset,
- * the counts, and the feedback follow from them, each exactly once.
+ * the counts, the feedback, and the events of webhooks follow from them, each exactly once.
  */
 
 /** The last reviewer is an adjudicator. */
@@ -80,7 +81,9 @@ function unsteady({ delays, lost }: Pick<Scenario, 'delays' | 'lost'>) {
 }
 
 async function play({ reviewers, rounds, ...faults }: Scenario) {
-  const fixture = await newVoted('Root', { reviewers })
+  const tenant = await newOrg()
+  await subscribe(tenant)
+  const fixture = await newVoted('Root', { reviewers }, tenant)
   const { org, step, observe } = fixture
   const spanIds = [crypto.randomUUID(), crypto.randomUUID()]
   for (const [index, span_id] of spanIds.entries()) await step({ span_id, step_id: STEPS[index], output: { a: index } })
@@ -125,6 +128,7 @@ interface VoteRow {
 }
 
 interface ReviewRow {
+  id: string
   span_id: string
   number: number
   state: 'accepted' | 'corrected' | null
@@ -267,6 +271,17 @@ async function check({ org, spanIds, people, id: traceId }: Awaited<ReturnType<t
     )
     mustEqual('decisions with several entries', entries.length, 0)
   }
+  const events = await recordedEvents(org)
+  const subjects = (type: string) => events.filter(event => event.type === type).map(event => event.subject_id)
+  mustEqual('the events of decisions', subjects('span.reviewed').toSorted(), reviews.map(({ id }) => id).toSorted())
+  const disputes = await rowsOf<{ span_id: string; disputed_at: number }>(`select * from disputes ${ofSpans}`, ids)
+  const reported = events
+    .filter(({ type }) => type === 'span.disputed')
+    .map(({ subject_id, at }) => `${subject_id} ${at}`)
+  mustEqual('whether a dispute is reported twice', reported.length, new Set(reported).size)
+  for (const { span_id, disputed_at } of disputes) {
+    mustEqual('whether a dispute is reported', reported.includes(`${span_id} ${disputed_at}`), true)
+  }
   mustEqual('the decisions counted', counts?.decided, inForce.length)
   mustEqual('of these by votes', counts?.by_votes, inForce.filter(({ basis }) => basis === 'votes').length)
   const today = new Map<string, number>()
@@ -298,6 +313,10 @@ async function purge({ org, id }: Awaited<ReturnType<typeof play>>) {
   )
   mustEqual('the counts that are left', left.length, 0)
 }
+
+// Nothing leaves the tests if a job sends events.
+beforeEach(() => void receive())
+afterEach(() => vi.restoreAllMocks())
 
 describe('votes by several reviewers at once', () => {
   it('explain every decision, no matter how they interleave and which replies are lost', {

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
-import type { EventType } from '../../src/domain/webhook.ts'
+import { EVENT_TYPES, type EventType } from '../../src/domain/webhook.ts'
 import type { Env } from '../../src/env.ts'
 import { runJob } from '../../src/jobs/consumer.ts'
 import { client, newOrg, type Org } from './org.ts'
@@ -139,4 +139,30 @@ export async function storeEvent(org: Pick<Org, 'id'>, event: StoredEvent): Prom
     .bind(added, event.isPending ? 'pending' : 'failed', event.isPending ? at : null, answer)
     .run()
   return Number(added)
+}
+
+/** Creates a webhook for every event of every project. What a test's later keys do is recorded, and nothing is sent. */
+export async function subscribe(org: Pick<Org, 'owner'>): Promise<void> {
+  const draft = { url: 'https://hooks.example.com/all', events: EVENT_TYPES }
+  const { status } = await org.owner.post('/api/webhooks', draft)
+  if (status !== 201) throw new Error(`the webhook returned ${status}`)
+}
+
+/** An event in the outbox. */
+export interface RecordedEvent {
+  id: string
+  type: EventType
+  subject_id: string
+  at: number
+}
+
+/** All of an organization's events, whether they were sent or not. */
+export async function recordedEvents({ id }: Pick<Org, 'id'>): Promise<RecordedEvent[]> {
+  const { results } = await env.DB.prepare(
+    `select id, type, subject_id, at from webhook_events
+     where organization_key = (select key from organizations where id = ?) order by sequence`,
+  )
+    .bind(id)
+    .all<RecordedEvent>()
+  return results
 }
