@@ -1,18 +1,19 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { datasetUuid, problemUuid } from '../../src/domain/ids.ts'
+import { EVENT_TYPES } from '../../src/domain/webhook.ts'
 import { aFeedback, anObservation, aSpan, aTrace, TIME } from '../support/builders.ts'
 import { type ApiResponse, type Client, client, newOrg, type Org } from '../support/org.ts'
 import { addAnswer } from '../support/problems.ts'
 import { newWorld, type World } from '../support/samples.ts'
 import { page, signIn } from '../support/session.ts'
-import { differenceOf, type Place, pathsOf, type Seen, see } from '../support/walk.ts'
+import { differenceOf, type Place, pathsOf, type Seen, see, seeTools } from '../support/walk.ts'
 import { receive, sendNow } from '../support/webhooks.ts'
 
 /*
  * Under a blind policy, reviewers can't see what others do with a span until it's decided. In these tests, everybody
- * whom the policy applies to reads everything, before and after other people vote, comment, and claim spans, and an
- * engine answers.
+ * whom the policy applies to reads everything, and their agents call every tool, before and after other people vote,
+ * comment, and claim spans, and an engine answers. A webhook asks for every event.
  */
 
 /** A word in everything that others write. */
@@ -160,8 +161,12 @@ async function newPeople(org: Org) {
 }
 
 async function newBlindWorld() {
+  const received = receive()
   const org = await newOrg()
   const world = await newWorld(org)
+  // Keys are looked up for the first time after this, so that everything they do is recorded.
+  const subscriber = { projectSlug: 'support', url: 'https://hooks.example.com/all', events: EVENT_TYPES }
+  const watching = (await org.owner.post('/api/webhooks', subscriber)).body
   const people = await newPeople(org)
   const voted = { sample: 1, reviewers: 3, blind: true }
   // The root of a trace is reviewed with a span below it, by that span's policy.
@@ -184,11 +189,22 @@ async function newBlindWorld() {
   await org.owner.post('/api/review-queue/assign', { spanIds: [assigned?.spanId], userIds: [people.annId] })
   const later = await newAnswerable(org, world, people.adjudicator)
   // Otherwise the next event would send what's still pending, even if it's never sent itself.
-  const received = receive()
   await sendNow(org)
   expect(received.map(({ event }) => event.type)).toContain('webhook.test')
   vi.restoreAllMocks()
-  return { org, later, world, places, untouched: await newPlace(org), asked, unasked, ask, errorType, ...people }
+  return {
+    org,
+    watching,
+    later,
+    world,
+    places,
+    untouched: await newPlace(org),
+    asked,
+    unasked,
+    ask,
+    errorType,
+    ...people,
+  }
 }
 
 /** A trace with negative feedback, which an engine can explain. */
@@ -313,11 +329,12 @@ let blind: Awaited<ReturnType<typeof newBlindWorld>>
 let paths: ReturnType<typeof pathsOf>
 beforeAll(async () => {
   blind = await newBlindWorld()
-  const { world, places, asked, later, annId } = blind
+  const { world, places, asked, later, annId, watching } = blind
   const walk = pathsOf(world, [...places, asked, ...later.places, world], valuesIn(blind))
   // The walk's list of spans is one of decisions, so these list spans as they are now.
   const spanLists = ['review=unreviewed', 'review=waiting', 'assignee=me', 'assignee=none', `assignee=${annId}`]
-  const more = [...later.paths, ...spanLists.map(filter => `/api/spans?projectSlug=support&${filter}`)]
+  const deliveries = `/api/webhooks/${watching.id}/deliveries`
+  const more = [deliveries, ...later.paths, ...spanLists.map(filter => `/api/spans?projectSlug=support&${filter}`)]
   paths = { unfiltered: [...walk.unfiltered, ...more], all: [...walk.all, ...more] }
 }, 60_000)
 
@@ -332,19 +349,29 @@ const anonymous = ({ status, headers, body }: ApiResponse) =>
 const withoutSums = (seen: ReadonlyMap<string, Seen>): Map<string, Seen> =>
   new Map(
     [...seen]
-      .filter(([path]) => !/^\/api\/(insights|problems\?|model)/.test(path))
+      .filter(([path]) => !/^\/api\/(insights|problems\?|model)|"list_problems"/.test(path))
       .map(([path, { body, ...response }]) => [path, { ...response, body: isProblem(path) ? examplesIn(body) : body }]),
   )
 
-const isProblem = (path: string) => /^\/api\/problems\/[^/]+$/.test(path)
+const isProblem = (path: string) => /^\/api\/problems\/[^/]+$|"get_problem"/.test(path)
 
 const examplesIn = (body: unknown): unknown =>
   body !== null && typeof body === 'object' && 'examples' in body ? body.examples : body
 
+/** These also call every tool that reads. Sessions can't use MCP. */
+const WITH_TOOLS: readonly string[] = [FULL[1], 'an agent', "a user's agent"]
+
+const seeByTools = (caller: Client) => {
+  const { world, places, asked, later } = blind
+  return seeTools(caller, world, [...places, asked, ...later.places, world])
+}
+
 const seeAll = async (callers: ReadonlyMap<string, Client>) => {
   const seen = new Map<string, Map<string, Seen>>()
   for (const [name, caller] of callers) {
-    seen.set(name, await see(caller, FULL.some(each => each === name) ? paths.all : paths.unfiltered))
+    const read = await see(caller, FULL.some(each => each === name) ? paths.all : paths.unfiltered)
+    const called = WITH_TOOLS.includes(name) ? await seeByTools(caller) : []
+    seen.set(name, new Map([...read, ...called]))
   }
   return seen
 }
@@ -357,7 +384,7 @@ function differences(before: ReadonlyMap<string, Seen>, after: ReadonlyMap<strin
   return [...before].flatMap(([path, then]) => {
     if (path.startsWith('/api/review-queue/progress')) return []
     const now = after.get(path)
-    const isQueue = path.startsWith('/api/review-queue?')
+    const isQueue = /^.api.review-queue\?|"next_review_item"/.test(path)
     const found = isQueue ? differenceInQueue(path, then, now) : differenceOf(then, now)
     return found === undefined ? [] : [`${path}: ${found}`]
   })
@@ -386,20 +413,24 @@ const spansIn = (seen: Seen | undefined): { id: string }[] =>
 
 describe('under a blind policy', () => {
   it('hides what others do with an undecided span from everybody whom the policy applies to', async ({ expect }) => {
-    const { others, places, bound, adjudicator, asked, later, ask, free, errorType } = blind
+    const { org, others, places, bound, adjudicator, asked, later, ask, free, errorType } = blind
+    const received = receive()
     const before = await seeAll(bound)
-    const seenByAdjudicator = await see(adjudicator, paths.unfiltered)
+    const seenByAdjudicator = [await see(adjudicator, paths.unfiltered), await seeByTools(adjudicator)]
     for (const [index, [, { now }]] of deeds.entries()) {
       const place = places[index]
       if (place) await now(others, place)
     }
+    await sendNow(org)
     const after = await seeAll(bound)
     for (const [name, seen] of before) {
       expect([name, differences(seen, after.get(name) ?? new Map())]).toEqual([name, []])
     }
     // Adjudicators see each of these deeds, so there was something to hide.
-    const shown = differences(seenByAdjudicator, await see(adjudicator, paths.unfiltered)).join('\n')
+    const [readBefore, calledBefore] = seenByAdjudicator
+    const shown = differences(readBefore ?? new Map(), await see(adjudicator, paths.unfiltered)).join('\n')
     for (const { id } of places) expect(shown).toContain(`/api/traces/${id}`)
+    expect(differences(calledBefore ?? new Map(), await seeByTools(adjudicator)).join('\n')).toContain('"get_span"')
 
     await ask(asked)
     await later.answer()
@@ -408,7 +439,18 @@ describe('under a blind policy', () => {
     }
     const found = await free.get(`/api/traces?projectSlug=support&errorType=${errorType}`)
     expect(found.body.traces.map(({ id }: Place) => id)).toContain(asked.id)
-  }, 240_000)
+    // Nobody can tell who reads what a webhook sends, so nothing was sent, until there's a decision.
+    await sendNow(org)
+    expect(received.map(({ event }) => event.type)).toEqual([])
+    const disputed = places[deeds.findIndex(([name]) => name === 'make it disputed')]
+    if (!disputed) throw new Error('There is no disputed output')
+    expect((await vote(adjudicator, disputed.spanId, ACCEPT)).status).toBe(200)
+    await sendNow(org)
+    expect(received.map(({ event }) => event)).toContainEqual(
+      expect.objectContaining({ type: 'span.reviewed', data: expect.objectContaining({ spanId: disputed.spanId }) }),
+    )
+    vi.restoreAllMocks()
+  }, 300_000)
 
   it.for(FULL)('responds to writes as if others had done nothing: %s', async (name, { expect }) => {
     const { bound, places, untouched, asked, unasked } = blind

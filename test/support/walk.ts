@@ -1,5 +1,8 @@
 import type { Contract } from '../../src/api/contract.ts'
 import { endpoints } from '../../src/app.ts'
+import { isReading } from '../../src/mcp/tool.ts'
+import { tools } from '../../src/mcp/tools.ts'
+import { argumentsFor } from './mcp.ts'
 import type { ApiResponse, Client } from './org.ts'
 import { sampleOf, type World } from './samples.ts'
 
@@ -72,6 +75,39 @@ export async function see(caller: Client, paths: readonly string[]): Promise<Map
     }),
   )
   return seen
+}
+
+/** What a caller's agent gets from each tool that only reads, for each place that it can name. */
+export async function seeTools(caller: Client, world: World, places: readonly Place[]): Promise<Map<string, Seen>> {
+  const calls = tools
+    .filter(isReading)
+    .flatMap(tool => places.map(place => ({ name: tool.name, arguments: argumentsFor(tool, { ...world, ...place }) })))
+  const seen = new Map<string, Seen>()
+  const left = new Map(calls.map(params => [JSON.stringify(params), params])).entries()
+  await Promise.all(
+    Array.from({ length: 16 }, async () => {
+      for (const [key, params] of left) {
+        const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: withProject(params) }
+        const { status, headers, body } = seenIn(await caller.post('/mcp', message))
+        seen.set(key, { status, headers, body: dataIn(body) })
+      }
+    }),
+  )
+  return seen
+}
+
+/** Keys for all projects name theirs. */
+const withProject = (params: { name: string; arguments: Record<string, unknown> }) => {
+  const tool = tools.find(({ name }) => name === params.name)
+  const needsProject = tool?.endpoint.contract.query && 'projectSlug' in tool.endpoint.contract.query.entries
+  return needsProject ? { ...params, arguments: { projectSlug: 'support', ...params.arguments } } : params
+}
+
+/** The data in a tool's answer, or all of it if the call failed. */
+function dataIn(body: unknown): unknown {
+  if (!isObject(body) || !isObject(body.result) || !isObject(body.result.structuredContent)) return body
+  const { structuredContent } = body.result
+  return structuredContent.data ?? structuredContent
 }
 
 export interface Seen {
