@@ -25,6 +25,7 @@ import { search } from './search.ts'
 import { PROJECT } from './server.ts'
 import { startup } from './startup.ts'
 import { throughput } from './throughput.ts'
+import { webhooks } from './webhooks.ts'
 
 const benchmarks: Readonly<Record<string, Benchmark>> = {
   counts,
@@ -32,6 +33,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   batches,
   capacity,
   exports,
+  webhooks,
   scale,
   search,
   detail,

@@ -49,7 +49,7 @@ export interface Server extends AsyncDisposable {
 
 interface ServerOptions {
   isInspected?: boolean
-  /** Whether to process jobs. Only one Worker may, because two would take jobs from each other. */
+  /** Whether the first Worker processes jobs. Only one may, because two would take jobs from each other. */
   consumesJobs?: boolean
   v8Flags?: readonly string[]
 }
@@ -63,7 +63,7 @@ export async function startServer(
   workers: readonly WorkerSetup[],
   { isInspected = false, consumesJobs = false, v8Flags = [] }: ServerOptions = {},
 ): Promise<Server> {
-  const options = await Promise.all(workers.map(worker => optionsOf(worker, consumesJobs)))
+  const options = await Promise.all(workers.map((worker, index) => optionsOf(worker, consumesJobs && index === 0)))
   const spawned: { child: ChildProcess; startedAt: number }[] = []
   const onSpawn = (message: unknown) => {
     spawned.push({ child: (message as { process: ChildProcess }).process, startedAt: performance.now() })

@@ -10,15 +10,20 @@ const RATE_LIMIT = 1_000_000
 
 /**
  * Creates the tables in a Worker's database, an organization, and the `bench` project. Returns a client with the
- * project's key.
+ * project's key. `prepare` gets one with the organization's key first.
  */
-export async function newTenant(server: Server, worker: string): Promise<Client> {
+export async function newTenant(
+  server: Server,
+  worker: string,
+  prepare: (manager: Client) => Promise<void> = async () => {},
+): Promise<Client> {
   await migrate(await server.databaseOf(worker))
   const url = await server.urlOf(worker)
   const admin = new Client(url, { authorization: `Bearer ${ADMIN_TOKEN}` })
   const organization = await admin.call('POST', '/api/orgs', { slug: 'bench', name: 'Benchmarks' })
   const owner = admin.with({ 'x-api-key': v.parse(Organization, JSON.parse(organization.body)).apiKey.key })
   await owner.call('POST', '/api/projects', { slug: 'bench', name: 'Benchmarks' })
+  await prepare(owner)
   const key = await owner.call('POST', '/api/api-keys', {
     name: 'Benchmarks',
     projectSlug: 'bench',

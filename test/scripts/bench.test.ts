@@ -99,6 +99,7 @@ describe('npm run bench', () => {
         'search',
         'detail',
         'exports',
+        'webhooks',
         'memory',
         'neighbors',
         'attribution',
