@@ -86,6 +86,7 @@ export const rootSpan: Shown<typeof Span> = {
   claim: null,
   assignees: [],
   suggestions: [],
+  reviewers: 1,
   votes: [],
   isDisputed: false,
   etag: `"${OBSERVATION_ID}"`,

@@ -179,6 +179,10 @@ export const Span = v.object({
     v.array(Suggestion),
     'Decisions that agents suggest for the current output, oldest first; one per agent. They have no effect until a person decides.',
   ),
+  reviewers: described(
+    v.number(),
+    "How many people review the span: the policy's number at the first vote or, before that, its current number. Once the span is decided, how many its votes needed, or 1 if it was decided without votes. Under a blind policy, reviewers see the current number until the span is decided.",
+  ),
   votes: described(
     v.array(Vote),
     "If the step needs several reviewers, their votes on the current output or, once the span is decided, the votes before that decision. Oldest first. Votes don't change the ETag.",
@@ -290,6 +294,7 @@ const toSpan = (span: SpanDetail): v.InferOutput<typeof Span> => ({
   claim: toClaim(span.claims),
   assignees: span.assignees.map(({ userId, dueAt }) => ({ userId, dueAt: dueAt === null ? null : isoTime(dueAt) })),
   suggestions: span.suggestions.map(toSuggestion),
+  reviewers: span.reviewers,
   votes: span.votes.map(toVote),
   isDisputed: span.isDisputed,
   etag: `"${span.revision}"`,

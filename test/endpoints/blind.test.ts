@@ -31,6 +31,8 @@ interface BlindPlace extends Place {
 interface Deed {
   /** By default a step that the policy's sample includes. */
   stepId?: string
+  /** Happens under an earlier policy, which asks for five reviewers instead of three. */
+  earlier?: (others: Others, place: BlindPlace) => Promise<unknown>
   before?: (others: Others, place: BlindPlace) => Promise<unknown>
   now: (others: Others, place: BlindPlace) => Promise<unknown>
 }
@@ -69,6 +71,14 @@ const DEEDS = {
   },
   'withdraw a vote': {
     before: ({ ann }, { spanId }) => vote(ann, spanId, WITH_REASONS),
+    now: ({ ann }, { spanId }) => vote(ann, spanId, { decision: 'reset' }),
+  },
+  'vote after an earlier policy': {
+    earlier: ({ ann }, { spanId }) => vote(ann, spanId, ACCEPT),
+    now: ({ bob }, { spanId }) => vote(bob, spanId, WITH_REASONS),
+  },
+  'withdraw a vote of an earlier policy': {
+    earlier: ({ ann }, { spanId }) => vote(ann, spanId, ACCEPT),
     now: ({ ann }, { spanId }) => vote(ann, spanId, { decision: 'reset' }),
   },
   'make it disputed': {
@@ -171,16 +181,18 @@ async function newBlindWorld() {
   const voted = { sample: 1, reviewers: 3, blind: true }
   // The root of a trace is reviewed with a span below it, by that span's policy.
   const steps = { [RARE_STEP]: { ...voted, sample: 1e-9 }, 'support-answer': { ...voted, blind: false } }
-  const policy = { default: voted, steps, always: ['negative', 'low_confidence'] }
-  await org.owner.put(`/api/projects/${org.project.id}/review-policy`, policy)
+  const setPolicy = (policy: object) => org.owner.put(`/api/projects/${org.project.id}/review-policy`, policy)
+  await setPolicy({ default: { ...voted, reviewers: 5 } })
   const places = await Promise.all(
-    deeds.map(async ([name, { before, stepId }]) => {
+    deeds.map(async ([name, { earlier, stepId }]) => {
       const rootOutput = { answer: `Yes, ${name}` }
       const place = await newPlace(org, { ...(name.includes('root') && { rootOutput }), ...(stepId && { stepId }) })
-      await before?.(people.others, place)
+      await earlier?.(people.others, place)
       return place
     }),
   )
+  await setPolicy({ default: voted, steps, always: ['negative', 'low_confidence'] })
+  await Promise.all(places.map((place, index) => deeds[index]?.[1].before?.(people.others, place)))
   const ask = ({ traceId }: Place) =>
     people.free.post(`/api/v1/traces/${traceId}/attribute`, undefined, { 'x-project-slug': 'support' })
   const [answered, asked, unasked] = [await newDisputed(org), await newDisputed(org), await newDisputed(org)]

@@ -106,6 +106,33 @@ describe('votes on a span that two people review', () => {
     expect((await read()).trace.feedback).toMatchObject([{ userId: ada.userId, content: 'Second' }])
   })
 
+  it('keep the number of reviewers at the first of them, which the span shows before, during, and after the round', async ({
+    expect,
+  }) => {
+    const { org, ada, ben, cleo, vote, on, step, spanId, read } = await newVoted('Yes', { reviewers: 3 })
+    const judge = await adjudicatorOf(org)
+    const [withdrawn, decided] = [crypto.randomUUID(), crypto.randomUUID()]
+    for (const span_id of [withdrawn, decided]) await step({ span_id, step_id: 'answer', output: 'Yes' })
+    const shown = async (by: typeof ada, query = '') => {
+      const { body } = await by.client.get(`/api/review-queue?projectSlug=support${query}`)
+      return Object.fromEntries(body.spans.map((span: { id: string; reviewers: number }) => [span.id, span.reviewers]))
+    }
+    expect((await vote(ada, ACCEPT)).body.reviewers).toBe(3)
+    expect((await on(withdrawn)(ada, ACCEPT)).body.reviewers).toBe(3)
+    await setPolicy(org, { reviewers: 2 })
+    expect(await shown(ben)).toEqual({ [spanId]: 3, [withdrawn]: 3, [decided]: 2 })
+    expect((await on(withdrawn)(ada, RESET)).body.reviewers).toBe(2)
+    expect((await on(decided)(judge, ACCEPT)).body).toMatchObject({ reviewers: 1, review: { basis: null } })
+    expect((await vote(ben, correct('No'))).body).toMatchObject({ reviewers: 3, isDisputed: false })
+    await setPolicy(org, { reviewers: 1 })
+    expect((await vote(cleo, ACCEPT)).body).toMatchObject({ reviewers: 3, isDisputed: true })
+    expect(await shown(judge, '&disputed=true')).toEqual({ [spanId]: 3 })
+    expect((await vote(judge, ACCEPT)).body).toMatchObject({ reviewers: 3, review: { basis: 'adjudication' } })
+    const { trace, span } = await read()
+    expect([span.reviewers, ...trace.spans.map(({ reviewers }: typeof span) => reviewers)]).toEqual([3, 3, 1, 1])
+    expect((await vote(judge, RESET)).body.reviewers).toBe(1)
+  })
+
   it("agree if the step's evaluator says so for each pair", async ({ expect }) => {
     const { org, ada, ben, cleo, step, on } = await newVoted('Yes', { reviewers: 3 })
     const decided = async (...values: unknown[]) => {

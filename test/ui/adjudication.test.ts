@@ -11,6 +11,8 @@ const Span = v.object({
   review: v.object({ by: v.nullable(v.string()), basis: v.nullable(v.string()), errorType: v.nullable(v.string()) }),
 })
 
+const Located = v.object({ trace: v.object({ id: v.string() }) })
+
 /** A project where three people review each of three answers blind, with an adjudicator. */
 async function withPanel() {
   const organization = await newOrganization()
@@ -89,12 +91,20 @@ test('three people review a step blind, and an adjudicator decides what they dis
   await third.goto('/adjudication')
   await expect(third.getByText("You aren't an adjudicator")).toBeVisible()
 
+  // A new policy doesn't change how many people were asked about the disputed output.
+  const path = `/api/projects/${organization.project.id}/review-policy`
+  await organization.call('PUT', path, { steps: { [STEP]: { reviewers: 2, blind: true } } })
+
   // The adjudicator compares the votes, writes a reason, and decides in favor of the third reviewer's vote.
   const fourth = await anotherBrowser(grace.key)
   await fourth.goto('/review')
   await fourth.getByRole('link', { name: 'Adjudication 1' }).click()
   await showsItem(fourth, 1)
+  await expect(fourth.getByRole('note')).toHaveText(
+    "3 reviewers vote on this output. You're an adjudicator, so your decision is final at once.",
+  )
   const votes = fourth.getByRole('region', { name: 'Votes' })
+  await expect(votes).toContainText('The 3 reviewers disagree, so an adjudicator decides.')
   await expect(votes.getByText('Same as the output')).toHaveCount(2)
   await fourth.keyboard.press('d')
   await expect(votes.getByRole('radio', { name: 'Vote 1' })).toBeChecked()
@@ -116,4 +126,37 @@ test('three people review a step blind, and an adjudicator decides what they dis
   await expect(decisions).toContainText('On 67% of 3 outputs, everybody agrees.')
   await expect(decisions).toContainText('78% of 9')
   await expect(fourth.getByRole('link', { name: 'Ada and Mei: 67%. They disagree on 1 output.' })).toBeVisible()
+})
+
+test('says what undoing an adjudication does before somebody undoes it', async ({ page, context, anotherBrowser }) => {
+  const { organization, spanIds, ada, kofi, mei, grace } = await withPanel()
+  const [disputed] = spanIds
+  for (const [index, { key }] of [ada, kofi, mei].entries()) {
+    const correction = { decision: 'correct', approvedOutput: answer(index + 7) }
+    await organization.call('PUT', `/api/spans/${disputed}/review`, correction, key)
+  }
+  await signIn(context, grace.key)
+  await page.goto('/adjudication')
+  await showsItem(page, 0)
+  await expect(page.getByRole('button', { name: 'Use this vote: Kofi' })).toBeVisible()
+  await page.keyboard.press('2')
+  await expect(page.getByText('No disputes')).toBeVisible()
+  await expect.poll(async () => (await datasetOf(organization))?.items).toBe(1)
+
+  const warning = 'Decided by an adjudicator. If that’s undone, these votes no longer count, and reviewers vote again.'
+  await page.goto(`/review?project=${organization.project.slug}&span=${disputed}`)
+  await expect(page.getByRole('note')).toHaveText(warning)
+  const { trace } = v.parse(Located, await organization.call('GET', `/api/spans/${disputed}`))
+  await page.goto(`/traces/${trace.id}?span=${disputed}`)
+  await expect(page.getByText(warning)).toBeVisible()
+  await expect(page.getByRole('region', { name: 'Votes' })).toContainText('Kofi')
+  await expectAccessibleOnEveryScreen(page)
+  await page.getByRole('button', { name: 'Undo review' }).click()
+  await expect(page.getByText('The output is decided once 3 reviewers have voted and agree.')).toBeVisible()
+  await expect(page.getByRole('region', { name: 'Votes' })).toBeHidden()
+  await expect.poll(async () => (await datasetOf(organization))?.items).toBe(0)
+
+  const again = await anotherBrowser(ada.key)
+  await again.goto('/review')
+  await showsItem(again, 0)
 })

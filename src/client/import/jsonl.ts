@@ -131,6 +131,7 @@ async function addSpan(record: Fields, traceId: string, to: Target): Promise<voi
     'etag',
     'matches',
     'assignees',
+    'reviewers',
     'isDisputed',
     'isReviewable',
   )

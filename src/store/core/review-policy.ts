@@ -54,6 +54,14 @@ export function policyOf(project: number | SQLWrapper, stepId: SQLWrapper) {
   return { sample: value('sample', 1), reviewers: value('reviewers', 1), isBlind: value('is_blind', 0) }
 }
 
+/**
+ * How many people review the current span according to its step's current policy. As long as no project has a policy, a
+ * statement costs one lookup.
+ */
+export const policyReviewers = sql<number>`iif(exists (select 1 from ${reviewPolicies} where ${reviewPolicies.projectKey} > 0), (
+  select ${policyOf(sql`owner.project_key`, spans.stepId).reviewers} from ${traces} owner
+  where owner.key = ${spans.traceKey}), 1)`
+
 /** Whether a span is in the sample of its step's current policy. */
 const isSampled = (projectKey: number, sample: SQL = policyOf(projectKey, spans.stepId).sample): SQL =>
   sql`(${samplingRank(spans.id)} < ${sample} * ${literal(SAMPLING_RANKS)})`

@@ -7,6 +7,7 @@ import { MAX_PAGE_VALUE_BYTES, MAX_SHARING_DEPTH, MAX_SHARING_SPANS } from '../.
 import { type Assignment, assignees, toAssignments } from '../core/assignees.ts'
 import { moreClaims, type SpanClaim } from '../core/claims.ts'
 import { named, readPlain } from '../core/database.ts'
+import { policyReviewers } from '../core/review-policy.ts'
 import { sharesTextWith } from '../core/reviewable.ts'
 import type { Store } from '../core/store.ts'
 import { hasBlindPolicy } from '../core/veil.ts'
@@ -24,7 +25,15 @@ import {
 import { type FoldedSpan, foldSpans } from './fold-spans.ts'
 import { isLocatedRoot, locatedSpans, spanQueries, toLocatedRows } from './located-rows.ts'
 import { isCommentCut, shownComment } from './shown-comment.ts'
-import { claimsOf, isAnyCut, reviewOf, revisionOf, type SpanDetail, type SpanReview } from './span-detail.ts'
+import {
+  claimsOf,
+  isAnyCut,
+  reviewersOf,
+  reviewOf,
+  revisionOf,
+  type SpanDetail,
+  type SpanReview,
+} from './span-detail.ts'
 import { isLastDecision } from './span-fields.ts'
 import { readSuggestions, type Suggestion } from './suggestions.ts'
 import { NO_VOTES, readVotes, type ShownVotes } from './votes.ts'
@@ -69,6 +78,7 @@ const sharingFields = {
   assignees: assignees.as('assignees'),
   moreClaims: moreClaims.as('moreClaims'),
   hasBlindPolicy: sql<number>`${hasBlindPolicy}`.as('hasBlindPolicy'),
+  policyReviewers: sql<number>`${policyReviewers}`.as('policyReviewers'),
   voteNumber: sql<number>`${spans.voteNumber}`.as('voteNumber'),
   state: sql<SpanReview['state'] | null>`${reviews.state}`.as('state'),
   userId: sql<string | null>`${reviews.userId}`.as('userId'),
@@ -105,6 +115,8 @@ export interface SharedReview {
   review: SpanReview | undefined
   claims: readonly SpanClaim[]
   assignees: readonly Assignment[]
+  /** How many people review it, unless its votes say otherwise. */
+  reviewers: number
   /** Whether anybody voted on it, or an agent ever suggested a decision. */
   hasOpinions: boolean
 }
@@ -132,6 +144,7 @@ const toShared = (store: Store, { id, outputRevision, ...row }: SharingRow): Sha
     review,
     claims: claimsOf(store, { row, review }),
     assignees: toAssignments(row.assignees),
+    reviewers: reviewersOf(row, review),
     hasOpinions: row.hasSuggestions === 1 || row.voteNumber > 0,
   }
 }
@@ -146,6 +159,7 @@ export function sharedReviewOf(store: Store, span: FoldedSpan, mode: ShownMode):
     review,
     claims: claimsOf(store, { row, review }),
     assignees: toAssignments(row.assignees),
+    reviewers: reviewersOf(row, review),
   }
 }
 
@@ -170,7 +184,7 @@ const NOTHING_SHARED: SharedValues = { approved: undefined, ...NO_OPINIONS }
 /** Shows a root with the review of another span, and with the suggestions and votes on it. */
 export function withSharedReview(
   root: SpanDetail,
-  { spanId, revision, review, claims, assignees }: Omit<SharedReview, 'hasOpinions'>,
+  { spanId, revision, review, claims, assignees, reviewers }: Omit<SharedReview, 'hasOpinions'>,
   { approved, suggestions, ...votes }: SharedValues,
   mode: ShownMode,
 ): SpanDetail {
@@ -188,6 +202,7 @@ export function withSharedReview(
     approvedOutput: new JsonText(shown.text),
     suggestions: latestOfEach([...root.suggestions, ...suggestions]),
     ...votes,
+    reviewers: votes.reviewers ?? reviewers,
     truncated: [...root.truncated, ...(shown.isWhole ? [] : ['approvedOutput']), ...(isCut ? ['review.comment'] : [])],
   }
 }
@@ -326,14 +341,14 @@ export async function readSharedOpinions(
   if (!suggestions || !votes) return undefined
   return new Map(
     pairs.map(({ reviewed, forms }) => {
-      const { votes: cast, isDisputed } = votes.get(reviewed) ?? NO_VOTES
+      const { votes: cast, ...voting } = votes.get(reviewed) ?? NO_VOTES
       return [
         reviewed,
         {
           // A root doesn't show a decision that doesn't fit its form, but it shows every vote.
           suggestions: (suggestions.get(reviewed) ?? []).flatMap(each => inRootForm(each, forms, mode) ?? []),
           votes: cast.map(each => inRootForm(each, forms, mode) ?? inOwnForm(each, mode)),
-          isDisputed,
+          ...voting,
         },
       ]
     }),

@@ -14,7 +14,7 @@ import { readSuggestions, type Suggestion } from './suggestions.ts'
 import { NO_VOTES, readVotes, type ShownVotes } from './votes.ts'
 
 /** A span with its values, as shown in responses. */
-export interface SpanDetail extends ModelUse, ShownVotes {
+export interface SpanDetail extends ModelUse, Omit<ShownVotes, 'reviewers'> {
   id: string
   parentId: string | null
   stepId: string
@@ -38,6 +38,8 @@ export interface SpanDetail extends ModelUse, ShownVotes {
   claims: readonly SpanClaim[]
   /** Who should decide, if nobody has decided yet. */
   assignees: readonly Assignment[]
+  /** How many people review it, as far as the viewer may know. */
+  reviewers: number
   /** The decisions that agents suggest on the current output, oldest first. */
   suggestions: readonly Suggestion[]
   /** Identifies the output and the decision on it; it changes with either. */
@@ -103,11 +105,16 @@ export async function showSpans(
     shown &&
     suggestions &&
     votes &&
-    folded.map(span => ({
-      ...detailOf(store, span, shown, mode),
-      suggestions: suggestions.get(span) ?? [],
-      ...(votes.get(span) ?? NO_VOTES),
-    }))
+    folded.map(span => {
+      const detail = detailOf(store, span, shown, mode)
+      const { reviewers, ...voting } = votes.get(span) ?? NO_VOTES
+      return {
+        ...detail,
+        ...voting,
+        reviewers: reviewers ?? detail.reviewers,
+        suggestions: suggestions.get(span) ?? [],
+      }
+    })
   )
 }
 
@@ -116,7 +123,7 @@ function detailOf(
   span: FoldedSpan,
   shown: ReadonlyMap<FoundValue, ShownValue>,
   mode: ShownMode,
-): Omit<SpanDetail, 'suggestions' | keyof ShownVotes> {
+): Omit<SpanDetail, 'suggestions' | 'votes' | 'isDisputed'> {
   const { row, parentId, inputs, output, state, approved, leftOut } = span
   const review = reviewOf(span, mode)
   const shownOf = (value: FoundValue | undefined) => (value && shown.get(value)) ?? NOTHING
@@ -148,6 +155,7 @@ function detailOf(
     reviewedBy: null,
     claims: claimsOf(store, { row, review }),
     assignees: toAssignments(row.assignees),
+    reviewers: reviewersOf(row, review),
     revision: revisionOf(span),
     state: Object.fromEntries(shownState.map(([key, { text }]) => [key, new JsonText(text)])),
     truncated: [
@@ -192,6 +200,12 @@ export function claimsOf(
   const isVeiled = isBlind && row.hasBlindPolicy === 1 && !isReviewed(review)
   return isVeiled ? own : [...own, ...claims.filter(({ heldBy }) => heldBy !== viewerId)]
 }
+
+/** How many people review a span on which nobody voted: as many as the policy asks for, or the one who decided. */
+export const reviewersOf = (
+  { policyReviewers }: { policyReviewers: number },
+  review: Pick<SpanReview, 'isStale'> | undefined,
+): number => (isReviewed(review) ? 1 : policyReviewers)
 
 /** The comment of the decision in force. */
 const reviewedComment = ({ decision }: FoldedSpan) => (decision?.state ? decision.comment : null)

@@ -13,6 +13,7 @@ import { assignees } from '../core/assignees.ts'
 import { bounded, bytesSoFar } from '../core/bounds.ts'
 import { moreClaims } from '../core/claims.ts'
 import { named } from '../core/database.ts'
+import { policyReviewers } from '../core/review-policy.ts'
 import { shownSpanStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { hasBlindPolicy } from '../core/veil.ts'
@@ -26,6 +27,7 @@ const spanColumns = {
   assignees: assignees.as('assignees'),
   moreClaims: moreClaims.as('moreClaims'),
   hasBlindPolicy: sql<number>`${hasBlindPolicy}`.as('hasBlindPolicy'),
+  policyReviewers: sql<number>`${policyReviewers}`.as('policyReviewers'),
   ...named({
     id: spans.id,
     traceKey: spans.traceKey,

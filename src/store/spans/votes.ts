@@ -27,9 +27,14 @@ export interface ShownVotes {
   votes: readonly Vote[]
   /** Whether the span waits for an adjudicator, because all votes are in and don't agree. */
   isDisputed: boolean
+  /**
+   * How many reviewers the votes needed or need: the policy's number at the first of them. Null if nobody voted, or a
+   * blind policy hides whether anybody did: a number from an earlier policy would show it, even next to one's own vote.
+   */
+  reviewers: number | null
 }
 
-export const NO_VOTES: ShownVotes = { votes: [], isDisputed: false }
+export const NO_VOTES: ShownVotes = { votes: [], isDisputed: false, reviewers: null }
 
 /**
  * Reads the votes on spans, oldest first. Under a blind policy, a reviewer sees only their own until the span is decided. Takes one round trip, unless nobody ever voted on the spans or they come with
@@ -52,17 +57,17 @@ export async function readVotes(
     const votes = latestVotes(span, found).filter(isStanding)
     // A span that's being voted on already comes with everybody's votes.
     return isVeiled(store, span)
-      ? { span, votes: votes.filter(({ userId }) => userId === store.viewerId), isDisputed: false }
-      : { span, votes, isDisputed: isDisputed(span, votes) }
+      ? { span, votes: votes.filter(({ userId }) => userId === store.viewerId), isDisputed: false, reviewers: null }
+      : { span, votes, isDisputed: isDisputed(span, votes), reviewers: votes[0]?.reviewers ?? null }
   })
   const values = standing.flatMap(({ votes }) => votes.flatMap(({ value }) => value ?? []))
   const shown = await showValues(store, values, mode, spans.length === 1 ? maxBytes : MAX_SUGGESTION_BYTES)
   return (
     shown &&
     new Map(
-      standing.map(({ span, votes, isDisputed }) => [
+      standing.map(({ span, votes, ...voting }) => [
         span,
-        { votes: votes.map(vote => toVote(vote, shown, mode)), isDisputed },
+        { votes: votes.map(vote => toVote(vote, shown, mode)), ...voting },
       ]),
     )
   )

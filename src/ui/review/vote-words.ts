@@ -4,11 +4,13 @@ import type { Json, Span, Vote } from '../api/wire.ts'
 export const approvedBy = ({ decision, approvedOutput }: Vote, output: Json): Json =>
   decision === 'accept' ? output : approvedOutput
 
-type Voted = Pick<Span, 'review' | 'votes' | 'isDisputed'>
+type Voted = Pick<Span, 'review' | 'reviewers' | 'votes' | 'isDisputed'>
 
-/** Whether a span still needs votes, or an adjudicator's decision. */
-export const isVoting = ({ review, votes }: Pick<Voted, 'review' | 'votes'>): boolean =>
-  votes.length > 0 && (review.state === 'unreviewed' || review.stale)
+/** Whether a span waits for votes, or for one person's decision. */
+export const isUndecided = ({ review }: Pick<Voted, 'review'>): boolean => review.state === 'unreviewed' || review.stale
+
+/** Whether people have voted on a span that's undecided. */
+export const isVoting = (span: Pick<Voted, 'review' | 'votes'>): boolean => span.votes.length > 0 && isUndecided(span)
 
 /** Whether a reviewer has voted on the current output. */
 export const hasVoted = ({ votes }: Pick<Voted, 'votes'>, actorId: string): boolean =>
@@ -16,11 +18,12 @@ export const hasVoted = ({ votes }: Pick<Voted, 'votes'>, actorId: string): bool
 
 const IF_UNDONE = 'If that’s undone, these votes no longer count, and reviewers vote again.'
 
-/** How the votes relate to the decision, in a sentence. Null if nobody voted, or it's one reviewer's decision. */
+/** How votes decide the output, or did, in a sentence. Null if it's one reviewer's decision. */
 export function votingWords(span: Voted): string | null {
-  const { review, votes, isDisputed } = span
-  if (isDisputed) return 'Reviewers disagree, so an adjudicator decides.'
-  if (isVoting(span)) return 'The output is decided once enough reviewers have voted and agree.'
+  const { review, reviewers, votes, isDisputed } = span
+  if (isDisputed) return `The ${reviewers} reviewers disagree, so an adjudicator decides.`
+  if (isUndecided(span))
+    return reviewers > 1 ? `The output is decided once ${reviewers} reviewers have voted and agree.` : null
   if (review.basis === 'votes') return `Decided by ${votes.length} votes that agree. ${IF_UNDONE}`
   return review.basis === 'adjudication' ? `Decided by an adjudicator. ${IF_UNDONE}` : null
 }

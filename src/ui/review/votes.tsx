@@ -11,7 +11,7 @@ import { approvedBy, votingWords } from './vote-words.ts'
 import classes from './votes.module.css'
 
 interface VotesProps {
-  span: Pick<Span, 'output' | 'review' | 'votes' | 'isDisputed'>
+  span: Pick<Span, 'output' | 'review' | 'reviewers' | 'votes' | 'isDisputed'>
   /** The level of the heading. */
   order: 2 | 3
   /** The adjudicator's actions on votes. Null for everyone else. */

@@ -4,26 +4,33 @@ import { reviewPolicyQuery, stepPolicyIn } from '../api/review-policy.ts'
 import type { SpanOfTrace } from '../api/wire.ts'
 import { useProjectId } from '../session/project.ts'
 import { useDesk } from './use-desk.ts'
-import { hasVoted, isVoting } from './vote-words.ts'
+import { hasVoted, isUndecided, votingWords } from './vote-words.ts'
 
 interface VotingNoteProps {
   span: SpanOfTrace
   isAdjudicator: boolean
 }
 
-/** What a decision means if a step has several reviewers. */
+/** What a decision means if an output has several reviewers, or what undoing it would mean. */
 export function VotingNote({ span, isAdjudicator }: VotingNoteProps) {
   const { actorId } = useDesk()
   const { data: policy } = useQuery(reviewPolicyQuery(useProjectId()))
-  if (!policy) return null
-  const { reviewers, blind } = stepPolicyIn(policy, span.stepId)
-  const isDecided = span.review.state !== 'unreviewed' && !span.review.stale
-  if (isDecided || (reviewers === 1 && !isVoting(span))) return null
-  return (
+  const { reviewers } = span
+  const words = isUndecided(span)
+    ? policy &&
+      reviewers > 1 &&
+      wordsFor({
+        reviewers,
+        isBlind: stepPolicyIn(policy, span.stepId).blind,
+        isAdjudicator,
+        hasVoted: hasVoted(span, actorId),
+      })
+    : votingWords(span)
+  return words ? (
     <Text size="sm" role="note">
-      {wordsFor({ reviewers, isBlind: blind, isAdjudicator, hasVoted: hasVoted(span, actorId) })}
+      {words}
     </Text>
-  )
+  ) : null
 }
 
 interface Voting {
