@@ -1,7 +1,7 @@
 import { type Database, migrate } from './server.ts'
 
 /** Copies per statement. A statement must finish within seconds and keep its journal small. */
-const COPIES_PER_STATEMENT = 100
+const COPIES_PER_STATEMENT = 20
 
 /** The distance between the keys of two copies. It must exceed the range of the original keys. */
 const KEY_DISTANCE = 2 ** 32
@@ -68,7 +68,15 @@ export async function multiply(source: Database, target: Database, copies: numbe
     )
     const last = isOfTraces ? copies : 1
     for (let first = 0; first < last; first += COPIES_PER_STATEMENT) {
-      await insert.bind(JSON.stringify(rows), widthMs, first, Math.min(first + COPIES_PER_STATEMENT, last) - 1).run()
+      const statement = insert.bind(
+        JSON.stringify(rows),
+        widthMs,
+        first,
+        Math.min(first + COPIES_PER_STATEMENT, last) - 1,
+      )
+      // While a statement runs for seconds, its Worker closes idle connections, and the next statement may have been
+      // sent on one of them. Inserting the same rows again changes nothing.
+      await statement.run().catch(() => statement.run())
     }
   }
 }

@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import type { Client } from './client.ts'
 import { findMiddle } from './items.ts'
 import { APART_MS, groupOf, NEWEST, type PromptVersions } from './sample-traces.ts'
+import type { Person, Reviewer } from './tenant.ts'
 
 /** A database of some size behind two Workers, and ids for requests to it. */
 export interface Place {
@@ -9,6 +10,8 @@ export interface Place {
   client: Client
   /** Calls the Worker that reports costs. */
   measuredClient: Client
+  /** The same clients with a person's key. */
+  people: Record<Person, Pick<Place, 'client' | 'measuredClient'>>
   /** A trace in the middle. */
   traceId: string
   spanId: string
@@ -26,8 +29,12 @@ const Detail = v.object({ spans: v.array(v.object({ id: v.string() })) })
 export async function findPlace(
   client: Client,
   measuredClient: Client,
-  { traces, datasetId }: Pick<Place, 'traces' | 'datasetId'>,
+  { traces, datasetId, people }: Pick<Place, 'traces' | 'datasetId'> & { people: Record<Person, Reviewer> },
 ): Promise<Place> {
+  const clientsOf = ({ headers }: Reviewer) => ({
+    client: client.with(headers),
+    measuredClient: measuredClient.with(headers),
+  })
   const middle = list(`to=${timeOf(traces / 2)}&limit=1`)
   const page = v.parse(Page, JSON.parse((await client.call('GET', middle)).body))
   const [{ id: traceId }] = page.traces
@@ -39,6 +46,11 @@ export async function findPlace(
     traces,
     client,
     measuredClient,
+    people: {
+      reviewer: clientsOf(people.reviewer),
+      colleague: clientsOf(people.colleague),
+      adjudicator: clientsOf(people.adjudicator),
+    },
     traceId,
     spanId: spans.at(-1)?.id ?? '',
     cursor: page.nextCursor,
@@ -61,6 +73,8 @@ export interface Read {
   isCounting?: boolean
   /** The share of all traces that an index narrows the search to; all if absent. */
   among?: number
+  /** Whose key to use; the project's if absent. */
+  by?: Person
   path: (place: Place) => string
 }
 
@@ -121,8 +135,9 @@ export function readsOf({ common, rare }: PromptVersions): Read[] {
 
 const QUEUE_ORDERS = ['oldest', 'newest', 'negative', 'random'] as const
 
-const queue = (what: string, order: string): Read => ({
+const queue = (what: string, order: string, by?: Person): Read => ({
   what,
+  ...(by && { by }),
   isIndexed: false,
   // Remaining spans are counted up to 10,000.
   isCounting: true,
@@ -131,3 +146,11 @@ const queue = (what: string, order: string): Read => ({
 
 /** The requests to compare once `sampleQueue` has left out 99 of 100 outputs. */
 export const readsOfSample: readonly Read[] = QUEUE_ORDERS.map(order => queue(`queue of a 1% sample: ${order}`, order))
+
+/** The requests to compare once `shareQueue` has assigned spans and people have voted. */
+export const readsOfShared: readonly Read[] = [
+  ...QUEUE_ORDERS.map(order => queue(`blind queue of a 1% sample: ${order}`, order, 'reviewer')),
+  queue('blind queue of a 1% sample: mine', 'mine', 'reviewer'),
+  { ...queue('queue: 300 assigned spans', 'due&assignee=me', 'reviewer'), isIndexed: true, isCounting: false },
+  { ...queue('queue: 100 disputed spans', 'oldest&disputed=true', 'adjudicator'), isIndexed: true, isCounting: false },
+]

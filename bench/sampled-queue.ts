@@ -1,6 +1,8 @@
 import * as v from 'valibot'
 import type { Client } from './client.ts'
+import type { Place } from './reads.ts'
 import type { Server } from './server.ts'
+import type { Person, Reviewer } from './tenant.ts'
 
 const Projects = v.object({ projects: v.tuple([v.object({ id: v.string() })]) })
 const Pass = v.object({ due_at: v.number() })
@@ -9,9 +11,56 @@ const HOUR_MS = 60 * 60_000
 
 /** Has a Worker's queue offer 1 in 100 outputs, and runs cron until it has moved the other traces out of its index. */
 export async function sampleQueue(server: Server, worker: string, client: Client): Promise<void> {
+  await setPolicy(server, worker, client, { default: { sample: 0.01 } })
+}
+
+/** How many spans people disagree on, and how many others are assigned to the reviewer. */
+const DISPUTED = 100
+const ASSIGNED = 300
+
+const Queue = v.object({ spans: v.array(v.object({ id: v.string() })), nextCursor: v.nullable(v.string()) })
+
+/**
+ * Has a Worker's queue offer 1 in 100 outputs and those of traces with negative feedback to two people each, blind.
+ * Assigns spans to the reviewer, and has people disagree on others.
+ */
+export async function shareQueue(
+  server: Server,
+  worker: string,
+  { client, people }: Place,
+  { reviewer }: Record<Person, Reviewer>,
+): Promise<void> {
+  const policy = {
+    default: { sample: 0.01, reviewers: 2, blind: true },
+    always: ['negative', 'error', 'low_confidence'],
+  }
+  await setPolicy(server, worker, client, policy)
+  const spanIds: string[] = []
+  let cursor = ''
+  do {
+    const query = `projectSlug=bench&all=true&stepId=answer&limit=100&payloads=preview${cursor}`
+    const { body } = await client.call('GET', `/api/review-queue?${query}`)
+    const page = v.parse(Queue, JSON.parse(body))
+    spanIds.push(...page.spans.map(({ id }) => id))
+    cursor = page.nextCursor === null ? '' : `&cursor=${page.nextCursor}`
+  } while (cursor !== '' && spanIds.length < ASSIGNED + DISPUTED)
+  const disputed = spanIds.slice(0, DISPUTED)
+  const assigned = spanIds.slice(-ASSIGNED)
+  await client.call('POST', '/api/review-queue/assign', { spanIds: assigned, userIds: [reviewer.id] })
+  for (const [person, vote] of [
+    ['reviewer', { decision: 'accept' }],
+    ['colleague', { decision: 'correct', approvedOutput: { answer: 'No.' } }],
+  ] as const) {
+    const reviews = disputed.map(spanId => ({ spanId, ...vote }))
+    await people[person].client.call('POST', '/api/reviews', { reviews })
+  }
+}
+
+/** Sets the project's policy, and runs cron until the queue's index has only the traces that the policy selects. */
+async function setPolicy(server: Server, worker: string, client: Client, policy: object): Promise<void> {
   const { body } = await client.call('GET', '/api/projects')
   const [{ id }] = v.parse(Projects, JSON.parse(body)).projects
-  await client.call('PUT', `/api/projects/${id}/review-policy`, { default: { sample: 0.01 } })
+  await client.call('PUT', `/api/projects/${id}/review-policy`, policy)
   const database = await server.databaseOf(worker)
   // Cron leaves out only traces that nobody is still sending.
   await database.prepare('update traces set updated_at = updated_at - ?').bind(HOUR_MS).run()

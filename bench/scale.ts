@@ -2,13 +2,13 @@ import * as v from 'valibot'
 import { postEvents } from './events.ts'
 import { addItems, makeDataset } from './items.ts'
 import { multiply } from './multiply.ts'
-import { findPlace, type Place, type Read, readsOf, readsOfSample } from './reads.ts'
+import { findPlace, type Place, type Read, readsOf, readsOfSample, readsOfShared } from './reads.ts'
 import type { Benchmark, Options, Section } from './report.ts'
 import { APART_MS, makePrompt, sampleTraces } from './sample-traces.ts'
-import { sampleQueue } from './sampled-queue.ts'
+import { sampleQueue, shareQueue } from './sampled-queue.ts'
 import { startServer } from './server.ts'
 import { median } from './statistics.ts'
-import { newTenant } from './tenant.ts'
+import { addPeople, newTenant } from './tenant.ts'
 
 const SERVED_BY_INDEX = { atMost: 1.3 }
 const EXAMINED = { atMost: 5000 }
@@ -28,6 +28,7 @@ export const scale: Benchmark = async options => {
   )
   const original = `traces-${base}`
   const client = await newTenant(server, original)
+  const people = await addPeople(server, original)
   const versions = await makePrompt(client)
   await postEvents(client, sampleTraces(base, versions))
   const datasetId = await makeDataset(client)
@@ -38,7 +39,7 @@ export const scale: Benchmark = async options => {
   for (const { traces, name } of sizes) {
     await addItems(await server.databaseOf(name))
     const [plain, measured] = [await server.urlOf(name), await server.urlOf(`measured-${name}`)]
-    places.push(await findPlace(client.at(plain), client.at(measured), { traces, datasetId }))
+    places.push(await findPlace(client.at(plain), client.at(measured), { traces, datasetId, people }))
   }
   const readings: Reading[] = []
   for (const read of readsOf(versions)) readings.push(await readAtEachPlace(read, places, options))
@@ -47,6 +48,11 @@ export const scale: Benchmark = async options => {
     if (place) await sampleQueue(server, name, place.client)
   }
   for (const read of readsOfSample) readings.push(await readAtEachPlace(read, places, options))
+  for (const [index, { name }] of sizes.entries()) {
+    const place = places[index]
+    if (place) await shareQueue(server, name, place, people)
+  }
+  for (const read of readsOfShared) readings.push(await readAtEachPlace(read, places, options))
   return sectionsOf(places, readings)
 }
 
@@ -55,17 +61,25 @@ interface Reading {
   read: Read
   p50Ms: number[]
   rowsRead: number[]
+  roundTrips: number[]
 }
 
-const Costs = v.object({ rowsRead: v.number() })
+const Costs = v.object({ rowsRead: v.number(), d1RoundTrips: v.number() })
 
 async function readAtEachPlace(read: Read, places: readonly Place[], { isQuick }: Options): Promise<Reading> {
   const [rounds, leastRounds, timeoutMs] = isQuick ? [1, 1, 0] : [31, 5, 5000]
-  const call = (place: Place) => place.client.call('GET', read.path(place))
+  const clientsOf = (place: Place) => (read.by ? place.people[read.by] : place)
+  const call = (place: Place) => clientsOf(place).client.call('GET', read.path(place))
   const rowsRead: number[] = []
+  const roundTrips: number[] = []
   for (const place of places) {
-    const { headers } = await place.measuredClient.call('GET', read.path(place))
-    rowsRead.push(v.parse(Costs, JSON.parse(String(headers['x-measured']))).rowsRead)
+    const { measuredClient } = clientsOf(place)
+    // From its second call on, the isolate has the key cached.
+    if (read.by) await measuredClient.call('GET', read.path(place))
+    const { headers } = await measuredClient.call('GET', read.path(place))
+    const costs = v.parse(Costs, JSON.parse(String(headers['x-measured'])))
+    rowsRead.push(costs.rowsRead)
+    roundTrips.push(costs.d1RoundTrips)
     await call(place)
   }
   const times: number[][] = places.map(() => [])
@@ -73,7 +87,7 @@ async function readAtEachPlace(read: Read, places: readonly Place[], { isQuick }
   for (let round = 0; round < rounds && (round < leastRounds || performance.now() - start < timeoutMs); round++) {
     for (const [index, place] of places.entries()) times[index]?.push((await call(place)).ms)
   }
-  return { read, p50Ms: times.map(median), rowsRead }
+  return { read, p50Ms: times.map(median), rowsRead, roundTrips }
 }
 
 /** A table for each size, compared with the smallest one. */
@@ -81,7 +95,7 @@ function sectionsOf([smallest, ...larger]: readonly Place[], readings: readonly 
   const baseTraces = smallest?.traces ?? 0
   return larger.map(({ traces }, index) => {
     const [few, many] = [baseTraces, traces].map(count => count.toLocaleString('en'))
-    const lines = readings.map(({ read, p50Ms, rowsRead }) => {
+    const lines = readings.map(({ read, p50Ms, rowsRead, roundTrips }) => {
       const [baseMs = 0, baseRows = 0, ms = 0, rows = 0] = [
         p50Ms[0],
         rowsRead[0],
@@ -98,6 +112,7 @@ function sectionsOf([smallest, ...larger]: readonly Place[], readings: readonly 
           [`at ${many}`]: ms,
           [`rows read at ${few}`]: baseRows,
           [`rows at ${many}`]: rows,
+          'round trips': roundTrips[index + 1] ?? 0,
           'traces examined, about': examined,
         },
       }

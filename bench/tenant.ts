@@ -4,6 +4,7 @@ import { ADMIN_TOKEN, migrate, type Server } from './server.ts'
 
 const Organization = v.object({ apiKey: v.object({ key: v.string() }) })
 const Key = v.object({ key: v.string() })
+const User = v.object({ id: v.string() })
 
 /** The highest possible limit of a key: requests are counted as usual, but none is rejected. */
 const RATE_LIMIT = 1_000_000
@@ -31,4 +32,31 @@ export async function newTenant(
     rateLimitPerMinute: RATE_LIMIT,
   })
   return admin.with({ authorization: `Bearer ${v.parse(Key, JSON.parse(key.body)).key}` })
+}
+
+export type Person = 'reviewer' | 'colleague' | 'adjudicator'
+
+/** Adds people to the tenant, each with a key. Returns their ids and the headers with their keys. */
+export async function addPeople(server: Server, worker: string): Promise<Record<Person, Reviewer>> {
+  const admin = new Client(await server.urlOf(worker), { authorization: `Bearer ${ADMIN_TOKEN}` })
+  const issued = await admin.call('POST', '/api/orgs/bench/api-keys')
+  const owner = admin.with({ 'x-api-key': v.parse(Key, JSON.parse(issued.body)).key })
+  const add = async (name: Person): Promise<Reviewer> => {
+    const user = await owner.call('POST', '/api/users', { name, email: `${name}@bench.example` })
+    const { id } = v.parse(User, JSON.parse(user.body))
+    if (name === 'adjudicator') await owner.call('PATCH', `/api/users/${id}`, { adjudicator: true })
+    const key = await owner.call('POST', '/api/api-keys', {
+      name,
+      userId: id,
+      scopes: ['read', 'review'],
+      rateLimitPerMinute: RATE_LIMIT,
+    })
+    return { id, headers: { 'x-api-key': v.parse(Key, JSON.parse(key.body)).key } }
+  }
+  return { reviewer: await add('reviewer'), colleague: await add('colleague'), adjudicator: await add('adjudicator') }
+}
+
+export interface Reviewer {
+  id: string
+  headers: Record<string, string>
 }
