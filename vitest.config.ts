@@ -15,7 +15,9 @@ export const inWorkerd = () =>
         FUZZ_SECONDS: process.env.FUZZ_SECONDS ?? '',
         FUZZ_SEED: process.env.FUZZ_SEED ?? '',
         ALL_FAULTS: process.env.ALL_FAULTS ?? '',
+        REPLICA_LAG: process.env.REPLICA_LAG ?? '',
       },
+      d1Databases: { REPLICA: 'replica' },
     },
   }))
 

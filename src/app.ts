@@ -133,9 +133,9 @@ const ownPaths: ReadonlySet<string> = new Set(
 )
 
 const EXPOSED_HEADERS =
-  'x-request-id, x-next-cursor, content-disposition, retry-after, ratelimit, ratelimit-policy, allow, etag, location, www-authenticate'
+  'x-request-id, x-next-cursor, content-disposition, retry-after, ratelimit, ratelimit-policy, allow, etag, location, www-authenticate, x-d1-bookmark'
 const ALLOWED_HEADERS =
-  'authorization, content-encoding, content-type, if-match, if-none-match, prefer, x-api-key, x-org-slug, x-project-slug'
+  'authorization, content-encoding, content-type, if-match, if-none-match, prefer, x-api-key, x-d1-bookmark, x-org-slug, x-project-slug'
 
 async function dispatch(request: Request, runtime: Runtime): Promise<Response> {
   // HEAD runs as GET; `answer` drops the body.

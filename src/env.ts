@@ -27,6 +27,8 @@ export interface Env extends StoreBindings {
   WEBHOOK_KEY?: string
   /** `1` lets webhooks send to http and local addresses, for tests with `npm start`. */
   ALLOW_LOCAL_WEBHOOKS?: string
+  /** `on` lets GETs read from D1's replicas. Enable them in the database's settings as well. */
+  READ_REPLICATION?: string
   /** Requests per minute for a key without its own limit. Default: DEFAULT_RATE_LIMIT_PER_MINUTE. */
   RATE_LIMIT_PER_MINUTE?: string
   /** `<team>.cloudflareaccess.com`. Set it with ACCESS_AUD to trust Cloudflare Access sign-ins. */

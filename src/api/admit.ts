@@ -6,7 +6,8 @@ import type { Scope } from '../domain/api-key.ts'
 import { forbidden } from '../http/errors.ts'
 import { takeKeylessCall } from '../rate-limit/address.ts'
 import type { Act } from '../store/accounts/audit.ts'
-import { type Organization, openStore } from '../store/core/store.ts'
+import type { Deadline } from '../store/core/deadline.ts'
+import { type Organization, openStore, type StoreBindings } from '../store/core/store.ts'
 import type { Contract } from './contract.ts'
 
 /**
@@ -15,7 +16,7 @@ import type { Contract } from './contract.ts'
  */
 export async function admit(contract: Contract, authenticate: (lookup: Lookup) => Promise<Caller>, lookup: Lookup) {
   const { scope, method, path, managesSession = false, isForPrograms = false, isLimitedByAddress = false } = contract
-  const { request, env, requestId, deadline, now } = lookup
+  const { request, requestId, now } = lookup
   if (managesSession && method !== 'GET') requireSameOrigin(request)
   if (isForPrograms) requireNoOtherOrigin(request)
   if (isLimitedByAddress) takeKeylessCall(`${method} ${path}`, lookup.address, now)
@@ -23,7 +24,7 @@ export async function admit(contract: Contract, authenticate: (lookup: Lookup) =
   if (scope === 'admin') {
     await checkAdmin(lookup)
     const act: Act = { keyId: null, userId: null, requestId, at: now }
-    return { openStore: (organization: Organization) => openStore(env, organization, deadline), act }
+    return { act }
   }
   return admitCaller({ ...contract, scope }, await authenticate(lookup), lookup)
 }
@@ -32,7 +33,7 @@ export async function admit(contract: Contract, authenticate: (lookup: Lookup) =
 function admitCaller(
   { scope, isForAdjudicators = false }: { scope: Scope | readonly Scope[]; isForAdjudicators?: boolean },
   caller: Caller,
-  { env, requestId, deadline, now }: Lookup,
+  { requestId, now }: Lookup,
 ) {
   const adjudicates = isForAdjudicators && caller.isAdjudicator && caller.scopes.includes('review')
   const accepted: readonly Scope[] = typeof scope === 'string' ? [scope] : scope
@@ -40,5 +41,17 @@ function admitCaller(
     throw forbidden(`${caller.keyId === null ? 'Your user' : 'This key'} lacks the ${accepted.join(' or ')} scope`)
   }
   const act: Act = { keyId: caller.keyId, userId: caller.userId, requestId, at: now }
-  return { caller, store: openStore(env, caller.organization, deadline, viewerOf(caller)), act }
+  return { caller, act }
+}
+
+/** What an admitted request may open in these bindings: its caller's store, or any store with ADMIN_TOKEN. */
+export function openFor(access: Awaited<ReturnType<typeof admit>>, bindings: StoreBindings, deadline: Deadline) {
+  if ('caller' in access) {
+    const { caller } = access
+    return { store: openStore(bindings, caller.organization, deadline, viewerOf(caller)) }
+  }
+  if ('act' in access) {
+    return { openStore: (organization: Organization) => openStore(bindings, organization, deadline) }
+  }
+  return {}
 }

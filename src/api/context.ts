@@ -14,6 +14,8 @@ export type Context<C extends Contract> = {
   /** Milliseconds since 1970, the same for the whole request. */
   now: number
   unscoped: UnscopedStore
+  /** Whether what this isolate has read in the last 10 seconds is new enough. Only if the contract `reads` from memory. */
+  mayUseMemory: boolean
   /** Filters from the query parameters that begin with `metadataPrefix`. */
   metadataFilters: SearchableField[]
   /** As received. Its body has already been read. */

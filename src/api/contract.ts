@@ -56,6 +56,13 @@ export interface Contract {
   readonly isForPrograms?: boolean
   /** Whether it queries the database for callers without a key. Calls per address are limited. */
   readonly isLimitedByAddress?: boolean
+  /**
+   * Where a GET may read, besides a replica that isn't older than the request's bookmark. `primary`: only at the primary,
+   * because people act on what it shows now, or because a file must leave out what's deleted while it's written.
+   * `memory`: pipelines get what this isolate has read in the last 10 seconds, if the handler passes on
+   * `mayUseMemory`.
+   */
+  readonly reads?: 'primary' | 'memory'
   /** Messages of the errors that this endpoint adds, by status. */
   readonly errors?: Readonly<Partial<Record<ErrorStatus, string>>>
   readonly responses: Readonly<Record<number, v.GenericSchema<unknown, unknown>>>
@@ -137,6 +144,13 @@ export interface FileReply {
   /** Where the next file continues. Null if this is the last one. */
   nextCursor: string | null
 }
+
+/** Whether a request may read from a replica, on a deployment that has them. */
+export const mayReadReplicas = (contract: Contract): boolean =>
+  contract.method === 'GET' && hasCaller(contract) && !isIngestion(contract) && contract.reads !== 'primary'
+
+/** Whether calls need a key, or a session that acts as one. */
+export const hasCaller = ({ scope }: Contract): boolean => scope !== 'public' && scope !== 'admin'
 
 /**
  * Whether an endpoint belongs to the ingestion interface. Those ignore unknown fields, take the project from a header,

@@ -1,7 +1,9 @@
 import { type JsonSchema as ConvertedSchema, toJsonSchema } from '@valibot/to-json-schema'
 import type * as v from 'valibot'
+import { BOOKMARK_HEADER } from '../domain/bookmark.ts'
 import { ERROR_STATUSES, ERRORS, ErrorBody, type ErrorStatus, RpcErrorBody, StatusBody } from '../http/errors.ts'
-import { type Contract, type Family, isIngestion } from './contract.ts'
+import { type Contract, type Family, hasCaller, isIngestion, mayReadReplicas } from './contract.ts'
+
 import type { Endpoint } from './endpoint.ts'
 
 type JsonSchema = Record<string, unknown>
@@ -82,9 +84,6 @@ function operation(contract: Contract, schemas: NamedSchemas): JsonSchema {
     responses: { ...successes(contract, schemas), ...failures(contract) },
   }
 }
-
-/** Whether calls need a key, or a session that acts as one. */
-const hasCaller = ({ scope }: Contract): boolean => scope !== 'public' && scope !== 'admin'
 
 const TAGS: Readonly<Record<Family, string>> = {
   ingest: 'Ingestion',
@@ -170,6 +169,14 @@ function headerParameters(contract: Contract): JsonSchema[] {
     ...(contract.etag === 'guard'
       ? [header('if-match', 'The ETag you last read. Returns 412 if the resource has changed since.')]
       : []),
+    ...(mayReadReplicas(contract)
+      ? [
+          header(
+            BOOKMARK_HEADER,
+            "An earlier response's, so that this one isn't older. Several may be joined with commas.",
+          ),
+        ]
+      : []),
     ...(contract.location === 202 ? [header('prefer', '`respond-async` returns 202 immediately.')] : []),
   ]
 }
@@ -177,7 +184,11 @@ function headerParameters(contract: Contract): JsonSchema[] {
 function successes(contract: Contract, schemas: NamedSchemas): JsonSchema {
   const headers = {
     ...(contract.etag && { ETag: ETAG }),
-    ...(hasCaller(contract) && { RateLimit: RATE_LIMIT, 'RateLimit-Policy': RATE_LIMIT_POLICY }),
+    ...(hasCaller(contract) && {
+      RateLimit: RATE_LIMIT,
+      'RateLimit-Policy': RATE_LIMIT_POLICY,
+      [BOOKMARK_HEADER]: BOOKMARK,
+    }),
   }
   const responses: JsonSchema = {}
   for (const [status, schema] of Object.entries(contract.responses)) {
@@ -212,6 +223,10 @@ const ANSWERS: Readonly<Record<number, string>> = {
 const textHeader = (description: string, example: string) => ({ description, schema: { type: 'string' }, example })
 
 const ETAG = textHeader('Identifies the current version of the resource', '"2f0a9c41d7ab3e58"')
+const BOOKMARK = textHeader(
+  'How new the response is, on a deployment with read replicas: send it back to get nothing older',
+  'DB=00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683',
+)
 const RATE_LIMIT = textHeader('Remaining requests, and seconds until the limit resets', '"default";r=5999;t=60')
 const RATE_LIMIT_POLICY = textHeader('Requests allowed in any 60 seconds', '"default";q=6000;w=60')
 const LOCATION = textHeader(

@@ -1,4 +1,5 @@
 import type { Actor, Scope } from '../domain/api-key.ts'
+import { BOOKMARK_HEADER } from '../domain/bookmark.ts'
 import { equalInConstantTime } from '../domain/hash.ts'
 import type { Env } from '../env.ts'
 import { notAuthenticated, notFound } from '../http/errors.ts'
@@ -94,6 +95,13 @@ async function accessCaller(token: string, lookup: Lookup): Promise<AccessCaller
   const rights = { actsAs: 'person', project: null, rateLimitPerMinute, ownLimits, sessionExpiresAt: null } as const
   return user && { ...user, ...rights, keyId: null }
 }
+
+/**
+ * Whether a request may come from a pipeline, which can do with what was current 10 seconds ago. People in the app, keys
+ * that can change things, and clients that track what they've seen can't.
+ */
+export const isPipeline = ({ keyId, sessionExpiresAt, scopes }: Caller, { headers }: Request): boolean =>
+  keyId !== null && sessionExpiresAt === null && !scopes.includes('manage') && !headers.has(BOOKMARK_HEADER)
 
 /** The permissions of a valid credential. 401 if `x-org-slug` names another organization. */
 function callerOf(

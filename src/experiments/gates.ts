@@ -82,6 +82,7 @@ export const getGate = endpoint({
   description:
     "404 if the step has no gate. The counts are the experiment's when it finished, plus later decisions on its results. Items that join the dataset later don't change them.",
   scope: 'read',
+  reads: 'primary',
   params,
   query: v.strictObject({
     versionId: v.optional(described(Uuid, "A version of the step's prompt. Default: the active one.")),

@@ -61,6 +61,7 @@ export const getExperiment = endpoint({
   description:
     'Changes against recorded outputs are counted but not tested for significance, because people wrote the expected outputs by correcting the recorded ones. To test the difference between two candidates, compare their experiments.',
   scope: 'read',
+  reads: 'primary',
   params: v.object({ experimentId: Uuid }),
   responses: { 200: Report },
   example: {

@@ -54,6 +54,15 @@ export const KEY_STALE_MS = 10 * 60_000
 export const PROJECT_FRESH_MS = KEY_FRESH_MS
 /** Entries in each of an isolate's caches: keys, sessions, projects. */
 export const ISOLATE_CACHE_ENTRIES = 5000
+/**
+ * How long an isolate serves active prompts and docs from memory to pipelines. With the time of a request, this bounds
+ * how long another isolate's activation stays unseen: 15 seconds.
+ */
+export const NEAR_TEXTS_MS = 10_000
+/** How much memory they take in an isolate, which has 128 MB. */
+export const NEAR_TEXTS_BYTES = 8 * 1024 * 1024
+/** The share of one organization. A page that's larger isn't kept. */
+export const NEAR_TEXTS_SHARE_BYTES = 1024 * 1024
 /** How long a request waits for Cloudflare Access's signing keys. After that, it still has to query D1. */
 export const ACCESS_CERTS_TIMEOUT_MS = 1000
 /** `Retry-After` if those keys couldn't be fetched. */

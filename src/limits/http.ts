@@ -24,3 +24,5 @@ export const MAX_EMAIL_LENGTH = 320
 export const MAX_CURSOR_LENGTH = 8192
 export const PAGE_DEFAULT_LIMIT = 50
 export const PAGE_MAX_LIMIT = 200
+/** A bookmark of many databases, or several bookmarks. One database's point has about 70 characters. */
+export const MAX_BOOKMARK_LENGTH = 4096

@@ -68,6 +68,7 @@ export const listApiKeys = endpoint({
   path: '/api/api-keys',
   summary: "List the organization's API keys, oldest first, without their secrets",
   scope: 'manage',
+  reads: 'primary',
   query: v.strictObject(pageParameters),
   responses: { 200: v.object({ apiKeys: v.array(ApiKey), nextCursor: NextCursor }) },
   example: {

@@ -7,6 +7,7 @@ import { conflict, notFound } from '../http/errors.ts'
 import { doc, docVersion } from '../read/examples.ts'
 import { KnowledgeDoc, KnowledgeDocVersion, toKnowledgeDoc, toKnowledgeDocVersion } from '../read/text-wire.ts'
 import { requireText } from '../read/texts.ts'
+import { changingTexts } from '../store/texts/near-texts.ts'
 import { addText, changeTitle, findTextHead } from '../store/texts/versioned-texts.ts'
 import {
   activateText,
@@ -55,7 +56,8 @@ export const createKnowledgeDoc = endpoint({
   const { body, store, act } = context
   const project = await namedProject(context, body.projectSlug)
   const fields = { id: newId(), kind: 'knowledge_doc', name: body.slug, title: body.title } as const
-  const doc = await addText(store, act, project, { ...fields, version: versionDraft(body, context) })
+  const version = versionDraft(body, context)
+  const doc = await changingTexts(store, () => addText(store, act, project, { ...fields, version }))
   if (typeof doc === 'string') throw conflict(TAKEN, 'slug')
   return { status: 201, body: toKnowledgeDoc(doc), location: `/api/knowledge-docs/${doc.id}` }
 })
@@ -131,7 +133,7 @@ export const updateKnowledgeDoc = endpoint({
   const { params, body, store, act } = context
   const named = { kind: 'knowledge_doc', id: params.docId } as const
   const head = await requireText(context, named, await findTextHead(store, named))
-  const doc = await changeTitle(store, act, head, body.title)
+  const doc = await changingTexts(store, () => changeTitle(store, act, head, body.title))
   if (!doc) throw notFound()
   return { status: 200, body: toKnowledgeDoc(doc) }
 })

@@ -13,6 +13,7 @@ import { prompt, promptVersion } from '../read/examples.ts'
 import { Prompt, PromptVersion, toPrompt, toPromptVersion } from '../read/text-wire.ts'
 import { requireText } from '../read/texts.ts'
 import { hasNoGate, permitFirst, stepOfPrompt } from '../store/experiments/gates.ts'
+import { changingTexts } from '../store/texts/near-texts.ts'
 import { addText, findTextHead, findTextToExtend } from '../store/texts/versioned-texts.ts'
 import {
   activateText,
@@ -98,7 +99,7 @@ export const createPrompt = endpoint({
     version: versionDraft(body, context),
   } as const
   const permit = permitFirst({ projectKey: project.key, stepId: body.stepId }, body.override)
-  const prompt = await addText(store, act, project, draft, permit)
+  const prompt = await changingTexts(store, () => addText(store, act, project, draft, permit))
   if (prompt === 'taken') throw conflict(TAKEN, 'stepId')
   if (prompt === 'refused') throw gateNotMet(HAS_GATE, [{ path: 'override', message: HAS_GATE }])
   return { status: 201, body: toPrompt(prompt), location: `/api/prompts/${prompt.id}` }

@@ -118,6 +118,7 @@ export const getSession = endpoint({
   path: '/api/session',
   summary: "Get the caller's identity and permissions",
   scope: SCOPES,
+  reads: 'primary',
   managesSession: true,
   responses: { 200: Session },
   example: {

@@ -11,6 +11,7 @@ import { ENVELOPE_BYTES, escaped, MAX_NAME_LENGTH, MAX_STEP_NAMES } from '../lim
 import { selectedProject } from '../read/project.ts'
 import { StepNames } from '../read/step-names.ts'
 import { type Clash, hasPersonsSettings, type OnePerStep, saveStepNames } from '../store/accounts/step-names.ts'
+import { changingTexts } from '../store/texts/near-texts.ts'
 import { Name } from './wire.ts'
 
 /** The size of a body with as many names as possible. Each character of a name may take two escapes. */
@@ -77,7 +78,7 @@ export const putStepNames = endpoint({
   const project = await selectedProject({ caller, store, unscoped }, params)
   // Otherwise, an agent could rename a step to escape its gate, or rename other steps into its dataset.
   if (caller.actsAs !== 'person' && (await hasPersonsSettings(store, project))) requirePerson(caller)
-  const clashing = await saveStepNames(store, act, project, names)
+  const clashing = await changingTexts(store, () => saveStepNames(store, act, project, names))
   if (clashing.length > 0) throw conflictFields(CLASH, clashDetails(clashing))
   return { status: 200, body: { names: Object.fromEntries(names) } }
 })

@@ -19,6 +19,7 @@ import type { Act } from '../store/accounts/audit.ts'
 import { findProject, type Project } from '../store/accounts/projects.ts'
 import type { Store } from '../store/core/store.ts'
 import { hasNoGate, stepOfPrompt } from '../store/experiments/gates.ts'
+import { changingTexts } from '../store/texts/near-texts.ts'
 import {
   activateVersion,
   addVersion,
@@ -99,7 +100,7 @@ export async function addTextVersion(
   isToBeActive: boolean,
 ): Promise<TextVersion> {
   const holds = isToBeActive && text.kind === 'prompt' ? hasNoGate(stepOfPrompt(text)) : undefined
-  const version = await addVersion(store, act, text, draft, isToBeActive, holds)
+  const version = await changingTexts(store, () => addVersion(store, act, text, draft, isToBeActive, holds))
   if (version === 'refused') throw gateNotMet(HAS_GATE, [{ path: 'activate', message: HAS_GATE }])
   if (version === 'text_missing') throw notFound()
   if (version === 'too_large') throw unprocessable(TOO_MUCH, 'content')
@@ -108,7 +109,7 @@ export async function addTextVersion(
 
 /** Activates a version. 422 if the text has no such version, 404 if the text has been deleted. */
 export async function activateText(store: Store, act: Act, text: TextHead, versionId: string, barrier?: Barrier) {
-  const active = await activateVersion(store, act, text, versionId, barrier)
+  const active = await changingTexts(store, () => activateVersion(store, act, text, versionId, barrier))
   if (active === 'text_missing') throw notFound()
   if (active === 'version_missing') throw unprocessable(NO_VERSION, 'versionId')
   return active
@@ -122,5 +123,5 @@ export async function removeText(
   const text = await findTextHead(store, named)
   if (!text) throw notFound()
   requireProject(caller, text.projectKey)
-  await deleteText(store, act, text)
+  await changingTexts(store, () => deleteText(store, act, text))
 }

@@ -7,7 +7,7 @@ import { findText } from '../store/texts/versioned-texts.ts'
 import { doc, docVersion } from './examples.ts'
 import { projectSelector, selectedProject } from './project.ts'
 import { KnowledgeDoc, KnowledgeDocDetail, toKnowledgeDoc, toKnowledgeDocDetail } from './text-wire.ts'
-import { pageOfTexts, requireText } from './texts.ts'
+import { FRESHNESS, pageOfTexts, requireText } from './texts.ts'
 import { VersionDiff, versionDiff } from './version-diff.ts'
 
 export const listKnowledgeDocs = endpoint({
@@ -15,7 +15,7 @@ export const listKnowledgeDocs = endpoint({
   method: 'GET',
   path: '/api/knowledge-docs',
   summary: "List a project's knowledge docs, sorted by slug",
-  description: 'Each item includes its active version.',
+  description: FRESHNESS,
   scope: 'read',
   query: v.strictObject({
     ...projectSelector,
@@ -23,6 +23,7 @@ export const listKnowledgeDocs = endpoint({
     ...pageParameters,
   }),
   etag: 'body',
+  reads: 'memory',
   errors: { 404: 'Not found' },
   responses: { 200: v.object({ knowledgeDocs: v.array(KnowledgeDoc), nextCursor: NextCursor }) },
   example: {
@@ -30,9 +31,9 @@ export const listKnowledgeDocs = endpoint({
     answers: { 200: { knowledgeDocs: [doc], nextCursor: null } },
   },
 }).handle(async context => {
-  const { query, store } = context
+  const { query } = context
   const project = await selectedProject(context, query)
-  const { items, nextCursor } = await pageOfTexts(store, project, 'knowledge_doc', { ...query, name: query.slug })
+  const { items, nextCursor } = await pageOfTexts(context, project, 'knowledge_doc', { ...query, name: query.slug })
   return { status: 200, body: { knowledgeDocs: items.map(toKnowledgeDoc), nextCursor } }
 })
 

@@ -9,7 +9,7 @@ import { readWatch } from '../store/texts/watch.ts'
 import { gate, prompt, promptVersion, watch } from './examples.ts'
 import { projectSelector, selectedProject } from './project.ts'
 import { Prompt, PromptDetail, toPrompt, toPromptDetail } from './text-wire.ts'
-import { pageOfTexts, requireText } from './texts.ts'
+import { FRESHNESS, pageOfTexts, requireText } from './texts.ts'
 import { VersionDiff, versionDiff } from './version-diff.ts'
 
 export const listPrompts = endpoint({
@@ -17,7 +17,7 @@ export const listPrompts = endpoint({
   method: 'GET',
   path: '/api/prompts',
   summary: "List a project's prompts, sorted by step",
-  description: 'Each item includes its active version.',
+  description: FRESHNESS,
   scope: 'read',
   query: v.strictObject({
     ...projectSelector,
@@ -25,6 +25,7 @@ export const listPrompts = endpoint({
     ...pageParameters,
   }),
   etag: 'body',
+  reads: 'memory',
   errors: { 404: 'Not found' },
   responses: { 200: v.object({ prompts: v.array(Prompt), nextCursor: NextCursor }) },
   example: {
@@ -32,9 +33,9 @@ export const listPrompts = endpoint({
     answers: { 200: { prompts: [prompt], nextCursor: null } },
   },
 }).handle(async context => {
-  const { query, store } = context
+  const { query } = context
   const project = await selectedProject(context, query)
-  const { items, nextCursor } = await pageOfTexts(store, project, 'prompt', { ...query, name: query.stepId })
+  const { items, nextCursor } = await pageOfTexts(context, project, 'prompt', { ...query, name: query.stepId })
   return { status: 200, body: { prompts: items.map(toPrompt), nextCursor } }
 })
 
@@ -46,6 +47,7 @@ export const getPrompt = endpoint({
   description:
     "Includes every version, oldest first, with counts of the decisions on spans that used it, the step's gate, and a comparison of the active version with the previous one.",
   scope: 'read',
+  reads: 'primary',
   params: v.object({ promptId: Uuid }),
   responses: { 200: PromptDetail },
   example: {

@@ -93,6 +93,7 @@ export const exportSpans = fileEndpoint({
   summary: "Export a project's spans as a file",
   description: `Exports the spans that \`GET /api/spans\` lists, with the same filters and order, and with full values. ${EXPORT_DESCRIPTION} ${SEARCH_DESCRIPTION}`,
   scope: 'read',
+  reads: 'primary',
   query: v.strictObject({ ...projectSelector, ...spanListFilters, ...exportParameters }),
   errors: { 404: 'Not found' },
   responses: { 200: v.string() },

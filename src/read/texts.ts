@@ -6,11 +6,16 @@ import { pageOf } from '../http/cursor.ts'
 import { isForeignText } from '../store/accounts/ownership.ts'
 import type { Project } from '../store/accounts/projects.ts'
 import type { Store, UnscopedStore } from '../store/core/store.ts'
+import { listNearTexts } from '../store/texts/near-texts.ts'
 import { listTexts } from '../store/texts/versioned-texts.ts'
+
+/** The description of lists of active versions. */
+export const FRESHNESS =
+  'Each item includes its active version. Pipelines may get what was active up to 10 seconds ago, so a newly activated version is in use everywhere within 15 seconds. Requests with a session, with the `manage` scope, or with `x-d1-bookmark` get the current one.'
 
 /** A page of a project's prompts or knowledge docs, by name. */
 export const pageOfTexts = (
-  store: Store,
+  { store, mayUseMemory }: { store: Store; mayUseMemory: boolean },
   project: Project,
   kind: TextKind,
   query: { limit: number; cursor?: string | undefined; name: string | undefined },
@@ -21,7 +26,7 @@ export const pageOfTexts = (
     place: ['string'],
     read: async (limit, after) => {
       const page = { kind, name: query.name, limit, after: after?.[0] ?? '' }
-      const { items, nextPlace } = await listTexts(store, project, page)
+      const { items, nextPlace } = await (mayUseMemory ? listNearTexts : listTexts)(store, project, page)
       // A renamed step's prompt is on the page of its stored name, so a rename doesn't move it past a cursor.
       const byName = items.toSorted((left, right) => compareCodePoints(left.name, right.name))
       return { items: byName, nextPlace: nextPlace === null ? null : [nextPlace] }

@@ -66,6 +66,7 @@ export const exportTraces = fileEndpoint({
   summary: "Export a project's traces as a file, newest first",
   description: `Exports the traces that \`GET /api/traces\` lists, with the same filters. ${EXPORT_DESCRIPTION} ${SEARCH_DESCRIPTION}`,
   scope: 'read',
+  reads: 'primary',
   query: v.strictObject({ ...projectSelector, ...traceListFilters, ...exportParameters }),
   metadataPrefix: 'metadata.',
   errors: { 404: 'Not found' },

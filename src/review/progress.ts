@@ -14,6 +14,7 @@ export const getProgress = endpoint({
   summary: 'Get what each person has reviewed and has left to do',
   description: 'Lists everyone who reviewed something on these days or has open assignments.',
   scope: 'review',
+  reads: 'primary',
   query: v.strictObject({ ...projectSelector, ...dayParameters }),
   errors: { 404: 'Not found' },
   responses: {

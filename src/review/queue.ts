@@ -37,6 +37,7 @@ export const getReviewQueue = endpoint({
   description:
     "Includes spans with an output that is unreviewed, or whose review is stale. Leaves out spans that others have claimed. If several people review a span, it also leaves out the span once you or enough others have voted. Spans that the project's review policy doesn't select are left out unless you ask for them.",
   scope: 'review',
+  reads: 'primary',
   query: v.strictObject({
     ...projectSelector,
     ...traceFilters,

@@ -73,11 +73,18 @@ export function wrapBindings(
     texts.set(wrapped, sql)
     return wrapped
   }
-  const database = {
-    prepare: (sql: string) => wrapStatement(env.DB.prepare(sql), sql),
+  const wrapCalls = (database: Pick<D1Database, 'prepare' | 'batch'>) => ({
+    prepare: (sql: string) => wrapStatement(database.prepare(sql), sql),
     batch: (statements: D1PreparedStatement[]) => {
       onRoundTrip(statements.map(statement => texts.get(statement) ?? ''))
-      return intercept('DB', () => see(env.DB.batch(statements.map(statement => bare.get(statement) ?? statement))))
+      return intercept('DB', () => see(database.batch(statements.map(statement => bare.get(statement) ?? statement))))
+    },
+  })
+  const database = {
+    ...wrapCalls(env.DB),
+    withSession: (constraint: string) => {
+      const session = env.DB.withSession(constraint)
+      return { ...wrapCalls(session), getBookmark: () => session.getBookmark() }
     },
   } as unknown as D1Database
   const intercepted = <T extends object>(

@@ -10,6 +10,10 @@ declare global {
       FUZZ_SEED: string
       /** If not empty, test/endpoints/faults.test.ts tries all faults at all calls instead of a third. */
       ALL_FAULTS: string
+      /** The database that test/support/replicas.ts uses as a replica. */
+      REPLICA: D1Database
+      /** If not empty, each file runs with a replica that is this many transactions behind. */
+      REPLICA_LAG: string
     }
   }
 }

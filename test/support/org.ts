@@ -6,6 +6,7 @@ import { errorStatuses } from '../../src/api/openapi.ts'
 import { answer, endpoints } from '../../src/app.ts'
 import type { Env } from '../../src/env.ts'
 import { ErrorBody, RpcErrorBody, StatusBody } from '../../src/http/errors.ts'
+import { keepBookmark, keepingLater, withBookmark } from './replicas.ts'
 
 /** A response with its body read. Bodies are checked against the endpoint's contract first. */
 export interface ApiResponse {
@@ -20,13 +21,14 @@ export interface ApiResponse {
 export async function send(request: Request, bindings: Env = env): Promise<ApiResponse> {
   const context = createExecutionContext()
   const response = await sendIn(context, request, bindings)
-  await waitOnExecutionContext(context)
+  await keepingLater(() => waitOnExecutionContext(context))
   return response
 }
 
 /** Sends a request through the Worker and waits only for the response. */
 export async function sendIn(context: ExecutionContext, request: Request, bindings: Env): Promise<ApiResponse> {
-  const response = await answer(request, bindings, context)
+  const response = await answer(withBookmark(request), bindings, context)
+  keepBookmark(response)
   // `text()` warns about media types that it doesn't know.
   const text = new TextDecoder().decode(await response.arrayBuffer())
   const isFile = response.headers.has('content-disposition')

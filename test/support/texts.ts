@@ -46,7 +46,7 @@ const knowledgeDocs: KindOfText = {
   countFields: [],
 }
 
-export const kindsOfText: readonly KindOfText[] = [prompts, knowledgeDocs]
+export const kindsOfText = [prompts, knowledgeDocs] as const
 
 /** The other kind. Its names are independent of this kind's. */
 export const otherKind = ({ kind }: KindOfText): KindOfText => (kind === 'prompt' ? knowledgeDocs : prompts)

@@ -5,6 +5,7 @@ import { recordAct } from '../accounts/audit.ts'
 import type { Store } from '../core/store.ts'
 import { gates } from '../schema/experiments.ts'
 import { textActivations, textVersions, watchLooks } from '../schema/texts.ts'
+import { changingTexts } from '../texts/near-texts.ts'
 import { recordActivation, recordRollback } from '../texts/prompt-events.ts'
 import { readWatches, type Watch, type Watched, type WatchLook } from '../texts/watch.ts'
 import { isGateOf, stepOfPrompt } from './gates.ts'
@@ -22,7 +23,9 @@ interface Occasion {
 export async function followWatches(store: Store, watched: Watched, occasion: Occasion): Promise<void> {
   for (const watch of (await readWatches(store, watched)).values()) {
     const last = watch.looks.at(-1)
-    if (last?.state === 'worse' && last.look >= MIN_ROLLBACK_LOOK) await rollBack(store, watch, last, occasion)
+    if (last?.state === 'worse' && last.look >= MIN_ROLLBACK_LOOK) {
+      await changingTexts(store, () => rollBack(store, watch, last, occasion))
+    }
   }
 }
 

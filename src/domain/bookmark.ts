@@ -1,0 +1,24 @@
+/** The header with which an answer says how new it is, and a request how old its answer may be at most. */
+export const BOOKMARK_HEADER = 'x-d1-bookmark'
+
+/** A point in each database's history, by the database's name. Later points sort after earlier ones. */
+export type Bookmark = ReadonlyMap<string, string>
+
+const POINT = /^([A-Za-z]\w{0,31})=([\w-]{1,128})$/
+
+/**
+ * The bookmark in a header's value. Several values joined with commas, as HTTP joins repeated headers, are the newest of
+ * them. Undefined if it's malformed.
+ */
+export function parseBookmark(value: string): Bookmark | undefined {
+  const points = new Map<string, string>()
+  for (const part of value.split(',')) {
+    const [, name, point] = POINT.exec(part.trim()) ?? []
+    if (name === undefined || point === undefined) return undefined
+    if (point > (points.get(name) ?? '')) points.set(name, point)
+  }
+  return points
+}
+
+export const formatBookmark = (bookmark: Bookmark): string =>
+  [...bookmark].map(([name, point]) => `${name}=${point}`).join(', ')

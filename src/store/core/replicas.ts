@@ -1,0 +1,138 @@
+import { type Bookmark, formatBookmark } from '../../domain/bookmark.ts'
+import type { StoreBindings } from './store.ts'
+
+/**
+ * One request's access to databases that have replicas, through D1's sessions. Knows the bookmark of everything that the
+ * request has read and written.
+ */
+export class ReplicatedDatabases<Bindings extends StoreBindings> {
+  readonly #bindings: Bindings
+  readonly #bookmark: Map<string, string>
+
+  /** `sent` is the request's bookmark: nothing older may be read. */
+  constructor(bindings: Bindings, sent: Bookmark) {
+    this.#bindings = bindings
+    this.#bookmark = new Map(sent)
+  }
+
+  /** Bindings that send every call to the primary. */
+  primary(): Bindings {
+    return this.#replaced((name, database) => new SessionDatabase(database, this.#noting(name), 'each'))
+  }
+
+  /** Bindings that read from the nearest replica that isn't older than the bookmark. Writes go to the primary. */
+  nearest(): Bindings {
+    return this.#replaced((name, database) => {
+      const session = database.withSession(this.#bookmark.get(name) ?? 'first-unconstrained')
+      return new SessionDatabase(database, this.#noting(name), session)
+    })
+  }
+
+  /** The header's value for the response. Undefined if the request neither sent a bookmark nor called a database. */
+  bookmark(): string | undefined {
+    return this.#bookmark.size === 0 ? undefined : formatBookmark(this.#bookmark)
+  }
+
+  /** Each database has its own sessions and its own point in the bookmark. */
+  #replaced(replace: (name: string, database: D1Database) => D1Database): Bindings {
+    return { ...this.#bindings, DB: replace('DB', this.#bindings.DB) }
+  }
+
+  #noting(name: string): (point: string | null) => void {
+    return point => {
+      if (point !== null && point > (this.#bookmark.get(name) ?? '')) this.#bookmark.set(name, point)
+    }
+  }
+}
+
+/** A database whose calls are made in one session, or in `each` call's own session at the primary. */
+class SessionDatabase implements D1Database {
+  readonly #database: D1Database
+  readonly #note: (point: string | null) => void
+  readonly #session: D1DatabaseSession | 'each'
+
+  constructor(database: D1Database, note: (point: string | null) => void, session: D1DatabaseSession | 'each') {
+    this.#database = database
+    this.#note = note
+    this.#session = session
+  }
+
+  /** Makes a call, and notes how new its result is. */
+  async call<Result>(make: (session: D1DatabaseSession) => Promise<Result>): Promise<Result> {
+    // The second call of a session that began at the primary may go to a replica.
+    const session = this.#session === 'each' ? this.#database.withSession('first-primary') : this.#session
+    try {
+      return await make(session)
+    } finally {
+      this.#note(session.getBookmark())
+    }
+  }
+
+  prepare(query: string): SessionStatement {
+    return new SessionStatement(this, query, [])
+  }
+
+  batch<T>(statements: D1PreparedStatement[]): Promise<D1Result<T>[]> {
+    return this.call(session =>
+      session.batch<T>(statements.map(each => (each instanceof SessionStatement ? each.in(session) : each))),
+    )
+  }
+
+  exec(query: string): Promise<D1ExecResult> {
+    return this.#database.exec(query)
+  }
+
+  withSession(constraint?: D1SessionBookmark | D1SessionConstraint): D1DatabaseSession {
+    return this.#database.withSession(constraint)
+  }
+
+  dump(): Promise<ArrayBuffer> {
+    return this.#database.dump()
+  }
+}
+
+class SessionStatement implements D1PreparedStatement {
+  readonly #database: SessionDatabase
+  readonly #query: string
+  readonly #values: readonly unknown[]
+
+  constructor(database: SessionDatabase, query: string, values: readonly unknown[]) {
+    this.#database = database
+    this.#query = query
+    this.#values = values
+  }
+
+  /** The statement as the session takes it. */
+  in(session: D1DatabaseSession): D1PreparedStatement {
+    const statement = session.prepare(this.#query)
+    return this.#values.length === 0 ? statement : statement.bind(...this.#values)
+  }
+
+  bind(...values: unknown[]): SessionStatement {
+    return new SessionStatement(this.#database, this.#query, values)
+  }
+
+  run<T = Record<string, unknown>>(): Promise<D1Result<T>> {
+    return this.#database.call(session => this.in(session).run<T>())
+  }
+
+  all<T = Record<string, unknown>>(): Promise<D1Result<T>> {
+    return this.#database.call(session => this.in(session).all<T>())
+  }
+
+  first<T = unknown>(column: string): Promise<T | null>
+  first<T = Record<string, unknown>>(): Promise<T | null>
+  first<T>(column?: string): Promise<T | null> {
+    return this.#database.call(session =>
+      column === undefined ? this.in(session).first<T>() : this.in(session).first<T>(column),
+    )
+  }
+
+  raw<T = unknown[]>(options: { columnNames: true }): Promise<[string[], ...T[]]>
+  raw<T = unknown[]>(options?: { columnNames?: false }): Promise<T[]>
+  raw<T>(options?: { columnNames?: boolean }): Promise<T[]> | Promise<[string[], ...T[]]> {
+    return options?.columnNames
+      ? this.#database.call(session => this.in(session).raw<T>({ columnNames: true }))
+      : this.#database.call(session => this.in(session).raw<T>())
+  }
+}

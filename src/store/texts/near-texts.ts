@@ -1,0 +1,62 @@
+import { NEAR_TEXTS_BYTES, NEAR_TEXTS_MS, NEAR_TEXTS_SHARE_BYTES } from '../../limits.ts'
+import type { Project } from '../accounts/projects.ts'
+import type { Organization, Store } from '../core/store.ts'
+import { TenantCache } from '../core/tenant-cache.ts'
+import { type ActiveText, listTexts } from './versioned-texts.ts'
+
+type Page = Awaited<ReturnType<typeof listTexts>>
+
+/*
+ * The active prompts and docs that pipelines read before every run, kept in the isolate's memory. Keeping them is safe
+ * without checking the caller again: a request's key and project are checked before it gets here.
+ */
+
+const pages = new TenantCache<{ page: Page; readAt: number }>({
+  maxBytes: NEAR_TEXTS_BYTES,
+  maxShareBytes: NEAR_TEXTS_SHARE_BYTES,
+})
+
+/** How many changes this isolate has made, so that a read that began before one isn't kept after it. */
+let changes = 0
+
+/** `listTexts`, from memory if it was read in the last 10 seconds. */
+export async function listNearTexts(
+  store: Store,
+  project: Pick<Project, 'key'>,
+  query: Parameters<typeof listTexts>[2],
+): Promise<Page> {
+  const { organization } = store
+  const key = JSON.stringify([project.key, query.kind, query.name, query.limit, query.after])
+  // Counted from before the query: what it finds may change while the answer is on its way.
+  const readAt = Date.now()
+  const known = pages.get(organization.id, key)
+  if (known && readAt - known.readAt < NEAR_TEXTS_MS) return known.page
+  const changesBefore = changes
+  const page = await listTexts(store, project, query)
+  if (changes === changesBefore) pages.set(organization.id, key, { page, readAt }, bytesOf(key, page))
+  return page
+}
+
+/** Changes an organization's texts. This isolate then reads them again, even if the change's outcome is unknown. */
+export async function changingTexts<Result>(
+  { organization }: { organization: Organization },
+  change: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await change()
+  } finally {
+    changes++
+    pages.delete(organization.id)
+  }
+}
+
+/** What an entry takes up in memory, rounded up: strings hold one or two bytes a character. */
+const bytesOf = (key: string, { items }: Page): number =>
+  ENTRY_BYTES + 2 * key.length + items.reduce((sum, item) => sum + ITEM_BYTES + 2 * lengthOf(item), 0)
+
+const lengthOf = ({ content, title, name, outputSchema }: ActiveText): number =>
+  content.length + title.length + name.length + (outputSchema?.text.length ?? 0)
+
+/** A page's and an item's objects, IDs, and times. */
+const ENTRY_BYTES = 500
+const ITEM_BYTES = 1000
