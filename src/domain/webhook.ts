@@ -6,6 +6,7 @@ export const EVENT_TYPES = [
   'attribution.finished',
   'prompt.activated',
   'prompt.rolled_back',
+  'experiment.finished',
   'trace.deleted',
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]

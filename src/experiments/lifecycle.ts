@@ -5,6 +5,7 @@ import { endpoint } from '../api/endpoint.ts'
 import { EXPERIMENT_ID, JUDGED } from '../api/story.ts'
 import { Uuid } from '../http/atoms.ts'
 import { conflict, notFound } from '../http/errors.ts'
+import { actorOf } from '../store/accounts/audit.ts'
 import { endExperiment, findExperiment } from '../store/experiments/experiments.ts'
 import { cancelModelJob } from '../store/model-jobs/jobs.ts'
 import { experiment, report } from './examples.ts'
@@ -58,11 +59,11 @@ async function end(
   },
   state: 'finished' | 'cancelled',
 ) {
-  const { params, store, now } = context
+  const { params, caller, store, now } = context
   const experiment = await requireExperiment(context, params.experimentId)
   // Otherwise, items that can no longer be found wouldn't become errors, and the gate wouldn't count them.
   if (state === 'finished' && experiment.state === 'running' && hasPending(experiment)) await frameOf(store, experiment)
-  if (!(await endExperiment(store, experiment, { state, now }))) throw conflict(ENDED, '')
+  if (!(await endExperiment(store, experiment, { state, now, by: actorOf(caller) }))) throw conflict(ENDED, '')
   const ended = await findExperiment(store, experiment.id)
   if (!ended) throw notFound()
   const latest = await settled(store, ended)

@@ -54,5 +54,10 @@ export const WEBHOOK_PASS_MS = 3_600_000
 /** Events that one step turns into deliveries, and the steps of one run. */
 export const FANNED_OUT_EVENTS = 200
 export const FAN_OUT_STEPS = 5
+/**
+ * A value in an event of a webhook with `includeValues`. Larger ones are left out. Receivers such as functions behind a
+ * gateway often take no more than 1 MB, and a run holds up to `CONCURRENT_DELIVERIES` events.
+ */
+export const MAX_EVENT_VALUE_BYTES = 64 * 1024
 /** Characters of one text in a Slack message. Slack allows 3,000 in a section. */
 export const MAX_SLACK_TEXT_LENGTH = 1000

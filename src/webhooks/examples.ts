@@ -19,6 +19,7 @@ export const webhook: Shown<typeof Webhook> = {
   url: 'https://hooks.example.com/countersign',
   events: ['span.reviewed', 'span.disputed'],
   format: 'json',
+  includeValues: false,
   description: 'Copies corrections to the warehouse',
   enabled: true,
   disabledAt: null,

@@ -13,8 +13,11 @@ export interface Envelope {
 /** What a payload is built from. */
 export type SentEvent = Pick<Delivery, 'sequence' | 'type' | 'at' | 'project' | 'actorId' | 'data' | 'trace'>
 
-/** An event's payload. */
-export function envelopeOf({ sequence, type, at, project, actorId, data, trace }: SentEvent): Envelope {
+/** An event's payload, with `details` that were read for it. */
+export function envelopeOf(
+  { sequence, type, at, project, actorId, data, trace }: SentEvent,
+  details: JsonObject = {},
+): Envelope {
   const time = isoTime(at)
   const own: Record<string, Json> = JSON.parse(data)
   return {
@@ -27,6 +30,7 @@ export function envelopeOf({ sequence, type, at, project, actorId, data, trace }
       projectSlug: project?.slug ?? null,
       ...(trace && { trace: { id: trace.id, traceId: trace.traceId } }),
       ...own,
+      ...details,
       by: actorId,
     },
   }

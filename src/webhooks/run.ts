@@ -1,4 +1,5 @@
 import { newId } from '../domain/ids.ts'
+import type { JsonObject } from '../domain/json.ts'
 import type { Env } from '../env.ts'
 import { logFault } from '../http/errors.ts'
 import {
@@ -24,6 +25,7 @@ import {
 } from '../store/webhooks/sending.ts'
 import type { WebhookRecord } from '../store/webhooks/webhooks.ts'
 import { attemptDelivery } from './deliver.ts'
+import { readDetails } from './details.ts'
 import { bodyFor } from './formats.ts'
 import { envelopeOf } from './payload.ts'
 import { type Sealed, unseal, webhookKeyOf } from './secrets.ts'
@@ -105,7 +107,11 @@ async function sendAll(
       const event = events.get(delivery.sequence)
       if (!event || event.isGone || event.isVeiled) dropped.push(delivery)
       else if (!receiver || receiver.isDown) released.push(delivery)
-      else await sendOne(env, store, receiver, delivery, event, token)
+      else {
+        const details = await readDetails(store, event, receiver.webhook)
+        if (details) await sendOne(env, store, receiver, delivery, { ...event, details }, token)
+        else dropped.push(delivery)
+      }
     }
   }
   await Promise.all(Array.from({ length: CONCURRENT_DELIVERIES }, lane))
@@ -119,7 +125,7 @@ async function sendOne(
   store: Store,
   receiver: Receiver,
   delivery: ClaimedDelivery,
-  event: SendableEvent,
+  event: SendableEvent & { details: JsonObject },
   token: string,
 ): Promise<void> {
   const { webhook, sealed } = receiver
@@ -128,7 +134,7 @@ async function sendOne(
     {
       url: sealed.url,
       id: event.id,
-      body: JSON.stringify(bodyFor(webhook, envelopeOf(event))),
+      body: JSON.stringify(bodyFor(webhook, envelopeOf(event, event.details))),
       secrets: [sealed.secret, ...(isOldValid && sealed.oldSecret !== null ? [sealed.oldSecret] : [])],
       attempts: delivery.attempts,
       isSlack: webhook.format === 'slack',

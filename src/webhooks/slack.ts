@@ -10,6 +10,7 @@ const HEADLINES: Readonly<Record<SentType, string>> = {
   'trace.deleted': 'Trace deleted',
   'feedback.created': 'New feedback',
   'attribution.finished': 'Root cause analysis finished',
+  'experiment.finished': 'Experiment finished',
   'prompt.activated': 'Prompt version activated',
   'prompt.rolled_back': 'Prompt rolled back',
   'webhook.test': 'Test message',

@@ -28,7 +28,7 @@ import {
 import { newWebhook, webhook } from './examples.ts'
 import { CHANGED, changedMeanwhile, requireProjectOf, requireWebhook } from './frame.ts'
 import { makeWebhookSecret, seal, unseal, webhookKeyOf } from './secrets.ts'
-import { Events, Format, toWebhook, toWebhookWithUrl, Webhook, WebhookWithSecret } from './wire.ts'
+import { Events, Format, IncludeValues, toWebhook, toWebhookWithUrl, Webhook, WebhookWithSecret } from './wire.ts'
 
 const TAKEN = 'Another webhook has this ID'
 const TOO_MANY = `A project can have at most ${MAX_WEBHOOKS} webhooks`
@@ -69,6 +69,7 @@ export const createWebhook = endpoint({
     url: Url,
     events: Events,
     format: v.optional(Format, 'json'),
+    includeValues: v.optional(IncludeValues, false),
     description: v.optional(Description, ''),
   }),
   location: 201,
@@ -100,14 +101,14 @@ export const createWebhook = endpoint({
   }
   const known = body.id === undefined ? undefined : await findWebhook(store, id)
   if (known) return answer(known)
-  const { url, events, format, description } = asked
+  const { url, events, format, includeValues: includesValues, description } = asked
   const record = await addWebhook(store, act, project, {
     id,
     requestHash,
     sealed: await seal(key, id, { url, secret: makeWebhookSecret(), oldSecret: null }),
     events,
     format,
-    includesValues: false,
+    includesValues,
     description,
     origin: new URL(request.url).origin,
     createdAt: now,
@@ -179,6 +180,7 @@ export const updateWebhook = endpoint({
     url: v.optional(Url),
     events: v.optional(Events),
     format: v.optional(Format),
+    includeValues: v.optional(IncludeValues),
     description: v.optional(Description),
     enabled: v.optional(v.boolean()),
   }),
@@ -193,12 +195,13 @@ export const updateWebhook = endpoint({
   const { params, body, store, act, now, request, runtime } = context
   const key = await webhookKeyOf(runtime.env)
   const before = await requireWebhook(context, params.webhookId)
-  const { url, enabled, ...changes } = body
+  const { url, enabled, includeValues: includesValues, ...changes } = body
   if (url !== undefined) requireUrl(url, request, runtime.env)
   const sealed = await unseal(key, before.id, before.sealed)
   const isMoved = url !== undefined && url !== sealed.url
   const after = await saveWebhook(store, act, before, {
     ...changes,
+    includesValues,
     sealed: isMoved ? await seal(key, before.id, { ...sealed, url }) : undefined,
     isEnabled: enabled,
     origin: new URL(request.url).origin,

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { DELIVERY_STATES, DISABLED_REASONS, EVENT_TYPES, TEST_EVENT, WEBHOOK_FORMATS } from '../domain/webhook.ts'
 import { described, IsoTime, isoTime, Uuid } from '../http/atoms.ts'
-import { KEPT_ANSWER_BYTES } from '../limits.ts'
+import { KEPT_ANSWER_BYTES, MAX_EVENT_VALUE_BYTES } from '../limits.ts'
 import type { WebhookRecord } from '../store/webhooks/webhooks.ts'
 import { type Sealed, unseal } from './secrets.ts'
 
@@ -18,6 +18,8 @@ const OCCASIONS: Readonly<Record<v.InferOutput<typeof EventType>, string>> = {
     "a version of a prompt becomes active, such as a new prompt's first one or an earlier one, whether a person or the service activates it",
   'prompt.rolled_back':
     'a version that was active before replaces a newer one, or `autoRollback` reactivates the previous one. `automatic` says which of the two it was, and `reason` says why. `prompt.activated` is sent as well',
+  'experiment.finished':
+    'an experiment ends: it has all its results, somebody finishes or cancels it (`state` is `cancelled`), or the run of a model fails (`failed`). `report` has its figures, and `gate` says whether the version meets the gate, both as of when the event is sent. An experiment that fails because no results arrive sends nothing',
   'trace.deleted': 'somebody deletes a trace, but not when it expires',
 }
 export const Events = described(
@@ -32,12 +34,17 @@ export const Format = described(
   v.picklist(WEBHOOK_FORMATS),
   'json: the event as JSON, signed according to Standard Webhooks. slack: a message for a Slack incoming webhook.',
 )
+export const IncludeValues = described(
+  v.boolean(),
+  `Whether events contain values: inputs, outputs, corrections, comments, and reasons, in \`values\`. They're read when an event is sent, so it has them as they are then. Values over ${MAX_EVENT_VALUE_BYTES / 1024} KiB are left out, and \`omitted\` names them.`,
+)
 export const Webhook = v.object({
   id: Uuid,
   projectId: described(v.nullable(Uuid), 'Null: every project in the organization'),
   url: v.string(),
   events: v.array(EventType),
   format: Format,
+  includeValues: IncludeValues,
   description: v.string(),
   enabled: v.boolean(),
   disabledAt: v.nullable(IsoTime),
@@ -78,6 +85,7 @@ export const toWebhookWithUrl = (
   url,
   events: [...record.events],
   format: record.format,
+  includeValues: record.includesValues,
   description: record.description,
   enabled: record.isEnabled,
   disabledAt: timeOrNull(record.disabledAt),
@@ -106,7 +114,7 @@ export const Delivery = v.object({
   request: v.object({
     body: described(
       v.looseObject({}),
-      'The event, without inputs, outputs, comments, and corrections, which are read when it is sent, and not kept',
+      "The event, without values and an experiment's figures, which are read when it's sent and not kept",
     ),
   }),
   attempt: described(

@@ -6,6 +6,7 @@ import { deliver, storeOf, withMessages } from './attribution.ts'
 import { experimentOf, newBench, STEP } from './experiments.ts'
 import { aProvider } from './model.ts'
 import type { Reply } from './model-wire.ts'
+import type { Org } from './org.ts'
 
 interface Fields {
   /** How many items the dataset has. */
@@ -15,6 +16,7 @@ interface Fields {
   prompt?: string
   outputSchema?: object
   settings?: Partial<Env>
+  tenant?: Org
 }
 
 export const PRICED = { ATTRIBUTION_INPUT_PRICE: '1', ATTRIBUTION_OUTPUT_PRICE: '10' }
@@ -23,7 +25,10 @@ export const PRICED = { ATTRIBUTION_INPUT_PRICE: '1', ATTRIBUTION_OUTPUT_PRICE: 
 export async function newModelBench(replies: readonly Reply[], fields: Fields = {}) {
   const { items = 3, expected = 'Yes', prompt = 'Answer the question: {{input.question}}', outputSchema } = fields
   const inputs = fields.inputs ?? Array.from({ length: items }, (_, number) => ({ question: `Question ${number}` }))
-  const bench = await newBench(inputs.map(input => ({ input, expected })))
+  const bench = await newBench(
+    inputs.map(input => ({ input, expected })),
+    fields.tenant,
+  )
   const { org } = bench
   const created = await org.owner.post('/api/prompts', {
     projectSlug: 'support',

@@ -4,6 +4,7 @@ import { EVENT_TYPES, type EventType, TEST_EVENT } from '../../src/domain/webhoo
 import { WEBHOOK_RETRY_SECONDS } from '../../src/limits.ts'
 import { newDisputed } from '../support/attribution.ts'
 import { anObservation, aTrace } from '../support/builders.ts'
+import { newBench } from '../support/experiments.ts'
 import type { Client, Org } from '../support/org.ts'
 import { ACCEPT, correct, newVoted } from '../support/voting.ts'
 import { newSending, sent, withoutQueue } from '../support/webhooks.ts'
@@ -64,6 +65,7 @@ const CAUSES: Readonly<Partial<Record<EventType, (org: Org, by: Client) => Promi
     await by.post(`/api/prompts/${id}/versions`, { content: 'Answer briefly.', activate: true })
     await by.put(`/api/prompts/${id}/active-version`, { versionId })
   },
+  'experiment.finished': async org => (await (await newBench([{ expected: 'Yes' }], org)).begin()).cancel(),
   'trace.deleted': async (org, by) => by.delete(`/api/traces/${(await newSpan(org)).id}`),
   'prompt.activated': (_, by) =>
     by.post('/api/prompts', { projectSlug: 'support', stepId: crypto.randomUUID(), content: 'Answer.' }),

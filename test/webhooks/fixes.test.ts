@@ -2,6 +2,8 @@ import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Job } from '../../src/env.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
+import { newBench, STEP } from '../support/experiments.ts'
+import { newModelBench } from '../support/model-runs.ts'
 import { newWatched, WATCHED_STEP } from '../support/watched.ts'
 import { newSending, sent, withoutQueue } from '../support/webhooks.ts'
 
@@ -94,5 +96,82 @@ describe('a rollback', () => {
       throw new Error('D1_ERROR: Network connection lost')
     })
     expect(await sent(org)).toHaveLength(1)
+  })
+})
+
+describe('an experiment', () => {
+  const EXAMPLES = [1, 2, 3, 4].map(() => ({ expected: 'Yes', split: 'test' }))
+
+  it('is reported once with its figures, however it ends, and with the gate of its step', async () => {
+    const { org } = await newSending(['experiment.finished'])
+    const { begin, datasetId } = await newBench(EXAMPLES, org)
+    const prompt = await org.owner.post('/api/prompts', { projectSlug: 'support', stepId: STEP, content: 'First' })
+    await org.owner.put(`/api/projects/${org.project.id}/gates/${STEP}`, { minItems: 4, minPassRate: 1 })
+    const { versionId } = prompt.body
+    const complete = await begin({ promptVersionId: versionId, name: 'Try' })
+    const ids = await complete.itemIds()
+    await complete.sendOutputs(Object.fromEntries(ids.slice(1).map(id => [id, 'Yes'])))
+    expect(await sent(org)).toEqual([])
+    const [first = ''] = ids
+    // The last one is sent again.
+    for (const _ of [1, 2]) await complete.sendOutputs({ [first]: 'No' })
+    const finished = await begin()
+    await finished.sendOutputs({ [first]: 'Yes' })
+    for (const _ of [1, 2]) await finished.finish()
+    const cancelled = await begin()
+    for (const _ of [1, 2]) await cancelled.cancel()
+    const received = await sent(org)
+    const { counts, passRate, interval, coverage, usage, cost, durationMs, gate } = await complete.report()
+    expect(received[0]?.event.data).toEqual({
+      sequence: expect.any(Number),
+      at: expect.any(String),
+      projectId: org.project.id,
+      projectSlug: 'support',
+      experimentId: complete.id,
+      datasetId,
+      stepId: STEP,
+      promptVersionId: versionId,
+      state: 'finished',
+      endReason: null,
+      name: 'Try',
+      report: {
+        split: null,
+        items: 4,
+        pending: 0,
+        removed: 0,
+        counts,
+        passRate,
+        interval,
+        coverage,
+        usage,
+        cost,
+        durationMs,
+      },
+      gate: { met: false, unmet: gate.unmet, experimentId: complete.id },
+      by: null,
+    })
+    expect({ counts, passRate }).toMatchObject({ counts: { passed: 3, failed: 1 }, passRate: 0.75 })
+    expect(received.slice(1).map(({ event: { data } }) => data)).toMatchObject([
+      { experimentId: finished.id, state: 'finished', gate: null, report: { counts: { passed: 1, error: 3 } } },
+      { experimentId: cancelled.id, state: 'cancelled', report: { counts: { passed: 0, error: 0 } } },
+    ])
+    expect(received[1]?.event.data.by).toEqual(expect.any(String))
+  })
+
+  it('by a model is reported at once, whether it finishes or fails', async () => {
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    const { org } = await newSending(['experiment.finished'])
+    const model = await newModelBench([{ answer: 'Yes' }], { tenant: org })
+    const { experiment } = await model.runAll()
+    expect(model.sent.map(({ kind }) => kind)).toEqual(['send_events'])
+    const other = await newSending(['experiment.finished'])
+    const rejecting = await newModelBench([{ status: 400 }], { items: 40, tenant: other.org })
+    const { experiment: failing } = await rejecting.runAll()
+    expect((await sent(org)).map(({ event }) => event.data)).toMatchObject([
+      { experimentId: experiment.id, state: 'finished', report: { counts: { passed: 3 } } },
+    ])
+    expect((await sent(other.org)).map(({ event }) => event.data)).toMatchObject([
+      { experimentId: failing.id, state: 'failed', endReason: expect.stringContaining('400') },
+    ])
   })
 })

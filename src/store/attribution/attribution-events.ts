@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { and, eq, type SQL, sql } from 'drizzle-orm'
 import { newId } from '../../domain/ids.ts'
 import { recordEvents, recordEventsOfProjects } from '../core/outbox.ts'
 import { readStepId } from '../core/step-names.ts'
@@ -6,6 +6,7 @@ import type { Store } from '../core/store.ts'
 import { attributionJobs, attributions } from '../schema/attribution.ts'
 import { traces } from '../schema/traces.ts'
 import { webhookEvents } from '../schema/webhooks.ts'
+import { isLive } from '../traces/live.ts'
 import type { Claim } from './jobs.ts'
 
 /** The statements, one or none, that record that an engine has given an answer. They come after the one that adds it. */
@@ -71,4 +72,14 @@ const NO_ANSWER = {
   confidence: null,
   docSlug: null,
   engine: null,
+}
+
+/** Reads why an engine gave an answer about a live trace. */
+export async function readAnswerValues(store: Store, { traceKey, id }: { traceKey: number; id: string }) {
+  const [row] = await store.database
+    .select({ reasoning: attributions.reasoning, evidence: attributions.evidence })
+    .from(traces)
+    .innerJoin(attributions, and(eq(attributions.traceKey, traces.key), eq(attributions.id, id)))
+    .where(isLive(store, eq(traces.key, traceKey)))
+  return row
 }

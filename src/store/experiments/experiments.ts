@@ -3,12 +3,14 @@ import { type ExperimentState, SILENCE_MS } from '../../domain/experiment.ts'
 import { newKeys } from '../../domain/ids.ts'
 import type { StoredTally } from '../../domain/tally.ts'
 import { hasExistingProject, isExistingProject, type Project, requireExisting } from '../accounts/projects.ts'
+import { runLast } from '../core/database.ts'
 import { selectFor } from '../core/rows.ts'
 import { isStep, readStepId } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { cancelModelJob, requestModelJob } from '../model-jobs/jobs.ts'
 import { projects } from '../schema/accounts.ts'
 import { experimentResults, experiments } from '../schema/experiments.ts'
+import { recordEnd } from './experiment-events.ts'
 import { requestJudgments } from './gates.ts'
 
 type Row = typeof experiments.$inferSelect
@@ -155,26 +157,33 @@ const isInState = (state: ExperimentState, now: number): SQL =>
 /**
  * Ends an experiment that still takes results, and the model's run of it. Returns whether it's in that state now. Its
  * tally is stored later, by the first request that needs it: from now on, no result can change it. `reason`: why the
- * service ends it. With `isByRun`, the run ends its own job.
+ * service ends it. `by`: who does, otherwise. With `isByRun`, the run ends its own job.
  */
 export async function endExperiment(
   store: Store,
-  { key, id, runner }: ExperimentRecord,
+  experiment: ExperimentRecord,
   {
     state,
     now,
     reason = null,
+    by = null,
     isByRun = false,
-  }: { state: Exclude<ExperimentState, 'running'>; now: number; reason?: string | null; isByRun?: boolean },
+  }: {
+    state: Exclude<ExperimentState, 'running'>
+    now: number
+    reason?: string | null
+    by?: string | null
+    isByRun?: boolean
+  },
 ): Promise<boolean> {
   const { database } = store
+  const { key, id, runner } = experiment
   const isExperiment = ofStore(store, eq(experiments.key, key))
-  const ending = database
-    .update(experiments)
-    .set({ state, finishedAt: now, endReason: reason })
-    .where(and(isExperiment, takesResults(now)))
-  if (runner === 'client' || isByRun) await ending
-  else await database.batch([ending, cancelModelJob(store, runOf(id))])
+  const isEnding = and(isExperiment, takesResults(now))
+  const ending = database.update(experiments).set({ state, finishedAt: now, endReason: reason }).where(isEnding)
+  const events = recordEnd(store, experiment, isEnding, { state, now, reason, by })
+  const jobs = runner === 'client' || isByRun ? [] : [cancelModelJob(store, runOf(id))]
+  await runLast(database, [...events, ...jobs, ending.returning({ key: experiments.key })])
   const [row] = await database.select({ state: experiments.state }).from(experiments).where(isExperiment)
   return row?.state === state
 }

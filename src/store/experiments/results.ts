@@ -13,6 +13,7 @@ import type { ItemHead } from '../datasets/items.ts'
 import { experimentResults, experiments, resultJudgments } from '../schema/experiments.ts'
 import { liveTraceKeys } from '../traces/live.ts'
 import type { FoundValue, StoredValue } from '../traces/payloads.ts'
+import { recordEnd } from './experiment-events.ts'
 import { countedIn, type ExperimentRecord, takesResults } from './experiments.ts'
 
 /** The folder of an experiment's outputs in R2. */
@@ -133,22 +134,19 @@ export async function addResults(
   const ofExperiment = eq(experimentResults.experimentKey, experiment.key)
   const written = sql`(select 1 from ${experimentResults} where ${and(ofExperiment, eq(experimentResults.writtenBy, token))})`
   const ids = drafts.map(({ itemId }) => itemId)
+  const isComplete = and(
+    isExperiment,
+    takesResults(now),
+    sql`${experiments.outputs} + ${experiments.removed} >= ${experiments.items}`,
+  )
   const rows = await runLast(database, [
     ...insertions,
     database
       .update(experiments)
       .set({ ...countedIn(experiment), activeAt: now, revision: token })
       .where(and(isExperiment, takesResults(now), sql`exists ${written}`)),
-    database
-      .update(experiments)
-      .set({ state: 'finished', finishedAt: now })
-      .where(
-        and(
-          isExperiment,
-          takesResults(now),
-          sql`${experiments.outputs} + ${experiments.removed} >= ${experiments.items}`,
-        ),
-      ),
+    ...recordEnd(store, experiment, isComplete, { state: 'finished', now, reason: null, by: null }),
+    database.update(experiments).set({ state: 'finished', finishedAt: now }).where(isComplete),
     selectHeads(store, experiment, ids),
   ])
   return headsByItem(rows)

@@ -213,7 +213,7 @@ const reviewedComment = ({ decision }: FoldedSpan) => (decision?.state ? decisio
 /**
  * Merges several inputs into one, which requires parsing them. If one of them is only a preview, returns that preview.
  */
-function inputOf(inputs: readonly ShownValue[], messageCount: number, mode: ShownMode): ShownValue {
+export function inputOf(inputs: readonly ShownValue[], messageCount: number, mode: ShownMode): ShownValue {
   const [first, ...more] = inputs
   if (!first) return NOTHING
   if (more.length === 0 && messageCount === 0) return first

@@ -192,6 +192,9 @@ export async function replayDelivery(
 /** An event to send. */
 export interface SendableEvent extends Omit<Delivery, keyof typeof webhookDeliveries.$inferSelect> {
   sequence: number
+  /** As in `webhook_events`. */
+  traceKey: number | null
+  subjectId: string
   /** Whether its trace was deleted in the meantime. */
   isGone: boolean
   /** Whether a blind policy hides it now. */
@@ -206,6 +209,8 @@ export async function findEvents(
   const rows = await database
     .select({
       ...eventColumns,
+      traceKey: webhookEvents.traceKey,
+      subjectId: webhookEvents.subjectId,
       isGone: sql`(${webhookEvents.traceKey} is not null and ${traces.key} is null)`.mapWith(Boolean),
       isVeiled: isVeiledEvent.mapWith(Boolean),
     })

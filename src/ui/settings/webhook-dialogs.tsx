@@ -53,10 +53,11 @@ const emptyWebhook = ({ project }: Session): WebhookDraft => ({
   url: '',
   events: [],
   format: 'json',
+  includeValues: false,
   description: '',
 })
 
-const CHANGEABLE = ['url', 'events', 'format', 'description'] as const
+const CHANGEABLE = ['url', 'events', 'format', 'includeValues', 'description'] as const
 
 /** Changes where a webhook sends which events. */
 export function EditWebhook({ webhook }: { webhook: Webhook }) {

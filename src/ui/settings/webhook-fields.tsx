@@ -12,6 +12,7 @@ const EVENTS: Readonly<Record<EventType, string>> = {
   'attribution.finished': 'An engine found the root cause of a wrong output, or gave up',
   'prompt.activated': 'A prompt version became active',
   'prompt.rolled_back': 'A prompt went back to a version that was active before',
+  'experiment.finished': 'An experiment has all its results, or ended early',
   'trace.deleted': 'Somebody deleted a trace',
 }
 
@@ -99,6 +100,13 @@ export const WebhookFields = ({ draft, onChange, faults }: WebhookFieldsProps) =
         ))}
       </Stack>
     </Radio.Group>
+    <Checkbox
+      label="Include values"
+      description="Sends inputs, outputs, corrections, comments, and reasons. The receiver may keep them after you delete a trace."
+      checked={draft.includeValues}
+      onChange={({ currentTarget }) => onChange({ includeValues: currentTarget.checked })}
+      error={faults.of('includeValues')}
+    />
     <Textarea
       label="Description"
       description="What the receiver does with events."

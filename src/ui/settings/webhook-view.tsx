@@ -56,6 +56,11 @@ export function WebhookView({ id, onMade }: WebhookViewProps) {
               </Text>
             )}
             <WordBadges words={webhook.events} />
+            {webhook.includeValues && (
+              <Text size="xs" c="dimmed">
+                Events include values.
+              </Text>
+            )}
             <WebhookStateMark webhook={webhook} />
           </Stack>
           <Group gap="xs">

@@ -82,7 +82,7 @@ export const putReviewPolicy = (projectId: string, body: Pick<ReviewPolicy, 'def
 export const refreshReviewPolicy = () => queryClient.invalidateQueries({ queryKey: ['review-policy'] })
 
 /** The fields of a new webhook. */
-export interface WebhookDraft extends Pick<Webhook, 'url' | 'events' | 'format' | 'description'> {
+export interface WebhookDraft extends Pick<Webhook, 'url' | 'events' | 'format' | 'includeValues' | 'description'> {
   /** Lets a lost response be asked for again without another webhook. */
   id: string
   /** Null: every project. */
@@ -94,7 +94,7 @@ export const createWebhook = ({ projectSlug, ...body }: WebhookDraft) =>
 
 export const updateWebhook = (
   id: string,
-  body: Partial<Pick<Webhook, 'url' | 'events' | 'format' | 'description' | 'enabled'>>,
+  body: Partial<Pick<Webhook, 'url' | 'events' | 'format' | 'includeValues' | 'description' | 'enabled'>>,
 ) => call<Webhook>(`/api/webhooks/${id}`, { method: 'PATCH', body })
 
 export const deleteWebhook = (id: string) => call<{ id: string }>(`/api/webhooks/${id}`, { method: 'DELETE' })
