@@ -81,15 +81,8 @@ describe('the schema', () => {
  */
 const MIXED: readonly string[] = [
   'batch: attribution_jobs, feedback, traces with users',
-  'batch: feedback with users',
-  'batch: feedback, spans, traces with users',
-  'batch: problem_ids with review_policies, step_names',
-  'batch: traces with review_policies',
-  'select: observations, spans, traces with prompt_suggestion_examples, prompt_suggestions',
+  'select: observations, problem_cases, spans, traces with experiment_results',
   'select: review_days with api_keys',
-  'write problem_ids: problem_ids with gates, guidelines',
-  'write users: feedback with users',
-  'write users: feedback, reviews, votes with api_keys, users',
   'write users: feedback, traces with users',
 ]
 
@@ -224,6 +217,7 @@ describe('the SQL statements in requests and jobs', () => {
     await throughAccess.get('/api/session/organizations')
     await org.clientOf(await org.keyFor({}), bindings).get('/api/users')
     await caller.patch(`/api/users/${crypto.randomUUID()}`, { email: 'x@example.com', name: 'x' })
+    await caller.get(`/api/experiments/${world.experiment.baselineId}/items?problemId=${problems[0].id}`)
     await caller.put(`/api/projects/${org.project.id}/step-names`, { names: { drafted: 'answered' } })
     await caller.delete(`/api/traces/${id}`)
     const { JOBS, ...withoutQueue } = bindings

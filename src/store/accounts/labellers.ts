@@ -1,17 +1,22 @@
-import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import { and, eq, isNull, lt, or, type SQL, sql } from 'drizzle-orm'
+import { JOB_DEADLINE_MS } from '../../limits.ts'
 import type { Store } from '../core/store.ts'
 import { users } from '../schema/accounts.ts'
 
-/** The statement that marks labellers, by id. Use it before deleting one of their records. */
+/**
+ * The statement that marks labellers, whose ids are the rows of a query. Run it before deleting one of their records,
+ * because a repeated run wouldn't find them anymore. No walk checks them until the deletion must be over, so it can't
+ * find the record and unmark them in between.
+ */
 export const markLabellers = ({ database, organization }: Store, ids: SQL, now: number) =>
   database
     .update(users)
-    .set({ uncheckedSince: now })
+    .set({ uncheckedSince: Math.ceil(now) + JOB_DEADLINE_MS })
     .where(
       and(
         eq(users.organizationKey, organization.key),
         isNull(users.createdBy),
-        isNull(users.uncheckedSince),
+        or(isNull(users.uncheckedSince), lt(users.uncheckedSince, now)),
         sql`${users.id} in ${ids}`,
       ),
     )

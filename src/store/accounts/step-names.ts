@@ -7,7 +7,6 @@ import type { Store } from '../core/store.ts'
 import { stepNames } from '../schema/accounts.ts'
 import { datasetSettings } from '../schema/datasets.ts'
 import { gates } from '../schema/experiments.ts'
-import { problemIds } from '../schema/problems.ts'
 import { reviewPolicies, reviewPolicySteps } from '../schema/review-policies.ts'
 import { guidelines, versionedTexts } from '../schema/texts.ts'
 import { type Act, recordAct } from './audit.ts'
@@ -102,24 +101,6 @@ export async function saveStepNames(store: Store, act: Act, project: Project, na
     database
       .insert(stepNames)
       .select(selectFor(stepNames, { ...row, projectKey: project.key }, sql`from ${given} where ${mayChange}`))
-      .onConflictDoNothing(),
-    // The problems of renamed steps can be found by both of their ids.
-    database
-      .insert(problemIds)
-      .select(
-        selectFor(
-          problemIds,
-          {
-            projectKey: project.key,
-            stepId: row.newName,
-            errorType: problemIds.errorType,
-            docSlug: problemIds.docSlug,
-            id: null,
-          },
-          sql`from ${given} cross join ${problemIds}
-            where ${problemIds.projectKey} = ${project.key} and ${problemIds.stepId} = ${row.oldName} and ${mayChange}`,
-        ),
-      )
       .onConflictDoNothing(),
   ])
   if (!existing?.isFound) throw new Gone()

@@ -7,7 +7,7 @@ import { readPlain } from '../core/database.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
 import { readStepId } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
-import { projects } from '../schema/accounts.ts'
+import { projects, stepNames } from '../schema/accounts.ts'
 import { problemIds } from '../schema/problems.ts'
 
 /*
@@ -60,25 +60,28 @@ async function selectProblem(
 /** Stores the ids of some of the organization's problems. Returns whether any were missing. */
 async function nameProblems(store: Store): Promise<boolean> {
   const { database, organization } = store
-  const unnamed = await database
-    .select({
-      projectKey: problemIds.projectKey,
-      projectId: projects.id,
-      stepId: problemIds.stepId,
-      errorType: problemIds.errorType,
-      docSlug: problemIds.docSlug,
-    })
-    .from(projects)
-    .crossJoin(problemIds)
-    .where(
-      and(
-        eq(projects.organizationKey, organization.key),
-        isNull(projects.deletedAt),
-        eq(problemIds.projectKey, projects.key),
-        isNull(problemIds.id),
-      ),
-    )
-    .limit(NAMED_PROBLEMS)
+  const [, unnamed] = await database.batch([
+    addRenamed(store),
+    database
+      .select({
+        projectKey: problemIds.projectKey,
+        projectId: projects.id,
+        stepId: problemIds.stepId,
+        errorType: problemIds.errorType,
+        docSlug: problemIds.docSlug,
+      })
+      .from(projects)
+      .crossJoin(problemIds)
+      .where(
+        and(
+          eq(projects.organizationKey, organization.key),
+          isNull(projects.deletedAt),
+          eq(problemIds.projectKey, projects.key),
+          isNull(problemIds.id),
+        ),
+      )
+      .limit(NAMED_PROBLEMS),
+  ])
   await saveIds(
     store,
     await Promise.all(
@@ -87,6 +90,28 @@ async function nameProblems(store: Store): Promise<boolean> {
   )
   return unnamed.length > 0
 }
+
+/** The statement that adds the problems of renamed steps under their new names, which have other ids. */
+const addRenamed = ({ database, organization }: Store) =>
+  database
+    .insert(problemIds)
+    .select(
+      selectFor(
+        problemIds,
+        {
+          projectKey: stepNames.projectKey,
+          stepId: stepNames.newName,
+          errorType: sql`named.error_type`,
+          docSlug: sql`named.doc_slug`,
+          id: null,
+        },
+        sql`from ${projects} cross join ${stepNames} cross join ${problemIds} named
+          where ${projects.organizationKey} = ${organization.key} and ${projects.deletedAt} is null
+            and ${stepNames.projectKey} = ${projects.key} and named.project_key = ${projects.key}
+            and named.step_id = ${stepNames.oldName}`,
+      ),
+    )
+    .onConflictDoNothing()
 
 /** Stores the ids of problems, which must be those that `problemUuid` computes. */
 export async function saveIds(

@@ -155,31 +155,41 @@ export async function saveAnswer(store: Store, job: ModelJob, answer: Suggestion
       copied: JSON.stringify(copied),
     })),
   )
-  const isRequested = sql`exists (select 1 from ${promptSuggestions} where ${promptSuggestions.versionId} = ${versionId})`
-  const isOpen = sql`${holdsJob(store, job)} and ${isRequested} and not exists (
-    select 1 from ${EXAMPLES.from(rows)} where not exists (
-      select 1 from ${traces} where ${traces.key} = ${row.traceKey}
-        and ${traces.organizationKey} = ${organization.key} and ${traces.deletedAt} is null))`
-  const [, saved] = await database.batch([
+  const isOpen = sql`(${holdsJob(store, job)} and exists (select 1 from ${promptSuggestions}
+    where ${promptSuggestions.versionId} = ${versionId} and ${promptSuggestions.answeredAt} is null))`
+  const ofVersion = eq(promptSuggestionExamples.versionId, versionId)
+  const deleteExamples = () => database.delete(promptSuggestionExamples).where(and(ofVersion, isOpen))
+  await database.batch([
+    // An interrupted run may have left other ones.
+    deleteExamples(),
     database
       .insert(promptSuggestionExamples)
       .select(
         selectFor(promptSuggestionExamples, { ...row, versionId }, sql`from ${EXAMPLES.from(rows)} where ${isOpen}`),
       )
       .onConflictDoNothing(),
-    database
-      .update(promptSuggestions)
-      .set({
-        baseVersionId,
-        model,
-        answeredAt: now,
-        changes: JSON.stringify(changes),
-        reasons: JSON.stringify(reasons),
-      })
-      .where(and(eq(promptSuggestions.versionId, versionId), isOpen))
-      .returning({ versionId: promptSuggestions.versionId }),
   ])
-  return saved.length > 0
+  // The traces may be in another database. If one is deleted from here on, its purge finds the example.
+  const [gone] = await database.all(sql`
+    select 1 from ${EXAMPLES.from(rows)} where not exists (
+      select 1 from ${traces} where ${traces.key} = ${row.traceKey}
+        and ${traces.organizationKey} = ${organization.key} and ${traces.deletedAt} is null) limit 1`)
+  const areComplete = sql`(select count(*) from ${promptSuggestionExamples} where ${ofVersion}) = ${examples.length}`
+  const [saved] = gone
+    ? []
+    : await database
+        .update(promptSuggestions)
+        .set({
+          baseVersionId,
+          model,
+          answeredAt: now,
+          changes: JSON.stringify(changes),
+          reasons: JSON.stringify(reasons),
+        })
+        .where(and(eq(promptSuggestions.versionId, versionId), holdsJob(store, job), areComplete))
+        .returning({ versionId: promptSuggestions.versionId })
+  if (!saved) await deleteExamples()
+  return saved !== undefined
 }
 
 /** Deletes who asked for a version once it's added, because the audit log has that. */

@@ -42,7 +42,7 @@ export async function findSuggestion(
     .where(isWanted)
     .orderBy(desc(promptSuggestions.requestedAt))
     .limit(1)
-  const [[row], examples] = await database.batch([
+  const [[row], places] = await database.batch([
     database
       .select({
         promptId: promptSuggestions.promptId,
@@ -61,19 +61,19 @@ export async function findSuggestion(
     database
       .select({
         spanId: promptSuggestionExamples.spanId,
-        traceId: traces.id,
+        traceKey: promptSuggestionExamples.traceKey,
         serves: promptSuggestionExamples.serves,
         copied: promptSuggestionExamples.copied,
       })
       .from(promptSuggestionExamples)
-      .innerJoin(
-        traces,
-        and(eq(traces.key, promptSuggestionExamples.traceKey), isNull(traces.deletedAt), isAnswerShown(store)),
-      )
       .where(inArray(promptSuggestionExamples.versionId, chosen)),
   ])
   if (!row || row.baseVersionId === null || row.model === null || row.answeredAt === null) return undefined
   const { baseVersionId, model, answeredAt, changes, reasons, ...version } = row
+  const traceIds = await findShownTraces(
+    store,
+    places.map(({ traceKey }) => traceKey),
+  )
   return {
     ...version,
     baseVersionId,
@@ -81,10 +81,26 @@ export async function findSuggestion(
     answeredAt,
     changes: JSON.parse(changes ?? '[]'),
     reasons: reasons === null ? null : JSON.parse(reasons),
-    examples: examples.map(({ serves, copied, ...example }) => ({
-      ...example,
-      serves: JSON.parse(serves),
-      copied: JSON.parse(copied),
-    })),
+    examples: places.flatMap(({ spanId, traceKey, serves, copied }) => {
+      const traceId = traceIds.get(traceKey)
+      return traceId === undefined ? [] : [{ spanId, traceId, serves: JSON.parse(serves), copied: JSON.parse(copied) }]
+    }),
   }
+}
+
+/** The ids of those traces whose answers the viewer may see, by key. */
+async function findShownTraces(store: Store, keys: readonly number[]): Promise<Map<number, string>> {
+  if (keys.length === 0) return new Map()
+  const rows = await store.database
+    .select({ key: traces.key, id: traces.id })
+    .from(traces)
+    .where(
+      and(
+        sql`${traces.key} in (select item.value from json_each(${JSON.stringify(keys)}) as item)`,
+        eq(traces.organizationKey, store.organization.key),
+        isNull(traces.deletedAt),
+        isAnswerShown(store),
+      ),
+    )
+  return new Map(rows.map(({ key, id }) => [key, id]))
 }

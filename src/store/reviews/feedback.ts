@@ -345,15 +345,16 @@ export async function withdrawFeedback(store: Store, id: string, at: number): Pr
   const ofTrace = sql`${traces.key} = ${feedback.traceKey}`
   const isGiven = and(eq(feedback.id, id), eq(feedback.source, 'api'))
   const [given] = await database
-    .select({ traceKey: feedback.traceKey })
+    .select({ traceKey: feedback.traceKey, userId: feedback.userId, labeller: feedback.labeller })
     .from(feedback)
     .where(and(isGiven, sql`exists (select 1 from ${traces} where ${isLive(store, ofTrace)})`))
   if (!given) return false
   const isThis = sql`${feedback.id} = ${id} and ${feedback.traceKey} = ${given.traceKey} and ${feedback.source} = 'api'`
   const ofThis = isLive(store, eq(traces.key, given.traceKey), sql`exists (select 1 from ${feedback} where ${isThis})`)
+  // Not in the batch, because users and feedback may be in two databases.
+  if (given.labeller !== null) await markLabellers(store, sql`(select ${given.userId})`, at)
   await database.batch([
     ...touchAndFlag(store, ofThis, at, 'isNegative', hasNegative(id)),
-    markLabellers(store, sql`(select ${feedback.userId} from ${feedback} where ${isThis})`, at),
     database
       .delete(feedback)
       .where(sql`${isThis} and exists (select 1 from ${traces} where ${isLive(store, ofTrace)})`),

@@ -1,7 +1,8 @@
-import { and, asc, eq, gt, isNull, lt, or, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, isNull, lt, type SQL, sql } from 'drizzle-orm'
 import type { Env } from '../../env.ts'
 import { LABELLER_DELETE_ROWS, LABELLER_PASS_MS, LABELLER_TRACES } from '../../limits.ts'
 import { findOrganizationByKey } from '../accounts/organizations.ts'
+import { chunkRows } from '../core/chunks.ts'
 import { openStore, type Store, type UnscopedStore } from '../core/store.ts'
 import { findDuePass, savePass } from '../core/sweeps.ts'
 import { apiKeys, users } from '../schema/accounts.ts'
@@ -62,22 +63,17 @@ async function checkPiece(store: Store, { startedAt, place }: Walk): Promise<Tra
   const { keys, next } = await walkTraces(store, place, LABELLER_TRACES)
   const isOpen = and(eq(users.organizationKey, organization.key), isMarked(startedAt))
   const ofKeys = sql`(select item.value from json_each(${JSON.stringify(keys)}) as item)`
-  const [, left] = await database.batch([
-    database
-      .update(users)
-      .set({ uncheckedSince: null })
-      .where(
-        and(
-          isOpen,
-          or(
-            sql`${users.id} in (select ${feedback.userId} from ${feedback} where ${feedback.traceKey} in ${ofKeys})`,
-            sql`${users.id} in (select ${reviews.userId} from ${reviews} where ${reviews.traceKey} in ${ofKeys})`,
-            sql`${users.id} in (select ${votes.userId} from ${votes} where ${votes.traceKey} in ${ofKeys})`,
-          ),
-        ),
-      ),
-    database.select({ id: users.id }).from(users).where(isOpen).limit(1),
-  ])
+  const found = await database.all<{ id: string }>(sql`
+    select distinct found.id from (
+      select ${feedback.userId} as id from ${feedback} where ${feedback.traceKey} in ${ofKeys}
+      union all select ${reviews.userId} from ${reviews} where ${reviews.traceKey} in ${ofKeys}
+      union all select ${votes.userId} from ${votes} where ${votes.traceKey} in ${ofKeys}) as found`)
+  // Not in one statement, because users and their records may be in two databases.
+  for (const { json } of chunkRows(found, ({ id }) => [id])) {
+    const hasRecord = sql`${users.id} in (select item.value ->> 0 from json_each(${json}) as item)`
+    await database.update(users).set({ uncheckedSince: null }).where(and(isOpen, hasRecord))
+  }
+  const left = await database.select({ id: users.id }).from(users).where(isOpen).limit(1)
   if (left.length === 0) return null
   if (next) return next
   await database.run(sql`

@@ -76,21 +76,18 @@ async function continuePass({ database }: UnscopedStore, pass: Pass, now: number
     eq(reviewPolicies.passTimestamp, pass.timestamp),
     eq(reviewPolicies.passTraceId, pass.traceId),
   )
-  await database.batch([
-    isOverLeftOut
-      ? database.update(traces).set({ needsReview: true }).where(sql`${isPiece} and ${offersSpan}`)
-      : database
-          .update(traces)
-          .set({ needsReview: sql`2` })
-          // A trace that's still being sent would return to the index with its next span.
-          .where(sql`${isPiece} and ${traces.updatedAt} <= ${now - LEFT_OUT_AFTER_MS} and not ${offersSpan}`),
-    database
-      .update(reviewPolicies)
-      .set(
-        last ? { passTimestamp: last.timestamp, passTraceId: last.id, passDueAt: now } : nextPass(isOverLeftOut, now),
-      )
-      .where(isUnchanged),
-  ])
+  await (isOverLeftOut
+    ? database.update(traces).set({ needsReview: true }).where(sql`${isPiece} and ${offersSpan}`)
+    : database
+        .update(traces)
+        .set({ needsReview: sql`2` })
+        // A trace that's still being sent would return to the index with its next span.
+        .where(sql`${isPiece} and ${traces.updatedAt} <= ${now - LEFT_OUT_AFTER_MS} and not ${offersSpan}`))
+  // Not in a batch, because the policy and the traces may be in two databases. If this fails, the piece is done again.
+  await database
+    .update(reviewPolicies)
+    .set(last ? { passTimestamp: last.timestamp, passTraceId: last.id, passDueAt: now } : nextPass(isOverLeftOut, now))
+    .where(isUnchanged)
 }
 
 /** The time of the next pass. There is none if the policy leaves nothing out. */

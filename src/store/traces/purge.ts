@@ -3,6 +3,7 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { searchableFields } from '../../domain/metadata.ts'
 import { PURGE_ROWS, PURGE_STEPS, RESEND_AFTER_MS } from '../../limits.ts'
 import { markLabellers } from '../accounts/labellers.ts'
+import { isOneOf } from '../core/rows.ts'
 import type { Store, UnscopedStore } from '../core/store.ts'
 import { deleteCases } from '../counts/problem-cases.ts'
 import { countExpired, expireAnswers, subtractAnswers, subtractDecisions } from '../counts/review-days.ts'
@@ -115,14 +116,26 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
 /** Deletes some of a trace's feedback and marks its labellers. Returns whether there may be more. */
 async function deleteFeedback(store: Store, traceKey: number, now: number): Promise<boolean> {
   const { database } = store
-  // Both statements must select the same rows.
-  const some = (columns: SQL) =>
-    sql`(select ${columns} from ${feedback} where ${eq(feedback.traceKey, traceKey)} order by ${feedback.id} limit ${PURGE_ROWS})`
-  const [, { meta }] = await database.batch([
-    markLabellers(store, some(sql`user_id`), now),
-    database.delete(feedback).where(sql`(id, trace_key) in ${some(sql`id, trace_key`)}`),
-  ])
-  return meta.changes === PURGE_ROWS
+  const some = await database
+    .select({ id: feedback.id, userId: feedback.userId })
+    .from(feedback)
+    .where(eq(feedback.traceKey, traceKey))
+    .orderBy(asc(feedback.id))
+    .limit(PURGE_ROWS)
+  if (some.length === 0) return false
+  const userIds = JSON.stringify([...new Set(some.map(({ userId }) => userId))])
+  // Not in a batch, because users and feedback may be in two databases.
+  await markLabellers(store, sql`(select item.value from json_each(${userIds}) as item)`, now)
+  await database.delete(feedback).where(
+    and(
+      eq(feedback.traceKey, traceKey),
+      isOneOf(
+        feedback.id,
+        some.map(({ id }) => id),
+      ),
+    ),
+  )
+  return some.length === PURGE_ROWS
 }
 
 /** The columns of each table's primary key besides the trace's. */
