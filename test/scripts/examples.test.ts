@@ -3,6 +3,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import * as v from 'valibot'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { call } from '../../scripts/call.ts'
@@ -13,7 +14,7 @@ import { freePort, newServer, PROJECT, type Server } from './server.ts'
 
 /*
  * Runs the programs in examples/, and those on the pages about datasets, experiments, and webhooks, as a reader would: in a
- * separate folder, with the packages that they name, against a running service.
+ * separate folder, with the packages that they name, against a running service. An agent connects to it as well.
  */
 
 const run = promisify(execFile)
@@ -314,5 +315,31 @@ describe('docs/webhooks.md and receive-webhooks.ts', () => {
       }
       expect([...unused]).toEqual([])
     }
+  })
+})
+
+describe('/mcp', () => {
+  it('serves the official client over a socket, and refuses a wrong key', async ({ expect }) => {
+    const tenant = await newTenant(server.url, ['ingest', 'read', 'review'])
+    const trace = { trace_id: 'trace_mcp', name: 'mcp', timestamp: new Date().toISOString(), status: 'completed' }
+    await call(tenant.url, tenant.key, 'POST', '/api/v1/traces', trace)
+    const connected = async (key: string) => {
+      const client = new Client({ name: 'test', version: '1' })
+      const requestInit = { headers: { 'x-api-key': key } }
+      await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', server.url), { requestInit }))
+      return client
+    }
+    const client = await connected(tenant.key)
+    const { tools } = await client.listTools()
+    expect(tools.map(({ name }) => name)).toContain('suggest_decision')
+    // Many calls at once share sockets, and the client checks each answer against the tool's schema.
+    const found = await Promise.all(
+      Array.from({ length: 20 }, () => client.callTool({ name: 'search_traces', arguments: { name: 'mcp' } })),
+    )
+    for (const each of found) expect(JSON.stringify(each.structuredContent)).toContain('trace_mcp')
+    const unknown = { name: 'get_span', arguments: { spanId: crypto.randomUUID() } }
+    expect(await client.callTool(unknown)).toMatchObject({ isError: true })
+    await client.close()
+    await expect(connected('cs_000000000000000000000000')).rejects.toThrow()
   })
 })
