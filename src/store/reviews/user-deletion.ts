@@ -202,6 +202,9 @@ async function renameInDays(
       .set({ assigneeId: null })
       .where(and(eq(problems.projectKey, project.key), eq(problems.assigneeId, userId))),
     ...releaseViews(store, { projectKey: project.key, ownerId: userId, newId }),
+  ])
+  // Not in one batch, because these may be in another database.
+  await database.batch([
     renameInDatasets(
       store,
       { userId, newId },
