@@ -32,7 +32,7 @@ const alone =
   (shards: number): Placement =>
   (_, random) => [Math.floor(random() * shards)]
 
-/** The busiest project's traces lie in the first `hotShards` shards, and each other project's in one of all. */
+/** The busiest project's traces are in the first `hotShards` shards, and each other project's in one of all. */
 const withHotSpread =
   (shards: number, hotShards: number): Placement =>
   (project, random) =>
@@ -59,7 +59,7 @@ export const capacity: Benchmark = async ({ isQuick }) => {
       notes: [
         `Simulated. The calls record pipeline runs in ${PROJECTS.toLocaleString('en')} projects; the nth busiest project makes 1/n of the busiest one's calls.`,
         `A call occupies a database for as long as SQLite worked on one like it here (${mean(workMs).toFixed(2)} ms on average, without the slowest`,
-        `2 %), and for ${CONFIRMATION_MS} ms, in which a deployed D1 is estimated to confirm the write.`,
+        `2%), and for ${CONFIRMATION_MS} ms, in which a deployed D1 is estimated to confirm the write.`,
       ],
       measurements: LAYOUTS.map(({ what, atLeast }, index): Measurement => {
         const rate = rates[index] ?? Number.NaN

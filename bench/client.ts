@@ -28,7 +28,7 @@ export class Client {
   /** Makes a call that must succeed. */
   async call(method: Method, path: string, body?: unknown): Promise<Answer> {
     const answer = await this.send(method, path, body)
-    if (answer.status >= 300) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.body}`)
+    if (answer.status >= 300) throw new Error(`${method} ${path} returned ${answer.status}: ${answer.body}`)
     return answer
   }
 

@@ -53,7 +53,7 @@ export const exports: Benchmark = async options => {
     })
   }
   return [
-    await besideBare(server, client, options),
+    await comparedWithBare(server, client, options),
     {
       title: `Spans per second by export size, relative to exports of ${sizes[0]} spans`,
       notes: [
@@ -74,7 +74,7 @@ export const exports: Benchmark = async options => {
 }
 
 /** Exports compared with a minimal Worker in the same workerd. */
-async function besideBare(server: Server, client: Client, options: Options): Promise<Section> {
+async function comparedWithBare(server: Server, client: Client, options: Options): Promise<Section> {
   const database = await server.databaseOf('countersign')
   await migrate(await server.databaseOf('bare'))
   const bare = new Client(await server.urlOf('bare'), {})

@@ -124,7 +124,7 @@ async function runExperiments(): Promise<void> {
     console.log(`${passed} passed, ${failed} failed, ${unjudged} unjudged; ${fixed} fixed, ${regressed} regressed`)
     console.log(report.url)
   }
-  if (waiting.length === 0) console.log('No experiment is waiting for results. Begin one in the app.')
+  if (waiting.length === 0) console.log('No experiment is waiting for results. Start one in the app.')
 }
 
 /** Makes one call. The type parameter is the response body that the API documents for it. */

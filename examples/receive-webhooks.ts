@@ -26,7 +26,7 @@ async function readEvent(request: IncomingMessage): Promise<ReceivedEvent> {
 }
 
 function handle(id: string, { type, data }: ReceivedEvent): void {
-  // An event may arrive again if the first answer was lost, or if somebody replays it.
+  // An event may arrive again if the first response was lost, or if somebody replays it.
   if (handled.has(id)) return
   handled.add(id)
   if (type !== 'span.reviewed' || !data.spanId) {

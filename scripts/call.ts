@@ -13,6 +13,6 @@ export async function call(
     ...(body && { body: JSON.stringify(body) }),
   })
   const text = await response.text()
-  if (!response.ok && response.status !== 409) throw new Error(`${method} ${path} answered ${response.status}: ${text}`)
+  if (!response.ok && response.status !== 409) throw new Error(`${method} ${path} returned ${response.status}: ${text}`)
   return JSON.parse(text)
 }

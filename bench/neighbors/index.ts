@@ -98,7 +98,7 @@ async function observe(
     const idleBytes = await residentMemory(processId)
     await resetPeak(processId)
     const { status, ms, body } = await Promise.race([send(), stopped()])
-    if (status >= 500) throw new Error(`answered ${status}: ${body.slice(0, 500)}`)
+    if (status >= 500) throw new Error(`returned ${status}: ${body.slice(0, 500)}`)
     await sleep(settlingMs)
     const [longest, riseBytes] = [await neighbor.longest(), (await peakMemory(processId)) - idleBytes]
     seen = {

@@ -25,7 +25,7 @@ it.for(contracts)('%s', async ([, contract], { task }) => {
     const sample = sampleOf(contract)
     const client = isolate.client(headers, bindings)
     const { status } = await client[methodOf(contract)](sample.path(world), sample.body?.(world))
-    if (!successesOf(contract).includes(status)) throw new Error(`answered ${status}`)
+    if (!successesOf(contract).includes(status)) throw new Error(`returned ${status}`)
     return costs
   }
   task.meta.costs = { cold: await costOf(worlds.cold), warm: await costOf(worlds.warm) }

@@ -290,7 +290,7 @@ function checked(known: Experiment, options: ExperimentOptions): Experiment {
   const { step: stepId, promptVersionId, split, sample, baseline, includeStale } = options
   for (const [field, value] of Object.entries({ stepId, promptVersionId, split, sample, baseline, includeStale })) {
     if (value !== undefined && value !== Reflect.get(known, field)) {
-      throw new CountersignError(409, 'conflict', `The experiment ${known.id} has another ${field}`)
+      throw new CountersignError(409, 'conflict', `The experiment ${known.id} has a different ${field}`)
     }
   }
   return known

@@ -82,7 +82,7 @@ export const putEvaluator = endpoint({
   method: 'PUT',
   path: '/api/datasets/{datasetId}/evaluator',
   summary: "Set how a dataset's outputs are compared",
-  description: 'Applies to experiments that begin later. Only people can make this call.',
+  description: 'Applies to experiments that start later. Only people can make this call.',
   scope: 'manage',
   params: v.object({ datasetId: Uuid }),
   body: Evaluator,

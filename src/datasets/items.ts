@@ -171,7 +171,7 @@ export const importItems = endpoint({
   const drafts = body.items.flatMap((input, index) =>
     results.take(index, `items.${index}`, () => {
       const { id = newId(), input: value, expected, state = {}, metadata } = parse(Example, input)
-      if (ids.has(id)) throw badRequest('appears in an earlier item of this call', 'id')
+      if (ids.has(id)) throw badRequest('appears in an earlier item in this call', 'id')
       ids.add(id)
       return { index, example: { id, input: value, expected, state, metadata: JSON.stringify(metadata) } }
     }),

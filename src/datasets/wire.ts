@@ -53,7 +53,7 @@ export const Split = v.pipe(
 export const Version = v.pipe(
   v.string(),
   v.maxLength(MAX_VERSION_LENGTH, 'is not a version of this dataset'),
-  v.metadata({ description: 'A version of the dataset, as responses give it. Default: the current one.' }),
+  v.metadata({ description: 'A version of the dataset, as returned in responses. Default: the current one.' }),
 )
 
 export const Dataset = v.object({

@@ -28,7 +28,7 @@ export interface AttributionQuality {
   reviewed: number
   /** Those with the same error type. */
   agreed: number
-  /** The 95 % interval of the share that agrees. */
+  /** The 95% interval of the share that agrees. */
   interval: Interval
   /** The share with the same answer, 0 to 1. Null if no traces were compared. */
   agreement: ByDepth
@@ -40,7 +40,7 @@ export interface AttributionQuality {
     answered: number
     agreed: number
     precision: number
-    /** The precision's 95 % interval. */
+    /** The precision's 95% interval. */
     interval: Interval
     /** Reviewers' different answers, the most frequent first. */
     overruled: { errorType: string; count: number }[]
@@ -62,7 +62,7 @@ export interface AttributionQuality {
     agreed: number
     meanConfidence: number | null
     agreement: number | null
-    /** The 95 % interval of `agreement`. */
+    /** The 95% interval of `agreement`. */
     interval: Interval
   }[]
 }
@@ -134,7 +134,7 @@ const kappaOf = (rated: readonly CountedAnswers[]): number | null =>
 
 const total = (counted: readonly { count: number }[]): number => counted.reduce((sum, { count }) => sum + count, 0)
 
-/** The answers that reviewers agree with, and the 95 % interval of their share. */
+/** The answers that reviewers agree with, and the 95% interval of their share. */
 function agreedOf(rated: readonly CountedAnswers[]): { agreed: number; interval: Interval } {
   const agreed = total(rated.filter(isAgreed))
   return { agreed, interval: wilsonInterval(agreed, total(rated)) ?? UNKNOWN }

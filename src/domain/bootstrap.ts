@@ -4,16 +4,16 @@ import { drawBinomial, type Random, seededRandom } from './random.ts'
 import type { Interval } from './statistics.ts'
 import type { Work } from './turns.ts'
 
-/** Any fixed number: equal data must give equal intervals. */
+/** Any fixed number: the same data must give the same intervals. */
 const SEED = 1979
 
 /**
- * The 95 % percentile interval of each measure over resampled units (B. Efron, Bootstrap methods: another look at the
+ * The 95% percentile interval of each measure over resampled units (B. Efron, Bootstrap methods: another look at the
  * jackknife, 1979, doi 10.1214/aos/1176344552). `counts` says how many units have each pattern. Units with the same
- * pattern are alike, so a resample's counts are multinomial. It can be drawn pattern by pattern, and then more units cost
- * nothing.
+ * pattern are alike, so a resample's counts are multinomial. It can be drawn pattern by pattern, and then more units
+ * cost nothing.
  *
- * Null if a measure is undefined in more than 5 % of the resamples, as it is if almost all units have the same pattern.
+ * Null if a measure is undefined in more than 5% of the resamples, as it is if almost all units have the same pattern.
  */
 export function* bootstrapIntervals(
   counts: readonly number[],
@@ -75,7 +75,7 @@ function resampler(random: Random, counts: readonly number[]): Resampler {
   return { draw, cost: counts.length }
 }
 
-/** The bounds between which 95 % of the values lie. */
+/** The bounds between which 95% of the values lie. */
 function percentiles(values: readonly number[]): Interval | null {
   if (values.length < RESAMPLES * (1 - MAX_UNDEFINED_RESAMPLES)) return null
   const sorted = Float64Array.from(values).sort()

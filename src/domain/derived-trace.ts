@@ -29,18 +29,22 @@ const INCOMPLETE_FIELD = 'otel_incomplete'
 
 /**
  * Merges one more export into a trace's state. The result doesn't depend on the order or number of exports, except for
- * fields that no longer fit into the metadata; these are `left`. Returns `before` itself if nothing changes. What a client
+ * fields that no longer fit into the metadata; these are `leftOut`. Returns `before` itself if nothing changes. What a client
  * posted is kept as it is. `rootSpanId` is the root's id until a span without a parent arrives.
  */
 export function mergeExport(
   before: TraceState | undefined,
   facts: TraceFacts,
   { rootSpanId, now }: { rootSpanId: string; now: number },
-): { state: TraceState; left: string[] } {
+): { state: TraceState; leftOut: string[] } {
   const derivation = mergeDerivation(before?.derivation ?? null, facts)
-  const { metadata, ranks, left } = mergeFields(before?.metadata ?? {}, before?.derivation?.ranks ?? {}, facts.fields)
+  const { metadata, ranks, leftOut } = mergeFields(
+    before?.metadata ?? {},
+    before?.derivation?.ranks ?? {},
+    facts.fields,
+  )
   if (before?.isPosted) {
-    return { state: keepIfSame(before, { ...before, metadata, derivation: { ...derivation, ranks } }), left }
+    return { state: keepIfSame(before, { ...before, metadata, derivation: { ...derivation, ranks } }), leftOut }
   }
   const isCompleted = derivation.root !== null || derivation.isClosed
   const knownRank = before?.derivation?.nameRank
@@ -57,7 +61,7 @@ export function mergeExport(
     closesAt: isCompleted ? null : now + (derivation.hasRemoteParent ? REMOTE_ROOT_WAIT_MS : ROOT_WAIT_MS),
     derivation: { ...derivation, ranks: derivation.root ? without(ranks, INCOMPLETE_FIELD) : ranks },
   }
-  return { state: keepIfSame(before, state), left }
+  return { state: keepIfSame(before, state), leftOut }
 }
 
 /**
@@ -129,14 +133,14 @@ function mergeFields(before: JsonObject, known: Record<string, string>, fields: 
   const isKept = (field: string, rank: string) =>
     Object.hasOwn(before, field) && (!Object.hasOwn(known, field) || (known[field] ?? '') <= rank)
   const winning = [...fields].filter(([field, { rank }]) => !isKept(field, rank))
-  const { metadata, left } = mergeMetadata(
+  const { metadata, leftOut } = mergeMetadata(
     before,
     winning.map(([field, { value }]) => [field, value]),
   )
-  const leftFields = new Set(left)
+  const leftFields = new Set(leftOut)
   const ranks = winning.flatMap(([field, { rank }]) => (leftFields.has(field) ? [] : [[field, rank] as const]))
   // A map, because a field may be named __proto__.
-  return { metadata, ranks: Object.fromEntries(new Map([...Object.entries(known), ...ranks])), left }
+  return { metadata, ranks: Object.fromEntries(new Map([...Object.entries(known), ...ranks])), leftOut }
 }
 
 const withoutField = (metadata: JsonObject, ranks: Record<string, string>, field: string): JsonObject =>

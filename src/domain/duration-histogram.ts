@@ -30,7 +30,7 @@ export const countDurations = (histogram: DurationHistogram): number =>
 
 /**
  * About the smallest duration in milliseconds that at least `share` (above 0, up to 1) of the durations don't exceed,
- * or null if there are none. It's the geometric middle of that duration's bucket, so it's off by at most 15.5 %, plus
+ * or null if there are none. It's the geometric middle of that duration's bucket, so it's off by at most 15.5%, plus
  * half a millisecond for rounding. Durations below 1 ms are treated as 0, and those in the last bucket as its lower
  * bound.
  */

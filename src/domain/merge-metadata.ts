@@ -6,18 +6,18 @@ import { utf8Length } from './text.ts'
 interface MergedMetadata {
   metadata: JsonObject
   /** The given fields that didn't fit, in the order given. */
-  left: string[]
+  leftOut: string[]
 }
 
 /**
- * Sets the given fields while the whole stays within 64 KiB as JSON. A field that doesn't fit is `left`, and keeps its
- * old value. Fields that make the whole smaller go first, so merging the same fields again changes nothing.
+ * Sets the given fields while the whole stays within 64 KiB as JSON. A field that doesn't fit is `leftOut`, and keeps
+ * its old value. Fields that make the whole smaller go first, so merging the same fields again changes nothing.
  */
 export function mergeMetadata(metadata: JsonObject, given: readonly (readonly [string, Json])[]): MergedMetadata {
   // Maps, because a field may be named __proto__.
   const merged = new Map([...Object.entries(metadata), ...given])
   const whole = Object.fromEntries(merged)
-  if (utf8Length(JSON.stringify(whole)) <= MAX_METADATA_BYTES) return { metadata: whole, left: [] }
+  if (utf8Length(JSON.stringify(whole)) <= MAX_METADATA_BYTES) return { metadata: whole, leftOut: [] }
   return mergeFitting(new Map(Object.entries(metadata)), new Map(given))
 }
 
@@ -28,16 +28,16 @@ function mergeFitting(fields: Map<string, Json>, given: ReadonlyMap<string, Json
   })
   // Starts at 1: two braces, minus the comma that the last field doesn't have.
   let bytes = [...fields].reduce((sum, [field, value]) => sum + bytesOf(field, value), 1)
-  const left = new Set<string>()
+  const leftOut = new Set<string>()
   for (const { field, value, added } of changes.toSorted(byAddedBytes)) {
     if (added > 0 && bytes + added > MAX_METADATA_BYTES) {
-      left.add(field)
+      leftOut.add(field)
     } else {
       bytes += added
       fields.set(field, value)
     }
   }
-  return { metadata: Object.fromEntries(fields), left: [...given.keys()].filter(field => left.has(field)) }
+  return { metadata: Object.fromEntries(fields), leftOut: [...given.keys()].filter(field => leftOut.has(field)) }
 }
 
 /** The sort is stable, so fields otherwise stay in the order given. */

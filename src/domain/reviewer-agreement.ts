@@ -37,7 +37,7 @@ export interface VotedOutputs {
   count: number
 }
 
-/** A measure with its 95 % interval. Null if undefined, or if too many resamples are. */
+/** A measure with its 95% interval. Null if undefined, or if too many resamples are. */
 interface Estimate {
   value: number | null
   interval: Interval | null

@@ -197,7 +197,7 @@ export interface SharingSpan {
   depth: number
   timestamp: number
   receivedAt: number
-  /** When it was first decided on. Null if it has no decision in force. */
+  /** When it was first decided on. Null if it has no current decision. */
   firstReviewedAt: number | null
 }
 

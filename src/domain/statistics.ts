@@ -4,11 +4,11 @@ export interface Interval {
   high: number
 }
 
-/** The standard normal quantile of 0.975: 95 % of the distribution lies within this many deviations of its mean. */
+/** The standard normal quantile of 0.975: 95% of the distribution lies within this many deviations of its mean. */
 const Z = 1.959963984540054
 
 /**
- * The 95 % score interval of a proportion, without continuity correction (E. B. Wilson, Probable inference, the law of
+ * The 95% score interval of a proportion, without continuity correction (E. B. Wilson, Probable inference, the law of
  * succession, and statistical inference, 1927, doi 10.1080/01621459.1927.10502953). With p = successes / n, its bounds
  * are
  *
@@ -127,10 +127,10 @@ function shareOf(tables: readonly Table[], isCounted: (table: Table) => boolean)
 }
 
 /**
- * The 95 % interval of the second rate minus the first, from Wilson's interval of each (R. G. Newcombe, Interval
+ * The 95% interval of the second rate minus the first, from Wilson's interval of each (R. G. Newcombe, Interval
  * estimation for the difference between independent proportions, 1998, method 10, doi
- * 10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I). With the rates p and their Wilson bounds l and u, the
- * bounds of d = p₂ − p₁ are
+ * 10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I). With the rates p and their Wilson bounds l and u,
+ * the bounds of d = p₂ − p₁ are
  *
  *     d − √((p₂ − l₂)² + (u₁ − p₁)²)   and   d + √((u₂ − p₂)² + (p₁ − l₁)²)
  *

@@ -43,24 +43,24 @@ export const newState = (draft: Pick<TraceState, 'name' | 'timestamp' | 'rootSpa
 /**
  * Merges one more call into a trace's state, in whatever order calls arrive. `completed` is final. Metadata merges at
  * the top level: a completing call's fields win over a running call's, then the later call wins, and clients win over
- * telemetry. The duration is the first completing call's. `left` lists the call's metadata fields that didn't fit.
+ * telemetry. The duration is the first completing call's. `leftOut` lists the call's metadata fields that didn't fit.
  */
-export function mergeCall(state: TraceState, call: TraceCall): { state: TraceState; left: string[] } {
+export function mergeCall(state: TraceState, call: TraceCall): { state: TraceState; leftOut: string[] } {
   const { status, durationMs, completedFields, derivation } = state
   const isCompleting = call.status === 'completed'
   const settled = new Set(isCompleting ? [] : completedFields)
   const given = Object.entries(call.metadata).filter(([field]) => !settled.has(field))
-  const { metadata, left } = mergeMetadata(state.metadata, given)
-  const leftFields = new Set(left)
+  const { metadata, leftOut } = mergeMetadata(state.metadata, given)
+  const leftFields = new Set(leftOut)
   const merged = given.flatMap(([field]) => (leftFields.has(field) ? [] : [field]))
   const after = { ...state, metadata, derivation: derivation && withoutRanks(derivation, new Set(merged)) }
-  if (!isCompleting) return { state: after, left }
+  if (!isCompleting) return { state: after, leftOut }
   const completion = {
     status: 'completed' as const,
     durationMs: status === 'completed' ? durationMs : call.durationMs,
     completedFields: [...new Set([...completedFields, ...merged])],
   }
-  return { state: { ...after, ...completion }, left }
+  return { state: { ...after, ...completion }, leftOut }
 }
 
 /** Fields from a client lose the rank that telemetry gave them. */

@@ -43,7 +43,7 @@ export interface Finding {
   /** The two-sided p, times the number of looks. */
   p: number
   /**
-   * The 95 % interval of the new version's share of acceptances minus the old one's. Null if the old version has no
+   * The 95% interval of the new version's share of acceptances minus the old one's. Null if the old version has no
    * decisions.
    */
   interval: Interval | null

@@ -94,7 +94,7 @@ export const createExperiment = endpoint({
   family: 'experiment',
   method: 'POST',
   path: '/api/experiments',
-  summary: 'Begin an experiment',
+  summary: 'Start an experiment',
   description: `Tries a candidate on a dataset's items. The version, split, and sample determine the items, at most ${MAX_EXPERIMENT_ITEMS}. With the runner \`model\`, the service puts each item's values into the prompt in place of \`{{input}}\`, \`{{input.question}}\`, or \`{{state.chunks}}\`. If the prompt has no such placeholder, it becomes the system message, and the input becomes the user message. The answer must match the version's \`outputSchema\`.`,
   scope: 'review',
   body: NewExperiment,

@@ -19,7 +19,7 @@ export const GateState = v.object({
   ),
   judging: described(
     v.nullable(Judging),
-    "With `allowJudge`: what a model says about the experiment's unjudged items of the split, which the figures include. Null otherwise, and without an experiment.",
+    "With `allowJudge`: what a model says about the experiment's unjudged items in the split, which the figures include. Null otherwise, and without an experiment.",
   ),
   met: v.boolean(),
   unmet: v.array(
@@ -80,7 +80,7 @@ export const refusal = (message: string, unmet: readonly UnmetCondition[]): ApiE
     unmet.map(({ condition, required, actual }) => ({
       path: condition,
       message: `must be at ${isMinimum(condition) ? 'least' : 'most'} ${required}, ${
-        actual === null ? "and there's nothing to measure" : `is ${actual}`
+        actual === null ? "but there's nothing to measure" : `is ${actual}`
       }`,
     })),
   )

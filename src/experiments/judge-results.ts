@@ -92,7 +92,7 @@ export async function judgeResults(
   }
   for (const one of left) {
     take(one, () => {
-      throw tooLarge('The items of this call are too large in total; send the rest in another call')
+      throw tooLarge('The items in this call are too large in total; send the rest in another call')
     })
   }
   const values = judged.flatMap(({ one: { output, head } }) =>

@@ -108,7 +108,7 @@ export const postResults = endpoint({
     results.settle(one.index, `results.${one.index}`, () => {
       const stored = after.get(one.itemId) ?? before.get(one.itemId)
       if (!stored || (stored.outcome === 'error' && stored.contentHash !== one.contentHash)) throw conflict(ENDED, '')
-      if (stored.contentHash !== one.contentHash) throw conflict('The item already has another output', 'output')
+      if (stored.contentHash !== one.contentHash) throw conflict('The item already has a different output', 'output')
       const isNew = stored.writtenBy === token && !before.has(one.itemId)
       return { status: isNew ? 201 : 200, body: { itemId: one.itemId, ...toResult(stored) } }
     })
@@ -129,7 +129,7 @@ async function readSent(inputs: readonly unknown[], results: Results): Promise<S
       if ((sent.output === undefined) === (sent.error === undefined)) {
         throw badRequest('Either `output` or `error` is required', 'output')
       }
-      if (itemIds.has(sent.itemId)) throw badRequest('appears in an earlier result of this call', 'itemId')
+      if (itemIds.has(sent.itemId)) throw badRequest('appears in an earlier result in this call', 'itemId')
       itemIds.add(sent.itemId)
       return { ...sent, index, output: sent.output ?? null, error: sent.error ?? null }
     }),

@@ -57,7 +57,7 @@ export const reviewExperimentItem = endpoint({
   const experiment = await requireExperiment(context, params.experimentId)
   const { itemId } = params
   const head = (await findResults(store, experiment, [itemId])).get(itemId)
-  if (!head) throw notFound('The experiment has no result on this item')
+  if (!head) throw notFound('The experiment has no result for this item')
   if (head.outcome === 'error') throw unprocessable('The item has no output to decide on', 'decision')
   if (body.decision === 'accept') await requireRoom(store, experiment, itemId)
   const outcome = body.decision === 'accept' ? 'passed' : 'failed'

@@ -44,7 +44,7 @@ export const mergeSpans = (earlier: SpanDraft, later: SpanDraft): SpanDraft | un
     : undefined
 
 /**
- * Merges two calls on one piece of feedback if both name the same span, the labeller doesn't change, and both or
+ * Merges two calls on one piece of feedback if both name the same span, the labeler doesn't change, and both or
  * neither are imported.
  */
 export function mergeFeedback(earlier: NamedFeedback, later: NamedFeedback): NamedFeedback | undefined {

@@ -180,7 +180,7 @@ export function feedbackReply({ feedbackId }: NamedFeedback, outcome: FeedbackOu
   return outcome === 'created' ? { status: 201 as const, body } : { status: 200 as const, body }
 }
 
-/** The user to create for a labeller's email if none has it yet. */
+/** The user to create for a labeler's email if none has it yet. */
 function userOf(labeller: v.InferOutput<typeof Labeller> | null | undefined) {
   if (labeller?.email === undefined) return null
   const { email, name = '' } = labeller

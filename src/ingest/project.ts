@@ -22,7 +22,7 @@ export async function ingestProject({
     return caller.project
   }
   if (slug === null) {
-    throw badRequest('is required if the key can access all projects of its organization', PROJECT_HEADER)
+    throw badRequest('is required if the key can access all projects in its organization', PROJECT_HEADER)
   }
   const project = await findProject(store, { slug })
   if (!project) throw notFound('Project not found')

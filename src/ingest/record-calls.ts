@@ -98,7 +98,7 @@ function mergeCalls(from: TraceState, calls: readonly TraceCall[]) {
   for (const call of calls) {
     const merged = mergeCall(state, call)
     state = merged.state
-    warnings.set(call, [...leftWarnings(merged.left), ...searchWarnings(state.metadata)])
+    warnings.set(call, [...leftWarnings(merged.leftOut), ...searchWarnings(state.metadata)])
   }
   return { state, warnings }
 }

@@ -33,7 +33,7 @@ import { applyRetention } from './retention.ts'
 /**
  * Cron's work, every minute. It sends lost jobs again, or runs them if there's no queue; completes traces whose root
  * didn't arrive; brings dataset items up to date; follows watches; removes spans that review policies leave out from
- * the queue; deletes expired data and labellers without records; counts outputs; and if there's nothing to purge, looks
+ * the queue; deletes expired data and labelers without records; counts outputs; and if there's nothing to purge, looks
  * for objects without a row.
  */
 export async function sweep(env: Env, now: number): Promise<void> {

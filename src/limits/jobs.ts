@@ -5,9 +5,9 @@ import { DAY_MS } from './units.ts'
 
 /** Rows that a purge deletes in one statement: tens of milliseconds, during which the database serves nobody else. */
 export const PURGE_ROWS = 1000
-/** Traces reviewed before datasets existed that one cron run marks, so that they get their items. */
+/** Older traces, reviewed before datasets existed, that one cron run marks so that they get their items. */
 export const BACKFILLED_TRACES = 500
-/** Traces reviewed or attributed before problems existed whose cases one cron run finds, in one batch. */
+/** Older traces, reviewed or attributed before problems existed, whose cases one cron run finds in one batch. */
 export const BACKFILLED_CASES = 200
 /** Dataset items of a trace that a purge deletes in one batch, with all their log entries. */
 export const PURGED_ITEMS = 200
@@ -72,7 +72,7 @@ export const PROJECT_PURGE_TRACES = MAX_QUEUE_BATCH
 export const PROJECT_PURGE_STEPS = 40
 /** Versions of prompts and knowledge docs that one statement deletes. Each takes up to 320 KB. */
 export const PROJECT_PURGE_VERSIONS = 200
-/** Traces that one step searches for labellers, steps per minute, and labellers deleted at the end of a pass. */
+/** Traces that one step searches for labelers, steps per minute, and labelers deleted at the end of a pass. */
 export const LABELLER_TRACES = 500
 export const LABELLER_STEPS = 8
 export const LABELLER_DELETE_ROWS = 1000
@@ -106,7 +106,7 @@ export const POLICY_PASS_TRACES = 1000
 export const POLICY_PASS_STEPS = 10
 /** The pause between two passes over a project's open traces. */
 export const POLICY_PASS_MS = 10 * 60_000
-/** A trace that was updated later than this isn't left out yet. */
+/** A trace that was updated more recently than this isn't left out yet. */
 export const LEFT_OUT_AFTER_MS = 5 * 60_000
 
 /** Prompts whose watches one cron run follows. Each may be in its own organization, and takes two statements there. */

@@ -19,7 +19,7 @@ export const putGuideline = endpoint({
   scope: 'manage',
   params: guidelineParams,
   body: v.strictObject({
-    text: described(text(0, MAX_GUIDELINE_LENGTH), 'Markdown. An empty text removes the guideline.'),
+    text: described(text(0, MAX_GUIDELINE_LENGTH), 'Markdown. Empty text removes the guideline.'),
   }),
   responses: { 200: Guideline },
   example: {

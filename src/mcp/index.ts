@@ -26,9 +26,9 @@ const contract = {
   family: 'mcp',
   method: 'POST',
   path: '/mcp',
-  summary: 'Send a message of the Model Context Protocol',
+  summary: 'Send a Model Context Protocol message',
   description:
-    'The streamable HTTP transport, without sessions or event streams: each request is one JSON-RPC message. Needs a key in a header, and only shows the tools that its scopes allow. Whatever the key acts as, these calls act as an agent. Pages on other origins may not call it. An error in a message is a JSON-RPC error.',
+    'The streamable HTTP transport, without sessions or event streams: each request is one JSON-RPC message. Needs a key in a header, and shows only the tools that its scopes allow. Whatever the key acts as, these calls act as an agent. Pages on other origins may not call it. An error in a message is a JSON-RPC error.',
   scope: SCOPES,
   isForPrograms: true,
   body: Message,

@@ -93,7 +93,7 @@ export const tools: readonly Tool[] = [
     name: 'get_span',
     title: 'Read a span',
     description:
-      'Shows a step of a trace: its input, state, output, review, and what agents suggested. Long values are shortened; read on with path and offset. Changes nothing.',
+      'Shows a step of a trace: its input, state, output, review, and what agents suggested. Long values are shortened; continue with path and offset. Changes nothing.',
     endpoint: getSpan,
     offers: [],
   },
@@ -101,7 +101,7 @@ export const tools: readonly Tool[] = [
     name: 'next_review_item',
     title: 'Get the next output to review',
     description:
-      "Shows the next output in the review queue. Doesn't claim it, so people can review it at the same time. A suggestion leaves it in the queue; pass nextCursor as cursor to go on. Changes nothing.",
+      "Shows the next output in the review queue. Doesn't claim it, so people can review it at the same time. A suggestion leaves it in the queue; pass nextCursor as cursor to continue. Changes nothing.",
     endpoint: getReviewQueue,
     offers: ['cursor', 'order', 'stepId', 'name', 'rating', 'from', 'to', 'metadata'],
     fixed: { limit: '1' },

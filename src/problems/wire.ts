@@ -13,7 +13,7 @@ export const Problem = v.object({
   docSlug: described(v.nullable(v.string()), 'The knowledge doc that the cause cites'),
   count: described(
     v.number(),
-    "The problem's cases in the range: spans with a correction in force, and traces without such a span for which an engine found a cause",
+    "The problem's cases in the range: spans whose current decision is a correction, and traces without such a span for which an engine found a cause",
   ),
   byReviewers: described(v.number(), 'Cases whose type a reviewer named, and cases without a type'),
   byEngine: described(v.number(), 'Cases whose type only the engine named'),

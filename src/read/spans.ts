@@ -92,7 +92,7 @@ const spanFilters = {
 const decisionFilters = {
   decision: described(
     v.optional(v.picklist(['accept', 'correct'])),
-    'Spans with this decision in force. Approving an equal output is `accept`, as in the history.',
+    'Spans whose current decision is this one. Approving an unchanged output counts as `accept`, as in the history.',
   ),
   errorType: described(
     v.optional(v.pipe(v.string(), v.minLength(1, 'must not be empty'))),
@@ -120,7 +120,7 @@ const problemFilter = {
 const watchFilter = {
   watchedPromptId: v.optional(
     uuid(
-      "The decisions that this prompt's watch counts, whether or not they're in force. Decisions on traces that are gone can't be listed. Can't be combined with `problemId`.",
+      "The decisions that this prompt's watch counts, whether or not they're still current. Decisions on traces that are gone can't be listed. Can't be combined with `problemId`.",
     ),
   ),
   watchedSide: described(
@@ -190,8 +190,8 @@ export const listSpans = endpoint({
   summary: "List a project's spans across traces",
   description:
     `Without a review filter, the newest traces come first, and a page looks at up to ${MAX_SCANNED_TRACES} traces. ` +
-    'With `decision`, `errorType`, `reviewerId`, `reviewedFrom`, or `reviewedTo`, the list has one span per decision in ' +
-    'force, newest decision first, with the step and prompt version recorded then: the decisions that insights count. ' +
+    'With `decision`, `errorType`, `reviewerId`, `reviewedFrom`, or `reviewedTo`, the list has one span per ' +
+    'current decision, newest decision first, with the step and prompt version recorded then: the decisions that insights count. ' +
     `A page looks at up to ${MAX_SCANNED_DECISIONS} decisions. ` +
     "With `problemId`, it lists that problem's cases: corrections, and for a trace that an engine analyzed without one, the span that it blames, or else the root. " +
     "With `watchedPromptId`, it lists the decisions that the prompt's `watch` counts. " +
@@ -210,7 +210,7 @@ export const listSpans = endpoint({
       spans: v.array(SpanOfTrace),
       expired: described(
         v.optional(v.number()),
-        'How many more of these decisions insights count although their traces have expired. Deleted traces still count until a job corrects the counts, within a minute or so. Only on the first page of a list with a review filter, and without `model`, `review`, `hasOutput`, `from`, `to`, and `contains`.',
+        'How many more of these decisions are counted in insights although their traces have expired. Deleted traces still count until a job corrects the counts, within a minute or so. Only on the first page of a list with a review filter, and without `model`, `review`, `hasOutput`, `from`, `to`, and `contains`.',
       ),
       ...searchFields,
       nextCursor: NextCursor,

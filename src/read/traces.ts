@@ -63,7 +63,7 @@ export const listTraces = endpoint({
       traces: v.array(ListedTrace),
       expired: described(
         v.optional(v.number()),
-        'How many more of these answers insights count although their traces have expired. Deleted traces still count until a job corrects the counts, within a minute or so. Only on the first page of a list with only `engine…` filters.',
+        'How many more of these answers are counted in insights although their traces have expired. Deleted traces still count until a job corrects the counts, within a minute or so. Only on the first page of a list with only `engine…` filters.',
       ),
       ...searchFields,
       sortedOver: SortedOver,

@@ -56,7 +56,7 @@ export const TraceItem = v.object({
   feedbackCount: v.number(),
   model: described(
     v.nullable(v.string()),
-    'The model that wrote the most output tokens; among equals, the one with the most calls, then the first by name. Null if no span has one.',
+    'The model that wrote the most output tokens; if tied, the one with the most calls, then the first by name. Null if no span has one.',
   ),
   usage: described(
     Usage,

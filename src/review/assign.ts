@@ -77,7 +77,7 @@ export const assignSpans = endpoint({
   path: '/api/review-queue/assign',
   summary: 'Assign spans to reviewers',
   description:
-    'Each span is assigned to as many of the people as it needs reviewers, or to all of them if there are fewer. People for whom the fewest assignments in the project wait come first, so shares stay even over several calls. Repeating a call changes nothing. ' +
+    'Each span is assigned to as many of the people as it needs reviewers, or to all of them if there are fewer. People with the fewest open assignments in the project come first, so shares stay even over several calls. Repeating a call changes nothing. ' +
     'An assignment ends when the span is decided, and reopens if its output changes. Others can still review the span. ' +
     `A user has at most ${MAX_OPEN_ASSIGNMENTS} open assignments in a project.`,
   scope: 'manage',
@@ -85,10 +85,7 @@ export const assignSpans = endpoint({
   errors: { 404: 'Not found' },
   responses: {
     200: v.object({
-      assigned: described(
-        v.array(v.object({ userId: Uuid, spans: v.number() })),
-        'How many more spans each person has',
-      ),
+      assigned: described(v.array(v.object({ userId: Uuid, spans: v.number() })), 'How many spans each person gains'),
       changedDueDates: v.number(),
       ended: described(v.number(), 'How many assignments ended without a replacement'),
       unchanged: described(v.number(), 'How many of the spans already had enough people'),

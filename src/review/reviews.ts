@@ -139,7 +139,7 @@ export const postReviews = endpoint({
   const inputs = body.reviews.flatMap((input, index) =>
     results.take(index, `reviews.${index}`, () => {
       const review = parse(ReviewOfSpan, input)
-      if (spanIds.has(review.spanId)) throw badRequest('appears in an earlier review of this call', 'spanId')
+      if (spanIds.has(review.spanId)) throw badRequest('appears in an earlier review in this call', 'spanId')
       spanIds.add(review.spanId)
       return { index, review, origin: originOf(review, scope) }
     }),

@@ -127,7 +127,7 @@ function updatesOf(entry: LastEntry, { item }: ReviewSubject, isStale: boolean):
 
 /**
  * Ends items without a decision. A root that no longer has the text of the reviewed span keeps its item, as stale,
- * while that decision is in force.
+ * while that decision is current.
  */
 function endsOf(entries: readonly LastEntry[], inForce: ReadonlySet<string>, now: number): EntryDraft[] {
   return entries

@@ -313,7 +313,7 @@ describe('the override', () => {
     expect(body).toMatchObject({ error_type: 'reviewer_mistake', override: { error_type: 'reviewer_mistake' } })
     expect(body.error_type_name).toBe(body.override.error_type_name)
     expect(before.error_type).not.toBe('reviewer_mistake')
-    // The last decision on each span is in force.
+    // The last decision on each span is current.
     await review({ decision: 'accept' })
     expect((await result()).body).toMatchObject({ override: null, error_type: before.error_type })
   })

@@ -166,7 +166,7 @@ describe('the subject of an attribution', () => {
       await give({ labeller, comment: 'No', timestamp: timeAfter(place + 1) })
     }
     const people = (await subjectOf(org, traceKey)).feedback.map(({ userId }) => userId)
-    // The first feedback has no labeller and no time, so it comes last.
+    // The first feedback has no labeler and no time, so it comes last.
     expect(people.map(userId => people.indexOf(userId))).toEqual([0, 1, 0, 3, 3, 5])
   })
 

@@ -152,7 +152,7 @@ describe('an email', () => {
     expect(response.body.details[0].message).toContain(email)
   })
 
-  /** Creates a labeller with the email through a pipeline's feedback, and returns the labeller's user. */
+  /** Creates a labeler with the email through a pipeline's feedback, and returns the labeler's user. */
   const labeller = async () => {
     const trace = aTrace()
     await org.ingest.post('/api/v1/traces', trace)
@@ -161,7 +161,7 @@ describe('an email', () => {
     return (await org.owner.get('/api/users')).body.users.find((each: { email: string }) => each.email === email)
   }
 
-  it('grants nothing if it belongs to a pipeline’s labeller, even if somebody creates keys for that user', async ({
+  it('grants nothing if it belongs to a pipeline’s labeler, even if somebody creates keys for that user', async ({
     expect,
   }) => {
     const user = await labeller()
@@ -177,7 +177,7 @@ describe('an email', () => {
     expect((await app.get('/api/session', undefined, { 'x-org-slug': org.slug })).status).toBe(403)
   })
 
-  it('grants access to a labeller once a manager of the whole organization confirms the user', async ({ expect }) => {
+  it('grants access to a labeler once a manager of the whole organization confirms the user', async ({ expect }) => {
     const user = await labeller()
     expect((await org.owner.patch(`/api/users/${user.id}`, { name: 'Ada' })).status).toBe(200)
     const app = team.page(await team.token({ email }))

@@ -69,7 +69,7 @@ describe('a bootstrap interval', () => {
     expect(agreement?.high).toBeCloseTo(score?.high ?? 0, 2)
   })
 
-  it('of α contains the α from which the votes were drawn in about 95 % of samples', ({ expect }) => {
+  it('of α contains the α from which the votes were drawn in about 95% of samples', ({ expect }) => {
     // Each rater gives either label with probability 1/2 and, in half of the units, both copy one: α = 1/2.
     const random = seededRandom(7)
     let covered = 0

@@ -71,8 +71,8 @@ describe('a trace derived from telemetry', () => {
     const large = (field: string) =>
       facts({ fields: new Map([[field, { rank: '1', value: 'x'.repeat(MAX_METADATA_BYTES - 100) }]]) })
     const first = merged(large('first'))
-    const { state, left } = mergeExport(first, large('second'), { rootSpanId: DERIVED_ROOT, now: NOW })
-    expect(left).toEqual(['second'])
+    const { state, leftOut } = mergeExport(first, large('second'), { rootSpanId: DERIVED_ROOT, now: NOW })
+    expect(leftOut).toEqual(['second'])
     expect(Object.keys(state.metadata)).toEqual(['first'])
   })
 })

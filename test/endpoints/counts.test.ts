@@ -199,7 +199,7 @@ describe('platform calls', () => {
       // Trace 7, its two fields 2, span 2, the trace's updatedAt 1, two observations and the reviewable mark 3,
       // feedback 4.
       const each = 7 + 2 + 2 + 1 + 3 + 4
-      // The labeller becomes a user once, which takes a row and its index.
+      // The labeler becomes a user once, which takes a row and its index.
       expect(counts).toEqual({ ...NOTHING, d1RoundTrips: 4, rowsWritten: count * each + 2 })
     },
   )
@@ -363,7 +363,7 @@ describe('platform calls', () => {
     // For each decision, the decision and its index, the span and its index, the audit entry, and the item; then the
     // trace, the count, and the new dataset, its index, and its position.
     expect(await decideAll({ decision: 'accept' })).toMatchObject({ d1RoundTrips: 2, rowsWritten: 20 * 6 + 1 + 1 + 3 })
-    // The number of decisions in force is unchanged, so the counts aren't written. Because a root may still have the item
+    // The number of current decisions is unchanged, so the counts aren't written. Because a root may still have the item
     // of an earlier decision, the trace's items are due, which takes the trace and its index.
     expect(await decideAll({ decision: 'accept', comment: 'Sure' })).toMatchObject({ rowsWritten: 20 * 8 + 1 + 1 + 2 })
     // One count row changes: fewer acceptances and more corrections. Each correction is a case, with its index. They share

@@ -30,7 +30,7 @@ async function copyItems(itemId: string, copies: number): Promise<void> {
   ])
 }
 
-describe('beginning an experiment', () => {
+describe('starting an experiment', () => {
   it('returns it', async ({ expect }) => {
     const { org, datasetId, post } = await newBench(twenty)
     const { version } = (await org.read.get('/api/datasets?projectSlug=support')).body.datasets[0]

@@ -243,7 +243,7 @@ describe('a version meets a gate', () => {
     })
     expect((await activate()).body.details).toEqual([
       { path: 'minItems', message: 'must be at least 2, is 0' },
-      { path: 'minPassRate', message: "must be at least 0.9, and there's nothing to measure" },
+      { path: 'minPassRate', message: "must be at least 0.9, but there's nothing to measure" },
     ])
   })
 

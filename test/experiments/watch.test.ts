@@ -294,7 +294,7 @@ describe("a prompt's watch", () => {
     })
     expect({ before, after }).toEqual({ before: { n: 15, accepted: 5 }, after: { n: 20, accepted: 19 } })
     expect(await lengths()).toEqual({ before, after })
-    // A decision that's no longer in force was still the first one.
+    // A decision that's no longer current was still the first one.
     if (again) await reset([again]).then(() => accept([again]))
     expect((await list('')).ids.size).toBeGreaterThanOrEqual(19)
     const [listed] = (await list('&watchedSide=before')).ids

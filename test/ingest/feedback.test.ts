@@ -35,7 +35,7 @@ describe('feedback', () => {
     expect((await read()).feedback).toEqual([])
   })
 
-  it('404s for a missing trace, and creates no user for its labeller', async ({ expect }) => {
+  it('404s for a missing trace, and creates no user for its labeler', async ({ expect }) => {
     const org = await newOrg()
     const labeller = { email: 'ada@example.com' }
     const response = await org.ingest.post('/api/v1/feedback', aFeedback({ labeller }))
@@ -167,7 +167,7 @@ describe('feedback', () => {
     expect((await org.owner.get('/api/users')).body.users).toMatchObject([{ email: 'bob@example.com' }])
   })
 
-  it('belongs to the labeller’s user, or else to the key’s user, or else to the key', async ({ expect }) => {
+  it('belongs to the labeler’s user, or else to the key’s user, or else to the key', async ({ expect }) => {
     const { org, trace_id, give, read } = await newTrace()
     await give({ timestamp: TIME, labeller: { name: 'Ada', email: 'Ada@Example.com' } })
     const [{ id: adaId }] = (await org.owner.get('/api/users')).body.users
@@ -181,7 +181,7 @@ describe('feedback', () => {
     expect(feedback[2].labeller).toEqual({ name: 'no email' })
   })
 
-  it('ignores the case of its labeller’s email', async ({ expect }) => {
+  it('ignores the case of its labeler’s email', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     await give({ labeller: { email: 'Ada@Example.COM' } })
     expect((await read()).feedback[0].labeller).toEqual({ email: 'ada@example.com' })
@@ -189,7 +189,7 @@ describe('feedback', () => {
     expect(users.map(({ email }: { email: string }) => email)).toEqual(['ada@example.com'])
   })
 
-  it('loses its user when its labeller is replaced by one without an email', async ({ expect }) => {
+  it('loses its user when its labeler is replaced by one without an email', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     await give({ feedback_id: 'a', labeller: { email: 'ada@example.com' } })
     const [ada] = (await org.owner.get('/api/users')).body.users

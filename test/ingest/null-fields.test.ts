@@ -79,7 +79,7 @@ describe.for([
   })
 })
 
-it('null for a labeller’s name or email is treated as absent', async ({ expect }) => {
+it('null for a labeler’s name or email is treated as absent', async ({ expect }) => {
   const { org, give, read } = await newTrace()
   await give({ feedback_id: 'a', labeller: { name: null, email: 'ada@example.com' } })
   await give({ feedback_id: 'b', labeller: { name: 'Bob', email: null } })

@@ -19,7 +19,7 @@ async function cron(runs = 3): Promise<void> {
 const emailsIn = async (org: Org): Promise<string[]> =>
   (await org.owner.get('/api/users?limit=200')).body.users.map(({ email }: { email: string }) => email)
 
-/** Creates a trace with feedback from labellers. */
+/** Creates a trace with feedback from labelers. */
 async function traceOf(org: Org, ...emails: string[]) {
   const trace = aTrace()
   const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
@@ -29,7 +29,7 @@ async function traceOf(org: Org, ...emails: string[]) {
   return { id, trace_id: trace.trace_id, remove: () => org.owner.delete(`/api/traces/${id}`) }
 }
 
-describe('a labeller', () => {
+describe('a labeler', () => {
   it('is deleted only with the last record', async ({ expect }) => {
     const org = await newOrg()
     const [first, second] = [await traceOf(org, 'ada@x.y', 'bob@x.y'), await traceOf(org, 'bob@x.y')]
@@ -43,7 +43,7 @@ describe('a labeller', () => {
     expect(await emailsIn(org)).toEqual([])
   })
 
-  it('is deleted when the feedback is reassigned to a different labeller', async ({ expect }) => {
+  it('is deleted when the feedback is reassigned to a different labeler', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = await traceOf(org)
     for (const labeller of [{ email: 'ada@x.y' }, { email: 'bob@x.y' }, { name: 'Bob' }]) {
@@ -82,7 +82,7 @@ describe('a labeller', () => {
     expect(await emailsIn(org)).toEqual(['ada@x.y'])
   })
 
-  it('is kept if the labeller gives feedback during cron’s search', async ({ expect }) => {
+  it('is kept if the labeler gives feedback during cron’s search', async ({ expect }) => {
     const org = await newOrg()
     const { remove } = await traceOf(org, 'ada@x.y')
     await remove()

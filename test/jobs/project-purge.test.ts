@@ -413,7 +413,7 @@ describe('the purge of a deleted project', () => {
     return { kind: 'purge_project', organizationKey: Number(row?.organization_key), projectKey: Number(row?.key) }
   }
 
-  it('lets cron delete labellers who have no other records', async ({ expect }) => {
+  it('lets cron delete labelers who have no other records', async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const other = org.clientOf(await org.keyFor({ projectSlug: 'other' }))

@@ -144,7 +144,7 @@ describe('the list of users', () => {
   })
 })
 
-describe("a labeller's user", () => {
+describe("a labeler's user", () => {
   it('gets a name as soon as one is known', async ({ expect }) => {
     const { org, give } = await newTrace()
     const names = async () => (await org.owner.get('/api/users')).body.users.map(({ name }: { name: string }) => name)
@@ -183,7 +183,7 @@ describe("a labeller's user", () => {
 })
 
 describe('a key that acts for a user', () => {
-  it('assigns feedback to the user unless a labeller is given, or to the key if it has no user', async ({ expect }) => {
+  it('assigns feedback to the user unless a labeler is given, or to the key if it has no user', async ({ expect }) => {
     const { org, trace_id, read } = await newTrace()
     const ada = (await create(org)).body
     const grace = (await create(org, { email: 'grace@example.com', name: 'Grace' })).body
@@ -289,7 +289,7 @@ describe('changing a user', () => {
     }
   })
 
-  it("409s for another user's email, including a labeller's, and changes nothing", async ({ expect }) => {
+  it("409s for another user's email, including a labeler's, and changes nothing", async ({ expect }) => {
     const { org, give } = await newTrace()
     const ada = (await create(org)).body
     await create(org, { email: 'kofi@example.com' })

@@ -73,7 +73,7 @@ describe('a shortened value', () => {
     expect(shortened.map(({ path, unit, total }) => [path, unit, total])).toEqual(expected)
   })
 
-  it('keeps short values beside long ones', ({ expect }) => {
+  it('keeps short values next to long ones', ({ expect }) => {
     const { value } = fitted({ spans: ['x'.repeat(5000), 'y'], nextCursor: 'c'.repeat(100) }, 500)
     expect(value).toMatchObject({ spans: [expect.any(String), 'y'], nextCursor: 'c'.repeat(100) })
   })

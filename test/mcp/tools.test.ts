@@ -145,7 +145,7 @@ describe('arguments', () => {
 })
 
 describe('a key for all projects', () => {
-  it('is told which projects there are', async ({ expect }) => {
+  it('learns which projects there are', async ({ expect }) => {
     const { isError, structured } = await agentOf(org.ownerKey).call('search_traces')
     expect(isError).toBe(true)
     expect(structured.details[0].path).toBe('project')

@@ -123,7 +123,7 @@ describe('a request', () => {
     for (const { spanId } of [inTest, excluded]) {
       await org.owner.put(`/api/spans/${spanId}/review`, { decision: 'reset' })
     }
-    expect(await request(bindings)).toMatchObject(rejected(/^No person has corrected an output/))
+    expect(await request(bindings)).toMatchObject(rejected(/^Nobody has corrected an output/))
     await org.owner.delete(`/api/prompts/${prompt.id}`)
     expect(await request(bindings)).toMatchObject(rejected(/^The step has no prompt/))
     expect(await job()).toBeNull()

@@ -192,7 +192,7 @@ async function play(drawn: Scenario): Promise<Played> {
           errorType: ERROR_TYPES[errorType],
           comment: crypto.randomUUID(),
           ...(kind === 'correct' && { approvedOutput: value }),
-          // Some of these are older than the decisions in force.
+          // Some of these are older than the current decisions.
           ...(isImported && {
             source: 'import',
             by: EMAILS[reviewer],

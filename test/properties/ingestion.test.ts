@@ -39,8 +39,8 @@ const check = <Values>(runs: number, property: fc.IAsyncProperty<Values>): Promi
   fc.assert(property, { numRuns: runs * THOROUGHNESS, interruptAfterTimeLimit: TIMEOUT_MS - 10_000, ...REPLAY })
 
 /**
- * Runs with a fresh tenant, and asserts that nothing is left once its traces are deleted, and that a webhook was told of each
- * deletion.
+ * Runs with a fresh tenant, and asserts that nothing is left once its traces are deleted, and that a webhook got an
+ * event for each deletion.
  */
 async function withTenant(run: (tenant: Tenant) => Promise<void>): Promise<void> {
   const tenant = await newTenant()

@@ -13,7 +13,7 @@ const THOROUGHNESS = inject('propertyRuns')
 /*
  * Reviewers decide on the same spans over several days, one by one and in bulk, while the spans change their steps.
  * Some responses from the database are lost, so that its batches run twice. The stored counts must still equal a fresh
- * count over all decisions in force.
+ * count over all current decisions.
  */
 
 const STEPS = ['classify', 'answer'] as const
@@ -136,7 +136,7 @@ describe('insights', () => {
     vi.useRealTimers()
   })
 
-  it('count the decisions in force, even after replaced, concurrent and repeated calls', {
+  it('count the current decisions, even after replaced, concurrent and repeated calls', {
     timeout: 120_000 * THOROUGHNESS,
   }, async () => {
     vi.useFakeTimers({ toFake: ['Date'] })

@@ -83,7 +83,7 @@ export interface Ids {
   project: { id: string; slug: string }
   /** The only prompt version. */
   promptVersion: string
-  /** The author of feedback whose labeller has no email. */
+  /** The author of feedback whose labeler has no email. */
   caller: string
 }
 

@@ -109,7 +109,7 @@ describe('the attributions on a trace', () => {
     }
   })
 
-  it('are empty if there are no answers or reviews, and none is in force after a reset', async ({ expect }) => {
+  it('are empty if there are no answers or reviews, and none is current after a reset', async ({ expect }) => {
     const { org, id, review } = await newReviewed('Yes')
     const list = async () => (await org.read.get(`/api/traces/${id}/attributions`)).body.attributions
     expect(await list()).toEqual([])
@@ -196,7 +196,7 @@ describe('the filter by error type', () => {
     const { body } = await org.read.get('/api/review-queue?projectSlug=support&errorType=system_failure')
     expect(body.spans.map(({ id }: { id: string }) => id)).toEqual([withdrawn.spanId])
     expect(body.remaining).toBe(1)
-    // The last answer stays in force while a new one is pending or after it fails.
+    // The last answer stays current while a new one is pending or after it fails.
     for (const status of ['pending', 'failed']) {
       await env.DB.prepare('update attribution_jobs set status = ? where error_type is not null').bind(status).run()
       expect(await found('system_failure'), status).toEqual([attributed.id, withdrawn.id].sort())

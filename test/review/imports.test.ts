@@ -218,7 +218,7 @@ describe('an imported decision', () => {
     expect(results[1].body.details[0].path).toBe(`reviews.1.${path}`)
   })
 
-  it('needs a user of the same organization who isn’t only a labeller and isn’t deleted', async ({ expect }) => {
+  it('needs a user of the same organization who isn’t only a labeler and isn’t deleted', async ({ expect }) => {
     const { org, spanId, trace_id, kofi, history } = await newSpan()
     const other = await newOrg()
     await reviewerOf(other, 'elsewhere@example.com')

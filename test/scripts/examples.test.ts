@@ -168,7 +168,7 @@ describe('loop.ts', () => {
     const tenant = await newTenant(server.url, ['ingest', 'read', 'review', 'manage'])
     const { url, key, projectSlug } = tenant
     const loop = (command: string) => printed(tenant, process.execPath, 'loop.ts', command)
-    expect(await loop('run')).toEqual(['No experiment is waiting for results. Begin one in the app.'])
+    expect(await loop('run')).toEqual(['No experiment is waiting for results. Start one in the app.'])
     expect(await loop('post')).toEqual([expect.stringContaining('Posted 10 tickets.')])
     const queue = await call(url, key, 'GET', `/api/review-queue?projectSlug=${projectSlug}&stepId=sort-ticket`)
     const { spans } = v.parse(Queue, queue)

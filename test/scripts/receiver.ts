@@ -12,7 +12,7 @@ export interface Receiver {
   stop: () => void
 }
 
-/** Starts a receiver, and waits until it refuses a request without a signature. */
+/** Starts a receiver, and waits until it rejects a request without a signature. */
 export async function startReceiver(
   [program, ...args]: readonly [string, ...string[]],
   { folder, port, secret }: { folder: string; port: number; secret: string },
@@ -28,7 +28,7 @@ export async function startReceiver(
       () => undefined,
     )
   for (let status = await statusOf(); status !== 401; status = await statusOf()) {
-    if (status !== undefined || child.exitCode !== null) throw new Error(`${program} answered ${status}: ${printed}`)
+    if (status !== undefined || child.exitCode !== null) throw new Error(`${program} returned ${status}: ${printed}`)
     await setTimeout(100)
   }
   return { url, printed: () => printed, stop: () => child.kill() }

@@ -124,10 +124,10 @@ async function writeVersion(page: Page, number: number, place: 'before' | 'after
   await expect(stateOf(page)).toHaveText('Fixing')
 }
 
-/** Begins an experiment on the version that's linked to the problem. */
+/** Starts an experiment on the version that's linked to the problem. */
 async function beginExperiment(page: Page): Promise<void> {
   await press(page, page.getByRole('link', { name: 'Run an experiment' }))
-  await press(page, page.getByRole('button', { name: 'Begin' }))
+  await press(page, page.getByRole('button', { name: 'Start' }))
   await expect(page.getByRole('status').filter({ hasText: '0 of 5' })).toBeVisible()
 }
 

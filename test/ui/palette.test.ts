@@ -13,7 +13,7 @@ test.beforeEach(({ context }) => signIn(context, sample.ownerKey))
 
 const palette = (page: Page) => page.getByRole('dialog', { name: 'Go to' })
 
-/** Opens the palette from the keyboard and enters a text. */
+/** Opens the palette from the keyboard and enters some text. */
 async function find(page: Page, text: string): Promise<void> {
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
   await page.keyboard.press('ControlOrMeta+k')
@@ -50,7 +50,7 @@ test('finds prompts, datasets, experiments, and knowledge docs by name', async (
   }
 })
 
-test('finds traces by part of their name, by ID, and conversations', async ({ page }) => {
+test('finds traces by ID or part of their name, and conversations', async ({ page }) => {
   const { slug } = sample.project
   await page.goto(`/settings?project=${slug}`)
   await find(page, 'ort-ANSW')
@@ -106,7 +106,7 @@ test('requests nothing before the reader types, and one search per pause', async
   }
 })
 
-test('says if some results could not be loaded', async ({ page }) => {
+test('says so if some results could not be loaded', async ({ page }) => {
   await page.route(/nameContains/, route => route.fulfill({ status: 403, json: { error: 'Not allowed', code: 'x' } }))
   await page.goto(`/settings?project=${sample.project.slug}`)
   await find(page, 'warranty')

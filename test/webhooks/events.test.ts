@@ -305,7 +305,7 @@ describe('an analysis', () => {
     })
   })
 
-  it('that fails for good is reported once', async () => {
+  it('that fails permanently is reported once', async () => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { org } = await newSending(['attribution.finished'])
     const { askAsync, job, traceKey } = await newDisputed(undefined, org)

@@ -59,7 +59,7 @@ export async function readLogins(environment: NodeJS.ProcessEnv): Promise<Logins
   return (
     loginsIn(text) ??
     (() => {
-      throw invalid(`${file} isn't a file of countersign`, `Delete it, and run "countersign login" again.`)
+      throw invalid(`${file} isn't a countersign config file`, `Delete it, and run "countersign login" again.`)
     })()
   )
 }

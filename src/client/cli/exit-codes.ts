@@ -10,7 +10,7 @@ export const EXIT_CODES = {
   missing: { code: 4, meaning: "A trace, step, version, or something else that you named doesn't exist." },
   unavailable: { code: 5, meaning: "The service can't be reached, is overloaded, or needs more time. Try again." },
   conflict: { code: 6, meaning: 'Somebody else got there first, or local edits would be lost.' },
-  incomplete: { code: 7, meaning: 'Only part of it worked: a file was cut off, or rows were refused.' },
+  incomplete: { code: 7, meaning: 'Only part of it worked: a file was cut off, or rows were rejected.' },
   internal: { code: 70, meaning: 'A bug in this program.' },
   interrupted: { code: 130, meaning: 'You pressed Ctrl-C, or the process got a SIGINT.' },
   closed: { code: 141, meaning: 'The program that reads the output closed it, as `head` does.' },

@@ -9,11 +9,11 @@ export async function printGate(
   if (!state) return out.line('  The step has no gate.', 'faint')
   if (state.met) return out.line('  The gate is met.', 'added')
   await out.line("  The gate isn't met:", 'bad')
-  if (state.experimentId === null) await out.line('  No experiment on the version counts for the gate.')
+  if (state.experimentId === null) await out.line('  No experiment with this version counts for the gate.')
   for (const { condition, required, actual } of state.unmet) {
     const bound = condition.startsWith('min') ? 'at least' : 'at most'
     await out.line(
-      `  ${condition} must be ${bound} ${required}, ${actual === null ? "and there's nothing to measure" : `is ${actual}`}`,
+      `  ${condition} must be ${bound} ${required}, ${actual === null ? "but there's nothing to measure" : `is ${actual}`}`,
     )
   }
 }

@@ -13,7 +13,7 @@ export const overview = (commands: readonly Command[]): string =>
     section('Usage', ['countersign <command> [options]']),
     section('Commands', table(commands.map(({ name, summary }) => [name, summary]))),
     section('Options of every command', optionLines(GLOBAL_OPTIONS)),
-    section('Begin', [
+    section('Get started', [
       'countersign login                  store the URL and a key',
       'countersign traces list --limit 5  see the newest traces',
       'countersign help experiment run    learn about a command',

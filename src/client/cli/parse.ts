@@ -108,11 +108,7 @@ function argumentValues(command: Command, given: readonly string[]): Parsed['arg
     values.set(name, isRepeated ? [...left] : first)
     left = isRepeated ? [] : left.slice(1)
   }
-  if (left.length > 0)
-    throw misused(
-      command,
-      `Nothing is expected after ${left.length === given.length ? `"${command.name}"` : 'that'}: ${left[0]}`,
-    )
+  if (left.length > 0) throw misused(command, `Unexpected argument: ${left[0]}`)
   // The definition says which of these are lists.
   return Object.fromEntries(values) as Parsed['arguments']
 }

@@ -10,13 +10,17 @@ export const traceFilterOptions = {
   review: {
     type: 'choice',
     choices: ['unreviewed', 'accepted', 'corrected', 'mixed'],
-    description: 'Only traces in this state of review.',
+    description: 'Only traces in this review state.',
   },
   rating: { type: 'choice', choices: ['positive', 'negative'], description: 'Only traces with this feedback.' },
   errorType: { type: 'text', value: 'type', description: 'Only traces with this type of error.' },
   contains: { type: 'text', value: 'text', description: 'Only traces whose values contain this text.' },
   metadata: { type: 'texts', value: 'path=value', description: 'Only traces with this metadata.' },
-  from: { type: 'text', value: 'time', description: 'Only traces at or after this time: 2026-11-24, or with a time.' },
+  from: {
+    type: 'text',
+    value: 'time',
+    description: 'Only traces from this time on: a date (2026-11-24), or a date and time.',
+  },
   to: { type: 'text', value: 'time', description: 'Only traces before this time.' },
 } as const satisfies Options
 

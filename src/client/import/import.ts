@@ -153,7 +153,8 @@ class RecordTarget implements Target {
   async span(span: Parameters<Target['span']>[0]): Promise<void> {
     for (const [name, value] of Object.entries(span.attributes)) {
       const isTooLarge = typeof value === 'string' && value.length > MAX_VALUE_BYTES
-      if (isTooLarge) this.unplaced(name, `larger than ${MAX_VALUE_BYTES / 1024 / 1024} MiB, so the service cuts it`)
+      if (isTooLarge)
+        this.unplaced(name, `larger than ${MAX_VALUE_BYTES / 1024 / 1024} MiB, so the service truncates it`)
     }
     await this.#add('spans', 'spans', JSON.stringify(await encodedSpan(span)))
   }

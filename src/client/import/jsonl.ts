@@ -195,7 +195,7 @@ const snakeCased = (fields: Fields | undefined): Fields | undefined =>
 const rootOf = (trace: Fields): string | undefined =>
   textOf(listOf(trace.spans).find(span => isEmpty(span.parentSpanId))?.id)
 
-/** The decision in force on a span. Its author needs an email: the file has only an id. */
+/** The current decision on a span. Its author needs an email: the file has only an id. */
 async function addReview(record: Fields, traceId: string, to: Target): Promise<void> {
   const review = fieldsOf(record.review)
   const state = textOf(review?.state)

@@ -53,7 +53,7 @@ export type Nanoseconds = bigint
 
 /**
  * Reads a time: ISO 8601, in UTC unless it names another zone, or a number of seconds, milliseconds, microseconds, or
- * nanoseconds since 1970, told apart by their size. Undefined if it isn't a time, or is before 1970.
+ * nanoseconds since 1970, distinguished by their size. Undefined if it isn't a time, or is before 1970.
  */
 export function timeOf(value: Value | undefined): Nanoseconds | undefined {
   if (typeof value === 'number') return timeOfNumber(value)

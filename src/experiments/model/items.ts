@@ -129,7 +129,7 @@ export class ItemRun {
     return prepared
   }
 
-  /** Asks about an item, several times if the provider doesn't answer. Returns undefined if it never answers. */
+  /** Asks about an item, several times if the provider doesn't respond. Returns undefined if it never does. */
   async #answerOf(itemId: string, question: Question<string>): Promise<NewResult | undefined> {
     const { settings, context, times } = this.#parts
     const spent: Spent = { usages: [], durationMs: 0 }
@@ -203,8 +203,8 @@ export class ItemRun {
   }
 
   /**
-   * Notes an item that the provider didn't answer. Its error is stored once another item is answered, because that
-   * shows that the item is at fault, not the provider.
+   * Notes an item for which the provider didn't respond. Its error is stored once another item is answered, because
+   * that shows that the item is at fault, not the provider.
    */
   #giveUp(error: ProviderError, result: NewResult): undefined {
     this.#unanswered.push(result)

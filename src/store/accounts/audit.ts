@@ -37,7 +37,7 @@ export interface AuditEvent {
   targetId: string | SQL
   /** Null if the write concerns the whole organization. */
   projectKey: number | SQL | null
-  /** The ids of the version, review, or key in force before and after. */
+  /** The ids of the current version, review, or key before and after. */
   beforeId?: string | SQL | null
   afterId?: string | SQL | null
   /** Why somebody overrode a gate, or why the service returned to an earlier version. */

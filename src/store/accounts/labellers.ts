@@ -4,7 +4,7 @@ import type { Store } from '../core/store.ts'
 import { users } from '../schema/accounts.ts'
 
 /**
- * The statement that marks labellers, whose ids are the rows of a query. Run it before deleting one of their records,
+ * The statement that marks labelers, whose ids are the rows of a query. Run it before deleting one of their records,
  * because a repeated run wouldn't find them anymore. No walk checks them until the deletion must be over, so it can't
  * find the record and unmark them in between.
  */

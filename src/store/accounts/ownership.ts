@@ -79,7 +79,7 @@ export async function isForeignApiKey({ database }: UnscopedStore, own: Organiza
 
 /**
  * Whether another organization has a user with this id. Seeks once in each organization, because maintaining an index
- * by id would cost a write for each new labeller.
+ * by id would cost a write for each new labeler.
  */
 export async function isForeignUser({ database }: UnscopedStore, own: Organization, id: string): Promise<boolean> {
   const rows = await database

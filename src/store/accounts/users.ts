@@ -17,7 +17,7 @@ export interface User {
   name: string
   createdAt: number
   /**
-   * Whether a manager of the whole organization created or confirmed this user. False for a labeller, who is only known
+   * Whether a manager of the whole organization created or confirmed this user. False for a labeler, who is only known
    * from feedback.
    */
   isConfirmed: boolean
@@ -71,7 +71,7 @@ export async function findUserIds(
 }
 
 /**
- * Creates a user, or confirms the labeller with this email, who keeps the id and gets the given name. Returns undefined
+ * Creates a user, or confirms the labeler with this email, who keeps the id and gets the given name. Returns undefined
  * if the user was already created or confirmed. A retry of the same batch has the same effect. Throws a 403 like
  * `addApiKey`.
  */
@@ -234,7 +234,7 @@ export interface Membership {
 
 /**
  * The confirmed users with this email in one organization or in all, up to `limit`, oldest organizations first.
- * Labellers aren't included, even if keys act for them, because a pipeline or a project's manager must not be able to
+ * Labelers aren't included, even if keys act for them, because a pipeline or a project's manager must not be able to
  * admit people to an organization.
  */
 export function findMemberships(

@@ -40,8 +40,8 @@ export function recordAnswer(store: Store, { traceKey, projectKey }: Claim, id: 
 }
 
 /**
- * The statements, one or none, that record that a job fails for good. They come before the update with the same condition,
- * so a retry after a lost reply records nothing more. Return the projects for `hint`.
+ * The statements, one or none, that record that a job fails permanently. They come before the update with the same
+ * condition, so a retry after a lost reply records nothing more. Return the projects for `hint`.
  */
 export const recordFailure = (store: Store, isFailing: SQL | undefined, failure: SQL, at: number) =>
   recordEventsOfProjects(

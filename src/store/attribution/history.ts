@@ -42,7 +42,7 @@ export interface ReviewersAnswer extends PastAttribution {
   spanId: string
   userId: string
   comment: string | null
-  /** Whether this is the decision in force on its span. */
+  /** Whether this is the current decision on its span. */
   isInForce: boolean
 }
 
@@ -59,7 +59,7 @@ interface AttributionPage {
   nextPlace: AttributionPlace | null
 }
 
-/** Whether a review is the decision in force on its span. After a reset, there is none. */
+/** Whether a review is the current decision on its span. After a reset, there is none. */
 const isInForce = sql`exists (select 1 from ${spans} where ${spans.id} = ${reviews.spanId}
   and ${spans.traceKey} = ${reviews.traceKey} and ${spans.reviewNumber} = ${reviews.number}
   and ${isNotNull(spans.reviewState)})`

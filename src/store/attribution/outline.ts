@@ -165,7 +165,7 @@ const reviewedFields = ({ organization }: Store) => ({
 
 export type ReviewedRow = SelectResultFields<ReturnType<typeof reviewedFields>>
 
-/** Excludes the comments on decisions in force, which are part of the steps' reviews. */
+/** Excludes the comments on current decisions, which are part of the steps' reviews. */
 const isStandalone = sql`(${feedback.source} <> 'review' or not exists (
   select 1 from ${spans} decided cross join ${reviews} decision
   where decided.id = ${feedback.spanId} and decided.trace_key = ${feedback.traceKey} and decided.review_state is not null

@@ -32,7 +32,7 @@ interface Comparison {
 }
 
 /**
- * Compares the last engine answer on each trace with the error type of the newest decision in force that names one, in
+ * Compares the last engine answer on each trace with the error type of the newest current decision that names one, in
  * one round trip. Scans the newest 10,000 decisions that name one.
  */
 export async function compareAnswers(store: Store, project: Project, filter: ComparisonFilter): Promise<Comparison> {
@@ -165,7 +165,7 @@ const isScanned = (project: Project, { from, to }: ComparisonFilter): SQL | unde
   )
 
 /**
- * The traces of the newest decisions that name an error type, each with the newest one that is in force. Leaves out the
+ * The traces of the newest decisions that name an error type, each with the newest one that is current. Leaves out the
  * traces whose answers the viewer may not see.
  */
 function scannedTraces(store: Store, project: Project, filter: ComparisonFilter): SQL {

@@ -44,7 +44,7 @@ export interface AttributionResult {
   evidence: readonly Evidence[]
   engine: string
   cost: AttributionCost
-  /** The newest decision in force on the trace's spans that names an error type. */
+  /** The newest current decision on the trace's spans that names an error type. */
   override: AttributionOverride | null
 }
 

@@ -179,7 +179,7 @@ const toSubjectFeedback = ({
 })
 
 /**
- * Who gave a piece of feedback. A labeller without an email isn't a user, so the feedback then belongs to the key,
+ * Who gave a piece of feedback. A labeler without an email isn't a user, so the feedback then belongs to the key,
  * which may act for many people, or to a reviewer.
  */
 const authorOf = (userId: string, labeller: Labeller | null): string =>

@@ -5,7 +5,7 @@ import { traces } from '../schema/traces.ts'
 
 /** What a trace's model calls used together. Null if no call has any. */
 export interface TraceUse extends Pick<ModelUse, 'usage' | 'costUsd'> {
-  /** The model that wrote the most output tokens; among equals, the one with the most calls, then the first by name. */
+  /** The model that wrote the most output tokens; if tied, the one with the most calls, then the first by name. */
   model: string | null
 }
 

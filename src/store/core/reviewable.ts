@@ -58,7 +58,7 @@ const foldedOutput = sql`coalesce(${lastOutput('observed.data')}, ${spans.output
 /** The revision of that output, as in `FoldedSpan.outputRevision`. */
 export const outputRevision = sql`coalesce(${lastOutput('observed.id')}, ${spans.outputRevision}, 'none')`
 
-/** Whether a row of `reviews` is the decision in force for a reviewed span. */
+/** Whether a row of `reviews` is the current decision for a reviewed span. */
 export const isDecisionInForce = sql`(${spans.reviewState} is not null and ${reviews.traceKey} = ${spans.traceKey}
   and ${reviews.spanId} = ${spans.id} and ${reviews.number} = ${spans.reviewNumber})`
 

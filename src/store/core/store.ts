@@ -75,7 +75,7 @@ export function openUnscopedStore({ DB, PAYLOADS }: StoreBindings, deadline: Dea
   return { scope: 'deployment', database: openDatabase(DB, deadline), payloads: PAYLOADS, deadline }
 }
 
-/** Throws a 503 if D1 doesn't answer or lacks this release's tables. */
+/** Throws a 503 if D1 doesn't respond or lacks this release's tables. */
 export async function requireDatabase({ database }: UnscopedStore): Promise<void> {
   await database.select({ name: sweeps.name }).from(sweeps).where(eq(sweeps.name, ''))
 }

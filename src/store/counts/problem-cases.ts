@@ -45,7 +45,7 @@ const isInForce = (span: string, review: string): SQL => {
 }
 
 /**
- * The cases that follow from the decisions in force and the latest answers of traces. Decisions and answers from before
+ * The cases that follow from the current decisions and the latest answers of traces. Decisions and answers from before
  * counts were kept make no cases.
  */
 const casesNow = (ofTraces: SQL | undefined): SQL => {
@@ -114,7 +114,7 @@ function countCases({ database }: Pick<Store, 'database'>, cases: SQL, as: 'coun
 }
 
 /**
- * The statements that bring the cases of traces up to date. Run them after the decisions and answers are in force.
+ * The statements that bring the cases of traces up to date. Run them after the decisions and answers are current.
  * `ofTraces` is a condition on traces that aren't deleted.
  */
 export function updateCases(store: Pick<Store, 'database'>, ofTraces: SQL | undefined) {

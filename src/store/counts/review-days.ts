@@ -10,11 +10,11 @@ import { spans } from '../schema/spans.ts'
 
 /*
  * Statements that count decisions and answers. Run them in the batch that writes those, so both happen or neither does.
- * Only decisions and answers in force are counted: a new one adds one, and the one it replaces is subtracted. The
+ * Only current decisions and answers are counted: a new one adds one, and the one it replaces is subtracted. The
  * columns to count by are stored with the decision or answer, because its span's step may change.
  */
 
-/** Whether a row of `reviews` is counted while it's in force. */
+/** Whether a row of `reviews` is counted while it's current. */
 export const isCounted = sql`(${reviews.state} is not null and ${reviews.stepId} is not null)`
 
 /** The day of a time in whole milliseconds since 1970. */
@@ -116,7 +116,7 @@ export function countAnswer({ database }: Store, isJob: SQL | undefined) {
  * finds no rows the second time. `isPiece` selects the rows. Rows that were never counted have no pipeline step.
  */
 
-/** How many of the decisions to delete are in force and end in a state. */
+/** How many of the decisions to delete are current and end in a state. */
 const endedIn = (state: ReviewOutcome) => sql`sum(${reviews.state} = ${state})`
 const followedFromVotes = sql`sum(${reviews.basis} is 'votes')`
 

@@ -17,7 +17,7 @@ export interface DayRange {
   to: number
 }
 
-/** The number of decisions in force. */
+/** The number of current decisions. */
 export interface Decided {
   accepted: number
   corrected: number
@@ -227,7 +227,7 @@ export async function readInsights(store: Store, project: Project, days: DayRang
 }
 
 /**
- * The query for the number of decisions in force on spans that used each version of a text. Pass its results to
+ * The query for the number of current decisions on spans that used each version of a text. Pass its results to
  * `decidedByVersion`.
  */
 export const versionDecisionsQuery = ({ database }: Store, ofText: SQL | undefined) =>

@@ -58,7 +58,7 @@ export async function findTrainItems(store: Store, problem: FoundProblem): Promi
 
 const PLACES = rowSet(['spanId', 'traceKey'])
 
-/** The comments that came with the decisions in force on these spans, by span id. */
+/** The comments that came with the current decisions on these spans, by span id. */
 export async function findDecisionComments(
   { database }: Store,
   heads: readonly ItemHead[],

@@ -24,7 +24,7 @@ import { isLiveIn, unpurgedTraces } from '../traces/live.ts'
 import { firstDecisions, type WatchedDecisions } from './first-decisions.ts'
 
 /*
- * Lists spans by their decisions in force, with the step and prompt version recorded there: the decisions that insights
+ * Lists spans by their current decisions, with the step and prompt version recorded there: the decisions that insights
  * count. Insights count whole days, so these lists do as well.
  */
 
@@ -41,7 +41,7 @@ export interface DecisionFilter extends SpanFilter {
   problem?: ProblemKey | undefined
   /** Who named the type of those cases. */
   namedBy?: NamedBy | undefined
-  /** Lists the decisions that a watch counts instead, whether or not they're in force. */
+  /** Lists the decisions that a watch counts instead, whether or not they're current. */
   watched?: WatchedDecisions | undefined
 }
 
@@ -231,7 +231,7 @@ function countUncounted({ database }: Store, state: ReviewOutcome | undefined, w
     .where(isState)
 }
 
-/** Whether a row of `reviews` is a decision to list, if it's in force. */
+/** Whether a row of `reviews` is a decision to list, if it's current. */
 const isDecision = (project: Project, filter: DecisionFilter): SQL | undefined =>
   and(isCounted, filter.state && eq(reviews.state, filter.state), isRecorded(project, filter, reviews))
 

@@ -30,9 +30,9 @@ export interface FeedbackDraft {
   labeller: Labeller | null
   timestamp: number | null
   receivedAt: number
-  /** The author if the labeller has no email. */
+  /** The author if the labeler has no email. */
   fallbackUserId: string
-  /** The labeller. If the email is new, they become a user with this id. */
+  /** The labeler. If the email is new, they become a user with this id. */
   user: { id: string; email: string; name: string } | null
   /** Given elsewhere. It starts no attribution. */
   isImported: boolean
@@ -169,7 +169,7 @@ const rowOf = (draft: FeedbackDraft) =>
 /** The feedback that a statement writes, and where it belongs. */
 type Place = Readonly<Record<'traceUuid' | 'id' | 'spanId', SQL>>
 
-/** Drafts by labellers with the same email all get the first one's id, which becomes the user's. */
+/** Drafts by labelers with the same email all get the first one's id, which becomes the user's. */
 function withOneIdPerEmail(drafts: readonly FeedbackDraft[]): FeedbackDraft[] {
   const ids = new Map<string, string>()
   return drafts.map(draft => {
@@ -229,7 +229,7 @@ const upsertFeedback = (
     })
 }
 
-/** Whether an update sends a field with another value than the stored one. */
+/** Whether an update sends a field whose value differs from the stored one. */
 const differs = (withTime: boolean): SQL => {
   const { spanId, name, rating, comment, correction, labeller, userId, timestamp } = feedback
   const fields = [spanId, name, rating, comment, correction, labeller].map(
@@ -303,7 +303,7 @@ const storedRecords = (store: Store, drafts: readonly FeedbackDraft[]) => sql`
   ${namedRecords(store, drafts)}
     and ${feedback.source} = 'api' and coalesce(${WRITTEN.row.spanId}, ${feedback.spanId}) is ${feedback.spanId}`
 
-/** The statement that marks labellers whose feedback is about to get a different author. */
+/** The statement that marks labelers whose feedback is about to get a different author. */
 const markReplacedLabellers = (store: Store, drafts: readonly FeedbackDraft[], now: number) =>
   markLabellers(
     store,
@@ -313,8 +313,8 @@ const markReplacedLabellers = (store: Store, drafts: readonly FeedbackDraft[], n
   )
 
 /**
- * Adds labellers as users, but only if their feedback was stored, because refused feedback must leave nothing behind.
- * Fills in a missing name, and unmarks a labeller who has feedback again.
+ * Adds labelers as users, but only if their feedback was stored, because refused feedback must leave nothing behind.
+ * Fills in a missing name, and unmarks a labeler who has feedback again.
  */
 const addLabellers = (store: Store, drafts: readonly FeedbackDraft[]) =>
   store.database

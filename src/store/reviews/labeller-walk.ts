@@ -10,10 +10,10 @@ import { feedback, reviews, votes } from '../schema/reviews.ts'
 import { type TracePlace, WALK_START, walkTraces } from '../traces/trace-walk.ts'
 
 /*
- * Only a pipeline vouches for a labeller, so a labeller is deleted with their last record. An index of records by user
- * would cost a write for every piece of feedback. Instead, deleting feedback marks its labeller, and cron walks the
- * traces of organizations with marks: labellers who still have a record are unmarked, and the others are deleted. New
- * feedback also unmarks its labeller.
+ * Only a pipeline vouches for a labeler, so a labeler is deleted with their last record. An index of records by user
+ * would cost a write for every piece of feedback. Instead, deleting feedback marks its labeler, and cron walks the
+ * traces of organizations with marks: labelers who still have a record are unmarked, and the others are deleted. New
+ * feedback also unmarks its labeler.
  */
 
 /** A pass over one organization. */
@@ -43,7 +43,7 @@ export async function checkLabellers(env: Env, unscoped: UnscopedStore, now: num
   return true
 }
 
-/** The walk over the next organization that has marked labellers. */
+/** The walk over the next organization that has marked labelers. */
 async function nextWalk({ database }: UnscopedStore, after: number, now: number): Promise<Walk | undefined> {
   const [row] = await database
     .select({ organizationKey: users.organizationKey })
@@ -55,7 +55,7 @@ async function nextWalk({ database }: UnscopedStore, after: number, now: number)
 }
 
 /**
- * Unmarks labellers who have a record on the next traces. Returns the place to continue from, or null if there is no
+ * Unmarks labelers who have a record on the next traces. Returns the place to continue from, or null if there is no
  * one left to check.
  */
 async function checkPiece(store: Store, { startedAt, place }: Walk): Promise<TracePlace | null> {
@@ -82,7 +82,7 @@ async function checkPiece(store: Store, { startedAt, place }: Walk): Promise<Tra
   return null
 }
 
-/** Whether a labeller was marked before a time. A labeller with a valid key stays. */
+/** Whether a labeler was marked before a time. A labeler with a valid key stays. */
 const isMarked = (time: number): SQL | undefined =>
   and(
     sql`${users.uncheckedSince} is not null`,

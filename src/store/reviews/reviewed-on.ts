@@ -6,7 +6,7 @@ import { reviewDays } from '../schema/counts.ts'
 import { votes } from '../schema/reviews.ts'
 
 /**
- * The query for the number of spans that each reviewer reviewed on each day of a range: their decisions in force, as
+ * The query for the number of spans that each reviewer reviewed on each day of a range: their current decisions, as
  * shown in insights, and their votes. Decisions that follow from votes are left out, because the votes count.
  */
 export function reviewedOn({ database }: Store, project: Project, { from, to }: { from: number; to: number }) {

@@ -146,7 +146,7 @@ function recordDisputes(store: Store, drafts: readonly VoteDraft[], act: Act) {
 
 /**
  * The statements that store votes, each of which replaces the reviewer's earlier one. If decisions follow from them,
- * those must already be in force. Running them again after a lost reply changes nothing, because the last one advances
+ * those must already be current. Running them again after a lost reply changes nothing, because the last one advances
  * the span's number of votes.
  */
 export function voteStatements(store: Store, act: Act, drafts: readonly VoteWithReview[]) {

@@ -63,11 +63,11 @@ export const users = sqliteTable(
     createdAt: integer('created_at').notNull(),
     /**
      * Identifies the `POST /api/users` write by which a manager of the whole organization created or confirmed the
-     * user, like `feedback.createdBy`. Null for a labeller: only a pipeline vouches for labellers, so Cloudflare Access
+     * user, like `feedback.createdBy`. Null for a labeler: only a pipeline vouches for labelers, so Cloudflare Access
      * doesn't sign them in.
      */
     createdBy: text('created_by'),
-    /** When a labeller may have lost their last record. Null if there is no reason to check. */
+    /** When a labeler may have lost their last record. Null if there is no reason to check. */
     uncheckedSince: integer('unchecked_since'),
     /**
      * Whether this person settles disagreements between reviewers. Adjudicators see every vote but don't vote
@@ -222,7 +222,7 @@ export const auditLog = sqliteTable(
     /** `<resource>.<verb>`. */
     action: text('action').notNull(),
     targetId: text('target_id').notNull(),
-    /** The ids of the version, review, or key in force before and after. */
+    /** The ids of the current version, review, or key before and after. */
     beforeId: text('before_id'),
     afterId: text('after_id'),
     requestId: text('request_id').notNull(),

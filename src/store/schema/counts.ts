@@ -4,7 +4,7 @@ import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlit
 /* The counts for insights, which would otherwise have to read all traces. A `day` is a UTC day, counted from 1970. */
 
 /**
- * The number of decisions in force that were made on a day, by the dimensions that insights show. Both counts may drop
+ * The number of current decisions that were made on a day, by the dimensions that insights show. Both counts may drop
  * to 0.
  */
 export const reviewDays = sqliteTable(

@@ -4,8 +4,8 @@
  */
 
 /**
- * - `trace`: rows that are written with a trace's change lie in the trace's database.
- * - `control`: everything else lies in the control database. There is only one.
+ * - `trace`: rows that are written with a trace's change are in the trace's database.
+ * - `control`: everything else is in the control database. There is only one.
  * - `copied`: the control database decides. Each trace database has a copy, so that statements on traces can read it.
  * - `every`: each database has rows of its own, written with the rows that they belong to.
  */

@@ -7,7 +7,7 @@ import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlit
  */
 
 /**
- * The cases of problems: one for each span with a correction in force, and one for each trace without such a span for
+ * The cases of problems: one for each span with a current correction, and one for each trace without such a span for
  * which an engine found a cause. They follow from `reviews`, `spans`, and `attributions`, and are updated in the batch
  * that changes those.
  */

@@ -35,7 +35,7 @@ export const feedback = sqliteTable(
 
 /**
  * Every decision ever made on a span, numbered from 1. Only this table contains approved values. The span's
- * `reviewNumber` tells which row is in force.
+ * `reviewNumber` tells which row is current.
  */
 export const reviews = sqliteTable(
   'reviews',
@@ -84,7 +84,7 @@ export const reviews = sqliteTable(
 
 /**
  * What several reviewers said about a span, one row per reviewer for each output and round. A round lies between two
- * decisions, so the votes in force are those for the span's current `reviewNumber` and output. Earlier rounds stay, to
+ * decisions, so the current votes are those for the span's current `reviewNumber` and output. Earlier rounds stay, to
  * measure agreement.
  */
 export const votes = sqliteTable(

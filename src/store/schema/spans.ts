@@ -36,7 +36,7 @@ export const spans = sqliteTable(
     outputRevision: text('output_revision'),
     /** Whether a null output arrived as well. If so, only folding shows whether the span has an output. */
     hasNullOutput: integer('has_null_output', { mode: 'boolean' }).notNull().default(false),
-    /** The number of its decisions in `reviews`. The last one is in force. */
+    /** The number of its decisions in `reviews`. The last one is current. */
     reviewNumber: integer('review_number').notNull().default(0),
     /** The span's state after the last decision. Null: unreviewed. */
     reviewState: text('review_state', { enum: REVIEW_OUTCOMES }),

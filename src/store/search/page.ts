@@ -63,7 +63,7 @@ export class SearchPage<Item, Place> {
       )
       for (const group of fitting) this.#searchGroup(group, read)
       this.#isOver ||= fitting.length < some.length
-      // Let other requests run, even if D1 answers immediately.
+      // Let other requests run, even if D1 responds immediately.
       await giveTurn()
     }
   }

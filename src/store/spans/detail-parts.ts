@@ -146,7 +146,7 @@ async function readSpans<Shown extends { bytes: number }>(
   for (const part of inPieces(planned.slice(0, limit), DETAIL_PART_BYTES, bytesOf, DETAIL_PART_SPANS)) {
     // A partial page is better than a 503.
     if (last && store.deadline.remainingMs() < STORE_ATTEMPT_MS) return page()
-    // Let other requests run, even if D1 answers immediately.
+    // Let other requests run, even if D1 responds immediately.
     await giveTurn()
     const folded = await readPart(store, trace, part, mode, isPage ? MAX_SPAN_BYTES : MAX_DETAIL_BYTES)
     if (!isPage && folded.some(isAnyCut)) return 'too_large'

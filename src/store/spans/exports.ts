@@ -60,7 +60,7 @@ export async function saveExport(
     if (losses > 0) await store.deadline.giveWay(losses)
     const merges = await mergeIntoStored(store, pending, now, losses)
     const done = await writeMerges(store, project, merges, now)
-    for (const { trace, left } of merges) if (left.length > 0) leftFields.set(trace.id, left)
+    for (const { trace, leftOut } of merges) if (leftOut.length > 0) leftFields.set(trace.id, leftOut)
     for (const id of done.onOtherTrace) onOtherTrace.add(id)
     pending = pending.filter(({ id }) => !done.traces.has(id))
     if (pending.length === 0) return { onOtherTrace, leftFields }
@@ -74,7 +74,7 @@ interface Merge {
   key: number
   before: TraceRecord | undefined
   state: TraceState
-  left: string[]
+  leftOut: string[]
   now: number
 }
 
@@ -90,8 +90,8 @@ async function mergeIntoStored(
   const drawn = newKeys(now + losses, exported.length)
   return exported.map((trace, index) => {
     const before = found.get(trace.id)
-    const { state, left } = mergeExport(before, trace.facts, { rootSpanId: trace.rootSpanId, now })
-    return { trace, key: before?.key ?? drawn[index] ?? 0, before, state, left, now }
+    const { state, leftOut } = mergeExport(before, trace.facts, { rootSpanId: trace.rootSpanId, now })
+    return { trace, key: before?.key ?? drawn[index] ?? 0, before, state, leftOut, now }
   })
 }
 

@@ -24,7 +24,7 @@ export interface FoldedSpan {
   /** The id of the last output's observation, or the revision of an output given to the span itself. */
   outputRevision: string
   state: [key: string, value: FoundValue][]
-  /** The last decision, whether or not it's in force. */
+  /** The last decision, whether or not it's current. */
   decision: DecisionRow | undefined
   approved: FoundValue | undefined
   /** The votes, if they were read with the span. */

@@ -51,7 +51,7 @@ export interface SpanDetail extends ModelUse, Omit<ShownVotes, 'reviewers'> {
   truncated: string[]
 }
 
-/** The decision in force on a reviewed span. */
+/** The current decision on a reviewed span. */
 export interface SpanReview {
   state: ReviewOutcome
   userId: string
@@ -181,7 +181,7 @@ export const revisionOf = ({
   row: { reviewNumber: number }
 }): string => (reviewNumber === 0 ? outputRevision : `${outputRevision}.${reviewNumber}`)
 
-/** The decision in force on a span. */
+/** The current decision on a span. */
 export function reviewOf(span: FoldedSpan, mode: ShownMode): SpanReview | undefined {
   const { decision, row } = span
   if (!decision?.state) return undefined
@@ -207,7 +207,7 @@ export const reviewersOf = (
   review: Pick<SpanReview, 'isStale'> | undefined,
 ): number => (isReviewed(review) ? 1 : policyReviewers)
 
-/** The comment of the decision in force. */
+/** The comment of the current decision. */
 const reviewedComment = ({ decision }: FoldedSpan) => (decision?.state ? decision.comment : null)
 
 /**

@@ -80,14 +80,14 @@ export function votesOn(
 /** Whether part of a vote wasn't read, because it didn't fit. */
 export const isVoteCut = ({ isCut }: VoteRow): boolean => isCut === 1
 
-/** The fields that show which of a span's votes are in force. */
+/** The fields that show which of a span's votes are current. */
 interface Voted {
   row: { reviewNumber: number; isStale: number }
   outputRevision: string
   decision: { state: string | null; outputRevision: string } | undefined
 }
 
-/** Whether a span has a decision in force. */
+/** Whether a span has a current decision. */
 export const isDecided = ({ row, decision }: Voted): boolean =>
   isReviewed(decision?.state ? { isStale: row.isStale === 1 } : undefined)
 

@@ -23,7 +23,7 @@ export interface Vote {
 
 /** What a span shows of its votes. */
 export interface ShownVotes {
-  /** The votes on the current output, or those before the decision in force, oldest first. */
+  /** The votes on the current output, or those before the current decision, oldest first. */
   votes: readonly Vote[]
   /** Whether the span waits for an adjudicator, because all votes are in and don't agree. */
   isDisputed: boolean

@@ -59,7 +59,7 @@ export interface TextDetail {
   versions: TextVersion[]
 }
 
-/** A prompt with every version, and the number of decisions in force on spans that used each version, by version id. */
+/** A prompt with every version, and the number of current decisions on spans that used each version, by version id. */
 export interface PromptRecord extends TextDetail {
   decided: ReadonlyMap<string, Decided>
   /** The versions that are or were active, by id. */

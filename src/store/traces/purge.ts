@@ -113,7 +113,7 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
   return true
 }
 
-/** Deletes some of a trace's feedback and marks its labellers. Returns whether there may be more. */
+/** Deletes some of a trace's feedback and marks its labelers. Returns whether there may be more. */
 async function deleteFeedback(store: Store, traceKey: number, now: number): Promise<boolean> {
   const { database } = store
   const some = await database

@@ -194,7 +194,7 @@ const REVIEWED: Record<TraceReviewState, SQL> = {
 }
 
 /**
- * Whether a trace's disagreement is of this type, according to the decisions in force or, if they name none, the
+ * Whether a trace's disagreement is of this type, according to the current decisions or, if they name none, the
  * engine's last answer. That answer stays valid if its job runs again or fails.
  */
 const hasErrorType = (store: Store, errorType: string): SQL => sql`(
@@ -203,7 +203,7 @@ const hasErrorType = (store: Store, errorType: string): SQL => sql`(
     and ${and(sql`not ${namesErrorType(isNotNull(reviews.errorType))}`, isAnswerShown(store))})
   or ${namesErrorType(eq(reviews.errorType, errorType))})`
 
-/** The decisions in force on a trace's spans that meet the condition `which`. */
+/** The current decisions on a trace's spans that meet the condition `which`. */
 const decisionsInForce = (which: SQL): SQL => sql`${spans} cross join ${reviews}
   where ${spans.traceKey} = ${traces.key} and ${isNotNull(spans.reviewState)}
     and ${reviews.traceKey} = ${spans.traceKey} and ${reviews.spanId} = ${spans.id}

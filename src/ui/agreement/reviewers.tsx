@@ -20,7 +20,7 @@ export function Reviewers({ agreement: { reviewers, reviewerCount }, nameOf, pat
   return (
     <Section
       title="Reviewers"
-      description={`Adjudicators mostly see outputs on which reviewers disagree, so a low agreement with them isn't a sign of poor work.${left > 0 ? ` ${count(left)} more with fewer votes aren't shown.` : ''}`}
+      description={`Adjudicators mostly see outputs on which reviewers disagree, so low agreement with them isn't a sign of poor work.${left > 0 ? ` ${count(left)} more with fewer votes aren't shown.` : ''}`}
     >
       <StackedTable
         label="Reviewers"

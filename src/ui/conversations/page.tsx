@@ -58,7 +58,7 @@ export function Page() {
       {hasFailed && <FaultAlert error={query.error} title="Couldn't load the conversations" onRetry={query.refetch} />}
       {isEmpty && (
         <Empty title={`No traces have ${key} in their metadata`}>
-          Send the same <code>group_id</code> in the metadata of all traces of a conversation. Session IDs from
+          Send the same <code>group_id</code> in the metadata of every trace in a conversation. Session IDs from
           telemetry also become a <code>group_id</code>.
         </Empty>
       )}

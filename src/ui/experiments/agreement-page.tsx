@@ -51,7 +51,7 @@ export function Page() {
           <span dir="auto">
             <ShownText text={stepId === '' ? 'a step' : stepId} />
           </span>{' '}
-          in all experiments that a model judged and a person decided on. People may have seen the model's judgment
+          that both a model and a person judged, across all experiments. People may have seen the model's judgment
           before they decided.
         </Text>
       </div>

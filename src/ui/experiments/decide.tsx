@@ -87,7 +87,7 @@ export function Decide({ report, item, reviewer, onDecided }: DecideProps) {
   )
 }
 
-/** The decision in force. */
+/** The current decision. */
 const Decided = ({
   review: { decision, at, comment },
   reviewer,

@@ -68,7 +68,7 @@ function JobState({ job: { status, failure, waitsUntil } }: { job: NonNullable<E
         ? "The model couldn't be asked"
         : waitsUntil === null
           ? 'Asking the model… This page updates automatically.'
-          : 'Asking the model continues '}
+          : 'The model will be asked again '}
       {status === 'pending' && waitsUntil !== null && <Moment at={waitsUntil} precision="exact" />}
       {failure !== null && (
         <>

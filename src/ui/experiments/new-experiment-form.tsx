@@ -92,7 +92,7 @@ export function NewExperimentForm({ project, datasets }: NewExperimentFormProps)
         {faults.rest && <FaultAlert error={faults.rest} title="Couldn't start the experiment" />}
         <Group justify="flex-end">
           <Button type="submit" loading={isPending} disabled={!body}>
-            Begin
+            Start
           </Button>
         </Group>
       </Stack>

@@ -34,7 +34,7 @@ export function FixNext({ insights, problems, days, project, typeNames, paths }:
   return (
     <Section
       title="Fix next"
-      description="Steps ranked by the minimum number of corrections to expect in as many outputs as this period had."
+      description="Steps ranked by how many corrections to expect, at a minimum, in the same number of outputs as in this period."
       controls={
         <TextLink href={pathWith('/problems', { project, days })} fz="sm">
           All problems

@@ -23,7 +23,7 @@ const pendingCalls = new Map<string, Promise<SpanOfTrace>>()
 
 /**
  * Sends a decision on a span as the reviewer saw it. The reviewer moves on; the draft stays until the decision is
- * saved. Returns the span as it is afterward, if the decision was saved and is still in force.
+ * saved. Returns the span as it is afterward, if the decision was saved and is still current.
  */
 export async function decide(
   desk: Desk,

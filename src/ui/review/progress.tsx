@@ -16,7 +16,7 @@ interface ProgressProps {
   assigned: number | undefined
   remaining: number | undefined
   isMinimum: boolean
-  /** This reviewer's decisions in force since midnight UTC, as insights count them, and votes. */
+  /** This reviewer's current decisions since midnight UTC, as insights count them, and votes. */
   today: number
   reviewerId: string
 }

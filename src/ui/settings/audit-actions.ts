@@ -57,7 +57,7 @@ const LABELS: Readonly<Record<AuditAction, string>> = {
   'webhook.rotate_secret': "Webhook's secret replaced",
   'webhook.test': 'Test event sent',
   'webhook.replay': 'Webhook delivery repeated',
-  'webhook.switch_off': 'Webhook switched off',
+  'webhook.switch_off': 'Webhook disabled automatically',
 }
 
 /** The actions to filter by. */

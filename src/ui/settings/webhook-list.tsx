@@ -87,7 +87,7 @@ export function WebhookList({ onMade }: { onMade: (webhook: WebhookWithSecret) =
           onRetry={query.refetch}
         />
       ) : webhooks?.length === 0 ? (
-        <Empty title="No webhooks">Create one to send events to a service of yours or to Slack.</Empty>
+        <Empty title="No webhooks">Create one to send events to your own service or to Slack.</Empty>
       ) : (
         <StackedTable label="Webhooks" columns={columns} rows={webhooks} keyOf={({ id }) => id} />
       )}

@@ -52,7 +52,7 @@ const rate = (value: number): string => percent.format(Math.floor(value * 1000) 
 /** What a version still lacks, in sentences. */
 export const shortfallsOf = ({ experimentId, unmet }: GateState): string[] =>
   experimentId === null
-    ? ['No finished experiment on this version counts yet.']
+    ? ['No finished experiment with this version counts yet.']
     : unmet.map(({ condition, required, actual }) =>
         actual === null ? `It has no judged items, so there's no pass rate.` : SHORTFALLS[condition](actual, required),
       )

@@ -660,7 +660,7 @@ describe('sending', () => {
     expect([report.sent.spans, sizes]).toEqual([2500, [1000, 1000, 500]])
   })
 
-  it('ends when it’s told to', async ({ expect }) => {
+  it('ends when it’s asked to', async ({ expect }) => {
     const stop = new AbortController()
     stop.abort(new Error('Stopped'))
     const options = {

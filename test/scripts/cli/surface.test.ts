@@ -80,7 +80,7 @@ describe('a command line that is wrong', () => {
     [['traces', 'list', '--from', 'yesterday'], '--from must be a date or a time: yesterday'],
     [['traces', 'list', '--metadata', 'vip'], '--metadata must have the form path=value: vip'],
     [['traces', 'list', '--name'], "Option '--name <value>' argument missing"],
-    [['traces', 'list', 'extra'], 'Nothing is expected after "traces list": extra'],
+    [['traces', 'list', 'extra'], 'Unexpected argument: extra'],
     [['traces', 'list', '--', 'true'], 'Nothing may follow --'],
     [['traces', 'show'], '<trace> is missing'],
     [['--json'], 'Options come after the command'],

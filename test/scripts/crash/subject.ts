@@ -73,7 +73,7 @@ export class Tracked<State> implements Subject {
   }
 }
 
-/** Seeded anew for each run, so that the content and timing of writes differ. */
+/** Seeded differently for each run, so that the content and timing of writes differ. */
 export const random = seededRandom(randomUUID())
 
 /**

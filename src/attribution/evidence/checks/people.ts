@@ -3,7 +3,7 @@ import { isEqual } from '../../text/canonical.ts'
 import type { Scene } from '../scene.ts'
 import { quote } from '../sources.ts'
 
-/** Checks ratings, what other people said about the output, and decisions on equal cases. */
+/** Checks ratings, what other people said about the output, and decisions on identical cases. */
 export function* checkPeople({ dispute, supports, subject }: Scene): Generator<Finding> {
   if (!dispute) return
   const { step, userId, approved } = dispute

@@ -60,7 +60,7 @@ export const importDataset = defineCommand({
         refuse(outcome, line, example.error)
         continue
       }
-      // The service refuses a call that has an id twice.
+      // The service rejects a call that has an id twice.
       if (ids.has(example.id)) {
         outcome.repeated++
         continue
@@ -73,7 +73,7 @@ export const importDataset = defineCommand({
     await send()
     const { created, repeated, refused, errors } = outcome
     await out.json({ datasetId: dataset.id, ...outcome })
-    await out.line(`${created} created, ${repeated} already there, ${refused} refused`)
+    await out.line(`${created} created, ${repeated} already there, ${refused} rejected`)
     for (const { line, error } of errors) await out.note(`line ${line}: ${error}`, 'bad')
     return refused > 0 ? 'incomplete' : 'ok'
   },
@@ -122,7 +122,7 @@ function readExample(dataset: Dataset, line: number, text: string): Example | { 
   return { line, id, json: JSON.stringify({ ...fields, id }) }
 }
 
-/** Whether it's an item of `datasets export`: only these list what's expected beside the split. */
+/** Whether it's an item of `datasets export`: only these have both `expected` and `split`. */
 const isExported = (value: object): boolean =>
   Array.isArray(fieldOf(value, 'expected')) && fieldOf(value, 'split') !== undefined && 'decision' in value
 

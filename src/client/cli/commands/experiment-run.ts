@@ -117,7 +117,7 @@ export const runExperiment = defineCommand({
       promptVersion === undefined || step === undefined
         ? undefined
         : (await findVersion(connection, step, promptVersion, folderAt(directory, options.folder))).id
-    // One that goes on uses the version that it began with.
+    // One that continues uses the version that it started with.
     const promptVersionId = chosen ?? known?.promptVersionId ?? undefined
     const id = options.id ?? newUuid()
     const stop = new AbortController()

@@ -20,7 +20,7 @@ export const importExports = defineCommand({
   name: 'import',
   summary: 'Import traces, feedback, and corrections from another tool',
   description: [
-    'Reads exports from Langfuse, LangSmith, Phoenix, or Countersign (`jsonl`): JSON Lines, JSON arrays, or pages of an API, gzipped or not. Give all files of an export at once, because scores and spans are often in separate files. `docs/importing.md` says what each tool exports and where everything goes.',
+    'Reads exports from Langfuse, LangSmith, Phoenix, or Countersign (`jsonl`): JSON Lines, JSON arrays, or pages of an API, gzipped or not. Pass all the files of an export at once, because scores and spans are often in separate files. `docs/importing.md` says what each tool exports and where everything goes.',
     'Importing a file again changes nothing. So after an interruption, run the same command again.',
     'Ends with a report of what was imported, what has no equivalent in Countersign, and what was wrong. If records were wrong, the exit code is 7, and everything else is imported.',
   ],
@@ -40,7 +40,7 @@ export const importExports = defineCommand({
   examples: [
     [
       'countersign import langfuse traces.jsonl observations.jsonl scores.jsonl',
-      'All files of an export from Langfuse',
+      'All the files of an export from Langfuse',
     ],
     ['countersign import langsmith runs.jsonl feedback.jsonl --user 4f0c=ada@example.com', 'With corrections by Ada'],
     ['countersign import phoenix spans.json annotations.json --dry-run', "First see what wouldn't be imported"],
@@ -89,7 +89,7 @@ async function openFile({ directory }: Context, name: string): Promise<ImportFil
   const path = resolve(directory, name)
   const found = await stat(path).catch(() => undefined)
   if (!found) throw invalid(`There is no file "${name}"`)
-  if (!found.isFile()) throw invalid(`"${name}" isn't a file, but it's read several times`)
+  if (!found.isFile()) throw invalid(`"${name}" isn't a regular file, and it has to be read several times`)
   await access(path, constants.R_OK).catch(() => {
     throw invalid(`"${name}" can't be read`)
   })

@@ -15,7 +15,7 @@ export const pushPrompts = defineCommand({
   description: [
     "Creates a version of each prompt whose text or schema isn't in any version yet, and writes its ID to the front matter. Nothing changes in production until a version is activated, except that the first version of a new prompt is active at once.",
     "If another version has become active since the file was pulled, that's a conflict, and nothing is pushed.",
-    'With `--activate`, the versions of the files become active. If a gate refuses that, the exit code is 1, and the output says which conditions are unmet.',
+    'With `--activate`, the versions in the files become active. If a gate blocks that, the exit code is 1, and the output says which conditions are unmet.',
   ],
   arguments: { step: { description: 'Only the prompts of these steps', isOptional: true, isRepeated: true } },
   options: {
@@ -117,7 +117,7 @@ async function planPush(connection: Connection, local: LocalPrompt, willActivate
   }
 }
 
-/** Why the file may be based on something else than what's in production now. */
+/** Why the file may be based on something other than what's in production now. */
 function conflictOf(prompt: PromptDetail, { versionId }: LocalPrompt): string | undefined {
   const active = activeVersion(prompt)
   if (versionId === undefined) return `the step has a prompt already: v${active.number} is active`

@@ -86,7 +86,7 @@ export class Program {
     })
     if (code === 0) return undefined
     const said = shownText(this.#stderr.toString()).trim()
-    const how = signal ? `was ended by ${signal}` : `ended with code ${code}`
+    const how = signal ? `was killed by ${signal}` : `exited with code ${code}`
     return `The command ${how}${said === '' ? '' : `: ${said}`}`
   }
 
@@ -102,7 +102,7 @@ export class Program {
   }
 }
 
-/** Waits for a program's answer to an item, at most for a time, and as long as the experiment goes on. */
+/** Waits for a program's answer to an item, for a limited time, and only as long as the experiment continues. */
 export async function withinTime<Answer>(
   answer: Promise<Answer>,
   seconds: number,

@@ -87,7 +87,7 @@ export class OneForAll {
           this.#hasAnswered = true
         }
       }
-      const failure = (await program.ended) ?? 'The command ended with code 0 before it printed a result'
+      const failure = (await program.ended) ?? 'The command exited with code 0 before it printed a result'
       this.#fruitlessStarts = answered > 0 ? 0 : this.#fruitlessStarts + 1
       // Without this, a command that can't work would be started for each item. If it never worked, the items stay
       // without a result, so that a command that does work can run them.
@@ -121,7 +121,7 @@ export class OneForAll {
     const waiting = typeof id === 'string' ? this.#waiting.get(id) : undefined
     if (!waiting) {
       if (typeof id === 'string' && this.#abandoned.delete(id)) return
-      throw unexpected(line, typeof id === 'string' ? 'no item that waits has this id' : 'it has no id')
+      throw unexpected(line, typeof id === 'string' ? 'no waiting item has this id' : 'it has no id')
     }
     this.#waiting.delete(String(id))
     const [output, error] = [fieldOf(result, 'output'), fieldOf(result, 'error')]

@@ -67,7 +67,7 @@ export async function createVersion(
     const prompt = await findPrompt(connection, stepId)
     const version = prompt && versionWith(prompt, { content, outputSchema })
     if (version) return { prompt, version, isNew }
-    if (attempt > MAX_ATTEMPTS) throw new Error(`the service stored another text for ${stepId}`)
+    if (attempt > MAX_ATTEMPTS) throw new Error(`the service stored a different text for ${stepId}`)
     isNew = true
     try {
       if (prompt) await post(`/api/prompts/${prompt.id}/versions`, 'number', body)

@@ -28,7 +28,7 @@ export async function edit(
   const [code] = await once(child, 'close')
   if (code !== 0) {
     await rm(folder, { recursive: true, force: true })
-    throw new Failure('usage', 'editor_failed', `The editor (${editor}) ended with code ${code}, so nothing was saved`)
+    throw new Failure('usage', 'editor_failed', `The editor (${editor}) exited with code ${code}, so nothing was saved`)
   }
   return {
     file,
