@@ -429,6 +429,7 @@ function spanFieldsOf(trace: Trace, span: Partial<SpanBody>, id: string, ids: Id
     assignees: [],
     suggestions: [],
     votes: [],
+    reviewers: 1,
     isDisputed: false,
   }
 }
