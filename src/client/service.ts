@@ -1,3 +1,4 @@
+import { Bookmark } from './bookmark.ts'
 import { CountersignError, describe } from './errors.ts'
 import type { Fetch } from './fetch.ts'
 import { MAX_ATTEMPTS, MAX_RETRY_AFTER_MS, REQUEST_MS } from './limits.ts'
@@ -9,6 +10,8 @@ export interface ServiceOptions {
   apiKey: string
   projectSlug?: string | undefined
   fetch?: Fetch | undefined
+  /** Shared by several services with the same address and key. */
+  bookmark?: Bookmark
 }
 
 export interface RequestOptions {
@@ -17,6 +20,8 @@ export interface RequestOptions {
   body?: string
   headers?: Readonly<Record<string, string>>
   timeoutMs?: number
+  /** Whether the response may be older than what this client has seen. */
+  mayLag?: boolean
 }
 
 /** The outcome of one attempt at a request. */
@@ -35,8 +40,9 @@ export class Service {
   readonly baseUrl: string
   readonly #headers: Readonly<Record<string, string>>
   readonly #fetch: Fetch
+  readonly #bookmark: Bookmark
 
-  constructor({ baseUrl, apiKey, projectSlug, fetch }: ServiceOptions) {
+  constructor({ baseUrl, apiKey, projectSlug, fetch, bookmark = new Bookmark() }: ServiceOptions) {
     if (!/^https?:\/\//.test(baseUrl)) throw new TypeError('baseUrl must begin with http:// or https://')
     if (!apiKey) throw new TypeError('apiKey is missing')
     this.baseUrl = baseUrl.replace(/\/+$/, '')
@@ -44,6 +50,7 @@ export class Service {
       authorization: `Bearer ${apiKey}`,
       ...(projectSlug !== undefined && { 'x-project-slug': projectSlug }),
     }
+    this.#bookmark = bookmark
     // Looked up for each request: instrumentation may replace it, and browsers require that it's called on the global.
     this.#fetch = fetch ?? ((url, init) => globalThis.fetch(url, init))
   }
@@ -94,15 +101,21 @@ export class Service {
 
   async #exchange(
     path: string,
-    { method = 'GET', body, headers }: RequestOptions,
+    { method = 'GET', body, headers, mayLag = false }: RequestOptions,
     signal: AbortSignal,
   ): Promise<Answer> {
     const response = await this.#fetch(this.baseUrl + path, {
       method,
-      headers: { ...this.#headers, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      headers: {
+        ...this.#headers,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(method === 'GET' && !mayLag && this.#bookmark.headers()),
+        ...headers,
+      },
       ...(body !== undefined && { body }),
       signal,
     })
+    this.#bookmark.keep(response.headers)
     return { status: response.status, body: parse(await response.text()), headers: response.headers }
   }
 }

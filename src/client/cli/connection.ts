@@ -1,3 +1,4 @@
+import { Bookmark } from '../bookmark.ts'
 import { Countersign, type CountersignOptions } from '../countersign.ts'
 import type { Fetch } from '../fetch.ts'
 import { parametersOf } from '../parameters.ts'
@@ -19,11 +20,12 @@ export class Connection {
   readonly url: string
   readonly #login: Login
   readonly #service: Service
+  readonly #bookmark = new Bookmark()
   #session: Promise<Session> | undefined
 
   constructor(login: Login) {
     this.#login = login
-    this.#service = serviceOf(login)
+    this.#service = serviceOf(login, this.#bookmark)
     this.url = this.#service.baseUrl
   }
 
@@ -49,7 +51,7 @@ export class Connection {
   async open(path: string): Promise<{ body: ReadableStream<Uint8Array>; headers: Headers }> {
     let opened: { body: ReadableStream<Uint8Array>; headers: Headers } | undefined
     // The service's retries end where the file begins: it's read part by part, and may take minutes.
-    const service = serviceOf(this.#login, async (url, init) => {
+    const service = serviceOf(this.#login, this.#bookmark, async (url, init) => {
       const response = await fetch(url, init)
       if (!response.ok || !response.body) return response
       opened = { body: response.body, headers: response.headers }
@@ -84,7 +86,7 @@ export class Connection {
 
   /** The service, for many calls about one project. */
   async service(): Promise<Service> {
-    return serviceOf({ ...this.#login, project: await this.projectSlug() })
+    return serviceOf({ ...this.#login, project: await this.projectSlug() }, this.#bookmark)
   }
 
   /** Who the key acts for, and what it may do. */
@@ -119,7 +121,7 @@ export class Connection {
 }
 
 /** Calls a deployment. Throws a `Failure` if the URL or the key can't be right. */
-function serviceOf({ url, key, project }: Login, fetch?: Fetch): Service {
+function serviceOf({ url, key, project }: Login, bookmark: Bookmark, fetch?: Fetch): Service {
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
     throw invalid(`This isn't a URL: ${url}`, 'It begins with https:// or http://.')
   const { username, password } = new URL(url)
@@ -127,7 +129,7 @@ function serviceOf({ url, key, project }: Login, fetch?: Fetch): Service {
   if (username || password) throw invalid("The URL can't contain a user name or a password")
   // Such a key would make a header that no request can have.
   if (!/^[\x21-\x7e]+$/.test(key)) throw invalid("This isn't a key: it has spaces or other characters that no key has")
-  return new Service({ baseUrl: url, apiKey: key, projectSlug: project, fetch })
+  return new Service({ baseUrl: url, apiKey: key, projectSlug: project, fetch, bookmark })
 }
 
 const MAX_LISTED = 10

@@ -1,3 +1,4 @@
+import { bookmarkHeaders, keepBookmark } from './bookmark.ts'
 import { chosenOrganization } from './organization.ts'
 
 /** A failed call: a readable message with the request ID for support. The status is 0 if there was no response. */
@@ -76,6 +77,7 @@ const answerOf = (response: Response): Promise<unknown> => response.json().catch
 async function respond(path: string, request: Call): Promise<Response> {
   for (let attempt = 1; ; attempt++) {
     const response = await send(path, request)
+    keepBookmark(response)
     if (response.ok) return response
     const answer = await answerOf(response)
     const seconds = secondsToWait(response)
@@ -113,6 +115,7 @@ function send(
     headers: {
       ...(organization !== null && { 'x-org-slug': organization }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(method === 'GET' && bookmarkHeaders()),
       ...headers,
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
