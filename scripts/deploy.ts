@@ -20,6 +20,8 @@ import * as v from 'valibot'
 const PROJECT = dirname(dirname(fileURLToPath(import.meta.url)))
 const LOCATIONS = ['weur', 'eeur', 'apac', 'oc', 'wnam', 'enam']
 const JURISDICTIONS = ['eu', 'us', 'fedramp']
+/** As in src/limits/webhooks.ts, which isn't there when only this script is copied. */
+const MIN_WEBHOOK_KEY_LENGTH = 22
 const READY_ATTEMPTS = 5
 const READY_PAUSE_MS = 2_000
 
@@ -74,6 +76,7 @@ const Deployment = v.looseObject({
 const isPlain = Boolean(process.env.CI) || !process.stdout.isTTY
 let task = ''
 const flags = readFlags()
+requireLongWebhookKey()
 process.chdir(PROJECT)
 const { config, configFile, bound, overlay } = await readConfig()
 const database = ensureDatabase()
@@ -103,6 +106,16 @@ function readFlags() {
   if (others['workers-ai'] && others['no-workers-ai']) fail('Give --workers-ai or --no-workers-ai, not both')
   const workersAi = others['workers-ai'] ? true : others['no-workers-ai'] ? false : undefined
   return { location, jurisdiction, newAdminToken: others['new-admin-token'], workersAi }
+}
+
+/** Stops before anything changes. The Worker takes no shorter key either. */
+function requireLongWebhookKey(): void {
+  const { WEBHOOK_KEY } = process.env
+  if (!WEBHOOK_KEY || (WEBHOOK_KEY.length >= MIN_WEBHOOK_KEY_LENGTH && WEBHOOK_KEY.trim() === WEBHOOK_KEY)) return
+  fail(
+    `WEBHOOK_KEY needs at least ${MIN_WEBHOOK_KEY_LENGTH} random characters, without spaces around them. ` +
+      'Leave it unset to have one generated, or run: export WEBHOOK_KEY=$(openssl rand -base64 32)',
+  )
 }
 
 function parseFlags() {

@@ -15,6 +15,7 @@ import { basename, dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseEnv, styleText } from 'node:util'
 import * as v from 'valibot'
+import { MIN_WEBHOOK_KEY_LENGTH } from '../src/limits/webhooks.ts'
 import { call } from './call.ts'
 import { type DemoAccess, seedDemo } from './seed.ts'
 import type { WorkerModule } from './serve.ts'
@@ -34,6 +35,11 @@ await requireFreePort(port)
 takeDirectory()
 const adminToken = process.env.ADMIN_TOKEN || (await ownSecret('ADMIN_TOKEN'))
 const webhookKey = process.env.WEBHOOK_KEY || (await ownSecret('WEBHOOK_KEY'))
+if (webhookKey.length < MIN_WEBHOOK_KEY_LENGTH) {
+  fail(
+    `WEBHOOK_KEY needs at least ${MIN_WEBHOOK_KEY_LENGTH} random characters. Unset it, also in .dev.vars, to have one generated.`,
+  )
+}
 const cronSecret = process.env.CRON_SECRET || randomBytes(24).toString('base64url')
 
 // wrangler reads these on import: no telemetry, less output, and nothing served besides the Worker.

@@ -8,7 +8,7 @@ import { components } from './components.ts'
 import { datasets } from './datasets/index.ts'
 import type { Env, Runtime } from './env.ts'
 import { experiments } from './experiments/index.ts'
-import { ERRORS, errorResponse, methodNotAllowed } from './http/errors.ts'
+import { ERRORS, errorResponse, methodNotAllowed, takesNoWebhooks } from './http/errors.ts'
 import { ingest } from './ingest/index.ts'
 import { manage } from './manage/index.ts'
 import { mcp } from './mcp/index.ts'
@@ -19,6 +19,7 @@ import { addressOf } from './rate-limit/address.ts'
 import { read } from './read/index.ts'
 import { review } from './review/index.ts'
 import { requireDatabase } from './store/core/store.ts'
+import { isDelivery } from './webhooks/deliver.ts'
 import { webhooks } from './webhooks/index.ts'
 
 const describeApi = endpoint({
@@ -138,6 +139,7 @@ const ALLOWED_HEADERS =
   'authorization, content-encoding, content-type, if-match, if-none-match, prefer, x-api-key, x-d1-bookmark, x-org-slug, x-project-slug'
 
 async function dispatch(request: Request, runtime: Runtime): Promise<Response> {
+  if (isDelivery(request)) throw takesNoWebhooks()
   // HEAD runs as GET; `answer` drops the body.
   const isHead = request.method === 'HEAD'
   const response = await router.fetch(isHead ? new Request(request, { method: 'GET' }) : request, runtime)

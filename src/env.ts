@@ -19,6 +19,8 @@ export interface Env extends StoreBindings {
   RATE_LIMITER: DurableObjectNamespace<RateLimiter>
   /** Absent on a deployment without queues; cron does the work there. */
   JOBS?: Queue<Job>
+  /** The queue of jobs that wait for webhooks' receivers. Without it, they use JOBS. */
+  EVENTS?: Queue<Job>
   /** Only the platform sends to it. This binding makes a deploy create it. */
   DEAD_JOBS?: Queue<Job>
   /** Secret. Creates organizations and recovers lost keys. Without it, those endpoints return 404. */

@@ -4,16 +4,22 @@ import { logFault } from '../http/errors.ts'
 import { MAX_QUEUE_BATCH } from '../limits.ts'
 import type { Store } from '../store/core/store.ts'
 
+/** A job's queue. Undefined on a deployment without queues. */
+export const queueOf = ({ kind }: Job, { JOBS, EVENTS }: Env): Queue<Job> | undefined =>
+  kind === 'send_events' ? (EVENTS ?? JOBS) : JOBS
+
 /**
- * Sends hints to the queue, after the response if necessary. It's fine if the queue is missing or fails: cron picks up
+ * Sends hints for jobs of one kind to their queue, after the response if necessary. It's fine if the queue is missing or fails: cron picks up
  * overdue work.
  */
 export async function enqueue(
   jobs: readonly Job[],
   { env, requestId, waitUntil }: Omit<Runtime, 'address'>,
 ): Promise<boolean> {
-  if (!env.JOBS) return false
-  const sent = sendAll(env.JOBS, jobs).then(
+  const [job] = jobs
+  const queue = job && queueOf(job, env)
+  if (!queue) return false
+  const sent = sendAll(queue, jobs).then(
     () => true,
     error => {
       logFault('queue_refused', { requestId }, error)

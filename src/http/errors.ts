@@ -28,6 +28,7 @@ export const ERRORS = {
   404: { code: 'not_found', message: 'Not found' },
   405: { code: 'method_not_allowed', message: 'Method not allowed' },
   409: { code: 'conflict', message: 'Already exists' },
+  410: { code: 'takes_no_webhooks', message: "Countersign doesn't receive webhooks, from itself or others" },
   412: { code: 'precondition_failed', message: 'Changed since you read it; read it again' },
   413: { code: 'too_large', message: 'Request body too large' },
   415: {
@@ -146,6 +147,8 @@ export const conflictFields = (message: string, faults: readonly ErrorDetail[]) 
 export const gateNotMet = (message: string, details: readonly ErrorDetail[]) =>
   new ApiError(409, message, { code: 'gate_not_met', details })
 /** 409 because somebody else is reviewing the span. `until` is an ISO time. */
+/** Tells a webhook that it names a Countersign, perhaps the one that sends. 410 switches it off. */
+export const takesNoWebhooks = () => new ApiError(410)
 export const heldByOther = (claim: { heldBy: string; until: string }) => new ApiError(409, HELD, { fields: claim })
 export const IMPORT_NEEDS_MANAGE = 'Imports need the manage scope'
 export const HELD = 'Somebody else is reviewing this span; set `takeOver` to decide anyway'

@@ -1,3 +1,4 @@
+import { queueOf } from '../api/queue.ts'
 import type { Env, Job } from '../env.ts'
 import { JOB_ATTEMPT_MS, JOB_DEADLINE_MS, MAX_RETRY_DELAY_SECONDS } from '../limits.ts'
 import { findOrganizationByKey } from '../store/accounts/organizations.ts'
@@ -14,5 +15,5 @@ export async function runEventSending(job: Job & { kind: 'send_events' }, env: E
   if (next === null) return
   const delaySeconds = Math.max(0, Math.ceil((next - Date.now()) / 1000))
   // As in purge-trace.ts: without a queue, cron continues; if the queue fails, so does this message.
-  if (delaySeconds <= MAX_RETRY_DELAY_SECONDS) await env.JOBS?.send(job, { delaySeconds })
+  if (delaySeconds <= MAX_RETRY_DELAY_SECONDS) await queueOf(job, env)?.send(job, { delaySeconds })
 }

@@ -1,3 +1,4 @@
+import { queueOf } from '../api/queue.ts'
 import type { Env, Job } from '../env.ts'
 import { logFault } from '../http/errors.ts'
 import {
@@ -84,7 +85,7 @@ export async function sweep(env: Env, now: number): Promise<void> {
 
 /** Sends a job again, or runs it if there's no queue. */
 const resend = (job: Job, env: Env): Promise<void> =>
-  attempt(job, () => (env.JOBS ? env.JOBS.send(job) : runJob(job, env)))
+  attempt(job, () => queueOf(job, env)?.send(job) ?? runJob(job, env))
 
 /** Runs one part of the work. If it fails, the others still run. */
 async function attempt(

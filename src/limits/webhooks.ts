@@ -23,6 +23,8 @@ export const WEBHOOK_TIMEOUT_MS = 10_000
 export const WEBHOOK_RETRY_SECONDS = [60, 300, 1800, 7200, 18_000, 36_000, 50_400, 64_800, 79_200] as const
 /** A wait grows by up to this share, so that the retries of an outage spread out. */
 export const WEBHOOK_RETRY_JITTER = 0.1
+/** The longest `Retry-After` that counts. */
+export const MAX_RETRY_AFTER_MS = 3_600_000
 /** A webhook that has had failures and no success for this long is disabled. */
 export const WEBHOOK_DEAD_AFTER_MS = 5 * DAY_MS
 /**
@@ -38,8 +40,15 @@ export const DELIVERY_LEASE_MS = 120_000
 export const CLAIMED_DELIVERIES = 6
 /** Requests to receivers at once. A Worker's invocation may have 6 connections. */
 export const CONCURRENT_DELIVERIES = 5
-/** How long a run claims deliveries before it hands over to another run, so that other projects get their turn. */
-export const DELIVERY_RUN_MS = 15_000
+/**
+ * How long a run begins attempts before it hands over to another run, so that other projects get their turn. That happens
+ * WEBHOOK_TIMEOUT_MS later at the latest, even if all of its receivers are slow.
+ */
+export const DELIVERY_RUN_MS = 5_000
+/** How long a run may keep its webhooks, to which no other run sends meanwhile. It usually gives them back sooner. */
+export const WEBHOOK_RUN_LEASE_MS = 30_000
+/** How long a webhook that can't be decrypted waits. Somebody has to restore WEBHOOK_KEY. */
+export const UNREADABLE_PAUSE_MS = 10 * 60_000
 /** Claims of one run. Each takes two queries and one per delivery, of the free plan's 50 queries per invocation. */
 export const DELIVERY_RUN_CLAIMS = 20
 /** How long events and deliveries are kept. */

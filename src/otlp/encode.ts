@@ -41,6 +41,7 @@ const RPC_CODES: Readonly<Record<ErrorStatus, number>> = {
   404: 5, // not found
   405: 12, // unimplemented
   409: 6, // already exists
+  410: 9,
   412: 9, // failed precondition
   413: 8, // resource exhausted
   415: 3, // invalid argument

@@ -1,6 +1,12 @@
 import { findUrlFault } from '../domain/webhook-url.ts'
 import type { Env } from '../env.ts'
-import { KEPT_ANSWER_BYTES, WEBHOOK_RETRY_JITTER, WEBHOOK_RETRY_SECONDS, WEBHOOK_TIMEOUT_MS } from '../limits.ts'
+import {
+  KEPT_ANSWER_BYTES,
+  MAX_RETRY_AFTER_MS,
+  WEBHOOK_RETRY_JITTER,
+  WEBHOOK_RETRY_SECONDS,
+  WEBHOOK_TIMEOUT_MS,
+} from '../limits.ts'
 import type { Outcome } from '../store/webhooks/sending.ts'
 import { sign } from './secrets.ts'
 
@@ -18,6 +24,13 @@ export interface Attempt {
 
 /** Every delivery says what it is. */
 const USER_AGENT = 'Countersign-Webhooks'
+
+/**
+ * Whether a request is a delivery, from this deployment or another one. The service takes no deliveries, so it can refuse
+ * them all. A webhook that names one of its domains, which it doesn't know, then causes no more than one request.
+ */
+export const isDelivery = ({ headers }: Request): boolean =>
+  headers.get('user-agent') === USER_AGENT && headers.has('webhook-signature')
 
 /** The outcome of an attempt, and what else the response says. */
 export interface Answered extends Outcome {
@@ -72,7 +85,8 @@ async function post({ url, id, body, secrets, isSlack }: Attempt, now: number): 
     })
     const { status, ok } = response
     if (ok) {
-      await response.body?.cancel()
+      // Not awaited: a receiver can't turn its success into a failure anymore.
+      response.body?.cancel().catch(() => {})
       return { ...noAnswer(''), status, fault: null, isSuccess: true, isDown: false }
     }
     const answer = await beginningOf(response)
@@ -83,7 +97,7 @@ async function post({ url, id, body, secrets, isSlack }: Attempt, now: number): 
       isSuccess: false,
       isDown: status === 429 || status >= 500,
       isGone: status === 410 || (isSlack && SLACK_GONE.has(answer.trim())),
-      retryAfterMs: retryAfterMsOf(response),
+      retryAfterMs: retryAfterMsOf(response, Date.now()),
     }
   } catch {
     // The error may contain the URL, which may contain a token.
@@ -101,27 +115,30 @@ const SLACK_GONE: ReadonlySet<string> = new Set([
   'invalid_token',
 ])
 
-/** The longest `Retry-After` that counts. */
-const MAX_RETRY_AFTER_MS = 3_600_000
-
-function retryAfterMsOf({ headers }: Response): number {
-  const seconds = Number(headers.get('retry-after') ?? 0)
-  return seconds > 0 ? Math.min(seconds * 1000, MAX_RETRY_AFTER_MS) : 0
+/** What the `Retry-After` of a response asks for, in seconds or as a date. 0 if it asks for nothing that we understand. */
+function retryAfterMsOf({ headers }: Response, now: number): number {
+  const text = headers.get('retry-after')?.trim() ?? ''
+  const asked = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now
+  return asked > 0 ? Math.min(asked, MAX_RETRY_AFTER_MS) : 0
 }
 
-/** The first KiB of a response as text. Reads no further. */
+/** The first KiB of a response as text, or less if it doesn't come in time. Reads no further, and never throws. */
 async function beginningOf({ body }: Response): Promise<string> {
   if (!body) return ''
   const kept = new Uint8Array(KEPT_ANSWER_BYTES)
   let length = 0
   const reader = body.getReader()
-  while (length < KEPT_ANSWER_BYTES) {
-    const { done, value } = await reader.read()
-    if (done) break
-    const part = value.subarray(0, KEPT_ANSWER_BYTES - length)
-    kept.set(part, length)
-    length += part.length
+  try {
+    while (length < KEPT_ANSWER_BYTES) {
+      const { done, value } = await reader.read()
+      if (done) break
+      const part = value.subarray(0, KEPT_ANSWER_BYTES - length)
+      kept.set(part, length)
+      length += part.length
+    }
+  } catch {
+    // The status counts even if the rest doesn't come.
   }
-  await reader.cancel()
+  reader.cancel().catch(() => {})
   return new TextDecoder().decode(kept.subarray(0, length))
 }

@@ -17,6 +17,7 @@ export const webhook: Shown<typeof Webhook> = {
   id: WEBHOOK_ID,
   projectId: PROJECT_ID,
   url: 'https://hooks.example.com/countersign',
+  isReadable: true,
   events: ['span.reviewed', 'span.disputed'],
   format: 'json',
   includeValues: false,

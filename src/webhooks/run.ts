@@ -8,7 +8,9 @@ import {
   DELIVERY_RUN_MS,
   FAN_OUT_STEPS,
   FANNED_OUT_EVENTS,
+  UNREADABLE_PAUSE_MS,
   WEBHOOK_DEAD_AFTER_MS,
+  WEBHOOK_RUN_LEASE_MS,
 } from '../limits.ts'
 import type { Store } from '../store/core/store.ts'
 import { findEvents, type SendableEvent } from '../store/webhooks/deliveries.ts'
@@ -18,10 +20,12 @@ import {
   dropDeliveries,
   fanOut,
   finishAttempt,
+  giveBackReceivers,
   listSendingWebhooks,
-  planNextRun,
+  postponeWebhooks,
   releaseDeliveries,
   switchOff,
+  takeReceivers,
 } from '../store/webhooks/sending.ts'
 import type { WebhookRecord } from '../store/webhooks/webhooks.ts'
 import { attemptDelivery } from './deliver.ts'
@@ -40,25 +44,40 @@ interface Receiver {
 
 /**
  * Sends a project's events, for a limited time. Returns when to continue, or null if nothing is left. Several runs may
- * overlap, because a run takes a lease on each delivery.
+ * overlap, because a run takes a lease on each webhook, and on each delivery.
  */
 export async function sendEvents(env: Env, store: Store, projectKey: number | null): Promise<number | null> {
   const startedAt = Date.now()
   const webhooks = await listSendingWebhooks(store, projectKey)
   const hasMore = projectKey !== null && (await fanOutAll(store, projectKey, webhooks))
-  const receivers = await open(env, webhooks)
-  if (receivers.size === 0) return hasMore ? startedAt : null
+  const receivers = await open(env, store, webhooks)
+  const next = receivers.length === 0 ? null : await sendTo(env, store, receivers, startedAt)
+  return hasMore ? startedAt : next
+}
+
+/** Sends to those of the receivers to which no other run is sending. Returns when to continue, or null if nothing is left. */
+async function sendTo(
+  env: Env,
+  store: Store,
+  receivers: readonly Receiver[],
+  startedAt: number,
+): Promise<number | null> {
+  const busyUntil = startedAt + WEBHOOK_RUN_LEASE_MS
+  const webhooks = receivers.map(({ webhook }) => webhook)
+  const taken = await takeReceivers(store, webhooks, { now: startedAt, busyUntil })
+  const mine = new Map(
+    receivers.filter(({ webhook }) => taken.has(webhook.key)).map(receiver => [receiver.webhook.key, receiver]),
+  )
+  if (mine.size === 0) return null
   const token = newId()
-  for (let claims = 0; claims < DELIVERY_RUN_CLAIMS && Date.now() - startedAt < DELIVERY_RUN_MS; claims++) {
-    const ready = [...receivers.values()].filter(({ isDown }) => !isDown).map(({ webhook }) => webhook)
+  const endsAt = startedAt + DELIVERY_RUN_MS
+  for (let claims = 0; claims < DELIVERY_RUN_CLAIMS && Date.now() < endsAt; claims++) {
+    const ready = [...mine.values()].filter(({ isDown }) => !isDown).map(({ webhook }) => webhook)
     const claimed = await claimDeliveries(store, ready, { token, now: Date.now() })
     if (claimed.length === 0) break
-    await sendAll(env, store, receivers, claimed, token)
+    await sendAll(env, store, mine, claimed, { token, endsAt })
   }
-  // A webhook that can't be decrypted stays due. Planning for it would send this job again at once.
-  const readable = Array.from(receivers.values(), ({ webhook }) => webhook)
-  const next = await planNextRun(store, readable)
-  return hasMore ? startedAt : next
+  return giveBackReceivers(store, webhooks, busyUntil)
 }
 
 /** Turns new events into deliveries. Returns whether there may be more. */
@@ -70,29 +89,47 @@ async function fanOutAll(store: Store, projectKey: number, webhooks: readonly We
   return true
 }
 
-/** Decrypts the webhooks' URLs and secrets. Leaves out and logs those that were stored under a different key. */
-async function open(env: Env, webhooks: readonly WebhookRecord[]): Promise<Map<number, Receiver>> {
-  const receivers = new Map<number, Receiver>()
-  if (webhooks.length === 0) return receivers
-  const key = await webhookKeyOf(env)
+/**
+ * Decrypts the webhooks' URLs and secrets. Those that were stored under a different key wait, which is logged, until
+ * somebody restores the key. After five days they're disabled.
+ */
+async function open(env: Env, store: Store, webhooks: readonly WebhookRecord[]): Promise<Receiver[]> {
+  if (webhooks.length === 0) return []
+  const receivers: Receiver[] = []
+  const unreadable: WebhookRecord[] = []
+  const key = await webhookKeyOf(env).catch(error => error)
   for (const webhook of webhooks) {
     try {
-      const sealed = await unseal(key, webhook.id, webhook.sealed)
-      receivers.set(webhook.key, { webhook, sealed, isDown: false })
+      if (!(key instanceof CryptoKey)) throw key
+      receivers.push({ webhook, sealed: await unseal(key, webhook.id, webhook.sealed), isDown: false })
     } catch (error) {
-      logFault('webhook_unreadable', { webhookId: webhook.id }, error)
+      const reason = error instanceof Error ? error.message : null
+      logFault('webhook_unreadable', { webhookId: webhook.id, reason }, error)
+      unreadable.push(webhook)
     }
   }
+  if (unreadable.length > 0) await postpone(store, unreadable, Date.now())
   return receivers
 }
 
-/** Sends claimed deliveries, a few at a time. */
+async function postpone(store: Store, webhooks: readonly WebhookRecord[], now: number): Promise<void> {
+  await postponeWebhooks(store, webhooks, { now, until: now + UNREADABLE_PAUSE_MS })
+  for (const webhook of webhooks) {
+    if (hasFailedLong(webhook, now)) await switchOff(store, webhook, 'failing', { now, requestId: newId() })
+  }
+}
+
+/** Whether a webhook that fails now has failed for too long. */
+const hasFailedLong = ({ failingSince }: WebhookRecord, now: number): boolean =>
+  failingSince !== null && now - failingSince >= WEBHOOK_DEAD_AFTER_MS
+
+/** Sends claimed deliveries, a few at a time. Begins none after `endsAt`. */
 async function sendAll(
   env: Env,
   store: Store,
   receivers: ReadonlyMap<number, Receiver>,
   claimed: readonly ClaimedDelivery[],
-  token: string,
+  { token, endsAt }: { token: string; endsAt: number },
 ): Promise<void> {
   const events = await findEvents(
     store,
@@ -106,7 +143,7 @@ async function sendAll(
       const receiver = receivers.get(delivery.webhookKey)
       const event = events.get(delivery.sequence)
       if (!event || event.isGone || event.isVeiled) dropped.push(delivery)
-      else if (!receiver || receiver.isDown) released.push(delivery)
+      else if (!receiver || receiver.isDown || Date.now() >= endsAt) released.push(delivery)
       else {
         const details = await readDetails(store, event, receiver.webhook)
         if (details) await sendOne(env, store, receiver, delivery, { ...event, details }, token)
@@ -144,9 +181,7 @@ async function sendOne(
   if (outcome.isDown || isGone) receiver.isDown = true
   await finishAttempt(store, delivery, token, outcome)
   const at = outcome.attemptedAt + outcome.durationMs
-  const hasFailedLong =
-    !outcome.isSuccess && webhook.failingSince !== null && at - webhook.failingSince >= WEBHOOK_DEAD_AFTER_MS
-  if (isGone || hasFailedLong) {
+  if (isGone || (!outcome.isSuccess && hasFailedLong(webhook, at))) {
     await switchOff(store, webhook, isGone ? 'gone' : 'failing', { now: at, requestId: newId() })
     receiver.isDown = true
   }

@@ -12,14 +12,17 @@ export interface Sealed {
 
 const NOT_CONFIGURED =
   'Webhooks need the Worker secret WEBHOOK_KEY, which encrypts their secrets. `npm run deploy` and `npm start` create it; with wrangler, run `openssl rand -base64 32 | npx wrangler secret put WEBHOOK_KEY`'
+const TOO_SHORT = `The Worker secret WEBHOOK_KEY is too short. It needs at least ${MIN_WEBHOOK_KEY_LENGTH} random characters; with wrangler, run \`openssl rand -base64 32 | npx wrangler secret put WEBHOOK_KEY\``
 const OTHER_KEY =
-  'This webhook was stored under a different WEBHOOK_KEY. Restore that key, or delete the webhook and create a new one'
+  'This webhook was stored under a different WEBHOOK_KEY. Restore that key, or set its URL and then replace its secret'
 
 const encoder = new TextEncoder()
 
 /** The key that encrypts webhooks. If the deployment has none, throws a 409 that says what to do. */
 export async function webhookKeyOf({ WEBHOOK_KEY = '' }: { WEBHOOK_KEY?: string }): Promise<CryptoKey> {
-  if (WEBHOOK_KEY.length < MIN_WEBHOOK_KEY_LENGTH) throw new ApiError(409, NOT_CONFIGURED, { code: 'no_webhook_key' })
+  if (WEBHOOK_KEY.length < MIN_WEBHOOK_KEY_LENGTH) {
+    throw new ApiError(409, WEBHOOK_KEY === '' ? NOT_CONFIGURED : TOO_SHORT, { code: 'no_webhook_key' })
+  }
   // Any text works, and its hash keeps all of its randomness.
   const hash = await crypto.subtle.digest('SHA-256', encoder.encode(WEBHOOK_KEY))
   return crypto.subtle.importKey('raw', hash, 'AES-GCM', false, ['encrypt', 'decrypt'])
@@ -50,6 +53,10 @@ export async function unseal(key: CryptoKey, webhookId: string, text: string): P
     throw new ApiError(409, OTHER_KEY, { code: 'other_webhook_key', cause: error })
   }
 }
+
+/** The same, or undefined if that was under another key. */
+export const unsealIfPossible = (key: CryptoKey, webhookId: string, text: string): Promise<Sealed | undefined> =>
+  unseal(key, webhookId, text).catch(() => undefined)
 
 const boundTo = (webhookId: string) => ({ additionalData: encoder.encode(webhookId) })
 

@@ -27,13 +27,14 @@ import {
 } from '../store/webhooks/webhooks.ts'
 import { newWebhook, webhook } from './examples.ts'
 import { CHANGED, changedMeanwhile, requireProjectOf, requireWebhook } from './frame.ts'
-import { makeWebhookSecret, seal, unseal, webhookKeyOf } from './secrets.ts'
+import { makeWebhookSecret, seal, unseal, unsealIfPossible, webhookKeyOf } from './secrets.ts'
 import { Events, Format, IncludeValues, toWebhook, toWebhookWithUrl, Webhook, WebhookWithSecret } from './wire.ts'
 
 const TAKEN = 'Another webhook has this ID'
 const TOO_MANY = `A project can have at most ${MAX_WEBHOOKS} webhooks`
 const OWN_PROJECT = 'This key can only create webhooks for its own project; name it in projectSlug'
-const NO_KEY = "The deployment has no WEBHOOK_KEY (code no_webhook_key), or one that differs from this webhook's"
+const NO_KEY = 'The deployment has no WEBHOOK_KEY, or one that is too short (code no_webhook_key)'
+const OTHER_KEY = `${NO_KEY} / It has one that differs from this webhook's (code other_webhook_key)`
 
 const Url = described(
   v.pipe(text(1, MAX_WEBHOOK_URL_LENGTH), v.url('must be a URL')),
@@ -73,7 +74,7 @@ export const createWebhook = endpoint({
     description: v.optional(Description, ''),
   }),
   location: 201,
-  errors: { 404: 'Not found', 409: `${TAKEN} / ${NO_KEY}`, 422: TOO_MANY },
+  errors: { 404: 'Not found', 409: `${TAKEN} / ${OTHER_KEY}`, 422: TOO_MANY },
   responses: { 201: WebhookWithSecret },
   example: {
     body: {
@@ -197,12 +198,14 @@ export const updateWebhook = endpoint({
   const before = await requireWebhook(context, params.webhookId)
   const { url, enabled, includeValues: includesValues, ...changes } = body
   if (url !== undefined) requireUrl(url, request, runtime.env)
-  const sealed = await unseal(key, before.id, before.sealed)
-  const isMoved = url !== undefined && url !== sealed.url
+  const sealed = await unsealIfPossible(key, before.id, before.sealed)
+  const isMoved = url !== undefined && url !== sealed?.url
+  // The old secret is lost if it can't be read. To see the new one, managers replace it.
+  const secrets = sealed ?? { secret: makeWebhookSecret(), oldSecret: null }
   const after = await saveWebhook(store, act, before, {
     ...changes,
     includesValues,
-    sealed: isMoved ? await seal(key, before.id, { ...sealed, url }) : undefined,
+    sealed: isMoved ? await seal(key, before.id, { ...secrets, url }) : undefined,
     isEnabled: enabled,
     origin: new URL(request.url).origin,
   })
@@ -238,7 +241,7 @@ export const rotateWebhookSecret = endpoint({
     'For 24 hours, deliveries are signed with both secrets, so that you can switch over. A secret older than the one being replaced stops working at once. If the response is lost, rotate again.',
   scope: 'manage',
   params: v.object({ webhookId: Uuid }),
-  errors: { 409: `${CHANGED} / ${NO_KEY}` },
+  errors: { 409: `${CHANGED} / ${OTHER_KEY}` },
   responses: { 201: WebhookWithSecret },
   example: { params: { webhookId: WEBHOOK_ID }, answers: { 201: newWebhook } },
 }).handle(async context => {

@@ -3,7 +3,7 @@ import { DELIVERY_STATES, DISABLED_REASONS, EVENT_TYPES, TEST_EVENT, WEBHOOK_FOR
 import { described, IsoTime, isoTime, Uuid } from '../http/atoms.ts'
 import { KEPT_ANSWER_BYTES, MAX_EVENT_VALUE_BYTES } from '../limits.ts'
 import type { WebhookRecord } from '../store/webhooks/webhooks.ts'
-import { type Sealed, unseal } from './secrets.ts'
+import { type Sealed, unsealIfPossible } from './secrets.ts'
 
 const EventType = v.picklist(EVENT_TYPES)
 /** When each event is sent. */
@@ -41,7 +41,11 @@ export const IncludeValues = described(
 export const Webhook = v.object({
   id: Uuid,
   projectId: described(v.nullable(Uuid), 'Null: every project in the organization'),
-  url: v.string(),
+  url: described(v.string(), "Empty if it can't be decrypted"),
+  isReadable: described(
+    v.boolean(),
+    'False if the URL and the secret were stored under a different WEBHOOK_KEY, so nothing is sent. Restore that key, or set the URL (`PATCH`) and then replace the secret (`POST …/rotate-secret`).',
+  ),
   events: v.array(EventType),
   format: Format,
   includeValues: IncludeValues,
@@ -71,18 +75,19 @@ export const WebhookWithSecret = v.object({
 
 /** A webhook as its managers see it. */
 export async function toWebhook(key: CryptoKey, record: WebhookRecord, now: number) {
-  return toWebhookWithUrl(record, await unseal(key, record.id, record.sealed), now)
+  return toWebhookWithUrl(record, await unsealIfPossible(key, record.id, record.sealed), now)
 }
 
-/** The same, if its URL is already decrypted. */
+/** The same, if its URL is already decrypted. Undefined: it can't be. */
 export const toWebhookWithUrl = (
   record: WebhookRecord,
-  { url }: Pick<Sealed, 'url'>,
+  sealed: Pick<Sealed, 'url'> | undefined,
   now: number,
 ): v.InferOutput<typeof Webhook> => ({
   id: record.id,
   projectId: record.projectId,
-  url,
+  url: sealed?.url ?? '',
+  isReadable: sealed !== undefined,
   events: [...record.events],
   format: record.format,
   includeValues: record.includesValues,

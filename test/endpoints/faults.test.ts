@@ -347,7 +347,8 @@ function bindingsWith(strike: Strike | undefined) {
 
 /** Leaves out the queue's consumer, whose effects aren't those of the request. */
 function withoutConsumer(bindings: Env, intercept: Intercept): Env {
-  return { ...bindings, JOBS: { send: () => intercept('JOBS', async () => 'sent') } as unknown as Queue<Job> }
+  const queue = { send: () => intercept('JOBS', async () => 'sent') } as unknown as Queue<Job>
+  return { ...bindings, JOBS: queue, EVENTS: queue }
 }
 
 /** Roughly the longest pause that the service makes between calls. */

@@ -50,7 +50,14 @@ export async function newTenant(): Promise<Tenant> {
   const { key, id: caller } = (await client({ 'x-api-key': apiKey.key }).post('/api/api-keys', draft)).body
   const deleted: string[] = []
   const on = (bindings: Env): Client => {
-    const calls = client({ 'x-api-key': key, 'x-project-slug': 'support' }, { ...bindings, JOBS: queueInto(queued) })
+    const calls = client(
+      { 'x-api-key': key, 'x-project-slug': 'support' },
+      {
+        ...bindings,
+        JOBS: queueInto(queued),
+        EVENTS: queueInto(queued),
+      },
+    )
     const noted: Client['delete'] = async (path, ...others) => {
       const response = await calls.delete(path, ...others)
       if (response.status === 200) deleted.push(path.slice(path.lastIndexOf('/') + 1))
@@ -144,8 +151,9 @@ export const expanded = <Sent extends Command | Job | Racer>(sent: Sent, ids: Id
 export async function runJob(tenant: Tenant, job: Job, bindings: Env = env): Promise<void> {
   if (job.type === 'sweep') {
     cronTime = Math.max(cronTime, clock) + 60_001 + job.hours * 3_600_000
-    const { JOBS, ...withoutQueue } = env
-    await sweep(job.hasQueue ? { ...env, JOBS: queueInto(tenant.queued) } : withoutQueue, cronTime)
+    const { JOBS, EVENTS, ...withoutQueue } = env
+    const queue = queueInto(tenant.queued)
+    await sweep(job.hasQueue ? { ...env, JOBS: queue, EVENTS: queue } : withoutQueue, cronTime)
   }
   const messages = tenant.queued.splice(0).map(body => ({ id: 'job', timestamp: new Date(), attempts: 1, body }))
   for (const message of messages) await deliver(message, bindings)

@@ -157,12 +157,12 @@ const migrations = (await readdir(join(PROJECT, 'migrations'))).filter(name => n
 const FIRST = {
   databases: [{ name: 'countersign', jurisdiction: null, region: 'ENAM', migrations }],
   buckets: [{ name: 'countersign-payloads' }],
-  queues: ['countersign-jobs', 'countersign-jobs-dead'],
+  queues: ['countersign-jobs', 'countersign-events', 'countersign-jobs-dead'],
   workers: [
     {
       name: 'countersign',
       secrets: ['ADMIN_TOKEN', 'WEBHOOK_KEY'],
-      consumes: ['countersign-jobs', 'countersign-jobs-dead'],
+      consumes: ['countersign-jobs', 'countersign-events', 'countersign-jobs-dead'],
       bound: { bucket: 'countersign-payloads', migrations },
       hasDatabase: true,
     },
@@ -364,6 +364,18 @@ describe('npm run deploy', { concurrent: true }, () => {
     expect(second.tokens).toEqual([workers[0]?.secrets.ADMIN_TOKEN])
     expect(second.tokens).not.toEqual(first.tokens)
   })
+
+  it.for(['twenty-one-characters', ' another key of the environment'])(
+    'refuses the WEBHOOK_KEY "%s" before it changes anything',
+    async (WEBHOOK_KEY, { expect }) => {
+      const checkout = await newCheckout()
+      const { code, printed } = await checkout.deploy([], { WEBHOOK_KEY })
+      expect(code).toBe(1)
+      expect(printed).toContain('WEBHOOK_KEY needs at least 22 random characters')
+      expect(printed).not.toContain(WEBHOOK_KEY)
+      expect(await checkout.account()).toMatchObject({ databases: [], workers: [] })
+    },
+  )
 
   it('uses the secrets from the environment, and never prints them', async ({ expect }) => {
     const checkout = await newCheckout()

@@ -21,7 +21,7 @@ export function withMessages(bindings: Env = env) {
     sendBatch: async (messages: { body: Job }[]) => sent.push(...messages.map(({ body }) => body)),
   } as unknown as Queue<Job>
   const attributions = () => sent.filter(job => job.kind === 'attribute_trace')
-  return { bindings: { ...bindings, JOBS: queue }, sent, attributions }
+  return { bindings: { ...bindings, JOBS: queue, EVENTS: queue }, sent, attributions }
 }
 
 /** Opens a tenant's store as a job does. */

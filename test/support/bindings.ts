@@ -113,6 +113,8 @@ export function wrapBindings(
           : Reflect.get(namespace, property).bind(namespace),
     }),
     ...(env.JOBS && { JOBS: intercepted('JOBS', env.JOBS, ['send', 'sendBatch']) }),
+    // The queue of events is a queue like any other.
+    ...(env.EVENTS && { EVENTS: intercepted('JOBS', env.EVENTS, ['send', 'sendBatch']) }),
   }
 }
 

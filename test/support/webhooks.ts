@@ -27,9 +27,9 @@ export function receive(answer: (received: Received) => Response | Promise<Respo
   return received
 }
 
-/** Bindings without a queue, so that nothing is sent until a test asks for it. */
+/** Bindings without queues, so that nothing is sent until a test asks for it. */
 export const withoutQueue = (): Env => {
-  const { JOBS: _, ...others } = env
+  const { JOBS: _, EVENTS: __, ...others } = env
   return others
 }
 

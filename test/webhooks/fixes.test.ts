@@ -13,7 +13,8 @@ afterEach(() => vi.restoreAllMocks())
 function keepingJobs() {
   const jobs: Job[] = []
   const keep = async (job: Job) => void jobs.push(job)
-  return { jobs, bindings: { ...env, JOBS: { send: keep } as unknown as Queue<Job> } }
+  const queue = { send: keep } as unknown as Queue<Job>
+  return { jobs, bindings: { ...env, JOBS: queue, EVENTS: queue } }
 }
 
 describe('a rollback', () => {

@@ -36,6 +36,8 @@ export const webhooks = sqliteTable(
     restsUntil: integer('rests_until'),
     /** When a run has to look at its deliveries. Null if none is pending. */
     dueAt: integer('due_at'),
+    /** Until when a run sends to it, so that others leave it alone. Null if none does. */
+    busyUntil: integer('busy_until'),
     createdAt: integer('created_at').notNull(),
     updatedAt: integer('updated_at').notNull(),
   },

@@ -21,6 +21,41 @@ export const listSendingWebhooks = (store: Store, projectKey: number | null): Pr
     and(eq(webhooks.isEnabled, true), or(eq(webhooks.projectKey, projectKey ?? 0), isNull(webhooks.projectKey))),
   ).orderBy(asc(webhooks.key))
 
+/**
+ * Takes the webhooks to which no other run is sending, until `busyUntil`. However many messages say that there's work, a
+ * slow receiver so keeps one run waiting at a time. Returns their keys.
+ */
+export async function takeReceivers(
+  { database }: Store,
+  receivers: readonly WebhookRecord[],
+  { now, busyUntil }: { now: number; busyUntil: number },
+): Promise<Set<number>> {
+  const taken = await database
+    .update(webhooks)
+    .set({ busyUntil })
+    .where(and(hasKeyOf(receivers), or(isNull(webhooks.busyUntil), lte(webhooks.busyUntil, now))))
+    .returning({ key: webhooks.key })
+  return new Set(taken.map(({ key }) => key))
+}
+
+const hasKeyOf = (receivers: readonly WebhookRecord[]): SQL =>
+  inArray(
+    webhooks.key,
+    receivers.map(({ key }) => key),
+  )
+
+/** Lets webhooks wait that can't be decrypted. Counts as a failure. */
+export async function postponeWebhooks(
+  { database }: Store,
+  receivers: readonly WebhookRecord[],
+  { now, until }: { now: number; until: number },
+): Promise<void> {
+  await database
+    .update(webhooks)
+    .set({ dueAt: until, failingSince: sql`coalesce(${webhooks.failingSince}, ${now})` })
+    .where(and(hasKeyOf(receivers), lte(webhooks.dueAt, now)))
+}
+
 const PAIRS = rowSet(['webhookKey', 'sequence'])
 
 /**
@@ -225,22 +260,22 @@ export async function dropDeliveries(
 }
 
 /**
- * Stores when a run has to look at each webhook again: when its next delivery is due and its rest is over. Returns the
- * earliest time, or null if there's nothing left.
+ * Gives the webhooks of a run back, and stores when a run has to look at each of them again: when its next delivery is due
+ * and its rest is over. Returns the earliest time, or null if there's nothing left. Both happen at once, so that a message
+ * that arrives now finds either a free webhook, or a run that sees its event.
  */
-export async function planNextRun(store: Store, receivers: readonly WebhookRecord[]): Promise<number | null> {
+export async function giveBackReceivers(
+  store: Store,
+  receivers: readonly WebhookRecord[],
+  busyUntil: number,
+): Promise<number | null> {
   const nextAt = sql`(select max(min(pending.next_attempt_at), coalesce(${sql.raw('webhooks.rests_until')}, 0))
     from ${webhookDeliveries} pending
     where pending.webhook_key = ${sql.raw('webhooks.key')} and pending.next_attempt_at is not null)`
   const rows = await store.database
     .update(webhooks)
-    .set({ dueAt: sql`iif(${webhooks.isEnabled}, ${nextAt}, null)` })
-    .where(
-      inArray(
-        webhooks.key,
-        receivers.map(({ key }) => key),
-      ),
-    )
+    .set({ dueAt: sql`iif(${webhooks.isEnabled}, ${nextAt}, null)`, busyUntil: null })
+    .where(and(hasKeyOf(receivers), eq(webhooks.busyUntil, busyUntil)))
     .returning({ dueAt: webhooks.dueAt })
   const times = rows.flatMap(({ dueAt }) => dueAt ?? [])
   return times.length === 0 ? null : Math.min(...times)

@@ -130,6 +130,7 @@ export async function addWebhook(
             restCount: 0,
             restsUntil: null,
             dueAt: null,
+            busyUntil: null,
             createdAt,
             updatedAt: createdAt,
           },

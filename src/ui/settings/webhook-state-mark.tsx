@@ -13,7 +13,7 @@ const WHY_DISABLED: Readonly<Record<NonNullable<Webhook['disabledReason']>, stri
 
 /** Whether a webhook sends events, and why not. */
 export function WebhookStateMark({ webhook }: { webhook: Webhook }) {
-  const { enabled, disabledAt, disabledReason, failingSince } = webhook
+  const { enabled, disabledAt, disabledReason, failingSince, isReadable } = webhook
   if (!enabled) {
     return (
       <>
@@ -22,6 +22,16 @@ export function WebhookStateMark({ webhook }: { webhook: Webhook }) {
           {disabledReason && WHY_DISABLED[disabledReason]}
           {disabledReason && disabledAt !== null && ', '}
           {disabledAt !== null && <Moment at={disabledAt} />}
+        </Detail>
+      </>
+    )
+  }
+  if (!isReadable) {
+    return (
+      <>
+        <StateLine label="Unreadable" Icon={IconAlertTriangle} color="var(--negative)" />
+        <Detail>
+          Stored under a different WEBHOOK_KEY: restore that key, or edit the URL and then replace the secret
         </Detail>
       </>
     )

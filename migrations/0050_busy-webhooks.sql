@@ -1,0 +1,1 @@
+ALTER TABLE `webhooks` ADD `busy_until` integer;
