@@ -9,7 +9,7 @@ import { existsShallow, shallow } from './depth.ts'
 import { isNegativeTo } from './ratings.ts'
 import { isStep } from './step-names.ts'
 import type { Viewer } from './store.ts'
-import { isAnswerShown } from './veil.ts'
+import { ifAnyBlind, isAnswerShown } from './veil.ts'
 
 /* SQL conditions from a project's review policy, on the statement's current rows of `spans` and `traces`. */
 
@@ -54,13 +54,22 @@ export function policyOf(project: number | SQLWrapper, stepId: SQLWrapper) {
   return { sample: value('sample', 1), reviewers: value('reviewers', 1), isBlind: value('is_blind', 0) }
 }
 
+const ofOwner = policyOf(sql`owner.project_key`, spans.stepId)
+const inOwnProject = (value: SQL) => sql<number>`(
+  select ${value} from ${traces} owner where owner.key = ${spans.traceKey})`
+
 /**
  * How many people review the current span according to its step's current policy. As long as no project has a policy, a
  * statement costs one lookup.
  */
-export const policyReviewers = sql<number>`iif(exists (select 1 from ${reviewPolicies} where ${reviewPolicies.projectKey} > 0), (
-  select ${policyOf(sql`owner.project_key`, spans.stepId).reviewers} from ${traces} owner
-  where owner.key = ${spans.traceKey}), 1)`
+export const policyReviewers = sql<number>`iif(exists (select 1 from ${reviewPolicies} where ${reviewPolicies.projectKey} > 0),
+  ${inOwnProject(ofOwner.reviewers)}, 1)`
+
+/**
+ * Whether the policy of the current span's step is blind, whether or not the span is decided. As long as no project has
+ * a blind policy, a statement costs one lookup.
+ */
+export const hasBlindPolicy = ifAnyBlind(inOwnProject(ofOwner.isBlind))
 
 /** Whether a span is in the sample of its step's current policy. */
 const isSampled = (projectKey: number, sample: SQL = policyOf(projectKey, spans.stepId).sample): SQL =>

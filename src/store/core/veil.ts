@@ -37,9 +37,6 @@ const isBlindStep = (projectKey: SQLWrapper, stepId: SQLWrapper): SQL => sql`exi
 
 const projectOfSpan = sql`(select own.project_key from ${traces} own where own.key = ${spans.traceKey})`
 
-/** Whether the policy of the current span's step is blind, whether or not the span is decided. */
-export const hasBlindPolicy = ifAnyBlind(isBlindStep(projectOfSpan, spans.stepId))
-
 /** Whether the span whose text the current root has is undecided. */
 const isSharedTextVeiled = existsShallow(sql`
   select 1 from ${spans} sharing where ${sharesTextWith('spans', 'sharing')}

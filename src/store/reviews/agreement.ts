@@ -8,10 +8,10 @@ import {
   SHOWN_COMMENT_LENGTH,
 } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
+import { hasBlindPolicy } from '../core/review-policy.ts'
 import { isReviewed } from '../core/reviewable.ts'
 import { isStep, readStepId } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
-import { hasBlindPolicy } from '../core/veil.ts'
 import { reviews, votes } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'

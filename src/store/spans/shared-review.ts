@@ -7,10 +7,9 @@ import { MAX_PAGE_VALUE_BYTES, MAX_SHARING_DEPTH, MAX_SHARING_SPANS } from '../.
 import { type Assignment, assignees, toAssignments } from '../core/assignees.ts'
 import { moreClaims, type SpanClaim } from '../core/claims.ts'
 import { named, readPlain } from '../core/database.ts'
-import { policyReviewers } from '../core/review-policy.ts'
+import { hasBlindPolicy, policyReviewers } from '../core/review-policy.ts'
 import { sharesTextWith } from '../core/reviewable.ts'
 import type { Store } from '../core/store.ts'
-import { hasBlindPolicy } from '../core/veil.ts'
 import { reviews } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
 import {
