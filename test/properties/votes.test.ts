@@ -13,7 +13,7 @@ const THOROUGHNESS = inject('propertyRuns')
 
 /*
  * Several reviewers and an adjudicator decide on the same spans at the same time, while outputs arrive, the policy
- * changes, and replies of D1 get lost. In any case, the votes explain each decision: the span's response, its dataset,
+ * changes, and calls of D1 fail before, amid, or after their effect. In any case, the votes explain each decision: the span's response, its dataset,
  * the counts, the feedback, and the events of webhooks follow from them, each exactly once.
  */
 
@@ -36,12 +36,19 @@ const act = fc.record({
 })
 type Act = typeof act extends fc.Arbitrary<infer Value> ? Value : never
 
-/** Rounds of concurrent acts, the turns that each D1 call waits, and which of its replies get lost. */
+/**
+ * What happens to a call: D1 fails before it runs, or after it has run all statements of a batch but before it commits
+ * them, or the reply gets lost.
+ */
+const MOMENTS = ['before', 'midway', 'after'] as const
+const fault = fc.record({ at: fc.nat(11), moment: fc.constantFrom(...MOMENTS) })
+
+/** Rounds of concurrent acts, the turns that each D1 call waits, and the calls that fail. */
 const scenario = fc.record({
   reviewers: fc.integer({ min: 1, max: 3 }),
   rounds: fc.array(fc.array(act, { minLength: 1, maxLength: 4 }), { minLength: 2, maxLength: 6 }),
   delays: fc.array(fc.nat(3), { minLength: 1, maxLength: 12 }),
-  lost: fc.array(fc.nat(11), { maxLength: 3 }),
+  faults: fc.array(fault, { maxLength: 4 }),
 })
 /** Rounds in which everybody decides on one span at once. */
 const races = fc.record({
@@ -62,32 +69,34 @@ const races = fc.record({
     { minLength: 2, maxLength: 3 },
   ),
   delays: fc.array(fc.nat(2), { minLength: 1, maxLength: 5 }),
-  lost: fc.constant<number[]>([]),
+  faults: fc.array(fault, { maxLength: 1 }),
 })
 
 type Scenario = typeof scenario extends fc.Arbitrary<infer Value> ? Value : never
 
-/** Bindings whose D1 calls each wait a few turns, and sometimes lose the reply. */
-function unsteady({ delays, lost }: Pick<Scenario, 'delays' | 'lost'>) {
+/** Bindings whose D1 calls each wait a few turns, and of which some calls of D1 and of the queue fail. */
+function unsteady({ delays, faults }: Pick<Scenario, 'delays' | 'faults'>) {
   let calls = 0
-  return wrapBindings(async (binding, call) => {
-    if (binding !== 'DB') return call()
+  return wrapBindings(async (binding, call, breakOff) => {
+    if (binding !== 'DB' && binding !== 'JOBS') return call()
     const index = calls++
     for (let turns = delays[index % delays.length] ?? 0; turns > 0; turns--) await scheduler.wait(0)
-    const result = await call()
-    if (lost.includes(index % 12)) throw new Error('D1_ERROR: Network connection lost.')
-    return result
+    const moment = faults.find(({ at }) => at === index % 12)?.moment
+    if (moment === undefined) return call()
+    if (moment === 'midway') await breakOff?.().catch(() => {})
+    if (moment === 'after') await call()
+    throw new Error('D1_ERROR: Network connection lost.')
   })
 }
 
-async function play({ reviewers, rounds, ...faults }: Scenario) {
+async function play({ reviewers, rounds, ...unsteadiness }: Scenario) {
   const tenant = await newOrg()
   await subscribe(tenant)
   const fixture = await newVoted('Root', { reviewers }, tenant)
   const { org, step, observe } = fixture
   const spanIds = [crypto.randomUUID(), crypto.randomUUID()]
   for (const [index, span_id] of spanIds.entries()) await step({ span_id, step_id: STEPS[index], output: { a: index } })
-  const bindings = unsteady(faults)
+  const bindings = unsteady(unsteadiness)
   const people = [fixture.ada, fixture.ben, fixture.cleo, await adjudicatorOf(org)]
   const clients = people.map(({ key }) => client({ 'x-api-key': key }, bindings))
   let clock = 1
@@ -106,7 +115,7 @@ async function play({ reviewers, rounds, ...faults }: Scenario) {
     const response = isBulk
       ? (await by.post('/api/reviews', { reviews: [{ spanId, ...body }] })).body.results?.[0]
       : await by.put(`/api/spans/${spanId}/review`, body)
-    // 503: too many replies got lost.
+    // 503: too many calls failed.
     if (![200, 409, 503, undefined].includes(response?.status)) throw new Error(`${kind} returned ${response.status}`)
     return response
   }
@@ -319,7 +328,7 @@ beforeEach(() => void receive())
 afterEach(() => vi.restoreAllMocks())
 
 describe('votes by several reviewers at once', () => {
-  it('explain every decision, no matter how they interleave and which replies are lost', {
+  it('explain every decision, no matter how they interleave and which calls fail', {
     timeout: 120_000 * THOROUGHNESS,
   }, async () => {
     const property = fc.asyncProperty(scenario, async drawn => {

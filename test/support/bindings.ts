@@ -11,8 +11,15 @@ export interface Counts {
   queueSends: number
 }
 
-/** Handles each binding call. Returns the result of `call` to let it through. */
-export type Intercept = <T>(binding: 'DB' | 'PAYLOADS' | 'RATE_LIMITER' | 'JOBS', call: () => Promise<T>) => Promise<T>
+/**
+ * Handles each binding call. Returns the result of `call` to let it through. `breakOff` makes D1 fail after it has run
+ * the statements of a batch, before it commits them; undefined for other calls.
+ */
+export type Intercept = <T>(
+  binding: 'DB' | 'PAYLOADS' | 'RATE_LIMITER' | 'JOBS',
+  call: () => Promise<T>,
+  breakOff?: () => Promise<unknown>,
+) => Promise<T>
 
 /** A statement sent to D1. */
 export interface Statement {
@@ -77,7 +84,12 @@ export function wrapBindings(
     prepare: (sql: string) => wrapStatement(database.prepare(sql), sql),
     batch: (statements: D1PreparedStatement[]) => {
       onRoundTrip(statements.map(statement => texts.get(statement) ?? ''))
-      return intercept('DB', () => see(database.batch(statements.map(statement => bare.get(statement) ?? statement))))
+      const given = statements.map(statement => bare.get(statement) ?? statement)
+      return intercept(
+        'DB',
+        () => see(database.batch(given)),
+        () => database.batch([...given, database.prepare("select json('{')")]),
+      )
     },
   })
   const database = {
