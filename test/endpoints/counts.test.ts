@@ -7,6 +7,7 @@ import { type Counts, countingBindings } from '../support/bindings.ts'
 import { aFeedback, anObservation, aSpan, aTrace, TIME } from '../support/builders.ts'
 import { newBench } from '../support/experiments.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
+import { addAnswer } from '../support/problems.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
 import { page, signIn } from '../support/session.ts'
 import { aHexSpanId, aHexTraceId, anExport, anExportedSpan, exportSpans } from '../support/telemetry.ts'
@@ -486,6 +487,26 @@ describe('platform calls', () => {
         rowsWritten: 0,
       })
     }
+  })
+
+  it("a blind reviewer's request for a root cause takes as many calls whether or not there is an answer", async ({
+    expect,
+  }) => {
+    const { org, id, trace_id } = await newVoted('Yes', { blind: true })
+    const fresh = await newReviewed('Yes', org)
+    for (const trace of [trace_id, fresh.trace_id])
+      await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id: trace }))
+    await addAnswer(org, id, { errorType: 'reasoning_error' })
+    const ask = async (trace: string) => {
+      const counting = countingBindings()
+      const { bindings, attributions } = withMessages(counting.bindings)
+      const { status } = await org.bearer(bindings).post(`/api/v1/traces/${trace}/attribute`)
+      return [status, counting.counts.d1RoundTrips, attributions().length]
+    }
+    await ask(trace_id)
+    expect([await ask(trace_id), await ask(fresh.trace_id), await ask(fresh.trace_id)]).toEqual(
+      Array.from({ length: 3 }, () => [202, 1, 1]),
+    )
   })
 
   it('a new output in a trace with reviews takes more round trips: for its items, and to return it to the queue', async ({
