@@ -52,8 +52,9 @@ export interface QueuePage {
 }
 
 /**
- * A page of a project's unreviewed spans with an output. Takes two round trips, up to two more at the start of a random
- * order, and R2 reads. Scans at most 5,000 traces, so the page may be short even if more spans follow.
+ * A page of a project's unreviewed spans with an output. Takes two round trips, one more if people voted or agents
+ * suggested decisions on them, up to two more at the start of a random order, and R2 reads. Scans at most 5,000 traces,
+ * so the page may be short even if more spans follow.
  */
 export async function readQueue(
   store: Store,
