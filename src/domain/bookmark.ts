@@ -1,4 +1,4 @@
-/** The header with which an answer says how new it is, and a request how old its answer may be at most. */
+/** In a response, this header says how new it is; in a request, how new its response must be at least. */
 export const BOOKMARK_HEADER = 'x-d1-bookmark'
 
 /** A point in each database's history, by the database's name. Later points sort after earlier ones. */

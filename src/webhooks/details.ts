@@ -10,8 +10,8 @@ import type { ShownValue } from '../store/traces/payloads.ts'
 import type { SendableEvent } from '../store/webhooks/deliveries.ts'
 
 /**
- * Reads what an event says besides what its row keeps: figures, and values if `includesValues`. Undefined if they're gone,
- * because its trace was deleted; then nothing is sent.
+ * Reads the parts of an event that its row doesn't keep: figures, and values if `includesValues`. Undefined if they're
+ * gone because its trace was deleted. Then nothing is sent.
  */
 export async function readDetails(
   store: Store,

@@ -19,7 +19,7 @@ const OCCASIONS: Readonly<Record<v.InferOutput<typeof EventType>, string>> = {
   'prompt.rolled_back':
     'a version that was active before replaces a newer one, or `autoRollback` reactivates the previous one. `automatic` says which of the two it was, and `reason` says why. `prompt.activated` is sent as well',
   'experiment.finished':
-    'an experiment ends: it has all its results, somebody finishes or cancels it (`state` is `cancelled`), or the run of a model fails (`failed`). `report` has its figures, and `gate` says whether the version meets the gate, both as of when the event is sent. An experiment that fails because no results arrive sends nothing',
+    "an experiment ends: it has all its results, somebody finishes or cancels it (`state` is `cancelled`), or a model's run of it fails (`failed`). `report` has its figures, and `gate` says whether the version meets the gate, both as of the time when the event is sent. An experiment that fails because no results arrive doesn't send an event",
   'trace.deleted': 'somebody deletes a trace, but not when it expires',
 }
 export const Events = described(
@@ -36,7 +36,7 @@ export const Format = described(
 )
 export const IncludeValues = described(
   v.boolean(),
-  `Whether events contain values: inputs, outputs, corrections, comments, and reasons, in \`values\`. They're read when an event is sent, so it has them as they are then. Values over ${MAX_EVENT_VALUE_BYTES / 1024} KiB are left out, and \`omitted\` names them.`,
+  `Whether events contain values: inputs, outputs, corrections, comments, and reasons, in \`values\`. They're read when an event is sent, so they may be newer than the event. Values over ${MAX_EVENT_VALUE_BYTES / 1024} KiB are left out, and \`omitted\` names them.`,
 )
 export const Webhook = v.object({
   id: Uuid,
