@@ -1,0 +1,246 @@
+import { createServer, type Server as HttpServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { Fields } from '../properties/model.ts'
+import { Client } from './crash/client.ts'
+import { ADMIN_TOKEN, newServer, runCron, type Server } from './server.ts'
+
+/*
+ * Runs a mixed load at half of what the server can do: traces, reviews, deletions, experiments, webhooks, and the pages
+ * that people open. Nothing may fail, memory must stay flat, and in the end every figure of Insights must be what the
+ * acknowledged calls add up to. `npm run test:soak` takes 30 minutes, or SOAK_MINUTES; `npm test` takes 20 seconds.
+ */
+
+const { minutes, isThorough } = process.env.SOAK_MINUTES
+  ? { minutes: Number(process.env.SOAK_MINUTES), isThorough: true }
+  : { minutes: 1 / 3, isThorough: false }
+
+/** How long the server's capacity is measured, with this many callers. */
+const MEASURED_MS = 3000
+const CALLERS = 8
+
+/** How much memory may grow from the end of the warm-up to the end, if the run is long enough to tell. */
+const MAX_GROWTH = 0.25
+
+const STEP = 'answer'
+
+let server: Server
+let receiver: HttpServer
+const delivered = new Set<string>()
+
+beforeEach(async () => {
+  server = await newServer()
+  receiver = createServer((request, response) => {
+    delivered.add(String(request.headers['webhook-id']))
+    request.resume().on('end', () => response.end())
+  })
+  receiver.listen(0, 'localhost')
+})
+
+afterEach(async () => {
+  await server.remove()
+  receiver.close()
+  receiver.closeAllConnections()
+})
+
+/** What Insights must show, from what the service has acknowledged. */
+interface Counts {
+  outputs: number
+  accepted: number
+  corrected: number
+}
+
+it('keeps its memory, its figures, and its temper under a mixed load', {
+  timeout: (minutes + 12) * 60_000,
+}, async ({ annotate }) => {
+  expect(await server.start({ SEED: 'none', ALLOW_LOCAL_WEBHOOKS: '1' })).toContain('Countersign is running')
+  const client = await newTenant()
+  const counts: Counts = { outputs: 0, accepted: 0, corrected: 0 }
+  const runs = newRuns(client, counts)
+  let calls = 0
+  /** Runs pipelines until the time is over, each one pausing for as long as its work took, if asked to. */
+  const load = async (until: number, isHalf: boolean) => {
+    while (Date.now() < until) {
+      const started = Date.now()
+      calls += await runs()
+      if (isHalf) await setTimeout(Date.now() - started)
+    }
+  }
+  const loadAll = (milliseconds: number, isHalf: boolean) =>
+    Promise.all(Array.from({ length: CALLERS }, () => load(Date.now() + milliseconds, isHalf)))
+  await loadAll(MEASURED_MS, false)
+  await annotate(`At full speed: ${Math.round(calls / (MEASURED_MS / 1000))} calls a second`)
+  calls = 0
+  const memory: number[] = []
+  const end = Date.now() + minutes * 60_000
+  await Promise.all([
+    loadAll(minutes * 60_000, true),
+    untilThen(end, 1000, async () => memory.push(await server.memoryBytes())),
+    untilThen(end, 20_000, () => runCron(server.url)),
+    untilThen(end, 15_000, () => runExperiment(client)),
+  ])
+  await annotate(`At half speed: ${calls} calls, ${Math.round(calls / (minutes * 60))} a second`)
+  const [warm, last] = [median(memory.slice(third(memory), 2 * third(memory))), median(memory.slice(-third(memory)))]
+  await annotate(`Memory: ${mebibytes(warm)} MiB in the second third, ${mebibytes(last)} MiB in the last`)
+  // A shorter run ends before caches are full.
+  if (isThorough) expect(last / warm).toBeLessThan(1 + MAX_GROWTH)
+  await mustShow(client, counts)
+  expect(counts.accepted).toBeGreaterThan(0)
+  expect(counts.corrected).toBeGreaterThan(0)
+  expect(delivered.size).toBeGreaterThan(0)
+})
+
+/** A fresh organization's project with a webhook, called with a key that has no rate limit in practice. */
+async function newTenant(): Promise<Client> {
+  const admin = new Client(server.url, ADMIN_TOKEN)
+  const created = await admin.make('POST', '/api/orgs', { slug: 'soak', name: 'Soak' })
+  const owner = admin.withKey(textIn(created.apiKey, 'key'))
+  await owner.make('POST', '/api/projects', { slug: 'soak', name: 'Soak' })
+  const { port } = receiver.address() as AddressInfo
+  await owner.make('POST', '/api/webhooks', { url: `http://localhost:${port}`, events: ['span.reviewed'] })
+  const scopes = ['ingest', 'read', 'review', 'manage']
+  const draft = { name: 'Soak', projectSlug: 'soak', scopes, rateLimitPerMinute: 1_000_000 }
+  const client = owner.withKey(textIn(await owner.make('POST', '/api/api-keys', draft), 'key'))
+  await client.make('POST', '/api/prompts', { projectSlug: 'soak', stepId: STEP, content: 'Answer.' })
+  return client
+}
+
+/**
+ * A function that makes the calls around one run of a pipeline, counts their effect on Insights, and returns how many
+ * calls it made. Most runs are reviewed, and some are deleted.
+ */
+function newRuns(client: Client, counts: Counts): () => Promise<number> {
+  let number = 0
+  return async () => {
+    const nth = number++
+    const [traceId, spanId] = [`trace_${crypto.randomUUID()}`, crypto.randomUUID()]
+    const timestamp = new Date().toISOString()
+    const trace = { trace_id: traceId, name: 'run', timestamp, status: 'completed', metadata: { nth } }
+    const span = {
+      trace_id: traceId,
+      span_id: spanId,
+      step_id: STEP,
+      timestamp,
+      input: { question: nth },
+      // One in 20 is large enough for R2.
+      output: { answer: nth, text: 'x'.repeat(nth % 20 === 0 ? 20_000 : 200) },
+      duration_ms: nth % 1000,
+    }
+    const feedback = { trace_id: traceId, feedback_id: crypto.randomUUID(), rating: 'positive', timestamp }
+    const sent = await client.make('POST', '/api/v1/batch', {
+      events: [
+        { type: 'trace', body: trace },
+        { type: 'span', body: span },
+        { type: 'feedback', body: feedback },
+      ],
+    })
+    expect(statusesIn(sent)).toEqual([202, 202, 201])
+    const [first] = listIn(sent, 'results')
+    const id = textIn(first?.body, 'id')
+    await client.make('GET', `/api/traces/${id}`)
+    const isDeleted = nth % 10 === 9
+    let calls = 2
+    if (nth % 3 < 2) {
+      const decision =
+        nth % 3 === 0 ? { decision: 'accept' } : { decision: 'correct', approvedOutput: { answer: `not ${nth}` } }
+      await client.make('PUT', `/api/spans/${spanId}/review`, decision)
+      calls++
+      if (!isDeleted) counts[nth % 3 === 0 ? 'accepted' : 'corrected']++
+    }
+    if (isDeleted) {
+      await client.make('DELETE', `/api/traces/${id}`)
+      calls++
+    } else counts.outputs++
+    for (const [every, path] of PAGES) {
+      if (nth % every !== 0) continue
+      await client.make('GET', path)
+      calls++
+    }
+    return calls
+  }
+}
+
+/** What people and pipelines read, and every how many runs. */
+const PAGES: readonly (readonly [every: number, path: string])[] = [
+  [2, `/api/prompts?projectSlug=soak&stepId=${STEP}`],
+  [5, '/api/traces?projectSlug=soak'],
+  [10, '/api/review-queue?projectSlug=soak&limit=10'],
+  [25, '/api/insights?projectSlug=soak'],
+  [25, '/api/problems?projectSlug=soak'],
+]
+
+/** Runs an experiment on the reviewed outputs, from its creation to its report. */
+async function runExperiment(client: Client): Promise<void> {
+  const { id: datasetId } = await client.make('PUT', '/api/datasets', { projectSlug: 'soak', stepId: 'imported' })
+  const items = Array.from({ length: 20 }, (_, index) => ({
+    id: crypto.randomUUID(),
+    input: { index },
+    expected: { index },
+  }))
+  await client.make('POST', `/api/datasets/${datasetId}/items`, { items })
+  const draft = { projectSlug: 'soak', datasetId, runner: 'client', name: 'Soak' }
+  const { id } = await client.make('POST', '/api/experiments', draft)
+  const results = items.map(({ id: itemId, expected }) => ({ itemId, output: expected }))
+  await client.make('POST', `/api/experiments/${id}/results`, { results })
+  await client.make('POST', `/api/experiments/${id}/finish`)
+  await client.make('GET', `/api/experiments/${id}`)
+}
+
+/** Waits until jobs and cron have counted everything, and compares Insights with the acknowledged calls. */
+async function mustShow(client: Client, counts: Counts): Promise<void> {
+  await expect
+    .poll(
+      async () => {
+        await runCron(server.url)
+        return shownIn(await client.make('GET', '/api/insights?projectSlug=soak'))
+      },
+      { timeout: 8 * 60_000, interval: 1000 },
+    )
+    .toEqual({
+      outputs: counts.outputs,
+      accepted: counts.accepted,
+      corrected: counts.corrected,
+      days: counts.accepted + counts.corrected,
+      reviewed: counts.accepted + counts.corrected,
+    })
+}
+
+function shownIn(insights: Fields) {
+  const step = listIn(insights, 'steps').find(({ stepId }) => stepId === STEP)
+  const sum = (list: string, of: (row: Fields) => unknown) =>
+    listIn(insights, list).reduce((total, row) => total + Number(of(row)), 0)
+  return {
+    outputs: step?.outputs,
+    accepted: step?.accepted,
+    corrected: step?.corrected,
+    days: sum('days', row => Number(row.accepted) + Number(row.corrected)),
+    reviewed: step?.reviewed,
+  }
+}
+
+/** Does something again and again, until a time. */
+async function untilThen(end: number, everyMs: number, act: () => Promise<unknown>): Promise<void> {
+  while (Date.now() < end) {
+    await act()
+    await setTimeout(Math.max(0, Math.min(everyMs, end - Date.now())))
+  }
+}
+
+const third = ({ length }: readonly number[]): number => Math.floor(length / 3)
+
+const median = (values: readonly number[]): number =>
+  values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0
+
+const mebibytes = (bytes: number): number => Math.round(bytes / 1024 ** 2)
+
+const fieldsIn = (value: unknown): Fields => (typeof value === 'object' && value !== null ? { ...value } : {})
+
+const textIn = (value: unknown, field: string): string => String(fieldsIn(value)[field])
+
+const listIn = (body: Fields, field: string): Fields[] => {
+  const list = body[field]
+  return Array.isArray(list) ? list.map(fieldsIn) : []
+}
+
+const statusesIn = (body: Fields): unknown[] => listIn(body, 'results').map(({ status }) => status)
