@@ -7,6 +7,7 @@ export const EVENT_TYPES = [
   'prompt.activated',
   'prompt.rolled_back',
   'experiment.finished',
+  'problem.changed',
   'trace.deleted',
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]

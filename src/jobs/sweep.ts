@@ -29,13 +29,14 @@ import { deleteUnusedLabellers } from './delete-labellers.ts'
 import { expireAuditLog } from './expire-audit-log.ts'
 import { expireEvents } from './expire-events.ts'
 import { followAllWatches } from './follow-watches.ts'
+import { noticeProblems } from './notice-problems.ts'
 import { applyRetention } from './retention.ts'
 
 /**
  * Cron's work, every minute. It sends lost jobs again, or runs them if there's no queue; completes traces whose root
- * didn't arrive; brings dataset items up to date; follows watches; removes spans that review policies leave out from
- * the queue; deletes expired data and labelers without records; counts outputs; and if there's nothing to purge, looks
- * for objects without a row.
+ * didn't arrive; brings dataset items up to date; follows watches; notices how far problems are fixed; removes spans that
+ * review policies leave out from the queue; deletes expired data and labelers without records; counts outputs; and if
+ * there's nothing to purge, looks for objects without a row.
  */
 export async function sweep(env: Env, now: number): Promise<void> {
   const unscoped = openUnscopedStore(env, new Deadline(JOB_DEADLINE_MS, JOB_ATTEMPT_MS))
@@ -61,6 +62,7 @@ export async function sweep(env: Env, now: number): Promise<void> {
   })
   await attempt({ kind: 'cases' }, () => backfillCases(unscoped, now))
   await attempt({ kind: 'watches' }, () => followAllWatches(env, unscoped, now))
+  await attempt({ kind: 'problems' }, () => noticeProblems(env, unscoped, now))
   await attempt({ kind: 'policies' }, () =>
     continuePolicyPasses(unscoped, { now, steps: POLICY_PASS_STEPS, limit: POLICY_PASS_TRACES }),
   )

@@ -70,3 +70,8 @@ export const FAN_OUT_STEPS = 5
 export const MAX_EVENT_VALUE_BYTES = 64 * 1024
 /** Characters of one text in a Slack message. Slack allows 3,000 in a section. */
 export const MAX_SLACK_TEXT_LENGTH = 1000
+/** Problems with a candidate whose states one step of cron reads, each in several round trips, and its projects. */
+export const NOTICED_PROBLEMS = 5
+export const NOTICED_PROJECTS = 5
+/** The pause between two passes over the problems of projects that send `problem.changed`. */
+export const PROBLEM_PASS_MS = 2 * 60_000

@@ -25,6 +25,7 @@ const NOTHING = {
   candidateVersionId: null,
   candidateAt: null,
   proof: null,
+  knownState: null,
   revision: '',
 }
 

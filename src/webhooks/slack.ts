@@ -1,68 +1,131 @@
 import type { Json, JsonObject } from '../domain/json.ts'
+import { isJsonObject } from '../domain/json.ts'
 import type { SentType } from '../domain/webhook.ts'
 import { MAX_SLACK_TEXT_LENGTH } from '../limits.ts'
 import type { Envelope } from './payload.ts'
 
-/** How a message begins, by the event's type. */
-const HEADLINES: Readonly<Record<SentType, string>> = {
-  'span.reviewed': 'Output reviewed',
-  'span.disputed': 'Reviewers disagree on an output',
-  'trace.deleted': 'Trace deleted',
-  'feedback.created': 'New feedback',
-  'attribution.finished': 'Root cause analysis finished',
-  'experiment.finished': 'Experiment finished',
-  'prompt.activated': 'Prompt version activated',
-  'prompt.rolled_back': 'Prompt rolled back',
-  'webhook.test': 'Test message',
+/** A message: its headline, and labeled lines below it. Lines without a value are left out. */
+type Message = readonly [headline: string, ...lines: (readonly [label: string, value: Json | undefined])[]]
+
+/** What a message says, by the event's type. */
+const MESSAGES: Readonly<Record<SentType, (data: JsonObject) => Message>> = {
+  'span.reviewed': ({ state, stepId, errorType }) => [
+    state === null ? `Review of ${stepOf(stepId)} undone` : `Output of ${stepOf(stepId)} ${wordOf(state)}`,
+    ['Error type', errorType],
+  ],
+  'span.disputed': ({ stepId }) => [`Reviewers disagree about an output of ${stepOf(stepId)}`],
+  'feedback.created': ({ source, stepId, rating, name }) => [
+    `${source === 'review' ? 'Comment' : 'Feedback'} on ${stepOf(stepId)}`,
+    [name === null ? 'Rating' : wordOf(name), rating],
+  ],
+  'attribution.finished': ({ status, stepId, errorType, confidence, failure }) =>
+    status === 'done'
+      ? [
+          `Root cause found: ${wordOf(errorType)}${stepId === null ? '' : ` in ${stepOf(stepId)}`}`,
+          ['Confidence', percentOf(confidence)],
+        ]
+      : ['Root cause analysis failed', ['Reason', failure]],
+  'prompt.activated': ({ stepId, versionNumber, previousVersionNumber }) => [
+    `Version ${wordOf(versionNumber)} of the prompt of ${stepOf(stepId)} is active`,
+    ['Version before', previousVersionNumber],
+  ],
+  'prompt.rolled_back': ({ stepId, versionNumber, previousVersionNumber, automatic, reason }) => [
+    `Prompt of ${stepOf(stepId)} rolled back from version ${wordOf(previousVersionNumber)} to ${wordOf(versionNumber)}`,
+    ['By', automatic === true ? 'autoRollback' : undefined],
+    ['Reason', reason],
+  ],
+  'experiment.finished': ({ stepId, state, name, endReason, report, gate }) => [
+    `Experiment on ${stepOf(stepId)} ${state === 'cancelled' ? 'canceled' : wordOf(state)}`,
+    ['Name', name],
+    ['Reason', endReason],
+    ['Pass rate', isJsonObject(report) ? percentOf(report.passRate) : undefined],
+    ['Results', isJsonObject(report) && isJsonObject(report.counts) ? countsOf(report.counts) : undefined],
+    ['Gate', isJsonObject(gate) ? (gate.met === true ? 'met' : 'not met') : undefined],
+  ],
+  'problem.changed': ({ stepId, errorType, docSlug, state, previousState, changed }) => [
+    `Problem in ${stepOf(stepId)} ${state === previousState ? 'changed' : `is ${wordOf(state)}`}`,
+    ['Error type', errorType],
+    ['Knowledge doc', docSlug],
+    ['State before', state === previousState ? undefined : previousState],
+    ['Changed', Array.isArray(changed) ? changed.join(', ') : undefined],
+  ],
+  'trace.deleted': () => ['Trace deleted'],
+  'webhook.test': () => ['Test message'],
 }
 
-/** The fields of an event that a message shows, by their labels. */
-const SHOWN: Readonly<Record<string, string>> = {
-  projectSlug: 'Project',
-  traceId: 'Trace',
-  stepId: 'Step',
-  decision: 'Decision',
-  state: 'State',
-  errorType: 'Error type',
+/** The values of events that a message shows, by their labels. */
+const VALUES: Readonly<Record<string, string>> = {
+  input: 'Input',
+  output: 'Output',
+  approvedOutput: 'Approved output',
+  comment: 'Comment',
+  correction: 'Correction',
+  reasoning: 'Reasoning',
 }
 
-/** An event as a message for a Slack incoming webhook, with a link into the app at `origin`. */
+/**
+ * An event as a message for a Slack incoming webhook, with a link into the app at `origin`. Slack must not turn what's in
+ * it into links or mentions, or fetch its URLs for previews, because anybody may have written it.
+ */
 export function slackMessage({ type, data }: Envelope, origin: string): JsonObject {
-  const headline = HEADLINES[type]
-  const shown: JsonObject = { ...data, traceId: traceOf(data)?.traceId ?? null }
-  const lines = Object.entries(SHOWN).flatMap(([field, label]) => {
-    const text = textOf(shown[field])
-    return text === undefined ? [] : [`*${label}:* ${escaped(text)}`]
-  })
-  const path = type === 'trace.deleted' ? undefined : pathOf(data)
-  const link = path === undefined ? [] : [`<${origin}${path}|Open in Countersign>`]
-  const parts = [`*${headline}*`, ...lines, ...link]
-  // Slack shows the text in notifications, and the blocks in the channel. A section may have 3,000 characters.
-  const blocks = parts.map(text => ({ type: 'section', text: { type: 'mrkdwn', text } }))
-  return { text: [headline, textOf(data.stepId)].flatMap(text => (text ? escaped(text) : [])).join(': '), blocks }
+  const [headline, ...own] = MESSAGES[type](data)
+  const values = isJsonObject(data.values) ? data.values : {}
+  const lines = [
+    ...own,
+    ['Project', data.projectSlug] as const,
+    ['Trace', traceOf(data)?.traceId] as const,
+    ...Object.entries(VALUES).map(([name, label]) => [label, values[name]] as const),
+  ]
+  const path = pathOf(type, data)
+  const parts = [
+    `*${shownText(headline)}*`,
+    ...lines.flatMap(([label, value]) =>
+      value === undefined || value === null ? [] : [`*${shownText(label)}:* ${shownText(value)}`],
+    ),
+    ...(path === undefined ? [] : [`<${origin}${path}|Open in Countersign>`]),
+  ]
+  // Slack shows the text in notifications, and the blocks in the channel.
+  const blocks = parts.map(text => ({ type: 'section', text: { type: 'mrkdwn', text, verbatim: true } }))
+  return { text: shownText(headline), blocks, unfurl_links: false, unfurl_media: false }
 }
 
 /** The page that shows an event's subject. */
-function pathOf({ spanId, projectSlug, ...data }: Envelope['data']): string | undefined {
-  const inProject = typeof projectSlug === 'string' ? `?project=${encodeURIComponent(projectSlug)}` : ''
-  const id = traceOf(data)?.id
-  const traceId = typeof id === 'string' ? id : undefined
+function pathOf(type: SentType, data: Envelope['data']): string | undefined {
+  const { projectSlug, spanId, promptId, experimentId, problemId } = data
+  if (projectSlug === null || type === 'trace.deleted') return undefined
+  const pathTo = (page: string, id: string) =>
+    `/${page}/${encodeURIComponent(id)}?project=${encodeURIComponent(projectSlug)}`
+  const traceId = traceOf(data)?.id
   const span = typeof spanId === 'string' ? `&span=${encodeURIComponent(spanId)}` : ''
-  return traceId !== undefined && inProject !== ''
-    ? `/traces/${encodeURIComponent(traceId)}${inProject}${span}`
-    : undefined
+  if (typeof traceId === 'string') return `${pathTo('traces', traceId)}${span}`
+  if (typeof promptId === 'string') return pathTo('prompts', promptId)
+  if (typeof experimentId === 'string') return pathTo('experiments', experimentId)
+  if (typeof problemId === 'string') return pathTo('problems', problemId)
+  return undefined
 }
 
-const traceOf = ({ trace }: JsonObject): JsonObject | undefined =>
-  trace !== null && typeof trace === 'object' && !Array.isArray(trace) ? trace : undefined
+const traceOf = ({ trace }: JsonObject): JsonObject | undefined => (isJsonObject(trace) ? trace : undefined)
 
-/** A value as text of a length that Slack accepts. */
-function textOf(value: Json | undefined): string | undefined {
-  if (value === undefined || value === null) return undefined
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
-  if (text.length <= MAX_SLACK_TEXT_LENGTH) return text
-  return `${text.slice(0, MAX_SLACK_TEXT_LENGTH).toWellFormed()}…`
+const wordOf = (value: Json | undefined): string => (typeof value === 'string' ? value : JSON.stringify(value ?? null))
+const stepOf = (stepId: Json | undefined): string => (typeof stepId === 'string' ? stepId : 'a trace')
+const percentOf = (share: Json | undefined) => (typeof share === 'number' ? `${Math.round(share * 100)}%` : undefined)
+
+const countsOf = (counts: JsonObject): string =>
+  ['passed', 'failed', 'unjudged', 'error'].map(name => `${wordOf(counts[name])} ${name}`).join(', ')
+
+/** A value as text that Slack shows as it is, and of a length that it accepts. */
+function shownText(value: Json): string {
+  const text = wordOf(value)
+  const whole = escaped(text)
+  if (text.length <= MAX_SLACK_TEXT_LENGTH && whole.length <= MAX_ESCAPED_LENGTH) return whole
+  const beginning = escaped(text.slice(0, MAX_SLACK_TEXT_LENGTH).toWellFormed())
+  if (beginning.length <= MAX_ESCAPED_LENGTH) return `${beginning}…`
+  return `${escaped(text.slice(0, MAX_ESCAPED_LENGTH / LONGEST_ESCAPE).toWellFormed())}…`
 }
+
+/** `&amp;` has five characters. Slack allows 3,000 in a section, and rejects a message with more. */
+const LONGEST_ESCAPE = 5
+const MAX_ESCAPED_LENGTH = 2500
 
 /** Slack reads `<` as the beginning of a link or a mention, such as `<!channel>`. */
 const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')

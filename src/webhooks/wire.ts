@@ -20,6 +20,8 @@ const OCCASIONS: Readonly<Record<v.InferOutput<typeof EventType>, string>> = {
     'a version that was active before replaces a newer one, or `autoRollback` reactivates the previous one. `automatic` says which of the two it was, and `reason` says why. `prompt.activated` is sent as well',
   'experiment.finished':
     "an experiment ends: it has all its results, somebody finishes or cancels it (`state` is `cancelled`), or a model's run of it fails (`failed`). `report` has its figures, and `gate` says whether the version meets the gate, both as of the time when the event is sent. An experiment that fails because no results arrive doesn't send an event",
+  'problem.changed':
+    "somebody dismisses or assigns a problem, changes its note, or links a candidate, or its state changes by itself, which is noticed within a few minutes. `changed` names what changed. A problem's first case sends nothing",
   'trace.deleted': 'somebody deletes a trace, but not when it expires',
 }
 export const Events = described(

@@ -66,6 +66,14 @@ const CAUSES: Readonly<Partial<Record<EventType, (org: Org, by: Client) => Promi
     await by.put(`/api/prompts/${id}/active-version`, { versionId })
   },
   'experiment.finished': async org => (await (await newBench([{ expected: 'Yes' }], org)).begin()).cancel(),
+  'problem.changed': async (org, by) => {
+    await by.put(
+      `/api/spans/${(await newSpan(org)).spanId}/review`,
+      correct('No', { errorType: 'hallucinated_content' }),
+    )
+    const { problems } = (await by.get('/api/problems?projectSlug=support')).body
+    await by.patch(`/api/problems/${problems[0].id}`, { note: 'Ask for the newest doc.' })
+  },
   'trace.deleted': async (org, by) => by.delete(`/api/traces/${(await newSpan(org)).id}`),
   'prompt.activated': (_, by) =>
     by.post('/api/prompts', { projectSlug: 'support', stepId: crypto.randomUUID(), content: 'Answer.' }),

@@ -176,3 +176,82 @@ describe('an experiment', () => {
     ])
   })
 })
+
+describe('a problem', () => {
+  /** A tenant with a problem, and functions that change it. */
+  async function newProblem() {
+    const { org } = await newSending(['problem.changed'])
+    const { firstId, addVersion, activate, produce, correct } = await newWatched(org)
+    await correct(await produce(firstId, 1), { errorType: 'hallucinated_content' })
+    const { problems } = (await org.read.get('/api/problems?projectSlug=support')).body
+    const change = async (fields: object) => {
+      const { status, body } = await org.owner.patch(`/api/problems/${problems[0].id}`, fields)
+      if (status !== 200) throw new Error(JSON.stringify(body))
+    }
+    /** Runs cron as if the pass over problems was due. */
+    const notice = async () => {
+      await env.DB.prepare("delete from sweeps where name = 'problems'").run()
+      await sweep({ ...withoutQueue(), JOBS: keepingJobs().bindings.JOBS }, Date.now())
+    }
+    return { org, problem: problems[0], addVersion, activate, change, notice }
+  }
+  const summaries = async (...asked: Parameters<typeof sent>) =>
+    (await sent(...asked)).map(({ event: { data } }) => [data.previousState, data.state, data.changed])
+
+  it('is reported whenever people change it', async () => {
+    const { org, problem, change } = await newProblem()
+    const user = (await org.owner.post('/api/users', { email: 'ada@example.com', name: 'Ada' })).body
+    for (const _ of [1, 2]) await change({ dismissed: true, note: 'secret' })
+    await change({ dismissed: false })
+    await change({ assigneeId: user.id })
+    const received = await sent(org)
+    expect(received[0]?.event.data).toEqual({
+      sequence: expect.any(Number),
+      at: expect.any(String),
+      projectId: org.project.id,
+      projectSlug: 'support',
+      problemId: problem.id,
+      stepId: WATCHED_STEP,
+      errorType: 'hallucinated_content',
+      docSlug: null,
+      state: 'dismissed',
+      previousState: 'open',
+      changed: ['state', 'dismissed', 'note'],
+      assigneeId: null,
+      candidateVersionId: null,
+      by: expect.any(String),
+    })
+    expect(received.slice(1).map(({ event: { data } }) => [data.previousState, data.state, data.changed])).toEqual([
+      ['dismissed', 'open', ['state', 'dismissed']],
+      ['open', 'open', ['assigneeId']],
+    ])
+    expect(JSON.stringify(received)).not.toContain('secret')
+  })
+
+  it('is reported once if its state changes by itself', async () => {
+    const { org, addVersion, activate, change, notice } = await newProblem()
+    const versionId = await addVersion()
+    await change({ candidateVersionId: versionId })
+    await notice()
+    expect(await summaries(org)).toEqual([['open', 'fixing', ['state', 'candidateVersionId']]])
+    await activate(versionId)
+    for (const _ of [1, 2]) await notice()
+    expect(await summaries(org)).toEqual([['fixing', 'live', ['state']]])
+    await change({ candidateVersionId: null })
+    await notice()
+    expect(await summaries(org)).toEqual([['live', 'open', ['state', 'candidateVersionId']]])
+  })
+
+  it('that an earlier release stored is reported from its second known state on', async () => {
+    const { org, addVersion, activate, change, notice } = await newProblem()
+    const versionId = await addVersion()
+    await change({ candidateVersionId: versionId })
+    await sent(org)
+    await env.DB.prepare('update problems set known_state = null where candidate_version_id = ?').bind(versionId).run()
+    await notice()
+    await activate(versionId)
+    expect(await summaries(org)).toEqual([])
+    await notice()
+    expect(await summaries(org)).toEqual([['fixing', 'live', ['state']]])
+  })
+})

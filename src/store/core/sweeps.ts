@@ -3,7 +3,17 @@ import { sweeps } from '../schema/sweeps.ts'
 import type { UnscopedStore } from './store.ts'
 
 /** A pass over the data that cron makes in pieces, by its name in `sweeps`. */
-type Pass = 'orphans' | 'audit' | 'retention' | 'outputs' | 'labellers' | 'items' | 'cases' | 'watches' | 'webhooks'
+type Pass =
+  | 'orphans'
+  | 'audit'
+  | 'retention'
+  | 'outputs'
+  | 'labellers'
+  | 'items'
+  | 'cases'
+  | 'watches'
+  | 'webhooks'
+  | 'problems'
 
 /** The cursor where a pass resumes; '' at the beginning. Undefined if no piece of the pass is due. */
 export async function findDuePass({ database }: UnscopedStore, name: Pass, now: number): Promise<string | undefined> {

@@ -1,8 +1,10 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
-import { newRevision } from '../../domain/ids.ts'
-import { type Act, recordAct } from '../accounts/audit.ts'
+import { newId, newRevision } from '../../domain/ids.ts'
+import type { ProblemState } from '../../domain/problem.ts'
+import { type Act, actorOf, recordAct } from '../accounts/audit.ts'
 import { hasExistingProject } from '../accounts/projects.ts'
-import { named } from '../core/database.ts'
+import { named, runLast } from '../core/database.ts'
+import { recordEvents } from '../core/outbox.ts'
 import { selectFor } from '../core/rows.ts'
 import { isStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
@@ -39,14 +41,39 @@ export async function saveProblem(
     hasExistingProject(store, sql`${projectKey}`),
   )
   const revision = newRevision()
+  const knownState = stateAfter(before, after)
+  const changes = [
+    ...(before.isDismissed === after.isDismissed ? [] : ['dismissed']),
+    ...(before.note === after.note ? [] : ['note']),
+    ...(before.assigneeId === after.assigneeId ? [] : ['assigneeId']),
+    ...(before.candidateVersionId === after.candidateVersionId ? [] : ['candidateVersionId']),
+  ]
+  const event = eventOf(problem, {
+    before: before.knownState ?? stateAfter(before, before),
+    state: knownState,
+    changes,
+  })
+  const events = recordEvents(
+    store,
+    'problem.changed',
+    projectKey,
+    {
+      ...event,
+      actorId: actorOf(act),
+      at: act.at,
+      data: { ...event.data, assigneeId: after.assigneeId, candidateVersionId: after.candidateVersionId },
+    },
+    sql`where ${holds}`,
+  )
   const changed = {
     ...after,
+    knownState,
     isDismissed: Number(after.isDismissed),
     // The last change counts if a renamed step has several rows.
     updatedAt: sql`max(${act.at}, coalesce(${last(problems.updatedAt)} + 1, 0))`,
     revision,
   }
-  const [, , [saved]] = await database.batch([
+  const [saved] = await runLast(database, [
     recordAct(
       store,
       act,
@@ -59,6 +86,7 @@ export async function saveProblem(
       },
       sql`${holds}`,
     ),
+    ...events,
     database
       .insert(problems)
       .select(selectFor(problems, { ...changed, projectKey, stepId, errorType, docSlug }, sql`where ${holds}`))
@@ -71,6 +99,7 @@ export async function saveProblem(
           candidateVersionId: sql`excluded.candidate_version_id`,
           candidateAt: sql`excluded.candidate_at`,
           proof: sql`excluded.proof`,
+          knownState: sql`excluded.known_state`,
           updatedAt: sql`excluded.updated_at`,
           revision: sql`excluded.revision`,
         },
@@ -81,4 +110,55 @@ export async function saveProblem(
       .where(and(isOf(problem), eq(problems.revision, revision))),
   ])
   return saved !== undefined
+}
+
+/** The state after a change by people. How far a candidate gets is noticed later, by `noticeStates`. */
+function stateAfter(before: ProblemDecision, after: Omit<ProblemDecision, 'revision'>): ProblemState {
+  if (after.isDismissed) return 'dismissed'
+  if (after.candidateVersionId === null) return 'open'
+  const isKept = !before.isDismissed && before.candidateVersionId === after.candidateVersionId
+  return (isKept && before.knownState) || 'fixing'
+}
+
+const eventOf = (
+  { id, stepId, errorType, docSlug }: Omit<FoundProblem, 'projectId'>,
+  { before, state, changes }: { before: ProblemState; state: ProblemState; changes: readonly string[] },
+) => ({
+  id: newId(),
+  traceKey: null,
+  subjectId: id,
+  data: {
+    problemId: id,
+    stepId,
+    errorType: errorType || null,
+    docSlug: docSlug || null,
+    state,
+    previousState: before,
+    changed: sql`json(${JSON.stringify([...(state === before ? [] : ['state']), ...changes])})`,
+  },
+})
+
+/** Stores a state that follows from data, and records its event unless it's the first state that's known. */
+export async function saveKnownState(
+  store: Store,
+  problem: Omit<FoundProblem, 'projectId'> & ProblemDecision,
+  state: ProblemState,
+  now: number,
+): Promise<void> {
+  const { projectKey, knownState, revision, assigneeId, candidateVersionId } = problem
+  const isNow = and(isOf(problem), eq(problems.revision, revision), sql`${problems.knownState} is ${knownState}`)
+  const event = knownState && eventOf(problem, { before: knownState, state, changes: [] })
+  const events = event
+    ? recordEvents(
+        store,
+        'problem.changed',
+        projectKey,
+        { ...event, actorId: null, at: now, data: { ...event.data, assigneeId, candidateVersionId } },
+        sql`from ${problems} where ${isNow}`,
+      )
+    : []
+  await runLast(store.database, [
+    ...events,
+    store.database.update(problems).set({ knownState: state }).where(isNow).returning({ revision: problems.revision }),
+  ])
 }

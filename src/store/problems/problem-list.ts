@@ -1,5 +1,5 @@
 import { and, isNull, type SQL, sql } from 'drizzle-orm'
-import type { ProblemKey } from '../../domain/problem.ts'
+import type { ProblemKey, ProblemState } from '../../domain/problem.ts'
 import { DAY_MS, MAX_PROBLEM_EXAMPLES } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
 import { readPlain } from '../core/database.ts'
@@ -24,6 +24,8 @@ export interface ProblemDecision {
   candidateAt: number | null
   /** `{experimentId, items, fixed}` as JSON, see `saveProof`. */
   proof: string | null
+  /** The state that webhooks were last told, or null. */
+  knownState: ProblemState | null
   /** '' if nobody has decided anything. */
   revision: string
 }
@@ -82,7 +84,8 @@ export async function selectProblems(
       ${problems.isDismissed} as is_dismissed, ${problems.note} as note, ${problems.candidateVersionId} as version_id,
       (select ${users.id} from ${users} where ${users.organizationKey} = ${store.organization.key}
         and ${users.id} = ${problems.assigneeId}) as assignee_id,
-      ${problems.candidateAt} as candidate_at, ${problems.proof} as proof, ${problems.revision} as revision,
+      ${problems.candidateAt} as candidate_at, ${problems.proof} as proof, ${problems.knownState} as known_state,
+      ${problems.revision} as revision,
       max(${problems.updatedAt}) as updated_at
     from ${problems} where ${problems.projectKey} = ${project.key} group by 1, 2, 3`
   const isSame = sql`(listed.step_id = scanned.step_id and listed.error_type = scanned.error_type
@@ -109,6 +112,7 @@ export async function selectProblems(
       coalesce(scanned.before, 0) as before, scanned.last_day as lastDay,
       coalesce(listed.is_dismissed, 0) as isDismissed, listed.note as note, listed.assignee_id as assigneeId,
       listed.version_id as candidateVersionId, listed.candidate_at as candidateAt, listed.proof as proof,
+      listed.known_state as knownState,
       coalesce(listed.revision, '') as revision
     from scanned full join listed on ${isSame}
     where ${sql.join(conditions, sql` and `)}

@@ -1,5 +1,6 @@
 import { isNotNull, isNull } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { PROBLEM_STATES } from '../../domain/problem.ts'
 
 /*
  * What people and engines found wrong, by the step at fault, the error type, and the knowledge doc. '' stands in for a
@@ -89,6 +90,8 @@ export const problems = sqliteTable(
      * existed.
      */
     proof: text('proof'),
+    /** The state that webhooks were last told. Null if it isn't known yet, because an earlier release wrote the row. */
+    knownState: text('known_state', { enum: PROBLEM_STATES }),
     updatedAt: integer('updated_at').notNull(),
     /** Identifies the last change. */
     revision: text('revision').notNull(),

@@ -1,9 +1,11 @@
-import { and, asc, eq, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, gte, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm'
 import type { EventType } from '../../domain/webhook.ts'
 import { CLAIMED_DELIVERIES, DELIVERY_LEASE_MS, MAX_WEBHOOK_REST_MS, MIN_WEBHOOK_REST_MS } from '../../limits.ts'
 import { recordAct } from '../accounts/audit.ts'
+import { organizationColumns } from '../accounts/organizations.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
-import type { Store, UnscopedStore } from '../core/store.ts'
+import type { Organization, Store, UnscopedStore } from '../core/store.ts'
+import { organizations, projects } from '../schema/accounts.ts'
 import { webhookDeliveries, webhookEvents, webhooks } from '../schema/webhooks.ts'
 import { newDelivery } from './deliveries.ts'
 import { isVeiledEvent } from './veiled-events.ts'
@@ -341,4 +343,29 @@ export async function listDueProjects({ database }: UnscopedStore, now: number, 
   ])
   const distinct = new Map([...fresh, ...due].map(project => [JSON.stringify(project), project]))
   return [...distinct.values()]
+}
+
+/** Finds the first existing project, from a key on, that sends a type of events to a webhook. */
+export async function findSendingProject(
+  { database }: UnscopedStore,
+  type: EventType,
+  fromKey: number,
+): Promise<{ key: number; id: string; organization: Organization } | undefined> {
+  const [row] = await database
+    .select({ key: projects.key, id: projects.id, organization: organizationColumns })
+    .from(webhooks)
+    .innerJoin(
+      projects,
+      and(
+        eq(projects.organizationKey, webhooks.organizationKey),
+        or(isNull(webhooks.projectKey), eq(webhooks.projectKey, projects.key)),
+        isNull(projects.deletedAt),
+        gte(projects.key, fromKey),
+      ),
+    )
+    .innerJoin(organizations, eq(organizations.key, projects.organizationKey))
+    .where(and(eq(webhooks.isEnabled, true), sql`instr(${webhooks.events}, ${` ${type} `}) > 0`))
+    .orderBy(asc(projects.key))
+    .limit(1)
+  return row
 }
