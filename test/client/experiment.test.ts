@@ -463,7 +463,7 @@ describe('an interrupted experiment', () => {
     await org.owner.post('/api/experiments', draft)
     await expect(countersign.experiment({ id, split: 'test' }, () => 1)).rejects.toMatchObject({
       status: 409,
-      message: `The experiment ${id} has another split`,
+      message: `The experiment ${id} has a different split`,
     })
     const report = await countersign.experiment<Ticket>({ id }, ({ input }) => run(input))
     expect(report).toMatchObject({ id, state: 'finished', split: 'train' })

@@ -239,7 +239,7 @@ describe('import', () => {
     ['an unknown source', ['import', 'other', 'a'], ALL, 2, "isn't a source"],
     ['no file', ['import', 'langfuse'], ALL, 2, 'files'],
     ['a missing file', ['import', 'langfuse', 'missing.jsonl'], ALL, 2, 'There is no file'],
-    ['a folder', ['import', 'langfuse', '.'], ALL, 2, "isn't a file"],
+    ['a folder', ['import', 'langfuse', '.'], ALL, 2, "isn't a regular file"],
     ['a user without an email', ['import', 'langfuse', '.', '--user', 'ada'], ALL, 2, '--user'],
     ['a key that can only record', ['import', 'langfuse', 'a.jsonl'], ['ingest'], 3, 'manage, review'],
   ] as const)('fails before it sends anything: %s', async ([, argv, scopes, code, message], { expect }) => {
