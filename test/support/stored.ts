@@ -1,13 +1,22 @@
 import { env } from 'cloudflare:workers'
 
+/** The columns of each table. */
+export async function columnsOfTables(): Promise<Map<string, string[]>> {
+  const { results } = await env.DB.prepare(
+    `select "table".name as "table", "column".name as "column"
+     from sqlite_master as "table", pragma_table_info("table".name) as "column"
+     where "table".type = 'table' and "table".name not like '%\\_cf\\_%' escape '\\' and "table".name not like 'sqlite%'`,
+  ).all<{ table: string; column: string }>()
+  const columns = new Map<string, string[]>()
+  for (const { table, column } of results) columns.set(table, [...(columns.get(table) ?? []), column])
+  return columns
+}
+
 /** The number of rows in each table and of objects in R2, which a rejected request must not change. */
 export async function storedCounts(): Promise<Record<string, number>> {
-  const { results } = await env.DB.prepare(
-    "select name from sqlite_master where type = 'table' and name not like '%\\_cf\\_%' escape '\\' and name not like 'sqlite%'",
-  ).all<{ name: string }>()
-  const counts = await env.DB.batch<{ rows: number }>(
-    results.map(({ name }) => env.DB.prepare(`select count(*) as rows from "${name}"`)),
-  )
-  const tables = results.map(({ name }, index) => [name, counts[index]?.results[0]?.rows ?? 0] as const)
-  return { ...Object.fromEntries(tables), objects: (await env.PAYLOADS.list()).objects.length }
+  const tables = [...(await columnsOfTables()).keys()]
+  // A batch with a statement for each table takes twice as long.
+  const counted = tables.map(name => `(select count(*) from "${name}") as "${name}"`).join(', ')
+  const rows = await env.DB.prepare(`select ${counted}`).first<Record<string, number>>()
+  return { ...rows, objects: (await env.PAYLOADS.list()).objects.length }
 }
