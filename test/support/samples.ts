@@ -25,8 +25,9 @@ import {
 } from '../../src/api/story.ts'
 import { problemUuid } from '../../src/domain/ids.ts'
 import { INLINE_BYTES } from '../../src/limits.ts'
+import { event, resultsOf } from './batch.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from './builders.ts'
-import { type ApiResponse, type Client, type Org, REVIEWER_EMAIL } from './org.ts'
+import { type Client, type Org, REVIEWER_EMAIL } from './org.ts'
 import { anExportTo } from './telemetry.ts'
 import { withoutQueue } from './webhooks.ts'
 
@@ -149,21 +150,26 @@ export async function renew(
 
 async function newTrace(org: Org) {
   const trace = aTrace()
-  const created: ApiResponse = await org.ingest.post('/api/v1/traces', trace)
-  await org.ingest.post('/api/v1/observations', anObservation({ trace_id: trace.trace_id, data: large }))
-  const feedback = await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id: trace.trace_id }))
-  const span = aSpan({ trace_id: trace.trace_id, output: large })
-  await org.ingest.post('/api/v1/spans', span)
+  const { trace_id } = trace
+  const span = aSpan({ trace_id, output: large })
+  const feedback_id = crypto.randomUUID()
+  const [created] = await resultsOf(org, [
+    event('trace', trace),
+    event('observation', anObservation({ trace_id, data: large })),
+    event('feedback', aFeedback({ trace_id, feedback_id })),
+    event('span', span),
+  ])
+  const id = String(created?.body.id)
   const reviewerKey = await org.keyFor({ userId: org.userId, scopes: ['review'] })
-  await addAttribution(created.body.id)
+  await addAttribution(id)
   const comment = await org.clientOf(reviewerKey).post(`/api/spans/${span.span_id}/feedback`, { content: 'Why?' })
   return {
-    traceId: trace.trace_id,
-    id: created.body.id,
+    traceId: trace_id,
+    id,
     spanId: span.span_id,
     reviewerKey,
     comment: comment.body,
-    feedbackId: feedback.body.feedback_id,
+    feedbackId: feedback_id,
   }
 }
 
