@@ -58,9 +58,9 @@ export default defineConfig({
           ],
           // Starting a Worker for each file would take longer than most files.
           isolate: false,
-          // Tests wait for storage as much as they compute. The default, one less than the number of cores, is 1 on 2
-          // cores.
-          maxWorkers: 2,
+          // Three, even on two cores, because tests wait for storage and processes a fifth of the time. The default is
+          // one less than the number of cores.
+          maxWorkers: 3,
           // The first test that calls a model loads its library. That takes 2.4 s on an idle machine, and can exceed
           // the default timeout of 5 s on a busy one.
           testTimeout: 30_000,
@@ -76,7 +76,7 @@ export default defineConfig({
           setupFiles: ['test/support/seed.ts'],
           // Loading the modules for each file would take longer than the tests.
           isolate: false,
-          maxWorkers: 2,
+          maxWorkers: 3,
           testTimeout: 30_000,
         },
       },
@@ -91,7 +91,7 @@ export default defineConfig({
           ],
           globalSetup: ['test/scripts/build.ts'],
           // Starting the service waits as much as it computes.
-          maxWorkers: 2,
+          maxWorkers: 3,
           testTimeout: 240_000,
           hookTimeout: 240_000,
           // Use the regular temporary directory. Tests that need an in-memory one request it.
