@@ -40,7 +40,7 @@ export function roundsOf<Draft>(
 /** Merges two calls on one span if they would be rejected for the same reasons. */
 export const mergeSpans = (earlier: SpanDraft, later: SpanDraft): SpanDraft | undefined =>
   earlier.traceUuid === later.traceUuid && earlier.promptVersionId === later.promptVersionId
-    ? overlay(earlier, later)
+    ? { ...overlay(earlier, later), modelUse: overlay(earlier.modelUse, later.modelUse) }
     : undefined
 
 /**

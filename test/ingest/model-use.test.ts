@@ -1,5 +1,7 @@
 import { describe, it } from 'vitest'
 import { MAX_COST_USD, MAX_NAME_LENGTH, MAX_TOKENS } from '../../src/limits.ts'
+import { event, statusesOf } from '../support/batch.ts'
+import { aSpan } from '../support/builders.ts'
 import { aHexSpanId, exportSpans, newRun } from '../support/telemetry.ts'
 import { newTrace } from '../support/trace.ts'
 
@@ -51,6 +53,20 @@ describe('the model, usage, and cost of a span', () => {
       provider: 'openai',
       usage: { inputTokens: 9, outputTokens: 0, totalTokens: 9 },
       costUsd: 0,
+    })
+  })
+
+  it('stay as they are if a later event in the same batch omits them, field by field', async ({ expect }) => {
+    const { org, trace_id, spanOf } = await newTrace()
+    const span = aSpan({ trace_id })
+    const { cost_usd, ...use } = CALL
+    const events = [use, { cost_usd }, {}].map(fields => event('span', { ...span, ...fields }))
+    expect(await statusesOf(org, events)).toEqual([202, 202, 202])
+    expect(await spanOf(span.span_id)).toMatchObject({
+      model: 'gpt-4.1-mini',
+      provider: 'openai',
+      usage: USAGE,
+      costUsd: cost_usd,
     })
   })
 
