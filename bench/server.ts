@@ -113,7 +113,7 @@ async function optionsOf(
 }
 
 /**
- * The source files of each program except Countersign, entry first. Imports of `src/index.ts` resolve to the built Worker.
+ * The source files of each program except Countersign, entry first. Imports of `src/index.ts` lead to the built Worker.
  */
 const SOURCES: Readonly<Record<Program, readonly string[]>> = {
   countersign: [],
@@ -122,8 +122,6 @@ const SOURCES: Readonly<Record<Program, readonly string[]>> = {
   bare: ['bench/worker/bare.ts'],
   'bare-exports': ['bench/worker/bare-exports.ts'],
 }
-
-const ENTRY = 'src/index.ts'
 
 async function modulesOf(program: Program) {
   const module = (path: string, contents: string) => ({
@@ -135,12 +133,12 @@ async function modulesOf(program: Program) {
     SOURCES[program].map(async path => module(path, await withoutTypes(resolve(PROJECT, path)))),
   )
   if (program.startsWith('bare')) return sources
-  const built = await buildWorker()
-  return [
-    ...sources,
-    ...built.map(({ path, contents }) => module(path === 'index.mjs' ? ENTRY : `src/${path}`, contents)),
-  ]
+  const built = (await buildWorker()).map(({ path, contents }) => module(`src/${path}`, contents))
+  return program === 'countersign' ? built : [...sources, module('src/index.ts', BUILT_ENTRY), ...built]
 }
+
+/** What programs import as `src/index.ts`. The built modules import the entry by its own name. */
+const BUILT_ENTRY = "export * from './index.mjs'\nexport { default } from './index.mjs'\n"
 
 let modules: Promise<WorkerModule[]> | undefined
 
