@@ -44,7 +44,7 @@ export const detail: Benchmark = async ({ isQuick }) => {
       ...(goal && { goal }),
       more: {
         'SQLite ms': partMs(({ sqlMs }) => sqlMs),
-        'D1 besides SQLite': partMs(({ sqlMs, d1Ms }) => d1Ms - sqlMs),
+        'D1 without SQLite': partMs(({ sqlMs, d1Ms }) => d1Ms - sqlMs),
         'Worker until it responds': partMs(({ d1Ms, answeredMs }) => answeredMs - d1Ms),
         'body, MB': (answers[0]?.body.length ?? 0) / 1e6,
       },

@@ -52,7 +52,7 @@ export async function compare(
 const sumOf = (blocks: readonly Block[], field: 'processorMs' | 'requests') =>
   blocks.reduce((sum, block) => sum + block[field], 0)
 
-/** Calls over this many connections, each again as soon as its response arrives, for `ms` milliseconds. */
+/** Makes calls over this many connections for `ms` milliseconds, each as soon as the previous response arrives. */
 async function runBlock(
   call: () => Promise<unknown>,
   connections: number,

@@ -44,7 +44,7 @@ export const putGate = endpoint({
     minPassRate: condition(between(0, 1), 'The minimum share of those items that passed'),
     maxRegressed: condition(
       wholeNumber(0, MAX_EXPERIMENT_ITEMS),
-      'The maximum number of items that are wrong although they were right in production',
+      'The maximum number of items that are wrong but were right in production',
     ),
     maxUnjudged: condition(wholeNumber(0, MAX_EXPERIMENT_ITEMS), 'The maximum number of items that nobody has judged'),
     maxAgeDays: condition(between(0, MAX_GATE_AGE_DAYS), 'The maximum number of days since the experiment finished'),
@@ -58,7 +58,7 @@ export const putGate = endpoint({
     ),
     autoRollback: described(
       v.optional(v.boolean(), false),
-      `Whether to reactivate the previous version if the watch finds the new one worse, with ${MIN_ROLLBACK_LOOK} decisions or more. A version that was active before is never rolled back.`,
+      `Whether to reactivate the previous version if the watch finds the new one worse after ${MIN_ROLLBACK_LOOK} or more decisions. A version that was active before is never rolled back.`,
     ),
   }),
   responses: { 200: Gate },

@@ -15,7 +15,7 @@ export const listAgreementOutputs = endpoint({
   summary: "List the outputs behind the reviewers' agreement",
   description:
     'The outputs that `GET /api/agreement` counts, sorted by the time of their first vote, newest first. Needs the `manage` scope, ' +
-    'or an adjudicator with `review`. Callers that blind policies apply to get no undecided outputs.',
+    'or an adjudicator with `review`. Callers subject to a blind policy get no undecided outputs.',
   scope: 'manage',
   isForAdjudicators: true,
   query: v.strictObject({

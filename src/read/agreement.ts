@@ -43,7 +43,7 @@ const Estimate = v.object({
   value: described(v.nullable(v.number()), 'Null if undefined'),
   interval: described(
     v.nullable(v.object({ low: v.number(), high: v.number() })),
-    'The 95% interval. Null if the votes are too few or too similar.',
+    "The 95% interval. Null if there are too few votes, or if they're too similar.",
   ),
 })
 

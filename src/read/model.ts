@@ -14,7 +14,7 @@ const Model = v.object({
     v.nullable(v.object({ input: v.number(), output: v.number() })),
     'US dollars per million tokens. Null if not configured.',
   ),
-  dailyLimit: described(v.number(), 'Model calls per project and day (UTC), for all uses'),
+  dailyLimit: described(v.number(), 'Model calls per project per day (UTC), for all uses'),
   callsLeft: described(v.number(), 'How many of these calls are left today'),
 })
 

@@ -6,7 +6,7 @@ import type { PolicyRecord } from '../store/accounts/review-policies.ts'
 const StepPolicy = v.object({
   sample: described(
     v.number(),
-    "The share of the step's outputs that the queue offers, from 0 to 1. Each span's ID determines whether it's included. With 0, the queue offers none, not even by the rules in `always`.",
+    "The share of the step's outputs that the queue offers, from 0 to 1. Each span's ID determines whether it's included. With 0, the queue offers none, not even under the rules in `always`.",
   ),
   reviewers: described(v.number(), 'How many people review each output'),
   blind: described(

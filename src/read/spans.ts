@@ -210,7 +210,7 @@ export const listSpans = endpoint({
       spans: v.array(SpanOfTrace),
       expired: described(
         v.optional(v.number()),
-        'How many more of these decisions are counted in insights although their traces have expired. Deleted traces still count until a job corrects the counts, within a minute or so. Only on the first page of a list with a review filter, and without `model`, `review`, `hasOutput`, `from`, `to`, and `contains`.',
+        'How many more of these decisions are counted in insights even though their traces have expired. Deleted traces still count until a job corrects the counts, within a minute or so. Only on the first page of a list with a review filter, and without `model`, `review`, `hasOutput`, `from`, `to`, and `contains`.',
       ),
       ...searchFields,
       nextCursor: NextCursor,

@@ -35,8 +35,8 @@ export const nameContains = v.optional(
 
 /** How a list searches by text, for its endpoint's description. */
 export const SEARCH_DESCRIPTION =
-  '`contains` searches the strings and keys of the current input, output, approved output, and state, step IDs, and ' +
-  'the comments of feedback and reviewers. Numbers and replaced values never match. ' +
+  '`contains` searches the strings and keys of the current input, output, approved output, and state, as well as ' +
+  'step IDs and comments from reviewers and in feedback. Numbers and replaced values never match. ' +
   `A page looks at up to ${MAX_SEARCHED_TRACES} of the items that match the other filters, or ${MAX_SEARCHED_BYTES / 1024 ** 2} MiB of their values, so it may be short or empty even if more follow.`
 
 /** The fields that a hit of a search adds to an item. */

@@ -63,7 +63,7 @@ export const listTraces = endpoint({
       traces: v.array(ListedTrace),
       expired: described(
         v.optional(v.number()),
-        'How many more of these answers are counted in insights although their traces have expired. Deleted traces still count until a job corrects the counts, within a minute or so. Only on the first page of a list with only `engine…` filters.',
+        'How many more of these answers are counted in insights even though their traces have expired. Deleted traces still count until a job corrects the counts, within a minute or so. Only on the first page of a list with only `engine…` filters.',
       ),
       ...searchFields,
       sortedOver: SortedOver,
@@ -147,7 +147,7 @@ export const getTrace = endpoint({
   description: 'A page requested with spanCursor or feedbackCursor continues only that list.',
   scope: 'read',
   params: v.object({
-    traceId: described(v.union([Uuid, TraceId]), "The trace's ID, or with a project selector, its trace_id"),
+    traceId: described(v.union([Uuid, TraceId]), "The trace's ID or, with a project selector, its trace_id"),
   }),
   query: v.strictObject({
     ...projectSelector,

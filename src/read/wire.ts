@@ -132,7 +132,7 @@ export const Vote = v.object({
 
 export const Basis = described(
   v.nullable(v.picklist(REVIEW_BASES)),
-  "votes: several reviewers agreed; `by` is the first voter, and `at` is the time of the last vote. adjudication: an adjudicator decided despite votes that didn't agree or weren't all in. Null if it's one reviewer's own decision.",
+  "votes: several reviewers agreed; `by` is the first voter, and `at` is the time of the last vote. adjudication: an adjudicator decided, because votes didn't agree or before all votes were in. Null if it's one reviewer's own decision.",
 )
 
 export const Span = v.object({
@@ -169,7 +169,7 @@ export const Span = v.object({
   }),
   claim: described(
     v.nullable(v.object({ heldBy: Uuid, until: IsoTime })),
-    "Who is reviewing the span: the user, or the key if it acts for no user; and when the claim ends unless it's renewed. Your own claim, if you have one; if several people may claim the span, otherwise that of one of them. Null if nobody holds the span. Claims don't change the ETag.",
+    "Who is reviewing the span: the user, or the key if it acts for no user; and when the claim ends unless it's renewed. If several people may claim the span: your own claim, if you have one, or else one of theirs. Null if nobody holds the span. Claims don't change the ETag.",
   ),
   assignees: described(
     v.array(v.object({ userId: Uuid, dueAt: v.nullable(IsoTime) })),
@@ -181,7 +181,7 @@ export const Span = v.object({
   ),
   reviewers: described(
     v.number(),
-    "How many people review the span: the policy's number at the first vote or, before that, its current number. Once the span is decided, how many its votes needed, or 1 if it was decided without votes. Under a blind policy, reviewers see the current number until the span is decided.",
+    "How many people review the span: the policy's number at the first vote or, before that, its current number. Once the span is decided, how many votes it needed, or 1 if it was decided without votes. Under a blind policy, reviewers see the current number until the span is decided.",
   ),
   votes: described(
     v.array(Vote),

@@ -52,7 +52,7 @@ export const createWebhook = endpoint({
   method: 'POST',
   path: '/api/webhooks',
   summary: 'Create a webhook',
-  description: `Sends the events of a project, or of every project, to a URL, signed according to [Standard Webhooks](https://www.standardwebhooks.com). The response has the signing secret, which no other response shows. It can take up to 30 seconds before the first events are recorded. A project can have ${MAX_WEBHOOKS} webhooks, and the organization can have as many that cover every project.`,
+  description: `Sends the events of a project, or of every project, to a URL, signed according to [Standard Webhooks](https://www.standardwebhooks.com). The response has the signing secret, which no other response shows. It can take up to 30 seconds before the first events are recorded. A project can have ${MAX_WEBHOOKS} webhooks, and the organization can have the same number of webhooks that cover every project.`,
   scope: 'manage',
   body: v.strictObject({
     id: v.optional(

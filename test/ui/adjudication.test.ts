@@ -61,7 +61,7 @@ test('three people review a step blind, and an adjudicator decides what they dis
     await each.goto('/review')
     await showsItem(each, 0)
     await expect(each.getByRole('note')).toHaveText(
-      "3 reviewers; yours counts as one vote. You won't see the others' reviews until it's decided.",
+      "This output needs votes from 3 reviewers. Your decision counts as one. You won't see the others' reviews until it's decided.",
     )
     await each.keyboard.press('a')
     await showsItem(each, 1)
@@ -101,7 +101,7 @@ test('three people review a step blind, and an adjudicator decides what they dis
   await fourth.getByRole('link', { name: 'Adjudication 1' }).click()
   await showsItem(fourth, 1)
   await expect(fourth.getByRole('note')).toHaveText(
-    "3 reviewers vote on this output. You're an adjudicator, so your decision is final at once.",
+    "This output needs votes from 3 reviewers. You're an adjudicator, so your decision is final at once.",
   )
   const votes = fourth.getByRole('region', { name: 'Votes' })
   await expect(votes).toContainText('The 3 reviewers disagree, so an adjudicator decides.')

@@ -145,7 +145,7 @@ test('a report says why a run is waiting, and when it continues', async ({ page,
   await signIn(context, sample.ownerKey)
   await page.goto(`/experiments/${id}?project=${project.slug}`)
   const progress = page.getByRole('region', { name: 'Progress' })
-  await expect(progress).toContainText(/The run is waiting.*429.*It continues .*\d/)
+  await expect(progress).toContainText(/The run is waiting.*429.*It will continue on .*\d/)
   await expect(progress).toContainText('openai/runs runs the items. Cost so far:')
   await expectAccessibleOnEveryScreen(page)
 })

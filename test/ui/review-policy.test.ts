@@ -29,7 +29,7 @@ test('a policy shows what it offers before it is saved, and the queue follows it
   await page.goto('/settings/review-policy?project=support')
   const preview = page.getByRole('status')
   await expect(preview).toContainText('About 600 outputs a day, about 300 per person')
-  await expect(preview).toContainText('in which 2 people reviewed')
+  await expect(preview).toContainText('during which 2 people reviewed outputs')
   await page.getByRole('switch', { name: 'People review embed-query' }).click({ force: true })
   await expect(preview).toContainText('About 200 outputs a day, about 100 per person')
   await page.getByLabel('Share of generate-answer').fill('35')

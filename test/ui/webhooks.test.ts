@@ -114,7 +114,7 @@ test('a webhook is created, tested, replayed, disabled, and deleted', async ({ p
   })
 
   await test.step('replace the secret', async () => {
-    await page.getByRole('button', { name: `Replace the secret of ${host}` }).click()
+    await page.getByRole('button', { name: `Replace the secret for ${host}` }).click()
     await expect(page.getByRole('dialog')).toContainText('For 24 hours, deliveries are signed with both secrets')
     await page.getByRole('button', { name: 'Create new secret' }).click()
     expect(await copySecret()).not.toBe(secret)

@@ -12,7 +12,7 @@ export const overview = (commands: readonly Command[]): string =>
     ['countersign: the command line of Countersign, which reviews what AI pipelines produce.'],
     section('Usage', ['countersign <command> [options]']),
     section('Commands', table(commands.map(({ name, summary }) => [name, summary]))),
-    section('Options of every command', optionLines(GLOBAL_OPTIONS)),
+    section('Options for every command', optionLines(GLOBAL_OPTIONS)),
     section('Get started', [
       'countersign login                  store the URL and a key',
       'countersign traces list --limit 5  see the newest traces',
@@ -48,7 +48,7 @@ export const commandHelp = (command: Command): string =>
         )
       : [],
     Object.keys(command.options).length > 0 ? section('Options', optionLines(command.options)) : [],
-    section('Options of every command', optionLines(GLOBAL_OPTIONS)),
+    section('Options for every command', optionLines(GLOBAL_OPTIONS)),
     section(
       'Examples',
       command.examples.flatMap(([example, effect]) => [`# ${effect}`, example]),

@@ -13,7 +13,7 @@ export const reference = (commands: readonly Command[]): string =>
       ['Code', ''],
       Object.values(EXIT_CODES).map(({ code, meaning }) => [String(code), meaning]),
     ),
-    '## Options of every command',
+    '## Options for every command',
     optionTable(GLOBAL_OPTIONS),
     '## Commands',
     ...commands.flatMap(command => [`### ${command.name}`, ...sectionOf(command)]),

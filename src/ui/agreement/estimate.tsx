@@ -39,7 +39,7 @@ export function EstimateBar({ estimate: { value, interval }, nameOf }: EstimateB
             95% interval: {nameOf(interval.low)} to {nameOf(interval.high)}
           </>
         ) : (
-          'No interval: the votes are too few or too similar'
+          "No interval: there are too few votes, or they're too similar"
         )}
       </Text>
     </div>

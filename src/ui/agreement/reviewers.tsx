@@ -68,7 +68,7 @@ export function Reviewers({ agreement: { reviewers, reviewerCount }, nameOf, pat
               const { outputs, agreed, agreement } = decision
               const only = { reviewerId: userId, label: 'decision', withAdjudicator: 'true' }
               return outputs === 0 ? (
-                'None of their outputs went to an adjudicator'
+                'Nothing they voted on went to an adjudicator'
               ) : (
                 <>
                   <CountedShare
@@ -81,7 +81,7 @@ export function Reviewers({ agreement: { reviewers, reviewerCount }, nameOf, pat
                   <Counted
                     value={outputs}
                     path={pathTo(only)}
-                    label={`${count(outputs)} adjudicated outputs of ${nameOf(userId)}`}
+                    label={`${count(outputs)} adjudicated outputs that ${nameOf(userId)} voted on`}
                   />
                   {agreement.interval && (
                     <Text size="xs" c="dimmed">

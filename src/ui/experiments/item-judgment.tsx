@@ -17,7 +17,7 @@ export function ItemJudgment({ item: { judgment, judgmentError } }: { item: Expe
   return (
     <section aria-label="Model's judgment">
       <Text size="sm">
-        <b>A model says: {same ? 'means the same' : 'means something else'}.</b>{' '}
+        <b>A model says it means {same ? 'the same thing' : 'something else'}.</b>{' '}
         <span dir="auto">
           <ShownText text={reason} />
         </span>

@@ -22,7 +22,7 @@ export function Judging({ report }: { report: ExperimentReport }) {
   if (counts.unjudged === 0 && agreement.of === 0) return null
   const isPending = job?.status === 'pending'
   const figures = [
-    { value: same, label: 'mean the same', filter: { judgment: 'same' } },
+    { value: same, label: 'mean the same thing', filter: { judgment: 'same' } },
     { value: different, label: 'mean something else', filter: { judgment: 'different' } },
     { value: waiting, label: 'without a judgment', filter: { judgment: 'none' } },
   ]
@@ -65,10 +65,10 @@ function JobState({ job: { status, failure, waitsUntil } }: { job: NonNullable<E
   return (
     <Text size="sm" role="status">
       {status === 'failed'
-        ? "The model couldn't be asked"
+        ? "Couldn't ask the model"
         : waitsUntil === null
           ? 'Asking the model… This page updates automatically.'
-          : 'The model will be asked again '}
+          : 'The model will be asked again on '}
       {status === 'pending' && waitsUntil !== null && <Moment at={waitsUntil} precision="exact" />}
       {failure !== null && (
         <>
@@ -95,8 +95,8 @@ function AskModel({ report: { id, judging } }: { report: ExperimentReport }) {
       {() => (
         <Text size="sm">
           For each unjudged item, this sends the step's name, the input, the expected outputs, and the candidate's
-          output to the deployment's model, and asks whether they mean the same. Each item takes one or two calls, which
-          count toward the project's daily limit. The answer is shown next to the item, but it isn't a decision.
+          output to the deployment's model, and asks whether they mean the same thing. Each item takes one or two calls,
+          which count toward the project's daily limit. The answer is shown next to the item, but it isn't a decision.
         </Text>
       )}
     </DialogForm>

@@ -24,8 +24,8 @@ export function ModelAgreement({ agreement, pathTo }: ModelAgreementProps) {
   if (of === 0) return null
   return (
     <Text size="sm">
-      The model agrees with people on <b>{share(agreed, of)}</b> of {count(of)} ({intervalOf(agreement)}, 95% interval).
-      Model's judgment and person's decision:{' '}
+      The model agrees with people on <b>{share(agreed, of)}</b> of {count(of)} items ({intervalOf(agreement)}, 95%
+      interval). Model's judgment and person's decision:{' '}
       {CELLS.map(({ cell, label, judgment, decision }, index) => (
         <Fragment key={cell}>
           {index > 0 && ', '}

@@ -28,7 +28,7 @@ export function ModelRun({ report: { run, state, model, items, maxCostUsd } }: {
             'The service will try again.'
           ) : (
             <>
-              It continues <Moment at={waitsUntil} precision="exact" />.
+              It will continue on <Moment at={waitsUntil} precision="exact" />.
             </>
           )}
         </Warning>

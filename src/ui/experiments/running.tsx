@@ -42,7 +42,7 @@ export function Running({ report }: { report: ExperimentReport }) {
         items have a result.{' '}
         {lastResultAt !== null && (
           <>
-            The last one arrived <Moment at={lastResultAt} precision="exact" />.
+            The last one arrived on <Moment at={lastResultAt} precision="exact" />.
           </>
         )}{' '}
         This page updates automatically.

@@ -56,7 +56,7 @@ export function Headline({ insights, before, days, project, paths }: HeadlinePro
               label={`${count(reviewed)} reviewed outputs`}
             />{' '}
             of <Counted value={total} path={paths.outputs()} label={`${count(total)} outputs`} /> outputs of traces from
-            these {days} days, as of <Moment at={countedAt} />
+            this {days}-day period, as of <Moment at={countedAt} />
             {total > reviewed && (
               <>
                 {'. '}
@@ -87,7 +87,7 @@ export function Headline({ insights, before, days, project, paths }: HeadlinePro
       >
         of{' '}
         <Counted value={decidedOf(decided)} path={paths.decisions()} label={`${count(decidedOf(decided))} decisions`} />{' '}
-        decisions made in these {days} days, on traces of any age.{' '}
+        decisions made in this {days}-day period, on traces of any age.{' '}
         {earlier && <ShareChange now={decided} before={earlier} days={days} />}
       </Fact>
       <Fact

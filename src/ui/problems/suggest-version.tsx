@@ -54,7 +54,7 @@ export function SuggestVersion({ problemId, variant = 'default', onAdded }: Sugg
             {data.waitsUntil !== undefined && (
               <>
                 {' '}
-                It continues <Moment at={data.waitsUntil} />.
+                It will continue on <Moment at={data.waitsUntil} />.
               </>
             )}
           </>

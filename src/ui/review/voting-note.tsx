@@ -41,10 +41,10 @@ interface Voting {
 }
 
 function wordsFor({ reviewers, isBlind, isAdjudicator, hasVoted }: Voting): string {
-  const people = `${reviewers} reviewers`
-  if (isAdjudicator) return `${people} vote on this output. You're an adjudicator, so your decision is final at once.`
+  const needed = `This output needs votes from ${reviewers} reviewers.`
+  if (isAdjudicator) return `${needed} You're an adjudicator, so your decision is final at once.`
   const hidden = isBlind ? " You won't see the others' reviews until it's decided." : ''
   return hasVoted
     ? `You voted. Deciding again changes your vote.${hidden}`
-    : `${people}; yours counts as one vote.${hidden}`
+    : `${needed} Your decision counts as one.${hidden}`
 }

@@ -19,10 +19,10 @@ export function PolicyPreview({ workload, hasRules }: { workload: Workload; hasR
       title={capitalized(`${perDay(outputs)} outputs a day${perPerson(workload)}`)}
     >
       <Text size="sm">
-        Based on the outputs of the last {BASIS_DAYS} days
+        Based on the last {BASIS_DAYS} days
         {people > 0
-          ? `, in which ${people === 1 ? '1 person' : `${count(people)} people`} reviewed`
-          : ', in which nobody reviewed'}
+          ? `, during which ${people === 1 ? '1 person' : `${count(people)} people`} reviewed outputs`
+          : ', during which nobody reviewed anything'}
         .{reviews > outputs && ` Some need several people, for a total of ${perDay(reviews)} reviews a day.`}
         {hasRules && ' The rules below add more.'}
       </Text>

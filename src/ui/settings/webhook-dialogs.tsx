@@ -87,7 +87,7 @@ export function WebhookSwitch({ webhook }: { webhook: Webhook }) {
       await refreshWebhooks()
       const message = enabled
         ? `${host} will get events again within 30 seconds. Pending deliveries resume.`
-        : `${host} won't get any more events. Events from now on aren't recorded for it.`
+        : `${host} won't get any more events. From now on, no events are recorded for it.`
       notifications.show({ message })
     },
     onFault: ({ message }) => notifications.show({ color: 'red', title: `Couldn't change ${host}`, message }),
@@ -112,8 +112,8 @@ export function RotateSecret({ webhook, onMade }: RotateSecretProps) {
   const host = hostOf(webhook)
   return (
     <DialogForm
-      trigger={open => <IconTrigger label={`Replace the secret of ${host}`} Icon={IconRefresh} onClick={open} />}
-      title={`Replace the secret of ${host}?`}
+      trigger={open => <IconTrigger label={`Replace the secret for ${host}`} Icon={IconRefresh} onClick={open} />}
+      title={`Replace the secret for ${host}?`}
       initial={{}}
       button={() => ({ act: 'Create new secret' })}
       send={() => rotateWebhookSecret(webhook.id)}

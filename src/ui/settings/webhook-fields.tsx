@@ -13,7 +13,7 @@ const EVENTS: Readonly<Record<EventType, string>> = {
   'prompt.activated': 'A prompt version became active',
   'prompt.rolled_back': 'A prompt went back to a version that was active before',
   'experiment.finished': 'An experiment has all its results, or ended early',
-  'problem.changed': 'A problem got further toward its fix, came back, or was assigned or dismissed',
+  'problem.changed': 'A problem moved closer to a fix, came back, or was assigned or dismissed',
   'trace.deleted': 'Somebody deleted a trace',
 }
 

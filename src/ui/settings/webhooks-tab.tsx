@@ -18,7 +18,7 @@ export function WebhooksTab() {
     <>
       {id === null ? <WebhookList onMade={setMade} /> : <WebhookView key={id} id={id} onMade={setMade} />}
       <SecretModal
-        title={made && `Secret of ${hostOf(made)}`}
+        title={made && `Secret for ${hostOf(made)}`}
         onDone={() => {
           setMade(undefined)
           refreshWebhooks()

@@ -75,7 +75,7 @@ export function GateForm({ text }: { text: VersionedText }) {
           />
           <Switch
             label="Let a model judge unjudged items"
-            description="An item without a person's decision counts as passed if the configured model says that the outputs mean the same, and otherwise as failed. A model can be wrong, and text in an output can mislead it. A person's decision takes precedence. When an experiment on this step finishes, its unjudged inputs and outputs are sent to the model."
+            description="An item without a person's decision counts as passed if the configured model says that the outputs mean the same thing; otherwise, it counts as failed. A model can be wrong, and text in an output can mislead it. A person's decision takes precedence. When an experiment on this step finishes, its unjudged inputs and outputs are sent to the model."
             checked={draft.allowJudge}
             onChange={({ currentTarget }) => change({ allowJudge: currentTarget.checked })}
           />

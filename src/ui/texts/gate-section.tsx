@@ -112,7 +112,8 @@ function JudgingState({ judging: { same, different, waiting, job } }: { judging:
     <Text size="xs" c="dimmed">
       {same + different > 0 &&
         `According to the model, ${count(same)} of the unjudged items count as passed, and ${count(different)} as failed. `}
-      {waiting > 0 && `${itemCount(waiting)} ${isPending ? 'wait for the model' : 'have no judgment from the model'}.`}
+      {waiting > 0 &&
+        `${itemCount(waiting)} ${isPending ? `${waiting === 1 ? 'is' : 'are'} waiting for the model` : `${waiting === 1 ? 'has' : 'have'} no judgment from the model`}.`}
       {job?.status === 'failed' && job.failure !== null && ` ${job.failure}.`}
     </Text>
   )

@@ -22,7 +22,7 @@ const list = new Intl.ListFormat('en', { type: 'conjunction' })
 
 /** What a gate requires, as a list in words. */
 export const requirementsOf = (gate: Gate): string =>
-  conditionsOf(gate) + (gate.allowJudge ? ', with unjudged items as the model judges them' : '')
+  conditionsOf(gate) + (gate.allowJudge ? ', counting unjudged items as the model judges them' : '')
 
 const conditionsOf = (gate: Gate): string =>
   list.format(

@@ -26,7 +26,8 @@ export function WatchSection({ promptId, watch }: { promptId: string; watch: Wat
         {rolledBack && (
           <Alert variant="default" title="Rolled back automatically" p="xs">
             Reviewers accepted {count(rolledBack.after.accepted)} of {count(rolledBack.after.n)} outputs from version{' '}
-            {previousVersionNumber}, and {count(rolledBack.before.accepted)} of {count(rolledBack.before.n)} before it.
+            {previousVersionNumber}, and {count(rolledBack.before.accepted)} of {count(rolledBack.before.n)} from the
+            version before it.
           </Alert>
         )}
         <Text size="sm" className={classes.finding} data-state={state}>

@@ -32,7 +32,7 @@ export function outlookOf({ state, decided, nextLook, looks }: Watch): string {
     nextLook === null && 'This was the last comparison.',
     nextLook !== null &&
       state !== 'too_early' &&
-      `The next comparison is after ${count(nextLook)} decisions; there are ${count(decided)}.`,
+      `The next comparison is after ${count(nextLook)} decisions; there have been ${count(decided)} so far.`,
   ]
   return sentences.filter(Boolean).join(' ')
 }

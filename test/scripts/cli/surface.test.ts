@@ -183,7 +183,7 @@ describe('the files of prompts', () => {
     expect(() => parsePrompt(Buffer.from([0xff]), 'a file')).toThrow("a file isn't UTF-8 text")
   })
 
-  it('keep the step, the version, the text, and what else people write', ({ expect }) => {
+  it('keep the step, the version, the text, and whatever else people write', ({ expect }) => {
     const text = fc.string({ unit: 'binary' }).filter(value => !/\p{Surrogate}/u.test(value))
     const versionId = fc.option(fc.uuid(), { nil: undefined })
     const otherLines = fc.constantFrom([], ['owner: ada', '', '# a comment'])
