@@ -221,7 +221,8 @@ describe('outputs', () => {
     for (const day of days) await traced(org, day.toISOString())
     const { bindings, counts } = countingBindings()
     await cron(bindings)
-    expect(counts.d1RoundTrips).toBeLessThan(28)
+    // Includes what cron does besides counting. The free plan allows 50.
+    expect(counts.d1RoundTrips).toBeLessThan(36)
     const { total } = (await insights(org, '2026-03-01', '2026-05-01')).outputs
     // Days from other tests may have been due for longer, and so come first.
     expect(total > COUNTED_DAYS / 2 && total <= COUNTED_DAYS).toBe(true)

@@ -73,6 +73,7 @@ describe('a single span', () => {
       suggestions: [],
       votes: [],
       isDisputed: false,
+      reviewers: 1,
       etag: expect.stringMatching(/^".+"$/),
       truncated: [],
       createdAt: root.createdAt,
