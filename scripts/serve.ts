@@ -45,6 +45,8 @@ export interface Setup {
   webhookKey: string
   /** Whether webhooks may go to http and local addresses. */
   allowsLocalWebhooks: boolean
+  /** Lets debuggers of this machine inspect the Worker. */
+  inspectorPort?: number | undefined
 }
 
 /**
@@ -61,12 +63,14 @@ export async function serve({
   cronSecret,
   webhookKey,
   allowsLocalWebhooks,
+  inspectorPort,
 }: Setup): Promise<Miniflare> {
   const { modulesRules: _, ...workerOptions } = optionsOfConfig(resolve(project, 'wrangler.toml')).workerOptions
   const configured = workerOptions as V4WorkerOptions
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       cf: false,
+      ...(inspectorPort !== undefined && { inspectorPort }),
       log: new Log(LogLevel.WARN),
       resourcePersistencePath: join(stateDirectory, 'v3'),
       workers: [

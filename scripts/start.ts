@@ -3,7 +3,7 @@
  * the local D1, serves, seeds a demo once, runs cron every minute, and stops everything on Ctrl-C.
  *
  * Environment: PORT (8787), STATE_DIR (.wrangler/state), ADMIN_TOKEN (generated and kept in .dev.vars if unset),
- * WEBHOOK_KEY (the same), ALLOW_LOCAL_WEBHOOKS=1 (webhooks may go to this machine), SEED=none (no demo), CRON_SECRET (random if unset; lets its holder run cron), CI or no terminal (plain output).
+ * WEBHOOK_KEY (the same), ALLOW_LOCAL_WEBHOOKS=1 (webhooks may go to this machine), SEED=none (no demo), INSPECTOR_PORT (for debuggers), CRON_SECRET (random if unset; lets its holder run cron), CI or no terminal (plain output).
  */
 import { ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -64,6 +64,7 @@ const server = await serve({
   cronSecret,
   webhookKey,
   allowsLocalWebhooks: process.env.ALLOW_LOCAL_WEBHOOKS === '1',
+  inspectorPort: process.env.INSPECTOR_PORT ? Number(process.env.INSPECTOR_PORT) : undefined,
 })
 stopOnSignals()
 const url = `http://localhost:${port}`

@@ -58,17 +58,6 @@ export class Server {
     })
   }
 
-  /** The memory that the server's workerd processes take up. */
-  async memoryBytes(): Promise<number> {
-    const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pgid=', '-o', 'rss=', '-o', 'comm='])
-    const processes = stdout.split('\n').map(line => line.trim().split(/\s+/))
-    return processes.reduce(
-      (sum, [group, kibibytes, name]) =>
-        group === String(this.#script?.pid) && name === 'workerd' ? sum + Number(kibibytes) * 1024 : sum,
-      0,
-    )
-  }
-
   /**
    * Runs the script and returns everything that it printed until it was serving or failed. By default, it reuses the
    * last build, because building takes longer than the rest of a start. With `project`, it starts that project and
