@@ -48,7 +48,13 @@ export default defineConfig({
         test: {
           name: 'worker',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/scripts/**', 'test/ui/**', ...FUNCTIONS],
+          exclude: [
+            'test/scripts/**',
+            'test/ui/**',
+            ...FUNCTIONS,
+            // These are about requests without bookmarks, and this makes every request send one.
+            ...(process.env.REPLICA_LAG ? ['test/read/{near-texts,replicas}.test.ts'] : []),
+          ],
           setupFiles: ['test/support/migrate.ts', 'test/support/seed.ts'],
           // The model provider and the receiver have to run outside of workerd to be reachable over HTTP.
           globalSetup: [
