@@ -1,6 +1,7 @@
 import { and, eq, gt, isNull, ne, or, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import type { TextKind } from '../../domain/versioned-text.ts'
+import { isOneOf } from '../core/rows.ts'
 import type { Organization, UnscopedStore } from '../core/store.ts'
 import { apiKeys, organizations, projects, users } from '../schema/accounts.ts'
 import { datasets } from '../schema/datasets.ts'
@@ -48,13 +49,7 @@ export async function foreignSpans(
     .select({ id: spans.id })
     .from(spans)
     .innerJoin(traces, eq(traces.key, spans.traceKey))
-    .where(
-      and(
-        sql`${spans.id} in (select item.value from json_each(${JSON.stringify(ids)}) as item)`,
-        isLiveTrace,
-        ne(traces.organizationKey, own.key),
-      ),
-    )
+    .where(and(isOneOf(spans.id, ids), isLiveTrace, ne(traces.organizationKey, own.key)))
   return new Set(rows.map(({ id }) => id))
 }
 

@@ -62,9 +62,13 @@ export function selectFor<Table extends SQLiteTable>(
   return sql`select ${sql.join(columns, sql`, `)} ${from}`
 }
 
-/** Whether an expression has one of these values, which are one parameter. */
-export const isOneOf = (expression: SQL | SQLiteColumn, values: readonly string[]): SQL =>
-  sql`${expression} in (select item.value from json_each(${JSON.stringify(values)}) as item)`
+/** The query of these values, which are one parameter. */
+export const valuesOf = (values: readonly (string | number)[]): SQL =>
+  sql`(select item.value from json_each(${JSON.stringify(values)}) as item)`
+
+/** Whether an expression has one of these values. */
+export const isOneOf = (expression: SQL | SQLiteColumn, values: readonly (string | number)[]): SQL =>
+  sql`${expression} in ${valuesOf(values)}`
 
 /** A comma-separated list of expressions, as for `group by`. */
 export const sqlList = (expressions: Readonly<Record<string, SQL | SQLiteColumn>>): SQL =>

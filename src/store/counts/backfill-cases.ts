@@ -1,7 +1,7 @@
 import { and, asc, gt, isNull, sql } from 'drizzle-orm'
 import { citedDoc } from '../../domain/attribution.ts'
 import { BACKFILLED_CASES } from '../../limits.ts'
-import { rowSet } from '../core/rows.ts'
+import { isOneOf, rowSet } from '../core/rows.ts'
 import type { UnscopedStore } from '../core/store.ts'
 import { findDuePass, savePass } from '../core/sweeps.ts'
 import { projects } from '../schema/accounts.ts'
@@ -45,8 +45,6 @@ const NEVER = Number.MAX_SAFE_INTEGER
 
 async function updateTraces(unscoped: UnscopedStore, keys: readonly number[]): Promise<void> {
   const { database } = unscoped
-  const isOneOf = (column: typeof traces.key | typeof attributions.traceKey) =>
-    sql`${column} in (select item.value from json_each(${JSON.stringify(keys)}) as item)`
   const answers = await database
     .select({
       traceKey: attributions.traceKey,
@@ -55,14 +53,14 @@ async function updateTraces(unscoped: UnscopedStore, keys: readonly number[]): P
       evidence: attributions.evidence,
     })
     .from(attributions)
-    .where(and(isOneOf(attributions.traceKey), isNull(attributions.docSlug)))
+    .where(and(isOneOf(attributions.traceKey, keys), isNull(attributions.docSlug)))
   const cited = answers.flatMap(({ evidence, ...answer }) => {
     const docSlug = citedDoc(evidence)
     return docSlug === null ? [] : [{ ...answer, docSlug }]
   })
   const { row } = DOCS
   const ofTraces = and(
-    isOneOf(traces.key),
+    isOneOf(traces.key, keys),
     isNull(traces.deletedAt),
     sql`exists (select 1 from ${projects} where ${projects.key} = ${traces.projectKey} and ${projects.deletedAt} is null)`,
   )

@@ -1,6 +1,7 @@
 import { and, asc, eq, gt, inArray, isNotNull, isNull, lte, sql } from 'drizzle-orm'
 import { BACKFILLED_TRACES, RESEND_AFTER_MS } from '../../limits.ts'
 import { readPlain } from '../core/database.ts'
+import { isOneOf } from '../core/rows.ts'
 import type { Store, UnscopedStore } from '../core/store.ts'
 import { findDuePass, savePass } from '../core/sweeps.ts'
 import { datasetEntries, datasets } from '../schema/datasets.ts'
@@ -150,14 +151,7 @@ export async function backfillItems(unscoped: UnscopedStore, now: number): Promi
     .limit(BACKFILLED_TRACES)
   const keys = rows.map(({ traceKey }) => traceKey)
   if (keys.length > 0) {
-    await markItemsDue(
-      unscoped,
-      and(
-        isNull(traces.deletedAt),
-        sql`${traces.key} in (select item.value from json_each(${JSON.stringify(keys)}) as item)`,
-      ),
-      now,
-    )
+    await markItemsDue(unscoped, and(isNull(traces.deletedAt), isOneOf(traces.key, keys)), now)
   }
   const isDone = keys.length < BACKFILLED_TRACES
   await savePass(unscoped, 'items', { cursor: String(keys.at(-1) ?? 0), dueAt: isDone ? NEVER : now })

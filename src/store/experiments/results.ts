@@ -7,7 +7,7 @@ import type { CountedResult, StoredTally } from '../../domain/tally.ts'
 import { COUNTED_RESULTS } from '../../limits.ts'
 import { chunkRows } from '../core/chunks.ts'
 import { named, readPlain, runLast } from '../core/database.ts'
-import { rowSet, selectFor } from '../core/rows.ts'
+import { isOneOf, rowSet, selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import type { ItemHead } from '../datasets/items.ts'
 import { experimentResults, experiments, resultJudgments } from '../schema/experiments.ts'
@@ -292,11 +292,7 @@ const ofItems = (
   { key }: Pick<ExperimentRecord, 'key'>,
   itemIds: readonly string[],
   table: typeof experimentResults | typeof resultJudgments = experimentResults,
-) =>
-  and(
-    eq(table.experimentKey, key),
-    sql`${table.itemId} in (select item.value from json_each(${JSON.stringify(itemIds)}) as item)`,
-  )
+) => and(eq(table.experimentKey, key), isOneOf(table.itemId, itemIds))
 
 const headsByItem = (rows: readonly HeadRow[]): Map<string, ResultHead> =>
   new Map(rows.map(row => [row.itemId, toHead(row)]))

@@ -1,5 +1,6 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { readPlain } from '../core/database.ts'
+import { isOneOf } from '../core/rows.ts'
 import { isStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { isAnswerShown } from '../core/veil.ts'
@@ -44,7 +45,7 @@ export async function findProblemItems(
     .where(
       and(
         eq(experimentResults.experimentKey, key),
-        sql`${experimentResults.itemId} in (select item.value from json_each(${JSON.stringify(itemIds)}) as item)`,
+        isOneOf(experimentResults.itemId, itemIds),
         isItemOf(problem),
         isShown && sql`exists (select 1 from ${traces} where ${traces.key} = ${problemCases.traceKey} and ${isShown})`,
       ),

@@ -1,4 +1,5 @@
 import { and, desc, eq, inArray, isNull, sql } from 'drizzle-orm'
+import { isOneOf } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { isAnswerShown } from '../core/veil.ts'
 import { versionNumber } from '../insights/version-number.ts'
@@ -96,7 +97,7 @@ async function findShownTraces(store: Store, keys: readonly number[]): Promise<M
     .from(traces)
     .where(
       and(
-        sql`${traces.key} in (select item.value from json_each(${JSON.stringify(keys)}) as item)`,
+        isOneOf(traces.key, keys),
         eq(traces.organizationKey, store.organization.key),
         isNull(traces.deletedAt),
         isAnswerShown(store),

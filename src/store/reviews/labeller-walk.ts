@@ -3,6 +3,7 @@ import type { Env } from '../../env.ts'
 import { LABELLER_DELETE_ROWS, LABELLER_PASS_MS, LABELLER_TRACES } from '../../limits.ts'
 import { findOrganizationByKey } from '../accounts/organizations.ts'
 import { chunkRows } from '../core/chunks.ts'
+import { isOneOf, valuesOf } from '../core/rows.ts'
 import { openStore, type Store, type UnscopedStore } from '../core/store.ts'
 import { findDuePass, savePass } from '../core/sweeps.ts'
 import { apiKeys, users } from '../schema/accounts.ts'
@@ -62,15 +63,18 @@ async function checkPiece(store: Store, { startedAt, place }: Walk): Promise<Tra
   const { database, organization } = store
   const { keys, next } = await walkTraces(store, place, LABELLER_TRACES)
   const isOpen = and(eq(users.organizationKey, organization.key), isMarked(startedAt))
-  const ofKeys = sql`(select item.value from json_each(${JSON.stringify(keys)}) as item)`
+  const ofKeys = valuesOf(keys)
   const found = await database.all<{ id: string }>(sql`
     select distinct found.id from (
       select ${feedback.userId} as id from ${feedback} where ${feedback.traceKey} in ${ofKeys}
       union all select ${reviews.userId} from ${reviews} where ${reviews.traceKey} in ${ofKeys}
       union all select ${votes.userId} from ${votes} where ${votes.traceKey} in ${ofKeys}) as found`)
   // Not in one statement, because users and their records may be in two databases.
-  for (const { json } of chunkRows(found, ({ id }) => [id])) {
-    const hasRecord = sql`${users.id} in (select item.value ->> 0 from json_each(${json}) as item)`
+  for (const { items } of chunkRows(found, ({ id }) => [id])) {
+    const hasRecord = isOneOf(
+      users.id,
+      items.map(({ id }) => id),
+    )
     await database.update(users).set({ uncheckedSince: null }).where(and(isOpen, hasRecord))
   }
   const left = await database.select({ id: users.id }).from(users).where(isOpen).limit(1)

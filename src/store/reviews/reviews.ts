@@ -14,7 +14,7 @@ import { readPlain } from '../core/database.ts'
 import { recordEvents } from '../core/outbox.ts'
 import { policyOf } from '../core/review-policy.ts'
 import { isFree, needsReview } from '../core/reviewable.ts'
-import { rowSet, selectFor } from '../core/rows.ts'
+import { isOneOf, rowSet, selectFor } from '../core/rows.ts'
 import { isStep, promptOfStep, readStepId } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { markDays } from '../counts/output-days.ts'
@@ -486,7 +486,10 @@ const DRAFTS = rowSet([
 const DECISIONS = rowSet([...PLACE, 'eventId'])
 /** Whether a trace is one of those that drafts are in. */
 const isOneOfKeys = (drafts: readonly ReviewDraft[]): SQL =>
-  sql`${traces.key} in (select item.value from json_each(${JSON.stringify(drafts.map(({ traceKey }) => traceKey))}) as item)`
+  isOneOf(
+    traces.key,
+    drafts.map(({ traceKey }) => traceKey),
+  )
 
 /** The fields of drafts for the statements after the insertion. */
 const ADDED = rowSet([...PLACE, 'state', 'idBefore', 'outputRevision', 'canBeShared', 'isUnsettled'])

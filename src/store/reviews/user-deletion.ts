@@ -8,7 +8,7 @@ import {
 } from '../../limits.ts'
 import { releaseViews } from '../accounts/saved-views.ts'
 import { revokeUserKeys } from '../accounts/users.ts'
-import { selectFor } from '../core/rows.ts'
+import { selectFor, valuesOf } from '../core/rows.ts'
 import type { Store, UnscopedStore } from '../core/store.ts'
 import { ADD_COUNTS } from '../counts/review-days.ts'
 import { auditLog, projects, userDeletions } from '../schema/accounts.ts'
@@ -105,7 +105,7 @@ function renamePiece(store: Store, deletion: Deletion, place: Place): Promise<Pl
 async function renameInTraces(store: Store, { userId, newId }: Deletion, at: TracePlace): Promise<Place | null> {
   const { database } = store
   const { keys, next } = await walkTraces(store, at, DELETION_TRACES)
-  const ofKeys = sql`(select item.value from json_each(${JSON.stringify(keys)}) as item)`
+  const ofKeys = valuesOf(keys)
   if (keys.length > 0) {
     await database.batch([
       database
@@ -270,7 +270,7 @@ async function renameInExperiments(
   )
   const last = piece.at(-1)
   if (!last) return { stage: 'experiments', at: { projectKey: project.key + 1, key: 0 } }
-  const keys = sql`(select item.value from json_each(${JSON.stringify(piece.map(({ key }) => key))}) as item)`
+  const keys = valuesOf(piece.map(({ key }) => key))
   await database.batch([
     database
       .update(experiments)

@@ -10,7 +10,7 @@ import { isCommentShown } from '../core/veil.ts'
 import { feedback } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
 import { mayNeedReview, traces } from '../schema/traces.ts'
-import { isLive } from '../traces/live.ts'
+import { hasIdIn, isLive } from '../traces/live.ts'
 import { scanByTime } from '../traces/scan.ts'
 import type { TraceFilter, TracePosition } from '../traces/trace-filter.ts'
 import { traceCounts } from '../traces/trace-list.ts'
@@ -129,7 +129,6 @@ async function scanTurns(
 /** The first feedback on these traces, by trace. */
 async function findFeedback(store: Store, ids: readonly string[]): Promise<Map<string, FeedbackDetail[]>> {
   if (ids.length === 0) return new Map()
-  const given = sql`(select item.value from json_each(${JSON.stringify(ids)}) as item)`
   const [rows] = await readPlain(store.database, [
     store.database
       .select({
@@ -139,7 +138,7 @@ async function findFeedback(store: Store, ids: readonly string[]): Promise<Map<s
       })
       .from(traces)
       .crossJoin(feedback)
-      .where(isLive(store, sql`${traces.id} in ${given}`, eq(feedback.traceKey, traces.key), isCommentShown(store)))
+      .where(isLive(store, hasIdIn(ids), eq(feedback.traceKey, traces.key), isCommentShown(store)))
       .limit(MAX_TURN_FEEDBACK),
   ])
   const found = rows.map(({ traceUuid, rootSpanId, ...row }) => ({

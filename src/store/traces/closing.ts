@@ -1,6 +1,7 @@
-import { and, asc, isNotNull, isNull, lte, sql } from 'drizzle-orm'
+import { and, asc, isNotNull, isNull, lte } from 'drizzle-orm'
 import { CLOSED_TRACES } from '../../limits.ts'
 import { organizationColumns } from '../accounts/organizations.ts'
+import { isOneOf } from '../core/rows.ts'
 import type { Organization, UnscopedStore } from '../core/store.ts'
 import { organizations } from '../schema/accounts.ts'
 import { traces } from '../schema/traces.ts'
@@ -22,8 +23,6 @@ export async function findDueTraces(
   const owners = await database
     .select(organizationColumns)
     .from(organizations)
-    .where(
-      sql`${organizations.key} in (select item.value from json_each(${JSON.stringify([...byKey.keys()])}) as item)`,
-    )
+    .where(isOneOf(organizations.key, [...byKey.keys()]))
   return new Map(owners.map(organization => [organization, byKey.get(organization.key) ?? []]))
 }

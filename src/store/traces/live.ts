@@ -1,6 +1,7 @@
 import { and, eq, isNull, type Placeholder, type SQL, sql } from 'drizzle-orm'
 import { MAX_SCANNED_TRACES } from '../../limits.ts'
 import { hasExistingProject, isExistingProject, type Project } from '../accounts/projects.ts'
+import { isOneOf } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { traces } from '../schema/traces.ts'
 
@@ -53,5 +54,4 @@ export async function liveTraceKeys(store: Store, ids: readonly string[]): Promi
 }
 
 /** Whether a trace's id is one of these. */
-export const hasIdIn = (ids: readonly string[]): SQL =>
-  sql`${traces.id} in (select item.value from json_each(${JSON.stringify(ids)}) as item)`
+export const hasIdIn = (ids: readonly string[]): SQL => isOneOf(traces.id, ids)

@@ -2,7 +2,7 @@ import { and, isNotNull, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { ORPHAN_AGE_MS, ORPHAN_FOLDERS, ORPHAN_PAGE, ORPHAN_PASS_MS } from '../../limits.ts'
 import { withRetry } from '../core/deadline.ts'
-import { rowSet } from '../core/rows.ts'
+import { rowSet, valuesOf } from '../core/rows.ts'
 import type { UnscopedStore } from '../core/store.ts'
 import { findDuePass, savePass } from '../core/sweeps.ts'
 import { datasetEntries, datasets } from '../schema/datasets.ts'
@@ -61,7 +61,7 @@ async function addObjectsOfTraces(
   traceKeys: readonly number[],
   named: Set<string>,
 ): Promise<void> {
-  const keys = sql`(select item.value from json_each(${JSON.stringify(traceKeys)}) as item)`
+  const keys = valuesOf(traceKeys)
   const spanRefs = {
     input: nameIn(spans.traceKey, spans.inputRef),
     output: nameIn(spans.traceKey, spans.outputRef),

@@ -3,7 +3,7 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { searchableFields } from '../../domain/metadata.ts'
 import { PURGE_ROWS, PURGE_STEPS, RESEND_AFTER_MS } from '../../limits.ts'
 import { markLabellers } from '../accounts/labellers.ts'
-import { isOneOf } from '../core/rows.ts'
+import { isOneOf, valuesOf } from '../core/rows.ts'
 import type { Store, UnscopedStore } from '../core/store.ts'
 import { deleteCases } from '../counts/problem-cases.ts'
 import { countExpired, expireAnswers, subtractAnswers, subtractDecisions } from '../counts/review-days.ts'
@@ -123,9 +123,9 @@ async function deleteFeedback(store: Store, traceKey: number, now: number): Prom
     .orderBy(asc(feedback.id))
     .limit(PURGE_ROWS)
   if (some.length === 0) return false
-  const userIds = JSON.stringify([...new Set(some.map(({ userId }) => userId))])
+  const userIds = [...new Set(some.map(({ userId }) => userId))]
   // Not in a batch, because users and feedback may be in two databases.
-  await markLabellers(store, sql`(select item.value from json_each(${userIds}) as item)`, now)
+  await markLabellers(store, valuesOf(userIds), now)
   await database.delete(feedback).where(
     and(
       eq(feedback.traceKey, traceKey),

@@ -10,7 +10,7 @@ import { ASSIGNED, assignedTraces } from '../core/assignees.ts'
 import { existsShallow, shallow } from '../core/depth.ts'
 import { isNegativeTo, isPositive } from '../core/ratings.ts'
 import { hasReviewedSpan, isCorrected } from '../core/reviewable.ts'
-import { rowSet } from '../core/rows.ts'
+import { isOneOf, rowSet } from '../core/rows.ts'
 import { isStep } from '../core/step-names.ts'
 import type { Store } from '../core/store.ts'
 import { isAnswerHidden, isAnswerShown, isCommentShown } from '../core/veil.ts'
@@ -162,7 +162,7 @@ export function matches(store: Store, project: Project, filter: TraceFilter): SQ
     rating === 'negative' ? isNegativeTo(store) : undefined,
     review && REVIEWED[review],
     errorType === undefined ? undefined : shallow(hasErrorType(store, errorType)),
-    keys && sql`${traces.key} in (select item.value from json_each(${JSON.stringify(keys)}) as item)`,
+    keys && isOneOf(traces.key, keys),
     isAnswered(store, project, filter),
     // If the search starts from the only field, every trace that is read has it.
     fields.length > (filter.assigneeId === undefined ? 1 : 0) ? hasFields(project, fields) : undefined,

@@ -9,6 +9,7 @@ import {
   PURGED_EVENTS,
   WEBHOOK_PASS_MS,
 } from '../../limits.ts'
+import { valuesOf } from '../core/rows.ts'
 import type { Store, UnscopedStore } from '../core/store.ts'
 import { findDuePass, savePass } from '../core/sweeps.ts'
 import { webhookDeliveries, webhookEvents, webhooks } from '../schema/webhooks.ts'
@@ -68,7 +69,7 @@ export async function renameInEvents(
     .limit(DELETION_EVENTS)
   const last = found.at(-1)
   if (!last) return null
-  const piece = sql`(select item.value from json_each(${JSON.stringify(found.map(({ sequence }) => sequence))}) as item)`
+  const piece = valuesOf(found.map(({ sequence }) => sequence))
   await database.batch([
     database
       .update(webhookEvents)
@@ -122,19 +123,17 @@ async function expireEvents({ database }: UnscopedStore, { after }: Place, now: 
   const old = end === -1 ? found : found.slice(0, end)
   const last = old.at(-1)
   if (!last) return { stage: 'webhooks', after: 0 }
-  const piece = sql`(select item.value from json_each(${JSON.stringify(old.map(({ sequence }) => sequence))}) as item)`
-  const deliveries = deliveriesOf(sql`event.sequence in ${piece}`)
+  const piece = valuesOf(old.map(({ sequence }) => sequence))
+  const isOld = sql`event.sequence in ${piece}`
   await database.batch([
-    database
-      .delete(webhookDeliveries)
-      .where(and(sql`(webhook_key, sequence) in (${deliveries})`, isNull(webhookDeliveries.nextAttemptAt))),
+    database.delete(webhookDeliveries).where(and(isDeliveryOf(isOld), isNull(webhookDeliveries.nextAttemptAt))),
     database.delete(webhookEvents).where(
       and(
         sql`${webhookEvents.sequence} in ${piece}`,
         eq(webhookEvents.isNew, false),
         sql`${webhookEvents.sequence} not in (
           select pending.sequence from ${webhookDeliveries} pending
-          where (pending.webhook_key, pending.sequence) in (${deliveries}))`,
+          where (pending.webhook_key, pending.sequence) in (${deliveriesOf(isOld)}))`,
       ),
     ),
   ])
@@ -161,5 +160,5 @@ async function forgetWebhooks({ database }: UnscopedStore, place: Place): Promis
 export const deleteDeliveries = (database: Store['database'], webhookKeys: readonly number[]) =>
   database.delete(webhookDeliveries).where(
     sql`(webhook_key, sequence) in (select webhook_key, sequence from ${webhookDeliveries}
-      where webhook_key in (select item.value from json_each(${JSON.stringify(webhookKeys)}) as item) limit ${PURGE_ROWS})`,
+      where webhook_key in ${valuesOf(webhookKeys)} limit ${PURGE_ROWS})`,
   )

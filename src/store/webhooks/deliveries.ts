@@ -2,7 +2,7 @@ import { and, desc, eq, isNull, lt, type SQL, sql } from 'drizzle-orm'
 import type { DeliveryState, SentType } from '../../domain/webhook.ts'
 import { TEST_EVENT } from '../../domain/webhook.ts'
 import { type Act, actorOf, recordAct } from '../accounts/audit.ts'
-import { selectFor } from '../core/rows.ts'
+import { isOneOf, selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { projects } from '../schema/accounts.ts'
 import { traces } from '../schema/traces.ts'
@@ -217,11 +217,6 @@ export async function findEvents(
     .from(webhookEvents)
     .leftJoin(projects, eq(projects.key, webhookEvents.projectKey))
     .leftJoin(traces, ofLiveTrace)
-    .where(
-      and(
-        sql`${webhookEvents.sequence} in (select item.value from json_each(${JSON.stringify(sequences)}) as item)`,
-        eq(webhookEvents.organizationKey, organization.key),
-      ),
-    )
+    .where(and(isOneOf(webhookEvents.sequence, sequences), eq(webhookEvents.organizationKey, organization.key)))
   return new Map(rows.map(row => [row.sequence, row]))
 }

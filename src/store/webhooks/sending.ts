@@ -3,7 +3,7 @@ import type { EventType } from '../../domain/webhook.ts'
 import { CLAIMED_DELIVERIES, DELIVERY_LEASE_MS, MAX_WEBHOOK_REST_MS, MIN_WEBHOOK_REST_MS } from '../../limits.ts'
 import { recordAct } from '../accounts/audit.ts'
 import { organizationColumns } from '../accounts/organizations.ts'
-import { rowSet, selectFor } from '../core/rows.ts'
+import { isOneOf, rowSet, selectFor } from '../core/rows.ts'
 import type { Organization, Store, UnscopedStore } from '../core/store.ts'
 import { organizations, projects } from '../schema/accounts.ts'
 import { webhookDeliveries, webhookEvents, webhooks } from '../schema/webhooks.ts'
@@ -95,8 +95,6 @@ export async function fanOut(
   const wanted = new Set(pairs.map(({ sequence }) => sequence))
   const unwanted = events.map(({ sequence }) => sequence).filter(sequence => !wanted.has(sequence))
   const reached = [...new Set(pairs.map(({ webhookKey }) => webhookKey))]
-  const isOneOf = (sequences: readonly number[]): SQL =>
-    sql`${webhookEvents.sequence} in (select item.value from json_each(${JSON.stringify(sequences)}) as item)`
   const isStillNew = sql`exists (select 1 from ${webhookEvents}
     where ${webhookEvents.sequence} = ${PAIRS.row.sequence} and ${webhookEvents.isNew} = 1)`
   await database.batch([
@@ -117,8 +115,10 @@ export async function fanOut(
     database
       .update(webhookEvents)
       .set({ isNew: false })
-      .where(isOneOf([...wanted])),
-    database.delete(webhookEvents).where(and(isOneOf(unwanted), sql`${webhookEvents.isNew} = 1`)),
+      .where(isOneOf(webhookEvents.sequence, [...wanted])),
+    database
+      .delete(webhookEvents)
+      .where(and(isOneOf(webhookEvents.sequence, unwanted), sql`${webhookEvents.isNew} = 1`)),
   ])
   return events.length
 }
