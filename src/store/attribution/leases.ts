@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, gte, inArray, isNotNull, lte, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, gte, inArray, isNotNull, lte, type SQL, sql } from 'drizzle-orm'
 import { ATTRIBUTION_LEASE_MS, MAX_ATTRIBUTION_ATTEMPTS, RESEND_AFTER_MS } from '../../limits.ts'
 import { readLists } from '../core/database.ts'
 import type { Store, UnscopedStore } from '../core/store.ts'
@@ -34,17 +34,9 @@ export async function claimAttribution(
   const { database } = store
   const isSpent = gte(attributionJobs.attempts, MAX_ATTRIBUTION_ATTEMPTS)
   const isCutOff = isJob(store, traceKey, isPending, isFree(now), sql`not ${isWaiting(now)}`, isSpent)
-  const failure = sql`coalesce(${attributionJobs.failure}, ${CUT_OFF})`
   const leaseUntil = now + ATTRIBUTION_LEASE_MS
   const [recorded, , , [[claim] = []]] = await readLists(database, [
-    recordFailure(store, isCutOff, failure, now),
-    [
-      database
-        .update(attributionJobs)
-        .set({ ...NO_LEASE, status: 'failed', failure, dueAt: null })
-        .where(isCutOff)
-        .returning({ traceKey: attributionJobs.traceKey }),
-    ],
+    ...failJobs(store, isCutOff, CUT_OFF, now),
     [
       database
         .update(attributionJobs)
@@ -141,7 +133,6 @@ export async function postponeAttribution(
  * attempted since, because the message is then outdated. Keeps the last attempt's failure, or else sets `reason`.
  */
 export async function failAttribution(store: Store, traceKey: number, reason: string, now: number): Promise<void> {
-  const failure = sql`coalesce(${attributionJobs.failure}, ${reason})`
   const isGivenUp = isJob(
     store,
     traceKey,
@@ -150,17 +141,22 @@ export async function failAttribution(store: Store, traceKey: number, reason: st
     sql`not ${isWaiting(now)}`,
     gt(attributionJobs.attempts, 0),
   )
-  const [recorded] = await readLists(store.database, [
-    recordFailure(store, isGivenUp, failure, now),
-    [
-      store.database
-        .update(attributionJobs)
-        .set({ ...NO_LEASE, status: 'failed', failure, dueAt: null })
-        .where(isGivenUp)
-        .returning({ traceKey: attributionJobs.traceKey }),
-    ],
-  ])
+  const [recorded] = await readLists(store.database, failJobs(store, isGivenUp, reason, now))
   hint(store, recorded)
+}
+
+/**
+ * The statements that fail jobs for good, and before them those that record it. Jobs keep the last attempt's failure, or
+ * else get `reason`.
+ */
+function failJobs(store: Store, isFailing: SQL | undefined, reason: string, now: number) {
+  const failure = sql`coalesce(${attributionJobs.failure}, ${reason})`
+  const fail = store.database
+    .update(attributionJobs)
+    .set({ ...NO_LEASE, status: 'failed', failure, dueAt: null })
+    .where(isFailing)
+    .returning({ traceKey: attributionJobs.traceKey })
+  return [recordFailure(store, isFailing, failure, now), [fail]] as const
 }
 
 /** Takes up to `limit` due jobs and postpones each, like `takeDuePurges`. */
