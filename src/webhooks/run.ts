@@ -97,7 +97,7 @@ async function open(env: Env, store: Store, webhooks: readonly WebhookRecord[]):
   if (webhooks.length === 0) return []
   const receivers: Receiver[] = []
   const unreadable: WebhookRecord[] = []
-  const key = await webhookKeyOf(env).catch(error => error)
+  const key = await webhookKeyOf(env).catch((error: unknown) => error)
   for (const webhook of webhooks) {
     try {
       if (!(key instanceof CryptoKey)) throw key

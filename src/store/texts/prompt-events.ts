@@ -27,7 +27,7 @@ export const recordActivation = (
   entryId: string,
 ) => {
   if (kind !== 'prompt') return []
-  const event = { ...eventOf(act, { id, projectKey }), id: entryId, data: dataOf({ id, projectKey }, versionId) }
+  const event = { ...eventOf(act, id), id: entryId, data: dataOf({ id, projectKey }, versionId) }
   return recordEvents(store, 'prompt.activated', projectKey, event, ofEntry(store, act, id, entryId))
 }
 
@@ -45,7 +45,7 @@ export const recordRollback = (
 ) => {
   if (kind !== 'prompt') return []
   const event = {
-    ...eventOf(act, { id, projectKey }),
+    ...eventOf(act, id),
     id: newId(),
     data: { ...dataOf({ id, projectKey }, versionId), automatic: isAutomatic, reason: auditLog.reason },
   }
@@ -58,7 +58,7 @@ export const recordRollback = (
   return recordEvents(store, 'prompt.rolled_back', projectKey, event, from)
 }
 
-const eventOf = (act: Act, { id }: Pick<EventText, 'id' | 'projectKey'>) => ({
+const eventOf = (act: Act, id: string) => ({
   traceKey: null,
   subjectId: id,
   actorId: actorOf(act),
