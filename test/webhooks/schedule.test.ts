@@ -133,7 +133,7 @@ describe('a receiver', () => {
     const { received } = receiveWith(status)
     for (let count = 0; count < 6 * CONCURRENT_DELIVERIES; count++) await test()
     await send()
-    for (let rest = MIN_WEBHOOK_REST_MS; rest < MAX_WEBHOOK_REST_MS; rest *= 2) {
+    const passRest = async (rest: number) => {
       const before = received.length
       pass(rest - 1)
       await send()
@@ -141,18 +141,14 @@ describe('a receiver', () => {
       pass(1)
       await send()
       expect(received.length).toBeGreaterThan(before)
+      return before
+    }
+    for (let rest = MIN_WEBHOOK_REST_MS; rest < MAX_WEBHOOK_REST_MS; rest *= 2) {
+      const before = await passRest(rest)
       expect(received.length).toBeLessThanOrEqual(before + CONCURRENT_DELIVERIES)
     }
     // From now on it rests for the longest time.
-    for (const _ of [1, 2]) {
-      const before = received.length
-      pass(MAX_WEBHOOK_REST_MS - 1)
-      await send()
-      expect(received).toHaveLength(before)
-      pass(1)
-      await send()
-      expect(received.length).toBeGreaterThan(before)
-    }
+    for (const _ of [1, 2]) await passRest(MAX_WEBHOOK_REST_MS)
   })
 
   it('gets everything that waited as soon as it recovers', async () => {
