@@ -3,7 +3,8 @@
  * the local D1, serves, seeds a demo once, runs cron every minute, and stops everything on Ctrl-C.
  *
  * Environment: PORT (8787), STATE_DIR (.wrangler/state), ADMIN_TOKEN (generated and kept in .dev.vars if unset),
- * WEBHOOK_KEY (the same), ALLOW_LOCAL_WEBHOOKS=1 (webhooks may go to this machine), SEED=none (no demo), INSPECTOR_PORT (for debuggers), CRON_SECRET (random if unset; lets its holder run cron), CI or no terminal (plain output).
+ * WEBHOOK_KEY (the same), ALLOW_LOCAL_WEBHOOKS=1 (webhooks may go to this machine), SEED=none (no demo), INSPECTOR_PORT
+ * (for debuggers), CRON_SECRET (random if unset; lets its holder run cron), CI or no terminal (plain output).
  */
 import { ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -25,7 +26,8 @@ const PROJECT = dirname(dirname(fileURLToPath(import.meta.url)))
 const CRON_INTERVAL_MS = 60_000
 const STOP_TIMEOUT_MS = 5_000
 
-const port = portFrom(process.env.PORT)
+const port = portFrom('PORT') ?? 8787
+const inspectorPort = portFrom('INSPECTOR_PORT')
 const stateDirectory = resolve(process.env.STATE_DIR || resolve(PROJECT, '.wrangler/state'))
 let isStopping = false
 const isPlain = Boolean(process.env.CI) || !process.stdout.isTTY
@@ -64,7 +66,7 @@ const server = await serve({
   cronSecret,
   webhookKey,
   allowsLocalWebhooks: process.env.ALLOW_LOCAL_WEBHOOKS === '1',
-  inspectorPort: process.env.INSPECTOR_PORT ? Number(process.env.INSPECTOR_PORT) : undefined,
+  inspectorPort,
 })
 stopOnSignals()
 const url = `http://localhost:${port}`
@@ -127,10 +129,12 @@ function step(text: string): void {
   console.log(isPlain ? `${text} ...` : styleText('dim', `${text} ...`))
 }
 
-function portFrom(text: string | undefined): number {
-  const port = Number(text || 8787)
+function portFrom(variable: 'PORT' | 'INSPECTOR_PORT'): number | undefined {
+  const text = process.env[variable]
+  if (!text) return undefined
+  const port = Number(text)
   if (Number.isInteger(port) && port > 0 && port < 65_536) return port
-  fail(`PORT must be a number from 1 to 65535, not ${text}`)
+  fail(`${variable} must be a number from 1 to 65535, not ${text}`)
 }
 
 function fail(message: string): never {

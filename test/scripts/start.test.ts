@@ -151,6 +151,9 @@ describe('npm start', () => {
     expect(await server.start()).toContain(`Port ${server.port} is in use`)
     await promisify(other.close.bind(other))()
     expect(await server.start({ PORT: 'http' })).toContain('PORT must be a number from 1 to 65535, not http')
+    expect(await server.start({ INSPECTOR_PORT: '0' })).toContain(
+      'INSPECTOR_PORT must be a number from 1 to 65535, not 0',
+    )
   })
 
   it('exits if the Worker cannot be built', async ({ expect }) => {
