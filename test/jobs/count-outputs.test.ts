@@ -186,7 +186,8 @@ describe('outputs', () => {
     await cron(env, 2 * DAY_MS)
     await cron(env, 2 * DAY_MS)
     await cron()
-    const idle = await rowsReadBy(cron)
+    // A busy queue may have left a purge of an earlier test's trace, which is then due in one of the two.
+    const idle = Math.min(await rowsReadBy(cron), await rowsReadBy(cron))
     await resultsOf(
       org,
       Array.from({ length: 300 }, () => {
